@@ -1,0 +1,362 @@
+//! Operand forms: which fields a row has, where they lie, what they read and write.
+
+use super::reg::{Reg, RegSet, Scalar};
+
+/// The half of the word an operation sits in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Slot {
+    /// Arithmetic of the sections.
+    Arith,
+    /// Memory, shared scalars and control.
+    Mem,
+}
+
+impl Slot {
+    /// Width in bits.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        match self {
+            Self::Arith => 35,
+            Self::Mem => 29,
+        }
+    }
+
+    /// Position of the lowest bit in the word.
+    #[must_use]
+    pub const fn shift(self) -> u32 {
+        match self {
+            Self::Arith => Self::Mem.bits(),
+            Self::Mem => 0,
+        }
+    }
+}
+
+/// A bit field inside a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Lowest bit.
+    pub lsb: u32,
+    /// Width.
+    pub bits: u32,
+}
+
+impl Field {
+    const fn at(lsb: u32, bits: u32) -> Self {
+        Self { lsb, bits }
+    }
+
+    /// The field's mask, in place.
+    #[must_use]
+    pub const fn mask(self) -> u64 {
+        ((1 << self.bits) - 1) << self.lsb
+    }
+
+    /// Extracts the field, unsigned.
+    #[must_use]
+    pub const fn get(self, slot: u64) -> u64 {
+        (slot & self.mask()) >> self.lsb
+    }
+
+    /// The low bits of `value`, in place.
+    #[must_use]
+    pub const fn put(self, value: u64) -> u64 {
+        (value << self.lsb) & self.mask()
+    }
+}
+
+/// What an operand is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Section register, a pair of lanes: `r0..r63`.
+    Pair,
+    /// Even/odd couple of section registers: `q0..q31`.
+    Quad,
+    /// Shared scalar register.
+    Scalar,
+    /// Couple of consecutive shared scalars, named by the first, even one.
+    ScalarCouple,
+    /// Immediate integer; the field holds it as is.
+    Imm {
+        /// Two's complement.
+        signed: bool,
+        /// Smallest value the assembler takes (the field could hold less).
+        min: i32,
+    },
+    /// Immediate binary32 whose low eight bits are zero; the field holds the upper 24.
+    Float24,
+    /// Absolute word address in program memory.
+    Target,
+    /// Last word of a hardware loop; the field holds the body's length in words.
+    LoopEnd,
+    /// DMEM address `[a0 + 8]`, `[a0]+8`, `[a0]+s1`, `[a0]+s1%`, `[a0]+s1!`:
+    /// a composite of the fields `a`, `mode` and `imm`. Offsets are bytes,
+    /// multiples of `bytes`, held divided by it.
+    Mem {
+        /// Bytes accessed in each section; the alignment.
+        bytes: u32,
+    },
+}
+
+impl Kind {
+    /// Whether the operand occupies an entry of [`super::Inst::r`].
+    #[must_use]
+    pub const fn is_register(self) -> bool {
+        matches!(self, Self::Pair | Self::Quad | Self::Scalar | Self::ScalarCouple)
+    }
+
+    /// Number of values a register operand may take.
+    #[must_use]
+    pub const fn registers(self) -> u8 {
+        match self {
+            Self::Pair | Self::Scalar | Self::ScalarCouple => 64,
+            Self::Quad => 32,
+            _ => 0,
+        }
+    }
+
+    /// The flat registers that operand value `r` covers.
+    #[must_use]
+    pub const fn regs(self, r: u8) -> RegSet {
+        match self {
+            Self::Pair => RegSet::one(Reg::pair(r)),
+            Self::Quad => RegSet(0b11 << (2 * r)),
+            Self::Scalar => RegSet::one(Scalar(r).reg()),
+            Self::ScalarCouple => RegSet(0b11 << (64 + (r & !1))),
+            _ => RegSet::EMPTY,
+        }
+    }
+}
+
+/// How an operand is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Read.
+    In,
+    /// Written.
+    Out,
+    /// Read, then written.
+    InOut,
+}
+
+impl Role {
+    /// Whether the old value matters.
+    #[must_use]
+    pub const fn reads(self) -> bool {
+        matches!(self, Self::In | Self::InOut)
+    }
+
+    /// Whether a new value is produced.
+    #[must_use]
+    pub const fn writes(self) -> bool {
+        matches!(self, Self::Out | Self::InOut)
+    }
+}
+
+/// One operand of a form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// Name in the manual and in error messages.
+    pub name: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// Read or written.
+    pub role: Role,
+    /// Where it lies in the slot (for [`Kind::Mem`] the base register's field).
+    pub field: Field,
+}
+
+/// How a DMEM address is formed and updated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// `[a + offset]`: no update.
+    Offset(i32),
+    /// `[a]+imm`: use `a`, then add the immediate.
+    Post(i32),
+    /// `[a]+s`: use `a`, then add step register `s`.
+    Step(u8),
+    /// `[a]+s%`: use `a`, then add `s` modulo: stays in `b .. b + l` (a0..a7 only).
+    Modulo(u8),
+    /// `[a]+s!`: use `a`, then add `s` with the carry running from high to low bits.
+    Reverse(u8),
+}
+
+impl Mode {
+    /// Whether the address register is written.
+    #[must_use]
+    pub const fn updates(self) -> bool {
+        !matches!(self, Self::Offset(_))
+    }
+}
+
+/// A DMEM address operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Address {
+    /// Index of the address register, 0..16.
+    pub base: u8,
+    /// Offset or update.
+    pub mode: Mode,
+}
+
+impl Address {
+    /// `[a0 + 0]`.
+    pub const ZERO: Self = Self { base: 0, mode: Mode::Offset(0) };
+
+    /// Base register field.
+    pub(crate) const BASE: Field = Field::at(14, 4);
+    /// Mode field: 0 offset, 1 post-increment, 2 step register, 3 reserved.
+    pub(crate) const MODE: Field = Field::at(12, 2);
+    /// Offset or immediate increment, signed, scaled.
+    pub(crate) const IMM: Field = Field::at(0, 12);
+    /// Step register, under mode 2.
+    pub(crate) const STEP: Field = Field::at(8, 4);
+    /// Kind of step under mode 2: 0 linear, 1 modulo, 2 bit-reversed, 3 reserved.
+    pub(crate) const STEP_KIND: Field = Field::at(6, 2);
+    /// Bits that are zero under mode 2.
+    pub(crate) const STEP_ZERO: Field = Field::at(0, 6);
+    /// Address registers below this have a modulo base and length.
+    pub const MODULO_REGISTERS: u8 = 8;
+
+    /// Scalars read to form and update the address.
+    #[must_use]
+    pub fn reads(self) -> RegSet {
+        let base = RegSet::one(Scalar::address(self.base).reg());
+        match self.mode {
+            Mode::Offset(_) | Mode::Post(_) => base,
+            Mode::Step(s) | Mode::Reverse(s) => base | RegSet::one(Scalar::step(s).reg()),
+            Mode::Modulo(s) => {
+                let i = self.base % Self::MODULO_REGISTERS;
+                base | RegSet::one(Scalar::step(s).reg())
+                    | RegSet::one(Scalar::base(i).reg())
+                    | RegSet::one(Scalar::length(i).reg())
+            }
+        }
+    }
+}
+
+const A0: Field = Field::at(24, 6);
+const A1: Field = Field::at(18, 6);
+const A2: Field = Field::at(12, 6);
+const A3: Field = Field::at(6, 6);
+const A4: Field = Field::at(0, 6);
+const M0: Field = Field::at(18, 6);
+const M1: Field = Field::at(12, 6);
+const M2: Field = Field::at(6, 6);
+
+const fn op(name: &'static str, kind: Kind, role: Role, field: Field) -> Operand {
+    Operand { name, kind, role, field }
+}
+
+const fn uimm(min: i32) -> Kind {
+    Kind::Imm { signed: false, min }
+}
+
+const SIMM: Kind = Kind::Imm { signed: true, min: i32::MIN };
+
+macro_rules! forms {
+    ($($(#[$doc:meta])* $name:ident($slot:ident, $minor:expr) = [$($operand:expr),* $(,)?];)*) => {
+        /// The operand form of a row.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Form { $($(#[$doc])* $name),* }
+
+        impl Form {
+            /// All forms.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// The slot the form belongs to.
+            #[must_use]
+            pub const fn slot(self) -> Slot {
+                match self { $(Self::$name => Slot::$slot),* }
+            }
+
+            /// Where the minor opcode lies, if the form has one.
+            #[must_use]
+            pub const fn minor(self) -> Option<Field> {
+                match self { $(Self::$name => $minor),* }
+            }
+
+            /// The operands in assembler order.
+            #[must_use]
+            pub fn operands(self) -> &'static [Operand] {
+                match self { $(Self::$name => const { &[$($operand),*] }),* }
+            }
+        }
+    };
+}
+
+const AMIN: Option<Field> = Some(A4);
+const MMIN: Option<Field> = Some(Field::at(0, 6));
+
+use Kind::{Float24, LoopEnd, Mem, Pair, Quad, Scalar as Sc, ScalarCouple, Target};
+use Role::{In, InOut, Out};
+
+forms! {
+    /// No operands, arithmetic slot.
+    ArithNone(Arith, AMIN) = [];
+    /// `d, a` on pairs.
+    P2(Arith, AMIN) = [op("d", Pair, Out, A0), op("a", Pair, In, A1)];
+    /// `d, a` on quads.
+    Q2(Arith, AMIN) = [op("d", Quad, Out, A0), op("a", Quad, In, A1)];
+    /// `d, a, b` on pairs.
+    P3(Arith, AMIN) = [op("d", Pair, Out, A0), op("a", Pair, In, A1), op("b", Pair, In, A2)];
+    /// `d, a, b` on quads.
+    Q3(Arith, AMIN) = [op("d", Quad, Out, A0), op("a", Quad, In, A1), op("b", Quad, In, A2)];
+    /// `d, a, b, c` on pairs.
+    P4(Arith, AMIN) = [op("d", Pair, Out, A0), op("a", Pair, In, A1), op("b", Pair, In, A2), op("c", Pair, In, A3)];
+    /// `d, a, b, c` on quads.
+    Q4(Arith, AMIN) = [op("d", Quad, Out, A0), op("a", Quad, In, A1), op("b", Quad, In, A2), op("c", Quad, In, A3)];
+    /// `d, e, a, b`: two results.
+    P22(Arith, AMIN) = [op("d", Pair, Out, A0), op("e", Pair, Out, A1), op("a", Pair, In, A2), op("b", Pair, In, A3)];
+    /// `d, a, n` with a shift count, pairs.
+    PShift(Arith, AMIN) = [op("d", Pair, Out, A0), op("a", Pair, In, A1), op("n", uimm(0), In, Field::at(12, 5))];
+    /// `d, a, n` with a shift count, quads.
+    QShift(Arith, AMIN) = [op("d", Quad, Out, A0), op("a", Quad, In, A1), op("n", uimm(0), In, Field::at(12, 5))];
+    /// `d, a, lanes`: two bits per result lane, lane 0 lowest.
+    QPerm(Arith, AMIN) = [op("d", Quad, Out, A0), op("a", Quad, In, A1), op("lanes", uimm(0), In, Field::at(6, 8))];
+    /// `d, a, b, n`: lanes n.. of the concatenation a:b.
+    QExt(Arith, AMIN) = [op("d", Quad, Out, A0), op("a", Quad, In, A1), op("b", Quad, In, A2), op("n", uimm(1), In, Field::at(6, 2))];
+    /// `d, value`: float immediate.
+    PFloat(Arith, None) = [op("d", Pair, Out, A0), op("value", Float24, In, Field::at(0, 24))];
+    /// `d, value`: integer immediate.
+    PInt(Arith, None) = [op("d", Pair, Out, A0), op("value", SIMM, In, Field::at(0, 24))];
+    /// `d, e, x, y, w`: butterfly.
+    Butterfly(Arith, None) = [op("d", Pair, Out, A0), op("e", Pair, Out, A1), op("x", Pair, In, A2), op("y", Pair, In, A3), op("w", Pair, In, A4)];
+
+    /// No operands, memory slot.
+    MemNone(Mem, MMIN) = [];
+    /// Load of a pair.
+    LoadPair(Mem, None) = [op("d", Pair, Out, M0), op("addr", Mem { bytes: 8 }, In, Address::BASE)];
+    /// Load of a quad, or of a pair into both halves of one.
+    LoadQuad(Mem, None) = [op("d", Quad, Out, M0), op("addr", Mem { bytes: 16 }, In, Address::BASE)];
+    /// Duplicating load: a pair into both halves of a quad.
+    LoadDup(Mem, None) = [op("d", Quad, Out, M0), op("addr", Mem { bytes: 8 }, In, Address::BASE)];
+    /// Store of a pair.
+    StorePair(Mem, None) = [op("a", Pair, In, M0), op("addr", Mem { bytes: 8 }, In, Address::BASE)];
+    /// Store of a quad.
+    StoreQuad(Mem, None) = [op("a", Quad, In, M0), op("addr", Mem { bytes: 16 }, In, Address::BASE)];
+    /// Scalar load from section 0.
+    LoadScalar(Mem, None) = [op("x", Sc, Out, M0), op("addr", Mem { bytes: 8 }, In, Address::BASE)];
+    /// Load of two scalars from section 0.
+    LoadScalar2(Mem, None) = [op("x", ScalarCouple, Out, M0), op("addr", Mem { bytes: 8 }, In, Address::BASE)];
+    /// `x, value`: scalar immediate.
+    ScalarImm(Mem, None) = [op("x", Sc, Out, M0), op("value", SIMM, In, Field::at(0, 18))];
+    /// `x, value`: upper half.
+    ScalarHigh(Mem, None) = [op("x", Sc, InOut, M0), op("value", uimm(0), In, Field::at(0, 16))];
+    /// `x, y, value`.
+    ScalarAddImm(Mem, None) = [op("x", Sc, Out, M0), op("y", Sc, In, M1), op("value", SIMM, In, Field::at(0, 12))];
+    /// `x, y`.
+    Scalar2(Mem, MMIN) = [op("x", Sc, Out, M0), op("y", Sc, In, M1)];
+    /// `x, y, z`.
+    Scalar3(Mem, MMIN) = [op("x", Sc, Out, M0), op("y", Sc, In, M1), op("z", Sc, In, M2)];
+    /// `x, y, n`: shift count.
+    ScalarShift(Mem, MMIN) = [op("x", Sc, Out, M0), op("y", Sc, In, M1), op("n", uimm(0), In, Field::at(6, 5))];
+    /// `count, end`: hardware loop with a constant count.
+    LoopImm(Mem, None) = [op("count", uimm(1), In, Field::at(12, 12)), op("end", LoopEnd, In, Field::at(0, 12))];
+    /// `x, end`: hardware loop with a register count.
+    LoopReg(Mem, None) = [op("x", Sc, In, M0), op("end", LoopEnd, In, Field::at(0, 12))];
+    /// `target`.
+    Jump(Mem, None) = [op("target", Target, In, Field::at(0, 16))];
+    /// `x, target`.
+    Branch(Mem, None) = [op("x", Sc, In, M0), op("target", Target, In, Field::at(0, 16))];
+    /// `event`.
+    Event(Mem, MMIN) = [op("event", uimm(0), In, Field::at(18, 5))];
+}

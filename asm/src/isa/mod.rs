@@ -1,0 +1,112 @@
+//! The instruction set: one table, and what derives from it.
+//!
+//! A 64-bit word issues one arithmetic and one memory-or-control operation:
+//!
+//! ```text
+//!  63            29 28             0
+//! +----------------+----------------+
+//! | arithmetic, 35 | memory/ctl, 29 |
+//! +----------------+----------------+
+//!
+//! arithmetic:  major[34:30] f0[29:24] f1[23:18] f2[17:12] f3[11:6] f4[5:0]
+//! memory:      major[28:24] f0[23:18]  a[17:14] mode[13:12] imm[11:0]
+//! control:     major[28:24] f0[23:18] f1[17:12] f2[11:6] minor[5:0], or wider immediates
+//! ```
+//!
+//! Bits that a row does not use are zero; any other word is a
+//! [`DecodeError`]. The all-zero word is two `nop`s.
+
+mod code;
+mod form;
+mod reg;
+mod table;
+
+pub use code::{DecodeError, Word};
+pub use form::{Address, Field, Form, Kind, Mode, Operand, Role, Slot};
+pub use reg::{Reg, RegSet, SCALARS, Scalar};
+pub use table::{Op, Row};
+
+/// One decoded operation: a row of the table and its operand values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Inst {
+    /// The row.
+    pub op: Op,
+    /// Register operands in the order of the form; unused entries are zero.
+    /// A quad is held by its quad index (`q3` is 3), a scalar by its flat index.
+    pub r: [u8; 5],
+    /// The immediate operand: value, count, or event number.
+    pub imm: i32,
+    /// Word address of a branch target, or number of words of a loop body.
+    pub target: u16,
+    /// The DMEM address operand.
+    pub addr: Address,
+}
+
+impl Inst {
+    /// The operation without operands.
+    #[must_use]
+    pub const fn new(op: Op) -> Self {
+        Self { op, r: [0; 5], imm: 0, target: 0, addr: Address::ZERO }
+    }
+
+    /// The table row.
+    #[must_use]
+    pub fn row(&self) -> &'static Row {
+        self.op.row()
+    }
+
+    /// Registers read, the address operand's included.
+    #[must_use]
+    pub fn reads(&self) -> RegSet {
+        self.regs(Role::reads)
+    }
+
+    /// Registers written by the operation's unit, with the row's latency class.
+    /// The address update is apart: see [`Inst::address_write`].
+    #[must_use]
+    pub fn writes(&self) -> RegSet {
+        let mut set = RegSet::EMPTY;
+        let mut next = 0;
+        for operand in self.row().form.operands() {
+            if operand.kind.is_register() {
+                if operand.role.writes() {
+                    set |= operand.kind.regs(self.r[next]);
+                }
+                next += 1;
+            }
+        }
+        set
+    }
+
+    /// The address register a post-update writes (class `scalar`).
+    #[must_use]
+    pub fn address_write(&self) -> RegSet {
+        if self.has_address() && self.addr.mode.updates() {
+            RegSet::one(Scalar::address(self.addr.base).reg())
+        } else {
+            RegSet::EMPTY
+        }
+    }
+
+    /// Whether the operation addresses DMEM.
+    #[must_use]
+    pub fn has_address(&self) -> bool {
+        self.row().form.operands().iter().any(|o| matches!(o.kind, Kind::Mem { .. }))
+    }
+
+    fn regs(&self, pick: impl Fn(Role) -> bool) -> RegSet {
+        let mut set = RegSet::EMPTY;
+        let mut next = 0;
+        for operand in self.row().form.operands() {
+            if operand.kind.is_register() {
+                if pick(operand.role) {
+                    set |= operand.kind.regs(self.r[next]);
+                }
+                next += 1;
+            } else if let Kind::Mem { .. } = operand.kind {
+                set |= self.addr.reads();
+            }
+        }
+        set
+    }
+}

@@ -1,0 +1,243 @@
+//! The instruction table. One row per operation, nothing about it elsewhere
+//! but its semantics, which `cp2-emu` must define for every [`Op`] to compile.
+//!
+//! Columns: variant, mnemonic, form, (major, minor) opcode, latency class,
+//! required extensions, (multiplies, adds) per section, documentation.
+
+use super::form::{Form, Slot};
+use cp2_machine::{Class, Extensions};
+
+/// A row of the table.
+#[derive(Debug)]
+pub struct Row {
+    /// The operation.
+    pub op: Op,
+    /// Assembler name. Several rows may share one where their operands tell them apart.
+    pub mnemonic: &'static str,
+    /// Operands and encoding.
+    pub form: Form,
+    /// Major opcode: the top five bits of the slot.
+    pub major: u8,
+    /// Minor opcode, zero where the form has none.
+    pub minor: u8,
+    /// What produces the result; the machine file prices it.
+    pub class: Class,
+    /// Extensions the machine must have.
+    pub requires: Extensions,
+    /// Floating multiplies per section (or the multiplier's use by an integer product).
+    pub muls: u8,
+    /// Floating adds per section.
+    pub adds: u8,
+    /// One line for the manual.
+    pub doc: &'static str,
+}
+
+impl Row {
+    /// The slot the row belongs to.
+    #[must_use]
+    pub const fn slot(&self) -> Slot {
+        self.form.slot()
+    }
+}
+
+macro_rules! rows {
+    ($($op:ident $mnemonic:literal $form:ident ($major:literal, $minor:literal) $class:ident $ext:ident ($muls:literal, $adds:literal) $doc:literal;)*) => {
+        /// Every operation of the instruction set.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Op { $(#[doc = $doc] $op),* }
+
+        impl Op {
+            /// All operations, in table order.
+            pub const ALL: &'static [Self] = &[$(Self::$op),*];
+
+            /// The operation's row.
+            #[must_use]
+            pub fn row(self) -> &'static Row {
+                &ROWS[self as usize]
+            }
+        }
+
+        static ROWS: [Row; Op::ALL.len()] = [$(Row {
+            op: Op::$op,
+            mnemonic: $mnemonic,
+            form: Form::$form,
+            major: $major,
+            minor: $minor,
+            class: Class::$class,
+            requires: ext::$ext,
+            muls: $muls,
+            adds: $adds,
+            doc: $doc,
+        }),*];
+    };
+}
+
+/// Short names for the extension column.
+mod ext {
+    use cp2_machine::Extensions;
+    pub(super) const BASE: Extensions = Extensions::empty();
+}
+
+rows! {
+    // --- arithmetic slot ---------------------------------------------------
+    Nop     "nop"   ArithNone (0, 0) Control BASE (0, 0) "No arithmetic operation.";
+
+    MovP    "mov"   P2 (1, 0)  Integer BASE (0, 0) "d = a.";
+    AbsP    "abs"   P2 (1, 1)  Integer BASE (0, 0) "d = |a|: clears the sign bit.";
+    NegP    "neg"   P2 (1, 2)  Integer BASE (0, 0) "d = -a: flips the sign bit.";
+    ConjP   "conj"  P2 (1, 3)  Integer BASE (0, 0) "d = (a0, -a1): flips the sign bit of lane 1.";
+    SwapP   "swap"  P2 (1, 4)  Integer BASE (0, 0) "d = (a1, a0).";
+    Dup0P   "dup0"  P2 (1, 5)  Integer BASE (0, 0) "d = (a0, a0).";
+    Dup1P   "dup1"  P2 (1, 6)  Integer BASE (0, 0) "d = (a1, a1).";
+    NotP    "not"   P2 (1, 7)  Integer BASE (0, 0) "d = bitwise complement of a.";
+    FtoiP   "ftoi"  P2 (1, 8)  Add     BASE (0, 0) "Float to i32, toward zero, saturating; NaN gives 0.";
+    FtoinP  "ftoin" P2 (1, 9)  Add     BASE (0, 0) "Float to i32, to nearest even, saturating; NaN gives 0.";
+    ItofP   "itof"  P2 (1, 10) Add     BASE (0, 0) "i32 to float, to nearest even.";
+    Rcp     "rcp"   P2 (1, 16) Elementary BASE (0, 0) "Reciprocal 1/a, correctly rounded.";
+    Rsqrt   "rsqrt" P2 (1, 17) Elementary BASE (0, 0) "Reciprocal square root of a.";
+    Exp2    "exp2"  P2 (1, 18) Elementary BASE (0, 0) "2 to the power a.";
+    Log2    "log2"  P2 (1, 19) Elementary BASE (0, 0) "Base-2 logarithm of a.";
+    Sin     "sin"   P2 (1, 20) Elementary BASE (0, 0) "Sine of a turns: sin(2 pi a).";
+    Cos     "cos"   P2 (1, 21) Elementary BASE (0, 0) "Cosine of a turns: cos(2 pi a).";
+
+    MovQ    "mov"   Q2 (2, 0)  Integer BASE (0, 0) "d = a.";
+    AbsQ    "abs"   Q2 (2, 1)  Integer BASE (0, 0) "d = |a|: clears the sign bits.";
+    NegQ    "neg"   Q2 (2, 2)  Integer BASE (0, 0) "d = -a: flips the sign bits.";
+    ConjQ   "conj"  Q2 (2, 3)  Integer BASE (0, 0) "d = (a0, -a1, a2, -a3).";
+    SwapQ   "swap"  Q2 (2, 4)  Integer BASE (0, 0) "d = (a1, a0, a3, a2).";
+    NotQ    "not"   Q2 (2, 7)  Integer BASE (0, 0) "d = bitwise complement of a.";
+    FtoiQ   "ftoi"  Q2 (2, 8)  Add     BASE (0, 0) "Float to i32, toward zero, saturating; NaN gives 0.";
+    FtoinQ  "ftoin" Q2 (2, 9)  Add     BASE (0, 0) "Float to i32, to nearest even, saturating; NaN gives 0.";
+    ItofQ   "itof"  Q2 (2, 10) Add     BASE (0, 0) "i32 to float, to nearest even.";
+
+    AddP    "add"   P3 (3, 0)  Add BASE (0, 2) "d = a + b.";
+    SubP    "sub"   P3 (3, 1)  Add BASE (0, 2) "d = a - b.";
+    MulP    "mul"   P3 (3, 2)  Add BASE (2, 0) "d = a * b, lane by lane.";
+    MinP    "min"   P3 (3, 3)  Add BASE (0, 2) "Smaller of a and b; -0 < +0; NaN if either is NaN.";
+    MaxP    "max"   P3 (3, 4)  Add BASE (0, 2) "Larger of a and b; -0 < +0; NaN if either is NaN.";
+    CmpeqP  "cmpeq" P3 (3, 5)  Add BASE (0, 2) "Mask: all ones where a = b, else zero; NaN compares false.";
+    CmpltP  "cmplt" P3 (3, 6)  Add BASE (0, 2) "Mask: all ones where a < b, else zero; NaN compares false.";
+    CmpleP  "cmple" P3 (3, 7)  Add BASE (0, 2) "Mask: all ones where a <= b, else zero; NaN compares false.";
+    CmulP   "cmul"  P3 (3, 8)  Madd BASE (4, 2) "Complex product a * b.";
+    CmulcP  "cmulc" P3 (3, 9)  Madd BASE (4, 2) "Complex product a * conj(b).";
+    IaddP   "iadd"  P3 (3, 16) Integer BASE (0, 0) "Integer a + b, wrapping.";
+    IsubP   "isub"  P3 (3, 17) Integer BASE (0, 0) "Integer a - b, wrapping.";
+    ImulP   "imul"  P3 (3, 18) Add BASE (2, 0) "Low 32 bits of the integer product.";
+    AndP    "and"   P3 (3, 19) Integer BASE (0, 0) "Bitwise and.";
+    OrP     "or"    P3 (3, 20) Integer BASE (0, 0) "Bitwise or.";
+    XorP    "xor"   P3 (3, 21) Integer BASE (0, 0) "Bitwise exclusive or.";
+    AndnP   "andn"  P3 (3, 22) Integer BASE (0, 0) "a and not b.";
+    ShlP    "shl"   P3 (3, 23) Integer BASE (0, 0) "a shifted left by b lane by lane; counts of 32 and more give 0.";
+    ShrP    "shr"   P3 (3, 24) Integer BASE (0, 0) "a shifted right by b, zeros in; counts of 32 and more give 0.";
+    SarP    "sar"   P3 (3, 25) Integer BASE (0, 0) "a shifted right by b, sign in; counts of 32 and more act as 31.";
+    IminP   "imin"  P3 (3, 26) Integer BASE (0, 0) "Smaller of a and b as signed integers.";
+    ImaxP   "imax"  P3 (3, 27) Integer BASE (0, 0) "Larger of a and b as signed integers.";
+    IcmpeqP "icmpeq" P3 (3, 28) Integer BASE (0, 0) "Mask where a = b as integers.";
+    IcmpltP "icmplt" P3 (3, 29) Integer BASE (0, 0) "Mask where a < b as signed integers.";
+    TrnloP  "trnlo" P3 (3, 32) Integer BASE (0, 0) "d = (a0, b0): first row of the 2x2 transpose.";
+    TrnhiP  "trnhi" P3 (3, 33) Integer BASE (0, 0) "d = (a1, b1): second row of the 2x2 transpose.";
+    ExtP    "ext"   P3 (3, 34) Integer BASE (0, 0) "d = (a1, b0): shift by one lane across two registers.";
+
+    AddQ    "add"   Q3 (4, 0)  Add BASE (0, 4) "d = a + b.";
+    SubQ    "sub"   Q3 (4, 1)  Add BASE (0, 4) "d = a - b.";
+    MulQ    "mul"   Q3 (4, 2)  Add BASE (4, 0) "d = a * b, lane by lane.";
+    MinQ    "min"   Q3 (4, 3)  Add BASE (0, 4) "Smaller of a and b; -0 < +0; NaN if either is NaN.";
+    MaxQ    "max"   Q3 (4, 4)  Add BASE (0, 4) "Larger of a and b; -0 < +0; NaN if either is NaN.";
+    CmpeqQ  "cmpeq" Q3 (4, 5)  Add BASE (0, 4) "Mask: all ones where a = b, else zero; NaN compares false.";
+    CmpltQ  "cmplt" Q3 (4, 6)  Add BASE (0, 4) "Mask: all ones where a < b, else zero; NaN compares false.";
+    CmpleQ  "cmple" Q3 (4, 7)  Add BASE (0, 4) "Mask: all ones where a <= b, else zero; NaN compares false.";
+    IaddQ   "iadd"  Q3 (4, 16) Integer BASE (0, 0) "Integer a + b, wrapping.";
+    IsubQ   "isub"  Q3 (4, 17) Integer BASE (0, 0) "Integer a - b, wrapping.";
+    ImulQ   "imul"  Q3 (4, 18) Add BASE (4, 0) "Low 32 bits of the integer product.";
+    AndQ    "and"   Q3 (4, 19) Integer BASE (0, 0) "Bitwise and.";
+    OrQ     "or"    Q3 (4, 20) Integer BASE (0, 0) "Bitwise or.";
+    XorQ    "xor"   Q3 (4, 21) Integer BASE (0, 0) "Bitwise exclusive or.";
+    AndnQ   "andn"  Q3 (4, 22) Integer BASE (0, 0) "a and not b.";
+    ShlQ    "shl"   Q3 (4, 23) Integer BASE (0, 0) "a shifted left by b lane by lane; counts of 32 and more give 0.";
+    ShrQ    "shr"   Q3 (4, 24) Integer BASE (0, 0) "a shifted right by b, zeros in; counts of 32 and more give 0.";
+    SarQ    "sar"   Q3 (4, 25) Integer BASE (0, 0) "a shifted right by b, sign in; counts of 32 and more act as 31.";
+    IminQ   "imin"  Q3 (4, 26) Integer BASE (0, 0) "Smaller of a and b as signed integers.";
+    ImaxQ   "imax"  Q3 (4, 27) Integer BASE (0, 0) "Larger of a and b as signed integers.";
+    IcmpeqQ "icmpeq" Q3 (4, 28) Integer BASE (0, 0) "Mask where a = b as integers.";
+    IcmpltQ "icmplt" Q3 (4, 29) Integer BASE (0, 0) "Mask where a < b as signed integers.";
+    TrnloQ  "trnlo" Q3 (4, 32) Integer BASE (0, 0) "d = (a.lo, b.lo): first row of the 2x2 transpose of pairs.";
+    TrnhiQ  "trnhi" Q3 (4, 33) Integer BASE (0, 0) "d = (a.hi, b.hi): second row of the 2x2 transpose of pairs.";
+
+    MaddP   "madd"  P4 (5, 0)  Madd BASE (2, 2) "d = a * b + c, the product rounded first.";
+    MsubP   "msub"  P4 (5, 1)  Madd BASE (2, 2) "d = a * b - c, the product rounded first.";
+    NmaddP  "nmadd" P4 (5, 2)  Madd BASE (2, 2) "d = -(a * b) - c, the product rounded first.";
+    NmsubP  "nmsub" P4 (5, 3)  Madd BASE (2, 2) "d = c - a * b, the product rounded first.";
+    SelP    "sel"   P4 (5, 4)  Integer BASE (0, 0) "Bitwise select: where c has ones a, else b.";
+    CmaddP  "cmadd" P4 (5, 8)  Madd BASE (4, 4) "Complex a * b + c, the product rounded first.";
+    CmaddcP "cmaddc" P4 (5, 9) Madd BASE (4, 4) "Complex a * conj(b) + c, the product rounded first.";
+    CmsubP  "cmsub" P4 (5, 10) Madd BASE (4, 4) "Complex c - a * b, the product rounded first.";
+    CmsubcP "cmsubc" P4 (5, 11) Madd BASE (4, 4) "Complex c - a * conj(b), the product rounded first.";
+
+    MaddQ   "madd"  Q4 (6, 0)  Madd BASE (4, 4) "d = a * b + c, the product rounded first.";
+    MsubQ   "msub"  Q4 (6, 1)  Madd BASE (4, 4) "d = a * b - c, the product rounded first.";
+    NmaddQ  "nmadd" Q4 (6, 2)  Madd BASE (4, 4) "d = -(a * b) - c, the product rounded first.";
+    NmsubQ  "nmsub" Q4 (6, 3)  Madd BASE (4, 4) "d = c - a * b, the product rounded first.";
+    SelQ    "sel"   Q4 (6, 4)  Integer BASE (0, 0) "Bitwise select: where c has ones a, else b.";
+
+    Addsub  "addsub" P22 (7, 0) Add BASE (0, 4) "d = a + b and e = a - b.";
+
+    ShliP   "shli"  PShift (8, 0) Integer BASE (0, 0) "a shifted left by n.";
+    ShriP   "shri"  PShift (8, 1) Integer BASE (0, 0) "a shifted right by n, zeros in.";
+    SariP   "sari"  PShift (8, 2) Integer BASE (0, 0) "a shifted right by n, sign in.";
+    ShliQ   "shli"  QShift (8, 3) Integer BASE (0, 0) "a shifted left by n.";
+    ShriQ   "shri"  QShift (8, 4) Integer BASE (0, 0) "a shifted right by n, zeros in.";
+    SariQ   "sari"  QShift (8, 5) Integer BASE (0, 0) "a shifted right by n, sign in.";
+    PermQ   "perm"  QPerm (8, 6)  Integer BASE (0, 0) "Lane i of d is lane (lanes >> 2i) & 3 of a.";
+    ExtQ    "ext"   QExt (8, 7)   Integer BASE (0, 0) "Lanes n .. n+3 of the eight lanes a:b.";
+
+    Lif     "lif"   PFloat (9, 0)  Integer BASE (0, 0) "Both lanes = a float whose low eight bits are zero.";
+    Lii     "lii"   PInt (10, 0)   Integer BASE (0, 0) "Both lanes = a signed 24-bit integer.";
+
+    Bfly    "bfly"    Butterfly (16, 0) Butterfly BASE (4, 6) "d = x + y*w, e = x - y*w.";
+    BflyC   "bflyc"   Butterfly (17, 0) Butterfly BASE (4, 6) "d = x + y*conj(w), e = x - y*conj(w).";
+    BflyI   "bflyi"   Butterfly (18, 0) Butterfly BASE (4, 6) "d = x + i*(y*w), e = x - i*(y*w).";
+    BflyCI  "bflyci"  Butterfly (19, 0) Butterfly BASE (4, 6) "d = x + i*(y*conj(w)), e = x - i*(y*conj(w)).";
+    BflyN   "bflyn"   Butterfly (20, 0) Butterfly BASE (4, 6) "d = x - i*(y*w), e = x + i*(y*w).";
+    BflyCN  "bflycn"  Butterfly (21, 0) Butterfly BASE (4, 6) "d = x - i*(y*conj(w)), e = x + i*(y*conj(w)).";
+    BflyY   "bflyy"   Butterfly (22, 0) Butterfly BASE (4, 6) "d = x + conj(y)*w, e = x - conj(y)*w.";
+    BflyYI  "bflyyi"  Butterfly (23, 0) Butterfly BASE (4, 6) "d = x + i*(conj(y)*w), e = x - i*(conj(y)*w).";
+    BflyYN  "bflyyn"  Butterfly (24, 0) Butterfly BASE (4, 6) "d = x - i*(conj(y)*w), e = x + i*(conj(y)*w).";
+    BflyYC  "bflyyc"  Butterfly (25, 0) Butterfly BASE (4, 6) "d = x + conj(y)*conj(w), e = x - conj(y)*conj(w).";
+
+    // --- memory and control slot -------------------------------------------
+    MemNop  "mnop"  MemNone (0, 0) Control BASE (0, 0) "No memory or control operation.";
+    Stop    "stop"  MemNone (0, 1) Control BASE (0, 0) "End of the kernel; waits until every result is written.";
+    Ret     "ret"   MemNone (0, 2) Control BASE (0, 0) "Return to the word after the last call.";
+    Wait    "wait"  Event (0, 8) Control BASE (0, 0) "Wait until the event's counter is not zero, then decrement it.";
+    Signal  "signal" Event (0, 9) Control BASE (0, 0) "Signal the event to the control CPU.";
+    MovX    "mov"   Scalar2 (0, 16) Scalar BASE (0, 0) "x = y.";
+    AddX    "add"   Scalar3 (0, 17) Scalar BASE (0, 0) "x = y + z, wrapping.";
+    SubX    "sub"   Scalar3 (0, 18) Scalar BASE (0, 0) "x = y - z, wrapping.";
+    MulX    "mul"   Scalar3 (0, 19) Scalar BASE (0, 0) "x = low 32 bits of y * z.";
+    AndX    "and"   Scalar3 (0, 20) Scalar BASE (0, 0) "x = y and z.";
+    OrX     "or"    Scalar3 (0, 21) Scalar BASE (0, 0) "x = y or z.";
+    ShlX    "shl"   ScalarShift (0, 24) Scalar BASE (0, 0) "x = y shifted left by n.";
+    ShrX    "shr"   ScalarShift (0, 25) Scalar BASE (0, 0) "x = y shifted right by n, zeros in.";
+    SarX    "sar"   ScalarShift (0, 26) Scalar BASE (0, 0) "x = y shifted right by n, sign in.";
+
+    Movi    "movi"  ScalarImm (1, 0) Scalar BASE (0, 0) "x = value, sign-extended from 18 bits.";
+    Movhi   "movhi" ScalarHigh (2, 0) Scalar BASE (0, 0) "Upper half of x = value; the lower half stays.";
+    Addi    "addi"  ScalarAddImm (3, 0) Scalar BASE (0, 0) "x = y + value, wrapping.";
+
+    LoopI   "loop"  LoopImm (4, 0) Control BASE (0, 0) "Run the words up to `end` count times.";
+    LoopX   "loop"  LoopReg (5, 0) Control BASE (0, 0) "Run the words up to `end` x times; skip them when x is 0.";
+    Jmp     "jmp"   Jump (6, 0) Control BASE (0, 0) "Continue at target.";
+    Call    "call"  Jump (7, 0) Control BASE (0, 0) "Continue at target; ret comes back to the next word.";
+    Bz      "bz"    Branch (8, 0) Control BASE (0, 0) "Branch if x = 0.";
+    Bnz     "bnz"   Branch (9, 0) Control BASE (0, 0) "Branch if x is not 0.";
+    Bneg    "bneg"  Branch (10, 0) Control BASE (0, 0) "Branch if x < 0, signed.";
+    Bpos    "bpos"  Branch (11, 0) Control BASE (0, 0) "Branch if x >= 0, signed.";
+
+    LdP     "ldp"   LoadPair (16, 0)   Load BASE (0, 0) "Load a pair from each section's DMEM.";
+    LdQ     "ldq"   LoadQuad (17, 0)   Load BASE (0, 0) "Load a quad from each section's DMEM.";
+    LdDup   "ldd"   LoadDup (18, 0)    Load BASE (0, 0) "Load a pair into both halves of a quad.";
+    StP     "stp"   StorePair (19, 0)  Control BASE (0, 0) "Store a pair to each section's DMEM.";
+    StQ     "stq"   StoreQuad (20, 0)  Control BASE (0, 0) "Store a quad to each section's DMEM.";
+    LdX     "ldx"   LoadScalar (21, 0)  ScalarLoad BASE (0, 0) "Scalar = first word of the pair in section 0's DMEM.";
+    LdX2    "ldx2"  LoadScalar2 (22, 0) ScalarLoad BASE (0, 0) "Two scalars = the pair in section 0's DMEM.";
+}

@@ -1,0 +1,2 @@
+//! The `cp2` command.
+fn main() {}

@@ -1,0 +1,96 @@
+//! Latency classes: the only thing an instruction says about time.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::{Index, IndexMut};
+
+/// The unit that produces a result. A row of the instruction table names a
+/// class; the machine file prices it; the issue model joins the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// Integer and bit operations, permutes, selects, immediates.
+    Integer,
+    /// Floating add, subtract, multiply, min/max, compare, conversion.
+    Add,
+    /// Multiply-add and complex multiply.
+    Madd,
+    /// The complex butterfly.
+    Butterfly,
+    /// The elementary-function unit (not fully pipelined).
+    Elementary,
+    /// DMEM to section register.
+    Load,
+    /// DMEM of section 0 to shared scalar register.
+    ScalarLoad,
+    /// Shared scalar arithmetic and address update.
+    Scalar,
+    /// Produces no register result.
+    Control,
+}
+
+impl Class {
+    /// All classes, in declaration order.
+    pub const ALL: [Self; 9] = [
+        Self::Integer,
+        Self::Add,
+        Self::Madd,
+        Self::Butterfly,
+        Self::Elementary,
+        Self::Load,
+        Self::ScalarLoad,
+        Self::Scalar,
+        Self::Control,
+    ];
+
+    /// The name used in machine files, causes and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Integer => "integer",
+            Self::Add => "add",
+            Self::Madd => "madd",
+            Self::Butterfly => "butterfly",
+            Self::Elementary => "elementary",
+            Self::Load => "load",
+            Self::ScalarLoad => "scalar-load",
+            Self::Scalar => "scalar",
+            Self::Control => "control",
+        }
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One value per [`Class`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClassMap<T>([T; Class::ALL.len()]);
+
+impl<T> ClassMap<T> {
+    /// Builds the map from a function of the class.
+    pub fn from_fn(mut f: impl FnMut(Class) -> T) -> Self {
+        Self(std::array::from_fn(|i| f(Class::ALL[i])))
+    }
+
+    /// Class and value, in declaration order.
+    pub fn iter(&self) -> impl Iterator<Item = (Class, &T)> {
+        Class::ALL.into_iter().zip(&self.0)
+    }
+}
+
+impl<T> Index<Class> for ClassMap<T> {
+    type Output = T;
+    fn index(&self, class: Class) -> &T {
+        &self.0[class as usize]
+    }
+}
+
+impl<T> IndexMut<Class> for ClassMap<T> {
+    fn index_mut(&mut self, class: Class) -> &mut T {
+        &mut self.0[class as usize]
+    }
+}

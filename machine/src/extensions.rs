@@ -1,0 +1,36 @@
+//! Optional parts of the machine.
+
+bitflags::bitflags! {
+    /// Extensions a machine may have and a program may require.
+    ///
+    /// The base machine has none. Each flag stands for one proposal of the
+    /// source documents; a later machine file switches it on.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub struct Extensions: u32 {
+        /// Each section computes its own DMEM addresses.
+        const SECTION_ADDRESSING = 1 << 0;
+        /// DMEM addresses single 32-bit words.
+        const WORD_ADDRESSING = 1 << 1;
+        /// Sections share a common memory.
+        const SHARED_MEMORY = 1 << 2;
+        /// Richer conditional execution.
+        const CONDITIONAL = 1 << 3;
+        /// Double precision in hardware.
+        const DOUBLE = 1 << 4;
+        /// Instructions that help emulate double with single precision.
+        const DOUBLE_SINGLE = 1 << 5;
+    }
+}
+
+impl Extensions {
+    /// The flag's name in machine files and diagnostics, lower case with dashes.
+    pub fn names(self) -> impl Iterator<Item = String> {
+        self.iter_names().map(|(name, _)| name.to_lowercase().replace('_', "-"))
+    }
+
+    /// The flag of that name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::from_name(&name.to_uppercase().replace('-', "_"))
+    }
+}
