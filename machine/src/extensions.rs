@@ -5,7 +5,8 @@ bitflags::bitflags! {
     ///
     /// The base machine has none. Each flag stands for one proposal of the
     /// source documents; a later machine file switches it on.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+    #[serde(transparent)]
     pub struct Extensions: u32 {
         /// Each section computes its own DMEM addresses.
         const SECTION_ADDRESSING = 1 << 0;
@@ -25,7 +26,8 @@ bitflags::bitflags! {
 impl Extensions {
     /// The flag's name in machine files and diagnostics, lower case with dashes.
     pub fn names(self) -> impl Iterator<Item = String> {
-        self.iter_names().map(|(name, _)| name.to_lowercase().replace('_', "-"))
+        self.iter_names()
+            .map(|(name, _)| name.to_lowercase().replace('_', "-"))
     }
 
     /// The flag of that name.

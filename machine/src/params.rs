@@ -1,9 +1,11 @@
 //! The parameters of a machine, as the rest of the workspace reads them.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Bytes, ClassMap, Cycles, Extensions, Ratio, TimeBase};
 
 /// A complete, validated machine.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// Short name, `vm7`.
     pub name: String,
@@ -20,7 +22,7 @@ pub struct Machine {
 }
 
 /// The SIMD coprocessor.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cp2 {
     /// Clock frequency in Hz.
     pub clock_hz: u64,
@@ -61,7 +63,7 @@ pub struct Cp2 {
 }
 
 /// The DMA controller.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Dma {
     /// Addresses, strides and run lengths are multiples of this.
     pub granule: Bytes,
@@ -80,7 +82,7 @@ pub struct Dma {
 }
 
 /// The control CPU and the system memory.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Host {
     /// System memory.
     pub memory: Bytes,

@@ -97,7 +97,10 @@ impl Ratio {
             return None;
         }
         let g = gcd(num, den).max(1);
-        Some(Self { num: num / g, den: den / g })
+        Some(Self {
+            num: num / g,
+            den: den / g,
+        })
     }
 
     /// The nearest `f64`, for reports.
