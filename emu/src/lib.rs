@@ -1,1 +1,4 @@
-//! Placeholder.
+//! The CP2 emulator.
+
+pub mod alu;
+pub mod semantics;

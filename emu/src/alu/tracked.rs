@@ -1,0 +1,62 @@
+//! A checking implementation: bits, and whether they were ever written.
+
+use super::{Alu, Plain};
+use crate::semantics::elementary::Function;
+
+/// Lanes that remember whether everything they depend on was initialised.
+///
+/// The bits are [`Plain`]'s. A result is initialised when all operands are;
+/// values that are masked away afterwards still count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tracked;
+
+/// A tracked lane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TrackedBits {
+    /// The value.
+    pub bits: u32,
+    /// Whether the value depends on written data only.
+    pub initialised: bool,
+}
+
+impl TrackedBits {
+    /// An initialised value.
+    #[must_use]
+    pub const fn new(bits: u32) -> Self {
+        Self {
+            bits,
+            initialised: true,
+        }
+    }
+}
+
+macro_rules! lift {
+    (unary: $($unary:ident)*; binary: $($binary:ident)*;) => {
+        $(fn $unary(&mut self, a: TrackedBits) -> TrackedBits {
+            TrackedBits { bits: Plain.$unary(a.bits), ..a }
+        })*
+        $(fn $binary(&mut self, a: TrackedBits, b: TrackedBits) -> TrackedBits {
+            TrackedBits { bits: Plain.$binary(a.bits, b.bits), initialised: a.initialised && b.initialised }
+        })*
+    };
+}
+
+impl Alu for Tracked {
+    type L = TrackedBits;
+
+    fn constant(&mut self, bits: u32) -> TrackedBits {
+        TrackedBits::new(bits)
+    }
+
+    fn elementary(&mut self, function: Function, a: TrackedBits) -> TrackedBits {
+        TrackedBits {
+            bits: Plain.elementary(function, a.bits),
+            ..a
+        }
+    }
+
+    lift! {
+        unary: ftoi ftoin itof not fneg fabs;
+        binary: fadd fsub fmul fmin fmax feq flt fle iadd isub imul imin imax ieq ilt and or xor shl shr sar andn;
+    }
+}

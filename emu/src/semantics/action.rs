@@ -1,0 +1,356 @@
+//! What the memory-and-control slot asks of an engine.
+//!
+//! [`action`] resolves an operation into plain data once per program word; the
+//! engine then carries it out without looking at the table again.
+
+use crate::semantics::scalar::Binary;
+use cp2_asm::isa::{Address, Inst, Kind, Op, Scalar};
+
+/// The meaning of a memory-and-control operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Nothing.
+    Nop,
+    /// Compute on shared scalars: [`crate::semantics::scalar::execute`].
+    Scalar(ScalarOp),
+    /// Access DMEM.
+    Memory(MemoryOp),
+    /// Anything that concerns the program counter or events.
+    Control(ControlOp),
+}
+
+/// An operation on shared scalars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ScalarOp {
+    /// `x = y`.
+    Move {
+        /// Destination.
+        x: Scalar,
+        /// Source.
+        y: Source,
+    },
+    /// Upper half of `x` = `value`.
+    High {
+        /// Destination; its lower half stays.
+        x: Scalar,
+        /// The new upper half, below 2^16.
+        value: u32,
+    },
+    /// `x = function(y, z)`.
+    Binary {
+        /// What to compute.
+        function: Binary,
+        /// Destination.
+        x: Scalar,
+        /// First source.
+        y: Source,
+        /// Second source.
+        z: Source,
+    },
+}
+
+/// Where a scalar operand comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// A shared scalar.
+    Register(Scalar),
+    /// An immediate.
+    Constant(u32),
+}
+
+/// A DMEM access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MemoryOp {
+    /// What moves, and which way.
+    pub data: Data,
+    /// Bytes accessed in each section concerned; also the required alignment.
+    pub bytes: u32,
+    /// Where: [`crate::semantics::address::generate`].
+    pub address: Address,
+}
+
+/// What a DMEM access moves. Register operands are flat indices of pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Data {
+    /// From each section's DMEM into registers `first .. first + count`.
+    Load {
+        /// First pair register.
+        first: u8,
+        /// Pair registers loaded from consecutive memory.
+        count: u8,
+    },
+    /// From each section's DMEM: one pair into both `first` and `first + 1`.
+    LoadDuplicate {
+        /// First pair register.
+        first: u8,
+    },
+    /// Registers `first .. first + count` into each section's DMEM.
+    Store {
+        /// First pair register.
+        first: u8,
+        /// Pair registers stored to consecutive memory.
+        count: u8,
+    },
+    /// From section 0's DMEM into the shared scalars `first .. first + count`:
+    /// the access's first `count` words.
+    LoadScalars {
+        /// First scalar.
+        first: Scalar,
+        /// 1 or 2.
+        count: u8,
+    },
+}
+
+impl Data {
+    /// Whether DMEM is written.
+    #[must_use]
+    pub const fn is_store(self) -> bool {
+        matches!(self, Self::Store { .. })
+    }
+}
+
+/// A control operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ControlOp {
+    /// End of the kernel.
+    Stop,
+    /// Return to the word after the last call.
+    Return,
+    /// Continue at `target`; a return comes back to the next word.
+    Call {
+        /// Word address.
+        target: u32,
+    },
+    /// Continue at `target`.
+    Jump {
+        /// Word address.
+        target: u32,
+    },
+    /// Continue at `target` if `condition` holds for `x`.
+    Branch {
+        /// When to branch.
+        condition: Condition,
+        /// The register tested.
+        x: Scalar,
+        /// Word address.
+        target: u32,
+    },
+    /// Run the next `words` words `count` times; skip them when `count` is 0.
+    Loop {
+        /// Number of passes, an unsigned value.
+        count: Source,
+        /// Length of the body.
+        words: u32,
+    },
+    /// Wait until the event's counter is not zero, then decrement it.
+    Wait {
+        /// Event number.
+        event: u32,
+    },
+    /// Signal the event to the control CPU.
+    Signal {
+        /// Event number.
+        event: u32,
+    },
+}
+
+/// The condition of a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Condition {
+    /// `x = 0`.
+    Zero,
+    /// `x` is not 0.
+    NotZero,
+    /// `x < 0`, signed.
+    Negative,
+    /// `x >= 0`, signed.
+    NotNegative,
+}
+
+impl Condition {
+    /// Whether the branch is taken for this value.
+    #[must_use]
+    pub const fn holds(self, x: u32) -> bool {
+        match self {
+            Self::Zero => x == 0,
+            Self::NotZero => x != 0,
+            Self::Negative => (x as i32) < 0,
+            Self::NotNegative => x as i32 >= 0,
+        }
+    }
+}
+
+/// What `inst` asks for; `None` for an operation of the arithmetic slot.
+#[must_use]
+pub fn action(inst: &Inst) -> Option<Action> {
+    let register = |i: usize| Scalar(inst.r[i]);
+    let source = |i: usize| Source::Register(register(i));
+    let immediate = Source::Constant(inst.imm as u32);
+    let target = u32::from(inst.target);
+    let event = inst.imm as u32;
+    let binary = |function, z| {
+        Action::Scalar(ScalarOp::Binary {
+            function,
+            x: register(0),
+            y: source(1),
+            z,
+        })
+    };
+    let branch = |condition| {
+        Action::Control(ControlOp::Branch {
+            condition,
+            x: register(0),
+            target,
+        })
+    };
+    let repeat = |count| {
+        Action::Control(ControlOp::Loop {
+            count,
+            words: target,
+        })
+    };
+    let memory = |data| {
+        Action::Memory(MemoryOp {
+            data,
+            bytes: access_bytes(inst),
+            address: inst.addr,
+        })
+    };
+    let (pair, quad) = (inst.r[0], inst.r[0].wrapping_mul(2));
+
+    Some(match inst.op {
+        Op::MemNop => Action::Nop,
+        Op::Stop => Action::Control(ControlOp::Stop),
+        Op::Ret => Action::Control(ControlOp::Return),
+        Op::Wait => Action::Control(ControlOp::Wait { event }),
+        Op::Signal => Action::Control(ControlOp::Signal { event }),
+
+        Op::MovX => Action::Scalar(ScalarOp::Move {
+            x: register(0),
+            y: source(1),
+        }),
+        Op::AddX => binary(Binary::Add, source(2)),
+        Op::SubX => binary(Binary::Sub, source(2)),
+        Op::MulX => binary(Binary::Mul, source(2)),
+        Op::AndX => binary(Binary::And, source(2)),
+        Op::OrX => binary(Binary::Or, source(2)),
+        Op::ShlX => binary(Binary::Shl, immediate),
+        Op::ShrX => binary(Binary::Shr, immediate),
+        Op::SarX => binary(Binary::Sar, immediate),
+        Op::Movi => Action::Scalar(ScalarOp::Move {
+            x: register(0),
+            y: immediate,
+        }),
+        Op::Movhi => Action::Scalar(ScalarOp::High {
+            x: register(0),
+            value: inst.imm as u32 & 0xffff,
+        }),
+        Op::Addi => binary(Binary::Add, immediate),
+
+        Op::LoopI => repeat(immediate),
+        Op::LoopX => repeat(source(0)),
+        Op::Jmp => Action::Control(ControlOp::Jump { target }),
+        Op::Call => Action::Control(ControlOp::Call { target }),
+        Op::Bz => branch(Condition::Zero),
+        Op::Bnz => branch(Condition::NotZero),
+        Op::Bneg => branch(Condition::Negative),
+        Op::Bpos => branch(Condition::NotNegative),
+
+        Op::LdP => memory(Data::Load {
+            first: pair,
+            count: 1,
+        }),
+        Op::LdQ => memory(Data::Load {
+            first: quad,
+            count: 2,
+        }),
+        Op::LdDup => memory(Data::LoadDuplicate { first: quad }),
+        Op::StP => memory(Data::Store {
+            first: pair,
+            count: 1,
+        }),
+        Op::StQ => memory(Data::Store {
+            first: quad,
+            count: 2,
+        }),
+        Op::LdX => memory(Data::LoadScalars {
+            first: register(0),
+            count: 1,
+        }),
+        Op::LdX2 => memory(Data::LoadScalars {
+            first: register(0),
+            count: 2,
+        }),
+
+        // The other slot: see `arith`. Listed, so that a new row must be placed.
+        Op::Nop | Op::Lif | Op::Lii | Op::Addsub => return None,
+        Op::MovP
+        | Op::AbsP
+        | Op::NegP
+        | Op::ConjP
+        | Op::SwapP
+        | Op::Dup0P
+        | Op::Dup1P
+        | Op::NotP => return None,
+        Op::MovQ
+        | Op::AbsQ
+        | Op::NegQ
+        | Op::ConjQ
+        | Op::SwapQ
+        | Op::NotQ
+        | Op::PermQ
+        | Op::ExtQ => return None,
+        Op::FtoiP | Op::FtoinP | Op::ItofP | Op::FtoiQ | Op::FtoinQ | Op::ItofQ => return None,
+        Op::Rcp | Op::Rsqrt | Op::Exp2 | Op::Log2 | Op::Sin | Op::Cos => return None,
+        Op::AddP
+        | Op::SubP
+        | Op::MulP
+        | Op::MinP
+        | Op::MaxP
+        | Op::CmpeqP
+        | Op::CmpltP
+        | Op::CmpleP => return None,
+        Op::AddQ
+        | Op::SubQ
+        | Op::MulQ
+        | Op::MinQ
+        | Op::MaxQ
+        | Op::CmpeqQ
+        | Op::CmpltQ
+        | Op::CmpleQ => return None,
+        Op::IaddP | Op::IsubP | Op::ImulP | Op::IminP | Op::ImaxP | Op::IcmpeqP | Op::IcmpltP => {
+            return None;
+        }
+        Op::IaddQ | Op::IsubQ | Op::ImulQ | Op::IminQ | Op::ImaxQ | Op::IcmpeqQ | Op::IcmpltQ => {
+            return None;
+        }
+        Op::AndP | Op::OrP | Op::XorP | Op::AndnP | Op::AndQ | Op::OrQ | Op::XorQ | Op::AndnQ => {
+            return None;
+        }
+        Op::ShlP | Op::ShrP | Op::SarP | Op::ShlQ | Op::ShrQ | Op::SarQ => return None,
+        Op::ShliP | Op::ShriP | Op::SariP | Op::ShliQ | Op::ShriQ | Op::SariQ => return None,
+        Op::TrnloP | Op::TrnhiP | Op::ExtP | Op::TrnloQ | Op::TrnhiQ => return None,
+        Op::MaddP | Op::MsubP | Op::NmaddP | Op::NmsubP | Op::SelP => return None,
+        Op::MaddQ | Op::MsubQ | Op::NmaddQ | Op::NmsubQ | Op::SelQ => return None,
+        Op::CmulP | Op::CmulcP | Op::CmaddP | Op::CmaddcP | Op::CmsubP | Op::CmsubcP => {
+            return None;
+        }
+        Op::Bfly | Op::BflyI | Op::BflyN | Op::BflyC | Op::BflyCI | Op::BflyCN => return None,
+        Op::BflyY | Op::BflyYI | Op::BflyYN | Op::BflyYC => return None,
+    })
+}
+
+/// Bytes the row's address operand accesses; 0 where it has none.
+fn access_bytes(inst: &Inst) -> u32 {
+    let operands = inst.row().form.operands();
+    operands
+        .iter()
+        .find_map(|o| {
+            if let Kind::Mem { bytes } = o.kind {
+                Some(bytes)
+            } else {
+                None
+            }
+        })
+        .unwrap_or(0)
+}

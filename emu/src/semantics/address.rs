@@ -1,0 +1,114 @@
+//! DMEM addresses: one generator for all sections.
+
+use cp2_asm::isa::{Address, Mode, Scalar};
+
+/// What the address generator yields for one access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Generated {
+    /// DMEM byte address of the access.
+    pub address: u32,
+    /// New value of the address register, where the mode updates it.
+    pub next: Option<u32>,
+}
+
+/// Forms the address of an access of `bytes` and its register's next value.
+#[must_use]
+pub fn generate(address: Address, bytes: u32, read: impl Fn(Scalar) -> u32) -> Generated {
+    let a = read(Scalar::address(address.base));
+    let step = |s| read(Scalar::step(s));
+    let updated = |next| Generated {
+        address: a,
+        next: Some(next),
+    };
+    match address.mode {
+        Mode::Offset(offset) => Generated {
+            address: a.wrapping_add_signed(offset),
+            next: None,
+        },
+        Mode::Post(increment) => updated(a.wrapping_add_signed(increment)),
+        Mode::Step(s) => updated(a.wrapping_add(step(s))),
+        Mode::Modulo(s) => {
+            let i = address.base % Address::MODULO_REGISTERS;
+            updated(modulo(
+                a,
+                step(s),
+                read(Scalar::base(i)),
+                read(Scalar::length(i)),
+            ))
+        }
+        Mode::Reverse(s) => updated(reverse(a, step(s), bytes)),
+    }
+}
+
+/// `a + s` kept in the circular buffer `b .. b + l`.
+///
+/// With `o = a + s - b` as a signed offset: `l` is added once when `o < 0`,
+/// subtracted once when `o >= l`. One wrap only: a step longer than the buffer
+/// may leave it. `l = 0` is linear. All arithmetic is modulo 2^32.
+#[must_use]
+pub const fn modulo(a: u32, s: u32, b: u32, l: u32) -> u32 {
+    let next = a.wrapping_add(s);
+    let offset = next.wrapping_sub(b);
+    if (offset as i32) < 0 {
+        next.wrapping_add(l)
+    } else if offset >= l {
+        next.wrapping_sub(l)
+    } else {
+        next
+    }
+}
+
+/// `a + s` with the carry running from high bits to low: bit-reversed order.
+///
+/// A carry out of the bit worth `bytes`, the access's size (a power of two), is
+/// dropped, so that a complete sweep returns to its start; the bits below it
+/// stay as they are in `a` and do not count in `s`.
+#[must_use]
+pub const fn reverse(a: u32, s: u32, bytes: u32) -> u32 {
+    let index = !bytes.wrapping_sub(1);
+    let sum = (a & index)
+        .reverse_bits()
+        .wrapping_add((s & index).reverse_bits());
+    sum.reverse_bits() & index | a & !index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modulo_wraps_both_ways() {
+        assert_eq!(modulo(0x118, 8, 0x100, 0x20), 0x100);
+        assert_eq!(modulo(0x100, 8, 0x100, 0x20), 0x108);
+        assert_eq!(modulo(0x100, 8u32.wrapping_neg(), 0x100, 0x20), 0x118);
+        assert_eq!(modulo(0, 8u32.wrapping_neg(), 0, 0x40), 0x38);
+    }
+
+    #[test]
+    fn modulo_of_no_length_is_linear() {
+        assert_eq!(modulo(0x100, 0x40, 0x80, 0), 0x140);
+        assert_eq!(modulo(0x100, 0u32.wrapping_sub(0xc0), 0x80, 0), 0x40);
+    }
+
+    #[test]
+    fn modulo_wraps_once_only() {
+        assert_eq!(modulo(0x100, 0x50, 0x100, 0x20), 0x130);
+        assert_eq!(modulo(0x100, 0x50u32.wrapping_neg(), 0x100, 0x20), 0xd0);
+    }
+
+    #[test]
+    fn reverse_sweeps_a_buffer_in_bit_reversed_order_and_comes_back() {
+        for bytes in [8, 16] {
+            for log in 1..8u32 {
+                let (count, base) = (1 << log, 0x1_0000);
+                let mut a = base;
+                for i in 0..count as u32 {
+                    let index = i.reverse_bits() >> (32 - log);
+                    assert_eq!(a, base + index * bytes, "element {i} of {count}");
+                    a = reverse(a, count / 2 * bytes, bytes);
+                }
+                assert_eq!(a, base);
+            }
+        }
+    }
+}

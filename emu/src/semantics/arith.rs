@@ -1,0 +1,359 @@
+//! The arithmetic slot.
+
+use crate::alu::Alu;
+use crate::semantics::elementary::Function;
+use cp2_asm::isa::{Inst, Op};
+
+/// One section's registers, or all sections' at once where a lane value holds several.
+pub trait Registers<L> {
+    /// Lane 0 or 1 of register `reg`.
+    fn read(&self, reg: u8, lane: u8) -> L;
+    /// Replaces lane 0 or 1 of register `reg`.
+    fn write(&mut self, reg: u8, lane: u8, value: L);
+}
+
+/// Lanes of a register.
+const PAIR: usize = 2;
+/// Lanes of an even/odd couple of registers.
+const QUAD: usize = 4;
+
+/// A complex number, or any pair of lanes.
+type Pair<L> = [L; PAIR];
+
+/// Executes the arithmetic operation `inst`.
+///
+/// All operands are read before any result is written, so that operands may be
+/// the same register. An operation of the other slot does nothing here.
+pub fn execute<A: Alu, R: Registers<A::L>>(alu: &mut A, inst: &Inst, regs: &mut R) {
+    let mut u = Unit { alu, regs, inst };
+    match inst.op {
+        Op::Nop => {}
+
+        Op::MovP => u.map::<PAIR>(|_, a| a),
+        Op::MovQ => u.map::<QUAD>(|_, a| a),
+        Op::AbsP => u.map::<PAIR>(A::fabs),
+        Op::AbsQ => u.map::<QUAD>(A::fabs),
+        Op::NegP => u.map::<PAIR>(A::fneg),
+        Op::NegQ => u.map::<QUAD>(A::fneg),
+        Op::NotP => u.map::<PAIR>(A::not),
+        Op::NotQ => u.map::<QUAD>(A::not),
+        Op::FtoiP => u.map::<PAIR>(A::ftoi),
+        Op::FtoiQ => u.map::<QUAD>(A::ftoi),
+        Op::FtoinP => u.map::<PAIR>(A::ftoin),
+        Op::FtoinQ => u.map::<QUAD>(A::ftoin),
+        Op::ItofP => u.map::<PAIR>(A::itof),
+        Op::ItofQ => u.map::<QUAD>(A::itof),
+        Op::Rcp => u.elementary(Function::Rcp),
+        Op::Rsqrt => u.elementary(Function::Rsqrt),
+        Op::Exp2 => u.elementary(Function::Exp2),
+        Op::Log2 => u.elementary(Function::Log2),
+        Op::Sin => u.elementary(Function::Sin),
+        Op::Cos => u.elementary(Function::Cos),
+
+        Op::ConjP => u.shuffle::<PAIR>(|alu, [a0, a1]| [a0, alu.fneg(a1)]),
+        Op::ConjQ => {
+            u.shuffle::<QUAD>(|alu, [a0, a1, a2, a3]| [a0, alu.fneg(a1), a2, alu.fneg(a3)])
+        }
+        Op::SwapP => u.shuffle::<PAIR>(|_, [a0, a1]| [a1, a0]),
+        Op::SwapQ => u.shuffle::<QUAD>(|_, [a0, a1, a2, a3]| [a1, a0, a3, a2]),
+        Op::Dup0P => u.shuffle::<PAIR>(|_, [a0, _]| [a0, a0]),
+        Op::Dup1P => u.shuffle::<PAIR>(|_, [_, a1]| [a1, a1]),
+        Op::PermQ => u.shuffle::<QUAD>(|_, a| {
+            std::array::from_fn(|i| a[(inst.imm >> (2 * i)) as usize % QUAD])
+        }),
+
+        Op::AddP => u.zip::<PAIR>(A::fadd),
+        Op::AddQ => u.zip::<QUAD>(A::fadd),
+        Op::SubP => u.zip::<PAIR>(A::fsub),
+        Op::SubQ => u.zip::<QUAD>(A::fsub),
+        Op::MulP => u.zip::<PAIR>(A::fmul),
+        Op::MulQ => u.zip::<QUAD>(A::fmul),
+        Op::MinP => u.zip::<PAIR>(A::fmin),
+        Op::MinQ => u.zip::<QUAD>(A::fmin),
+        Op::MaxP => u.zip::<PAIR>(A::fmax),
+        Op::MaxQ => u.zip::<QUAD>(A::fmax),
+        Op::CmpeqP => u.zip::<PAIR>(A::feq),
+        Op::CmpeqQ => u.zip::<QUAD>(A::feq),
+        Op::CmpltP => u.zip::<PAIR>(A::flt),
+        Op::CmpltQ => u.zip::<QUAD>(A::flt),
+        Op::CmpleP => u.zip::<PAIR>(A::fle),
+        Op::CmpleQ => u.zip::<QUAD>(A::fle),
+        Op::IaddP => u.zip::<PAIR>(A::iadd),
+        Op::IaddQ => u.zip::<QUAD>(A::iadd),
+        Op::IsubP => u.zip::<PAIR>(A::isub),
+        Op::IsubQ => u.zip::<QUAD>(A::isub),
+        Op::ImulP => u.zip::<PAIR>(A::imul),
+        Op::ImulQ => u.zip::<QUAD>(A::imul),
+        Op::AndP => u.zip::<PAIR>(A::and),
+        Op::AndQ => u.zip::<QUAD>(A::and),
+        Op::OrP => u.zip::<PAIR>(A::or),
+        Op::OrQ => u.zip::<QUAD>(A::or),
+        Op::XorP => u.zip::<PAIR>(A::xor),
+        Op::XorQ => u.zip::<QUAD>(A::xor),
+        Op::AndnP => u.zip::<PAIR>(A::andn),
+        Op::AndnQ => u.zip::<QUAD>(A::andn),
+        Op::ShlP => u.zip::<PAIR>(A::shl),
+        Op::ShlQ => u.zip::<QUAD>(A::shl),
+        Op::ShrP => u.zip::<PAIR>(A::shr),
+        Op::ShrQ => u.zip::<QUAD>(A::shr),
+        Op::SarP => u.zip::<PAIR>(A::sar),
+        Op::SarQ => u.zip::<QUAD>(A::sar),
+        Op::IminP => u.zip::<PAIR>(A::imin),
+        Op::IminQ => u.zip::<QUAD>(A::imin),
+        Op::ImaxP => u.zip::<PAIR>(A::imax),
+        Op::ImaxQ => u.zip::<QUAD>(A::imax),
+        Op::IcmpeqP => u.zip::<PAIR>(A::ieq),
+        Op::IcmpeqQ => u.zip::<QUAD>(A::ieq),
+        Op::IcmpltP => u.zip::<PAIR>(A::ilt),
+        Op::IcmpltQ => u.zip::<QUAD>(A::ilt),
+
+        Op::TrnloP => u.merge::<PAIR>(|_, [a0, _], [b0, _]| [a0, b0]),
+        Op::TrnhiP => u.merge::<PAIR>(|_, [_, a1], [_, b1]| [a1, b1]),
+        Op::ExtP => u.merge::<PAIR>(|_, [_, a1], [b0, _]| [a1, b0]),
+        Op::TrnloQ => u.merge::<QUAD>(|_, [a0, a1, ..], [b0, b1, ..]| [a0, a1, b0, b1]),
+        Op::TrnhiQ => u.merge::<QUAD>(|_, [.., a2, a3], [.., b2, b3]| [a2, a3, b2, b3]),
+        Op::ExtQ => u.merge::<QUAD>(|_, a, b| {
+            std::array::from_fn(|i| {
+                let lane = i + inst.imm as usize % QUAD;
+                if lane < QUAD { a[lane] } else { b[lane - QUAD] }
+            })
+        }),
+        Op::CmulP => u.merge::<PAIR>(cmul),
+        Op::CmulcP => u.merge::<PAIR>(cmulc),
+
+        Op::MaddP => u.zip3::<PAIR>(madd),
+        Op::MaddQ => u.zip3::<QUAD>(madd),
+        Op::MsubP => u.zip3::<PAIR>(msub),
+        Op::MsubQ => u.zip3::<QUAD>(msub),
+        Op::NmaddP => u.zip3::<PAIR>(nmadd),
+        Op::NmaddQ => u.zip3::<QUAD>(nmadd),
+        Op::NmsubP => u.zip3::<PAIR>(nmsub),
+        Op::NmsubQ => u.zip3::<QUAD>(nmsub),
+        Op::SelP => u.zip3::<PAIR>(|alu, a, b, c| alu.select(c, a, b)),
+        Op::SelQ => u.zip3::<QUAD>(|alu, a, b, c| alu.select(c, a, b)),
+        Op::CmaddP => u.complex(|alu, a, b, c| {
+            let product = cmul(alu, a, b);
+            cadd(alu, product, c)
+        }),
+        Op::CmaddcP => u.complex(|alu, a, b, c| {
+            let product = cmulc(alu, a, b);
+            cadd(alu, product, c)
+        }),
+        Op::CmsubP => u.complex(|alu, a, b, c| {
+            let product = cmul(alu, a, b);
+            csub(alu, c, product)
+        }),
+        Op::CmsubcP => u.complex(|alu, a, b, c| {
+            let product = cmulc(alu, a, b);
+            csub(alu, c, product)
+        }),
+
+        Op::Addsub => {
+            let (a, b) = (u.read(2), u.read(3));
+            let (d, e) = (cadd(u.alu, a, b), csub(u.alu, a, b));
+            u.write::<PAIR>(0, d);
+            u.write::<PAIR>(1, e);
+        }
+
+        Op::ShliP => u.shift::<PAIR>(A::shl),
+        Op::ShliQ => u.shift::<QUAD>(A::shl),
+        Op::ShriP => u.shift::<PAIR>(A::shr),
+        Op::ShriQ => u.shift::<QUAD>(A::shr),
+        Op::SariP => u.shift::<PAIR>(A::sar),
+        Op::SariQ => u.shift::<QUAD>(A::sar),
+
+        Op::Lif | Op::Lii => {
+            let value = u.alu.constant(inst.imm as u32);
+            u.write::<PAIR>(0, [value; PAIR]);
+        }
+
+        Op::Bfly => u.butterfly(cmul, Turn::None),
+        Op::BflyI => u.butterfly(cmul, Turn::Plus),
+        Op::BflyN => u.butterfly(cmul, Turn::Minus),
+        Op::BflyC => u.butterfly(cmulc, Turn::None),
+        Op::BflyCI => u.butterfly(cmulc, Turn::Plus),
+        Op::BflyCN => u.butterfly(cmulc, Turn::Minus),
+        Op::BflyY => u.butterfly(ccmul, Turn::None),
+        Op::BflyYI => u.butterfly(ccmul, Turn::Plus),
+        Op::BflyYN => u.butterfly(ccmul, Turn::Minus),
+        Op::BflyYC => u.butterfly(ccmulc, Turn::None),
+
+        // The other slot: see `action`.
+        Op::MemNop | Op::Stop | Op::Ret | Op::Wait | Op::Signal => {}
+        Op::MovX
+        | Op::AddX
+        | Op::SubX
+        | Op::MulX
+        | Op::AndX
+        | Op::OrX
+        | Op::ShlX
+        | Op::ShrX
+        | Op::SarX => {}
+        Op::Movi | Op::Movhi | Op::Addi => {}
+        Op::LoopI | Op::LoopX | Op::Jmp | Op::Call | Op::Bz | Op::Bnz | Op::Bneg | Op::Bpos => {}
+        Op::LdP | Op::LdQ | Op::LdDup | Op::StP | Op::StQ | Op::LdX | Op::LdX2 => {}
+    }
+}
+
+/// `a * b + c`, the product rounded first.
+fn madd<A: Alu>(alu: &mut A, a: A::L, b: A::L, c: A::L) -> A::L {
+    let product = alu.fmul(a, b);
+    alu.fadd(product, c)
+}
+
+/// `a * b - c`, the product rounded first.
+fn msub<A: Alu>(alu: &mut A, a: A::L, b: A::L, c: A::L) -> A::L {
+    let product = alu.fmul(a, b);
+    alu.fsub(product, c)
+}
+
+/// `-(a * b) - c`, the product rounded first.
+fn nmadd<A: Alu>(alu: &mut A, a: A::L, b: A::L, c: A::L) -> A::L {
+    let product = alu.fmul(a, b);
+    let negated = alu.fneg(product);
+    alu.fsub(negated, c)
+}
+
+/// `c - a * b`, the product rounded first.
+fn nmsub<A: Alu>(alu: &mut A, a: A::L, b: A::L, c: A::L) -> A::L {
+    let product = alu.fmul(a, b);
+    alu.fsub(c, product)
+}
+
+fn cadd<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>) -> Pair<A::L> {
+    [alu.fadd(a[0], b[0]), alu.fadd(a[1], b[1])]
+}
+
+fn csub<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>) -> Pair<A::L> {
+    [alu.fsub(a[0], b[0]), alu.fsub(a[1], b[1])]
+}
+
+/// `a * b`: the four products rounded, then their difference and sum.
+fn cmul<A: Alu>(alu: &mut A, [ar, ai]: Pair<A::L>, [br, bi]: Pair<A::L>) -> Pair<A::L> {
+    let (rr, ii) = (alu.fmul(ar, br), alu.fmul(ai, bi));
+    let (ri, ir) = (alu.fmul(ar, bi), alu.fmul(ai, br));
+    [alu.fsub(rr, ii), alu.fadd(ri, ir)]
+}
+
+/// `a * conj(b)`: [`cmul`] with the sign of `b`'s imaginary part flipped.
+fn cmulc<A: Alu>(alu: &mut A, [ar, ai]: Pair<A::L>, [br, bi]: Pair<A::L>) -> Pair<A::L> {
+    let (rr, ii) = (alu.fmul(ar, br), alu.fmul(ai, bi));
+    let (ri, ir) = (alu.fmul(ar, bi), alu.fmul(ai, br));
+    [alu.fadd(rr, ii), alu.fsub(ir, ri)]
+}
+
+/// `conj(a) * b`.
+fn ccmul<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>) -> Pair<A::L> {
+    cmulc(alu, b, a)
+}
+
+/// `conj(a) * conj(b)`: [`cmul`] with both imaginary signs flipped. Not
+/// `conj(a * b)`, whose zeros can have the other sign.
+fn ccmulc<A: Alu>(alu: &mut A, [ar, ai]: Pair<A::L>, [br, bi]: Pair<A::L>) -> Pair<A::L> {
+    let (rr, ii) = (alu.fmul(ar, br), alu.fmul(ai, bi));
+    let (ri, ir) = (alu.fmul(ar, bi), alu.fmul(ai, br));
+    let negated = alu.fneg(ri);
+    [alu.fsub(rr, ii), alu.fsub(negated, ir)]
+}
+
+/// What a butterfly multiplies the product by before it is added.
+#[derive(Clone, Copy)]
+enum Turn {
+    /// 1.
+    None,
+    /// i.
+    Plus,
+    /// -i.
+    Minus,
+}
+
+/// `x + i*t`, where `i*t = (-t.im, t.re)`.
+fn add_turned<A: Alu>(alu: &mut A, x: Pair<A::L>, t: Pair<A::L>) -> Pair<A::L> {
+    [alu.fsub(x[0], t[1]), alu.fadd(x[1], t[0])]
+}
+
+/// `x - i*t`.
+fn sub_turned<A: Alu>(alu: &mut A, x: Pair<A::L>, t: Pair<A::L>) -> Pair<A::L> {
+    [alu.fadd(x[0], t[1]), alu.fsub(x[1], t[0])]
+}
+
+/// The operation being executed and what it works on.
+struct Unit<'a, A, R> {
+    alu: &'a mut A,
+    regs: &'a mut R,
+    inst: &'a Inst,
+}
+
+impl<A: Alu, R: Registers<A::L>> Unit<'_, A, R> {
+    /// All lanes of register operand `operand`, a pair or a quad.
+    fn read<const N: usize>(&self, operand: usize) -> [A::L; N] {
+        let first = self.inst.r[operand] as usize * N;
+        std::array::from_fn(|i| self.regs.read(((first + i) / PAIR) as u8, (i % PAIR) as u8))
+    }
+
+    fn write<const N: usize>(&mut self, operand: usize, value: [A::L; N]) {
+        let first = self.inst.r[operand] as usize * N;
+        for (i, lane) in value.into_iter().enumerate() {
+            self.regs
+                .write(((first + i) / PAIR) as u8, (i % PAIR) as u8, lane);
+        }
+    }
+
+    fn shuffle<const N: usize>(&mut self, f: impl Fn(&mut A, [A::L; N]) -> [A::L; N]) {
+        let a = self.read(1);
+        let d = f(self.alu, a);
+        self.write(0, d);
+    }
+
+    fn merge<const N: usize>(&mut self, f: impl Fn(&mut A, [A::L; N], [A::L; N]) -> [A::L; N]) {
+        let (a, b) = (self.read(1), self.read(2));
+        let d = f(self.alu, a, b);
+        self.write(0, d);
+    }
+
+    fn complex(&mut self, f: impl Fn(&mut A, Pair<A::L>, Pair<A::L>, Pair<A::L>) -> Pair<A::L>) {
+        let (a, b, c) = (self.read(1), self.read(2), self.read(3));
+        let d = f(self.alu, a, b, c);
+        self.write(0, d);
+    }
+
+    fn map<const N: usize>(&mut self, f: impl Fn(&mut A, A::L) -> A::L) {
+        self.shuffle::<N>(|alu, a| a.map(|lane| f(alu, lane)));
+    }
+
+    fn zip<const N: usize>(&mut self, f: impl Fn(&mut A, A::L, A::L) -> A::L) {
+        self.merge::<N>(|alu, a, b| std::array::from_fn(|i| f(alu, a[i], b[i])));
+    }
+
+    fn zip3<const N: usize>(&mut self, f: impl Fn(&mut A, A::L, A::L, A::L) -> A::L) {
+        let (a, b, c) = (self.read::<N>(1), self.read::<N>(2), self.read::<N>(3));
+        let d = std::array::from_fn(|i| f(self.alu, a[i], b[i], c[i]));
+        self.write::<N>(0, d);
+    }
+
+    fn elementary(&mut self, function: Function) {
+        self.map::<PAIR>(|alu, a| alu.elementary(function, a));
+    }
+
+    fn shift<const N: usize>(&mut self, f: impl Fn(&mut A, A::L, A::L) -> A::L) {
+        let count = self.alu.constant(self.inst.imm as u32);
+        self.map::<N>(|alu, a| f(alu, a, count));
+    }
+
+    /// `t = product(y, w)` first, then `x + turn * t` and `x - turn * t`.
+    fn butterfly(
+        &mut self,
+        product: impl Fn(&mut A, Pair<A::L>, Pair<A::L>) -> Pair<A::L>,
+        turn: Turn,
+    ) {
+        let (x, y, w) = (self.read(2), self.read(3), self.read(4));
+        let t = product(self.alu, y, w);
+        let (d, e) = match turn {
+            Turn::None => (cadd(self.alu, x, t), csub(self.alu, x, t)),
+            Turn::Plus => (add_turned(self.alu, x, t), sub_turned(self.alu, x, t)),
+            Turn::Minus => (sub_turned(self.alu, x, t), add_turned(self.alu, x, t)),
+        };
+        self.write::<PAIR>(0, d);
+        self.write::<PAIR>(1, e);
+    }
+}
