@@ -5,5 +5,7 @@
 //! of contiguous runs, so that new kinds of transfer are new producers of runs.
 
 mod descriptor;
+mod memory;
 
 pub use descriptor::{Descriptor, Direction, Level, Target};
+pub use memory::{CopyError, LocalMemory, SystemMemory};
