@@ -6,12 +6,25 @@
 //!
 //! This crate stands at the bottom of the crate graph and depends on no other.
 
+mod check;
 mod class;
+mod error;
 mod extensions;
+mod load;
 mod params;
+mod provenance;
+mod quantity;
+mod read;
+mod show;
+mod table;
 mod units;
 
 pub use class::{Class, ClassMap};
+pub use error::{Located, MachineError, Place, Problem};
 pub use extensions::Extensions;
 pub use params::{Cp2, Dma, Host, LANE_BYTES, Machine};
+pub use provenance::{Origin, Provenance, Source};
+pub use quantity::{Quantity, Value};
+pub use show::Parameter;
+pub use table::{ROWS, Range, Row};
 pub use units::{Bytes, Cycles, Ratio, Ticks, TimeBase};

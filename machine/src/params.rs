@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, ClassMap, Cycles, Extensions, Ratio, TimeBase};
+use crate::{Bytes, ClassMap, Cycles, Extensions, Provenance, Ratio, TimeBase};
 
 /// A complete, validated machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -11,6 +11,8 @@ pub struct Machine {
     pub name: String,
     /// One line for listings.
     pub description: String,
+    /// What a reader should know about where the numbers come from.
+    pub note: String,
     /// SHA-256 of the resolved parameters, hex: identifies the machine in reports.
     pub hash: String,
     /// The SIMD coprocessor.
@@ -19,6 +21,8 @@ pub struct Machine {
     pub dma: Dma,
     /// The control CPU and its memory.
     pub host: Host,
+    /// Source and reference of every parameter.
+    pub provenance: Provenance,
 }
 
 /// The SIMD coprocessor.

@@ -1,0 +1,304 @@
+//! What can be wrong with a machine file, and where.
+
+use codespan_reporting::diagnostic::{Diagnostic, Label};
+use codespan_reporting::files::SimpleFile;
+use codespan_reporting::term;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// One thing that is wrong; the message of each says what was found.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The name is no built-in machine and no file.
+    #[error("no machine named `{name}`")]
+    UnknownMachine {
+        /// What was asked for.
+        name: String,
+        /// The closest built-in name.
+        suggestion: Option<String>,
+    },
+    /// The file cannot be read.
+    #[error("cannot read machine file `{path}`: {reason}")]
+    Unreadable {
+        /// The path as given.
+        path: String,
+        /// What the system said.
+        reason: String,
+    },
+    /// The file is larger than any machine file.
+    #[error("machine file `{path}` is larger than {limit} bytes")]
+    TooLarge {
+        /// The path as given.
+        path: String,
+        /// The largest size accepted.
+        limit: u64,
+    },
+    /// The text is not TOML.
+    #[error("not valid TOML: {message}")]
+    Syntax {
+        /// What the parser said.
+        message: String,
+    },
+    /// A key that means nothing.
+    #[error("unknown key `{key}`")]
+    UnknownKey {
+        /// The full key path.
+        key: String,
+        /// The closest known key.
+        suggestion: Option<String>,
+        /// The keys that may stand here.
+        known: Vec<String>,
+    },
+    /// A value of the wrong TOML type.
+    #[error("`{key}` is {found}")]
+    WrongType {
+        /// The full key path.
+        key: String,
+        /// What was expected.
+        expected: String,
+        /// What was found.
+        found: String,
+    },
+    /// A parameter without its `value`.
+    #[error("`{key}` has no value")]
+    MissingValue {
+        /// The parameter.
+        key: String,
+    },
+    /// A parameter without its `unit`.
+    #[error("`{key}` has no unit")]
+    MissingUnit {
+        /// The parameter.
+        key: String,
+        /// The units it may have.
+        units: Vec<&'static str>,
+    },
+    /// A unit that does not measure this parameter.
+    #[error("`{key}` cannot be given in `{unit}`")]
+    WrongUnit {
+        /// The parameter.
+        key: String,
+        /// The unit found.
+        unit: String,
+        /// The units it may have.
+        units: Vec<&'static str>,
+    },
+    /// A source that is none of fact, assumed, measured.
+    #[error("`{key}` has the source `{found}`")]
+    WrongSource {
+        /// The parameter.
+        key: String,
+        /// What was found.
+        found: String,
+    },
+    /// A value that cannot be.
+    #[error("`{key}` cannot be {value}")]
+    Impossible {
+        /// The parameter.
+        key: String,
+        /// The value found, with its unit.
+        value: String,
+        /// The values allowed.
+        rule: String,
+    },
+    /// Parameters nobody set.
+    #[error("missing parameter{} {}", if keys.len() == 1 { "" } else { "s" }, list(keys))]
+    Missing {
+        /// The parameters.
+        keys: Vec<String>,
+    },
+    /// A machine that is its own base.
+    #[error("cycle of bases: {}", chain.join(" -> "))]
+    BaseCycle {
+        /// The files, the first repeated at the end.
+        chain: Vec<String>,
+    },
+    /// A chain of bases longer than anyone needs.
+    #[error("more than {limit} machine files are based on each other")]
+    BaseTooDeep {
+        /// The longest chain accepted.
+        limit: usize,
+    },
+}
+
+fn list(names: &[String]) -> String {
+    names
+        .iter()
+        .map(|n| format!("`{n}`"))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+impl Problem {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> String {
+        let or = |names: &[&str]| {
+            names
+                .iter()
+                .map(|n| format!("\"{n}\""))
+                .collect::<Vec<_>>()
+                .join(" or ")
+        };
+        match self {
+            Self::UnknownMachine { suggestion, .. } => format!(
+                "{}built-in machines are {}; anything else is the path of a machine file",
+                did_you_mean(suggestion.as_deref()),
+                crate::Machine::names().join(", ")
+            ),
+            Self::Unreadable { .. } => {
+                format!(
+                    "give the path of a machine file, or one of {}",
+                    crate::Machine::names().join(", ")
+                )
+            }
+            Self::TooLarge { .. } => {
+                "a machine file holds a few kilobytes of TOML: is this the right file?".into()
+            }
+            Self::Syntax { .. } => {
+                "see https://toml.io; `cp2 machines show vm7 --toml` prints a complete machine file"
+                    .into()
+            }
+            Self::UnknownKey {
+                suggestion, known, ..
+            } => {
+                format!(
+                    "{}known here: {}",
+                    did_you_mean(suggestion.as_deref()),
+                    known.join(", ")
+                )
+            }
+            Self::WrongType { expected, .. } => format!("expected {expected}"),
+            Self::MissingValue { .. } => "write { value = ..., unit = \"...\" }".into(),
+            Self::MissingUnit { units, .. } => format!("add unit = {}", or(units)),
+            Self::WrongUnit { unit, units, .. } => {
+                let near = suggest(unit, units.iter().copied());
+                format!("{}expected {}", did_you_mean(near.as_deref()), or(units))
+            }
+            Self::WrongSource { .. } => "expected \"fact\", \"assumed\" or \"measured\"".into(),
+            Self::Impossible { rule, .. } => format!("expected {rule}"),
+            Self::Missing { .. } => {
+                "set them, or start from another machine with base = \"vm7\"".into()
+            }
+            Self::BaseCycle { .. } => {
+                "one of these files must not have a base, or a built-in one".into()
+            }
+            Self::BaseTooDeep { .. } => "merge some of the files".into(),
+        }
+    }
+}
+
+fn did_you_mean(name: Option<&str>) -> String {
+    name.map(|n| format!("did you mean `{n}`? "))
+        .unwrap_or_default()
+}
+
+/// The known name closest to a mistyped one, if any is close.
+pub(crate) fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let lower = name.to_lowercase();
+    known
+        .into_iter()
+        .map(|k| (strsim::jaro_winkler(&lower, &k.to_lowercase()), k))
+        .filter(|(score, _)| *score > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, k)| k.to_owned())
+}
+
+/// A machine file's name and text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct File {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+/// A place in a machine file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub(crate) file: Arc<File>,
+    pub(crate) span: Range<usize>,
+}
+
+impl Place {
+    /// The file's name as given.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        &self.file.name
+    }
+
+    /// Line and column, both from 1.
+    #[must_use]
+    pub fn line_column(&self) -> (usize, usize) {
+        let before = self
+            .file
+            .text
+            .get(..self.span.start)
+            .unwrap_or(&self.file.text);
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        (
+            before.matches('\n').count() + 1,
+            before[line_start..].chars().count() + 1,
+        )
+    }
+}
+
+/// A problem and where it is; problems of the command line have no place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Located {
+    /// What is wrong.
+    pub problem: Problem,
+    /// Where.
+    pub place: Option<Place>,
+}
+
+impl fmt::Display for Located {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let help = self.problem.help();
+        let Some(place) = &self.place else {
+            return write!(f, "error: {}\n  = {help}", self.problem);
+        };
+        let diagnostic = Diagnostic::error()
+            .with_message(&self.problem)
+            .with_labels(vec![Label::primary((), place.span.clone())])
+            .with_notes(vec![help.clone()]);
+        let file = SimpleFile::new(&place.file.name, &place.file.text);
+        match term::emit_into_string(&term::Config::default(), &file, &diagnostic) {
+            Ok(text) => f.write_str(text.trim_end()),
+            Err(_) => write!(
+                f,
+                "error: {}: {}\n  = {help}",
+                place.file.name, self.problem
+            ),
+        }
+    }
+}
+
+/// Everything that is wrong with a machine, in the order of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineError {
+    /// The problems, at least one.
+    pub problems: Vec<Located>,
+}
+
+impl MachineError {
+    pub(crate) fn new(problem: Problem, place: Option<Place>) -> Self {
+        Self {
+            problems: vec![Located { problem, place }],
+        }
+    }
+}
+
+impl fmt::Display for MachineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, problem) in self.problems.iter().enumerate() {
+            if i > 0 {
+                f.write_str("\n\n")?;
+            }
+            problem.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for MachineError {}

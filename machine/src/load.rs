@@ -1,0 +1,173 @@
+//! From a name or a path to a machine: files, bases, and what ties them.
+
+use crate::error::{File, MachineError, Place, Problem, suggest};
+use crate::read::{Layer, read};
+use crate::{Machine, check};
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Largest machine file.
+const MAX_FILE: u64 = 1 << 20;
+/// Longest chain of bases.
+const MAX_DEPTH: usize = 16;
+
+/// Machines compiled into the library.
+const BUILTIN: &[(&str, &str)] = &[
+    ("vm7", include_str!("../vm7.toml")),
+    ("vm9", include_str!("../vm9.toml")),
+];
+
+impl Machine {
+    /// The names of the built-in machines.
+    #[must_use]
+    pub fn names() -> Vec<&'static str> {
+        BUILTIN.iter().map(|b| b.0).collect()
+    }
+
+    /// A built-in machine.
+    ///
+    /// ```
+    /// let vm7 = cp2_machine::Machine::builtin("vm7").unwrap();
+    /// assert_eq!(vm7.cp2.clock_hz, 200_000_000);
+    /// assert!(cp2_machine::Machine::builtin("vm8").is_none());
+    /// ```
+    #[must_use]
+    pub fn builtin(name: &str) -> Option<Self> {
+        load_builtin(name, &mut Vec::new())?.ok()
+    }
+
+    /// The built-in machine of that name, or the machine file at that path.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file, or that there is none.
+    pub fn load(name_or_path: &str) -> Result<Self, MachineError> {
+        resolve(name_or_path, Path::new(""), None, &mut Vec::new())
+    }
+
+    /// Parses the text of a machine file; `name` is the path it is reported
+    /// under and relative to which its base is found.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text.
+    pub fn parse(name: &str, text: &str) -> Result<Self, MachineError> {
+        build(name, text.to_owned(), &mut vec![PathBuf::from(name)])
+    }
+}
+
+fn load_builtin(name: &str, stack: &mut Vec<PathBuf>) -> Option<Result<Machine, MachineError>> {
+    let (name, text) = BUILTIN.iter().find(|b| b.0 == name)?;
+    Some(build(&format!("{name}.toml"), (*text).to_owned(), stack))
+}
+
+fn looks_like_path(name: &str) -> bool {
+    name.contains(['/', '\\']) || name.ends_with(".toml")
+}
+
+/// Loads what `name` means, seen from `folder`; `stack` holds the files whose
+/// bases are being resolved, `place` the line that asks.
+fn resolve(
+    name: &str,
+    folder: &Path,
+    place: Option<&Place>,
+    stack: &mut Vec<PathBuf>,
+) -> Result<Machine, MachineError> {
+    let fail = |problem| MachineError::new(problem, place.cloned());
+    if stack.len() >= MAX_DEPTH {
+        return Err(fail(Problem::BaseTooDeep { limit: MAX_DEPTH }));
+    }
+    if let Some(machine) = load_builtin(name, stack) {
+        return machine;
+    }
+    let path = folder.join(name);
+    if !looks_like_path(name) && !path.is_file() {
+        let suggestion = suggest(name, Machine::names());
+        return Err(fail(Problem::UnknownMachine {
+            name: name.to_owned(),
+            suggestion,
+        }));
+    }
+    let text = read_text(&path).map_err(fail)?;
+    let identity = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+    if let Some(first) = stack.iter().position(|p| *p == identity) {
+        let ring = stack[first..].iter().chain([&identity]);
+        let chain = ring.map(|p| p.display().to_string()).collect();
+        return Err(fail(Problem::BaseCycle { chain }));
+    }
+    stack.push(identity);
+    let machine = build(&path.display().to_string(), text, stack);
+    stack.pop();
+    machine
+}
+
+fn read_text(path: &Path) -> Result<String, Problem> {
+    let name = path.display().to_string();
+    let unreadable = |reason: String| Problem::Unreadable {
+        path: name.clone(),
+        reason,
+    };
+    let mut bytes = Vec::new();
+    fs::File::open(path)
+        .and_then(|f| f.take(MAX_FILE + 1).read_to_end(&mut bytes))
+        .map_err(|e| unreadable(e.to_string()))?;
+    if bytes.len() as u64 > MAX_FILE {
+        return Err(Problem::TooLarge {
+            path: name,
+            limit: MAX_FILE,
+        });
+    }
+    String::from_utf8(bytes).map_err(|e| {
+        unreadable(format!(
+            "not UTF-8 text (byte {})",
+            e.utf8_error().valid_up_to()
+        ))
+    })
+}
+
+/// Builds the machine a file describes on top of its base.
+fn build(name: &str, text: String, stack: &mut Vec<PathBuf>) -> Result<Machine, MachineError> {
+    let file = Arc::new(File {
+        name: name.to_owned(),
+        text,
+    });
+    let layer = read(&file)?;
+    let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+    let base = match &layer.base {
+        Some((base, place)) => Some(resolve(base, folder, Some(place), stack)?),
+        None => None,
+    };
+    let machine = apply(&layer, base, Path::new(name));
+    let problems = check::check(&machine, &layer);
+    if problems.is_empty() {
+        Ok(machine)
+    } else {
+        Err(MachineError { problems })
+    }
+}
+
+fn apply(layer: &Layer, base: Option<Machine>, path: &Path) -> Machine {
+    let changes = layer.settings.len();
+    let mut machine = base.unwrap_or_else(Machine::blank);
+    let default_description = match (&layer.base, changes) {
+        (Some((base, _)), 1) => format!("{base} with 1 parameter changed"),
+        (Some((base, _)), n) => format!("{base} with {n} parameters changed"),
+        (None, _) => String::new(),
+    };
+    machine.description = layer.description.clone().unwrap_or(default_description);
+    machine.name = layer.name.clone().unwrap_or_else(|| {
+        path.file_stem().map_or_else(
+            || "unnamed".to_owned(),
+            |s| s.to_string_lossy().into_owned(),
+        )
+    });
+    if let Some(note) = &layer.note {
+        machine.note.clone_from(note);
+    }
+    for setting in &layer.settings {
+        (setting.row.set)(&mut machine, setting.value);
+        machine.provenance.0[setting.index] = setting.origin.clone();
+    }
+    machine.hash = machine.compute_hash();
+    machine
+}

@@ -1,0 +1,189 @@
+//! A machine as a listing, as TOML, as JSON, and its hash.
+
+use crate::provenance::{Origin, Provenance};
+use crate::quantity::Value;
+use crate::table::{ROWS, Row};
+use crate::{Bytes, ClassMap, Cp2, Cycles, Dma, Extensions, Host, Machine, Ratio};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+
+/// One parameter of one machine, for listings.
+#[derive(Clone, Debug)]
+pub struct Parameter<'m> {
+    /// Everything that is known about the parameter but its value.
+    pub row: &'static Row,
+    /// The value in the base unit.
+    pub value: Value,
+    /// The number as a person writes it.
+    pub text: String,
+    /// Its unit; empty where there is none.
+    pub unit: &'static str,
+    /// Where the value comes from.
+    pub origin: &'m Origin,
+}
+
+impl Machine {
+    /// Every parameter with value, unit and origin, in table order.
+    pub fn parameters(&self) -> impl Iterator<Item = Parameter<'_>> {
+        ROWS.iter().zip(&self.provenance.0).map(|(row, origin)| {
+            let value = (row.get)(self);
+            let (text, unit) = row.quantity.format(value);
+            Parameter {
+                row,
+                value,
+                text,
+                unit,
+                origin,
+            }
+        })
+    }
+
+    /// A complete machine file; loading it gives this machine again.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        let mut out = String::new();
+        let quote = |s: &str| toml::Value::from(s).to_string();
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "name = {}", quote(&self.name));
+        let _ = writeln!(out, "description = {}", quote(&self.description));
+        if !self.note.is_empty() {
+            let _ = writeln!(out, "note = {}", quote(&self.note));
+        }
+        let mut section = "";
+        for p in self.parameters() {
+            let (table, key) = p.row.key.rsplit_once('.').unwrap_or(("", p.row.key));
+            // The scalar keys of a table come before its sub-tables, as TOML
+            // demands, because dotted keys stay with their first component.
+            let top = table.split('.').next().unwrap_or(table);
+            if top != section {
+                let _ = writeln!(out, "\n[{top}]");
+                section = top;
+            }
+            let key = table.strip_prefix(top).map_or_else(
+                || key.to_owned(),
+                |rest| format!("{rest}.{key}").trim_start_matches('.').to_owned(),
+            );
+            let _ = write!(out, "{key} = {{ value = {}", toml_value(&p));
+            if !p.unit.is_empty() {
+                let _ = write!(out, ", unit = {}", quote(p.unit));
+            }
+            let _ = write!(out, ", source = {}", quote(p.origin.source.name()));
+            if !p.origin.reference.is_empty() {
+                let _ = write!(out, ", ref = {}", quote(&p.origin.reference));
+            }
+            out.push_str(" }\n");
+        }
+        out
+    }
+
+    /// Name, hash and every parameter as one JSON object.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        let parameters = self.parameters().map(|p| {
+            let value = match p.value {
+                Value::Integer(_) => p
+                    .text
+                    .parse::<u64>()
+                    .map_or(serde_json::Value::Null, Into::into),
+                Value::Ratio(r) => r.as_f64().into(),
+                Value::Names(set) => set.names().collect::<Vec<_>>().into(),
+            };
+            let entry = serde_json::json!({
+                "value": value,
+                "unit": p.unit,
+                "source": p.origin.source.name(),
+                "ref": p.origin.reference,
+                "doc": p.row.doc,
+            });
+            (p.row.key.to_owned(), entry)
+        });
+        let parameters: serde_json::Map<_, _> = parameters.collect();
+        serde_json::json!({
+            "schema": "cp2-machine/1",
+            "name": self.name,
+            "description": self.description,
+            "note": self.note,
+            "hash": self.hash,
+            "parameters": parameters,
+        })
+    }
+
+    /// SHA-256 over `key = value` in base units, one line per parameter: the
+    /// same for two machines exactly when all their numbers are the same.
+    pub(crate) fn compute_hash(&self) -> String {
+        let mut hasher = Sha256::new();
+        for row in ROWS {
+            let value = match (row.get)(self) {
+                Value::Integer(v) => v.to_string(),
+                Value::Ratio(r) => format!("{}/{}", r.num, r.den),
+                Value::Names(set) => set.names().collect::<Vec<_>>().join(","),
+            };
+            hasher.update(format!("{} = {value}\n", row.key));
+        }
+        let mut hex = String::new();
+        for byte in hasher.finalize() {
+            let _ = write!(hex, "{byte:02x}");
+        }
+        hex
+    }
+
+    /// Nothing set: where the reader of a file without base starts.
+    pub(crate) fn blank() -> Self {
+        let zero = Ratio { num: 0, den: 1 };
+        Self {
+            name: String::new(),
+            description: String::new(),
+            note: String::new(),
+            hash: String::new(),
+            cp2: Cp2 {
+                clock_hz: 0,
+                sections: 0,
+                registers: 0,
+                register_lanes: 0,
+                dmem: Bytes::ZERO,
+                dmem_ports: 0,
+                program: Bytes::ZERO,
+                loop_depth: 0,
+                call_depth: 0,
+                events: 0,
+                // Control words produce nothing, so that nothing waits for them.
+                latency: ClassMap::from_fn(|_| Cycles(1)),
+                interval: ClassMap::from_fn(|_| Cycles(1)),
+                branch_penalty: Cycles::ZERO,
+                loop_setup: Cycles::ZERO,
+                loop_back: Cycles::ZERO,
+                extensions: Extensions::empty(),
+                butterflies_per_cycle: zero,
+                flops_per_cycle: zero,
+            },
+            dma: Dma {
+                granule: Bytes(1),
+                bandwidth: zero,
+                queue: 0,
+                setup_idle: Cycles::ZERO,
+                setup_queued: Cycles::ZERO,
+                run: Cycles::ZERO,
+                levels: 0,
+            },
+            host: Host {
+                memory: Bytes::ZERO,
+                launch: Cycles::ZERO,
+                completion: Cycles::ZERO,
+                descriptor: Cycles::ZERO,
+                copy: zero,
+            },
+            provenance: Provenance::default(),
+        }
+    }
+}
+
+fn toml_value(p: &Parameter<'_>) -> String {
+    match p.value {
+        Value::Names(set) => {
+            let names: Vec<String> = set.names().map(|n| format!("\"{n}\"")).collect();
+            format!("[{}]", names.join(", "))
+        }
+        _ if p.text.contains('/') => format!("\"{}\"", p.text),
+        _ => p.text.clone(),
+    }
+}

@@ -1,0 +1,199 @@
+//! The one table of machine parameters. Loading, validation, listings, TOML
+//! output, the hash and `docs/machine.md` all derive from its rows.
+
+use crate::quantity::{Quantity, Value};
+use crate::{Bytes, Class, Cycles, Extensions, Machine, Ratio};
+
+/// Values a parameter may take, in base units, besides the cross rules of `check`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Range {
+    /// `min..=max`.
+    Within(u64, u64),
+    /// A power of two in `min..=max`.
+    PowerOfTwo(u64, u64),
+    /// An even number in `min..=max`.
+    Even(u64, u64),
+    /// A ratio greater than zero and at most this.
+    Positive(u64),
+    /// Any set of known names.
+    AnySet,
+}
+
+/// One row: everything that is known about a parameter except its value.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Key path in the machine file, `dma.bandwidth`.
+    pub key: &'static str,
+    /// What it measures, hence its units.
+    pub quantity: Quantity,
+    /// Values that make sense.
+    pub range: Range,
+    /// One line of documentation.
+    pub doc: &'static str,
+    pub(crate) get: fn(&Machine) -> Value,
+    pub(crate) set: fn(&mut Machine, Value),
+}
+
+/// A field of [`Machine`] that a row can reach.
+trait Field {
+    fn get(&self) -> Value;
+    fn set(&mut self, value: Value);
+}
+
+macro_rules! integer_field {
+    ($($type:ty: |$v:ident| $get:expr, |$n:ident| $set:expr;)*) => {$(
+        impl Field for $type {
+            fn get(&self) -> Value {
+                let $v = *self;
+                Value::Integer($get)
+            }
+            fn set(&mut self, value: Value) {
+                if let Value::Integer($n) = value {
+                    *self = $set;
+                }
+            }
+        }
+    )*};
+}
+
+// The ranges of the rows keep every value within its field's type.
+integer_field! {
+    u64: |v| v, |n| n;
+    u32: |v| u64::from(v), |n| u32::try_from(n).unwrap_or(u32::MAX);
+    usize: |v| v as u64, |n| usize::try_from(n).unwrap_or(usize::MAX);
+    Bytes: |v| v.0, |n| Bytes(n);
+    Cycles: |v| v.0, |n| Cycles(n);
+}
+
+impl Field for Ratio {
+    fn get(&self) -> Value {
+        Value::Ratio(*self)
+    }
+    fn set(&mut self, value: Value) {
+        if let Value::Ratio(r) = value {
+            *self = r;
+        }
+    }
+}
+
+impl Field for Extensions {
+    fn get(&self) -> Value {
+        Value::Names(*self)
+    }
+    fn set(&mut self, value: Value) {
+        if let Value::Names(n) = value {
+            *self = n;
+        }
+    }
+}
+
+macro_rules! rows {
+    ($($key:literal => $($field:ident).+ $([$class:ident])?, $quantity:expr, $range:expr, $doc:literal;)*) => {
+        /// Every parameter of a machine, in the order of files and listings.
+        pub static ROWS: &[Row] = &[$(Row {
+            key: $key,
+            quantity: $quantity,
+            range: $range,
+            doc: $doc,
+            get: |m| Field::get(&m.$($field).+$([Class::$class])?),
+            set: |m, v| Field::set(&mut m.$($field).+$([Class::$class])?, v),
+        }),*];
+    };
+}
+
+use Quantity as Q;
+use Range::{AnySet, Even, Positive, PowerOfTwo, Within};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const TIB: u64 = 1 << 40;
+/// Latencies, intervals and penalties of the pipeline.
+const PIPELINE: u64 = 1_000;
+/// Costs outside the pipeline.
+const COST: u64 = 1_000_000_000;
+
+rows! {
+    "cp2.clock" => cp2.clock_hz, Q::Frequency, Within(1_000, 1_000_000_000_000), "Clock of CP2; every duration given in cycles counts these.";
+    "cp2.sections" => cp2.sections, Q::Count("sections"), Within(1, 64), "Sections that execute the one instruction stream.";
+    "cp2.registers" => cp2.registers, Q::Count("registers"), Even(2, 64), "Registers of each section; an even/odd couple is one quad.";
+    "cp2.register-lanes" => cp2.register_lanes, Q::Count("lanes"), Within(2, 2), "32-bit lanes of one register: a pair of floats, or one complex number.";
+    "cp2.dmem" => cp2.dmem, Q::Size, Within(256, 16 * MIB), "Local memory of each section.";
+    "cp2.dmem-ports" => cp2.dmem_ports, Q::Count("ports"), Within(1, 2), "Ports of each DMEM: 2 let CP2 and DMA work undisturbed; with 1 every word moved costs that section's CP2 a memory slot.";
+    "cp2.program" => cp2.program, Q::Size, Within(KIB, 16 * MIB), "Program memory, loaded by DMA.";
+    "cp2.loop-depth" => cp2.loop_depth, Q::Count("loops"), Within(1, 64), "Hardware loops that can be nested.";
+    "cp2.call-depth" => cp2.call_depth, Q::Count("calls"), Within(1, 64), "Calls that can be nested.";
+    "cp2.events" => cp2.events, Q::Count("events"), Within(1, 32), "Event counters CP2 can wait for.";
+    "cp2.latency.integer" => cp2.latency[Integer], Q::Cycles, Within(1, PIPELINE), "Integer and bit operations, permutes, selects, immediates: issue to first use of the result.";
+    "cp2.latency.add" => cp2.latency[Add], Q::Cycles, Within(1, PIPELINE), "Floating add, subtract, multiply, min/max, compare, conversion: issue to first use.";
+    "cp2.latency.madd" => cp2.latency[Madd], Q::Cycles, Within(1, PIPELINE), "Multiply-add and complex multiply: issue to first use.";
+    "cp2.latency.butterfly" => cp2.latency[Butterfly], Q::Cycles, Within(1, PIPELINE), "Complex butterfly: issue to first use.";
+    "cp2.latency.elementary" => cp2.latency[Elementary], Q::Cycles, Within(1, PIPELINE), "Elementary functions: issue to first use.";
+    "cp2.latency.load" => cp2.latency[Load], Q::Cycles, Within(1, PIPELINE), "DMEM to section register: issue to first use.";
+    "cp2.latency.scalar-load" => cp2.latency[ScalarLoad], Q::Cycles, Within(1, PIPELINE), "DMEM of section 0 to shared scalar register: issue to first use.";
+    "cp2.latency.scalar" => cp2.latency[Scalar], Q::Cycles, Within(1, PIPELINE), "Shared scalar arithmetic and address update: issue to first use.";
+    "cp2.interval.integer" => cp2.interval[Integer], Q::Cycles, Within(1, PIPELINE), "Integer unit: cycles between two issues.";
+    "cp2.interval.add" => cp2.interval[Add], Q::Cycles, Within(1, PIPELINE), "Adders and multipliers: cycles between two issues.";
+    "cp2.interval.madd" => cp2.interval[Madd], Q::Cycles, Within(1, PIPELINE), "Multiply-add: cycles between two issues.";
+    "cp2.interval.butterfly" => cp2.interval[Butterfly], Q::Cycles, Within(1, PIPELINE), "Butterfly: cycles between two issues.";
+    "cp2.interval.elementary" => cp2.interval[Elementary], Q::Cycles, Within(1, PIPELINE), "Elementary-function unit: cycles between two issues of a pair.";
+    "cp2.interval.load" => cp2.interval[Load], Q::Cycles, Within(1, PIPELINE), "DMEM loads: cycles between two issues.";
+    "cp2.interval.scalar-load" => cp2.interval[ScalarLoad], Q::Cycles, Within(1, PIPELINE), "Scalar loads: cycles between two issues.";
+    "cp2.interval.scalar" => cp2.interval[Scalar], Q::Cycles, Within(1, PIPELINE), "Shared scalar arithmetic: cycles between two issues.";
+    "cp2.branch-penalty" => cp2.branch_penalty, Q::Cycles, Within(0, PIPELINE), "Cycles lost after a taken branch, call or return.";
+    "cp2.loop-setup" => cp2.loop_setup, Q::Cycles, Within(0, PIPELINE), "Cycles lost when a hardware loop is set up.";
+    "cp2.loop-back" => cp2.loop_back, Q::Cycles, Within(0, PIPELINE), "Cycles lost at the back edge of a hardware loop.";
+    "cp2.butterflies" => cp2.butterflies_per_cycle, Q::Rate("butterflies/cycle"), Positive(64), "Peak complex butterflies of one section.";
+    "cp2.flops" => cp2.flops_per_cycle, Q::Rate("flops/cycle"), Positive(1_000), "Peak floating-point operations of one section.";
+    "cp2.extensions" => cp2.extensions, Q::Names, AnySet, "Optional instructions and memory features; the base machine has none.";
+    "dma.granule" => dma.granule, Q::Size, PowerOfTwo(1, 4 * KIB), "System addresses, strides and run lengths are multiples of this.";
+    "dma.bandwidth" => dma.bandwidth, Q::Bandwidth, Positive(1_000_000), "Loads and stores together.";
+    "dma.queue" => dma.queue, Q::Count("descriptors"), Within(1, 4_096), "Descriptors the queue holds, the running one included.";
+    "dma.setup-idle" => dma.setup_idle, Q::Cycles, Within(0, COST), "Set-up of a descriptor that finds the engine idle.";
+    "dma.setup-queued" => dma.setup_queued, Q::Cycles, Within(0, COST), "Set-up of a descriptor that was queued while another ran.";
+    "dma.run" => dma.run, Q::Cycles, Within(0, COST), "Cost of each new contiguous run in system memory after the first.";
+    "dma.levels" => dma.levels, Q::Count("levels"), Within(1, 8), "Nested levels of stride and count in a descriptor.";
+    "host.memory" => host.memory, Q::Size, Within(4 * KIB, TIB), "System memory.";
+    "host.launch" => host.launch, Q::Cycles, Within(0, COST), "From the launch command to the kernel's first issue.";
+    "host.completion" => host.completion, Q::Cycles, Within(0, COST), "From a kernel stop, signal or DMA completion until the control CPU acts on it.";
+    "host.descriptor" => host.descriptor, Q::Cycles, Within(0, COST), "Control CPU time to build one DMA descriptor.";
+    "host.copy" => host.copy, Q::Bandwidth, Positive(1_000_000), "What the control CPU itself moves when it touches system memory.";
+}
+
+impl Range {
+    /// Whether the value is allowed.
+    #[must_use]
+    pub fn contains(self, value: Value) -> bool {
+        match (self, value) {
+            (Self::Within(lo, hi), Value::Integer(v)) => (lo..=hi).contains(&v),
+            (Self::PowerOfTwo(lo, hi), Value::Integer(v)) => {
+                (lo..=hi).contains(&v) && v.is_power_of_two()
+            }
+            (Self::Even(lo, hi), Value::Integer(v)) => (lo..=hi).contains(&v) && v % 2 == 0,
+            (Self::Positive(hi), Value::Ratio(r)) => {
+                r.num > 0 && u128::from(r.num) <= u128::from(hi) * u128::from(r.den)
+            }
+            (Self::AnySet, Value::Names(_)) => true,
+            _ => false,
+        }
+    }
+
+    /// The range in words, in the units of the quantity.
+    #[must_use]
+    pub fn describe(self, quantity: Quantity) -> String {
+        let show = |v| {
+            let (number, unit) = quantity.format(Value::Integer(v));
+            format!("{number} {unit}")
+        };
+        match self {
+            Self::Within(lo, hi) if lo == hi => format!("exactly {}", show(lo)),
+            Self::Within(lo, hi) => format!("{} to {}", show(lo), show(hi)),
+            Self::PowerOfTwo(lo, hi) => format!("a power of two, {} to {}", show(lo), show(hi)),
+            Self::Even(lo, hi) => format!("even, {} to {}", show(lo), show(hi)),
+            Self::Positive(hi) => format!("greater than 0, at most {}", show(hi)),
+            Self::AnySet => format!(
+                "any of {}",
+                Extensions::all().names().collect::<Vec<_>>().join(", ")
+            ),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The built-in machines hold the numbers of the reference and survive being written out.
+
+use cp2_machine::{Bytes, Class, Cycles, Machine, Ratio, Source};
+
+fn latencies(m: &Machine) -> Vec<u64> {
+    use Class::{Add, Butterfly, Elementary, Integer, Load, Madd, Scalar, ScalarLoad};
+    [
+        Integer, Add, Madd, Butterfly, Elementary, Load, ScalarLoad, Scalar,
+    ]
+    .map(|c| m.cp2.latency[c].0)
+    .to_vec()
+}
+
+#[test]
+fn vm7_has_the_numbers_of_the_reference() {
+    let m = Machine::builtin("vm7").unwrap();
+    assert_eq!(
+        (m.name.as_str(), m.cp2.clock_hz, m.cp2.sections),
+        ("vm7", 200_000_000, 4)
+    );
+    assert_eq!(
+        (m.cp2.registers, m.register_bytes(), m.cp2.dmem),
+        (64, 8, Bytes(65536))
+    );
+    assert_eq!(latencies(&m), [1, 3, 4, 6, 10, 3, 5, 1]);
+    assert_eq!(m.cp2.interval[Class::Elementary], Cycles(2));
+    assert_eq!(m.cp2.interval[Class::Butterfly], Cycles(1));
+    assert_eq!(
+        (m.dma.granule, m.dma.queue, m.dma.levels),
+        (Bytes(16), 16, 3)
+    );
+    assert_eq!(m.dma.bandwidth, Ratio { num: 16, den: 1 });
+    assert_eq!(
+        (
+            m.time_base().ticks_per_cycle,
+            m.time_base().ticks_per_granule
+        ),
+        (1, 1)
+    );
+    assert_eq!((m.host.memory, m.host.launch), (Bytes(1 << 30), Cycles(40)));
+}
+
+#[test]
+fn vm9_differs_where_the_reference_says() {
+    let m = Machine::builtin("vm9").unwrap();
+    assert_eq!((m.name.as_str(), m.cp2.clock_hz), ("vm9", 1_000_000_000));
+    assert_eq!(latencies(&m), [1, 4, 6, 8, 14, 4, 6, 1]);
+    assert_eq!(m.dma.bandwidth, Ratio { num: 64, den: 5 });
+    assert_eq!(
+        (
+            m.time_base().ticks_per_cycle,
+            m.time_base().ticks_per_granule
+        ),
+        (4, 5)
+    );
+    assert_eq!(m.host.memory, Bytes(4 << 30));
+    let vm7 = Machine::builtin("vm7").unwrap();
+    let changed: Vec<&str> = m
+        .parameters()
+        .zip(vm7.parameters())
+        .filter(|(a, b)| a.value != b.value)
+        .map(|(a, _)| a.row.key)
+        .collect();
+    assert_eq!(changed.len(), 9, "{changed:?}");
+    assert_ne!(m.hash, vm7.hash);
+}
+
+#[test]
+fn every_number_has_a_source_and_a_reference() {
+    for name in Machine::names() {
+        let m = Machine::builtin(name).unwrap();
+        for p in m.parameters() {
+            assert!(!p.origin.reference.is_empty(), "{name} {}", p.row.key);
+        }
+        let facts = m.parameters().filter(|p| p.origin.source == Source::Fact);
+        let facts: Vec<_> = facts.map(|p| p.row.key).collect();
+        assert_eq!(
+            facts,
+            [
+                "cp2.sections",
+                "cp2.register-lanes",
+                "cp2.extensions",
+                "dma.granule",
+                "dma.levels"
+            ]
+        );
+    }
+}
+
+#[test]
+fn toml_output_loads_to_the_same_machine() {
+    for name in Machine::names() {
+        let m = Machine::builtin(name).unwrap();
+        let again = Machine::parse("again.toml", &m.to_toml()).unwrap();
+        assert_eq!(again, m);
+    }
+    // The complete built-in file is written the way `to_toml` writes.
+    assert_eq!(
+        Machine::builtin("vm7").unwrap().to_toml(),
+        include_str!("../vm7.toml")
+    );
+}
