@@ -1,0 +1,145 @@
+//! Names for the places of a program.
+
+use super::text::Targets;
+use crate::isa::{Kind, Scalar, Word};
+use crate::{Program, Symbol, SymbolKind};
+use cp2_machine::LANE_BYTES;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Write};
+
+/// The labels of program and DMEM that a listing can write.
+#[derive(Debug)]
+pub(super) struct Labels {
+    program: BTreeMap<u32, Vec<String>>,
+    dmem: BTreeMap<u32, Vec<String>>,
+    constants: Vec<Symbol>,
+    unwritable: Vec<Symbol>,
+    words: usize,
+}
+
+impl Labels {
+    /// Labels from the symbols; a label `L_0012` for each target without one.
+    pub(super) fn new(program: &Program, words: &[Word]) -> Self {
+        let mut used = BTreeSet::new();
+        let mut labels = Self {
+            program: BTreeMap::new(),
+            dmem: BTreeMap::new(),
+            constants: Vec::new(),
+            unwritable: Vec::new(),
+            words: words.len(),
+        };
+        for symbol in &program.symbols {
+            let place = u32::try_from(symbol.value).ok();
+            let map = match symbol.kind {
+                SymbolKind::Program => {
+                    Some(&mut labels.program).zip(place.filter(|&p| p as usize <= words.len()))
+                }
+                SymbolKind::Dmem => {
+                    Some(&mut labels.dmem).zip(place.filter(|p| p % LANE_BYTES as u32 == 0))
+                }
+                SymbolKind::Absolute => None,
+            };
+            let readable = is_identifier(&symbol.name) && used.insert(symbol.name.as_str());
+            match map {
+                Some((map, place)) if readable => {
+                    map.entry(place).or_default().push(symbol.name.clone())
+                }
+                None if readable && symbol.kind == SymbolKind::Absolute => {
+                    labels.constants.push(symbol.clone())
+                }
+                _ => labels.unwritable.push(symbol.clone()),
+            }
+        }
+        for place in targets(words).chain([u32::from(program.entry)]) {
+            if place as usize <= words.len() && !labels.program.contains_key(&place) {
+                let mut name = format!("L_{place:04x}");
+                while used.contains(name.as_str()) {
+                    name.push('_');
+                }
+                labels.program.insert(place, vec![name]);
+            }
+        }
+        labels
+    }
+
+    /// Labels of a word.
+    pub(super) fn at(&self, pc: u32) -> &[String] {
+        self.program.get(&pc).map_or(&[], Vec::as_slice)
+    }
+
+    /// Constants that the assembler can read back.
+    pub(super) fn constants(&self) -> &[Symbol] {
+        &self.constants
+    }
+
+    /// Symbols that have no place in the text: their names are no identifiers
+    /// or repeat another, or their values lie outside or between lanes.
+    pub(super) fn unwritable(&self) -> &[Symbol] {
+        &self.unwritable
+    }
+
+    /// Labels in DMEM, ascending.
+    pub(super) fn dmem(&self) -> impl Iterator<Item = (u32, &[String])> {
+        self.dmem
+            .iter()
+            .map(|(&address, names)| (address, names.as_slice()))
+    }
+
+    /// The targets of the word at `pc`, by label.
+    pub(super) fn seen_from(&self, pc: u32) -> SeenFrom<'_> {
+        SeenFrom { labels: self, pc }
+    }
+
+    fn write(&self, f: &mut dyn Write, place: u32) -> fmt::Result {
+        match self.at(place).first() {
+            Some(name) if place as usize <= self.words => f.write_str(name),
+            _ => write!(f, "{place:#06x}"),
+        }
+    }
+}
+
+/// [`Targets`] seen from one word.
+pub(super) struct SeenFrom<'a> {
+    labels: &'a Labels,
+    pc: u32,
+}
+
+impl Targets for SeenFrom<'_> {
+    fn target(&self, f: &mut dyn Write, address: u16) -> fmt::Result {
+        self.labels.write(f, address.into())
+    }
+
+    fn loop_end(&self, f: &mut dyn Write, length: u16) -> fmt::Result {
+        self.labels.write(f, self.pc + u32::from(length))
+    }
+}
+
+/// Every word address that an instruction names.
+fn targets(words: &[Word]) -> impl Iterator<Item = u32> {
+    words.iter().zip(0u32..).filter_map(|(word, pc)| {
+        let operands = word.mem.row().form.operands();
+        operands.iter().find_map(|operand| match operand.kind {
+            Kind::Target => Some(word.mem.target.into()),
+            Kind::LoopEnd => Some(pc + u32::from(word.mem.target)),
+            _ => None,
+        })
+    })
+}
+
+/// Whether the assembler takes `name` as a symbol: a letter or underscore,
+/// then letters, digits and underscores; no register.
+fn is_identifier(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    let first = bytes
+        .next()
+        .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
+    let register = |prefix| {
+        name.strip_prefix(prefix)
+            .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+    };
+    first
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        && !register('r')
+        && !register('q')
+        && Scalar::by_name(name).is_none()
+}

@@ -1,0 +1,229 @@
+//! The listing of a whole program.
+
+use super::labels::Labels;
+use super::text::write_word;
+use crate::isa::Word;
+use crate::{Program, Segment};
+use cp2_machine::LANE_BYTES;
+use std::collections::HashMap;
+use std::fmt::{self, Display};
+
+/// Column where comments begin.
+const COMMENT: usize = 56;
+/// Data words on one line.
+const PER_LINE: usize = 4;
+
+/// A program as text, through `Display`: it assembles to the same words, data,
+/// entry and required extensions.
+///
+/// Symbols whose names the assembler could not read back (those of objects
+/// from elsewhere) and local labels appear in comments only.
+#[derive(Debug)]
+pub struct Listing<'a> {
+    program: &'a Program,
+    words: Vec<Word>,
+    labels: Labels,
+    addresses: bool,
+    sources: Option<HashMap<u32, Vec<String>>>,
+}
+
+impl<'a> Listing<'a> {
+    pub(super) fn new(program: &'a Program, words: Vec<Word>) -> Self {
+        let labels = Labels::new(program, &words);
+        Self {
+            program,
+            words,
+            labels,
+            addresses: false,
+            sources: None,
+        }
+    }
+
+    /// Shows address and bits of each word in a comment.
+    #[must_use]
+    pub fn addresses(mut self, show: bool) -> Self {
+        self.addresses = show;
+        self
+    }
+
+    /// Shows `file:line` and, where `read` returns the file's text, the source
+    /// line itself, as a comment wherever the line changes. `read` is called
+    /// once for each file.
+    #[must_use]
+    pub fn sources(mut self, mut read: impl FnMut(&str) -> Option<String>) -> Self {
+        let lines = |text: String| text.lines().map(str::to_owned).collect();
+        let files = self.program.files.iter().zip(0..);
+        self.sources = Some(
+            files
+                .filter_map(|(file, i)| Some((i, lines(read(file)?))))
+                .collect(),
+        );
+        self
+    }
+
+    /// The text of the word at `pc`, targets by label; empty beyond the end.
+    #[must_use]
+    pub fn word(&self, pc: usize) -> String {
+        let mut text = String::new();
+        if let Some(word) = self.words.get(pc) {
+            // Writing to a String cannot fail.
+            let _ = write_word(&mut text, word, &self.labels.seen_from(pc as u32));
+        }
+        text
+    }
+
+    /// The labels that stand before the word at `pc`.
+    #[must_use]
+    pub fn labels(&self, pc: usize) -> &[String] {
+        u32::try_from(pc).map_or(&[], |pc| self.labels.at(pc))
+    }
+
+    fn write_head(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for name in self.program.requires.names() {
+            writeln!(f, ".require {name}")?;
+        }
+        for symbol in self.labels.constants() {
+            writeln!(f, ".equ {}, {}", symbol.name, symbol.value)?;
+        }
+        for symbol in self.labels.unwritable() {
+            writeln!(
+                f,
+                "; {:?} symbol {} = {:#x}",
+                symbol.kind,
+                one_line(&symbol.name),
+                symbol.value
+            )?;
+        }
+        Ok(())
+    }
+
+    fn write_words(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, ".program")?;
+        if let Some(entry) = self.labels(self.program.entry.into()).first() {
+            writeln!(f, ".entry {entry}")?;
+        }
+        let mut last = None;
+        for pc in 0..self.words.len() {
+            self.write_labels(f, pc)?;
+            let line = self.program.lines.get(pc);
+            if self.sources.is_some() && last != line {
+                self.write_source(f, pc)?;
+                last = line;
+            }
+            let text = self.word(pc);
+            match self.program.words.get(pc).filter(|_| self.addresses) {
+                Some(bits) => writeln!(
+                    f,
+                    "    {text:<width$} ; {pc:04x}: {bits:016x}",
+                    width = COMMENT - 5
+                )?,
+                None => writeln!(f, "    {text}")?,
+            }
+        }
+        self.write_labels(f, self.words.len())
+    }
+
+    fn write_labels(&self, f: &mut fmt::Formatter<'_>, pc: usize) -> fmt::Result {
+        self.labels(pc)
+            .iter()
+            .try_for_each(|label| writeln!(f, "{label}:"))
+    }
+
+    fn write_source(&self, f: &mut fmt::Formatter<'_>, pc: usize) -> fmt::Result {
+        let (Some(location), Some(line)) = (self.program.location(pc), self.program.lines.get(pc))
+        else {
+            return Ok(());
+        };
+        let lines = self
+            .sources
+            .as_ref()
+            .and_then(|files| files.get(&line.file));
+        let text = lines.and_then(|lines| lines.get((line.line as usize).checked_sub(1)?));
+        let text = one_line(text.map_or("", |text| text.trim()));
+        writeln!(f, "    ; {} | {text}", one_line(&location))
+    }
+
+    fn write_dmem(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut labels = self.labels.dmem().peekable();
+        for segment in &self.program.dmem {
+            // Labels between segments stand alone at their address.
+            while let Some((address, names)) =
+                labels.next_if(|&(address, _)| address < segment.address)
+            {
+                write_place(f, address, names)?;
+            }
+            writeln!(f, ".dmem {:#x}", segment.address)?;
+            let end = u64::from(segment.address) + segment.bytes.len() as u64;
+            let mut from = segment.address;
+            while let Some((address, names)) =
+                labels.next_if(|&(address, _)| u64::from(address) < end)
+            {
+                write_data(f, segment, from, address.into())?;
+                names.iter().try_for_each(|name| writeln!(f, "{name}:"))?;
+                from = address;
+            }
+            write_data(f, segment, from, end)?;
+        }
+        labels.try_for_each(|(address, names)| write_place(f, address, names))
+    }
+}
+
+impl Display for Listing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_head(f)?;
+        self.write_words(f)?;
+        self.write_dmem(f)
+    }
+}
+
+fn write_place(f: &mut fmt::Formatter<'_>, address: u32, names: &[String]) -> fmt::Result {
+    writeln!(f, ".dmem {address:#x}")?;
+    names.iter().try_for_each(|name| writeln!(f, "{name}:"))
+}
+
+/// The lanes of a segment from byte address `from` to `end`.
+fn write_data(f: &mut fmt::Formatter<'_>, segment: &Segment, from: u32, end: u64) -> fmt::Result {
+    let index = |address: u64| (address - u64::from(segment.address)) as usize;
+    let bytes = segment
+        .bytes
+        .get(index(from.into())..index(end))
+        .unwrap_or_default();
+    let lanes: Vec<u32> = bytes.chunks(LANE_BYTES).map(lane).collect();
+    let mut rest = lanes.as_slice();
+    while !rest.is_empty() {
+        let zeros = rest.iter().take_while(|&&lane| lane == 0).count();
+        if zeros >= PER_LINE {
+            writeln!(f, "    .space {}", zeros * LANE_BYTES)?;
+            rest = &rest[zeros..];
+            continue;
+        }
+        let (line, tail) = rest.split_at(rest.len().min(PER_LINE));
+        let text: Vec<String> = line.iter().map(|lane| format!("{lane:#010x}")).collect();
+        let values: Vec<String> = line
+            .iter()
+            .map(|&lane| format!("{:?}", f32::from_bits(lane)))
+            .collect();
+        writeln!(
+            f,
+            "    .int {:<width$} ; {}",
+            text.join(", "),
+            values.join(", "),
+            width = COMMENT - 10
+        )?;
+        rest = tail;
+    }
+    Ok(())
+}
+
+/// A little-endian lane; missing bytes are zero.
+fn lane(bytes: &[u8]) -> u32 {
+    bytes
+        .iter()
+        .rev()
+        .fold(0, |value, &byte| value << 8 | u32::from(byte))
+}
+
+/// Text that cannot end the comment it stands in.
+fn one_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
+}

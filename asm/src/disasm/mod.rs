@@ -1,0 +1,24 @@
+//! The disassembler: programs back to text that assembles to the same bits.
+//!
+//! A word is written `arith || mem`, see [`Word`]'s `Display`. A [`Listing`]
+//! is a whole program: required extensions, constants, entry, words with
+//! labels, DMEM contents. Targets and loop ends without a symbol get a label
+//! made of their word address, `L_0012`.
+
+mod labels;
+mod listing;
+mod text;
+
+pub use listing::Listing;
+
+use crate::Program;
+use crate::isa::{DecodeError, Word};
+
+/// Disassembles a program; see [`Listing`] for what the text may show besides.
+///
+/// # Errors
+/// The address of the first word that is no instruction, and what is wrong.
+pub fn disassemble(program: &Program) -> Result<Listing<'_>, (usize, DecodeError)> {
+    let words: Vec<Word> = program.decode()?;
+    Ok(Listing::new(program, words))
+}

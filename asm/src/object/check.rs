@@ -1,0 +1,169 @@
+//! Whether a machine can run a program.
+
+use crate::Program;
+use crate::isa::{DecodeError, Kind, Op, Word};
+use cp2_machine::Machine;
+
+/// Why a machine cannot run a program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MachineMismatch {
+    /// A word is no instruction at all.
+    #[error("word {pc:#06x}: {source}")]
+    Word {
+        /// Word address.
+        pc: usize,
+        /// What is wrong with it.
+        source: DecodeError,
+    },
+    /// The machine lacks extensions.
+    #[error(
+        "the program requires {missing}, which machine `{machine}` lacks: choose a machine with it"
+    )]
+    Extensions {
+        /// Names of the missing extensions, comma-separated.
+        missing: String,
+        /// Machine.
+        machine: String,
+    },
+    /// Program memory is too small.
+    #[error(
+        "the program has {bytes} bytes, program memory of machine `{machine}` {size}: shorten the program"
+    )]
+    Program {
+        /// Bytes of the program.
+        bytes: u64,
+        /// Bytes of program memory.
+        size: u64,
+        /// Machine.
+        machine: String,
+    },
+    /// A data segment lies beyond DMEM.
+    #[error(
+        "the data at {address:#x} end at {end:#x}, DMEM of machine `{machine}` at {size:#x}: move or shorten them"
+    )]
+    Dmem {
+        /// First byte of the segment.
+        address: u32,
+        /// First byte after it.
+        end: u64,
+        /// Bytes of DMEM in each section.
+        size: u64,
+        /// Machine.
+        machine: String,
+    },
+    /// A section register is beyond the register file.
+    #[error("word {pc:#06x} uses r{register}, machine `{machine}` has r0..r{}: use lower registers", count.saturating_sub(1))]
+    Register {
+        /// Word address.
+        pc: usize,
+        /// Register.
+        register: u8,
+        /// Registers of the machine.
+        count: usize,
+        /// Machine.
+        machine: String,
+    },
+    /// An event that CP2 cannot wait for.
+    #[error(
+        "word {pc:#06x} waits for event {event}, machine `{machine}` has {count} events, numbered from 0"
+    )]
+    Event {
+        /// Word address.
+        pc: usize,
+        /// Event number.
+        event: i32,
+        /// Events of the machine.
+        count: usize,
+        /// Machine.
+        machine: String,
+    },
+}
+
+impl Program {
+    /// Checks that `machine` has what the program needs.
+    ///
+    /// # Errors
+    /// The first thing that is missing or too small.
+    pub fn check_machine(&self, machine: &Machine) -> Result<(), MachineMismatch> {
+        let name = || machine.name.clone();
+        let words = self
+            .decode()
+            .map_err(|(pc, source)| MachineMismatch::Word { pc, source })?;
+        let required = words
+            .iter()
+            .fold(self.requires, |all, word| all | word.requires());
+        let missing = required - machine.cp2.extensions;
+        if !missing.is_empty() {
+            let missing = missing.names().collect::<Vec<_>>().join(", ");
+            return Err(MachineMismatch::Extensions {
+                missing,
+                machine: name(),
+            });
+        }
+        let bytes = size_of_val(self.words.as_slice()) as u64;
+        let size = machine.cp2.program.get();
+        if bytes > size {
+            return Err(MachineMismatch::Program {
+                bytes,
+                size,
+                machine: name(),
+            });
+        }
+        let size = machine.cp2.dmem.get();
+        for segment in &self.dmem {
+            let end = u64::from(segment.address) + segment.bytes.len() as u64;
+            if end > size {
+                return Err(MachineMismatch::Dmem {
+                    address: segment.address,
+                    end,
+                    size,
+                    machine: name(),
+                });
+            }
+        }
+        words
+            .iter()
+            .enumerate()
+            .try_for_each(|(pc, word)| check_word(pc, word, machine))
+    }
+}
+
+fn check_word(pc: usize, word: &Word, machine: &Machine) -> Result<(), MachineMismatch> {
+    for inst in [&word.arith, &word.mem] {
+        let registers = inst
+            .row()
+            .form
+            .operands()
+            .iter()
+            .filter(|o| o.kind.is_register());
+        for (operand, &r) in registers.zip(&inst.r) {
+            if !matches!(operand.kind, Kind::Pair | Kind::Quad) {
+                continue;
+            }
+            let count = machine.cp2.registers;
+            if let Some(reg) = operand
+                .kind
+                .regs(r)
+                .iter()
+                .find(|reg| usize::from(reg.0) >= count)
+            {
+                return Err(MachineMismatch::Register {
+                    pc,
+                    register: reg.0,
+                    count,
+                    machine: machine.name.clone(),
+                });
+            }
+        }
+        let count = machine.cp2.events;
+        if inst.op == Op::Wait && usize::try_from(inst.imm).is_ok_and(|event| event >= count) {
+            return Err(MachineMismatch::Event {
+                pc,
+                event: inst.imm,
+                count,
+                machine: machine.name.clone(),
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! The note section: ABI version and required extensions.
+
+use super::error::{ObjectError, name};
+use crate::{ABI_VERSION, Program};
+use cp2_machine::Extensions;
+use object::read::elf::NoteIterator;
+use object::{LittleEndian, elf};
+
+/// Owner of the notes.
+const OWNER: &[u8] = b"CP2\0";
+/// Note type of the ABI version, a little-endian `u32`.
+const ABI: u32 = 1;
+/// Note type of the required extensions: names, each followed by a newline.
+const EXTENSIONS: u32 = 2;
+/// Where these errors occur.
+const PART: &str = "section `.note.cp2`";
+
+/// The contents of `.note.cp2`.
+pub(super) fn write(program: &Program) -> Vec<u8> {
+    let mut out = Vec::new();
+    let extensions: String = program.requires.names().map(|name| name + "\n").collect();
+    put(&mut out, ABI, &ABI_VERSION.to_le_bytes());
+    put(&mut out, EXTENSIONS, extensions.as_bytes());
+    out
+}
+
+fn put(out: &mut Vec<u8>, kind: u32, data: &[u8]) {
+    for value in [OWNER.len() as u32, data.len() as u32, kind] {
+        out.extend(value.to_le_bytes());
+    }
+    out.extend(OWNER);
+    out.extend(data);
+    out.resize(out.len().next_multiple_of(4), 0);
+}
+
+/// Checks the ABI version and returns the required extensions.
+pub(super) fn read(section: &[u8]) -> Result<Extensions, ObjectError> {
+    let malformed = |e: object::read::Error| ObjectError::malformed(PART)(e);
+    let notes: NoteIterator<'_, elf::FileHeader64<LittleEndian>> = NoteIterator::new(
+        LittleEndian,
+        object::U64::new(LittleEndian, 4).get(LittleEndian),
+        section,
+    )
+    .map_err(malformed)?;
+    let mut abi = None;
+    let mut requires = Extensions::empty();
+    for note in notes {
+        let note = note.map_err(malformed)?;
+        if note.name() != OWNER.strip_suffix(b"\0").unwrap_or(OWNER) {
+            continue;
+        }
+        match note.n_type(LittleEndian).0 {
+            ABI => {
+                abi = <[u8; 4]>::try_from(note.desc())
+                    .ok()
+                    .map(u32::from_le_bytes)
+            }
+            EXTENSIONS => {
+                for line in note
+                    .desc()
+                    .split(|&b| b == b'\n')
+                    .filter(|line| !line.is_empty())
+                {
+                    let name = name(line, PART)?;
+                    requires |=
+                        Extensions::by_name(&name).ok_or(ObjectError::Extension { name })?;
+                }
+            }
+            _ => {}
+        }
+    }
+    match abi {
+        None => Err(ObjectError::AbiMissing),
+        Some(ABI_VERSION) => Ok(requires),
+        Some(found) => Err(ObjectError::Abi { found }),
+    }
+}

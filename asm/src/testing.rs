@@ -1,0 +1,207 @@
+//! Strategies for property tests of this and other crates: valid operations
+//! and words, derived from the table (feature `testing`).
+
+use crate::isa::{Address, Field, Inst, Kind, Mode, Op, Operand, Slot, Word};
+use crate::{Line, Program, Segment, Symbol, SymbolKind};
+use cp2_machine::Extensions;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::strategy::Union;
+
+/// Any valid operation of a slot: every row equally often, all operand values.
+pub fn any_inst(slot: Slot) -> BoxedStrategy<Inst> {
+    let rows = Op::ALL
+        .iter()
+        .filter(|op| op.row().slot() == slot)
+        .map(|&op| any_operands(op));
+    Union::new(rows).boxed()
+}
+
+/// Any valid operands of a row.
+pub fn any_operands(op: Op) -> BoxedStrategy<Inst> {
+    let mut inst = Just(Inst::new(op)).boxed();
+    for (place, operand) in op.row().form.operands().iter().enumerate() {
+        // Register operands come first or skip over others: count them.
+        let register = op.row().form.operands()[..place]
+            .iter()
+            .filter(|o| o.kind.is_register())
+            .count();
+        inst = (inst, any_operand(operand))
+            .prop_map(move |(inst, value)| value.put(inst, register))
+            .boxed();
+    }
+    inst.prop_filter("writes a register twice", |inst| {
+        let word = match inst.row().slot() {
+            Slot::Arith => Word {
+                arith: *inst,
+                ..Word::NOP
+            },
+            Slot::Mem => Word {
+                mem: *inst,
+                ..Word::NOP
+            },
+        };
+        word.written_twice().is_none()
+    })
+    .boxed()
+}
+
+/// Any valid word.
+pub fn any_word() -> BoxedStrategy<Word> {
+    (any_inst(Slot::Arith), any_inst(Slot::Mem))
+        .prop_map(|(arith, mem)| Word { arith, mem })
+        .prop_filter("writes a register twice", |word| {
+            word.written_twice().is_none()
+        })
+        .boxed()
+}
+
+/// The value of one operand.
+#[derive(Clone, Copy, Debug)]
+enum Value {
+    Register(u8),
+    Imm(i32),
+    Target(u16),
+    Address(Address),
+}
+
+impl Value {
+    fn put(self, mut inst: Inst, register: usize) -> Inst {
+        match self {
+            Self::Register(r) => inst.r[register] = r,
+            Self::Imm(imm) => inst.imm = imm,
+            Self::Target(target) => inst.target = target,
+            Self::Address(addr) => inst.addr = addr,
+        }
+        inst
+    }
+}
+
+fn any_operand(operand: &Operand) -> BoxedStrategy<Value> {
+    let field = operand.field;
+    match operand.kind {
+        kind @ (Kind::Pair | Kind::Quad | Kind::Scalar) => {
+            (0..kind.registers()).prop_map(Value::Register).boxed()
+        }
+        kind @ Kind::ScalarCouple => (0..kind.registers() / 2)
+            .prop_map(|r| Value::Register(2 * r))
+            .boxed(),
+        Kind::Imm { signed: true, .. } => {
+            let half = 1i32 << (field.bits - 1);
+            corners(-half, half - 1).prop_map(Value::Imm).boxed()
+        }
+        Kind::Imm { signed: false, min } => corners(min, unsigned_max(field))
+            .prop_map(Value::Imm)
+            .boxed(),
+        Kind::Float24 => corners(0, unsigned_max(field))
+            .prop_map(|bits| Value::Imm(bits << 8))
+            .boxed(),
+        Kind::Target => corners(0, unsigned_max(field))
+            .prop_map(|t| Value::Target(t as u16))
+            .boxed(),
+        Kind::LoopEnd => corners(1, unsigned_max(field))
+            .prop_map(|t| Value::Target(t as u16))
+            .boxed(),
+        Kind::Mem { bytes } => any_address(bytes).prop_map(Value::Address).boxed(),
+    }
+}
+
+fn unsigned_max(field: Field) -> i32 {
+    ((1u64 << field.bits) - 1) as i32
+}
+
+/// The range with its ends and their neighbours drawn often.
+fn corners(low: i32, high: i32) -> BoxedStrategy<i32> {
+    let near = [
+        low,
+        low.saturating_add(1).min(high),
+        high.saturating_sub(1).max(low),
+        high,
+        0i32.clamp(low, high),
+    ];
+    prop_oneof![3 => low..=high, 1 => select(near.to_vec())].boxed()
+}
+
+fn any_address(bytes: u32) -> impl Strategy<Value = Address> {
+    let range = Address::immediate_range(bytes);
+    let unit = bytes as i32;
+    let imm = corners(range.start() / unit, range.end() / unit)
+        .prop_map(move |v| v * unit)
+        .boxed();
+    let mode = prop_oneof![
+        imm.clone().prop_map(Mode::Offset),
+        imm.prop_map(Mode::Post),
+        (0u8..16).prop_map(Mode::Step),
+        (0u8..16).prop_map(Mode::Modulo),
+        (0u8..16).prop_map(Mode::Reverse),
+    ];
+    (0u8..16, mode).prop_map(|(base, mode)| match mode {
+        Mode::Modulo(_) => Address {
+            base: base % Address::MODULO_REGISTERS,
+            mode,
+        },
+        _ => Address { base, mode },
+    })
+}
+
+/// A well-formed program of up to `words` words: data, symbols of every kind,
+/// lines in several files, entry and extensions that hold. Branch targets and
+/// loop ends are any the word can hold, not only those of the program.
+pub fn any_program(words: usize) -> impl Strategy<Value = Program> {
+    let files = proptest::collection::btree_set("[a-z/]{1,8}\\.s", 1..4).prop_map(Vec::from_iter);
+    let word = (any_word(), 0u32..4, 0u32..100_000);
+    let segment = (0u32..64, proptest::collection::vec(any::<[u8; 4]>(), 1..20));
+    let symbol = ("[A-Za-z_][A-Za-z0-9_.]{0,12}", 0..3, any::<i64>());
+    (
+        files,
+        proptest::collection::vec(word, 0..words),
+        proptest::collection::vec(segment, 0..4),
+        proptest::collection::vec(symbol, 0..8),
+        any::<u16>(),
+    )
+        .prop_map(|(files, rows, segments, symbols, entry)| {
+            let words: Vec<Word> = rows.iter().map(|row| row.0).collect();
+            let count = words.len();
+            let line = |&(_, file, line): &(Word, u32, u32)| Line {
+                file: file % files.len() as u32,
+                line,
+            };
+            let lines: Vec<Line> = rows.iter().map(line).collect();
+            Program {
+                words: words.iter().map(Word::encode).collect(),
+                dmem: place(segments),
+                symbols: symbols
+                    .into_iter()
+                    .map(|(name, kind, value)| any_symbol(name, kind, value, count))
+                    .collect(),
+                // Without words there is no line table to hold the files.
+                files: if count == 0 { Vec::new() } else { files },
+                lines,
+                entry: if count == 0 { 0 } else { entry % count as u16 },
+                requires: words
+                    .iter()
+                    .fold(Extensions::empty(), |all, word| all | word.requires()),
+            }
+        })
+}
+
+/// Segments from gaps and contents.
+fn place(segments: Vec<(u32, Vec<[u8; 4]>)>) -> Vec<Segment> {
+    let mut end = 0;
+    let mut next = |(gap, lanes): (u32, Vec<[u8; 4]>)| {
+        let address = end + 4 * gap;
+        let bytes = lanes.concat();
+        end = address + bytes.len() as u32;
+        Segment { address, bytes }
+    };
+    segments.into_iter().map(&mut next).collect()
+}
+
+fn any_symbol(name: String, kind: i32, value: i64, words: usize) -> Symbol {
+    let (kind, value) = match kind {
+        0 => (SymbolKind::Program, value.rem_euclid(words as i64 + 1)),
+        1 => (SymbolKind::Dmem, value.rem_euclid(1 << 16) & !3),
+        _ => (SymbolKind::Absolute, value),
+    };
+    Symbol { name, kind, value }
+}
