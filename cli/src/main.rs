@@ -1,2 +1,4 @@
 //! The `cp2` command.
+mod io;
+mod picture;
 fn main() {}

@@ -1,0 +1,73 @@
+//! What can be wrong with a file the user named.
+
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// A file that cannot be used: which, what was found, what was expected, what to do.
+#[derive(Debug, Error)]
+pub(crate) enum FileError {
+    /// The operating system refused.
+    #[error("{}: cannot {action}: {source}", path.display())]
+    System {
+        /// The file.
+        path: PathBuf,
+        /// `open`, `read`, `write`, ...
+        action: &'static str,
+        /// Its reason.
+        source: std::io::Error,
+    },
+    /// A directory where a file was expected.
+    #[error("{}: is a directory; expected a file", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The contents are not what the format requires.
+    #[error("{}: {found}; expected {expected}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What the file holds.
+        found: String,
+        /// What it should hold.
+        expected: String,
+    },
+    /// The name's ending is not one of the formats.
+    #[error("{}: unknown file type; name the file with one of the endings {expected}", path.display())]
+    Extension {
+        /// The file.
+        path: PathBuf,
+        /// Known endings.
+        expected: &'static str,
+    },
+    /// An output names one of the inputs.
+    #[error("{}: is also an input of this command; choose another name for the output", path.display())]
+    OverwritesInput {
+        /// The output.
+        path: PathBuf,
+    },
+}
+
+impl FileError {
+    /// An operating-system error.
+    pub(crate) fn system(path: &Path, action: &'static str, source: std::io::Error) -> Self {
+        Self::System {
+            path: path.to_owned(),
+            action,
+            source,
+        }
+    }
+
+    /// Contents that break the format.
+    pub(crate) fn format(
+        path: &Path,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self::Format {
+            path: path.to_owned(),
+            found: found.into(),
+            expected: expected.into(),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Files: arrays and sound in, arrays and pictures out.
+
+mod error;
+mod npy;
+mod output;
+mod wav;
+mod window;
+
+pub(crate) use error::FileError;
+pub(crate) use npy::{Array, read_npy, write_npy};
+pub(crate) use output::{Outputs, write_whole};
+pub(crate) use wav::{Sound, read_wav};
+pub(crate) use window::{Window, frames};
+
+use std::fs::File;
+use std::path::Path;
+
+/// Opens a file for reading; a directory is an error of its own.
+pub(crate) fn open(path: &Path) -> Result<File, FileError> {
+    let file = File::open(path).map_err(|e| FileError::system(path, "open", e))?;
+    let meta = file
+        .metadata()
+        .map_err(|e| FileError::system(path, "open", e))?;
+    if meta.is_dir() {
+        return Err(FileError::Directory {
+            path: path.to_owned(),
+        });
+    }
+    Ok(file)
+}
+
+/// Reads at most `limit` bytes of a file that should be small: a source, an object, a machine.
+pub(crate) fn read_small(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    use std::io::Read as _;
+    let mut bytes = Vec::new();
+    open(path)?
+        .take(limit + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|e| FileError::system(path, "read", e))?;
+    if bytes.len() as u64 > limit {
+        return Err(FileError::format(
+            path,
+            format!("more than {limit} bytes"),
+            format!("at most {limit} bytes"),
+        ));
+    }
+    Ok(bytes)
+}
+
+/// The lower-case ending of a file name, without the dot.
+pub(crate) fn extension(path: &Path) -> String {
+    path.extension()
+        .map(|e| e.to_string_lossy().to_lowercase())
+        .unwrap_or_default()
+}

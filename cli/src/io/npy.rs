@@ -1,0 +1,298 @@
+//! NumPy's `.npy`: complex64, or float32 taken as real parts; one or two
+//! dimensions; C or Fortran order.
+//!
+//! The header is judged before anything is allocated for it: its length, its
+//! nesting, its element type, and its shape against the size of the file.
+
+use super::{FileError, open};
+use ndarray_npy::WritableElement as _;
+use ndarray_npy::npy::header::{Header, Layout};
+use num_complex::Complex32;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+/// Longest header accepted. NumPy writes 118 bytes.
+const HEADER_LIMIT: usize = 16 * 1024;
+/// Deepest nesting of brackets accepted in a header. NumPy writes 2.
+const NESTING_LIMIT: usize = 4;
+/// Largest array accepted: more than the system memory of any machine known.
+const BYTES_LIMIT: u64 = 1 << 36;
+/// What a usable file holds.
+const EXPECTED: &str = "little-endian complex64 ('<c8') or float32 ('<f4')";
+
+/// A complex array of one or two dimensions in C order.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Array {
+    /// `[length]` or `[rows, columns]`.
+    pub(crate) shape: Vec<usize>,
+    /// The elements, last index fastest.
+    pub(crate) data: Vec<Complex32>,
+}
+
+/// Reads an array.
+pub(crate) fn read_npy(path: &Path) -> Result<Array, FileError> {
+    let file = open(path)?;
+    let length = file
+        .metadata()
+        .ok()
+        .filter(std::fs::Metadata::is_file)
+        .map(|m| m.len());
+    parse(path, BufReader::new(file), length)
+}
+
+/// Parses an array; `length` is the size of the whole stream where known.
+fn parse(path: &Path, mut stream: impl Read, length: Option<u64>) -> Result<Array, FileError> {
+    let format = |found: String, expected: &str| FileError::format(path, found, expected);
+    let (raw, header) = read_header(path, &mut stream)?;
+    let lanes: u64 = match header.type_descriptor.as_string().map(String::as_str) {
+        Some("<c8") => 2,
+        Some("<f4") => 1,
+        _ => {
+            return Err(format(
+                format!("elements of type {}", header.type_descriptor),
+                &format!("{EXPECTED}: in NumPy, x.astype('<c8')"),
+            ));
+        }
+    };
+    if !(1..=2).contains(&header.shape.len()) {
+        let found = format!("an array of {} dimensions", header.shape.len());
+        return Err(format(found, "one dimension, or two (a row is one block)"));
+    }
+    let bytes = header
+        .shape
+        .iter()
+        .try_fold(4 * lanes, |bytes, &n| bytes.checked_mul(n as u64))
+        .filter(|&bytes| bytes <= BYTES_LIMIT)
+        .ok_or_else(|| {
+            let found = format!("a header that announces the shape {:?}", header.shape);
+            format(found, &format!("at most {BYTES_LIMIT} bytes of elements"))
+        })?;
+    if let Some(length) = length {
+        let present = length.saturating_sub(raw);
+        if present != bytes {
+            let found = format!("shape {:?}, but {present} bytes of elements", header.shape);
+            return Err(format(found, &format!("exactly {bytes} bytes of elements")));
+        }
+    }
+    let mut data = Vec::new();
+    stream
+        .take(bytes)
+        .read_to_end(&mut data)
+        .map_err(|e| FileError::system(path, "read", e))?;
+    if data.len() as u64 != bytes {
+        let found = format!(
+            "shape {:?}, but only {} bytes of elements",
+            header.shape,
+            data.len()
+        );
+        return Err(format(found, &format!("exactly {bytes} bytes of elements")));
+    }
+    let data = elements(&data, lanes);
+    let data = match (header.layout, header.shape.as_slice()) {
+        (Layout::Fortran, &[rows, columns]) => transpose(&data, rows, columns),
+        _ => data,
+    };
+    Ok(Array {
+        shape: header.shape,
+        data,
+    })
+}
+
+/// The number of bytes before the elements, and the header.
+fn read_header(path: &Path, stream: &mut impl Read) -> Result<(u64, Header), FileError> {
+    let format = |found: &str, expected: String| FileError::format(path, found, expected);
+    let mut fill = |bytes: &mut [u8]| match stream.read_exact(bytes) {
+        Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => Err(format(
+            "the file ends within the header",
+            format!("an .npy file of {EXPECTED}"),
+        )),
+        other => other.map_err(|e| FileError::system(path, "read", e)),
+    };
+    // Magic, version, and the two bytes of length that every version has.
+    let mut raw = vec![0; 10];
+    fill(&mut raw)?;
+    if !raw.starts_with(b"\x93NUMPY") {
+        return Err(format(
+            "this is no .npy file (its first bytes are not \\x93NUMPY)",
+            format!("{EXPECTED} in .npy form"),
+        ));
+    }
+    let mut size = usize::from(raw[8]) | usize::from(raw[9]) << 8;
+    if raw[6] > 1 {
+        let mut high = [0; 2];
+        fill(&mut high)?;
+        raw.extend(high);
+        size |= usize::from(high[0]) << 16 | usize::from(high[1]) << 24;
+    }
+    if size > HEADER_LIMIT {
+        return Err(format(
+            &format!("a header of {size} bytes"),
+            format!("at most {HEADER_LIMIT}"),
+        ));
+    }
+    let start = raw.len();
+    raw.resize(start + size, 0);
+    fill(&mut raw[start..])?;
+    let mut depth = 0_usize;
+    for byte in &raw[start..] {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > NESTING_LIMIT {
+            return Err(format(
+                "brackets nested too deeply in the header",
+                format!("at most {NESTING_LIMIT} levels"),
+            ));
+        }
+    }
+    let header = Header::from_reader(&mut raw.as_slice())
+        .map_err(|e| format(&format!("{e}"), "a header as NumPy writes it".to_owned()))?;
+    Ok((raw.len() as u64, header))
+}
+
+/// Little-endian bytes to complex numbers.
+fn elements(bytes: &[u8], lanes: u64) -> Vec<Complex32> {
+    let mut floats = bytes
+        .chunks_exact(4)
+        .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+    if lanes == 1 {
+        return floats.map(|re| Complex32::new(re, 0.0)).collect();
+    }
+    let mut out = Vec::with_capacity(bytes.len() / 8);
+    while let (Some(re), Some(im)) = (floats.next(), floats.next()) {
+        out.push(Complex32::new(re, im));
+    }
+    out
+}
+
+/// Column-major to row-major.
+fn transpose(data: &[Complex32], rows: usize, columns: usize) -> Vec<Complex32> {
+    (0..rows)
+        .flat_map(|r| (0..columns).map(move |c| data[c * rows + r]))
+        .collect()
+}
+
+/// The bytes of an `.npy` file of complex64 in C order.
+pub(crate) fn write_npy(array: &Array) -> Result<Vec<u8>, String> {
+    let header = Header {
+        type_descriptor: Complex32::type_descriptor(),
+        layout: Layout::Standard,
+        shape: array.shape.clone(),
+    };
+    let mut bytes = header.to_bytes().map_err(|e| e.to_string())?;
+    bytes.reserve_exact(8 * array.data.len());
+    for z in &array.data {
+        bytes.extend(z.re.to_le_bytes());
+        bytes.extend(z.im.to_le_bytes());
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn raw(dict: &str, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend(u16::try_from(dict.len() + 1).unwrap().to_le_bytes());
+        bytes.extend(dict.as_bytes());
+        bytes.push(b'\n');
+        bytes.extend(payload);
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> Result<Array, FileError> {
+        parse(Path::new("x.npy"), bytes, Some(bytes.len() as u64))
+    }
+
+    fn message(bytes: &[u8]) -> String {
+        read(bytes).unwrap_err().to_string()
+    }
+
+    fn dict(descr: &str, fortran: &str, shape: &str) -> String {
+        format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}")
+    }
+
+    #[test]
+    fn reads_both_types_and_both_orders() {
+        let payload: Vec<u8> = (0..6_u8).flat_map(|i| f32::from(i).to_le_bytes()).collect();
+        let c = read(&raw(&dict("<f4", "False", "(2, 3)"), &payload)).unwrap();
+        assert_eq!(
+            c.data.iter().map(|z| z.re).collect::<Vec<_>>(),
+            [0., 1., 2., 3., 4., 5.]
+        );
+        let f = read(&raw(&dict("<f4", "True", "(2, 3)"), &payload)).unwrap();
+        assert_eq!(
+            f.data.iter().map(|z| z.re).collect::<Vec<_>>(),
+            [0., 2., 4., 1., 3., 5.]
+        );
+        let z = read(&raw(&dict("<c8", "False", "(3,)"), &payload)).unwrap();
+        assert_eq!(z.data[2], Complex32::new(4.0, 5.0));
+        assert_eq!(z.shape, [3]);
+    }
+
+    #[test]
+    fn hostile_headers_are_errors() {
+        let huge = message(&raw(&dict("<c8", "False", "(1152921504606846976,)"), &[]));
+        assert!(
+            huge.contains("x.npy") && huge.contains("1152921504606846976"),
+            "{huge}"
+        );
+        assert!(
+            message(&raw(&dict("<c8", "False", "(4294967296, 4294967296)"), &[]))
+                .contains("announces")
+        );
+        assert!(
+            message(&raw(
+                &dict("<c8", "False", "(99999999999999999999999,)"),
+                &[]
+            ))
+            .contains("shape")
+        );
+        assert!(message(&raw(&dict(">c8", "False", "(1,)"), &[0; 8])).contains(">c8"));
+        assert!(message(&raw(&dict("<f8", "False", "(1,)"), &[0; 8])).contains("<f8"));
+        assert!(
+            message(&raw(&dict("<c8", "False", "(1, 1, 1)"), &[0; 8])).contains("3 dimensions")
+        );
+        assert!(message(&raw(&dict("<c8", "False", "(2,)"), &[0; 8])).contains("16 bytes"));
+        assert!(message(&raw(&dict("<c8", "False", "(1,)"), &[0; 9])).contains("9 bytes"));
+        assert!(message(&raw(&"(".repeat(9000), &[])).contains("nested"));
+        assert!(message(b"\x93NUMPY\x02\x00\xff\xff\xff\xff").contains("header of 4294967295"));
+        assert!(message(b"RIFF0000WAVE").contains("no .npy file"));
+        assert!(message(b"").contains("ends within"));
+    }
+
+    #[test]
+    fn a_stream_of_unknown_length_is_not_trusted_either() {
+        let bytes = raw(&dict("<c8", "False", "(1048576,)"), &[0; 8]);
+        assert!(
+            parse(Path::new("-"), bytes.as_slice(), None)
+                .unwrap_err()
+                .to_string()
+                .contains("only 8 bytes")
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn written_is_read(rows in 0_usize..5, columns in 0_usize..5, bits in any::<u64>()) {
+            let value = Complex32::new(f32::from_bits(bits as u32), f32::from_bits((bits >> 32) as u32));
+            let array = Array { shape: vec![rows, columns], data: vec![value; rows * columns] };
+            let back = read(&write_npy(&array).unwrap()).unwrap();
+            prop_assert_eq!(back.shape, array.shape);
+            for (a, b) in back.data.iter().zip(&array.data) {
+                prop_assert_eq!(a.re.to_bits(), b.re.to_bits());
+                prop_assert_eq!(a.im.to_bits(), b.im.to_bits());
+            }
+        }
+
+        #[test]
+        fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = read(&bytes);
+            let _ = read(&raw(&String::from_utf8_lossy(&bytes), &[]));
+        }
+    }
+}

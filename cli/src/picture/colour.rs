@@ -1,0 +1,45 @@
+//! A colour scale of even perceived brightness.
+
+/// Nine points of the viridis scale (van der Walt and Smith, released into the public domain).
+const VIRIDIS: [[u8; 3]; 9] = [
+    [0x44, 0x01, 0x54],
+    [0x47, 0x2d, 0x7b],
+    [0x3b, 0x52, 0x8b],
+    [0x2c, 0x72, 0x8e],
+    [0x21, 0x91, 0x8c],
+    [0x28, 0xae, 0x80],
+    [0x5e, 0xc9, 0x62],
+    [0xad, 0xdc, 0x30],
+    [0xfd, 0xe7, 0x25],
+];
+
+/// The colour of `t`, 0 to 1; anything else takes the nearer end, NaN the dark one.
+pub(super) fn viridis(t: f64) -> [u8; 3] {
+    let place = if t.is_nan() { 0.0 } else { t.clamp(0.0, 1.0) } * (VIRIDIS.len() - 1) as f64;
+    let low = (place as usize).min(VIRIDIS.len() - 2);
+    let part = place - low as f64;
+    std::array::from_fn(|c| {
+        let (a, b) = (f64::from(VIRIDIS[low][c]), f64::from(VIRIDIS[low + 1][c]));
+        (a + (b - a) * part).round() as u8
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brightness_rises_along_the_scale() {
+        let luma = |c: [u8; 3]| {
+            0.2126 * f64::from(c[0]) + 0.7152 * f64::from(c[1]) + 0.0722 * f64::from(c[2])
+        };
+        for i in 0..255 {
+            assert!(
+                luma(viridis(f64::from(i + 1) / 255.0)) > luma(viridis(f64::from(i) / 255.0)) - 0.7
+            );
+        }
+        assert_eq!(viridis(f64::NAN), VIRIDIS[0]);
+        assert_eq!(viridis(f64::NEG_INFINITY), VIRIDIS[0]);
+        assert_eq!(viridis(7.0), VIRIDIS[8]);
+    }
+}

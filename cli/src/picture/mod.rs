@@ -1,0 +1,246 @@
+//! A field of decibels as a picture with axes, units and a colour scale, as
+//! PNG and as SVG. Both draw the same [`Layout`].
+
+mod axis;
+mod colour;
+mod font;
+mod raster;
+mod vector;
+
+pub(crate) use axis::Axis;
+
+use crate::io::{FileError, extension, write_whole};
+use num_complex::Complex32;
+use std::path::Path;
+
+/// A matrix of values to show as colours.
+#[derive(Clone, Debug)]
+pub(crate) struct Field {
+    /// Heading.
+    pub(crate) title: String,
+    /// Number of columns.
+    pub(crate) columns: usize,
+    /// Number of rows; row 0 is at the bottom.
+    pub(crate) rows: usize,
+    /// Decibels, row by row from the bottom.
+    pub(crate) values: Vec<f32>,
+    /// Horizontal axis.
+    pub(crate) x: Axis,
+    /// Vertical axis.
+    pub(crate) y: Axis,
+    /// Unit of the values.
+    pub(crate) unit: String,
+    /// Values below the largest by more than this take the darkest colour.
+    pub(crate) range: f32,
+}
+
+/// Largest number of cells along one side of a picture; more are merged, the largest value winning.
+const CELLS: usize = 1024;
+/// Smallest side of the coloured area in pixels; smaller fields get larger cells.
+const MIN_SIDE: usize = 320;
+
+impl Field {
+    /// The spectra of `rows` transforms of `n` points, of which the first
+    /// `bins` are shown upwards, time running to the right.
+    pub(crate) fn spectra(
+        spectra: &[Complex32],
+        n: usize,
+        bins: usize,
+        title: String,
+        x: Axis,
+        y: Axis,
+    ) -> Self {
+        let columns = if n == 0 { 0 } else { spectra.len() / n };
+        let (width, height) = (columns.clamp(1, CELLS), bins.clamp(1, CELLS));
+        let mut values = vec![f32::NEG_INFINITY; width * height];
+        for (column, spectrum) in spectra.chunks_exact(n.max(1)).enumerate() {
+            let cell_x = column * width / columns.max(1);
+            for (bin, z) in spectrum.iter().take(bins).enumerate() {
+                let cell = &mut values[bin * height / bins.max(1) * width + cell_x];
+                // Through f64: a square of a large f32 would overflow.
+                let power = f64::from(z.re).powi(2) + f64::from(z.im).powi(2);
+                *cell = cell.max((10.0 * power.log10()) as f32);
+            }
+        }
+        Self {
+            title,
+            columns: width,
+            rows: height,
+            values,
+            x,
+            y,
+            unit: "dB".to_owned(),
+            range: 80.0,
+        }
+    }
+
+    /// Smallest and largest value of the colour scale.
+    fn scale(&self) -> (f32, f32) {
+        let top = self
+            .values
+            .iter()
+            .copied()
+            .filter(|v| v.is_finite())
+            .fold(f32::NEG_INFINITY, f32::max);
+        let top = if top.is_finite() { top } else { 0.0 };
+        let low = self
+            .values
+            .iter()
+            .copied()
+            .filter(|v| v.is_finite())
+            .fold(top, f32::min);
+        (low.max(top - self.range).min(top - 1.0), top)
+    }
+
+    /// The colour of a cell.
+    fn colour(&self, column: usize, row: usize, (low, top): (f32, f32)) -> [u8; 3] {
+        let value = self
+            .values
+            .get(row * self.columns + column)
+            .copied()
+            .unwrap_or(f32::NEG_INFINITY);
+        colour::viridis(f64::from((value - low) / (top - low)))
+    }
+}
+
+/// Where things stand on the picture, in pixels, y downwards.
+struct Layout {
+    width: usize,
+    height: usize,
+    /// Left, top, width and height of the coloured area.
+    plot: [usize; 4],
+    /// Left and width of the colour scale.
+    bar: [usize; 2],
+    /// Pixels of one cell, across and down.
+    cell: [usize; 2],
+}
+
+impl Layout {
+    fn new(field: &Field) -> Self {
+        let cell = [
+            MIN_SIDE.div_ceil(field.columns.max(1)),
+            MIN_SIDE.div_ceil(field.rows.max(1)),
+        ];
+        let (w, h) = (field.columns * cell[0], field.rows * cell[1]);
+        let (left, top, bottom) = (70, 30, 50);
+        Self {
+            width: left + w + 110,
+            height: top + h + bottom,
+            plot: [left, top, w, h],
+            bar: [left + w + 20, 14],
+            cell,
+        }
+    }
+}
+
+/// Endings [`write`] understands.
+pub(crate) const ENDINGS: &str = ".png, .svg";
+
+/// Checks a picture's name before the work starts.
+pub(crate) fn check_name(path: &Path) -> Result<(), FileError> {
+    match extension(path).as_str() {
+        "png" | "svg" => Ok(()),
+        _ => Err(FileError::Extension {
+            path: path.to_owned(),
+            expected: ENDINGS,
+        }),
+    }
+}
+
+/// Writes the picture in the format its name asks for.
+pub(crate) fn write(path: &Path, field: &Field) -> Result<(), FileError> {
+    check_name(path)?;
+    let png = |what| FileError::format(path, what, "a picture the PNG encoder accepts");
+    let bytes = if extension(path) == "svg" {
+        vector::svg(field).map_err(png)?.into_bytes()
+    } else {
+        raster::png(field).map_err(png)?
+    };
+    write_whole(path, &bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(n: usize, rows: usize) -> Field {
+        let mut spectra = vec![Complex32::new(1e-3, 0.0); n * rows];
+        for row in 0..rows {
+            spectra[row * n + n / 4] = Complex32::new(10.0, 0.0);
+        }
+        Field::spectra(
+            &spectra,
+            n,
+            n / 2,
+            "test <&>".into(),
+            Axis::new("time", "s", 0.0, 1.5),
+            Axis::new("frequency", "kHz", 0.0, 24.0),
+        )
+    }
+
+    #[test]
+    fn a_tone_is_the_brightest_row() {
+        let field = field(64, 10);
+        assert_eq!((field.columns, field.rows), (10, 32));
+        assert_eq!(field.scale(), (-60.0, 20.0));
+        let bright = field.colour(3, 16, field.scale());
+        assert_eq!(bright, colour::viridis(1.0));
+        assert_eq!(field.colour(3, 15, field.scale()), colour::viridis(0.0));
+    }
+
+    #[test]
+    fn large_fields_are_merged_and_small_ones_enlarged() {
+        let large = field(4096, 3000);
+        assert_eq!((large.columns, large.rows), (1024, 1024));
+        assert_eq!(large.scale().1, 20.0, "merging keeps the peak");
+        assert!(Layout::new(&field(16, 1)).plot[2] >= MIN_SIDE);
+    }
+
+    #[test]
+    fn the_png_decodes_and_shows_the_tone() {
+        let field = field(64, 400);
+        let bytes = raster::png(&field).unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(&bytes))
+            .read_info()
+            .unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        let layout = Layout::new(&field);
+        assert_eq!(
+            (info.width as usize, info.height as usize),
+            (layout.width, layout.height)
+        );
+        let [left, top, _, h] = layout.plot;
+        let y = top + h - 1 - 16 * layout.cell[1];
+        let at = (y * layout.width + left + 5) * 3;
+        assert_eq!(pixels[at..at + 3], colour::viridis(1.0));
+    }
+
+    #[test]
+    fn the_svg_carries_text_with_units_and_escapes_it() {
+        let text = vector::svg(&field(64, 10)).unwrap();
+        for part in [
+            "frequency [kHz]",
+            "time [s]",
+            "test &lt;&amp;&gt;",
+            "dB",
+            "data:image/png;base64,iVBORw0KGgo",
+        ] {
+            assert!(text.contains(part), "{part}");
+        }
+    }
+
+    #[test]
+    fn a_field_of_nothing_is_still_a_picture() {
+        let zero = Field::spectra(
+            &[Complex32::default(); 16],
+            16,
+            16,
+            String::new(),
+            Axis::new("x", "", 0.0, 0.0),
+            Axis::new("y", "", 0.0, f64::NAN),
+        );
+        assert!(!raster::png(&zero).unwrap().is_empty());
+        assert!(vector::svg(&zero).is_ok());
+    }
+}

@@ -1,0 +1,151 @@
+//! PNG.
+
+use super::{Field, Layout, colour, font};
+
+/// Encodes RGB pixels.
+pub(super) fn encode(width: usize, height: usize, pixels: &[u8]) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let size = |n: usize| u32::try_from(n).map_err(|e| e.to_string());
+    let mut encoder = png::Encoder::new(&mut bytes, size(width)?, size(height)?);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    let mut writer = encoder.write_header().map_err(|e| e.to_string())?;
+    writer.write_image_data(pixels).map_err(|e| e.to_string())?;
+    writer.finish().map_err(|e| e.to_string())?;
+    Ok(bytes)
+}
+
+/// The coloured area alone, one pixel per cell, top row first.
+pub(super) fn cells(field: &Field) -> Vec<u8> {
+    let scale = field.scale();
+    (0..field.rows)
+        .rev()
+        .flat_map(|row| (0..field.columns).flat_map(move |column| field.colour(column, row, scale)))
+        .collect()
+}
+
+struct Canvas {
+    width: usize,
+    height: usize,
+    pixels: Vec<u8>,
+}
+
+impl Canvas {
+    fn dot(&mut self, x: usize, y: usize, colour: [u8; 3]) {
+        if x < self.width && y < self.height {
+            let at = (y * self.width + x) * 3;
+            self.pixels[at..at + 3].copy_from_slice(&colour);
+        }
+    }
+
+    fn rectangle(&mut self, [x, y, w, h]: [usize; 4], colour: [u8; 3]) {
+        for j in y..y + h {
+            for i in x..x + w {
+                self.dot(i, j, colour);
+            }
+        }
+    }
+
+    fn frame(&mut self, [x, y, w, h]: [usize; 4]) {
+        let black = [0; 3];
+        self.rectangle([x - 1, y - 1, w + 2, 1], black);
+        self.rectangle([x - 1, y + h, w + 2, 1], black);
+        self.rectangle([x - 1, y - 1, 1, h + 2], black);
+        self.rectangle([x + w, y - 1, 1, h + 2], black);
+    }
+
+    fn text(&mut self, x: usize, y: usize, text: &str) {
+        for (i, c) in text.chars().enumerate() {
+            for (column, bits) in font::glyph(c).iter().enumerate() {
+                for row in (0..8).filter(|row| bits >> row & 1 == 1) {
+                    self.dot(x + i * font::ADVANCE + column, y + row, [0; 3]);
+                }
+            }
+        }
+    }
+
+    /// Text that reads upwards, its end at the top.
+    fn text_upwards(&mut self, x: usize, bottom: usize, text: &str) {
+        for (i, c) in text.chars().enumerate() {
+            for (column, bits) in font::glyph(c).iter().enumerate() {
+                for row in (0..8).filter(|row| bits >> row & 1 == 1) {
+                    self.dot(
+                        x + row,
+                        bottom.saturating_sub(i * font::ADVANCE + column),
+                        [0; 3],
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The whole picture.
+pub(super) fn png(field: &Field) -> Result<Vec<u8>, String> {
+    let layout = Layout::new(field);
+    let Layout {
+        width,
+        height,
+        plot: plot @ [left, top, w, h],
+        bar: [bar, bar_w],
+        cell,
+    } = layout;
+    let mut canvas = Canvas {
+        width,
+        height,
+        pixels: vec![255; width * height * 3],
+    };
+    let scale = field.scale();
+    for row in 0..field.rows {
+        for column in 0..field.columns {
+            let y = top + h - (row + 1) * cell[1];
+            canvas.rectangle(
+                [left + column * cell[0], y, cell[0], cell[1]],
+                field.colour(column, row, scale),
+            );
+        }
+    }
+    for y in 0..h {
+        canvas.rectangle(
+            [bar, top + y, bar_w, 1],
+            colour::viridis(1.0 - y as f64 / h as f64),
+        );
+    }
+    canvas.frame(plot);
+    canvas.frame([bar, top, bar_w, h]);
+    canvas.text(left, 12, &field.title);
+    let label = field.x.label();
+    canvas.text(
+        left + (w / 2).saturating_sub(font::width(&label) / 2),
+        top + h + 30,
+        &label,
+    );
+    let label = field.y.label();
+    canvas.text_upwards(8, top + h / 2 + font::width(&label) / 2, &label);
+    for (place, text) in field.x.ticks(6) {
+        let x = left + (place * w as f64) as usize;
+        canvas.rectangle([x, top + h, 1, 5], [0; 3]);
+        canvas.text(
+            x.saturating_sub(font::width(&text) / 2),
+            top + h + 10,
+            &text,
+        );
+    }
+    for (place, text) in field.y.ticks(8) {
+        let y = top + h - (place * h as f64) as usize;
+        canvas.rectangle([left - 5, y, 5, 1], [0; 3]);
+        canvas.text(
+            (left - 8).saturating_sub(font::width(&text)),
+            y.saturating_sub(font::HEIGHT / 2),
+            &text,
+        );
+    }
+    let axis = super::Axis::new("", "", f64::from(scale.0), f64::from(scale.1));
+    for (place, text) in axis.ticks(8) {
+        let y = top + h - (place * h as f64) as usize;
+        canvas.rectangle([bar + bar_w, y, 5, 1], [0; 3]);
+        canvas.text(bar + bar_w + 8, y.saturating_sub(font::HEIGHT / 2), &text);
+    }
+    canvas.text(bar, 12, &field.unit);
+    encode(width, height, &canvas.pixels)
+}
