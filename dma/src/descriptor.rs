@@ -1,6 +1,7 @@
 //! A transfer as plain data.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Which way the words move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -60,4 +61,103 @@ pub struct Descriptor {
     pub levels: Vec<Level>,
     /// CP2 event to post when the transfer completes.
     pub event: Option<u32>,
+}
+
+impl Descriptor {
+    /// A load of one run; add levels and an event with [`Self::level`] and [`Self::event`].
+    #[must_use]
+    pub fn load(target: Target, system: u64, local: u32, run: u64) -> Self {
+        let (direction, levels, event) = (Direction::Load, Vec::new(), None);
+        Self {
+            direction,
+            target,
+            system,
+            local,
+            run,
+            levels,
+            event,
+        }
+    }
+
+    /// A store of one run.
+    #[must_use]
+    pub fn store(target: Target, system: u64, local: u32, run: u64) -> Self {
+        Self {
+            direction: Direction::Store,
+            ..Self::load(target, system, local, run)
+        }
+    }
+
+    /// Repeats everything so far: the new level is the outermost.
+    #[must_use]
+    pub fn level(mut self, count: u32, system_stride: i64, local_stride: i64) -> Self {
+        self.levels.push(Level {
+            count,
+            system_stride,
+            local_stride,
+        });
+        self
+    }
+
+    /// Posts a CP2 event at completion.
+    #[must_use]
+    pub fn event(mut self, event: u32) -> Self {
+        self.event = Some(event);
+        self
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Load => "load",
+            Self::Store => "store",
+        })
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Program => f.write_str("program"),
+            Self::Section(s) => write!(f, "section {s}"),
+            Self::Blocks { stride } => write!(f, "blocks({stride:+})"),
+            Self::Broadcast => f.write_str("broadcast"),
+            Self::Deal => f.write_str("deal"),
+        }
+    }
+}
+
+/// For traces: `load 0x1000 -> blocks(+4096) 0x40: 64 B x 8 (+256, +64), event 3`,
+/// each level with its count and its strides in system and local memory.
+impl fmt::Display for Descriptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let arrow = match self.direction {
+            Direction::Load => "->",
+            Direction::Store => "<-",
+        };
+        let Self {
+            direction,
+            system,
+            target,
+            local,
+            run,
+            ..
+        } = self;
+        write!(
+            f,
+            "{direction} {system:#x} {arrow} {target} {local:#x}: {run} B"
+        )?;
+        for level in &self.levels {
+            write!(
+                f,
+                " x {} ({:+}, {:+})",
+                level.count, level.system_stride, level.local_stride
+            )?;
+        }
+        if let Some(event) = self.event {
+            write!(f, ", event {event}")?;
+        }
+        Ok(())
+    }
 }

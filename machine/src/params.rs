@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bytes, ClassMap, Cycles, Extensions, Provenance, Ratio, TimeBase};
 
-/// A complete, validated machine.
+/// A complete, validated machine. Serialises as its machine file, so that what is
+/// read back is validated too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Machine {
     /// Short name, `vm7`.
     pub name: String,

@@ -177,6 +177,19 @@ impl Machine {
     }
 }
 
+impl From<Machine> for String {
+    fn from(machine: Machine) -> Self {
+        machine.to_toml()
+    }
+}
+
+impl TryFrom<String> for Machine {
+    type Error = crate::MachineError;
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse("saved machine", &text)
+    }
+}
+
 fn toml_value(p: &Parameter<'_>) -> String {
     match p.value {
         Value::Names(set) => {

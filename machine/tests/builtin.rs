@@ -93,6 +93,9 @@ fn toml_output_loads_to_the_same_machine() {
         let m = Machine::builtin(name).unwrap();
         let again = Machine::parse("again.toml", &m.to_toml()).unwrap();
         assert_eq!(again, m);
+        let saved = serde_json::to_string(&m).unwrap();
+        assert_eq!(serde_json::from_str::<Machine>(&saved).unwrap(), m);
+        assert!(serde_json::from_str::<Machine>(&saved.replace("sections", "legs")).is_err());
     }
     // The complete built-in file is written the way `to_toml` writes.
     assert_eq!(

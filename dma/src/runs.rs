@@ -1,0 +1,154 @@
+//! The runs of a descriptor: the one thing that validation, copy and timing consume.
+
+use crate::{Descriptor, Target};
+use cp2_machine::Machine;
+
+/// Bytes that are contiguous in system memory, and where their other end is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Run {
+    /// First byte in system memory.
+    pub system: u64,
+    /// First byte in each local memory concerned.
+    pub local: u32,
+    /// Bytes in system memory.
+    pub bytes: u64,
+    /// Which local memories.
+    pub to: Recipient,
+}
+
+/// The local memories a run concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Recipient {
+    /// Program memory.
+    Program,
+    /// One section's DMEM.
+    Section(u32),
+    /// The DMEM of every section, the same bytes to each.
+    All,
+    /// The granules of the run go to sections 0, 1, 2, ... in turn, so that
+    /// each section sees a contiguous part of `bytes / sections`.
+    Deal,
+}
+
+/// Address steps of one nested repetition, in bytes, and its number of turns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn {
+    pub(crate) count: u64,
+    pub(crate) system: i128,
+    pub(crate) local: i128,
+}
+
+/// A descriptor as a nest of loops over one run, innermost first. The blocks of
+/// [`Target::Blocks`] are the outermost loop, over the sections.
+#[derive(Clone, Debug)]
+pub(crate) struct Nest {
+    pub(crate) turns: Vec<Turn>,
+    system: u64,
+    local: u32,
+    run: u64,
+    to: Recipient,
+    blocks: bool,
+}
+
+impl Nest {
+    pub(crate) fn new(d: &Descriptor, machine: &Machine) -> Self {
+        let turn = |l: &crate::Level| Turn {
+            count: u64::from(l.count),
+            system: i128::from(l.system_stride),
+            local: i128::from(l.local_stride),
+        };
+        let mut turns: Vec<Turn> = d.levels.iter().map(turn).collect();
+        let to = match d.target {
+            Target::Program => Recipient::Program,
+            Target::Section(section) => Recipient::Section(section),
+            Target::Blocks { stride } => {
+                let count = machine.cp2.sections as u64;
+                turns.push(Turn { count, system: i128::from(stride), local: 0 });
+                Recipient::Section(0)
+            }
+            Target::Broadcast => Recipient::All,
+            Target::Deal => Recipient::Deal,
+        };
+        let blocks = matches!(d.target, Target::Blocks { .. });
+        Self { turns, system: d.system, local: d.local, run: d.run, to, blocks }
+    }
+
+    /// Runs before any are joined; saturates.
+    pub(crate) fn count(&self) -> u64 {
+        self.turns.iter().fold(1, |n, t| n.saturating_mul(t.count))
+    }
+
+    /// Runs after joining those that touch end to start in system memory.
+    ///
+    /// When turn `i` advances, every inner turn falls back to its start: the step
+    /// in system memory is the same each time, so that all advances of one turn
+    /// join or none does.
+    pub(crate) fn joined(&self) -> u64 {
+        let mut runs = self.count().min(1);
+        let mut back = 0;
+        let mut outer = self.count();
+        for turn in &self.turns {
+            outer /= turn.count.max(1);
+            if turn.system - back != i128::from(self.run) {
+                runs = runs.saturating_add(turn.count.saturating_sub(1).saturating_mul(outer));
+            }
+            back += i128::from(turn.count.saturating_sub(1)) * turn.system;
+        }
+        runs
+    }
+}
+
+/// Iterator over the runs of a descriptor; see [`Descriptor::runs`].
+#[derive(Clone, Debug)]
+pub struct Runs {
+    nest: Nest,
+    index: Vec<u64>,
+    left: u64,
+}
+
+impl Descriptor {
+    /// The runs of the transfer in the order in which they move: innermost level
+    /// first; for [`Target::Blocks`] the whole block of section 0, then of section 1, ...
+    ///
+    /// Runs that touch in system memory are yielded apart; timing joins them.
+    /// For a descriptor that [`validate`](crate::validate) refuses the runs mean nothing
+    /// (but iterating is safe).
+    #[must_use]
+    pub fn runs(&self, machine: &Machine) -> Runs {
+        let nest = Nest::new(self, machine);
+        Runs { index: vec![0; nest.turns.len()], left: nest.count(), nest }
+    }
+}
+
+impl Iterator for Runs {
+    type Item = Run;
+
+    fn next(&mut self) -> Option<Run> {
+        self.left = self.left.checked_sub(1)?;
+        let (mut system, mut local) = (i128::from(self.nest.system), i128::from(self.nest.local));
+        for (turn, &i) in self.nest.turns.iter().zip(&self.index) {
+            system = system.wrapping_add(turn.system.wrapping_mul(i128::from(i)));
+            local = local.wrapping_add(turn.local.wrapping_mul(i128::from(i)));
+        }
+        let to = match self.index.last() {
+            Some(&section) if self.nest.blocks => Recipient::Section(section as u32),
+            _ => self.nest.to,
+        };
+        for (turn, i) in self.nest.turns.iter().zip(&mut self.index) {
+            *i += 1;
+            if *i < turn.count {
+                break;
+            }
+            *i = 0;
+        }
+        // Validated descriptors stay within both address types.
+        Some(Run { system: system as u64, local: local as u32, bytes: self.nest.run, to })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match usize::try_from(self.left) {
+            Ok(n) => (n, Some(n)),
+            Err(_) => (usize::MAX, None),
+        }
+    }
+}

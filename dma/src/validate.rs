@@ -1,0 +1,201 @@
+//! Is a descriptor legal on a machine?
+
+use crate::error::{DescriptorError, Field, FieldValue, Memory, Rule};
+use crate::runs::Nest;
+use crate::{Descriptor, Direction, Target};
+use cp2_machine::Machine;
+
+type Checked = Result<(), DescriptorError>;
+
+fn refuse(field: Field, value: i128, rule: Rule, nearest: Option<i128>) -> Checked {
+    let number = FieldValue::Number;
+    Err(DescriptorError { field, value: number(value), rule, nearest: nearest.map(number) })
+}
+
+/// Checks every rule of the controller; nothing has moved when it fails.
+///
+/// Bounds follow from strides and counts alone: the time does not depend on the counts.
+///
+/// # Errors
+/// The first rule that is broken, with field, value and nearest legal value.
+pub fn validate(d: &Descriptor, machine: &Machine) -> Checked {
+    shape(d, machine)?;
+    alignment(d, machine)?;
+    let nest = Nest::new(d, machine);
+    let (memory, size) = local_memory(d, machine);
+    let sections = machine.cp2.sections as u64;
+    let granule = machine.dma.granule.0.max(1);
+
+    // The local side of one dealt run is what section 0 gets of it.
+    let deal = matches!(d.target, Target::Deal);
+    let local_run = |run: u64| {
+        if deal { run.div_ceil(granule).div_ceil(sections) * granule } else { run }
+    };
+    let longest = if deal { size.saturating_mul(sections) } else { size };
+    let system = machine.host.memory.0;
+    let inside = Rule::Inside { memory: Memory::System, size: system };
+    if d.run > system {
+        return refuse(Field::Run, d.run.into(), inside, Some(system.min(longest).into()));
+    }
+    let inside_local = Rule::Inside { memory, size };
+    if d.run > longest {
+        return refuse(Field::Run, d.run.into(), inside_local, Some(longest.into()));
+    }
+    let systems = nest.turns.iter().map(|t| (t.count, t.system));
+    let locals = nest.turns.iter().map(|t| (t.count, t.local));
+    let side = Side { rule: inside, size: system, granule, run: d.run, is_system: true };
+    side.check(d, d.system.into(), systems)?;
+    let side =
+        Side { rule: inside_local, size, granule, run: local_run(d.run), is_system: false };
+    side.check(d, d.local.into(), locals)?;
+    capacity(d, machine, memory, size)
+}
+
+/// Rules about single fields that are not addresses.
+fn shape(d: &Descriptor, machine: &Machine) -> Checked {
+    if d.direction == Direction::Store && matches!(d.target, Target::Program | Target::Broadcast) {
+        return Err(DescriptorError {
+            field: Field::Direction,
+            value: FieldValue::Direction(Direction::Store),
+            rule: Rule::LoadsOnly,
+            nearest: Some(FieldValue::Direction(Direction::Load)),
+        });
+    }
+    let at_most = |field, value: u64, most: usize| {
+        if value > most as u64 {
+            refuse(field, value.into(), Rule::AtMost(most as u64), Some(most as i128))
+        } else {
+            Ok(())
+        }
+    };
+    if let Target::Section(section) = d.target {
+        at_most(Field::Section, section.into(), machine.cp2.sections.saturating_sub(1))?;
+    }
+    if let Some(event) = d.event {
+        at_most(Field::Event, event.into(), machine.cp2.events.saturating_sub(1))?;
+    }
+    at_most(Field::Levels, d.levels.len() as u64, machine.dma.levels)?;
+    match d.levels.iter().position(|l| l.count == 0) {
+        Some(i) => refuse(Field::Count(i), 0, Rule::AtLeast(1), Some(1)),
+        None => Ok(()),
+    }
+}
+
+/// Addresses, strides and the run are whole granules.
+fn alignment(d: &Descriptor, machine: &Machine) -> Checked {
+    let granule = machine.dma.granule.0.max(1);
+    let whole = |field, value: i128, lo: i128, hi: i128| {
+        let g = i128::from(granule);
+        if value.rem_euclid(g) == 0 {
+            return Ok(());
+        }
+        let below = value - value.rem_euclid(g);
+        let near_first = if value - below <= g / 2 { [below, below + g] } else { [below + g, below] };
+        let nearest = near_first.into_iter().find(|n| (lo..=hi).contains(n));
+        refuse(field, value, Rule::Granule(granule), nearest)
+    };
+    whole(Field::System, d.system.into(), 0, u64::MAX.into())?;
+    whole(Field::Local, d.local.into(), 0, u32::MAX.into())?;
+    whole(Field::Run, d.run.into(), granule.into(), u64::MAX.into())?;
+    if d.run == 0 {
+        return refuse(Field::Run, 0, Rule::AtLeast(granule), Some(granule.into()));
+    }
+    let strides = i64::MIN.into()..=i64::MAX.into();
+    let (lo, hi): (i128, i128) = strides.into_inner();
+    for (i, level) in d.levels.iter().enumerate() {
+        whole(Field::SystemStride(i), level.system_stride.into(), lo, hi)?;
+        whole(Field::LocalStride(i), level.local_stride.into(), lo, hi)?;
+    }
+    if let Target::Blocks { stride } = d.target {
+        whole(Field::BlockStride, stride.into(), lo, hi)?;
+    }
+    Ok(())
+}
+
+fn local_memory(d: &Descriptor, machine: &Machine) -> (Memory, u64) {
+    match d.target {
+        Target::Program => (Memory::Program, machine.cp2.program.0),
+        _ => (Memory::Dmem, machine.cp2.dmem.0),
+    }
+}
+
+/// One side of the transfer: system or local memory.
+struct Side {
+    rule: Rule,
+    size: u64,
+    granule: u64,
+    run: u64,
+    is_system: bool,
+}
+
+impl Side {
+    /// Checks that everything the nest reaches lies in `0..size`. Each turn widens
+    /// the reach; the first that makes it larger than the memory is at fault,
+    /// otherwise the start address.
+    fn check(&self, d: &Descriptor, start: i128, turns: impl Iterator<Item = (u64, i128)>) -> Checked {
+        let size = i128::from(self.size);
+        let (mut low, mut high) = (0, i128::from(self.run));
+        for (i, (count, stride)) in turns.enumerate() {
+            let span = high - low;
+            let reach = i128::from(count.saturating_sub(1)) * stride;
+            if span + reach.abs() > size {
+                // Fewer turns, or shorter strides where one turn is already too far.
+                let turns = (size - span) / stride.abs().max(1) + 1;
+                let stride_at_most = |turns: i128| {
+                    let most = (size - span) / turns.max(1);
+                    (most - most % i128::from(self.granule)) * stride.signum()
+                };
+                let (field, value, nearest) = if i == d.levels.len() {
+                    (Field::BlockStride, stride, stride_at_most(i128::from(count) - 1))
+                } else if turns > 1 {
+                    (Field::Count(i), i128::from(count), turns)
+                } else if self.is_system {
+                    (Field::SystemStride(i), stride, stride_at_most(i128::from(count) - 1))
+                } else {
+                    (Field::LocalStride(i), stride, stride_at_most(i128::from(count) - 1))
+                };
+                return refuse(field, value, self.rule, Some(nearest));
+            }
+            low += reach.min(0);
+            high += reach.max(0);
+        }
+        let (least, most) = (-low, size - high);
+        if (least..=most).contains(&start) {
+            return Ok(());
+        }
+        let field = if self.is_system { Field::System } else { Field::Local };
+        refuse(field, start, self.rule, Some(start.max(least).min(most)))
+    }
+}
+
+/// No transfer moves more bytes than its destination holds: it would write some
+/// byte twice. This bounds the work of any descriptor, whatever its counts.
+fn capacity(d: &Descriptor, machine: &Machine, memory: Memory, size: u64) -> Checked {
+    let sections = machine.cp2.sections as u64;
+    let granule = machine.dma.granule.0.max(1);
+    let (rule, limit) = match (d.direction, d.target) {
+        (Direction::Load, Target::Deal) => {
+            (Rule::Capacity { memory, size }, size.saturating_mul(sections))
+        }
+        (Direction::Load, _) => (Rule::Capacity { memory, size }, size),
+        (Direction::Store, target) => {
+            let total = machine.host.memory.0;
+            let blocks = if matches!(target, Target::Blocks { .. }) { sections } else { 1 };
+            (Rule::Capacity { memory: Memory::System, size: total }, total / blocks)
+        }
+    };
+    if d.run > limit {
+        let nearest = limit - limit % granule;
+        let nearest = (nearest > 0).then_some(i128::from(nearest));
+        return refuse(Field::Run, d.run.into(), rule, nearest);
+    }
+    let mut bytes = i128::from(d.run);
+    for (i, level) in d.levels.iter().enumerate() {
+        let count = i128::from(level.count);
+        if bytes * count > i128::from(limit) {
+            return refuse(Field::Count(i), count, rule, Some(i128::from(limit) / bytes));
+        }
+        bytes *= count;
+    }
+    Ok(())
+}
