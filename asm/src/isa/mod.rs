@@ -20,6 +20,8 @@ mod code;
 mod form;
 mod reg;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use code::{DecodeError, Word};
 pub use form::{Address, Field, Form, Kind, Mode, Operand, Role, Slot};

@@ -1,0 +1,251 @@
+//! The table keeps the limits of the machine and its own conventions.
+
+use crate::isa::{Address, Form, Kind, Op, Row, Scalar, Slot};
+use cp2_machine::Class;
+use std::collections::BTreeMap;
+
+fn rows() -> impl Iterator<Item = &'static Row> {
+    Op::ALL.iter().map(|op| op.row())
+}
+
+fn base_rows() -> impl Iterator<Item = &'static Row> {
+    rows().filter(|row| row.requires.is_empty())
+}
+
+/// Bytes of section registers that an operand covers.
+fn section_bytes(kind: Kind) -> u32 {
+    match kind {
+        Kind::Pair => 8,
+        Kind::Quad => 16,
+        _ => 0,
+    }
+}
+
+/// M12: 4 multiplies and 6 adds, three register reads at the operand width,
+/// two 64-bit writes or one quad, one DMEM access of at most 128 bits.
+#[test]
+fn no_base_row_exceeds_the_section() {
+    for row in base_rows() {
+        let operands = row.form.operands();
+        assert!(row.muls <= 4 && row.adds <= 6, "{row:?}");
+        let reads = operands
+            .iter()
+            .filter(|o| o.role.reads() && section_bytes(o.kind) > 0)
+            .count();
+        assert!(reads <= 3, "{row:?} reads {reads} registers");
+        let written: u32 = operands
+            .iter()
+            .filter(|o| o.role.writes())
+            .map(|o| section_bytes(o.kind))
+            .sum();
+        assert!(written <= 16, "{row:?} writes {written} bytes");
+        let accesses: Vec<u32> = operands
+            .iter()
+            .filter_map(|o| match o.kind {
+                Kind::Mem { bytes } => Some(bytes),
+                _ => None,
+            })
+            .collect();
+        assert!(
+            accesses.len() <= 1 && accesses.iter().all(|&bytes| bytes <= 16),
+            "{row:?}"
+        );
+    }
+}
+
+/// The limits are reached: the butterfly needs all of them.
+#[test]
+fn the_butterfly_uses_the_whole_section() {
+    let row = Op::Bfly.row();
+    assert_eq!((row.muls, row.adds, row.class), (4, 6, Class::Butterfly));
+}
+
+/// M4 to M7: DMEM is addressed in pairs and quads, by shared scalars; nothing
+/// in a section reaches the shared scalars but a load from section 0; control
+/// depends on scalars alone.
+#[test]
+fn sections_and_shared_scalars_meet_in_loads_only() {
+    for row in base_rows() {
+        let operands = row.form.operands();
+        let section = operands.iter().any(|o| section_bytes(o.kind) > 0);
+        let scalar = operands
+            .iter()
+            .any(|o| matches!(o.kind, Kind::Scalar | Kind::ScalarCouple));
+        assert!(!(section && scalar), "{row:?}");
+        match row.slot() {
+            Slot::Arith => assert!(
+                !scalar && !operands.iter().any(|o| matches!(o.kind, Kind::Mem { .. })),
+                "{row:?}"
+            ),
+            Slot::Mem => assert_eq!(
+                section,
+                section && row.form.operands().len() == 2,
+                "{row:?}"
+            ),
+        }
+        for operand in operands {
+            if let Kind::Mem { bytes } = operand.kind {
+                assert!(matches!(bytes, 8 | 16), "{row:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_row_is_documented() {
+    for row in rows() {
+        assert!(
+            row.doc.len() >= 6 && row.doc.ends_with('.') && !row.doc.contains('\n'),
+            "{row:?}"
+        );
+        assert_eq!(row.doc, row.doc.trim(), "{row:?}");
+    }
+}
+
+#[test]
+fn opcodes_fit_their_fields() {
+    for row in rows() {
+        assert!(row.major < 32, "{row:?}");
+        match row.form.minor() {
+            Some(field) => assert_eq!(
+                field.get(field.put(row.minor.into())),
+                u64::from(row.minor),
+                "{row:?}"
+            ),
+            None => assert_eq!(row.minor, 0, "{row:?}"),
+        }
+    }
+}
+
+#[test]
+fn fields_of_a_form_are_disjoint() {
+    for form in Form::ALL {
+        let major = 0b11111u64 << (form.slot().bits() - 5);
+        let mut taken = major | form.minor().map_or(0, |m| m.mask());
+        for operand in form.operands() {
+            let mask = match operand.kind {
+                Kind::Mem { .. } => {
+                    Address::BASE.mask() | Address::MODE.mask() | Address::IMM.mask()
+                }
+                _ => operand.field.mask(),
+            };
+            assert_eq!(taken & mask, 0, "{form:?} {}", operand.name);
+            assert_eq!(mask >> form.slot().bits(), 0, "{form:?} {}", operand.name);
+            taken |= mask;
+        }
+        assert!(
+            form.operands()
+                .iter()
+                .filter(|o| o.kind.is_register())
+                .count()
+                <= 5,
+            "{form:?}"
+        );
+    }
+}
+
+/// What the assembler can tell apart in an operand's text. Names and numbers
+/// look alike where both may be written: targets and immediates.
+fn class(kind: Kind) -> char {
+    match kind {
+        Kind::Pair => 'r',
+        Kind::Quad => 'q',
+        Kind::Scalar | Kind::ScalarCouple => 'x',
+        Kind::Imm { .. } | Kind::Float24 | Kind::Target | Kind::LoopEnd => 'n',
+        Kind::Mem { .. } => 'm',
+    }
+}
+
+#[test]
+fn rows_of_one_mnemonic_differ_in_operand_classes() {
+    let mut seen: BTreeMap<(&str, String), Op> = BTreeMap::new();
+    for row in rows() {
+        let signature = row.form.operands().iter().map(|o| class(o.kind)).collect();
+        if let Some(other) = seen.insert((row.mnemonic, signature), row.op) {
+            panic!("{:?} and {other:?} look the same", row.op);
+        }
+    }
+}
+
+#[test]
+fn mnemonics_are_lower_case_names_and_no_registers() {
+    for row in rows() {
+        let name = row.mnemonic;
+        assert!(name.starts_with(|c: char| c.is_ascii_lowercase()), "{name}");
+        assert!(
+            name.chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()),
+            "{name}"
+        );
+        assert!(Scalar::by_name(name).is_none(), "{name}");
+    }
+}
+
+/// The quad form of a mnemonic is its pair form on twice the lanes.
+#[test]
+fn quad_rows_mirror_pair_rows() {
+    let twins = [
+        (Form::P2, Form::Q2),
+        (Form::P3, Form::Q3),
+        (Form::P4, Form::Q4),
+        (Form::PShift, Form::QShift),
+    ];
+    let mut pairs = 0;
+    for (pair_form, quad_form) in twins {
+        for quad in rows().filter(|row| row.form == quad_form) {
+            let pair = rows().find(|row| row.form == pair_form && row.mnemonic == quad.mnemonic);
+            let pair = pair.unwrap_or_else(|| panic!("{quad:?} has no pair form"));
+            assert_eq!(quad.class, pair.class, "{quad:?}");
+            assert_eq!(
+                (quad.muls, quad.adds),
+                (2 * pair.muls, 2 * pair.adds),
+                "{quad:?}"
+            );
+            if quad_form != Form::QShift {
+                assert_eq!(quad.minor, pair.minor, "{quad:?}");
+            }
+            pairs += 1;
+        }
+    }
+    assert!(pairs > 30, "{pairs}");
+}
+
+/// M15: what each unit computes, by the shape of the row.
+#[test]
+fn classes_follow_the_unit() {
+    for row in rows() {
+        let expected = match (row.form, row.muls, row.adds) {
+            (Form::Butterfly, ..) => Class::Butterfly,
+            (_, 1.., 1..) => Class::Madd,
+            (_, 1.., 0) | (_, 0, 1..) => Class::Add,
+            (Form::LoadPair | Form::LoadQuad | Form::LoadDup, ..) => Class::Load,
+            (Form::LoadScalar | Form::LoadScalar2, ..) => Class::ScalarLoad,
+            (form, ..) if form.operands().iter().all(|o| !o.role.writes()) => Class::Control,
+            (form, ..) if form.slot() == Slot::Mem => Class::Scalar,
+            // Elementary functions and conversions count no adds or multiplies.
+            _ => {
+                assert!(
+                    matches!(row.class, Class::Integer | Class::Add | Class::Elementary),
+                    "{row:?}"
+                );
+                row.class
+            }
+        };
+        assert_eq!(row.class, expected, "{row:?}");
+    }
+}
+
+/// Minimum, maximum and compare occupy one adder per lane.
+#[test]
+fn compares_use_an_adder_per_lane() {
+    for row in
+        rows().filter(|row| matches!(row.mnemonic, "min" | "max" | "cmpeq" | "cmplt" | "cmple"))
+    {
+        let lanes = if row.form == Form::Q3 { 4 } else { 2 };
+        assert_eq!(
+            (row.class, row.muls, row.adds),
+            (Class::Add, 0, lanes),
+            "{row:?}"
+        );
+    }
+}
