@@ -100,9 +100,9 @@ mod tests {
     fn reverse_sweeps_a_buffer_in_bit_reversed_order_and_comes_back() {
         for bytes in [8, 16] {
             for log in 1..8u32 {
-                let (count, base) = (1 << log, 0x1_0000);
+                let (count, base) = (1u32 << log, 0x1_0000);
                 let mut a = base;
-                for i in 0..count as u32 {
+                for i in 0..count {
                     let index = i.reverse_bits() >> (32 - log);
                     assert_eq!(a, base + index * bytes, "element {i} of {count}");
                     a = reverse(a, count / 2 * bytes, bytes);
