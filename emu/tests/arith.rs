@@ -1,5 +1,7 @@
 //! The arithmetic slot against an independent oracle.
 
+#![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
+
 #[path = "support/arith.rs"]
 mod oracle;
 

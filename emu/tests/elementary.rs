@@ -301,7 +301,7 @@ fn rsqrt_is_correctly_rounded() {
         // x = mx 2^(ex - 23) in [1, 4), y = my 2^-24 in (1/2, 1].
         let (mx, ex) = (u128::from(x & (BINADE - 1) | BINADE), (x >> 23) - 127);
         let my = u128::from(y & (BINADE - 1) | BINADE) << ((y >> 23) - 126);
-        let side = |odd: u128| (odd * odd * mx << ex).cmp(&(1 << 73));
+        let side = |odd: u128| ((odd * odd * mx) << ex).cmp(&(1 << 73));
         assert!(
             side(2 * my - 1).is_le() && side(2 * my + 1).is_ge(),
             "rsqrt of {x:08x} gives {y:08x}"

@@ -1,5 +1,7 @@
 //! The memory-and-control slot: shared scalars and what is asked of the engine.
 
+#![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
+
 use cp2_asm::isa::{Inst, Kind, Op, SCALARS, Scalar, Slot};
 use cp2_emu::alu::{Plain, Tracked, TrackedBits};
 use cp2_emu::semantics::action::{Action, Condition, ControlOp, Data, Source, action};
