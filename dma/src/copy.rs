@@ -83,13 +83,22 @@ pub fn copy(
     // Dealt pieces are whole rounds, so that every piece starts with section 0.
     let round = granule.saturating_mul(u64::from(sections.max(1)));
     let longest = PIECE.max(round) / round * round;
-    let mut mover = Mover { local, system, sections, granule: granule as usize };
+    let mut mover = Mover {
+        local,
+        system,
+        sections,
+        granule: granule as usize,
+    };
     let mut buffer = vec![0; d.run.min(longest) as usize];
     for run in d.runs(machine) {
         let mut done = 0;
         while done < run.bytes {
             let bytes = (run.bytes - done).min(longest);
-            let per_section = if run.to == Recipient::Deal { u64::from(sections) } else { 1 };
+            let per_section = if run.to == Recipient::Deal {
+                u64::from(sections)
+            } else {
+                1
+            };
             let piece = Run {
                 system: run.system + done,
                 local: run.local + (done / per_section) as u32,
@@ -155,7 +164,13 @@ impl<L: LocalMemory, S: SystemMemory> Mover<'_, L, S> {
     }
 
     /// The granules of dealt data that belong to a section.
-    fn hand<'d>(&self, section: u32, data: &'d [u8]) -> impl Iterator<Item = &'d [u8]> + use<'d, L, S> {
-        data.chunks(self.granule).skip(section as usize).step_by(self.sections.max(1) as usize)
+    fn hand<'d>(
+        &self,
+        section: u32,
+        data: &'d [u8],
+    ) -> impl Iterator<Item = &'d [u8]> + use<'d, L, S> {
+        data.chunks(self.granule)
+            .skip(section as usize)
+            .step_by(self.sections.max(1) as usize)
     }
 }

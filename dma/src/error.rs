@@ -163,7 +163,11 @@ impl Descriptor {
         match field {
             Field::Direction => return None,
             Field::Section => self.target = Target::Section(u32::try_from(n).ok()?),
-            Field::BlockStride => self.target = Target::Blocks { stride: i64::try_from(n).ok()? },
+            Field::BlockStride => {
+                self.target = Target::Blocks {
+                    stride: i64::try_from(n).ok()?,
+                }
+            }
             Field::System => self.system = u64::try_from(n).ok()?,
             Field::Local => self.local = u32::try_from(n).ok()?,
             Field::Run => self.run = u64::try_from(n).ok()?,

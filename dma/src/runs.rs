@@ -63,14 +63,25 @@ impl Nest {
             Target::Section(section) => Recipient::Section(section),
             Target::Blocks { stride } => {
                 let count = machine.cp2.sections as u64;
-                turns.push(Turn { count, system: i128::from(stride), local: 0 });
+                turns.push(Turn {
+                    count,
+                    system: i128::from(stride),
+                    local: 0,
+                });
                 Recipient::Section(0)
             }
             Target::Broadcast => Recipient::All,
             Target::Deal => Recipient::Deal,
         };
         let blocks = matches!(d.target, Target::Blocks { .. });
-        Self { turns, system: d.system, local: d.local, run: d.run, to, blocks }
+        Self {
+            turns,
+            system: d.system,
+            local: d.local,
+            run: d.run,
+            to,
+            blocks,
+        }
     }
 
     /// Runs before any are joined; saturates.
@@ -116,7 +127,11 @@ impl Descriptor {
     #[must_use]
     pub fn runs(&self, machine: &Machine) -> Runs {
         let nest = Nest::new(self, machine);
-        Runs { index: vec![0; nest.turns.len()], left: nest.count(), nest }
+        Runs {
+            index: vec![0; nest.turns.len()],
+            left: nest.count(),
+            nest,
+        }
     }
 }
 
@@ -142,7 +157,12 @@ impl Iterator for Runs {
             *i = 0;
         }
         // Validated descriptors stay within both address types.
-        Some(Run { system: system as u64, local: local as u32, bytes: self.nest.run, to })
+        Some(Run {
+            system: system as u64,
+            local: local as u32,
+            bytes: self.nest.run,
+            to,
+        })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

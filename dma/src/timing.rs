@@ -25,10 +25,16 @@ pub struct TransferTime {
 pub fn transfer_time(d: &Descriptor, machine: &Machine) -> TransferTime {
     let nest = Nest::new(d, machine);
     let base = machine.time_base();
-    let granules = nest.count().saturating_mul(d.run.div_ceil(machine.dma.granule.0.max(1)));
+    let granules = nest
+        .count()
+        .saturating_mul(d.run.div_ceil(machine.dma.granule.0.max(1)));
     let runs = nest.joined();
     let moving = Ticks(granules.saturating_mul(base.ticks_per_granule));
     let per_run = base.cycles(machine.dma.run).0;
     let gaps = Ticks(runs.saturating_sub(1).saturating_mul(per_run));
-    TransferTime { granules, runs, body: moving + gaps }
+    TransferTime {
+        granules,
+        runs,
+        body: moving + gaps,
+    }
 }

@@ -9,7 +9,12 @@ type Checked = Result<(), DescriptorError>;
 
 fn refuse(field: Field, value: i128, rule: Rule, nearest: Option<i128>) -> Checked {
     let number = FieldValue::Number;
-    Err(DescriptorError { field, value: number(value), rule, nearest: nearest.map(number) })
+    Err(DescriptorError {
+        field,
+        value: number(value),
+        rule,
+        nearest: nearest.map(number),
+    })
 }
 
 /// Checks every rule of the controller; nothing has moved when it fails.
@@ -29,13 +34,29 @@ pub fn validate(d: &Descriptor, machine: &Machine) -> Checked {
     // The local side of one dealt run is what section 0 gets of it.
     let deal = matches!(d.target, Target::Deal);
     let local_run = |run: u64| {
-        if deal { run.div_ceil(granule).div_ceil(sections) * granule } else { run }
+        if deal {
+            run.div_ceil(granule).div_ceil(sections) * granule
+        } else {
+            run
+        }
     };
-    let longest = if deal { size.saturating_mul(sections) } else { size };
+    let longest = if deal {
+        size.saturating_mul(sections)
+    } else {
+        size
+    };
     let system = machine.host.memory.0;
-    let inside = Rule::Inside { memory: Memory::System, size: system };
+    let inside = Rule::Inside {
+        memory: Memory::System,
+        size: system,
+    };
     if d.run > system {
-        return refuse(Field::Run, d.run.into(), inside, Some(system.min(longest).into()));
+        return refuse(
+            Field::Run,
+            d.run.into(),
+            inside,
+            Some(system.min(longest).into()),
+        );
     }
     let inside_local = Rule::Inside { memory, size };
     if d.run > longest {
@@ -43,10 +64,21 @@ pub fn validate(d: &Descriptor, machine: &Machine) -> Checked {
     }
     let systems = nest.turns.iter().map(|t| (t.count, t.system));
     let locals = nest.turns.iter().map(|t| (t.count, t.local));
-    let side = Side { rule: inside, size: system, granule, run: d.run, is_system: true };
+    let side = Side {
+        rule: inside,
+        size: system,
+        granule,
+        run: d.run,
+        is_system: true,
+    };
     side.check(d, d.system.into(), systems)?;
-    let side =
-        Side { rule: inside_local, size, granule, run: local_run(d.run), is_system: false };
+    let side = Side {
+        rule: inside_local,
+        size,
+        granule,
+        run: local_run(d.run),
+        is_system: false,
+    };
     side.check(d, d.local.into(), locals)?;
     capacity(d, machine, memory, size)
 }
@@ -63,16 +95,29 @@ fn shape(d: &Descriptor, machine: &Machine) -> Checked {
     }
     let at_most = |field, value: u64, most: usize| {
         if value > most as u64 {
-            refuse(field, value.into(), Rule::AtMost(most as u64), Some(most as i128))
+            refuse(
+                field,
+                value.into(),
+                Rule::AtMost(most as u64),
+                Some(most as i128),
+            )
         } else {
             Ok(())
         }
     };
     if let Target::Section(section) = d.target {
-        at_most(Field::Section, section.into(), machine.cp2.sections.saturating_sub(1))?;
+        at_most(
+            Field::Section,
+            section.into(),
+            machine.cp2.sections.saturating_sub(1),
+        )?;
     }
     if let Some(event) = d.event {
-        at_most(Field::Event, event.into(), machine.cp2.events.saturating_sub(1))?;
+        at_most(
+            Field::Event,
+            event.into(),
+            machine.cp2.events.saturating_sub(1),
+        )?;
     }
     at_most(Field::Levels, d.levels.len() as u64, machine.dma.levels)?;
     match d.levels.iter().position(|l| l.count == 0) {
@@ -90,7 +135,11 @@ fn alignment(d: &Descriptor, machine: &Machine) -> Checked {
             return Ok(());
         }
         let below = value - value.rem_euclid(g);
-        let near_first = if value - below <= g / 2 { [below, below + g] } else { [below + g, below] };
+        let near_first = if value - below <= g / 2 {
+            [below, below + g]
+        } else {
+            [below + g, below]
+        };
         let nearest = near_first.into_iter().find(|n| (lo..=hi).contains(n));
         refuse(field, value, Rule::Granule(granule), nearest)
     };
@@ -132,27 +181,37 @@ impl Side {
     /// Checks that everything the nest reaches lies in `0..size`. Each turn widens
     /// the reach; the first that makes it larger than the memory is at fault,
     /// otherwise the start address.
-    fn check(&self, d: &Descriptor, start: i128, turns: impl Iterator<Item = (u64, i128)>) -> Checked {
+    fn check(
+        &self,
+        d: &Descriptor,
+        start: i128,
+        turns: impl Iterator<Item = (u64, i128)>,
+    ) -> Checked {
         let size = i128::from(self.size);
         let (mut low, mut high) = (0, i128::from(self.run));
         for (i, (count, stride)) in turns.enumerate() {
             let span = high - low;
             let reach = i128::from(count.saturating_sub(1)) * stride;
             if span + reach.abs() > size {
-                // Fewer turns, or shorter strides where one turn is already too far.
-                let turns = (size - span) / stride.abs().max(1) + 1;
-                let stride_at_most = |turns: i128| {
-                    let most = (size - span) / turns.max(1);
-                    (most - most % i128::from(self.granule)) * stride.signum()
+                // Room left in the direction of the stride, from this start if it can stay.
+                let fits = start + low >= 0 && start + high <= size;
+                let room = match (fits, stride > 0) {
+                    (false, _) => size - span,
+                    (true, true) => size - start - high,
+                    (true, false) => start + low,
                 };
+                // Fewer turns, or a shorter stride where one turn is already too far.
+                let turns = room / stride.abs().max(1) + 1;
+                let most = room / (i128::from(count) - 1).max(1);
+                let shorter = (most - most % i128::from(self.granule)) * stride.signum();
                 let (field, value, nearest) = if i == d.levels.len() {
-                    (Field::BlockStride, stride, stride_at_most(i128::from(count) - 1))
+                    (Field::BlockStride, stride, shorter)
                 } else if turns > 1 {
                     (Field::Count(i), i128::from(count), turns)
                 } else if self.is_system {
-                    (Field::SystemStride(i), stride, stride_at_most(i128::from(count) - 1))
+                    (Field::SystemStride(i), stride, shorter)
                 } else {
-                    (Field::LocalStride(i), stride, stride_at_most(i128::from(count) - 1))
+                    (Field::LocalStride(i), stride, shorter)
                 };
                 return refuse(field, value, self.rule, Some(nearest));
             }
@@ -163,7 +222,11 @@ impl Side {
         if (least..=most).contains(&start) {
             return Ok(());
         }
-        let field = if self.is_system { Field::System } else { Field::Local };
+        let field = if self.is_system {
+            Field::System
+        } else {
+            Field::Local
+        };
         refuse(field, start, self.rule, Some(start.max(least).min(most)))
     }
 }
@@ -174,14 +237,25 @@ fn capacity(d: &Descriptor, machine: &Machine, memory: Memory, size: u64) -> Che
     let sections = machine.cp2.sections as u64;
     let granule = machine.dma.granule.0.max(1);
     let (rule, limit) = match (d.direction, d.target) {
-        (Direction::Load, Target::Deal) => {
-            (Rule::Capacity { memory, size }, size.saturating_mul(sections))
-        }
+        (Direction::Load, Target::Deal) => (
+            Rule::Capacity { memory, size },
+            size.saturating_mul(sections),
+        ),
         (Direction::Load, _) => (Rule::Capacity { memory, size }, size),
         (Direction::Store, target) => {
             let total = machine.host.memory.0;
-            let blocks = if matches!(target, Target::Blocks { .. }) { sections } else { 1 };
-            (Rule::Capacity { memory: Memory::System, size: total }, total / blocks)
+            let blocks = if matches!(target, Target::Blocks { .. }) {
+                sections
+            } else {
+                1
+            };
+            (
+                Rule::Capacity {
+                    memory: Memory::System,
+                    size: total,
+                },
+                total / blocks,
+            )
         }
     };
     if d.run > limit {
@@ -193,7 +267,12 @@ fn capacity(d: &Descriptor, machine: &Machine, memory: Memory, size: u64) -> Che
     for (i, level) in d.levels.iter().enumerate() {
         let count = i128::from(level.count);
         if bytes * count > i128::from(limit) {
-            return refuse(Field::Count(i), count, rule, Some(i128::from(limit) / bytes));
+            return refuse(
+                Field::Count(i),
+                count,
+                rule,
+                Some(i128::from(limit) / bytes),
+            );
         }
         bytes *= count;
     }

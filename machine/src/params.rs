@@ -28,7 +28,7 @@ pub struct Machine {
 }
 
 /// The SIMD coprocessor.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Cp2 {
     /// Clock frequency in Hz.
     pub clock_hz: u64,
@@ -69,7 +69,7 @@ pub struct Cp2 {
 }
 
 /// The DMA controller.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Dma {
     /// Addresses, strides and run lengths are multiples of this.
     pub granule: Bytes,
@@ -88,7 +88,7 @@ pub struct Dma {
 }
 
 /// The control CPU and the system memory.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Host {
     /// System memory.
     pub memory: Bytes,
