@@ -1,4 +1,38 @@
-//! The CP2 emulator.
+//! The CP2 emulator: semantics, issue timing, and a processor that advances
+//! event by event.
+//!
+//! * [`alu`], [`semantics`]: what every operation computes, without time.
+//! * [`timing`]: when a word issues and what held it back, without values.
+//! * [`Processor`]: CP2, DMA and system memory in one event queue.
 
 pub mod alu;
+mod cause;
+mod check;
+mod core;
+mod counters;
+mod decoded;
+mod dump;
+mod engine;
+mod execute;
+mod fault;
+mod footprint;
+mod local;
+mod memory;
+mod observer;
+mod port;
+mod processor;
 pub mod semantics;
+pub mod timing;
+mod transfers;
+
+pub use cause::{Cause, Causes};
+pub use check::{Finding, Objection};
+pub use core::{ARGUMENTS, Addresses, Core, Poster};
+pub use counters::{Counters, WordCounters};
+pub use dump::Dump;
+pub use engine::Status;
+pub use fault::{Fault, FaultKind};
+pub use memory::{OutOfMemory, SystemMemory};
+pub use observer::{Access, Observer, Unobserved};
+pub use processor::{LaunchError, NoEvent, Notice, Processor, Quiet, SubmitError};
+pub use transfers::Transfer;

@@ -1,0 +1,162 @@
+//! Where the cycles went: one name per cause, and the causes add up.
+
+use cp2_machine::Class;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The one reason a cycle of CP2 is charged to.
+///
+/// When several reasons hold a word back at once, the whole stall is charged
+/// to the one that lets go last; between equals the order of declaration
+/// decides. A stall before a word is charged to that word; cycles lost after
+/// a branch or a loop set-up to the branch or `loop` word itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// A word issued.
+    Issue,
+    /// Waiting for a result of this class of unit.
+    Operand(Class),
+    /// The unit of this word takes no new operation yet.
+    UnitBusy,
+    /// The DMA used the only DMEM port.
+    MemoryPort,
+    /// Setting up a hardware loop, or its back edge where the machine charges it.
+    Loop,
+    /// Refilling after a taken branch, call or return.
+    Branch,
+    /// `stop` waits until every result is written.
+    Drain,
+    /// Waiting for data a DMA load brings.
+    WaitLoad,
+    /// Waiting for a DMA store to free a buffer or to end the run.
+    WaitStore,
+    /// Waiting for the control CPU.
+    WaitHost,
+    /// Launch of a kernel, or its completion on the way to the control CPU.
+    Launch,
+}
+
+impl Cause {
+    /// Every cause, in the order of reports.
+    pub fn all() -> impl Iterator<Item = Self> {
+        use Cause::{
+            Branch, Drain, Issue, Launch, Loop, MemoryPort, Operand, UnitBusy, WaitHost, WaitLoad,
+            WaitStore,
+        };
+        std::iter::once(Issue)
+            .chain(
+                Class::ALL
+                    .into_iter()
+                    .filter(|c| *c != Class::Control)
+                    .map(Operand),
+            )
+            .chain([
+                UnitBusy, MemoryPort, Loop, Branch, Drain, WaitLoad, WaitStore, WaitHost, Launch,
+            ])
+    }
+
+    /// Position among [`Cause::all`]'s dense numbering.
+    const fn index(self) -> usize {
+        let classes = Class::ALL.len();
+        match self {
+            Self::Issue => 0,
+            Self::Operand(class) => 1 + class as usize,
+            Self::UnitBusy => classes + 1,
+            Self::MemoryPort => classes + 2,
+            Self::Loop => classes + 3,
+            Self::Branch => classes + 4,
+            Self::Drain => classes + 5,
+            Self::WaitLoad => classes + 6,
+            Self::WaitStore => classes + 7,
+            Self::WaitHost => classes + 8,
+            Self::Launch => classes + 9,
+        }
+    }
+}
+
+/// Number of distinct causes, for dense tables.
+const CAUSES: usize = Class::ALL.len() + 10;
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Issue => f.write_str("issue"),
+            Self::Operand(class) => write!(f, "operand-{class}"),
+            Self::UnitBusy => f.write_str("unit-busy"),
+            Self::MemoryPort => f.write_str("memory-port"),
+            Self::Loop => f.write_str("loop"),
+            Self::Branch => f.write_str("branch"),
+            Self::Drain => f.write_str("drain"),
+            Self::WaitLoad => f.write_str("wait-load"),
+            Self::WaitStore => f.write_str("wait-store"),
+            Self::WaitHost => f.write_str("wait-host"),
+            Self::Launch => f.write_str("launch"),
+        }
+    }
+}
+
+/// Cycles by cause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Causes(Vec<u64>);
+
+impl Default for Causes {
+    fn default() -> Self {
+        Self(vec![0; CAUSES])
+    }
+}
+
+impl Causes {
+    /// Charges `cycles` to `cause`.
+    pub fn add(&mut self, cause: Cause, cycles: u64) {
+        self.0[cause.index()] += cycles;
+    }
+
+    /// Cycles charged to `cause`.
+    #[must_use]
+    pub fn get(&self, cause: Cause) -> u64 {
+        self.0[cause.index()]
+    }
+
+    /// All cycles.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Adds another account to this one.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine += theirs;
+        }
+    }
+
+    /// The causes with any cycles, in the order of reports.
+    pub fn iter(&self) -> impl Iterator<Item = (Cause, u64)> + '_ {
+        Cause::all()
+            .map(|c| (c, self.get(c)))
+            .filter(|(_, n)| *n > 0)
+    }
+
+    /// Name and cycles, for reports.
+    #[must_use]
+    pub fn to_map(&self) -> BTreeMap<String, u64> {
+        self.iter().map(|(c, n)| (c.to_string(), n)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_has_its_own_slot_and_name() {
+        let mut causes = Causes::default();
+        for cause in Cause::all() {
+            causes.add(cause, 1);
+        }
+        assert_eq!(causes.total(), Cause::all().count() as u64);
+        assert!(Cause::all().all(|c| causes.get(c) == 1));
+        assert_eq!(causes.to_map().len(), Cause::all().count());
+    }
+}

@@ -1,0 +1,267 @@
+//! The architectural state of a core. Its layout is private: engines work on
+//! it inside the crate, everyone else goes through the run-copy interface.
+
+use crate::fault::FaultKind;
+use crate::semantics::action::MemoryOp;
+use crate::semantics::address::{Generated, generate};
+use cp2_asm::isa::{SCALARS, Scalar};
+use cp2_machine::{LANE_BYTES, Machine};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// A running hardware loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Loop {
+    /// First word of the body.
+    pub start: u32,
+    /// Last word of the body.
+    pub end: u32,
+    /// Passes left, the current one included.
+    pub left: u32,
+}
+
+/// Who posted an event: decides which cause a wait for it is charged to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Poster {
+    /// Completion of a DMA load.
+    Load,
+    /// Completion of a DMA store.
+    Store,
+    /// The control CPU.
+    Host,
+}
+
+/// The addresses of one memory operation, one per section.
+///
+/// The base machine has a single address generator; an extension that gives
+/// each section its own adds a variant here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addresses {
+    /// Every section uses the same address.
+    Uniform(u32),
+}
+
+impl Addresses {
+    /// The address section `section` uses.
+    #[must_use]
+    pub const fn of(self, section: usize) -> u32 {
+        match self {
+            Self::Uniform(address) => {
+                let _ = section;
+                address
+            }
+        }
+    }
+}
+
+/// Registers, memories and control state of one core.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Core {
+    sections: usize,
+    registers: usize,
+    lanes: usize,
+    dmem_bytes: usize,
+    /// `[section][register][lane]`.
+    file: Vec<u32>,
+    /// `[section][word]`.
+    dmem: Vec<u32>,
+    scalars: Vec<u32>,
+    pub(crate) program: Vec<u64>,
+    /// Program words that were ever loaded: addresses below this.
+    pub(crate) loaded: usize,
+    pub(crate) pc: u32,
+    pub(crate) loops: Vec<Loop>,
+    pub(crate) calls: Vec<u32>,
+    /// Posts not yet consumed, per event: poster and first cycle that sees it.
+    pub(crate) events: Vec<VecDeque<(Poster, u64)>>,
+}
+
+impl Core {
+    /// A core after reset: everything zero.
+    #[must_use]
+    pub fn new(machine: &Machine) -> Self {
+        let cp2 = &machine.cp2;
+        let dmem_bytes = cp2.dmem.0 as usize;
+        Self {
+            sections: cp2.sections,
+            registers: cp2.registers,
+            lanes: cp2.register_lanes,
+            dmem_bytes,
+            file: vec![0; cp2.sections * cp2.registers * cp2.register_lanes],
+            dmem: vec![0; cp2.sections * (dmem_bytes / LANE_BYTES)],
+            scalars: vec![0; SCALARS],
+            program: vec![0; cp2.program.0 as usize / WORD_BYTES],
+            loaded: 0,
+            pc: 0,
+            loops: Vec::new(),
+            calls: Vec::new(),
+            events: vec![VecDeque::new(); cp2.events],
+        }
+    }
+
+    /// Number of sections.
+    #[must_use]
+    pub fn sections(&self) -> usize {
+        self.sections
+    }
+
+    /// The word address of the next instruction.
+    #[must_use]
+    pub fn pc(&self) -> u32 {
+        self.pc
+    }
+
+    /// A shared scalar register.
+    #[must_use]
+    pub fn scalar(&self, scalar: Scalar) -> u32 {
+        self.scalars[usize::from(scalar.0) % SCALARS]
+    }
+
+    /// One lane of a section register, or `None` where it does not exist.
+    #[must_use]
+    pub fn register(&self, section: usize, register: usize, lane: usize) -> Option<u32> {
+        let inside = section < self.sections && register < self.registers && lane < self.lanes;
+        inside.then(|| self.lane(section, register, lane))
+    }
+
+    pub(crate) fn lane(&self, section: usize, register: usize, lane: usize) -> u32 {
+        self.file[self.file_index(section, register, lane)]
+    }
+
+    pub(crate) fn lane_mut(&mut self, section: usize, register: usize, lane: usize) -> &mut u32 {
+        let i = self.file_index(section, register, lane);
+        &mut self.file[i]
+    }
+
+    const fn file_index(&self, section: usize, register: usize, lane: usize) -> usize {
+        (section * self.registers + register) * self.lanes + lane
+    }
+
+    /// Copies a run of a section's DMEM out.
+    ///
+    /// # Errors
+    /// The run leaves the memory or is not a whole number of 32-bit words.
+    pub fn read_dmem(&self, section: usize, address: u32, out: &mut [u8]) -> Result<(), FaultKind> {
+        let words = self.dmem_words(section, address, out.len())?;
+        for (chunk, word) in out.chunks_exact_mut(LANE_BYTES).zip(&self.dmem[words]) {
+            chunk.copy_from_slice(&word.to_le_bytes());
+        }
+        Ok(())
+    }
+
+    /// Copies a run into a section's DMEM.
+    ///
+    /// # Errors
+    /// The run leaves the memory or is not a whole number of 32-bit words.
+    pub fn write_dmem(
+        &mut self,
+        section: usize,
+        address: u32,
+        bytes: &[u8],
+    ) -> Result<(), FaultKind> {
+        let words = self.dmem_words(section, address, bytes.len())?;
+        for (chunk, word) in bytes.chunks_exact(LANE_BYTES).zip(&mut self.dmem[words]) {
+            *word = chunk.try_into().map_or(0, u32::from_le_bytes);
+        }
+        Ok(())
+    }
+
+    /// Copies a run into program memory.
+    ///
+    /// # Errors
+    /// The run leaves the memory or is not a whole number of words.
+    pub fn write_program(&mut self, address: u32, bytes: &[u8]) -> Result<(), FaultKind> {
+        let size = (self.program.len() * WORD_BYTES) as u64;
+        if address as usize % WORD_BYTES != 0 || bytes.len() % WORD_BYTES != 0 {
+            return Err(FaultKind::Unaligned {
+                address,
+                bytes: WORD_BYTES as u32,
+            });
+        }
+        let first = address as usize / WORD_BYTES;
+        let end = first + bytes.len() / WORD_BYTES;
+        let words = self
+            .program
+            .get_mut(first..end)
+            .ok_or(FaultKind::OutOfRange { address, size })?;
+        for (chunk, word) in bytes.chunks_exact(WORD_BYTES).zip(words) {
+            *word = chunk.try_into().map_or(0, u64::from_le_bytes);
+        }
+        self.loaded = self.loaded.max(end);
+        Ok(())
+    }
+
+    fn dmem_words(
+        &self,
+        section: usize,
+        address: u32,
+        bytes: usize,
+    ) -> Result<std::ops::Range<usize>, FaultKind> {
+        if address as usize % LANE_BYTES != 0 || bytes % LANE_BYTES != 0 {
+            return Err(FaultKind::Unaligned {
+                address,
+                bytes: LANE_BYTES as u32,
+            });
+        }
+        if section >= self.sections || address as usize + bytes > self.dmem_bytes {
+            return Err(FaultKind::OutOfRange {
+                address,
+                size: self.dmem_bytes as u64,
+            });
+        }
+        let first = section * (self.dmem_bytes / LANE_BYTES) + address as usize / LANE_BYTES;
+        Ok(first..first + bytes / LANE_BYTES)
+    }
+
+    /// Index of the first 32-bit word of an aligned access of `bytes` bytes.
+    pub(crate) fn dmem_index(
+        &self,
+        section: usize,
+        address: u32,
+        bytes: u32,
+    ) -> Result<usize, FaultKind> {
+        if address % bytes != 0 {
+            return Err(FaultKind::Unaligned { address, bytes });
+        }
+        if u64::from(address) + u64::from(bytes) > self.dmem_bytes as u64 {
+            return Err(FaultKind::OutOfRange {
+                address,
+                size: self.dmem_bytes as u64,
+            });
+        }
+        Ok(section * (self.dmem_bytes / LANE_BYTES) + address as usize / LANE_BYTES)
+    }
+
+    pub(crate) fn dmem_word(&self, index: usize) -> u32 {
+        self.dmem[index]
+    }
+
+    pub(crate) fn dmem_word_mut(&mut self, index: usize) -> &mut u32 {
+        &mut self.dmem[index]
+    }
+
+    /// The addresses a memory operation uses, and its address register's next value.
+    pub(crate) fn addresses(&self, op: MemoryOp) -> (Addresses, Option<u32>) {
+        let Generated { address, next } =
+            generate(op.address, op.bytes, |scalar| self.scalar(scalar));
+        (Addresses::Uniform(address), next)
+    }
+
+    pub(crate) fn set_scalar(&mut self, scalar: Scalar, value: u32) {
+        self.scalars[usize::from(scalar.0) % SCALARS] = value;
+    }
+
+    /// Prepares a launch: entry point, argument address, empty stacks.
+    pub(crate) fn launch(&mut self, entry: u32, args: u32) {
+        self.pc = entry;
+        self.loops.clear();
+        self.calls.clear();
+        self.set_scalar(ARGUMENTS, args);
+    }
+}
+
+/// Bytes of one program word.
+pub(crate) const WORD_BYTES: usize = 8;
+
+/// The register that holds the argument block's DMEM address at launch (ABI).
+pub const ARGUMENTS: Scalar = Scalar::address(15);

@@ -1,0 +1,56 @@
+//! What a core did: words, operations, bytes, and cycles by cause, in total
+//! and per program word.
+
+use crate::cause::{Cause, Causes};
+use cp2_machine::ClassMap;
+use serde::{Deserialize, Serialize};
+
+/// Counters of one program word.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WordCounters {
+    /// Times the word issued.
+    pub words: u64,
+    /// Cycles charged to the word, issue included.
+    pub causes: Causes,
+}
+
+/// Counters of a core. `causes` covers the time inside kernels, from first
+/// issue to stop; the host accounts for the rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Words issued.
+    pub words: u64,
+    /// Operations other than no-operations, by latency class.
+    pub operations: ClassMap<u64>,
+    /// Floating-point operations, all sections together.
+    pub flops: u64,
+    /// Bytes loaded from DMEM, all sections together.
+    pub dmem_read: u64,
+    /// Bytes stored to DMEM, all sections together.
+    pub dmem_written: u64,
+    /// Cycles by cause.
+    pub causes: Causes,
+    /// Kernels that ran to their `stop`.
+    pub kernels: u64,
+    /// Per program word.
+    pub per_word: Vec<WordCounters>,
+}
+
+impl Counters {
+    /// Charges cycles to a cause and to the word at `pc`.
+    pub(crate) fn charge(&mut self, pc: u32, cause: Cause, cycles: u64) {
+        if cycles > 0 {
+            self.causes.add(cause, cycles);
+            self.word(pc).causes.add(cause, cycles);
+        }
+    }
+
+    /// The counters of the word at `pc`; the table grows as far as programs reach.
+    pub(crate) fn word(&mut self, pc: u32) -> &mut WordCounters {
+        let pc = pc as usize;
+        if pc >= self.per_word.len() {
+            self.per_word.resize_with(pc + 1, WordCounters::default);
+        }
+        &mut self.per_word[pc]
+    }
+}

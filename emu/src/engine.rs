@@ -1,0 +1,303 @@
+//! The reference engine: one word at a time, nothing clever.
+//!
+//! [`Cp2`] is the coprocessor as a component of the processor's event queue:
+//! it advances to a given cycle and reports what stopped it.
+
+use crate::cause::Cause;
+use crate::core::{Core, Loop, Poster};
+use crate::counters::Counters;
+use crate::decoded::{Decoded, decode};
+use crate::execute;
+use crate::fault::{Fault, FaultKind};
+use crate::observer::Observer;
+use crate::port::Port;
+use crate::semantics::action::{Action, ControlOp};
+use crate::timing::{Outcome, Scoreboard, Stall, penalty};
+use cp2_machine::Machine;
+use serde::{Deserialize, Serialize};
+
+/// What the coprocessor is doing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Status {
+    /// No kernel.
+    Idle,
+    /// A kernel runs.
+    Running,
+    /// A kernel waits for an event nobody has posted yet.
+    Waiting {
+        /// The event.
+        event: u32,
+        /// Cycle since which it waits.
+        since: u64,
+    },
+    /// A kernel faulted; a launch starts afresh.
+    Faulted,
+}
+
+/// Why [`Cp2::run`] returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// The next issue lies beyond the limit, or nothing runs, or it waits.
+    Limit,
+    /// `stop`: the last result landed by the end of cycle `end - 1`.
+    Stopped { end: u64 },
+    /// `signal` issued in this cycle.
+    Signal { event: u32, cycle: u64 },
+    /// The kernel cannot go on.
+    Fault(Fault),
+}
+
+/// The coprocessor: architectural state, issue state, counters.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Cp2 {
+    pub core: Core,
+    pub status: Status,
+    pub counters: Counters,
+    pub port: Port,
+    board: Scoreboard,
+    /// First cycle in which the next word could issue.
+    now: u64,
+    /// Decoded program; `None` where not decoded since the last load.
+    #[serde(skip)]
+    decoded: Vec<Option<Decoded>>,
+}
+
+/// Equality of everything that is state; the decoded program only mirrors it.
+impl PartialEq for Cp2 {
+    fn eq(&self, other: &Self) -> bool {
+        self.core == other.core
+            && self.status == other.status
+            && self.counters == other.counters
+            && self.port == other.port
+            && self.board == other.board
+            && self.now == other.now
+    }
+}
+
+impl Cp2 {
+    pub(crate) fn new(machine: &Machine) -> Self {
+        Self {
+            core: Core::new(machine),
+            status: Status::Idle,
+            counters: Counters::default(),
+            port: Port::default(),
+            board: Scoreboard::default(),
+            now: 0,
+            decoded: Vec::new(),
+        }
+    }
+
+    /// Starts a kernel whose first word may issue in cycle `at`.
+    pub(crate) fn launch(&mut self, entry: u32, args: u32, at: u64) {
+        self.core.launch(entry, args);
+        self.now = at;
+        self.status = Status::Running;
+    }
+
+    /// Forgets decoded words after program memory changed.
+    pub(crate) fn program_changed(&mut self) {
+        self.decoded.clear();
+    }
+
+    /// Runs every word whose issue cycle is at most `limit`.
+    pub(crate) fn run<O: Observer>(
+        &mut self,
+        machine: &Machine,
+        limit: u64,
+        observer: &mut O,
+    ) -> Exit {
+        while matches!(self.status, Status::Running | Status::Waiting { .. }) {
+            match self.step(machine, limit, observer) {
+                Ok(None) => {}
+                Ok(Some(exit)) => return exit,
+                Err((section, kind)) => {
+                    self.status = Status::Faulted;
+                    return Exit::Fault(Fault {
+                        pc: self.core.pc,
+                        cycle: self.now,
+                        section,
+                        kind,
+                    });
+                }
+            }
+        }
+        Exit::Limit
+    }
+
+    /// Runs one word, unless it would issue beyond `limit`.
+    fn step<O: Observer>(
+        &mut self,
+        machine: &Machine,
+        limit: u64,
+        observer: &mut O,
+    ) -> Result<Option<Exit>, (Option<usize>, FaultKind)> {
+        let pc = self.core.pc;
+        let decoded = self.fetch(machine).map_err(|kind| (None, kind))?;
+        let (mut at, stall) = self.board.earliest(&decoded.timing, self.now);
+        let mut stalls = [
+            stall,
+            Stall {
+                cause: Cause::MemoryPort,
+                cycles: 0,
+            },
+        ];
+        if let Action::Control(ControlOp::Wait { event }) = decoded.action {
+            let posts = self.events(event).map_err(|kind| (None, kind))?;
+            let Some(&(poster, seen)) = posts.front() else {
+                self.status = Status::Waiting { event, since: at };
+                return Ok(Some(Exit::Limit));
+            };
+            let cause = match poster {
+                Poster::Load => Cause::WaitLoad,
+                Poster::Store => Cause::WaitStore,
+                Poster::Host => Cause::WaitHost,
+            };
+            stalls[1] = Stall {
+                cause,
+                cycles: seen.saturating_sub(at),
+            };
+            at = at.max(seen);
+        }
+        if decoded.timing.uses_dmem {
+            stalls[1].cycles = self.port.delay(at);
+            at += stalls[1].cycles;
+        }
+        if at > limit {
+            return Ok(Some(Exit::Limit));
+        }
+        self.status = Status::Running;
+
+        observer.word(pc, at, decoded.reads, decoded.writes);
+        let outcome = execute::word(&mut self.core, machine, &decoded, at, observer)?;
+        self.account(pc, &decoded, stalls, at);
+        let exit = self
+            .control(decoded.action, at)
+            .map_err(|kind| (None, kind))?;
+
+        let lost = penalty(outcome, &machine.cp2);
+        self.counters.charge(pc, lost.cause, lost.cycles);
+        self.now = at + 1 + lost.cycles;
+        if let Some(Exit::Stopped { end }) = &exit {
+            self.counters.charge(pc, Cause::Drain, end - self.now);
+            self.counters.kernels += 1;
+            self.status = Status::Idle;
+            self.now = *end;
+        }
+        Ok(exit)
+    }
+
+    /// The decoded word at the program counter.
+    fn fetch(&mut self, machine: &Machine) -> Result<Decoded, FaultKind> {
+        let pc = self.core.pc as usize;
+        if pc >= self.core.loaded {
+            return Err(FaultKind::NoProgram);
+        }
+        if self.decoded.len() < self.core.loaded {
+            self.decoded.resize(self.core.loaded, None);
+        }
+        if let Some(decoded) = self.decoded[pc] {
+            return Ok(decoded);
+        }
+        let decoded = decode(self.core.program[pc], machine)?;
+        self.decoded[pc] = Some(decoded);
+        Ok(decoded)
+    }
+
+    fn events(
+        &mut self,
+        event: u32,
+    ) -> Result<&mut std::collections::VecDeque<(Poster, u64)>, FaultKind> {
+        let events = self.core.events.len();
+        self.core
+            .events
+            .get_mut(event as usize)
+            .ok_or(FaultKind::Event { event, events })
+    }
+
+    /// The effects of the word that concern the outside.
+    fn control(&mut self, action: Action, at: u64) -> Result<Option<Exit>, FaultKind> {
+        let Action::Control(op) = action else {
+            return Ok(None);
+        };
+        match op {
+            ControlOp::Stop => Ok(Some(Exit::Stopped {
+                end: self.board.settled().max(at + 1),
+            })),
+            ControlOp::Signal { event } => Ok(Some(Exit::Signal { event, cycle: at })),
+            ControlOp::Wait { event } => {
+                self.events(event)?.pop_front();
+                Ok(None)
+            }
+            ControlOp::Return
+            | ControlOp::Call { .. }
+            | ControlOp::Jump { .. }
+            | ControlOp::Branch { .. }
+            | ControlOp::Loop { .. } => Ok(None),
+        }
+    }
+
+    /// Books the word's issue, its stalls and its operations.
+    fn account(&mut self, pc: u32, decoded: &Decoded, stalls: [Stall; 2], at: u64) {
+        self.board.issue(&decoded.timing, at);
+        if decoded.timing.uses_dmem {
+            self.port.commit(at);
+        }
+        for stall in stalls {
+            self.counters.charge(pc, stall.cause, stall.cycles);
+        }
+        self.counters.charge(pc, Cause::Issue, 1);
+        self.counters.word(pc).words += 1;
+        self.counters.words += 1;
+        for class in decoded.classes.into_iter().flatten() {
+            self.counters.operations[class] += 1;
+        }
+        let sections = self.core.sections() as u64;
+        self.counters.flops += decoded.flops * sections;
+        let (read, written) = execute::dmem_bytes(decoded.action);
+        self.counters.dmem_read += read * sections;
+        self.counters.dmem_written += written * sections;
+    }
+}
+
+/// Ends of hardware loops: where the word after `pc` lies.
+pub(crate) fn advance(core: &mut Core, pc: u32) -> Outcome {
+    core.pc = pc + 1;
+    while let Some(top) = core.loops.last_mut() {
+        if top.end != pc {
+            break;
+        }
+        if top.left > 1 {
+            top.left -= 1;
+            core.pc = top.start;
+            return Outcome::LoopBack;
+        }
+        core.loops.pop();
+    }
+    Outcome::Next
+}
+
+/// Sets up a hardware loop over the `length` words after `pc`.
+pub(crate) fn set_up_loop(
+    core: &mut Core,
+    machine: &Machine,
+    count: u32,
+    length: u32,
+) -> Result<Outcome, FaultKind> {
+    let pc = core.pc;
+    let end = pc + length;
+    if count == 0 {
+        core.pc = end + 1;
+        return Ok(Outcome::Taken);
+    }
+    let depth = machine.cp2.loop_depth;
+    if core.loops.len() >= depth {
+        return Err(FaultKind::LoopDepth { depth });
+    }
+    core.loops.push(Loop {
+        start: pc + 1,
+        end,
+        left: count,
+    });
+    core.pc = pc + 1;
+    Ok(Outcome::LoopSetup)
+}

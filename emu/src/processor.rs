@@ -1,0 +1,421 @@
+//! A processor: CP2, DMA and system memory as components of one event queue.
+//!
+//! Time is a number of ticks (see [`cp2_machine::TimeBase`]). Of events at one
+//! tick, CP2's issue comes first, then a DMA completion, then whatever the
+//! caller does: a transfer takes effect as a whole at its completion, and CP2
+//! sees it from the next issue cycle on.
+//!
+//! The control CPU is the caller: it advances the processor with
+//! [`Processor::run_until`] and acts at [`Processor::now`].
+
+use crate::check::{Checker, Finding};
+use crate::core::{Core, Poster};
+use crate::counters::Counters;
+use crate::engine::{Cp2, Exit, Status};
+use crate::fault::Fault;
+use crate::footprint::{for_each_granule, for_each_part};
+use crate::local::Local;
+use crate::memory::SystemMemory;
+use crate::observer::Unobserved;
+use crate::transfers::{Transfer, Transfers};
+use cp2_dma::{CopyError, Descriptor, DescriptorError, Direction};
+use cp2_machine::{Cycles, Machine, Ticks, TimeBase};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Why a descriptor was not taken.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SubmitError {
+    /// It breaks a rule of the DMA.
+    #[error(transparent)]
+    Descriptor(#[from] DescriptorError),
+    /// The queue is full.
+    #[error("the DMA queue already holds {queue} descriptors; wait for a completion first")]
+    QueueFull {
+        /// Capacity.
+        queue: usize,
+    },
+}
+
+/// Why a kernel was not launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LaunchError {
+    /// A kernel is running.
+    #[error("a kernel is still running; launch after its completion")]
+    Busy,
+    /// The entry point is no word of program memory.
+    #[error("entry point {entry} lies outside the {words} words of program memory")]
+    Entry {
+        /// Word address.
+        entry: u32,
+        /// Words of program memory.
+        words: usize,
+    },
+}
+
+/// `post` of an event the machine lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("event {event} does not exist: this machine has {events} events")]
+pub struct NoEvent {
+    /// The event.
+    pub event: u32,
+    /// Events of the machine.
+    pub events: usize,
+}
+
+/// What [`Processor::run_until`] stopped for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notice {
+    /// The limit was reached; components may still be at work.
+    Limit,
+    /// A transfer completed now.
+    TransferDone(Transfer),
+    /// The kernel's last result landed now.
+    KernelStopped,
+    /// The kernel signalled this event now.
+    Signal {
+        /// The event.
+        event: u32,
+    },
+    /// The kernel cannot go on.
+    Fault(Fault),
+    /// A transfer could not be carried out.
+    Dma(CopyError),
+}
+
+/// One processor: a value that can be cloned, compared and serialised at any time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Processor {
+    machine: Arc<Machine>,
+    cp2: Cp2,
+    transfers: Transfers,
+    memory: SystemMemory,
+    checker: Option<Checker>,
+    now: Ticks,
+    /// When the kernel that issued its `stop` will have landed its last result.
+    stopping: Option<Ticks>,
+}
+
+impl Processor {
+    /// A processor after reset.
+    #[must_use]
+    pub fn new(machine: Arc<Machine>) -> Self {
+        Self {
+            cp2: Cp2::new(&machine),
+            transfers: Transfers::default(),
+            memory: SystemMemory::new(machine.host.memory.0),
+            checker: None,
+            now: Ticks::ZERO,
+            stopping: None,
+            machine,
+        }
+    }
+
+    /// Switches the checkers on: reads of DMEM or registers never written, and
+    /// transfers that race with a running kernel, become [`Finding`]s.
+    #[must_use]
+    pub fn with_checks(mut self) -> Self {
+        self.checker = Some(Checker::new(&self.machine));
+        self
+    }
+
+    /// The machine.
+    #[must_use]
+    pub fn machine(&self) -> &Arc<Machine> {
+        &self.machine
+    }
+
+    /// The time base of [`Processor::now`].
+    #[must_use]
+    pub fn time_base(&self) -> TimeBase {
+        self.machine.time_base()
+    }
+
+    /// The present instant.
+    #[must_use]
+    pub fn now(&self) -> Ticks {
+        self.now
+    }
+
+    /// System memory.
+    #[must_use]
+    pub fn memory(&self) -> &SystemMemory {
+        &self.memory
+    }
+
+    /// System memory, to change. Costs no simulated time: the caller accounts for it.
+    pub fn memory_mut(&mut self) -> &mut SystemMemory {
+        &mut self.memory
+    }
+
+    /// The coprocessor's registers and memories.
+    #[must_use]
+    pub fn core(&self) -> &Core {
+        &self.cp2.core
+    }
+
+    /// Writes DMEM from outside, as a debugger would: no time, no DMA.
+    ///
+    /// # Errors
+    /// The run leaves the memory.
+    pub fn poke_dmem(
+        &mut self,
+        section: usize,
+        address: u32,
+        bytes: &[u8],
+    ) -> Result<(), crate::fault::FaultKind> {
+        self.cp2.core.write_dmem(section, address, bytes)?;
+        if let Some(checker) = &mut self.checker {
+            checker.dmem_written(section, address, bytes.len() as u32);
+        }
+        Ok(())
+    }
+
+    /// What the coprocessor is doing.
+    #[must_use]
+    pub fn status(&self) -> &Status {
+        &self.cp2.status
+    }
+
+    /// Counters of the coprocessor.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.cp2.counters
+    }
+
+    /// What the checkers found, in order of discovery; empty without checks.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        self.checker.as_ref().map_or(&[], |c| c.findings())
+    }
+
+    /// Room in the DMA queue.
+    #[must_use]
+    pub fn queue_free(&self) -> usize {
+        self.machine.dma.queue.saturating_sub(self.transfers.len())
+    }
+
+    /// The transfer under way.
+    #[must_use]
+    pub fn transfer(&self) -> Option<&Transfer> {
+        self.transfers.running()
+    }
+
+    /// Queues a transfer now. `tag` comes back with [`Notice::TransferDone`].
+    ///
+    /// # Errors
+    /// The descriptor breaks a rule, or the queue is full; nothing happens then.
+    pub fn submit(&mut self, descriptor: Descriptor, tag: u64) -> Result<(), SubmitError> {
+        cp2_dma::validate(&descriptor, &self.machine)?;
+        if self.queue_free() == 0 {
+            return Err(SubmitError::QueueFull {
+                queue: self.machine.dma.queue,
+            });
+        }
+        if self
+            .transfers
+            .submit(&self.machine, descriptor, tag, self.now)
+        {
+            self.transfer_started();
+        }
+        Ok(())
+    }
+
+    /// Launches a kernel now: its first word may issue after the launch latency.
+    ///
+    /// # Errors
+    /// A kernel is running, or the entry point lies outside program memory.
+    pub fn launch(&mut self, entry: u32, args: u32) -> Result<(), LaunchError> {
+        let words = self.cp2.core.program.len();
+        if !matches!(self.cp2.status, Status::Idle | Status::Faulted) || self.stopping.is_some() {
+            return Err(LaunchError::Busy);
+        }
+        if entry as usize >= words {
+            return Err(LaunchError::Entry { entry, words });
+        }
+        let at = self.time_base().ceil_cycles(self.now) + self.machine.host.launch;
+        self.cp2.launch(entry, args, at.0);
+        if let Some(checker) = &mut self.checker {
+            checker.launch();
+        }
+        Ok(())
+    }
+
+    /// Posts a CP2 event now, as the control CPU.
+    ///
+    /// # Errors
+    /// The machine has no such event.
+    pub fn post(&mut self, event: u32) -> Result<(), NoEvent> {
+        self.post_from(event, Poster::Host)
+    }
+
+    fn post_from(&mut self, event: u32, poster: Poster) -> Result<(), NoEvent> {
+        let seen = self.time_base().floor_cycles(self.now).0 + 1;
+        let events = self.cp2.core.events.len();
+        let queue = self
+            .cp2
+            .core
+            .events
+            .get_mut(event as usize)
+            .ok_or(NoEvent { event, events })?;
+        queue.push_back((poster, seen));
+        Ok(())
+    }
+
+    /// Whether anything can still happen without the caller.
+    #[must_use]
+    pub fn quiet(&self) -> Option<Quiet> {
+        if self.transfers.running().is_some() || self.stopping.is_some() {
+            return None;
+        }
+        match self.cp2.status {
+            Status::Running => None,
+            // An event may have been posted since the kernel began to wait.
+            Status::Waiting { event, .. } => {
+                let posted = self
+                    .cp2
+                    .core
+                    .events
+                    .get(event as usize)
+                    .is_some_and(|posts| !posts.is_empty());
+                (!posted).then_some(Quiet::Waiting {
+                    event,
+                    pc: self.cp2.core.pc,
+                })
+            }
+            Status::Idle | Status::Faulted => Some(Quiet::Idle),
+        }
+    }
+
+    /// Advances to the first notice, or to `limit` if none comes before it.
+    /// The present never moves back.
+    pub fn run_until(&mut self, limit: Ticks) -> Notice {
+        loop {
+            let completion = self.transfers.running().map(|t| t.completes);
+            let stop = self.stopping;
+            let horizon = [completion, stop]
+                .into_iter()
+                .flatten()
+                .fold(limit, Ticks::min);
+            match self.run_core(horizon) {
+                Exit::Limit => {}
+                Exit::Stopped { end } => {
+                    self.stopping = Some(self.time_base().cycles(Cycles(end)));
+                    continue;
+                }
+                Exit::Signal { event, cycle } => {
+                    self.now = self.now.max(self.time_base().cycles(Cycles(cycle)));
+                    return Notice::Signal { event };
+                }
+                Exit::Fault(fault) => {
+                    self.now = self.now.max(self.time_base().cycles(Cycles(fault.cycle)));
+                    return Notice::Fault(fault);
+                }
+            }
+            self.now = self.now.max(horizon);
+            if completion.is_some_and(|at| at <= horizon) {
+                if let Some(notice) = self.complete_transfer() {
+                    return notice;
+                }
+            } else if stop.is_some_and(|at| at <= horizon) {
+                self.stopping = None;
+                return Notice::KernelStopped;
+            } else {
+                return Notice::Limit;
+            }
+        }
+    }
+
+    fn run_core(&mut self, horizon: Ticks) -> Exit {
+        let limit = self.time_base().floor_cycles(horizon).0;
+        match &mut self.checker {
+            Some(checker) => self.cp2.run(&self.machine, limit, checker),
+            None => self.cp2.run(&self.machine, limit, &mut Unobserved),
+        }
+    }
+
+    /// Applies the running transfer and starts the next.
+    fn complete_transfer(&mut self) -> Option<Notice> {
+        let done = self.transfers.complete(&self.machine)?;
+        if let Some(checker) = &mut self.checker {
+            checker.release();
+            if done.descriptor.direction == Direction::Store {
+                let cycle = self.machine.time_base().floor_cycles(self.now).0;
+                for run in done.descriptor.runs(&self.machine) {
+                    for_each_part(
+                        &run,
+                        self.machine.cp2.sections,
+                        |section, address, bytes| {
+                            checker.stored(done.tag, cycle, section, address, bytes);
+                        },
+                    );
+                }
+            }
+        }
+        let mut local = Local {
+            cp2: &mut self.cp2,
+            checker: self.checker.as_mut(),
+        };
+        if let Err(error) = cp2_dma::copy(
+            &done.descriptor,
+            &self.machine,
+            &mut local,
+            &mut self.memory,
+        ) {
+            return Some(Notice::Dma(error));
+        }
+        if let Some(event) = done.descriptor.event {
+            let poster = match done.descriptor.direction {
+                Direction::Load => Poster::Load,
+                Direction::Store => Poster::Store,
+            };
+            // Events are checked when the descriptor is submitted.
+            let _ = self.post_from(event, poster);
+        }
+        self.transfer_started();
+        Some(Notice::TransferDone(done))
+    }
+
+    /// Tells ports and checkers what the transfer that now runs will touch.
+    fn transfer_started(&mut self) {
+        let Some(transfer) = self.transfers.running() else {
+            return;
+        };
+        let sections = self.machine.cp2.sections;
+        if let Some(checker) = &mut self.checker {
+            for run in transfer.descriptor.runs(&self.machine) {
+                for_each_part(&run, sections, |section, address, bytes| {
+                    checker.hold(transfer, section, address, bytes);
+                });
+            }
+        }
+        if self.machine.cp2.dmem_ports == 1 {
+            let base = self.machine.time_base();
+            let granule = self.machine.dma.granule.0;
+            let mut arrivals = Vec::new();
+            let mut before = 0;
+            for run in transfer.descriptor.runs(&self.machine) {
+                for_each_granule(&run, granule, sections, |i, section| {
+                    let at = Ticks(transfer.data.0 + (before + i + 1) * base.ticks_per_granule);
+                    arrivals.push((base.floor_cycles(at).0, section as u32));
+                });
+                before += run.bytes / granule;
+            }
+            self.cp2.port.announce(arrivals.into_iter(), sections);
+        }
+    }
+}
+
+/// Nothing can happen until the caller acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quiet {
+    /// No kernel, no transfer.
+    Idle,
+    /// The kernel waits for an event that only the caller could post.
+    Waiting {
+        /// The event.
+        event: u32,
+        /// Word address of the `wait`.
+        pc: u32,
+    },
+}

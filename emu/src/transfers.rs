@@ -1,0 +1,89 @@
+//! The DMA engine in time: a queue of descriptors, one running at a time.
+
+use cp2_dma::{Descriptor, transfer_time};
+use cp2_machine::{Machine, Ticks};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// A descriptor that runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Transfer {
+    /// What moves.
+    pub descriptor: Descriptor,
+    /// The submitter's name for it.
+    pub tag: u64,
+    /// When its set-up began.
+    pub started: Ticks,
+    /// When its first granule could move.
+    pub data: Ticks,
+    /// When it completes and takes effect.
+    pub completes: Ticks,
+}
+
+/// The queue and the running transfer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Transfers {
+    running: Option<Transfer>,
+    queue: VecDeque<(Descriptor, u64)>,
+}
+
+impl Transfers {
+    /// Descriptors held, the running one included.
+    pub(crate) fn len(&self) -> usize {
+        self.queue.len() + usize::from(self.running.is_some())
+    }
+
+    pub(crate) fn running(&self) -> Option<&Transfer> {
+        self.running.as_ref()
+    }
+
+    /// Takes a valid descriptor at `now`; true if it started at once.
+    pub(crate) fn submit(
+        &mut self,
+        machine: &Machine,
+        descriptor: Descriptor,
+        tag: u64,
+        now: Ticks,
+    ) -> bool {
+        if self.running.is_some() {
+            self.queue.push_back((descriptor, tag));
+            return false;
+        }
+        self.start(machine, descriptor, tag, now, machine.dma.setup_idle);
+        true
+    }
+
+    /// Ends the running transfer and starts the next one, if any.
+    pub(crate) fn complete(&mut self, machine: &Machine) -> Option<Transfer> {
+        let done = self.running.take()?;
+        if let Some((descriptor, tag)) = self.queue.pop_front() {
+            self.start(
+                machine,
+                descriptor,
+                tag,
+                done.completes,
+                machine.dma.setup_queued,
+            );
+        }
+        Some(done)
+    }
+
+    fn start(
+        &mut self,
+        machine: &Machine,
+        descriptor: Descriptor,
+        tag: u64,
+        at: Ticks,
+        setup: cp2_machine::Cycles,
+    ) {
+        let data = at + machine.time_base().cycles(setup);
+        let completes = data + transfer_time(&descriptor, machine).body;
+        self.running = Some(Transfer {
+            descriptor,
+            tag,
+            started: at,
+            data,
+            completes,
+        });
+    }
+}

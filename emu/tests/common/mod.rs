@@ -1,0 +1,111 @@
+//! Programs word by word, and a processor that has them in program memory.
+#![allow(dead_code)]
+
+use cp2_asm::isa::{Address, Inst, Mode, Op, Scalar, Word};
+use cp2_dma::{Descriptor, Direction, Target};
+use cp2_emu::{Notice, Processor};
+use cp2_machine::{Machine, Ticks};
+use std::sync::Arc;
+
+pub(crate) fn machine(name: &str) -> Arc<Machine> {
+    Arc::new(Machine::builtin(name).unwrap())
+}
+
+/// A word with nothing in the memory slot.
+pub(crate) fn a(op: Op, r: &[u8], imm: i32) -> Word {
+    Word {
+        arith: inst(op, r, imm, 0),
+        mem: Word::NOP.mem,
+    }
+}
+
+/// A word with nothing in the arithmetic slot.
+pub(crate) fn m(op: Op, r: &[u8], imm: i32, target: u16) -> Word {
+    Word {
+        arith: Word::NOP.arith,
+        mem: inst(op, r, imm, target),
+    }
+}
+
+/// A memory access `[a<base> + offset]`.
+pub(crate) fn mem(op: Op, r: u8, base: u8, mode: Mode) -> Word {
+    let mut word = m(op, &[r], 0, 0);
+    word.mem.addr = Address { base, mode };
+    word
+}
+
+/// Both slots.
+pub(crate) fn both(arith: Word, mem: Word) -> Word {
+    Word {
+        arith: arith.arith,
+        mem: mem.mem,
+    }
+}
+
+fn inst(op: Op, r: &[u8], imm: i32, target: u16) -> Inst {
+    let mut inst = Inst::new(op);
+    inst.r[..r.len()].copy_from_slice(r);
+    inst.imm = imm;
+    inst.target = target;
+    inst
+}
+
+/// `movi` of an address register.
+pub(crate) fn set(scalar: Scalar, value: i32) -> Word {
+    m(Op::Movi, &[scalar.0], value, 0)
+}
+
+pub(crate) fn stop() -> Word {
+    m(Op::Stop, &[], 0, 0)
+}
+
+/// Descriptor of one contiguous run.
+pub(crate) fn descriptor(
+    direction: Direction,
+    target: Target,
+    system: u64,
+    local: u32,
+    run: u64,
+) -> Descriptor {
+    Descriptor {
+        direction,
+        target,
+        system,
+        local,
+        run,
+        levels: vec![],
+        event: None,
+    }
+}
+
+/// Loads a program by DMA and waits for it; returns at its completion.
+pub(crate) fn load(processor: &mut Processor, words: &[Word]) {
+    let mut bytes: Vec<u8> = words
+        .iter()
+        .flat_map(|w| w.encode().to_le_bytes())
+        .collect();
+    bytes.resize(bytes.len().next_multiple_of(16), 0);
+    processor.memory_mut().write(0x10_0000, &bytes).unwrap();
+    let program = descriptor(
+        Direction::Load,
+        Target::Program,
+        0x10_0000,
+        0,
+        bytes.len() as u64,
+    );
+    processor.submit(program, 0).unwrap();
+    assert!(matches!(
+        processor.run_until(Ticks(u64::MAX)),
+        Notice::TransferDone(_)
+    ));
+}
+
+/// Runs a program from word 0 until it stops; also returns when it was launched.
+pub(crate) fn run(machine: &Arc<Machine>, words: &[Word]) -> (Processor, Ticks) {
+    let mut processor = Processor::new(machine.clone());
+    load(&mut processor, words);
+    let launched = processor.now();
+    processor.launch(0, 0).unwrap();
+    assert_eq!(processor.run_until(Ticks(u64::MAX)), Notice::KernelStopped);
+    (processor, launched)
+}
