@@ -1,0 +1,230 @@
+//! The rules a job must keep whatever the page size.
+
+use super::error::PlanError;
+use super::job::{BlocksPerSection, Paging, Stream};
+use super::map::DmemMap;
+use cp2_machine::Machine;
+
+/// Larger jobs than any machine's memory; sizes beyond are refused before
+/// arithmetic on them could overflow.
+const SIZE_LIMIT: u64 = 1 << 48;
+
+/// Checks what does not depend on the page size.
+pub(super) fn check(job: &Paging, machine: &Machine) -> Result<(), PlanError> {
+    let granule = machine.dma.granule.0.max(1);
+    let zero = |what: &str| PlanError::Zero {
+        what: what.to_string(),
+    };
+    let (min, max) = match job.size {
+        BlocksPerSection::Fixed(n) => (n, n),
+        BlocksPerSection::Range { min, max } => (min, max),
+    };
+    if job.blocks == 0 {
+        return Err(zero("number of blocks"));
+    }
+    if min == 0 || max == 0 {
+        return Err(zero("blocks per section"));
+    }
+    if min > max {
+        return Err(PlanError::TooLarge {
+            what: "least number of blocks per section".into(),
+            value: min.into(),
+            limit: max.into(),
+        });
+    }
+    let limit = |what: String, value: u64, limit: u64| {
+        if value > limit {
+            Err(PlanError::TooLarge { what, value, limit })
+        } else {
+            Ok(())
+        }
+    };
+    limit("number of blocks".into(), job.blocks, SIZE_LIMIT)?;
+    limit("DMEM of the machine".into(), machine.cp2.dmem.0, 1 << 32)?;
+    limit(
+        "kernel argument words".into(),
+        job.args.words.len() as u64,
+        machine.cp2.dmem.0 / 4,
+    )?;
+    limit("scratch".into(), job.scratch, machine.cp2.dmem.0)?;
+    for stream in job.inputs.iter().chain(&job.outputs) {
+        check_stream(stream, machine, granule, job.blocks)?;
+    }
+    let mut map = DmemMap::new(machine.cp2.dmem.0);
+    for r in &job.reserved {
+        if !map.reserve(&r.name, r.address, r.bytes) {
+            return Err(PlanError::Reserved {
+                name: r.name.clone(),
+                address: r.address,
+                bytes: r.bytes,
+                dmem: machine.cp2.dmem.0,
+            });
+        }
+    }
+    if job.in_place {
+        for (output, stream) in job.outputs.iter().enumerate() {
+            let input_pitch = job.inputs.get(output).map_or(0, |i| i.pitch);
+            if input_pitch != stream.pitch {
+                return Err(PlanError::InPlace {
+                    output,
+                    output_pitch: stream.pitch,
+                    input_pitch,
+                });
+            }
+        }
+    }
+    for output in &job.outputs {
+        for input in &job.inputs {
+            if overlap(output, input, job.blocks) && !same_blocks(output, input) {
+                return Err(PlanError::Alias {
+                    output: output.name.clone(),
+                    input: input.name.clone(),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_stream(
+    stream: &Stream,
+    machine: &Machine,
+    granule: u64,
+    blocks: u64,
+) -> Result<(), PlanError> {
+    let name = &stream.name;
+    if stream.pitch == 0 || stream.pieces.is_empty() {
+        return Err(PlanError::Zero {
+            what: format!("stream `{name}`: bytes per block"),
+        });
+    }
+    if !stream.align.is_power_of_two() {
+        return Err(PlanError::Alignment {
+            what: format!("stream `{name}`"),
+            value: stream.align,
+        });
+    }
+    let memory = machine.host.memory.0;
+    for (what, value, max) in [
+        ("address", stream.system, memory),
+        ("stride", stream.stride, memory),
+        ("pitch", stream.pitch, machine.cp2.dmem.0),
+        ("alignment", stream.align, machine.cp2.dmem.0),
+    ] {
+        let what = format!("stream `{name}`: {what}");
+        if value > max {
+            return Err(PlanError::TooLarge {
+                what,
+                value,
+                limit: max,
+            });
+        }
+        if what.ends_with("alignment") {
+            continue;
+        }
+        if value % granule != 0 {
+            return Err(PlanError::Granule {
+                what,
+                value,
+                granule,
+                nearest: value.next_multiple_of(granule),
+            });
+        }
+    }
+    for (index, piece) in stream.pieces.iter().enumerate() {
+        if piece.levels.len() > machine.dma.levels {
+            return Err(PlanError::TooManyLevels {
+                stream: name.clone(),
+                piece: index,
+                levels: piece.levels.len(),
+                limit: machine.dma.levels,
+            });
+        }
+        if piece.run == 0 || piece.levels.iter().any(|l| l.count == 0) {
+            return Err(PlanError::Zero {
+                what: format!("stream `{name}`: run or count of piece {index}"),
+            });
+        }
+        if piece.run % granule != 0 {
+            let what = format!("stream `{name}`: run of piece {index}");
+            return Err(PlanError::Granule {
+                what,
+                value: piece.run,
+                granule,
+                nearest: piece.run.next_multiple_of(granule),
+            });
+        }
+        let (from, to) = extent(
+            piece.local,
+            piece.run,
+            piece.levels.iter().map(|l| (l.count, l.local_stride)),
+        );
+        if from < 0 || to > signed(stream.pitch) {
+            return Err(PlanError::PieceOutside {
+                stream: name.clone(),
+                piece: index,
+                from,
+                to,
+                pitch: stream.pitch,
+            });
+        }
+    }
+    let (_, end) = span(stream, blocks);
+    if end > i128::from(memory) {
+        let what = format!("stream `{name}`: its end in system memory");
+        return Err(PlanError::TooLarge {
+            what,
+            value: u64::try_from(end).unwrap_or(u64::MAX),
+            limit: memory,
+        });
+    }
+    Ok(())
+}
+
+/// First and one past the last byte of a strided piece, saturating.
+fn extent(start: i64, run: u64, levels: impl Iterator<Item = (u32, i64)>) -> (i64, i64) {
+    let (mut from, mut to) = (start, start.saturating_add(signed(run)));
+    for (count, stride) in levels {
+        let reach = stride.saturating_mul(i64::from(count.saturating_sub(1)));
+        from = from.saturating_add(reach.min(0));
+        to = to.saturating_add(reach.max(0));
+    }
+    (from, to)
+}
+
+/// First and one past the last byte of a stream in system memory.
+fn span(stream: &Stream, blocks: u64) -> (i128, i128) {
+    let (mut from, mut to) = (i128::MAX, i128::MIN);
+    for piece in &stream.pieces {
+        let (a, b) = extent(
+            piece.system,
+            piece.run,
+            piece.levels.iter().map(|l| (l.count, l.system_stride)),
+        );
+        from = from.min(i128::from(a));
+        to = to.max(i128::from(b));
+    }
+    let last = i128::from(stream.stride) * i128::from(blocks.saturating_sub(1));
+    (
+        i128::from(stream.system) + from,
+        i128::from(stream.system) + last + to,
+    )
+}
+
+fn overlap(a: &Stream, b: &Stream, blocks: u64) -> bool {
+    let (a, b) = (span(a, blocks), span(b, blocks));
+    a.0 < b.1 && b.0 < a.1
+}
+
+/// Whether block `k` of one lies inside the stride of block `k` of the other.
+fn same_blocks(a: &Stream, b: &Stream) -> bool {
+    let inside = |s: &Stream| {
+        let (from, to) = span(s, 1);
+        from >= i128::from(s.system) && to <= i128::from(s.system) + i128::from(s.stride)
+    };
+    a.system == b.system && a.stride == b.stride && inside(a) && inside(b)
+}
+
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,140 @@
+use super::buffer::BufferError;
+
+/// Why a paging job cannot be planned.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// A field that must be at least one is zero.
+    #[error("{what} is zero; it must be at least 1")]
+    Zero {
+        /// Which field.
+        what: String,
+    },
+    /// A size or an address breaks the DMA granule.
+    #[error(
+        "{what} is {value} B, which is no multiple of the DMA granule of {granule} B (D2); the next that is: {nearest} B"
+    )]
+    Granule {
+        /// Which field.
+        what: String,
+        /// Its value.
+        value: u64,
+        /// The machine's granule.
+        granule: u64,
+        /// The next multiple.
+        nearest: u64,
+    },
+    /// A number does not fit its field.
+    #[error("{what} is too large: {value} exceeds {limit}")]
+    TooLarge {
+        /// Which field.
+        what: String,
+        /// Its value.
+        value: u64,
+        /// The largest allowed.
+        limit: u64,
+    },
+    /// An alignment is not a power of two.
+    #[error("{what}: an alignment of {value} is no power of two")]
+    Alignment {
+        /// Which stream.
+        what: String,
+        /// The alignment asked for.
+        value: u64,
+    },
+    /// A piece of a block reaches outside the block's place in DMEM.
+    #[error(
+        "stream `{stream}`: piece {piece} covers local bytes {from}..{to}, outside the block's {pitch} B"
+    )]
+    PieceOutside {
+        /// The stream.
+        stream: String,
+        /// Index of the piece.
+        piece: usize,
+        /// First local byte.
+        from: i64,
+        /// One past the last local byte.
+        to: i64,
+        /// Bytes of a block in DMEM.
+        pitch: u64,
+    },
+    /// A piece has more levels of stride than a descriptor.
+    #[error(
+        "stream `{stream}`: piece {piece} needs {levels} levels of stride; a descriptor has {limit}"
+    )]
+    TooManyLevels {
+        /// The stream.
+        stream: String,
+        /// Index of the piece.
+        piece: usize,
+        /// Levels needed.
+        levels: usize,
+        /// Levels the machine has.
+        limit: usize,
+    },
+    /// In-place outputs must pair up with inputs of the same place in DMEM.
+    #[error(
+        "in place: output {output} has {output_pitch} B per block, input {output} {input_pitch}; they share their pages, so these must be equal"
+    )]
+    InPlace {
+        /// Index of the output.
+        output: usize,
+        /// Its bytes per block in DMEM.
+        output_pitch: u64,
+        /// Bytes per block of the input of the same index; 0 where there is none.
+        input_pitch: u64,
+    },
+    /// An output overlaps an input in system memory without being the same blocks.
+    #[error(
+        "output `{output}` overlaps input `{input}` in system memory but its blocks lie differently: a page stored early would change one loaded later; use a separate array"
+    )]
+    Alias {
+        /// The output.
+        output: String,
+        /// The input.
+        input: String,
+    },
+    /// Two reserved ranges of DMEM overlap, or one leaves DMEM.
+    #[error(
+        "`{name}` at DMEM {address:#x}, {bytes} B, overlaps another reserved range or leaves the {dmem} B of DMEM"
+    )]
+    Reserved {
+        /// Its name.
+        name: String,
+        /// Its address.
+        address: u64,
+        /// Its size.
+        bytes: u64,
+        /// Size of DMEM.
+        dmem: u64,
+    },
+    /// The job does not fit in DMEM.
+    #[error(
+        "the job does not fit in {dmem} B of DMEM: {buffering} buffering with {blocks} block(s) per section needs {needed} B beside {reserved} B of program data (or no gap is large enough); use fewer blocks per page, less buffering or smaller blocks"
+    )]
+    DoesNotFit {
+        /// Bytes of DMEM.
+        dmem: u64,
+        /// Bytes of pages, scratch and argument blocks.
+        needed: u64,
+        /// Bytes reserved by the program.
+        reserved: u64,
+        /// Blocks per section of the smallest page tried.
+        blocks: u32,
+        /// The buffering tried.
+        buffering: &'static str,
+    },
+    /// A transfer of the plan breaks a rule of the DMA controller.
+    #[error("page {page}, stream `{stream}`: {error}")]
+    Transfer {
+        /// The page.
+        page: u64,
+        /// The stream.
+        stream: String,
+        /// The rule broken.
+        error: Box<cp2_dma::DescriptorError>,
+    },
+    /// The steps would use a page buffer out of turn: an error of the scheduler.
+    #[error(transparent)]
+    Buffer(#[from] BufferError),
+}

@@ -1,0 +1,208 @@
+//! The description of a paging job.
+
+use cp2_dma::Level;
+use serde::{Deserialize, Serialize};
+
+/// A job for the scheduler: `blocks` independent blocks, each loaded,
+/// computed by a page kernel, and stored.
+///
+/// All sizes are bytes; DMEM sizes are per section.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paging {
+    /// Number of blocks in the whole job.
+    pub blocks: u64,
+    /// What a page loads.
+    pub inputs: Vec<Stream>,
+    /// What a page stores.
+    pub outputs: Vec<Stream>,
+    /// The kernel leaves output `i` where input `i` was: they share one page buffer.
+    pub in_place: bool,
+    /// DMEM bytes of working space, shared by all pages.
+    pub scratch: u64,
+    /// DMEM already taken: the program's own data.
+    pub reserved: Vec<Reserved>,
+    /// Kernel-specific words of the argument block.
+    pub args: PageArgs,
+    /// Blocks of each section in one page.
+    pub size: BlocksPerSection,
+    /// How many pages are in DMEM at a time.
+    pub buffering: Buffering,
+    /// Expected cycles of the kernel per block, where known: the scheduler
+    /// chooses the page size by it. `None` takes the kernel to be as fast as the DMA.
+    pub cycles_per_block: Option<u64>,
+}
+
+/// One array that pages go through: where its blocks lie and how a block looks in DMEM.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stream {
+    /// Name in listings and on the timeline.
+    pub name: String,
+    /// Address of block 0 in system memory.
+    pub system: u64,
+    /// Bytes from a block to the next in system memory.
+    pub stride: u64,
+    /// Bytes from a block to the next in a page in DMEM.
+    pub pitch: u64,
+    /// Alignment of the page in DMEM; a power of two, at least the granule is used.
+    pub align: u64,
+    /// The transfers of one block, relative to its system and local address.
+    pub pieces: Vec<Piece>,
+}
+
+/// A strided part of a block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Piece {
+    /// Bytes from the block's system address.
+    pub system: i64,
+    /// Bytes from the block's local address.
+    pub local: i64,
+    /// Bytes of one contiguous run.
+    pub run: u64,
+    /// Nested repetitions, innermost first.
+    pub levels: Vec<Level>,
+}
+
+impl Piece {
+    /// `run` bytes at the block's start, repeated by `levels`.
+    #[must_use]
+    pub fn new(run: u64, levels: Vec<Level>) -> Self {
+        Self {
+            system: 0,
+            local: 0,
+            run,
+            levels,
+        }
+    }
+}
+
+impl Stream {
+    /// Blocks of `bytes` that follow each other in system memory, with the same layout in DMEM.
+    #[must_use]
+    pub fn contiguous(name: &str, system: u64, bytes: u64) -> Self {
+        Self::strided(
+            name,
+            system,
+            bytes,
+            bytes,
+            vec![Piece::new(bytes, Vec::new())],
+        )
+    }
+
+    /// Blocks of any layout: `stride` bytes apart in system memory, `pitch` bytes apart in DMEM.
+    #[must_use]
+    pub fn strided(name: &str, system: u64, stride: u64, pitch: u64, pieces: Vec<Piece>) -> Self {
+        Self {
+            name: name.to_string(),
+            system,
+            stride,
+            pitch,
+            align: 1,
+            pieces,
+        }
+    }
+
+    /// The same with pages aligned in DMEM (bit-reversed and modulo addressing want it).
+    #[must_use]
+    pub fn aligned(mut self, align: u64) -> Self {
+        self.align = align;
+        self
+    }
+
+    /// Bytes moved for one block.
+    #[must_use]
+    pub fn block_bytes(&self) -> u64 {
+        self.pieces
+            .iter()
+            .map(|p| {
+                p.levels
+                    .iter()
+                    .fold(p.run, |n, l| n.saturating_mul(u64::from(l.count)))
+            })
+            .fold(0, u64::saturating_add)
+    }
+}
+
+/// DMEM that is taken before the scheduler places anything.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reserved {
+    /// Name in listings.
+    pub name: String,
+    /// Byte address.
+    pub address: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// The kernel-specific words of a page's argument block.
+///
+/// The block is, in 32-bit words: input 0, output 0, blocks per section,
+/// scratch address, the further inputs, the further outputs, these words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageArgs {
+    /// The words, the same for every page.
+    pub words: Vec<u32>,
+}
+
+/// Blocks of each section in a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BlocksPerSection {
+    /// Exactly so many, in every page but the last.
+    Fixed(u32),
+    /// The scheduler chooses within the bounds, and may make the first and
+    /// the last page smaller so that less time passes before the first
+    /// kernel and after the last.
+    Range {
+        /// At least.
+        min: u32,
+        /// At most.
+        max: u32,
+    },
+}
+
+impl BlocksPerSection {
+    /// Any number that fits.
+    pub const ANY: Self = Self::Range {
+        min: 1,
+        max: u32::MAX,
+    };
+}
+
+/// Pages in DMEM at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Buffering {
+    /// The one with the smallest expected time; the smaller degree where equal.
+    #[default]
+    Auto,
+    /// One page: load, compute, store in turn.
+    Single,
+    /// Two pages: page k computes while k-1 unloads and k+1 loads.
+    Double,
+    /// Three pages: loads run one page further ahead.
+    Triple,
+}
+
+impl Buffering {
+    /// The degrees to try.
+    #[must_use]
+    pub fn degrees(self) -> &'static [usize] {
+        match self {
+            Self::Auto => &[1, 2, 3],
+            Self::Single => &[1],
+            Self::Double => &[2],
+            Self::Triple => &[3],
+        }
+    }
+
+    /// The name of a degree.
+    #[must_use]
+    pub fn name(degree: usize) -> &'static str {
+        match degree {
+            1 => "single",
+            2 => "double",
+            3 => "triple",
+            _ => "multiple",
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! The plan of a paging job.
+
+use super::check::check;
+use super::error::PlanError;
+use super::estimate::{Estimate, estimate};
+use super::job::{BlocksPerSection, Buffering, Paging};
+use super::map::DmemMap;
+use super::page::{Page, Pages};
+use super::steps::Steps;
+use super::transfer::shares;
+use cp2_dma::{Descriptor, Direction};
+use cp2_machine::Machine;
+use serde::{Deserialize, Serialize};
+
+/// How a paging job is carried out: a plain value, independent of any device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    job: Paging,
+    degree: usize,
+    map: DmemMap,
+    pages: Pages,
+    /// Page addresses, `[stream][buffer]`.
+    inputs: Vec<Vec<u32>>,
+    outputs: Vec<Vec<u32>>,
+    scratch: u32,
+    args: Vec<ArgBlock>,
+    levels: usize,
+    estimate: Estimate,
+}
+
+/// An argument block in DMEM; pages with the same buffer and the same number
+/// of blocks per section share one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArgBlock {
+    /// Byte address in DMEM.
+    pub address: u32,
+    /// The page buffer it names.
+    pub buffer: usize,
+    /// Blocks per section.
+    pub per_section: u32,
+    /// Its words.
+    pub words: Vec<u32>,
+}
+
+impl Plan {
+    /// Plans `job` on `machine`.
+    ///
+    /// # Errors
+    /// The first rule the job breaks, or that it does not fit.
+    pub fn new(job: Paging, machine: &Machine) -> Result<Self, PlanError> {
+        check(&job, machine)?;
+        let (min, max) = match job.size {
+            BlocksPerSection::Fixed(n) => (n, n),
+            BlocksPerSection::Range { min, max } => (min, max),
+        };
+        let sections = u32::try_from(machine.cp2.sections).unwrap_or(u32::MAX);
+        // No page is larger than the whole job or than DMEM.
+        let pitch = job
+            .inputs
+            .iter()
+            .chain(&job.outputs)
+            .map(|s| s.pitch)
+            .sum::<u64>()
+            .max(1);
+        let most = job
+            .blocks
+            .div_ceil(u64::from(sections))
+            .min(machine.cp2.dmem.0 / pitch);
+        let most = u32::try_from(most)
+            .unwrap_or(u32::MAX)
+            .clamp(min, max.max(min));
+        let choose = matches!(job.size, BlocksPerSection::Range { .. });
+
+        let mut best: Option<Self> = None;
+        for &degree in job.buffering.degrees() {
+            for size in sizes(min, most) {
+                let Some(frame) = Frame::new(&job, machine, degree, size) else {
+                    break;
+                };
+                for edge in edges(size, choose) {
+                    let pages = Pages::new(job.blocks, sections, size, edge);
+                    let Some(plan) = frame.plan(&job, machine, pages) else {
+                        continue;
+                    };
+                    if best
+                        .as_ref()
+                        .is_none_or(|b| plan.estimate.cycles < b.estimate.cycles)
+                    {
+                        best = Some(plan);
+                    }
+                }
+            }
+        }
+        let plan = best.ok_or_else(|| does_not_fit(&job, machine, min))?;
+        plan.validate(machine)?;
+        Ok(plan)
+    }
+
+    /// Checks the transfers of the pages that differ from their neighbours.
+    fn validate(&self, machine: &Machine) -> Result<(), PlanError> {
+        let n = self.pages.len();
+        for k in [Some(0), Some(1), n.checked_sub(2), n.checked_sub(1)]
+            .into_iter()
+            .flatten()
+        {
+            let Some(page) = self.pages.get(k) else {
+                continue;
+            };
+            let loads = self
+                .loads(&page)
+                .into_iter()
+                .map(|(i, d)| (&self.job.inputs[i], d));
+            let stores = self
+                .stores(&page)
+                .into_iter()
+                .map(|(i, d)| (&self.job.outputs[i], d));
+            for (stream, descriptor) in loads.chain(stores) {
+                cp2_dma::validate(&descriptor, machine).map_err(|error| PlanError::Transfer {
+                    page: k,
+                    stream: stream.name.clone(),
+                    error: Box::new(error),
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The job.
+    #[must_use]
+    pub fn job(&self) -> &Paging {
+        &self.job
+    }
+
+    /// Pages in DMEM at a time: 1, 2 or 3.
+    #[must_use]
+    pub fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// Where everything lies in DMEM.
+    #[must_use]
+    pub fn map(&self) -> &DmemMap {
+        &self.map
+    }
+
+    /// The pages.
+    #[must_use]
+    pub fn pages(&self) -> &Pages {
+        &self.pages
+    }
+
+    /// The argument blocks, to be in DMEM before the first page.
+    #[must_use]
+    pub fn args(&self) -> &[ArgBlock] {
+        &self.args
+    }
+
+    /// What the scheduler expects.
+    #[must_use]
+    pub fn estimate(&self) -> &Estimate {
+        &self.estimate
+    }
+
+    /// The steps in order, lazily.
+    #[must_use]
+    pub fn steps(&self) -> Steps {
+        Steps::new(self.pages.len(), self.degree, self.job.in_place)
+    }
+
+    /// DMEM address of the argument block of `page`.
+    #[must_use]
+    pub fn args_of(&self, page: &Page) -> Option<u32> {
+        let buffer = self.buffer(page);
+        self.args
+            .iter()
+            .find(|a| a.buffer == buffer && a.per_section == page.per_section)
+            .map(|a| a.address)
+    }
+
+    /// The page buffer of `page`.
+    #[must_use]
+    pub fn buffer(&self, page: &Page) -> usize {
+        (page.index % self.degree as u64) as usize
+    }
+
+    /// The transfers that load `page`, with the index of the stream of each.
+    #[must_use]
+    pub fn loads(&self, page: &Page) -> Vec<(usize, Descriptor)> {
+        self.transfers(Direction::Load, page)
+    }
+
+    /// The transfers that store `page`, with the index of the stream of each.
+    #[must_use]
+    pub fn stores(&self, page: &Page) -> Vec<(usize, Descriptor)> {
+        self.transfers(Direction::Store, page)
+    }
+
+    fn transfers(&self, direction: Direction, page: &Page) -> Vec<(usize, Descriptor)> {
+        let (streams, addresses) = match direction {
+            Direction::Load => (&self.job.inputs, &self.inputs),
+            Direction::Store => (&self.job.outputs, &self.outputs),
+        };
+        let shares = shares(direction, page);
+        let mut transfers = Vec::new();
+        for (index, stream) in streams.iter().enumerate() {
+            let local = addresses[index][self.buffer(page)];
+            for share in &shares {
+                for piece in &stream.pieces {
+                    let make = |d| transfers.push((index, d));
+                    share
+                        .describe(direction, stream, piece, page, local, self.levels)
+                        .into_iter()
+                        .for_each(make);
+                }
+            }
+        }
+        transfers
+    }
+}
+
+/// DMEM laid out for one degree and page size.
+struct Frame {
+    map: DmemMap,
+    degree: usize,
+    inputs: Vec<Vec<u32>>,
+    outputs: Vec<Vec<u32>>,
+    scratch: u32,
+}
+
+impl Frame {
+    fn new(job: &Paging, machine: &Machine, degree: usize, size: u32) -> Option<Self> {
+        let granule = machine.dma.granule.0.max(1);
+        let mut map = DmemMap::new(machine.cp2.dmem.0);
+        for r in &job.reserved {
+            if !map.reserve(&r.name, r.address, r.bytes) {
+                return None;
+            }
+        }
+        // Strict alignment first: it leaves the fewest holes.
+        let mut wishes = Vec::new();
+        let streams = |out: bool| if out { &job.outputs } else { &job.inputs };
+        for out in [false, true] {
+            for (index, stream) in streams(out)
+                .iter()
+                .enumerate()
+                .filter(|_| !(out && job.in_place))
+            {
+                let align = if job.in_place {
+                    stream
+                        .align
+                        .max(job.outputs.get(index).map_or(1, |o| o.align))
+                } else {
+                    stream.align
+                };
+                for buffer in 0..degree {
+                    wishes.push((
+                        align.max(granule),
+                        stream.pitch.checked_mul(u64::from(size))?,
+                        out,
+                        index,
+                        buffer,
+                    ));
+                }
+            }
+        }
+        wishes.sort_by_key(|&(align, bytes, out, index, buffer)| {
+            (std::cmp::Reverse((align, bytes)), out, index, buffer)
+        });
+        let mut inputs = vec![vec![0; degree]; job.inputs.len()];
+        let mut outputs = vec![vec![0; degree]; job.outputs.len()];
+        for (align, bytes, out, index, buffer) in wishes {
+            let name = format!("{} {buffer}", streams(out)[index].name);
+            let address = u32::try_from(map.place(&name, bytes, align)?).ok()?;
+            let table = if out { &mut outputs } else { &mut inputs };
+            table[index][buffer] = address;
+        }
+        if job.in_place {
+            outputs = inputs.iter().take(outputs.len()).cloned().collect();
+        }
+        let scratch = match job.scratch {
+            0 => 0,
+            bytes => u32::try_from(map.place("scratch", bytes, granule)?).ok()?,
+        };
+        Some(Self {
+            map,
+            degree,
+            inputs,
+            outputs,
+            scratch,
+        })
+    }
+
+    fn plan(&self, job: &Paging, machine: &Machine, pages: Pages) -> Option<Plan> {
+        let mut map = self.map.clone();
+        let mut args = Vec::new();
+        let granule = machine.dma.granule.0.max(1);
+        let used = (self.degree as u64).min(pages.len()) as usize;
+        for buffer in 0..used {
+            for per_section in pages.counts() {
+                let words = self.words(job, buffer, per_section);
+                let bytes = (words.len() as u64 * 4).next_multiple_of(granule);
+                let address = u32::try_from(map.place(
+                    &format!("arguments {buffer} x{per_section}"),
+                    bytes,
+                    granule,
+                )?)
+                .ok()?;
+                args.push(ArgBlock {
+                    address,
+                    buffer,
+                    per_section,
+                    words,
+                });
+            }
+        }
+        let estimate = estimate(job, machine, &pages, self.degree);
+        Some(Plan {
+            job: job.clone(),
+            degree: self.degree,
+            map,
+            pages,
+            inputs: self.inputs.clone(),
+            outputs: self.outputs.clone(),
+            scratch: self.scratch,
+            args,
+            levels: machine.dma.levels,
+            estimate,
+        })
+    }
+
+    fn words(&self, job: &Paging, buffer: usize, per_section: u32) -> Vec<u32> {
+        let at = |table: &[Vec<u32>], index: usize| table.get(index).map_or(0, |b| b[buffer]);
+        let mut words = vec![
+            at(&self.inputs, 0),
+            at(&self.outputs, 0),
+            per_section,
+            self.scratch,
+        ];
+        words.extend((1..self.inputs.len()).map(|i| at(&self.inputs, i)));
+        words.extend((1..self.outputs.len()).map(|i| at(&self.outputs, i)));
+        words.extend(&job.args.words);
+        words
+    }
+}
+
+/// Page sizes worth trying, ascending: all small ones, then steps of about a tenth.
+fn sizes(min: u32, max: u32) -> impl Iterator<Item = u32> {
+    std::iter::successors(Some(min), move |&n| {
+        (n < max).then(|| n.saturating_add((n / 10).max(1)).min(max))
+    })
+}
+
+/// Sizes worth trying for the first and the last page.
+fn edges(size: u32, choose: bool) -> impl Iterator<Item = u32> {
+    let smaller = std::iter::successors((choose && size > 1).then_some(size / 2), |&n| {
+        (n > 1).then_some(n / 2)
+    });
+    std::iter::once(size).chain(smaller)
+}
+
+fn does_not_fit(job: &Paging, machine: &Machine, min: u32) -> PlanError {
+    let degree = job.buffering.degrees()[0];
+    let streams = job
+        .inputs
+        .iter()
+        .chain(job.outputs.iter().filter(|_| !job.in_place));
+    let page = streams.fold(0u64, |n, s| n.saturating_add(s.pitch));
+    PlanError::DoesNotFit {
+        dmem: machine.cp2.dmem.0,
+        needed: page
+            .saturating_mul(u64::from(min))
+            .saturating_mul(degree as u64)
+            .saturating_add(job.scratch),
+        reserved: job.reserved.iter().map(|r| r.bytes).sum(),
+        blocks: min,
+        buffering: Buffering::name(degree),
+    }
+}

@@ -1,0 +1,144 @@
+//! The descriptors that move one page of one stream.
+
+use super::job::{Piece, Stream};
+use super::page::Page;
+use cp2_dma::{Descriptor, Direction, Level, Target};
+
+/// Blocks of one or all sections that one descriptor per piece can move.
+pub(super) struct Share {
+    target: ShareTarget,
+    /// First block.
+    first: u64,
+    count: u64,
+    /// Blocks between `first` and the section's first block in DMEM.
+    skip: u64,
+}
+
+enum ShareTarget {
+    /// All sections, so many blocks apart.
+    All(u64),
+    Same,
+    One(u32),
+}
+
+pub(super) fn shares(direction: Direction, page: &Page) -> Vec<Share> {
+    let per = u64::from(page.per_section);
+    match (direction, page.stride()) {
+        (Direction::Load, Some(0)) => {
+            vec![Share {
+                target: ShareTarget::Same,
+                first: page.first,
+                count: per,
+                skip: 0,
+            }]
+        }
+        (Direction::Load, Some(stride)) => {
+            vec![Share {
+                target: ShareTarget::All(stride),
+                first: page.first,
+                count: per,
+                skip: 0,
+            }]
+        }
+        (Direction::Store, Some(stride)) if page.is_whole() => {
+            vec![Share {
+                target: ShareTarget::All(stride),
+                first: page.first,
+                count: per,
+                skip: 0,
+            }]
+        }
+        _ => (0u32..)
+            .zip(&page.starts)
+            .filter_map(|(s, &start)| {
+                let blocks = match direction {
+                    Direction::Load => start..start + per,
+                    Direction::Store => page.stored(s as usize),
+                };
+                let count = blocks.end - blocks.start;
+                let share = Share {
+                    target: ShareTarget::One(s),
+                    first: blocks.start,
+                    count,
+                    skip: blocks.start - start,
+                };
+                (count > 0).then_some(share)
+            })
+            .collect(),
+    }
+}
+
+impl Share {
+    pub(super) fn describe(
+        &self,
+        direction: Direction,
+        stream: &Stream,
+        piece: &Piece,
+        _page: &Page,
+        local: u32,
+        limit: usize,
+    ) -> Vec<Descriptor> {
+        let target = match self.target {
+            ShareTarget::All(blocks) => Target::Blocks {
+                stride: signed(blocks.saturating_mul(stream.stride)),
+            },
+            ShareTarget::Same => Target::Broadcast,
+            ShareTarget::One(s) => Target::Section(s),
+        };
+        let system = stream.system + self.first * stream.stride;
+        let local = u64::from(local) + self.skip * stream.pitch;
+        let descriptor = |block: u64, (run, levels): (u64, Vec<Level>)| Descriptor {
+            direction,
+            target,
+            system: (system + block * stream.stride).saturating_add_signed(piece.system),
+            // A page lies inside DMEM, whose addresses are u32.
+            local: u32::try_from((local + block * stream.pitch).saturating_add_signed(piece.local))
+                .unwrap_or(u32::MAX),
+            run,
+            levels,
+            event: None,
+        };
+        let mut levels = piece.levels.clone();
+        let count = u32::try_from(self.count).unwrap_or(u32::MAX);
+        levels.push(Level {
+            count,
+            system_stride: signed(stream.stride),
+            local_stride: signed(stream.pitch),
+        });
+        let merged = merge(piece.run, &levels);
+        if merged.1.len() <= limit {
+            return vec![descriptor(0, merged)];
+        }
+        // Too many levels: a descriptor for every block.
+        (0..self.count)
+            .map(|b| descriptor(b, merge(piece.run, &piece.levels)))
+            .collect()
+    }
+}
+
+/// The same runs with as few levels as possible.
+fn merge(mut run: u64, levels: &[Level]) -> (u64, Vec<Level>) {
+    let mut out: Vec<Level> = Vec::new();
+    for &level in levels.iter().filter(|l| l.count != 1) {
+        match out.last_mut() {
+            None if level.system_stride == signed(run) && level.local_stride == signed(run) => {
+                run = run.saturating_mul(u64::from(level.count));
+            }
+            Some(last)
+                if level.system_stride
+                    == last.system_stride.saturating_mul(i64::from(last.count))
+                    && level.local_stride
+                        == last.local_stride.saturating_mul(i64::from(last.count))
+                    && last.count.checked_mul(level.count).is_some() =>
+            {
+                last.count *= level.count;
+            }
+            _ => out.push(level),
+        }
+    }
+    (run, out)
+}
+
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
