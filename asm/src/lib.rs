@@ -2,7 +2,10 @@
 //!
 //! [`isa`] holds the one instruction table; everything else derives from it.
 
+mod assemble;
+mod diag;
 pub mod disasm;
+mod expr;
 pub mod isa;
 pub mod object;
 mod program;
@@ -11,4 +14,13 @@ pub mod testing;
 
 pub use disasm::disassemble;
 pub use object::{MachineMismatch, ObjectError};
+mod source;
+mod syntax;
+
+pub use assemble::{
+    Assembly, Include, IncludeFiles, Options, assemble, assemble_word, parse_define,
+};
+pub use diag::{Diagnostic, Diagnostics, Frame, Position, Problem, Related, Severity};
+pub use expr::Value;
 pub use program::{ABI_VERSION, Line, Program, Segment, Symbol, SymbolKind};
+pub use source::Source;

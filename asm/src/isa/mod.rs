@@ -25,6 +25,7 @@ mod tests;
 
 pub use code::{DecodeError, Word};
 pub use form::{Address, Field, Form, Kind, Mode, Operand, Role, Slot};
+pub(crate) use reg::index;
 pub use reg::{Reg, RegSet, SCALARS, Scalar};
 pub use table::{Op, Row};
 

@@ -1,0 +1,259 @@
+//! The end of an assembly: open expressions get their values, the whole is checked.
+
+use super::data;
+use super::loops;
+use super::machine;
+use super::resolve::resolve;
+use super::stall;
+use super::state::Assembler;
+use crate::diag::{Diagnostics, Fail, Problem};
+use crate::expr::Value;
+use crate::isa::{Kind, Slot, Word};
+use crate::program::{Line, Program, Segment};
+use crate::source::Span;
+
+/// A program and what might be better about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assembly {
+    /// The program.
+    pub program: Program,
+    /// Warnings, in source order.
+    pub warnings: Diagnostics,
+}
+
+impl Assembler<'_> {
+    /// The program, or all errors.
+    pub(super) fn finish(mut self) -> Result<Assembly, Diagnostics> {
+        if !self.halted {
+            for (_, at, chain) in std::mem::take(&mut self.blocks) {
+                self.error(
+                    Fail::new(
+                        Problem::Unclosed {
+                            opener: "{".into(),
+                            closer: "}",
+                        },
+                        at,
+                    ),
+                    chain,
+                );
+            }
+            for fail in self.names.unresolved() {
+                self.error(fail, Default::default());
+            }
+        }
+        let words = self.finish_words();
+        self.check_targets(&words);
+        loops::check(&mut self, &words);
+        let dmem = self.finish_dmem();
+        let entry = self.finish_entry();
+        let requires = words
+            .iter()
+            .flatten()
+            .fold(self.requires, |all, w| all | w.requires());
+        if let Some(m) = self.options.machine {
+            machine::check(&mut self, m, &words);
+        }
+        let complete: Option<Vec<Word>> = words.into_iter().collect();
+        let Some(words) = complete.filter(|_| !self.sink.has_errors()) else {
+            return Err(self.sink.finish(&self.map).0);
+        };
+        if let Some(m) = self.options.machine {
+            stall::warn(&mut self, m, &words);
+        }
+        let program = Program {
+            words: words.iter().map(Word::encode).collect(),
+            dmem,
+            symbols: self.names.export(),
+            files: self.map.files().iter().map(|f| f.name.clone()).collect(),
+            lines: self
+                .words
+                .iter()
+                .map(|w| Line {
+                    file: w.at.file,
+                    line: w.at.line,
+                })
+                .collect(),
+            entry,
+            requires,
+        };
+        Ok(Assembly {
+            program,
+            warnings: self.sink.finish(&self.map).1,
+        })
+    }
+
+    /// Every word; `None` stands for a flawed one.
+    fn finish_words(&mut self) -> Vec<Option<Word>> {
+        let pending = std::mem::take(&mut self.words);
+        let mut words = Vec::with_capacity(pending.len());
+        for (pc, word) in pending.iter().enumerate() {
+            let mut result = if word.insts.is_empty() {
+                None
+            } else {
+                Some(Word::NOP)
+            };
+            for selected in &word.insts {
+                match resolve(selected, pc, word.block_end, &self.names) {
+                    Ok(inst) => {
+                        if let Some(result) = &mut result {
+                            match inst.row().slot() {
+                                Slot::Arith => result.arith = inst,
+                                Slot::Mem => result.mem = inst,
+                            }
+                        }
+                    }
+                    Err(fail) => {
+                        result = None;
+                        self.error(fail, word.chain);
+                    }
+                }
+            }
+            if let Some(register) = result.and_then(|w| w.written_twice()) {
+                self.error(
+                    Fail::new(
+                        Problem::WrittenTwice {
+                            register: register.to_string(),
+                        },
+                        word.at,
+                    ),
+                    word.chain,
+                );
+                result = None;
+            }
+            words.push(result);
+        }
+        self.words = pending;
+        words
+    }
+
+    /// Targets lie in the program, and execution does not run off its end.
+    fn check_targets(&mut self, words: &[Option<Word>]) {
+        let mut fails = Vec::new();
+        for (word, pending) in words.iter().zip(&self.words) {
+            let Some(word) = word else { continue };
+            for operand in word.mem.row().form.operands() {
+                let target = usize::from(word.mem.target);
+                if operand.kind == Kind::Target && target >= words.len() {
+                    let problem = Problem::Target {
+                        target: target as i64,
+                        words: words.len(),
+                    };
+                    let at = pending
+                        .insts
+                        .iter()
+                        .find_map(|i| i.target.as_ref())
+                        .map_or(pending.at, |t| t.1);
+                    fails.push((Fail::new(problem, at), pending.chain));
+                }
+            }
+        }
+        if let (Some(Some(last)), Some(pending)) = (words.last(), self.words.last()) {
+            if !loops::ends_flow(&last.mem) {
+                let mnemonic = pending
+                    .insts
+                    .first()
+                    .map_or("nop", |i| i.inst.row().mnemonic)
+                    .to_owned();
+                fails.push((
+                    Fail::new(Problem::RunsOff { mnemonic }, pending.at),
+                    pending.chain,
+                ));
+            }
+        }
+        for (fail, chain) in fails {
+            self.error(fail, chain);
+        }
+    }
+
+    fn finish_dmem(&mut self) -> Vec<Segment> {
+        let mut extents = std::mem::take(&mut self.extents);
+        extents.sort_by_key(|e| (e.start, e.end, e.at));
+        let mut highest: Option<super::state::Extent> = None;
+        for extent in extents {
+            if let Some(before) = highest.filter(|h| h.end > extent.start) {
+                // The later of the two in the source is the culprit.
+                let (first, second) = if before.at <= extent.at {
+                    (before, extent)
+                } else {
+                    (extent, before)
+                };
+                let problem = Problem::DmemOverlap {
+                    start: first.start as u32,
+                    end: first.end as u32,
+                };
+                let fail = Fail::new(problem, second.at).related(first.at, "taken here");
+                self.error(fail, second.chain);
+            }
+            if highest.is_none_or(|h| extent.end > h.end) {
+                highest = Some(extent);
+            }
+        }
+        if let (Some(machine), Some(last)) = (self.options.machine, highest) {
+            machine::check_dmem(self, machine, last.end, last.at, last.chain);
+        }
+        let mut data = std::mem::take(&mut self.data);
+        data.sort_by_key(|d| d.address);
+        let mut segments: Vec<Segment> = Vec::new();
+        for datum in &data {
+            let bytes = match datum
+                .expr
+                .eval(&self.names)
+                .and_then(|v| data::word(datum.format, v, datum.at))
+            {
+                Ok(bytes) => bytes,
+                Err(fail) => {
+                    self.error(fail, datum.chain);
+                    continue;
+                }
+            };
+            match segments.last_mut() {
+                Some(last)
+                    if u64::from(last.address) + last.bytes.len() as u64 == datum.address =>
+                {
+                    last.bytes.extend(bytes);
+                }
+                _ => segments.push(Segment {
+                    address: datum.address as u32,
+                    bytes: bytes.to_vec(),
+                }),
+            }
+        }
+        segments
+    }
+
+    fn finish_entry(&mut self) -> u16 {
+        let Some((expr, at, chain)) = self.entry.take() else {
+            return 0;
+        };
+        let most = (self.words.len() as i64 - 1).max(0);
+        let fail = match expr.eval(&self.names) {
+            Ok(Value::Int(entry)) if (0..=most).contains(&entry) => return entry as u16,
+            Ok(Value::Int(value)) => Fail::new(
+                Problem::OutOfRange {
+                    what: "the entry".into(),
+                    value,
+                    least: 0,
+                    most,
+                },
+                at,
+            ),
+            Ok(value) => Fail::new(
+                Problem::NotInteger {
+                    what: "`.entry`".into(),
+                    value,
+                },
+                at,
+            ),
+            Err(fail) => fail,
+        };
+        self.error(fail, chain);
+        0
+    }
+
+    /// The place of word `pc`.
+    pub(super) fn place_of(&self, pc: usize) -> (Span, crate::diag::Chain) {
+        self.words
+            .get(pc)
+            .map_or((Span::START, Default::default()), |w| (w.at, w.chain))
+    }
+}

@@ -1,0 +1,158 @@
+//! `.include`: finding and reading further files.
+
+use super::limits;
+use super::state::{Assembler, Context};
+use crate::diag::{Fail, Problem};
+use crate::source::{Source, Span};
+use crate::syntax::{self, Node};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// Finds the texts that `.include` names.
+pub trait Include {
+    /// The text of `name`, asked for by the file `from`. The result's name
+    /// tells files apart and is shown in messages.
+    ///
+    /// # Errors
+    /// Why there is none, for the message.
+    fn include(&self, name: &str, from: &str) -> Result<Source, String>;
+}
+
+impl<F: Fn(&str, &str) -> Result<Source, String>> Include for F {
+    fn include(&self, name: &str, from: &str) -> Result<Source, String> {
+        self(name, from)
+    }
+}
+
+/// Includes files from the directory of the including file, then from others.
+#[derive(Clone, Debug, Default)]
+pub struct IncludeFiles {
+    /// Directories searched in order.
+    pub directories: Vec<PathBuf>,
+}
+
+impl Include for IncludeFiles {
+    fn include(&self, name: &str, from: &str) -> Result<Source, String> {
+        let own = Path::new(from)
+            .parent()
+            .unwrap_or(Path::new(""))
+            .to_path_buf();
+        let mut reason = String::from("no such file");
+        for directory in std::iter::once(&own).chain(&self.directories) {
+            let path = directory.join(name);
+            match std::fs::metadata(&path) {
+                Ok(data) if data.len() > limits::FILE as u64 => {
+                    reason = "the file is too long".to_owned()
+                }
+                Ok(data) if !data.is_file() => reason = "not a plain file".to_owned(),
+                Ok(_) => match std::fs::read_to_string(&path) {
+                    Ok(text) => return Ok(Source::new(path.display().to_string(), text)),
+                    Err(error) => reason = error.to_string(),
+                },
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => reason = error.to_string(),
+            }
+        }
+        Err(reason)
+    }
+}
+
+/// A file that has been read.
+#[derive(Clone)]
+pub(super) struct Loaded {
+    file: u32,
+    nodes: Rc<[Node]>,
+}
+
+impl Assembler<'_> {
+    /// Reads the main file.
+    pub(super) fn main(&mut self, source: &Source) {
+        let context = Context {
+            scope: super::symbols::GLOBAL,
+            chain: Default::default(),
+            arguments: None,
+            depth: 0,
+            file: 0,
+        };
+        if let Some(loaded) = self.load(source, Span::START, &context) {
+            self.expand(&loaded.nodes, &context);
+        }
+    }
+
+    /// Reads an included file.
+    pub(super) fn include(&mut self, name: &str, at: Span, context: &Context) {
+        let from = self
+            .map
+            .file(context.file)
+            .map(|f| f.name.clone())
+            .unwrap_or_default();
+        let found = match self.options.include {
+            Some(include) => include.include(name, &from),
+            None => Err("nothing can be included here".to_owned()),
+        };
+        let source = match found {
+            Ok(source) => source,
+            Err(reason) => {
+                let problem = Problem::Include {
+                    name: name.to_owned(),
+                    reason,
+                };
+                return self.error(Fail::new(problem, at), context.chain);
+            }
+        };
+        let loaded = match self.loaded.get(&source.name) {
+            Some(loaded) => Some(loaded.clone()),
+            None => self.load(&source, at, context),
+        };
+        if let Some(loaded) = loaded {
+            let chain = self.sink.expand(
+                format!("file {:?}, included", source.name),
+                at,
+                context.chain,
+            );
+            let scope = super::symbols::GLOBAL;
+            let context = Context {
+                scope,
+                chain,
+                arguments: None,
+                depth: context.depth + 1,
+                file: loaded.file,
+            };
+            self.expand(&loaded.nodes, &context);
+        }
+    }
+
+    fn load(&mut self, source: &Source, at: Span, context: &Context) -> Option<Loaded> {
+        let bytes: usize = self.map.files().iter().map(|f| f.text.len()).sum();
+        let file = if source.text.len() > limits::FILE {
+            // The message needs a file to point into.
+            self.map.add(&Source::new(&source.name, ""));
+            self.halt(
+                "the length of a file in bytes",
+                limits::FILE as u64,
+                at,
+                context.chain,
+            );
+            return None;
+        } else if bytes + source.text.len() > limits::FILES {
+            self.halt(
+                "the length of all files in bytes",
+                limits::FILES as u64,
+                at,
+                context.chain,
+            );
+            return None;
+        } else {
+            self.map.add(source)
+        };
+        let mut flaws = Vec::new();
+        let lines = syntax::lines(file, &source.text, |flaw| flaws.push(flaw));
+        let nodes = syntax::blocks(lines, |flaw| flaws.push(flaw));
+        for flaw in flaws {
+            self.error(flaw, context.chain);
+        }
+        let loaded = Loaded { file, nodes };
+        self.loaded.insert(source.name.clone(), loaded.clone());
+        Some(loaded)
+    }
+}

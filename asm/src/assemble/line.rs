@@ -1,0 +1,183 @@
+//! One line: its labels, then a word, a directive, a macro call or the end of a loop block.
+
+use super::limits;
+use super::select::{Selected, select};
+use super::state::{Assembler, Context, PendingWord, Section};
+use crate::diag::{Fail, Problem};
+use crate::isa::Slot;
+use crate::program::SymbolKind;
+use crate::source::Span;
+use crate::syntax::{Parser, Slots, Token};
+
+impl Assembler<'_> {
+    /// Assembles one line; its first flaw is reported.
+    pub(super) fn line(&mut self, tokens: &[Token], context: &Context) {
+        if let Err(fail) = self.statement(tokens, context) {
+            self.error(fail, context.chain);
+        }
+    }
+
+    fn statement(&mut self, tokens: &[Token], context: &Context) -> Result<(), Fail> {
+        let mut rest = tokens;
+        while let Some(after) = self.label(rest, context)? {
+            rest = after;
+        }
+        let Some(first) = rest.first() else {
+            return Ok(());
+        };
+        if first.is("}") {
+            let mut p = Parser::new(rest, &self.names, context.scope);
+            p.next();
+            p.end()?;
+            return self.close(first.at);
+        }
+        let mut p = Parser::new(rest, &self.names, context.scope);
+        let name = p.name("a label, an instruction, a directive or `}`")?;
+        if name.text.starts_with('.') {
+            let arguments = p.rest();
+            return self.directive(&name.text, name.at, arguments, context);
+        }
+        if self.macros.contains_key(name.text.as_str()) {
+            let arguments = p.rest();
+            return self.call(&name.text, name.at, arguments, context);
+        }
+        let word = Parser::new(rest, &self.names, context.scope).word()?;
+        self.word(&word, context)
+    }
+
+    /// Takes `name:` off the front of the line, if it stands there.
+    fn label<'t>(
+        &mut self,
+        tokens: &'t [Token],
+        context: &Context,
+    ) -> Result<Option<&'t [Token]>, Fail> {
+        let mut p = Parser::new(tokens, &self.names, context.scope);
+        if !p.at_name() {
+            return Ok(None);
+        }
+        let name = p.name("a label")?;
+        if !p.eat(":") {
+            return Ok(None);
+        }
+        let rest = p.rest();
+        let (kind, value) = match self.section {
+            Section::Program => (SymbolKind::Program, self.words.len() as i64),
+            Section::Dmem => (SymbolKind::Dmem, self.dmem as i64),
+        };
+        self.names
+            .label(&name.text, name.scope, kind, value, name.at)?;
+        Ok(Some(rest))
+    }
+
+    fn word(&mut self, word: &Slots, context: &Context) -> Result<(), Fail> {
+        if self.section != Section::Program {
+            let what = "an instruction".to_owned();
+            return Err(Fail::new(
+                Problem::WrongSection {
+                    what,
+                    section: "the DMEM section",
+                },
+                word.at,
+            ));
+        }
+        // A flawed word still takes its place, so that later addresses are right.
+        let pc = self.words.len();
+        if pc >= limits::WORDS {
+            let whose = "the largest program has".to_owned();
+            self.error(
+                Fail::new(
+                    Problem::ProgramFull {
+                        words: pc + 1,
+                        most: limits::WORDS,
+                        whose,
+                    },
+                    word.at,
+                ),
+                context.chain,
+            );
+            self.halted = true;
+            return Ok(());
+        }
+        self.words.push(PendingWord {
+            insts: Vec::new(),
+            at: word.at,
+            chain: context.chain,
+            allow_stall: word.allow_stall,
+            block_end: None,
+        });
+        let opens = word
+            .insts
+            .iter()
+            .any(|i| matches!(i.args.last(), Some((crate::syntax::Arg::Block, _))));
+        if opens {
+            self.blocks.push((pc, word.at, context.chain));
+        }
+        let mut insts: Vec<Selected> = Vec::with_capacity(word.insts.len());
+        let mut failed = false;
+        for source in &word.insts {
+            match select(source, self.macros.keys().map(AsRef::as_ref)) {
+                Ok(selected) => insts.push(selected),
+                Err(fail) => {
+                    failed = true;
+                    self.error(fail, context.chain);
+                }
+            }
+        }
+        one_per_slot(&insts)?;
+        if !failed {
+            if let Some(pending) = self.words.get_mut(pc) {
+                pending.insts = insts;
+            }
+        }
+        Ok(())
+    }
+
+    /// `}`: the last word so far ends the innermost loop block.
+    fn close(&mut self, at: Span) -> Result<(), Fail> {
+        let Some((opener, opened_at, _)) = self.blocks.pop() else {
+            return Err(Fail::new(
+                Problem::Unopened {
+                    closer: "}".into(),
+                    opener: "a loop block `{`",
+                },
+                at,
+            ));
+        };
+        let end = self.words.len() - 1;
+        if end == opener {
+            let fail = Fail::new(
+                Problem::LoopLength {
+                    words: 0,
+                    most: 4095,
+                },
+                at,
+            );
+            return Err(fail.related(opened_at, "the loop begins here"));
+        }
+        if let Some(word) = self.words.get_mut(opener) {
+            word.block_end = Some(end);
+        }
+        Ok(())
+    }
+}
+
+/// Refuses two operations in one slot.
+pub(super) fn one_per_slot(insts: &[Selected]) -> Result<(), Fail> {
+    for (i, second) in insts.iter().enumerate() {
+        let slot = second.inst.row().slot();
+        if let Some(first) = insts.iter().take(i).find(|f| f.inst.row().slot() == slot) {
+            let problem = Problem::SlotConflict {
+                first: first.inst.row().mnemonic.to_owned(),
+                second: second.inst.row().mnemonic.to_owned(),
+                slot: match slot {
+                    Slot::Arith => "arithmetic",
+                    Slot::Mem => "memory",
+                },
+            };
+            return Err(
+                Fail::new(problem, second.at).related(first.mnemonic_at, "the slot is taken here")
+            );
+        }
+    }
+    Ok(())
+}

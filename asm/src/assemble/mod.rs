@@ -1,0 +1,139 @@
+//! The assembler: text to [`Program`](crate::Program).
+//!
+//! Lines are expanded and read in one pass that fixes every address, since each
+//! word takes one address; expressions that use later names are evaluated at
+//! the end. Every step is bounded ([`limits`]), every flaw has a place.
+
+mod data;
+mod directive;
+mod expand;
+mod finish;
+mod include;
+mod limits;
+mod line;
+mod loops;
+mod machine;
+mod resolve;
+mod select;
+mod stall;
+mod state;
+mod symbols;
+
+pub use finish::Assembly;
+pub use include::{Include, IncludeFiles};
+
+use crate::diag::Diagnostics;
+use crate::expr::Value;
+use crate::isa::{Slot, Word};
+use crate::source::Source;
+use crate::syntax::{self, Parser};
+use cp2_machine::Machine;
+use state::Assembler;
+
+/// What the caller of the assembler decides.
+#[derive(Clone, Default)]
+pub struct Options<'a> {
+    /// Constants defined before the source is read; an `.equ` of the same name
+    /// is a default that gives way.
+    pub defines: Vec<(String, Value)>,
+    /// The machine the program is for: it is checked against its limits, and
+    /// warnings tell of stalls.
+    pub machine: Option<&'a Machine>,
+    /// Where `.include` finds files; without it, nothing can be included.
+    pub include: Option<&'a dyn Include>,
+}
+
+/// Assembles a source.
+///
+/// # Errors
+/// All errors of the source, in its order.
+pub fn assemble(source: &Source, options: &Options<'_>) -> Result<Assembly, Diagnostics> {
+    let mut assembler = Assembler::new(options);
+    assembler.main(source);
+    assembler.finish()
+}
+
+/// Assembles one instruction word that stands at word address `pc`, without
+/// labels and without a look at the program around it.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn assemble_word(text: &str, pc: u16) -> Result<Word, Diagnostics> {
+    let options = Options::default();
+    let mut assembler = Assembler::new(&options);
+    match assembler.single(text, pc) {
+        Ok(word) if !assembler.sink.has_errors() => Ok(word),
+        Ok(_) => Err(assembler.sink.finish(&assembler.map).0),
+        Err(fail) => {
+            assembler.error(fail, Default::default());
+            Err(assembler.sink.finish(&assembler.map).0)
+        }
+    }
+}
+
+/// Reads a definition as given on a command line: `NAME=expression`, or `NAME` for 1.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn parse_define(text: &str) -> Result<(String, Value), Diagnostics> {
+    let options = Options::default();
+    let mut assembler = Assembler::new(&options);
+    assembler.define_from(text).map_err(|fail| {
+        assembler.error(fail, Default::default());
+        std::mem::take(&mut assembler.sink).finish(&assembler.map).0
+    })
+}
+
+impl Assembler<'_> {
+    /// The tokens of a text that is one line.
+    fn one_line(&mut self, name: &str, text: &str) -> Vec<syntax::Token> {
+        let file = self.map.add(&Source::new(name, text));
+        let mut flaws = Vec::new();
+        let lines = syntax::lines(file, text, |flaw| flaws.push(flaw));
+        for flaw in flaws {
+            self.error(flaw, Default::default());
+        }
+        lines.into_iter().flatten().collect()
+    }
+
+    fn single(&mut self, text: &str, pc: u16) -> Result<Word, crate::diag::Fail> {
+        let tokens = self.one_line("word", text);
+        let slots = Parser::new(&tokens, &self.names, symbols::GLOBAL).word()?;
+        let mut selected = Vec::new();
+        for source in &slots.insts {
+            selected.push(select::select(source, std::iter::empty())?);
+        }
+        line::one_per_slot(&selected)?;
+        let mut word = Word::NOP;
+        for selected in &selected {
+            let inst = resolve::resolve(selected, usize::from(pc), None, &self.names)?;
+            match inst.row().slot() {
+                Slot::Arith => word.arith = inst,
+                Slot::Mem => word.mem = inst,
+            }
+        }
+        match word.written_twice() {
+            None => Ok(word),
+            Some(register) => {
+                let problem = crate::diag::Problem::WrittenTwice {
+                    register: register.to_string(),
+                };
+                Err(crate::diag::Fail::new(problem, slots.at))
+            }
+        }
+    }
+
+    fn define_from(&mut self, text: &str) -> Result<(String, Value), crate::diag::Fail> {
+        let tokens = self.one_line("definition", text);
+        let mut p = Parser::new(&tokens, &self.names, symbols::GLOBAL);
+        let name = p.name("a name")?;
+        let value = if p.eat("=") {
+            p.constant()?.0
+        } else {
+            Value::Int(1)
+        };
+        p.end()?;
+        self.names.check_free(&name.text, name.at)?;
+        Ok((name.text, value))
+    }
+}

@@ -1,0 +1,173 @@
+//! Evaluates the expressions of an operation and checks that they fit its fields.
+
+use super::select::{Selected, immediate_range};
+use super::symbols::Table;
+use crate::diag::{Fail, Problem};
+use crate::expr::{Expr, Value};
+use crate::isa::{Address, Inst, Kind, Mode, Operand};
+use crate::program::SymbolKind;
+use crate::source::Span;
+
+/// The operation at word `pc`, complete. `block_end` is the last word of the
+/// loop block that it opens.
+pub(super) fn resolve(
+    selected: &Selected,
+    pc: usize,
+    block_end: Option<usize>,
+    names: &Table,
+) -> Result<Inst, Fail> {
+    let mut inst = selected.inst;
+    for operand in inst.row().form.operands() {
+        match operand.kind {
+            Kind::Pair | Kind::Quad | Kind::Scalar | Kind::ScalarCouple => {}
+            Kind::Mem { bytes } => {
+                if let Some((expr, at)) = &selected.offset {
+                    inst.addr.mode = offset(inst.addr.mode, expr, *at, bytes, names)?;
+                }
+            }
+            Kind::Imm { .. } => {
+                if let Some((expr, at)) = &selected.value {
+                    let (least, most) = immediate_range(operand);
+                    let value = integer(expr, *at, operand, names)?;
+                    inst.imm = ranged(value, least, most, *at, operand)? as i32;
+                }
+            }
+            Kind::Float24 => {
+                if let Some((expr, at)) = &selected.value {
+                    inst.imm = short_float(expr.eval(names)?, *at)?.cast_signed();
+                }
+            }
+            Kind::Target => {
+                if let Some((expr, at)) = &selected.target {
+                    let (least, most) = immediate_range(operand);
+                    inst.target =
+                        ranged(place(expr, *at, operand, names)?, least, most, *at, operand)?
+                            as u16;
+                }
+            }
+            Kind::LoopEnd => {
+                let (end, at) = match (&selected.target, block_end) {
+                    (Some((expr, at)), None) => (place(expr, *at, operand, names)?, *at),
+                    (_, Some(end)) => (end as i64, selected.at),
+                    (None, None) => continue,
+                };
+                let (least, most) = immediate_range(operand);
+                let words = end.saturating_sub(pc as i64);
+                if !(least..=most).contains(&words) {
+                    return Err(Fail::new(Problem::LoopLength { words, most }, at));
+                }
+                inst.target = words as u16;
+            }
+        }
+    }
+    Ok(inst)
+}
+
+fn integer(expr: &Expr, at: Span, operand: &Operand, names: &Table) -> Result<i64, Fail> {
+    match expr.eval(names)? {
+        Value::Int(v) => Ok(v),
+        value => Err(Fail::new(
+            Problem::NotInteger {
+                what: format!("operand `{}`", operand.name),
+                value,
+            },
+            at,
+        )),
+    }
+}
+
+/// A place in the program.
+fn place(expr: &Expr, at: Span, operand: &Operand, names: &Table) -> Result<i64, Fail> {
+    if let Expr::Symbol(key, at) = expr {
+        if names.kind(key) == Some(SymbolKind::Dmem) {
+            return Err(Fail::new(
+                Problem::NotProgram {
+                    name: key.to_string(),
+                },
+                *at,
+            ));
+        }
+    }
+    integer(expr, at, operand, names)
+}
+
+fn ranged(value: i64, least: i64, most: i64, at: Span, operand: &Operand) -> Result<i64, Fail> {
+    if (least..=most).contains(&value) {
+        return Ok(value);
+    }
+    Err(Fail::new(
+        Problem::OutOfRange {
+            what: format!("operand `{}`", operand.name),
+            value,
+            least,
+            most,
+        },
+        at,
+    ))
+}
+
+fn offset(mode: Mode, expr: &Expr, at: Span, bytes: u32, names: &Table) -> Result<Mode, Fail> {
+    let (what, make): (_, fn(i32) -> Mode) = match mode {
+        Mode::Offset(_) => ("the offset", Mode::Offset),
+        Mode::Post(_) => ("the increment", Mode::Post),
+        other => return Ok(other),
+    };
+    let value = match expr.eval(names)? {
+        Value::Int(v) => v,
+        value => {
+            return Err(Fail::new(
+                Problem::NotInteger {
+                    what: what.to_owned(),
+                    value,
+                },
+                at,
+            ));
+        }
+    };
+    let range = Address::immediate_range(bytes);
+    let (least, most) = (i64::from(*range.start()), i64::from(*range.end()));
+    if !(least..=most).contains(&value) {
+        return Err(Fail::new(
+            Problem::OutOfRange {
+                what: what.to_owned(),
+                value,
+                least,
+                most,
+            },
+            at,
+        ));
+    }
+    let multiple = i64::from(bytes);
+    if value % multiple != 0 {
+        return Err(Fail::new(
+            Problem::Misaligned {
+                what: what.to_owned(),
+                value,
+                multiple,
+            },
+            at,
+        ));
+    }
+    Ok(make(value as i32))
+}
+
+fn short_float(value: Value, at: Span) -> Result<u32, Fail> {
+    let bits = value.to_f32_bits();
+    if bits & 0xff == 0 {
+        return Ok(bits);
+    }
+    let below = bits & !0xff;
+    let (below, above) = (
+        Value::from_f32_bits(below),
+        Value::from_f32_bits(below.wrapping_add(0x100)),
+    );
+    Err(Fail::new(
+        Problem::Float24 {
+            value,
+            bits,
+            below,
+            above,
+        },
+        at,
+    ))
+}

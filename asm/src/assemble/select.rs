@@ -1,0 +1,224 @@
+//! Finds the table row that an operation's operands fit.
+
+use crate::diag::{Fail, Problem, nearest};
+use crate::expr::Expr;
+use crate::isa::{Address, Inst, Kind, Mode, Op, Operand, Row};
+use crate::source::Span;
+use crate::syntax::{Arg, ModeArg, Register, SourceInst};
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// Rows by mnemonic.
+static ROWS: LazyLock<HashMap<&'static str, Vec<Op>>> = LazyLock::new(|| {
+    let mut rows: HashMap<_, Vec<Op>> = HashMap::new();
+    for &op in Op::ALL {
+        rows.entry(op.row().mnemonic).or_default().push(op);
+    }
+    rows
+});
+
+/// Whether an operation has that name.
+pub(super) fn is_mnemonic(name: &str) -> bool {
+    ROWS.contains_key(name)
+}
+
+/// An operation whose row and registers are known, its expressions not yet.
+#[derive(Clone, Debug)]
+pub(super) struct Selected {
+    pub(super) inst: Inst,
+    /// Immediate.
+    pub(super) value: Option<(Expr, Span)>,
+    /// Branch target or last word of a loop.
+    pub(super) target: Option<(Expr, Span)>,
+    /// DMEM offset or increment.
+    pub(super) offset: Option<(Expr, Span)>,
+    /// The loop's end is given by a block.
+    pub(super) block: bool,
+    pub(super) at: Span,
+    pub(super) mnemonic_at: Span,
+}
+
+/// The row and registers of an operation. `others` are further names that may
+/// stand in its place, for suggestions.
+pub(super) fn select<'a>(
+    source: &SourceInst,
+    others: impl Iterator<Item = &'a str>,
+) -> Result<Selected, Fail> {
+    let Some(rows) = ROWS.get(source.mnemonic.as_str()) else {
+        let near = nearest(&source.mnemonic, ROWS.keys().copied().chain(others));
+        let problem = Problem::UnknownMnemonic {
+            name: source.mnemonic.clone(),
+            near,
+        };
+        return Err(Fail::new(problem, source.mnemonic_at));
+    };
+    match rows.iter().map(|op| op.row()).find(|row| fits(row, source)) {
+        Some(row) => fill(row, source),
+        None => Err(misfit(rows, source)),
+    }
+}
+
+fn fits(row: &Row, source: &SourceInst) -> bool {
+    let operands = row.form.operands();
+    operands.len() == source.args.len()
+        && operands
+            .iter()
+            .zip(&source.args)
+            .all(|(o, (a, _))| accepts(o.kind, a))
+}
+
+fn accepts(kind: Kind, arg: &Arg) -> bool {
+    match (kind, arg) {
+        (Kind::Pair, Arg::Register(Register::Pair(_)))
+        | (Kind::Quad, Arg::Register(Register::Quad(_)))
+        | (Kind::Scalar | Kind::ScalarCouple, Arg::Register(Register::Scalar(_)))
+        | (Kind::Imm { .. } | Kind::Float24 | Kind::Target | Kind::LoopEnd, Arg::Expr(_))
+        | (Kind::LoopEnd, Arg::Block)
+        | (Kind::Mem { .. }, Arg::Mem(_)) => true,
+        _ => false,
+    }
+}
+
+/// No row fits: points at the operand where the best row stops fitting.
+fn misfit(rows: &[Op], source: &SourceInst) -> Fail {
+    let good = |op: &Op| {
+        op.row()
+            .form
+            .operands()
+            .iter()
+            .zip(&source.args)
+            .take_while(|(o, (a, _))| accepts(o.kind, a))
+            .count()
+    };
+    let best = rows.iter().map(good).max().unwrap_or(0);
+    let at = source.args.get(best).map_or(source.at, |a| a.1);
+    let found = if source.args.is_empty() {
+        "none".to_owned()
+    } else {
+        source
+            .args
+            .iter()
+            .map(|(a, _)| describe(a))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let forms = rows.iter().map(|op| form(op.row())).collect();
+    Fail::new(
+        Problem::Operands {
+            mnemonic: source.mnemonic.clone(),
+            found,
+            forms,
+        },
+        at,
+    )
+}
+
+fn describe(arg: &Arg) -> String {
+    match arg {
+        Arg::Register(r) => format!("`{r}`"),
+        Arg::Expr(_) => "a value".to_owned(),
+        Arg::Mem(_) => "an address".to_owned(),
+        Arg::Block => "`{`".to_owned(),
+    }
+}
+
+/// The row's operands, for people: `ldp d:pair, addr:[address]`.
+pub(super) fn form(row: &Row) -> String {
+    let operand = |o: &Operand| {
+        let kind = match o.kind {
+            Kind::Pair => "pair".to_owned(),
+            Kind::Quad => "quad".to_owned(),
+            Kind::Scalar => "scalar".to_owned(),
+            Kind::ScalarCouple => "even scalar".to_owned(),
+            Kind::Imm { .. } => {
+                let (least, most) = immediate_range(o);
+                format!("{least}..{most}")
+            }
+            Kind::Float24 => "float".to_owned(),
+            Kind::Target => "label".to_owned(),
+            Kind::LoopEnd => "label or {".to_owned(),
+            Kind::Mem { .. } => "[address]".to_owned(),
+        };
+        format!("{}:{kind}", o.name)
+    };
+    let operands: Vec<_> = row.form.operands().iter().map(operand).collect();
+    format!("{} {}", row.mnemonic, operands.join(", "))
+        .trim_end()
+        .to_owned()
+}
+
+/// The values an immediate operand takes.
+pub(super) fn immediate_range(operand: &Operand) -> (i64, i64) {
+    let bits = operand.field.bits;
+    match operand.kind {
+        Kind::Imm { signed: true, min } => (
+            i64::from(min).max(-(1 << (bits - 1))),
+            (1 << (bits - 1)) - 1,
+        ),
+        Kind::Imm { signed: false, min } => (i64::from(min).max(0), (1 << bits) - 1),
+        Kind::LoopEnd => (1, (1 << bits) - 1),
+        _ => (0, (1 << bits) - 1),
+    }
+}
+
+fn fill(row: &Row, source: &SourceInst) -> Result<Selected, Fail> {
+    let mut selected = Selected {
+        inst: Inst::new(row.op),
+        value: None,
+        target: None,
+        offset: None,
+        block: false,
+        at: source.at,
+        mnemonic_at: source.mnemonic_at,
+    };
+    let mut registers = selected.inst.r.iter_mut();
+    for (operand, (arg, at)) in row.form.operands().iter().zip(&source.args) {
+        match arg {
+            Arg::Register(register) => {
+                let index = match *register {
+                    Register::Pair(i) | Register::Quad(i) => i,
+                    Register::Scalar(s) => s.0,
+                };
+                if operand.kind == Kind::ScalarCouple && index % 2 == 1 {
+                    return Err(Fail::new(
+                        Problem::OddCouple {
+                            register: register.to_string(),
+                        },
+                        *at,
+                    ));
+                }
+                if let Some(r) = registers.next() {
+                    *r = index;
+                }
+            }
+            Arg::Expr(expr) => {
+                let part = match operand.kind {
+                    Kind::Target | Kind::LoopEnd => &mut selected.target,
+                    _ => &mut selected.value,
+                };
+                *part = Some((expr.clone(), *at));
+            }
+            Arg::Block => selected.block = true,
+            Arg::Mem(mem) => {
+                let mode = match &mem.mode {
+                    ModeArg::Offset(expr) => {
+                        selected.offset = Some((expr.clone(), mem.at));
+                        Mode::Offset(0)
+                    }
+                    ModeArg::Post(expr) => {
+                        selected.offset = Some((expr.clone(), mem.at));
+                        Mode::Post(0)
+                    }
+                    ModeArg::Step(s) => Mode::Step(*s),
+                    ModeArg::Modulo(s) => Mode::Modulo(*s),
+                    ModeArg::Reverse(s) => Mode::Reverse(*s),
+                };
+                selected.inst.addr = Address {
+                    base: mem.base,
+                    mode,
+                };
+            }
+        }
+    }
+    Ok(selected)
+}

@@ -1,0 +1,161 @@
+//! What has been assembled so far: the words and data, their expressions still open.
+
+use super::limits;
+use super::select::Selected;
+use super::symbols::Table;
+use super::{Options, include::Loaded};
+use crate::diag::{Chain, Fail, Problem, Sink};
+use crate::expr::Expr;
+use crate::source::{SourceMap, Span};
+use crate::syntax::{Node, Scope, Token};
+use cp2_machine::Extensions;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Where lines go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Section {
+    Program,
+    Dmem,
+}
+
+/// A word of the program.
+#[derive(Debug)]
+pub(super) struct PendingWord {
+    pub(super) insts: Vec<Selected>,
+    pub(super) at: Span,
+    pub(super) chain: Chain,
+    pub(super) allow_stall: bool,
+    /// Last word of the loop block that the word opens.
+    pub(super) block_end: Option<usize>,
+}
+
+/// Four bytes of DMEM.
+#[derive(Debug)]
+pub(super) struct Datum {
+    pub(super) address: u64,
+    pub(super) format: Format,
+    pub(super) expr: Expr,
+    pub(super) at: Span,
+    pub(super) chain: Chain,
+}
+
+/// How a value becomes four bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Float,
+    Int,
+}
+
+/// A stretch of DMEM that a directive takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extent {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) at: Span,
+    pub(super) chain: Chain,
+}
+
+/// A macro.
+#[derive(Debug)]
+pub(super) struct Macro {
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) body: Rc<[Node]>,
+    pub(super) at: Span,
+}
+
+/// A macro's parameter.
+#[derive(Debug)]
+pub(super) struct Parameter {
+    pub(super) name: Rc<str>,
+    pub(super) default: Option<Vec<Token>>,
+}
+
+/// The arguments of one macro call.
+pub(super) type Arguments = HashMap<Rc<str>, Vec<Token>>;
+
+/// Where a line is expanded.
+#[derive(Clone, Debug)]
+pub(super) struct Context {
+    pub(super) scope: Scope,
+    pub(super) chain: Chain,
+    pub(super) arguments: Option<Rc<Arguments>>,
+    pub(super) depth: u32,
+    /// The file that is being read.
+    pub(super) file: u32,
+}
+
+/// The assembler at work.
+pub(super) struct Assembler<'a> {
+    pub(super) options: &'a Options<'a>,
+    pub(super) map: SourceMap,
+    pub(super) sink: Sink,
+    pub(super) names: Table,
+    pub(super) macros: HashMap<Rc<str>, Rc<Macro>>,
+    pub(super) loaded: HashMap<String, Loaded>,
+    pub(super) section: Section,
+    pub(super) words: Vec<PendingWord>,
+    pub(super) blocks: Vec<(usize, Span, Chain)>,
+    pub(super) dmem: u64,
+    pub(super) data: Vec<Datum>,
+    pub(super) extents: Vec<Extent>,
+    pub(super) entry: Option<(Expr, Span, Chain)>,
+    pub(super) requires: Extensions,
+    /// Where each extension was asked for, for messages.
+    pub(super) required_at: Vec<(Extensions, Span, Chain)>,
+    pub(super) lines: u64,
+    pub(super) tokens: u64,
+    /// A limit was hit: nothing more is read.
+    pub(super) halted: bool,
+}
+
+impl<'a> Assembler<'a> {
+    pub(super) fn new(options: &'a Options<'a>) -> Self {
+        let mut names = Table::new();
+        for (name, value) in &options.defines {
+            names.predefine(name, *value);
+        }
+        Self {
+            options,
+            map: SourceMap::default(),
+            sink: Sink::default(),
+            names,
+            macros: HashMap::new(),
+            loaded: HashMap::new(),
+            section: Section::Program,
+            words: Vec::new(),
+            blocks: Vec::new(),
+            dmem: 0,
+            data: Vec::new(),
+            extents: Vec::new(),
+            entry: None,
+            requires: Extensions::empty(),
+            required_at: Vec::new(),
+            lines: 0,
+            tokens: 0,
+            halted: false,
+        }
+    }
+
+    /// Reports an error.
+    pub(super) fn error(&mut self, mut fail: Fail, chain: Chain) {
+        self.names.suggest(&mut fail);
+        self.sink.error(fail, chain);
+        self.halted |= self.sink.is_full();
+    }
+
+    /// Reports that a limit was hit, and stops reading.
+    pub(super) fn halt(&mut self, what: &'static str, limit: u64, at: Span, chain: Chain) {
+        self.error(Fail::new(Problem::Limit { what, limit }, at), chain);
+        self.halted = true;
+    }
+
+    /// Counts one more line; false when there are too many.
+    pub(super) fn count_line(&mut self, at: Span, chain: Chain) -> bool {
+        self.lines += 1;
+        if self.lines > limits::LINES {
+            self.halt("the number of expanded lines", limits::LINES, at, chain);
+        }
+        !self.halted
+    }
+}

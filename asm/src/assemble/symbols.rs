@@ -1,0 +1,427 @@
+//! Global names, counters, aliases, and what they mean.
+
+use super::limits;
+use crate::diag::{Fail, Problem, nearest};
+use crate::expr::{Expr, Function, Symbols, Value};
+use crate::isa::Op;
+use crate::program::{Symbol, SymbolKind};
+use crate::source::Span;
+use crate::syntax::{Names, Register, Scope};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+#[derive(Debug)]
+enum Body {
+    Value(Value),
+    /// Uses names that were unknown when it was read.
+    Later(Expr),
+}
+
+#[derive(Debug)]
+struct Definition {
+    kind: SymbolKind,
+    body: Body,
+    /// `None` for what the caller defined.
+    at: Option<Span>,
+    order: usize,
+}
+
+/// A frame of counters.
+#[derive(Debug)]
+struct Frame {
+    parent: Option<Scope>,
+    counter: Option<(Rc<str>, Value)>,
+    /// The macro expansion that local labels here belong to.
+    expansion: Option<u32>,
+}
+
+/// Every name of one assembly.
+#[derive(Debug)]
+pub(super) struct Table {
+    symbols: HashMap<Rc<str>, Definition>,
+    aliases: HashMap<String, (Register, Span)>,
+    frames: Vec<Frame>,
+    expansions: u32,
+    /// The plain label that local labels belong to.
+    parent: Rc<str>,
+    later: RefCell<HashMap<Rc<str>, Value>>,
+    depth: Cell<u32>,
+}
+
+/// The scope outside of every block.
+pub(super) const GLOBAL: Scope = Scope(0);
+
+impl Table {
+    pub(super) fn new() -> Self {
+        Self {
+            symbols: HashMap::new(),
+            aliases: HashMap::new(),
+            frames: vec![Frame {
+                parent: None,
+                counter: None,
+                expansion: None,
+            }],
+            expansions: 0,
+            parent: "".into(),
+            later: RefCell::default(),
+            depth: Cell::new(0),
+        }
+    }
+
+    /// A scope for one macro expansion. It sees the global names only.
+    pub(super) fn macro_scope(&mut self) -> Scope {
+        self.expansions += 1;
+        self.push(Frame {
+            parent: None,
+            counter: None,
+            expansion: Some(self.expansions),
+        })
+    }
+
+    /// A scope for one iteration inside `outer`.
+    pub(super) fn counter_scope(&mut self, outer: Scope, name: Rc<str>, value: i64) -> Scope {
+        let expansion = self.frame(outer).and_then(|f| f.expansion);
+        self.push(Frame {
+            parent: Some(outer),
+            counter: Some((name, value.into())),
+            expansion,
+        })
+    }
+
+    fn push(&mut self, frame: Frame) -> Scope {
+        self.frames.push(frame);
+        Scope(self.frames.len() as u32 - 1)
+    }
+
+    fn frame(&self, scope: Scope) -> Option<&Frame> {
+        self.frames.get(scope.0 as usize)
+    }
+
+    /// Defines a constant of the caller.
+    pub(super) fn predefine(&mut self, name: &str, value: Value) {
+        let order = self.symbols.len();
+        let body = Body::Value(value);
+        self.symbols.insert(
+            name.into(),
+            Definition {
+                kind: SymbolKind::Absolute,
+                body,
+                at: None,
+                order,
+            },
+        );
+    }
+
+    /// Refuses a name that means something else.
+    pub(super) fn check_free(&self, name: &str, at: Span) -> Result<(), Fail> {
+        let what = if Register::built_in(name).is_some() {
+            "a register"
+        } else if self.aliases.contains_key(name) {
+            "a register alias"
+        } else if Function::names().any(|f| f == name) {
+            "a function"
+        } else if name.len() > limits::NAME {
+            return Err(Fail::new(
+                Problem::Limit {
+                    what: "the length of a name",
+                    limit: limits::NAME as u64,
+                },
+                at,
+            ));
+        } else {
+            return Ok(());
+        };
+        Err(Fail::new(
+            Problem::Reserved {
+                name: name.to_owned(),
+                what,
+            },
+            at,
+        ))
+    }
+
+    /// Defines a label. A plain one becomes the owner of the local labels that follow.
+    pub(super) fn label(
+        &mut self,
+        name: &str,
+        scope: Scope,
+        kind: SymbolKind,
+        value: i64,
+        at: Span,
+    ) -> Result<(), Fail> {
+        self.check_free(name, at)?;
+        let key = self.key(name, scope);
+        self.insert(
+            key.clone(),
+            name,
+            Definition {
+                kind,
+                body: Body::Value(value.into()),
+                at: Some(at),
+                order: 0,
+            },
+        )?;
+        if !name.starts_with('.') {
+            self.parent = key;
+        }
+        Ok(())
+    }
+
+    /// Defines a constant, whose expression may use later names.
+    pub(super) fn constant(&mut self, name: &str, expr: Expr, at: Span) -> Result<(), Fail> {
+        self.check_free(name, at)?;
+        if self.symbols.get(name).is_some_and(|d| d.at.is_none()) {
+            // What the caller defined takes the place of the source's default.
+            return Ok(());
+        }
+        let body = match expr.eval(self) {
+            Ok(value) => Body::Value(value),
+            Err(fail) if matches!(fail.0.problem, Problem::UnknownName { .. }) => Body::Later(expr),
+            Err(fail) => return Err(fail),
+        };
+        self.insert(
+            name.into(),
+            name,
+            Definition {
+                kind: SymbolKind::Absolute,
+                body,
+                at: Some(at),
+                order: 0,
+            },
+        )
+    }
+
+    fn insert(&mut self, key: Rc<str>, name: &str, mut definition: Definition) -> Result<(), Fail> {
+        let at = definition.at.unwrap_or(Span::START);
+        if let Some(old) = self.symbols.get(&key) {
+            let fail = Fail::new(
+                Problem::Redefined {
+                    name: name.to_owned(),
+                },
+                at,
+            );
+            return Err(match old.at {
+                Some(first) => fail.related(first, "first defined here"),
+                None => fail,
+            });
+        }
+        definition.order = self.symbols.len();
+        self.symbols.insert(key, definition);
+        Ok(())
+    }
+
+    /// Defines a register alias.
+    pub(super) fn define_alias(
+        &mut self,
+        name: &str,
+        register: Register,
+        at: Span,
+    ) -> Result<(), Fail> {
+        if let Some((_, first)) = self.aliases.get(name) {
+            let fail = Fail::new(
+                Problem::Redefined {
+                    name: name.to_owned(),
+                },
+                at,
+            );
+            return Err(fail.related(*first, "first defined here"));
+        }
+        self.check_free(name, at)?;
+        if let Some(definition) = self.symbols.get(name) {
+            let fail = Fail::new(
+                Problem::Redefined {
+                    name: name.to_owned(),
+                },
+                at,
+            );
+            return Err(match definition.at {
+                Some(first) => fail.related(first, "first defined here"),
+                None => fail,
+            });
+        }
+        self.aliases.insert(name.to_owned(), (register, at));
+        Ok(())
+    }
+
+    /// Forgets a register alias.
+    pub(super) fn undefine_alias(&mut self, name: &str, at: Span) -> Result<(), Fail> {
+        match self.aliases.remove(name) {
+            Some(_) => Ok(()),
+            None => {
+                let near = nearest(name, self.aliases.keys().map(String::as_str));
+                Err(Fail::new(
+                    Problem::UnknownName {
+                        name: name.to_owned(),
+                        near,
+                        hint: None,
+                    },
+                    at,
+                ))
+            }
+        }
+    }
+
+    /// What the name means, where it is a global one.
+    pub(super) fn kind(&self, key: &str) -> Option<SymbolKind> {
+        self.symbols.get(key).map(|d| d.kind)
+    }
+
+    /// Adds a suggestion to a message about an unknown name.
+    pub(super) fn suggest(&self, fail: &mut Fail) {
+        let Problem::UnknownName { name, near, hint } = &mut fail.0.problem else {
+            return;
+        };
+        if near.is_some() || hint.is_some() {
+            return;
+        }
+        // A macro's local labels have an unwritable key.
+        if let Some((written, _)) = name.split_once('@') {
+            *name = written.to_owned();
+        }
+        let globals = self
+            .symbols
+            .keys()
+            .map(AsRef::as_ref)
+            .filter(|k| !k.contains('@'));
+        let aliases = self.aliases.keys().map(String::as_str);
+        let counters = self
+            .frames
+            .iter()
+            .filter_map(|f| f.counter.as_ref())
+            .map(|c| &*c.0);
+        *near = nearest(name, globals.chain(aliases).chain(counters));
+        let bank = name.starts_with(['r', 'q', 'a', 's', 'c', 'b', 'l']);
+        let digits = name
+            .get(1..)
+            .is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()));
+        if self
+            .frames
+            .iter()
+            .filter_map(|f| f.counter.as_ref())
+            .any(|c| *c.0 == **name)
+        {
+            *near = None;
+            *hint = Some(
+                "a macro sees only its parameters and global names: pass the counter as an argument",
+            );
+        } else if bank && digits {
+            *near = None;
+            *hint = Some("registers: r0..r63, q0..q31, a0..a15, s0..s15, c0..c15, b0..b7, l0..l7");
+        } else if Op::ALL.iter().any(|op| op.row().mnemonic == name) {
+            *near = None;
+            *hint = Some("an operation is joined to the one before it with `||`");
+        }
+    }
+
+    /// Checks that every constant has a value.
+    pub(super) fn unresolved(&self) -> Vec<Fail> {
+        let mut later: Vec<_> = self
+            .symbols
+            .values()
+            .filter(|d| matches!(d.body, Body::Later(_)))
+            .collect();
+        later.sort_by_key(|d| d.order);
+        later
+            .into_iter()
+            .filter_map(|d| match &d.body {
+                Body::Later(expr) => expr.eval(self).err(),
+                Body::Value(_) => None,
+            })
+            .collect()
+    }
+
+    /// The symbols of the program, in the order of their definition: labels, and
+    /// integer constants.
+    pub(super) fn export(&self) -> Vec<Symbol> {
+        let mut all: Vec<_> = self
+            .symbols
+            .iter()
+            .filter(|(key, _)| !key.contains('@'))
+            .collect();
+        all.sort_by_key(|(_, d)| d.order);
+        all.into_iter()
+            .filter_map(|(key, d)| {
+                let value = match &d.body {
+                    Body::Value(v) => *v,
+                    Body::Later(expr) => expr.eval(self).ok()?,
+                };
+                Some(Symbol {
+                    name: key.to_string(),
+                    kind: d.kind,
+                    value: value.as_int()?,
+                })
+            })
+            .collect()
+    }
+}
+
+impl Symbols for Table {
+    fn value(&self, key: &str, at: Span) -> Result<Value, Fail> {
+        let Some((key, definition)) = self.symbols.get_key_value(key) else {
+            return Err(Fail::new(
+                Problem::UnknownName {
+                    name: key.to_owned(),
+                    near: None,
+                    hint: None,
+                },
+                at,
+            ));
+        };
+        let expr = match &definition.body {
+            Body::Value(value) => return Ok(*value),
+            Body::Later(expr) => expr,
+        };
+        if let Some(value) = self.later.borrow().get(key) {
+            return Ok(*value);
+        }
+        if self.depth.get() >= limits::CHAIN {
+            return Err(Fail::new(
+                Problem::Circular {
+                    name: key.to_string(),
+                },
+                at,
+            ));
+        }
+        self.depth.set(self.depth.get() + 1);
+        let result = expr.eval(self);
+        self.depth.set(self.depth.get() - 1);
+        if let Ok(value) = &result {
+            self.later.borrow_mut().insert(key.clone(), *value);
+        }
+        result
+    }
+}
+
+impl Names for Table {
+    fn scoped(&self, name: &str, scope: Scope) -> Option<Value> {
+        let mut at = Some(scope);
+        while let Some(frame) = at.and_then(|s| self.frame(s)) {
+            if let Some((counter, value)) = &frame.counter {
+                if **counter == *name {
+                    return Some(*value);
+                }
+            }
+            at = frame.parent;
+        }
+        None
+    }
+
+    fn key(&self, name: &str, scope: Scope) -> Rc<str> {
+        if !name.starts_with('.') {
+            return name.into();
+        }
+        match self.frame(scope).and_then(|f| f.expansion) {
+            Some(expansion) => format!("{name}@{expansion}").into(),
+            None => format!("{}{name}", self.parent).into(),
+        }
+    }
+
+    fn defined(&self, key: &str) -> bool {
+        self.symbols.contains_key(key)
+    }
+
+    fn alias(&self, name: &str) -> Option<Register> {
+        self.aliases.get(name).map(|a| a.0)
+    }
+}

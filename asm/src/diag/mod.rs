@@ -1,0 +1,42 @@
+//! Diagnostics: what is wrong, where, how it came to be there, what to do.
+
+mod near;
+mod problem;
+mod render;
+mod report;
+mod sink;
+
+pub(crate) use near::nearest;
+pub use problem::Problem;
+pub use report::{Diagnostic, Diagnostics, Frame, Position, Related, Severity};
+pub(crate) use sink::{Chain, Sink};
+
+use crate::source::Span;
+
+/// A problem at a place.
+#[derive(Clone, Debug)]
+pub(crate) struct Flaw {
+    pub(crate) problem: Problem,
+    pub(crate) at: Span,
+    /// Other places that matter, and why.
+    pub(crate) related: Vec<(Span, String)>,
+}
+
+/// A [`Flaw`] as the error of a `Result`.
+#[derive(Clone, Debug)]
+pub(crate) struct Fail(pub(crate) Box<Flaw>);
+
+impl Fail {
+    pub(crate) fn new(problem: Problem, at: Span) -> Self {
+        Self(Box::new(Flaw {
+            problem,
+            at,
+            related: Vec::new(),
+        }))
+    }
+
+    pub(crate) fn related(mut self, at: Span, why: impl Into<String>) -> Self {
+        self.0.related.push((at, why.into()));
+        self
+    }
+}

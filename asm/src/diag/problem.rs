@@ -1,0 +1,330 @@
+//! Everything the assembler may find wrong with a source.
+
+use crate::expr::Value;
+use cp2_machine::Class;
+
+/// What is wrong. The message names the thing; [`Problem::help`] says what to do.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+#[allow(missing_docs)] // The messages document the variants.
+pub enum Problem {
+    // --- characters ---
+    #[error("unexpected character {character:?}")]
+    Character { character: char },
+    #[error("this comment never ends")]
+    OpenComment,
+    #[error("this string never ends on its line")]
+    OpenString,
+    #[error("`{text}` is no number")]
+    Number { text: String },
+
+    // --- structure ---
+    #[error("expected {wanted}, found {found}")]
+    Expected { wanted: String, found: String },
+    #[error("`{opener}` has no `{closer}`")]
+    Unclosed {
+        opener: String,
+        closer: &'static str,
+    },
+    #[error("`{closer}` without {opener}")]
+    Unopened {
+        closer: String,
+        opener: &'static str,
+    },
+    #[error("{what} cannot stand here")]
+    Misplaced { what: String, why: &'static str },
+    #[error("unknown directive `{name}`")]
+    UnknownDirective { name: String, near: Option<String> },
+    #[error("{what} takes {}, found {found}", count(*fewest, *most))]
+    ArgumentCount {
+        what: String,
+        fewest: usize,
+        most: usize,
+        found: usize,
+    },
+    #[error("{text}")]
+    UserError { text: String },
+
+    // --- limits ---
+    #[error("{what} exceeds the limit of {limit}")]
+    Limit { what: &'static str, limit: u64 },
+
+    // --- names ---
+    #[error("unknown name `{name}`")]
+    UnknownName {
+        name: String,
+        near: Option<String>,
+        hint: Option<&'static str>,
+    },
+    #[error("`{name}` is already defined")]
+    Redefined { name: String },
+    #[error("`{name}` is the name of {what}")]
+    Reserved { name: String, what: &'static str },
+    #[error("the value of `{name}` depends on itself, or on too long a chain of later definitions")]
+    Circular { name: String },
+    #[error("no parameter `\\{name}`")]
+    UnknownParameter { name: String, near: Option<String> },
+    #[error("macro `{name}` has no argument for its parameter `{parameter}`")]
+    MissingArgument { name: String, parameter: String },
+    #[error("unknown extension `{name}`")]
+    UnknownExtension { name: String, near: Option<String> },
+    #[error("cannot include {name:?}: {reason}")]
+    Include { name: String, reason: String },
+
+    // --- expressions ---
+    #[error("division by zero")]
+    DivisionByZero,
+    #[error("the result does not fit in a 64-bit integer")]
+    Overflow,
+    #[error("shift count {count} is not in 0..63")]
+    ShiftCount { count: i64 },
+    #[error("{what} needs an integer, found {value}")]
+    NotInteger { what: String, value: Value },
+    #[error("`{function}` is not defined for {value}")]
+    Domain {
+        function: &'static str,
+        value: Value,
+    },
+
+    // --- instructions ---
+    #[error("unknown instruction `{name}`")]
+    UnknownMnemonic { name: String, near: Option<String> },
+    #[error("these operands do not fit `{mnemonic}`: {found}")]
+    Operands {
+        mnemonic: String,
+        found: String,
+        forms: Vec<String>,
+    },
+    #[error("`{first}` and `{second}` both need the {slot} slot")]
+    SlotConflict {
+        first: String,
+        second: String,
+        slot: &'static str,
+    },
+    #[error("{what} is {value}, not in {least}..{most}")]
+    OutOfRange {
+        what: String,
+        value: i64,
+        least: i64,
+        most: i64,
+    },
+    #[error("{what} is {value}, not a multiple of {multiple}")]
+    Misaligned {
+        what: String,
+        value: i64,
+        multiple: i64,
+    },
+    #[error("{value} has no short float form: the low eight bits of {bits:#010x} are not zero")]
+    Float24 {
+        value: Value,
+        bits: u32,
+        below: Value,
+        above: Value,
+    },
+    #[error("register {register} is written twice in this word")]
+    WrittenTwice { register: String },
+    #[error("`{register}` is odd: a couple of scalars begins with an even one")]
+    OddCouple { register: String },
+    #[error("`{register}` is no address register")]
+    NotAddress { register: String },
+    #[error("`{register}` has no modulo base and length: only a0..a7 have")]
+    NoModulo { register: String },
+    #[error("`{name}` is a DMEM address, not a place in the program")]
+    NotProgram { name: String },
+
+    // --- loops ---
+    #[error("a loop cannot end with `{mnemonic}`")]
+    LoopLast { mnemonic: &'static str },
+    #[error("two loops end at the same word")]
+    LoopShared,
+    #[error("this loop ends at word {end}, after the loop around it, which ends at word {outer}")]
+    LoopOverlap { end: usize, outer: usize },
+    #[error("a loop's body is {words} words, not in 1..{most}")]
+    LoopLength { words: i64, most: i64 },
+    #[error("{depth} nested loops; machine {machine} allows {most}")]
+    LoopDepth {
+        depth: usize,
+        most: usize,
+        machine: String,
+    },
+
+    // --- memory and machine ---
+    #[error("{what} in {section}")]
+    WrongSection { what: String, section: &'static str },
+    #[error("the program has {words} words; {whose} {most}")]
+    ProgramFull {
+        words: usize,
+        most: usize,
+        whose: String,
+    },
+    #[error("DMEM is used up to byte {end}; {whose} {most} bytes")]
+    DmemFull { end: u64, most: u64, whose: String },
+    #[error("this overlaps DMEM bytes {start}..{end}, which are taken")]
+    DmemOverlap { start: u32, end: u32 },
+    #[error("`{what}` needs extension {names}, which machine {machine} lacks")]
+    Extension {
+        what: String,
+        names: String,
+        machine: String,
+    },
+    #[error("{what} {index} does not exist on machine {machine}, which has {count}")]
+    Absent {
+        what: &'static str,
+        index: usize,
+        count: usize,
+        machine: String,
+    },
+    #[error("the target is word {target}, but the program has only {words}")]
+    Target { target: i64, words: usize },
+    #[error("`{mnemonic}` is the last word: execution runs off the end of the program")]
+    RunsOff { mnemonic: String },
+
+    // --- warnings ---
+    #[error("stalls {cycles} {}: {register} comes from the {class} unit {back}", if *cycles == 1 { "cycle" } else { "cycles" })]
+    Stall {
+        cycles: u64,
+        register: String,
+        class: Class,
+        back: &'static str,
+    },
+    #[error("stalls {cycles} {}: the {class} unit is busy", if *cycles == 1 { "cycle" } else { "cycles" })]
+    UnitBusy { cycles: u64, class: Class },
+}
+
+fn count(fewest: usize, most: usize) -> String {
+    let plural = |n: usize| {
+        if n == 1 {
+            "1 argument".to_owned()
+        } else {
+            format!("{n} arguments")
+        }
+    };
+    match (fewest, most) {
+        (a, b) if a == b => plural(a),
+        (a, usize::MAX) => format!("at least {}", plural(a)),
+        (a, b) => format!("{a} to {b} arguments"),
+    }
+}
+
+impl Problem {
+    /// A short stable name of the kind, for `--json` and for tests.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Character { .. } => "character",
+            Self::OpenComment => "open-comment",
+            Self::OpenString => "open-string",
+            Self::Number { .. } => "number",
+            Self::Expected { .. } => "expected",
+            Self::Unclosed { .. } => "unclosed",
+            Self::Unopened { .. } => "unopened",
+            Self::Misplaced { .. } => "misplaced",
+            Self::UnknownDirective { .. } => "unknown-directive",
+            Self::ArgumentCount { .. } => "argument-count",
+            Self::UserError { .. } => "error-directive",
+            Self::Limit { .. } => "limit",
+            Self::UnknownName { .. } => "unknown-name",
+            Self::Redefined { .. } => "redefined",
+            Self::Reserved { .. } => "reserved-name",
+            Self::Circular { .. } => "circular",
+            Self::UnknownParameter { .. } => "unknown-parameter",
+            Self::MissingArgument { .. } => "missing-argument",
+            Self::UnknownExtension { .. } => "unknown-extension",
+            Self::Include { .. } => "include",
+            Self::DivisionByZero => "division-by-zero",
+            Self::Overflow => "overflow",
+            Self::ShiftCount { .. } => "shift-count",
+            Self::NotInteger { .. } => "not-integer",
+            Self::Domain { .. } => "domain",
+            Self::UnknownMnemonic { .. } => "unknown-instruction",
+            Self::Operands { .. } => "operands",
+            Self::SlotConflict { .. } => "slot-conflict",
+            Self::OutOfRange { .. } => "out-of-range",
+            Self::Misaligned { .. } => "misaligned",
+            Self::Float24 { .. } => "float-immediate",
+            Self::WrittenTwice { .. } => "written-twice",
+            Self::OddCouple { .. } => "odd-couple",
+            Self::NotAddress { .. } => "not-address",
+            Self::NoModulo { .. } => "no-modulo",
+            Self::NotProgram { .. } => "not-program",
+            Self::LoopLast { .. } => "loop-last",
+            Self::LoopShared => "loop-shared-end",
+            Self::LoopOverlap { .. } => "loop-overlap",
+            Self::LoopLength { .. } => "loop-length",
+            Self::LoopDepth { .. } => "loop-depth",
+            Self::WrongSection { .. } => "wrong-section",
+            Self::ProgramFull { .. } => "program-full",
+            Self::DmemFull { .. } => "dmem-full",
+            Self::DmemOverlap { .. } => "dmem-overlap",
+            Self::Extension { .. } => "extension",
+            Self::Absent { .. } => "absent",
+            Self::Target { .. } => "target",
+            Self::RunsOff { .. } => "runs-off",
+            Self::Stall { .. } | Self::UnitBusy { .. } => "stall",
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Vec<String> {
+        let near = |n: &Option<String>| n.iter().map(|n| format!("did you mean `{n}`?")).collect();
+        let one = |s: &str| vec![s.to_owned()];
+        match self {
+            Self::UnknownName { near: n, hint, .. } => {
+                let mut help: Vec<String> = near(n);
+                help.extend(hint.map(str::to_owned));
+                help
+            }
+            Self::UnknownMnemonic { near: n, .. }
+            | Self::UnknownDirective { near: n, .. }
+            | Self::UnknownParameter { near: n, .. } => near(n),
+            Self::UnknownExtension { near: n, .. } => {
+                let mut help: Vec<String> = near(n);
+                let all: Vec<_> = cp2_machine::Extensions::all().names().collect();
+                help.push(format!("extensions: {}", all.join(", ")));
+                help
+            }
+            Self::Operands { forms, .. } => {
+                forms.iter().map(|f| format!("expected: {f}")).collect()
+            }
+            Self::Misplaced { why, .. } => one(why),
+            Self::Redefined { name } if name.starts_with('.') => one(
+                "a local label is unique between two plain labels, or within one macro expansion; in `.rept`, number it: `.name{i}:`",
+            ),
+            Self::Redefined { .. } => one("in `.rept`, number it: `name{i}`"),
+            Self::Misaligned {
+                value, multiple, ..
+            } => {
+                let below = value.div_euclid(*multiple).saturating_mul(*multiple);
+                vec![format!(
+                    "nearest: {below} or {}",
+                    below.saturating_add(*multiple)
+                )]
+            }
+            Self::Float24 { below, above, .. } => vec![
+                format!("nearest: {below} or {above}"),
+                "any other constant can be loaded from DMEM".to_owned(),
+            ],
+            Self::NotInteger { .. } => one("convert with `int`, `round`, `floor` or `ceil`"),
+            Self::NotAddress { .. } => one("addresses are formed from a0..a15, steps from s0..s15"),
+            Self::SlotConflict { .. } => one(
+                "a word issues one arithmetic and one memory or control operation: use two lines",
+            ),
+            Self::LoopLast { .. } => one("put a `nop` behind it"),
+            Self::LoopShared => {
+                one("end the inner loop one word earlier, or add a `nop` behind it")
+            }
+            Self::LoopOverlap { .. } => one("a loop must lie entirely within the loop around it"),
+            Self::RunsOff { .. } => one("end the kernel with `stop`"),
+            Self::WrongSection { .. } => one("`.dmem` and `.program` switch the section"),
+            Self::WrittenTwice { .. } => {
+                one("the arithmetic and the memory operation of a word write different registers")
+            }
+            Self::Circular { .. } => one("define constants before they are used"),
+            Self::Stall { .. } | Self::UnitBusy { .. } => {
+                one("move independent words in between, or end the line with `.allow stall`")
+            }
+            _ => Vec::new(),
+        }
+    }
+}

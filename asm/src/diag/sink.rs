@@ -1,0 +1,145 @@
+//! Collects flaws while the source is read; resolves them to diagnostics at the end.
+
+use super::report::{Diagnostic, Diagnostics, Frame, Position, Related, Severity};
+use super::{Fail, Flaw, render};
+use crate::source::{SourceMap, Span};
+use std::collections::HashSet;
+
+/// Which expansion a line came from: an index into the chain table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Chain(Option<u32>);
+
+/// Most diagnostics of either severity that are kept.
+const MOST: usize = 100;
+
+/// Most expansion frames shown.
+const FRAMES: usize = 12;
+
+#[derive(Debug, Default)]
+pub(crate) struct Sink {
+    frames: Vec<(String, Span, Chain)>,
+    errors: Vec<(Flaw, Chain)>,
+    warnings: Vec<(Flaw, Chain)>,
+    seen: HashSet<(Span, &'static str, bool)>,
+}
+
+impl Sink {
+    /// Opens an expansion inside `parent`.
+    pub(crate) fn expand(&mut self, what: String, at: Span, parent: Chain) -> Chain {
+        self.frames.push((what, at, parent));
+        Chain(Some(self.frames.len() as u32 - 1))
+    }
+
+    /// Notes an error; the same error at the same place is noted once.
+    pub(crate) fn error(&mut self, fail: Fail, chain: Chain) {
+        if self.errors.len() < MOST && self.seen.insert((fail.0.at, fail.0.problem.code(), true)) {
+            self.errors.push((*fail.0, chain));
+        }
+    }
+
+    /// Notes a warning, under the same rule.
+    pub(crate) fn warn(&mut self, fail: Fail, chain: Chain) {
+        if self.warnings.len() < MOST && self.seen.insert((fail.0.at, fail.0.problem.code(), false))
+        {
+            self.warnings.push((*fail.0, chain));
+        }
+    }
+
+    pub(crate) fn has_errors(&self) -> bool {
+        !self.errors.is_empty()
+    }
+
+    /// Whether no further error would be kept.
+    pub(crate) fn is_full(&self) -> bool {
+        self.errors.len() >= MOST
+    }
+
+    /// Errors and warnings.
+    pub(crate) fn finish(self, map: &SourceMap) -> (Diagnostics, Diagnostics) {
+        let list = |flaws: Vec<(Flaw, Chain)>, severity| {
+            let mut list: Vec<(Span, Diagnostic)> = flaws
+                .into_iter()
+                .map(|(flaw, chain)| (flaw.at, resolve(map, &self.frames, flaw, chain, severity)))
+                .collect();
+            list.sort_by_key(|(at, _)| *at);
+            Diagnostics {
+                list: list.into_iter().map(|(_, d)| d).collect(),
+            }
+        };
+        (
+            list(self.errors, Severity::Error),
+            list(self.warnings, Severity::Warning),
+        )
+    }
+}
+
+fn resolve(
+    map: &SourceMap,
+    frames: &[(String, Span, Chain)],
+    flaw: Flaw,
+    mut chain: Chain,
+    severity: Severity,
+) -> Diagnostic {
+    let mut expansion = Vec::new();
+    let mut left_out = 0;
+    while let Some((what, at, parent)) = chain.0.and_then(|i| frames.get(i as usize)) {
+        if expansion.len() < FRAMES {
+            expansion.push(Frame {
+                what: what.clone(),
+                at: position(map, *at),
+            });
+        } else {
+            left_out += 1;
+        }
+        chain = *parent;
+    }
+    let Flaw {
+        problem,
+        at,
+        related,
+    } = flaw;
+    let at_position = position(map, at);
+    let source = map
+        .file(at.file)
+        .map_or("", |f| f.line_text(at_position.line));
+    let mut diagnostic = Diagnostic {
+        severity,
+        code: problem.code(),
+        message: problem.to_string(),
+        source: source.to_owned(),
+        related: related
+            .iter()
+            .map(|(at, message)| Related {
+                message: message.clone(),
+                at: position(map, *at),
+            })
+            .collect(),
+        expansion,
+        help: problem.help(),
+        at: at_position,
+        problem,
+        rendered: String::new(),
+    };
+    diagnostic.rendered = render::render(map, &diagnostic, at, &related, left_out);
+    diagnostic
+}
+
+fn position(map: &SourceMap, at: Span) -> Position {
+    let Some(file) = map.file(at.file) else {
+        return Position {
+            file: String::new(),
+            line: 0,
+            column: 0,
+            end_line: 0,
+            end_column: 0,
+        };
+    };
+    let ((line, column), (end_line, end_column)) = (file.position(at.start), file.position(at.end));
+    Position {
+        file: file.name.clone(),
+        line,
+        column,
+        end_line,
+        end_column,
+    }
+}

@@ -1,0 +1,263 @@
+//! Reads expressions by precedence climbing.
+
+use super::operand::Register;
+use super::parser::Parser;
+use super::token::Tok;
+use crate::diag::{Fail, Problem};
+use crate::expr::{Binary, Expr, Function, Unary, Value, binary, unary};
+use crate::source::Span;
+
+/// Deepest nesting of parentheses, prefix operators and calls.
+const DEEPEST: u32 = 32;
+/// Most operators in one expression: the depth of its tree.
+const MOST: u32 = 64;
+
+impl Parser<'_, '_> {
+    /// An expression and its place.
+    pub(crate) fn expression(&mut self) -> Result<(Expr, Span), Fail> {
+        let start = self.here();
+        self.operators = 0;
+        let first = self.prefix()?;
+        let expr = self.climb(first, start, 0)?;
+        Ok((expr, start.to(self.last())))
+    }
+
+    /// The rest of an expression that goes on from `0`: what stands behind a
+    /// register in `[a0 - 8 + N]` and behind `]` in `[a0]-8`.
+    pub(crate) fn offset(&mut self) -> Result<(Expr, Span), Fail> {
+        let start = self.here();
+        self.operators = 0;
+        let expr = self.climb(Expr::Value(Value::Int(0)), start, 0)?;
+        Ok((expr, start.to(self.last())))
+    }
+
+    /// An expression whose value is known here.
+    pub(crate) fn constant(&mut self) -> Result<(Value, Span), Fail> {
+        let (expr, at) = self.expression()?;
+        Ok((expr.eval(self.names)?, at))
+    }
+
+    /// An integer that is known here.
+    pub(crate) fn constant_int(&mut self, what: &str) -> Result<(i64, Span), Fail> {
+        let (value, at) = self.constant()?;
+        match value {
+            Value::Int(v) => Ok((v, at)),
+            Value::Float(_) => Err(Fail::new(
+                Problem::NotInteger {
+                    what: what.to_owned(),
+                    value,
+                },
+                at,
+            )),
+        }
+    }
+
+    fn climb(&mut self, mut left: Expr, start: Span, least: u8) -> Result<Expr, Fail> {
+        while let Some(Tok::Punct(text)) = self.peek().map(|t| &t.tok) {
+            let Some((op, strength)) = Binary::by_text(text) else {
+                break;
+            };
+            if strength <= least || (op == Binary::OrElse && self.slots) {
+                break;
+            }
+            let at = self.here();
+            self.next();
+            self.count(at)?;
+            let right_start = self.here();
+            let right = self.prefix()?;
+            let right = self.climb(right, right_start, strength)?;
+            let whole = start.to(self.last());
+            left = match (left, right) {
+                (Expr::Value(a), Expr::Value(b)) => {
+                    Expr::Value(binary(op, a, b).map_err(|p| Fail::new(p, whole))?)
+                }
+                pair => Expr::Binary(op, Box::new(pair), whole),
+            };
+        }
+        if least == 0 && self.eat("?") {
+            let at = self.last();
+            self.count(at)?;
+            self.enter()?;
+            let yes = self.nested()?;
+            self.expect(":")?;
+            let no = self.nested()?;
+            self.depth -= 1;
+            left = match left {
+                Expr::Value(v) => {
+                    if v.is_true() {
+                        yes
+                    } else {
+                        no
+                    }
+                }
+                left => Expr::Choose(Box::new((left, yes, no))),
+            };
+        }
+        Ok(left)
+    }
+
+    fn count(&mut self, at: Span) -> Result<(), Fail> {
+        self.operators += 1;
+        if self.operators > MOST {
+            return Err(Fail::new(
+                Problem::Limit {
+                    what: "the number of operators in an expression",
+                    limit: MOST.into(),
+                },
+                at,
+            ));
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self) -> Result<(), Fail> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(Fail::new(
+                Problem::Limit {
+                    what: "the nesting of an expression",
+                    limit: DEEPEST.into(),
+                },
+                self.here(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// A whole expression inside another.
+    fn nested(&mut self) -> Result<Expr, Fail> {
+        let start = self.here();
+        let first = self.prefix()?;
+        self.climb(first, start, 0)
+    }
+
+    /// A whole expression between parentheses, where `||` is the logical or.
+    fn inside(&mut self) -> Result<Expr, Fail> {
+        let slots = std::mem::replace(&mut self.slots, false);
+        let expr = self.nested();
+        self.slots = slots;
+        expr
+    }
+
+    fn prefix(&mut self) -> Result<Expr, Fail> {
+        self.enter()?;
+        let start = self.here();
+        let op = match self.peek().map(|t| &t.tok) {
+            Some(Tok::Punct(text)) => Unary::by_text(text),
+            _ => None,
+        };
+        let expr = if let Some(op) = op {
+            self.next();
+            let operand = self.prefix()?;
+            let whole = start.to(self.last());
+            match operand {
+                Expr::Value(v) => Expr::Value(unary(op, v).map_err(|p| Fail::new(p, whole))?),
+                operand => Expr::Unary(op, Box::new(operand), whole),
+            }
+        } else {
+            self.primary()?
+        };
+        self.depth -= 1;
+        Ok(expr)
+    }
+
+    fn primary(&mut self) -> Result<Expr, Fail> {
+        match self.peek().map(|t| &t.tok) {
+            Some(Tok::Int(v)) => {
+                self.next();
+                Ok(Expr::Value(Value::Int(*v)))
+            }
+            Some(Tok::Float(v)) => {
+                self.next();
+                Ok(Expr::Value(Value::Float(*v)))
+            }
+            Some(Tok::Punct("(")) => {
+                self.next();
+                let expr = self.inside()?;
+                self.expect(")")?;
+                Ok(expr)
+            }
+            Some(Tok::Name(_)) => self.named(),
+            _ => self.expected("an expression"),
+        }
+    }
+
+    /// A name's value, or a call.
+    fn named(&mut self) -> Result<Expr, Fail> {
+        let ident = self.name("a name")?;
+        if self.is("(") {
+            return self.call(&ident.text, ident.at);
+        }
+        if let Some(value) = self.names.scoped(&ident.text, ident.scope) {
+            return Ok(Expr::Value(value));
+        }
+        if Register::named(&ident.text, self.names).is_some() {
+            let found = format!("register `{}`", ident.text);
+            return Err(Fail::new(
+                Problem::Expected {
+                    wanted: "a value".into(),
+                    found,
+                },
+                ident.at,
+            ));
+        }
+        Ok(Expr::Symbol(
+            self.names.key(&ident.text, ident.scope),
+            ident.at,
+        ))
+    }
+
+    fn call(&mut self, name: &str, at: Span) -> Result<Expr, Fail> {
+        self.expect("(")?;
+        if name == "defined" {
+            let ident = self.name("a name")?;
+            self.expect(")")?;
+            let known = self.names.scoped(&ident.text, ident.scope).is_some()
+                || self
+                    .names
+                    .defined(&self.names.key(&ident.text, ident.scope))
+                || self.names.alias(&ident.text).is_some();
+            return Ok(Expr::Value(Value::Int(i64::from(known))));
+        }
+        let mut args = Vec::new();
+        if !self.is(")") {
+            loop {
+                args.push(self.inside()?);
+                if !self.eat(",") {
+                    break;
+                }
+            }
+        }
+        self.expect(")")?;
+        let Some(function) = Function::by_name(name) else {
+            let near = crate::diag::nearest(name, Function::names());
+            let hint = Some("functions are listed in docs/assembler.md");
+            return Err(Fail::new(
+                Problem::UnknownName {
+                    name: name.to_owned(),
+                    near,
+                    hint,
+                },
+                at,
+            ));
+        };
+        let whole = at.to(self.last());
+        let known: Option<Vec<Value>> = args
+            .iter()
+            .map(|a| {
+                if let Expr::Value(v) = a {
+                    Some(*v)
+                } else {
+                    None
+                }
+            })
+            .collect();
+        match known {
+            Some(values) => function
+                .call(&values)
+                .map(Expr::Value)
+                .map_err(|p| Fail::new(p, whole)),
+            None => Ok(Expr::Call(function, args, whole)),
+        }
+    }
+}

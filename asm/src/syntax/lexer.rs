@@ -1,0 +1,210 @@
+//! Characters to lines of tokens.
+
+use super::token::{Tok, Token};
+use crate::diag::{Fail, Problem};
+use crate::source::Span;
+use nom::branch::alt;
+use nom::bytes::complete::{is_not, tag, take_until, take_while, take_while1};
+use nom::character::complete::{char, digit1, one_of};
+use nom::combinator::{map, opt, recognize, rest, verify};
+use nom::sequence::{delimited, pair, preceded};
+use nom::{IResult, Parser};
+
+/// Longest first, so that `<<` is not two `<`.
+const PUNCTUATION: [&str; 34] = [
+    "||", "&&", "<<", ">>", "<=", ">=", "==", "!=", "+", "-", "*", "/", "%", "&", "|", "^", "~",
+    "!", "<", ">", "(", ")", "[", "]", "{", "}", ",", ":", "?", "=", "@", "#", "$", "'",
+];
+
+/// The tokens of each line that has any. Every flaw is reported and skipped.
+pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<Vec<Token>> {
+    let mut lines = Vec::new();
+    let mut line = Vec::new();
+    let mut glued = false;
+    let mut number = 1;
+    let mut left = text;
+    while let Some(first) = left.chars().next() {
+        let start = text.len() - left.len();
+        let at_line = number;
+        let span = |length: usize| Span {
+            file,
+            line: at_line,
+            start: start as u32,
+            end: (start + length) as u32,
+        };
+        let (length, tok) = if let Ok((after, skipped)) = blank(left) {
+            (left.len() - after.len(), Err(skipped))
+        } else if first == '\n' {
+            if !line.is_empty() {
+                lines.push(std::mem::take(&mut line));
+            }
+            (1, Err(Blank::Space))
+        } else {
+            match token(left) {
+                Ok((after, Ok(tok))) => (left.len() - after.len(), Ok(tok)),
+                Ok((after, Err(problem))) => {
+                    let length = left.len() - after.len();
+                    report(Fail::new(problem, span(length)));
+                    // A number stands in, so that one flaw gives one message.
+                    (length, Ok(Tok::Int(0)))
+                }
+                Err(_) => {
+                    report(Fail::new(
+                        Problem::Character { character: first },
+                        span(first.len_utf8()),
+                    ));
+                    (first.len_utf8(), Err(Blank::Space))
+                }
+            }
+        };
+        if let Err(Blank::Open) = tok {
+            report(Fail::new(Problem::OpenComment, span(2)));
+        }
+        match tok {
+            Ok(tok) => {
+                line.push(Token {
+                    tok,
+                    at: span(length),
+                    glued,
+                    scope: None,
+                });
+                glued = true;
+            }
+            Err(_) => glued = false,
+        }
+        // Only ends of lines and block comments hold any.
+        number += left.get(..length).map_or(0, |t| t.matches('\n').count()) as u32;
+        left = left.get(length..).unwrap_or("");
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+/// What separates tokens within a line.
+enum Blank {
+    Space,
+    /// A block comment without end.
+    Open,
+}
+
+fn blank(s: &str) -> IResult<&str, Blank> {
+    alt((
+        map(
+            take_while1(|c: char| c != '\n' && c.is_whitespace()),
+            |_| Blank::Space,
+        ),
+        map(pair(alt((tag(";"), tag("//"))), opt(is_not("\n"))), |_| {
+            Blank::Space
+        }),
+        map(delimited(tag("/*"), take_until("*/"), tag("*/")), |_| {
+            Blank::Space
+        }),
+        map(preceded(tag("/*"), rest), |_| Blank::Open),
+    ))
+    .parse(s)
+}
+
+fn token(s: &str) -> IResult<&str, Result<Tok, Problem>> {
+    alt((
+        number,
+        map(name, |n| Ok(Tok::Name(n.into()))),
+        parameter,
+        string,
+        punctuation,
+    ))
+    .parse(s)
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '.'
+}
+
+fn name(s: &str) -> IResult<&str, &str> {
+    let starts = |c: char| c.is_ascii_alphabetic() || c == '_';
+    recognize((
+        opt(char('.')),
+        verify(take_while1(is_word), move |n: &str| n.starts_with(starts)),
+    ))
+    .parse(s)
+}
+
+fn parameter(s: &str) -> IResult<&str, Result<Tok, Problem>> {
+    let plain = take_while1(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    map(preceded(char('\\'), plain), |n: &str| {
+        Ok(Tok::Param(n.into()))
+    })
+    .parse(s)
+}
+
+fn punctuation(s: &str) -> IResult<&str, Result<Tok, Problem>> {
+    match PUNCTUATION.into_iter().find(|p| s.starts_with(p)) {
+        Some(p) => map(tag(p), |_| Ok(Tok::Punct(p))).parse(s),
+        None => Err(nom::Err::Error(nom::error::Error::new(
+            s,
+            nom::error::ErrorKind::Tag,
+        ))),
+    }
+}
+
+/// A string has no escapes: it ends at the next quote, on the same line.
+fn string(s: &str) -> IResult<&str, Result<Tok, Problem>> {
+    let (s, _) = char('"')(s)?;
+    let (s, text) = take_while(|c| c != '"' && c != '\n').parse(s)?;
+    match char::<&str, nom::error::Error<&str>>('"')(s) {
+        Ok((s, _)) => Ok((s, Ok(Tok::Str(text.into())))),
+        Err(_) => Ok((s, Err(Problem::OpenString))),
+    }
+}
+
+fn number(s: &str) -> IResult<&str, Result<Tok, Problem>> {
+    let exponent = || (one_of("eE"), opt(one_of("+-")), digit1);
+    let decimal = recognize((
+        take_while1(|c: char| c.is_ascii_digit() || c == '_'),
+        opt((char('.'), digit1)),
+        opt(exponent()),
+    ));
+    let short = recognize((char('.'), digit1, opt(exponent())));
+    let radix = recognize((char('0'), one_of("xXbBoO"), take_while(is_word)));
+    let start = |c: char| c.is_ascii_digit() || c == '.';
+    let (after, text) = verify(alt((radix, decimal, short)), move |t: &str| {
+        t.starts_with(start)
+    })
+    .parse(s)?;
+    // Whatever is glued to the digits belongs to the misspelt number.
+    let (after, tail) = take_while(is_word).parse(after)?;
+    let whole = s.get(..text.len() + tail.len()).unwrap_or(text);
+    Ok((
+        after,
+        value(whole).ok_or_else(|| Problem::Number {
+            text: whole.to_owned(),
+        }),
+    ))
+}
+
+fn value(text: &str) -> Option<Tok> {
+    let plain = text.replace('_', "");
+    let radix = match plain.get(..2).map(str::to_ascii_lowercase).as_deref() {
+        Some("0x") => 16,
+        Some("0b") => 2,
+        Some("0o") => 8,
+        _ => return decimal(&plain),
+    };
+    i64::from_str_radix(plain.get(2..)?, radix)
+        .ok()
+        .filter(|_| !plain.contains(['+', '-']))
+        .map(Tok::Int)
+}
+
+fn decimal(plain: &str) -> Option<Tok> {
+    if plain.bytes().all(|b| b.is_ascii_digit()) {
+        plain.parse().ok().map(Tok::Int)
+    } else {
+        plain
+            .parse()
+            .ok()
+            .filter(|v: &f64| v.is_finite())
+            .map(Tok::Float)
+    }
+}

@@ -1,0 +1,282 @@
+//! Reads instruction words: slots, mnemonics, operands.
+
+use super::parser::{Names, Parser};
+use super::token::Tok;
+use crate::diag::{Fail, Problem};
+use crate::expr::Expr;
+use crate::isa::{Address, Kind, Scalar, index};
+use crate::source::Span;
+use std::fmt;
+
+/// A register operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Register {
+    Pair(u8),
+    Quad(u8),
+    Scalar(Scalar),
+}
+
+impl Register {
+    /// The register of that name, or that the name is an alias of.
+    pub(crate) fn named(text: &str, names: &dyn Names) -> Option<Self> {
+        Self::built_in(text).or_else(|| names.alias(text))
+    }
+
+    /// The register of that name.
+    pub(crate) fn built_in(text: &str) -> Option<Self> {
+        let of = |prefix, kind: Kind| {
+            text.strip_prefix(prefix)
+                .and_then(|d| index(d, kind.registers()))
+        };
+        of('r', Kind::Pair)
+            .map(Self::Pair)
+            .or_else(|| of('q', Kind::Quad).map(Self::Quad))
+            .or_else(|| Scalar::by_name(text).map(Self::Scalar))
+    }
+}
+
+impl fmt::Display for Register {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pair(i) => write!(f, "r{i}"),
+            Self::Quad(i) => write!(f, "q{i}"),
+            Self::Scalar(s) => s.fmt(f),
+        }
+    }
+}
+
+/// An operand as written.
+#[derive(Clone, Debug)]
+pub(crate) enum Arg {
+    Register(Register),
+    Expr(Expr),
+    Mem(MemArg),
+    /// The `{` of a loop block, which stands for the loop's end.
+    Block,
+}
+
+/// A DMEM address as written.
+#[derive(Clone, Debug)]
+pub(crate) struct MemArg {
+    pub(crate) base: u8,
+    pub(crate) mode: ModeArg,
+    /// Place of the offset or increment.
+    pub(crate) at: Span,
+}
+
+/// How the address is formed.
+#[derive(Clone, Debug)]
+pub(crate) enum ModeArg {
+    Offset(Expr),
+    Post(Expr),
+    Step(u8),
+    Modulo(u8),
+    Reverse(u8),
+}
+
+/// One operation as written.
+#[derive(Clone, Debug)]
+pub(crate) struct SourceInst {
+    pub(crate) mnemonic: String,
+    pub(crate) mnemonic_at: Span,
+    pub(crate) args: Vec<(Arg, Span)>,
+    /// Everything.
+    pub(crate) at: Span,
+}
+
+/// One word as written.
+#[derive(Clone, Debug)]
+pub(crate) struct Slots {
+    pub(crate) insts: Vec<SourceInst>,
+    pub(crate) at: Span,
+    /// `.allow stall` stands at the end.
+    pub(crate) allow_stall: bool,
+}
+
+impl Parser<'_, '_> {
+    /// A whole word: operations separated by `||`.
+    pub(crate) fn word(&mut self) -> Result<Slots, Fail> {
+        self.slots = true;
+        let start = self.here();
+        let mut insts = vec![self.instruction()?];
+        while self.eat("||") {
+            insts.push(self.instruction()?);
+        }
+        let at = start.to(self.last());
+        let mut allow_stall = false;
+        if self.peek().is_some_and(|t| t.name() == Some(".allow")) {
+            self.next();
+            let what = self.name("`stall`")?;
+            if what.text != "stall" {
+                let problem = Problem::Expected {
+                    wanted: "`stall`".into(),
+                    found: format!("`{}`", what.text),
+                };
+                return Err(Fail::new(problem, what.at));
+            }
+            allow_stall = true;
+        }
+        self.end()?;
+        Ok(Slots {
+            insts,
+            at,
+            allow_stall,
+        })
+    }
+
+    fn instruction(&mut self) -> Result<SourceInst, Fail> {
+        let name = self.name("an instruction")?;
+        let mut args = Vec::new();
+        if !self.ends_instruction() {
+            loop {
+                let start = self.here();
+                let arg = self.operand()?;
+                args.push((arg, start.to(self.last())));
+                if !self.eat(",") {
+                    break;
+                }
+            }
+            if self.is("{") && self.peek_second().is_none() {
+                self.next();
+                args.push((Arg::Block, self.last()));
+            }
+        }
+        if !self.ends_instruction() {
+            return self.expected("`,`, `||` or the end of the line");
+        }
+        Ok(SourceInst {
+            mnemonic: name.text,
+            mnemonic_at: name.at,
+            args,
+            at: name.at.to(self.last()),
+        })
+    }
+
+    fn ends_instruction(&self) -> bool {
+        self.at_end() || self.is("||") || self.peek().is_some_and(|t| t.name() == Some(".allow"))
+    }
+
+    fn operand(&mut self) -> Result<Arg, Fail> {
+        if self.eat("[") {
+            return self.address().map(Arg::Mem);
+        }
+        if let Some(register) = self.register() {
+            return Ok(Arg::Register(register));
+        }
+        Ok(Arg::Expr(self.expression()?.0))
+    }
+
+    /// A register, if one stands here; else nothing is taken.
+    fn register(&mut self) -> Option<Register> {
+        if !self.at_name() {
+            return None;
+        }
+        self.attempt(|p| {
+            let ident = p.name("a register").ok()?;
+            Register::named(&ident.text, p.names)
+        })
+    }
+
+    /// The inside and the tail of `[a0 + 8]`, `[a0]+8`, `[a0]+s1%`.
+    fn address(&mut self) -> Result<MemArg, Fail> {
+        let at = self.here();
+        let Some(register) = self.register() else {
+            return self.expected("an address register");
+        };
+        let base = match register {
+            Register::Scalar(s) if s.0 < 16 => s.0,
+            other => {
+                return Err(Fail::new(
+                    Problem::NotAddress {
+                        register: other.to_string(),
+                    },
+                    at.to(self.last()),
+                ));
+            }
+        };
+        let at = at.to(self.last());
+        if !self.is("]") {
+            if !self.is("+") && !self.is("-") {
+                return self.expected("`+`, `-` or `]`");
+            }
+            let (offset, at) = self.inside_brackets()?;
+            self.expect("]")?;
+            return Ok(MemArg {
+                base,
+                mode: ModeArg::Offset(offset),
+                at,
+            });
+        }
+        self.expect("]")?;
+        let sign = self.here();
+        if self.is("+") {
+            let step = self.attempt(|p| {
+                p.next();
+                p.register()
+            });
+            if let Some(step) = step {
+                let step_at = self.last();
+                return self.step(base, step, step_at).map(|mode| MemArg {
+                    base,
+                    mode,
+                    at: sign.to(self.last()),
+                });
+            }
+        }
+        if self.is("+") || self.is("-") {
+            let (increment, at) = self.offset()?;
+            return Ok(MemArg {
+                base,
+                mode: ModeArg::Post(increment),
+                at,
+            });
+        }
+        Ok(MemArg {
+            base,
+            mode: ModeArg::Offset(Expr::Value(0.into())),
+            at,
+        })
+    }
+
+    fn inside_brackets(&mut self) -> Result<(Expr, Span), Fail> {
+        let slots = std::mem::replace(&mut self.slots, false);
+        let offset = self.offset();
+        self.slots = slots;
+        offset
+    }
+
+    fn step(&mut self, base: u8, step: Register, at: Span) -> Result<ModeArg, Fail> {
+        let index = match step {
+            Register::Scalar(s) if (16..32).contains(&s.0) => s.0 - 16,
+            other => {
+                let found = format!("`{other}`");
+                return Err(Fail::new(
+                    Problem::Expected {
+                        wanted: "a step register s0..s15".into(),
+                        found,
+                    },
+                    at,
+                ));
+            }
+        };
+        match self.peek().map(|t| &t.tok) {
+            Some(Tok::Punct("%")) => {
+                self.next();
+                if base >= Address::MODULO_REGISTERS {
+                    return Err(Fail::new(
+                        Problem::NoModulo {
+                            register: format!("a{base}"),
+                        },
+                        at,
+                    ));
+                }
+                Ok(ModeArg::Modulo(index))
+            }
+            Some(Tok::Punct("!")) => {
+                self.next();
+                Ok(ModeArg::Reverse(index))
+            }
+            _ => Ok(ModeArg::Step(index)),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! A cursor over the tokens of one line.
+
+use super::operand::Register;
+use super::token::{Scope, Tok, Token};
+use crate::diag::{Fail, Problem};
+use crate::expr::Symbols;
+use crate::expr::Value;
+use crate::source::Span;
+use std::rc::Rc;
+
+/// What names mean while a line is read.
+pub(crate) trait Names: Symbols {
+    /// The value of a counter or parameter visible from `scope`.
+    fn scoped(&self, name: &str, scope: Scope) -> Option<Value>;
+    /// The global key of `name` as seen from `scope`: local labels belong to
+    /// the label before them, or to the macro expansion.
+    fn key(&self, name: &str, scope: Scope) -> Rc<str>;
+    /// Whether the global name has been defined so far.
+    fn defined(&self, key: &str) -> bool;
+    /// The register that an alias stands for.
+    fn alias(&self, name: &str) -> Option<Register>;
+}
+
+/// A name with its computed parts filled in.
+#[derive(Clone, Debug)]
+pub(crate) struct Ident {
+    pub(crate) text: String,
+    pub(crate) at: Span,
+    pub(crate) scope: Scope,
+}
+
+pub(crate) struct Parser<'t, 'a> {
+    tokens: &'t [Token],
+    at: usize,
+    pub(crate) names: &'a dyn Names,
+    scope: Scope,
+    /// Nesting of the expression being read.
+    pub(super) depth: u32,
+    /// Operators of the expression being read.
+    pub(super) operators: u32,
+    /// Whether `||` separates slots here, or is the logical or.
+    pub(super) slots: bool,
+}
+
+impl<'t, 'a> Parser<'t, 'a> {
+    pub(crate) fn new(tokens: &'t [Token], names: &'a dyn Names, scope: Scope) -> Self {
+        Self {
+            tokens,
+            at: 0,
+            names,
+            scope,
+            depth: 0,
+            operators: 0,
+            slots: false,
+        }
+    }
+
+    pub(crate) fn peek(&self) -> Option<&'t Token> {
+        self.tokens.get(self.at)
+    }
+
+    pub(super) fn peek_second(&self) -> Option<&'t Token> {
+        self.tokens.get(self.at + 1)
+    }
+
+    pub(crate) fn next(&mut self) -> Option<&'t Token> {
+        let token = self.tokens.get(self.at);
+        self.at += usize::from(token.is_some());
+        token
+    }
+
+    /// Place of the next token, or behind the last.
+    pub(crate) fn here(&self) -> Span {
+        let behind = || self.tokens.last().map_or(Span::START, |t| t.at.after());
+        self.peek().map_or_else(behind, |t| t.at)
+    }
+
+    /// Place of the token just taken.
+    pub(crate) fn last(&self) -> Span {
+        self.at
+            .checked_sub(1)
+            .and_then(|i| self.tokens.get(i))
+            .map_or_else(|| self.here(), |t| t.at)
+    }
+
+    pub(crate) fn is(&self, punct: &str) -> bool {
+        self.peek().is_some_and(|t| t.is(punct))
+    }
+
+    pub(crate) fn eat(&mut self, punct: &str) -> bool {
+        let found = self.is(punct);
+        self.at += usize::from(found);
+        found
+    }
+
+    pub(crate) fn expected<T>(&self, wanted: impl Into<String>) -> Result<T, Fail> {
+        let found = self
+            .peek()
+            .map_or_else(|| "the end of the line".to_owned(), |t| t.tok.to_string());
+        Err(Fail::new(
+            Problem::Expected {
+                wanted: wanted.into(),
+                found,
+            },
+            self.here(),
+        ))
+    }
+
+    pub(crate) fn expect(&mut self, punct: &'static str) -> Result<(), Fail> {
+        if self.eat(punct) {
+            Ok(())
+        } else {
+            self.expected(format!("`{punct}`"))
+        }
+    }
+
+    pub(crate) fn at_end(&self) -> bool {
+        self.at >= self.tokens.len()
+    }
+
+    pub(crate) fn end(&self) -> Result<(), Fail> {
+        if self.at_end() {
+            Ok(())
+        } else {
+            self.expected("the end of the line")
+        }
+    }
+
+    pub(crate) fn rest(&self) -> &'t [Token] {
+        self.tokens.get(self.at..).unwrap_or(&[])
+    }
+
+    pub(crate) fn string(&mut self) -> Result<&'t str, Fail> {
+        match self.peek().map(|t| &t.tok) {
+            Some(Tok::Str(s)) => {
+                self.at += 1;
+                Ok(s)
+            }
+            _ => self.expected("a string in double quotes"),
+        }
+    }
+
+    /// Whether a name starts here.
+    pub(crate) fn at_name(&self) -> bool {
+        self.peek().is_some_and(|t| t.name().is_some())
+    }
+
+    /// A name, its computed parts included: `r{2*i}`, `row{i}_end`.
+    pub(crate) fn name(&mut self, wanted: &str) -> Result<Ident, Fail> {
+        let Some((token, first)) = self.peek().and_then(|t| Some((t, t.name()?))) else {
+            return self.expected(wanted);
+        };
+        self.at += 1;
+        let mut ident = Ident {
+            text: first.to_owned(),
+            at: token.at,
+            scope: token.scope.unwrap_or(self.scope),
+        };
+        while let Some(part) = self.peek().filter(|t| t.glued) {
+            match &part.tok {
+                Tok::Name(n) => ident.text.push_str(n),
+                Tok::Int(v) => ident.text.push_str(&v.to_string()),
+                // The brace of a loop block ends its line.
+                Tok::Punct("{") if self.peek_second().is_some() => {
+                    self.at += 1;
+                    let outer = (self.operators, std::mem::replace(&mut self.slots, false));
+                    let (value, at) = self.constant_int("a computed name")?;
+                    (self.operators, self.slots) = outer;
+                    if value < 0 {
+                        let what = "the number in a name".to_owned();
+                        return Err(Fail::new(
+                            Problem::OutOfRange {
+                                what,
+                                value,
+                                least: 0,
+                                most: i64::MAX,
+                            },
+                            at,
+                        ));
+                    }
+                    ident.text.push_str(&value.to_string());
+                    if !self.is("}") {
+                        return self.expected("`}`");
+                    }
+                }
+                _ => break,
+            }
+            self.at += 1;
+            ident.at = ident.at.to(self.last());
+        }
+        Ok(ident)
+    }
+}
+
+impl Parser<'_, '_> {
+    /// Runs `f`; where it finds nothing, goes back to where it began.
+    pub(crate) fn attempt<T>(&mut self, f: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        let saved = (self.at, self.depth, self.operators, self.slots);
+        let found = f(self);
+        if found.is_none() {
+            (self.at, self.depth, self.operators, self.slots) = saved;
+        }
+        found
+    }
+}
