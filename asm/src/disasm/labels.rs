@@ -126,8 +126,12 @@ fn targets(words: &[Word]) -> impl Iterator<Item = u32> {
     })
 }
 
+/// Longest name that the text uses.
+const NAME: usize = 256;
+
 /// Whether the assembler takes `name` as a symbol: a letter or underscore,
-/// then letters, digits and underscores; no register.
+/// then letters, digits, underscores and dots (`loop.inner` is the local label
+/// `.inner` of `loop`); no register.
 fn is_identifier(name: &str) -> bool {
     let mut bytes = name.bytes();
     let first = bytes
@@ -138,7 +142,8 @@ fn is_identifier(name: &str) -> bool {
             .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
     };
     first
-        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        && name.len() <= NAME
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.')
         && !register('r')
         && !register('q')
         && Scalar::by_name(name).is_none()

@@ -83,7 +83,11 @@ impl<'a> Listing<'a> {
             writeln!(f, ".require {name}")?;
         }
         for symbol in self.labels.constants() {
-            writeln!(f, ".equ {}, {}", symbol.name, symbol.value)?;
+            // The magnitude of the least value is no number of its own.
+            match symbol.value {
+                i64::MIN => writeln!(f, ".equ {}, -{} - 1", symbol.name, i64::MAX)?,
+                value => writeln!(f, ".equ {}, {value}", symbol.name)?,
+            }
         }
         for symbol in self.labels.unwritable() {
             writeln!(
@@ -193,7 +197,7 @@ fn write_data(f: &mut fmt::Formatter<'_>, segment: &Segment, from: u32, end: u64
     while !rest.is_empty() {
         let zeros = rest.iter().take_while(|&&lane| lane == 0).count();
         if zeros >= PER_LINE {
-            writeln!(f, "    .space {}", zeros * LANE_BYTES)?;
+            writeln!(f, "    .space {}, 0", zeros * LANE_BYTES)?;
             rest = &rest[zeros..];
             continue;
         }

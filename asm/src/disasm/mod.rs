@@ -7,6 +7,8 @@
 
 mod labels;
 mod listing;
+#[cfg(test)]
+mod tests;
 mod text;
 
 pub use listing::Listing;

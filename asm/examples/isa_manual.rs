@@ -1,0 +1,5 @@
+//! Prints the instruction set manual: `cargo run -p cp2-asm --example isa_manual > docs/isa.md`.
+
+fn main() {
+    print!("{}", cp2_asm::manual::isa());
+}

@@ -1,0 +1,123 @@
+//! Drawings of bit fields.
+
+use crate::isa::{Address, Field, Form, Kind, Slot};
+
+/// One cell of a drawing: highest bit, lowest bit, name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cell {
+    high: u32,
+    low: u32,
+    name: String,
+}
+
+impl Cell {
+    fn new(field: Field, name: &str) -> Self {
+        Self {
+            high: field.lsb + field.bits - 1,
+            low: field.lsb,
+            name: name.to_owned(),
+        }
+    }
+}
+
+/// The two slots of a word.
+pub(super) fn word() -> String {
+    let cell = |slot: Slot, name| {
+        Cell::new(
+            Field {
+                lsb: slot.shift(),
+                bits: slot.bits(),
+            },
+            name,
+        )
+    };
+    draw(&[
+        cell(Slot::Arith, "arithmetic slot"),
+        cell(Slot::Mem, "memory and control slot"),
+    ])
+}
+
+/// The fields of an address under each kind of mode.
+pub(super) fn address() -> String {
+    let common = [
+        Cell::new(Address::BASE, "a"),
+        Cell::new(Address::MODE, "mode"),
+    ];
+    let imm = [Cell::new(Address::IMM, "imm")];
+    let step = [
+        Cell::new(Address::STEP, "s"),
+        Cell::new(Address::STEP_KIND, "kind"),
+        Cell::new(Address::STEP_ZERO, "0"),
+    ];
+    let with = |tail: &[Cell]| draw(&[&common, tail].concat());
+    format!("{}\n\n{}", with(&imm), with(&step))
+}
+
+/// The slot's bits under a form; unused ones are shown as 0.
+pub(super) fn form(form: Form) -> String {
+    let bits = form.slot().bits();
+    let mut cells = vec![Cell::new(
+        Field {
+            lsb: bits - 5,
+            bits: 5,
+        },
+        "major",
+    )];
+    cells.extend(form.minor().map(|minor| Cell::new(minor, "minor")));
+    for operand in form.operands() {
+        cells.push(match operand.kind {
+            // The composite address: its base register down to bit 0.
+            Kind::Mem { .. } => {
+                let high = Address::BASE.lsb + Address::BASE.bits;
+                Cell::new(
+                    Field {
+                        lsb: Address::IMM.lsb,
+                        bits: high,
+                    },
+                    operand.name,
+                )
+            }
+            _ => Cell::new(operand.field, operand.name),
+        });
+    }
+    cells.sort_by_key(|cell| std::cmp::Reverse(cell.high));
+    let mut all = Vec::new();
+    let mut next = bits;
+    for cell in cells {
+        push_gap(&mut all, next, cell.high + 1);
+        next = cell.low;
+        all.push(cell);
+    }
+    push_gap(&mut all, next, 0);
+    draw(&all)
+}
+
+/// Unused bits from `high`, exclusive, to `low`.
+fn push_gap(cells: &mut Vec<Cell>, high: u32, low: u32) {
+    if high > low {
+        cells.push(Cell {
+            high: high - 1,
+            low,
+            name: "0".to_owned(),
+        });
+    }
+}
+
+/// Boxes from the highest bit to the lowest, bit numbers above.
+fn draw(cells: &[Cell]) -> String {
+    let mut rows = [String::new(), String::from("+"), String::from("|")];
+    for cell in cells {
+        let (high, low) = (cell.high.to_string(), cell.low.to_string());
+        let width = (cell.name.len() + 2).max(high.len() + low.len() + 1);
+        let numbers = if high == low {
+            format!("{high:>width$}")
+        } else {
+            format!("{high}{low:>rest$}", rest = width - high.len())
+        };
+        rows[0] += &format!(" {numbers}");
+        rows[1] += &format!("{}+", "-".repeat(width));
+        rows[2] += &format!("{:^width$}|", cell.name);
+    }
+    let [numbers, line, names] = rows;
+    format!("{numbers}\n{line}\n{names}\n{line}")
+}
