@@ -1,4 +1,5 @@
 //! The `cp2` command.
 mod io;
 mod picture;
+mod radar;
 fn main() {}

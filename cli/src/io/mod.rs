@@ -2,6 +2,7 @@
 
 mod error;
 mod npy;
+mod npy_header;
 mod output;
 mod wav;
 mod window;
