@@ -136,7 +136,7 @@ pub struct DescriptorError {
 
 impl fmt::Display for DescriptorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "DMA {} {} {}", self.field, self.value, self.rule)?;
+        write!(f, "DMA {} is {}: it {}", self.field, self.value, self.rule)?;
         match self.nearest {
             Some(nearest) => write!(f, "; the nearest legal value is {nearest}"),
             None => f.write_str("; no value is legal here"),
