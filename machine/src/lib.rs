@@ -4,6 +4,21 @@
 //! about the hardware: section count, register file, latencies, DMA bandwidth,
 //! host costs. Nothing else in the workspace may contain such a number.
 //!
+//! ```
+//! use cp2_machine::Machine;
+//!
+//! let mine = Machine::parse("mine.toml", r#"
+//!     base = "vm9"
+//!     [dma]
+//!     bandwidth = { value = 25.6, unit = "B/cycle", source = "assumed", ref = "a proposal" }
+//! "#)?;
+//! for parameter in mine.parameters() {
+//!     println!("{} = {} {}", parameter.row.key, parameter.text, parameter.unit);
+//! }
+//! assert_eq!(Machine::parse("again.toml", &mine.to_toml())?, mine);
+//! # Ok::<(), cp2_machine::MachineError>(())
+//! ```
+//!
 //! This crate stands at the bottom of the crate graph and depends on no other.
 
 mod check;
@@ -11,6 +26,7 @@ mod class;
 mod error;
 mod extensions;
 mod load;
+mod manual;
 mod params;
 mod provenance;
 mod quantity;
@@ -22,6 +38,7 @@ mod units;
 pub use class::{Class, ClassMap};
 pub use error::{Located, MachineError, Place, Problem};
 pub use extensions::Extensions;
+pub use manual::manual;
 pub use params::{Cp2, Dma, Host, LANE_BYTES, Machine};
 pub use provenance::{Origin, Provenance, Source};
 pub use quantity::{Quantity, Value};

@@ -184,11 +184,23 @@ impl Range {
             let (number, unit) = quantity.format(Value::Integer(v));
             format!("{number} {unit}")
         };
+        let span = |lo, hi| {
+            let (low, high) = (
+                quantity.format(Value::Integer(lo)),
+                quantity.format(Value::Integer(hi)),
+            );
+            // 0 has the smallest unit; 0 to 4 KiB needs no `B`.
+            if low.1 == high.1 || lo == 0 {
+                format!("{} to {} {}", low.0, high.0, high.1)
+            } else {
+                format!("{} {} to {} {}", low.0, low.1, high.0, high.1)
+            }
+        };
         match self {
             Self::Within(lo, hi) if lo == hi => format!("exactly {}", show(lo)),
-            Self::Within(lo, hi) => format!("{} to {}", show(lo), show(hi)),
-            Self::PowerOfTwo(lo, hi) => format!("a power of two, {} to {}", show(lo), show(hi)),
-            Self::Even(lo, hi) => format!("even, {} to {}", show(lo), show(hi)),
+            Self::Within(lo, hi) => span(lo, hi),
+            Self::PowerOfTwo(lo, hi) => format!("a power of two, {}", span(lo, hi)),
+            Self::Even(lo, hi) => format!("even, {}", span(lo, hi)),
             Self::Positive(hi) => format!("greater than 0, at most {}", show(hi)),
             Self::AnySet => format!(
                 "any of {}",

@@ -191,7 +191,7 @@ fn impossible_values() {
         "cp2.registers = { value = 63, unit = \"registers\" }",
         &[
             "cannot be 63 registers",
-            "expected a whole number: even, 2 registers to 64 registers",
+            "expected a whole number: even, 2 to 64 registers",
         ],
     );
     check(

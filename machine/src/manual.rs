@@ -1,0 +1,67 @@
+//! `docs/machine.md`, from the parameter table.
+
+use crate::{Extensions, Machine, ROWS};
+use std::fmt::Write;
+
+/// The text of `docs/machine.md`.
+#[must_use]
+pub fn manual() -> String {
+    let extensions: Vec<String> = Extensions::all()
+        .names()
+        .map(|n| format!("`{n}`"))
+        .collect();
+    include_str!("manual.md")
+        .replace("{parameters}", parameter_tables().trim_end())
+        .replace("{extensions}", &extensions.join(", "))
+}
+
+fn parameter_tables() -> String {
+    let machines: Vec<Machine> = Machine::names()
+        .into_iter()
+        .filter_map(Machine::builtin)
+        .collect();
+    let mut out = String::new();
+    let mut section = "";
+    // Writing to a String cannot fail.
+    for (index, row) in ROWS.iter().enumerate() {
+        let (top, _) = row.key.split_once('.').unwrap_or((row.key, ""));
+        if top != section {
+            section = top;
+            let title = match top {
+                "cp2" => "The coprocessor",
+                "dma" => "The DMA controller",
+                _ => "The control CPU and system memory",
+            };
+            let names: Vec<&str> = machines.iter().map(|m| m.name.as_str()).collect();
+            let _ = writeln!(out, "### {title}: `[{top}]`\n");
+            let _ = writeln!(
+                out,
+                "| key | {} | source | reference | range | meaning |",
+                names.join(" | ")
+            );
+            let _ = writeln!(out, "|---|{}---|---|---|---|", "---|".repeat(names.len()));
+        }
+        let _ = write!(out, "| `{}` ", row.key);
+        for machine in &machines {
+            let (text, unit) = row.quantity.format((row.get)(machine));
+            let shown = if text.is_empty() {
+                "none".to_owned()
+            } else {
+                format!("{text} {unit}")
+            };
+            let _ = write!(out, "| {} ", shown.trim_end());
+        }
+        let origin = machines.first().map(|m| &m.provenance.0[index]);
+        let source = origin.map_or("", |o| o.source.name());
+        let reference = origin.map_or("", |o| o.reference.as_str());
+        let range = row.range.describe(row.quantity);
+        let _ = writeln!(out, "| {source} | {reference} | {range} | {} |", row.doc);
+        if ROWS
+            .get(index + 1)
+            .is_none_or(|next| !next.key.starts_with(&format!("{top}.")))
+        {
+            out.push('\n');
+        }
+    }
+    out
+}
