@@ -189,6 +189,20 @@ fn operands_may_all_be_the_same_register() {
     }
 }
 
+/// Signs of zeros show every exchanged operand, sum for difference, and conjugate of the wrong thing.
+#[test]
+fn all_combinations_of_zeros_and_ones() {
+    const LANES: [u32; 4] = [0, 0x8000_0000, 0x3f80_0000, 0xbf80_0000];
+    for code in 0..1usize << 12 {
+        let source = |i: usize| [LANES[code >> (4 * i) & 3], LANES[code >> (4 * i + 2) & 3]];
+        // Sources are registers 1 2 3, or 2 3 4 where there are two results.
+        let file: File = (0..REGISTERS).map(|r| source(r % 3)).collect();
+        for op in rows() {
+            agree(&instruction(op, [0, 1, 2, 3, 4], 1), &file);
+        }
+    }
+}
+
 #[test]
 fn sums_and_products_at_every_pair_of_exponents() {
     const MANTISSAS: [u32; 4] = [0, 1, 0x40_0000, 0x7f_ffff];
@@ -288,4 +302,29 @@ fn signed_zeros_order() {
         (Plain.fmax(plus, minus), Plain.fmax(minus, plus)),
         (plus, plus)
     );
+}
+
+#[test]
+fn an_unset_operand_marks_the_lanes_it_reaches() {
+    let lanes = |op| {
+        let file = (0..REGISTERS)
+            .map(|r| {
+                [TrackedBits {
+                    bits: 0,
+                    initialised: r != 1,
+                }; 2]
+            })
+            .collect();
+        let mut section = Section(file);
+        execute(
+            &mut Tracked,
+            &instruction(op, [0, 1, 2, 3, 4], 0),
+            &mut section,
+        );
+        section.0[0].map(|lane| lane.initialised)
+    };
+    assert_eq!(lanes(Op::AddP), [false, false]);
+    assert_eq!(lanes(Op::TrnloP), [false, true]);
+    assert_eq!(lanes(Op::ExtP), [false, true]);
+    assert_eq!(lanes(Op::Lif), [true, true]);
 }

@@ -181,3 +181,34 @@ fn sin(x: f32) -> f32 {
 fn cos(x: f32) -> f32 {
     sine(x, 1) as f32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::f64::consts::{LN_2, TAU};
+
+    /// The last coefficients weigh too little for wrong results to betray a misprint.
+    #[test]
+    fn coefficients_follow_their_formulas() {
+        let near = |c: f64, formula: f64| {
+            assert!(
+                (c / formula - 1.0).abs() < 1e-14,
+                "{c:e} is not {formula:e}"
+            )
+        };
+        let mut term = 1.0;
+        for (k, c) in EXP2.into_iter().enumerate() {
+            near(c, term);
+            term *= LN_2 / (k + 1) as f64;
+        }
+        for (k, c) in LOG2.into_iter().enumerate() {
+            near(c, 2.0 / ((2 * k + 1) as f64 * LN_2));
+        }
+        let mut term = 1.0;
+        for (k, (cos, sin)) in COS.into_iter().zip(SIN).enumerate() {
+            near(cos, term);
+            near(sin, term * TAU / (2 * k + 1) as f64);
+            term *= -TAU * TAU / ((2 * k + 1) * (2 * k + 2)) as f64;
+        }
+    }
+}
