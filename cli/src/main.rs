@@ -1,5 +1,136 @@
-//! The `cp2` command.
+//! The `cp2` command: a thin shell around the library crates.
+//!
+//! A command is a function from its arguments to an [`Outcome`]; this file
+//! prints it and turns it into an exit code.
+
+mod commands;
+mod interrupt;
 mod io;
+mod outcome;
 mod picture;
+mod progress;
+mod provenance;
 mod radar;
-fn main() {}
+mod table;
+
+use clap::Parser;
+use outcome::{Failure, Outcome};
+use std::io::Write;
+use std::process::ExitCode;
+
+/// What every invocation may say.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cp2",
+    version,
+    about = "Assemble, run and measure programs for a CP2-style SIMD coprocessor",
+    after_help = "Exit codes: 0 fine, 1 a verification or checker failed, 2 bad input, \
+                  3 the guest faulted, deadlocked or was stopped before its end."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: commands::Command,
+    /// Print one JSON object instead of text [default: text]
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => {
+            // A closed pipe is no reason to complain.
+            let _ = e.print();
+            return ExitCode::from(if e.use_stderr() { 2 } else { 0 });
+        }
+    };
+    interrupt::install();
+    let json = cli.json;
+    match cli.command.run(json) {
+        Ok(outcome) => {
+            let exit = outcome.exit;
+            finish(&outcome, json).unwrap_or_else(|failure| complain(&failure, false));
+            ExitCode::from(exit)
+        }
+        Err(failure) => {
+            complain(&failure, json);
+            ExitCode::from(failure.exit)
+        }
+    }
+}
+
+/// Prints the result; notes (checker findings, warnings) go to stderr.
+fn finish(outcome: &Outcome, json: bool) -> Result<(), Failure> {
+    if !outcome.notes.is_empty() {
+        let _ = writeln!(std::io::stderr(), "{}", outcome.notes.trim_end());
+    }
+    if json {
+        print(&format!("{}\n", outcome.json))
+    } else {
+        print(&outcome.text)
+    }
+}
+
+/// Prints a failure where people look, and with `--json` where programs look.
+fn complain(failure: &Failure, json: bool) {
+    let message = failure.message.trim_end();
+    let prefix = if message.starts_with("error") || message.starts_with("warning") {
+        ""
+    } else {
+        "error: "
+    };
+    let _ = writeln!(std::io::stderr(), "{prefix}{message}");
+    if json {
+        let _ = print(&format!("{}\n", failure.json()));
+    }
+}
+
+/// Writes to standard output; a reader that has gone away is a quiet end.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::input(format!(
+            "cannot write to standard output: {e}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_tree_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    /// Walks the tree and checks that every option says what happens without it.
+    #[test]
+    fn every_option_documents_its_default() {
+        fn walk(command: &clap::Command, path: &str) {
+            for arg in command.get_arguments().filter(|a| {
+                !a.is_positional() && !["help", "version"].contains(&a.get_id().as_str())
+            }) {
+                let help = arg
+                    .get_long_help()
+                    .or(arg.get_help())
+                    .map(ToString::to_string)
+                    .unwrap_or_default();
+                let stated = help.contains("[default")
+                    || !arg.get_default_values().is_empty()
+                    || arg.is_required_set();
+                assert!(
+                    stated,
+                    "{path}: --{} does not document its default",
+                    arg.get_id()
+                );
+            }
+            for sub in command.get_subcommands() {
+                walk(sub, &format!("{path} {}", sub.get_name()));
+            }
+        }
+        walk(&Cli::command(), "cp2");
+    }
+}

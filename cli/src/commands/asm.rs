@@ -1,0 +1,58 @@
+//! `cp2 asm`.
+
+use super::{AssemblerArgs, MachineArg};
+use crate::io::{Outputs, write_whole};
+use crate::outcome::{Failure, Outcome};
+use crate::provenance::Provenance;
+use serde_json::{json, to_value};
+use std::path::PathBuf;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Assembly source
+    input: PathBuf,
+    /// Object file to write [default: the source's name with the ending .elf]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    machine: MachineArg,
+    #[command(flatten)]
+    assembler: AssemblerArgs,
+}
+
+/// Assembles a file.
+pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let machine = args.machine.load()?;
+    let output = args
+        .output
+        .clone()
+        .unwrap_or_else(|| args.input.with_extension("elf"));
+    Outputs::beside([args.input.as_path()]).check(&output)?;
+    let assembly = args.assembler.assemble(&args.input, &machine)?;
+    let program = &assembly.program;
+    write_whole(&output, &program.to_elf())?;
+    let data: usize = program.dmem.iter().map(|s| s.bytes.len()).sum();
+    let text = format!(
+        "{}: {} words, {data} B of data, entry {}, {} warnings\n",
+        output.display(),
+        program.words.len(),
+        program.entry,
+        assembly.warnings.len()
+    );
+    let json = Provenance::new("cp2-asm/1", &machine, None).with(json!({
+        "input": args.input,
+        "output": output,
+        "words": program.words.len(),
+        "dmem_bytes": data,
+        "entry": program.entry,
+        "requires": program.requires.names().collect::<Vec<_>>(),
+        "warnings": to_value(&assembly.warnings).unwrap_or_default(),
+    }));
+    Ok(Outcome {
+        text,
+        json,
+        notes: assembly.warnings.to_string(),
+        exit: 0,
+    })
+}

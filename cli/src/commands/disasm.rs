@@ -1,0 +1,65 @@
+//! `cp2 disasm`.
+
+use super::{read_object, read_text};
+use crate::io::{Outputs, write_whole};
+use crate::outcome::{Failure, Outcome};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Object file
+    input: PathBuf,
+    /// File to write the text to [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Show address and bits of every word [default: not shown]
+    #[arg(long)]
+    addresses: bool,
+    /// Show the source lines, where the source files are found [default: not shown]
+    #[arg(long)]
+    sources: bool,
+}
+
+/// Disassembles a file.
+pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let program = read_object(&args.input)?;
+    let listing = cp2_asm::disassemble(&program)
+        .map_err(|(pc, e)| Failure::in_file(&args.input, format!("word {pc}: {e}")))?
+        .addresses(args.addresses);
+    let words: Vec<_> = (0..program.words.len())
+        .map(|pc| {
+            json!({
+                "pc": pc,
+                "bits": format!("{:016x}", program.words[pc]),
+                "text": listing.word(pc),
+                "labels": listing.labels(pc),
+                "source": program.location(pc),
+            })
+        })
+        .collect();
+    let json = json!({
+        "schema": "cp2-disasm/1",
+        "tool_version": env!("CARGO_PKG_VERSION"),
+        "input": args.input,
+        "entry": program.entry,
+        "words": words,
+    });
+    let listing = if args.sources {
+        listing.sources(|file| read_text(Path::new(file)).ok())
+    } else {
+        listing
+    };
+    let mut text = listing.to_string();
+    if let Some(output) = &args.output {
+        Outputs::beside([args.input.as_path()]).check(output)?;
+        write_whole(output, text.as_bytes())?;
+        text = format!("{}: {} words\n", output.display(), program.words.len());
+    }
+    Ok(Outcome {
+        text,
+        json,
+        ..Outcome::default()
+    })
+}

@@ -1,0 +1,100 @@
+//! `cp2 machines`.
+
+use crate::outcome::{Failure, Outcome};
+use crate::table::{Align, Table};
+use cp2_machine::Machine;
+use serde_json::json;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+/// What to do with machines.
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Show every parameter of a machine with its unit and source
+    Show {
+        /// Name or path of a machine file
+        machine: String,
+        /// Print a complete machine file, which can be loaded again [default: a table]
+        #[arg(long, conflicts_with = "json")]
+        toml: bool,
+    },
+}
+
+/// Lists or shows machines.
+pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
+    match &args.action {
+        None => Ok(list()),
+        Some(Action::Show { machine, toml }) => show(&Machine::load(machine)?, *toml),
+    }
+}
+
+fn list() -> Outcome {
+    let mut table = Table::new(&[Align::Left, Align::Left]);
+    let machines: Vec<Machine> = Machine::names()
+        .into_iter()
+        .filter_map(Machine::builtin)
+        .collect();
+    for m in &machines {
+        table.row([&m.name, &m.description]);
+    }
+    let list: Vec<_> = machines
+        .iter()
+        .map(|m| json!({"name": m.name, "description": m.description, "hash": m.hash}))
+        .collect();
+    let json = json!({"schema": "cp2-machines/1", "tool_version": env!("CARGO_PKG_VERSION"), "machines": list});
+    Outcome {
+        text: table.to_string(),
+        json,
+        ..Outcome::default()
+    }
+}
+
+fn show(machine: &Machine, toml: bool) -> Result<Outcome, Failure> {
+    let mut json = machine.to_json();
+    json["tool_version"] = env!("CARGO_PKG_VERSION").into();
+    if toml {
+        return Ok(Outcome {
+            text: machine.to_toml(),
+            json,
+            ..Outcome::default()
+        });
+    }
+    let mut table = Table::new(&[
+        Align::Left,
+        Align::Right,
+        Align::Left,
+        Align::Left,
+        Align::Left,
+        Align::Left,
+    ]);
+    for p in machine.parameters() {
+        let o = p.origin;
+        table.row([
+            p.row.key,
+            &p.text,
+            p.unit,
+            o.source.name(),
+            &o.reference,
+            p.row.doc,
+        ]);
+    }
+    let note = if machine.note.is_empty() {
+        String::new()
+    } else {
+        format!("{}\n", machine.note)
+    };
+    let text = format!(
+        "{}: {}\nhash {}\n{note}\n{table}",
+        machine.name, machine.description, machine.hash
+    );
+    Ok(Outcome {
+        text,
+        json,
+        ..Outcome::default()
+    })
+}

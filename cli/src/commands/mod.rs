@@ -1,0 +1,101 @@
+//! The commands, one per file: arguments, what they do, what they print.
+
+mod asm;
+mod disasm;
+mod machines;
+
+use crate::io::{FileError, read_small};
+use crate::outcome::{Failure, Outcome};
+use cp2_asm::Program;
+use cp2_machine::Machine;
+use std::path::Path;
+
+/// A command and its arguments.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Assemble a source file into an ELF object
+    Asm(asm::Args),
+    /// Turn an ELF object back into assembly text
+    Disasm(disasm::Args),
+    /// List the machines, or show one with the source of every number
+    Machines(machines::Args),
+}
+
+impl Command {
+    /// Does what the command says.
+    pub(crate) fn run(self, json: bool) -> Result<Outcome, Failure> {
+        let _ = json;
+        match self {
+            Self::Asm(args) => asm::run(&args),
+            Self::Disasm(args) => disasm::run(&args),
+            Self::Machines(args) => machines::run(&args),
+        }
+    }
+}
+
+/// Largest object file accepted: program memory, DMEM and debug data of any machine fit.
+const OBJECT_LIMIT: u64 = 64 << 20;
+/// Largest source file accepted.
+const SOURCE_LIMIT: u64 = 16 << 20;
+
+/// The `--machine` option.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MachineArg {
+    /// Machine: a name (see `cp2 machines`) or the path of a machine file
+    #[arg(long, value_name = "NAME|FILE", default_value = "vm7")]
+    machine: String,
+}
+
+impl MachineArg {
+    /// The machine.
+    pub(crate) fn load(&self) -> Result<Machine, Failure> {
+        Ok(Machine::load(&self.machine)?)
+    }
+}
+
+/// Reads a text file.
+fn read_text(path: &Path) -> Result<String, Failure> {
+    let bytes = read_small(path, SOURCE_LIMIT)?;
+    String::from_utf8(bytes).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        FileError::format(path, format!("byte {at} is no UTF-8 text"), "a text file").into()
+    })
+}
+
+/// Reads an object file.
+fn read_object(path: &Path) -> Result<Program, Failure> {
+    let bytes = read_small(path, OBJECT_LIMIT)?;
+    Program::from_elf(&bytes).map_err(|e| Failure::in_file(path, e))
+}
+
+/// The assembler's front end, shared by `asm` and `map`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AssemblerArgs {
+    /// Define a constant, or override an `.equ` of the source [default: none]
+    #[arg(short = 'D', value_name = "NAME=EXPR")]
+    define: Vec<String>,
+    /// Look for included files here too [default: the directory of the including file only]
+    #[arg(short = 'I', value_name = "DIR")]
+    include: Vec<std::path::PathBuf>,
+}
+
+impl AssemblerArgs {
+    /// Assembles a file for a machine.
+    fn assemble(&self, path: &Path, machine: &Machine) -> Result<cp2_asm::Assembly, Failure> {
+        let include = cp2_asm::IncludeFiles {
+            directories: self.include.clone(),
+        };
+        let defines = self
+            .define
+            .iter()
+            .map(|d| cp2_asm::parse_define(d))
+            .collect::<Result<Vec<_>, _>>()?;
+        let source = cp2_asm::Source::new(path.display().to_string(), read_text(path)?);
+        let options = cp2_asm::Options {
+            defines,
+            machine: Some(machine),
+            include: Some(&include),
+        };
+        Ok(cp2_asm::assemble(&source, &options)?)
+    }
+}

@@ -1,0 +1,87 @@
+//! How a command ends.
+
+use crate::io::FileError;
+use serde_json::{Value, json};
+
+/// A verification or a checker failed.
+pub(crate) const UNVERIFIED: u8 = 1;
+/// The input is not usable.
+pub(crate) const BAD_INPUT: u8 = 2;
+/// The guest faulted, deadlocked, or was stopped before its end.
+pub(crate) const GUEST_FAULT: u8 = 3;
+
+/// A command that did its work. Its figures may still say that something failed.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// For people.
+    pub(crate) text: String,
+    /// For programs: one object.
+    pub(crate) json: Value,
+    /// For standard error: warnings, checker findings, state dumps.
+    pub(crate) notes: String,
+    /// Exit code.
+    pub(crate) exit: u8,
+}
+
+/// A command that could not.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// Exit code.
+    pub(crate) exit: u8,
+    /// Where, what was expected, what to do.
+    pub(crate) message: String,
+    /// The same in parts, where there are parts.
+    pub(crate) details: Option<Value>,
+}
+
+impl Failure {
+    /// Bad input.
+    pub(crate) fn input(message: impl std::fmt::Display) -> Self {
+        Self {
+            exit: BAD_INPUT,
+            message: message.to_string(),
+            details: None,
+        }
+    }
+
+    /// Bad input in a file whose own error does not name it.
+    pub(crate) fn in_file(path: &std::path::Path, message: impl std::fmt::Display) -> Self {
+        Self::input(format!("{}: {message}", path.display()))
+    }
+
+    /// What `--json` prints.
+    pub(crate) fn json(&self) -> Value {
+        let mut object = json!({
+            "schema": "cp2-error/1",
+            "tool_version": env!("CARGO_PKG_VERSION"),
+            "exit": self.exit,
+            "error": self.message,
+        });
+        if let Some(details) = &self.details {
+            object["details"] = details.clone();
+        }
+        object
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        Self::input(error)
+    }
+}
+
+impl From<cp2_machine::MachineError> for Failure {
+    fn from(error: cp2_machine::MachineError) -> Self {
+        Self::input(error)
+    }
+}
+
+impl From<cp2_asm::Diagnostics> for Failure {
+    fn from(diagnostics: cp2_asm::Diagnostics) -> Self {
+        let details = serde_json::to_value(&diagnostics).ok();
+        Self {
+            details,
+            ..Self::input(diagnostics)
+        }
+    }
+}

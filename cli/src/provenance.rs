@@ -1,0 +1,49 @@
+//! Where figures come from: heads every JSON object that reports a run.
+
+use cp2_machine::Machine;
+use serde::Serialize;
+
+/// Schema, tool and machine of a report.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Provenance {
+    /// Name and version of the object's layout.
+    pub(crate) schema: &'static str,
+    /// Version of this tool.
+    pub(crate) tool_version: &'static str,
+    /// Machine name.
+    pub(crate) machine: String,
+    /// Hash of the machine's resolved parameters.
+    pub(crate) machine_hash: String,
+    /// Engine that ran the kernels.
+    pub(crate) engine: &'static str,
+    /// Seed of generated input; null where the input came from a file.
+    pub(crate) seed: Option<u64>,
+}
+
+/// The one engine there is.
+pub(crate) const ENGINE: &str = "reference";
+
+impl Provenance {
+    /// Provenance of a run on `machine`.
+    pub(crate) fn new(schema: &'static str, machine: &Machine, seed: Option<u64>) -> Self {
+        Self {
+            schema,
+            tool_version: env!("CARGO_PKG_VERSION"),
+            machine: machine.name.clone(),
+            machine_hash: machine.hash.clone(),
+            engine: ENGINE,
+            seed,
+        }
+    }
+
+    /// One object: the provenance, then the figures.
+    pub(crate) fn with(&self, figures: serde_json::Value) -> serde_json::Value {
+        let mut object = serde_json::to_value(self).unwrap_or_default();
+        if let (Some(object), serde_json::Value::Object(figures)) =
+            (object.as_object_mut(), figures)
+        {
+            object.extend(figures);
+        }
+        object
+    }
+}

@@ -1,0 +1,100 @@
+//! Compact text tables.
+
+/// How a column is aligned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Align {
+    /// Names.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// Rows of text in aligned columns, two spaces apart.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    align: Vec<Align>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with these columns.
+    pub(crate) fn new(align: &[Align]) -> Self {
+        Self {
+            align: align.to_vec(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Appends a row.
+    pub(crate) fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
+    }
+}
+
+impl std::fmt::Display for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let width = |c: usize| {
+            self.rows
+                .iter()
+                .filter_map(|r| r.get(c))
+                .map(|s| s.chars().count())
+                .max()
+                .unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.align.len()).map(width).collect();
+        for row in &self.rows {
+            let mut line = String::new();
+            for (cell, (align, &width)) in row.iter().zip(self.align.iter().zip(&widths)) {
+                match align {
+                    Align::Left => line.push_str(&format!("{cell:<width$}  ")),
+                    Align::Right => line.push_str(&format!("{cell:>width$}  ")),
+                }
+            }
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// `part` of `whole` in per cent.
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        "-".to_owned()
+    } else {
+        format!("{:.1} %", 100.0 * part as f64 / whole as f64)
+    }
+}
+
+/// A time with a fitting unit.
+pub(crate) fn seconds(s: f64) -> String {
+    match s {
+        s if s >= 1.0 => format!("{s:.3} s"),
+        s if s >= 1e-3 => format!("{:.3} ms", s * 1e3),
+        s => format!("{:.3} us", s * 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let mut table = Table::new(&[Align::Left, Align::Right]);
+        table.row(["issue", "7"]);
+        table.row(["operand-load", "12345"]);
+        assert_eq!(
+            table.to_string(),
+            "issue             7\noperand-load  12345\n"
+        );
+    }
+
+    #[test]
+    fn units() {
+        assert_eq!(seconds(2.0), "2.000 s");
+        assert_eq!(seconds(0.0015), "1.500 ms");
+        assert_eq!(seconds(1e-6), "1.000 us");
+        assert_eq!(percent(1, 3), "33.3 %");
+        assert_eq!(percent(0, 0), "-");
+    }
+}
