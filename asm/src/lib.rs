@@ -7,6 +7,7 @@ mod diag;
 pub mod disasm;
 mod expr;
 pub mod isa;
+pub mod issue;
 pub mod manual;
 pub mod object;
 mod program;

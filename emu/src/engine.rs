@@ -133,9 +133,9 @@ impl Cp2 {
     ) -> Result<Option<Exit>, (Option<usize>, FaultKind)> {
         let pc = self.core.pc;
         let decoded = self.fetch(machine).map_err(|kind| (None, kind))?;
-        let (mut at, stall) = self.board.earliest(&decoded.timing, self.now);
+        let (mut at, wait) = self.board.earliest(&decoded.timing, self.now);
         let mut stalls = [
-            stall,
+            Stall::from(wait),
             Stall {
                 cause: Cause::MemoryPort,
                 cycles: 0,

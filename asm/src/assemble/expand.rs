@@ -27,6 +27,7 @@ impl Assembler<'_> {
             if self.halted || !self.count_line(at, context.chain) {
                 return;
             }
+            self.locate();
             let done = match node {
                 Node::Line(line) => self
                     .substitute(line, context)

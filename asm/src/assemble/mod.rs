@@ -98,6 +98,7 @@ impl Assembler<'_> {
 
     fn single(&mut self, text: &str, pc: u16) -> Result<Word, crate::diag::Fail> {
         let tokens = self.one_line("word", text);
+        self.names.location = pc.into();
         let slots = Parser::new(&tokens, &self.names, symbols::GLOBAL).word()?;
         let mut selected = Vec::new();
         for source in &slots.insts {

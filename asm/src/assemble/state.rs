@@ -150,6 +150,14 @@ impl<'a> Assembler<'a> {
         self.halted = true;
     }
 
+    /// Tells expressions where the next word or byte goes.
+    pub(super) fn locate(&mut self) {
+        self.names.location = match self.section {
+            Section::Program => self.words.len() as i64,
+            Section::Dmem => self.dmem as i64,
+        };
+    }
+
     /// Counts one more line; false when there are too many.
     pub(super) fn count_line(&mut self, at: Span, chain: Chain) -> bool {
         self.lines += 1;

@@ -2,7 +2,7 @@
 
 use super::limits;
 use crate::diag::{Fail, Problem, nearest};
-use crate::expr::{Expr, Function, Symbols, Value};
+use crate::expr::{Expr, Symbols, Value};
 use crate::isa::Op;
 use crate::program::{Symbol, SymbolKind};
 use crate::source::Span;
@@ -47,6 +47,8 @@ pub(super) struct Table {
     parent: Rc<str>,
     later: RefCell<HashMap<Rc<str>, Value>>,
     depth: Cell<u32>,
+    /// Address of the next word or byte.
+    pub(super) location: i64,
 }
 
 /// The scope outside of every block.
@@ -66,6 +68,7 @@ impl Table {
             parent: "".into(),
             later: RefCell::default(),
             depth: Cell::new(0),
+            location: 0,
         }
     }
 
@@ -119,8 +122,6 @@ impl Table {
             "a register"
         } else if self.aliases.contains_key(name) {
             "a register alias"
-        } else if Function::names().any(|f| f == name) {
-            "a function"
         } else if name.len() > limits::NAME {
             return Err(Fail::new(
                 Problem::Limit {
@@ -419,6 +420,10 @@ impl Names for Table {
 
     fn defined(&self, key: &str) -> bool {
         self.symbols.contains_key(key)
+    }
+
+    fn location(&self) -> i64 {
+        self.location
     }
 
     fn alias(&self, name: &str) -> Option<Register> {

@@ -180,7 +180,7 @@ pub enum Problem {
     RunsOff { mnemonic: String },
 
     // --- warnings ---
-    #[error("stalls {cycles} {}: {register} comes from the {class} unit {back}", if *cycles == 1 { "cycle" } else { "cycles" })]
+    #[error("stalls {cycles} {}: {register} comes from the {class} unit{}{back}", if *cycles == 1 { "cycle" } else { "cycles" }, if back.is_empty() { "" } else { " " })]
     Stall {
         cycles: u64,
         register: String,

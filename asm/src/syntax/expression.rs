@@ -177,6 +177,10 @@ impl Parser<'_, '_> {
                 self.expect(")")?;
                 Ok(expr)
             }
+            Some(Tok::Punct(".")) => {
+                self.next();
+                Ok(Expr::Value(Value::Int(self.names.location())))
+            }
             Some(Tok::Name(_)) => self.named(),
             _ => self.expected("an expression"),
         }

@@ -11,9 +11,9 @@ use nom::sequence::{delimited, pair, preceded};
 use nom::{IResult, Parser};
 
 /// Longest first, so that `<<` is not two `<`.
-const PUNCTUATION: [&str; 34] = [
+const PUNCTUATION: [&str; 35] = [
     "||", "&&", "<<", ">>", "<=", ">=", "==", "!=", "+", "-", "*", "/", "%", "&", "|", "^", "~",
-    "!", "<", ">", "(", ")", "[", "]", "{", "}", ",", ":", "?", "=", "@", "#", "$", "'",
+    "!", "<", ">", "(", ")", "[", "]", "{", "}", ",", ":", "?", "=", "@", "#", "$", "'", ".",
 ];
 
 /// The tokens of each line that has any. Every flaw is reported and skipped.

@@ -17,6 +17,8 @@ pub(crate) trait Names: Symbols {
     fn key(&self, name: &str, scope: Scope) -> Rc<str>;
     /// Whether the global name has been defined so far.
     fn defined(&self, key: &str) -> bool;
+    /// The current address, `.`.
+    fn location(&self) -> i64;
     /// The register that an alias stands for.
     fn alias(&self, name: &str) -> Option<Register>;
 }

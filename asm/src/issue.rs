@@ -1,0 +1,189 @@
+//! The issue rule: when a word may issue, and what it waits for.
+//!
+//! Pure: [`Scoreboard::earliest`] depends on the differences between the
+//! scoreboard's cycles and the candidate cycle only, so that a whole block's
+//! timing can be computed once per entry state (see [`Scoreboard::relative`]).
+//! The emulator's clock and the assembler's warnings both follow it.
+
+use crate::isa::{Op, Reg, RegSet, Word};
+use cp2_machine::{Class, Cp2};
+use serde::{Deserialize, Serialize};
+
+/// Registers the scoreboard tracks: section registers, then shared scalars.
+const REGISTERS: usize = 128;
+
+/// Producers in one word: the arithmetic result, the memory slot's result, the
+/// address update.
+const WRITES: usize = 3;
+
+/// A word as the issue rule sees it: sets and prices, no semantics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WordTiming {
+    reads: RegSet,
+    /// Registers written, with the class and latency of the producer.
+    writes: [(RegSet, Class, u64); WRITES],
+    /// Units that accept an operation only every so many cycles.
+    interval: Option<(Class, u64)>,
+    /// Whether the word uses the CP2 port of DMEM.
+    pub uses_dmem: bool,
+}
+
+/// How long a word waits, and for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Cycles, possibly zero.
+    pub cycles: u64,
+    /// What lets go last; `None` when nothing is waited for.
+    pub on: Option<WaitOn>,
+}
+
+/// What a word waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitOn {
+    /// The result of an earlier word.
+    Operand {
+        /// The register it is written to.
+        reg: Reg,
+        /// The unit that produces it.
+        producer: Class,
+    },
+    /// A unit that accepts an operation only every so many cycles.
+    Unit(Class),
+}
+
+/// When each register's last result is ready, in absolute cycles.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scoreboard {
+    ready: Vec<u64>,
+    producer: Vec<Class>,
+    /// First cycle the elementary unit takes an operation.
+    unit_free: u64,
+    /// No register is pending at or after this cycle.
+    settled: u64,
+}
+
+impl Default for Scoreboard {
+    fn default() -> Self {
+        Self {
+            ready: vec![0; REGISTERS],
+            producer: vec![Class::Control; REGISTERS],
+            unit_free: 0,
+            settled: 0,
+        }
+    }
+}
+
+impl WordTiming {
+    /// Prices a word for a machine.
+    #[must_use]
+    pub fn new(word: &Word, cp2: &Cp2) -> Self {
+        let mut writes = [(RegSet::EMPTY, Class::Control, 0); WRITES];
+        let mut next = writes.iter_mut();
+        let mut push = |set: RegSet, class: Class| {
+            if let (false, Some(entry)) = (set.is_empty(), next.next()) {
+                *entry = (set, class, cp2.latency[class].0.max(1));
+            }
+        };
+        for inst in [&word.arith, &word.mem] {
+            push(inst.writes(), inst.row().class);
+            push(inst.address_write(), Class::Scalar);
+        }
+        let class = word.arith.row().class;
+        let interval = cp2.interval[class].0;
+        Self {
+            reads: word.arith.reads() | word.mem.reads(),
+            writes,
+            interval: (interval > 1 && word.arith.op != Op::Nop).then_some((class, interval)),
+            uses_dmem: word.mem.has_address(),
+        }
+    }
+}
+
+impl Scoreboard {
+    /// The first cycle at or after `now` in which the word may issue as far as
+    /// registers and units are concerned, and what it waits for.
+    #[must_use]
+    pub fn earliest(&self, word: &WordTiming, now: u64) -> (u64, Wait) {
+        let mut at = now;
+        let mut on = None;
+        let operand = |reg: Reg| {
+            let producer = self.producer[usize::from(reg.0)];
+            Some(WaitOn::Operand { reg, producer })
+        };
+        if self.settled > now {
+            for reg in word.reads.iter() {
+                let i = usize::from(reg.0);
+                if self.ready[i] > at {
+                    at = self.ready[i];
+                    on = operand(reg);
+                }
+            }
+            // Results land in program order: a shorter operation may not
+            // overtake a longer one into the same register.
+            for &(set, _, latency) in &word.writes {
+                for reg in set.iter() {
+                    let i = usize::from(reg.0);
+                    if self.ready[i] > now && self.ready[i] + 1 > at + latency {
+                        at = self.ready[i] + 1 - latency;
+                        on = operand(reg);
+                    }
+                }
+            }
+        }
+        if let Some((class, _)) = word.interval.filter(|_| self.unit_free > at) {
+            at = self.unit_free;
+            on = Some(WaitOn::Unit(class));
+        }
+        (
+            at,
+            Wait {
+                cycles: at - now,
+                on,
+            },
+        )
+    }
+
+    /// Records that the word issued in cycle `at`.
+    pub fn issue(&mut self, word: &WordTiming, at: u64) {
+        for &(set, class, latency) in &word.writes {
+            for reg in set.iter() {
+                self.ready[usize::from(reg.0)] = at + latency;
+                self.producer[usize::from(reg.0)] = class;
+            }
+            self.settled = self.settled.max(at + latency);
+        }
+        if let Some((_, interval)) = word.interval {
+            self.unit_free = at + interval;
+        }
+    }
+
+    /// The first cycle in which every result has landed.
+    #[must_use]
+    pub fn settled(&self) -> u64 {
+        self.settled
+    }
+
+    /// What is still pending at `now`, in cycles from `now`: the key under
+    /// which a block's timing may be remembered. Two scoreboards with equal
+    /// keys time every following word alike.
+    #[must_use]
+    pub fn relative(&self, now: u64) -> Pending {
+        let ready = self.ready.iter().zip(&self.producer).enumerate();
+        Pending {
+            registers: ready
+                .filter(|(_, (r, _))| **r > now)
+                .map(|(i, (r, c))| (i as u8, r - now, *c))
+                .collect(),
+            unit: self.unit_free.saturating_sub(now),
+        }
+    }
+}
+
+/// A scoreboard seen from one cycle: only what lies ahead.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Pending {
+    /// Register, cycles until its result is ready, producing class.
+    pub registers: Vec<(u8, u64, Class)>,
+    /// Cycles until the elementary unit takes an operation.
+    pub unit: u64,
+}
