@@ -1,7 +1,9 @@
 //! Names for the places of a program.
 
 use super::text::Targets;
-use crate::isa::{Kind, Scalar, Word};
+use crate::expr::Function;
+use crate::isa::{Kind, Word};
+use crate::syntax::Register;
 use crate::{Program, Symbol, SymbolKind};
 use cp2_machine::LANE_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
@@ -131,20 +133,14 @@ const NAME: usize = 256;
 
 /// Whether the assembler takes `name` as a symbol: a letter or underscore,
 /// then letters, digits, underscores and dots (`loop.inner` is the local label
-/// `.inner` of `loop`); no register.
+/// `.inner` of `loop`); no register and no function.
 fn is_identifier(name: &str) -> bool {
     let mut bytes = name.bytes();
-    let first = bytes
+    bytes
         .next()
-        .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
-    let register = |prefix| {
-        name.strip_prefix(prefix)
-            .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
-    };
-    first
-        && name.len() <= NAME
+        .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
         && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.')
-        && !register('r')
-        && !register('q')
-        && Scalar::by_name(name).is_none()
+        && name.len() <= NAME
+        && Register::built_in(name).is_none()
+        && Function::names().all(|function| function != name)
 }

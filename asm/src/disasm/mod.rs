@@ -8,10 +8,13 @@
 mod labels;
 mod listing;
 #[cfg(test)]
+mod reassembly;
+#[cfg(test)]
 mod tests;
 mod text;
 
 pub use listing::Listing;
+pub use text::word_at;
 
 use crate::Program;
 use crate::isa::{DecodeError, Word};

@@ -11,7 +11,29 @@ pub(super) trait Targets {
     fn loop_end(&self, f: &mut dyn Write, length: u16) -> fmt::Result;
 }
 
-/// Numbers: all that is known without a listing.
+/// A word's text at a known address: targets are absolute numbers.
+struct At(u32);
+
+impl Targets for At {
+    fn target(&self, f: &mut dyn Write, address: u16) -> fmt::Result {
+        Plain.target(f, address)
+    }
+
+    fn loop_end(&self, f: &mut dyn Write, length: u16) -> fmt::Result {
+        write!(f, "{:#06x}", self.0 + u32::from(length))
+    }
+}
+
+/// The text of a word at word address `pc`; it assembles there to the same word.
+#[must_use]
+pub fn word_at(word: &Word, pc: u16) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = write_word(&mut text, word, &At(pc.into()));
+    text
+}
+
+/// Numbers: all that is known without an address.
 struct Plain;
 
 impl Targets for Plain {
