@@ -86,6 +86,7 @@ pub fn copy(
     let mut mover = Mover {
         local,
         system,
+        machine,
         sections,
         granule: granule as usize,
     };
@@ -115,6 +116,7 @@ pub fn copy(
 struct Mover<'a, L, S> {
     local: &'a mut L,
     system: &'a mut S,
+    machine: &'a Machine,
     sections: u32,
     granule: usize,
 }
@@ -145,7 +147,7 @@ impl<L: LocalMemory, S: SystemMemory> Mover<'_, L, S> {
                     Recipient::Section(s) => self.local.read(s, run.local, data)?,
                     Recipient::Deal => {
                         for s in 0..self.sections {
-                            let mut share = vec![0; self.hand(s, data).map(<[u8]>::len).sum()];
+                            let mut share = vec![0; run.bytes_in(s, self.machine) as usize];
                             self.local.read(s, run.local, &mut share)?;
                             let hands = data.chunks_mut(self.granule).skip(s as usize);
                             let hands = hands.step_by(self.sections as usize);

@@ -16,6 +16,25 @@ pub struct Run {
     pub to: Recipient,
 }
 
+impl Run {
+    /// Bytes of the run that are a section's; they are contiguous from `local` in its DMEM.
+    #[must_use]
+    pub fn bytes_in(&self, section: u32, machine: &Machine) -> u64 {
+        match self.to {
+            Recipient::Program => 0,
+            Recipient::Section(s) if s != section => 0,
+            Recipient::Section(_) | Recipient::All => self.bytes,
+            Recipient::Deal => {
+                let granule = machine.dma.granule.0.max(1);
+                let (granules, sections) =
+                    (self.bytes / granule, machine.cp2.sections.max(1) as u64);
+                let extra = u64::from(section) < granules % sections;
+                (granules / sections + u64::from(extra)) * granule
+            }
+        }
+    }
+}
+
 /// The local memories a run concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Recipient {
@@ -26,7 +45,7 @@ pub enum Recipient {
     /// The DMEM of every section, the same bytes to each.
     All,
     /// The granules of the run go to sections 0, 1, 2, ... in turn, so that
-    /// each section sees a contiguous part of `bytes / sections`.
+    /// each section has a contiguous part (see [`Run::bytes_in`]).
     Deal,
 }
 

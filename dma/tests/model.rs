@@ -87,7 +87,13 @@ proptest! {
                 seen.push(Granule { system, local, sections });
             }
         }
-        prop_assert_eq!(seen, granules(&d, &m));
+        let naive = granules(&d, &m);
+        for s in 0..n as u32 {
+            let bytes: u64 = d.runs(&m).map(|run| run.bytes_in(s, &m)).sum();
+            let mine = naive.iter().filter(|x| x.sections.as_ref().is_some_and(|all| all.contains(&s)));
+            prop_assert_eq!(bytes, mine.count() as u64 * g);
+        }
+        prop_assert_eq!(seen, naive);
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! Which DMEM a transfer's runs touch, section by section.
 
 use cp2_dma::{Recipient, Run};
+use cp2_machine::Machine;
 
 /// Calls `touch` with section, address and length of each part of a run in DMEM.
-pub(crate) fn for_each_part(run: &Run, sections: usize, mut touch: impl FnMut(usize, u32, u32)) {
-    let bytes = run.bytes as u32;
-    match run.to {
-        Recipient::Program => {}
-        Recipient::Section(section) => touch(section as usize, run.local, bytes),
-        Recipient::All => (0..sections).for_each(|s| touch(s, run.local, bytes)),
-        Recipient::Deal => (0..sections).for_each(|s| touch(s, run.local, bytes / sections as u32)),
+pub(crate) fn for_each_part(run: &Run, machine: &Machine, mut touch: impl FnMut(usize, u32, u32)) {
+    for section in 0..machine.cp2.sections {
+        let bytes = run.bytes_in(section as u32, machine) as u32;
+        if bytes > 0 {
+            touch(section, run.local, bytes);
+        }
     }
 }
 

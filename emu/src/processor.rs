@@ -342,13 +342,9 @@ impl Processor {
             if done.descriptor.direction == Direction::Store {
                 let cycle = self.machine.time_base().floor_cycles(self.now).0;
                 for run in done.descriptor.runs(&self.machine) {
-                    for_each_part(
-                        &run,
-                        self.machine.cp2.sections,
-                        |section, address, bytes| {
-                            checker.stored(done.tag, cycle, section, address, bytes);
-                        },
-                    );
+                    for_each_part(&run, &self.machine, |section, address, bytes| {
+                        checker.stored(done.tag, cycle, section, address, bytes);
+                    });
                 }
             }
         }
@@ -384,7 +380,7 @@ impl Processor {
         let sections = self.machine.cp2.sections;
         if let Some(checker) = &mut self.checker {
             for run in transfer.descriptor.runs(&self.machine) {
-                for_each_part(&run, sections, |section, address, bytes| {
+                for_each_part(&run, &self.machine, |section, address, bytes| {
                     checker.hold(transfer, section, address, bytes);
                 });
             }

@@ -1,0 +1,10 @@
+//! Prints the manual of the DMA controller with its micro-benchmarks:
+//! `cargo run -p cp2-emu --example dma_manual > docs/dma.md`.
+
+mod bench;
+mod page;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    print!("{}", page::page()?);
+    Ok(())
+}
