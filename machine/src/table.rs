@@ -119,7 +119,7 @@ rows! {
     "cp2.register-lanes" => cp2.register_lanes, Q::Count("lanes"), Within(2, 2), "32-bit lanes of one register: a pair of floats, or one complex number.";
     "cp2.dmem" => cp2.dmem, Q::Size, Within(256, 16 * MIB), "Local memory of each section.";
     "cp2.dmem-ports" => cp2.dmem_ports, Q::Count("ports"), Within(1, 2), "Ports of each DMEM: 2 let CP2 and DMA work undisturbed; with 1 every word moved costs that section's CP2 a memory slot.";
-    "cp2.program" => cp2.program, Q::Size, Within(KIB, 16 * MIB), "Program memory, loaded by DMA.";
+    "cp2.program" => cp2.program, Q::Size, Within(KIB, 512 * KIB), "Program memory, loaded by DMA.";
     "cp2.loop-depth" => cp2.loop_depth, Q::Count("loops"), Within(1, 64), "Hardware loops that can be nested.";
     "cp2.call-depth" => cp2.call_depth, Q::Count("calls"), Within(1, 64), "Calls that can be nested.";
     "cp2.events" => cp2.events, Q::Count("events"), Within(1, 32), "Event counters CP2 can wait for.";

@@ -103,3 +103,22 @@ fn toml_output_loads_to_the_same_machine() {
         include_str!("../vm7.toml")
     );
 }
+
+#[test]
+fn json_output_holds_every_parameter() {
+    let vm9 = Machine::builtin("vm9").unwrap().to_json();
+    let p = |key: &str| vm9["parameters"][key].clone();
+    assert_eq!(p("dma.bandwidth")["value"], 12.8);
+    assert_eq!(p("dma.bandwidth")["unit"], "B/cycle");
+    assert_eq!(
+        (&p("cp2.clock")["value"], &p("cp2.clock")["unit"]),
+        (&1.into(), &"GHz".into())
+    );
+    assert_eq!(p("cp2.sections")["source"], "fact");
+    assert_eq!(p("cp2.extensions")["value"], serde_json::json!([]));
+    assert_eq!(
+        vm9["parameters"].as_object().unwrap().len(),
+        cp2_machine::ROWS.len()
+    );
+    assert_eq!(vm9["hash"].as_str().unwrap().len(), 64);
+}

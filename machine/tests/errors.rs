@@ -287,6 +287,12 @@ fn names_and_files() {
             ..
         }
     ));
+    if cfg!(target_os = "linux") {
+        assert!(matches!(
+            only(Machine::load("/dev/zero")),
+            Problem::TooLarge { .. }
+        ));
+    }
     fs::write(at("empty.toml"), "").unwrap();
     assert!(matches!(
         only(load(&at("empty.toml"))),
