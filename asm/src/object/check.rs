@@ -63,9 +63,9 @@ pub enum MachineMismatch {
         /// Machine.
         machine: String,
     },
-    /// An event that CP2 cannot wait for.
+    /// An event that the machine does not have.
     #[error(
-        "word {pc:#06x} waits for event {event}, machine `{machine}` has {count} events, numbered from 0"
+        "word {pc:#06x} names event {event}, machine `{machine}` has {count} events, numbered from 0"
     )]
     Event {
         /// Word address.
@@ -156,7 +156,9 @@ fn check_word(pc: usize, word: &Word, machine: &Machine) -> Result<(), MachineMi
             }
         }
         let count = machine.cp2.events;
-        if inst.op == Op::Wait && usize::try_from(inst.imm).is_ok_and(|event| event >= count) {
+        if matches!(inst.op, Op::Wait | Op::Signal)
+            && usize::try_from(inst.imm).is_ok_and(|event| event >= count)
+        {
             return Err(MachineMismatch::Event {
                 pc,
                 event: inst.imm,
@@ -166,4 +168,141 @@ fn check_word(pc: usize, word: &Word, machine: &Machine) -> Result<(), MachineMi
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Segment;
+    use crate::isa::Inst;
+    use cp2_machine::{Bytes, Extensions};
+
+    fn program(inst: Inst) -> Program {
+        let word = match inst.row().slot() {
+            crate::isa::Slot::Arith => Word {
+                arith: inst,
+                ..Word::NOP
+            },
+            crate::isa::Slot::Mem => Word {
+                mem: inst,
+                ..Word::NOP
+            },
+        };
+        Program {
+            words: vec![0, word.encode()],
+            ..Program::default()
+        }
+    }
+
+    fn vm7(edit: impl FnOnce(&mut Machine)) -> Machine {
+        let mut machine = Machine::builtin("vm7").unwrap();
+        edit(&mut machine);
+        machine
+    }
+
+    #[test]
+    fn limits_are_exact() {
+        let quad = program(Inst {
+            r: [15, 15, 15, 0, 0],
+            ..Inst::new(Op::AddQ)
+        });
+        assert_eq!(quad.check_machine(&vm7(|m| m.cp2.registers = 32)), Ok(()));
+        let found = quad
+            .check_machine(&vm7(|m| m.cp2.registers = 31))
+            .unwrap_err();
+        assert_eq!(
+            found,
+            MachineMismatch::Register {
+                pc: 1,
+                register: 31,
+                count: 31,
+                machine: "vm7".into()
+            }
+        );
+
+        let wait = program(Inst {
+            imm: 7,
+            ..Inst::new(Op::Wait)
+        });
+        assert_eq!(wait.check_machine(&vm7(|m| m.cp2.events = 8)), Ok(()));
+        let found = wait.check_machine(&vm7(|m| m.cp2.events = 7)).unwrap_err();
+        assert_eq!(
+            found,
+            MachineMismatch::Event {
+                pc: 1,
+                event: 7,
+                count: 7,
+                machine: "vm7".into()
+            }
+        );
+
+        assert_eq!(
+            wait.check_machine(&vm7(|m| m.cp2.program = Bytes(16))),
+            Ok(())
+        );
+        let found = wait
+            .check_machine(&vm7(|m| m.cp2.program = Bytes(15)))
+            .unwrap_err();
+        assert_eq!(
+            found,
+            MachineMismatch::Program {
+                bytes: 16,
+                size: 15,
+                machine: "vm7".into()
+            }
+        );
+    }
+
+    #[test]
+    fn data_and_extensions_must_be_there() {
+        let size = vm7(|_| ()).cp2.dmem.get();
+        let address = (size - 8) as u32;
+        let with = |bytes| Program {
+            dmem: vec![Segment {
+                address,
+                bytes: vec![0; bytes],
+            }],
+            ..Program::default()
+        };
+        assert_eq!(with(8).check_machine(&vm7(|_| ())), Ok(()));
+        let expected = MachineMismatch::Dmem {
+            address,
+            end: size + 4,
+            size,
+            machine: "vm7".into(),
+        };
+        assert_eq!(with(12).check_machine(&vm7(|_| ())), Err(expected));
+
+        let needs = Program {
+            requires: Extensions::DOUBLE | Extensions::WORD_ADDRESSING,
+            ..Program::default()
+        };
+        let found = needs
+            .check_machine(&vm7(|m| m.cp2.extensions = Extensions::DOUBLE))
+            .unwrap_err();
+        let missing = "word-addressing".to_owned();
+        assert_eq!(
+            found,
+            MachineMismatch::Extensions {
+                missing,
+                machine: "vm7".into()
+            }
+        );
+        assert_eq!(
+            needs.check_machine(&vm7(|m| m.cp2.extensions = Extensions::all())),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn words_that_are_none_are_named() {
+        let program = Program {
+            words: vec![0, !0],
+            ..Program::default()
+        };
+        assert!(matches!(
+            program.check_machine(&vm7(|_| ())),
+            Err(MachineMismatch::Word { pc: 1, .. })
+        ));
+    }
 }

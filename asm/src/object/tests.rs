@@ -200,6 +200,45 @@ fn segments_out_of_order_are_refused() {
     );
 }
 
+/// Sections that share their contents would multiply them.
+#[test]
+fn sections_cannot_claim_more_than_the_file() {
+    let many = (0..64).map(|i| Segment {
+        address: 0x1000 * i,
+        bytes: vec![i as u8; 0x100],
+    });
+    let program = Program {
+        dmem: many.collect(),
+        ..Program::default()
+    };
+    let mut elf = program.to_elf();
+    let table = u64::from_le_bytes(elf[40..48].try_into().unwrap()) as usize;
+    // All `.dmem` sections, from the fourth header on, get the first one's contents, 4 KiB long.
+    let offset: [u8; 8] = elf[table + 3 * 64 + 24..][..8].try_into().unwrap();
+    for header in 3..3 + 64 {
+        elf[table + header * 64 + 24..][..8].copy_from_slice(&offset);
+        elf[table + header * 64 + 32..][..8].copy_from_slice(&0x1000u64.to_le_bytes());
+    }
+    assert!(matches!(
+        Program::from_elf(&elf),
+        Err(ObjectError::Overlap { .. })
+    ));
+}
+
+#[test]
+fn names_are_bounded() {
+    let mut program = sample();
+    program.symbols[0].name = "n".repeat(MAX_NAME);
+    assert_eq!(Program::from_elf(&program.to_elf()).as_ref(), Ok(&program));
+    program.symbols[0].name.push('n');
+    assert_eq!(
+        Program::from_elf(&program.to_elf()),
+        Err(ObjectError::Name {
+            part: "section `.symtab`"
+        })
+    );
+}
+
 #[test]
 fn names_that_elf_cannot_hold_are_cut() {
     let mut program = sample();
