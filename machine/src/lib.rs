@@ -27,6 +27,7 @@ mod error;
 mod extensions;
 mod load;
 mod manual;
+mod parameter;
 mod params;
 mod provenance;
 mod quantity;

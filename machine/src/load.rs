@@ -56,28 +56,28 @@ impl Machine {
     }
 }
 
-fn load_builtin(name: &str, stack: &mut Vec<PathBuf>) -> Option<Result<Machine, MachineError>> {
+fn load_builtin(name: &str, chain: &mut Vec<PathBuf>) -> Option<Result<Machine, MachineError>> {
     let (name, text) = BUILTIN.iter().find(|b| b.0 == name)?;
-    Some(build(&format!("{name}.toml"), (*text).to_owned(), stack))
+    Some(build(&format!("{name}.toml"), (*text).to_owned(), chain))
 }
 
 fn looks_like_path(name: &str) -> bool {
     name.contains(['/', '\\']) || name.ends_with(".toml")
 }
 
-/// Loads what `name` means, seen from `folder`; `stack` holds the files whose
+/// Loads what `name` means, seen from `folder`; `chain` holds the files whose
 /// bases are being resolved, `place` the line that asks.
 fn resolve(
     name: &str,
     folder: &Path,
     place: Option<&Place>,
-    stack: &mut Vec<PathBuf>,
+    chain: &mut Vec<PathBuf>,
 ) -> Result<Machine, MachineError> {
     let fail = |problem| MachineError::new(problem, place.cloned());
-    if stack.len() >= MAX_DEPTH {
+    if chain.len() >= MAX_DEPTH {
         return Err(fail(Problem::BaseTooDeep { limit: MAX_DEPTH }));
     }
-    if let Some(machine) = load_builtin(name, stack) {
+    if let Some(machine) = load_builtin(name, chain) {
         return machine;
     }
     let path = folder.join(name);
@@ -90,15 +90,14 @@ fn resolve(
     }
     let text = read_text(&path).map_err(fail)?;
     let identity = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
-    if let Some(first) = stack.iter().position(|p| *p == identity) {
-        let ring = stack[first..].iter().chain([&identity]);
+    if let Some(first) = chain.iter().position(|p| *p == identity) {
+        let ring = chain[first..].iter().chain([&identity]);
         let chain = ring.map(|p| p.display().to_string()).collect();
         return Err(fail(Problem::BaseCycle { chain }));
     }
-    stack.push(identity);
-    let machine = build(&path.display().to_string(), text, stack);
-    stack.pop();
-    machine
+    // A file has one base at most: the chain is never unwound.
+    chain.push(identity);
+    build(&path.display().to_string(), text, chain)
 }
 
 fn read_text(path: &Path) -> Result<String, Problem> {
@@ -126,7 +125,7 @@ fn read_text(path: &Path) -> Result<String, Problem> {
 }
 
 /// Builds the machine a file describes on top of its base.
-fn build(name: &str, text: String, stack: &mut Vec<PathBuf>) -> Result<Machine, MachineError> {
+fn build(name: &str, text: String, chain: &mut Vec<PathBuf>) -> Result<Machine, MachineError> {
     let file = Arc::new(File {
         name: name.to_owned(),
         text,
@@ -134,7 +133,7 @@ fn build(name: &str, text: String, stack: &mut Vec<PathBuf>) -> Result<Machine, 
     let layer = read(&file)?;
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));
     let base = match &layer.base {
-        Some((base, place)) => Some(resolve(base, folder, Some(place), stack)?),
+        Some((base, place)) => Some(resolve(base, folder, Some(place), chain)?),
         None => None,
     };
     let machine = apply(&layer, base, Path::new(name));

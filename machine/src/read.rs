@@ -1,9 +1,8 @@
 //! From the text of one machine file to the settings it makes.
 
-use crate::Extensions;
 use crate::error::{File, Located, MachineError, Place, Problem, suggest};
-use crate::provenance::{Origin, Source};
-use crate::quantity::{Quantity, Value, parse_exact, scaled};
+use crate::provenance::Origin;
+use crate::quantity::Value;
 use crate::table::{ROWS, Row};
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,10 +30,8 @@ pub(crate) struct Setting {
 
 /// The text keys beside the parameters.
 const HEAD: [&str; 4] = ["name", "description", "note", "base"];
-/// The keys of a parameter.
-const FIELDS: [&str; 4] = ["value", "unit", "source", "ref"];
 
-type Entry<'a, 'i> = (
+pub(crate) type Entry<'a, 'i> = (
     &'a Spanned<toml::de::DeString<'i>>,
     &'a Spanned<DeValue<'i>>,
 );
@@ -79,20 +76,21 @@ pub(crate) fn read(file: &Arc<File>) -> Result<Layer, MachineError> {
     })
 }
 
-struct Reader {
-    layer: Layer,
-    problems: Vec<Located>,
+/// Walks the tables of a file.
+pub(crate) struct Reader {
+    pub(crate) layer: Layer,
+    pub(crate) problems: Vec<Located>,
 }
 
 impl Reader {
-    fn place(&self, span: Range<usize>) -> Place {
+    pub(crate) fn place(&self, span: Range<usize>) -> Place {
         Place {
             file: self.layer.file.clone(),
             span,
         }
     }
 
-    fn fail(&mut self, span: Range<usize>, problem: Problem) {
+    pub(crate) fn fail(&mut self, span: Range<usize>, problem: Problem) {
         let place = Some(self.place(span));
         self.problems.push(Located { problem, place });
     }
@@ -151,7 +149,7 @@ impl Reader {
         );
     }
 
-    fn wrong_type(
+    pub(crate) fn wrong_type(
         &mut self,
         span: Range<usize>,
         key: String,
@@ -174,7 +172,7 @@ impl Reader {
         );
     }
 
-    fn text(&mut self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<String> {
+    pub(crate) fn text(&mut self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<String> {
         match value.get_ref() {
             DeValue::String(text) => Some(text.to_string()),
             other => {
@@ -205,224 +203,6 @@ impl Reader {
             _ => self.layer.base = Some((text, self.place(value.span()))),
         }
     }
-
-    fn parameter(&mut self, index: usize, (key, value): Entry<'_, '_>) {
-        let row = &ROWS[index];
-        let DeValue::Table(fields) = value.get_ref() else {
-            return self.bare(index, (key, value));
-        };
-        for (field, _) in fields {
-            if !FIELDS.contains(&field.get_ref().as_ref()) {
-                let suggestion = suggest(field.get_ref(), FIELDS);
-                let known = FIELDS.map(String::from).to_vec();
-                let key = join(row.key, field.get_ref());
-                self.fail(
-                    field.span(),
-                    Problem::UnknownKey {
-                        key,
-                        suggestion,
-                        known,
-                    },
-                );
-            }
-        }
-        let origin = Origin {
-            source: fields
-                .get("source")
-                .and_then(|s| self.source(row, s))
-                .unwrap_or_default(),
-            reference: fields
-                .get("ref")
-                .and_then(|r| self.text(&join(row.key, "ref"), r))
-                .unwrap_or_default(),
-        };
-        let Some(number) = fields.get("value") else {
-            return self.fail(
-                key.span(),
-                Problem::MissingValue {
-                    key: row.key.into(),
-                },
-            );
-        };
-        let Some(scale) = self.unit(row, key.span(), fields.get("unit")) else {
-            return;
-        };
-        if let Some(value) = self.value(row, number, scale) {
-            let place = self.place(number.span());
-            self.layer.settings.push(Setting {
-                index,
-                row,
-                value,
-                origin,
-                place,
-            });
-        }
-    }
-
-    /// A value without the table around it: allowed where there is no unit to give.
-    fn bare(&mut self, index: usize, (key, value): Entry<'_, '_>) {
-        let row = &ROWS[index];
-        match (row.quantity, value.get_ref()) {
-            (Quantity::Names, DeValue::Array(_)) => {
-                if let Some(v) = self.value(row, value, ("", 1)) {
-                    let place = self.place(value.span());
-                    let origin = Origin::default();
-                    self.layer.settings.push(Setting {
-                        index,
-                        row,
-                        value: v,
-                        origin,
-                        place,
-                    });
-                }
-            }
-            (_, DeValue::Integer(_) | DeValue::Float(_)) => {
-                let units = unit_names(row);
-                self.fail(
-                    key.span(),
-                    Problem::MissingUnit {
-                        key: row.key.into(),
-                        units,
-                    },
-                );
-            }
-            (_, other) => {
-                let expected = "{ value = ..., unit = \"...\" }".into();
-                self.wrong_type(value.span(), row.key.into(), expected, other);
-            }
-        }
-    }
-
-    fn source(&mut self, row: &Row, value: &Spanned<DeValue<'_>>) -> Option<Source> {
-        let found = self.text(&join(row.key, "source"), value)?;
-        let source = Source::ALL.into_iter().find(|s| s.name() == found);
-        if source.is_none() {
-            self.fail(
-                value.span(),
-                Problem::WrongSource {
-                    key: row.key.into(),
-                    found,
-                },
-            );
-        }
-        source
-    }
-
-    /// The unit's name and size; `None` after reporting what is wrong with it.
-    fn unit(
-        &mut self,
-        row: &'static Row,
-        key: Range<usize>,
-        unit: Option<&Spanned<DeValue<'_>>>,
-    ) -> Option<(&'static str, u64)> {
-        let (units, key_text) = (unit_names(row), row.key.to_owned());
-        match unit {
-            None if units.is_empty() => Some(("", 1)),
-            None => {
-                self.fail(
-                    key,
-                    Problem::MissingUnit {
-                        key: key_text,
-                        units,
-                    },
-                );
-                None
-            }
-            Some(value) => {
-                let unit = self.text(&join(row.key, "unit"), value)?;
-                let found = row.quantity.units().into_iter().find(|u| u.0 == unit);
-                if found.is_none() {
-                    self.fail(
-                        value.span(),
-                        Problem::WrongUnit {
-                            key: key_text,
-                            unit,
-                            units,
-                        },
-                    );
-                }
-                found
-            }
-        }
-    }
-
-    fn value(
-        &mut self,
-        row: &'static Row,
-        value: &Spanned<DeValue<'_>>,
-        (unit, scale): (&str, u64),
-    ) -> Option<Value> {
-        let (text, exact) = match (row.quantity, value.get_ref()) {
-            (Quantity::Names, DeValue::Array(names)) => return self.names(row, names),
-            (Quantity::Names, other) => {
-                let expected = "an array of extension names".into();
-                self.wrong_type(value.span(), row.key.into(), expected, other);
-                return None;
-            }
-            (_, DeValue::Integer(i)) => {
-                let exact = u128::from_str_radix(i.as_str(), i.radix())
-                    .ok()
-                    .map(|n| (n, 1));
-                (i.to_string(), exact)
-            }
-            (_, DeValue::Float(x)) => (x.to_string(), parse_exact(x.as_str())),
-            (q, DeValue::String(s)) if q.is_fractional() && s.contains('/') => {
-                (s.to_string(), parse_exact(s))
-            }
-            (_, other) => {
-                self.wrong_type(value.span(), row.key.into(), "a number".into(), other);
-                return None;
-            }
-        };
-        let found = exact.and_then(|(num, den)| scaled(row.quantity, num, den, scale));
-        let found = found.filter(|&v| row.range.contains(v));
-        if found.is_none() {
-            let whole = if row.quantity.is_fractional() {
-                ""
-            } else {
-                "a whole number: "
-            };
-            let rule = format!("{whole}{}", row.range.describe(row.quantity));
-            let value_text = format!("{text} {unit}");
-            let problem = Problem::Impossible {
-                key: row.key.into(),
-                value: value_text,
-                rule,
-            };
-            self.fail(value.span(), problem);
-        }
-        found
-    }
-
-    fn names(&mut self, row: &Row, names: &toml::de::DeArray<'_>) -> Option<Value> {
-        let mut set = Extensions::empty();
-        let before = self.problems.len();
-        for item in names.iter() {
-            let Some(name) = self.text(row.key, item) else {
-                continue;
-            };
-            if let Some(flag) = Extensions::by_name(&name) {
-                set |= flag;
-            } else {
-                let known: Vec<String> = Extensions::all().names().collect();
-                let suggestion = suggest(&name, known.iter().map(String::as_str));
-                let key = format!("{}.{name}", row.key);
-                self.fail(
-                    item.span(),
-                    Problem::UnknownKey {
-                        key,
-                        suggestion,
-                        known,
-                    },
-                );
-            }
-        }
-        (self.problems.len() == before).then_some(Value::Names(set))
-    }
-}
-
-fn unit_names(row: &Row) -> Vec<&'static str> {
-    row.quantity.units().into_iter().map(|u| u.0).collect()
 }
 
 /// `key` without the table `prefix` it stands in.
@@ -434,7 +214,7 @@ fn child<'a>(key: &'a str, prefix: &str) -> Option<&'a str> {
     }
 }
 
-fn join(prefix: &str, key: &str) -> String {
+pub(crate) fn join(prefix: &str, key: &str) -> String {
     if prefix.is_empty() {
         key.to_owned()
     } else {

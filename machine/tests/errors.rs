@@ -158,6 +158,7 @@ fn impossible_values() {
         ("dma.bandwidth", "1e-30"),
         ("dma.bandwidth", "1e18"),
         ("dma.bandwidth", "12.80000001"),
+        ("dma.bandwidth", "0.00001"),
         ("dma.bandwidth", "\"1/0\""),
         ("dma.bandwidth", "\"-1/2\""),
         ("dma.granule", "0"),
