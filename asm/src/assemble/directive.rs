@@ -3,6 +3,7 @@
 use super::data;
 use super::limits;
 use super::state::{Assembler, Context, Section};
+use super::symbols::redefined;
 use crate::diag::{Fail, Problem, nearest};
 use crate::source::Span;
 use crate::syntax::{Parser, Register, Token};
@@ -62,13 +63,7 @@ impl Assembler<'_> {
                 let (expr, at) = p.expression().map_err(nothing)?;
                 p.end()?;
                 if let Some((_, first, _)) = &self.entry {
-                    let fail = Fail::new(
-                        Problem::Redefined {
-                            name: ".entry".into(),
-                        },
-                        at,
-                    );
-                    return Err(fail.related(*first, "first given here"));
+                    return Err(redefined(".entry", at, Some(*first)));
                 }
                 self.entry = Some((expr, at, context.chain));
             }

@@ -2,6 +2,7 @@
 
 use super::limits;
 use super::state::{Arguments, Assembler, Context, Macro, Parameter};
+use super::symbols::redefined;
 use crate::diag::{Chain, Fail, Problem, nearest};
 use crate::source::Span;
 use crate::syntax::{Node, Parser, Scope, Tok, Token};
@@ -220,24 +221,13 @@ impl Assembler<'_> {
             ));
         }
         if let Some(old) = self.macros.get(name.text.as_str()) {
-            let fail = Fail::new(
-                Problem::Redefined {
-                    name: name.text.clone(),
-                },
-                name.at,
-            );
-            return Err(fail.related(old.at, "first defined here"));
+            return Err(redefined(&name.text, name.at, Some(old.at)));
         }
         let mut parameters: Vec<Parameter> = Vec::new();
         while !p.at_end() {
             let parameter = p.name("a parameter")?;
             if parameters.iter().any(|q| *q.name == *parameter.text) {
-                return Err(Fail::new(
-                    Problem::Redefined {
-                        name: parameter.text,
-                    },
-                    parameter.at,
-                ));
+                return Err(redefined(&parameter.text, parameter.at, None));
             }
             let default = if p.eat("=") {
                 Some(argument(&mut p)?)

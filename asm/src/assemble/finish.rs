@@ -41,9 +41,11 @@ impl Assembler<'_> {
                 self.error(fail, Default::default());
             }
         }
+        self.hint_at_order();
         let words = self.finish_words();
         self.check_targets(&words);
         loops::check(&mut self, &words);
+        self.check_end(&words);
         let dmem = self.finish_dmem();
         let entry = self.finish_entry();
         let requires = words
@@ -82,12 +84,26 @@ impl Assembler<'_> {
         })
     }
 
+    /// Names that were unknown where their value was needed, but came later.
+    fn hint_at_order(&mut self) {
+        self.sink.revise(|problem| {
+            if let Problem::UnknownName { name, near, hint } = problem {
+                if self.names.kind(name).is_some() {
+                    *near = None;
+                    *hint = Some("it is defined further down, but its value is needed here");
+                }
+            }
+        });
+    }
+
     /// Every word; `None` stands for a flawed one.
     fn finish_words(&mut self) -> Vec<Option<Word>> {
         let pending = std::mem::take(&mut self.words);
         let mut words = Vec::with_capacity(pending.len());
         for (pc, word) in pending.iter().enumerate() {
-            let mut result = if word.insts.is_empty() {
+            // A block that was never closed, or has no body, has been reported.
+            let open = word.insts.iter().any(|i| i.block) && word.block_end.is_none();
+            let mut result = if word.insts.is_empty() || open {
                 None
             } else {
                 Some(Word::NOP)
@@ -126,7 +142,7 @@ impl Assembler<'_> {
         words
     }
 
-    /// Targets lie in the program, and execution does not run off its end.
+    /// Targets lie in the program.
     fn check_targets(&mut self, words: &[Option<Word>]) {
         let mut fails = Vec::new();
         for (word, pending) in words.iter().zip(&self.words) {
@@ -147,21 +163,28 @@ impl Assembler<'_> {
                 }
             }
         }
-        if let (Some(Some(last)), Some(pending)) = (words.last(), self.words.last()) {
-            if !loops::ends_flow(&last.mem) {
-                let mnemonic = pending
-                    .insts
-                    .first()
-                    .map_or("nop", |i| i.inst.row().mnemonic)
-                    .to_owned();
-                fails.push((
-                    Fail::new(Problem::RunsOff { mnemonic }, pending.at),
-                    pending.chain,
-                ));
-            }
-        }
         for (fail, chain) in fails {
             self.error(fail, chain);
+        }
+    }
+
+    /// Execution does not run off the end: told only where all else is well,
+    /// for a flaw may hide the end.
+    fn check_end(&mut self, words: &[Option<Word>]) {
+        if self.sink.has_errors() {
+            return;
+        }
+        let (Some(Some(last)), Some(pending)) = (words.last(), self.words.last()) else {
+            return;
+        };
+        if !loops::ends_flow(&last.mem) {
+            let mnemonic = pending
+                .insts
+                .first()
+                .map_or("nop", |i| i.inst.row().mnemonic)
+                .to_owned();
+            let (at, chain) = (pending.at, pending.chain);
+            self.error(Fail::new(Problem::RunsOff { mnemonic }, at), chain);
         }
     }
 

@@ -7,7 +7,7 @@ use crate::diag::{Fail, Problem};
 use crate::isa::Slot;
 use crate::program::SymbolKind;
 use crate::source::Span;
-use crate::syntax::{Parser, Slots, Token};
+use crate::syntax::{Arg, Parser, Slots, Token};
 
 impl Assembler<'_> {
     /// Assembles one line; its first flaw is reported.
@@ -41,8 +41,51 @@ impl Assembler<'_> {
             let arguments = p.rest();
             return self.call(&name.text, name.at, arguments, context);
         }
-        let word = Parser::new(rest, &self.names, context.scope).word()?;
-        self.word(&word, context)
+        match Parser::new(rest, &self.names, context.scope).word() {
+            Ok(word) => self.word(&word, context),
+            Err(fail) => {
+                if self.section == Section::Program {
+                    let opens = rest.last().is_some_and(|t| t.is("{"));
+                    self.push(first.at, opens, false, context);
+                }
+                Err(fail)
+            }
+        }
+    }
+
+    /// Takes a word's place in the program, the operations to follow. A flawed
+    /// word has its place too, so that later addresses are right.
+    fn push(
+        &mut self,
+        at: Span,
+        opens: bool,
+        allow_stall: bool,
+        context: &Context,
+    ) -> Option<usize> {
+        let pc = self.words.len();
+        if pc >= limits::WORDS {
+            let whose = "the largest program has".to_owned();
+            let problem = Problem::ProgramFull {
+                words: pc + 1,
+                most: limits::WORDS,
+                whose,
+            };
+            self.error(Fail::new(problem, at), context.chain);
+            self.halted = true;
+            return None;
+        }
+        let (insts, chain) = (Vec::new(), context.chain);
+        self.words.push(PendingWord {
+            insts,
+            at,
+            chain,
+            allow_stall,
+            block_end: None,
+        });
+        if opens {
+            self.blocks.push((pc, at, chain));
+        }
+        Some(pc)
     }
 
     /// Takes `name:` off the front of the line, if it stands there.
@@ -80,38 +123,13 @@ impl Assembler<'_> {
                 word.at,
             ));
         }
-        // A flawed word still takes its place, so that later addresses are right.
-        let pc = self.words.len();
-        if pc >= limits::WORDS {
-            let whose = "the largest program has".to_owned();
-            self.error(
-                Fail::new(
-                    Problem::ProgramFull {
-                        words: pc + 1,
-                        most: limits::WORDS,
-                        whose,
-                    },
-                    word.at,
-                ),
-                context.chain,
-            );
-            self.halted = true;
-            return Ok(());
-        }
-        self.words.push(PendingWord {
-            insts: Vec::new(),
-            at: word.at,
-            chain: context.chain,
-            allow_stall: word.allow_stall,
-            block_end: None,
-        });
         let opens = word
             .insts
             .iter()
-            .any(|i| matches!(i.args.last(), Some((crate::syntax::Arg::Block, _))));
-        if opens {
-            self.blocks.push((pc, word.at, context.chain));
-        }
+            .any(|i| matches!(i.args.last(), Some((Arg::Block, _))));
+        let Some(pc) = self.push(word.at, opens, word.allow_stall, context) else {
+            return Ok(());
+        };
         let mut insts: Vec<Selected> = Vec::with_capacity(word.insts.len());
         let mut failed = false;
         for source in &word.insts {

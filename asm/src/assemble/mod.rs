@@ -18,6 +18,8 @@ mod select;
 mod stall;
 mod state;
 mod symbols;
+#[cfg(test)]
+mod tests;
 
 pub use finish::Assembly;
 pub use include::{Include, IncludeFiles};

@@ -82,13 +82,8 @@ fn accepts(kind: Kind, arg: &Arg) -> bool {
 /// No row fits: points at the operand where the best row stops fitting.
 fn misfit(rows: &[Op], source: &SourceInst) -> Fail {
     let good = |op: &Op| {
-        op.row()
-            .form
-            .operands()
-            .iter()
-            .zip(&source.args)
-            .take_while(|(o, (a, _))| accepts(o.kind, a))
-            .count()
+        let pairs = op.row().form.operands().iter().zip(&source.args);
+        pairs.take_while(|(o, (a, _))| accepts(o.kind, a)).count()
     };
     let best = rows.iter().map(good).max().unwrap_or(0);
     let at = source.args.get(best).map_or(source.at, |a| a.1);
@@ -103,11 +98,19 @@ fn misfit(rows: &[Op], source: &SourceInst) -> Fail {
             .join(", ")
     };
     let forms = rows.iter().map(|op| form(op.row())).collect();
+    let mnemonic = source.mnemonic.clone();
+    // A lone name where a register belongs is a misspelt register or alias.
+    let name = match source.args.get(best) {
+        Some((Arg::Expr(Expr::Symbol(key, _)), _)) => Some(key.to_string()),
+        _ => None,
+    };
     Fail::new(
         Problem::Operands {
-            mnemonic: source.mnemonic.clone(),
+            mnemonic,
             found,
             forms,
+            name,
+            near: None,
         },
         at,
     )
@@ -116,6 +119,7 @@ fn misfit(rows: &[Op], source: &SourceInst) -> Fail {
 fn describe(arg: &Arg) -> String {
     match arg {
         Arg::Register(r) => format!("`{r}`"),
+        Arg::Expr(Expr::Symbol(key, _)) => format!("`{key}`"),
         Arg::Expr(_) => "a value".to_owned(),
         Arg::Mem(_) => "an address".to_owned(),
         Arg::Block => "`{`".to_owned(),

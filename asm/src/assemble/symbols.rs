@@ -196,16 +196,7 @@ impl Table {
     fn insert(&mut self, key: Rc<str>, name: &str, mut definition: Definition) -> Result<(), Fail> {
         let at = definition.at.unwrap_or(Span::START);
         if let Some(old) = self.symbols.get(&key) {
-            let fail = Fail::new(
-                Problem::Redefined {
-                    name: name.to_owned(),
-                },
-                at,
-            );
-            return Err(match old.at {
-                Some(first) => fail.related(first, "first defined here"),
-                None => fail,
-            });
+            return Err(redefined(name, at, old.at));
         }
         definition.order = self.symbols.len();
         self.symbols.insert(key, definition);
@@ -220,26 +211,11 @@ impl Table {
         at: Span,
     ) -> Result<(), Fail> {
         if let Some((_, first)) = self.aliases.get(name) {
-            let fail = Fail::new(
-                Problem::Redefined {
-                    name: name.to_owned(),
-                },
-                at,
-            );
-            return Err(fail.related(*first, "first defined here"));
+            return Err(redefined(name, at, Some(*first)));
         }
         self.check_free(name, at)?;
         if let Some(definition) = self.symbols.get(name) {
-            let fail = Fail::new(
-                Problem::Redefined {
-                    name: name.to_owned(),
-                },
-                at,
-            );
-            return Err(match definition.at {
-                Some(first) => fail.related(first, "first defined here"),
-                None => fail,
-            });
+            return Err(redefined(name, at, definition.at));
         }
         self.aliases.insert(name.to_owned(), (register, at));
         Ok(())
@@ -270,6 +246,15 @@ impl Table {
 
     /// Adds a suggestion to a message about an unknown name.
     pub(super) fn suggest(&self, fail: &mut Fail) {
+        if let Problem::Operands {
+            name: Some(name),
+            near,
+            ..
+        } = &mut fail.0.problem
+        {
+            *near = nearest(name, self.aliases.keys().map(String::as_str));
+            return;
+        }
         let Problem::UnknownName { name, near, hint } = &mut fail.0.problem else {
             return;
         };
@@ -354,6 +339,22 @@ impl Table {
                 })
             })
             .collect()
+    }
+}
+
+/// A name is defined at `at`, and was before.
+pub(super) fn redefined(name: &str, at: Span, first: Option<Span>) -> Fail {
+    let repeated = first == Some(at);
+    let fail = Fail::new(
+        Problem::Redefined {
+            name: name.to_owned(),
+            repeated,
+        },
+        at,
+    );
+    match first {
+        Some(first) if !repeated => fail.related(first, "first defined here"),
+        _ => fail,
     }
 }
 

@@ -57,7 +57,7 @@ pub enum Problem {
         hint: Option<&'static str>,
     },
     #[error("`{name}` is already defined")]
-    Redefined { name: String },
+    Redefined { name: String, repeated: bool },
     #[error("`{name}` is the name of {what}")]
     Reserved { name: String, what: &'static str },
     #[error("the value of `{name}` depends on itself, or on too long a chain of later definitions")]
@@ -94,6 +94,9 @@ pub enum Problem {
         mnemonic: String,
         found: String,
         forms: Vec<String>,
+        /// A name that stands where a register belongs.
+        name: Option<String>,
+        near: Option<String>,
     },
     #[error("`{first}` and `{second}` both need the {slot} slot")]
     SlotConflict {
@@ -284,14 +287,18 @@ impl Problem {
                 help.push(format!("extensions: {}", all.join(", ")));
                 help
             }
-            Self::Operands { forms, .. } => {
-                forms.iter().map(|f| format!("expected: {f}")).collect()
+            Self::Operands { forms, near: n, .. } => {
+                let mut help: Vec<String> = near(n);
+                help.extend(forms.iter().map(|f| format!("expected: {f}")));
+                help
             }
             Self::Misplaced { why, .. } => one(why),
-            Self::Redefined { name } if name.starts_with('.') => one(
+            Self::Redefined { name, .. } if name.starts_with('.') && name != ".entry" => one(
                 "a local label is unique between two plain labels, or within one macro expansion; in `.rept`, number it: `.name{i}:`",
             ),
-            Self::Redefined { .. } => one("in `.rept`, number it: `name{i}`"),
+            Self::Redefined { repeated: true, .. } => {
+                one("this line is expanded more than once: number the name, as in `name{i}`")
+            }
             Self::Misaligned {
                 value, multiple, ..
             } => {
@@ -317,9 +324,9 @@ impl Problem {
             Self::LoopOverlap { .. } => one("a loop must lie entirely within the loop around it"),
             Self::RunsOff { .. } => one("end the kernel with `stop`"),
             Self::WrongSection { .. } => one("`.dmem` and `.program` switch the section"),
-            Self::WrittenTwice { .. } => {
-                one("the arithmetic and the memory operation of a word write different registers")
-            }
+            Self::WrittenTwice { .. } => one(
+                "every result of a word, an address update included, needs a register of its own",
+            ),
             Self::Circular { .. } => one("define constants before they are used"),
             Self::Stall { .. } | Self::UnitBusy { .. } => {
                 one("move independent words in between, or end the line with `.allow stall`")

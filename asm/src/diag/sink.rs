@@ -1,7 +1,7 @@
 //! Collects flaws while the source is read; resolves them to diagnostics at the end.
 
 use super::report::{Diagnostic, Diagnostics, Frame, Position, Related, Severity};
-use super::{Fail, Flaw, render};
+use super::{Fail, Flaw, Problem, render};
 use crate::source::{SourceMap, Span};
 use std::collections::HashSet;
 
@@ -43,6 +43,14 @@ impl Sink {
         {
             self.warnings.push((*fail.0, chain));
         }
+    }
+
+    /// Looks at the errors once more, knowing all of the source.
+    pub(crate) fn revise(&mut self, revise: impl FnMut(&mut Problem)) {
+        self.errors
+            .iter_mut()
+            .map(|(flaw, _)| &mut flaw.problem)
+            .for_each(revise);
     }
 
     pub(crate) fn has_errors(&self) -> bool {

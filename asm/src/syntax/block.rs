@@ -123,22 +123,7 @@ pub(crate) fn blocks(lines: Vec<Vec<Token>>, mut report: impl FnMut(Fail)) -> Rc
                     };
                     report(Fail::new(problem, extra.at));
                 }
-                let body: Rc<[Node]> = std::mem::replace(&mut nodes, open.nodes).into();
-                nodes.push(match word {
-                    ".endr" => Node::Repeat {
-                        head: open.head,
-                        body,
-                    },
-                    ".endm" => Node::Macro {
-                        head: open.head,
-                        body,
-                    },
-                    _ => {
-                        let mut arms = open.arms;
-                        arms.push((open.head, body));
-                        Node::If { arms }
-                    }
-                });
+                close(open, &mut nodes);
             }
             _ => nodes.push(Node::Line(line)),
         }
@@ -155,6 +140,28 @@ pub(crate) fn blocks(lines: Vec<Vec<Token>>, mut report: impl FnMut(Fail)) -> Rc
                 first.at,
             ));
         }
+        // What is in it may have flaws of its own.
+        close(open, &mut nodes);
     }
     nodes.into()
+}
+
+/// Makes one node of a block and puts it behind what came before.
+fn close(open: Open, nodes: &mut Vec<Node>) {
+    let body: Rc<[Node]> = std::mem::replace(nodes, open.nodes).into();
+    nodes.push(match opener(&open.head) {
+        ".rept" => Node::Repeat {
+            head: open.head,
+            body,
+        },
+        ".macro" => Node::Macro {
+            head: open.head,
+            body,
+        },
+        _ => {
+            let mut arms = open.arms;
+            arms.push((open.head, body));
+            Node::If { arms }
+        }
+    });
 }

@@ -44,9 +44,17 @@ pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<
                 Ok((after, Ok(tok))) => (left.len() - after.len(), Ok(tok)),
                 Ok((after, Err(problem))) => {
                     let length = left.len() - after.len();
-                    report(Fail::new(problem, span(length)));
-                    // A number stands in, so that one flaw gives one message.
-                    (length, Ok(Tok::Int(0)))
+                    report(Fail::new(problem.clone(), span(length)));
+                    // Something stands in, so that one flaw gives one message.
+                    let string = problem == Problem::OpenString;
+                    (
+                        length,
+                        Ok(if string {
+                            Tok::Str("".into())
+                        } else {
+                            Tok::Int(0)
+                        }),
+                    )
                 }
                 Err(_) => {
                     report(Fail::new(

@@ -1,0 +1,5 @@
+//! Property tests of the assembler.
+
+mod hostile;
+mod round_trip;
+mod stalls;

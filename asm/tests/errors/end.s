@@ -1,0 +1,6 @@
+; the end of the program
+.entry last
+        loop 2, last
+        nop
+last:   add r0, r1, r2
+        bz c0, last

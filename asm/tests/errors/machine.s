@@ -1,0 +1,12 @@
+; machine: small
+; what a small machine lacks
+.require double
+        add r60, r61, r62
+        add q15, q16, q17
+        wait 7
+        nop
+        stop
+        nop
+        stop
+.dmem 0x2000
+        .float 1

@@ -1,0 +1,14 @@
+; operands that fit no form
+        add r0, r1, q2
+        add r0, a1, a2
+        ldp q0, [a0]
+        ldq q0, a0
+        bfly r0, r1, r2, r3
+        loop r0, 5
+        stop 1
+        ldx2 c1, [a0]
+        movi a0, r1
+        lif r0, 0.1
+        shli r0, r1, 2.5
+        wait
+        stop

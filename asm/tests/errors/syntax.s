@@ -1,0 +1,15 @@
+; lines that do not parse; the loop's brace still counts
+        add r0 r1, r2
+        loop 8, {
+          ldp r0, [a0 8]
+        }
+        }
+        ldp r1, [r2]
+        ldp r1, [a9]+s1%
+        ldp r1, [a0]+c1
+        movi a0, (1 + 2
+        movi a0,
+        nop ||
+        add r0, r1, r2 .allow stalls
+        .if 1
+        stop
