@@ -1,9 +1,28 @@
 //! The host side of CP2.
 //!
-//! [`schedule`] pages arrays through DMEM.
+//! * [`Device`]: asynchronous commands with event dependencies, in simulated time.
+//! * [`schedule`]: pages arrays through DMEM; a [`Plan`] is a value.
+//! * [`map()`]: one call that pages an array through a kernel.
+//! * [`timeline`]: what happened when, for Perfetto and as a picture.
+//! * [`emit`]: a run as a directory, and its replay.
+//! * [`files`]: files written whole or not at all.
 
+mod device;
+pub mod emit;
+pub mod files;
+mod map;
+mod page_source;
 pub mod schedule;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+pub mod timeline;
 
+pub use device::{
+    Action, Buffer, Command, CommandError, Device, DmaReport, Element, End, Event, HostError,
+    HostReport, Options, Placed, Run, RunReport, Trace, WINDOW,
+};
+pub use map::{MapError, MapJob, MapRun, map};
+pub use page_source::{PageKernel, PlanSource};
 pub use schedule::{
     BlocksPerSection, Buffering, PageArgs, Paging, Piece, Plan, PlanError, Reserved, Stream,
 };

@@ -1,0 +1,127 @@
+//! Commands as plain data.
+
+use cp2_dma::Descriptor;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Stands for the completion of a command, as the control CPU sees it.
+///
+/// Commands are numbered in the order they are given to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Event(pub(crate) u64);
+
+impl Event {
+    /// The number of the command.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        self.0
+    }
+}
+
+impl Event {
+    pub(crate) fn at(number: u64) -> Self {
+        Self(number)
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "command {}", self.0)
+    }
+}
+
+/// What the control CPU is to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// Build a descriptor and queue it. Complete when the transfer is.
+    Dma(Descriptor),
+    /// Launch a kernel. Complete at its `stop`.
+    Launch {
+        /// Word address of the first word.
+        entry: u32,
+        /// DMEM byte address of the argument block, in `a15` at launch.
+        args: u32,
+    },
+    /// Work of the control CPU that changes nothing the device can see.
+    Work {
+        /// Cycles of computation.
+        cycles: u64,
+        /// Bytes touched in system memory.
+        bytes: u64,
+    },
+    /// The control CPU writes system memory itself, at its own rate.
+    Write {
+        /// Byte address.
+        address: u64,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+    /// The control CPU reads system memory, after everything before is
+    /// complete and before anything after begins.
+    Read {
+        /// Byte address.
+        address: u64,
+        /// How many bytes.
+        bytes: u64,
+    },
+    /// Post a CP2 event.
+    Post {
+        /// The event.
+        event: u32,
+    },
+    /// Complete when the kernel has signalled the event; consumes one signal.
+    WaitSignal {
+        /// The event.
+        event: u32,
+    },
+}
+
+/// An action, what it waits for, and its name on the timeline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Command {
+    /// Name on the timeline: a kernel, a stream, a purpose.
+    pub name: String,
+    /// The page it belongs to, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<u64>,
+    /// What to do.
+    #[serde(flatten)]
+    pub action: Action,
+    /// Earlier commands that must be complete.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<Event>,
+}
+
+impl Command {
+    /// A command that waits for nothing.
+    #[must_use]
+    pub fn new(name: &str, action: Action) -> Self {
+        Self {
+            name: name.to_string(),
+            page: None,
+            action,
+            after: Vec::new(),
+        }
+    }
+
+    /// The same, waiting for `events` too.
+    #[must_use]
+    pub fn after(mut self, events: &[Event]) -> Self {
+        self.after.extend_from_slice(events);
+        self
+    }
+
+    /// The same, belonging to a page.
+    #[must_use]
+    pub fn page(mut self, page: u64) -> Self {
+        self.page = Some(page);
+        self
+    }
+
+    /// Whether nothing may overtake the command in either direction.
+    pub(crate) fn is_fence(&self) -> bool {
+        matches!(self.action, Action::Read { .. })
+    }
+}

@@ -1,0 +1,120 @@
+use super::command::Event;
+use cp2_asm::MachineMismatch;
+use cp2_dma::DescriptorError;
+use cp2_emu::{LaunchError, NoEvent, OutOfMemory};
+
+/// Why the device refused a request of the host program.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HostError {
+    /// System memory is used up.
+    #[error(
+        "{bytes} B of system memory wanted, {free} of {size} B are free; use a smaller problem or a machine with more memory"
+    )]
+    OutOfMemory {
+        /// Bytes wanted.
+        bytes: u64,
+        /// Bytes free.
+        free: u64,
+        /// Size of system memory.
+        size: u64,
+    },
+    /// A size overflows.
+    #[error("{count} elements of {bytes} B exceed any memory")]
+    TooLarge {
+        /// Elements.
+        count: u64,
+        /// Bytes of each.
+        bytes: u64,
+    },
+    /// An access outside system memory.
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
+    /// Data does not fit its buffer.
+    #[error("{values} values do not fit a buffer of {len}")]
+    Length {
+        /// Values given.
+        values: u64,
+        /// Room.
+        len: u64,
+    },
+    /// System memory is free to write only before simulated time begins.
+    #[error(
+        "the device has begun to run; from then on the control CPU's writes cost time: use `host_write`"
+    )]
+    Started,
+    /// The program does not run on the machine.
+    #[error(transparent)]
+    Machine(#[from] Box<MachineMismatch>),
+    /// The program has no words.
+    #[error("the program has no words; a kernel needs at least `stop`")]
+    EmptyProgram,
+    /// The program exceeds program memory.
+    #[error("the program has {words} words; program memory holds {limit}")]
+    ProgramTooLarge {
+        /// Its words.
+        words: usize,
+        /// The machine's.
+        limit: u64,
+    },
+    /// The program's data exceeds DMEM.
+    #[error("the program's data at DMEM {address:#x}, {bytes} B, leaves the {dmem} B of DMEM")]
+    DataOutside {
+        /// Address of the segment.
+        address: u32,
+        /// Its size.
+        bytes: u64,
+        /// Size of DMEM.
+        dmem: u64,
+    },
+    /// A command waits for one that does not come before it.
+    #[error("command {command} waits for {dependency}, which does not come before it")]
+    UnknownEvent {
+        /// The command.
+        command: u64,
+        /// What it waits for.
+        dependency: Event,
+    },
+    /// A command can never be carried out.
+    #[error("command {command} (`{name}`): {reason}")]
+    Command {
+        /// The command.
+        command: u64,
+        /// Its name.
+        name: String,
+        /// Why.
+        reason: Box<CommandError>,
+    },
+}
+
+/// Why a command can never be carried out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CommandError {
+    /// Its descriptor breaks a rule.
+    #[error(transparent)]
+    Descriptor(#[from] DescriptorError),
+    /// The kernel cannot be launched.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// The machine has no such event.
+    #[error(transparent)]
+    Event(#[from] NoEvent),
+    /// An access outside system memory.
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
+    /// The DMA queue is full: an error of the device.
+    #[error("the DMA queue of {queue} descriptors is full")]
+    QueueFull {
+        /// Its capacity.
+        queue: usize,
+    },
+    /// Its cost exceeds the range of simulated time.
+    #[error("a cost of {cycles} cycles exceeds the range of simulated time ({limit})")]
+    TooLong {
+        /// The cost.
+        cycles: u64,
+        /// The largest allowed.
+        limit: u64,
+    },
+}

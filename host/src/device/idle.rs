@@ -1,0 +1,89 @@
+//! The account of CP2's cycles outside kernels: each has one cause.
+//!
+//! A stretch between two kernels, or before the first, ends with the launch
+//! of the next:
+//!
+//! ```text
+//! previous stop      last completion seen      launch command      first issue
+//!       |------------- waited for ---|---- CPU busy ---|---- launch ----|
+//!                       (below)           wait-host          launch
+//! ```
+//!
+//! What the launch waited for is the completion that the CPU saw last, of its
+//! dependencies and the previous kernel: the kernel itself gives `launch` (its
+//! completion latency), a load `wait-load`, a store `wait-store` (queueing and
+//! completion latency included), anything else `wait-host`. Between equals the
+//! order is kernel, load, store, host.
+//!
+//! After the last kernel `wait-store` (or `wait-load`) lasts until the last
+//! transfer ends, `wait-host` until the CPU has seen everything complete.
+
+use super::progress::Kind;
+use cp2_emu::{Cause, Causes};
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Idle {
+    /// First cycle not yet accounted for; kernels account for their own.
+    from: u64,
+    /// When the last kernel's stop was seen.
+    stop_seen: Option<u64>,
+    /// End of the last transfer, and its kind.
+    transfer: Option<(u64, Kind)>,
+    causes: Causes,
+}
+
+impl Idle {
+    /// A launch at `launch`, first issue at `first`; `last` is the completion
+    /// among its dependencies seen last.
+    pub(crate) fn launch(&mut self, launch: u64, first: u64, last: Option<(u64, Kind)>) {
+        let kernel = self.stop_seen.map(|at| (at, Kind::Kernel));
+        let (seen, cause) = match last.max(kernel) {
+            Some((at, Kind::Kernel)) => (at, Cause::Launch),
+            Some((at, Kind::Load)) => (at, Cause::WaitLoad),
+            Some((at, Kind::Store)) => (at, Cause::WaitStore),
+            Some((at, Kind::Host)) => (at, Cause::WaitHost),
+            None => (self.from, Cause::WaitHost),
+        };
+        self.until(seen.min(launch), cause);
+        self.until(launch, Cause::WaitHost);
+        self.until(first, Cause::Launch);
+    }
+
+    /// The kernel's last cycle was before `cycle`.
+    pub(crate) fn stop(&mut self, cycle: u64) {
+        self.from = cycle;
+        self.stop_seen = None;
+    }
+
+    pub(crate) fn stop_seen(&mut self, cycle: u64) {
+        self.stop_seen = Some(cycle);
+    }
+
+    pub(crate) fn transfer(&mut self, end: u64, kind: Kind) {
+        self.transfer = Some((end, kind));
+    }
+
+    /// CP2 is idle and the run ends at `end`.
+    pub(crate) fn end(&mut self, end: u64) {
+        if let Some((at, kind)) = self.transfer {
+            let cause = if kind == Kind::Load {
+                Cause::WaitLoad
+            } else {
+                Cause::WaitStore
+            };
+            self.until(at.min(end), cause);
+        }
+        self.until(end, Cause::WaitHost);
+    }
+
+    pub(crate) fn causes(&self) -> &Causes {
+        &self.causes
+    }
+
+    fn until(&mut self, cycle: u64, cause: Cause) {
+        if cycle > self.from {
+            self.causes.add(cause, cycle - self.from);
+            self.from = cycle;
+        }
+    }
+}

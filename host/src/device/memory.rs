@@ -1,0 +1,150 @@
+//! System memory as the host program sees it: typed buffers.
+
+use super::error::HostError;
+use std::marker::PhantomData;
+
+/// A value with a fixed little-endian layout in system memory.
+pub trait Element: Copy {
+    /// Bytes of one value.
+    const BYTES: usize;
+    /// Appends the value's bytes.
+    fn put(self, out: &mut Vec<u8>);
+    /// The value of [`Element::BYTES`] bytes.
+    fn get(bytes: &[u8]) -> Self;
+}
+
+macro_rules! element {
+    ($($type:ty),*) => {$(
+        impl Element for $type {
+            const BYTES: usize = std::mem::size_of::<$type>();
+            fn put(self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+            fn get(bytes: &[u8]) -> Self {
+                let mut le = [0; std::mem::size_of::<$type>()];
+                le.copy_from_slice(&bytes[..std::mem::size_of::<$type>()]);
+                Self::from_le_bytes(le)
+            }
+        }
+    )*};
+}
+element!(u8, u32, i32, u64, i64, f32, f64);
+
+impl<T: Element, const N: usize> Element for [T; N] {
+    const BYTES: usize = T::BYTES * N;
+    fn put(self, out: &mut Vec<u8>) {
+        for value in self {
+            value.put(out);
+        }
+    }
+    fn get(bytes: &[u8]) -> Self {
+        std::array::from_fn(|i| T::get(&bytes[i * T::BYTES..]))
+    }
+}
+
+/// `len` values of `T` in system memory.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Buffer<T> {
+    address: u64,
+    len: u64,
+    element: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Buffer<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Buffer<T> {}
+
+impl<T: Element> Buffer<T> {
+    pub(crate) fn new(address: u64, len: u64) -> Self {
+        Self {
+            address,
+            len,
+            element: PhantomData,
+        }
+    }
+
+    /// Byte address of the first value.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Number of values.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether it holds nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Its size in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        // Checked when it was allocated.
+        self.len.saturating_mul(T::BYTES as u64)
+    }
+}
+
+/// The little-endian bytes of `values`.
+pub(crate) fn to_bytes<T: Element>(values: &[T]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(values.len() * T::BYTES);
+    values.iter().for_each(|v| v.put(&mut bytes));
+    bytes
+}
+
+/// The values in `bytes`.
+pub(crate) fn from_bytes<T: Element>(bytes: &[u8]) -> Vec<T> {
+    bytes.chunks_exact(T::BYTES.max(1)).map(T::get).collect()
+}
+
+/// Hands out system memory from the bottom up.
+#[derive(Clone, Debug)]
+pub(crate) struct Allocator {
+    granule: u64,
+    size: u64,
+    next: u64,
+    /// Address and size of every allocation.
+    pub(crate) taken: Vec<(u64, u64)>,
+}
+
+impl Allocator {
+    pub(crate) fn new(size: u64, granule: u64) -> Self {
+        Self {
+            granule: granule.max(1),
+            size,
+            next: 0,
+            taken: Vec::new(),
+        }
+    }
+
+    /// `bytes` bytes at a multiple of the granule and of `align`.
+    pub(crate) fn take(&mut self, bytes: u64, align: u64) -> Result<u64, HostError> {
+        let align = align.max(1).next_multiple_of(self.granule);
+        let error = HostError::OutOfMemory {
+            bytes,
+            free: self.size - self.next,
+            size: self.size,
+        };
+        let Some(address) = self.next.checked_next_multiple_of(align) else {
+            return Err(error);
+        };
+        let end = address
+            .checked_add(bytes)
+            .and_then(|end| end.checked_next_multiple_of(self.granule));
+        match end {
+            Some(end) if end <= self.size => {
+                self.next = end;
+                self.taken.push((address, bytes));
+                Ok(address)
+            }
+            _ => Err(error),
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! The device: asynchronous commands with event dependencies.
+//!
+//! A host program allocates system memory and writes its data while no time
+//! passes, gives commands, each with the events it waits for, and runs. From
+//! the first simulated cycle to the last every byte the control CPU touches
+//! costs simulated time. See `docs/host.md` for the command model.
+
+mod command;
+mod engine;
+mod error;
+mod idle;
+mod memory;
+mod options;
+mod program;
+mod progress;
+mod report;
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use command::{Action, Command, Event};
+pub use engine::WINDOW;
+pub use error::{CommandError, HostError};
+pub use memory::{Buffer, Element};
+pub use options::{Options, Trace};
+pub(crate) use program::parts;
+pub use program::{Placed, Run};
+pub use report::{DmaReport, End, HostReport, RunReport};
+
+use crate::emit::{Output, Recording};
+use cp2_dma::Descriptor;
+use cp2_machine::Machine;
+use engine::{Engine, MAX_COST, cost};
+use memory::{Allocator, from_bytes, to_bytes};
+use std::sync::Arc;
+
+/// A processor under the control of a host program.
+///
+/// ```
+/// use cp2_host::Device;
+/// use cp2_dma::{Descriptor, Target};
+/// use cp2_machine::Machine;
+/// use std::sync::Arc;
+///
+/// let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
+/// let mut device = Device::new(vm7);
+/// let x = device.alloc_from(&[1.0f32, 2.0, 3.0, 4.0])?;
+/// let y = device.alloc::<f32>(4)?;
+/// // Through the DMEM of section 0 and back.
+/// let load = device.dma("x", Descriptor::load(Target::Section(0), x.address(), 0, 16), &[])?;
+/// device.dma("y", Descriptor::store(Target::Section(0), y.address(), 0, 16), &[load])?;
+/// let run = device.finish()?;
+/// assert!(run.report.end.is_finished());
+/// assert_eq!(run.read(y)?, [1.0, 2.0, 3.0, 4.0]);
+/// assert_eq!(run.report.causes.total(), run.report.cycles);
+/// # Ok::<(), cp2_host::HostError>(())
+/// ```
+#[derive(Debug)]
+pub struct Device {
+    machine: Arc<Machine>,
+    engine: Engine,
+    memory: Allocator,
+    programs: Vec<Placed>,
+    /// Commands given and not yet taken by the engine.
+    queue: Vec<Command>,
+    /// Number of the next command.
+    next: u64,
+    started: bool,
+    end: Option<End>,
+    recording: Option<Recording>,
+}
+
+impl Device {
+    /// A device that runs to its end, unchecked, with the default timeline.
+    #[must_use]
+    pub fn new(machine: Arc<Machine>) -> Self {
+        Self::with_options(machine, Options::default())
+    }
+
+    /// A device.
+    #[must_use]
+    pub fn with_options(machine: Arc<Machine>, options: Options) -> Self {
+        Self {
+            memory: Allocator::new(machine.host.memory.0, machine.dma.granule.0),
+            recording: options.record.then(Recording::default),
+            engine: Engine::new(machine.clone(), options),
+            machine,
+            programs: Vec::new(),
+            queue: Vec::new(),
+            next: 0,
+            started: false,
+            end: None,
+        }
+    }
+
+    /// The machine.
+    #[must_use]
+    pub fn machine(&self) -> &Arc<Machine> {
+        &self.machine
+    }
+
+    /// Room for `len` values in system memory, aligned to the DMA granule.
+    ///
+    /// # Errors
+    /// System memory is used up.
+    pub fn alloc<T: Element>(&mut self, len: u64) -> Result<Buffer<T>, HostError> {
+        let bytes = T::BYTES as u64;
+        let size = len
+            .checked_mul(bytes)
+            .ok_or(HostError::TooLarge { count: len, bytes })?;
+        Ok(Buffer::new(self.memory.take(size, 1)?, len))
+    }
+
+    /// Room for `values`, and the values in it.
+    ///
+    /// # Errors
+    /// System memory is used up, or simulated time has begun.
+    pub fn alloc_from<T: Element>(&mut self, values: &[T]) -> Result<Buffer<T>, HostError> {
+        let buffer = self.alloc(values.len() as u64)?;
+        self.write(buffer, values)?;
+        Ok(buffer)
+    }
+
+    /// Fills a buffer from its start, before simulated time begins.
+    ///
+    /// # Errors
+    /// More values than the buffer holds, or simulated time has begun.
+    pub fn write<T: Element>(&mut self, buffer: Buffer<T>, values: &[T]) -> Result<(), HostError> {
+        if values.len() as u64 > buffer.len() {
+            return Err(HostError::Length {
+                values: values.len() as u64,
+                len: buffer.len(),
+            });
+        }
+        self.write_bytes(buffer.address(), &to_bytes(values))
+    }
+
+    /// Writes system memory before simulated time begins.
+    pub(crate) fn write_bytes(&mut self, address: u64, bytes: &[u8]) -> Result<(), HostError> {
+        if self.started {
+            return Err(HostError::Started);
+        }
+        Ok(self.engine.processor.memory_mut().write(address, bytes)?)
+    }
+
+    /// Takes `bytes` at exactly `address`; used to rebuild a recorded memory.
+    pub(crate) fn write_at(&mut self, address: u64, bytes: &[u8]) -> Result<(), HostError> {
+        self.memory.taken.push((address, bytes.len() as u64));
+        self.write_bytes(address, bytes)
+    }
+
+    /// Names a result, for the recording.
+    pub fn output(&mut self, output: Output) {
+        if let Some(recording) = &mut self.recording {
+            recording.outputs.push(output);
+        }
+    }
+
+    /// Gives a command.
+    ///
+    /// # Errors
+    /// It can never be carried out: a rule of the DMA broken, an event that
+    /// does not exist, an address outside memory, a dependency on a later command.
+    pub fn command(&mut self, command: Command) -> Result<Event, HostError> {
+        admit(&self.machine, self.next, &command)?;
+        if let Some(recording) = &mut self.recording {
+            recording.commands.push(command.clone());
+        }
+        self.queue.push(command);
+        self.next += 1;
+        Ok(Event(self.next - 1))
+    }
+
+    /// Queues a transfer once `after` are complete. A transfer may wait for an
+    /// earlier transfer at no cost: the DMA engine works in order.
+    ///
+    /// # Errors
+    /// The descriptor breaks a rule of the DMA.
+    pub fn dma(
+        &mut self,
+        name: &str,
+        descriptor: Descriptor,
+        after: &[Event],
+    ) -> Result<Event, HostError> {
+        self.command(Command::new(name, Action::Dma(descriptor)).after(after))
+    }
+
+    /// Launches a kernel once `after` are complete and CP2 is idle.
+    ///
+    /// # Errors
+    /// A dependency is unknown.
+    pub fn launch(
+        &mut self,
+        name: &str,
+        entry: u32,
+        args: u32,
+        after: &[Event],
+    ) -> Result<Event, HostError> {
+        self.command(Command::new(name, Action::Launch { entry, args }).after(after))
+    }
+
+    /// Lets the control CPU write a buffer at its own rate.
+    ///
+    /// # Errors
+    /// More values than the buffer holds.
+    pub fn host_write<T: Element>(
+        &mut self,
+        name: &str,
+        buffer: Buffer<T>,
+        values: &[T],
+        after: &[Event],
+    ) -> Result<Event, HostError> {
+        if values.len() as u64 > buffer.len() {
+            return Err(HostError::Length {
+                values: values.len() as u64,
+                len: buffer.len(),
+            });
+        }
+        let action = Action::Write {
+            address: buffer.address(),
+            bytes: to_bytes(values),
+        };
+        self.command(Command::new(name, action).after(after))
+    }
+
+    /// Waits until all commands are complete, lets the control CPU read a
+    /// buffer at its own rate, and returns its values. `None` if the run ended early.
+    ///
+    /// # Errors
+    /// A command could not be carried out.
+    pub fn host_read<T: Element>(
+        &mut self,
+        name: &str,
+        buffer: Buffer<T>,
+    ) -> Result<Option<Vec<T>>, HostError> {
+        self.command(Command::new(
+            name,
+            Action::Read {
+                address: buffer.address(),
+                bytes: buffer.bytes(),
+            },
+        ))?;
+        self.simulate(true)?;
+        if self.end.is_some() {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; usize::try_from(buffer.bytes()).unwrap_or(usize::MAX)];
+        self.engine
+            .processor
+            .memory()
+            .read(buffer.address(), &mut bytes)?;
+        Ok(Some(from_bytes(&bytes)))
+    }
+
+    /// Gives the commands of `source` as the control CPU needs them, so that
+    /// memory does not grow with their number. `source` learns the number of
+    /// its first command and counts on from there. Returns when it has no
+    /// more; its last commands may still be under way.
+    ///
+    /// # Errors
+    /// A command could not be carried out.
+    pub fn stream<S: Iterator<Item = Command>>(
+        &mut self,
+        source: impl FnOnce(Event) -> S,
+    ) -> Result<Event, HostError> {
+        let mut source = source(Event(self.next));
+        if let Some(recording) = &mut self.recording {
+            let commands: Vec<Command> = source.by_ref().collect();
+            for command in commands {
+                recording.commands.push(command.clone());
+                self.queue.push(command);
+                self.next += 1;
+            }
+        } else if self.end.is_none() {
+            self.begin();
+            let mut count = 0;
+            let queued = std::mem::take(&mut self.queue);
+            let mut commands = queued.into_iter().chain(source.inspect(|_| count += 1));
+            self.end = self.engine.run(&mut commands, false)?;
+            drop(commands);
+            self.next += count;
+        }
+        Ok(Event(self.next.saturating_sub(1)))
+    }
+
+    fn begin(&mut self) {
+        if !self.started {
+            self.started = true;
+            if let Some(recording) = &mut self.recording {
+                recording.keep(
+                    &self.programs,
+                    &self.memory.taken,
+                    self.engine.processor.memory(),
+                );
+            }
+        }
+    }
+
+    fn simulate(&mut self, fence: bool) -> Result<(), HostError> {
+        self.begin();
+        if self.end.is_some() {
+            return Ok(());
+        }
+        let mut commands = std::mem::take(&mut self.queue).into_iter();
+        let end = self.engine.run(&mut commands, true)?;
+        // A drained device can go on after a read; at the end it cannot.
+        self.end = end.filter(|e| !(fence && e.is_finished()));
+        Ok(())
+    }
+
+    /// Runs every command to its end; then time stands still and memory can be read.
+    ///
+    /// # Errors
+    /// A command could not be carried out. A guest fault, a deadlock, the
+    /// cycle limit and an interrupt are no errors: they are in the report.
+    pub fn finish(mut self) -> Result<Run, HostError> {
+        self.simulate(false)?;
+        let end = self.end.unwrap_or(End::Finished);
+        Ok(Run::new(self.engine, self.programs, end, self.recording))
+    }
+}
+
+/// Checks what can be checked before a command runs.
+fn admit(machine: &Machine, number: u64, command: &Command) -> Result<(), HostError> {
+    if let Some(&dependency) = command.after.iter().find(|d| d.0 >= number) {
+        return Err(HostError::UnknownEvent {
+            command: number,
+            dependency,
+        });
+    }
+    let fail = |reason: CommandError| HostError::Command {
+        command: number,
+        name: command.name.clone(),
+        reason: Box::new(reason),
+    };
+    let memory = |address: u64, bytes: u64| {
+        let size = machine.host.memory.0;
+        match address.checked_add(bytes) {
+            Some(end) if end <= size => Ok(()),
+            _ => Err(fail(
+                cp2_emu::OutOfMemory {
+                    address,
+                    bytes,
+                    size,
+                }
+                .into(),
+            )),
+        }
+    };
+    match &command.action {
+        Action::Dma(d) => cp2_dma::validate(d, machine)
+            .map(|_| ())
+            .map_err(|e| fail(e.into()))?,
+        Action::Write { address, bytes } => memory(*address, bytes.len() as u64)?,
+        Action::Read { address, bytes } => memory(*address, *bytes)?,
+        Action::Post { event } | Action::WaitSignal { event }
+            if *event as usize >= machine.cp2.events =>
+        {
+            return Err(fail(
+                cp2_emu::NoEvent {
+                    event: *event,
+                    events: machine.cp2.events,
+                }
+                .into(),
+            ));
+        }
+        _ => {}
+    }
+    match cost(machine, &command.action) {
+        cycles if cycles > MAX_COST => Err(fail(CommandError::TooLong {
+            cycles,
+            limit: MAX_COST,
+        })),
+        _ => Ok(()),
+    }
+}

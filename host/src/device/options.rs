@@ -1,0 +1,46 @@
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// How a device runs.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// End the run at this cycle.
+    pub max_cycles: Option<u64>,
+    /// End the run soon after this becomes true.
+    pub interrupt: Option<Arc<AtomicBool>>,
+    /// Watch for reads of what was never written and for races with the DMA.
+    pub check: bool,
+    /// What to keep for the timeline.
+    pub trace: Trace,
+    /// Keep the commands and the initial memory, so that the run can be emitted.
+    pub record: bool,
+}
+
+/// What to keep for the timeline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// Keep only slices that overlap these cycles.
+    pub window: std::ops::Range<u64>,
+    /// Keep at most so many slices; the rest is counted.
+    pub limit: usize,
+}
+
+impl Default for Trace {
+    fn default() -> Self {
+        Self {
+            window: 0..u64::MAX,
+            limit: 100_000,
+        }
+    }
+}
+
+impl Trace {
+    /// Keeps nothing.
+    #[must_use]
+    pub fn none() -> Self {
+        Self {
+            window: 0..0,
+            limit: 0,
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Programs in system memory and their loads; the end of a run.
+
+use super::Device;
+use super::command::Event;
+use super::engine::Engine;
+use super::error::HostError;
+use super::memory::{Buffer, Element, from_bytes};
+use super::report::{End, RunReport};
+use crate::emit::Recording;
+use crate::schedule::Reserved;
+use cp2_asm::Program;
+use cp2_dma::{Descriptor, Target};
+use cp2_emu::{OutOfMemory, Processor};
+use cp2_machine::Machine;
+use std::sync::Arc;
+
+/// A program whose words and data lie in system memory, ready to be loaded.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// The program.
+    pub program: Arc<Program>,
+    /// Name on the timeline.
+    pub name: String,
+    /// Address of its image in system memory.
+    pub image: u64,
+    /// Size of the image.
+    pub bytes: u64,
+    pub(crate) loads: Vec<Descriptor>,
+}
+
+impl Placed {
+    /// The DMEM the program's data takes, for the scheduler.
+    #[must_use]
+    pub fn reserved(&self) -> Vec<Reserved> {
+        let name = format!("data of {}", self.name);
+        self.loads
+            .iter()
+            .filter(|d| d.target == Target::Broadcast)
+            .map(|d| Reserved {
+                name: name.clone(),
+                address: d.local.into(),
+                bytes: d.run,
+            })
+            .collect()
+    }
+}
+
+/// What a load brings: target, local address, contents in whole granules.
+pub(crate) type Part = (Target, u64, Vec<u8>);
+
+/// The program words and the data of `program` as loads; every stretch of data
+/// is extended to whole granules with zeros.
+pub(crate) fn parts(program: &Program, machine: &Machine) -> Result<Vec<Part>, HostError> {
+    let limit = machine.cp2.program.0 / 8;
+    if program.words.len() as u64 > limit {
+        return Err(HostError::ProgramTooLarge {
+            words: program.words.len(),
+            limit,
+        });
+    }
+    if program.words.is_empty() {
+        return Err(HostError::EmptyProgram);
+    }
+    program.check_machine(machine).map_err(Box::new)?;
+    let granule = machine.dma.granule.0.max(1);
+    let mut words: Vec<u8> = program.words.iter().flat_map(|w| w.to_le_bytes()).collect();
+    words.resize(words.len().next_multiple_of(granule as usize), 0);
+    let mut data: Vec<(u64, Vec<u8>)> = Vec::new();
+    for segment in program.dmem.iter().filter(|s| !s.bytes.is_empty()) {
+        let (address, bytes) = (u64::from(segment.address), segment.bytes.len() as u64);
+        let start = address / granule * granule;
+        let end = (address + bytes).next_multiple_of(granule);
+        if end > machine.cp2.dmem.0 {
+            return Err(HostError::DataOutside {
+                address: segment.address,
+                bytes,
+                dmem: machine.cp2.dmem.0,
+            });
+        }
+        // Segments are ascending: one that touches the stretch before joins it.
+        let joins = data
+            .last()
+            .is_some_and(|(base, part)| base + part.len() as u64 >= start);
+        if !joins {
+            data.push((start, Vec::new()));
+        }
+        if let Some((base, part)) = data.last_mut() {
+            let from = (address - *base) as usize;
+            part.resize(part.len().max((end - *base) as usize), 0);
+            part[from..from + segment.bytes.len()].copy_from_slice(&segment.bytes);
+        }
+    }
+    let data = data
+        .into_iter()
+        .map(|(address, bytes)| (Target::Broadcast, address, bytes));
+    Ok(std::iter::once((Target::Program, 0, words))
+        .chain(data)
+        .collect())
+}
+
+impl Device {
+    /// Writes a program and its data to system memory, before simulated time
+    /// begins. [`Device::load`] then brings it to CP2.
+    ///
+    /// # Errors
+    /// The program does not run on the machine or does not fit, system memory
+    /// is used up, or simulated time has begun.
+    pub fn place(&mut self, name: &str, program: Arc<Program>) -> Result<Placed, HostError> {
+        let parts = parts(&program, &self.machine)?;
+        let bytes = parts.iter().map(|p| p.2.len() as u64).sum();
+        let image = self.memory.take(bytes, 1)?;
+        self.place_at(name, program, image, parts)
+    }
+
+    /// The same at a known address; used to rebuild a recorded memory.
+    pub(crate) fn place_at(
+        &mut self,
+        name: &str,
+        program: Arc<Program>,
+        image: u64,
+        parts: Vec<Part>,
+    ) -> Result<Placed, HostError> {
+        let mut loads = Vec::new();
+        let mut at = image;
+        for (target, local, bytes) in parts {
+            self.write_bytes(at, &bytes)?;
+            if !bytes.is_empty() {
+                // Inside program memory or DMEM, whose addresses are u32.
+                let local = u32::try_from(local).unwrap_or(u32::MAX);
+                loads.push(Descriptor::load(target, at, local, bytes.len() as u64));
+            }
+            at += bytes.len() as u64;
+        }
+        let placed = Placed {
+            program,
+            name: name.to_string(),
+            image,
+            bytes: at - image,
+            loads,
+        };
+        self.programs.push(placed.clone());
+        Ok(placed)
+    }
+
+    /// Loads a placed program and its data once `after` are complete.
+    ///
+    /// # Errors
+    /// A dependency is unknown.
+    pub fn load(&mut self, placed: &Placed, after: &[Event]) -> Result<Event, HostError> {
+        let mut event = Event(self.next.saturating_sub(1));
+        for descriptor in &placed.loads {
+            let what = if descriptor.target == Target::Program {
+                "program"
+            } else {
+                "data"
+            };
+            event = self.dma(
+                &format!("{what} of {}", placed.name),
+                descriptor.clone(),
+                after,
+            )?;
+        }
+        Ok(event)
+    }
+}
+
+/// A run that has ended: its report, and the memory as it was left.
+#[derive(Debug)]
+pub struct Run {
+    /// What was measured.
+    pub report: RunReport,
+    processor: Processor,
+    programs: Vec<Placed>,
+    recording: Option<Recording>,
+}
+
+impl Run {
+    pub(crate) fn new(
+        mut engine: Engine,
+        programs: Vec<Placed>,
+        end: End,
+        recording: Option<Recording>,
+    ) -> Self {
+        let report = engine.report(end);
+        Self {
+            report,
+            processor: engine.processor,
+            programs,
+            recording,
+        }
+    }
+
+    /// The values of a buffer. Simulated time is over: it costs nothing.
+    ///
+    /// # Errors
+    /// The buffer belongs to another device.
+    pub fn read<T: Element>(&self, buffer: Buffer<T>) -> Result<Vec<T>, HostError> {
+        Ok(from_bytes(
+            &self.read_bytes(buffer.address(), buffer.bytes())?,
+        ))
+    }
+
+    /// Bytes of system memory.
+    ///
+    /// # Errors
+    /// They lie outside it.
+    pub fn read_bytes(&self, address: u64, bytes: u64) -> Result<Vec<u8>, HostError> {
+        let size = self.processor.memory().size();
+        if address.checked_add(bytes).is_none_or(|end| end > size) {
+            return Err(OutOfMemory {
+                address,
+                bytes,
+                size,
+            }
+            .into());
+        }
+        let mut out = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
+        self.processor.memory().read(address, &mut out)?;
+        Ok(out)
+    }
+
+    /// The processor as the run left it: registers, DMEM, counters.
+    #[must_use]
+    pub fn processor(&self) -> &Processor {
+        &self.processor
+    }
+
+    /// The programs that were placed.
+    #[must_use]
+    pub fn programs(&self) -> &[Placed] {
+        &self.programs
+    }
+
+    /// Everything needed to repeat the run, if it was recorded.
+    #[must_use]
+    pub fn recording(&self) -> Option<&Recording> {
+        self.recording.as_ref()
+    }
+}

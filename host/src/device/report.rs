@@ -1,0 +1,141 @@
+//! What a run did.
+
+use crate::timeline::{Category, Timeline};
+use cp2_emu::{Causes, Counters, Fault, Finding};
+use cp2_machine::Ticks;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How a run ended. All but the first leave a report of what happened until then.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "end")]
+pub enum End {
+    /// Every command is complete.
+    Finished,
+    /// A kernel cannot go on.
+    Fault(Fault),
+    /// A transfer left a memory.
+    Transfer {
+        /// The DMA's message.
+        reason: String,
+    },
+    /// Nothing can happen any more.
+    Deadlock {
+        /// Event and word address where the kernel waits, if one runs.
+        kernel: Option<(u32, u32)>,
+        /// The first commands that wait, with their names.
+        waiting: Vec<(u64, String)>,
+    },
+    /// The limit was reached.
+    MaxCycles {
+        /// The limit.
+        limit: u64,
+    },
+    /// The interrupt flag was set.
+    Interrupted,
+}
+
+impl End {
+    /// Whether every command is complete.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        matches!(self, Self::Finished)
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Finished => write!(f, "finished"),
+            Self::Fault(fault) => write!(f, "{fault}"),
+            Self::Transfer { reason } => write!(f, "{reason}"),
+            Self::Deadlock { kernel, waiting } => {
+                write!(f, "deadlock: ")?;
+                match kernel {
+                    Some((event, pc)) => write!(
+                        f,
+                        "the kernel waits at pc {pc} for event {event}, which nothing will post"
+                    )?,
+                    None => write!(f, "CP2 and the DMA are idle")?,
+                }
+                match waiting.as_slice() {
+                    [] => Ok(()),
+                    [(number, name), rest @ ..] => {
+                        write!(f, "; command {number} (`{name}`)")?;
+                        if !rest.is_empty() {
+                            write!(f, " and {} more", rest.len())?;
+                        }
+                        write!(f, " wait for completions or signals that will not come")
+                    }
+                }
+            }
+            Self::MaxCycles { limit } => write!(f, "stopped at the limit of {limit} cycles"),
+            Self::Interrupted => write!(f, "interrupted"),
+        }
+    }
+}
+
+/// What the DMA did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DmaReport {
+    /// Transfers completed.
+    pub transfers: u64,
+    /// Bytes read from system memory (a broadcast counts once).
+    pub loaded: u64,
+    /// Bytes written to system memory.
+    pub stored: u64,
+    /// Time a transfer was set up or under way.
+    pub busy: Ticks,
+}
+
+impl DmaReport {
+    pub(crate) fn count(&mut self, category: Category, bytes: u64, time: Ticks) {
+        self.transfers += 1;
+        self.busy += time;
+        match category {
+            Category::Store => self.stored += bytes,
+            _ => self.loaded += bytes,
+        }
+    }
+}
+
+/// What the control CPU did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostReport {
+    /// Commands executed.
+    pub commands: u64,
+    /// Cycles busy with descriptors and work.
+    pub busy: u64,
+}
+
+/// Everything measured in a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunReport {
+    /// Name of the machine.
+    pub machine: String,
+    /// Hash of its parameters.
+    pub machine_hash: String,
+    /// How the run ended.
+    pub end: End,
+    /// From the first to the last simulated cycle: until the CPU has seen
+    /// everything complete.
+    pub cycles: u64,
+    /// The same in seconds of simulated time.
+    pub seconds_simulated: f64,
+    /// Where CP2's cycles went; they add up to `cycles`.
+    pub causes: Causes,
+    /// Counters of the kernels, with each word's share.
+    pub counters: Counters,
+    /// The DMA.
+    pub dma: DmaReport,
+    /// The DMA's busy time in cycles.
+    pub dma_busy_cycles: f64,
+    /// The control CPU.
+    pub host: HostReport,
+    /// What the checkers found.
+    pub findings: Vec<Finding>,
+    /// What happened when.
+    pub timeline: Timeline,
+    /// Where everything stood, unless the run finished.
+    pub dump: Option<String>,
+}
