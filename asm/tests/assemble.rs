@@ -1,4 +1,5 @@
 //! Whole sources to programs.
+#![allow(clippy::unwrap_used, clippy::panic)] // Helpers of tests are tests.
 
 use cp2_asm::isa::{Mode, Op, Word};
 use cp2_asm::{Options, Program, Source, Value, assemble};

@@ -11,8 +11,8 @@ use crate::syntax::Parser;
 pub(super) enum Data {
     /// Words of four bytes.
     Words(Vec<(Format, Expr, Span)>),
-    /// Bytes, set to a repeated word or left as they are.
-    Space(u64, Option<(Format, Expr, Span)>),
+    /// Bytes, set to a repeated word.
+    Space(u64, (Format, Expr, Span)),
     /// Up to the next multiple.
     Align(u64),
 }
@@ -54,28 +54,28 @@ pub(super) fn read(name: &str, mut p: Parser<'_, '_>) -> Result<Data, Fail> {
         ".space" => {
             let (bytes, at) = p.constant_int("a number of bytes")?;
             let bytes = size("the number of bytes", bytes, 0, at)?;
-            let fill = if p.eat(",") {
-                let (value, value_at) = p.constant()?;
-                let format = if value.as_int().is_some() {
-                    Format::Int
-                } else {
-                    Format::Float
-                };
-                if bytes % 4 != 0 {
-                    let what = "the number of bytes".to_owned();
-                    return Err(Fail::new(
-                        Problem::Misaligned {
-                            what,
-                            value: bytes as i64,
-                            multiple: 4,
-                        },
-                        at,
-                    ));
-                }
-                Some((format, Expr::Value(value), value_at))
+            if bytes % 4 != 0 {
+                let what = "the number of bytes".to_owned();
+                return Err(Fail::new(
+                    Problem::Misaligned {
+                        what,
+                        value: bytes as i64,
+                        multiple: 4,
+                    },
+                    at,
+                ));
+            }
+            let (value, at) = if p.eat(",") {
+                p.constant()?
             } else {
-                None
+                (Value::Int(0), at)
             };
+            let format = if value.as_int().is_some() {
+                Format::Int
+            } else {
+                Format::Float
+            };
+            let fill = (format, Expr::Value(value), at);
             Data::Space(bytes, fill)
         }
         _ => {
@@ -196,8 +196,7 @@ impl Assembler<'_> {
         let chain = context.chain;
         let words = match data {
             Data::Words(words) => words,
-            Data::Space(_, Some(fill)) => vec![fill; (bytes / 4) as usize],
-            Data::Space(_, None) => Vec::new(),
+            Data::Space(_, fill) => vec![fill; (bytes / 4) as usize],
             Data::Align(_) => return Ok(()),
         };
         if start % 4 != 0 && !words.is_empty() {

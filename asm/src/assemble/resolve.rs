@@ -34,7 +34,7 @@ pub(super) fn resolve(
             }
             Kind::Float24 => {
                 if let Some((expr, at)) = &selected.value {
-                    inst.imm = short_float(expr.eval(names)?, *at)?.cast_signed();
+                    inst.imm = short_float(expr.eval(names)?, *at)? as i32;
                 }
             }
             Kind::Target => {

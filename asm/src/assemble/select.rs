@@ -68,15 +68,21 @@ fn fits(row: &Row, source: &SourceInst) -> bool {
 }
 
 fn accepts(kind: Kind, arg: &Arg) -> bool {
-    match (kind, arg) {
+    matches!(
+        (kind, arg),
         (Kind::Pair, Arg::Register(Register::Pair(_)))
-        | (Kind::Quad, Arg::Register(Register::Quad(_)))
-        | (Kind::Scalar | Kind::ScalarCouple, Arg::Register(Register::Scalar(_)))
-        | (Kind::Imm { .. } | Kind::Float24 | Kind::Target | Kind::LoopEnd, Arg::Expr(_))
-        | (Kind::LoopEnd, Arg::Block)
-        | (Kind::Mem { .. }, Arg::Mem(_)) => true,
-        _ => false,
-    }
+            | (Kind::Quad, Arg::Register(Register::Quad(_)))
+            | (
+                Kind::Scalar | Kind::ScalarCouple,
+                Arg::Register(Register::Scalar(_))
+            )
+            | (
+                Kind::Imm { .. } | Kind::Float24 | Kind::Target | Kind::LoopEnd,
+                Arg::Expr(_)
+            )
+            | (Kind::LoopEnd, Arg::Block)
+            | (Kind::Mem { .. }, Arg::Mem(_))
+    )
 }
 
 /// No row fits: points at the operand where the best row stops fitting.

@@ -74,7 +74,7 @@ impl Function {
         let x = first.to_f64();
         let to_int = |v: f64| {
             // The doubles strictly between -2^63 - 1 and 2^63 are the ones that fit.
-            if v >= -9_223_372_036_854_775_808.0 && v < 9_223_372_036_854_775_808.0 {
+            if (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&v) {
                 Ok(Value::Int(v as i64))
             } else {
                 Err(Problem::Overflow)

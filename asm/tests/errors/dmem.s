@@ -11,6 +11,7 @@ twice:  .float 1
         .cis 1, 0
         .space -1
         .space 6
+.dmem 0x202
         .float 1
 .dmem 0xfffc
         .float 1, 2
