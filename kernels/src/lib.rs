@@ -1,5 +1,15 @@
-//! Kernels in hand-written CP2 assembly, and what they are checked against.
+//! The kernel library: algorithms for CP2 in hand-written assembly, and what
+//! they are checked against.
+//!
+//! A *problem* ([`Problem`]) says what is to be computed: its inputs, its
+//! reference in double precision and how large an error may be. It knows no
+//! machine. A *plan* ([`Plan`]) computes it on some machine; this crate's plans
+//! page the data through an emulated CP2. Builds for other machines implement
+//! the same trait and are judged by the same problems.
 
+mod backend;
+pub mod fft;
 mod random;
 
+pub use backend::{Plan, Problem, Verdict};
 pub use random::Random;

@@ -1,0 +1,32 @@
+use super::recipe::{MAX_LENGTH, MIN_LENGTH};
+
+/// Why a transform cannot be planned or run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FftError {
+    /// No kernel for that length.
+    #[error("no FFT of length {n}: the lengths are the powers of two from {MIN_LENGTH} to {MAX_LENGTH}")]
+    Length {
+        /// The length asked for.
+        n: usize,
+    },
+    /// Nothing to transform.
+    #[error("the batch is empty; it must hold at least one transform")]
+    Empty,
+    /// The input is no whole number of transforms.
+    #[error("the input holds {found} numbers, which is no multiple of the length {n}")]
+    Ragged {
+        /// The length of one transform.
+        n: usize,
+        /// Numbers in the input.
+        found: usize,
+    },
+    /// The problem's size does not fit the address space.
+    #[error("{batch} transforms of length {n} are too many")]
+    TooLarge {
+        /// The length of one transform.
+        n: usize,
+        /// The number of transforms.
+        batch: usize,
+    },
+}

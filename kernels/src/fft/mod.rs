@@ -1,0 +1,13 @@
+//! Batches of one-dimensional complex FFTs, N = 16 .. 4096.
+//!
+//! The manner is rustfft's: a [`FftPlanner`] makes an [`Fft`] for a length and
+//! a direction; the plan is first a plain description, a [`Recipe`]. See
+//! `docs/fft.md` for the algorithm and its schedule.
+
+mod definition;
+mod error;
+mod recipe;
+
+pub use definition::{FftProblem, error_bound, reference};
+pub use error::FftError;
+pub use recipe::{Direction, Layout, Pass, Recipe};
