@@ -1,4 +1,5 @@
 use super::recipe::{MAX_LENGTH, MIN_LENGTH};
+use cp2_asm::Diagnostics;
 
 /// Why a transform cannot be planned or run.
 #[derive(Debug, thiserror::Error)]
@@ -29,4 +30,7 @@ pub enum FftError {
         /// The number of transforms.
         batch: usize,
     },
+    /// The kernel does not assemble for the machine.
+    #[error("{0}")]
+    Assembly(#[from] Diagnostics),
 }

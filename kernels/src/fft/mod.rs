@@ -6,6 +6,7 @@
 
 mod definition;
 mod error;
+mod program;
 mod recipe;
 
 pub use definition::{FftProblem, error_bound, reference};

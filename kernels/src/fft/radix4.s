@@ -21,8 +21,9 @@
 ;
 ; Schedule: 16 cycles, every slot of both kinds taken.
 ;   cycle  arithmetic   memory
-;   0..7   level 1      0,1: the last two row quads; from 2: results of the iteration before
-;   8..15  level 2      8,9: results; 10..15: six row quads of the next iteration
+;   0..7   level 1      0: the last row quad; from 1: results of the iteration before
+;   8..15  level 2      8: the last result; from 9: seven row quads of the next iteration
+; Level 2 overwrites the first results from cycle 8 on: they have just been stored.
 
 ; A butterfly on computed register numbers with a store of result quad j, when `st` is not 0.
 .macro bf4_st op, d, e, x, y, w, st, j
@@ -53,35 +54,37 @@
 ;   st        0 in the first iteration of a pass
 ;   k         1: the factors of column j are those of W16^j; 0: all 1
 ;   zc, zm    result m' of column j is r{32 + zc j + zm m'}
+; Level 2 completes result quads in the order 0, 1, 2, .. (k = 0) or 0, 4, 2, 6, .. (k = 1);
+; they are stored in that order, 0 at the end with the step.
 .macro iteration4 op, opn, op2, st, k, zc, zm
     ; level 1
-    \op r16, r20, r0, r8, r48 || ldq q3, [a0 - 4*N]
-    \op r17, r21, r1, r9, r{48+2*\k} || ldq q7, [a0]+s0%
+    \op r16, r20, r0, r8, r48 || ldq q7, [a0]+s0%
+    bf4_st \op, 17, 21, 1, 9, 48+2*\k, \st, \k ? 4 : 1
     bf4_st \op, 24, 28, 4, 12, 48, \st, 2
-    bf4_st \op, 25, 29, 5, 13, 48+2*\k, \st, 4
-    bf4_st \op2, 18, 22, 2, 10, 48, \st, 1
+    bf4_st \op, 25, 29, 5, 13, 48+2*\k, \st, \k ? 6 : 3
+    bf4_st \op2, 18, 22, 2, 10, 48, \st, \k ? 1 : 4
     bf4_st \op2, 19, 23, 3, 11, 48+2*\k, \st, 5
-    bf4_st \op2, 26, 30, 6, 14, 48, \st, 6
-    bf4_st \op2, 27, 31, 7, 15, 48+2*\k, \st, 3
-    ; level 2, in the order that completes result quads early
-    bf4_st \op, 32, 32+2*\zm, 16, 24, 48, \st, 7
+    bf4_st \op2, 26, 30, 6, 14, 48, \st, \k ? 3 : 6
+    bf4_st \op2, 27, 31, 7, 15, 48+2*\k, \st, 7
+    ; level 2
+    bf4_su \op, 32, 32+2*\zm, 16, 24, 48, \st
     .if \k
-    bf4_su \op, 32+\zc, 32+\zc+2*\zm, 17, 25, 49, \st
+    bf4_ld \op, 32+\zc, 32+\zc+2*\zm, 17, 25, 49, 0
+    bf4_ld \opn, 32+\zm, 32+3*\zm, 20, 28, 48, 4
+    .else
     bf4_ld \opn, 32+\zm, 32+3*\zm, 20, 28, 48, 0
-    .else
-    bf4_su \opn, 32+\zm, 32+3*\zm, 20, 28, 48, \st
-    bf4_ld \op, 32+\zc, 32+\zc+2*\zm, 17, 25, 48, 0
+    bf4_ld \op, 32+\zc, 32+\zc+2*\zm, 17, 25, 48, 4
     .endif
-    bf4_ld \opn, 32+\zc+\zm, 32+\zc+3*\zm, 21, 29, 48+\k, 4
-    bf4_ld \op, 32+2*\zc, 32+2*\zc+2*\zm, 18, 26, 48+2*\k, 2
+    bf4_ld \opn, 32+\zc+\zm, 32+\zc+3*\zm, 21, 29, 48+\k, 2
+    bf4_ld \op, 32+2*\zc, 32+2*\zc+2*\zm, 18, 26, 48+2*\k, 6
     .if \k
-    bf4_ld \op, 32+3*\zc, 32+3*\zc+2*\zm, 19, 27, 51, 6
-    bf4_ld \opn, 32+2*\zc+\zm, 32+2*\zc+3*\zm, 22, 30, 50, 1
+    bf4_ld \op, 32+3*\zc, 32+3*\zc+2*\zm, 19, 27, 51, 1
+    bf4_ld \opn, 32+2*\zc+\zm, 32+2*\zc+3*\zm, 22, 30, 50, 5
     .else
-    bf4_ld \opn, 32+2*\zc+\zm, 32+2*\zc+3*\zm, 22, 30, 48, 6
-    bf4_ld \op, 32+3*\zc, 32+3*\zc+2*\zm, 19, 27, 48, 1
+    bf4_ld \opn, 32+2*\zc+\zm, 32+2*\zc+3*\zm, 22, 30, 48, 1
+    bf4_ld \op, 32+3*\zc, 32+3*\zc+2*\zm, 19, 27, 48, 5
     .endif
-    bf4_ld \opn, 32+3*\zc+\zm, 32+3*\zc+3*\zm, 23, 31, 48+3*\k, 5
+    bf4_ld \opn, 32+3*\zc+\zm, 32+3*\zc+3*\zm, 23, 31, 48+3*\k, 3
 .endm
 
 ; The load of row quad j before the first iteration.
@@ -107,6 +110,7 @@
     row4 6
     row4 1
     row4 5
+    row4 3
     iteration4 \op, \opn, \op2, 0, \k, \zc, \zm
     loop c1 {
     iteration4 \op, \opn, \op2, 1, \k, \zc, \zm

@@ -99,7 +99,7 @@
     .if \tw == 1
     \op r{32+\zb}, r{32+\zb+4*\zs}, r24, r28, r{\v1+\vb} || ldq q24, [a2]+s2%
     \opn r{32+\zb+2*\zs}, r{32+\zb+6*\zs}, r26, r30, r{\v1+\vb} || ldq q25, [a2]+s2%
-    .elseif \tw == 2
+    .elif \tw == 2
     \op r{32+\zb}, r{32+\zb+4*\zs}, r24, r28, r{\v1+\vb} || ldq q24, [a2 - 16]
     \opn r{32+\zb+2*\zs}, r{32+\zb+6*\zs}, r26, r30, r{\v1+\vb} || ldx2 s2, [a5]+s5%
     .else
