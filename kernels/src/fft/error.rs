@@ -1,5 +1,6 @@
 use super::recipe::{MAX_LENGTH, MIN_LENGTH};
 use cp2_asm::Diagnostics;
+use cp2_host::{HostError, PlanError};
 
 /// Why a transform cannot be planned or run.
 #[derive(Debug, thiserror::Error)]
@@ -33,4 +34,28 @@ pub enum FftError {
     /// The kernel does not assemble for the machine.
     #[error("{0}")]
     Assembly(#[from] Diagnostics),
+    /// Input and output do not fit the machine's system memory.
+    #[error("{batch} transforms of length {n} and their results do not fit the system memory of {machine}; at most {most} do")]
+    OutOfMemory {
+        /// The length of one transform.
+        n: usize,
+        /// The number of transforms.
+        batch: usize,
+        /// The largest number that fits.
+        most: usize,
+        /// The machine.
+        machine: String,
+    },
+    /// A plan was given another problem than it was made for.
+    #[error("this plan computes `{plan}`, not the problem given")]
+    OtherProblem {
+        /// What it computes.
+        plan: String,
+    },
+    /// The batch cannot be paged on the machine.
+    #[error(transparent)]
+    Paging(#[from] PlanError),
+    /// The device refused a command.
+    #[error(transparent)]
+    Host(#[from] HostError),
 }

@@ -6,9 +6,15 @@
 
 mod definition;
 mod error;
+mod plan;
+mod planner;
 mod program;
 mod recipe;
+mod run;
 
 pub use definition::{FftProblem, error_bound, reference};
 pub use error::FftError;
+pub use plan::Fft;
+pub use planner::FftPlanner;
 pub use recipe::{Direction, Layout, Pass, Recipe};
+pub use run::FftRun;

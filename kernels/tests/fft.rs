@@ -1,0 +1,221 @@
+//! FFTs through the whole machine: device, scheduler, DMA, kernels, under the checkers.
+
+use cp2_host::Options;
+use cp2_kernels::fft::{Direction, Fft, FftPlanner, FftProblem, FftRun};
+use cp2_kernels::{Problem, Random, Verdict};
+use cp2_machine::Machine;
+use num_complex::Complex32;
+use proptest::prelude::*;
+use std::sync::{Arc, LazyLock};
+
+const DIRECTIONS: [Direction; 2] = [Direction::Forward, Direction::Inverse];
+
+fn lengths() -> impl Iterator<Item = usize> {
+    (4..=12).map(|b| 1 << b)
+}
+
+fn machine(name: &str) -> Arc<Machine> {
+    Arc::new(Machine::builtin(name).unwrap())
+}
+
+/// Plans for vm7, `[direction][log2 n - 4]`.
+static PLANS: LazyLock<[Vec<Arc<Fft>>; 2]> = LazyLock::new(|| {
+    let mut planner = FftPlanner::new(machine("vm7"));
+    DIRECTIONS.map(|d| lengths().map(|n| planner.plan(n, d).unwrap()).collect())
+});
+
+fn plan(n: usize, direction: Direction) -> &'static Fft {
+    &PLANS[direction as usize][n.ilog2() as usize - 4]
+}
+
+/// Runs under the checkers; they must have nothing to say.
+fn run(fft: &Fft, x: &[Complex32]) -> FftRun {
+    let options = Options { check: true, ..Options::default() };
+    let done = fft.process_with(x, options).unwrap();
+    let report = &done.run.report;
+    assert!(report.end.is_finished(), "{}: {:?}", fft.recipe(), report.end);
+    assert_eq!(report.causes.total(), report.cycles, "{}", fft.recipe());
+    for finding in &report.findings {
+        let place = finding.pc.and_then(|pc| fft.program().location(pc as usize));
+        panic!("{}: {finding} ({place:?})", fft.recipe());
+    }
+    done
+}
+
+fn output(fft: &Fft, x: &[Complex32]) -> Vec<Complex32> {
+    run(fft, x).output.unwrap()
+}
+
+fn bits(x: &[Complex32]) -> Vec<(u32, u32)> {
+    x.iter().map(|z| (z.re.to_bits(), z.im.to_bits())).collect()
+}
+
+fn judge(n: usize, direction: Direction, x: &[Complex32], y: &[Complex32]) -> Verdict {
+    FftProblem::new(n, direction, x.len() / n).unwrap().judge(x, y)
+}
+
+/// 256 random transforms: the error beside rustfft's scalar code, and the efficiency the project promises.
+#[test]
+fn random_batches_are_accurate_and_fast() {
+    for n in lengths() {
+        let problem = FftProblem::new(n, Direction::Forward, 256).unwrap();
+        let x = problem.random(n as u64);
+        let done = run(plan(n, Direction::Forward), &x);
+        let ours = problem.judge(&x, done.output.as_ref().unwrap());
+        let mut scalar = x.clone();
+        rustfft::FftPlannerScalar::new().plan_fft_forward(n).process(&mut scalar);
+        let theirs = problem.judge(&x, &scalar);
+        assert!(ours.holds(), "{n}: {ours:?}");
+        assert!(ours.rms <= 1.5 * theirs.rms, "{n}: {ours:?}, rustfft {theirs:?}");
+        let floor = match n {
+            ..=128 => 0.70,
+            4096 => 0.55,
+            _ => 0.80,
+        };
+        let (cycles, bound) = (done.run.report.cycles, done.bound);
+        println!(
+            "n {n}: {cycles} cycles, bound {bound}, efficiency {:.3}, rms {:.3e} ({:.2} of rustfft's), plan {} pages of {} x{}",
+            done.efficiency(),
+            ours.rms,
+            ours.rms / theirs.rms,
+            done.plan.pages().len(),
+            done.plan.pages().size(),
+            done.plan.degree(),
+        );
+        assert!(done.efficiency() >= floor, "{n}: efficiency {:.3} < {floor}", done.efficiency());
+    }
+}
+
+#[test]
+fn inverse_batches_are_accurate() {
+    for n in lengths() {
+        let problem = FftProblem::new(n, Direction::Inverse, 100).unwrap();
+        let x = problem.random(1000 + n as u64);
+        let ours = problem.judge(&x, &output(plan(n, Direction::Inverse), &x));
+        let mut scalar = x.clone();
+        rustfft::FftPlannerScalar::new().plan_fft_inverse(n).process(&mut scalar);
+        let theirs = problem.judge(&x, &scalar);
+        assert!(ours.holds() && ours.rms <= 1.5 * theirs.rms, "{n}: {ours:?}, rustfft {theirs:?}");
+    }
+}
+
+/// Twiddle factors that are merely small in error would pass a random test; an
+/// impulse shows each of them, a tone sums them all.
+#[test]
+fn impulses_tones_and_steps() {
+    for direction in DIRECTIONS {
+        for n in lengths() {
+            let at = |r: &mut Random| (r.next_u64() % n as u64) as usize;
+            let mut random = Random::new(n as u64);
+            let mut x = Vec::new();
+            for row in 0..8 {
+                let (k, scale) = (at(&mut random), if row % 2 == 0 { 1.0 } else { 3.0e-7 });
+                x.extend((0..n).map(|j| {
+                    let tone = Complex32::from_polar(1.0, std::f32::consts::TAU * ((j * k) % n) as f32 / n as f32);
+                    scale
+                        * match row / 2 {
+                            0 => Complex32::from(if j == k { 1.0 } else { 0.0 }),
+                            1 => tone,
+                            2 => Complex32::new(if j < k { 1.0 } else { -1.0 }, 0.25),
+                            // Nine powers of ten between neighbours.
+                            _ => tone * if j % 2 == 0 { 1.0e9 } else { 1.0 },
+                        }
+                }));
+            }
+            let verdict = judge(n, direction, &x, &output(plan(n, direction), &x));
+            assert!(verdict.holds(), "{n} {direction}: {verdict:?}");
+        }
+    }
+}
+
+/// What a batch is cut into must not be seen in the result.
+#[test]
+fn any_batch_gives_the_same_rows() {
+    for n in [16, 64, 256, 2048, 4096] {
+        let fft = plan(n, Direction::Forward);
+        let x = FftProblem::new(n, Direction::Forward, 9).unwrap().random(9);
+        let y = bits(&output(fft, &x));
+        for batch in 1..9 {
+            assert_eq!(bits(&output(fft, &x[..batch * n])), y[..batch * n], "{n} x {batch}");
+        }
+    }
+}
+
+#[test]
+fn batches_around_a_page_boundary() {
+    for n in [16, 512, 1024] {
+        let fft = plan(n, Direction::Inverse);
+        let x = FftProblem::new(n, Direction::Inverse, 80).unwrap().random(5);
+        let whole = run(fft, &x);
+        let page = whole.plan.pages().get(0).unwrap().blocks as usize;
+        let y = bits(&whole.output.unwrap());
+        for batch in [page - 1, page, page + 1, 2 * page - 1, 2 * page + 3].into_iter().filter(|b| (1..=80).contains(b)) {
+            assert_eq!(bits(&output(fft, &x[..batch * n])), y[..batch * n], "{n} x {batch}");
+        }
+    }
+}
+
+/// A machine file changes cycles and never bits.
+#[test]
+fn vm9_gives_the_bits_of_vm7() {
+    let mut planner = FftPlanner::new(machine("vm9"));
+    for n in lengths() {
+        let x = FftProblem::new(n, Direction::Forward, 6).unwrap().random(3);
+        let vm9 = planner.plan_forward(n).unwrap();
+        let (a, b) = (run(plan(n, Direction::Forward), &x), run(&vm9, &x));
+        assert_eq!(bits(&a.output.unwrap()), bits(&b.output.unwrap()), "{n}");
+        assert_ne!(a.run.report.cycles, b.run.report.cycles, "{n}");
+    }
+}
+
+#[test]
+fn wrong_shapes_are_errors() {
+    let fft = plan(64, Direction::Forward);
+    let zeros = vec![Complex32::default(); 100];
+    assert_eq!(
+        fft.process(&zeros).unwrap_err().to_string(),
+        "the input holds 100 numbers, which is no multiple of the length 64"
+    );
+    assert!(fft.process(&[]).is_err());
+    assert!(fft.process(&zeros[..63]).is_err());
+}
+
+/// Few cases where an FFT is long: one of 4096 takes 25 thousand cycles.
+fn row() -> impl Strategy<Value = (usize, Direction, u64)> {
+    let n = prop_oneof![8 => 4u32..8, 3 => 8u32..11, 1 => 11u32..13].prop_map(|b| 1usize << b);
+    (n, prop_oneof![Just(Direction::Forward), Just(Direction::Inverse)], any::<u64>())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Finite input of any dynamic range without over- and underflow.
+    #[test]
+    fn the_error_bound_holds((n, direction, seed) in row(), spread in 0i32..60) {
+        let mut random = Random::new(seed);
+        let x: Vec<Complex32> = (0..2 * n)
+            .map(|_| random.complex() * 2.0f32.powi((random.next_u64() % (spread as u64 + 1)) as i32 - spread / 2))
+            .collect();
+        let verdict = judge(n, direction, &x, &output(plan(n, direction), &x));
+        prop_assert!(verdict.holds(), "{n} {direction}: {verdict:?}");
+    }
+
+    #[test]
+    fn powers_of_two_scale_every_bit((n, direction, seed) in row(), k in -60i32..60) {
+        let x = FftProblem::new(n, direction, 1).unwrap().random(seed);
+        let scale = 2.0f32.powi(k);
+        let scaled: Vec<Complex32> = x.iter().map(|z| z * scale).collect();
+        let (a, b) = (output(plan(n, direction), &x), output(plan(n, direction), &scaled));
+        let a: Vec<Complex32> = a.iter().map(|z| z * scale).collect();
+        prop_assert_eq!(bits(&a), bits(&b));
+    }
+
+    /// The inverse is the forward transform of the conjugate, conjugated, to the last bit.
+    #[test]
+    fn the_inverse_mirrors_the_forward((n, _, seed) in row(), batch in 1usize..6) {
+        let x = FftProblem::new(n, Direction::Inverse, batch).unwrap().random(seed);
+        let mirrored: Vec<Complex32> = x.iter().map(Complex32::conj).collect();
+        let forward: Vec<Complex32> = output(plan(n, Direction::Forward), &mirrored).iter().map(Complex32::conj).collect();
+        prop_assert_eq!(output(plan(n, Direction::Inverse), &x), forward);
+    }
+}
