@@ -30,13 +30,23 @@ fn plan(n: usize, direction: Direction) -> &'static Fft {
 
 /// Runs under the checkers; they must have nothing to say.
 fn run(fft: &Fft, x: &[Complex32]) -> FftRun {
-    let options = Options { check: true, ..Options::default() };
+    let options = Options {
+        check: true,
+        ..Options::default()
+    };
     let done = fft.process_with(x, options).unwrap();
     let report = &done.run.report;
-    assert!(report.end.is_finished(), "{}: {:?}", fft.recipe(), report.end);
+    assert!(
+        report.end.is_finished(),
+        "{}: {:?}",
+        fft.recipe(),
+        report.end
+    );
     assert_eq!(report.causes.total(), report.cycles, "{}", fft.recipe());
     for finding in &report.findings {
-        let place = finding.pc.and_then(|pc| fft.program().location(pc as usize));
+        let place = finding
+            .pc
+            .and_then(|pc| fft.program().location(pc as usize));
         panic!("{}: {finding} ({place:?})", fft.recipe());
     }
     done
@@ -51,7 +61,9 @@ fn bits(x: &[Complex32]) -> Vec<(u32, u32)> {
 }
 
 fn judge(n: usize, direction: Direction, x: &[Complex32], y: &[Complex32]) -> Verdict {
-    FftProblem::new(n, direction, x.len() / n).unwrap().judge(x, y)
+    FftProblem::new(n, direction, x.len() / n)
+        .unwrap()
+        .judge(x, y)
 }
 
 /// 256 random transforms: the error beside rustfft's scalar code, and the efficiency the project promises.
@@ -63,10 +75,15 @@ fn random_batches_are_accurate_and_fast() {
         let done = run(plan(n, Direction::Forward), &x);
         let ours = problem.judge(&x, done.output.as_ref().unwrap());
         let mut scalar = x.clone();
-        rustfft::FftPlannerScalar::new().plan_fft_forward(n).process(&mut scalar);
+        rustfft::FftPlannerScalar::new()
+            .plan_fft_forward(n)
+            .process(&mut scalar);
         let theirs = problem.judge(&x, &scalar);
         assert!(ours.holds(), "{n}: {ours:?}");
-        assert!(ours.rms <= 1.5 * theirs.rms, "{n}: {ours:?}, rustfft {theirs:?}");
+        assert!(
+            ours.rms <= 1.5 * theirs.rms,
+            "{n}: {ours:?}, rustfft {theirs:?}"
+        );
         let floor = match n {
             ..=128 => 0.70,
             4096 => 0.55,
@@ -82,7 +99,11 @@ fn random_batches_are_accurate_and_fast() {
             done.plan.pages().size(),
             done.plan.degree(),
         );
-        assert!(done.efficiency() >= floor, "{n}: efficiency {:.3} < {floor}", done.efficiency());
+        assert!(
+            done.efficiency() >= floor,
+            "{n}: efficiency {:.3} < {floor}",
+            done.efficiency()
+        );
     }
 }
 
@@ -93,9 +114,14 @@ fn inverse_batches_are_accurate() {
         let x = problem.random(1000 + n as u64);
         let ours = problem.judge(&x, &output(plan(n, Direction::Inverse), &x));
         let mut scalar = x.clone();
-        rustfft::FftPlannerScalar::new().plan_fft_inverse(n).process(&mut scalar);
+        rustfft::FftPlannerScalar::new()
+            .plan_fft_inverse(n)
+            .process(&mut scalar);
         let theirs = problem.judge(&x, &scalar);
-        assert!(ours.holds() && ours.rms <= 1.5 * theirs.rms, "{n}: {ours:?}, rustfft {theirs:?}");
+        assert!(
+            ours.holds() && ours.rms <= 1.5 * theirs.rms,
+            "{n}: {ours:?}, rustfft {theirs:?}"
+        );
     }
 }
 
@@ -111,7 +137,10 @@ fn impulses_tones_and_steps() {
             for row in 0..8 {
                 let (k, scale) = (at(&mut random), if row % 2 == 0 { 1.0 } else { 3.0e-7 });
                 x.extend((0..n).map(|j| {
-                    let tone = Complex32::from_polar(1.0, std::f32::consts::TAU * ((j * k) % n) as f32 / n as f32);
+                    let tone = Complex32::from_polar(
+                        1.0,
+                        std::f32::consts::TAU * ((j * k) % n) as f32 / n as f32,
+                    );
                     scale
                         * match row / 2 {
                             0 => Complex32::from(if j == k { 1.0 } else { 0.0 }),
@@ -136,7 +165,11 @@ fn any_batch_gives_the_same_rows() {
         let x = FftProblem::new(n, Direction::Forward, 9).unwrap().random(9);
         let y = bits(&output(fft, &x));
         for batch in 1..9 {
-            assert_eq!(bits(&output(fft, &x[..batch * n])), y[..batch * n], "{n} x {batch}");
+            assert_eq!(
+                bits(&output(fft, &x[..batch * n])),
+                y[..batch * n],
+                "{n} x {batch}"
+            );
         }
     }
 }
@@ -145,12 +178,21 @@ fn any_batch_gives_the_same_rows() {
 fn batches_around_a_page_boundary() {
     for n in [16, 512, 1024] {
         let fft = plan(n, Direction::Inverse);
-        let x = FftProblem::new(n, Direction::Inverse, 80).unwrap().random(5);
+        let x = FftProblem::new(n, Direction::Inverse, 80)
+            .unwrap()
+            .random(5);
         let whole = run(fft, &x);
         let page = whole.plan.pages().get(0).unwrap().blocks as usize;
         let y = bits(&whole.output.unwrap());
-        for batch in [page - 1, page, page + 1, 2 * page - 1, 2 * page + 3].into_iter().filter(|b| (1..=80).contains(b)) {
-            assert_eq!(bits(&output(fft, &x[..batch * n])), y[..batch * n], "{n} x {batch}");
+        for batch in [page - 1, page, page + 1, 2 * page - 1, 2 * page + 3]
+            .into_iter()
+            .filter(|b| (1..=80).contains(b))
+        {
+            assert_eq!(
+                bits(&output(fft, &x[..batch * n])),
+                y[..batch * n],
+                "{n} x {batch}"
+            );
         }
     }
 }
@@ -183,7 +225,11 @@ fn wrong_shapes_are_errors() {
 /// Few cases where an FFT is long: one of 4096 takes 25 thousand cycles.
 fn row() -> impl Strategy<Value = (usize, Direction, u64)> {
     let n = prop_oneof![8 => 4u32..8, 3 => 8u32..11, 1 => 11u32..13].prop_map(|b| 1usize << b);
-    (n, prop_oneof![Just(Direction::Forward), Just(Direction::Inverse)], any::<u64>())
+    (
+        n,
+        prop_oneof![Just(Direction::Forward), Just(Direction::Inverse)],
+        any::<u64>(),
+    )
 }
 
 proptest! {

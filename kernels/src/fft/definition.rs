@@ -1,9 +1,9 @@
 //! What an FFT is: inputs, reference, tolerance. No machine in here.
 
 use super::error::FftError;
-use crate::random::Random;
 use super::recipe::{Direction, Recipe};
 use crate::backend::{Problem, Verdict};
+use crate::random::Random;
 use num_complex::{Complex32, Complex64};
 use rustfft::FftPlanner;
 
@@ -26,11 +26,17 @@ impl FftProblem {
         if batch == 0 {
             return Err(FftError::Empty);
         }
-        let bytes = n.checked_mul(size_of::<Complex64>()).and_then(|row| row.checked_mul(batch));
+        let bytes = n
+            .checked_mul(size_of::<Complex64>())
+            .and_then(|row| row.checked_mul(batch));
         if bytes.is_none_or(|b| isize::try_from(b).is_err()) {
             return Err(FftError::TooLarge { n, batch });
         }
-        Ok(Self { n, direction, batch })
+        Ok(Self {
+            n,
+            direction,
+            batch,
+        })
     }
 
     /// Length of a transform.
@@ -64,7 +70,10 @@ impl Problem for FftProblem {
     type Data = Vec<Complex32>;
 
     fn title(&self) -> String {
-        format!("{} {} FFTs of {} complex64", self.batch, self.direction, self.n)
+        format!(
+            "{} {} FFTs of {} complex64",
+            self.batch, self.direction, self.n
+        )
     }
 
     fn random(&self, seed: u64) -> Vec<Complex32> {
@@ -75,20 +84,39 @@ impl Problem for FftProblem {
     /// Worst is over the transforms: the L2 error in units of [`error_bound`] times the reference's norm.
     fn judge(&self, input: &[Complex32], output: &[Complex32]) -> Verdict {
         if input.len() != output.len() || input.len() != self.n * self.batch {
-            return Verdict { rms: f64::NAN, worst: f64::NAN };
+            return Verdict {
+                rms: f64::NAN,
+                worst: f64::NAN,
+            };
         }
         let exact = reference(input, self.n, self.direction);
         let (mut error, mut norm, mut worst) = (0.0, 0.0, 0.0f64);
         for (exact, output) in exact.chunks(self.n).zip(output.chunks(self.n)) {
-            let e: f64 = exact.iter().zip(output).map(|(x, y)| (x - widen(y)).norm_sqr()).sum();
+            let e: f64 = exact
+                .iter()
+                .zip(output)
+                .map(|(x, y)| (x - widen(y)).norm_sqr())
+                .sum();
             let x: f64 = exact.iter().map(Complex64::norm_sqr).sum();
             error += e;
             norm += x;
-            let ratio = if e == 0.0 { 0.0 } else { (e / x).sqrt() / error_bound(self.n) };
+            let ratio = if e == 0.0 {
+                0.0
+            } else {
+                (e / x).sqrt() / error_bound(self.n)
+            };
             // Not `max`: a NaN must stay.
-            worst = if ratio > worst || ratio.is_nan() { ratio } else { worst };
+            worst = if ratio > worst || ratio.is_nan() {
+                ratio
+            } else {
+                worst
+            };
         }
-        let rms = if error == 0.0 { 0.0 } else { (error / norm).sqrt() };
+        let rms = if error == 0.0 {
+            0.0
+        } else {
+            (error / norm).sqrt()
+        };
         Verdict { rms, worst }
     }
 }
@@ -124,7 +152,11 @@ mod tests {
     /// The definition, term by term.
     fn naive(x: &[Complex32], direction: Direction) -> Vec<Complex64> {
         let n = x.len();
-        let sign = if direction == Direction::Forward { -1.0 } else { 1.0 };
+        let sign = if direction == Direction::Forward {
+            -1.0
+        } else {
+            1.0
+        };
         let term = |j: usize, k: usize| {
             let turns = (j * k % n) as f64 / n as f64;
             widen(&x[j]) * Complex64::from_polar(1.0, sign * std::f64::consts::TAU * turns)
@@ -139,7 +171,11 @@ mod tests {
                 let problem = FftProblem::new(n, direction, 1).unwrap();
                 let x = problem.random(n as u64);
                 let (a, b) = (naive(&x, direction), reference(&x, n, direction));
-                let error: f64 = a.iter().zip(&b).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+                let error: f64 = a
+                    .iter()
+                    .zip(&b)
+                    .map(|(a, b)| (a - b).norm())
+                    .fold(0.0, f64::max);
                 assert!(error < 1e-12 * n as f64, "{n}: {error}");
             }
         }
@@ -150,7 +186,10 @@ mod tests {
         let problem = FftProblem::new(64, Direction::Forward, 3).unwrap();
         let x = problem.random(1);
         let exact = reference(&x, 64, Direction::Forward);
-        let mut y: Vec<Complex32> = exact.iter().map(|z| Complex32::new(z.re as f32, z.im as f32)).collect();
+        let mut y: Vec<Complex32> = exact
+            .iter()
+            .map(|z| Complex32::new(z.re as f32, z.im as f32))
+            .collect();
         assert!(problem.judge(&x, &y).holds());
         assert!(problem.judge(&x, &y).rms < 1e-7);
         y[100] *= 1.0001;
@@ -162,9 +201,21 @@ mod tests {
 
     #[test]
     fn hostile_sizes_are_errors() {
-        assert!(matches!(FftProblem::new(4096, Direction::Forward, usize::MAX), Err(FftError::TooLarge { .. })));
-        assert!(matches!(FftProblem::new(4096, Direction::Forward, usize::MAX / 32768), Err(FftError::TooLarge { .. })));
-        assert!(matches!(FftProblem::new(64, Direction::Forward, 0), Err(FftError::Empty)));
-        assert!(matches!(FftProblem::new(100, Direction::Forward, 1), Err(FftError::Length { n: 100 })));
+        assert!(matches!(
+            FftProblem::new(4096, Direction::Forward, usize::MAX),
+            Err(FftError::TooLarge { .. })
+        ));
+        assert!(matches!(
+            FftProblem::new(4096, Direction::Forward, usize::MAX / 32768),
+            Err(FftError::TooLarge { .. })
+        ));
+        assert!(matches!(
+            FftProblem::new(64, Direction::Forward, 0),
+            Err(FftError::Empty)
+        ));
+        assert!(matches!(
+            FftProblem::new(100, Direction::Forward, 1),
+            Err(FftError::Length { n: 100 })
+        ));
     }
 }

@@ -7,7 +7,9 @@ use cp2_host::{HostError, PlanError};
 #[non_exhaustive]
 pub enum FftError {
     /// No kernel for that length.
-    #[error("no FFT of length {n}: the lengths are the powers of two from {MIN_LENGTH} to {MAX_LENGTH}")]
+    #[error(
+        "no FFT of length {n}: the lengths are the powers of two from {MIN_LENGTH} to {MAX_LENGTH}"
+    )]
     Length {
         /// The length asked for.
         n: usize,
@@ -35,7 +37,9 @@ pub enum FftError {
     #[error("{0}")]
     Assembly(#[from] Diagnostics),
     /// Input and output do not fit the machine's system memory.
-    #[error("{batch} transforms of length {n} and their results do not fit the system memory of {machine}; at most {most} do")]
+    #[error(
+        "{batch} transforms of length {n} and their results do not fit the system memory of {machine}; at most {most} do"
+    )]
     OutOfMemory {
         /// The length of one transform.
         n: usize,

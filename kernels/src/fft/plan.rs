@@ -8,7 +8,10 @@ use super::run::FftRun;
 use crate::backend::Plan;
 use cp2_asm::Program;
 use cp2_dma::Level;
-use cp2_host::{BlocksPerSection, Buffering, Device, Options, PageArgs, Paging, Piece, PlanError, Reserved, Stream};
+use cp2_host::{
+    BlocksPerSection, Buffering, Device, Options, PageArgs, Paging, Piece, PlanError, Reserved,
+    Stream,
+};
 use cp2_machine::{Cycles, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
@@ -31,7 +34,11 @@ pub struct Fft {
 impl Fft {
     pub(super) fn new(recipe: Recipe, machine: Arc<Machine>) -> Result<Self, FftError> {
         let program = Arc::new(program(&recipe, &machine)?);
-        Ok(Self { recipe, machine, program })
+        Ok(Self {
+            recipe,
+            machine,
+            program,
+        })
     }
 
     /// What the planner has decided.
@@ -55,9 +62,20 @@ impl Fft {
     /// The largest batch whose input and output fit the machine's system memory.
     #[must_use]
     pub fn max_batch(&self) -> usize {
-        let image = 8 * self.program.words.len() + self.program.dmem.iter().map(|s| s.bytes.len()).sum::<usize>();
+        let image = 8 * self.program.words.len()
+            + self
+                .program
+                .dmem
+                .iter()
+                .map(|s| s.bytes.len())
+                .sum::<usize>();
         // Argument blocks and alignment: far less than this.
-        let free = self.machine.host.memory.0.saturating_sub(image as u64 + 65_536);
+        let free = self
+            .machine
+            .host
+            .memory
+            .0
+            .saturating_sub(image as u64 + 65_536);
         usize::try_from(free / (2 * self.block_bytes())).unwrap_or(usize::MAX)
     }
 
@@ -65,11 +83,17 @@ impl Fft {
     /// machine's peak rate, or every input and output byte over the DMA channel once.
     #[must_use]
     pub fn bound(&self, batch: usize) -> Cycles {
-        let ratio = |count: u128, num: u64, den: u64| (count * u128::from(den)).div_ceil(u128::from(num.max(1)));
+        let ratio = |count: u128, num: u64, den: u64| {
+            (count * u128::from(den)).div_ceil(u128::from(num.max(1)))
+        };
         let (cp2, dma) = (&self.machine.cp2, &self.machine.dma);
         let butterflies = batch as u128 * u128::from(self.recipe.butterflies());
         let rate = cp2.butterflies_per_cycle;
-        let compute = ratio(butterflies, rate.num.saturating_mul(cp2.sections as u64), rate.den);
+        let compute = ratio(
+            butterflies,
+            rate.num.saturating_mul(cp2.sections as u64),
+            rate.den,
+        );
         let bytes = batch as u128 * u128::from(2 * self.block_bytes());
         let transfer = ratio(bytes, dma.bandwidth.num, dma.bandwidth.den);
         Cycles(u64::try_from(compute.max(transfer)).unwrap_or(u64::MAX))
@@ -100,11 +124,21 @@ impl Fft {
         device.page(&plan, &placed, self.program.entry.into(), &[])?;
         let run = device.finish()?;
         let output = if run.report.end.is_finished() {
-            Some(run.read(y)?.into_iter().map(|[re, im]| Complex32::new(re, im)).collect())
+            Some(
+                run.read(y)?
+                    .into_iter()
+                    .map(|[re, im]| Complex32::new(re, im))
+                    .collect(),
+            )
         } else {
             None
         };
-        Ok(FftRun { output, plan, bound: self.bound(batch), run })
+        Ok(FftRun {
+            output,
+            plan,
+            bound: self.bound(batch),
+            run,
+        })
     }
 
     fn batch_of(&self, input: &[Complex32]) -> Result<usize, FftError> {
@@ -117,7 +151,12 @@ impl Fft {
             return Err(FftError::Empty);
         }
         if batch > self.max_batch() {
-            return Err(FftError::OutOfMemory { n, batch, most: self.max_batch(), machine: self.machine.name.clone() });
+            return Err(FftError::OutOfMemory {
+                n,
+                batch,
+                most: self.max_batch(),
+                machine: self.machine.name.clone(),
+            });
         }
         Ok(batch)
     }
@@ -127,29 +166,45 @@ impl Fft {
     }
 
     /// How a batch is paged: of all page sizes the one with the smallest expected time.
-    fn paging(&self, batch: usize, x: u64, y: u64, reserved: Vec<Reserved>) -> Result<cp2_host::Plan, PlanError> {
+    fn paging(
+        &self,
+        batch: usize,
+        x: u64,
+        y: u64,
+        reserved: Vec<Reserved>,
+    ) -> Result<cp2_host::Plan, PlanError> {
         let share = batch.div_ceil(self.machine.cp2.sections.max(1)) as u64;
         let room = self.machine.cp2.dmem.0 / self.block_bytes();
         let most = share.min(room).max(1);
         // All small sizes, then steps of about a tenth.
-        let sizes = std::iter::successors(Some(1), |&p: &u64| (p < most).then(|| (p + (p / 10).max(1)).min(most)));
+        let sizes = std::iter::successors(Some(1), |&p: &u64| {
+            (p < most).then(|| (p + (p / 10).max(1)).min(most))
+        });
         let mut best: Option<Result<cp2_host::Plan, PlanError>> = None;
         for p in sizes {
-            let plan = cp2_host::Plan::new(self.job(batch, p, x, y, reserved.clone()), &self.machine);
+            let plan =
+                cp2_host::Plan::new(self.job(batch, p, x, y, reserved.clone()), &self.machine);
             best = match (best, plan) {
-                (Some(Ok(best)), Ok(plan)) if plan.estimate().cycles < best.estimate().cycles => Some(Ok(plan)),
+                (Some(Ok(best)), Ok(plan)) if plan.estimate().cycles < best.estimate().cycles => {
+                    Some(Ok(plan))
+                }
                 (Some(Ok(best)), _) => Some(Ok(best)),
                 (_, plan) => Some(plan),
             };
         }
-        best.unwrap_or(Err(PlanError::Zero { what: "the number of page sizes".to_owned() }))
+        best.unwrap_or(Err(PlanError::Zero {
+            what: "the number of page sizes".to_owned(),
+        }))
     }
 
     /// The paging job with `p` transforms of each section in a page.
     fn job(&self, batch: usize, p: u64, x: u64, y: u64, reserved: Vec<Reserved>) -> Paging {
         let bytes = self.block_bytes();
         let (input, output) = match self.recipe.layout() {
-            Layout::Stockham => (Stream::contiguous("x", x, bytes), Stream::contiguous("y", y, bytes)),
+            Layout::Stockham => (
+                Stream::contiguous("x", x, bytes),
+                Stream::contiguous("y", y, bytes),
+            ),
             Layout::InPlace => rows(x, y, bytes),
         };
         let overhead = PASS_OVERHEAD * self.recipe.passes().len() as u64;
@@ -160,10 +215,17 @@ impl Fft {
             inputs: vec![input],
             outputs: vec![output],
             in_place: self.recipe.in_place(),
-            scratch: if stockham && self.recipe.in_place() { p * bytes } else { 0 },
+            scratch: if stockham && self.recipe.in_place() {
+                p * bytes
+            } else {
+                0
+            },
             reserved,
             args: PageArgs::default(),
-            size: BlocksPerSection::Range { min: size, max: size },
+            size: BlocksPerSection::Range {
+                min: size,
+                max: size,
+            },
             buffering: Buffering::Auto,
             cycles_per_block: Some((p * self.recipe.butterflies() + overhead).div_ceil(p)),
         }
@@ -183,7 +245,10 @@ fn rows(x: u64, y: u64, bytes: u64) -> (Stream, Stream) {
     };
     let mut load = Piece::new(row, vec![level(8, row, pitch)]);
     load.local = GAP as i64;
-    let store = Piece::new(64, vec![level(8, 64, 512), level(8, 512, 64), level(8, row, pitch)]);
+    let store = Piece::new(
+        64,
+        vec![level(8, 64, 512), level(8, 512, 64), level(8, row, pitch)],
+    );
     let stream = |name, at, piece| Stream::strided(name, at, bytes, 8 * pitch, vec![piece]);
     (stream("x", x, load), stream("y", y, store))
 }
@@ -194,7 +259,9 @@ impl Plan<FftProblem> for Fft {
 
     fn run(&self, problem: &FftProblem, input: &[Complex32]) -> Result<FftRun, FftError> {
         if (problem.len(), problem.direction()) != (self.recipe.len(), self.recipe.direction()) {
-            return Err(FftError::OtherProblem { plan: self.recipe.to_string() });
+            return Err(FftError::OtherProblem {
+                plan: self.recipe.to_string(),
+            });
         }
         self.process(input)
     }

@@ -34,7 +34,10 @@ impl FftPlanner {
     /// A planner for `machine`.
     #[must_use]
     pub fn new(machine: Arc<Machine>) -> Self {
-        Self { machine, made: HashMap::new() }
+        Self {
+            machine,
+            made: HashMap::new(),
+        }
     }
 
     /// The FFT of length `n` in a direction.

@@ -28,13 +28,19 @@ fn include(name: &str, _from: &str) -> Result<Source, String> {
 fn defines(recipe: &Recipe) -> Vec<(String, Value)> {
     let mut defines = vec![
         ("N".to_owned(), recipe.len() as i64),
-        ("INVERSE".to_owned(), i64::from(recipe.direction() == Direction::Inverse)),
+        (
+            "INVERSE".to_owned(),
+            i64::from(recipe.direction() == Direction::Inverse),
+        ),
     ];
     for i in 0..4 {
         let radix = recipe.passes().get(i).map_or(0, |p| p.radix);
         defines.push((format!("R{}", i + 1), radix as i64));
     }
-    defines.into_iter().map(|(name, value)| (name, Value::Int(value))).collect()
+    defines
+        .into_iter()
+        .map(|(name, value)| (name, Value::Int(value)))
+        .collect()
 }
 
 /// Assembles the kernel of `recipe` for `machine`.
@@ -43,7 +49,11 @@ pub(super) fn program(recipe: &Recipe, machine: &Machine) -> Result<Program, Fft
         Layout::Stockham => FFT,
         Layout::InPlace => FFT4096,
     };
-    let options = Options { defines: defines(recipe), machine: Some(machine), include: Some(&include) };
+    let options = Options {
+        defines: defines(recipe),
+        machine: Some(machine),
+        include: Some(&include),
+    };
     let assembly = assemble(&Source::new(format!("{FOLDER}{name}"), text), &options)?;
     Ok(assembly.program)
 }
@@ -81,12 +91,23 @@ mod tests {
             event: None,
         };
         processor.submit(load, 0).unwrap();
-        assert!(matches!(processor.run_until(Ticks(u64::MAX)), Notice::TransferDone(_)));
+        assert!(matches!(
+            processor.run_until(Ticks(u64::MAX)),
+            Notice::TransferDone(_)
+        ));
 
         let problem = FftProblem::new(n, direction, p).unwrap();
         let x = problem.random(7);
-        let bytes: Vec<u8> = x.iter().flat_map(|z| [z.re.to_le_bytes(), z.im.to_le_bytes()].concat()).collect();
-        let tables = program.dmem.iter().map(|s| s.address as usize + s.bytes.len()).max().unwrap();
+        let bytes: Vec<u8> = x
+            .iter()
+            .flat_map(|z| [z.re.to_le_bytes(), z.im.to_le_bytes()].concat())
+            .collect();
+        let tables = program
+            .dmem
+            .iter()
+            .map(|s| s.address as usize + s.bytes.len())
+            .max()
+            .unwrap();
         let args = tables.next_multiple_of(16);
         let pitch = if n == 4096 { 33280 } else { 8 * n };
         let input = args + 16;
@@ -94,20 +115,30 @@ mod tests {
         let output = if recipe.in_place() { input } else { other };
         for s in 0..4 {
             for segment in &program.dmem {
-                processor.poke_dmem(s, segment.address, &segment.bytes).unwrap();
+                processor
+                    .poke_dmem(s, segment.address, &segment.bytes)
+                    .unwrap();
             }
             let words = [input as u32, output as u32, p as u32, other as u32];
             let words: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
             processor.poke_dmem(s, args as u32, &words).unwrap();
             if n == 4096 {
                 for row in 0..8 {
-                    processor.poke_dmem(s, (input + 64 + 4160 * row) as u32, &bytes[4096 * row..][..4096]).unwrap();
+                    processor
+                        .poke_dmem(
+                            s,
+                            (input + 64 + 4160 * row) as u32,
+                            &bytes[4096 * row..][..4096],
+                        )
+                        .unwrap();
                 }
             } else {
                 processor.poke_dmem(s, input as u32, &bytes).unwrap();
             }
         }
-        processor.launch(u32::from(program.entry), args as u32).unwrap();
+        processor
+            .launch(u32::from(program.entry), args as u32)
+            .unwrap();
         let notice = processor.run_until(Ticks(u64::MAX));
         assert!(matches!(notice, Notice::KernelStopped), "{n}: {notice:?}");
         let mut y = Vec::new();
@@ -118,15 +149,34 @@ mod tests {
                 8 * i
             };
             let mut word = [0; 8];
-            processor.core().read_dmem(3, (output + at) as u32, &mut word).unwrap();
+            processor
+                .core()
+                .read_dmem(3, (output + at) as u32, &mut word)
+                .unwrap();
             let part = |i: usize| f32::from_le_bytes(word[i..i + 4].try_into().unwrap());
             y.push(Complex32::new(part(0), part(4)));
         }
         let verdict = problem.judge(&x, &y);
         let counters = processor.counters();
-        println!("{recipe} x {p}: words {} {verdict:?} ideal {} {:?} {}", program.words.len(), recipe.butterflies() * p as u64, counters.causes.total(), counters.causes.to_map().into_iter().filter(|c| c.1 > 0).map(|c| format!("{} {}", c.0, c.1)).collect::<Vec<_>>().join(", "));
+        println!(
+            "{recipe} x {p}: words {} {verdict:?} ideal {} {:?} {}",
+            program.words.len(),
+            recipe.butterflies() * p as u64,
+            counters.causes.total(),
+            counters
+                .causes
+                .to_map()
+                .into_iter()
+                .filter(|c| c.1 > 0)
+                .map(|c| format!("{} {}", c.0, c.1))
+                .collect::<Vec<_>>()
+                .join(", ")
+        );
         for finding in processor.findings() {
-            println!("   {finding} at {:?}", finding.pc.and_then(|pc| program.location(pc as usize)));
+            println!(
+                "   {finding} at {:?}",
+                finding.pc.and_then(|pc| program.location(pc as usize))
+            );
         }
         assert!(verdict.holds(), "{recipe}: {verdict:?}");
         assert!(processor.findings().is_empty());

@@ -70,7 +70,11 @@ impl Recipe {
         if !n.is_power_of_two() || !(MIN_LENGTH..=MAX_LENGTH).contains(&n) {
             return Err(FftError::Length { n });
         }
-        let layout = if n == MAX_LENGTH { Layout::InPlace } else { Layout::Stockham };
+        let layout = if n == MAX_LENGTH {
+            Layout::InPlace
+        } else {
+            Layout::Stockham
+        };
         let fours = match n.trailing_zeros() % 3 {
             0 => 0,
             2 => 1,
@@ -83,7 +87,12 @@ impl Recipe {
             passes.push(Pass { radix, done });
             done *= radix;
         }
-        Ok(Self { n, direction, layout, passes })
+        Ok(Self {
+            n,
+            direction,
+            layout,
+            passes,
+        })
     }
 
     /// Length of the transform.
