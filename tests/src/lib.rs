@@ -1,1 +1,1 @@
-//! Placeholder.
+//! Tests that concern the workspace as a whole: see `tests/`.

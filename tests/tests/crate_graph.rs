@@ -1,0 +1,166 @@
+//! Who may depend on whom. This table is the only place where that is written down.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Folder of a crate, and the workspace crates it may use.
+const GRAPH: &[(&str, &[&str])] = &[
+    ("machine", &[]),
+    ("asm", &["cp2-machine"]),
+    ("dma", &["cp2-machine"]),
+    ("emu", &["cp2-machine", "cp2-asm", "cp2-dma"]),
+    ("host", &["cp2-machine", "cp2-asm", "cp2-dma", "cp2-emu"]),
+    (
+        "kernels",
+        &["cp2-machine", "cp2-asm", "cp2-dma", "cp2-emu", "cp2-host"],
+    ),
+    (
+        "cli",
+        &[
+            "cp2-machine",
+            "cp2-asm",
+            "cp2-dma",
+            "cp2-emu",
+            "cp2-host",
+            "cp2-kernels",
+        ],
+    ),
+    ("tests", &[]),
+];
+
+/// Crates from outside that belong to one layer only: a terminal is no business of a library.
+const ONLY_IN: &[(&str, &str)] = &[
+    ("clap", "cli"),
+    ("ctrlc", "cli"),
+    ("indicatif", "cli"),
+    ("hound", "cli"),
+    ("png", "cli"),
+    ("nom", "asm"),
+    ("gimli", "asm"),
+    ("object", "asm"),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn manifest(folder: &str) -> toml::Table {
+    let path = root().join(folder).join("Cargo.toml");
+    std::fs::read_to_string(&path)
+        .unwrap()
+        .parse()
+        .unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// Names under every `[...dependencies]` table, those for particular targets included.
+fn dependencies(table: &toml::Table, with_dev: bool, out: &mut BTreeSet<String>) {
+    for (key, value) in table {
+        let Some(inner) = value.as_table() else {
+            continue;
+        };
+        match key.as_str() {
+            "dependencies" | "build-dependencies" => out.extend(inner.keys().cloned()),
+            "dev-dependencies" if with_dev => out.extend(inner.keys().cloned()),
+            "target" => inner
+                .values()
+                .filter_map(toml::Value::as_table)
+                .for_each(|t| dependencies(t, with_dev, out)),
+            _ => {}
+        }
+    }
+}
+
+fn used(folder: &str, with_dev: bool) -> BTreeSet<String> {
+    let mut out = BTreeSet::new();
+    dependencies(&manifest(folder), with_dev, &mut out);
+    out
+}
+
+#[test]
+fn the_table_lists_every_member() {
+    let members: BTreeSet<String> = manifest("")["workspace"]["members"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|m| m.as_str().unwrap().to_owned())
+        .collect();
+    let listed: BTreeSet<String> = GRAPH
+        .iter()
+        .map(|(folder, _)| (*folder).to_owned())
+        .collect();
+    assert_eq!(members, listed);
+}
+
+#[test]
+fn no_crate_depends_on_what_it_may_not() {
+    for (folder, allowed) in GRAPH {
+        let forbidden: Vec<String> = used(folder, true)
+            .into_iter()
+            .filter(|name| name.starts_with("cp2") && !allowed.contains(&name.as_str()))
+            .collect();
+        assert!(
+            forbidden.is_empty(),
+            "{folder} must not depend on {forbidden:?}; see GRAPH in this file"
+        );
+    }
+}
+
+#[test]
+fn the_table_has_no_cycle() {
+    let name = |folder: &str| {
+        manifest(folder)["package"]["name"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let graph: BTreeMap<String, &[&str]> = GRAPH
+        .iter()
+        .map(|(folder, uses)| (name(folder), *uses))
+        .collect();
+    // Listed bottom to top, a crate uses only what stands before it.
+    let mut before = BTreeSet::new();
+    for (folder, uses) in GRAPH {
+        assert!(
+            uses.iter()
+                .all(|u| graph.contains_key(*u) && before.contains(*u)),
+            "{folder} uses what stands below it in the table"
+        );
+        before.insert(name(folder));
+    }
+}
+
+#[test]
+fn each_outside_crate_stays_in_its_layer() {
+    for (folder, _) in GRAPH {
+        for name in used(folder, false) {
+            if let Some((_, home)) = ONLY_IN.iter().find(|(outside, _)| *outside == name) {
+                assert_eq!(folder, home, "{name} belongs to {home} only");
+            }
+        }
+    }
+}
+
+#[test]
+fn versions_stand_in_the_root_only() {
+    for (folder, _) in GRAPH {
+        let text = std::fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+        let mut table = String::new();
+        for line in text.lines() {
+            if line.starts_with('[') {
+                table = line.to_owned();
+            } else if table.contains("dependencies")
+                && line.contains('=')
+                && !line.trim_start().starts_with('#')
+            {
+                assert!(
+                    line.contains("workspace"),
+                    "{folder}: `{line}` should take its version from the workspace"
+                );
+            }
+        }
+        assert!(
+            text.contains("[lints]\nworkspace = true"),
+            "{folder} does not follow the workspace's lints"
+        );
+    }
+}
