@@ -1,8 +1,9 @@
-//! Ctrl-C asks the running command to end cleanly; a second one ends at once.
+//! Ctrl-C asks the running simulation to end cleanly; a second one ends at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
-static RAISED: AtomicBool = AtomicBool::new(false);
+static RAISED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(false)));
 
 /// Starts to listen.
 pub(crate) fn install() {
@@ -14,7 +15,7 @@ pub(crate) fn install() {
     });
 }
 
-/// Whether the user has asked to end.
-pub(crate) fn raised() -> bool {
-    RAISED.load(Ordering::SeqCst)
+/// The flag that devices watch.
+pub(crate) fn flag() -> Arc<AtomicBool> {
+    RAISED.clone()
 }

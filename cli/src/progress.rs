@@ -1,21 +1,52 @@
-//! A progress bar on a terminal; nothing elsewhere.
+//! Progress on a terminal: how far simulated time has come. Nothing elsewhere.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
-/// A bar that counts to `total` things called `what`.
-pub(crate) fn bar(total: u64, what: &str, quiet: bool) -> ProgressBar {
-    let target = if quiet || !std::io::stderr().is_terminal() {
-        ProgressDrawTarget::hidden()
-    } else {
-        ProgressDrawTarget::stderr()
+/// A bar that follows a counter of simulated cycles until it is dropped.
+pub(crate) struct Watch {
+    end: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Shows `cycles` as it grows towards `expected`, where that is known.
+pub(crate) fn watch(cycles: Arc<AtomicU64>, expected: Option<u64>, quiet: bool) -> Watch {
+    let end = Arc::new(AtomicBool::new(false));
+    if quiet || !std::io::stderr().is_terminal() {
+        return Watch { end, thread: None };
+    }
+    let stop = end.clone();
+    let thread = std::thread::spawn(move || follow(&cycles, expected, &stop));
+    Watch { end, thread: Some(thread) }
+}
+
+fn follow(cycles: &AtomicU64, expected: Option<u64>, stop: &AtomicBool) {
+    let bar = ProgressBar::with_draw_target(expected, ProgressDrawTarget::stderr());
+    let template = match expected {
+        Some(_) => "simulating {bar:30} {human_pos} of about {human_len} cycles, {per_sec}, {eta} to go",
+        None => "simulating {spinner} {human_pos} cycles, {per_sec}",
     };
-    let bar = ProgressBar::with_draw_target(Some(total), target);
-    if let Ok(style) =
-        ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} [{elapsed}, {eta} to go]")
-    {
+    if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
-    bar.set_message(what.to_owned());
-    bar
+    while !stop.load(Ordering::Relaxed) {
+        std::thread::park_timeout(Duration::from_millis(100));
+        bar.set_position(cycles.load(Ordering::Relaxed));
+    }
+    bar.finish_and_clear();
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.end.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // The bar is decoration: its end is of no consequence.
+            let _ = thread.join();
+        }
+    }
 }

@@ -15,7 +15,9 @@ pub struct WriteError {
 }
 
 /// Writes a file through `fill` to a temporary name beside it, then renames
-/// it: readers see the old contents or the new, never a part.
+/// it: readers see the old contents or the new, never a part. A symbolic link
+/// is followed; what exists and is no regular file (a terminal, `/dev/null`)
+/// is written in place.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
@@ -32,13 +34,20 @@ pub fn write_file(
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), WriteError> {
     let write = || -> io::Result<()> {
-        let mut file = named(tempfile::Builder::new().prefix(".cp2-")).tempfile_in(folder(path))?;
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        if fs::metadata(&target).is_ok_and(|m| !m.is_file()) {
+            let mut out = BufWriter::new(fs::OpenOptions::new().write(true).open(&target)?);
+            fill(&mut out)?;
+            return out.flush();
+        }
+        let mut file =
+            named(tempfile::Builder::new().prefix(".cp2-")).tempfile_in(folder(&target))?;
         {
             let mut out = BufWriter::new(file.as_file_mut());
             fill(&mut out)?;
             out.flush()?;
         }
-        file.persist(path).map_err(|e| e.error)?;
+        file.persist(&target).map_err(|e| e.error)?;
         Ok(())
     };
     write().map_err(|source| WriteError {
@@ -130,6 +139,24 @@ mod tests {
         assert!(error.unwrap_err().to_string().contains("disk full"));
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_and_devices_survive() {
+        use std::os::unix::fs::FileTypeExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        fs::write(&real, "old").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        write_file(&link, |out| out.write_all(b"new")).unwrap();
+        assert_eq!(fs::read(&real).unwrap(), b"new");
+        assert!(link.symlink_metadata().unwrap().is_symlink());
+        let null = Path::new("/dev/null");
+        write_file(null, |out| out.write_all(b"gone")).unwrap();
+        assert!(fs::metadata(null).unwrap().file_type().is_char_device());
+        let error = write_file(folder.path(), |out| out.write_all(b"x")).unwrap_err();
+        assert!(error.to_string().contains("directory"), "{error}");
     }
 
     #[test]

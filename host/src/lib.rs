@@ -3,6 +3,7 @@
 //! * [`Device`]: asynchronous commands with event dependencies, in simulated time.
 //! * [`schedule`]: pages arrays through DMEM; a [`Plan`] is a value.
 //! * [`map()`]: one call that pages an array through a kernel.
+//! * [`profile`]: cycles and causes beside each source line of a kernel.
 //! * [`timeline`]: what happened when, for Perfetto and as a picture.
 //! * [`emit`]: a run as a directory, and its replay.
 //! * [`files`]: files written whole or not at all.
@@ -12,6 +13,7 @@ pub mod emit;
 pub mod files;
 mod map;
 mod page_source;
+pub mod profile;
 pub mod schedule;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

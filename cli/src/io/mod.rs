@@ -8,7 +8,7 @@ mod wav;
 mod window;
 
 pub(crate) use error::FileError;
-pub(crate) use npy::{Array, read_npy, write_npy};
+pub(crate) use npy::{Array, Kind, read_npy};
 pub(crate) use output::{Outputs, write_whole};
 pub(crate) use wav::{Sound, read_wav};
 pub(crate) use window::{Window, frames};
@@ -53,4 +53,9 @@ pub(crate) fn extension(path: &Path) -> String {
     path.extension()
         .map(|e| e.to_string_lossy().to_lowercase())
         .unwrap_or_default()
+}
+
+/// Checks the ending of a file name.
+pub(crate) fn check_extension(path: &Path, wanted: &str, expected: &'static str) -> Result<(), FileError> {
+    if extension(path) == wanted { Ok(()) } else { Err(FileError::Extension { path: path.to_owned(), expected }) }
 }

@@ -14,42 +14,112 @@ use std::path::Path;
 const HEADER_LIMIT: usize = 16 * 1024;
 /// Largest array accepted: more than the system memory of any machine known.
 const BYTES_LIMIT: u64 = 1 << 36;
-/// What a usable file holds.
-const EXPECTED: &str = "little-endian complex64 ('<c8') or float32 ('<f4')";
 
-/// A complex array of one or two dimensions in C order.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Array {
-    /// `[length]` or `[rows, columns]`.
-    pub(crate) shape: Vec<usize>,
-    /// The elements, last index fastest.
-    pub(crate) data: Vec<Complex32>,
+/// Element types, all little-endian and of 32-bit lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Two float32.
+    Complex64,
+    /// 32-bit float.
+    Float32,
+    /// Signed 32-bit integer.
+    Int32,
+    /// Unsigned 32-bit integer.
+    Uint32,
 }
 
-/// Reads an array.
-pub(crate) fn read_npy(path: &Path) -> Result<Array, FileError> {
+impl Kind {
+    /// What signals are made of.
+    pub(crate) const SIGNAL: &'static [Self] = &[Self::Complex64, Self::Float32];
+    /// Whatever DMEM can hold.
+    pub(crate) const ANY: &'static [Self] = &[Self::Complex64, Self::Float32, Self::Int32, Self::Uint32];
+
+    /// NumPy's name.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Complex64 => "complex64",
+            Self::Float32 => "float32",
+            Self::Int32 => "int32",
+            Self::Uint32 => "uint32",
+        }
+    }
+
+    /// As the header writes it.
+    const fn descr(self) -> &'static str {
+        match self {
+            Self::Complex64 => "<c8",
+            Self::Float32 => "<f4",
+            Self::Int32 => "<i4",
+            Self::Uint32 => "<u4",
+        }
+    }
+
+    /// Bytes of one element.
+    pub(crate) const fn bytes(self) -> usize {
+        if matches!(self, Self::Complex64) { 8 } else { 4 }
+    }
+}
+
+/// The kinds in words, for messages.
+fn expected(kinds: &[Kind]) -> String {
+    let names: Vec<String> = kinds.iter().map(|k| format!("{} ('{}')", k.name(), k.descr())).collect();
+    format!("little-endian {}", names.join(" or "))
+}
+
+/// An array of one or two dimensions in C order.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Array {
+    /// Element type.
+    pub(crate) kind: Kind,
+    /// `[length]` or `[rows, columns]`.
+    pub(crate) shape: Vec<usize>,
+    /// The elements in little-endian bytes, last index fastest.
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Array {
+    /// An array of complex numbers.
+    pub(crate) fn of_complex(shape: &[usize], data: &[Complex32]) -> Self {
+        let bytes = data.iter().flat_map(|z| [z.re.to_le_bytes(), z.im.to_le_bytes()]).flatten().collect();
+        Self { kind: Kind::Complex64, shape: shape.to_vec(), bytes }
+    }
+
+    /// The elements as complex numbers, those of one lane as real parts.
+    pub(crate) fn to_complex(&self) -> Vec<Complex32> {
+        let mut lanes = self.bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+        if self.kind != Kind::Complex64 {
+            return lanes.map(|re| Complex32::new(re, 0.0)).collect();
+        }
+        let mut out = Vec::with_capacity(self.bytes.len() / 8);
+        while let (Some(re), Some(im)) = (lanes.next(), lanes.next()) {
+            out.push(Complex32::new(re, im));
+        }
+        out
+    }
+
+    /// The whole `.npy` file.
+    pub(crate) fn to_npy(&self) -> Vec<u8> {
+        let header = Header { descr: self.kind.descr().to_owned(), fortran_order: false, shape: self.shape.clone() };
+        let mut out = header.to_bytes();
+        out.extend_from_slice(&self.bytes);
+        out
+    }
+}
+
+/// Reads an array of one of these kinds.
+pub(crate) fn read_npy(path: &Path, kinds: &[Kind]) -> Result<Array, FileError> {
     let file = open(path)?;
-    let length = file
-        .metadata()
-        .ok()
-        .filter(std::fs::Metadata::is_file)
-        .map(|m| m.len());
-    parse(path, BufReader::new(file), length)
+    let length = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|m| m.len());
+    parse(path, kinds, BufReader::new(file), length)
 }
 
 /// Parses an array; `length` is the size of the whole stream where known.
-fn parse(path: &Path, mut stream: impl Read, length: Option<u64>) -> Result<Array, FileError> {
+fn parse(path: &Path, kinds: &[Kind], mut stream: impl Read, length: Option<u64>) -> Result<Array, FileError> {
     let format = |found: String, expected: &str| FileError::format(path, found, expected);
-    let (raw, header) = read_header(path, &mut stream)?;
-    let lanes: u64 = match header.descr.as_str() {
-        "<c8" => 2,
-        "<f4" => 1,
-        other => {
-            return Err(format(
-                format!("elements of type '{other}'"),
-                &format!("{EXPECTED}: in NumPy, x.astype('<c8')"),
-            ));
-        }
+    let (before, header) = read_header(path, &mut stream)?;
+    let Some(kind) = kinds.iter().copied().find(|k| k.descr() == header.descr) else {
+        let found = format!("elements of type '{}'", header.descr);
+        return Err(format(found, &format!("{}: in NumPy, x.astype('{}')", expected(kinds), kinds[0].descr())));
     };
     if !(1..=2).contains(&header.shape.len()) {
         let found = format!("an array of {} dimensions", header.shape.len());
@@ -58,41 +128,28 @@ fn parse(path: &Path, mut stream: impl Read, length: Option<u64>) -> Result<Arra
     let bytes = header
         .shape
         .iter()
-        .try_fold(4 * lanes, |bytes, &n| bytes.checked_mul(n as u64))
+        .try_fold(kind.bytes() as u64, |bytes, &n| bytes.checked_mul(n as u64))
         .filter(|&bytes| bytes <= BYTES_LIMIT)
         .ok_or_else(|| {
             let found = format!("a header that announces the shape {:?}", header.shape);
             format(found, &format!("at most {BYTES_LIMIT} bytes of elements"))
         })?;
-    if let Some(length) = length {
-        let present = length.saturating_sub(raw);
-        if present != bytes {
-            let found = format!("shape {:?}, but {present} bytes of elements", header.shape);
-            return Err(format(found, &format!("exactly {bytes} bytes of elements")));
-        }
+    let wrong = |present: u64| {
+        let found = format!("shape {:?}, but {present} bytes of elements", header.shape);
+        format(found, &format!("exactly {bytes} bytes of elements"))
+    };
+    if let Some(present) = length.map(|l| l.saturating_sub(before)).filter(|&p| p != bytes) {
+        return Err(wrong(present));
     }
     let mut data = Vec::new();
-    stream
-        .take(bytes)
-        .read_to_end(&mut data)
-        .map_err(|e| FileError::system(path, "read", e))?;
+    stream.take(bytes).read_to_end(&mut data).map_err(|e| FileError::system(path, "read", e))?;
     if data.len() as u64 != bytes {
-        let found = format!(
-            "shape {:?}, but only {} bytes of elements",
-            header.shape,
-            data.len()
-        );
-        return Err(format(found, &format!("exactly {bytes} bytes of elements")));
+        return Err(wrong(data.len() as u64));
     }
-    let data = elements(&data, lanes);
-    let data = match (header.fortran_order, header.shape.as_slice()) {
-        (true, &[rows, columns]) => transpose(&data, rows, columns),
-        _ => data,
-    };
-    Ok(Array {
-        shape: header.shape,
-        data,
-    })
+    if let (true, &[rows, columns]) = (header.fortran_order, header.shape.as_slice()) {
+        data = transpose(&data, rows, columns, kind.bytes());
+    }
+    Ok(Array { kind, shape: header.shape, bytes: data })
 }
 
 /// The number of bytes before the elements, and the header.
@@ -101,7 +158,7 @@ fn read_header(path: &Path, stream: &mut impl Read) -> Result<(u64, Header), Fil
     let mut fill = |bytes: &mut [u8]| match stream.read_exact(bytes) {
         Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => Err(format(
             "the file ends within the header",
-            format!("an .npy file of {EXPECTED}"),
+            "a whole .npy file".to_owned(),
         )),
         other => other.map_err(|e| FileError::system(path, "read", e)),
     };
@@ -111,7 +168,7 @@ fn read_header(path: &Path, stream: &mut impl Read) -> Result<(u64, Header), Fil
     if !raw.starts_with(b"\x93NUMPY") {
         return Err(format(
             "this is no .npy file (its first bytes are not \\x93NUMPY)",
-            format!("{EXPECTED} in .npy form"),
+            "an array as NumPy's save writes it".to_owned(),
         ));
     }
     let mut size = usize::from(raw[8]) | usize::from(raw[9]) << 8;
@@ -136,42 +193,10 @@ fn read_header(path: &Path, stream: &mut impl Read) -> Result<(u64, Header), Fil
     Ok((raw.len() as u64, header))
 }
 
-/// Little-endian bytes to complex numbers.
-fn elements(bytes: &[u8], lanes: u64) -> Vec<Complex32> {
-    let mut floats = bytes
-        .chunks_exact(4)
-        .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-    if lanes == 1 {
-        return floats.map(|re| Complex32::new(re, 0.0)).collect();
-    }
-    let mut out = Vec::with_capacity(bytes.len() / 8);
-    while let (Some(re), Some(im)) = (floats.next(), floats.next()) {
-        out.push(Complex32::new(re, im));
-    }
-    out
-}
-
 /// Column-major to row-major.
-fn transpose(data: &[Complex32], rows: usize, columns: usize) -> Vec<Complex32> {
-    (0..rows)
-        .flat_map(|r| (0..columns).map(move |c| data[c * rows + r]))
-        .collect()
-}
-
-/// The bytes of an `.npy` file of complex64 in C order.
-pub(crate) fn write_npy(array: &Array) -> Vec<u8> {
-    let header = Header {
-        descr: "<c8".to_owned(),
-        fortran_order: false,
-        shape: array.shape.clone(),
-    };
-    let mut bytes = header.to_bytes();
-    bytes.reserve_exact(8 * array.data.len());
-    for z in &array.data {
-        bytes.extend(z.re.to_le_bytes());
-        bytes.extend(z.im.to_le_bytes());
-    }
-    bytes
+fn transpose(data: &[u8], rows: usize, columns: usize, size: usize) -> Vec<u8> {
+    let element = |r: usize, c: usize| &data[(c * rows + r) * size..][..size];
+    (0..rows).flat_map(|r| (0..columns).flat_map(move |c| element(r, c))).copied().collect()
 }
 
 #[cfg(test)]
@@ -189,7 +214,7 @@ mod tests {
     }
 
     fn read(bytes: &[u8]) -> Result<Array, FileError> {
-        parse(Path::new("x.npy"), bytes, Some(bytes.len() as u64))
+        parse(Path::new("x.npy"), Kind::SIGNAL, bytes, Some(bytes.len() as u64))
     }
 
     fn message(bytes: &[u8]) -> String {
@@ -205,16 +230,16 @@ mod tests {
         let payload: Vec<u8> = (0..6_u8).flat_map(|i| f32::from(i).to_le_bytes()).collect();
         let c = read(&raw(&dict("<f4", "False", "(2, 3)"), &payload)).unwrap();
         assert_eq!(
-            c.data.iter().map(|z| z.re).collect::<Vec<_>>(),
+            c.to_complex().iter().map(|z| z.re).collect::<Vec<_>>(),
             [0., 1., 2., 3., 4., 5.]
         );
         let f = read(&raw(&dict("<f4", "True", "(2, 3)"), &payload)).unwrap();
         assert_eq!(
-            f.data.iter().map(|z| z.re).collect::<Vec<_>>(),
+            f.to_complex().iter().map(|z| z.re).collect::<Vec<_>>(),
             [0., 2., 4., 1., 3., 5.]
         );
         let z = read(&raw(&dict("<c8", "False", "(3,)"), &payload)).unwrap();
-        assert_eq!(z.data[2], Complex32::new(4.0, 5.0));
+        assert_eq!(z.to_complex()[2], Complex32::new(4.0, 5.0));
         assert_eq!(z.shape, [3]);
     }
 
@@ -253,10 +278,10 @@ mod tests {
     fn a_stream_of_unknown_length_is_not_trusted_either() {
         let bytes = raw(&dict("<c8", "False", "(1048576,)"), &[0; 8]);
         assert!(
-            parse(Path::new("-"), bytes.as_slice(), None)
+            parse(Path::new("-"), Kind::ANY, bytes.as_slice(), None)
                 .unwrap_err()
                 .to_string()
-                .contains("only 8 bytes")
+                .contains("but 8 bytes")
         );
     }
 
@@ -264,13 +289,11 @@ mod tests {
         #[test]
         fn written_is_read(rows in 0_usize..5, columns in 0_usize..5, bits in any::<u64>()) {
             let value = Complex32::new(f32::from_bits(bits as u32), f32::from_bits((bits >> 32) as u32));
-            let array = Array { shape: vec![rows, columns], data: vec![value; rows * columns] };
-            let back = read(&write_npy(&array)).unwrap();
-            prop_assert_eq!(back.shape, array.shape);
-            for (a, b) in back.data.iter().zip(&array.data) {
-                prop_assert_eq!(a.re.to_bits(), b.re.to_bits());
-                prop_assert_eq!(a.im.to_bits(), b.im.to_bits());
-            }
+            let array = Array::of_complex(&[rows, columns], &vec![value; rows * columns]);
+            let back = read(&array.to_npy()).unwrap();
+            prop_assert_eq!(&back, &array);
+            let again = Array::of_complex(&back.shape, &back.to_complex());
+            prop_assert_eq!(again, array);
         }
 
         #[test]

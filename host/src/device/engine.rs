@@ -344,6 +344,9 @@ impl Engine {
         {
             return Some(End::Interrupted);
         }
+        if let Some(progress) = &self.options.progress {
+            progress.store(self.at(), Ordering::Relaxed);
+        }
         let poll = self.at().saturating_add(POLL);
         let limit = next.unwrap_or(u64::MAX).min(max).min(poll);
         match self.processor.run_until(self.ticks(limit)) {

@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// How a device runs.
 #[derive(Clone, Debug, Default)]
@@ -8,6 +8,8 @@ pub struct Options {
     pub max_cycles: Option<u64>,
     /// End the run soon after this becomes true.
     pub interrupt: Option<Arc<AtomicBool>>,
+    /// Holds the cycle the run has reached, for a display of its progress.
+    pub progress: Option<Arc<AtomicU64>>,
     /// Watch for reads of what was never written and for races with the DMA.
     pub check: bool,
     /// What to keep for the timeline.

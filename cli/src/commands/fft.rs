@@ -1,0 +1,189 @@
+//! `cp2 fft`.
+
+use super::MachineArg;
+use super::signal::{Origin, Signal, SignalArgs};
+use crate::io::{Array, Outputs, write_whole};
+use crate::outcome::{Failure, Outcome, UNVERIFIED};
+use crate::picture;
+use crate::provenance::Provenance;
+use crate::simulation::{SimulationArgs, conclude, figures, merge, table};
+use crate::table::seconds;
+use cp2_host::Options;
+use cp2_kernels::fft::{Direction, Fft, FftPlanner, FftProblem, FftRun, source};
+use cp2_kernels::{Problem as _, Verdict};
+use cp2_machine::Machine;
+use num_complex::Complex32;
+use serde_json::json;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    signal: SignalArgs,
+    /// Write the transforms as complex64 in the shape of the input: .npy [default: not written]
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write a picture of the spectra: .png or .svg [default: not written]
+    #[arg(long, value_name = "FILE")]
+    spectrogram: Option<PathBuf>,
+    /// The inverse transform, exp(+2 pi i jk/N), not scaled [default: forward]
+    #[arg(long)]
+    inverse: bool,
+    #[command(flatten)]
+    machine: MachineArg,
+    /// Write program, data and command list to a directory, for `cp2 run DIR` [default: not written]
+    #[arg(long, value_name = "DIR")]
+    emit: Option<PathBuf>,
+    #[command(flatten)]
+    simulation: SimulationArgs,
+}
+
+/// A batch that was transformed and compared with the reference.
+pub(crate) struct Measured {
+    /// Problem.
+    pub(crate) problem: FftProblem,
+    /// Run.
+    pub(crate) run: FftRun,
+    /// Comparison; none where there is no result or no finite input.
+    pub(crate) verdict: Option<Verdict>,
+    /// Seconds of real time for the simulation.
+    pub(crate) host_seconds: f64,
+}
+
+/// Transforms a batch on a plan and judges the result.
+pub(crate) fn measure(fft: &Fft, input: &[Complex32], options: Options) -> Result<Measured, Failure> {
+    let recipe = fft.recipe();
+    let problem = FftProblem::new(recipe.len(), recipe.direction(), input.len() / recipe.len()).map_err(Failure::input)?;
+    let started = Instant::now();
+    let run = fft.process_with(input, options).map_err(Failure::input)?;
+    let host_seconds = started.elapsed().as_secs_f64();
+    let finite = input.iter().all(|z| z.re.is_finite() && z.im.is_finite());
+    let verdict = run.output.as_ref().filter(|_| finite).map(|output| problem.judge(input, output));
+    Ok(Measured { problem, run, verdict, host_seconds })
+}
+
+impl Measured {
+    /// Nominal operations per second of simulated time, 5 N log2 N per transform, in 10^9.
+    pub(crate) fn gflops(&self) -> f64 {
+        let n = self.problem.len() as f64;
+        5.0 * n * n.log2() * self.problem.batch() as f64 / self.run.run.report.seconds_simulated.max(f64::MIN_POSITIVE) / 1e9
+    }
+
+    /// The figures as JSON fields.
+    pub(crate) fn figures(&self) -> serde_json::Value {
+        let report = &self.run.run.report;
+        let own = json!({
+            "n": self.problem.len(),
+            "batch": self.problem.batch(),
+            "inverse": self.problem.direction() == Direction::Inverse,
+            "bound_cycles": self.run.bound.get(),
+            "efficiency": self.run.efficiency(),
+            "gflops": self.gflops(),
+            "rel_error_vs_rustfft": self.verdict.map(|v| v.rms),
+            "worst_error_over_tolerance": self.verdict.map(|v| v.worst),
+            "verified": self.verdict.is_some_and(|v| v.holds()),
+            "buffering": self.run.plan.degree(),
+            "pages": self.run.plan.pages().len(),
+            "host_seconds": self.host_seconds,
+        });
+        merge(figures(report), own)
+    }
+
+    /// The figures as text.
+    pub(crate) fn text(&self) -> String {
+        let report = &self.run.run.report;
+        let mut text = format!("{}\n{}", self.problem.title(), table(report));
+        text += &format!(
+            "bound {} cycles, efficiency {:.3}, {:.2} GFLOPS (5 N log2 N)\n",
+            self.run.bound.get(),
+            self.run.efficiency(),
+            self.gflops()
+        );
+        text += &match &self.verdict {
+            Some(v) => format!("error against rustfft in f64: {:.2e} relative RMS, worst transform {:.2} of the tolerance\n", v.rms, v.worst),
+            None => "error against rustfft: not known (no result, or an input that is not finite)\n".to_owned(),
+        };
+        text + &format!("simulated in {}\n", seconds(self.host_seconds))
+    }
+
+    /// Exit code and note for a result that is wrong.
+    pub(crate) fn judge(&self, outcome: &mut Outcome) {
+        if let Some(v) = self.verdict.filter(|v| !v.holds()) {
+            outcome.exit = outcome.exit.max(UNVERIFIED);
+            outcome.notes += &format!(
+                "error: a transform's error is {:.3} of the tolerance 2^-24 (2 + 3 log2 N); with inputs this large or small f32 may overflow or underflow\n",
+                v.worst
+            );
+        }
+    }
+}
+
+/// Runs a batch of FFTs.
+pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+    check_outputs(args)?;
+    let machine: Arc<Machine> = Arc::new(args.machine.load()?);
+    let direction = if args.inverse { Direction::Inverse } else { Direction::Forward };
+    let plan = |n: usize| FftPlanner::new(machine.clone()).plan(n, direction).map_err(Failure::input);
+    let (fft, signal) = args.signal.load(plan, |fft| (fft.recipe().len(), fft.max_batch()))?;
+    let (mut options, progress) = args.simulation.begin(Some(fft.bound(signal.batch()).get()), json);
+    options.record = args.emit.is_some();
+    let measured = measure(&fft, &signal.data, options)?;
+    drop(progress);
+
+    let figures = merge(measured.figures(), json!({
+        "input": signal.origin.path(),
+        "recipe": fft.recipe().to_string(),
+    }));
+    let mut outcome = Outcome {
+        text: measured.text(),
+        json: Provenance::new("cp2-fft/1", &machine, signal.origin.seed()).with(figures),
+        ..Outcome::default()
+    };
+    if let Some(output) = &measured.run.output {
+        write_results(args, &signal, output, &mut outcome)?;
+    }
+    if let Some(folder) = &args.emit {
+        measured.run.run.emit(folder).map_err(Failure::input)?;
+        outcome.text += &format!("emitted: {}\n", folder.display());
+        outcome.json["emit"] = json!(folder);
+    }
+    let title = format!("{} on {}", measured.problem.title(), machine.name);
+    let report = &measured.run.run.report;
+    conclude(&args.simulation, report, Some(fft.program()), &title, |file| source(file).map(str::to_owned), &mut outcome)?;
+    measured.judge(&mut outcome);
+    Ok(outcome)
+}
+
+fn check_outputs(args: &Args) -> Result<(), Failure> {
+    let outputs = Outputs::beside(args.signal.input.as_deref());
+    if let Some(path) = &args.output {
+        crate::io::check_extension(path, "npy", ".npy")?;
+        outputs.check(path)?;
+    }
+    if let Some(path) = &args.spectrogram {
+        picture::check_name(path)?;
+        outputs.check(path)?;
+    }
+    Ok(args.simulation.check_outputs(&outputs)?)
+}
+
+fn write_results(args: &Args, signal: &Signal, output: &[Complex32], outcome: &mut Outcome) -> Result<(), Failure> {
+    if let Some(path) = &args.output {
+        write_whole(path, &Array::of_complex(&signal.shape, output).to_npy())?;
+        outcome.text += &format!("output: {}\n", path.display());
+        outcome.json["output"] = json!(path);
+    }
+    if let Some(path) = &args.spectrogram {
+        picture::write(path, &signal.picture(output))?;
+        outcome.text += &format!("spectrogram: {}\n", path.display());
+        outcome.json["spectrogram"] = json!(path);
+    }
+    if let Origin::Sound { rate, frames_padded, .. } = &signal.origin {
+        outcome.json["sample_rate"] = json!(rate);
+        outcome.json["samples_padded"] = json!(frames_padded);
+    }
+    Ok(())
+}

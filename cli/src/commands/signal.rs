@@ -1,0 +1,213 @@
+//! Where the input of `cp2 fft` comes from: an array, a recording, or a seed.
+
+use crate::io::{FileError, Kind, Window, extension, frames, read_npy, read_wav};
+use crate::outcome::Failure;
+use crate::picture::{Axis, Field};
+use cp2_kernels::Random;
+use num_complex::Complex32;
+use std::path::{Path, PathBuf};
+
+/// Points of a transform unless the input or `--n` says otherwise.
+const DEFAULT_N: usize = 1024;
+/// Transforms generated unless `--batch` says otherwise.
+const DEFAULT_BATCH: usize = 256;
+
+/// The options that choose the input.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SignalArgs {
+    /// Signal: .npy (complex64 or float32) or .wav [default: random numbers]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: Option<PathBuf>,
+    /// Points of a transform: a power of two, 16 to 4096 [default: the row length of a 2-D input, else 1024]
+    #[arg(long, value_name = "N")]
+    n: Option<usize>,
+    /// Transforms to generate [default: 256]
+    #[arg(long, value_name = "B", conflicts_with = "input")]
+    batch: Option<usize>,
+    /// Seed of the generated numbers, uniform in [-1, 1)
+    #[arg(long, value_name = "S", default_value_t = 1, conflicts_with = "input")]
+    seed: u64,
+    /// Samples from a frame of a recording to the next [default: half of N]
+    #[arg(long, value_name = "SAMPLES")]
+    hop: Option<usize>,
+    /// Window on the frames of a recording [default: hann]
+    #[arg(long, value_name = "WINDOW")]
+    window: Option<Window>,
+    /// Channel of a recording, from 0 [default: 0]
+    #[arg(long, value_name = "C")]
+    channel: Option<u16>,
+}
+
+/// Where a signal came from, with what its picture needs.
+#[derive(Clone, Debug)]
+pub(crate) enum Origin {
+    /// Generated.
+    Seed(u64),
+    /// From an array.
+    Array(PathBuf),
+    /// From a recording.
+    Sound {
+        /// The file.
+        path: PathBuf,
+        /// Samples per second.
+        rate: u32,
+        /// Samples between frames.
+        hop: usize,
+        /// Zeros added to fill the last frame.
+        frames_padded: usize,
+    },
+}
+
+impl Origin {
+    /// The file, if any.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Seed(_) => None,
+            Self::Array(path) | Self::Sound { path, .. } => Some(path),
+        }
+    }
+
+    /// The seed, if any.
+    pub(crate) fn seed(&self) -> Option<u64> {
+        if let Self::Seed(seed) = self { Some(*seed) } else { None }
+    }
+}
+
+/// Transforms' worth of input.
+#[derive(Clone, Debug)]
+pub(crate) struct Signal {
+    /// Where it came from.
+    pub(crate) origin: Origin,
+    /// Shape of the output.
+    pub(crate) shape: Vec<usize>,
+    /// Points of a transform.
+    pub(crate) n: usize,
+    /// The numbers, transform after transform.
+    pub(crate) data: Vec<Complex32>,
+}
+
+impl SignalArgs {
+    /// Loads the signal. `plan` makes whatever computes transforms of a length;
+    /// `limits` gives its length and how many transforms it can take: sizes
+    /// are judged before numbers are made.
+    pub(crate) fn load<T>(
+        &self,
+        plan: impl Fn(usize) -> Result<T, Failure>,
+        limits: impl Fn(&T) -> (usize, usize),
+    ) -> Result<(T, Signal), Failure> {
+        let Some(path) = &self.input else {
+            self.only_for_sound(None)?;
+            let plan = plan(self.n.unwrap_or(DEFAULT_N))?;
+            let signal = self.generate(limits(&plan))?;
+            return Ok((plan, signal));
+        };
+        let signal = match extension(path).as_str() {
+            "npy" => {
+                self.only_for_sound(Some(path))?;
+                self.array(path)?
+            }
+            "wav" => self.sound(path, |n| plan(n).map(|_| ()))?,
+            _ => return Err(FileError::Extension { path: path.clone(), expected: ".npy, .wav" }.into()),
+        };
+        let plan = plan(signal.n)?;
+        let (_, most) = limits(&plan);
+        if signal.batch() > most {
+            return Err(too_many(signal.n, signal.batch(), most));
+        }
+        Ok((plan, signal))
+    }
+
+    fn only_for_sound(&self, path: Option<&Path>) -> Result<(), Failure> {
+        let given = [("--hop", self.hop.is_some()), ("--window", self.window.is_some()), ("--channel", self.channel.is_some())];
+        match given.into_iter().find(|(_, given)| *given) {
+            Some((option, _)) => {
+                let input = path.map_or("no input".to_owned(), |p| p.display().to_string());
+                Err(Failure::input(format!("{option} applies to .wav inputs, not to {input}; leave it out")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn generate(&self, (n, most): (usize, usize)) -> Result<Signal, Failure> {
+        let batch = self.batch.unwrap_or(DEFAULT_BATCH);
+        if batch == 0 {
+            return Err(Failure::input("--batch 0: nothing to transform; expected at least 1"));
+        }
+        if batch > most {
+            return Err(too_many(n, batch, most));
+        }
+        let mut random = Random::new(self.seed);
+        let data = (0..n * batch).map(|_| random.complex()).collect();
+        Ok(Signal { origin: Origin::Seed(self.seed), shape: vec![batch, n], n, data })
+    }
+
+    fn array(&self, path: &Path) -> Result<Signal, Failure> {
+        let array = read_npy(path, Kind::SIGNAL)?;
+        let n = match *array.shape.as_slice() {
+            [_, columns] => columns,
+            _ => self.n.unwrap_or(DEFAULT_N),
+        };
+        if let Some(wanted) = self.n.filter(|&wanted| wanted != n) {
+            let found = format!("rows of {n} numbers and --n {wanted}");
+            return Err(FileError::format(path, found, "the same length: leave --n out, or reshape the array").into());
+        }
+        let data = array.to_complex();
+        if data.is_empty() || n == 0 {
+            return Err(FileError::format(path, "an array without elements", "at least one transform").into());
+        }
+        if data.len() % n != 0 {
+            let found = format!("{} numbers, no multiple of N = {n}", data.len());
+            return Err(FileError::format(path, found, "whole transforms: choose another --n, or pad the array").into());
+        }
+        Ok(Signal { origin: Origin::Array(path.to_owned()), shape: array.shape, n, data })
+    }
+
+    fn sound(&self, path: &Path, check: impl Fn(usize) -> Result<(), Failure>) -> Result<Signal, Failure> {
+        let n = self.n.unwrap_or(DEFAULT_N);
+        check(n)?;
+        let hop = self.hop.unwrap_or(n / 2);
+        if hop == 0 || hop > n {
+            return Err(Failure::input(format!("--hop {hop}: expected 1 to N = {n}, so that every sample is in a frame")));
+        }
+        let sound = read_wav(path, self.channel.unwrap_or(0))?;
+        if sound.samples.is_empty() {
+            return Err(FileError::format(path, "no samples", "at least one").into());
+        }
+        let data = frames(&sound.samples, n, hop, self.window.unwrap_or(Window::Hann));
+        let count = data.len() / n;
+        let frames_padded = ((count - 1) * hop + n).saturating_sub(sound.samples.len());
+        let origin = Origin::Sound { path: path.to_owned(), rate: sound.rate, hop, frames_padded };
+        Ok(Signal { origin, shape: vec![count, n], n, data })
+    }
+}
+
+fn too_many(n: usize, batch: usize, most: usize) -> Failure {
+    Failure::input(format!(
+        "{batch} transforms of {n} points do not fit the machine's system memory; expected at most {most}, or a machine with more memory"
+    ))
+}
+
+impl Signal {
+    /// Number of transforms.
+    pub(crate) fn batch(&self) -> usize {
+        self.data.len() / self.n.max(1)
+    }
+
+    /// A picture of its spectra: against time and frequency for a recording,
+    /// of which the negative frequencies mirror the positive ones.
+    pub(crate) fn picture(&self, spectra: &[Complex32]) -> Field {
+        let (bins, x, y) = match &self.origin {
+            Origin::Sound { rate, hop, .. } => {
+                let rate = f64::from(*rate);
+                let end = self.batch() as f64 * *hop as f64 / rate;
+                (self.n / 2, Axis::new("time", "s", 0.0, end), Axis::new("frequency", "kHz", 0.0, rate / 2000.0))
+            }
+            _ => {
+                let x = Axis::new("transform", "", 0.0, self.batch() as f64);
+                (self.n, x, Axis::new("bin", "", 0.0, self.n as f64))
+            }
+        };
+        let name = self.origin.path().and_then(Path::file_name).map_or("random numbers".to_owned(), |f| f.to_string_lossy().into_owned());
+        Field::spectra(spectra, self.n, bins, format!("{name}: {} spectra of {} points", self.batch(), self.n), x, y)
+    }
+}

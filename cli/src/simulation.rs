@@ -1,0 +1,182 @@
+//! What all commands that simulate have in common: options, how a run ends,
+//! what is reported about it.
+
+use crate::io::{FileError, Outputs, extension, write_whole};
+use crate::outcome::{Failure, GUEST_FAULT, Outcome, UNVERIFIED};
+use crate::progress::{Watch, watch};
+use crate::table::{Align, Table, percent, seconds};
+use cp2_asm::Program;
+use cp2_emu::Finding;
+use cp2_host::profile::Profile;
+use cp2_host::{Options, RunReport, Trace};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// Checker findings shown in full.
+const FINDINGS: usize = 20;
+
+/// Options of every command that simulates.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SimulationArgs {
+    /// Write a timeline of CP2, DMA and host: .json for Perfetto, .svg as a picture [default: none]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Print the source listing with words, cycles and causes beside each line [default: not printed]
+    #[arg(long)]
+    pub(crate) profile: bool,
+    /// Report reads of what was never written and races with the DMA; slower [default: not checked]
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Stop after this many simulated cycles [default: no limit]
+    #[arg(long, value_name = "CYCLES")]
+    pub(crate) max_cycles: Option<u64>,
+}
+
+impl SimulationArgs {
+    /// Checks the outputs before the work starts.
+    pub(crate) fn check_outputs(&self, outputs: &Outputs) -> Result<(), FileError> {
+        if let Some(path) = &self.trace {
+            if !["json", "svg"].contains(&extension(path).as_str()) {
+                return Err(FileError::Extension { path: path.clone(), expected: ".json (Perfetto), .svg" });
+            }
+            outputs.check(path)?;
+        }
+        Ok(())
+    }
+
+    /// The device's options, and the progress bar that lives while it runs.
+    pub(crate) fn begin(&self, expected: Option<u64>, quiet: bool) -> (Options, Watch) {
+        let cycles = Arc::new(AtomicU64::new(0));
+        let options = Options {
+            max_cycles: self.max_cycles,
+            interrupt: Some(crate::interrupt::flag()),
+            check: self.check,
+            trace: if self.trace.is_some() { Trace::default() } else { Trace::none() },
+            progress: Some(cycles.clone()),
+            ..Options::default()
+        };
+        (options, watch(cycles, expected, quiet))
+    }
+}
+
+/// Writes a timeline in the format its name asks for.
+pub(crate) fn write_trace(path: &Path, report: &RunReport, title: &str) -> Result<(), Failure> {
+    let mut bytes = Vec::new();
+    if extension(path) == "svg" {
+        bytes = report.timeline.to_svg(title).into_bytes();
+    } else {
+        report.timeline.write_perfetto(&mut bytes, title).map_err(|e| FileError::system(path, "write", e))?;
+    }
+    Ok(write_whole(path, &bytes)?)
+}
+
+/// The part of a command's outcome that follows from the run alone: exit code
+/// for a run that did not finish or that the checkers object to, and the notes
+/// that say so; the trace, which is kept in any case; the profile.
+pub(crate) fn conclude(
+    args: &SimulationArgs,
+    report: &RunReport,
+    program: Option<&Program>,
+    title: &str,
+    source: impl FnMut(&str) -> Option<String>,
+    outcome: &mut Outcome,
+) -> Result<(), Failure> {
+    if !report.end.is_finished() {
+        outcome.exit = GUEST_FAULT;
+        let place = fault_place(report, program);
+        outcome.notes += &format!("error: {}{place}\n", report.end);
+        if let Some(dump) = &report.dump {
+            outcome.notes += dump;
+        }
+    } else if !report.findings.is_empty() {
+        outcome.exit = UNVERIFIED;
+    }
+    for finding in report.findings.iter().take(FINDINGS) {
+        outcome.notes += &format!("check: {finding}{}\n", finding_place(finding, program));
+    }
+    if report.findings.len() > FINDINGS {
+        outcome.notes += &format!("check: and {} more findings\n", report.findings.len() - FINDINGS);
+    }
+    if let (true, Some(program)) = (args.profile, program) {
+        let profile = Profile::new(program, &report.counters);
+        outcome.text += &format!("\n{}", profile.listing(program, source));
+        outcome.json["profile"] = serde_json::to_value(&profile).unwrap_or_default();
+    }
+    if let Some(path) = &args.trace {
+        write_trace(path, report, title)?;
+        outcome.text += &format!("timeline: {}\n", path.display());
+        outcome.json["trace"] = json!(path);
+    }
+    Ok(())
+}
+
+fn place(program: Option<&Program>, pc: Option<u32>) -> String {
+    let location = program.zip(pc).and_then(|(program, pc)| program.location(pc as usize));
+    location.map(|l| format!(" at {l}")).unwrap_or_default()
+}
+
+fn finding_place(finding: &Finding, program: Option<&Program>) -> String {
+    place(program, finding.pc)
+}
+
+fn fault_place(report: &RunReport, program: Option<&Program>) -> String {
+    let pc = match &report.end {
+        cp2_host::End::Fault(fault) => Some(fault.pc),
+        cp2_host::End::Deadlock { kernel, .. } => kernel.map(|(_, pc)| pc),
+        _ => None,
+    };
+    place(program, pc)
+}
+
+/// What a run did, as a table.
+pub(crate) fn table(report: &RunReport) -> String {
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Left, Align::Left]);
+    table.row(["time", &report.cycles.to_string(), "cycles", &seconds(report.seconds_simulated)]);
+    for (cause, cycles) in report.causes.iter() {
+        table.row(["", &cycles.to_string(), &percent(cycles, report.cycles), &cause.to_string()]);
+    }
+    table.row(["words", &report.counters.words.to_string(), "issued"]);
+    table.row(["flops", &report.counters.flops.to_string(), "all sections"]);
+    let dma = &report.dma;
+    table.row(["dma", &dma.transfers.to_string(), "transfers", &format!("{} B in, {} B out", dma.loaded, dma.stored)]);
+    let busy = format!("busy, {}", percent(report.dma_busy_cycles as u64, report.cycles));
+    table.row(["", &format!("{:.0}", report.dma_busy_cycles), "cycles", &busy]);
+    table.to_string()
+}
+
+/// The same as JSON fields.
+pub(crate) fn figures(report: &RunReport) -> Value {
+    let counters = &report.counters;
+    let operations: serde_json::Map<String, Value> =
+        counters.operations.iter().map(|(class, n)| (class.to_string(), json!(n))).collect();
+    json!({
+        "end": report.end,
+        "cycles": report.cycles,
+        "seconds_simulated": report.seconds_simulated,
+        "causes": report.causes.to_map(),
+        "words": counters.words,
+        "operations": operations,
+        "flops": counters.flops,
+        "dmem_bytes_read": counters.dmem_read,
+        "dmem_bytes_written": counters.dmem_written,
+        "kernels": counters.kernels,
+        "dma": {
+            "transfers": report.dma.transfers,
+            "bytes_loaded": report.dma.loaded,
+            "bytes_stored": report.dma.stored,
+            "busy_cycles": report.dma_busy_cycles,
+        },
+        "host": { "commands": report.host.commands, "busy_cycles": report.host.busy },
+        "findings": report.findings,
+    })
+}
+
+/// Adds the fields of one object to another.
+pub(crate) fn merge(mut a: Value, b: Value) -> Value {
+    if let (Some(a), Value::Object(b)) = (a.as_object_mut(), b) {
+        a.extend(b);
+    }
+    a
+}
