@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)] // Helpers of tests are tests.
 
 use cp2_asm::isa::{Mode, Op, Word};
-use cp2_asm::{Options, Program, Source, Value, assemble};
+use cp2_asm::{Options, Program, Source, Value, assemble, parse_define};
 
 fn program(text: &str) -> Program {
     match assemble(&Source::new("t.s", text), &Options::default()) {
@@ -102,4 +102,221 @@ fn the_caller_overrides_constants() {
     .unwrap()
     .program;
     assert_eq!(p.words.len(), 6);
+}
+
+/// The value of a constant expression.
+fn value(expr: &str) -> Value {
+    match parse_define(&format!("x={expr}")) {
+        Ok((_, value)) => value,
+        Err(errors) => panic!("{errors}"),
+    }
+}
+
+#[test]
+fn expressions_follow_c() {
+    for (expr, expected) in [
+        ("1 + 2 * 3", 7),
+        ("(1 + 2) * 3", 9),
+        ("10 - 4 - 3", 3),
+        ("-7 / 2", -3),
+        ("-7 % 2", -1),
+        ("1 << 4 | 3", 19),
+        ("6 & 3 == 3", 0),
+        ("~0 ^ 5", -6),
+        ("-16 >> 2", -4),
+        ("!0 + !7", 1),
+        ("1 < 2 && 2 <= 2 && !(3 > 4)", 1),
+        ("0 && 1 / 0", 0),
+        ("1 || 1 / 0", 1),
+        ("0 ? 1 : 2 ? 3 : 4", 3),
+        ("1.5 < 2", 1),
+        ("0x_ff + 0b1_0 + 0o17 + 1_000", 255 + 2 + 15 + 1000),
+        ("bitrev(0b0011, 4)", 0b1100),
+        ("bitrev(1, 62)", 1 << 61),
+        ("log2(4096)", 12),
+        ("min(3, -1, 2) + max(3, -1, 2)", 2),
+        ("int(-1.5)", -1),
+        ("floor(-1.5)", -2),
+        ("ceil(1.25)", 2),
+        ("round(2.5)", 2),
+        ("abs(-3)", 3),
+    ] {
+        assert_eq!(value(expr), Value::Int(expected), "{expr}");
+    }
+    for (expr, expected) in [
+        ("7 / 2.0", 3.5),
+        ("sqrt(2)", std::f64::consts::SQRT_2),
+        ("sin(0.25) + cos(0.5)", 0.0),
+        ("sin(1.0 / 12)", 0.5),
+        ("exp2(-1)", 0.5),
+        ("log2(0.5)", -1.0),
+        ("float(3)", 3.0),
+        ("bits(0x40490fdb)", f64::from(std::f32::consts::PI)),
+        (".5e1 + 1e-1", 5.1),
+    ] {
+        let Value::Float(found) = value(expr) else {
+            panic!("{expr} is no float")
+        };
+        assert!((found - expected).abs() < 1e-15, "{expr}: {found}");
+    }
+}
+
+#[test]
+fn data_is_little_endian_and_rounded_once() {
+    let p = program(
+        "stop
+        .dmem 16
+        .float 0.1, -0.0
+        .int -1, 0x80000000
+        .align 32
+        .space 8, 7
+        .space 4, 1.0
+        .cis 1, 8",
+    );
+    let eighth = std::f64::consts::FRAC_1_SQRT_2 as f32;
+    let first = [0.1f32.to_bits(), 0x8000_0000, 0xffff_ffff, 0x8000_0000];
+    let all = [
+        &first[..],
+        &[7, 7, 1.0f32.to_bits(), eighth.to_bits(), eighth.to_bits()],
+    ]
+    .concat();
+    assert_eq!(p.dmem.len(), 1, "{:?}", p.dmem);
+    assert_eq!(p.dmem[0].address, 16);
+    let words: Vec<u32> = p.dmem[0]
+        .bytes
+        .chunks(4)
+        .map(|b| u32::from_le_bytes(b.try_into().unwrap()))
+        .collect();
+    assert_eq!(words, all);
+}
+
+#[test]
+fn twiddles_keep_the_symmetries_of_the_circle() {
+    let n = 64;
+    let p = program(&format!(
+        ".dmem\n.rept {n}, k\n.cis k, {n}\n.endr\n.program\nstop"
+    ));
+    let word = |i: usize| f32::from_le_bytes(p.dmem[0].bytes[4 * i..4 * i + 4].try_into().unwrap());
+    for k in 0..n {
+        let (re, im) = (word(2 * k), word(2 * k + 1));
+        let quarter = (k + n / 4) % n;
+        assert_eq!((word(2 * quarter), word(2 * quarter + 1)), (-im, re), "{k}");
+        let exact = std::f64::consts::TAU * k as f64 / n as f64;
+        assert!(
+            (f64::from(re) - exact.cos()).abs() < 3e-8
+                && (f64::from(im) - exact.sin()).abs() < 3e-8
+        );
+    }
+}
+
+#[test]
+fn local_labels_belong_to_the_label_or_the_expansion() {
+    let p = program(
+        ".macro spin c
+        .top: bnz \\c, .top
+        .endm
+        a:  nop
+        .x: jmp .x
+        b:  nop
+        .x: jmp .x
+            spin c0
+            spin c1
+            jmp a.x
+            jmp .x
+            stop",
+    );
+    let targets: Vec<u16> = p
+        .decode()
+        .unwrap()
+        .iter()
+        .filter(|w| matches!(w.mem.op, Op::Jmp | Op::Bnz))
+        .map(|w| w.mem.target)
+        .collect();
+    assert_eq!(targets, [1, 3, 4, 5, 1, 3]);
+    let names: Vec<&str> = p.symbols.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names, ["a", "a.x", "b", "b.x"]);
+}
+
+#[test]
+fn macro_arguments_keep_the_callers_names() {
+    let w = words(
+        ".macro twice v
+        .rept 2, i
+        movi c0, 10 * \\v + i
+        .endr
+        .endm
+        .rept 2, i
+        twice i + 1
+        .endr
+        stop",
+    );
+    let values: Vec<i32> = w[..4].iter().map(|w| w.mem.imm).collect();
+    assert_eq!(values, [10, 11, 20, 21]);
+}
+
+#[test]
+fn aliases_come_and_go() {
+    let w = words(
+        ".alias x, q3
+        mov x, q0
+        .unalias x
+        .alias x, r5
+        mov x, r0
+        .alias y, x
+        .alias base, a3
+        ldp y, [base]+8
+        stop",
+    );
+    assert_eq!((w[0].arith.op, w[0].arith.r[0]), (Op::MovQ, 3));
+    assert_eq!((w[1].arith.op, w[1].arith.r[0]), (Op::MovP, 5));
+    assert_eq!((w[2].mem.r[0], w[2].mem.addr.base), (5, 3));
+}
+
+#[test]
+fn included_files_share_names_and_the_line_table() {
+    let include = |name: &str, from: &str| {
+        assert_eq!(from, "main.s");
+        match name {
+            "lib.s" => Ok(Source::new("lib.s", "SIX: nop\n.equ NINE, 9\n")),
+            _ => Err("there is none".to_owned()),
+        }
+    };
+    let options = Options {
+        include: Some(&include),
+        ..Options::default()
+    };
+    let text = "nop\n.include \"lib.s\"\nmovi c0, NINE + SIX\nstop";
+    let p = assemble(&Source::new("main.s", text), &options)
+        .unwrap()
+        .program;
+    assert_eq!(p.files, ["main.s", "lib.s"]);
+    assert_eq!(p.location(1).as_deref(), Some("lib.s:1"));
+    assert_eq!(p.decode().unwrap()[2].mem.imm, 10);
+
+    let missing = assemble(
+        &Source::new("main.s", ".include \"other.s\"\nstop"),
+        &options,
+    )
+    .unwrap_err();
+    assert!(missing.to_string().contains("there is none"));
+    let without = assemble(
+        &Source::new("main.s", ".include \"lib.s\"\nstop"),
+        &Options::default(),
+    );
+    assert!(without.is_err());
+}
+
+#[test]
+fn the_entry_and_the_conditions() {
+    let text = ".if !defined(FAST)\n.equ FAST, 0\n.endif\n.entry go\nnop\ngo:\n.if FAST\nnop\n.elif FAST == 0\nstop\n.else\n.error \"no\"\n.endif\nstop";
+    let slow = program(text);
+    assert_eq!((slow.entry, slow.words.len()), (1, 3));
+    let options = Options {
+        defines: vec![("FAST".into(), Value::Int(1))],
+        ..Options::default()
+    };
+    let fast = assemble(&Source::new("t.s", text), &options)
+        .unwrap()
+        .program;
+    assert_eq!(fast.decode().unwrap()[1], Word::NOP);
 }

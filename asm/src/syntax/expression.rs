@@ -67,11 +67,15 @@ impl Parser<'_, '_> {
             let right = self.prefix()?;
             let right = self.climb(right, right_start, strength)?;
             let whole = start.to(self.last());
-            left = match (left, right) {
-                (Expr::Value(a), Expr::Value(b)) => {
-                    Expr::Value(binary(op, a, b).map_err(|p| Fail::new(p, whole))?)
-                }
-                pair => Expr::Binary(op, Box::new(pair), whole),
+            // What cannot be computed stays: it may never be asked for.
+            let known = match (&left, &right) {
+                (Expr::Value(a), _) if op.decided(*a).is_some() => op.decided(*a),
+                (Expr::Value(a), Expr::Value(b)) => binary(op, *a, *b).ok(),
+                _ => None,
+            };
+            left = match known {
+                Some(value) => Expr::Value(value),
+                None => Expr::Binary(op, Box::new((left, right)), whole),
             };
         }
         if least == 0 && self.eat("?") {
@@ -150,9 +154,13 @@ impl Parser<'_, '_> {
             self.next();
             let operand = self.prefix()?;
             let whole = start.to(self.last());
-            match operand {
-                Expr::Value(v) => Expr::Value(unary(op, v).map_err(|p| Fail::new(p, whole))?),
-                operand => Expr::Unary(op, Box::new(operand), whole),
+            let known = match &operand {
+                Expr::Value(v) => unary(op, *v).ok(),
+                _ => None,
+            };
+            match known {
+                Some(value) => Expr::Value(value),
+                None => Expr::Unary(op, Box::new(operand), whole),
             }
         } else {
             self.primary()?
@@ -256,11 +264,8 @@ impl Parser<'_, '_> {
                 }
             })
             .collect();
-        match known {
-            Some(values) => function
-                .call(&values)
-                .map(Expr::Value)
-                .map_err(|p| Fail::new(p, whole)),
+        match known.and_then(|values| function.call(&values).ok()) {
+            Some(value) => Ok(Expr::Value(value)),
             None => Ok(Expr::Call(function, args, whole)),
         }
     }
