@@ -1,6 +1,12 @@
 ; FFT of N complex numbers, N = 16 .. 2048: Stockham's algorithm in DMEM.
 ;
-; The caller defines (see plan.rs):
+; The caller defines (see program.rs; these are the defaults):
+.equ N, 256
+.equ INVERSE, 0
+.equ R1, 4
+.equ R2, 8
+.equ R3, 8
+.equ R4, 0
 ;   N         length, a power of two
 ;   INVERSE   0: exp(-2 pi i jk/N), 1: exp(+2 pi i jk/N); neither is scaled
 ;   R1 .. R4  radices of the passes, 4 or 8, 0 where there is no such pass;
@@ -107,6 +113,9 @@ start:
     ldx2 a8, [a15]
     ldx2 a10, [a15 + 8]
     movi s3, 8*N
+    nop
+    nop
+    nop
     shl c3, a10, log2(8*N)          ; bytes of the page
     shl c1, a10, log2(N) - 4        ; iterations of a pass,
     addi c1, c1, -1                 ; the first apart

@@ -1,6 +1,8 @@
 ; FFT of 4096 complex numbers in one page of DMEM, in place.
 ;
-; The caller defines INVERSE (0 or 1). Page kernel (docs/abi.md) of one block:
+; The caller defines INVERSE (0, the default, or 1):
+.equ INVERSE, 0
+; Page kernel (docs/abi.md) of one block:
 ;   word 0 = word 1 = the page, 33280 bytes.
 ;
 ; Two buffers of 32 KiB and twiddle tables do not fit in 64 KiB, so the
@@ -32,14 +34,14 @@
     movi a2, constants
     ldq q24, [a2]
     movi c1, 255
+    movi l0, 4096
+    movi s0, 16
     addi a8, a8, 64
+    movi s1, 16
 pass1:
     mov a0, a8
     mov b0, a8
-    movi l0, 4096
     mov a1, a8
-    movi s0, 16
-    movi s1, 16
     pass8 \op, \opn, 0, 0, 1, 2, 1, 2, PITCH, 4*PITCH, PITCH, 0, 48, 48, 49
     movi l0, 8*PITCH
     movi s5, 8

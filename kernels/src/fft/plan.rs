@@ -33,7 +33,7 @@ pub struct Fft {
 
 impl Fft {
     pub(super) fn new(recipe: Recipe, machine: Arc<Machine>) -> Result<Self, FftError> {
-        let program = Arc::new(program(&recipe, &machine)?);
+        let program = Arc::new(program(&recipe, &machine)?.program);
         Ok(Self {
             recipe,
             machine,

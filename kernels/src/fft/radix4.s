@@ -118,6 +118,6 @@
     ; The pointer has come round: the last results belong at the end of the page.
     add a1, b1, l1
     .rept 8, i
-    stq q{16+i}, [a1 + 16*i]
+    stq q{16 + (\k ? bitrev(i, 3) : i)}, [a1 + 16*(\k ? bitrev(i, 3) : i)]
     .endr
 .endm

@@ -126,26 +126,27 @@
     .if \tw == 1
     ldq q24, [a2]+s2%
     ldq q25, [a2]+s2%
-    .endif
-    .if \tw == 2
+    .elif \tw == 2
     ldq q24, [a2 - 16]
     ldx2 s2, [a5]+s5%
+    .else
+    nop                             ; q0 is not there yet
     .endif
     .if \step
     ldx2 s0, [a5]+s5%
+    .else
+    nop
     .endif
 .endm
 
-; The stores after the last iteration.
-.macro epilogue8 ws
-    stq q16, [a1]
-    stq q20, [a1 + 4*(\ws)]
-    stq q18, [a1 + 2*(\ws)]
-    stq q22, [a1 + 6*(\ws)]
-    stq q17, [a1 + (\ws)]
-    stq q21, [a1 + 5*(\ws)]
-    stq q19, [a1 + 3*(\ws)]
-    stq q23, [a1 + 7*(\ws)]
+; The stores after the last iteration, in the order in which level 3 completes
+; them: by column where a result quad is of one column (zs = 1).
+.macro epilogue8 zs, ws
+    nop
+    nop
+    .rept 8, i
+    stq q{16 + (\zs == 1 ? i : bitrev(i, 3))}, [a1 + (\zs == 1 ? i : bitrev(i, 3))*(\ws)]
+    .endr
 .endm
 
 ; A pass: c1 + 1 iterations. The pointers and steps are set.
@@ -155,5 +156,5 @@
     loop c1 {
     iteration8 \op, \opn, 1, \tw, \step, \xb, \xs, \zb, \zs, \lo, \hi, \ws, \vb, \v2, \v1, \vp
     }
-    epilogue8 \ws
+    epilogue8 \zs, \ws
 .endm
