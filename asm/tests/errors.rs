@@ -86,16 +86,7 @@ fn diagnostics_serialise() {
             "what": "macro `m`, called",
             "at": {"file": "t.s", "line": 4, "column": 9, "end_line": 4, "end_column": 10},
         }],
-        "help": ["did you mean `and`?"],
+        "help": ["did you mean `add`?"],
     }]);
-    let mut found = json.clone();
-    // `and`, `add` and `andn` are equally near; which one is named is fixed elsewhere.
-    found[0]["help"] = expected[0]["help"].clone();
-    assert_eq!(found, expected);
-    assert!(
-        json[0]["help"][0]
-            .as_str()
-            .unwrap()
-            .starts_with("did you mean")
-    );
+    assert_eq!(json, expected);
 }

@@ -17,6 +17,7 @@ mod resolve;
 mod select;
 mod stall;
 mod state;
+mod suggest;
 mod symbols;
 #[cfg(test)]
 mod tests;

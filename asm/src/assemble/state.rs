@@ -139,6 +139,9 @@ impl<'a> Assembler<'a> {
 
     /// Reports an error.
     pub(super) fn error(&mut self, mut fail: Fail, chain: Chain) {
+        if !self.sink.is_news(&fail) {
+            return;
+        }
         self.names.suggest(&mut fail);
         self.sink.error(fail, chain);
         self.halted |= self.sink.is_full();

@@ -3,12 +3,11 @@
 use super::limits;
 use crate::diag::{Fail, Problem, nearest};
 use crate::expr::{Expr, Symbols, Value};
-use crate::isa::Op;
 use crate::program::{Symbol, SymbolKind};
 use crate::source::Span;
 use crate::syntax::{Names, Register, Scope};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 #[derive(Debug)]
@@ -42,6 +41,8 @@ pub(super) struct Table {
     symbols: HashMap<Rc<str>, Definition>,
     aliases: HashMap<String, (Register, Span)>,
     frames: Vec<Frame>,
+    /// Names of all counters so far.
+    counters: BTreeSet<Rc<str>>,
     expansions: u32,
     /// The plain label that local labels belong to.
     parent: Rc<str>,
@@ -64,6 +65,7 @@ impl Table {
                 counter: None,
                 expansion: None,
             }],
+            counters: BTreeSet::new(),
             expansions: 0,
             parent: "".into(),
             later: RefCell::default(),
@@ -84,6 +86,9 @@ impl Table {
 
     /// A scope for one iteration inside `outer`.
     pub(super) fn counter_scope(&mut self, outer: Scope, name: Rc<str>, value: i64) -> Scope {
+        if !self.counters.contains(&name) {
+            self.counters.insert(name.clone());
+        }
         let expansion = self.frame(outer).and_then(|f| f.expansion);
         self.push(Frame {
             parent: Some(outer),
@@ -244,60 +249,21 @@ impl Table {
         self.symbols.get(key).map(|d| d.kind)
     }
 
-    /// Adds a suggestion to a message about an unknown name.
-    pub(super) fn suggest(&self, fail: &mut Fail) {
-        if let Problem::Operands {
-            name: Some(name),
-            near,
-            ..
-        } = &mut fail.0.problem
-        {
-            *near = nearest(name, self.aliases.keys().map(String::as_str));
-            return;
-        }
-        let Problem::UnknownName { name, near, hint } = &mut fail.0.problem else {
-            return;
-        };
-        if near.is_some() || hint.is_some() {
-            return;
-        }
-        // A macro's local labels have an unwritable key.
-        if let Some((written, _)) = name.split_once('@') {
-            *name = written.to_owned();
-        }
-        let globals = self
-            .symbols
+    /// The global names that can be written.
+    pub(super) fn global_names(&self) -> impl Iterator<Item = &str> {
+        self.symbols
             .keys()
             .map(AsRef::as_ref)
-            .filter(|k| !k.contains('@'));
-        let aliases = self.aliases.keys().map(String::as_str);
-        let counters = self
-            .frames
-            .iter()
-            .filter_map(|f| f.counter.as_ref())
-            .map(|c| &*c.0);
-        *near = nearest(name, globals.chain(aliases).chain(counters));
-        let bank = name.starts_with(['r', 'q', 'a', 's', 'c', 'b', 'l']);
-        let digits = name
-            .get(1..)
-            .is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()));
-        if self
-            .frames
-            .iter()
-            .filter_map(|f| f.counter.as_ref())
-            .any(|c| *c.0 == **name)
-        {
-            *near = None;
-            *hint = Some(
-                "a macro sees only its parameters and global names: pass the counter as an argument",
-            );
-        } else if bank && digits {
-            *near = None;
-            *hint = Some("registers: r0..r63, q0..q31, a0..a15, s0..s15, c0..c15, b0..b7, l0..l7");
-        } else if Op::ALL.iter().any(|op| op.row().mnemonic == name) {
-            *near = None;
-            *hint = Some("an operation is joined to the one before it with `||`");
-        }
+            .filter(|k: &&str| !k.contains('@'))
+    }
+
+    pub(super) fn alias_names(&self) -> impl Iterator<Item = &str> {
+        self.aliases.keys().map(String::as_str)
+    }
+
+    /// The counters of every repetition so far.
+    pub(super) fn counter_names(&self) -> impl Iterator<Item = &str> {
+        self.counters.iter().map(AsRef::as_ref)
     }
 
     /// Checks that every constant has a value.

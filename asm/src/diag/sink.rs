@@ -30,6 +30,12 @@ impl Sink {
         Chain(Some(self.frames.len() as u32 - 1))
     }
 
+    /// Whether an error would be kept.
+    pub(crate) fn is_news(&self, fail: &Fail) -> bool {
+        let key = (fail.0.at, fail.0.problem.code(), true);
+        self.errors.len() < MOST && !self.seen.contains(&key)
+    }
+
     /// Notes an error; the same error at the same place is noted once.
     pub(crate) fn error(&mut self, fail: Fail, chain: Chain) {
         if self.errors.len() < MOST && self.seen.insert((fail.0.at, fail.0.problem.code(), true)) {
