@@ -31,8 +31,8 @@
 ; write step of iteration j - 2, as the pipeline wants them.
 ;
 ; DMEM: 48 + 32 L (radix-8 passes but the first) + N/2 (radix-8 passes) bytes of tables.
-; Cycles: with P transforms, per pass P N/16 iterations of 24 (radix 8) or 16 (radix 4)
-; cycles: P N/2 log2 N altogether, and about 40 a pass to fill and drain it.
+; Cycles on vm7: P N/2 log2 N, all of them butterflies, and 16 + 30 or 34 (first pass of
+; radix 4 or 8) + 31 or 37 for each later one.
 
 .include "radix4.s"
 .include "radix8.s"
