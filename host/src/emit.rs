@@ -146,7 +146,20 @@ pub enum EmitError {
     Host(#[from] HostError),
 }
 
+/// Most commands a recording keeps.
+pub const MAX_COMMANDS: usize = 1 << 20;
+
 impl Recording {
+    pub(crate) fn push(&mut self, command: &Command) -> Result<(), HostError> {
+        if self.commands.len() >= MAX_COMMANDS {
+            return Err(HostError::RecordingTooLong {
+                limit: MAX_COMMANDS,
+            });
+        }
+        self.commands.push(command.clone());
+        Ok(())
+    }
+
     /// Keeps the initial memory; called when simulated time begins.
     pub(crate) fn keep(
         &mut self,

@@ -20,6 +20,8 @@ pub struct MapJob {
     pub in_place: bool,
     /// DMEM bytes of working space.
     pub scratch: u64,
+    /// The same for every block per section of a page.
+    pub scratch_per_block: u64,
     /// Kernel-specific argument words.
     pub args: Vec<u32>,
     /// Blocks per section in a page.
@@ -42,6 +44,7 @@ impl MapJob {
             output_block: None,
             in_place: false,
             scratch: 0,
+            scratch_per_block: 0,
             args: Vec::new(),
             size: BlocksPerSection::ANY,
             buffering: Buffering::Auto,
@@ -174,6 +177,7 @@ pub fn map(
             outputs: vec![Stream::contiguous("output", y.address(), output_block)],
             in_place: job.in_place,
             scratch: job.scratch,
+            scratch_per_block: job.scratch_per_block,
             reserved: placed.reserved(),
             args: PageArgs {
                 words: job.args.clone(),
@@ -181,6 +185,7 @@ pub fn map(
             size: job.size,
             buffering: job.buffering,
             cycles_per_block: None,
+            cycles_per_page: 0,
         },
         &machine,
     )?;

@@ -142,7 +142,8 @@ impl Device {
     /// program `placed` included, and returns the last of them.
     ///
     /// The argument blocks become part of the memory image, like the program,
-    /// and are loaded by DMA.
+    /// and are loaded by DMA; on a device that has begun to run, the control
+    /// CPU writes them first.
     ///
     /// # Errors
     /// System memory is used up, or a command can never be carried out.
@@ -153,17 +154,36 @@ impl Device {
         entry: u32,
         after: &[Event],
     ) -> Result<Event, HostError> {
-        let arguments = self.place_arguments(plan)?;
         let loaded = self.load(placed, after)?;
         let kernel = PageKernel {
             name: placed.name.clone(),
             entry,
         };
-        self.stream(|first| PlanSource::new(plan, &kernel, arguments, first, &[loaded]))
+        self.pages(plan, &kernel, &[loaded])
+    }
+
+    /// The same with a kernel that is loaded already.
+    ///
+    /// # Errors
+    /// See [`Device::page`].
+    pub fn pages(
+        &mut self,
+        plan: &Plan,
+        kernel: &PageKernel,
+        after: &[Event],
+    ) -> Result<Event, HostError> {
+        let mut after = after.to_vec();
+        let arguments = self.place_arguments(plan, &mut after)?;
+        self.stream(|first| PlanSource::new(plan, kernel, arguments, first, &after))
     }
 
     /// Writes the argument blocks to system memory; the transfers load them.
-    fn place_arguments(&mut self, plan: &Plan) -> Result<Vec<Descriptor>, HostError> {
+    /// Once time has begun, the control CPU writes them at its own rate.
+    fn place_arguments(
+        &mut self,
+        plan: &Plan,
+        after: &mut Vec<Event>,
+    ) -> Result<Vec<Descriptor>, HostError> {
         let granule = usize::try_from(self.machine().dma.granule.0)
             .unwrap_or(1)
             .max(1);
@@ -184,7 +204,12 @@ impl Device {
         }
         let mut transfers = Vec::new();
         for (local, bytes) in parts {
-            let image = self.alloc_from(&bytes)?;
+            let image = self.alloc(bytes.len() as u64)?;
+            if self.has_started() {
+                after.push(self.host_write("arguments", image, &bytes, &[])?);
+            } else {
+                self.write(image, &bytes)?;
+            }
             transfers.push(Descriptor::load(
                 Target::Broadcast,
                 image.address(),

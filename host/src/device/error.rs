@@ -30,6 +30,18 @@ pub enum HostError {
     /// An access outside system memory.
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
+    /// The computer that simulates cannot hold a copy.
+    #[error("this computer cannot hold a copy of {bytes} B of simulated memory; read it in parts")]
+    Unreadable {
+        /// Bytes wanted.
+        bytes: u64,
+    },
+    /// A recording has its end.
+    #[error("a recorded run may have {limit} commands; run it without recording, or a part of it")]
+    RecordingTooLong {
+        /// The limit.
+        limit: usize,
+    },
     /// Data does not fit its buffer.
     #[error("{values} values do not fit a buffer of {len}")]
     Length {

@@ -5,7 +5,9 @@
 //! the first simulated cycle to the last every byte the control CPU touches
 //! costs simulated time. See `docs/host.md` for the command model.
 
+mod account;
 mod command;
+mod cpu;
 mod engine;
 mod error;
 mod idle;
@@ -28,8 +30,10 @@ pub use report::{DmaReport, End, HostReport, RunReport};
 
 use crate::emit::{Output, Recording};
 use cp2_dma::Descriptor;
+use cp2_emu::{OutOfMemory, SystemMemory};
 use cp2_machine::Machine;
-use engine::{Engine, MAX_COST, cost};
+use cpu::{MAX_COST, cost};
+use engine::Engine;
 use memory::{Allocator, from_bytes, to_bytes};
 use std::sync::Arc;
 
@@ -148,6 +152,12 @@ impl Device {
         self.write_bytes(address, bytes)
     }
 
+    /// Whether simulated time has begun.
+    #[must_use]
+    pub fn has_started(&self) -> bool {
+        self.started
+    }
+
     /// Names a result, for the recording.
     pub fn output(&mut self, output: Output) {
         if let Some(recording) = &mut self.recording {
@@ -163,7 +173,7 @@ impl Device {
     pub fn command(&mut self, command: Command) -> Result<Event, HostError> {
         admit(&self.machine, self.next, &command)?;
         if let Some(recording) = &mut self.recording {
-            recording.commands.push(command.clone());
+            recording.push(&command)?;
         }
         self.queue.push(command);
         self.next += 1;
@@ -243,11 +253,8 @@ impl Device {
         if self.end.is_some() {
             return Ok(None);
         }
-        let mut bytes = vec![0; usize::try_from(buffer.bytes()).unwrap_or(usize::MAX)];
-        self.engine
-            .processor
-            .memory()
-            .read(buffer.address(), &mut bytes)?;
+        let memory = self.engine.processor.memory();
+        let bytes = read(memory, buffer.address(), buffer.bytes())?;
         Ok(Some(from_bytes(&bytes)))
     }
 
@@ -262,13 +269,11 @@ impl Device {
         &mut self,
         source: impl FnOnce(Event) -> S,
     ) -> Result<Event, HostError> {
-        let mut source = source(Event(self.next));
-        if let Some(recording) = &mut self.recording {
-            let commands: Vec<Command> = source.by_ref().collect();
-            for command in commands {
-                recording.commands.push(command.clone());
-                self.queue.push(command);
-                self.next += 1;
+        let source = source(Event(self.next));
+        if self.recording.is_some() {
+            // What is recorded has to be kept anyway.
+            for command in source {
+                self.command(command)?;
             }
         } else if self.end.is_none() {
             self.begin();
@@ -317,6 +322,26 @@ impl Device {
         let end = self.end.unwrap_or(End::Finished);
         Ok(Run::new(self.engine, self.programs, end, self.recording))
     }
+}
+
+/// Bytes of system memory, as far as this computer can hold them.
+fn read(memory: &SystemMemory, address: u64, bytes: u64) -> Result<Vec<u8>, HostError> {
+    let size = memory.size();
+    if address.checked_add(bytes).is_none_or(|end| end > size) {
+        return Err(OutOfMemory {
+            address,
+            bytes,
+            size,
+        }
+        .into());
+    }
+    let mut out = Vec::new();
+    let len = usize::try_from(bytes).map_err(|_| HostError::Unreadable { bytes })?;
+    out.try_reserve_exact(len)
+        .map_err(|_| HostError::Unreadable { bytes })?;
+    out.resize(len, 0);
+    memory.read(address, &mut out)?;
+    Ok(out)
 }
 
 /// Checks what can be checked before a command runs.

@@ -10,7 +10,7 @@ use crate::emit::Recording;
 use crate::schedule::Reserved;
 use cp2_asm::Program;
 use cp2_dma::{Descriptor, Target};
-use cp2_emu::{OutOfMemory, Processor};
+use cp2_emu::Processor;
 use cp2_machine::Machine;
 use std::sync::Arc;
 
@@ -205,18 +205,7 @@ impl Run {
     /// # Errors
     /// They lie outside it.
     pub fn read_bytes(&self, address: u64, bytes: u64) -> Result<Vec<u8>, HostError> {
-        let size = self.processor.memory().size();
-        if address.checked_add(bytes).is_none_or(|end| end > size) {
-            return Err(OutOfMemory {
-                address,
-                bytes,
-                size,
-            }
-            .into());
-        }
-        let mut out = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
-        self.processor.memory().read(address, &mut out)?;
-        Ok(out)
+        super::read(self.processor.memory(), address, bytes)
     }
 
     /// The processor as the run left it: registers, DMEM, counters.

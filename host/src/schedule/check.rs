@@ -47,6 +47,11 @@ pub(super) fn check(job: &Paging, machine: &Machine) -> Result<(), PlanError> {
         machine.cp2.dmem.0 / 4,
     )?;
     limit("scratch".into(), job.scratch, machine.cp2.dmem.0)?;
+    limit(
+        "scratch per block".into(),
+        job.scratch_per_block,
+        machine.cp2.dmem.0,
+    )?;
     for stream in job.inputs.iter().chain(&job.outputs) {
         check_stream(stream, machine, granule, job.blocks)?;
     }

@@ -1,14 +1,15 @@
 //! What a plan should cost, from its shape alone.
 
-use super::job::{Paging, Stream};
-use super::page::Pages;
+use super::plan::Plan;
+use cp2_dma::{Descriptor, transfer_time};
 use cp2_machine::{Cycles, Machine, Ticks};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
-/// The scheduler's expectation. It prices set-ups, bytes, launches and
-/// completions; contiguous runs within a transfer, the program load and waits
-/// inside the kernel it does not know.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// The scheduler's expectation. It prices transfers, launches, completions
+/// and the kernel as the job describes it; the loads of program and argument
+/// blocks it leaves out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// From the first load to the last store seen complete.
     pub cycles: f64,
@@ -21,39 +22,40 @@ pub struct Estimate {
 /// Pages simulated one by one; the rest goes on at the same pace.
 const SIMULATED: u64 = 192;
 
+#[derive(Clone, Copy, Default)]
 struct Costs {
     load: Ticks,
     store: Ticks,
     compute: Ticks,
 }
 
-pub(super) fn estimate(job: &Paging, machine: &Machine, pages: &Pages, degree: usize) -> Estimate {
+pub(super) fn estimate(plan: &Plan, machine: &Machine) -> Estimate {
+    let (job, pages, degree) = (plan.job(), plan.pages(), plan.degree());
     let total = pages.len();
     let simulated = total.min(SIMULATED);
+    let mut prices = Prices {
+        plan,
+        machine,
+        simulated,
+        known: BTreeMap::new(),
+    };
     let tick = machine.time_base();
     let see = tick.cycles(machine.host.completion);
     let overhead = see + tick.cycles(machine.host.launch);
     let build = tick.cycles(machine.host.descriptor);
-    let start = Ticks(0);
-    let (mut dma, mut kernel) = (start, start);
-    let (mut busy_dma, mut busy_kernel) = (Ticks(0), Ticks(0));
-    let mut loaded: Vec<Ticks> = Vec::new();
-    let mut stored: Vec<Ticks> = Vec::new();
+    let (mut dma, mut busy_dma) = (Ticks(0), Ticks(0));
+    let (mut kernel, mut busy_kernel) = (Ticks(0), Ticks(0));
+    let (mut loaded, mut stored): (Vec<Ticks>, Vec<Ticks>) = (Vec::new(), Vec::new());
     let (mut half, mut end) = (Ticks(0), Ticks(0));
-    // The page whose first load is due next.
-    let load =
-        |k: u64, dma: &mut Ticks, busy: &mut Ticks, loaded: &mut Vec<Ticks>, ready: Ticks| {
-            let cost = page_costs(job, machine, pages, k, total, simulated);
-            *dma = (*dma).max(ready + build) + cost.load;
-            *busy += cost.load;
-            loaded.push(*dma);
-        };
-    for k in 0..simulated.min(degree as u64) {
-        load(k, &mut dma, &mut busy_dma, &mut loaded, start);
+    for _ in 0..simulated.min(degree as u64) {
+        let cost = prices.of(loaded.len() as u64).load;
+        dma = dma.max(build) + cost;
+        busy_dma += cost;
+        loaded.push(dma);
     }
     for k in 0..simulated {
         let i = k as usize;
-        let cost = page_costs(job, machine, pages, k, total, simulated);
+        let cost = prices.of(k);
         let mut ready = loaded[i].max(kernel) + overhead;
         if let Some(before) = i.checked_sub(degree).filter(|_| !job.in_place) {
             ready = ready.max(stored[before] + overhead);
@@ -63,9 +65,11 @@ pub(super) fn estimate(job: &Paging, machine: &Machine, pages: &Pages, degree: u
         dma = dma.max(kernel + see + build) + cost.store;
         busy_dma += cost.store;
         stored.push(dma);
-        let next = k + degree as u64;
-        if next < simulated {
-            load(next, &mut dma, &mut busy_dma, &mut loaded, kernel + see);
+        if k + (degree as u64) < simulated {
+            let cost = prices.of(k + degree as u64).load;
+            dma = dma.max(kernel + see + build) + cost;
+            busy_dma += cost;
+            loaded.push(dma);
         }
         end = dma + see;
         if k + 1 == simulated / 2 {
@@ -82,56 +86,54 @@ pub(super) fn estimate(job: &Paging, machine: &Machine, pages: &Pages, degree: u
     }
 }
 
-fn page_costs(
-    job: &Paging,
-    machine: &Machine,
-    pages: &Pages,
-    k: u64,
-    total: u64,
+/// Prices pages; pages of one shape cost the same.
+struct Prices<'a> {
+    plan: &'a Plan,
+    machine: &'a Machine,
     simulated: u64,
-) -> Costs {
-    // The simulated pages end with the job's last.
-    let k = if total > simulated && k + 2 >= simulated {
-        total - (simulated - k)
-    } else {
-        k
-    };
-    let tick = machine.time_base();
-    let Some(page) = pages.get(k) else {
-        return Costs {
-            load: Ticks(0),
-            store: Ticks(0),
-            compute: Ticks(0),
+    known: BTreeMap<(u32, u64), Costs>,
+}
+
+impl Prices<'_> {
+    /// The costs of the `k`-th simulated page.
+    fn of(&mut self, k: u64) -> Costs {
+        let (total, simulated) = (self.plan.pages().len(), self.simulated);
+        // The simulated pages end with the job's last.
+        let k = if total > simulated && k + 2 >= simulated {
+            total - (simulated - k)
+        } else {
+            k
         };
-    };
-    let granule = machine.dma.granule.0.max(1);
-    let transfer = |streams: &[Stream]| -> Ticks {
-        streams
-            .iter()
-            .map(|s| {
-                let granules = s
-                    .block_bytes()
-                    .saturating_mul(page.blocks)
-                    .div_ceil(granule);
-                let setups = Cycles(
-                    machine
-                        .dma
-                        .setup_queued
-                        .0
-                        .saturating_mul(s.pieces.len() as u64),
-                );
-                Ticks(granules.saturating_mul(tick.ticks_per_granule)) + tick.cycles(setups)
-            })
-            .sum()
-    };
-    let (load, store) = (transfer(&job.inputs), transfer(&job.outputs));
-    let compute = match job.cycles_per_block {
-        Some(cycles) => tick.cycles(Cycles(cycles.saturating_mul(u64::from(page.per_section)))),
-        None => load + store,
-    };
-    Costs {
-        load,
-        store,
-        compute,
+        let Some(page) = self.plan.pages().get(k) else {
+            return Costs::default();
+        };
+        let key = (page.per_section, page.blocks);
+        if let Some(&costs) = self.known.get(&key) {
+            return costs;
+        }
+        let tick = self.machine.time_base();
+        let setup = tick.cycles(self.machine.dma.setup_queued);
+        let time = |transfers: Vec<(usize, Descriptor)>| -> Ticks {
+            transfers
+                .iter()
+                .map(|(_, d)| transfer_time(d, self.machine).body + setup)
+                .sum()
+        };
+        let (load, store) = (time(self.plan.loads(&page)), time(self.plan.stores(&page)));
+        let job = self.plan.job();
+        let compute = match job.cycles_per_block {
+            Some(cycles) => {
+                let blocks = cycles.saturating_mul(u64::from(page.per_section));
+                tick.cycles(Cycles(blocks.saturating_add(job.cycles_per_page)))
+            }
+            None => load + store,
+        };
+        let costs = Costs {
+            load,
+            store,
+            compute,
+        };
+        self.known.insert(key, costs);
+        costs
     }
 }

@@ -19,6 +19,8 @@ pub struct Paging {
     pub in_place: bool,
     /// DMEM bytes of working space, shared by all pages.
     pub scratch: u64,
+    /// The same for every block per section of a page.
+    pub scratch_per_block: u64,
     /// DMEM already taken: the program's own data.
     pub reserved: Vec<Reserved>,
     /// Kernel-specific words of the argument block.
@@ -30,6 +32,8 @@ pub struct Paging {
     /// Expected cycles of the kernel per block, where known: the scheduler
     /// chooses the page size by it. `None` takes the kernel to be as fast as the DMA.
     pub cycles_per_block: Option<u64>,
+    /// Expected cycles of the kernel per page, beside its blocks.
+    pub cycles_per_page: u64,
 }
 
 /// One array that pages go through: where its blocks lie and how a block looks in DMEM.

@@ -277,7 +277,8 @@ impl Frame {
         if job.in_place {
             outputs = inputs.iter().take(outputs.len()).cloned().collect();
         }
-        let scratch = match job.scratch {
+        let blocks = job.scratch_per_block.checked_mul(u64::from(size))?;
+        let scratch = match job.scratch.checked_add(blocks)? {
             0 => 0,
             bytes => u32::try_from(map.place("scratch", bytes, granule)?).ok()?,
         };
@@ -313,8 +314,7 @@ impl Frame {
                 });
             }
         }
-        let estimate = estimate(job, machine, &pages, self.degree);
-        Some(Plan {
+        let mut plan = Plan {
             job: job.clone(),
             degree: self.degree,
             map,
@@ -324,8 +324,10 @@ impl Frame {
             scratch: self.scratch,
             args,
             levels: machine.dma.levels,
-            estimate,
-        })
+            estimate: Estimate::default(),
+        };
+        plan.estimate = estimate(&plan, machine);
+        Some(plan)
     }
 
     fn words(&self, job: &Paging, buffer: usize, per_section: u32) -> Vec<u32> {
@@ -365,12 +367,16 @@ fn does_not_fit(job: &Paging, machine: &Machine, min: u32) -> PlanError {
         .iter()
         .chain(job.outputs.iter().filter(|_| !job.in_place));
     let page = streams.fold(0u64, |n, s| n.saturating_add(s.pitch));
+    let scratch = job
+        .scratch_per_block
+        .saturating_mul(u64::from(min))
+        .saturating_add(job.scratch);
     PlanError::DoesNotFit {
         dmem: machine.cp2.dmem.0,
         needed: page
             .saturating_mul(u64::from(min))
             .saturating_mul(degree as u64)
-            .saturating_add(job.scratch),
+            .saturating_add(scratch),
         reserved: job.reserved.iter().map(|r| r.bytes).sum(),
         blocks: min,
         buffering: Buffering::name(degree),

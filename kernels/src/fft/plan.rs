@@ -220,6 +220,7 @@ impl Fft {
             } else {
                 0
             },
+            scratch_per_block: 0,
             reserved,
             args: PageArgs::default(),
             size: BlocksPerSection::Range {
@@ -228,6 +229,7 @@ impl Fft {
             },
             buffering: Buffering::Auto,
             cycles_per_block: Some((p * self.recipe.butterflies() + overhead).div_ceil(p)),
+            cycles_per_page: 0,
         }
     }
 }

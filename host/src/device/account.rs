@@ -1,0 +1,105 @@
+//! What the engine notes down, and the report made of it.
+
+use super::engine::{Arrival, Engine, Kernel};
+use super::progress::Kind;
+use super::report::{End, RunReport};
+use crate::timeline::{Category, Slice, Track};
+use cp2_dma::{Descriptor, Direction, transfer_time};
+use cp2_emu::{Cause, Dump, Status};
+use cp2_machine::{Cycles, Machine};
+
+impl Engine {
+    pub(super) fn transfer_done(&mut self, transfer: &cp2_emu::Transfer) {
+        let bytes = moved(&self.machine, &transfer.descriptor);
+        let (kind, category) = match transfer.descriptor.direction {
+            Direction::Load => (Kind::Load, Category::Load),
+            Direction::Store => (Kind::Store, Category::Store),
+        };
+        self.dma
+            .count(category, bytes, transfer.completes - transfer.started);
+        let (name, page) = self
+            .transfers
+            .get(&transfer.tag)
+            .cloned()
+            .unwrap_or_default();
+        let (command, start, end) = (transfer.tag, transfer.started, transfer.completes);
+        self.timeline.push(Slice {
+            track: Track::Dma,
+            category,
+            name,
+            page,
+            command,
+            start,
+            end,
+            bytes,
+        });
+        let at = self.machine.time_base().ceil_cycles(transfer.completes).0;
+        self.idle.transfer(at, kind);
+        self.arrive(at, Arrival::Transfer { command, kind });
+    }
+
+    /// The account of the run, which ended like this.
+    pub(crate) fn report(&mut self, end: End) -> RunReport {
+        let at = self.at();
+        if let Some(Kernel {
+            command,
+            name,
+            page,
+            first,
+        }) = self.kernel.take()
+        {
+            let until = if let End::Fault(fault) = &end {
+                fault.cycle
+            } else {
+                at
+            };
+            let (start, end) = (self.ticks(first), self.ticks(until.max(first)));
+            self.timeline.push(Slice {
+                track: Track::Cp2,
+                category: Category::Kernel,
+                name,
+                page,
+                command,
+                start,
+                end,
+                bytes: 0,
+            });
+        } else if !end.is_finished() {
+            self.idle.end(at);
+        }
+        let mut causes = self.idle.causes().clone();
+        causes.merge(&self.processor.counters().causes);
+        if let Status::Waiting { .. } = self.processor.status() {
+            // The wait that did not end is not yet in the kernel's account.
+            causes.add(Cause::WaitHost, at.saturating_sub(causes.total()));
+        }
+        let cycles = if end.is_finished() {
+            self.now
+        } else {
+            causes.total()
+        };
+        let base = self.machine.time_base();
+        RunReport {
+            machine: self.machine.name.clone(),
+            machine_hash: self.machine.hash.clone(),
+            cycles,
+            seconds_simulated: base.seconds(base.cycles(Cycles(cycles))),
+            causes,
+            counters: self.processor.counters().clone(),
+            dma: self.dma.clone(),
+            dma_busy_cycles: self.dma.busy.0 as f64 / base.ticks_per_cycle as f64,
+            host: self.host.clone(),
+            findings: self.processor.findings().to_vec(),
+            timeline: self.timeline.clone(),
+            dump: (!end.is_finished()).then(|| Dump(&self.processor).to_string()),
+            end,
+        }
+    }
+}
+
+/// Bytes a transfer moves over the channel to system memory.
+pub(super) fn moved(machine: &Machine, descriptor: &Descriptor) -> u64 {
+    transfer_time(descriptor, machine)
+        .granules
+        .saturating_mul(machine.dma.granule.0)
+}

@@ -1,0 +1,165 @@
+//! What the control CPU does with a command, and what it costs.
+
+use super::account::moved;
+use super::command::{Action, Command};
+use super::engine::{Busy, Engine, Kernel};
+use super::error::{CommandError, HostError};
+use super::progress::Kind;
+use crate::timeline::{Category, Slice, Track};
+use cp2_emu::SubmitError;
+use cp2_machine::Machine;
+
+/// Longest cost of one command.
+pub(crate) const MAX_COST: u64 = 1 << 48;
+
+impl Engine {
+    /// Begins the oldest ready command, if any.
+    pub(super) fn take_ready(&mut self) -> Result<bool, HostError> {
+        let Some(index) = self.window.iter().position(|(_, c)| self.is_ready(c)) else {
+            return Ok(false);
+        };
+        let Some((command, what)) = self.window.remove(index) else {
+            return Ok(false);
+        };
+        let cost = cost(&self.machine, &what.action);
+        self.host.commands += 1;
+        self.host.busy += cost;
+        self.busy = Some(Busy {
+            command,
+            what,
+            from: self.now,
+            until: self.now.saturating_add(cost),
+        });
+        Ok(true)
+    }
+
+    pub(super) fn is_ready(&self, command: &Command) -> bool {
+        // A transfer may queue behind one it waits for: the engine works in order.
+        let queued =
+            |d: u64| matches!(command.action, Action::Dma(_)) && self.transfers.contains_key(&d);
+        command
+            .after
+            .iter()
+            .all(|d| self.progress.is_complete(d.0) || queued(d.0))
+            && match command.action {
+                Action::Dma(_) => self.transfers.len() < self.machine.dma.queue,
+                Action::Launch { .. } => !self.cp2_taken,
+                Action::WaitSignal { event } => self.signals.get(&event).is_some_and(|&n| n > 0),
+                _ => true,
+            }
+    }
+
+    /// The CPU is done with its part of a command, now.
+    pub(super) fn finish_work(&mut self) -> Result<(), HostError> {
+        let Some(Busy {
+            command,
+            what,
+            from,
+            ..
+        }) = self.busy.take()
+        else {
+            return Ok(());
+        };
+        let Command {
+            name,
+            page,
+            action,
+            after,
+        } = what;
+        let fail = |name: &str, reason: CommandError| HostError::Command {
+            command,
+            name: name.to_string(),
+            reason: Box::new(reason),
+        };
+        let mut done = true;
+        let (category, bytes) = match action {
+            Action::Dma(descriptor) => {
+                let bytes = moved(&self.machine, &descriptor);
+                self.processor.submit(descriptor, command).map_err(|e| {
+                    fail(
+                        &name,
+                        match e {
+                            SubmitError::Descriptor(e) => CommandError::Descriptor(e),
+                            SubmitError::QueueFull { queue } => CommandError::QueueFull { queue },
+                        },
+                    )
+                })?;
+                self.transfers.insert(command, (name.clone(), page));
+                done = false;
+                (Category::Descriptor, bytes)
+            }
+            Action::Launch { entry, args } => {
+                self.processor
+                    .launch(entry, args)
+                    .map_err(|e| fail(&name, e.into()))?;
+                let first = self.now.saturating_add(self.machine.host.launch.0);
+                let last = after.iter().filter_map(|d| self.progress.seen(d.0)).max();
+                self.idle.launch(self.now, first, last);
+                self.kernel = Some(Kernel {
+                    command,
+                    name: name.clone(),
+                    page,
+                    first,
+                });
+                self.cp2_taken = true;
+                done = false;
+                (Category::Work, 0)
+            }
+            Action::Work { bytes, .. } => (Category::Work, bytes),
+            Action::Write { address, bytes } => {
+                self.processor.memory_mut().write(address, &bytes)?;
+                (Category::Work, bytes.len() as u64)
+            }
+            Action::Read { bytes, .. } => {
+                self.fenced = false;
+                (Category::Work, bytes)
+            }
+            Action::Post { event } => {
+                self.processor
+                    .post(event)
+                    .map_err(|e| fail(&name, e.into()))?;
+                (Category::Work, 0)
+            }
+            Action::WaitSignal { event } => {
+                if let Some(n) = self.signals.get_mut(&event) {
+                    *n -= 1;
+                }
+                (Category::Work, 0)
+            }
+        };
+        if done {
+            self.progress.complete(command, self.now, Kind::Host);
+        }
+        if self.now > from {
+            let (start, end) = (self.ticks(from), self.ticks(self.now));
+            self.timeline.push(Slice {
+                track: Track::Host,
+                category,
+                name,
+                page,
+                command,
+                start,
+                end,
+                bytes,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Cycles the CPU is busy with a command.
+pub(crate) fn cost(machine: &Machine, action: &Action) -> u64 {
+    let touch = |bytes: u64| {
+        let rate = machine.host.copy;
+        let cycles =
+            (u128::from(bytes) * u128::from(rate.den)).div_ceil(u128::from(rate.num.max(1)));
+        u64::try_from(cycles).unwrap_or(u64::MAX)
+    };
+    match action {
+        Action::Dma(_) => machine.host.descriptor.0,
+        Action::Work { cycles, bytes } => cycles.saturating_add(touch(*bytes)),
+        Action::Write { bytes, .. } => touch(bytes.len() as u64),
+        Action::Read { bytes, .. } => touch(*bytes),
+        Action::Launch { .. } | Action::Post { .. } | Action::WaitSignal { .. } => 0,
+    }
+}

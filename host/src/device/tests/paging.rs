@@ -1,0 +1,153 @@
+use super::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn every_paged_run_is_right_clean_and_accounted_for(
+        blocks in 1usize..70, slow in 0u32..300, vm9: bool, in_place: bool,
+        size in prop_oneof![(1u32..6).prop_map(BlocksPerSection::Fixed), Just(BlocksPerSection::ANY)],
+        buffering in prop::sample::select(vec![Buffering::Auto, Buffering::Single, Buffering::Double, Buffering::Triple]),
+    ) {
+        let machine = vm(if vm9 { "vm9" } else { "vm7" });
+        let mut job = MapJob::new("slow", 16);
+        (job.size, job.buffering, job.in_place, job.args, job.options) = (size, buffering, in_place, vec![slow], checked());
+        let input = floats(4 * blocks);
+        let done = map(assembled(SLOW), machine.clone(), &input, &job).unwrap();
+        let report = &done.run.report;
+        prop_assert_eq!(&report.end, &End::Finished);
+        prop_assert_eq!(&done.output, &doubled(&input));
+        prop_assert_eq!(&report.findings, &vec![]);
+        prop_assert_eq!(report.causes.total(), report.cycles);
+        prop_assert_eq!(report.counters.kernels, done.plan.pages().len());
+        prop_assert_eq!(report.dma.stored, input.len() as u64);
+        // Nothing in it depends on the computer that simulates.
+        let again = map(assembled(SLOW), machine, &input, &job).unwrap();
+        prop_assert_eq!(&again.run.report, report);
+    }
+}
+
+#[test]
+fn page_k_computes_while_its_neighbours_move() {
+    let mut job = MapJob::new("slow", 16);
+    (job.size, job.buffering, job.in_place, job.args) = (
+        BlocksPerSection::Fixed(8),
+        Buffering::Double,
+        true,
+        vec![400],
+    );
+    let done = map(assembled(SLOW), vm("vm7"), &floats(4 * 32 * 6), &job).unwrap();
+    let report = &done.run.report;
+    for kernel in slices(report, Category::Kernel) {
+        let page = kernel.page.unwrap();
+        let during = |c: Category, p: u64| {
+            slices(report, c)
+                .any(|s| s.page == Some(p) && s.start < kernel.end && s.end > kernel.start)
+        };
+        assert!(
+            page == 0 || page == 5 || during(Category::Load, page + 1),
+            "load {}",
+            page + 1
+        );
+        assert!(
+            page == 0 || during(Category::Store, page - 1),
+            "store of page {}",
+            page - 1
+        );
+    }
+    assert_eq!(slices(report, Category::Kernel).count(), 6);
+    // The kernel is the bottleneck: between pages only launch and completion are lost.
+    assert_eq!(report.causes.get(Cause::Launch), 5 * 80 + 40);
+    assert_accounts(report);
+}
+
+#[test]
+fn buffering_pays() {
+    let run = |buffering| {
+        let mut job = MapJob::new("slow", 16);
+        (job.size, job.buffering, job.in_place, job.args) =
+            (BlocksPerSection::Fixed(64), buffering, true, vec![300]);
+        map(assembled(SLOW), vm("vm7"), &floats(4 * 256 * 8), &job)
+            .unwrap()
+            .run
+            .report
+            .cycles
+    };
+    let (single, double) = (run(Buffering::Single), run(Buffering::Double));
+    assert!(double * 10 < single * 8, "single {single}, double {double}");
+}
+
+/// A job over `blocks` blocks of 16 bytes from `x` to `y`.
+fn job(placed: &Placed, blocks: u64, x: u64, y: u64, slow: u32) -> Paging {
+    Paging {
+        blocks,
+        inputs: vec![Stream::contiguous("x", x, 16)],
+        outputs: vec![Stream::contiguous("y", y, 16)],
+        in_place: true,
+        scratch: 0,
+        scratch_per_block: 0,
+        reserved: placed.reserved(),
+        args: PageArgs { words: vec![slow] },
+        size: BlocksPerSection::Fixed(32),
+        buffering: Buffering::Double,
+        cycles_per_block: Some(0),
+        cycles_per_page: 0,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn the_estimate_comes_close(
+        pages in 1u64..12, slow in 0u32..600, vm9: bool,
+        buffering in prop::sample::select(vec![Buffering::Single, Buffering::Double, Buffering::Triple]),
+    ) {
+        let machine = vm(if vm9 { "vm9" } else { "vm7" });
+        let run = |cycles_per_page: u64| {
+            let mut device = Device::new(machine.clone());
+            let placed = device.place("slow", assembled(SLOW)).unwrap();
+            let blocks = pages * 128;
+            let x = device.alloc_from(&floats(4 * blocks as usize)).unwrap();
+            let mut job = job(&placed, blocks, x.address(), x.address(), slow);
+            (job.buffering, job.cycles_per_page) = (buffering, cycles_per_page);
+            let plan = Plan::new(job, &machine).unwrap();
+            device.page(&plan, &placed, 0, &[]).unwrap();
+            (plan.estimate().cycles, device.finish().unwrap().report)
+        };
+        // The kernel's own time is the caller's to know: take it from a run.
+        let (_, first) = run(0);
+        let kernel = slices(&first, Category::Kernel).next().unwrap();
+        let ticks = machine.time_base().ticks_per_cycle;
+        let (estimate, report) = run((kernel.end.0 - kernel.start.0) / ticks);
+        // Beside it there are the loads of program and arguments.
+        let error = report.cycles as f64 - estimate;
+        prop_assert!(error.abs() < 150.0 + 0.02 * report.cycles as f64, "estimate {estimate}, measured {}", report.cycles);
+    }
+}
+
+#[test]
+fn one_device_runs_one_plan_after_another() {
+    let machine = vm("vm7");
+    let mut device = Device::with_options(machine.clone(), checked());
+    let placed = device.place("slow", assembled(SLOW)).unwrap();
+    let input = floats(4 * 300);
+    let x = device.alloc_from(&input).unwrap();
+    let y = device.alloc::<u8>(x.bytes()).unwrap();
+    let plan = |from, to| Plan::new(job(&placed, 300, from, to, 9), &machine).unwrap();
+    let first = device
+        .page(&plan(x.address(), y.address()), &placed, 0, &[])
+        .unwrap();
+    let kernel = PageKernel {
+        name: "again".into(),
+        entry: 0,
+    };
+    device
+        .pages(&plan(y.address(), x.address()), &kernel, &[first])
+        .unwrap();
+    let run = device.finish().unwrap();
+    assert_eq!(run.report.end, End::Finished);
+    assert_eq!(run.read(x).unwrap(), doubled(&doubled(&input)));
+    assert_eq!(run.report.findings, []);
+    assert_accounts(&run.report);
+    // Time had begun when the second plan's arguments were written.
+    assert!(slices(&run.report, Category::Work).any(|s| s.name == "arguments" && s.bytes > 0));
+}
