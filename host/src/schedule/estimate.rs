@@ -43,13 +43,17 @@ pub(super) fn estimate(plan: &Plan, machine: &Machine) -> Estimate {
     let see = tick.cycles(machine.host.completion);
     let overhead = see + tick.cycles(machine.host.launch);
     let build = tick.cycles(machine.host.descriptor);
+    let queued = tick.cycles(machine.dma.setup_queued);
+    let idle = tick.cycles(machine.dma.setup_idle);
+    // First granule of transfers whose descriptors the CPU begins to build at `ready`.
+    let begin = |dma: Ticks, ready: Ticks| (dma + queued).max(ready + build + idle);
     let (mut dma, mut busy_dma) = (Ticks(0), Ticks(0));
     let (mut kernel, mut busy_kernel) = (Ticks(0), Ticks(0));
     let (mut loaded, mut stored): (Vec<Ticks>, Vec<Ticks>) = (Vec::new(), Vec::new());
     let (mut half, mut end) = (Ticks(0), Ticks(0));
     for _ in 0..simulated.min(degree as u64) {
         let cost = prices.of(loaded.len() as u64).load;
-        dma = dma.max(build) + cost;
+        dma = begin(dma, Ticks(0)) + cost;
         busy_dma += cost;
         loaded.push(dma);
     }
@@ -62,12 +66,12 @@ pub(super) fn estimate(plan: &Plan, machine: &Machine) -> Estimate {
         }
         kernel = ready + cost.compute;
         busy_kernel += cost.compute;
-        dma = dma.max(kernel + see + build) + cost.store;
+        dma = begin(dma, kernel + see) + cost.store;
         busy_dma += cost.store;
         stored.push(dma);
         if k + (degree as u64) < simulated {
             let cost = prices.of(k + degree as u64).load;
-            dma = dma.max(kernel + see + build) + cost;
+            dma = begin(dma, kernel + see) + cost;
             busy_dma += cost;
             loaded.push(dma);
         }
@@ -114,10 +118,11 @@ impl Prices<'_> {
         let tick = self.machine.time_base();
         let setup = tick.cycles(self.machine.dma.setup_queued);
         let time = |transfers: Vec<(usize, Descriptor)>| -> Ticks {
-            transfers
+            let bodies = transfers
                 .iter()
-                .map(|(_, d)| transfer_time(d, self.machine).body + setup)
-                .sum()
+                .map(|(_, d)| transfer_time(d, self.machine).body);
+            // The first set-up depends on what the engine did before.
+            bodies.sum::<Ticks>() + Ticks(setup.0 * (transfers.len() as u64).saturating_sub(1))
         };
         let (load, store) = (time(self.plan.loads(&page)), time(self.plan.stores(&page)));
         let job = self.plan.job();
