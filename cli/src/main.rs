@@ -11,6 +11,7 @@ mod picture;
 mod progress;
 mod provenance;
 mod radar;
+mod simulation;
 mod table;
 
 use clap::Parser;

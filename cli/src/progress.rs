@@ -21,13 +21,18 @@ pub(crate) fn watch(cycles: Arc<AtomicU64>, expected: Option<u64>, quiet: bool) 
     }
     let stop = end.clone();
     let thread = std::thread::spawn(move || follow(&cycles, expected, &stop));
-    Watch { end, thread: Some(thread) }
+    Watch {
+        end,
+        thread: Some(thread),
+    }
 }
 
 fn follow(cycles: &AtomicU64, expected: Option<u64>, stop: &AtomicBool) {
     let bar = ProgressBar::with_draw_target(expected, ProgressDrawTarget::stderr());
     let template = match expected {
-        Some(_) => "simulating {bar:30} {human_pos} of about {human_len} cycles, {per_sec}, {eta} to go",
+        Some(_) => {
+            "simulating {bar:30} {human_pos} of about {human_len} cycles, {per_sec}, {eta} to go"
+        }
         None => "simulating {spinner} {human_pos} cycles, {per_sec}",
     };
     if let Ok(style) = ProgressStyle::with_template(template) {

@@ -39,7 +39,10 @@ impl SimulationArgs {
     pub(crate) fn check_outputs(&self, outputs: &Outputs) -> Result<(), FileError> {
         if let Some(path) = &self.trace {
             if !["json", "svg"].contains(&extension(path).as_str()) {
-                return Err(FileError::Extension { path: path.clone(), expected: ".json (Perfetto), .svg" });
+                return Err(FileError::Extension {
+                    path: path.clone(),
+                    expected: ".json (Perfetto), .svg",
+                });
             }
             outputs.check(path)?;
         }
@@ -53,7 +56,11 @@ impl SimulationArgs {
             max_cycles: self.max_cycles,
             interrupt: Some(crate::interrupt::flag()),
             check: self.check,
-            trace: if self.trace.is_some() { Trace::default() } else { Trace::none() },
+            trace: if self.trace.is_some() {
+                Trace::default()
+            } else {
+                Trace::none()
+            },
             progress: Some(cycles.clone()),
             ..Options::default()
         };
@@ -67,7 +74,10 @@ pub(crate) fn write_trace(path: &Path, report: &RunReport, title: &str) -> Resul
     if extension(path) == "svg" {
         bytes = report.timeline.to_svg(title).into_bytes();
     } else {
-        report.timeline.write_perfetto(&mut bytes, title).map_err(|e| FileError::system(path, "write", e))?;
+        report
+            .timeline
+            .write_perfetto(&mut bytes, title)
+            .map_err(|e| FileError::system(path, "write", e))?;
     }
     Ok(write_whole(path, &bytes)?)
 }
@@ -97,7 +107,10 @@ pub(crate) fn conclude(
         outcome.notes += &format!("check: {finding}{}\n", finding_place(finding, program));
     }
     if report.findings.len() > FINDINGS {
-        outcome.notes += &format!("check: and {} more findings\n", report.findings.len() - FINDINGS);
+        outcome.notes += &format!(
+            "check: and {} more findings\n",
+            report.findings.len() - FINDINGS
+        );
     }
     if let (true, Some(program)) = (args.profile, program) {
         let profile = Profile::new(program, &report.counters);
@@ -113,7 +126,9 @@ pub(crate) fn conclude(
 }
 
 fn place(program: Option<&Program>, pc: Option<u32>) -> String {
-    let location = program.zip(pc).and_then(|(program, pc)| program.location(pc as usize));
+    let location = program
+        .zip(pc)
+        .and_then(|(program, pc)| program.location(pc as usize));
     location.map(|l| format!(" at {l}")).unwrap_or_default()
 }
 
@@ -133,26 +148,55 @@ fn fault_place(report: &RunReport, program: Option<&Program>) -> String {
 /// What a run did, as a table.
 pub(crate) fn table(report: &RunReport) -> String {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left, Align::Left]);
-    table.row(["time", &report.cycles.to_string(), "cycles", &seconds(report.seconds_simulated)]);
+    table.row([
+        "time",
+        &report.cycles.to_string(),
+        "cycles",
+        &seconds(report.seconds_simulated),
+    ]);
     for (cause, cycles) in report.causes.iter() {
-        table.row(["", &cycles.to_string(), &percent(cycles, report.cycles), &cause.to_string()]);
+        table.row([
+            "",
+            &cycles.to_string(),
+            &percent(cycles, report.cycles),
+            &cause.to_string(),
+        ]);
     }
     table.row(["words", &report.counters.words.to_string(), "issued"]);
     table.row(["flops", &report.counters.flops.to_string(), "all sections"]);
     let dma = &report.dma;
-    table.row(["dma", &dma.transfers.to_string(), "transfers", &format!("{} B in, {} B out", dma.loaded, dma.stored)]);
-    let busy = format!("busy, {}", percent(report.dma_busy_cycles as u64, report.cycles));
-    table.row(["", &format!("{:.0}", report.dma_busy_cycles), "cycles", &busy]);
+    table.row([
+        "dma",
+        &dma.transfers.to_string(),
+        "transfers",
+        &format!("{} B in, {} B out", dma.loaded, dma.stored),
+    ]);
+    let busy = format!(
+        "busy, {}",
+        percent(report.dma_busy_cycles as u64, report.cycles)
+    );
+    table.row([
+        "",
+        &format!("{:.0}", report.dma_busy_cycles),
+        "cycles",
+        &busy,
+    ]);
     table.to_string()
 }
 
 /// The same as JSON fields.
 pub(crate) fn figures(report: &RunReport) -> Value {
     let counters = &report.counters;
-    let operations: serde_json::Map<String, Value> =
-        counters.operations.iter().map(|(class, n)| (class.to_string(), json!(n))).collect();
+    let operations: serde_json::Map<String, Value> = counters
+        .operations
+        .iter()
+        .map(|(class, n)| (class.to_string(), json!(n)))
+        .collect();
+    // The kind alone; the rest of it is in the notes and in `end_details`.
+    let end = serde_json::to_value(&report.end).unwrap_or_default();
     json!({
-        "end": report.end,
+        "end": end["end"],
+        "end_details": end,
         "cycles": report.cycles,
         "seconds_simulated": report.seconds_simulated,
         "causes": report.causes.to_map(),

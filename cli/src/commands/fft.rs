@@ -54,22 +54,38 @@ pub(crate) struct Measured {
 }
 
 /// Transforms a batch on a plan and judges the result.
-pub(crate) fn measure(fft: &Fft, input: &[Complex32], options: Options) -> Result<Measured, Failure> {
+pub(crate) fn measure(
+    fft: &Fft,
+    input: &[Complex32],
+    options: Options,
+) -> Result<Measured, Failure> {
     let recipe = fft.recipe();
-    let problem = FftProblem::new(recipe.len(), recipe.direction(), input.len() / recipe.len()).map_err(Failure::input)?;
+    let problem = FftProblem::new(recipe.len(), recipe.direction(), input.len() / recipe.len())
+        .map_err(Failure::input)?;
     let started = Instant::now();
     let run = fft.process_with(input, options).map_err(Failure::input)?;
     let host_seconds = started.elapsed().as_secs_f64();
     let finite = input.iter().all(|z| z.re.is_finite() && z.im.is_finite());
-    let verdict = run.output.as_ref().filter(|_| finite).map(|output| problem.judge(input, output));
-    Ok(Measured { problem, run, verdict, host_seconds })
+    let verdict = run
+        .output
+        .as_ref()
+        .filter(|_| finite)
+        .map(|output| problem.judge(input, output));
+    Ok(Measured {
+        problem,
+        run,
+        verdict,
+        host_seconds,
+    })
 }
 
 impl Measured {
     /// Nominal operations per second of simulated time, 5 N log2 N per transform, in 10^9.
     pub(crate) fn gflops(&self) -> f64 {
         let n = self.problem.len() as f64;
-        5.0 * n * n.log2() * self.problem.batch() as f64 / self.run.run.report.seconds_simulated.max(f64::MIN_POSITIVE) / 1e9
+        5.0 * n * n.log2() * self.problem.batch() as f64
+            / self.run.run.report.seconds_simulated.max(f64::MIN_POSITIVE)
+            / 1e9
     }
 
     /// The figures as JSON fields.
@@ -103,8 +119,14 @@ impl Measured {
             self.gflops()
         );
         text += &match &self.verdict {
-            Some(v) => format!("error against rustfft in f64: {:.2e} relative RMS, worst transform {:.2} of the tolerance\n", v.rms, v.worst),
-            None => "error against rustfft: not known (no result, or an input that is not finite)\n".to_owned(),
+            Some(v) => format!(
+                "error against rustfft in f64: {:.2e} relative RMS, worst transform {:.2} of the tolerance\n",
+                v.rms, v.worst
+            ),
+            None => {
+                "error against rustfft: not known (no result, or an input that is not finite)\n"
+                    .to_owned()
+            }
         };
         text + &format!("simulated in {}\n", seconds(self.host_seconds))
     }
@@ -125,18 +147,33 @@ impl Measured {
 pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     check_outputs(args)?;
     let machine: Arc<Machine> = Arc::new(args.machine.load()?);
-    let direction = if args.inverse { Direction::Inverse } else { Direction::Forward };
-    let plan = |n: usize| FftPlanner::new(machine.clone()).plan(n, direction).map_err(Failure::input);
-    let (fft, signal) = args.signal.load(plan, |fft| (fft.recipe().len(), fft.max_batch()))?;
-    let (mut options, progress) = args.simulation.begin(Some(fft.bound(signal.batch()).get()), json);
+    let direction = if args.inverse {
+        Direction::Inverse
+    } else {
+        Direction::Forward
+    };
+    let plan = |n: usize| {
+        FftPlanner::new(machine.clone())
+            .plan(n, direction)
+            .map_err(Failure::input)
+    };
+    let (fft, signal) = args
+        .signal
+        .load(plan, |fft| (fft.recipe().len(), fft.max_batch()))?;
+    let (mut options, progress) = args
+        .simulation
+        .begin(Some(fft.bound(signal.batch()).get()), json);
     options.record = args.emit.is_some();
     let measured = measure(&fft, &signal.data, options)?;
     drop(progress);
 
-    let figures = merge(measured.figures(), json!({
-        "input": signal.origin.path(),
-        "recipe": fft.recipe().to_string(),
-    }));
+    let figures = merge(
+        measured.figures(),
+        json!({
+            "input": signal.origin.path(),
+            "recipe": fft.recipe().to_string(),
+        }),
+    );
     let mut outcome = Outcome {
         text: measured.text(),
         json: Provenance::new("cp2-fft/1", &machine, signal.origin.seed()).with(figures),
@@ -152,7 +189,14 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     }
     let title = format!("{} on {}", measured.problem.title(), machine.name);
     let report = &measured.run.run.report;
-    conclude(&args.simulation, report, Some(fft.program()), &title, |file| source(file).map(str::to_owned), &mut outcome)?;
+    conclude(
+        &args.simulation,
+        report,
+        Some(fft.program()),
+        &title,
+        |file| source(file).map(str::to_owned),
+        &mut outcome,
+    )?;
     measured.judge(&mut outcome);
     Ok(outcome)
 }
@@ -170,7 +214,12 @@ fn check_outputs(args: &Args) -> Result<(), Failure> {
     Ok(args.simulation.check_outputs(&outputs)?)
 }
 
-fn write_results(args: &Args, signal: &Signal, output: &[Complex32], outcome: &mut Outcome) -> Result<(), Failure> {
+fn write_results(
+    args: &Args,
+    signal: &Signal,
+    output: &[Complex32],
+    outcome: &mut Outcome,
+) -> Result<(), Failure> {
     if let Some(path) = &args.output {
         write_whole(path, &Array::of_complex(&signal.shape, output).to_npy())?;
         outcome.text += &format!("output: {}\n", path.display());
@@ -181,7 +230,12 @@ fn write_results(args: &Args, signal: &Signal, output: &[Complex32], outcome: &m
         outcome.text += &format!("spectrogram: {}\n", path.display());
         outcome.json["spectrogram"] = json!(path);
     }
-    if let Origin::Sound { rate, frames_padded, .. } = &signal.origin {
+    if let Origin::Sound {
+        rate,
+        frames_padded,
+        ..
+    } = &signal.origin
+    {
         outcome.json["sample_rate"] = json!(rate);
         outcome.json["samples_padded"] = json!(frames_padded);
     }

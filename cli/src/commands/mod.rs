@@ -1,8 +1,14 @@
 //! The commands, one per file: arguments, what they do, what they print.
 
 mod asm;
+mod demo;
 mod disasm;
+mod dump;
+mod fft;
 mod machines;
+mod map;
+mod run;
+mod signal;
 
 use crate::io::{FileError, read_small};
 use crate::outcome::{Failure, Outcome};
@@ -17,6 +23,14 @@ pub(crate) enum Command {
     Asm(asm::Args),
     /// Turn an ELF object back into assembly text
     Disasm(disasm::Args),
+    /// Run an object file, or repeat an emitted run
+    Run(run::Args),
+    /// Page an array through a kernel
+    Map(map::Args),
+    /// Transform an array, a recording or random numbers, and measure
+    Fft(fft::Args),
+    /// Find targets in the echoes of a chirp radar
+    Demo(demo::Args),
     /// List the machines, or show one with the source of every number
     Machines(machines::Args),
 }
@@ -24,10 +38,13 @@ pub(crate) enum Command {
 impl Command {
     /// Does what the command says.
     pub(crate) fn run(self, json: bool) -> Result<Outcome, Failure> {
-        let _ = json;
         match self {
             Self::Asm(args) => asm::run(&args),
             Self::Disasm(args) => disasm::run(&args),
+            Self::Run(args) => run::run(&args, json),
+            Self::Map(args) => map::run(&args, json),
+            Self::Fft(args) => fft::run(&args, json),
+            Self::Demo(args) => demo::run(&args, json),
             Self::Machines(args) => machines::run(&args),
         }
     }

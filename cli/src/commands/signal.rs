@@ -69,7 +69,11 @@ impl Origin {
 
     /// The seed, if any.
     pub(crate) fn seed(&self) -> Option<u64> {
-        if let Self::Seed(seed) = self { Some(*seed) } else { None }
+        if let Self::Seed(seed) = self {
+            Some(*seed)
+        } else {
+            None
+        }
     }
 }
 
@@ -107,7 +111,13 @@ impl SignalArgs {
                 self.array(path)?
             }
             "wav" => self.sound(path, |n| plan(n).map(|_| ()))?,
-            _ => return Err(FileError::Extension { path: path.clone(), expected: ".npy, .wav" }.into()),
+            _ => {
+                return Err(FileError::Extension {
+                    path: path.clone(),
+                    expected: ".npy, .wav",
+                }
+                .into());
+            }
         };
         let plan = plan(signal.n)?;
         let (_, most) = limits(&plan);
@@ -118,11 +128,17 @@ impl SignalArgs {
     }
 
     fn only_for_sound(&self, path: Option<&Path>) -> Result<(), Failure> {
-        let given = [("--hop", self.hop.is_some()), ("--window", self.window.is_some()), ("--channel", self.channel.is_some())];
+        let given = [
+            ("--hop", self.hop.is_some()),
+            ("--window", self.window.is_some()),
+            ("--channel", self.channel.is_some()),
+        ];
         match given.into_iter().find(|(_, given)| *given) {
             Some((option, _)) => {
                 let input = path.map_or("no input".to_owned(), |p| p.display().to_string());
-                Err(Failure::input(format!("{option} applies to .wav inputs, not to {input}; leave it out")))
+                Err(Failure::input(format!(
+                    "{option} applies to .wav inputs, not to {input}; leave it out"
+                )))
             }
             None => Ok(()),
         }
@@ -131,14 +147,21 @@ impl SignalArgs {
     fn generate(&self, (n, most): (usize, usize)) -> Result<Signal, Failure> {
         let batch = self.batch.unwrap_or(DEFAULT_BATCH);
         if batch == 0 {
-            return Err(Failure::input("--batch 0: nothing to transform; expected at least 1"));
+            return Err(Failure::input(
+                "--batch 0: nothing to transform; expected at least 1",
+            ));
         }
         if batch > most {
             return Err(too_many(n, batch, most));
         }
         let mut random = Random::new(self.seed);
         let data = (0..n * batch).map(|_| random.complex()).collect();
-        Ok(Signal { origin: Origin::Seed(self.seed), shape: vec![batch, n], n, data })
+        Ok(Signal {
+            origin: Origin::Seed(self.seed),
+            shape: vec![batch, n],
+            n,
+            data,
+        })
     }
 
     fn array(&self, path: &Path) -> Result<Signal, Failure> {
@@ -149,25 +172,51 @@ impl SignalArgs {
         };
         if let Some(wanted) = self.n.filter(|&wanted| wanted != n) {
             let found = format!("rows of {n} numbers and --n {wanted}");
-            return Err(FileError::format(path, found, "the same length: leave --n out, or reshape the array").into());
+            return Err(FileError::format(
+                path,
+                found,
+                "the same length: leave --n out, or reshape the array",
+            )
+            .into());
         }
         let data = array.to_complex();
         if data.is_empty() || n == 0 {
-            return Err(FileError::format(path, "an array without elements", "at least one transform").into());
+            return Err(FileError::format(
+                path,
+                "an array without elements",
+                "at least one transform",
+            )
+            .into());
         }
         if data.len() % n != 0 {
             let found = format!("{} numbers, no multiple of N = {n}", data.len());
-            return Err(FileError::format(path, found, "whole transforms: choose another --n, or pad the array").into());
+            return Err(FileError::format(
+                path,
+                found,
+                "whole transforms: choose another --n, or pad the array",
+            )
+            .into());
         }
-        Ok(Signal { origin: Origin::Array(path.to_owned()), shape: array.shape, n, data })
+        Ok(Signal {
+            origin: Origin::Array(path.to_owned()),
+            shape: array.shape,
+            n,
+            data,
+        })
     }
 
-    fn sound(&self, path: &Path, check: impl Fn(usize) -> Result<(), Failure>) -> Result<Signal, Failure> {
+    fn sound(
+        &self,
+        path: &Path,
+        check: impl Fn(usize) -> Result<(), Failure>,
+    ) -> Result<Signal, Failure> {
         let n = self.n.unwrap_or(DEFAULT_N);
         check(n)?;
         let hop = self.hop.unwrap_or(n / 2);
         if hop == 0 || hop > n {
-            return Err(Failure::input(format!("--hop {hop}: expected 1 to N = {n}, so that every sample is in a frame")));
+            return Err(Failure::input(format!(
+                "--hop {hop}: expected 1 to N = {n}, so that every sample is in a frame"
+            )));
         }
         let sound = read_wav(path, self.channel.unwrap_or(0))?;
         if sound.samples.is_empty() {
@@ -176,8 +225,18 @@ impl SignalArgs {
         let data = frames(&sound.samples, n, hop, self.window.unwrap_or(Window::Hann));
         let count = data.len() / n;
         let frames_padded = ((count - 1) * hop + n).saturating_sub(sound.samples.len());
-        let origin = Origin::Sound { path: path.to_owned(), rate: sound.rate, hop, frames_padded };
-        Ok(Signal { origin, shape: vec![count, n], n, data })
+        let origin = Origin::Sound {
+            path: path.to_owned(),
+            rate: sound.rate,
+            hop,
+            frames_padded,
+        };
+        Ok(Signal {
+            origin,
+            shape: vec![count, n],
+            n,
+            data,
+        })
     }
 }
 
@@ -200,14 +259,31 @@ impl Signal {
             Origin::Sound { rate, hop, .. } => {
                 let rate = f64::from(*rate);
                 let end = self.batch() as f64 * *hop as f64 / rate;
-                (self.n / 2, Axis::new("time", "s", 0.0, end), Axis::new("frequency", "kHz", 0.0, rate / 2000.0))
+                (
+                    self.n / 2,
+                    Axis::new("time", "s", 0.0, end),
+                    Axis::new("frequency", "kHz", 0.0, rate / 2000.0),
+                )
             }
             _ => {
                 let x = Axis::new("transform", "", 0.0, self.batch() as f64);
                 (self.n, x, Axis::new("bin", "", 0.0, self.n as f64))
             }
         };
-        let name = self.origin.path().and_then(Path::file_name).map_or("random numbers".to_owned(), |f| f.to_string_lossy().into_owned());
-        Field::spectra(spectra, self.n, bins, format!("{name}: {} spectra of {} points", self.batch(), self.n), x, y)
+        let name = self
+            .origin
+            .path()
+            .and_then(Path::file_name)
+            .map_or("random numbers".to_owned(), |f| {
+                f.to_string_lossy().into_owned()
+            });
+        Field::spectra(
+            spectra,
+            self.n,
+            bins,
+            format!("{name}: {} spectra of {} points", self.batch(), self.n),
+            x,
+            y,
+        )
     }
 }

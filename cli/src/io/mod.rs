@@ -10,7 +10,7 @@ mod window;
 pub(crate) use error::FileError;
 pub(crate) use npy::{Array, Kind, read_npy};
 pub(crate) use output::{Outputs, write_whole};
-pub(crate) use wav::{Sound, read_wav};
+pub(crate) use wav::read_wav;
 pub(crate) use window::{Window, frames};
 
 use std::fs::File;
@@ -56,6 +56,17 @@ pub(crate) fn extension(path: &Path) -> String {
 }
 
 /// Checks the ending of a file name.
-pub(crate) fn check_extension(path: &Path, wanted: &str, expected: &'static str) -> Result<(), FileError> {
-    if extension(path) == wanted { Ok(()) } else { Err(FileError::Extension { path: path.to_owned(), expected }) }
+pub(crate) fn check_extension(
+    path: &Path,
+    wanted: &str,
+    expected: &'static str,
+) -> Result<(), FileError> {
+    if extension(path) == wanted {
+        Ok(())
+    } else {
+        Err(FileError::Extension {
+            path: path.to_owned(),
+            expected,
+        })
+    }
 }

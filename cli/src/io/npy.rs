@@ -32,7 +32,8 @@ impl Kind {
     /// What signals are made of.
     pub(crate) const SIGNAL: &'static [Self] = &[Self::Complex64, Self::Float32];
     /// Whatever DMEM can hold.
-    pub(crate) const ANY: &'static [Self] = &[Self::Complex64, Self::Float32, Self::Int32, Self::Uint32];
+    pub(crate) const ANY: &'static [Self] =
+        &[Self::Complex64, Self::Float32, Self::Int32, Self::Uint32];
 
     /// NumPy's name.
     pub(crate) const fn name(self) -> &'static str {
@@ -56,13 +57,20 @@ impl Kind {
 
     /// Bytes of one element.
     pub(crate) const fn bytes(self) -> usize {
-        if matches!(self, Self::Complex64) { 8 } else { 4 }
+        if matches!(self, Self::Complex64) {
+            8
+        } else {
+            4
+        }
     }
 }
 
 /// The kinds in words, for messages.
 fn expected(kinds: &[Kind]) -> String {
-    let names: Vec<String> = kinds.iter().map(|k| format!("{} ('{}')", k.name(), k.descr())).collect();
+    let names: Vec<String> = kinds
+        .iter()
+        .map(|k| format!("{} ('{}')", k.name(), k.descr()))
+        .collect();
     format!("little-endian {}", names.join(" or "))
 }
 
@@ -80,13 +88,24 @@ pub(crate) struct Array {
 impl Array {
     /// An array of complex numbers.
     pub(crate) fn of_complex(shape: &[usize], data: &[Complex32]) -> Self {
-        let bytes = data.iter().flat_map(|z| [z.re.to_le_bytes(), z.im.to_le_bytes()]).flatten().collect();
-        Self { kind: Kind::Complex64, shape: shape.to_vec(), bytes }
+        let bytes = data
+            .iter()
+            .flat_map(|z| [z.re.to_le_bytes(), z.im.to_le_bytes()])
+            .flatten()
+            .collect();
+        Self {
+            kind: Kind::Complex64,
+            shape: shape.to_vec(),
+            bytes,
+        }
     }
 
     /// The elements as complex numbers, those of one lane as real parts.
     pub(crate) fn to_complex(&self) -> Vec<Complex32> {
-        let mut lanes = self.bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+        let mut lanes = self
+            .bytes
+            .chunks_exact(4)
+            .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
         if self.kind != Kind::Complex64 {
             return lanes.map(|re| Complex32::new(re, 0.0)).collect();
         }
@@ -99,7 +118,11 @@ impl Array {
 
     /// The whole `.npy` file.
     pub(crate) fn to_npy(&self) -> Vec<u8> {
-        let header = Header { descr: self.kind.descr().to_owned(), fortran_order: false, shape: self.shape.clone() };
+        let header = Header {
+            descr: self.kind.descr().to_owned(),
+            fortran_order: false,
+            shape: self.shape.clone(),
+        };
         let mut out = header.to_bytes();
         out.extend_from_slice(&self.bytes);
         out
@@ -109,17 +132,33 @@ impl Array {
 /// Reads an array of one of these kinds.
 pub(crate) fn read_npy(path: &Path, kinds: &[Kind]) -> Result<Array, FileError> {
     let file = open(path)?;
-    let length = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|m| m.len());
+    let length = file
+        .metadata()
+        .ok()
+        .filter(std::fs::Metadata::is_file)
+        .map(|m| m.len());
     parse(path, kinds, BufReader::new(file), length)
 }
 
 /// Parses an array; `length` is the size of the whole stream where known.
-fn parse(path: &Path, kinds: &[Kind], mut stream: impl Read, length: Option<u64>) -> Result<Array, FileError> {
+fn parse(
+    path: &Path,
+    kinds: &[Kind],
+    mut stream: impl Read,
+    length: Option<u64>,
+) -> Result<Array, FileError> {
     let format = |found: String, expected: &str| FileError::format(path, found, expected);
     let (before, header) = read_header(path, &mut stream)?;
     let Some(kind) = kinds.iter().copied().find(|k| k.descr() == header.descr) else {
         let found = format!("elements of type '{}'", header.descr);
-        return Err(format(found, &format!("{}: in NumPy, x.astype('{}')", expected(kinds), kinds[0].descr())));
+        return Err(format(
+            found,
+            &format!(
+                "{}: in NumPy, x.astype('{}')",
+                expected(kinds),
+                kinds[0].descr()
+            ),
+        ));
     };
     if !(1..=2).contains(&header.shape.len()) {
         let found = format!("an array of {} dimensions", header.shape.len());
@@ -138,18 +177,28 @@ fn parse(path: &Path, kinds: &[Kind], mut stream: impl Read, length: Option<u64>
         let found = format!("shape {:?}, but {present} bytes of elements", header.shape);
         format(found, &format!("exactly {bytes} bytes of elements"))
     };
-    if let Some(present) = length.map(|l| l.saturating_sub(before)).filter(|&p| p != bytes) {
+    if let Some(present) = length
+        .map(|l| l.saturating_sub(before))
+        .filter(|&p| p != bytes)
+    {
         return Err(wrong(present));
     }
     let mut data = Vec::new();
-    stream.take(bytes).read_to_end(&mut data).map_err(|e| FileError::system(path, "read", e))?;
+    stream
+        .take(bytes)
+        .read_to_end(&mut data)
+        .map_err(|e| FileError::system(path, "read", e))?;
     if data.len() as u64 != bytes {
         return Err(wrong(data.len() as u64));
     }
     if let (true, &[rows, columns]) = (header.fortran_order, header.shape.as_slice()) {
         data = transpose(&data, rows, columns, kind.bytes());
     }
-    Ok(Array { kind, shape: header.shape, bytes: data })
+    Ok(Array {
+        kind,
+        shape: header.shape,
+        bytes: data,
+    })
 }
 
 /// The number of bytes before the elements, and the header.
@@ -196,7 +245,10 @@ fn read_header(path: &Path, stream: &mut impl Read) -> Result<(u64, Header), Fil
 /// Column-major to row-major.
 fn transpose(data: &[u8], rows: usize, columns: usize, size: usize) -> Vec<u8> {
     let element = |r: usize, c: usize| &data[(c * rows + r) * size..][..size];
-    (0..rows).flat_map(|r| (0..columns).flat_map(move |c| element(r, c))).copied().collect()
+    (0..rows)
+        .flat_map(|r| (0..columns).flat_map(move |c| element(r, c)))
+        .copied()
+        .collect()
 }
 
 #[cfg(test)]
@@ -214,7 +266,12 @@ mod tests {
     }
 
     fn read(bytes: &[u8]) -> Result<Array, FileError> {
-        parse(Path::new("x.npy"), Kind::SIGNAL, bytes, Some(bytes.len() as u64))
+        parse(
+            Path::new("x.npy"),
+            Kind::SIGNAL,
+            bytes,
+            Some(bytes.len() as u64),
+        )
     }
 
     fn message(bytes: &[u8]) -> String {

@@ -1,47 +1,17 @@
-//! Output files: whole or not at all.
+//! Output files: judged before the work starts, written whole or not at all.
 
 use super::FileError;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Writes a file so that its name never shows a part of it: the bytes go to a
-/// temporary file in the same directory, which then takes the name.
-///
-/// A name that exists and is no regular file (a terminal, a pipe, `/dev/null`)
-/// is written in place.
+/// Writes a file so that its name never shows a part of it.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let fail = |e| FileError::system(path, "write", e);
-    // Write through a symbolic link rather than replace it.
-    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if let Ok(meta) = std::fs::metadata(&target) {
-        if meta.is_dir() {
-            return Err(FileError::Directory {
-                path: path.to_owned(),
-            });
-        }
-        if !meta.is_file() {
-            let mut file = std::fs::OpenOptions::new()
-                .write(true)
-                .open(&target)
-                .map_err(fail)?;
-            return file.write_all(bytes).map_err(fail);
-        }
+    if path.is_dir() {
+        return Err(FileError::Directory {
+            path: path.to_owned(),
+        });
     }
-    let directory = match target.parent() {
-        Some(p) if !p.as_os_str().is_empty() => p,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".cp2-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.tempfile_in(directory).map_err(fail)?;
-    file.write_all(bytes).map_err(fail)?;
-    file.persist(&target).map_err(|e| fail(e.error))?;
-    Ok(())
+    cp2_host::files::write_file(path, |out| out.write_all(bytes))
+        .map_err(|e| FileError::system(path, "write", e.source))
 }
 
 /// The files a command will write, judged before it starts to work.
@@ -94,46 +64,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_or_not_at_all() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("out");
-        write_whole(&path, b"one").unwrap();
-        write_whole(&path, b"two").unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"two");
-        assert_eq!(
-            std::fs::read_dir(&dir).unwrap().count(),
-            1,
-            "no temporary file is left"
-        );
-        assert!(
-            write_whole(dir.path(), b"x")
-                .unwrap_err()
-                .to_string()
-                .contains("is a directory")
-        );
-        assert!(write_whole(&dir.path().join("no/such/file"), b"x").is_err());
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn links_are_followed_and_devices_survive() {
-        use std::os::unix::fs::FileTypeExt as _;
-        let dir = tempfile::tempdir().unwrap();
-        let (real, link) = (dir.path().join("real"), dir.path().join("link"));
-        std::fs::write(&real, "old").unwrap();
-        std::os::unix::fs::symlink(&real, &link).unwrap();
-        write_whole(&link, b"new").unwrap();
-        assert_eq!(std::fs::read(&real).unwrap(), b"new");
-        write_whole(Path::new("/dev/null"), b"gone").unwrap();
-        assert!(
-            std::fs::metadata("/dev/null")
-                .unwrap()
-                .file_type()
-                .is_char_device()
-        );
-    }
-
-    #[test]
     fn an_input_is_never_an_output() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.npy");
@@ -149,5 +79,9 @@ mod tests {
             Err(FileError::Directory { .. })
         ));
         assert!(outputs.check(&dir.path().join("no/y.npy")).is_err());
+        assert!(matches!(
+            write_whole(dir.path(), b"x"),
+            Err(FileError::Directory { .. })
+        ));
     }
 }

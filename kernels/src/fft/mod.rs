@@ -16,5 +16,6 @@ pub use definition::{FftProblem, error_bound, reference};
 pub use error::FftError;
 pub use plan::Fft;
 pub use planner::FftPlanner;
+pub use program::source;
 pub use recipe::{Direction, Layout, Pass, Recipe};
 pub use run::FftRun;

@@ -8,6 +8,7 @@ use super::run::FftRun;
 use crate::backend::Plan;
 use cp2_asm::Program;
 use cp2_dma::Level;
+use cp2_host::emit::Output;
 use cp2_host::{
     BlocksPerSection, Buffering, Device, Options, PageArgs, Paging, Piece, PlanError, Reserved,
     Stream,
@@ -119,6 +120,13 @@ impl Fft {
         let mut device = Device::with_options(self.machine.clone(), options);
         let x = device.alloc_from(&words)?;
         let y = device.alloc::<[f32; 2]>(words.len() as u64)?;
+        device.output(Output {
+            name: "y".to_owned(),
+            address: y.address(),
+            bytes: y.bytes(),
+            element: "complex64".to_owned(),
+            shape: vec![batch as u64, self.recipe.len() as u64],
+        });
         let placed = device.place(&self.recipe.to_string(), self.program.clone())?;
         let plan = self.paging(batch, x.address(), y.address(), placed.reserved())?;
         device.page(&plan, &placed, self.program.entry.into(), &[])?;

@@ -24,6 +24,16 @@ fn include(name: &str, _from: &str) -> Result<Source, String> {
         .ok_or_else(|| "no such kernel source".to_owned())
 }
 
+/// The text of a kernel source by the name that line tables call it, for profiles.
+#[must_use]
+pub fn source(file: &str) -> Option<&'static str> {
+    let name = file.strip_prefix(FOLDER)?;
+    let all = [FFT, FFT4096].into_iter().chain(INCLUDED);
+    all.into_iter()
+        .find(|(n, _)| *n == name)
+        .map(|(_, text)| text)
+}
+
 /// Constants that the sources expect.
 fn defines(recipe: &Recipe) -> Vec<(String, Value)> {
     let mut defines = vec![

@@ -1,0 +1,171 @@
+//! `cp2 demo`: echoes of a chirp radar in noise, through the FFT.
+
+use super::MachineArg;
+use super::fft::measure;
+use crate::io::{Array, FileError, write_whole};
+use crate::outcome::{Failure, Outcome, UNVERIFIED};
+use crate::picture::{self, Axis, Field};
+use crate::provenance::Provenance;
+use crate::radar::{self, Detections};
+use crate::simulation::{SimulationArgs, conclude, merge, write_trace};
+use crate::table::{Align, Table};
+use cp2_host::Trace;
+use cp2_kernels::Problem as _;
+use cp2_kernels::fft::FftPlanner;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Directory for the results; made if it is missing
+    #[arg(long, value_name = "DIR", default_value = "cp2-demo")]
+    output: PathBuf,
+    /// Seed of the noise
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    machine: MachineArg,
+}
+
+/// Runs the demonstration.
+pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+    let machine = Arc::new(args.machine.load()?);
+    let folder = &args.output;
+    std::fs::create_dir_all(folder).map_err(|e| FileError::system(folder, "create", e))?;
+    let fft = FftPlanner::new(machine.clone())
+        .plan_forward(radar::N)
+        .map_err(Failure::input)?;
+    let echoes = radar::echoes(args.seed);
+    let simulation = SimulationArgs {
+        trace: None,
+        profile: false,
+        check: true,
+        max_cycles: None,
+    };
+    let (mut options, progress) = simulation.begin(Some(fft.bound(radar::SWEEPS).get()), json);
+    options.trace = Trace::default();
+    let measured = measure(&fft, &echoes, options)?;
+    drop(progress);
+
+    let report = &measured.run.run.report;
+    let mut outcome = Outcome::default();
+    outcome.text = format!(
+        "A radar sends chirps; the echoes of {} targets, weaker than the noise, become tones.\n\
+         {} sweeps of {} samples go through a hand-written FFT on the emulated {}.\n\n",
+        radar::TARGETS.len(),
+        radar::SWEEPS,
+        radar::N,
+        machine.name
+    );
+    let mut files: Vec<(&str, PathBuf)> = Vec::new();
+    let mut save =
+        |name: &str, what: &'static str, write: &dyn Fn(&Path) -> Result<(), Failure>| {
+            let path = folder.join(name);
+            write(&path)?;
+            files.push((what, path));
+            Ok::<(), Failure>(())
+        };
+    let shape = [radar::SWEEPS, radar::N];
+    save("echoes.npy", "input", &|p| {
+        Ok(write_whole(
+            p,
+            &Array::of_complex(&shape, &echoes).to_npy(),
+        )?)
+    })?;
+    let title = format!("{} on {}", measured.problem.title(), machine.name);
+    save("timeline.json", "timeline for ui.perfetto.dev", &|p| {
+        write_trace(p, report, &title)
+    })?;
+    save("timeline.svg", "timeline as a picture", &|p| {
+        write_trace(p, report, &title)
+    })?;
+    let mut figures = measured.figures();
+    if let Some(spectra) = &measured.run.output {
+        save("spectra.npy", "result", &|p| {
+            Ok(write_whole(
+                p,
+                &Array::of_complex(&shape, spectra).to_npy(),
+            )?)
+        })?;
+        let field = range_over_time(spectra);
+        save("range-time.png", "range over time", &|p| {
+            Ok(picture::write(p, &field)?)
+        })?;
+        save("range-time.svg", "the same as SVG", &|p| {
+            Ok(picture::write(p, &field)?)
+        })?;
+        let detections = radar::detect(spectra);
+        outcome.text += &detected(&detections);
+        if !detections.convincing() {
+            outcome.exit = UNVERIFIED;
+            outcome.notes += "error: the targets were not found where they are\n";
+        }
+        figures = merge(figures, json!({ "detections": detections }));
+    }
+    outcome.text += &format!("\n{}\n", measured.text());
+    for (what, path) in &files {
+        outcome.text += &format!("{}  ({what})\n", path.display());
+    }
+    let paths: Vec<_> = files.iter().map(|(_, path)| path).collect();
+    outcome.json = Provenance::new("cp2-demo/1", &machine, Some(args.seed))
+        .with(merge(figures, json!({ "files": paths })));
+    conclude(
+        &simulation,
+        report,
+        Some(fft.program()),
+        &title,
+        |_| None,
+        &mut outcome,
+    )?;
+    measured.judge(&mut outcome);
+    Ok(outcome)
+}
+
+fn range_over_time(spectra: &[num_complex::Complex32]) -> Field {
+    let time = Axis::new("time", "s", 0.0, radar::SWEEPS as f64 / radar::SWEEP_RATE);
+    let range = Axis::new("range", "m", 0.0, radar::N as f64 * radar::RESOLUTION);
+    let mut field = Field::spectra(
+        spectra,
+        radar::N,
+        radar::N,
+        "Radar echoes: range over time".to_owned(),
+        time,
+        range,
+    );
+    // The noise floor lies about 25 dB below the echoes: let it take the dark half of the scale.
+    field.range = 40.0;
+    field
+}
+
+fn detected(detections: &Detections) -> String {
+    let mut table = Table::new(&[
+        Align::Left,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+    ]);
+    table.row([
+        "target",
+        "range at 0 s",
+        "speed",
+        "detected in",
+        "range error (RMS)",
+    ]);
+    for sighting in &detections.targets {
+        let t = &sighting.target;
+        table.row([
+            t.name.to_owned(),
+            format!("{:.0} m", t.range_m),
+            format!("{:+.0} m/s", t.speed_m_s),
+            format!("{} of {}", sighting.detected, detections.sweeps),
+            format!("{:.2} m", sighting.error_m),
+        ]);
+    }
+    format!(
+        "{table}false alarms: {} in {} sweeps\n",
+        detections.false_alarms, detections.sweeps
+    )
+}

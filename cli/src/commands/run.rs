@@ -1,0 +1,194 @@
+//! `cp2 run`: an object file, or a directory that `cp2 fft --emit` wrote.
+
+use super::dump::{DmemDump, DmemLoad, registers_json, registers_text};
+use super::{read_object, read_text};
+use crate::io::{FileError, Kind, Outputs, read_npy};
+use crate::outcome::{Failure, Outcome, UNVERIFIED};
+use crate::provenance::Provenance;
+use crate::simulation::{SimulationArgs, conclude, figures, table};
+use cp2_dma::{Descriptor, Target};
+use cp2_host::emit::{Expected, Replay};
+use cp2_host::{Device, Event, Run};
+use cp2_machine::Machine;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Object file, or a directory written by `cp2 fft --emit`
+    input: PathBuf,
+    /// Machine: a name or the path of a machine file [default: vm7; for a directory the recorded one]
+    #[arg(long, value_name = "NAME|FILE")]
+    machine: Option<String>,
+    /// Load an array into DMEM before the launch: 1-D into every section, 2-D a row per section [default: none]
+    #[arg(long, value_name = "ADDR=FILE.npy")]
+    dmem: Vec<DmemLoad>,
+    /// DMEM address of the argument block, in a15 at launch [default: 0]
+    #[arg(long, value_name = "ADDR", value_parser = super::dump::parse_address, default_value = "0", hide_default_value = true)]
+    args: u32,
+    /// Print DMEM at the end, or write it as float32, a row per section [default: not dumped]
+    #[arg(long, value_name = "ADDR:BYTES[=FILE.npy]")]
+    dump_dmem: Vec<DmemDump>,
+    /// Print the registers at the end, those that are not zero [default: not printed]
+    #[arg(long)]
+    dump_registers: bool,
+    #[command(flatten)]
+    simulation: SimulationArgs,
+}
+
+/// Runs a program or a recorded run.
+pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+    let inputs = args
+        .dmem
+        .iter()
+        .map(|d| d.file.as_path())
+        .chain([args.input.as_path()]);
+    let outputs = Outputs::beside(inputs);
+    args.simulation.check_outputs(&outputs)?;
+    for file in args.dump_dmem.iter().filter_map(|d| d.file.as_ref()) {
+        crate::io::check_extension(file, "npy", ".npy")?;
+        outputs.check(file)?;
+    }
+    let (run, mut outcome) = if args.input.is_dir() {
+        replay(args, json)?
+    } else {
+        launch(args, json)?
+    };
+    for dump in &args.dump_dmem {
+        dump.apply(run.processor(), &mut outcome)?;
+    }
+    if args.dump_registers {
+        outcome.text += &registers_text(run.processor());
+        outcome.json["registers"] = registers_json(run.processor());
+    }
+    let program = run.programs().first().map(|p| p.program.clone());
+    let title = args.input.display().to_string();
+    conclude(
+        &args.simulation,
+        &run.report,
+        program.as_deref(),
+        &title,
+        source,
+        &mut outcome,
+    )?;
+    Ok(outcome)
+}
+
+/// The text of a source file: the user's own, or one of this tool's kernels.
+fn source(file: &str) -> Option<String> {
+    cp2_kernels::fft::source(file)
+        .map(str::to_owned)
+        .or_else(|| read_text(Path::new(file)).ok())
+}
+
+fn launch(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
+    let program = Arc::new(read_object(&args.input)?);
+    let machine = Arc::new(Machine::load(args.machine.as_deref().unwrap_or("vm7"))?);
+    let (options, progress) = args.simulation.begin(None, json);
+    let mut device = Device::with_options(machine.clone(), options);
+    let in_file = |e: cp2_host::HostError| Failure::in_file(&args.input, e);
+    let name = args
+        .input
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let placed = device.place(&name, program.clone()).map_err(in_file)?;
+    // A load may be several transfers; the DMA completes them in order.
+    let mut ready: Vec<Event> = vec![device.load(&placed, &[]).map_err(in_file)?];
+    for load in &args.dmem {
+        ready.push(load_dmem(&mut device, load)?);
+    }
+    device
+        .launch(&name, program.entry.into(), args.args, &ready)
+        .map_err(in_file)?;
+    let run = device.finish().map_err(in_file)?;
+    drop(progress);
+    let outcome = Outcome {
+        text: table(&run.report),
+        json: Provenance::new("cp2-run/1", &machine, None).with(figures(&run.report)),
+        ..Outcome::default()
+    };
+    Ok((run, outcome))
+}
+
+fn load_dmem(device: &mut Device, load: &DmemLoad) -> Result<Event, Failure> {
+    let array = read_npy(&load.file, Kind::ANY)?;
+    let sections = device.machine().cp2.sections;
+    let bytes = array.bytes.len() as u64;
+    let (target, run) = match *array.shape.as_slice() {
+        [rows, _] if rows == sections => {
+            let run = bytes / rows.max(1) as u64;
+            (
+                Target::Blocks {
+                    stride: i64::try_from(run).unwrap_or(i64::MAX),
+                },
+                run,
+            )
+        }
+        [rows, _] => {
+            let found = format!("{rows} rows");
+            let expected = format!("{sections}, one per section, or a 1-D array for every section");
+            return Err(FileError::format(&load.file, found, expected).into());
+        }
+        _ => (Target::Broadcast, bytes),
+    };
+    let in_file = |e: cp2_host::HostError| Failure::in_file(&load.file, e);
+    let buffer = device.alloc_from(&array.bytes).map_err(in_file)?;
+    let descriptor = Descriptor::load(target, buffer.address(), load.address, run);
+    device
+        .dma(&format!("dmem {:#x}", load.address), descriptor, &[])
+        .map_err(in_file)
+}
+
+fn replay(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
+    if !args.dmem.is_empty() || args.args != 0 {
+        let message =
+            "--dmem and --args belong to object files; a recorded run brings its own data";
+        return Err(Failure::in_file(&args.input, message));
+    }
+    let replay = Replay::read(&args.input).map_err(Failure::input)?;
+    let machine = match &args.machine {
+        Some(machine) => Arc::new(Machine::load(machine)?),
+        None => replay.machine.clone(),
+    };
+    let (options, progress) = args.simulation.begin(Some(replay.expected.cycles), json);
+    let run = replay
+        .run(machine.clone(), options)
+        .map_err(Failure::input)?;
+    drop(progress);
+    let found = Expected::of(&run, &replay.outputs).map_err(Failure::input)?;
+    let same_bits = found.outputs_sha256 == replay.expected.outputs_sha256;
+    // Another machine may take other cycles, never give other bits.
+    let same_cycles = found.cycles == replay.expected.cycles || machine.hash != replay.machine.hash;
+    let recorded = &replay.expected;
+    let mut outcome = Outcome {
+        text: table(&run.report),
+        json: Provenance::new("cp2-run/1", &machine, None).with(figures(&run.report)),
+        ..Outcome::default()
+    };
+    outcome.json["replay"] = json!({
+        "recorded_cycles": recorded.cycles,
+        "recorded_machine_hash": replay.machine.hash,
+        "same_bits": same_bits,
+        "same_cycles": found.cycles == recorded.cycles,
+    });
+    outcome.text += &format!(
+        "recorded: {} cycles on {}; bits {}, cycles {}\n",
+        recorded.cycles,
+        replay.machine.name,
+        if same_bits { "equal" } else { "DIFFER" },
+        if found.cycles == recorded.cycles {
+            "equal"
+        } else {
+            "differ"
+        },
+    );
+    if run.report.end.is_finished() && !(same_bits && same_cycles) {
+        outcome.exit = UNVERIFIED;
+        outcome.notes += "error: the replay differs from the recorded run; was a file of the directory changed?\n";
+    }
+    Ok((run, outcome))
+}
