@@ -70,14 +70,21 @@ impl Program {
     /// The value of a symbol.
     #[must_use]
     pub fn symbol(&self, name: &str) -> Option<i64> {
-        self.symbols.iter().find(|s| s.name == name).map(|s| s.value)
+        self.symbols
+            .iter()
+            .find(|s| s.name == name)
+            .map(|s| s.value)
     }
 
     /// `file:line` of the word at `pc`, where known.
     #[must_use]
     pub fn location(&self, pc: usize) -> Option<String> {
         let line = self.lines.get(pc).filter(|l| l.line > 0)?;
-        Some(format!("{}:{}", self.files.get(line.file as usize)?, line.line))
+        Some(format!(
+            "{}:{}",
+            self.files.get(line.file as usize)?,
+            line.line
+        ))
     }
 
     /// All words decoded.
@@ -85,6 +92,10 @@ impl Program {
     /// # Errors
     /// The address of the first invalid word, and what is wrong with it.
     pub fn decode(&self) -> Result<Vec<Word>, (usize, DecodeError)> {
-        self.words.iter().enumerate().map(|(pc, &bits)| Word::decode(bits).map_err(|e| (pc, e))).collect()
+        self.words
+            .iter()
+            .enumerate()
+            .map(|(pc, &bits)| Word::decode(bits).map_err(|e| (pc, e)))
+            .collect()
     }
 }

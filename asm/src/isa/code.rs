@@ -70,7 +70,11 @@ static INDEX: LazyLock<Vec<Option<Op>>> = LazyLock::new(|| {
     let mut index = vec![None; 2 * 32 * 64];
     for &op in Op::ALL {
         let row = op.row();
-        let minors = if row.form.minor().is_some() { row.minor..=row.minor } else { 0..=63 };
+        let minors = if row.form.minor().is_some() {
+            row.minor..=row.minor
+        } else {
+            0..=63
+        };
         for minor in minors {
             index[slot_index(row.slot(), row.major, minor)] = Some(op);
         }
@@ -123,14 +127,25 @@ impl Inst {
             .get(slot_index(slot, major, minor))
             .copied()
             .flatten()
-            .ok_or(DecodeError::Opcode { slot, bits, major, minor })?;
+            .ok_or(DecodeError::Opcode {
+                slot,
+                bits,
+                major,
+                minor,
+            })?;
         let form = op.row().form;
         let mut inst = Self::new(op);
         let mut next = 0;
         let mut used = !0 << (slot.bits() - 5) | form.minor().map_or(0, |m| m.mask());
         for operand in form.operands() {
             let value = operand.field.get(bits);
-            let bad = DecodeError::Operand { slot, bits, op, operand: operand.name, value };
+            let bad = DecodeError::Operand {
+                slot,
+                bits,
+                op,
+                operand: operand.name,
+                value,
+            };
             used |= operand.field.mask();
             match operand.kind {
                 kind @ (Kind::Pair | Kind::Quad | Kind::Scalar | Kind::ScalarCouple) => {
@@ -142,7 +157,11 @@ impl Inst {
                     next += 1;
                 }
                 Kind::Imm { signed, min } => {
-                    let imm = if signed { sign_extend(value, operand.field.bits) } else { value as i32 };
+                    let imm = if signed {
+                        sign_extend(value, operand.field.bits)
+                    } else {
+                        value as i32
+                    };
                     if imm < min {
                         return Err(bad);
                     }
@@ -163,14 +182,25 @@ impl Inst {
             }
         }
         let reserved = bits & !used;
-        if reserved == 0 { Ok(inst) } else { Err(DecodeError::Reserved { slot, bits, reserved, op }) }
+        if reserved == 0 {
+            Ok(inst)
+        } else {
+            Err(DecodeError::Reserved {
+                slot,
+                bits,
+                reserved,
+                op,
+            })
+        }
     }
 }
 
 impl Address {
     fn encode(self, bytes: u32) -> u64 {
         let scaled = |v: i32| Self::IMM.put((v / bytes as i32) as u64);
-        let step = |s: u8, kind: u64| Self::MODE.put(2) | Self::STEP.put(u64::from(s)) | Self::STEP_KIND.put(kind);
+        let step = |s: u8, kind: u64| {
+            Self::MODE.put(2) | Self::STEP.put(u64::from(s)) | Self::STEP_KIND.put(kind)
+        };
         Self::BASE.put(u64::from(self.base))
             | match self.mode {
                 Mode::Offset(v) => Self::MODE.put(0) | scaled(v),
@@ -185,7 +215,11 @@ impl Address {
         let base = Self::BASE.get(bits) as u8;
         let imm = sign_extend(Self::IMM.get(bits), Self::IMM.bits) * bytes as i32;
         let step = Self::STEP.get(bits) as u8;
-        let mode = match (Self::MODE.get(bits), Self::STEP_KIND.get(bits), Self::STEP_ZERO.get(bits)) {
+        let mode = match (
+            Self::MODE.get(bits),
+            Self::STEP_KIND.get(bits),
+            Self::STEP_ZERO.get(bits),
+        ) {
             (0, ..) => Mode::Offset(imm),
             (1, ..) => Mode::Post(imm),
             (2, 0, 0) => Mode::Step(step),
@@ -206,7 +240,10 @@ impl Address {
 
 impl Word {
     /// Two no-operations: the all-zero word.
-    pub const NOP: Self = Self { arith: Inst::new(Op::Nop), mem: Inst::new(Op::MemNop) };
+    pub const NOP: Self = Self {
+        arith: Inst::new(Op::Nop),
+        mem: Inst::new(Op::MemNop),
+    };
 
     /// The word's bits.
     #[must_use]
@@ -220,7 +257,10 @@ impl Word {
     /// Any of the 2^64 values that the assembler would not produce.
     pub fn decode(bits: u64) -> Result<Self, DecodeError> {
         let slot = |s: Slot| Inst::decode(s, bits >> s.shift() & ((1 << s.bits()) - 1));
-        let word = Self { arith: slot(Slot::Arith)?, mem: slot(Slot::Mem)? };
+        let word = Self {
+            arith: slot(Slot::Arith)?,
+            mem: slot(Slot::Mem)?,
+        };
         match word.written_twice() {
             None => Ok(word),
             Some(reg) => Err(DecodeError::WrittenTwice { reg }),
@@ -258,7 +298,6 @@ impl Word {
     pub fn requires(&self) -> Extensions {
         self.arith.row().requires | self.mem.row().requires
     }
-
 }
 
 #[cfg(test)]
@@ -270,7 +309,8 @@ mod tests {
         for (i, a) in Op::ALL.iter().enumerate() {
             for b in &Op::ALL[i + 1..] {
                 let (a, b) = (a.row(), b.row());
-                let same_minor = a.form.minor().is_none() || b.form.minor().is_none() || a.minor == b.minor;
+                let same_minor =
+                    a.form.minor().is_none() || b.form.minor().is_none() || a.minor == b.minor;
                 assert!(
                     a.slot() != b.slot() || a.major != b.major || !same_minor,
                     "{:?} and {:?} overlap",

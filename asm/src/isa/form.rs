@@ -101,7 +101,10 @@ impl Kind {
     /// Whether the operand occupies an entry of [`super::Inst::r`].
     #[must_use]
     pub const fn is_register(self) -> bool {
-        matches!(self, Self::Pair | Self::Quad | Self::Scalar | Self::ScalarCouple)
+        matches!(
+            self,
+            Self::Pair | Self::Quad | Self::Scalar | Self::ScalarCouple
+        )
     }
 
     /// Number of values a register operand may take.
@@ -199,7 +202,10 @@ pub struct Address {
 
 impl Address {
     /// `[a0 + 0]`.
-    pub const ZERO: Self = Self { base: 0, mode: Mode::Offset(0) };
+    pub const ZERO: Self = Self {
+        base: 0,
+        mode: Mode::Offset(0),
+    };
 
     /// Base register field.
     pub(crate) const BASE: Field = Field::at(14, 4);
@@ -243,14 +249,22 @@ const M1: Field = Field::at(12, 6);
 const M2: Field = Field::at(6, 6);
 
 const fn op(name: &'static str, kind: Kind, role: Role, field: Field) -> Operand {
-    Operand { name, kind, role, field }
+    Operand {
+        name,
+        kind,
+        role,
+        field,
+    }
 }
 
 const fn uimm(min: i32) -> Kind {
     Kind::Imm { signed: false, min }
 }
 
-const SIMM: Kind = Kind::Imm { signed: true, min: i32::MIN };
+const SIMM: Kind = Kind::Imm {
+    signed: true,
+    min: i32::MIN,
+};
 
 macro_rules! forms {
     ($($(#[$doc:meta])* $name:ident($slot:ident, $minor:expr) = [$($operand:expr),* $(,)?];)*) => {

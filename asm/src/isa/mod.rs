@@ -49,7 +49,13 @@ impl Inst {
     /// The operation without operands.
     #[must_use]
     pub const fn new(op: Op) -> Self {
-        Self { op, r: [0; 5], imm: 0, target: 0, addr: Address::ZERO }
+        Self {
+            op,
+            r: [0; 5],
+            imm: 0,
+            target: 0,
+            addr: Address::ZERO,
+        }
     }
 
     /// The table row.
@@ -94,7 +100,11 @@ impl Inst {
     /// Whether the operation addresses DMEM.
     #[must_use]
     pub fn has_address(&self) -> bool {
-        self.row().form.operands().iter().any(|o| matches!(o.kind, Kind::Mem { .. }))
+        self.row()
+            .form
+            .operands()
+            .iter()
+            .any(|o| matches!(o.kind, Kind::Mem { .. }))
     }
 
     fn regs(&self, pick: impl Fn(Role) -> bool) -> RegSet {

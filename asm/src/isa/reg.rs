@@ -11,7 +11,13 @@ pub const SCALARS: usize = 64;
 pub struct Scalar(pub u8);
 
 /// Prefix, first flat index and number of each bank of scalar registers.
-const BANKS: [(&str, u8, u8); 5] = [("a", 0, 16), ("s", 16, 16), ("c", 32, 16), ("b", 48, 8), ("l", 56, 8)];
+const BANKS: [(&str, u8, u8); 5] = [
+    ("a", 0, 16),
+    ("s", 16, 16),
+    ("c", 32, 16),
+    ("b", 48, 8),
+    ("l", 56, 8),
+];
 
 impl Scalar {
     /// Address register `a<i>`.
@@ -75,7 +81,10 @@ impl fmt::Display for Scalar {
 pub(crate) fn index(digits: &str, count: u8) -> Option<u8> {
     let plain = digits.len() <= 2 && digits.bytes().all(|b| b.is_ascii_digit());
     let canonical = digits == "0" || !digits.starts_with('0');
-    digits.parse().ok().filter(|&i: &u8| plain && canonical && i < count)
+    digits
+        .parse()
+        .ok()
+        .filter(|&i: &u8| plain && canonical && i < count)
 }
 
 /// Any register, flat: 0..64 section pairs, 64..128 shared scalars.
@@ -92,7 +101,11 @@ impl Reg {
 
 impl fmt::Display for Reg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 < 64 { write!(f, "r{}", self.0) } else { Scalar(self.0 - 64).fmt(f) }
+        if self.0 < 64 {
+            write!(f, "r{}", self.0)
+        } else {
+            Scalar(self.0 - 64).fmt(f)
+        }
     }
 }
 
