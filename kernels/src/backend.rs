@@ -1,5 +1,7 @@
 //! What every algorithm of the library has in common, on any machine.
 
+use std::borrow::Borrow;
+
 /// What is to be computed.
 pub trait Problem {
     /// The input data.
@@ -7,7 +9,7 @@ pub trait Problem {
     /// The result.
     type Output: ?Sized;
     /// An input as an owned value.
-    type Data: std::borrow::Borrow<Self::Input>;
+    type Data: Borrow<Self::Input>;
 
     /// One line for reports.
     fn title(&self) -> String;
@@ -37,6 +39,19 @@ impl Verdict {
 }
 
 /// A way to compute a problem on some machine.
+///
+/// ```
+/// use cp2_kernels::fft::{Direction, FftPlanner, FftProblem};
+/// use cp2_kernels::Plan;
+/// use cp2_machine::Machine;
+///
+/// let vm7 = Machine::builtin("vm7").unwrap();
+/// let fft = FftPlanner::new(vm7.into()).plan_forward(128)?;
+/// let problem = FftProblem::new(128, Direction::Forward, 5)?;
+/// let verdict = fft.verify(&problem, 42)?.unwrap();
+/// assert!(verdict.holds());
+/// # Ok::<(), cp2_kernels::fft::FftError>(())
+/// ```
 pub trait Plan<P: Problem> {
     /// The result and what its computation cost.
     type Run;
@@ -48,4 +63,18 @@ pub trait Plan<P: Problem> {
     /// # Errors
     /// An input of the wrong shape, or a failure of the machine.
     fn run(&self, problem: &P, input: &P::Input) -> Result<Self::Run, Self::Error>;
+
+    /// The result of a run; none if the run did not finish.
+    fn output(run: &Self::Run) -> Option<&P::Output>;
+
+    /// Computes the problem on its random input and judges the result; `None`
+    /// if the run did not finish.
+    ///
+    /// # Errors
+    /// See [`Plan::run`].
+    fn verify(&self, problem: &P, seed: u64) -> Result<Option<Verdict>, Self::Error> {
+        let data = problem.random(seed);
+        let run = self.run(problem, data.borrow())?;
+        Ok(Self::output(&run).map(|output| problem.judge(data.borrow(), output)))
+    }
 }

@@ -10,8 +10,7 @@ use cp2_asm::Program;
 use cp2_dma::Level;
 use cp2_host::emit::Output;
 use cp2_host::{
-    BlocksPerSection, Buffering, Device, Options, PageArgs, Paging, Piece, PlanError, Reserved,
-    Stream,
+    BlocksPerSection, Buffering, Device, Options, PageArgs, Paging, Piece, Reserved, Stream,
 };
 use cp2_machine::{Cycles, Machine};
 use num_complex::Complex32;
@@ -128,7 +127,8 @@ impl Fft {
             shape: vec![batch as u64, self.recipe.len() as u64],
         });
         let placed = device.place(&self.recipe.to_string(), self.program.clone())?;
-        let plan = self.paging(batch, x.address(), y.address(), placed.reserved())?;
+        let job = self.paging(batch, x.address(), y.address(), placed.reserved());
+        let plan = cp2_host::Plan::new(job, &self.machine)?;
         device.page(&plan, &placed, self.program.entry.into(), &[])?;
         let run = device.finish()?;
         let output = if run.report.end.is_finished() {
@@ -173,40 +173,8 @@ impl Fft {
         self.recipe.len() as u64 * COMPLEX
     }
 
-    /// How a batch is paged: of all page sizes the one with the smallest expected time.
-    fn paging(
-        &self,
-        batch: usize,
-        x: u64,
-        y: u64,
-        reserved: Vec<Reserved>,
-    ) -> Result<cp2_host::Plan, PlanError> {
-        let share = batch.div_ceil(self.machine.cp2.sections.max(1)) as u64;
-        let room = self.machine.cp2.dmem.0 / self.block_bytes();
-        let most = share.min(room).max(1);
-        // All small sizes, then steps of about a tenth.
-        let sizes = std::iter::successors(Some(1), |&p: &u64| {
-            (p < most).then(|| (p + (p / 10).max(1)).min(most))
-        });
-        let mut best: Option<Result<cp2_host::Plan, PlanError>> = None;
-        for p in sizes {
-            let plan =
-                cp2_host::Plan::new(self.job(batch, p, x, y, reserved.clone()), &self.machine);
-            best = match (best, plan) {
-                (Some(Ok(best)), Ok(plan)) if plan.estimate().cycles < best.estimate().cycles => {
-                    Some(Ok(plan))
-                }
-                (Some(Ok(best)), _) => Some(Ok(best)),
-                (_, plan) => Some(plan),
-            };
-        }
-        best.unwrap_or(Err(PlanError::Zero {
-            what: "the number of page sizes".to_owned(),
-        }))
-    }
-
-    /// The paging job with `p` transforms of each section in a page.
-    fn job(&self, batch: usize, p: u64, x: u64, y: u64, reserved: Vec<Reserved>) -> Paging {
+    /// How `batch` transforms from `x` to `y` in system memory are paged.
+    fn paging(&self, batch: usize, x: u64, y: u64, reserved: Vec<Reserved>) -> Paging {
         let bytes = self.block_bytes();
         let (input, output) = match self.recipe.layout() {
             Layout::Stockham => (
@@ -215,29 +183,21 @@ impl Fft {
             ),
             Layout::InPlace => rows(x, y, bytes),
         };
-        let overhead = PASS_OVERHEAD * self.recipe.passes().len() as u64;
         let stockham = self.recipe.layout() == Layout::Stockham;
-        let size = u32::try_from(p).unwrap_or(u32::MAX);
+        let in_place = self.recipe.in_place();
         Paging {
             blocks: batch as u64,
             inputs: vec![input],
             outputs: vec![output],
-            in_place: self.recipe.in_place(),
-            scratch: if stockham && self.recipe.in_place() {
-                p * bytes
-            } else {
-                0
-            },
-            scratch_per_block: 0,
+            in_place,
+            scratch: 0,
+            scratch_per_block: if stockham && in_place { bytes } else { 0 },
             reserved,
             args: PageArgs::default(),
-            size: BlocksPerSection::Range {
-                min: size,
-                max: size,
-            },
+            size: BlocksPerSection::ANY,
             buffering: Buffering::Auto,
-            cycles_per_block: Some((p * self.recipe.butterflies() + overhead).div_ceil(p)),
-            cycles_per_page: 0,
+            cycles_per_block: Some(self.recipe.butterflies()),
+            cycles_per_page: PASS_OVERHEAD * self.recipe.passes().len() as u64,
         }
     }
 }
@@ -274,5 +234,9 @@ impl Plan<FftProblem> for Fft {
             });
         }
         self.process(input)
+    }
+
+    fn output(run: &FftRun) -> Option<&[Complex32]> {
+        run.output.as_deref()
     }
 }
