@@ -197,7 +197,8 @@ fn did_you_mean(name: Option<&str>) -> String {
 
 /// The known name closest to a mistyped one, if any is close.
 pub(crate) fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let lower = name.to_lowercase();
+    // Nobody misspells a name by a page; comparing takes length times length.
+    let lower: String = name.chars().take(64).collect::<String>().to_lowercase();
     known
         .into_iter()
         .map(|k| (strsim::jaro_winkler(&lower, &k.to_lowercase()), k))
@@ -274,7 +275,7 @@ impl fmt::Display for Located {
     }
 }
 
-/// Everything that is wrong with a machine, in the order of the file.
+/// What is wrong with a machine, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineError {
     /// The problems, at least one.

@@ -1,7 +1,7 @@
 //! From a name or a path to a machine: files, bases, and what ties them.
 
 use crate::error::{File, MachineError, Place, Problem, suggest};
-use crate::read::{Layer, read};
+use crate::read::{Layer, name_of_stem, read};
 use crate::{Machine, check};
 use std::fs;
 use std::io::Read;
@@ -41,7 +41,7 @@ impl Machine {
     /// The built-in machine of that name, or the machine file at that path.
     ///
     /// # Errors
-    /// Everything that is wrong with the file, or that there is none.
+    /// What is wrong with the file (its first twenty problems), or that there is none.
     pub fn load(name_or_path: &str) -> Result<Self, MachineError> {
         resolve(name_or_path, Path::new(""), None, &mut Vec::new())
     }
@@ -50,7 +50,7 @@ impl Machine {
     /// under and relative to which its base is found.
     ///
     /// # Errors
-    /// Everything that is wrong with the text.
+    /// What is wrong with the text: its first twenty problems.
     pub fn parse(name: &str, text: &str) -> Result<Self, MachineError> {
         build(name, text.to_owned(), &mut vec![PathBuf::from(name)])
     }
@@ -155,10 +155,8 @@ fn apply(layer: &Layer, base: Option<Machine>, path: &Path) -> Machine {
     };
     machine.description = layer.description.clone().unwrap_or(default_description);
     machine.name = layer.name.clone().unwrap_or_else(|| {
-        path.file_stem().map_or_else(
-            || "unnamed".to_owned(),
-            |s| s.to_string_lossy().into_owned(),
-        )
+        let stem = path.file_stem().unwrap_or_default();
+        name_of_stem(&stem.to_string_lossy())
     });
     if let Some(note) = &layer.note {
         machine.note.clone_from(note);

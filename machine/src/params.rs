@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::quantity::gcd;
 use crate::{Bytes, ClassMap, Cycles, Extensions, Provenance, Ratio, TimeBase};
 
 /// A complete, validated machine. Serialises as its machine file, so that what is
@@ -108,11 +109,13 @@ impl Machine {
     pub fn time_base(&self) -> TimeBase {
         // One granule takes granule * den / num cycles.
         let (num, den) = (self.dma.bandwidth.num.max(1), self.dma.bandwidth.den.max(1));
-        let cycles = self.dma.granule.0.max(1) * den;
-        let g = crate::units::gcd(cycles, num);
+        // Any ratio is possible here: what needs too fine a tick is refused by `check`.
+        let cycles = u128::from(self.dma.granule.0.max(1)) * u128::from(den);
+        let g = gcd(cycles, num.into());
+        let whole = |ticks: u128| u64::try_from(ticks).unwrap_or(u64::MAX);
         TimeBase {
-            ticks_per_cycle: num / g,
-            ticks_per_granule: cycles / g,
+            ticks_per_cycle: whole(u128::from(num) / g),
+            ticks_per_granule: whole(cycles / g),
             clock_hz: self.cp2.clock_hz,
         }
     }

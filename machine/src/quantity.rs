@@ -150,7 +150,8 @@ pub(crate) fn scaled(quantity: Quantity, num: u128, den: u128, scale: u64) -> Op
     }
 }
 
-fn gcd(mut a: u128, mut b: u128) -> u128 {
+/// Greatest common divisor; `gcd(0, n) = n`.
+pub(crate) fn gcd(mut a: u128, mut b: u128) -> u128 {
     while b != 0 {
         (a, b) = (b, a % b);
     }

@@ -28,6 +28,9 @@ pub(crate) struct Setting {
     pub(crate) place: Place,
 }
 
+/// Problems reported of one file: who has more needs no list of them.
+const MAX_PROBLEMS: usize = 20;
+
 /// The text keys beside the parameters.
 const HEAD: [&str; 4] = ["name", "description", "note", "base"];
 
@@ -90,15 +93,26 @@ impl Reader {
         }
     }
 
+    /// Notes a problem, unless there are enough.
     pub(crate) fn fail(&mut self, span: Range<usize>, problem: Problem) {
+        if self.problems.len() >= MAX_PROBLEMS {
+            return;
+        }
         let place = Some(self.place(span));
         self.problems.push(Located { problem, place });
     }
 
     fn table(&mut self, prefix: &str, table: &DeTable<'_>) {
         for (key, value) in table {
+            if self.problems.len() >= MAX_PROBLEMS {
+                return;
+            }
             let path = join(prefix, key.get_ref());
-            if prefix.is_empty() && HEAD.contains(&path.as_str()) {
+            // A quoted "cp2.clock" is one key with a dot in it, no path.
+            if key.get_ref().contains('.') {
+                let quoted = join(prefix, &format!("\"{}\"", key.get_ref()));
+                self.unknown(key.span(), prefix, &quoted);
+            } else if prefix.is_empty() && HEAD.contains(&path.as_str()) {
                 self.head(&path, value);
             } else if let Some(index) = ROWS.iter().position(|r| r.key == path) {
                 self.parameter(index, (key, value));
@@ -133,6 +147,7 @@ impl Reader {
         }
         // The parameter of that name in another table, else the nearest spelling here, else anywhere.
         let last = path.rsplit('.').next().unwrap_or(path);
+        let last = last.trim_matches('"');
         let suggestion = ROWS
             .iter()
             .find(|r| r.key.rsplit('.').next() == Some(last))
@@ -222,7 +237,27 @@ pub(crate) fn join(prefix: &str, key: &str) -> String {
     }
 }
 
+fn in_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_.".contains(c)
+}
+
 fn is_name(text: &str) -> bool {
-    let good = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    (1..=64).contains(&text.len()) && text.chars().all(good)
+    (1..=MAX_NAME).contains(&text.len()) && text.chars().all(in_name)
+}
+
+/// Longest name of a machine.
+const MAX_NAME: usize = 64;
+
+/// A legal name as close as possible to a file's, for files that give none.
+pub(crate) fn name_of_stem(stem: &str) -> String {
+    let name: String = stem
+        .chars()
+        .map(|c| if in_name(c) { c } else { '-' })
+        .take(MAX_NAME)
+        .collect();
+    if name.is_empty() {
+        "unnamed".to_owned()
+    } else {
+        name
+    }
 }

@@ -145,7 +145,7 @@ rows! {
     "cp2.butterflies" => cp2.butterflies_per_cycle, Q::Rate("butterflies/cycle"), Positive(64), "Peak complex butterflies of one section.";
     "cp2.flops" => cp2.flops_per_cycle, Q::Rate("flops/cycle"), Positive(1_000), "Peak floating-point operations of one section.";
     "cp2.extensions" => cp2.extensions, Q::Names, AnySet, "Optional instructions and memory features; the base machine has none.";
-    "dma.granule" => dma.granule, Q::Size, PowerOfTwo(1, 4 * KIB), "System addresses, strides and run lengths are multiples of this.";
+    "dma.granule" => dma.granule, Q::Size, PowerOfTwo(4, 4 * KIB), "System addresses, strides and run lengths are multiples of this.";
     "dma.bandwidth" => dma.bandwidth, Q::Bandwidth, Positive(1_000_000), "Loads and stores together.";
     "dma.queue" => dma.queue, Q::Count("descriptors"), Within(1, 4_096), "Descriptors the queue holds, the running one included.";
     "dma.setup-idle" => dma.setup_idle, Q::Cycles, Within(0, COST), "Set-up of a descriptor that finds the engine idle.";

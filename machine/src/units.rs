@@ -117,7 +117,7 @@ impl fmt::Display for Ratio {
 }
 
 /// Greatest common divisor; `gcd(0, n) = n`.
-pub(crate) fn gcd(a: u64, b: u64) -> u64 {
+fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 

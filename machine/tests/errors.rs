@@ -162,6 +162,8 @@ fn impossible_values() {
         ("dma.bandwidth", "\"1/0\""),
         ("dma.bandwidth", "\"-1/2\""),
         ("dma.granule", "0"),
+        // DMEM consists of 32-bit numbers.
+        ("dma.granule", "2"),
         ("dma.granule", "24"),
         ("dma.granule", "8192"),
         ("dma.queue", "0"),
@@ -197,7 +199,7 @@ fn impossible_values() {
     );
     check(
         "dma.granule = { value = 24, unit = \"B\" }",
-        &["expected a whole number: a power of two, 1 B to 4 KiB"],
+        &["expected a whole number: a power of two, 4 B to 4 KiB"],
     );
     check(
         "cp2.dmem = { value = 1000, unit = \"B\" }",
@@ -377,5 +379,60 @@ fn hostile_nesting_is_an_error() {
         "x={a=".repeat(50_000),
     ] {
         refuse(&text);
+    }
+}
+
+#[test]
+fn a_ratio_too_fine_for_any_clock_is_an_error() {
+    // 2^60 granule times would wrap to nothing in 64 bits; the second saturates on both sides.
+    for value in [
+        "1/1152921504606846976",
+        "1/18446744073709551615",
+        "18446744073709551615/9223372036854775808",
+        "18446744073709551557/18446744073709551533",
+    ] {
+        check(
+            &format!("dma.bandwidth = {{ value = \"{value}\", unit = \"B/cycle\" }}"),
+            &["`dma.bandwidth` cannot be", "fewer digits", ":2:27"],
+        );
+    }
+}
+
+#[test]
+fn a_quoted_dot_is_no_path() {
+    // It would set the clock a second time.
+    check(
+        "\"cp2.clock\" = { value = 1, unit = \"GHz\" }\n[cp2]\nclock = { value = 2, unit = \"GHz\" }",
+        &["unknown key `\"cp2.clock\"`", "did you mean `cp2.clock`?"],
+    );
+}
+
+#[test]
+fn a_file_of_errors_is_refused_at_once() {
+    let keys: String = (0..100_000).map(|i| format!("k{i} = 1\n")).collect();
+    let inner: String = (0..50_000).map(|i| format!(", k{i} = 1")).collect();
+    for text in [
+        keys,
+        format!("cp2.clock = {{ value = 1, unit = \"GHz\"{inner} }}"),
+        format!("cp2.extensions = [{}]", "\"x\",".repeat(100_000)),
+        format!("{} = 1", "a".repeat(1_000_000)),
+    ] {
+        let e = refuse(&text);
+        assert!((1..=20).contains(&e.problems.len()));
+        assert!(e.problems[0].to_string().starts_with("error: unknown key"));
+    }
+}
+
+#[test]
+fn a_file_name_that_is_no_machine_name_becomes_one() {
+    for (file, name) in [
+        ("my machine.toml", "my-machine"),
+        ("\u{fc}\n.toml", "--"),
+        ("", "unnamed"),
+    ] {
+        let m = Machine::parse(file, "base = \"vm7\"").unwrap();
+        assert_eq!(m.name, name);
+        // What is printed, and what a checkpoint holds, loads again.
+        assert_eq!(Machine::parse("again.toml", &m.to_toml()), Ok(m));
     }
 }

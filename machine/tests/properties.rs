@@ -17,7 +17,7 @@ fn changes() -> impl Strategy<Value = String> {
                     (pick(lo, hi) & !0xfff).max(4096).to_string()
                 }
                 Range::Within(lo, hi) => pick(lo, hi).to_string(),
-                Range::PowerOfTwo(..) => (1u64 << (seed % 13)).to_string(),
+                Range::PowerOfTwo(lo, _) => (1u64 << (seed % 13)).max(lo).to_string(),
                 Range::Even(lo, hi) => (pick(lo, hi) & !1).max(lo).to_string(),
                 Range::Positive(hi) => match seed % 3 {
                     0 => pick(1, hi).to_string(),
