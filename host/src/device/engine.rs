@@ -116,10 +116,11 @@ impl Engine {
         let mut pending = None;
         self.now = self.now.max(self.at());
         loop {
+            // A completion may let a fence in.
+            self.deliver();
             if !self.fill(source, &mut pending)? && !drain {
                 return Ok(None);
             }
-            self.deliver();
             if self.busy.as_ref().is_some_and(|b| b.until <= self.now) {
                 self.finish_work()?;
                 continue;

@@ -211,3 +211,79 @@ fn a_long_stream_is_taken_a_window_at_a_time() {
     let report = device.finish().unwrap().report;
     assert_eq!((report.cycles, report.timeline.dropped), (n, n));
 }
+
+/// Any command of a small world: transfers, three kernels, work, events.
+fn any_command() -> impl Strategy<Value = (Action, Vec<prop::sample::Index>)> {
+    let size = (1u64..64).prop_map(|n| n * 16);
+    let action = prop_oneof![
+        (size, any::<bool>(), 0u32..4).prop_map(|(bytes, load, section)| {
+            let target = Target::Section(section);
+            Action::Dma(if load {
+                Descriptor::load(target, 65_536, 0, bytes)
+            } else {
+                Descriptor::store(target, 65_536, 0, bytes)
+            })
+        }),
+        // `stop`; work, then `stop`; a signal and a wait.
+        prop::sample::select(vec![0, 1, 4]).prop_map(|entry| Action::Launch { entry, args: 0 }),
+        (0u64..200, 0u64..200).prop_map(|(cycles, bytes)| Action::Work { cycles, bytes }),
+        (0u64..64).prop_map(|n| Action::Write {
+            address: 65_536,
+            bytes: vec![1; n as usize]
+        }),
+        (0u64..64).prop_map(|bytes| Action::Read { address: 0, bytes }),
+        Just(Action::Post { event: 1 }),
+        Just(Action::WaitSignal { event: 2 }),
+    ];
+    (
+        action,
+        prop::collection::vec(any::<prop::sample::Index>(), 0..3),
+    )
+}
+
+const SMALL: &str = "
+.program
+    stop
+    loop 30 {
+        nop
+    }
+    stop
+    signal 2
+    wait 1
+    stop
+";
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+    #[test]
+    fn any_commands_end_and_are_accounted_for(
+        commands in prop::collection::vec(any_command(), 0..120), vm9: bool, max in prop::option::of(1u64..5000),
+    ) {
+        let machine = vm(if vm9 { "vm9" } else { "vm7" });
+        let run = || {
+            let options = Options { max_cycles: max, ..Options::default() };
+            let mut device = Device::with_options(machine.clone(), options);
+            let placed = device.place("small", assembled(SMALL)).unwrap();
+            let loaded = device.load(&placed, &[]).unwrap();
+            for (i, (action, after)) in commands.iter().enumerate() {
+                let mut after: Vec<Event> = after.iter().map(|d| Event::at(d.index(i + 1) as u64)).collect();
+                after.push(loaded);
+                device.command(Command::new("c", action.clone()).after(&after)).unwrap();
+            }
+            device.finish().unwrap().report
+        };
+        let report = run();
+        prop_assert_eq!(report.causes.total(), report.cycles, "{:?}", report.end);
+        prop_assert_eq!(&run(), &report);
+        let has = |wanted: fn(&Action) -> bool| commands.iter().any(|c| wanted(&c.0));
+        match &report.end {
+            End::Finished => prop_assert_eq!(report.host.commands, commands.len() as u64 + 1),
+            End::Deadlock { .. } => {
+                let waits = has(|a| matches!(a, Action::WaitSignal { .. } | Action::Launch { entry: 4, .. }));
+                prop_assert!(waits);
+            }
+            End::MaxCycles { limit } => prop_assert!(Some(*limit) == max && report.cycles + 60 >= *limit),
+            other => prop_assert!(false, "{other:?}"),
+        }
+    }
+}
