@@ -108,3 +108,37 @@ fn the_timeline_exports() {
             .all(|s| s.end.0 > 400 && s.start.0 < 12_000)
     );
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    /// Whatever is in the files: an error or a run that ends, never a panic.
+    #[test]
+    fn damaged_directories_are_errors_or_other_runs(
+        which in 0usize..4, edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), any::<bool>()), 1..4)
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        let mut job = MapJob::new("double", 16);
+        job.options.record = true;
+        map(assembled(DOUBLE), vm("vm7"), &floats(8), &job).unwrap().run.emit(&path).unwrap();
+        let file = path.join(["commands.json", "memory.bin", "kernel.elf", "machine.toml"][which]);
+        let mut bytes = std::fs::read(&file).unwrap();
+        for (at, value, digit) in edits {
+            let digits: Vec<usize> = (0..bytes.len()).filter(|&i| bytes[i].is_ascii_digit()).collect();
+            if digit && which != 2 && !digits.is_empty() {
+                bytes[digits[at.index(digits.len())]] = b'0' + value % 10;
+            } else {
+                let i = at.index(bytes.len());
+                bytes[i] = value;
+            }
+        }
+        std::fs::write(&file, bytes).unwrap();
+        if let Ok(replay) = crate::emit::Replay::read(&path) {
+            let options = Options { max_cycles: Some(100_000), ..checked() };
+            if let Ok(run) = replay.run(replay.machine.clone(), options) {
+                prop_assert_eq!(run.report.causes.total(), run.report.cycles);
+                let _ = crate::emit::Expected::of(&run, &replay.outputs);
+            }
+        }
+    }
+}
