@@ -1,12 +1,6 @@
 ; FFT of N complex numbers, N = 16 .. 2048: Stockham's algorithm in DMEM.
 ;
-; The caller defines (see program.rs; these are the defaults):
-.equ N, 256
-.equ INVERSE, 0
-.equ R1, 4
-.equ R2, 8
-.equ R3, 8
-.equ R4, 0
+; The caller defines (program.rs does):
 ;   N         length, a power of two
 ;   INVERSE   0: exp(-2 pi i jk/N), 1: exp(+2 pi i jk/N); neither is scaled
 ;   R1 .. R4  radices of the passes, 4 or 8, 0 where there is no such pass;
@@ -33,6 +27,21 @@
 ; DMEM: 48 + 32 L (radix-8 passes but the first) + N/2 (radix-8 passes) bytes of tables.
 ; Cycles on vm7: P N/2 log2 N, all of them butterflies, and 16 + 30 or 34 (first pass of
 ; radix 4 or 8) + 31 or 37 for each later one.
+
+; Defaults, which a definition by the caller replaces.
+.equ N, 256
+.equ INVERSE, 0
+.equ R1, 4
+.equ R2, 8
+.equ R3, 8
+.equ R4, 0
+
+.if R1*max(R2, 1)*max(R3, 1)*max(R4, 1) != N
+.error "the product of the radices R1 .. R4 is not N"
+.endif
+.if (R1 != 4 && R1 != 8) || (R2 != 8 && (R2 != 4 || R1 != 4)) || R3 % 8 != 0 || R4 % 8 != 0
+.error "the radices are 8, but for one or two of 4 at the start"
+.endif
 
 .include "radix4.s"
 .include "radix8.s"

@@ -1,8 +1,6 @@
 ; FFT of 4096 complex numbers in one page of DMEM, in place.
 ;
-; The caller defines INVERSE (0, the default, or 1):
-.equ INVERSE, 0
-; Page kernel (docs/abi.md) of one block:
+; The caller defines INVERSE, 0 or 1. Page kernel (docs/abi.md) of one block:
 ;   word 0 = word 1 = the page, 33280 bytes.
 ;
 ; Two buffers of 32 KiB and twiddle tables do not fit in 64 KiB, so the
@@ -24,6 +22,9 @@
 ;
 ; DMEM: the page and 19.3 KiB of tables.
 ; Cycles on vm7: 4 passes of 256 iterations of 24, 24576, and 131.
+
+; Default, which a definition by the caller replaces.
+.equ INVERSE, 0
 
 .include "radix8.s"
 
