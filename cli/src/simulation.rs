@@ -173,7 +173,7 @@ pub(crate) fn table(report: &RunReport) -> String {
     ]);
     let busy = format!(
         "busy, {}",
-        percent(report.dma_busy_cycles as u64, report.cycles)
+        percent(report.dma_busy_cycles as u64, report.cycles).trim_start()
     );
     table.row([
         "",

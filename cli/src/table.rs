@@ -61,7 +61,7 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         "-".to_owned()
     } else {
-        format!("{:.1} %", 100.0 * part as f64 / whole as f64)
+        format!("{:5.1} %", 100.0 * part as f64 / whole as f64)
     }
 }
 
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(seconds(2.0), "2.000 s");
         assert_eq!(seconds(0.0015), "1.500 ms");
         assert_eq!(seconds(1e-6), "1.000 us");
-        assert_eq!(percent(1, 3), "33.3 %");
+        assert_eq!(percent(1, 3), " 33.3 %");
         assert_eq!(percent(0, 0), "-");
     }
 }

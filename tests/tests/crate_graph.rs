@@ -1,4 +1,11 @@
 //! Who may depend on whom. This table is the only place where that is written down.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    missing_docs,
+    unreachable_pub,
+    reason = "helpers of tests"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

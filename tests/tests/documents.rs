@@ -1,4 +1,11 @@
 //! The documents hold together: links lead somewhere, no page is orphaned.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    missing_docs,
+    unreachable_pub,
+    reason = "helpers of tests"
+)]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

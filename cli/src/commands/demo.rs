@@ -50,8 +50,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     drop(progress);
 
     let report = &measured.run.run.report;
-    let mut outcome = Outcome::default();
-    outcome.text = format!(
+    let intro = format!(
         "A radar sends chirps; the echoes of {} targets, weaker than the noise, become tones.\n\
          {} sweeps of {} samples go through a hand-written FFT on the emulated {}.\n\n",
         radar::TARGETS.len(),
@@ -59,6 +58,10 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         radar::N,
         machine.name
     );
+    let mut outcome = Outcome {
+        text: intro,
+        ..Outcome::default()
+    };
     let mut files: Vec<(&str, PathBuf)> = Vec::new();
     let mut save =
         |name: &str, what: &'static str, write: &dyn Fn(&Path) -> Result<(), Failure>| {

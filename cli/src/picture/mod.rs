@@ -50,7 +50,7 @@ impl Field {
         x: Axis,
         y: Axis,
     ) -> Self {
-        let columns = if n == 0 { 0 } else { spectra.len() / n };
+        let columns = spectra.len().checked_div(n).unwrap_or(0);
         let (width, height) = (columns.clamp(1, CELLS), bins.clamp(1, CELLS));
         let mut values = vec![f32::NEG_INFINITY; width * height];
         for (column, spectrum) in spectra.chunks_exact(n.max(1)).enumerate() {

@@ -1,0 +1,364 @@
+//! `cp2 asm`, `disasm`, `run`, `map`, `machines`: a user's own kernels and machines.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    missing_docs,
+    unreachable_pub,
+    reason = "helpers of tests"
+)]
+
+mod common;
+
+use common::{Bench, bytes, lanes, npy};
+use std::io::Read as _;
+use std::process::Stdio;
+
+const DOUBLE: &str = "\
+        ldx2 a0, [a15]
+        ldx c0, [a15 + 8]
+        loop c0 {
+            ldq q0, [a0]+16
+            add q1, q0, q0
+            stq q1, [a1]+16
+        }
+        stop
+";
+
+const ALONE: &str = "\
+.dmem 0
+        .float 1, 2, 3, 4
+        .space 16
+.program
+        movi a0, 0
+        ldq q0, [a0]
+        add q1, q0, q0
+        stq q1, [a0 + 16]
+        stop
+";
+
+#[test]
+fn assemble_disassemble_assemble() {
+    let bench = Bench::new();
+    bench.write("k.s", ALONE);
+    let json = bench.cp2("asm k.s --json").works().json();
+    assert_eq!(
+        (json["words"].as_u64(), json["output"].as_str()),
+        (Some(5), Some("k.elf"))
+    );
+    assert!(!json["warnings"].as_array().unwrap().is_empty());
+    bench.cp2("disasm k.elf -o k2.s").works();
+    bench.cp2("asm k2.s -o k2.elf").works();
+    let words = |name: &str| {
+        bench.cp2(&format!("disasm {name} --json")).works().json()["words"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|w| w["bits"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(words("k.elf"), words("k2.elf"));
+    assert!(
+        bench
+            .cp2("disasm k.elf --sources --addresses")
+            .works()
+            .out
+            .contains("k.s:6")
+    );
+}
+
+#[test]
+fn bad_sources_and_objects_are_explained() {
+    let bench = Bench::new();
+    bench.write(
+        "k.s",
+        "        ad q0, q1, q2\n        add r0, r1\n        stop\n",
+    );
+    let ended = bench.cp2("asm k.s --json");
+    ended.fails(2, &["k.s:1:9", "k.s:2:", "add"]);
+    let json = ended.json();
+    assert_eq!(
+        (json["schema"].as_str(), json["exit"].as_u64()),
+        (Some("cp2-error/1"), Some(2))
+    );
+    assert!(json["details"].as_array().unwrap().len() >= 2);
+    bench.cp2("asm missing.s").fails(2, &["missing.s"]);
+    bench.cp2("asm .").fails(2, &["is a directory"]);
+    bench.cp2("asm k.s -o k.s").fails(2, &["also an input"]);
+    bench.cp2("asm k.s -D =").fails(2, &[]);
+    bench.write("binary.s", [0xff, 0xfe, 0x00]);
+    bench.cp2("asm binary.s").fails(2, &["UTF-8"]);
+    bench.write("empty.elf", "");
+    for command in ["disasm", "run"] {
+        bench
+            .cp2(&format!("{command} empty.elf"))
+            .fails(2, &["empty.elf"]);
+        bench.cp2(&format!("{command} k.s")).fails(2, &["k.s"]);
+    }
+    bench.write("k.s", ALONE);
+    bench.cp2("asm k.s").works();
+    let mut elf = bench.read("k.elf");
+    for cut in [1, 64, elf.len() / 2, elf.len() - 1] {
+        bench.write("cut.elf", &elf[..cut]);
+        bench.cp2("run cut.elf").fails(2, &["cut.elf"]);
+    }
+    elf[18] ^= 1;
+    bench.write("other.elf", &elf);
+    bench.cp2("run other.elf").fails(2, &["machine"]);
+}
+
+#[test]
+fn run_loads_and_dumps() {
+    let bench = Bench::new();
+    bench.write("k.s", ALONE);
+    bench.cp2("asm k.s").works();
+    let text = bench
+        .cp2("run k.elf --dump-dmem 16:16 --dump-registers --check")
+        .works()
+        .out
+        .clone();
+    assert!(
+        text.contains("0x0010  2  4  6  8") && text.contains("r1"),
+        "{text}"
+    );
+    // A row for each section.
+    let rows: Vec<f32> = (0..16).map(|i| i as f32).collect();
+    bench.write("x.npy", npy("<f4", "False", "(4, 4)", &bytes(&rows)));
+    let json = bench
+        .cp2("run k.elf --dmem 0=x.npy --dump-dmem 16:16=y.npy --dump-dmem 0:4 --json")
+        .works()
+        .json();
+    let doubled: Vec<f32> = rows.iter().map(|x| 2.0 * x).collect();
+    assert_eq!(lanes(&bench.read("y.npy")), doubled);
+    assert_eq!(json["dmem"].as_array().unwrap().len(), 2);
+    let causes: u64 = json["causes"]
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|v| v.as_u64().unwrap())
+        .sum();
+    assert_eq!(Some(causes), json["cycles"].as_u64());
+    bench.write("three.npy", npy("<f4", "False", "(3, 4)", &[0; 48]));
+    bench
+        .cp2("run k.elf --dmem 0=three.npy")
+        .fails(2, &["3 rows", "one per section"]);
+    bench.cp2("run k.elf --dmem 8=x.npy").fails(2, &["16"]);
+    bench.cp2("run k.elf --dmem 0x10000=x.npy").fails(2, &[]);
+    bench
+        .cp2("run k.elf --dump-dmem 0:4294967292")
+        .fails(2, &["DMEM ends"]);
+    bench
+        .cp2("run k.elf --dump-dmem nonsense")
+        .fails(2, &["ADDR:BYTES"]);
+}
+
+#[test]
+fn guests_that_misbehave_end_cleanly() {
+    let bench = Bench::new();
+    bench.write(
+        "fault.s",
+        "        movi a0, 8\n        ldq q0, [a0]\n        stop\n",
+    );
+    bench.cp2("asm fault.s").works();
+    let ended = bench.cp2("run fault.elf --json --trace t.json --profile");
+    ended.fails(3, &["guest fault", "fault.s:2", "cycle"]);
+    assert_eq!(ended.json()["end"].as_str(), Some("fault"));
+    assert!(
+        ended.json()["profile"].is_array() && bench.path("t.json").is_file(),
+        "profile and trace are kept"
+    );
+    bench.write("spin.s", "again:  jmp again\n        stop\n");
+    bench.cp2("asm spin.s").works();
+    bench
+        .cp2("run spin.elf --max-cycles 10000")
+        .fails(3, &["limit of 10000 cycles", "pc"]);
+    bench.write("wait.s", "        wait 3\n        stop\n");
+    bench.cp2("asm wait.s").works();
+    bench
+        .cp2("run wait.elf")
+        .fails(3, &["deadlock", "event 3", "wait.s:1"]);
+    bench.write("unwritten.s", "        add r1, r2, r3\n        stop\n");
+    bench.cp2("asm unwritten.s").works();
+    bench.cp2("run unwritten.elf").works();
+    bench
+        .cp2("run unwritten.elf --check")
+        .fails(1, &["register r2", "unwritten.s:1"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_with_a_dump() {
+    let bench = Bench::new();
+    bench.write("spin.s", "again:  jmp again\n        stop\n");
+    bench.cp2("asm spin.s").works();
+    let mut child = bench
+        .command("run spin.elf")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let kill = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(kill.success());
+    let status = child.wait().unwrap();
+    let mut err = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut err)
+        .unwrap();
+    assert_eq!(status.code(), Some(3), "{err}");
+    assert!(
+        err.contains("interrupted") && err.contains("running at pc"),
+        "{err}"
+    );
+}
+
+#[test]
+fn map_pages_an_array_of_any_length() {
+    let bench = Bench::new();
+    bench.write("double.s", DOUBLE);
+    for blocks in [1, 3, 4, 1023, 20_000] {
+        let x: Vec<f32> = (0..4 * blocks).map(|i| i as f32).collect();
+        bench.write(
+            "x.npy",
+            npy("<f4", "False", &format!("({},)", x.len()), &bytes(&x)),
+        );
+        let json = bench
+            .cp2("map double.s --input x.npy --output y.npy --block 4 --check --json")
+            .works()
+            .json();
+        assert_eq!(json["blocks"].as_u64(), Some(blocks as u64));
+        let y = lanes(&bench.read("y.npy"));
+        assert!(y.len() == x.len() && y.iter().zip(&x).all(|(y, x)| *y == 2.0 * x));
+    }
+    bench
+        .cp2("map double.s --input x.npy --output y.npy --block 5")
+        .fails(2, &["20 B", "granule"]);
+    bench
+        .cp2("map double.s --input x.npy --output y.npy --block 12")
+        .fails(2, &["x.npy", "whole number of blocks"]);
+    bench
+        .cp2("map double.s --input x.npy --output y.npy --block 0")
+        .fails(2, &["--block 0"]);
+    bench
+        .cp2("map double.s --input x.npy --output y.npy --block 18446744073709551615")
+        .fails(2, &["--block"]);
+    bench
+        .cp2("map double.s --input x.npy --output y.npy --block 80000")
+        .fails(2, &["65536"]);
+    bench
+        .cp2("map double.s --input x.npy --output x.npy --block 4")
+        .fails(2, &["also an input"]);
+    bench
+        .cp2("map double.s --input x.npy --output double.s --block 4")
+        .fails(2, &[".npy"]);
+    bench
+        .cp2("map double.s --input x.npy --output y.npy --block 4 --arg x")
+        .fails(2, &["--arg"]);
+}
+
+#[test]
+fn machines_are_shown_and_reloaded() {
+    let bench = Bench::new();
+    assert!(bench.cp2("machines").works().out.contains("vm9"));
+    assert_eq!(
+        bench.cp2("machines --json").works().json()["machines"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    let shown = bench.cp2("machines show vm7").works().out.clone();
+    assert!(shown.contains("assumed") && shown.contains("fact") && shown.contains("MHz"));
+    let vm7 = bench.cp2("machines show vm7 --json").works().json();
+    bench.write(
+        "same.toml",
+        bench.cp2("machines show vm7 --toml").works().out.clone(),
+    );
+    assert_eq!(
+        bench.cp2("machines show same.toml --json").works().json()["hash"],
+        vm7["hash"]
+    );
+    // One number: other cycles, the same bits.
+    bench.write("slow.toml", "base = \"vm7\"\n[dma]\nbandwidth = { value = 8, unit = \"B/cycle\", source = \"assumed\" }\n");
+    let run = |machine: &str| {
+        let json = bench
+            .cp2(&format!(
+                "fft --n 64 --batch 16 --machine {machine} --output y.npy --json"
+            ))
+            .works()
+            .json();
+        (json["cycles"].as_u64().unwrap(), bench.read("y.npy"))
+    };
+    let (fast, slow) = (run("vm7"), run("slow.toml"));
+    assert!(slow.0 > fast.0 && slow.1 == fast.1);
+    bench.write("bad.toml", "base = \"vm7\"\n[cp2]\nlatencyy = 3\n");
+    bench
+        .cp2("fft --machine bad.toml")
+        .fails(2, &["bad.toml:3"]);
+    bench.cp2("machines show .").fails(2, &[]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_closed_pipe_is_a_quiet_end() {
+    let bench = Bench::new();
+    for line in [
+        "machines show vm7",
+        "--help",
+        "fft --n 16 --batch 4 --json",
+        "machines --json",
+    ] {
+        let mut child = bench
+            .command(line)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{line}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{line}");
+    }
+}
+
+#[test]
+fn help_and_version_are_no_errors() {
+    let bench = Bench::new();
+    assert!(bench.cp2("--version").works().out.starts_with("cp2 "));
+    for command in ["asm", "disasm", "run", "map", "machines", "fft", "demo"] {
+        assert!(
+            bench
+                .cp2(&format!("{command} --help"))
+                .works()
+                .out
+                .contains("--json"),
+            "{command}"
+        );
+    }
+    bench.cp2("").fails(2, &["Usage"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn unreadable_files_are_named() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let bench = Bench::new();
+    bench.write("x.npy", "x");
+    std::fs::set_permissions(bench.path("x.npy"), std::fs::Permissions::from_mode(0)).unwrap();
+    // Root reads it all the same, and finds that it is no array.
+    bench.cp2("fft --input x.npy").fails(2, &["x.npy"]);
+    bench.cp2("fft --input /dev/zero").fails(2, &["/dev/zero"]);
+    std::os::unix::fs::symlink(bench.folder().join("nowhere"), bench.path("dangling.npy")).unwrap();
+    bench
+        .cp2("fft --input dangling.npy")
+        .fails(2, &["dangling.npy"]);
+    std::os::unix::fs::symlink("/dev/zero", bench.path("zero.npy")).unwrap();
+    bench
+        .cp2("fft --input zero.npy")
+        .fails(2, &["no .npy file"]);
+}

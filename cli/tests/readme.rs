@@ -1,0 +1,137 @@
+//! The README's examples are run and print what the README says.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    missing_docs,
+    unreachable_pub,
+    reason = "helpers of tests"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A fenced block: its language, its first line in the file, its text.
+struct Block {
+    language: String,
+    line: usize,
+    text: String,
+}
+
+fn blocks(markdown: &str) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut inside = false;
+    for (i, line) in markdown.lines().enumerate() {
+        match (line.strip_prefix("```"), inside) {
+            (Some(language), false) => {
+                blocks.push(Block {
+                    language: language.to_owned(),
+                    line: i + 2,
+                    text: String::new(),
+                });
+                inside = true;
+            }
+            (Some(_), true) => inside = false,
+            (None, true) => {
+                let block = blocks.last_mut().unwrap();
+                block.text += line;
+                block.text.push('\n');
+            }
+            (None, false) => {}
+        }
+    }
+    blocks
+}
+
+/// Whether `line` is `pattern`, where `[..]` stands for anything.
+fn matches(pattern: &str, line: &str) -> bool {
+    let mut parts = pattern.split("[..]");
+    let first = parts.next().unwrap_or("");
+    let Some(mut rest) = line.strip_prefix(first) else {
+        return false;
+    };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else {
+        return rest.is_empty();
+    };
+    for part in middle {
+        let Some(at) = rest.find(part) else {
+            return false;
+        };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+/// Whether the lines are those of the pattern, where a line `...` stands for any lines.
+fn all_match(pattern: &[&str], lines: &[&str]) -> bool {
+    match pattern.split_first() {
+        None => lines.is_empty(),
+        Some((&"...", rest)) => (0..=lines.len()).any(|skip| all_match(rest, &lines[skip..])),
+        Some((first, rest)) => lines
+            .split_first()
+            .is_some_and(|(line, after)| matches(first, line) && all_match(rest, after)),
+    }
+}
+
+#[test]
+fn the_examples_print_what_the_readme_says() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
+    let text = std::fs::read_to_string(readme).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let bin = PathBuf::from(env!("CARGO_BIN_EXE_cp2"));
+    let path = format!(
+        "{}:{}",
+        bin.parent().unwrap().display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    let blocks = blocks(&text);
+    let mut run = 0;
+    for (i, block) in blocks
+        .iter()
+        .enumerate()
+        .filter(|(_, b)| b.language == "sh")
+    {
+        let output = Command::new("bash")
+            .args([
+                "-euo",
+                "pipefail",
+                "-c",
+                &format!("exec 2>&1\n{}", block.text),
+            ])
+            .current_dir(&folder)
+            .env("PATH", &path)
+            .output()
+            .unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            output.status.success(),
+            "README.md:{}: {}\n{printed}",
+            block.line,
+            output.status
+        );
+        let expected = blocks
+            .get(i + 1)
+            .filter(|b| b.language == "text")
+            .unwrap_or_else(|| panic!("README.md:{}: no text block follows", block.line));
+        let (pattern, lines): (Vec<&str>, Vec<&str>) = (
+            expected.text.lines().collect(),
+            printed.lines().map(str::trim_end).collect(),
+        );
+        assert!(
+            all_match(&pattern, &lines),
+            "README.md:{}: the block says\n{}\nbut this was printed\n{printed}",
+            expected.line,
+            expected.text
+        );
+        run += 1;
+    }
+    assert!(run >= 6, "only {run} examples were found");
+}
+
+#[test]
+fn the_patterns_can_fail() {
+    assert!(matches("a [..] b", "a x y b") && matches("same", "same") && matches("[..]", ""));
+    assert!(!matches("a [..] b", "a x c") && !matches("same", "same ") && !matches("x[..]y", "y"));
+    assert!(all_match(&["a", "...", "b"], &["a", "x", "y", "b"]) && all_match(&["..."], &[]));
+    assert!(!all_match(&["a"], &["a", "b"]) && !all_match(&["a", "...", "b"], &["a", "x"]));
+}
