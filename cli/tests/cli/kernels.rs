@@ -1,15 +1,6 @@
 //! `cp2 asm`, `disasm`, `run`, `map`, `machines`: a user's own kernels and machines.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    missing_docs,
-    unreachable_pub,
-    reason = "helpers of tests"
-)]
 
-mod common;
-
-use common::{Bench, bytes, lanes, npy};
+use crate::bench::{Bench, bytes, lanes, npy};
 use std::io::Read as _;
 use std::process::Stdio;
 
@@ -349,7 +340,7 @@ fn unreadable_files_are_named() {
     use std::os::unix::fs::PermissionsExt as _;
     let bench = Bench::new();
     bench.write("x.npy", "x");
-    std::fs::set_permissions(bench.path("x.npy"), std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(bench.path("x.npy"), std::fs::Permissions::from_mode(0o000)).unwrap();
     // Root reads it all the same, and finds that it is no array.
     bench.cp2("fft --input x.npy").fails(2, &["x.npy"]);
     bench.cp2("fft --input /dev/zero").fails(2, &["/dev/zero"]);

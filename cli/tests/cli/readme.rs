@@ -1,11 +1,4 @@
 //! The README's examples are run and print what the README says.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    missing_docs,
-    unreachable_pub,
-    reason = "helpers of tests"
-)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -73,59 +66,77 @@ fn all_match(pattern: &[&str], lines: &[&str]) -> bool {
     }
 }
 
-#[test]
-fn the_examples_print_what_the_readme_says() {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    let text = std::fs::read_to_string(readme).unwrap();
-    let folder = tempfile::tempdir().unwrap();
+/// What a block's commands print, both streams together.
+fn print(block: &Block, folder: &Path) -> String {
     let bin = PathBuf::from(env!("CARGO_BIN_EXE_cp2"));
     let path = format!(
         "{}:{}",
         bin.parent().unwrap().display(),
         std::env::var("PATH").unwrap_or_default()
     );
+    let script = format!("exec 2>&1\n{}", block.text);
+    let mut bash = Command::new("bash");
+    let output = bash
+        .args(["-euo", "pipefail", "-c", &script])
+        .current_dir(folder)
+        .env("PATH", &path)
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success(),
+        "README.md:{}: {}\n{printed}",
+        block.line,
+        output.status
+    );
+    printed
+        .lines()
+        .map(|line| line.trim_end().to_owned() + "\n")
+        .collect()
+}
+
+/// With `CP2_BLESS` set the blocks without patterns take what is printed now.
+#[test]
+fn the_examples_print_what_the_readme_says() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
+    let mut text = std::fs::read_to_string(&readme).unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let blocks = blocks(&text);
     let mut run = 0;
-    for (i, block) in blocks
-        .iter()
-        .enumerate()
-        .filter(|(_, b)| b.language == "sh")
-    {
-        let output = Command::new("bash")
-            .args([
-                "-euo",
-                "pipefail",
-                "-c",
-                &format!("exec 2>&1\n{}", block.text),
-            ])
-            .current_dir(&folder)
-            .env("PATH", &path)
-            .output()
-            .unwrap();
-        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(
-            output.status.success(),
-            "README.md:{}: {}\n{printed}",
-            block.line,
-            output.status
+    let mut wrong = Vec::new();
+    for pair in blocks.windows(2).filter(|pair| pair[0].language == "sh") {
+        let [commands, expected] = pair else { continue };
+        assert_eq!(
+            expected.language, "text",
+            "README.md:{}: a text block must follow",
+            commands.line
         );
-        let expected = blocks
-            .get(i + 1)
-            .filter(|b| b.language == "text")
-            .unwrap_or_else(|| panic!("README.md:{}: no text block follows", block.line));
-        let (pattern, lines): (Vec<&str>, Vec<&str>) = (
-            expected.text.lines().collect(),
-            printed.lines().map(str::trim_end).collect(),
-        );
-        assert!(
-            all_match(&pattern, &lines),
-            "README.md:{}: the block says\n{}\nbut this was printed\n{printed}",
-            expected.line,
-            expected.text
-        );
+        let printed = print(commands, folder.path());
+        let (pattern, lines): (Vec<&str>, Vec<&str>) =
+            (expected.text.lines().collect(), printed.lines().collect());
+        if !all_match(&pattern, &lines) {
+            wrong.push(format!(
+                "README.md:{}: the block says\n{}\nbut this is printed\n{printed}",
+                expected.line, expected.text
+            ));
+            text = text.replacen(
+                &format!("```text\n{}```", expected.text),
+                &format!("```text\n{printed}```"),
+                1,
+            );
+        }
         run += 1;
     }
     assert!(run >= 6, "only {run} examples were found");
+    if std::env::var_os("CP2_BLESS").is_some() {
+        std::fs::write(&readme, text).unwrap();
+        return;
+    }
+    assert!(
+        wrong.is_empty(),
+        "{}refresh: CP2_BLESS=1 cargo test -p cp2 --test cli readme",
+        wrong.concat()
+    );
 }
 
 #[test]

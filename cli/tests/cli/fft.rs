@@ -1,15 +1,6 @@
 //! `cp2 fft` and `cp2 demo`: figures, files, inputs of every kind.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    missing_docs,
-    unreachable_pub,
-    reason = "helpers of tests"
-)]
 
-mod common;
-
-use common::{Bench, bytes, lanes, npy, wav};
+use crate::bench::{Bench, bytes, lanes, npy, wav};
 
 /// The definition, in f64.
 fn dft(x: &[f32], k: usize) -> (f64, f64) {

@@ -5,21 +5,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// A folder of its own, and the command in it.
-pub struct Bench {
+pub(crate) struct Bench {
     folder: tempfile::TempDir,
 }
 
 /// How a command ended.
-pub struct Ended {
-    pub code: i32,
-    pub out: String,
-    pub err: String,
+pub(crate) struct Ended {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Ended {
     /// The one JSON object it printed.
     #[track_caller]
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         assert_eq!(
             self.out.lines().count(),
             1,
@@ -31,7 +31,7 @@ impl Ended {
 
     /// The exit code, and every one of these in what it said on standard error.
     #[track_caller]
-    pub fn fails(&self, code: i32, words: &[&str]) {
+    pub(crate) fn fails(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, code, "{}\n{}", self.out, self.err);
         for word in words {
             assert!(
@@ -45,32 +45,32 @@ impl Ended {
 
     /// Exit code 0.
     #[track_caller]
-    pub fn works(&self) -> &Self {
+    pub(crate) fn works(&self) -> &Self {
         assert_eq!(self.code, 0, "{}\n{}", self.out, self.err);
         self
     }
 }
 
 impl Bench {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),
         }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    pub fn write(&self, name: &str, contents: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, name: &str, contents: impl AsRef<[u8]>) {
         std::fs::write(self.path(name), contents).unwrap();
     }
 
-    pub fn read(&self, name: &str) -> Vec<u8> {
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    pub fn command(&self, line: &str) -> Command {
+    pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cp2"));
         command
             .args(line.split_whitespace())
@@ -80,7 +80,7 @@ impl Bench {
     }
 
     /// Runs `cp2` with these arguments, separated by spaces.
-    pub fn cp2(&self, line: &str) -> Ended {
+    pub(crate) fn cp2(&self, line: &str) -> Ended {
         let Output {
             status,
             stdout,
@@ -94,7 +94,7 @@ impl Bench {
     }
 
     /// Names in the folder.
-    pub fn files(&self) -> Vec<String> {
+    pub(crate) fn files(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.folder.path()).unwrap();
         let mut names: Vec<String> = entries
             .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
@@ -103,13 +103,13 @@ impl Bench {
         names
     }
 
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 }
 
 /// An `.npy` file of version 1.0.
-pub fn npy(descr: &str, fortran: &str, shape: &str, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn npy(descr: &str, fortran: &str, shape: &str, payload: &[u8]) -> Vec<u8> {
     let dict = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}\n");
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend((dict.len() as u16).to_le_bytes());
@@ -119,7 +119,7 @@ pub fn npy(descr: &str, fortran: &str, shape: &str, payload: &[u8]) -> Vec<u8> {
 }
 
 /// The elements of an `.npy` file of 32-bit lanes.
-pub fn lanes(file: &[u8]) -> Vec<f32> {
+pub(crate) fn lanes(file: &[u8]) -> Vec<f32> {
     let start = 10 + usize::from(u16::from_le_bytes([file[8], file[9]]));
     file[start..]
         .chunks_exact(4)
@@ -128,12 +128,12 @@ pub fn lanes(file: &[u8]) -> Vec<f32> {
 }
 
 /// Little-endian bytes.
-pub fn bytes(lanes: &[f32]) -> Vec<u8> {
+pub(crate) fn bytes(lanes: &[f32]) -> Vec<u8> {
     lanes.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
 /// A WAV file of 16-bit mono samples.
-pub fn wav(rate: u32, samples: &[i16]) -> Vec<u8> {
+pub(crate) fn wav(rate: u32, samples: &[i16]) -> Vec<u8> {
     let data = samples.len() as u32 * 2;
     let mut out = b"RIFF".to_vec();
     out.extend((36 + data).to_le_bytes());

@@ -1,0 +1,8 @@
+//! The command as its users meet it: run as a process, judged by what it prints
+//! and leaves behind.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+mod bench;
+mod fft;
+mod kernels;
+mod readme;
