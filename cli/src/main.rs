@@ -47,17 +47,14 @@ fn main() -> ExitCode {
     };
     interrupt::install();
     let json = cli.json;
-    match cli.command.run(json) {
-        Ok(outcome) => {
-            let exit = outcome.exit;
-            finish(&outcome, json).unwrap_or_else(|failure| complain(&failure, false));
-            ExitCode::from(exit)
-        }
-        Err(failure) => {
-            complain(&failure, json);
-            ExitCode::from(failure.exit)
-        }
-    }
+    let done = cli.command.run(json).and_then(|outcome| {
+        finish(&outcome, json)?;
+        Ok(outcome.exit)
+    });
+    ExitCode::from(done.unwrap_or_else(|failure| {
+        complain(&failure, json);
+        failure.exit
+    }))
 }
 
 /// Prints the result; notes (checker findings, warnings) go to stderr.

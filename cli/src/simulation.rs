@@ -1,7 +1,7 @@
 //! What all commands that simulate have in common: options, how a run ends,
 //! what is reported about it.
 
-use crate::io::{FileError, Outputs, extension, write_whole};
+use crate::io::{FileError, Outputs, extension, shown, write_whole};
 use crate::outcome::{Failure, GUEST_FAULT, Outcome, UNVERIFIED};
 use crate::progress::{Watch, watch};
 use crate::table::{Align, Table, percent, seconds};
@@ -36,7 +36,7 @@ pub(crate) struct SimulationArgs {
 
 impl SimulationArgs {
     /// Checks the outputs before the work starts.
-    pub(crate) fn check_outputs(&self, outputs: &Outputs) -> Result<(), FileError> {
+    pub(crate) fn check_outputs(&self, outputs: &mut Outputs) -> Result<(), FileError> {
         if let Some(path) = &self.trace {
             if !["json", "svg"].contains(&extension(path).as_str()) {
                 return Err(FileError::Extension {
@@ -120,7 +120,7 @@ pub(crate) fn conclude(
     if let Some(path) = &args.trace {
         write_trace(path, report, title)?;
         outcome.text += &format!("timeline: {}\n", path.display());
-        outcome.json["trace"] = json!(path);
+        outcome.json["trace"] = json!(shown(path));
     }
     Ok(())
 }

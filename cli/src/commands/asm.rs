@@ -1,7 +1,7 @@
 //! `cp2 asm`.
 
 use super::{AssemblerArgs, MachineArg};
-use crate::io::{Outputs, write_whole};
+use crate::io::{Outputs, shown, write_whole};
 use crate::outcome::{Failure, Outcome};
 use crate::provenance::Provenance;
 use serde_json::{json, to_value};
@@ -41,8 +41,8 @@ pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
         assembly.warnings.len()
     );
     let json = Provenance::new("cp2-asm/1", &machine, None).with(json!({
-        "input": args.input,
-        "output": output,
+        "input": shown(&args.input),
+        "output": shown(&output),
         "words": program.words.len(),
         "dmem_bytes": data,
         "entry": program.entry,

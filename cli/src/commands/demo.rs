@@ -2,7 +2,7 @@
 
 use super::MachineArg;
 use super::fft::measure;
-use crate::io::{Array, FileError, write_whole};
+use crate::io::{Array, FileError, shown, write_whole};
 use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::picture::{self, Axis, Field};
 use crate::provenance::Provenance;
@@ -111,7 +111,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     for (what, path) in &files {
         outcome.text += &format!("{}  ({what})\n", path.display());
     }
-    let paths: Vec<_> = files.iter().map(|(_, path)| path).collect();
+    let paths: Vec<_> = files.iter().map(|(_, path)| shown(path)).collect();
     outcome.json = Provenance::new("cp2-demo/1", &machine, Some(args.seed))
         .with(merge(figures, json!({ "files": paths })));
     conclude(

@@ -1,7 +1,7 @@
 //! `cp2 disasm`.
 
 use super::{read_object, read_text};
-use crate::io::{Outputs, write_whole};
+use crate::io::{Outputs, shown, write_whole};
 use crate::outcome::{Failure, Outcome};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
     let json = json!({
         "schema": "cp2-disasm/1",
         "tool_version": env!("CARGO_PKG_VERSION"),
-        "input": args.input,
+        "input": shown(&args.input),
         "entry": program.entry,
         "words": words,
     });

@@ -2,7 +2,7 @@
 
 use super::MachineArg;
 use super::signal::{Origin, Signal, SignalArgs};
-use crate::io::{Array, Outputs, write_whole};
+use crate::io::{Array, Outputs, shown, write_whole};
 use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::picture;
 use crate::provenance::Provenance;
@@ -170,7 +170,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let figures = merge(
         measured.figures(),
         json!({
-            "input": signal.origin.path(),
+            "input": signal.origin.path().map(shown),
             "recipe": fft.recipe().to_string(),
         }),
     );
@@ -182,10 +182,10 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     if let Some(output) = &measured.run.output {
         write_results(args, &signal, output, &mut outcome)?;
     }
-    if let Some(folder) = &args.emit {
+    if let Some(folder) = args.emit.as_ref().filter(|_| measured.run.output.is_some()) {
         measured.run.run.emit(folder).map_err(Failure::input)?;
         outcome.text += &format!("emitted: {}\n", folder.display());
-        outcome.json["emit"] = json!(folder);
+        outcome.json["emit"] = json!(shown(folder));
     }
     let title = format!("{} on {}", measured.problem.title(), machine.name);
     let report = &measured.run.run.report;
@@ -202,7 +202,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
 }
 
 fn check_outputs(args: &Args) -> Result<(), Failure> {
-    let outputs = Outputs::beside(args.signal.input.as_deref());
+    let mut outputs = Outputs::beside(args.signal.input.as_deref());
     if let Some(path) = &args.output {
         crate::io::check_extension(path, "npy", ".npy")?;
         outputs.check(path)?;
@@ -211,7 +211,7 @@ fn check_outputs(args: &Args) -> Result<(), Failure> {
         picture::check_name(path)?;
         outputs.check(path)?;
     }
-    Ok(args.simulation.check_outputs(&outputs)?)
+    Ok(args.simulation.check_outputs(&mut outputs)?)
 }
 
 fn write_results(
@@ -223,12 +223,12 @@ fn write_results(
     if let Some(path) = &args.output {
         write_whole(path, &Array::of_complex(&signal.shape, output).to_npy())?;
         outcome.text += &format!("output: {}\n", path.display());
-        outcome.json["output"] = json!(path);
+        outcome.json["output"] = json!(shown(path));
     }
     if let Some(path) = &args.spectrogram {
         picture::write(path, &signal.picture(output))?;
         outcome.text += &format!("spectrogram: {}\n", path.display());
-        outcome.json["spectrogram"] = json!(path);
+        outcome.json["spectrogram"] = json!(shown(path));
     }
     if let Origin::Sound {
         rate,

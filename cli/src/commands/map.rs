@@ -1,7 +1,7 @@
 //! `cp2 map`: an array through a kernel of the user's own.
 
 use super::{AssemblerArgs, MachineArg, read_object, read_text};
-use crate::io::{Array, FileError, Kind, Outputs, extension, read_npy, write_whole};
+use crate::io::{Array, FileError, Kind, Outputs, extension, read_npy, shown, write_whole};
 use crate::outcome::{Failure, Outcome};
 use crate::provenance::Provenance;
 use crate::simulation::{SimulationArgs, conclude, figures, merge, table};
@@ -65,10 +65,10 @@ fn buffering(text: &str) -> Result<Buffering, String> {
 
 /// Pages an array through a kernel.
 pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
-    let outputs = Outputs::beside([args.kernel.as_path(), args.input.as_path()]);
+    let mut outputs = Outputs::beside([args.kernel.as_path(), args.input.as_path()]);
     crate::io::check_extension(&args.output, "npy", ".npy")?;
     outputs.check(&args.output)?;
-    args.simulation.check_outputs(&outputs)?;
+    args.simulation.check_outputs(&mut outputs)?;
     let machine = Arc::new(args.machine.load()?);
     let mut notes = String::new();
     let program = if extension(&args.kernel) == "elf" {
@@ -117,8 +117,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let figures = merge(
         figures(report),
         json!({
-            "kernel": args.kernel,
-            "input": args.input,
+            "kernel": shown(&args.kernel),
+            "input": shown(&args.input),
             "blocks": blocks,
             "buffering": done.plan.degree(),
             "pages": done.plan.pages().len(),
@@ -148,7 +148,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
             .to_npy(),
         )?;
         outcome.text += &format!("output: {}\n", args.output.display());
-        outcome.json["output"] = json!(args.output);
+        outcome.json["output"] = json!(shown(&args.output));
     }
     let title = format!("{} on {}", args.kernel.display(), machine.name);
     conclude(

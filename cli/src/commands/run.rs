@@ -45,8 +45,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         .iter()
         .map(|d| d.file.as_path())
         .chain([args.input.as_path()]);
-    let outputs = Outputs::beside(inputs);
-    args.simulation.check_outputs(&outputs)?;
+    let mut outputs = Outputs::beside(inputs);
+    args.simulation.check_outputs(&mut outputs)?;
     for file in args.dump_dmem.iter().filter_map(|d| d.file.as_ref()) {
         crate::io::check_extension(file, "npy", ".npy")?;
         outputs.check(file)?;

@@ -46,6 +46,12 @@ pub(crate) enum FileError {
         /// The output.
         path: PathBuf,
     },
+    /// Two outputs of one command have the same name.
+    #[error("{}: named for two outputs of this command; choose another name for one", path.display())]
+    WrittenTwice {
+        /// The output.
+        path: PathBuf,
+    },
 }
 
 impl FileError {

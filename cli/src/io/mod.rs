@@ -48,6 +48,11 @@ pub(crate) fn read_small(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> 
     Ok(bytes)
 }
 
+/// A path in a report; what is no Unicode in it shows as U+FFFD.
+pub(crate) fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
 /// The lower-case ending of a file name, without the dot.
 pub(crate) fn extension(path: &Path) -> String {
     path.extension()

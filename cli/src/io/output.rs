@@ -18,6 +18,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 #[derive(Debug, Default)]
 pub(crate) struct Outputs {
     inputs: Vec<PathBuf>,
+    outputs: Vec<PathBuf>,
 }
 
 impl Outputs {
@@ -28,12 +29,13 @@ impl Outputs {
                 .into_iter()
                 .filter_map(|p| std::fs::canonicalize(p).ok())
                 .collect(),
+            outputs: Vec::new(),
         }
     }
 
     /// Checks that an output can be written: not over an input, not over a
-    /// directory, into a directory that exists.
-    pub(crate) fn check(&self, path: &Path) -> Result<(), FileError> {
+    /// directory, into a directory that exists, and only once.
+    pub(crate) fn check(&mut self, path: &Path) -> Result<(), FileError> {
         if let Ok(target) = std::fs::canonicalize(path) {
             if target.is_file() && self.inputs.contains(&target) {
                 return Err(FileError::OverwritesInput {
@@ -55,6 +57,17 @@ impl Outputs {
                 "a directory that exists",
             ));
         }
+        // A device such as /dev/null takes any number of outputs.
+        if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
+            return Ok(());
+        }
+        let name = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        if self.outputs.contains(&name) {
+            return Err(FileError::WrittenTwice {
+                path: path.to_owned(),
+            });
+        }
+        self.outputs.push(name);
         Ok(())
     }
 }
@@ -68,12 +81,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.npy");
         std::fs::write(&path, "x").unwrap();
-        let outputs = Outputs::beside([path.as_path()]);
+        let mut outputs = Outputs::beside([path.as_path()]);
         let error = outputs
             .check(&dir.path().join(".").join("x.npy"))
             .unwrap_err();
         assert!(matches!(error, FileError::OverwritesInput { .. }));
         assert!(outputs.check(&dir.path().join("y.npy")).is_ok());
+        assert!(matches!(
+            outputs.check(&dir.path().join("y.npy")),
+            Err(FileError::WrittenTwice { .. })
+        ));
         assert!(matches!(
             outputs.check(dir.path()),
             Err(FileError::Directory { .. })

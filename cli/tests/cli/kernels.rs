@@ -353,3 +353,56 @@ fn unreadable_files_are_named() {
         .cp2("fft --input zero.npy")
         .fails(2, &["no .npy file"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn names_that_are_no_text_work() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let bench = Bench::new();
+    let name = OsStr::from_bytes(b"k\xff.s");
+    std::fs::write(bench.folder().join(name), ALONE).unwrap();
+    let output = bench
+        .command("asm --json")
+        .arg(name)
+        .arg("-o")
+        .arg(OsStr::from_bytes(b"\xfe.elf"))
+        .output()
+        .unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["input"].as_str(), Some("k\u{fffd}.s"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_or_missing_terminal_is_no_panic() {
+    let bench = Bench::new();
+    let full = || {
+        std::fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .unwrap()
+    };
+    let output = bench.command("machines").stdout(full()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("standard output"));
+    let status = bench
+        .command("asm missing.s")
+        .stderr(full())
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(2));
+    bench
+        .cp2("fft --n 16 --batch 1 --output /dev/full")
+        .fails(2, &[]);
+    bench.write("x.npy", npy("<c8", "False", "(16,)", &[0; 128]));
+    bench
+        .cp2("fft --n 16 --input x.npy --trace /dev/null")
+        .fails(2, &[".json"]);
+}
