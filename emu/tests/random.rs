@@ -1,4 +1,5 @@
 //! Random valid programs: whatever they do, no panic, and every cycle has a cause.
+#![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
 
@@ -105,7 +106,7 @@ fn a_one_port_dmem_costs_at_most_one_slot_per_granule_and_changes_no_bit() {
     let (two, one) = (finish(2), finish(1));
     assert_eq!(two.core(), one.core());
     let port = one.counters().causes.to_map()["memory-port"];
-    assert!(two.counters().causes.to_map().get("memory-port").is_none());
+    assert!(!two.counters().causes.to_map().contains_key("memory-port"));
     // The granules arrive one a cycle, 100 to each section in turn. A memory
     // word every cycle gives way every other cycle: after its 100 cycles a
     // section still owes 50, which it pays while the next one receives; only

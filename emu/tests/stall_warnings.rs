@@ -1,4 +1,5 @@
 //! The assembler's stall warnings are the cycles that the clock loses.
+#![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
 

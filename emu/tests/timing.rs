@@ -1,4 +1,5 @@
 //! Golden cycle counts of single rules. Each states its arithmetic.
+#![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
 

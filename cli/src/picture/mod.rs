@@ -133,7 +133,7 @@ impl Layout {
     }
 }
 
-/// Endings [`write`] understands.
+/// Endings [`write()`] understands.
 pub(crate) const ENDINGS: &str = ".png, .svg";
 
 /// Checks a picture's name before the work starts.
