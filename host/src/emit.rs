@@ -115,7 +115,7 @@ pub enum EmitError {
     #[error(transparent)]
     Write(#[from] WriteError),
     /// A file could not be read.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}: {source}; expected a directory that `cp2 fft --emit` wrote", path.display())]
     Read {
         /// The file.
         path: PathBuf,
