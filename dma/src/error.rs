@@ -93,6 +93,9 @@ pub enum Rule {
     /// Alignment.
     #[error("must be a multiple of the DMA granule, {0} bytes")]
     Granule(u64),
+    /// Alignment in program memory.
+    #[error("must be a multiple of a program word, {0} bytes")]
+    ProgramWord(u64),
     /// Nothing to move.
     #[error("must be at least {0}")]
     AtLeast(u64),

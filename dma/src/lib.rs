@@ -38,5 +38,5 @@ pub use copy::{AccessError, CopyError, LocalMemory, SystemMemory, copy};
 pub use descriptor::{Descriptor, Direction, Level, Target};
 pub use error::{DescriptorError, Field, FieldValue, Memory, Rule};
 pub use runs::{Recipient, Run, Runs};
-pub use timing::{TransferTime, transfer_time};
+pub use timing::{Schedule, TransferTime, transfer_time};
 pub use validate::validate;

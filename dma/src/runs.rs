@@ -2,6 +2,7 @@
 
 use crate::{Descriptor, Target};
 use cp2_machine::Machine;
+use serde::{Deserialize, Serialize};
 
 /// Bytes that are contiguous in system memory, and where their other end is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,7 +37,7 @@ impl Run {
 }
 
 /// The local memories a run concerns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Recipient {
     /// Program memory.
     Program,
@@ -108,23 +109,35 @@ impl Nest {
         self.turns.iter().fold(1, |n, t| n.saturating_mul(t.count))
     }
 
-    /// Runs after joining those that touch end to start in system memory.
+    /// The steps from run to run that do not touch end to start in system memory:
+    /// pairs `(every, but)` for a step to a run whose number is a multiple of `every`
+    /// but not of `but`.
     ///
-    /// When turn `i` advances, every inner turn falls back to its start: the step
+    /// When a turn advances, every inner turn falls back to its start: the step
     /// in system memory is the same each time, so that all advances of one turn
-    /// join or none does.
-    pub(crate) fn joined(&self) -> u64 {
-        let mut runs = self.count().min(1);
+    /// touch or none does.
+    pub(crate) fn breaks(&self) -> Vec<(u64, u64)> {
+        let mut breaks = Vec::new();
+        let mut every: u64 = 1;
         let mut back = 0;
-        let mut outer = self.count();
         for turn in &self.turns {
-            outer /= turn.count.max(1);
-            if turn.system - back != i128::from(self.run) {
-                runs = runs.saturating_add(turn.count.saturating_sub(1).saturating_mul(outer));
+            let but = every.saturating_mul(turn.count.max(1));
+            if turn.system - back != i128::from(self.run) && but > every {
+                breaks.push((every, but));
             }
+            every = but;
             back += i128::from(turn.count.saturating_sub(1)) * turn.system;
         }
-        runs
+        breaks
+    }
+
+    pub(crate) fn recipient(&self) -> Recipient {
+        self.to
+    }
+
+    /// Whether the outermost turn is that over the sections.
+    pub(crate) fn has_blocks(&self) -> bool {
+        self.blocks
     }
 }
 

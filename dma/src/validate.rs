@@ -31,36 +31,23 @@ pub fn validate(d: &Descriptor, machine: &Machine) -> Checked {
     let sections = machine.cp2.sections as u64;
     let granule = machine.dma.granule.0.max(1);
 
-    // The local side of one dealt run is what section 0 gets of it.
-    let deal = matches!(d.target, Target::Deal);
-    let local_run = |run: u64| {
-        if deal {
-            run.div_ceil(granule).div_ceil(sections) * granule
-        } else {
-            run
-        }
-    };
-    let longest = if deal {
+    let longest = if matches!(d.target, Target::Deal) {
         size.saturating_mul(sections)
     } else {
         size
     };
+    let whole = |run: u64| Some(i128::from(run - run % local_granule(d, machine)));
     let system = machine.host.memory.0;
     let inside = Rule::Inside {
         memory: Memory::System,
         size: system,
     };
     if d.run > system {
-        return refuse(
-            Field::Run,
-            d.run.into(),
-            inside,
-            Some(system.min(longest).into()),
-        );
+        return refuse(Field::Run, d.run.into(), inside, whole(system.min(longest)));
     }
     let inside_local = Rule::Inside { memory, size };
     if d.run > longest {
-        return refuse(Field::Run, d.run.into(), inside_local, Some(longest.into()));
+        return refuse(Field::Run, d.run.into(), inside_local, whole(longest));
     }
     let systems = nest.turns.iter().map(|t| (t.count, t.system));
     let locals = nest.turns.iter().map(|t| (t.count, t.local));
@@ -75,8 +62,8 @@ pub fn validate(d: &Descriptor, machine: &Machine) -> Checked {
     let side = Side {
         rule: inside_local,
         size,
-        granule,
-        run: local_run(d.run),
+        granule: local_granule(d, machine),
+        run: local_run(d, machine),
         is_system: false,
     };
     side.check(d, d.local.into(), locals)?;
@@ -126,10 +113,23 @@ fn shape(d: &Descriptor, machine: &Machine) -> Checked {
     }
 }
 
+/// Bytes of a program word: program memory has no smaller parts.
+const PROGRAM_WORD: u64 = 8;
+
+/// What a local address, a run and a local stride are multiples of.
+fn local_granule(d: &Descriptor, machine: &Machine) -> u64 {
+    let granule = machine.dma.granule.0.max(1);
+    match d.target {
+        Target::Program => granule.max(PROGRAM_WORD),
+        _ => granule,
+    }
+}
+
 /// Addresses, strides and the run are whole granules.
 fn alignment(d: &Descriptor, machine: &Machine) -> Checked {
     let granule = machine.dma.granule.0.max(1);
-    let whole = |field, value: i128, lo: i128, hi: i128| {
+    let local = local_granule(d, machine);
+    let multiple = |field, rule, granule: u64, value: i128, lo: i128, hi: i128| {
         let g = i128::from(granule);
         if value.rem_euclid(g) == 0 {
             return Ok(());
@@ -141,19 +141,27 @@ fn alignment(d: &Descriptor, machine: &Machine) -> Checked {
             [below + g, below]
         };
         let nearest = near_first.into_iter().find(|n| (lo..=hi).contains(n));
-        refuse(field, value, Rule::Granule(granule), nearest)
+        refuse(field, value, rule, nearest)
     };
+    let rule = Rule::Granule(granule);
+    let local_rule = if local == granule {
+        rule
+    } else {
+        Rule::ProgramWord(local)
+    };
+    let whole = |field, value, lo, hi| multiple(field, rule, granule, value, lo, hi);
+    let whole_local = |field, value, lo, hi| multiple(field, local_rule, local, value, lo, hi);
     whole(Field::System, d.system.into(), 0, u64::MAX.into())?;
-    whole(Field::Local, d.local.into(), 0, u32::MAX.into())?;
-    whole(Field::Run, d.run.into(), granule.into(), u64::MAX.into())?;
+    whole_local(Field::Local, d.local.into(), 0, u32::MAX.into())?;
+    whole_local(Field::Run, d.run.into(), local.into(), u64::MAX.into())?;
     if d.run == 0 {
-        return refuse(Field::Run, 0, Rule::AtLeast(granule), Some(granule.into()));
+        return refuse(Field::Run, 0, Rule::AtLeast(local), Some(local.into()));
     }
     let strides = i64::MIN.into()..=i64::MAX.into();
     let (lo, hi): (i128, i128) = strides.into_inner();
     for (i, level) in d.levels.iter().enumerate() {
         whole(Field::SystemStride(i), level.system_stride.into(), lo, hi)?;
-        whole(Field::LocalStride(i), level.local_stride.into(), lo, hi)?;
+        whole_local(Field::LocalStride(i), level.local_stride.into(), lo, hi)?;
     }
     if let Target::Blocks { stride } = d.target {
         whole(Field::BlockStride, stride.into(), lo, hi)?;
@@ -165,6 +173,15 @@ fn local_memory(d: &Descriptor, machine: &Machine) -> (Memory, u64) {
     match d.target {
         Target::Program => (Memory::Program, machine.cp2.program.0),
         _ => (Memory::Dmem, machine.cp2.dmem.0),
+    }
+}
+
+/// What one run takes of a local memory; of a dealt run, what section 0 gets.
+fn local_run(d: &Descriptor, machine: &Machine) -> u64 {
+    let (granule, sections) = (machine.dma.granule.0.max(1), machine.cp2.sections.max(1));
+    match d.target {
+        Target::Deal => d.run.div_ceil(granule).div_ceil(sections as u64) * granule,
+        _ => d.run,
     }
 }
 
@@ -236,12 +253,8 @@ impl Side {
 fn capacity(d: &Descriptor, machine: &Machine, memory: Memory, size: u64) -> Checked {
     let sections = machine.cp2.sections as u64;
     let granule = machine.dma.granule.0.max(1);
-    let (rule, limit) = match (d.direction, d.target) {
-        (Direction::Load, Target::Deal) => (
-            Rule::Capacity { memory, size },
-            size.saturating_mul(sections),
-        ),
-        (Direction::Load, _) => (Rule::Capacity { memory, size }, size),
+    let (rule, limit, run) = match (d.direction, d.target) {
+        (Direction::Load, _) => (Rule::Capacity { memory, size }, size, local_run(d, machine)),
         (Direction::Store, target) => {
             let total = machine.host.memory.0;
             let blocks = if matches!(target, Target::Blocks { .. }) {
@@ -255,15 +268,16 @@ fn capacity(d: &Descriptor, machine: &Machine, memory: Memory, size: u64) -> Che
                     size: total,
                 },
                 total / blocks,
+                d.run,
             )
         }
     };
-    if d.run > limit {
+    if run > limit {
         let nearest = limit - limit % granule;
         let nearest = (nearest > 0).then_some(i128::from(nearest));
         return refuse(Field::Run, d.run.into(), rule, nearest);
     }
-    let mut bytes = i128::from(d.run);
+    let mut bytes = i128::from(run);
     for (i, level) in d.levels.iter().enumerate() {
         let count = i128::from(level.count);
         if bytes * count > i128::from(limit) {

@@ -4,8 +4,10 @@
 mod common;
 
 use common::{Granule, Memories, any_machine, descriptor, granules, is_legal, machine};
-use cp2_dma::{CopyError, Descriptor, Direction, Recipient, Target, copy, transfer_time, validate};
-use cp2_machine::{Bytes, Cycles, Machine, Ratio};
+use cp2_dma::{
+    CopyError, Descriptor, Direction, Recipient, Schedule, Target, copy, transfer_time, validate,
+};
+use cp2_machine::{Bytes, Cycles, Machine, Ratio, Ticks};
 use proptest::prelude::*;
 use std::collections::HashSet;
 
@@ -140,6 +142,29 @@ proptest! {
     }
 
     #[test]
+    fn the_schedule_is_the_naive_granules_one_by_one(d in descriptor(), m in any_machine()) {
+        legal_only(&d, &m)?;
+        let (schedule, base) = (Schedule::new(&d, &m), m.time_base());
+        let (g, all) = (m.dma.granule.0 as i128, granules(&d, &m));
+        prop_assert_eq!(schedule.granules(), all.len() as u64);
+        let mut now = Ticks::ZERO;
+        for (i, x) in all.iter().enumerate() {
+            if i > 0 && all[i - 1].system + g != x.system {
+                now += base.cycles(m.dma.run);
+            }
+            now += Ticks(base.ticks_per_granule);
+            prop_assert_eq!(schedule.at(i as u64), now);
+            let to: Option<Vec<u32>> = match schedule.to(i as u64) {
+                Recipient::Program => None,
+                Recipient::Section(s) => Some(vec![s]),
+                Recipient::All | Recipient::Deal => Some((0..m.cp2.sections as u32).collect()),
+            };
+            prop_assert_eq!(&to, &x.sections);
+        }
+        prop_assert_eq!(transfer_time(&d, &m).body, now);
+    }
+
+    #[test]
     fn more_work_and_a_slower_machine_never_take_less(d in descriptor(), m in any_machine(), extra in 1u64..50) {
         legal_only(&d, &m)?;
         let seconds = |d: &Descriptor, m: &Machine| m.time_base().seconds(transfer_time(d, m).body);
@@ -207,4 +232,36 @@ fn display_names_everything() {
     );
     let d = Descriptor::store(Target::Deal, 16, 0, 16);
     assert_eq!(d.to_string(), "store 0x10 <- deal 0x0: 16 B");
+}
+
+#[test]
+fn a_deal_of_short_runs_fills_section_0_first() {
+    // Each run is one granule and starts with section 0, whose 256 bytes are 16 of them.
+    let m = machine(4, 16);
+    let deal = |count| Descriptor::load(Target::Deal, 0, 0, 16).level(count, 16, 0);
+    assert_eq!(validate(&deal(16), &m), Ok(()));
+    let e = validate(&deal(17), &m).unwrap_err();
+    assert_eq!(e.fix(&deal(17)), Some(deal(16)), "{e}");
+}
+
+#[test]
+fn program_memory_has_no_half_words() {
+    let m = machine(4, 4);
+    for d in [
+        Descriptor::load(Target::Program, 4, 8, 12),
+        Descriptor::load(Target::Program, 4, 4, 8),
+        Descriptor::load(Target::Program, 4, 8, 8).level(2, 8, 12),
+    ] {
+        let e = validate(&d, &m).unwrap_err();
+        assert!(
+            e.to_string()
+                .contains("a multiple of a program word, 8 bytes"),
+            "{e}"
+        );
+        assert_eq!(validate(&e.fix(&d).unwrap(), &m), Ok(()));
+    }
+    assert_eq!(
+        validate(&Descriptor::load(Target::Program, 4, 8, 8), &m),
+        Ok(())
+    );
 }

@@ -67,7 +67,7 @@ impl fmt::Display for Class {
 }
 
 /// One value per [`Class`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ClassMap<T>([T; Class::ALL.len()]);
 
 impl<T> ClassMap<T> {

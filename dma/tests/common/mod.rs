@@ -148,6 +148,11 @@ pub(crate) fn is_legal(d: &Descriptor, m: &Machine) -> bool {
         addresses.push(i128::from(stride));
     }
     let sections = m.cp2.sections as u64;
+    let words = d.levels.iter().map(|l| i128::from(l.local_stride));
+    let mut words = words.chain([i128::from(d.local), i128::from(d.run)]);
+    if d.target == Target::Program && words.any(|a| a % 8 != 0) {
+        return false;
+    }
     let shape = addresses.iter().all(|a| a % g == 0)
         && d.run > 0
         && d.levels.len() <= m.dma.levels
@@ -165,17 +170,19 @@ pub(crate) fn is_legal(d: &Descriptor, m: &Machine) -> bool {
     };
     let inside = |at: i128, size: u64| at >= 0 && at + g <= i128::from(size);
     let all = granules(d, m);
-    let moved = all.len() as u64 * m.dma.granule.0;
-    let capacity = match (d.direction, d.target) {
-        (Direction::Store, Target::Blocks { .. }) => m.host.memory.0 / sections * sections,
-        (Direction::Store, _) => m.host.memory.0,
-        (Direction::Load, Target::Blocks { .. } | Target::Deal) => local_size * sections,
-        (Direction::Load, _) => local_size,
+    // What lands in one memory; program memory counts as one.
+    let landed = |s: u32| {
+        let here = |x: &&Granule| x.sections.as_ref().is_none_or(|to| to.contains(&s));
+        all.iter().filter(here).count() as u64 * m.dma.granule.0
     };
-    moved <= capacity
-        && all
-            .iter()
-            .all(|x| inside(x.system, m.host.memory.0) && inside(x.local, local_size))
+    let fits = match (d.direction, d.target) {
+        (Direction::Store, Target::Blocks { .. }) => landed(0) <= m.host.memory.0 / sections,
+        (Direction::Store, _) => all.len() as u64 * m.dma.granule.0 <= m.host.memory.0,
+        (Direction::Load, _) => (0..sections as u32).all(|s| landed(s) <= local_size),
+    };
+    fits && all
+        .iter()
+        .all(|x| inside(x.system, m.host.memory.0) && inside(x.local, local_size))
 }
 
 /// Plain arrays as memories; `writes` counts what a refused transfer must not do.
