@@ -5,8 +5,8 @@
 //! timing can be computed once per entry state (see [`Scoreboard::relative`]).
 //! The emulator's clock and the assembler's warnings both follow it.
 
-use crate::isa::{Op, Reg, RegSet, Word};
-use cp2_machine::{Class, Cp2};
+use crate::isa::{Inst, Op, Reg, RegSet, Word};
+use cp2_machine::{Class, ClassMap, Cp2};
 use serde::{Deserialize, Serialize};
 
 /// Registers the scoreboard tracks: section registers, then shared scalars.
@@ -22,8 +22,8 @@ pub struct WordTiming {
     reads: RegSet,
     /// Registers written, with the class and latency of the producer.
     writes: [(RegSet, Class, u64); WRITES],
-    /// Units that accept an operation only every so many cycles.
-    interval: Option<(Class, u64)>,
+    /// The unit of each slot, where it accepts an operation only every so many cycles.
+    intervals: [Option<(Class, u64)>; 2],
     /// Whether the word uses the CP2 port of DMEM.
     pub uses_dmem: bool,
 }
@@ -56,8 +56,8 @@ pub enum WaitOn {
 pub struct Scoreboard {
     ready: Vec<u64>,
     producer: Vec<Class>,
-    /// First cycle the elementary unit takes an operation.
-    unit_free: u64,
+    /// First cycle in which each unit takes an operation.
+    free: ClassMap<u64>,
     /// No register is pending at or after this cycle.
     settled: u64,
 }
@@ -67,7 +67,7 @@ impl Default for Scoreboard {
         Self {
             ready: vec![0; REGISTERS],
             producer: vec![Class::Control; REGISTERS],
-            unit_free: 0,
+            free: ClassMap::default(),
             settled: 0,
         }
     }
@@ -88,12 +88,16 @@ impl WordTiming {
             push(inst.writes(), inst.row().class);
             push(inst.address_write(), Class::Scalar);
         }
-        let class = word.arith.row().class;
-        let interval = cp2.interval[class].0;
+        let interval = |inst: &Inst| {
+            let class = inst.row().class;
+            let cycles = cp2.interval[class].0;
+            let idle = matches!(inst.op, Op::Nop | Op::MemNop);
+            (cycles > 1 && !idle).then_some((class, cycles))
+        };
         Self {
             reads: word.arith.reads() | word.mem.reads(),
             writes,
-            interval: (interval > 1 && word.arith.op != Op::Nop).then_some((class, interval)),
+            intervals: [interval(&word.arith), interval(&word.mem)],
             uses_dmem: word.mem.has_address(),
         }
     }
@@ -105,34 +109,35 @@ impl Scoreboard {
     #[must_use]
     pub fn earliest(&self, word: &WordTiming, now: u64) -> (u64, Wait) {
         let mut at = now;
-        let mut on = None;
-        let operand = |reg: Reg| {
+        let mut operand: Option<(Reg, Class)> = None;
+        // The last to let go counts; of several at once the first class.
+        let mut wait = |reg: Reg, cycle: u64| {
             let producer = self.producer[usize::from(reg.0)];
-            Some(WaitOn::Operand { reg, producer })
+            let first = operand.is_some_and(|(_, other)| producer < other);
+            if cycle > at || cycle == at && first {
+                at = cycle;
+                operand = Some((reg, producer));
+            }
         };
         if self.settled > now {
             for reg in word.reads.iter() {
-                let i = usize::from(reg.0);
-                if self.ready[i] > at {
-                    at = self.ready[i];
-                    on = operand(reg);
-                }
+                wait(reg, self.ready[usize::from(reg.0)]);
             }
             // Results land in program order: a shorter operation may not
             // overtake a longer one into the same register.
             for &(set, _, latency) in &word.writes {
                 for reg in set.iter() {
-                    let i = usize::from(reg.0);
-                    if self.ready[i] > now && self.ready[i] + 1 > at + latency {
-                        at = self.ready[i] + 1 - latency;
-                        on = operand(reg);
-                    }
+                    let ready = self.ready[usize::from(reg.0)];
+                    wait(reg, (ready + 1).saturating_sub(latency));
                 }
             }
         }
-        if let Some((class, _)) = word.interval.filter(|_| self.unit_free > at) {
-            at = self.unit_free;
-            on = Some(WaitOn::Unit(class));
+        let mut on = operand.map(|(reg, producer)| WaitOn::Operand { reg, producer });
+        for (class, _) in word.intervals.into_iter().flatten() {
+            if self.free[class] > at {
+                at = self.free[class];
+                on = Some(WaitOn::Unit(class));
+            }
         }
         (
             at,
@@ -152,8 +157,8 @@ impl Scoreboard {
             }
             self.settled = self.settled.max(at + latency);
         }
-        if let Some((_, interval)) = word.interval {
-            self.unit_free = at + interval;
+        for (class, interval) in word.intervals.into_iter().flatten() {
+            self.free[class] = at + interval;
         }
     }
 
@@ -174,7 +179,7 @@ impl Scoreboard {
                 .filter(|(_, (r, _))| **r > now)
                 .map(|(i, (r, c))| (i as u8, r - now, *c))
                 .collect(),
-            unit: self.unit_free.saturating_sub(now),
+            units: ClassMap::from_fn(|class| self.free[class].saturating_sub(now)),
         }
     }
 }
@@ -184,6 +189,6 @@ impl Scoreboard {
 pub struct Pending {
     /// Register, cycles until its result is ready, producing class.
     pub registers: Vec<(u8, u64, Class)>,
-    /// Cycles until the elementary unit takes an operation.
-    pub unit: u64,
+    /// Cycles until each unit takes an operation.
+    pub units: ClassMap<u64>,
 }
