@@ -7,9 +7,10 @@ use std::fmt;
 
 /// The one reason a cycle of CP2 is charged to.
 ///
-/// When several reasons hold a word back at once, the whole stall is charged
-/// to the one that lets go last; between equals the order of declaration
-/// decides. A stall before a word is charged to that word; cycles lost after
+/// When several registers and units hold a word back at once, the whole stall
+/// is charged to the one that lets go last; between equals the order of
+/// declaration decides. What a `wait` or the port adds after that is charged
+/// to it. A stall before a word is charged to that word; cycles lost after
 /// a branch or a loop set-up to the branch or `loop` word itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {

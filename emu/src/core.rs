@@ -20,6 +20,15 @@ pub(crate) struct Loop {
     pub left: u32,
 }
 
+/// A call under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Call {
+    /// Word after the call.
+    pub back: u32,
+    /// Hardware loops that were running: they are the caller's.
+    pub loops: usize,
+}
+
 /// Who posted an event: decides which cause a wait for it is charged to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Poster {
@@ -67,11 +76,11 @@ pub struct Core {
     dmem: Vec<u32>,
     scalars: Vec<u32>,
     pub(crate) program: Vec<u64>,
-    /// Program words that were ever loaded: addresses below this.
-    pub(crate) loaded: usize,
+    /// `[word]`: ever loaded.
+    pub(crate) loaded: Vec<bool>,
     pub(crate) pc: u32,
     pub(crate) loops: Vec<Loop>,
-    pub(crate) calls: Vec<u32>,
+    pub(crate) calls: Vec<Call>,
     /// Posts not yet consumed, per event: poster and first cycle that sees it.
     pub(crate) events: Vec<VecDeque<(Poster, u64)>>,
 }
@@ -91,7 +100,7 @@ impl Core {
             dmem: vec![0; cp2.sections * (dmem_bytes / LANE_BYTES)],
             scalars: vec![0; SCALARS],
             program: vec![0; cp2.program.0 as usize / WORD_BYTES],
-            loaded: 0,
+            loaded: vec![false; cp2.program.0 as usize / WORD_BYTES],
             pc: 0,
             loops: Vec::new(),
             calls: Vec::new(),
@@ -187,7 +196,7 @@ impl Core {
         for (chunk, word) in bytes.chunks_exact(WORD_BYTES).zip(words) {
             *word = chunk.try_into().map_or(0, u64::from_le_bytes);
         }
-        self.loaded = self.loaded.max(end);
+        self.loaded[first..end].fill(true);
         Ok(())
     }
 
@@ -249,6 +258,13 @@ impl Core {
 
     pub(crate) fn set_scalar(&mut self, scalar: Scalar, value: u32) {
         self.scalars[usize::from(scalar.0) % SCALARS] = value;
+    }
+
+    /// How many of the running hardware loops belong to callers.
+    pub(crate) fn callers_loops(&self) -> usize {
+        self.calls
+            .last()
+            .map_or(0, |call| call.loops.min(self.loops.len()))
     }
 
     /// Prepares a launch: entry point, argument address, empty stacks.

@@ -32,8 +32,8 @@ impl fmt::Display for Dump<'_> {
             let (start, end, left) = (hardware_loop.start, hardware_loop.end, hardware_loop.left);
             writeln!(f, "loop {depth}  words {start}..={end}, {left} passes left")?;
         }
-        for (depth, back) in core.calls.iter().enumerate() {
-            writeln!(f, "call {depth}  returns to pc {back}")?;
+        for (depth, call) in core.calls.iter().enumerate() {
+            writeln!(f, "call {depth}  returns to pc {}", call.back)?;
         }
         for (event, posts) in core
             .events

@@ -15,6 +15,7 @@ use crate::semantics::action::{Action, ControlOp};
 use crate::timing::{Outcome, Scoreboard, Stall, penalty};
 use cp2_machine::Machine;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 /// What the coprocessor is doing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,6 +132,10 @@ impl Cp2 {
         limit: u64,
         observer: &mut O,
     ) -> Result<Option<Exit>, (Option<usize>, FaultKind)> {
+        // What may not issue yet is not even fetched: its word may still be on its way.
+        if self.now > limit {
+            return Ok(Some(Exit::Limit));
+        }
         let pc = self.core.pc;
         let decoded = self.fetch(machine).map_err(|kind| (None, kind))?;
         let (mut at, wait) = self.board.earliest(&decoded.timing, self.now);
@@ -141,8 +146,8 @@ impl Cp2 {
                 cycles: 0,
             },
         ];
-        if let Action::Control(ControlOp::Wait { event }) = decoded.action {
-            let posts = self.events(event).map_err(|kind| (None, kind))?;
+        // A `wait` for an event the machine lacks faults when it executes.
+        if let Some((event, posts)) = self.awaited(decoded.action) {
             let Some(&(poster, seen)) = posts.front() else {
                 self.status = Status::Waiting { event, since: at };
                 return Ok(Some(Exit::Limit));
@@ -158,7 +163,7 @@ impl Cp2 {
             };
             at = at.max(seen);
         }
-        if decoded.timing.uses_dmem {
+        if decoded.timing.uses_dmem && at <= limit {
             stalls[1].cycles = self.port.delay(at);
             at += stalls[1].cycles;
         }
@@ -168,11 +173,13 @@ impl Cp2 {
         self.status = Status::Running;
 
         observer.word(pc, at, decoded.reads, decoded.writes);
+        for stall in stalls {
+            self.counters.charge(pc, stall.cause, stall.cycles);
+        }
+        self.now = at;
         let outcome = execute::word(&mut self.core, machine, &decoded, at, observer)?;
-        self.account(pc, &decoded, stalls, at);
-        let exit = self
-            .control(decoded.action, at)
-            .map_err(|kind| (None, kind))?;
+        self.account(pc, &decoded, at);
+        let exit = self.control(decoded.action, at);
 
         let lost = penalty(outcome, &machine.cp2);
         self.counters.charge(pc, lost.cause, lost.cycles);
@@ -189,11 +196,11 @@ impl Cp2 {
     /// The decoded word at the program counter.
     fn fetch(&mut self, machine: &Machine) -> Result<Decoded, FaultKind> {
         let pc = self.core.pc as usize;
-        if pc >= self.core.loaded {
+        if !self.core.loaded.get(pc).is_some_and(|loaded| *loaded) {
             return Err(FaultKind::NoProgram);
         }
-        if self.decoded.len() < self.core.loaded {
-            self.decoded.resize(self.core.loaded, None);
+        if self.decoded.is_empty() {
+            self.decoded.resize(self.core.program.len(), None);
         }
         if let Some(decoded) = self.decoded[pc] {
             return Ok(decoded);
@@ -203,47 +210,52 @@ impl Cp2 {
         Ok(decoded)
     }
 
-    fn events(
-        &mut self,
-        event: u32,
-    ) -> Result<&mut std::collections::VecDeque<(Poster, u64)>, FaultKind> {
-        let events = self.core.events.len();
-        self.core
-            .events
-            .get_mut(event as usize)
-            .ok_or(FaultKind::Event { event, events })
+    /// The event a `wait` asks for, and its posts.
+    fn awaited(&mut self, action: Action) -> Option<(u32, &mut VecDeque<(Poster, u64)>)> {
+        let Action::Control(ControlOp::Wait { event }) = action else {
+            return None;
+        };
+        let posts = self.core.events.get_mut(event as usize)?;
+        Some((event, posts))
+    }
+
+    /// First cycle in which a word may issue that has not: DMEM is unused until then.
+    pub(crate) fn next_issue(&self, after: u64) -> u64 {
+        match self.status {
+            Status::Running => self.now.min(after),
+            _ => after,
+        }
     }
 
     /// The effects of the word that concern the outside.
-    fn control(&mut self, action: Action, at: u64) -> Result<Option<Exit>, FaultKind> {
+    fn control(&mut self, action: Action, at: u64) -> Option<Exit> {
         let Action::Control(op) = action else {
-            return Ok(None);
+            return None;
         };
         match op {
-            ControlOp::Stop => Ok(Some(Exit::Stopped {
+            ControlOp::Stop => Some(Exit::Stopped {
                 end: self.board.settled().max(at + 1),
-            })),
-            ControlOp::Signal { event } => Ok(Some(Exit::Signal { event, cycle: at })),
-            ControlOp::Wait { event } => {
-                self.events(event)?.pop_front();
-                Ok(None)
+            }),
+            ControlOp::Signal { event } => Some(Exit::Signal { event, cycle: at }),
+            ControlOp::Wait { .. } => {
+                if let Some((_, posts)) = self.awaited(action) {
+                    posts.pop_front();
+                }
+                None
             }
             ControlOp::Return
             | ControlOp::Call { .. }
             | ControlOp::Jump { .. }
             | ControlOp::Branch { .. }
-            | ControlOp::Loop { .. } => Ok(None),
+            | ControlOp::Loop { .. } => None,
         }
     }
 
-    /// Books the word's issue, its stalls and its operations.
-    fn account(&mut self, pc: u32, decoded: &Decoded, stalls: [Stall; 2], at: u64) {
+    /// Books the word's issue and its operations.
+    fn account(&mut self, pc: u32, decoded: &Decoded, at: u64) {
         self.board.issue(&decoded.timing, at);
         if decoded.timing.uses_dmem {
             self.port.commit(at);
-        }
-        for stall in stalls {
-            self.counters.charge(pc, stall.cause, stall.cycles);
         }
         self.counters.charge(pc, Cause::Issue, 1);
         self.counters.word(pc).words += 1;
@@ -253,16 +265,18 @@ impl Cp2 {
         }
         let sections = self.core.sections() as u64;
         self.counters.flops += decoded.flops * sections;
-        let (read, written) = execute::dmem_bytes(decoded.action);
-        self.counters.dmem_read += read * sections;
-        self.counters.dmem_written += written * sections;
+        let (read, written) = execute::dmem_bytes(&self.core, decoded.action);
+        self.counters.dmem_read += read;
+        self.counters.dmem_written += written;
     }
 }
 
 /// Ends of hardware loops: where the word after `pc` lies.
 pub(crate) fn advance(core: &mut Core, pc: u32) -> Outcome {
     core.pc = pc + 1;
-    while let Some(top) = core.loops.last_mut() {
+    // A called function does not end the passes of its caller's loops.
+    let outer = core.callers_loops();
+    while let Some(top) = core.loops[outer..].last_mut() {
         if top.end != pc {
             break;
         }
@@ -286,7 +300,8 @@ pub(crate) fn set_up_loop(
     let pc = core.pc;
     let end = pc + length;
     if count == 0 {
-        core.pc = end + 1;
+        // The body's last word may be that of an outer loop as well.
+        let _ = advance(core, end);
         return Ok(Outcome::Taken);
     }
     let depth = machine.cp2.loop_depth;

@@ -1,7 +1,7 @@
 //! Executes one decoded word on a core: the glue between semantics and state.
 
 use crate::alu::Plain;
-use crate::core::Core;
+use crate::core::{Call, Core};
 use crate::decoded::Decoded;
 use crate::engine::{advance, set_up_loop};
 use crate::fault::FaultKind;
@@ -216,15 +216,18 @@ fn value(core: &Core, source: Source) -> u32 {
 fn control(core: &mut Core, machine: &Machine, op: ControlOp) -> Result<Outcome, FaultKind> {
     let pc = core.pc;
     match op {
-        ControlOp::Stop | ControlOp::Wait { .. } | ControlOp::Signal { .. } => {
-            Ok(advance(core, pc))
-        }
+        // Ends the kernel, at the end of a loop's body too.
+        ControlOp::Stop => Ok(Outcome::Next),
+        ControlOp::Wait { .. } | ControlOp::Signal { .. } => Ok(advance(core, pc)),
         ControlOp::Return => {
-            core.pc = core.calls.pop().ok_or(FaultKind::NoCall)?;
+            let call = core.calls.pop().ok_or(FaultKind::NoCall)?;
+            core.loops.truncate(call.loops);
+            core.pc = call.back;
             Ok(Outcome::Taken)
         }
         ControlOp::Call { target } => {
-            core.calls.push(pc + 1);
+            let (back, loops) = (pc + 1, core.loops.len());
+            core.calls.push(Call { back, loops });
             core.pc = target;
             Ok(Outcome::Taken)
         }
@@ -244,10 +247,11 @@ fn control(core: &mut Core, machine: &Machine, op: ControlOp) -> Result<Outcome,
     }
 }
 
-/// A jump leaves the hardware loops whose body does not hold its target.
+/// A jump leaves the hardware loops whose body does not hold its target, but
+/// never those of a caller.
 fn jump(core: &mut Core, target: u32) -> Outcome {
-    while core
-        .loops
+    let outer = core.callers_loops();
+    while core.loops[outer..]
         .last()
         .is_some_and(|top| !(top.start..=top.end).contains(&target))
     {
@@ -257,11 +261,15 @@ fn jump(core: &mut Core, target: u32) -> Outcome {
     Outcome::Taken
 }
 
-/// Bytes one section reads and writes in DMEM.
-pub(crate) fn dmem_bytes(action: Action) -> (u64, u64) {
-    match action {
-        Action::Memory(op) if op.data.is_store() => (0, u64::from(op.bytes)),
-        Action::Memory(op) => (u64::from(op.bytes), 0),
-        _ => (0, 0),
+/// Bytes read and written in the DMEM of all sections together.
+pub(crate) fn dmem_bytes(core: &Core, action: Action) -> (u64, u64) {
+    let Action::Memory(op) = action else {
+        return (0, 0);
+    };
+    let bytes = u64::from(op.bytes) * sections(core, op).len() as u64;
+    if op.data.is_store() {
+        (0, bytes)
+    } else {
+        (bytes, 0)
     }
 }

@@ -7,72 +7,109 @@
 //! neither side can starve the other. Machines with two ports have no such
 //! state and never wait.
 
+use cp2_dma::{Recipient, Schedule};
+use cp2_machine::{Ticks, TimeBase};
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 /// Arbitration of the DMEM ports of all sections.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Port {
-    /// Granules announced: cycle and section, ascending.
-    arrivals: Vec<(u64, u32)>,
-    state: State,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct State {
-    /// First arrival not yet taken up.
-    next: usize,
+    /// Transfers with granules not yet taken up, in the order of the engine.
+    transfers: VecDeque<Arrivals>,
     /// Granules buffered per section.
     debt: Vec<u64>,
     /// First cycle not yet accounted for.
     settled: u64,
 }
 
+/// The granules of one transfer that are still to come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Arrivals {
+    schedule: Schedule,
+    /// End of the set-up.
+    data: Ticks,
+    base: TimeBase,
+    /// First granule not yet taken up.
+    next: u64,
+}
+
+impl Arrivals {
+    /// Cycle of the next granule, and whose it is.
+    fn peek(&self) -> Option<(u64, Recipient)> {
+        (self.next < self.schedule.granules()).then(|| {
+            let at = self.data + self.schedule.at(self.next);
+            (self.base.floor_cycles(at).0, self.schedule.to(self.next))
+        })
+    }
+}
+
 impl Port {
-    /// Announces the granules of a transfer: cycle and section, ascending.
-    pub(crate) fn announce(&mut self, arrivals: impl Iterator<Item = (u64, u32)>, sections: usize) {
-        self.state.debt.resize(sections, 0);
-        self.arrivals.drain(..self.state.next);
-        self.state.next = 0;
-        self.arrivals.extend(arrivals);
+    /// Announces the granules of a transfer that starts now; CP2 does not use
+    /// DMEM in any cycle before `decided` that it has not used already.
+    pub(crate) fn announce(
+        &mut self,
+        schedule: Schedule,
+        data: Ticks,
+        base: TimeBase,
+        sections: usize,
+        decided: u64,
+    ) {
+        self.debt.resize(sections, 0);
+        // So that what is kept does not grow while no memory word issues.
+        self.settle(decided);
+        self.transfers.push_back(Arrivals {
+            schedule,
+            data,
+            base,
+            next: 0,
+        });
     }
 
-    /// Cycles a memory word that could issue in cycle `at` has to give way.
-    pub(crate) fn delay(&self, at: u64) -> u64 {
-        if self.state.next == self.arrivals.len() && !self.state.owes() {
+    /// Cycles a memory word that can otherwise issue in cycle `at` has to give way.
+    pub(crate) fn delay(&mut self, at: u64) -> u64 {
+        if self.transfers.is_empty() && !self.owes() {
             return 0;
         }
-        let mut state = self.state.clone();
-        state.settle(&self.arrivals, at);
-        state.take(&self.arrivals, at);
-        u64::from(state.owes())
+        self.settle(at);
+        self.take(at);
+        u64::from(self.owes())
     }
 
     /// Records that a memory word issued in cycle `at`.
     pub(crate) fn commit(&mut self, at: u64) {
-        if !self.state.debt.is_empty() {
-            self.state.settle(&self.arrivals, at);
-            self.state.take(&self.arrivals, at);
-            self.state.settled = at + 1;
+        if !self.debt.is_empty() {
+            self.settle(at);
+            self.take(at);
+            self.settled = at + 1;
         }
     }
-}
 
-impl State {
     fn owes(&self) -> bool {
         self.debt.iter().any(|d| *d > 0)
     }
 
+    fn peek(&mut self) -> Option<(u64, Recipient)> {
+        while let Some(front) = self.transfers.front() {
+            if let Some(next) = front.peek() {
+                return Some(next);
+            }
+            self.transfers.pop_front();
+        }
+        None
+    }
+
     /// Lets the cycles before `at` drain what they can.
-    fn settle(&mut self, arrivals: &[(u64, u32)], at: u64) {
+    fn settle(&mut self, at: u64) {
         while self.settled < at {
             if !self.owes() {
                 // Nothing buffered: jump to the next arrival.
-                match arrivals.get(self.next) {
-                    Some(&(cycle, _)) if cycle < at => self.settled = self.settled.max(cycle),
+                match self.peek() {
+                    Some((cycle, _)) if cycle < at => self.settled = self.settled.max(cycle),
                     _ => break,
                 }
             }
-            self.take(arrivals, self.settled);
+            self.take(self.settled);
             for debt in &mut self.debt {
                 *debt = debt.saturating_sub(1);
             }
@@ -82,15 +119,23 @@ impl State {
     }
 
     /// Buffers what has arrived up to and including `cycle`.
-    fn take(&mut self, arrivals: &[(u64, u32)], cycle: u64) {
-        while let Some(&(arrival, section)) = arrivals.get(self.next) {
+    fn take(&mut self, cycle: u64) {
+        while let Some((arrival, to)) = self.peek() {
             if arrival > cycle {
                 break;
             }
-            if let Some(debt) = self.debt.get_mut(section as usize) {
-                *debt += 1;
+            match to {
+                Recipient::Section(section) => {
+                    if let Some(debt) = self.debt.get_mut(section as usize) {
+                        *debt += 1;
+                    }
+                }
+                Recipient::All | Recipient::Deal => self.debt.iter_mut().for_each(|d| *d += 1),
+                Recipient::Program => {}
             }
-            self.next += 1;
+            if let Some(front) = self.transfers.front_mut() {
+                front.next += 1;
+            }
         }
     }
 }
@@ -98,6 +143,8 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cp2_dma::{Descriptor, Target};
+    use cp2_machine::Machine;
 
     /// Issues a memory word at the first cycle the port allows from `at` on.
     fn access(port: &mut Port, at: u64) -> u64 {
@@ -106,32 +153,67 @@ mod tests {
         at
     }
 
+    /// Granules on vm7, one a cycle from cycle `first` on.
+    fn announced(target: Target, granules: u64, first: u64) -> Port {
+        let vm7 = Machine::builtin("vm7").unwrap();
+        let d = Descriptor::load(target, 0, 0, 16 * granules);
+        let mut port = Port::default();
+        let data = Ticks(first - 1);
+        port.announce(Schedule::new(&d, &vm7), data, vm7.time_base(), 4, 0);
+        port
+    }
+
     #[test]
     fn a_continuous_transfer_takes_every_second_slot() {
-        let mut port = Port::default();
-        port.announce((0..100).map(|c| (c, (c / 25) as u32)), 4);
-        let mut at = 0;
+        let mut port = announced(Target::Section(1), 100, 1);
+        let mut at = 1;
         for _ in 0..20 {
             at = access(&mut port, at) + 1;
         }
-        assert_eq!(at, 40);
+        assert_eq!(at, 41);
     }
 
     #[test]
     fn idle_cycles_drain_the_buffer_and_each_granule_costs_one_slot_at_most() {
-        let mut port = Port::default();
-        port.announce((0..3).map(|c| (c, 0)), 4);
+        let mut port = announced(Target::Broadcast, 3, 1);
         assert_eq!(access(&mut port, 10), 10);
-        let mut port = Port::default();
-        port.announce([(5, 1), (5, 1)].into_iter(), 4);
+        // Granules in cycles 5, 6, 7: the words in 5 and 7 give way, and once more.
+        let mut port = announced(Target::Section(1), 3, 5);
+        assert_eq!(access(&mut port, 5), 6);
+        assert_eq!(access(&mut port, 7), 8);
+        assert_eq!(access(&mut port, 9), 10);
+        assert_eq!(access(&mut port, 11), 11);
+        // Dealt to different sections, they drain together.
+        let mut port = announced(Target::Deal, 3, 5);
         assert_eq!(access(&mut port, 5), 6);
         assert_eq!(access(&mut port, 7), 8);
         assert_eq!(access(&mut port, 9), 9);
     }
 
     #[test]
+    fn asking_again_changes_nothing() {
+        let mut port = announced(Target::Section(1), 100, 5);
+        assert_eq!((port.delay(9), port.delay(9)), (1, 1));
+        let before = port.clone();
+        port.delay(9);
+        assert_eq!(port, before);
+    }
+
+    #[test]
     fn a_second_port_never_waits() {
         let mut port = Port::default();
         assert_eq!(access(&mut port, 3), 3);
+    }
+
+    #[test]
+    fn transfers_do_not_pile_up_while_no_memory_word_issues() {
+        let vm7 = Machine::builtin("vm7").unwrap();
+        let d = Descriptor::load(Target::Broadcast, 0, 0, 160);
+        let mut port = Port::default();
+        for i in 0..1000 {
+            let schedule = Schedule::new(&d, &vm7);
+            port.announce(schedule, Ticks(50 * i), vm7.time_base(), 4, 50 * i);
+        }
+        assert!(port.transfers.len() <= 2);
     }
 }

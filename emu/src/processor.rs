@@ -13,15 +13,19 @@ use crate::core::{Core, Poster};
 use crate::counters::Counters;
 use crate::engine::{Cp2, Exit, Status};
 use crate::fault::Fault;
-use crate::footprint::{for_each_granule, for_each_part};
+use crate::footprint::for_each_part;
 use crate::local::Local;
 use crate::memory::SystemMemory;
 use crate::observer::Unobserved;
 use crate::transfers::{Transfer, Transfers};
-use cp2_dma::{CopyError, Descriptor, DescriptorError, Direction};
+use cp2_dma::{CopyError, Descriptor, DescriptorError, Direction, Schedule};
 use cp2_machine::{Cycles, Machine, Ticks, TimeBase};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
+/// Where time ends: no component does anything after it, so that instants never
+/// overflow. At 2^20 ticks per cycle, the finest time base, 2^42 cycles.
+const END: Ticks = Ticks(1 << 62);
 
 /// Why a descriptor was not taken.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -233,7 +237,10 @@ impl Processor {
         if entry as usize >= words {
             return Err(LaunchError::Entry { entry, words });
         }
-        let at = self.time_base().ceil_cycles(self.now) + self.machine.host.launch;
+        let base = self.time_base();
+        // The present cycle is CP2's no more: its issue came before the caller's turn.
+        let at = (base.ceil_cycles(self.now) + self.machine.host.launch)
+            .max(base.floor_cycles(self.now) + Cycles(1));
         self.cp2.launch(entry, args, at.0);
         if let Some(checker) = &mut self.checker {
             checker.launch();
@@ -288,8 +295,9 @@ impl Processor {
     }
 
     /// Advances to the first notice, or to `limit` if none comes before it.
-    /// The present never moves back.
+    /// The present never moves back, nor beyond the end of time, 2^62 ticks.
     pub fn run_until(&mut self, limit: Ticks) -> Notice {
+        let limit = limit.min(END);
         loop {
             let completion = self.transfers.running().map(|t| t.completes);
             let stop = self.stopping;
@@ -352,12 +360,14 @@ impl Processor {
             cp2: &mut self.cp2,
             checker: self.checker.as_mut(),
         };
-        if let Err(error) = cp2_dma::copy(
+        let copied = cp2_dma::copy(
             &done.descriptor,
             &self.machine,
             &mut local,
             &mut self.memory,
-        ) {
+        );
+        if let Err(error) = copied {
+            self.transfer_started();
             return Some(Notice::Dma(error));
         }
         if let Some(event) = done.descriptor.event {
@@ -377,7 +387,6 @@ impl Processor {
         let Some(transfer) = self.transfers.running() else {
             return;
         };
-        let sections = self.machine.cp2.sections;
         if let Some(checker) = &mut self.checker {
             for run in transfer.descriptor.runs(&self.machine) {
                 for_each_part(&run, &self.machine, |section, address, bytes| {
@@ -387,17 +396,12 @@ impl Processor {
         }
         if self.machine.cp2.dmem_ports == 1 {
             let base = self.machine.time_base();
-            let granule = self.machine.dma.granule.0;
-            let mut arrivals = Vec::new();
-            let mut before = 0;
-            for run in transfer.descriptor.runs(&self.machine) {
-                for_each_granule(&run, granule, sections, |i, section| {
-                    let at = Ticks(transfer.data.0 + (before + i + 1) * base.ticks_per_granule);
-                    arrivals.push((base.floor_cycles(at).0, section as u32));
-                });
-                before += run.bytes / granule;
-            }
-            self.cp2.port.announce(arrivals.into_iter(), sections);
+            let schedule = Schedule::new(&transfer.descriptor, &self.machine);
+            let decided = self.cp2.next_issue(base.floor_cycles(self.now).0 + 1);
+            let sections = self.machine.cp2.sections;
+            self.cp2
+                .port
+                .announce(schedule, transfer.data, base, sections, decided);
         }
     }
 }

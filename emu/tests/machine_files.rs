@@ -88,7 +88,7 @@ fn one_changed_number_changes_cycles_and_never_bits() {
             let value = match row.quantity {
                 Quantity::Cycles => (shown.text.parse::<u64>().unwrap() + 7).to_string(),
                 Quantity::Bandwidth => (shown.text.parse::<f64>().unwrap() / 2.0).to_string(),
-                Quantity::Frequency | Quantity::Size => "2".to_owned(),
+                Quantity::Frequency | Quantity::Size => "4".to_owned(),
                 _ if row.key == "cp2.dmem-ports" => "1".to_owned(),
                 _ => continue,
             };

@@ -1,5 +1,6 @@
 //! Programs word by word, and a processor that has them in program memory.
 #![allow(dead_code)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test helpers")]
 
 use cp2_asm::isa::{Address, Inst, Mode, Op, Scalar, Word};
 use cp2_dma::{Descriptor, Direction, Target};
