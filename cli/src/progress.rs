@@ -31,9 +31,9 @@ fn follow(cycles: &AtomicU64, expected: Option<u64>, stop: &AtomicBool) {
     let bar = ProgressBar::with_draw_target(expected, ProgressDrawTarget::stderr());
     let template = match expected {
         Some(_) => {
-            "simulating {bar:30} {human_pos} of about {human_len} cycles, {per_sec}, {eta} to go"
+            "simulating {bar:30} {human_pos} of about {human_len} cycles, {elapsed} so far, {eta} to go"
         }
-        None => "simulating {spinner} {human_pos} cycles, {per_sec}",
+        None => "simulating {spinner} {human_pos} cycles, {elapsed} so far",
     };
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
