@@ -4,6 +4,7 @@
 //! cycles. One finding is kept per program word and kind, with the number of
 //! times it was seen.
 
+use crate::core::WORD_BYTES;
 use crate::observer::{Access, Observer};
 use crate::transfers::Transfer;
 use cp2_asm::isa::{Reg, RegSet};
@@ -51,6 +52,11 @@ pub enum Objection {
         /// The transfer's direction.
         direction: Direction,
     },
+    /// The kernel runs a word that a running transfer replaces.
+    ProgramRace {
+        /// The transfer's tag.
+        tag: u64,
+    },
 }
 
 /// An objection, where it arose first, and how often.
@@ -70,6 +76,12 @@ pub struct Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.objection {
+            Objection::ProgramRace { tag } => {
+                write!(
+                    f,
+                    "kernel runs a word that transfer {tag} is replacing; load programs where no kernel runs"
+                )?;
+            }
             Objection::UnwrittenRegister { register } => {
                 write!(
                     f,
@@ -133,6 +145,8 @@ pub(crate) struct Checker {
     /// `[section][word]`: held by the running transfer.
     held: Vec<bool>,
     transfer: Option<(u64, Direction)>,
+    /// First and last word of the runs of program memory the running transfer replaces.
+    replaced: Vec<(u32, u32)>,
     findings: Vec<Finding>,
 }
 
@@ -147,6 +161,7 @@ impl Checker {
             dmem: vec![false; sections * words],
             held: vec![false; sections * words],
             transfer: None,
+            replaced: Vec::new(),
             findings: Vec::new(),
         }
     }
@@ -173,10 +188,19 @@ impl Checker {
         self.held[range].fill(true);
     }
 
+    /// A transfer begins to replace a run of program memory, not empty.
+    pub(crate) fn replace(&mut self, transfer: &Transfer, address: u32, bytes: u64) {
+        self.transfer = Some((transfer.tag, transfer.descriptor.direction));
+        let word = |byte: u64| (byte / WORD_BYTES as u64) as u32;
+        let first = u64::from(address);
+        self.replaced.push((word(first), word(first + bytes - 1)));
+    }
+
     /// The running transfer lets go of everything it held.
     pub(crate) fn release(&mut self) {
         if self.transfer.take().is_some() {
             self.held.fill(false);
+            self.replaced.clear();
         }
     }
 
@@ -228,6 +252,12 @@ impl Checker {
 
 impl Observer for Checker {
     fn word(&mut self, pc: u32, cycle: u64, reads: RegSet, writes: RegSet) {
+        if let Some((tag, _)) = self.transfer {
+            let inside = |&(first, last): &(u32, u32)| (first..=last).contains(&pc);
+            if self.replaced.iter().any(inside) {
+                self.object(Some(pc), cycle, Objection::ProgramRace { tag });
+            }
+        }
         if let Some(reg) = RegSet(reads.0 & !self.written).iter().next() {
             self.object(
                 Some(pc),

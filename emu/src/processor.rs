@@ -18,7 +18,7 @@ use crate::local::Local;
 use crate::memory::SystemMemory;
 use crate::observer::Unobserved;
 use crate::transfers::{Transfer, Transfers};
-use cp2_dma::{CopyError, Descriptor, DescriptorError, Direction, Schedule};
+use cp2_dma::{CopyError, Descriptor, DescriptorError, Direction, Recipient, Schedule};
 use cp2_machine::{Cycles, Machine, Ticks, TimeBase};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -389,6 +389,9 @@ impl Processor {
         };
         if let Some(checker) = &mut self.checker {
             for run in transfer.descriptor.runs(&self.machine) {
+                if run.to == Recipient::Program {
+                    checker.replace(transfer, run.local, run.bytes);
+                }
                 for_each_part(&run, &self.machine, |section, address, bytes| {
                     checker.hold(transfer, section, address, bytes);
                 });

@@ -6,7 +6,7 @@ mod common;
 use common::{a, descriptor, load, m, machine, mem, run, set, stop};
 use cp2_asm::isa::{Mode, Op, Scalar, Word};
 use cp2_dma::{Descriptor, Direction, Target};
-use cp2_emu::{Cause, Fault, FaultKind, Notice, Processor, Quiet};
+use cp2_emu::{Cause, Fault, FaultKind, Notice, Objection, Processor, Quiet};
 use cp2_machine::{Class, Cycles, Machine, Ticks};
 use std::sync::Arc;
 
@@ -205,6 +205,81 @@ fn the_last_word_of_program_memory_has_no_successor() {
         "{notice:?}"
     );
     assert!(processor.launch(65_536, 0).is_err());
+}
+
+#[test]
+fn a_program_replaced_under_a_kernel_is_found_and_one_beside_it_is_not() {
+    // The transfer replaces the loop's two words, or words behind the program.
+    for (address, races) in [(0, 2), (64, 0)] {
+        let mut processor = Processor::new(machine("vm7")).with_checks();
+        load(
+            &mut processor,
+            &[m(Op::LoopI, &[], 90, 1), Word::NOP, stop()],
+        );
+        processor.launch(0, 0).unwrap();
+        let next = Descriptor::load(Target::Program, 0x10_0000, address, 16);
+        processor.submit(next, 4).unwrap();
+        // Lands in cycle 33, before the first issue: nothing to find.
+        let done = processor.run_until(Ticks(u64::MAX));
+        assert!(matches!(done, Notice::TransferDone(_)));
+        assert_eq!(processor.findings(), []);
+        // Under way from the launch on for 32 cycles of set-up and 20 of data.
+        let next = Descriptor::load(Target::Program, 0x10_0000, address, 320);
+        processor.submit(next, 4).unwrap();
+        while processor.run_until(Ticks(u64::MAX)) != Notice::KernelStopped {}
+        let kinds: Vec<_> = processor.findings().iter().map(|f| f.objection).collect();
+        assert_eq!(kinds, vec![Objection::ProgramRace { tag: 4 }; races]);
+    }
+}
+
+#[test]
+fn checkers_know_scalars_lanes_and_every_target() {
+    use cp2_emu::Objection as O;
+    let kinds = |transfers: &[Descriptor], words: &[Word]| {
+        let mut processor = Processor::new(machine("vm7")).with_checks();
+        load(&mut processor, words);
+        for d in transfers {
+            processor.submit(d.clone(), 1).unwrap();
+            processor.run_until(Ticks(u64::MAX));
+        }
+        processor.launch(0, 0x100).unwrap();
+        processor.run_until(Ticks(u64::MAX));
+        processor
+            .findings()
+            .iter()
+            .map(|f| f.objection)
+            .collect::<Vec<_>>()
+    };
+    let pair = |at| [mem(Op::LdP, 1, 15, Mode::Offset(at)), stop()];
+    let broadcast = Descriptor::load(Target::Broadcast, 0, 0x100, 16);
+    assert_eq!(kinds(&[broadcast], &pair(8)), []);
+    // Three granules dealt: section 3 gets none.
+    let deal = Descriptor::load(Target::Deal, 0, 0x100, 48);
+    assert_eq!(
+        kinds(&[deal.clone()], &pair(0)),
+        [O::UnwrittenDmem {
+            section: 3,
+            address: 0x100
+        }]
+    );
+    // A scalar load looks at section 0 only.
+    assert_eq!(
+        kinds(&[deal], &[mem(Op::LdX, 1, 15, Mode::Offset(0)), stop()]),
+        []
+    );
+    // The step register of an address is read; a15 is defined, a0 is not.
+    let step = [mem(Op::StP, 1, 15, Mode::Step(2)), stop()];
+    assert_eq!(kinds(&[], &step).len(), 1);
+    let section = Descriptor::load(Target::Section(2), 0, 0x100, 16);
+    let store = Descriptor::store(Target::Blocks { stride: 16 }, 0, 0x100, 16);
+    assert_eq!(
+        kinds(&[section, store], &[stop()]),
+        [O::UnwrittenStore {
+            section: 0,
+            address: 0x100,
+            tag: 1
+        }]
+    );
 }
 
 #[test]
