@@ -256,7 +256,7 @@ fn checkers_know_scalars_lanes_and_every_target() {
     // Three granules dealt: section 3 gets none.
     let deal = Descriptor::load(Target::Deal, 0, 0x100, 48);
     assert_eq!(
-        kinds(&[deal.clone()], &pair(0)),
+        kinds(std::slice::from_ref(&deal), &pair(0)),
         [O::UnwrittenDmem {
             section: 3,
             address: 0x100

@@ -1,7 +1,5 @@
 //! The event queue: order of ties, suspension anywhere, checkpoints.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test helpers")]
-
 mod common;
 
 use common::{a, both, descriptor, load, m, machine, mem, set, stop};
