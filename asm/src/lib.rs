@@ -17,6 +17,7 @@ pub mod testing;
 pub use disasm::disassemble;
 pub use object::{MachineMismatch, ObjectError};
 mod source;
+mod structure;
 mod syntax;
 
 pub use assemble::{
@@ -26,3 +27,4 @@ pub use diag::{Diagnostic, Diagnostics, Frame, Position, Problem, Related, Sever
 pub use expr::Value;
 pub use program::{ABI_VERSION, Line, Program, Segment, Symbol, SymbolKind};
 pub use source::Source;
+pub use structure::StructureError;

@@ -2,7 +2,8 @@
 //! and words, derived from the table (feature `testing`).
 
 use crate::isa::{Address, Field, Inst, Kind, Mode, Op, Operand, Slot, Word};
-use crate::{Line, Program, Segment, Symbol, SymbolKind};
+use crate::structure::Structure;
+use crate::{Line, Program, Segment, StructureError, Symbol, SymbolKind};
 use cp2_machine::Extensions;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -144,6 +145,28 @@ fn any_address(bytes: u32) -> impl Strategy<Value = Address> {
     })
 }
 
+/// The words as a program: targets inside it, and no loop that is none.
+fn sound(mut words: Vec<Word>) -> Vec<Word> {
+    let count = words.len();
+    for (pc, word) in words.iter_mut().enumerate() {
+        let target = usize::from(word.mem.target);
+        let most = count - pc - 1;
+        word.mem.target = match word.mem.op {
+            Op::LoopI | Op::LoopX if most > 0 => (target - 1) % most + 1,
+            Op::LoopI | Op::LoopX => target,
+            _ => target % count,
+        } as u16;
+    }
+    loop {
+        let all: Vec<_> = words.iter().copied().map(Some).collect();
+        let errors = Structure::of(&all).errors;
+        let Some(pc) = errors.first().map(StructureError::pc) else {
+            return words;
+        };
+        words[pc].mem = Inst::new(Op::MemNop);
+    }
+}
+
 /// A well-formed program of up to `words` words: data, symbols of every kind,
 /// lines in several files, entry and extensions that hold. Branch targets and
 /// loop ends are any the word can hold, not only those of the program.
@@ -160,7 +183,7 @@ pub fn any_program(words: usize) -> impl Strategy<Value = Program> {
         any::<u16>(),
     )
         .prop_map(|(files, rows, segments, symbols, entry)| {
-            let words: Vec<Word> = rows.iter().map(|row| row.0).collect();
+            let words = sound(rows.iter().map(|row| row.0).collect());
             let count = words.len();
             let line = |&(_, file, line): &(Word, u32, u32)| Line {
                 file: file % files.len() as u32,

@@ -8,9 +8,10 @@ use super::stall;
 use super::state::Assembler;
 use crate::diag::{Diagnostics, Fail, Problem};
 use crate::expr::Value;
-use crate::isa::{Kind, Slot, Word};
+use crate::isa::{Slot, Word};
 use crate::program::{Line, Program, Segment};
 use crate::source::Span;
+use crate::structure::ends_flow;
 
 /// A program and what might be better about it.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +44,6 @@ impl Assembler<'_> {
         }
         self.hint_at_order();
         let words = self.finish_words();
-        self.check_targets(&words);
         loops::check(&mut self, &words);
         self.check_end(&words);
         let dmem = self.finish_dmem();
@@ -142,32 +142,6 @@ impl Assembler<'_> {
         words
     }
 
-    /// Targets lie in the program.
-    fn check_targets(&mut self, words: &[Option<Word>]) {
-        let mut fails = Vec::new();
-        for (word, pending) in words.iter().zip(&self.words) {
-            let Some(word) = word else { continue };
-            for operand in word.mem.row().form.operands() {
-                let target = usize::from(word.mem.target);
-                if operand.kind == Kind::Target && target >= words.len() {
-                    let problem = Problem::Target {
-                        target: target as i64,
-                        words: words.len(),
-                    };
-                    let at = pending
-                        .insts
-                        .iter()
-                        .find_map(|i| i.target.as_ref())
-                        .map_or(pending.at, |t| t.1);
-                    fails.push((Fail::new(problem, at), pending.chain));
-                }
-            }
-        }
-        for (fail, chain) in fails {
-            self.error(fail, chain);
-        }
-    }
-
     /// Execution does not run off the end: told only where all else is well,
     /// for a flaw may hide the end.
     fn check_end(&mut self, words: &[Option<Word>]) {
@@ -177,7 +151,7 @@ impl Assembler<'_> {
         let (Some(Some(last)), Some(pending)) = (words.last(), self.words.last()) else {
             return;
         };
-        if !loops::ends_flow(&last.mem) {
+        if !ends_flow(&last.mem) {
             let mnemonic = pending
                 .insts
                 .first()

@@ -1,107 +1,68 @@
-//! Hardware loops: they end with a plain word, nest, and do not share ends.
+//! Targets and hardware loops: what is wrong with them, with its place in the source.
 
 use super::state::Assembler;
 use crate::diag::{Fail, Problem};
-use crate::isa::{Inst, Op, Word};
+use crate::isa::Word;
+use crate::structure::{Structure, StructureError};
 
-/// Whether execution does not go on behind the operation.
-pub(super) fn ends_flow(inst: &Inst) -> bool {
-    matches!(inst.op, Op::Stop | Op::Ret | Op::Jmp)
-}
-
-/// Whether the operation may not be the last of a loop.
-fn no_last(inst: &Inst) -> bool {
-    matches!(
-        inst.op,
-        Op::Stop
-            | Op::Ret
-            | Op::Jmp
-            | Op::Call
-            | Op::Bz
-            | Op::Bnz
-            | Op::Bneg
-            | Op::Bpos
-            | Op::LoopI
-            | Op::LoopX
-            | Op::Wait
-    )
-}
-
-/// Whether the operation begins a loop.
-pub(super) fn is_loop(inst: &Inst) -> bool {
-    matches!(inst.op, Op::LoopI | Op::LoopX)
-}
-
-/// Checks all loops of the program.
+/// Checks how the words of the program fit together.
 pub(super) fn check(asm: &mut Assembler<'_>, words: &[Option<Word>]) {
-    // First and last word of the loops that are open, outermost first.
-    let mut open: Vec<(usize, usize)> = Vec::new();
-    for (pc, word) in words.iter().enumerate() {
-        open.retain(|&(_, end)| end >= pc);
-        let Some(word) = word.as_ref().filter(|w| is_loop(&w.mem)) else {
-            continue;
-        };
-        let end = pc + usize::from(word.mem.target);
+    let found = Structure::of(words);
+    for error in found.errors {
+        report(asm, &error);
+    }
+    let Some(m) = asm.options.machine else { return };
+    let most = m.cp2.loop_depth;
+    for (pc, depth) in found.depths.into_iter().filter(|&(_, depth)| depth > most) {
         let (at, chain) = asm.place_of(pc);
-        let (end_at, end_chain) = asm.place_of(end);
-        match words.get(end) {
-            None => {
-                let problem = Problem::Target {
-                    target: end as i64,
-                    words: words.len(),
-                };
-                asm.error(Fail::new(problem, at), chain);
-                continue;
-            }
-            Some(Some(last)) if no_last(&last.mem) => {
-                let fail = Fail::new(
-                    Problem::LoopLast {
-                        mnemonic: last.mem.row().mnemonic,
-                    },
-                    end_at,
-                );
-                asm.error(fail.related(at, "the loop begins here"), end_chain);
-            }
-            _ => {}
+        let machine = m.name.clone();
+        let problem = Problem::LoopDepth {
+            depth,
+            most,
+            machine,
+        };
+        asm.error(Fail::new(problem, at), chain);
+    }
+}
+
+fn report(asm: &mut Assembler<'_>, error: &StructureError) {
+    match *error {
+        StructureError::Target { pc, target, words } => {
+            let (word_at, chain) = asm.place_of(pc);
+            let at = asm
+                .words
+                .get(pc)
+                .and_then(|w| w.insts.iter().find_map(|i| i.target.as_ref()))
+                .map_or(word_at, |t| t.1);
+            let target = target as i64;
+            asm.error(Fail::new(Problem::Target { target, words }, at), chain);
         }
-        if let Some(&(outer, outer_end)) = open.last() {
-            let outer_at = asm.place_of(outer).0;
-            if end == outer_end {
-                asm.error(
-                    Fail::new(Problem::LoopShared, at)
-                        .related(outer_at, "the other loop begins here"),
-                    chain,
-                );
-            } else if end > outer_end {
-                let fail = Fail::new(
-                    Problem::LoopOverlap {
-                        end,
-                        outer: outer_end,
-                    },
-                    at,
-                );
-                asm.error(
-                    fail.related(outer_at, "the loop around it begins here"),
-                    chain,
-                );
-            }
+        StructureError::LoopLast { pc, end, mnemonic } => {
+            let (at, chain) = asm.place_of(end);
+            let fail = Fail::new(Problem::LoopLast { mnemonic }, at);
+            let begin = asm.place_of(pc).0;
+            asm.error(fail.related(begin, "the loop begins here"), chain);
         }
-        open.push((pc, end));
-        if let Some(m) = asm.options.machine {
-            let (depth, most) = (open.len(), m.cp2.loop_depth);
-            if depth > most {
-                asm.error(
-                    Fail::new(
-                        Problem::LoopDepth {
-                            depth,
-                            most,
-                            machine: m.name.clone(),
-                        },
-                        at,
-                    ),
-                    chain,
-                );
-            }
+        StructureError::LoopShared { pc, outer } => {
+            let (at, chain) = asm.place_of(pc);
+            let outer = asm.place_of(outer).0;
+            let fail = Fail::new(Problem::LoopShared, at);
+            asm.error(fail.related(outer, "the other loop begins here"), chain);
+        }
+        StructureError::LoopOverlap {
+            pc,
+            end,
+            outer,
+            outer_end,
+        } => {
+            let (at, chain) = asm.place_of(pc);
+            let around = asm.place_of(outer).0;
+            let outer = outer_end;
+            let fail = Fail::new(Problem::LoopOverlap { end, outer }, at);
+            asm.error(
+                fail.related(around, "the loop around it begins here"),
+                chain,
+            );
         }
     }
 }

@@ -1,30 +1,19 @@
 //! Checks against a machine: what it lacks, what it has no room for.
 
 use super::state::Assembler;
-use crate::diag::{Fail, Problem};
-use crate::isa::{Kind, Op, Word};
+use crate::MachineMismatch;
+use crate::diag::{Chain, Fail, Problem};
+use crate::isa::Word;
+use crate::object::{dmem_fits, lacks, program_fits};
 use crate::source::Span;
 use cp2_machine::{Extensions, Machine};
 
 /// Reports what `machine` cannot run.
 pub(super) fn check(asm: &mut Assembler<'_>, machine: &Machine, words: &[Option<Word>]) {
-    let cp2 = &machine.cp2;
-    let whose = format!("machine {} has", machine.name);
-    let bytes = size_of::<u64>() as u64;
-    let most = usize::try_from(cp2.program.0 / bytes).unwrap_or(usize::MAX);
-    if words.len() > most {
-        let (at, chain) = asm.place_of(most);
-        asm.error(
-            Fail::new(
-                Problem::ProgramFull {
-                    words: words.len(),
-                    most,
-                    whose: whose.clone(),
-                },
-                at,
-            ),
-            chain,
-        );
+    if let Err(lack) = program_fits(words.len(), machine) {
+        let most = machine.cp2.program.0 / size_of::<u64>() as u64;
+        let (at, chain) = asm.place_of(usize::try_from(most).unwrap_or(usize::MAX));
+        asm.error(Fail::new(problem(lack), at), chain);
     }
     for (flag, at, chain) in std::mem::take(&mut asm.required_at) {
         if let Some(problem) = missing(".require", flag, machine) {
@@ -38,31 +27,9 @@ pub(super) fn check(asm: &mut Assembler<'_>, machine: &Machine, words: &[Option<
             if let Some(problem) = missing(inst.row().mnemonic, inst.row().requires, machine) {
                 asm.error(Fail::new(problem, at), chain);
             }
-            if matches!(inst.op, Op::Wait | Op::Signal) && inst.imm as usize >= cp2.events {
-                asm.error(
-                    Fail::new(absent("event", inst.imm as usize, cp2.events, machine), at),
-                    chain,
-                );
-            }
-            let operands = inst
-                .row()
-                .form
-                .operands()
-                .iter()
-                .filter(|o| o.kind.is_register());
-            for (operand, &r) in operands.zip(&inst.r) {
-                let last = match operand.kind {
-                    Kind::Pair => usize::from(r),
-                    Kind::Quad => 2 * usize::from(r) + 1,
-                    _ => continue,
-                };
-                if last >= cp2.registers {
-                    asm.error(
-                        Fail::new(absent("register", last, cp2.registers, machine), at),
-                        chain,
-                    );
-                }
-            }
+        }
+        for lack in lacks(pc, word, machine) {
+            asm.error(Fail::new(problem(lack), at), chain);
         }
     }
 }
@@ -73,12 +40,70 @@ pub(super) fn check_dmem(
     machine: &Machine,
     end: u64,
     at: Span,
-    chain: crate::diag::Chain,
+    chain: Chain,
 ) {
-    let most = machine.cp2.dmem.0;
-    if end > most {
-        let whose = format!("machine {} has", machine.name);
-        asm.error(Fail::new(Problem::DmemFull { end, most, whose }, at), chain);
+    if let Err(lack) = dmem_fits(0, end, machine) {
+        asm.error(Fail::new(problem(lack), at), chain);
+    }
+}
+
+/// What the machine lacks, said where a source line stands beside it.
+fn problem(lack: MachineMismatch) -> Problem {
+    let has = |machine: String| format!("machine {machine} has");
+    let words = |bytes: u64| (bytes / size_of::<u64>() as u64) as usize;
+    match lack {
+        MachineMismatch::Program {
+            bytes,
+            size,
+            machine,
+        } => Problem::ProgramFull {
+            words: words(bytes),
+            most: words(size),
+            whose: has(machine),
+        },
+        MachineMismatch::Dmem {
+            end, size, machine, ..
+        } => Problem::DmemFull {
+            end,
+            most: size,
+            whose: has(machine),
+        },
+        MachineMismatch::Register {
+            register,
+            count,
+            machine,
+            ..
+        } => Problem::Absent {
+            what: "register",
+            index: register.into(),
+            count,
+            machine,
+        },
+        MachineMismatch::Event {
+            event,
+            count,
+            machine,
+            ..
+        } => Problem::Absent {
+            what: "event",
+            index: usize::try_from(event).unwrap_or(0),
+            count,
+            machine,
+        },
+        MachineMismatch::LoopDepth {
+            depth,
+            most,
+            machine,
+            ..
+        } => Problem::LoopDepth {
+            depth,
+            most,
+            machine,
+        },
+        // Told word by word above.
+        MachineMismatch::Extensions { .. } | MachineMismatch::Word { .. } => Problem::UserError {
+            text: lack.to_string(),
+        },
     }
 }
 
@@ -89,13 +114,4 @@ fn missing(what: &str, needs: Extensions, machine: &Machine) -> Option<Problem> 
         names: lacking.names().collect::<Vec<_>>().join(", "),
         machine: machine.name.clone(),
     })
-}
-
-fn absent(what: &'static str, index: usize, count: usize, machine: &Machine) -> Problem {
-    Problem::Absent {
-        what,
-        index,
-        count,
-        machine: machine.name.clone(),
-    }
 }

@@ -5,11 +5,11 @@
 //! loop's body is read a second time from its end, for what the back edge
 //! brings. Behind an unconditional branch everything has settled.
 
-use super::loops::{ends_flow, is_loop};
 use super::state::Assembler;
 use crate::diag::{Fail, Problem};
 use crate::isa::Word;
 use crate::issue::{Scoreboard, WaitOn, WordTiming};
+use crate::structure::{ends_flow, is_loop};
 use cp2_machine::Machine;
 
 /// Warns of every stall that is not allowed on its line.

@@ -2,6 +2,7 @@
 
 use crate::Program;
 use crate::isa::{DecodeError, Kind, Op, Word};
+use crate::structure::Structure;
 use cp2_machine::Machine;
 
 /// Why a machine cannot run a program.
@@ -63,6 +64,20 @@ pub enum MachineMismatch {
         /// Machine.
         machine: String,
     },
+    /// Hardware loops nest deeper than the machine's stack.
+    #[error(
+        "the loop at word {pc:#06x} is nested {depth} deep, machine `{machine}` allows {most}: nest less"
+    )]
+    LoopDepth {
+        /// Word address of the innermost loop.
+        pc: usize,
+        /// How many are open with it.
+        depth: usize,
+        /// How many the machine allows.
+        most: usize,
+        /// Machine.
+        machine: String,
+    },
     /// An event that the machine does not have.
     #[error(
         "word {pc:#06x} names event {event}, machine `{machine}` has {count} events, numbered from 0"
@@ -100,74 +115,98 @@ impl Program {
                 machine: name(),
             });
         }
-        let bytes = size_of_val(self.words.as_slice()) as u64;
-        let size = machine.cp2.program.get();
-        if bytes > size {
-            return Err(MachineMismatch::Program {
-                bytes,
-                size,
-                machine: name(),
-            });
-        }
-        let size = machine.cp2.dmem.get();
+        program_fits(self.words.len(), machine)?;
         for segment in &self.dmem {
             let end = u64::from(segment.address) + segment.bytes.len() as u64;
-            if end > size {
-                return Err(MachineMismatch::Dmem {
-                    address: segment.address,
-                    end,
-                    size,
-                    machine: name(),
-                });
+            dmem_fits(segment.address, end, machine)?;
+        }
+        for (pc, word) in words.iter().enumerate() {
+            if let Some(lack) = lacks(pc, word, machine).next() {
+                return Err(lack);
             }
         }
-        words
-            .iter()
-            .enumerate()
-            .try_for_each(|(pc, word)| check_word(pc, word, machine))
+        let words: Vec<_> = words.into_iter().map(Some).collect();
+        let most = machine.cp2.loop_depth;
+        match Structure::of(&words)
+            .depths
+            .into_iter()
+            .find(|&(_, depth)| depth > most)
+        {
+            Some((pc, depth)) => Err(MachineMismatch::LoopDepth {
+                pc,
+                depth,
+                most,
+                machine: name(),
+            }),
+            None => Ok(()),
+        }
     }
 }
 
-fn check_word(pc: usize, word: &Word, machine: &Machine) -> Result<(), MachineMismatch> {
-    for inst in [&word.arith, &word.mem] {
-        let registers = inst
-            .row()
-            .form
-            .operands()
-            .iter()
-            .filter(|o| o.kind.is_register());
-        for (operand, &r) in registers.zip(&inst.r) {
-            if !matches!(operand.kind, Kind::Pair | Kind::Quad) {
-                continue;
-            }
-            let count = machine.cp2.registers;
-            if let Some(reg) = operand
-                .kind
-                .regs(r)
-                .iter()
-                .find(|reg| usize::from(reg.0) >= count)
-            {
-                return Err(MachineMismatch::Register {
-                    pc,
-                    register: reg.0,
-                    count,
-                    machine: machine.name.clone(),
-                });
-            }
-        }
-        let count = machine.cp2.events;
-        if matches!(inst.op, Op::Wait | Op::Signal)
-            && usize::try_from(inst.imm).is_ok_and(|event| event >= count)
-        {
-            return Err(MachineMismatch::Event {
-                pc,
-                event: inst.imm,
-                count,
-                machine: machine.name.clone(),
-            });
-        }
+/// Whether program memory has room for that many words.
+pub(crate) fn program_fits(words: usize, machine: &Machine) -> Result<(), MachineMismatch> {
+    let bytes = words as u64 * size_of::<u64>() as u64;
+    let size = machine.cp2.program.get();
+    if bytes <= size {
+        return Ok(());
     }
-    Ok(())
+    Err(MachineMismatch::Program {
+        bytes,
+        size,
+        machine: machine.name.clone(),
+    })
+}
+
+/// Whether DMEM has room for data from `address` to `end`.
+pub(crate) fn dmem_fits(address: u32, end: u64, machine: &Machine) -> Result<(), MachineMismatch> {
+    let size = machine.cp2.dmem.get();
+    if end <= size {
+        return Ok(());
+    }
+    Err(MachineMismatch::Dmem {
+        address,
+        end,
+        size,
+        machine: machine.name.clone(),
+    })
+}
+
+/// The registers and events that word `pc` names and `machine` lacks: of each
+/// operand the first.
+pub(crate) fn lacks<'a>(
+    pc: usize,
+    word: &'a Word,
+    machine: &'a Machine,
+) -> impl Iterator<Item = MachineMismatch> + 'a {
+    [&word.arith, &word.mem].into_iter().flat_map(move |inst| {
+        let count = machine.cp2.registers;
+        let operands = inst.row().form.operands().iter();
+        let registers = operands
+            .filter(|o| o.kind.is_register())
+            .zip(&inst.r)
+            .filter(|(o, _)| matches!(o.kind, Kind::Pair | Kind::Quad))
+            .filter_map(move |(o, &r)| {
+                let regs = o.kind.regs(r);
+                regs.iter()
+                    .find(|reg| usize::from(reg.0) >= count)
+                    .map(|reg| MachineMismatch::Register {
+                        pc,
+                        register: reg.0,
+                        count,
+                        machine: machine.name.clone(),
+                    })
+            });
+        let count = machine.cp2.events;
+        let event = (matches!(inst.op, Op::Wait | Op::Signal)
+            && usize::try_from(inst.imm).is_ok_and(|event| event >= count))
+        .then(|| MachineMismatch::Event {
+            pc,
+            event: inst.imm,
+            count,
+            machine: machine.name.clone(),
+        });
+        registers.chain(event)
+    })
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::{MACHINE, MAX_NAME, MAX_WORDS};
 use crate::ABI_VERSION;
+use crate::StructureError;
 use crate::isa::DecodeError;
 
 /// Why a byte string is no CP2 object. Each message says where, what was
@@ -93,6 +94,9 @@ pub enum ObjectError {
         /// What is wrong with it.
         source: DecodeError,
     },
+    /// The words do not fit together.
+    #[error("`.text`: {0}; assemble the source again")]
+    Structure(#[from] StructureError),
     /// The entry point is no word of the program.
     #[error(
         "the entry point is byte address {entry:#x}, expected a multiple of 8 below {bytes:#x}, the size of `.text`"

@@ -26,6 +26,7 @@ mod tests;
 mod write;
 
 pub use check::MachineMismatch;
+pub(crate) use check::{dmem_fits, lacks, program_fits};
 pub use error::ObjectError;
 
 use crate::Program;

@@ -3,6 +3,7 @@
 use super::ObjectError;
 use super::error::name;
 use super::{DMEM, MACHINE, MAX_WORDS, NOTE, TEXT, WORD_BYTES, lines, note};
+use crate::structure::Structure;
 use crate::{Line, Program, Segment, Symbol, SymbolKind};
 use object::LittleEndian;
 use object::elf::{self, FileHeader64, SectionHeader64};
@@ -240,5 +241,9 @@ fn check_words(program: &Program) -> Result<(), ObjectError> {
             return Err(ObjectError::Undeclared { pc, missing });
         }
     }
-    Ok(())
+    let words: Vec<_> = decoded.into_iter().map(Some).collect();
+    match Structure::of(&words).errors.into_iter().next() {
+        Some(error) => Err(error.into()),
+        None => Ok(()),
+    }
 }
