@@ -12,12 +12,17 @@ pub struct Source {
 }
 
 impl Source {
-    /// A source of that name and text.
+    /// A source of that name and text. A byte order mark before the text is
+    /// left out, as some editors put one.
     #[must_use]
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        let mut text = text.into();
+        if text.starts_with('\u{feff}') {
+            text = text.split_off('\u{feff}'.len_utf8());
+        }
         Self {
             name: name.into(),
-            text: text.into(),
+            text,
         }
     }
 }

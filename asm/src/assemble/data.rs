@@ -125,10 +125,19 @@ fn list(p: &mut Parser<'_, '_>, format: Format) -> Result<Vec<(Format, Expr, Spa
     }
 }
 
+/// The bits of a value as a binary32. What is finite stays so.
+pub(super) fn binary32(value: Value, at: Span) -> Result<u32, Fail> {
+    let bits = value.to_f32_bits();
+    if value.to_f64().is_finite() && !f32::from_bits(bits).is_finite() {
+        return Err(Fail::new(Problem::FloatRange { value }, at));
+    }
+    Ok(bits)
+}
+
 /// The four bytes of a value.
 pub(super) fn word(format: Format, value: Value, at: Span) -> Result<[u8; 4], Fail> {
     match (format, value) {
-        (Format::Float, value) => Ok(value.to_f32_bits().to_le_bytes()),
+        (Format::Float, value) => Ok(binary32(value, at)?.to_le_bytes()),
         (Format::Int, Value::Float(_)) => Err(Fail::new(
             Problem::NotInteger {
                 what: "`.int`".into(),

@@ -81,10 +81,17 @@ pub fn assemble_word(text: &str, pc: u16) -> Result<Word, Diagnostics> {
 pub fn parse_define(text: &str) -> Result<(String, Value), Diagnostics> {
     let options = Options::default();
     let mut assembler = Assembler::new(&options);
-    assembler.define_from(text).map_err(|fail| {
-        assembler.error(fail, Default::default());
-        std::mem::take(&mut assembler.sink).finish(&assembler.map).0
-    })
+    let found = match assembler.define_from(text) {
+        Ok(definition) => Some(definition),
+        Err(fail) => {
+            assembler.error(fail, Default::default());
+            None
+        }
+    };
+    // Flaws of single characters have been reported already.
+    found
+        .filter(|_| !assembler.sink.has_errors())
+        .ok_or_else(|| assembler.sink.finish(&assembler.map).0)
 }
 
 impl Assembler<'_> {

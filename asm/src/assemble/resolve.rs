@@ -1,5 +1,6 @@
 //! Evaluates the expressions of an operation and checks that they fit its fields.
 
+use super::data::binary32;
 use super::select::{Selected, immediate_range};
 use super::symbols::Table;
 use crate::diag::{Fail, Problem};
@@ -152,7 +153,7 @@ fn offset(mode: Mode, expr: &Expr, at: Span, bytes: u32, names: &Table) -> Resul
 }
 
 fn short_float(value: Value, at: Span) -> Result<u32, Fail> {
-    let bits = value.to_f32_bits();
+    let bits = binary32(value, at)?;
     if bits & 0xff == 0 {
         return Ok(bits);
     }

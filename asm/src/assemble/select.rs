@@ -117,6 +117,7 @@ fn misfit(rows: &[Op], source: &SourceInst) -> Fail {
             forms,
             name,
             near: None,
+            bank: None,
         },
         at,
     )

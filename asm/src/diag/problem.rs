@@ -17,6 +17,8 @@ pub enum Problem {
     OpenString,
     #[error("`{text}` is no number")]
     Number { text: String },
+    #[error("`{text}` does not fit in 64 bits")]
+    NumberRange { text: String },
 
     // --- structure ---
     #[error("expected {wanted}, found {found}")]
@@ -76,6 +78,8 @@ pub enum Problem {
     DivisionByZero,
     #[error("the result does not fit in a 64-bit integer")]
     Overflow,
+    #[error("{value} is beyond the largest binary32, {}", f32::MAX)]
+    FloatRange { value: Value },
     #[error("shift count {count} is not in 0..63")]
     ShiftCount { count: i64 },
     #[error("{what} needs an integer, found {value}")]
@@ -97,6 +101,8 @@ pub enum Problem {
         /// A name that stands where a register belongs.
         name: Option<String>,
         near: Option<String>,
+        /// The registers there are, where the name looks like one.
+        bank: Option<&'static str>,
     },
     #[error("`{first}` and `{second}` both need the {slot} slot")]
     SlotConflict {
@@ -182,6 +188,12 @@ pub enum Problem {
     #[error("`{mnemonic}` is the last word: execution runs off the end of the program")]
     RunsOff { mnemonic: String },
 
+    // --- more than can be listed ---
+    #[error("reading stopped after {shown} errors: there may be more")]
+    MoreErrors { shown: usize },
+    #[error("{shown} warnings are listed, {more} more are not")]
+    MoreWarnings { shown: usize, more: usize },
+
     // --- warnings ---
     #[error("stalls {cycles} {}: {register} comes from the {class} unit{}{back}", if *cycles == 1 { "cycle" } else { "cycles" }, if back.is_empty() { "" } else { " " })]
     Stall {
@@ -218,6 +230,7 @@ impl Problem {
             Self::OpenComment => "open-comment",
             Self::OpenString => "open-string",
             Self::Number { .. } => "number",
+            Self::NumberRange { .. } => "number-range",
             Self::Expected { .. } => "expected",
             Self::Unclosed { .. } => "unclosed",
             Self::Unopened { .. } => "unopened",
@@ -236,6 +249,7 @@ impl Problem {
             Self::Include { .. } => "include",
             Self::DivisionByZero => "division-by-zero",
             Self::Overflow => "overflow",
+            Self::FloatRange { .. } => "float-range",
             Self::ShiftCount { .. } => "shift-count",
             Self::NotInteger { .. } => "not-integer",
             Self::Domain { .. } => "domain",
@@ -263,6 +277,8 @@ impl Problem {
             Self::Absent { .. } => "absent",
             Self::Target { .. } => "target",
             Self::RunsOff { .. } => "runs-off",
+            Self::MoreErrors { .. } => "more-errors",
+            Self::MoreWarnings { .. } => "more-warnings",
             Self::Stall { .. } | Self::UnitBusy { .. } => "stall",
         }
     }
@@ -287,11 +303,20 @@ impl Problem {
                 help.push(format!("extensions: {}", all.join(", ")));
                 help
             }
-            Self::Operands { forms, near: n, .. } => {
+            Self::Operands {
+                forms,
+                near: n,
+                bank,
+                ..
+            } => {
                 let mut help: Vec<String> = near(n);
+                help.extend(bank.map(str::to_owned));
                 help.extend(forms.iter().map(|f| format!("expected: {f}")));
                 help
             }
+            Self::Character { character: '\r' } => one("a line ends with a line feed"),
+            Self::NumberRange { .. } => one("integers are -2^63..2^63 - 1, floats doubles"),
+            Self::FloatRange { .. } => one("infinity is `bits(0x7f800000)`"),
             Self::Misplaced { why, .. } => one(why),
             Self::Redefined { name, .. } if name.starts_with('.') && name != ".entry" => one(
                 "a local label is unique between two plain labels, or within one macro expansion; in `.rept`, number it: `.name{i}:`",

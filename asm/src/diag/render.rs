@@ -7,9 +7,6 @@ use codespan_reporting::files::{Error, Files};
 use codespan_reporting::term;
 use std::ops::Range;
 
-/// Longest source line that is shown in full.
-const WIDEST: usize = 400;
-
 impl<'a> Files<'a> for SourceMap {
     type FileId = usize;
     type Name = &'a str;
@@ -47,6 +44,7 @@ pub(super) fn render(
     at: Span,
     related: &[(Span, String)],
     left_out: usize,
+    wide: bool,
 ) -> String {
     let severity = match diagnostic.severity {
         Severity::Error => cs::Severity::Error,
@@ -67,6 +65,24 @@ pub(super) fn render(
         notes.push(format!("... and {left_out} more expansions"));
     }
     let range = |s: Span| s.start as usize..s.end as usize;
+    if wide {
+        // No room for the line: the place alone.
+        let mut text = format!(
+            "{}: {}\n --> {}:{}:{}\n",
+            match diagnostic.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+            },
+            diagnostic.message,
+            diagnostic.at.file,
+            diagnostic.at.line,
+            diagnostic.at.column
+        );
+        for note in notes {
+            text += &format!("  = {note}\n");
+        }
+        return text;
+    }
     let mut labels = vec![cs::Label::primary(at.file as usize, range(at))];
     labels.extend(
         related
@@ -81,28 +97,14 @@ pub(super) fn render(
         chars: term::Chars::ascii(),
         ..term::Config::default()
     };
-    let wide = diagnostic.source.len() > WIDEST;
-    let text = if wide {
-        None
-    } else {
-        term::emit_into_string(&config, map, &message).ok()
-    };
-    text.map_or_else(
-        || {
-            format!(
-                "{}:{}:{}: {}\n",
-                diagnostic.at.file, diagnostic.at.line, diagnostic.at.column, diagnostic.message
-            )
-        },
-        |text| {
-            let mut text: String = text
-                .lines()
-                .map(|l| l.trim_end().to_owned() + "\n")
-                .collect();
-            while text.ends_with("\n\n") {
-                text.pop();
-            }
-            text
-        },
-    )
+    let text = term::emit_into_string(&config, map, &message)
+        .unwrap_or_else(|_| format!("{}\n", diagnostic.message));
+    let mut text: String = text
+        .lines()
+        .map(|l| l.trim_end().to_owned() + "\n")
+        .collect();
+    while text.ends_with("\n\n") {
+        text.pop();
+    }
+    text
 }

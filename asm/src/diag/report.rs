@@ -58,7 +58,7 @@ pub struct Diagnostic {
     pub message: String,
     /// Where.
     pub at: Position,
-    /// The first line there.
+    /// The first line there; of a very long one, the part around the place.
     pub source: String,
     /// Other places.
     #[serde(skip_serializing_if = "Vec::is_empty")]

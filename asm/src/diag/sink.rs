@@ -15,12 +15,17 @@ const MOST: usize = 100;
 /// Most expansion frames shown.
 const FRAMES: usize = 12;
 
+/// Most characters of a source's text that a message repeats.
+const QUOTED: usize = 400;
+
 #[derive(Debug, Default)]
 pub(crate) struct Sink {
     frames: Vec<(String, Span, Chain)>,
     errors: Vec<(Flaw, Chain)>,
     warnings: Vec<(Flaw, Chain)>,
     seen: HashSet<(Span, &'static str, bool)>,
+    /// Warnings that found no room.
+    unlisted: usize,
 }
 
 impl Sink {
@@ -45,9 +50,13 @@ impl Sink {
 
     /// Notes a warning, under the same rule.
     pub(crate) fn warn(&mut self, fail: Fail, chain: Chain) {
-        if self.warnings.len() < MOST && self.seen.insert((fail.0.at, fail.0.problem.code(), false))
-        {
+        if !self.seen.insert((fail.0.at, fail.0.problem.code(), false)) {
+            return;
+        }
+        if self.warnings.len() < MOST {
             self.warnings.push((*fail.0, chain));
+        } else {
+            self.unlisted += 1;
         }
     }
 
@@ -70,19 +79,32 @@ impl Sink {
 
     /// Errors and warnings.
     pub(crate) fn finish(self, map: &SourceMap) -> (Diagnostics, Diagnostics) {
-        let list = |flaws: Vec<(Flaw, Chain)>, severity| {
+        let more_errors = self
+            .is_full()
+            .then_some(Problem::MoreErrors { shown: MOST });
+        let more_warnings = (self.unlisted > 0).then_some(Problem::MoreWarnings {
+            shown: MOST,
+            more: self.unlisted,
+        });
+        let list = |flaws: Vec<(Flaw, Chain)>, severity, more: Option<Problem>| {
+            let last = flaws.last().map_or(Span::START, |(flaw, _)| flaw.at);
             let mut list: Vec<(Span, Diagnostic)> = flaws
                 .into_iter()
                 .map(|(flaw, chain)| (flaw.at, resolve(map, &self.frames, flaw, chain, severity)))
                 .collect();
             list.sort_by_key(|(at, _)| *at);
+            list.extend(more.map(|problem| {
+                let flaw = *Fail::new(problem, last).0;
+                let chain = Chain::default();
+                (last, resolve(map, &self.frames, flaw, chain, severity))
+            }));
             Diagnostics {
                 list: list.into_iter().map(|(_, d)| d).collect(),
             }
         };
         (
-            list(self.errors, Severity::Error),
-            list(self.warnings, Severity::Warning),
+            list(self.errors, Severity::Error, more_errors),
+            list(self.warnings, Severity::Warning, more_warnings),
         )
     }
 }
@@ -99,7 +121,7 @@ fn resolve(
     while let Some((what, at, parent)) = chain.0.and_then(|i| frames.get(i as usize)) {
         if expansion.len() < FRAMES {
             expansion.push(Frame {
-                what: what.clone(),
+                what: shorten(what, 0),
                 at: position(map, *at),
             });
         } else {
@@ -119,23 +141,44 @@ fn resolve(
     let mut diagnostic = Diagnostic {
         severity,
         code: problem.code(),
-        message: problem.to_string(),
-        source: source.to_owned(),
+        message: shorten(&problem.to_string(), 0),
+        source: shorten(source, at_position.column as usize - 1),
         related: related
             .iter()
             .map(|(at, message)| Related {
-                message: message.clone(),
+                message: shorten(message, 0),
                 at: position(map, *at),
             })
             .collect(),
         expansion,
-        help: problem.help(),
+        help: problem.help().iter().map(|h| shorten(h, 0)).collect(),
         at: at_position,
         problem,
         rendered: String::new(),
     };
-    diagnostic.rendered = render::render(map, &diagnostic, at, &related, left_out);
+    let wide = std::iter::once(at)
+        .chain(related.iter().map(|r| r.0))
+        .filter_map(|s| map.file(s.file).map(|f| f.line_text(s.line).len()))
+        .any(|length| length > QUOTED);
+    diagnostic.rendered = render::render(map, &diagnostic, at, &related, left_out, wide);
     diagnostic
+}
+
+/// A text that a message can repeat: of a long one, the part from just before
+/// character `at` on.
+fn shorten(text: &str, at: usize) -> String {
+    if text.len() <= QUOTED {
+        return text.to_owned();
+    }
+    let first = at.saturating_sub(QUOTED / 4);
+    let mut part: String = text.chars().skip(first).take(QUOTED).collect();
+    if first > 0 {
+        part.insert_str(0, "...");
+    }
+    if text.chars().nth(first + QUOTED).is_some() {
+        part.push_str("...");
+    }
+    part
 }
 
 fn position(map: &SourceMap, at: Span) -> Position {

@@ -102,6 +102,7 @@ impl Function {
                 })?;
                 Ok(Value::from_f32_bits(bits))
             }
+            (Self::Exp2, _) if x.is_nan() => Ok(Value::Float(f64::NAN)),
             (Self::Cos, _) => Ok(Value::Float(trig::turns(x).0)),
             (Self::Sin, _) => Ok(Value::Float(trig::turns(x).1)),
             (Self::Exp2, _) => Ok(Value::Float(libm::exp2(x))),

@@ -2,7 +2,7 @@
 
 use super::operand::Register;
 use super::parser::Parser;
-use super::token::Tok;
+use super::token::{Tok, Token};
 use crate::diag::{Fail, Problem};
 use crate::expr::{Binary, Expr, Function, Unary, Value, binary, unary};
 use crate::source::Span;
@@ -150,8 +150,14 @@ impl Parser<'_, '_> {
             Some(Tok::Punct(text)) => Unary::by_text(text),
             _ => None,
         };
+        let least = |t: Option<&Token>| t.is_some_and(|t| t.tok == Tok::TooLargeByOne);
         let expr = if let Some(op) = op {
             self.next();
+            if op == Unary::Neg && least(self.peek()) {
+                self.next();
+                self.depth -= 1;
+                return Ok(Expr::Value(Value::Int(i64::MIN)));
+            }
             let operand = self.prefix()?;
             let whole = start.to(self.last());
             let known = match &operand {
@@ -174,6 +180,10 @@ impl Parser<'_, '_> {
             Some(Tok::Int(v)) => {
                 self.next();
                 Ok(Expr::Value(Value::Int(*v)))
+            }
+            Some(Tok::TooLargeByOne) => {
+                let text = (1u64 << 63).to_string();
+                Err(Fail::new(Problem::NumberRange { text }, self.here()))
             }
             Some(Tok::Float(v)) => {
                 self.next();

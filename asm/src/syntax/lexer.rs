@@ -6,7 +6,7 @@ use crate::source::Span;
 use nom::branch::alt;
 use nom::bytes::complete::{is_not, tag, take_until, take_while, take_while1};
 use nom::character::complete::{char, digit1, one_of};
-use nom::combinator::{map, opt, recognize, rest, verify};
+use nom::combinator::{map, opt, peek, recognize, rest, verify};
 use nom::sequence::{delimited, pair, preceded};
 use nom::{IResult, Parser};
 
@@ -57,11 +57,15 @@ pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<
                     )
                 }
                 Err(_) => {
+                    // A whole foreign word is one flaw.
+                    let foreign = |c: char| c.is_alphanumeric() && !c.is_ascii();
+                    let rest = left.trim_start_matches(foreign);
+                    let length = (left.len() - rest.len()).max(first.len_utf8());
                     report(Fail::new(
                         Problem::Character { character: first },
-                        span(first.len_utf8()),
+                        span(length),
                     ));
-                    (first.len_utf8(), Err(Blank::Space))
+                    (length, Err(Blank::Space))
                 }
             }
         };
@@ -100,12 +104,14 @@ enum Blank {
 fn blank(s: &str) -> IResult<&str, Blank> {
     alt((
         map(
-            take_while1(|c: char| c != '\n' && c.is_whitespace()),
+            take_while1(|c: char| !matches!(c, '\n' | '\r') && c.is_whitespace()),
             |_| Blank::Space,
         ),
-        map(pair(alt((tag(";"), tag("//"))), opt(is_not("\n"))), |_| {
-            Blank::Space
-        }),
+        map((char('\r'), peek(char('\n'))), |_| Blank::Space),
+        map(
+            pair(alt((tag(";"), tag("//"))), opt(is_not("\r\n"))),
+            |_| Blank::Space,
+        ),
         map(delimited(tag("/*"), take_until("*/"), tag("*/")), |_| {
             Blank::Space
         }),
@@ -183,36 +189,39 @@ fn number(s: &str) -> IResult<&str, Result<Tok, Problem>> {
     // Whatever is glued to the digits belongs to the misspelt number.
     let (after, tail) = take_while(is_word).parse(after)?;
     let whole = s.get(..text.len() + tail.len()).unwrap_or(text);
-    Ok((
-        after,
-        value(whole).ok_or_else(|| Problem::Number {
-            text: whole.to_owned(),
-        }),
-    ))
+    Ok((after, value(whole)))
 }
 
-fn value(text: &str) -> Option<Tok> {
+fn value(text: &str) -> Result<Tok, Problem> {
     let plain = text.replace('_', "");
     let radix = match plain.get(..2).map(str::to_ascii_lowercase).as_deref() {
         Some("0x") => 16,
         Some("0b") => 2,
         Some("0o") => 8,
-        _ => return decimal(&plain),
+        _ if plain.bytes().all(|b| b.is_ascii_digit()) => 10,
+        _ => return float(text, &plain),
     };
-    i64::from_str_radix(plain.get(2..)?, radix)
-        .ok()
-        .filter(|_| !plain.contains(['+', '-']))
-        .map(Tok::Int)
+    let digits = if radix == 10 {
+        &*plain
+    } else {
+        plain.get(2..).unwrap_or("")
+    };
+    let text = || text.to_owned();
+    if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
+        return Err(Problem::Number { text: text() });
+    }
+    match u64::from_str_radix(digits, radix).map(|v| (v, i64::try_from(v))) {
+        Ok((_, Ok(v))) => Ok(Tok::Int(v)),
+        Ok((v, _)) if v == 1 << 63 => Ok(Tok::TooLargeByOne),
+        _ => Err(Problem::NumberRange { text: text() }),
+    }
 }
 
-fn decimal(plain: &str) -> Option<Tok> {
-    if plain.bytes().all(|b| b.is_ascii_digit()) {
-        plain.parse().ok().map(Tok::Int)
-    } else {
-        plain
-            .parse()
-            .ok()
-            .filter(|v: &f64| v.is_finite())
-            .map(Tok::Float)
+fn float(text: &str, plain: &str) -> Result<Tok, Problem> {
+    let text = || text.to_owned();
+    match plain.parse::<f64>() {
+        Ok(v) if v.is_finite() => Ok(Tok::Float(v)),
+        Ok(_) => Err(Problem::NumberRange { text: text() }),
+        Err(_) => Err(Problem::Number { text: text() }),
     }
 }

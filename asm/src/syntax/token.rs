@@ -10,6 +10,8 @@ pub(crate) enum Tok {
     /// `name` or `.name`.
     Name(Rc<str>),
     Int(i64),
+    /// 2^63, which only a minus before it makes an integer.
+    TooLargeByOne,
     Float(f64),
     Str(Rc<str>),
     /// `\name`, a macro's parameter.
@@ -52,6 +54,7 @@ impl fmt::Display for Tok {
         match self {
             Self::Name(n) => write!(f, "`{n}`"),
             Self::Int(v) => write!(f, "`{v}`"),
+            Self::TooLargeByOne => write!(f, "`{}`", 1u64 << 63),
             Self::Float(v) => write!(f, "`{v:?}`"),
             Self::Str(s) => write!(f, "{s:?}"),
             Self::Param(p) => write!(f, "`\\{p}`"),

@@ -146,7 +146,7 @@ fn inclusions_are_bounded_too() {
 fn at_most_a_hundred_errors() {
     let text: String = (0..5000).map(|i| format!("unknown{i} r0\n")).collect();
     let errors = assemble(&Source::new("t.s", text), &Options::default()).unwrap_err();
-    assert_eq!(errors.len(), 100);
+    assert_eq!(errors.len(), 101); // the last says that there may be more
 }
 
 /// Pieces that together reach most of the grammar.
