@@ -5,7 +5,7 @@ use crate::io::{Outputs, shown, write_whole};
 use crate::outcome::{Failure, Outcome};
 use crate::provenance::Provenance;
 use serde_json::{json, to_value};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -31,6 +31,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
     Outputs::beside([args.input.as_path()]).check(&output)?;
     let assembly = args.assembler.assemble(&args.input, &machine)?;
     let program = &assembly.program;
+    Outputs::beside(program.files.iter().map(Path::new)).check(&output)?;
     write_whole(&output, &program.to_elf())?;
     let data: usize = program.dmem.iter().map(|s| s.bytes.len()).sum();
     let text = format!(

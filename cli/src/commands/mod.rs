@@ -107,6 +107,13 @@ impl AssemblerArgs {
             .iter()
             .map(|d| cp2_asm::parse_define(d))
             .collect::<Result<Vec<_>, _>>()?;
+        for (i, (name, _)) in defines.iter().enumerate() {
+            if defines.iter().take(i).any(|(before, _)| before == name) {
+                return Err(Failure::input(format!(
+                    "-D {name}: defined twice; expected one value for a name"
+                )));
+            }
+        }
         let source = cp2_asm::Source::new(path.display().to_string(), read_text(path)?);
         let options = cp2_asm::Options {
             defines,

@@ -425,3 +425,28 @@ fn a_full_or_missing_terminal_is_no_panic() {
         .cp2("fft --n 16 --input x.npy --trace /dev/null")
         .fails(2, &[".json"]);
 }
+
+#[test]
+fn assembling_never_harms_a_source() {
+    let bench = Bench::new();
+    bench.write("part.s", "        nop\n");
+    bench.write("k.s", "        .include \"part.s\"\n        stop\n");
+    bench.cp2("asm k.s -o part.s").fails(2, &["also an input"]);
+    assert_eq!(bench.read("part.s"), b"        nop\n");
+    bench.cp2("asm k.s -o k.elf").works();
+    let before = bench.read("k.elf");
+    bench.write("k.s", "        nonsense\n");
+    bench.cp2("asm k.s -o k.elf").fails(2, &["nonsense"]);
+    assert_eq!(bench.read("k.elf"), before);
+}
+
+#[test]
+fn a_constant_is_defined_once_and_in_full() {
+    let bench = Bench::new();
+    bench.write("k.s", "        movi a0, N\n        stop\n");
+    bench.cp2("asm k.s -D N=1").works();
+    bench.cp2("asm k.s -D N=1 -D N=2").fails(2, &["N", "twice"]);
+    bench
+        .cp2("asm k.s -D N=1x")
+        .fails(2, &["`1x` is no number"]);
+}
