@@ -117,7 +117,6 @@ fn misfit(rows: &[Op], source: &SourceInst) -> Fail {
             forms,
             name,
             near: None,
-            bank: None,
         },
         at,
     )

@@ -1,18 +1,8 @@
 //! Suggestions for names that mean nothing.
 
 use super::symbols::Table;
-use crate::diag::{Fail, Problem, nearest};
+use crate::diag::{Fail, Problem, REGISTERS, like_register, nearest};
 use crate::isa::Op;
-
-const REGISTERS: &str = "registers: r0..r63, q0..q31, a0..a15, s0..s15, c0..c15, b0..b7, l0..l7";
-
-/// Whether the name looks like a register's.
-fn like_register(name: &str) -> bool {
-    name.starts_with(['r', 'q', 'a', 's', 'c', 'b', 'l'])
-        && name
-            .get(1..)
-            .is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()))
-}
 
 impl Table {
     /// Adds a suggestion to a message about an unknown name.
@@ -20,12 +10,10 @@ impl Table {
         if let Problem::Operands {
             name: Some(name),
             near,
-            bank,
             ..
         } = &mut fail.0.problem
         {
             *near = nearest(name, self.alias_names());
-            *bank = Some(REGISTERS).filter(|_| like_register(name));
             return;
         }
         let Problem::UnknownName { name, near, hint } = &mut fail.0.problem else {

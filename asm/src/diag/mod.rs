@@ -6,7 +6,7 @@ mod render;
 mod report;
 mod sink;
 
-pub(crate) use near::nearest;
+pub(crate) use near::{REGISTERS, like_register, nearest};
 pub use problem::Problem;
 pub use report::{Diagnostic, Diagnostics, Frame, Position, Related, Severity};
 pub(crate) use sink::{Chain, Sink};

@@ -22,6 +22,18 @@ pub(crate) fn nearest<'a>(
         .map(|(_, c)| c.to_owned())
 }
 
+/// The registers there are.
+pub(crate) const REGISTERS: &str =
+    "registers: r0..r63, q0..q31, a0..a15, s0..s15, c0..c15, b0..b7, l0..l7";
+
+/// Whether the name looks like a register's.
+pub(crate) fn like_register(name: &str) -> bool {
+    name.starts_with(['r', 'q', 'a', 's', 'c', 'b', 'l'])
+        && name
+            .get(1..)
+            .is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,6 @@
 //! Everything the assembler may find wrong with a source.
 
+use super::near::{REGISTERS, like_register};
 use crate::expr::Value;
 use cp2_machine::Class;
 
@@ -101,8 +102,6 @@ pub enum Problem {
         /// A name that stands where a register belongs.
         name: Option<String>,
         near: Option<String>,
-        /// The registers there are, where the name looks like one.
-        bank: Option<&'static str>,
     },
     #[error("`{first}` and `{second}` both need the {slot} slot")]
     SlotConflict {
@@ -306,11 +305,13 @@ impl Problem {
             Self::Operands {
                 forms,
                 near: n,
-                bank,
+                name,
                 ..
             } => {
                 let mut help: Vec<String> = near(n);
-                help.extend(bank.map(str::to_owned));
+                if name.as_deref().is_some_and(like_register) {
+                    help.push(REGISTERS.to_owned());
+                }
                 help.extend(forms.iter().map(|f| format!("expected: {f}")));
                 help
             }
