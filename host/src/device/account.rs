@@ -38,31 +38,34 @@ impl Engine {
         self.arrive(at, Arrival::Transfer { command, kind });
     }
 
-    /// The account of the run, which ended like this.
-    pub(crate) fn report(&mut self, end: End) -> RunReport {
-        let at = self.at();
-        if let Some(Kernel {
+    /// The running kernel, if any, goes on the timeline; gives its command.
+    pub(super) fn kernel_ended(&mut self, until: u64) -> Option<u64> {
+        let Kernel {
             command,
             name,
             page,
             first,
-        }) = self.kernel.take()
-        {
-            let until = if let End::Fault(fault) = &end {
-                fault.cycle
-            } else {
-                at
-            };
-            let (start, end) = (self.ticks(first), self.ticks(until.max(first)));
-            self.timeline.push(Slice {
-                track: Track::Cp2,
-                category: Category::Kernel,
-                name,
-                page,
-                command,
-                start,
-                end,
-                bytes: 0,
+        } = self.kernel.take()?;
+        self.timeline.push(Slice {
+            track: Track::Cp2,
+            category: Category::Kernel,
+            name,
+            page,
+            command,
+            start: self.ticks(first),
+            end: self.ticks(until.max(first)),
+            bytes: 0,
+        });
+        Some(command)
+    }
+
+    /// The account of the run, which ended like this.
+    pub(crate) fn report(&mut self, end: End) -> RunReport {
+        let at = self.at();
+        if self.kernel.is_some() {
+            self.kernel_ended(match &end {
+                End::Fault(fault) => fault.cycle,
+                _ => at,
             });
         } else if !end.is_finished() {
             self.idle.end(at);

@@ -112,6 +112,9 @@ impl Engine {
             }
             Action::Read { bytes, .. } => {
                 self.fenced = false;
+                // All is complete, as at the end of a run: the host program may go
+                // on by what it read, or have been recorded when it did.
+                self.idle.end(self.now);
                 (Category::Work, bytes)
             }
             Action::Post { event } => {

@@ -10,7 +10,7 @@ use super::idle::Idle;
 use super::options::Options;
 use super::progress::{Kind, Progress};
 use super::report::{DmaReport, End, HostReport};
-use crate::timeline::{Category, Slice, Timeline, Track};
+use crate::timeline::Timeline;
 use cp2_emu::{Notice, Processor, Quiet};
 use cp2_machine::{Cycles, Machine, Ticks};
 use std::collections::{BTreeMap, VecDeque};
@@ -227,25 +227,7 @@ impl Engine {
             Notice::KernelStopped => {
                 let at = self.at();
                 self.idle.stop(at);
-                if let Some(Kernel {
-                    command,
-                    name,
-                    page,
-                    first,
-                }) = self.kernel.take()
-                {
-                    let (start, end) = (self.ticks(first), self.ticks(at));
-                    let slice = Slice {
-                        track: Track::Cp2,
-                        category: Category::Kernel,
-                        name,
-                        page,
-                        command,
-                        start,
-                        end,
-                        bytes: 0,
-                    };
-                    self.timeline.push(slice);
+                if let Some(command) = self.kernel_ended(at) {
                     self.arrive(at, Arrival::Kernel { command });
                 }
                 None

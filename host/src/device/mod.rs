@@ -270,13 +270,14 @@ impl Device {
         source: impl FnOnce(Event) -> S,
     ) -> Result<Event, HostError> {
         let source = source(Event(self.next));
+        // Recorded or not, time begins here: what follows costs the same.
+        self.begin();
         if self.recording.is_some() {
             // What is recorded has to be kept anyway.
             for command in source {
                 self.command(command)?;
             }
         } else if self.end.is_none() {
-            self.begin();
             let mut count = 0;
             let queued = std::mem::take(&mut self.queue);
             let mut commands = queued.into_iter().chain(source.inspect(|_| count += 1));

@@ -11,6 +11,8 @@ const RIGHT: f64 = 16.0;
 const TOP: f64 = 58.0;
 const ROW: f64 = 44.0;
 const GAP: f64 = 10.0;
+/// Half the width of the longest label of the axis.
+const LABEL: f64 = 48.0;
 
 impl Category {
     /// Colours that stay apart for colour-blind readers (Okabe and Ito).
@@ -104,11 +106,17 @@ impl Timeline {
                 continue;
             }
             let (px, cycle) = (x(at), at.0 / self.base.ticks_per_cycle);
+            // The picture ends close behind the last tick: its text must not.
+            let (anchor, tx) = if px > WIDTH - LABEL {
+                ("end", WIDTH - 4.0)
+            } else {
+                ("middle", px)
+            };
             let _ = writeln!(
                 svg,
                 "<line x1=\"{px:.2}\" x2=\"{px:.2}\" y1=\"{TOP}\" y2=\"{}\" stroke=\"#bbbbbb\" stroke-width=\"0.5\"/>\n\
-                 <text x=\"{px:.2}\" y=\"{}\" text-anchor=\"middle\" fill=\"#222222\">{} &#181;s</text>\n\
-                 <text x=\"{px:.2}\" y=\"{}\" text-anchor=\"middle\" fill=\"#777777\" font-size=\"10\">cycle {cycle}</text>",
+                 <text x=\"{tx:.2}\" y=\"{}\" text-anchor=\"{anchor}\" fill=\"#222222\">{} &#181;s</text>\n\
+                 <text x=\"{tx:.2}\" y=\"{}\" text-anchor=\"{anchor}\" fill=\"#777777\" font-size=\"10\">cycle {cycle}</text>",
                 y + 2.0,
                 y + 16.0,
                 micros(self.base, at),

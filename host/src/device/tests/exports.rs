@@ -55,6 +55,46 @@ fn an_emitted_run_replays_bit_for_bit() {
     );
 }
 
+/// Two plans on one device with a look at the result between them: what is
+/// measured is the same recorded, not recorded and replayed.
+#[test]
+fn recording_and_replaying_change_nothing_in_a_longer_run() {
+    let machine = vm("vm7");
+    let run = |record: bool| {
+        let options = Options {
+            record,
+            ..checked()
+        };
+        let mut device = Device::with_options(machine.clone(), options);
+        let placed = device.place("slow", assembled(SLOW)).unwrap();
+        let x = device.alloc_from(&floats(4 * 300)).unwrap();
+        let plan = Plan::new(
+            super::paging::job(&placed, 300, x.address(), x.address(), 9),
+            &machine,
+        )
+        .unwrap();
+        let kernel = PageKernel {
+            name: "again".into(),
+            entry: 0,
+        };
+        let first = device.page(&plan, &placed, 0, &[]).unwrap();
+        let second = device.pages(&plan, &kernel, &[first]).unwrap();
+        let seen = device.host_read("look", x).unwrap().unwrap();
+        assert_eq!(seen, doubled(&doubled(&floats(4 * 300))));
+        device.pages(&plan, &kernel, &[second]).unwrap();
+        device.finish().unwrap()
+    };
+    let (plain, recorded) = (run(false), run(true));
+    assert_eq!(recorded.report.cycles, plain.report.cycles);
+    assert_eq!(recorded.report, plain.report);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    recorded.emit(&path).unwrap();
+    let replay = crate::emit::Replay::read(&path).unwrap();
+    let replayed = replay.run(machine.clone(), checked()).unwrap();
+    assert_eq!(replayed.report, plain.report);
+}
+
 #[test]
 fn the_timeline_exports() {
     let mut job = MapJob::new("slow & <steady>", 16);
@@ -86,6 +126,14 @@ fn the_timeline_exports() {
         "{svg}"
     );
     assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count());
+    // No label is centred where half of it would leave the picture.
+    for text in svg.lines().filter(|l| l.contains("\"middle\"")) {
+        let x: f64 = text
+            .split_once("<text x=\"")
+            .and_then(|(_, rest)| rest.split_once('"'))
+            .map_or(0.0, |(x, _)| x.parse().unwrap());
+        assert!(x <= 1152.0, "{text}");
+    }
 
     let mut windowed = crate::timeline::Timeline::new(
         report.timeline.base,

@@ -9,7 +9,7 @@ use super::*;
 use crate::map::{MapJob, map};
 use crate::page_source::PageKernel;
 use crate::schedule::{BlocksPerSection, Buffering, PageArgs, Paging, Plan, Stream};
-use crate::timeline::{Category, Slice};
+use crate::timeline::{Category, Slice, Track};
 use cp2_asm::{Program, Source, assemble};
 use cp2_dma::Target;
 use cp2_emu::Cause;
