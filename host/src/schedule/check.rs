@@ -3,6 +3,7 @@
 use super::error::PlanError;
 use super::job::{BlocksPerSection, Paging, Stream};
 use super::map::DmemMap;
+use super::plan::does_not_fit;
 use cp2_machine::Machine;
 
 /// Larger jobs than any machine's memory; sizes beyond are refused before
@@ -53,6 +54,9 @@ pub(super) fn check(job: &Paging, machine: &Machine) -> Result<(), PlanError> {
         machine.cp2.dmem.0,
     )?;
     for stream in job.inputs.iter().chain(&job.outputs) {
+        if stream.pitch > machine.cp2.dmem.0 {
+            return Err(does_not_fit(job, machine, min));
+        }
         check_stream(stream, machine, granule, job.blocks)?;
     }
     let mut map = DmemMap::new(machine.cp2.dmem.0);

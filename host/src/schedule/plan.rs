@@ -208,7 +208,7 @@ impl Plan {
                 for piece in &stream.pieces {
                     let make = |d| transfers.push((index, d));
                     share
-                        .describe(direction, stream, piece, page, local, self.levels)
+                        .describe(direction, stream, piece, local, self.levels)
                         .into_iter()
                         .for_each(make);
                 }
@@ -360,7 +360,7 @@ fn edges(size: u32, choose: bool) -> impl Iterator<Item = u32> {
     std::iter::once(size).chain(smaller)
 }
 
-fn does_not_fit(job: &Paging, machine: &Machine, min: u32) -> PlanError {
+pub(super) fn does_not_fit(job: &Paging, machine: &Machine, min: u32) -> PlanError {
     let degree = job.buffering.degrees()[0];
     let streams = job
         .inputs
@@ -377,7 +377,10 @@ fn does_not_fit(job: &Paging, machine: &Machine, min: u32) -> PlanError {
             .saturating_mul(u64::from(min))
             .saturating_mul(degree as u64)
             .saturating_add(scratch),
-        reserved: job.reserved.iter().map(|r| r.bytes).sum(),
+        reserved: job
+            .reserved
+            .iter()
+            .fold(0, |n, r| n.saturating_add(r.bytes)),
         blocks: min,
         buffering: Buffering::name(degree),
     }

@@ -123,7 +123,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn every_block_comes_out_once_and_from_its_input(
-        blocks in 1u64..90, granules in 1u64..8, in_place: bool, same: bool,
+        blocks in 1u64..90, granules in 1u64..8, in_place: bool, same: bool, sections in 1usize..10,
         size in prop_oneof![(1u32..9).prop_map(BlocksPerSection::Fixed), Just(BlocksPerSection::ANY)],
         buffering in prop::sample::select(vec![Buffering::Auto, Buffering::Single, Buffering::Double, Buffering::Triple]),
         cycles in prop::option::of(1u64..2000),
@@ -136,8 +136,10 @@ proptest! {
             job.outputs[0].system = job.inputs[0].system;
         }
         let (x, y) = (job.inputs[0].system, job.outputs[0].system);
-        let plan = Plan::new(job, &vm7()).unwrap();
-        let out = run_plan(&plan, &vm7())?;
+        let mut machine = vm7();
+        machine.cp2.sections = sections;
+        let plan = Plan::new(job, &machine).unwrap();
+        let out = run_plan(&plan, &machine)?;
         prop_assert_eq!(out.len() as u64, blocks * granules * 16);
         for (to, from) in out {
             prop_assert_eq!(to - y, from - x);
@@ -201,6 +203,25 @@ fn a_page_of_adjacent_blocks_is_one_transfer() {
     assert_eq!(plan.args()[1].words, [8192, 8192, 4, 0]);
 }
 
+/// However many sections: what several of them compute is loaded once.
+#[test]
+fn a_page_of_few_blocks_loads_each_once() {
+    let targets = |blocks: u64, sections: usize| -> Vec<(Target, u64)> {
+        let mut machine = vm7();
+        machine.cp2.sections = sections;
+        let plan = Plan::new(job(blocks, 16, true), &machine).unwrap();
+        let loads = plan.loads(&plan.pages().get(0).unwrap());
+        let block = |d: &Descriptor| (d.target, (d.system - 0x1000) / 16);
+        loads.iter().map(|(_, d)| block(d)).collect()
+    };
+    assert_eq!(
+        targets(2, 4),
+        [(Target::Broadcast, 1), (Target::Section(0), 0)]
+    );
+    assert_eq!(targets(1, 4), [(Target::Broadcast, 0)]);
+    assert_eq!(targets(8, 64).len(), 8);
+}
+
 #[test]
 fn the_estimate_prefers_overlap_and_small_ends() {
     let mut job = job(1024, 2048, true);
@@ -230,7 +251,7 @@ fn what_breaks_a_rule_is_named() {
     assert!(fails(|j| j.inputs[0].stride = 24).contains("stride is 24 B, which is no multiple of the DMA granule of 16 B (D2); the next that is: 32 B"));
     assert!(fails(|j| j.blocks = u64::MAX).contains("number of blocks is too large"));
     assert!(
-        fails(|j| j.inputs[0] = Stream::contiguous("x", 0, 1 << 20)).contains("pitch is too large")
+        fails(|j| j.inputs[0] = Stream::contiguous("x", 0, 1 << 20)).contains("does not fit in 65536 B of DMEM: single buffering with 1 block(s) per section needs 1048832 B")
     );
     assert!(
         fails(|j| (j.inputs[0], j.buffering) =

@@ -48,24 +48,41 @@ pub(super) fn shares(direction: Direction, page: &Page) -> Vec<Share> {
                 skip: 0,
             }]
         }
-        _ => (0u32..)
-            .zip(&page.starts)
-            .filter_map(|(s, &start)| {
-                let blocks = match direction {
-                    Direction::Load => start..start + per,
-                    Direction::Store => page.stored(s as usize),
-                };
-                let count = blocks.end - blocks.start;
-                let share = Share {
-                    target: ShareTarget::One(s),
-                    first: blocks.start,
-                    count,
-                    skip: blocks.start - start,
-                };
-                (count > 0).then_some(share)
-            })
-            .collect(),
+        (Direction::Load, None) => {
+            // The last sections share a start: a broadcast serves them all, and
+            // the others' own blocks, loaded after it, replace it there.
+            let last = page.starts.last().copied().unwrap_or(page.first);
+            let common = Share {
+                target: ShareTarget::Same,
+                first: last,
+                count: per,
+                skip: 0,
+            };
+            let own = ones(page, |s, start| {
+                (page.starts[s] != last).then(|| start..start + per)
+            });
+            std::iter::once(common).chain(own).collect()
+        }
+        (Direction::Store, _) => ones(page, |s, _| Some(page.stored(s))).collect(),
     }
+}
+
+/// A share for every section that `blocks` gives some.
+fn ones(
+    page: &Page,
+    blocks: impl Fn(usize, u64) -> Option<std::ops::Range<u64>>,
+) -> impl Iterator<Item = Share> {
+    (0u32..).zip(&page.starts).filter_map(move |(s, &start)| {
+        let blocks = blocks(s as usize, start)?;
+        let count = blocks.end - blocks.start;
+        let share = Share {
+            target: ShareTarget::One(s),
+            first: blocks.start,
+            count,
+            skip: blocks.start - start,
+        };
+        (count > 0).then_some(share)
+    })
 }
 
 impl Share {
@@ -74,7 +91,6 @@ impl Share {
         direction: Direction,
         stream: &Stream,
         piece: &Piece,
-        _page: &Page,
         local: u32,
         limit: usize,
     ) -> Vec<Descriptor> {
