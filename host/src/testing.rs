@@ -141,7 +141,15 @@ pub fn check_kernel(
     elements: impl Strategy<Value = f32> + Clone,
     reference: impl Fn(&[f32]) -> Vec<f32>,
 ) -> Result<(), KernelFailure> {
-    let floats = (test.job.block / 4) as usize;
+    // Before arrays of such blocks are made.
+    let (block, dmem) = (test.job.block, machine.cp2.dmem.0);
+    if block > dmem {
+        return Err(KernelFailure {
+            reason: format!("a block of {block} B does not fit the {dmem} B of DMEM"),
+            input: Vec::new(),
+        });
+    }
+    let floats = (block / 4) as usize;
     let arrays = (1..=test.max_blocks.max(1))
         .prop_flat_map(move |n| proptest::collection::vec(elements.clone(), n * floats));
     let config = Config {
@@ -252,6 +260,22 @@ mod tests {
             "{failure}"
         );
         assert!(failure.reason.starts_with("block 0, element"), "{failure}");
+    }
+
+    #[test]
+    fn impossible_blocks_are_failures() {
+        for (block, reason) in [
+            (0, "the block is empty"),
+            (6, "whole number of blocks"),
+            (24, "multiple of"),
+            (1 << 17, "does not fit"),
+            (u64::MAX, "does not fit"),
+        ] {
+            let test = KernelTest::new(MapJob::new("double", block));
+            let run = check_kernel(assembled(DOUBLE), vm("vm7"), &test, NORMAL, <[f32]>::to_vec);
+            let failure = run.unwrap_err();
+            assert!(failure.reason.contains(reason), "{block}: {failure}");
+        }
     }
 
     #[test]
