@@ -163,7 +163,11 @@ pub(crate) fn table(report: &RunReport) -> String {
         ]);
     }
     table.row(["words", &report.counters.words.to_string(), "issued"]);
-    table.row(["flops", &report.counters.flops.to_string(), "all sections"]);
+    table.row([
+        "flops",
+        &report.counters.work.flops.to_string(),
+        "all sections",
+    ]);
     let dma = &report.dma;
     table.row([
         "dma",
@@ -188,6 +192,7 @@ pub(crate) fn table(report: &RunReport) -> String {
 pub(crate) fn figures(report: &RunReport) -> Value {
     let counters = &report.counters;
     let operations: serde_json::Map<String, Value> = counters
+        .work
         .operations
         .iter()
         .map(|(class, n)| (class.to_string(), json!(n)))
@@ -202,9 +207,9 @@ pub(crate) fn figures(report: &RunReport) -> Value {
         "causes": report.causes.to_map(),
         "words": counters.words,
         "operations": operations,
-        "flops": counters.flops,
-        "dmem_bytes_read": counters.dmem_read,
-        "dmem_bytes_written": counters.dmem_written,
+        "flops": counters.work.flops,
+        "dmem_bytes_read": counters.work.dmem_read,
+        "dmem_bytes_written": counters.work.dmem_written,
         "kernels": counters.kernels,
         "dma": {
             "transfers": report.dma.transfers,

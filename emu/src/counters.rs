@@ -2,7 +2,7 @@
 //! and per program word.
 
 use crate::cause::{Cause, Causes};
-use cp2_machine::ClassMap;
+use crate::work::Work;
 use serde::{Deserialize, Serialize};
 
 /// Counters of one program word.
@@ -18,16 +18,13 @@ pub struct WordCounters {
 /// issue to stop; the host accounts for the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
+    /// Sections that flops and bytes are summed over.
+    pub sections: usize,
     /// Words issued.
     pub words: u64,
-    /// Operations other than no-operations, by latency class.
-    pub operations: ClassMap<u64>,
-    /// Floating-point operations, all sections together.
-    pub flops: u64,
-    /// Bytes loaded from DMEM, all sections together.
-    pub dmem_read: u64,
-    /// Bytes stored to DMEM, all sections together.
-    pub dmem_written: u64,
+    /// Operations, flops and bytes.
+    #[serde(flatten)]
+    pub work: Work,
     /// Cycles by cause.
     pub causes: Causes,
     /// Kernels that ran to their `stop`.

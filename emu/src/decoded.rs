@@ -3,8 +3,9 @@
 use crate::fault::FaultKind;
 use crate::semantics::action::{Action, action};
 use crate::timing::WordTiming;
-use cp2_asm::isa::{Op, RegSet, Word};
-use cp2_machine::{Class, Machine};
+use crate::work::Work;
+use cp2_asm::isa::{Kind, Op, RegSet, Word};
+use cp2_machine::Machine;
 
 /// A program word ready to run.
 #[derive(Clone, Copy, Debug)]
@@ -15,10 +16,10 @@ pub(crate) struct Decoded {
     pub timing: WordTiming,
     pub reads: RegSet,
     pub writes: RegSet,
-    /// Latency class of each slot that does something.
-    pub classes: [Option<Class>; 2],
-    /// Floating-point operations per section.
-    pub flops: u64,
+    /// Whether the arithmetic slot does something.
+    pub computes: bool,
+    /// What one issue amounts to.
+    pub work: Work,
 }
 
 /// Decodes a word for a machine.
@@ -39,29 +40,21 @@ pub(crate) fn decode(bits: u64, machine: &Machine) -> Result<Decoded, FaultKind>
         .iter()
         .fold(RegSet::EMPTY, |set, i| set | i.writes() | i.address_write());
     let registers = machine.cp2.registers;
-    let section = |r: &cp2_asm::isa::Reg| {
-        usize::from(r.0) < SECTION_REGISTERS && usize::from(r.0) >= registers
-    };
+    let section =
+        |r: &cp2_asm::isa::Reg| r.0 < Kind::Pair.registers() && usize::from(r.0) >= registers;
     if let Some(reg) = (reads | writes).iter().find(section) {
         return Err(FaultKind::Register {
             register: reg.to_string(),
             registers,
         });
     }
-    let idle = |op| matches!(op, Op::Nop | Op::MemNop);
     Ok(Decoded {
         action: action(&word.mem).unwrap_or(Action::Nop),
         timing: WordTiming::new(&word, &machine.cp2),
         reads,
         writes,
-        classes: insts.map(|i| (!idle(i.op)).then(|| i.row().class)),
-        flops: insts
-            .iter()
-            .map(|i| u64::from(i.row().muls) + u64::from(i.row().adds))
-            .sum(),
+        computes: word.arith.op != Op::Nop,
+        work: Work::of(&word, machine.cp2.sections),
         word,
     })
 }
-
-/// Section registers the encoding can name; a machine may have fewer.
-const SECTION_REGISTERS: usize = 64;

@@ -80,7 +80,10 @@ impl Cp2 {
         Self {
             core: Core::new(machine),
             status: Status::Idle,
-            counters: Counters::default(),
+            counters: Counters {
+                sections: machine.cp2.sections,
+                ..Counters::default()
+            },
             port: Port::default(),
             board: Scoreboard::default(),
             now: 0,
@@ -260,14 +263,7 @@ impl Cp2 {
         self.counters.charge(pc, Cause::Issue, 1);
         self.counters.word(pc).words += 1;
         self.counters.words += 1;
-        for class in decoded.classes.into_iter().flatten() {
-            self.counters.operations[class] += 1;
-        }
-        let sections = self.core.sections() as u64;
-        self.counters.flops += decoded.flops * sections;
-        let (read, written) = execute::dmem_bytes(&self.core, decoded.action);
-        self.counters.dmem_read += read;
-        self.counters.dmem_written += written;
+        self.counters.work.add(&decoded.work, 1);
     }
 }
 

@@ -69,7 +69,7 @@ pub(crate) fn word<O: Observer>(
             store(core, op, access);
         }
     }
-    if decoded.classes[0].is_some() {
+    if decoded.computes {
         for section in 0..core.sections() {
             arith::execute(
                 &mut Plain,
@@ -259,17 +259,4 @@ fn jump(core: &mut Core, target: u32) -> Outcome {
     }
     core.pc = target;
     Outcome::Taken
-}
-
-/// Bytes read and written in the DMEM of all sections together.
-pub(crate) fn dmem_bytes(core: &Core, action: Action) -> (u64, u64) {
-    let Action::Memory(op) = action else {
-        return (0, 0);
-    };
-    let bytes = u64::from(op.bytes) * sections(core, op).len() as u64;
-    if op.data.is_store() {
-        (0, bytes)
-    } else {
-        (bytes, 0)
-    }
 }

@@ -24,6 +24,7 @@ mod processor;
 pub mod semantics;
 pub mod timing;
 mod transfers;
+mod work;
 
 pub use cause::{Cause, Causes};
 pub use check::{Finding, Objection};
@@ -36,3 +37,4 @@ pub use memory::{OutOfMemory, SystemMemory};
 pub use observer::{Access, Observer, Unobserved};
 pub use processor::{LaunchError, NoEvent, Notice, Processor, Quiet, SubmitError};
 pub use transfers::Transfer;
+pub use work::Work;

@@ -288,7 +288,7 @@ fn a_scalar_load_reads_one_section() {
         &machine("vm7"),
         &[mem(Op::LdX, 1, 0, Mode::Offset(0)), stop()],
     );
-    assert_eq!(processor.counters().dmem_read, 8);
+    assert_eq!(processor.counters().work.dmem_read, 8);
 }
 
 #[test]

@@ -184,3 +184,26 @@ fn an_address_register_from_dmem_takes_five_cycles() {
     ];
     expect(&words, &[("issue", 6), ("operand-scalar-load", 4)]);
 }
+
+#[test]
+fn work_is_counted_over_all_sections_but_scalars_come_from_one() {
+    let words = [
+        set(Scalar::address(0), 64),
+        a(Op::Lif, &[0], 0),
+        both(
+            a(Op::Bfly, &[2, 3, 0, 0, 0], 0),
+            mem(Op::StP, 0, 0, Mode::Offset(0)),
+        ),
+        mem(Op::LdDup, 2, 0, Mode::Offset(0)),
+        mem(Op::LdX2, 2, 0, Mode::Offset(0)),
+        stop(),
+    ];
+    let (processor, _) = run(&machine("vm7"), &words);
+    let work = processor.counters().work;
+    // Four sections: a butterfly of 10 flops, 8 bytes stored, 8 loaded; 8 more for the scalars.
+    assert_eq!(
+        (work.flops, work.dmem_written, work.dmem_read),
+        (40, 32, 32 + 8)
+    );
+    assert_eq!(work.operations[cp2_machine::Class::Butterfly], 1);
+}

@@ -1,7 +1,8 @@
 //! Where a kernel's cycles went, line by line of its source.
 
+use cp2_asm::isa::Word;
 use cp2_asm::{Program, disassemble};
-use cp2_emu::{Cause, Causes, Counters};
+use cp2_emu::{Cause, Causes, Counters, Work};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -25,6 +26,9 @@ pub struct LineProfile {
     /// The same by cause.
     #[serde(serialize_with = "as_map")]
     pub causes: Causes,
+    /// Operations, flops and bytes.
+    #[serde(flatten)]
+    pub work: Work,
 }
 
 fn as_map<S: serde::Serializer>(causes: &Causes, serializer: S) -> Result<S::Ok, S::Error> {
@@ -60,7 +64,7 @@ impl Profile {
     #[must_use]
     pub fn new(program: &Program, counters: &Counters) -> Self {
         let mut lines: BTreeMap<(Option<u32>, u32), LineProfile> = BTreeMap::new();
-        for pc in 0..program.words.len() {
+        for (pc, &bits) in program.words.iter().enumerate() {
             let known = program
                 .lines
                 .get(pc)
@@ -77,12 +81,19 @@ impl Profile {
                 issued: 0,
                 cycles: 0,
                 causes: Causes::default(),
+                work: Work::default(),
             });
             entry.words += 1;
             if let Some(word) = counters.per_word.get(pc) {
                 entry.issued += word.words;
                 entry.cycles += word.causes.total();
                 entry.causes.merge(&word.causes);
+                // A word that does not decode never issued.
+                if let Ok(decoded) = Word::decode(bits) {
+                    entry
+                        .work
+                        .add(&Work::of(&decoded, counters.sections), word.words);
+                }
             }
         }
         Self {
@@ -108,8 +119,8 @@ impl Profile {
     ) -> String {
         let total = self.cycles();
         let mut out = format!(
-            "{:>10}  {:>10}  {:>5}  {:>5}  source\n",
-            "issued", "cycles", "%", "line"
+            "{:>10}  {:>10}  {:>5}  {:>11}  {:>11}  {:>5}  source\n",
+            "issued", "cycles", "%", "flops", "DMEM B", "line"
         );
         let words = disassemble(program).ok();
         let mut rest = self.lines.as_slice();
@@ -125,7 +136,7 @@ impl Profile {
             // Writing to a String cannot fail.
             let _ = writeln!(
                 out,
-                "{:>38} {}",
+                "{:>64} {}",
                 "",
                 if first.file.is_empty() {
                     "(no line table)"
@@ -169,7 +180,10 @@ impl Profile {
 fn row(out: &mut String, line: Option<&LineProfile>, number: u32, source: &str, total: u64) {
     let source: String = source.replace('\t', "    ").chars().take(WIDEST).collect();
     let text = match line {
-        None => format!("{:>10}  {:>10}  {:>5}  {number:>5}  {source}", "", "", ""),
+        None => format!(
+            "{:>10}  {:>10}  {:>5}  {:>11}  {:>11}  {number:>5}  {source}",
+            "", "", "", "", ""
+        ),
         Some(l) => {
             let share = 100.0 * l.cycles as f64 / total.max(1) as f64;
             let lost: Vec<String> = l
@@ -183,8 +197,11 @@ fn row(out: &mut String, line: Option<&LineProfile>, number: u32, source: &str, 
                 format!("  <- {}", lost.join(", "))
             };
             format!(
-                "{:>10}  {:>10}  {share:>5.1}  {number:>5}  {source}{lost}",
-                l.issued, l.cycles
+                "{:>10}  {:>10}  {share:>5.1}  {:>11}  {:>11}  {number:>5}  {source}{lost}",
+                l.issued,
+                l.cycles,
+                l.work.flops,
+                l.work.dmem_read + l.work.dmem_written
             )
         }
     };
@@ -222,6 +239,9 @@ mod tests {
         let (program, counters) = profiled(false);
         let profile = Profile::new(&program, &counters);
         assert_eq!(profile.cycles(), counters.causes.total());
+        let mut work = Work::default();
+        profile.lines.iter().for_each(|l| work.add(&l.work, 1));
+        assert_eq!(work, counters.work);
         assert_eq!(
             profile.lines.iter().map(|l| l.issued).sum::<u64>(),
             counters.words

@@ -310,7 +310,7 @@ pub(crate) fn completion() -> Result<String> {
         let whole = if dmem == [7; 1024] { "all" } else { "not all" };
         // Tick by tick, until the counters show the load.
         let mut issued = p.now();
-        while p.counters().dmem_read == 0 {
+        while p.counters().work.dmem_read == 0 {
             issued += Ticks(1);
             if p.run_until(issued) != Notice::Limit {
                 break;
