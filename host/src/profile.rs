@@ -119,7 +119,7 @@ impl Profile {
     ) -> String {
         let total = self.cycles();
         let mut out = format!(
-            "{:>10}  {:>10}  {:>5}  {:>11}  {:>11}  {:>5}  source\n",
+            "{:>10}  {:>10}  {:>5}  {:>10}  {:>10}  {:>5}  source\n",
             "issued", "cycles", "%", "flops", "DMEM B", "line"
         );
         let words = disassemble(program).ok();
@@ -136,7 +136,7 @@ impl Profile {
             // Writing to a String cannot fail.
             let _ = writeln!(
                 out,
-                "{:>64} {}",
+                "{:>62} {}",
                 "",
                 if first.file.is_empty() {
                     "(no line table)"
@@ -181,7 +181,7 @@ fn row(out: &mut String, line: Option<&LineProfile>, number: u32, source: &str, 
     let source: String = source.replace('\t', "    ").chars().take(WIDEST).collect();
     let text = match line {
         None => format!(
-            "{:>10}  {:>10}  {:>5}  {:>11}  {:>11}  {number:>5}  {source}",
+            "{:>10}  {:>10}  {:>5}  {:>10}  {:>10}  {number:>5}  {source}",
             "", "", "", "", ""
         ),
         Some(l) => {
@@ -197,7 +197,7 @@ fn row(out: &mut String, line: Option<&LineProfile>, number: u32, source: &str, 
                 format!("  <- {}", lost.join(", "))
             };
             format!(
-                "{:>10}  {:>10}  {share:>5.1}  {:>11}  {:>11}  {number:>5}  {source}{lost}",
+                "{:>10}  {:>10}  {share:>5.1}  {:>10}  {:>10}  {number:>5}  {source}{lost}",
                 l.issued,
                 l.cycles,
                 l.work.flops,
