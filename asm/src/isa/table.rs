@@ -94,11 +94,11 @@ rows! {
     FtoinP  "ftoin" P2 (1, 9)  Add     BASE (0, 0) "Float to i32, to nearest even, saturating; NaN gives 0.";
     ItofP   "itof"  P2 (1, 10) Add     BASE (0, 0) "i32 to float, to nearest even.";
     Rcp     "rcp"   P2 (1, 16) Elementary BASE (0, 0) "Reciprocal 1/a, correctly rounded.";
-    Rsqrt   "rsqrt" P2 (1, 17) Elementary BASE (0, 0) "Reciprocal square root of a.";
-    Exp2    "exp2"  P2 (1, 18) Elementary BASE (0, 0) "2 to the power a.";
-    Log2    "log2"  P2 (1, 19) Elementary BASE (0, 0) "Base-2 logarithm of a.";
-    Sin     "sin"   P2 (1, 20) Elementary BASE (0, 0) "Sine of a turns: sin(2 pi a).";
-    Cos     "cos"   P2 (1, 21) Elementary BASE (0, 0) "Cosine of a turns: cos(2 pi a).";
+    Rsqrt   "rsqrt" P2 (1, 17) Elementary BASE (0, 0) "Reciprocal square root of a, error below 0.5 + 2^-26 ulp.";
+    Exp2    "exp2"  P2 (1, 18) Elementary BASE (0, 0) "2 to the power a, error below 0.5 + 2^-26 ulp.";
+    Log2    "log2"  P2 (1, 19) Elementary BASE (0, 0) "Base-2 logarithm of a, error below 0.5 + 2^-26 ulp.";
+    Sin     "sin"   P2 (1, 20) Elementary BASE (0, 0) "Sine of a turns, sin(2 pi a), error below 0.5 + 2^-26 ulp.";
+    Cos     "cos"   P2 (1, 21) Elementary BASE (0, 0) "Cosine of a turns, cos(2 pi a), error below 0.5 + 2^-26 ulp.";
 
     MovQ    "mov"   Q2 (2, 0)  Integer BASE (0, 0) "d = a.";
     AbsQ    "abs"   Q2 (2, 1)  Integer BASE (0, 0) "d = |a|: clears the sign bits.";
