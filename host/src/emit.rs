@@ -141,6 +141,18 @@ pub enum EmitError {
     /// The machine could not be read.
     #[error(transparent)]
     Machine(#[from] MachineError),
+    /// The commands deal blocks to another number of sections.
+    #[error(
+        "the commands were recorded for {recorded} sections; machine {name} has {sections}: plan the job anew for it"
+    )]
+    Sections {
+        /// Sections of the recorded machine.
+        recorded: usize,
+        /// The other machine.
+        name: String,
+        /// Its sections.
+        sections: usize,
+    },
     /// The device refused something.
     #[error(transparent)]
     Host(#[from] HostError),
@@ -338,11 +350,20 @@ impl Replay {
         })
     }
 
-    /// Runs it again, on `machine`, which need not be the recorded one.
+    /// Runs it again, on `machine`, which need not be the recorded one: with as
+    /// many sections it gives the same bits.
     ///
     /// # Errors
-    /// The machine cannot carry out a command.
+    /// The machine has another number of sections or cannot carry out a command.
     pub fn run(&self, machine: Arc<Machine>, options: Options) -> Result<Run, EmitError> {
+        let (recorded, sections) = (self.machine.cp2.sections, machine.cp2.sections);
+        if recorded != sections {
+            return Err(EmitError::Sections {
+                recorded,
+                name: machine.name.clone(),
+                sections,
+            });
+        }
         let mut device = Device::with_options(machine.clone(), options);
         for (name, image, program) in &self.programs {
             device.place_at(name, program.clone(), *image, parts(program, &machine)?)?;

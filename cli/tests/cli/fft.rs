@@ -196,6 +196,13 @@ fn emitted_runs_repeat_bits_and_cycles_and_notice_changes() {
     let other = bench.cp2("run run --machine vm9 --json").works().json();
     assert_eq!(other["replay"]["same_bits"].as_bool(), Some(true));
     assert_ne!(first["cycles"], other["cycles"]);
+    bench.write(
+        "two.toml",
+        "base = \"vm7\"\ncp2.sections = { value = 2, unit = \"sections\" }\n",
+    );
+    bench
+        .cp2("run run --machine two.toml")
+        .fails(2, &["recorded for 4 sections"]);
     // One bit of the input is another input.
     let mut memory = bench.read("run/memory.bin");
     memory[3] ^= 1;

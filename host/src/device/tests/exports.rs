@@ -93,6 +93,15 @@ fn recording_and_replaying_change_nothing_in_a_longer_run() {
     let replay = crate::emit::Replay::read(&path).unwrap();
     let replayed = replay.run(machine.clone(), checked()).unwrap();
     assert_eq!(replayed.report, plain.report);
+    // Its transfers deal blocks to four sections.
+    let mut other = (*machine).clone();
+    other.cp2.sections = 2;
+    let refused = replay.run(Arc::new(other), checked()).unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .contains("for 4 sections; machine vm7 has 2")
+    );
 }
 
 #[test]
