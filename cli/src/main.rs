@@ -26,7 +26,10 @@ use std::process::ExitCode;
     version,
     about = "Assemble, run and measure programs for a CP2-style SIMD coprocessor",
     after_help = "Exit codes: 0 fine, 1 a verification or checker failed, 2 bad input, \
-                  3 the guest faulted, deadlocked or was stopped before its end."
+                  3 the guest faulted, deadlocked or was stopped before its end. \
+                  With --json standard output is one object in any case: the figures, or, where \
+                  there are none, schema cp2-error/1 with the exit code and the message, which \
+                  people find on standard error."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -39,11 +42,7 @@ struct Cli {
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(e) => {
-            // A closed pipe is no reason to complain.
-            let _ = e.print();
-            return ExitCode::from(if e.use_stderr() { 2 } else { 0 });
-        }
+        Err(e) => return usage(&e),
     };
     interrupt::install();
     let json = cli.json;
@@ -55,6 +54,27 @@ fn main() -> ExitCode {
         complain(&failure, json);
         failure.exit
     }))
+}
+
+/// Help and version, or arguments that cannot be understood.
+fn usage(e: &clap::Error) -> ExitCode {
+    let asked_for = !e.use_stderr();
+    if asked_for || !std::env::args_os().any(|arg| arg == "--json") {
+        return match e.print() {
+            Err(e) if asked_for && e.kind() != std::io::ErrorKind::BrokenPipe => {
+                complain(&Failure::input(unwritable(&e)), false);
+                ExitCode::from(outcome::BAD_INPUT)
+            }
+            _ if asked_for => ExitCode::SUCCESS,
+            _ => ExitCode::from(outcome::BAD_INPUT),
+        };
+    }
+    complain(&Failure::input(e.render()), true);
+    ExitCode::from(outcome::BAD_INPUT)
+}
+
+fn unwritable(e: &std::io::Error) -> String {
+    format!("cannot write to standard output: {e}")
 }
 
 /// Prints the result; notes (checker findings, warnings) go to stderr.
@@ -87,9 +107,7 @@ fn complain(failure: &Failure, json: bool) {
 fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::input(format!(
-            "cannot write to standard output: {e}"
-        ))),
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::input(unwritable(&e))),
         _ => Ok(()),
     }
 }

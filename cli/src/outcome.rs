@@ -55,7 +55,7 @@ impl Failure {
             "schema": "cp2-error/1",
             "tool_version": env!("CARGO_PKG_VERSION"),
             "exit": self.exit,
-            "error": self.message,
+            "error": self.message.trim_end().trim_start_matches("error: "),
         });
         if let Some(details) = &self.details {
             object["details"] = details.clone();

@@ -8,13 +8,13 @@
 //! | `machine.toml` | every parameter of the machine |
 
 use crate::device::{Command, Device, HostError, Options, Placed, Run, parts};
-use crate::files::{WriteError, write_directory};
+use crate::files::{WriteError, check_directory, write_directory};
 use cp2_asm::{ObjectError, Program};
 use cp2_emu::SystemMemory;
 use cp2_machine::{Machine, MachineError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::io::Write;
+use std::io::{Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -158,6 +158,26 @@ pub enum EmitError {
     Host(#[from] HostError),
 }
 
+/// Largest manifest read: a long description for each of [`MAX_COMMANDS`].
+const MAX_MANIFEST: u64 = 1 << 30;
+/// Largest object file read: program memory, DMEM and debug data of any machine fit.
+const MAX_OBJECT: u64 = 64 << 20;
+
+/// Reads a file of a size that can be expected.
+fn read_at_most(path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?
+        .take(limit.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::FileTooLarge,
+            format!("it has more than {limit} B"),
+        ));
+    }
+    Ok(bytes)
+}
+
 /// Most commands a recording keeps.
 pub const MAX_COMMANDS: usize = 1 << 20;
 
@@ -201,6 +221,14 @@ impl Recording {
             }
         }
     }
+}
+
+/// Checks that [`Run::emit`] could write there; to be asked before the run.
+///
+/// # Errors
+/// The path, and what the system said.
+pub fn check(path: &Path) -> Result<(), EmitError> {
+    Ok(check_directory(path, COMMANDS)?)
 }
 
 impl Run {
@@ -279,17 +307,17 @@ impl Replay {
     /// # Errors
     /// A file is missing or is not what [`Run::emit`] writes.
     pub fn read(folder: &Path) -> Result<Self, EmitError> {
-        let read = |name: &str| {
+        let read = |name: &str, limit: u64| {
             let path = folder.join(name);
-            std::fs::read(&path).map_err(|source| EmitError::Read { path, source })
+            read_at_most(&path, limit).map_err(|source| EmitError::Read { path, source })
         };
         let path = folder.join(COMMANDS);
         let fail = |reason: String| EmitError::Manifest {
             path: path.clone(),
             reason,
         };
-        let manifest: Manifest =
-            serde_json::from_slice(&read(COMMANDS)?).map_err(|e| fail(e.to_string()))?;
+        let manifest: Manifest = serde_json::from_slice(&read(COMMANDS, MAX_MANIFEST)?)
+            .map_err(|e| fail(e.to_string()))?;
         if manifest.schema != SCHEMA {
             return Err(fail(format!(
                 "schema {}, this version reads schema {SCHEMA}",
@@ -304,14 +332,16 @@ impl Replay {
                     p.file
                 )));
             }
-            let program =
-                Program::from_elf(&read(&p.file)?).map_err(|source| EmitError::Object {
+            let program = Program::from_elf(&read(&p.file, MAX_OBJECT)?).map_err(|source| {
+                EmitError::Object {
                     path: folder.join(&p.file),
                     source,
-                })?;
+                }
+            })?;
             programs.push((p.name, p.image, Arc::new(program)));
         }
-        let bytes = read(MEMORY)?;
+        let machine = Machine::load(&folder.join(MACHINE).to_string_lossy())?;
+        let bytes = read(MEMORY, machine.host.memory.0)?;
         let mut rest = bytes.as_slice();
         let mut memory = Vec::new();
         for stretch in &manifest.memory {
@@ -333,7 +363,6 @@ impl Replay {
                 rest.len()
             )));
         }
-        let machine = Machine::load(&folder.join(MACHINE).to_string_lossy())?;
         let Manifest {
             outputs,
             expected,

@@ -56,6 +56,27 @@ pub fn write_file(
     })
 }
 
+/// Checks that [`write_file`] could begin: its folder exists and takes new
+/// files. To be asked before long work whose result would be lost.
+///
+/// # Errors
+/// The path, and what the system said.
+pub fn check_file(path: &Path) -> Result<(), WriteError> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    if fs::metadata(&target).is_ok_and(|m| !m.is_file()) {
+        return Ok(());
+    }
+    takes_files(folder(&target)).map_err(|source| WriteError {
+        path: path.to_path_buf(),
+        source,
+    })
+}
+
+fn takes_files(folder: &Path) -> io::Result<()> {
+    // It has no name and is gone when it is closed.
+    tempfile::tempfile_in(folder).map(|_| ())
+}
+
 /// Gives new files the permissions an ordinary program would.
 #[cfg(unix)]
 fn named<'a, 'b, 'c>(
@@ -85,11 +106,7 @@ pub fn write_directory(
     fill: impl FnOnce(&Path) -> io::Result<()>,
 ) -> Result<(), WriteError> {
     let write = || -> io::Result<()> {
-        let exists = path.symlink_metadata().is_ok();
-        if exists && !path.join(marker).is_file() && !is_empty(path) {
-            let reason = format!("it exists and holds no {marker}: it is not replaced");
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, reason));
-        }
+        let exists = may_replace(path, marker)?;
         let work = tempfile::Builder::new()
             .prefix(".cp2-")
             .tempdir_in(folder(path))?;
@@ -110,6 +127,29 @@ pub fn write_directory(
         path: path.to_path_buf(),
         source,
     })
+}
+
+/// Checks that [`write_directory`] could begin; see [`check_file`].
+///
+/// # Errors
+/// The path, and what the system said.
+pub fn check_directory(path: &Path, marker: &str) -> Result<(), WriteError> {
+    may_replace(path, marker)
+        .and_then(|_| takes_files(folder(path)))
+        .map_err(|source| WriteError {
+            path: path.to_path_buf(),
+            source,
+        })
+}
+
+/// Whether the directory exists; an error if it is not one of ours.
+fn may_replace(path: &Path, marker: &str) -> io::Result<bool> {
+    let exists = path.symlink_metadata().is_ok();
+    if exists && !path.join(marker).is_file() && !is_empty(path) {
+        let reason = format!("it exists and holds no {marker}: it is not replaced");
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, reason));
+    }
+    Ok(exists)
 }
 
 fn is_empty(path: &Path) -> bool {
@@ -175,6 +215,11 @@ mod tests {
         fs::write(foreign.join("thesis"), "x").unwrap();
         assert!(write_directory(&foreign, "mark", fill("3")).is_err());
         assert!(foreign.join("thesis").exists());
+        assert!(check_directory(&foreign, "mark").is_err());
+        assert!(check_directory(&path, "mark").is_ok());
+        let missing = folder.path().join("no").join("x");
+        assert!(check_directory(&missing, "mark").is_err() && check_file(&missing).is_err());
+        assert!(check_file(&foreign.join("new")).is_ok());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::MachineArg;
 use super::fft::measure;
-use crate::io::{Array, FileError, shown, write_whole};
+use crate::io::{Array, FileError, Outputs, shown, write_whole};
 use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::picture::{self, Axis, Field};
 use crate::provenance::Provenance;
@@ -34,6 +34,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let machine = Arc::new(args.machine.load()?);
     let folder = &args.output;
     std::fs::create_dir_all(folder).map_err(|e| FileError::system(folder, "create", e))?;
+    Outputs::default().check(&folder.join("echoes.npy"))?;
     let fft = FftPlanner::new(machine.clone())
         .plan_forward(radar::N)
         .map_err(Failure::input)?;

@@ -12,13 +12,13 @@ use std::str::FromStr;
 /// Words on one line of a dump.
 const PER_LINE: usize = 8;
 
-/// A decimal or hexadecimal address.
+/// An address or another 32-bit word, decimal or hexadecimal.
 pub(super) fn parse_address(text: &str) -> Result<u32, String> {
     let parsed = match text.strip_prefix("0x") {
         Some(hex) => u32::from_str_radix(hex, 16),
         None => text.parse(),
     };
-    parsed.map_err(|_| format!("`{text}` is no address; expected a number such as 256 or 0x100"))
+    parsed.map_err(|_| format!("`{text}` is no 32-bit number; expected one such as 256 or 0x100"))
 }
 
 /// `ADDR=FILE.npy`.
@@ -36,6 +36,7 @@ impl FromStr for DmemLoad {
     fn from_str(text: &str) -> Result<Self, String> {
         let (address, file) = text
             .split_once('=')
+            .filter(|(_, file)| !file.is_empty())
             .ok_or("expected ADDR=FILE.npy, as in 0x100=x.npy")?;
         Ok(Self {
             address: parse_address(address)?,
@@ -58,6 +59,7 @@ impl FromStr for DmemDump {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (range, file) = match text.split_once('=') {
+            Some((_, "")) => return Err("expected a file name after `=`".to_owned()),
             Some((range, file)) => (range, Some(file.into())),
             None => (text, None),
         };
@@ -211,11 +213,20 @@ mod tests {
             (dump.address, dump.bytes, dump.file),
             (64, 16, Some("y.npy".into()))
         );
-        for wrong in ["", "64", "1:4", "0:0", "0:2", "0:x", "0x100000000:4"] {
+        for wrong in [
+            "0:4=",
+            "",
+            "64",
+            "1:4",
+            "0:0",
+            "0:2",
+            "0:x",
+            "0x100000000:4",
+        ] {
             assert!(wrong.parse::<DmemDump>().is_err(), "{wrong}");
         }
         let load: DmemLoad = "256=a=b.npy".parse().unwrap();
         assert_eq!((load.address, load.file), (256, "a=b.npy".into()));
-        assert!("x.npy".parse::<DmemLoad>().is_err());
+        assert!("x.npy".parse::<DmemLoad>().is_err() && "4=".parse::<DmemLoad>().is_err());
     }
 }

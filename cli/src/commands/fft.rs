@@ -81,11 +81,22 @@ pub(crate) fn measure(
 
 impl Measured {
     /// Nominal operations per second of simulated time, 5 N log2 N per transform, in 10^9.
-    pub(crate) fn gflops(&self) -> f64 {
+    ///
+    /// None where the run did not finish: what it did is unknown.
+    pub(crate) fn gflops(&self) -> Option<f64> {
         let n = self.problem.len() as f64;
-        5.0 * n * n.log2() * self.problem.batch() as f64
-            / self.run.run.report.seconds_simulated.max(f64::MIN_POSITIVE)
-            / 1e9
+        let operations = 5.0 * n * n.log2() * self.problem.batch() as f64;
+        let seconds = self.run.run.report.seconds_simulated;
+        self.finished().then(|| operations / seconds / 1e9)
+    }
+
+    /// Bound by measured cycles, where the run finished.
+    fn efficiency(&self) -> Option<f64> {
+        self.finished().then(|| self.run.efficiency())
+    }
+
+    fn finished(&self) -> bool {
+        self.run.run.report.end.is_finished()
     }
 
     /// The figures as JSON fields.
@@ -96,11 +107,11 @@ impl Measured {
             "batch": self.problem.batch(),
             "inverse": self.problem.direction() == Direction::Inverse,
             "bound_cycles": self.run.bound.get(),
-            "efficiency": self.run.efficiency(),
+            "efficiency": self.efficiency(),
             "gflops": self.gflops(),
             "rel_error_vs_rustfft": self.verdict.map(|v| v.rms),
             "worst_error_over_tolerance": self.verdict.map(|v| v.worst),
-            "verified": self.verdict.is_some_and(|v| v.holds()),
+            "verified": self.verdict.map(|v| v.holds()),
             "buffering": self.run.plan.degree(),
             "pages": self.run.plan.pages().len(),
             "host_seconds": self.host_seconds,
@@ -112,12 +123,13 @@ impl Measured {
     pub(crate) fn text(&self) -> String {
         let report = &self.run.run.report;
         let mut text = format!("{}\n{}", self.problem.title(), table(report));
-        text += &format!(
-            "bound {} cycles, efficiency {:.3}, {:.2} GFLOPS (5 N log2 N)\n",
-            self.run.bound.get(),
-            self.run.efficiency(),
-            self.gflops()
-        );
+        text += &format!("bound {} cycles", self.run.bound.get());
+        text += &match self.efficiency().zip(self.gflops()) {
+            Some((efficiency, gflops)) => {
+                format!(", efficiency {efficiency:.3}, {gflops:.2} GFLOPS (5 N log2 N)\n")
+            }
+            None => ", not finished\n".to_owned(),
+        };
         text += &match &self.verdict {
             Some(v) => format!(
                 "error against rustfft in f64: {:.2e} relative RMS, worst transform {:.2} of the tolerance\n",
@@ -159,7 +171,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     };
     let (fft, signal) = args
         .signal
-        .load(plan, |fft| (fft.recipe().len(), fft.max_batch()))?;
+        .load(&machine, plan, |fft| (fft.recipe().len(), fft.max_batch()))?;
     let (mut options, progress) = args
         .simulation
         .begin(Some(fft.bound(signal.batch()).get()), json);
@@ -211,7 +223,10 @@ fn check_outputs(args: &Args) -> Result<(), Failure> {
         picture::check_name(path)?;
         outputs.check(path)?;
     }
-    Ok(args.simulation.check_outputs(&mut outputs)?)
+    args.simulation.check_outputs(&mut outputs)?;
+    args.emit
+        .as_deref()
+        .map_or(Ok(()), |path| outputs.check_emit(path))
 }
 
 fn write_results(

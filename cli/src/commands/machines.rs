@@ -20,15 +20,19 @@ enum Action {
         /// Name or path of a machine file
         machine: String,
         /// Print a complete machine file, which can be loaded again [default: a table]
-        #[arg(long, conflicts_with = "json")]
+        #[arg(long)]
         toml: bool,
     },
 }
 
 /// Lists or shows machines.
-pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     match &args.action {
         None => Ok(list()),
+        // Clap sees a conflict with a global option only where both follow the same command.
+        Some(Action::Show { toml: true, .. }) if json => Err(Failure::input(
+            "--toml and --json are two formats of the same; choose one",
+        )),
         Some(Action::Show { machine, toml }) => show(&Machine::load(machine)?, *toml),
     }
 }

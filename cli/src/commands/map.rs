@@ -1,7 +1,7 @@
 //! `cp2 map`: an array through a kernel of the user's own.
 
-use super::{AssemblerArgs, MachineArg, read_object, read_text};
-use crate::io::{Array, FileError, Kind, Outputs, extension, read_npy, shown, write_whole};
+use super::{AssemblerArgs, MachineArg, read_text};
+use crate::io::{Array, FileError, Kind, Outputs, read_npy, shown, write_whole};
 use crate::outcome::{Failure, Outcome};
 use crate::provenance::Provenance;
 use crate::simulation::{SimulationArgs, conclude, figures, merge, table};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Page kernel: assembly source, or an object file (.elf)
+    /// Page kernel: assembly source, or an object file of `cp2 asm`
     kernel: PathBuf,
     /// Array to read: .npy of complex64, float32, int32 or uint32, 1-D or 2-D
     #[arg(long, value_name = "X.npy", required = true)]
@@ -70,16 +70,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     outputs.check(&args.output)?;
     args.simulation.check_outputs(&mut outputs)?;
     let machine = Arc::new(args.machine.load()?);
-    let mut notes = String::new();
-    let program = if extension(&args.kernel) == "elf" {
-        read_object(&args.kernel)?
-    } else {
-        let assembly = args.assembler.assemble(&args.kernel, &machine)?;
-        notes = assembly.warnings.to_string();
-        assembly.program
-    };
+    let (program, notes) = args.assembler.kernel(&args.kernel, &machine)?;
     let program = Arc::new(program);
-    let array = read_npy(&args.input, Kind::ANY)?;
+    let array = read_npy(&args.input, Kind::ANY, machine.host.memory.0)?;
     if array.bytes.is_empty() {
         return Err(FileError::format(
             &args.input,

@@ -45,7 +45,7 @@ impl Command {
             Self::Map(args) => map::run(&args, json),
             Self::Fft(args) => fft::run(&args, json),
             Self::Demo(args) => demo::run(&args, json),
-            Self::Machines(args) => machines::run(&args),
+            Self::Machines(args) => machines::run(&args, json),
         }
     }
 }
@@ -72,7 +72,10 @@ impl MachineArg {
 
 /// Reads a text file.
 fn read_text(path: &Path) -> Result<String, Failure> {
-    let bytes = read_small(path, SOURCE_LIMIT)?;
+    text(path, read_small(path, SOURCE_LIMIT)?)
+}
+
+fn text(path: &Path, bytes: Vec<u8>) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
         FileError::format(path, format!("byte {at} is no UTF-8 text"), "a text file").into()
@@ -81,8 +84,11 @@ fn read_text(path: &Path) -> Result<String, Failure> {
 
 /// Reads an object file.
 fn read_object(path: &Path) -> Result<Program, Failure> {
-    let bytes = read_small(path, OBJECT_LIMIT)?;
-    Program::from_elf(&bytes).map_err(|e| Failure::in_file(path, e))
+    object(path, &read_small(path, OBJECT_LIMIT)?)
+}
+
+fn object(path: &Path, bytes: &[u8]) -> Result<Program, Failure> {
+    Program::from_elf(bytes).map_err(|e| Failure::in_file(path, e))
 }
 
 /// The assembler's front end, shared by `asm` and `map`.
@@ -97,8 +103,33 @@ pub(crate) struct AssemblerArgs {
 }
 
 impl AssemblerArgs {
+    /// A kernel from its source or, if the file begins as ELF does, from an
+    /// object; and the assembler's warnings.
+    fn kernel(&self, path: &Path, machine: &Machine) -> Result<(Program, String), Failure> {
+        // Read once: it may be a pipe.
+        let bytes = read_small(path, OBJECT_LIMIT)?;
+        if !bytes.starts_with(b"\x7fELF") {
+            let assembly = self.assemble_text(path, text(path, bytes)?, machine)?;
+            return Ok((assembly.program, assembly.warnings.to_string()));
+        }
+        if !self.define.is_empty() || !self.include.is_empty() {
+            let message = "is assembled already, -D and -I come too late; give the source instead";
+            return Err(Failure::in_file(path, message));
+        }
+        Ok((object(path, &bytes)?, String::new()))
+    }
+
     /// Assembles a file for a machine.
     fn assemble(&self, path: &Path, machine: &Machine) -> Result<cp2_asm::Assembly, Failure> {
+        self.assemble_text(path, read_text(path)?, machine)
+    }
+
+    fn assemble_text(
+        &self,
+        path: &Path,
+        text: String,
+        machine: &Machine,
+    ) -> Result<cp2_asm::Assembly, Failure> {
         let include = cp2_asm::IncludeFiles {
             directories: self.include.clone(),
         };
@@ -114,7 +145,7 @@ impl AssemblerArgs {
                 )));
             }
         }
-        let source = cp2_asm::Source::new(path.display().to_string(), read_text(path)?);
+        let source = cp2_asm::Source::new(path.display().to_string(), text);
         let options = cp2_asm::Options {
             defines,
             machine: Some(machine),

@@ -115,8 +115,10 @@ fn launch(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
 }
 
 fn load_dmem(device: &mut Device, load: &DmemLoad) -> Result<Event, Failure> {
-    let array = read_npy(&load.file, Kind::ANY)?;
-    let sections = device.machine().cp2.sections;
+    let cp2 = &device.machine().cp2;
+    let sections = cp2.sections;
+    let limit = cp2.dmem.0.saturating_mul(sections as u64);
+    let array = read_npy(&load.file, Kind::ANY, limit)?;
     let bytes = array.bytes.len() as u64;
     let (target, run) = match *array.shape.as_slice() {
         [rows, _] if rows == sections => {
@@ -176,14 +178,20 @@ fn replay(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
         "same_cycles": found.cycles == recorded.cycles,
     });
     outcome.text += &format!(
-        "recorded: {} cycles on {}; bits {}, cycles {}\n",
+        "recorded: {} cycles on {}; {}\n",
         recorded.cycles,
         replay.machine.name,
-        if same_bits { "equal" } else { "DIFFER" },
-        if found.cycles == recorded.cycles {
-            "equal"
-        } else {
-            "differ"
+        match (run.report.end.is_finished(), same_bits) {
+            (false, _) => "not finished".to_owned(),
+            (true, same_bits) => format!(
+                "bits {}, cycles {}",
+                if same_bits { "equal" } else { "DIFFER" },
+                if found.cycles == recorded.cycles {
+                    "equal"
+                } else {
+                    "differ"
+                },
+            ),
         },
     );
     if run.report.end.is_finished() && !(same_bits && same_cycles) {

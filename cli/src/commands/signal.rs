@@ -4,6 +4,7 @@ use crate::io::{FileError, Kind, Window, extension, frames, read_npy, read_wav};
 use crate::outcome::Failure;
 use crate::picture::{Axis, Field};
 use cp2_kernels::Random;
+use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::path::{Path, PathBuf};
 
@@ -91,11 +92,12 @@ pub(crate) struct Signal {
 }
 
 impl SignalArgs {
-    /// Loads the signal. `plan` makes whatever computes transforms of a length;
+    /// Loads a signal for `machine`. `plan` makes whatever computes transforms of a length;
     /// `limits` gives its length and how many transforms it can take: sizes
     /// are judged before numbers are made.
     pub(crate) fn load<T>(
         &self,
+        machine: &Machine,
         plan: impl Fn(usize) -> Result<T, Failure>,
         limits: impl Fn(&T) -> (usize, usize),
     ) -> Result<(T, Signal), Failure> {
@@ -108,9 +110,9 @@ impl SignalArgs {
         let signal = match extension(path).as_str() {
             "npy" => {
                 self.only_for_sound(Some(path))?;
-                self.array(path)?
+                self.array(path, machine.host.memory.0)?
             }
-            "wav" => self.sound(path, |n| plan(n).map(|_| ()))?,
+            "wav" => self.sound(path, |n| Ok(limits(&plan(n)?).1))?,
             _ => {
                 return Err(FileError::Extension {
                     path: path.clone(),
@@ -164,8 +166,8 @@ impl SignalArgs {
         })
     }
 
-    fn array(&self, path: &Path) -> Result<Signal, Failure> {
-        let array = read_npy(path, Kind::SIGNAL)?;
+    fn array(&self, path: &Path, limit: u64) -> Result<Signal, Failure> {
+        let array = read_npy(path, Kind::SIGNAL, limit)?;
         let n = match *array.shape.as_slice() {
             [_, columns] => columns,
             _ => self.n.unwrap_or(DEFAULT_N),
@@ -205,20 +207,26 @@ impl SignalArgs {
         })
     }
 
+    /// `most` is the number of transforms of a length that the machine takes.
     fn sound(
         &self,
         path: &Path,
-        check: impl Fn(usize) -> Result<(), Failure>,
+        most: impl Fn(usize) -> Result<usize, Failure>,
     ) -> Result<Signal, Failure> {
         let n = self.n.unwrap_or(DEFAULT_N);
-        check(n)?;
+        let most = most(n)?;
         let hop = self.hop.unwrap_or(n / 2);
         if hop == 0 || hop > n {
             return Err(Failure::input(format!(
                 "--hop {hop}: expected 1 to N = {n}, so that every sample is in a frame"
             )));
         }
-        let sound = read_wav(path, self.channel.unwrap_or(0))?;
+        // Frames overlap: few samples can make many of them.
+        let limit = match most {
+            0 => 0,
+            _ => (most - 1).saturating_mul(hop).saturating_add(n),
+        };
+        let sound = read_wav(path, self.channel.unwrap_or(0), limit)?;
         if sound.samples.is_empty() {
             return Err(FileError::format(path, "no samples", "at least one").into());
         }

@@ -12,8 +12,6 @@ use std::path::Path;
 
 /// Longest header accepted. NumPy writes 118 bytes.
 const HEADER_LIMIT: usize = 16 * 1024;
-/// Largest array accepted: more than the system memory of any machine known.
-const BYTES_LIMIT: u64 = 1 << 36;
 
 /// Element types, all little-endian and of 32-bit lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,28 +127,29 @@ impl Array {
     }
 }
 
-/// Reads an array of one of these kinds.
-pub(crate) fn read_npy(path: &Path, kinds: &[Kind]) -> Result<Array, FileError> {
+/// Reads an array of one of these kinds, of at most `limit` bytes: what the machine's memory holds.
+pub(crate) fn read_npy(path: &Path, kinds: &[Kind], limit: u64) -> Result<Array, FileError> {
     let file = open(path)?;
     let length = file
         .metadata()
         .ok()
         .filter(std::fs::Metadata::is_file)
         .map(|m| m.len());
-    parse(path, kinds, BufReader::new(file), length)
+    parse(path, kinds, limit, BufReader::new(file), length)
 }
 
 /// Parses an array; `length` is the size of the whole stream where known.
 fn parse(
     path: &Path,
     kinds: &[Kind],
+    limit: u64,
     mut stream: impl Read,
     length: Option<u64>,
 ) -> Result<Array, FileError> {
     let format = |found: String, expected: &str| FileError::format(path, found, expected);
     let (before, header) = read_header(path, &mut stream)?;
     let Some(kind) = kinds.iter().copied().find(|k| k.descr() == header.descr) else {
-        let found = format!("elements of type '{}'", header.descr);
+        let found = format!("elements of type '{}'", header.descr.escape_debug());
         return Err(format(
             found,
             &format!(
@@ -168,10 +167,13 @@ fn parse(
         .shape
         .iter()
         .try_fold(kind.bytes() as u64, |bytes, &n| bytes.checked_mul(n as u64))
-        .filter(|&bytes| bytes <= BYTES_LIMIT)
+        .filter(|&bytes| bytes <= limit)
         .ok_or_else(|| {
             let found = format!("a header that announces the shape {:?}", header.shape);
-            format(found, &format!("at most {BYTES_LIMIT} bytes of elements"))
+            format(
+                found,
+                &format!("at most {limit} bytes of elements, what the machine's memory holds"),
+            )
         })?;
     let wrong = |present: u64| {
         let found = format!("shape {:?}, but {present} bytes of elements", header.shape);
@@ -218,6 +220,12 @@ fn read_header(path: &Path, stream: &mut impl Read) -> Result<(u64, Header), Fil
         return Err(format(
             "this is no .npy file (its first bytes are not \\x93NUMPY)",
             "an array as NumPy's save writes it".to_owned(),
+        ));
+    }
+    if !(1..=3).contains(&raw[6]) {
+        return Err(format(
+            &format!("version {}.{} of the format", raw[6], raw[7]),
+            "version 1, 2 or 3".to_owned(),
         ));
     }
     let mut size = usize::from(raw[8]) | usize::from(raw[9]) << 8;
@@ -269,6 +277,7 @@ mod tests {
         parse(
             Path::new("x.npy"),
             Kind::SIGNAL,
+            1 << 30,
             bytes,
             Some(bytes.len() as u64),
         )

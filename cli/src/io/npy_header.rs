@@ -21,7 +21,12 @@ impl Header {
             let key = rest.string()?;
             rest.expect(':')?;
             match key {
-                "descr" => descr = Some(rest.string()?.to_owned()),
+                "descr" => {
+                    let text = rest
+                        .string()
+                        .map_err(|e| format!("one element type such as '<c8', no record: {e}"))?;
+                    descr = Some(text.to_owned());
+                }
                 "fortran_order" => order = Some(rest.boolean()?),
                 "shape" => shape = Some(rest.shape()?),
                 other => {
@@ -204,7 +209,7 @@ mod tests {
             ("{", "'''"),
             ("{}", "all of the keys"),
             ("{'a': 1}", "not 'a'"),
-            ("{'descr': [('x', '<f4')]}", "'''"),
+            ("{'descr': [('x', '<f4')]}", "no record"),
             ("{'shape': (-1,)}", "integers"),
             ("{'shape': (99999999999999999999,)}", "integers"),
             ("{'shape': (1 2)}", "')'"),

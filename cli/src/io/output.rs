@@ -1,6 +1,7 @@
 //! Output files: judged before the work starts, written whole or not at all.
 
 use super::FileError;
+use crate::outcome::Failure;
 use std::path::{Path, PathBuf};
 
 /// Writes a file so that its name never shows a part of it.
@@ -67,8 +68,33 @@ impl Outputs {
                 path: path.to_owned(),
             });
         }
+        cp2_host::files::check_file(path)
+            .map_err(|e| FileError::system(path, "write", e.source))?;
         self.outputs.push(name);
         Ok(())
+    }
+
+    /// Checks a directory that a recorded run will replace: what this command
+    /// reads or writes besides must not lie in it.
+    pub(crate) fn check_emit(&self, path: &Path) -> Result<(), Failure> {
+        cp2_host::emit::check(path).map_err(Failure::input)?;
+        let absolute = |p: &Path| std::path::absolute(p).unwrap_or_else(|_| p.to_owned());
+        let folders = [
+            absolute(path),
+            std::fs::canonicalize(path).unwrap_or_default(),
+        ];
+        let inside = |p: &&PathBuf| {
+            let mut folders = folders.iter().filter(|f| !f.as_os_str().is_empty());
+            folders.any(|f| p.starts_with(f))
+        };
+        match self.inputs.iter().chain(&self.outputs).find(inside) {
+            Some(other) => Err(Failure::input(format!(
+                "{}: --emit replaces this directory, and {} is in it; choose another one",
+                path.display(),
+                other.display()
+            ))),
+            None => Ok(()),
+        }
     }
 }
 

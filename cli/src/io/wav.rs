@@ -14,8 +14,8 @@ pub(crate) struct Sound {
     pub(crate) samples: Vec<f32>,
 }
 
-/// Reads one channel (counted from 0).
-pub(crate) fn read_wav(path: &Path, channel: u16) -> Result<Sound, FileError> {
+/// Reads one channel (counted from 0) of at most `limit` samples.
+pub(crate) fn read_wav(path: &Path, channel: u16, limit: usize) -> Result<Sound, FileError> {
     let wrong = |e: hound::Error| match e {
         hound::Error::IoError(e)
             if e.kind() != std::io::ErrorKind::UnexpectedEof
@@ -43,6 +43,16 @@ pub(crate) fn read_wav(path: &Path, channel: u16) -> Result<Sound, FileError> {
             path,
             "a sample rate of 0",
             "a positive rate",
+        ));
+    }
+    let samples = reader.duration() as usize;
+    if samples > limit {
+        return Err(FileError::format(
+            path,
+            format!("{samples} samples"),
+            format!(
+                "at most {limit}, whose frames the machine's memory holds: with a larger --hop more fit, or with another --machine"
+            ),
         ));
     }
     // The iterators read as they go: a header that promises too much is an error, not an allocation.
@@ -114,18 +124,18 @@ mod tests {
                 }
             });
             assert_eq!(
-                read_wav(&path, 0).unwrap().samples,
+                read_wav(&path, 0, 100).unwrap().samples,
                 [0.5, 0.5],
                 "{bits} bits"
             );
             assert_eq!(
-                read_wav(&path, 1).unwrap().samples,
+                read_wav(&path, 1, 100).unwrap().samples,
                 [-0.5, -0.5],
                 "{bits} bits"
             );
-            assert_eq!(read_wav(&path, 1).unwrap().rate, 48_000);
+            assert_eq!(read_wav(&path, 1, 100).unwrap().rate, 48_000);
             assert!(
-                read_wav(&path, 2)
+                read_wav(&path, 2, 100)
                     .unwrap_err()
                     .to_string()
                     .contains("--channel 0 to 1")
@@ -135,7 +145,7 @@ mod tests {
             w.write_sample(0.25_f32).unwrap();
             w.write_sample(-0.75_f32).unwrap();
         });
-        assert_eq!(read_wav(&path, 1).unwrap().samples, [-0.75]);
+        assert_eq!(read_wav(&path, 1, 100).unwrap().samples, [-0.75]);
     }
 
     #[test]
@@ -146,7 +156,7 @@ mod tests {
         let whole = std::fs::read(&path).unwrap();
         for cut in [0, 3, 11, 20, 40, 44, 60, whole.len() - 1] {
             std::fs::write(&path, &whole[..cut]).unwrap();
-            let error = read_wav(&path, 0).unwrap_err().to_string();
+            let error = read_wav(&path, 0, 100).unwrap_err().to_string();
             assert!(error.contains(".wav"), "{cut}: {error}");
         }
     }

@@ -411,7 +411,7 @@ fn numbers_that_f32_cannot_hold_do_not_verify() {
         npy("<c8", "False", "(16,)", &bytes(&[f32::NAN; 32])),
     );
     let json = bench.cp2("fft --input x.npy --n 16 --json").works().json();
-    assert!(json["rel_error_vs_rustfft"].is_null() && json["verified"] == false);
+    assert!(json["rel_error_vs_rustfft"].is_null() && json["verified"].is_null());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! and leaves behind.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
+mod attacks;
 mod bench;
 mod fft;
 mod kernels;
