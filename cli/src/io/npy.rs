@@ -344,7 +344,7 @@ mod tests {
     fn a_stream_of_unknown_length_is_not_trusted_either() {
         let bytes = raw(&dict("<c8", "False", "(1048576,)"), &[0; 8]);
         assert!(
-            parse(Path::new("-"), Kind::ANY, bytes.as_slice(), None)
+            parse(Path::new("-"), Kind::ANY, 1 << 30, bytes.as_slice(), None)
                 .unwrap_err()
                 .to_string()
                 .contains("but 8 bytes")
