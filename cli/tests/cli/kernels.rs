@@ -207,8 +207,9 @@ fn ctrl_c_ends_with_a_dump() {
         .unwrap();
     wait_for_handler(child.id());
     std::thread::sleep(std::time::Duration::from_millis(300));
-    let kill = std::process::Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
+    // The shell's own: not every system has the program.
+    let kill = std::process::Command::new("sh")
+        .args(["-c", &format!("kill -INT {}", child.id())])
         .status()
         .unwrap();
     assert!(kill.success());
