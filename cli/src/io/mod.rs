@@ -2,7 +2,6 @@
 
 mod error;
 mod npy;
-mod npy_header;
 mod output;
 mod wav;
 mod window;

@@ -1,17 +1,24 @@
 //! NumPy's `.npy`: complex64, or float32 taken as real parts; one or two
 //! dimensions; C or Fortran order.
 //!
-//! The header is judged before anything is allocated for it: its length,
-//! its element type, and its shape against the size of the file.
+//! The format itself is `ndarray-npy`'s business. Its views compare the shape
+//! with the bytes that are there and allocate nothing for what a header merely
+//! announces; what is left to guard is how much is read, and how long and how
+//! deeply nested a header is handed to its recursive parser.
 
-use super::npy_header::Header;
 use super::{FileError, open};
+use ndarray::{ArrayView, ArrayViewD, IxDyn};
+use ndarray_npy::{ViewElement, ViewNpyError, ViewNpyExt, WritableElement, WriteNpyExt};
 use num_complex::Complex32;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
 /// Longest header accepted. NumPy writes 118 bytes.
 const HEADER_LIMIT: usize = 16 * 1024;
+/// Most brackets in a header: a dictionary, a shape, and some to spare.
+const BRACKET_LIMIT: usize = 16;
+/// Alignment of the widest element's lanes, which a view asks of its data.
+const ALIGNMENT: usize = 8;
 
 /// Element types, all little-endian and of 32-bit lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +76,7 @@ fn expected(kinds: &[Kind]) -> String {
         .iter()
         .map(|k| format!("{} ('{}')", k.name(), k.descr()))
         .collect();
-    format!("little-endian {}", names.join(" or "))
+    format!("little-endian {}, no record", names.join(" or "))
 }
 
 /// An array of one or two dimensions in C order.
@@ -116,15 +123,32 @@ impl Array {
 
     /// The whole `.npy` file.
     pub(crate) fn to_npy(&self) -> Vec<u8> {
-        let header = Header {
-            descr: self.kind.descr().to_owned(),
-            fortran_order: false,
-            shape: self.shape.clone(),
-        };
-        let mut out = header.to_bytes();
-        out.extend_from_slice(&self.bytes);
-        out
+        let lanes = || self.bytes.chunks_exact(4).map(|b| [b[0], b[1], b[2], b[3]]);
+        match self.kind {
+            Kind::Complex64 => write(&self.shape, &self.to_complex()),
+            Kind::Float32 => write(
+                &self.shape,
+                &lanes().map(f32::from_le_bytes).collect::<Vec<_>>(),
+            ),
+            Kind::Int32 => write(
+                &self.shape,
+                &lanes().map(i32::from_le_bytes).collect::<Vec<_>>(),
+            ),
+            Kind::Uint32 => write(
+                &self.shape,
+                &lanes().map(u32::from_le_bytes).collect::<Vec<_>>(),
+            ),
+        }
     }
+}
+
+fn write<T: WritableElement>(shape: &[usize], elements: &[T]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let array = ArrayView::from_shape(IxDyn(shape), elements);
+    // The elements fill the shape by construction, and a vector takes all bytes.
+    let written = array.is_ok_and(|a| a.write_npy(&mut out).is_ok());
+    debug_assert!(written, "{} elements in {shape:?}", elements.len());
+    out
 }
 
 /// Reads an array of one of these kinds, of at most `limit` bytes: what the machine's memory holds.
@@ -146,65 +170,124 @@ fn parse(
     mut stream: impl Read,
     length: Option<u64>,
 ) -> Result<Array, FileError> {
-    let format = |found: String, expected: &str| FileError::format(path, found, expected);
-    let (before, header) = read_header(path, &mut stream)?;
-    let Some(kind) = kinds.iter().copied().find(|k| k.descr() == header.descr) else {
-        let found = format!("elements of type '{}'", header.descr.escape_debug());
-        return Err(format(
-            found,
-            &format!(
-                "{}: in NumPy, x.astype('{}')",
-                expected(kinds),
-                kinds[0].descr()
-            ),
+    let (mut file, text) = read_header(path, &mut stream)?;
+    let start = file.len();
+    let too_large = |length: u64| length.saturating_sub(start as u64) > limit;
+    if !length.is_some_and(too_large) {
+        stream
+            .take(limit.saturating_add(1))
+            .read_to_end(&mut file)
+            .map_err(|e| FileError::system(path, "read", e))?;
+    }
+    if length.is_some_and(too_large) || too_large(file.len() as u64) {
+        return Err(FileError::format(
+            path,
+            "more elements than the machine has memory for".to_owned(),
+            memory(limit),
         ));
-    };
-    if !(1..=2).contains(&header.shape.len()) {
-        let found = format!("an array of {} dimensions", header.shape.len());
-        return Err(format(found, "one dimension, or two (a row is one block)"));
     }
-    let bytes = header
-        .shape
-        .iter()
-        .try_fold(kind.bytes() as u64, |bytes, &n| bytes.checked_mul(n as u64))
-        .filter(|&bytes| bytes <= limit)
-        .ok_or_else(|| {
-            let found = format!("a header that announces the shape {:?}", header.shape);
-            format(
-                found,
-                &format!("at most {limit} bytes of elements, what the machine's memory holds"),
-            )
-        })?;
-    let wrong = |present: u64| {
-        let found = format!("shape {:?}, but {present} bytes of elements", header.shape);
-        format(found, &format!("exactly {bytes} bytes of elements"))
-    };
-    if let Some(present) = length
-        .map(|l| l.saturating_sub(before))
-        .filter(|&p| p != bytes)
-    {
-        return Err(wrong(present));
+    // A view wants its data aligned: begin where that makes it so.
+    let address = file.as_ptr() as usize + start;
+    let gap = address.next_multiple_of(ALIGNMENT) - address;
+    if gap > 0 {
+        let mut moved = Vec::with_capacity(file.len() + ALIGNMENT);
+        let address = moved.as_ptr() as usize + start;
+        moved.resize(address.next_multiple_of(ALIGNMENT) - address, 0);
+        let skip = moved.len();
+        moved.extend_from_slice(&file);
+        return elements(path, kinds, &text, &moved[skip..], start, limit);
     }
-    let mut data = Vec::new();
-    stream
-        .take(bytes)
-        .read_to_end(&mut data)
-        .map_err(|e| FileError::system(path, "read", e))?;
-    if data.len() as u64 != bytes {
-        return Err(wrong(data.len() as u64));
-    }
-    if let (true, &[rows, columns]) = (header.fortran_order, header.shape.as_slice()) {
-        data = transpose(&data, rows, columns, kind.bytes());
-    }
-    Ok(Array {
-        kind,
-        shape: header.shape,
-        bytes: data,
-    })
+    elements(path, kinds, &text, &file, start, limit)
 }
 
-/// The number of bytes before the elements, and the header.
-fn read_header(path: &Path, stream: &mut impl Read) -> Result<(u64, Header), FileError> {
+/// What is expected of the size, for messages.
+fn memory(limit: u64) -> String {
+    format!("at most {limit} bytes of elements, what the machine's memory holds")
+}
+
+/// The elements of a whole file whose data begin at `start`.
+fn elements(
+    path: &Path,
+    kinds: &[Kind],
+    text: &str,
+    file: &[u8],
+    start: usize,
+    limit: u64,
+) -> Result<Array, FileError> {
+    let mut failure = None;
+    for &kind in kinds {
+        let viewed = match kind {
+            Kind::Complex64 => view(file, |z: &Complex32| {
+                let ([a, b, c, d], [e, f, g, h]) = (z.re.to_le_bytes(), z.im.to_le_bytes());
+                [a, b, c, d, e, f, g, h]
+            }),
+            Kind::Float32 => view(file, |x: &f32| x.to_le_bytes()),
+            Kind::Int32 => view(file, |x: &i32| x.to_le_bytes()),
+            Kind::Uint32 => view(file, |x: &u32| x.to_le_bytes()),
+        };
+        match viewed {
+            Ok((shape, _)) if !(1..=2).contains(&shape.len()) => {
+                return Err(FileError::format(
+                    path,
+                    format!("an array of {} dimensions", shape.len()),
+                    "one dimension, or two (a row is one block)",
+                ));
+            }
+            Ok((shape, bytes)) => return Ok(Array { kind, shape, bytes }),
+            Err(error @ ViewNpyError::WrongDescriptor(_)) => failure = Some(error),
+            Err(error) => {
+                failure = Some(error);
+                break;
+            }
+        }
+    }
+    let types = || {
+        format!(
+            "{}: in NumPy, x.astype('{}')",
+            expected(kinds),
+            kinds[0].descr()
+        )
+    };
+    let present = file.len() - start;
+    let exactly = |bytes: usize| format!("exactly {bytes} bytes of elements");
+    let size =
+        format!("the header {text:?} announces a shape, but {present} bytes of elements follow");
+    let (found, expected) = match failure {
+        Some(ViewNpyError::WrongDescriptor(descr)) => {
+            let descr = descr.to_string();
+            (
+                format!("elements of type {}", descr.escape_debug()),
+                types(),
+            )
+        }
+        Some(ViewNpyError::NonNativeEndian) => (format!("the header {text:?}"), types()),
+        Some(ViewNpyError::MissingBytes(n)) => (size, exactly(present + n)),
+        Some(ViewNpyError::ExtraBytes(n)) => (size, exactly(present.saturating_sub(n))),
+        Some(ViewNpyError::LengthOverflow) => (size, memory(limit)),
+        Some(error) => (
+            format!("the header {text:?}: {error}"),
+            "a dictionary with 'descr', 'fortran_order' and 'shape', as NumPy writes it".to_owned(),
+        ),
+        None => (size, types()),
+    };
+    Err(FileError::format(path, found, &expected))
+}
+
+/// Shape and bytes, last index fastest, of a file of elements `T`.
+fn view<T: ViewElement, const N: usize>(
+    file: &[u8],
+    bytes: impl Fn(&T) -> [u8; N],
+) -> Result<(Vec<usize>, Vec<u8>), ViewNpyError> {
+    let array = ArrayViewD::<T>::view_npy(file)?;
+    Ok((
+        array.shape().to_vec(),
+        array.iter().flat_map(bytes).collect(),
+    ))
+}
+
+/// Reads up to the end of the header and judges whether it may be parsed;
+/// returns what was read, and the header's text.
+fn read_header(path: &Path, stream: &mut impl Read) -> Result<(Vec<u8>, String), FileError> {
     let format = |found: &str, expected: String| FileError::format(path, found, expected);
     let mut fill = |bytes: &mut [u8]| match stream.read_exact(bytes) {
         Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => Err(format(
@@ -244,19 +327,15 @@ fn read_header(path: &Path, stream: &mut impl Read) -> Result<(u64, Header), Fil
     let start = raw.len();
     raw.resize(start + size, 0);
     fill(&mut raw[start..])?;
-    let text = String::from_utf8_lossy(&raw[start..]);
-    let header = Header::parse(&text)
-        .map_err(|expected| format(&format!("the header {:?}", text.trim()), expected))?;
-    Ok((raw.len() as u64, header))
-}
-
-/// Column-major to row-major.
-fn transpose(data: &[u8], rows: usize, columns: usize, size: usize) -> Vec<u8> {
-    let element = |r: usize, c: usize| &data[(c * rows + r) * size..][..size];
-    (0..rows)
-        .flat_map(|r| (0..columns).flat_map(move |c| element(r, c)))
-        .copied()
-        .collect()
+    let text = String::from_utf8_lossy(&raw[start..]).trim().to_owned();
+    if text.matches(['(', '[', '{']).count() > BRACKET_LIMIT {
+        let start: String = text.chars().take(40).collect();
+        return Err(format(
+            &format!("the header {start:?}..."),
+            "a dictionary with 'descr', 'fortran_order' and 'shape', as NumPy writes it".to_owned(),
+        ));
+    }
+    Ok((raw, text))
 }
 
 #[cfg(test)]
@@ -334,7 +413,7 @@ mod tests {
         );
         assert!(message(&raw(&dict("<c8", "False", "(2,)"), &[0; 8])).contains("16 bytes"));
         assert!(message(&raw(&dict("<c8", "False", "(1,)"), &[0; 9])).contains("9 bytes"));
-        assert!(message(&raw(&"(".repeat(9000), &[])).contains("expected '{'"));
+        assert!(message(&raw(&"(".repeat(9000), &[])).contains("dictionary"));
         assert!(message(b"\x93NUMPY\x02\x00\xff\xff\xff\xff").contains("header of 4294967295"));
         assert!(message(b"RIFF0000WAVE").contains("no .npy file"));
         assert!(message(b"").contains("ends within"));
