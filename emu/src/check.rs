@@ -125,10 +125,18 @@ impl fmt::Display for Finding {
             }
         }
         if let Some(pc) = self.pc {
-            write!(f, " (pc {pc}, cycle {}, {} times)", self.cycle, self.count)
+            write!(f, " (pc {pc}, cycle {}, {})", self.cycle, often(self.count))
         } else {
-            write!(f, " (cycle {}, {} times)", self.cycle, self.count)
+            write!(f, " (cycle {}, {})", self.cycle, often(self.count))
         }
+    }
+}
+
+fn often(count: u64) -> String {
+    if count == 1 {
+        "once".to_owned()
+    } else {
+        format!("{count} times")
     }
 }
 

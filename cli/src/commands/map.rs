@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     scratch: u64,
     /// A 32-bit word for the kernel's argument block, from word 4 on; may be repeated [default: none]
-    #[arg(long = "arg", value_name = "WORD", value_parser = super::dump::parse_address)]
+    #[arg(long = "arg", value_name = "WORD", allow_negative_numbers = true, value_parser = super::dump::parse_word)]
     words: Vec<u32>,
     /// Blocks of each section in a page [default: chosen by the scheduler]
     #[arg(long, value_name = "N")]

@@ -451,3 +451,30 @@ fn a_constant_is_defined_once_and_in_full() {
         .cp2("asm k.s -D N=1x")
         .fails(2, &["`1x` is no number"]);
 }
+
+#[test]
+fn argument_words_may_be_negative() {
+    let bench = Bench::new();
+    bench.write(
+        "add.s",
+        "; adds words 4 and 5 to every pair of integers; a block is four
+        ldx2 a0, [a15]
+        ldx c0, [a15 + 8]
+        ldd q1, [a15 + 16]
+        loop c0 {
+            ldq q0, [a0]+16
+            iadd q0, q0, q1
+            stq q0, [a1]+16
+        }
+        stop
+",
+    );
+    let ints = |x: [i32; 4]| x.iter().flat_map(|i| i.to_le_bytes()).collect::<Vec<_>>();
+    let x = npy("<i4", "False", "(4,)", &ints([5, 6, 7, 8]));
+    bench.write("x.npy", x);
+    bench
+        .cp2("map add.s --input x.npy --output y.npy --block 4 --arg -1 --arg 0x10 --check")
+        .works();
+    let y = bench.read("y.npy");
+    assert!(y.ends_with(&ints([4, 22, 6, 24])), "{y:?}");
+}

@@ -70,10 +70,9 @@ impl Problem for FftProblem {
     type Data = Vec<Complex32>;
 
     fn title(&self) -> String {
-        format!(
-            "{} {} FFTs of {} complex64",
-            self.batch, self.direction, self.n
-        )
+        let plural = if self.batch == 1 { "" } else { "s" };
+        let (batch, direction, n) = (self.batch, self.direction, self.n);
+        format!("{batch} {direction} FFT{plural} of {n} complex64")
     }
 
     fn random(&self, seed: u64) -> Vec<Complex32> {
