@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use cp2_emu::Cause;
 use cp2_host::Options;
 use cp2_kernels::fft::{Direction, Fft, FftPlanner, FftProblem, FftRun};
 use cp2_kernels::{Problem, Random, Verdict};
@@ -118,6 +119,15 @@ fn random_batches_are_accurate_and_fast() {
             done.plan.pages().size(),
             done.plan.degree(),
         );
+        if n == 4096 {
+            // One page in DMEM: CP2 waits for the store of each transform (8192
+            // cycles) and for the load of the next (8192) behind it, 64 times.
+            let causes = &done.run.report.causes;
+            for cause in [Cause::WaitStore, Cause::WaitLoad] {
+                let per_page = causes.get(cause) / 64;
+                assert!((8192..8320).contains(&per_page), "{cause}: {per_page}");
+            }
+        }
         let documented = documented_cycles(n);
         assert!(
             cycles.abs_diff(documented) <= documented / 200,

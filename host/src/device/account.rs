@@ -33,8 +33,10 @@ impl Engine {
             end,
             bytes,
         });
-        let at = self.machine.time_base().ceil_cycles(transfer.completes).0;
-        self.idle.transfer(at, kind);
+        let base = self.machine.time_base();
+        let at = base.ceil_cycles(transfer.completes).0;
+        let started = base.ceil_cycles(transfer.started).0;
+        self.idle.transfer(started, at, kind);
         self.arrive(at, Arrival::Transfer { command, kind });
     }
 

@@ -11,9 +11,13 @@
 //!
 //! What the launch waited for is the completion that the CPU saw last, of its
 //! dependencies and the previous kernel: the kernel itself gives `launch` (its
-//! completion latency), a load `wait-load`, a store `wait-store` (queueing and
-//! completion latency included), anything else `wait-host`. Between equals the
-//! order is kernel, load, store, host.
+//! completion latency), a load `wait-load`, a store `wait-store` (completion
+//! latency included), anything else `wait-host`. Between equals the order is
+//! kernel, load, store, host.
+//!
+//! A transfer that waits in the queue waits for those ahead of it: while the
+//! DMA moves a store, the wait for a load behind it is `wait-store`, and the
+//! other way round.
 //!
 //! After the last kernel `wait-store` (or `wait-load`) lasts until the last
 //! transfer ends, `wait-host` until the CPU has seen everything complete.
@@ -21,14 +25,22 @@
 use super::progress::Kind;
 use cp2_emu::{Cause, Causes};
 
+/// Cycles in which the DMA worked on transfers of one direction.
+#[derive(Clone, Copy, Debug)]
+struct Moved {
+    start: u64,
+    end: u64,
+    cause: Cause,
+}
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Idle {
     /// First cycle not yet accounted for; kernels account for their own.
     from: u64,
     /// When the last kernel's stop was seen.
     stop_seen: Option<u64>,
-    /// End of the last transfer, and its kind.
-    transfer: Option<(u64, Kind)>,
+    /// The transfers since `from`, in order; neighbours of a kind are one.
+    transfers: Vec<Moved>,
     causes: Causes,
 }
 
@@ -44,36 +56,53 @@ impl Idle {
             Some((at, Kind::Host)) => (at, Cause::WaitHost),
             None => (self.from, Cause::WaitHost),
         };
-        self.until(seen.min(launch), cause);
+        self.wait(seen.min(launch), cause);
         self.until(launch, Cause::WaitHost);
         self.until(first, Cause::Launch);
+        self.transfers.retain(|t| t.end > first);
     }
 
     /// The kernel's last cycle was before `cycle`.
     pub(crate) fn stop(&mut self, cycle: u64) {
         self.from = cycle;
         self.stop_seen = None;
+        self.transfers.retain(|t| t.end > cycle);
     }
 
     pub(crate) fn stop_seen(&mut self, cycle: u64) {
         self.stop_seen = Some(cycle);
     }
 
-    pub(crate) fn transfer(&mut self, end: u64, kind: Kind) {
-        self.transfer = Some((end, kind));
+    /// A transfer ran from `start` to `end`.
+    pub(crate) fn transfer(&mut self, start: u64, end: u64, kind: Kind) {
+        let cause = if kind == Kind::Load {
+            Cause::WaitLoad
+        } else {
+            Cause::WaitStore
+        };
+        match self.transfers.last_mut() {
+            Some(last) if last.cause == cause && last.end >= start => last.end = end,
+            _ => self.transfers.push(Moved { start, end, cause }),
+        }
     }
 
     /// CP2 is idle and the run ends at `end`.
     pub(crate) fn end(&mut self, end: u64) {
-        if let Some((at, kind)) = self.transfer {
-            let cause = if kind == Kind::Load {
-                Cause::WaitLoad
-            } else {
-                Cause::WaitStore
-            };
-            self.until(at.min(end), cause);
+        if let Some(&last) = self.transfers.last() {
+            self.wait(last.end.min(end), last.cause);
         }
         self.until(end, Cause::WaitHost);
+    }
+
+    /// Waits until `cycle`: for `cause`, but for the transfers ahead of it.
+    fn wait(&mut self, cycle: u64, cause: Cause) {
+        if matches!(cause, Cause::WaitLoad | Cause::WaitStore) {
+            for moved in std::mem::take(&mut self.transfers) {
+                self.until(moved.start.min(cycle), cause);
+                self.until(moved.end.min(cycle), moved.cause);
+            }
+        }
+        self.until(cycle, cause);
     }
 
     pub(crate) fn causes(&self) -> &Causes {
