@@ -41,6 +41,7 @@ const ONLY_IN: &[(&str, &str)] = &[
     ("ctrlc", "cli"),
     ("indicatif", "cli"),
     ("hound", "cli"),
+    ("ndarray-npy", "cli"),
     ("png", "cli"),
     ("nom", "asm"),
     ("gimli", "asm"),

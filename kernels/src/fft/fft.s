@@ -53,12 +53,9 @@
 ; a8 is the input page; the passes alternate between it and a{OTHER}.
 .equ OTHER, 9 + 2*(PASSES % 2 == 0)
 
-; The first pass when it is of radix 8: no twiddle factors, and the results of
-; one column are eight consecutive numbers.
-.macro first8 op, opn, src, dst
-    movi a2, constants
-    ldq q24, [a2]
-    movi a5, steps1
+; Step table of a pass of radix 8, a circular read pointer over the page, a write pointer.
+.macro pointers8 pass, src, dst
+    movi a5, steps{\pass}
     mov b5, a5
     movi l5, N/2
     movi s5, 8
@@ -66,6 +63,14 @@
     mov b0, a0
     mov l0, c3
     mov a1, a{\dst}
+.endm
+
+; The first pass when it is of radix 8: no twiddle factors, and the results of
+; one column are eight consecutive numbers.
+.macro first8 op, opn, src, dst
+    movi a2, constants
+    ldq q24, [a2]
+    pointers8 1, \src, \dst
     pass8 \op, \opn, 0, 1, 1, 2, 8, 1, N, 4*N, 16, 0, 48, 48, 49
 .endm
 
@@ -75,14 +80,7 @@
     mov b2, a2
     movi l2, 32*\L
     movi s2, 16
-    movi a5, steps{\pass}
-    mov b5, a5
-    movi l5, N/2
-    movi s5, 8
-    mov a0, a{\src}
-    mov b0, a0
-    mov l0, c3
-    mov a1, a{\dst}
+    pointers8 \pass, \src, \dst
     pass8 \op, \opn, 1, 1, 1, 2, 1, 2, N, 4*N, 8*\L, 1, 50, 52, 54
 .endm
 
