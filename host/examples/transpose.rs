@@ -5,7 +5,7 @@
 
 use cp2_asm::{Options, Source, assemble};
 use cp2_dma::Level;
-use cp2_host::{BlocksPerSection, Buffering, Device, PageArgs, Paging, Piece, Plan, Stream};
+use cp2_host::{Buffering, Device, Paging, Piece, Plan, Stream};
 use cp2_machine::Machine;
 use std::error::Error;
 use std::sync::Arc;
@@ -40,24 +40,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     let store = Piece::new(ELEMENT, vec![level(element, row), level(row, element)]);
     let plan = Plan::new(
         Paging {
-            blocks: tiles,
-            inputs: vec![Stream::contiguous("tiles", x.address(), TILE)],
-            outputs: vec![Stream::strided(
-                "transposed",
-                y.address(),
-                TILE,
-                TILE,
-                vec![store],
-            )],
             in_place: true,
-            scratch: 0,
-            scratch_per_block: 0,
             reserved: placed.reserved(),
-            args: PageArgs::default(),
-            size: BlocksPerSection::ANY,
             buffering: Buffering::Double,
             cycles_per_block: Some(0),
             cycles_per_page: 1,
+            ..Paging::new(
+                tiles,
+                vec![Stream::contiguous("tiles", x.address(), TILE)],
+                vec![Stream::strided(
+                    "transposed",
+                    y.address(),
+                    TILE,
+                    TILE,
+                    vec![store],
+                )],
+            )
         },
         &machine,
     )?;

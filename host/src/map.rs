@@ -172,9 +172,6 @@ pub fn map(
     });
     let plan = Plan::new(
         Paging {
-            blocks,
-            inputs: vec![Stream::contiguous("input", x.address(), job.block)],
-            outputs: vec![Stream::contiguous("output", y.address(), output_block)],
             in_place: job.in_place,
             scratch: job.scratch,
             scratch_per_block: job.scratch_per_block,
@@ -184,8 +181,11 @@ pub fn map(
             },
             size: job.size,
             buffering: job.buffering,
-            cycles_per_block: None,
-            cycles_per_page: 0,
+            ..Paging::new(
+                blocks,
+                vec![Stream::contiguous("input", x.address(), job.block)],
+                vec![Stream::contiguous("output", y.address(), output_block)],
+            )
         },
         &machine,
     )?;

@@ -4,12 +4,14 @@
 //! A *problem* ([`Problem`]) says what is to be computed: its inputs, its
 //! reference in double precision and how large an error may be. It knows no
 //! machine. A *plan* ([`Plan`]) computes it on some machine; this crate's plans
-//! page the data through an emulated CP2. Builds for other machines implement
+//! page the data through an emulated CP2: each describes a [`Job`]. Builds for other machines implement
 //! the same trait and are judged by the same problems.
 
 mod backend;
 pub mod fft;
+pub mod job;
 mod random;
 
 pub use backend::{Plan, Problem, Verdict};
+pub use job::{Job, JobError, KernelRun, Least};
 pub use random::Random;

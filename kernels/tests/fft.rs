@@ -115,9 +115,9 @@ fn random_batches_are_accurate_and_fast() {
             done.efficiency(),
             ours.rms,
             ours.rms / theirs.rms,
-            done.plan.pages().len(),
-            done.plan.pages().size(),
-            done.plan.degree(),
+            done.plans[0].pages().len(),
+            done.plans[0].pages().size(),
+            done.plans[0].degree(),
         );
         if n == 4096 {
             // One page in DMEM: CP2 waits for the store of each transform (8192
@@ -193,7 +193,7 @@ fn kernels_take_the_cycles_they_should() {
                 .unwrap()
                 .random(2);
             let done = run(fft, &x);
-            let pages = done.plan.pages();
+            let pages = done.plans[0].pages();
             let expected: u64 = (0..pages.len())
                 .map(|k| pages.get(k).unwrap().per_section)
                 .map(|p| u64::from(p) * fft.recipe().butterflies() + fill(n, p))
@@ -264,7 +264,7 @@ fn batches_around_a_page_boundary() {
             .unwrap()
             .random(5);
         let whole = run(fft, &x);
-        let page = whole.plan.pages().get(0).unwrap().blocks as usize;
+        let page = whole.plans[0].pages().get(0).unwrap().blocks as usize;
         let y = bits(&whole.output.unwrap());
         for batch in [page - 1, page, page + 1, 2 * page - 1, 2 * page + 3]
             .into_iter()
@@ -324,8 +324,8 @@ fn a_large_batch_is_planned_and_run() {
     println!(
         "{:?} plan {} x {}",
         started.elapsed(),
-        done.plan.pages().size(),
-        done.plan.degree()
+        done.plans[0].pages().size(),
+        done.plans[0].degree()
     );
     assert!(judge(16, Direction::Forward, &x, &done.output.unwrap()).holds());
     assert!(done.bound.0 as f64 / done.run.report.cycles as f64 > 0.95);

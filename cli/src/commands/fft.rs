@@ -112,8 +112,8 @@ impl Measured {
             "rel_error_vs_rustfft": self.verdict.map(|v| v.rms),
             "worst_error_over_tolerance": self.verdict.map(|v| v.worst),
             "verified": self.verdict.map(|v| v.holds()),
-            "buffering": self.run.plan.degree(),
-            "pages": self.run.plan.pages().len(),
+            "buffering": self.run.plans[0].degree(),
+            "pages": self.run.plans[0].pages().len(),
             "host_seconds": self.host_seconds,
         });
         merge(figures(report), own)

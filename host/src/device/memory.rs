@@ -1,12 +1,17 @@
 //! System memory as the host program sees it: typed buffers.
 
 use super::error::HostError;
+use num_complex::Complex32;
 use std::marker::PhantomData;
 
 /// A value with a fixed little-endian layout in system memory.
 pub trait Element: Copy {
     /// Bytes of one value.
     const BYTES: usize;
+    /// What one value is made of, as a recorded output names it: `u8`, `f32`, `complex64`.
+    const SCALAR: &'static str;
+    /// How many of them.
+    const SCALARS: u64;
     /// Appends the value's bytes.
     fn put(self, out: &mut Vec<u8>);
     /// The value of [`Element::BYTES`] bytes.
@@ -17,6 +22,8 @@ macro_rules! element {
     ($($type:ty),*) => {$(
         impl Element for $type {
             const BYTES: usize = std::mem::size_of::<$type>();
+            const SCALAR: &'static str = stringify!($type);
+            const SCALARS: u64 = 1;
             fn put(self, out: &mut Vec<u8>) {
                 out.extend_from_slice(&self.to_le_bytes());
             }
@@ -32,6 +39,8 @@ element!(u8, u32, i32, u64, i64, f32, f64);
 
 impl<T: Element, const N: usize> Element for [T; N] {
     const BYTES: usize = T::BYTES * N;
+    const SCALAR: &'static str = T::SCALAR;
+    const SCALARS: u64 = T::SCALARS * N as u64;
     fn put(self, out: &mut Vec<u8>) {
         for value in self {
             value.put(out);
@@ -39,6 +48,19 @@ impl<T: Element, const N: usize> Element for [T; N] {
     }
     fn get(bytes: &[u8]) -> Self {
         std::array::from_fn(|i| T::get(&bytes[i * T::BYTES..]))
+    }
+}
+
+impl Element for Complex32 {
+    const BYTES: usize = 8;
+    const SCALAR: &'static str = "complex64";
+    const SCALARS: u64 = 1;
+    fn put(self, out: &mut Vec<u8>) {
+        [self.re, self.im].put(out);
+    }
+    fn get(bytes: &[u8]) -> Self {
+        let [re, im] = Element::get(bytes);
+        Self { re, im }
     }
 }
 

@@ -36,6 +36,28 @@ pub struct Paging {
     pub cycles_per_page: u64,
 }
 
+impl Paging {
+    /// A job of which the scheduler chooses everything: separate pages for
+    /// inputs and outputs, no scratch, a kernel as fast as the DMA.
+    #[must_use]
+    pub fn new(blocks: u64, inputs: Vec<Stream>, outputs: Vec<Stream>) -> Self {
+        Self {
+            blocks,
+            inputs,
+            outputs,
+            in_place: false,
+            scratch: 0,
+            scratch_per_block: 0,
+            reserved: Vec::new(),
+            args: PageArgs::default(),
+            size: BlocksPerSection::ANY,
+            buffering: Buffering::Auto,
+            cycles_per_block: None,
+            cycles_per_page: 0,
+        }
+    }
+}
+
 /// One array that pages go through: where its blocks lie and how a block looks in DMEM.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stream {

@@ -12,18 +12,12 @@ fn vm7() -> Machine {
 
 fn job(blocks: u64, bytes: u64, in_place: bool) -> Paging {
     Paging {
-        blocks,
-        inputs: vec![Stream::contiguous("x", 0x1000, bytes)],
-        outputs: vec![Stream::contiguous("y", 0x200_0000, bytes)],
         in_place,
-        scratch: 0,
-        scratch_per_block: 0,
-        reserved: Vec::new(),
-        args: PageArgs::default(),
-        size: BlocksPerSection::ANY,
-        buffering: Buffering::Auto,
-        cycles_per_block: None,
-        cycles_per_page: 0,
+        ..Paging::new(
+            blocks,
+            vec![Stream::contiguous("x", 0x1000, bytes)],
+            vec![Stream::contiguous("y", 0x200_0000, bytes)],
+        )
     }
 }
 

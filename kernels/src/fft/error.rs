@@ -1,6 +1,6 @@
 use super::recipe::{MAX_LENGTH, MIN_LENGTH};
+use crate::job::JobError;
 use cp2_asm::Diagnostics;
-use cp2_host::{HostError, PlanError};
 
 /// Why a transform cannot be planned or run.
 #[derive(Debug, thiserror::Error)]
@@ -56,10 +56,7 @@ pub enum FftError {
         /// What it computes.
         plan: String,
     },
-    /// The batch cannot be paged on the machine.
+    /// The batch cannot be paged through the machine.
     #[error(transparent)]
-    Paging(#[from] PlanError),
-    /// The device refused a command.
-    #[error(transparent)]
-    Host(#[from] HostError),
+    Job(#[from] JobError),
 }

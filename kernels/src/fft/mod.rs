@@ -10,12 +10,10 @@ mod plan;
 mod planner;
 mod program;
 mod recipe;
-mod run;
 
 pub use definition::{FftProblem, error_bound, reference};
 pub use error::FftError;
-pub use plan::Fft;
+pub use plan::{Fft, FftRun};
 pub use planner::FftPlanner;
 pub use program::source;
 pub use recipe::{Direction, Layout, Pass, Recipe};
-pub use run::FftRun;

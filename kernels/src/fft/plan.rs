@@ -4,14 +4,11 @@ use super::definition::FftProblem;
 use super::error::FftError;
 use super::program::program;
 use super::recipe::{Layout, Recipe};
-use super::run::FftRun;
 use crate::backend::Plan;
+use crate::job::{self, Job, KernelRun, Least};
 use cp2_asm::Program;
 use cp2_dma::Level;
-use cp2_host::emit::Output;
-use cp2_host::{
-    BlocksPerSection, Buffering, Device, Options, PageArgs, Paging, Piece, Reserved, Stream,
-};
+use cp2_host::{Options, Paging, Piece, Stream};
 use cp2_machine::{Cycles, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
@@ -22,6 +19,9 @@ const COMPLEX: u64 = 8;
 /// Cycles that a pass over a page takes beside its butterflies: pointers,
 /// first loads and last stores (`docs/fft.md`). The page size is chosen by it.
 const PASS_OVERHEAD: u64 = 40;
+
+/// A batch of FFTs that has been run.
+pub type FftRun = KernelRun<Vec<Complex32>>;
 
 /// A planned FFT: made once, used for any batch.
 #[derive(Debug)]
@@ -62,20 +62,7 @@ impl Fft {
     /// The largest batch whose input and output fit the machine's system memory.
     #[must_use]
     pub fn max_batch(&self) -> usize {
-        let image = 8 * self.program.words.len()
-            + self
-                .program
-                .dmem
-                .iter()
-                .map(|s| s.bytes.len())
-                .sum::<usize>();
-        // Argument blocks and alignment: far less than this.
-        let free = self
-            .machine
-            .host
-            .memory
-            .0
-            .saturating_sub(image as u64 + 65_536);
+        let free = job::room(&self.machine, &self.program);
         usize::try_from(free / (2 * self.block_bytes())).unwrap_or(usize::MAX)
     }
 
@@ -83,20 +70,13 @@ impl Fft {
     /// machine's peak rate, or every input and output byte over the DMA channel once.
     #[must_use]
     pub fn bound(&self, batch: usize) -> Cycles {
-        let ratio = |count: u128, num: u64, den: u64| {
-            (count * u128::from(den)).div_ceil(u128::from(num.max(1)))
-        };
-        let (cp2, dma) = (&self.machine.cp2, &self.machine.dma);
-        let butterflies = batch as u128 * u128::from(self.recipe.butterflies());
-        let rate = cp2.butterflies_per_cycle;
-        let compute = ratio(
-            butterflies,
-            rate.num.saturating_mul(cp2.sections as u64),
-            rate.den,
-        );
-        let bytes = batch as u128 * u128::from(2 * self.block_bytes());
-        let transfer = ratio(bytes, dma.bandwidth.num, dma.bandwidth.den);
-        Cycles(u64::try_from(compute.max(transfer)).unwrap_or(u64::MAX))
+        let batch = batch as u128;
+        Least {
+            butterflies: batch * u128::from(self.recipe.butterflies()),
+            bytes: batch * u128::from(2 * self.block_bytes()),
+            ..Least::default()
+        }
+        .cycles(&self.machine)
     }
 
     /// Transforms `input`, a whole number of transforms, each `len` consecutive
@@ -115,38 +95,13 @@ impl Fft {
     /// See [`Fft::process`].
     pub fn process_with(&self, input: &[Complex32], options: Options) -> Result<FftRun, FftError> {
         let batch = self.batch_of(input)?;
-        let words: Vec<[f32; 2]> = input.iter().map(|z| [z.re, z.im]).collect();
-        let mut device = Device::with_options(self.machine.clone(), options);
-        let x = device.alloc_from(&words)?;
-        let y = device.alloc::<[f32; 2]>(words.len() as u64)?;
-        device.output(Output {
-            name: "y".to_owned(),
-            address: y.address(),
-            bytes: y.bytes(),
-            element: "complex64".to_owned(),
-            shape: vec![batch as u64, self.recipe.len() as u64],
-        });
-        let placed = device.place(&self.recipe.to_string(), self.program.clone())?;
-        let job = self.paging(batch, x.address(), y.address(), placed.reserved());
-        let plan = cp2_host::Plan::new(job, &self.machine)?;
-        device.page(&plan, &placed, self.program.entry.into(), &[])?;
-        let run = device.finish()?;
-        let output = if run.report.end.is_finished() {
-            Some(
-                run.read(y)?
-                    .into_iter()
-                    .map(|[re, im]| Complex32::new(re, im))
-                    .collect(),
-            )
-        } else {
-            None
-        };
-        Ok(FftRun {
-            output,
-            plan,
-            bound: self.bound(batch),
-            run,
-        })
+        let mut job = Job::new(self.machine.clone(), options);
+        let x = job.input(input)?;
+        let y = job.output("y", &[batch as u64, self.recipe.len() as u64])?;
+        let program = job.program(&self.recipe.to_string(), &self.program)?;
+        let paging = self.paging(batch, x.address(), y.address());
+        job.pass(&program, self.program.entry.into(), paging)?;
+        Ok(job.run(self.bound(batch), |run| run.read(y))?)
     }
 
     fn batch_of(&self, input: &[Complex32]) -> Result<usize, FftError> {
@@ -174,7 +129,7 @@ impl Fft {
     }
 
     /// How `batch` transforms from `x` to `y` in system memory are paged.
-    fn paging(&self, batch: usize, x: u64, y: u64, reserved: Vec<Reserved>) -> Paging {
+    fn paging(&self, batch: usize, x: u64, y: u64) -> Paging {
         let bytes = self.block_bytes();
         let (input, output) = match self.recipe.layout() {
             Layout::Stockham => (
@@ -186,18 +141,11 @@ impl Fft {
         let stockham = self.recipe.layout() == Layout::Stockham;
         let in_place = self.recipe.in_place();
         Paging {
-            blocks: batch as u64,
-            inputs: vec![input],
-            outputs: vec![output],
             in_place,
-            scratch: 0,
             scratch_per_block: if stockham && in_place { bytes } else { 0 },
-            reserved,
-            args: PageArgs::default(),
-            size: BlocksPerSection::ANY,
-            buffering: Buffering::Auto,
             cycles_per_block: Some(self.recipe.butterflies()),
             cycles_per_page: PASS_OVERHEAD * self.recipe.passes().len() as u64,
+            ..Paging::new(batch as u64, vec![input], vec![output])
         }
     }
 }

@@ -125,18 +125,17 @@ fn buffering_pays() {
 /// A job over `blocks` blocks of 16 bytes from `x` to `y`.
 pub(super) fn job(placed: &Placed, blocks: u64, x: u64, y: u64, slow: u32) -> Paging {
     Paging {
-        blocks,
-        inputs: vec![Stream::contiguous("x", x, 16)],
-        outputs: vec![Stream::contiguous("y", y, 16)],
         in_place: true,
-        scratch: 0,
-        scratch_per_block: 0,
         reserved: placed.reserved(),
         args: PageArgs { words: vec![slow] },
         size: BlocksPerSection::Fixed(32),
         buffering: Buffering::Double,
         cycles_per_block: Some(0),
-        cycles_per_page: 0,
+        ..Paging::new(
+            blocks,
+            vec![Stream::contiguous("x", x, 16)],
+            vec![Stream::contiguous("y", y, 16)],
+        )
     }
 }
 

@@ -1,0 +1,257 @@
+//! One job on one device: arrays, programs, and the passes that page the
+//! arrays through the programs. Every kernel of the library runs through it.
+
+use cp2_asm::Program;
+use cp2_host::emit::Output;
+use cp2_host::{
+    Buffer, Device, Element, Event, HostError, Options, Paging, Placed, Plan, PlanError, Run,
+};
+use cp2_machine::{Cycles, Machine};
+use std::sync::Arc;
+
+/// Why a job cannot be carried out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JobError {
+    /// A pass cannot be paged on the machine.
+    #[error(transparent)]
+    Paging(#[from] PlanError),
+    /// The device refused a command.
+    #[error(transparent)]
+    Host(#[from] HostError),
+}
+
+/// A job being put together: arrays in system memory, programs, and passes
+/// over the arrays, carried out in the order in which they were given.
+///
+/// ```
+/// use cp2_asm::{Source, assemble};
+/// use cp2_host::{Options, Paging, Stream};
+/// use cp2_kernels::{Job, Least};
+/// use cp2_machine::Machine;
+/// use std::sync::Arc;
+///
+/// // Doubles every float of the page's blocks, 16 bytes each.
+/// let text = "
+/// .program
+///     ldx2 a0, [a15]      ; input and output page
+///     ldx  c0, [a15 + 8]  ; blocks in this page
+///     loop c0 {
+///         ldq q0, [a0]+16
+///         add q1, q0, q0
+///         stq q1, [a1]+16
+///     }
+///     stop
+/// ";
+/// let program = Arc::new(assemble(&Source::new("double.s", text), &Default::default()).unwrap().program);
+/// let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
+///
+/// let mut job = Job::new(vm7.clone(), Options::default());
+/// let x = job.input(&[1.0f32; 400])?;
+/// let twice = job.temporary::<f32>(400)?;
+/// let y = job.output::<f32>("y", &[400])?;
+/// let double = job.program("double", &program)?;
+/// for (from, to) in [(x, twice), (twice, y)] {
+///     let from = Stream::contiguous("x", from.address(), 16);
+///     let to = Stream::contiguous("y", to.address(), 16);
+///     job.pass(&double, 0, Paging::new(100, vec![from], vec![to]))?;
+/// }
+/// let least = Least { issues: 2 * 100, bytes: 2 * 1600, ..Least::default() };
+/// let done = job.run(least.cycles(&vm7), |run| run.read(y))?;
+/// assert_eq!(done.output.as_deref(), Some(&[4.0f32; 400][..]));
+/// assert!(done.efficiency() < 1.0);
+/// # Ok::<(), cp2_kernels::JobError>(())
+/// ```
+#[derive(Debug)]
+pub struct Job {
+    device: Device,
+    passes: Vec<Pass>,
+}
+
+#[derive(Debug)]
+struct Pass {
+    placed: Placed,
+    entry: u32,
+    plan: Plan,
+}
+
+impl Job {
+    /// A job on a device with options.
+    #[must_use]
+    pub fn new(machine: Arc<Machine>, options: Options) -> Self {
+        Self {
+            device: Device::with_options(machine, options),
+            passes: Vec::new(),
+        }
+    }
+
+    /// An array that is in system memory when time begins.
+    ///
+    /// # Errors
+    /// System memory is used up.
+    pub fn input<T: Element>(&mut self, values: &[T]) -> Result<Buffer<T>, JobError> {
+        Ok(self.device.alloc_from(values)?)
+    }
+
+    /// Room for a result, and what a recording of the run calls it.
+    ///
+    /// # Errors
+    /// System memory is used up.
+    pub fn output<T: Element>(&mut self, name: &str, shape: &[u64]) -> Result<Buffer<T>, JobError> {
+        let len = shape.iter().fold(1u64, |n, &d| n.saturating_mul(d));
+        let buffer = self.device.alloc(len)?;
+        let mut shape = shape.to_vec();
+        if T::SCALARS != 1 {
+            shape.push(T::SCALARS);
+        }
+        self.device.output(Output {
+            name: name.to_owned(),
+            address: buffer.address(),
+            bytes: buffer.bytes(),
+            element: T::SCALAR.to_owned(),
+            shape,
+        });
+        Ok(buffer)
+    }
+
+    /// Room for what one pass leaves for another.
+    ///
+    /// # Errors
+    /// System memory is used up.
+    pub fn temporary<T: Element>(&mut self, len: u64) -> Result<Buffer<T>, JobError> {
+        Ok(self.device.alloc(len)?)
+    }
+
+    /// A program that passes can run; `name` is its name on the timeline.
+    ///
+    /// # Errors
+    /// It does not run on the machine or does not fit its memories.
+    pub fn program(&mut self, name: &str, program: &Arc<Program>) -> Result<Placed, JobError> {
+        Ok(self.device.place(name, program.clone())?)
+    }
+
+    /// Pages arrays through a program, launched at word `entry`. The DMEM of
+    /// the program's data is reserved. Everything that earlier passes store is
+    /// there for this one to load.
+    ///
+    /// # Errors
+    /// The pass breaks a rule of the scheduler or does not fit.
+    pub fn pass(
+        &mut self,
+        program: &Placed,
+        entry: u32,
+        mut paging: Paging,
+    ) -> Result<(), JobError> {
+        paging.reserved.extend(program.reserved());
+        self.passes.push(Pass {
+            placed: program.clone(),
+            entry,
+            plan: Plan::new(paging, self.device.machine())?,
+        });
+        Ok(())
+    }
+
+    /// Carries the passes out. `bound` is the least time the job can take;
+    /// `read` fetches the output of a run that finished.
+    ///
+    /// # Errors
+    /// The device refuses a command, or `read` fails. A run that does not
+    /// finish is no error: it has no output and a report that says why.
+    pub fn run<O>(
+        mut self,
+        bound: Cycles,
+        read: impl FnOnce(&Run) -> Result<O, HostError>,
+    ) -> Result<KernelRun<O>, JobError> {
+        let mut after: Vec<Event> = Vec::new();
+        for pass in &self.passes {
+            let last = self
+                .device
+                .page(&pass.plan, &pass.placed, pass.entry, &after)?;
+            after = vec![last];
+        }
+        let run = self.device.finish()?;
+        let output = if run.report.end.is_finished() {
+            Some(read(&run)?)
+        } else {
+            None
+        };
+        Ok(KernelRun {
+            output,
+            plans: self.passes.into_iter().map(|p| p.plan).collect(),
+            bound,
+            run,
+        })
+    }
+}
+
+/// A job that has been run.
+#[derive(Debug)]
+pub struct KernelRun<O> {
+    /// The result; none if the run did not finish.
+    pub output: Option<O>,
+    /// How each pass was paged.
+    pub plans: Vec<Plan>,
+    /// The lower bound of its time.
+    pub bound: Cycles,
+    /// What was measured; its report has cycles and causes.
+    pub run: Run,
+}
+
+impl<O> KernelRun<O> {
+    /// Bound / measured cycles of the whole run, everything included.
+    #[must_use]
+    pub fn efficiency(&self) -> f64 {
+        self.bound.0 as f64 / self.run.report.cycles.max(1) as f64
+    }
+}
+
+/// The least that a computation needs whatever the program: the two terms of
+/// its lower bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Least {
+    /// Complex butterflies x + yw, x - yw.
+    pub butterflies: u128,
+    /// Other arithmetic issues, each one section's work of a cycle.
+    pub issues: u128,
+    /// Bytes over the DMA channel: every input and output once.
+    pub bytes: u128,
+}
+
+impl Least {
+    /// All arithmetic at the machine's peak rate, or all bytes over the
+    /// channel, whichever takes longer. Butterflies and other arithmetic share
+    /// the sections' arithmetic slot.
+    #[must_use]
+    pub fn cycles(&self, machine: &Machine) -> Cycles {
+        let ratio = |count: u128, num: u64, den: u64| {
+            count
+                .saturating_mul(u128::from(den))
+                .div_ceil(u128::from(num.max(1)))
+        };
+        let (cp2, dma) = (&machine.cp2, &machine.dma);
+        let rate = cp2.butterflies_per_cycle;
+        // Butterflies and issues over the sections, over the common denominator.
+        let slots = self
+            .butterflies
+            .saturating_mul(u128::from(rate.den))
+            .saturating_add(self.issues.saturating_mul(u128::from(rate.num)));
+        let compute = ratio(slots, rate.num.saturating_mul(cp2.sections as u64), 1);
+        let transfer = ratio(self.bytes, dma.bandwidth.num, dma.bandwidth.den);
+        Cycles(u64::try_from(compute.max(transfer)).unwrap_or(u64::MAX))
+    }
+}
+
+/// Bytes of system memory that arrays can take beside `program`.
+#[must_use]
+pub fn room(machine: &Machine, program: &Program) -> u64 {
+    /// Argument blocks and alignment: far less than this.
+    const REST: u64 = 65_536;
+    let data: usize = program.dmem.iter().map(|s| s.bytes.len()).sum();
+    let image = 8 * program.words.len() + data;
+    machine
+        .host
+        .memory
+        .0
+        .saturating_sub(image as u64)
+        .saturating_sub(REST)
+}
