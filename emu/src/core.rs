@@ -2,6 +2,7 @@
 //! it inside the crate, everyone else goes through the run-copy interface.
 
 use crate::fault::FaultKind;
+use crate::layout::{COLUMNS, File, Group, LINE_BYTES, LINE_LANES, Line, PAIR};
 use crate::semantics::action::MemoryOp;
 use crate::semantics::address::{Generated, generate};
 use cp2_asm::isa::{SCALARS, Scalar};
@@ -68,12 +69,9 @@ impl Addresses {
 pub struct Core {
     sections: usize,
     registers: usize,
-    lanes: usize,
     dmem_bytes: usize,
-    /// `[section][register][lane]`.
-    file: Vec<u32>,
-    /// `[section][word]`.
-    dmem: Vec<u32>,
+    /// Sections in fours.
+    groups: Vec<Group>,
     scalars: Vec<u32>,
     pub(crate) program: Vec<u64>,
     /// `[word]`: ever loaded.
@@ -85,6 +83,14 @@ pub struct Core {
     pub(crate) events: Vec<VecDeque<(Poster, u64)>>,
 }
 
+#[allow(dead_code, reason = "the fast engine is about to use it")]
+/// What the words of a program work on, taken apart: four sections side by side.
+pub(crate) struct Guest<'a> {
+    pub file: &'a mut File,
+    pub dmem: &'a mut [Line],
+    pub scalars: &'a mut [u32; SCALARS],
+}
+
 impl Core {
     /// A core after reset: everything zero.
     #[must_use]
@@ -94,10 +100,8 @@ impl Core {
         Self {
             sections: cp2.sections,
             registers: cp2.registers,
-            lanes: cp2.register_lanes,
             dmem_bytes,
-            file: vec![0; cp2.sections * cp2.registers * cp2.register_lanes],
-            dmem: vec![0; cp2.sections * (dmem_bytes / LANE_BYTES)],
+            groups: vec![Group::new(dmem_bytes); cp2.sections.div_ceil(COLUMNS)],
             scalars: vec![0; SCALARS],
             program: vec![0; cp2.program.0 as usize / WORD_BYTES],
             loaded: vec![false; cp2.program.0 as usize / WORD_BYTES],
@@ -129,21 +133,30 @@ impl Core {
     /// One lane of a section register, or `None` where it does not exist.
     #[must_use]
     pub fn register(&self, section: usize, register: usize, lane: usize) -> Option<u32> {
-        let inside = section < self.sections && register < self.registers && lane < self.lanes;
+        let inside = section < self.sections && register < self.registers && lane < PAIR;
         inside.then(|| self.lane(section, register, lane))
     }
 
     pub(crate) fn lane(&self, section: usize, register: usize, lane: usize) -> u32 {
-        self.file[self.file_index(section, register, lane)]
+        self.groups[section / COLUMNS].file.0[register * PAIR + lane][section % COLUMNS]
     }
 
     pub(crate) fn lane_mut(&mut self, section: usize, register: usize, lane: usize) -> &mut u32 {
-        let i = self.file_index(section, register, lane);
-        &mut self.file[i]
+        &mut self.groups[section / COLUMNS].file.0[register * PAIR + lane][section % COLUMNS]
     }
 
-    const fn file_index(&self, section: usize, register: usize, lane: usize) -> usize {
-        (section * self.registers + register) * self.lanes + lane
+    #[allow(dead_code, reason = "the fast engine is about to use it")]
+    /// What the words of a program work on, where it is one group of four sections.
+    pub(crate) fn guest(&mut self) -> Option<Guest<'_>> {
+        let [group] = &mut self.groups[..] else {
+            return None;
+        };
+        (self.sections == COLUMNS && self.dmem_bytes % LINE_BYTES == 0).then_some(())?;
+        Some(Guest {
+            file: &mut group.file,
+            dmem: &mut group.dmem,
+            scalars: self.scalars.first_chunk_mut()?,
+        })
     }
 
     /// Copies a run of a section's DMEM out.
@@ -152,8 +165,8 @@ impl Core {
     /// The run leaves the memory or is not a whole number of 32-bit words.
     pub fn read_dmem(&self, section: usize, address: u32, out: &mut [u8]) -> Result<(), FaultKind> {
         let words = self.dmem_words(section, address, out.len())?;
-        for (chunk, word) in out.chunks_exact_mut(LANE_BYTES).zip(&self.dmem[words]) {
-            chunk.copy_from_slice(&word.to_le_bytes());
+        for (chunk, word) in out.chunks_exact_mut(LANE_BYTES).zip(words) {
+            chunk.copy_from_slice(&self.dmem_word(section, word).to_le_bytes());
         }
         Ok(())
     }
@@ -169,8 +182,8 @@ impl Core {
         bytes: &[u8],
     ) -> Result<(), FaultKind> {
         let words = self.dmem_words(section, address, bytes.len())?;
-        for (chunk, word) in bytes.chunks_exact(LANE_BYTES).zip(&mut self.dmem[words]) {
-            *word = chunk.try_into().map_or(0, u32::from_le_bytes);
+        for (chunk, word) in bytes.chunks_exact(LANE_BYTES).zip(words) {
+            *self.dmem_word_mut(section, word) = chunk.try_into().map_or(0, u32::from_le_bytes);
         }
         Ok(())
     }
@@ -218,17 +231,12 @@ impl Core {
                 size: self.dmem_bytes as u64,
             });
         }
-        let first = section * (self.dmem_bytes / LANE_BYTES) + address as usize / LANE_BYTES;
+        let first = address as usize / LANE_BYTES;
         Ok(first..first + bytes / LANE_BYTES)
     }
 
-    /// Index of the first 32-bit word of an aligned access of `bytes` bytes.
-    pub(crate) fn dmem_index(
-        &self,
-        section: usize,
-        address: u32,
-        bytes: u32,
-    ) -> Result<usize, FaultKind> {
+    /// Index in a section's DMEM of the first 32-bit word of an aligned access of `bytes` bytes.
+    pub(crate) fn dmem_index(&self, address: u32, bytes: u32) -> Result<usize, FaultKind> {
         if address % bytes != 0 {
             return Err(FaultKind::Unaligned { address, bytes });
         }
@@ -238,15 +246,17 @@ impl Core {
                 size: self.dmem_bytes as u64,
             });
         }
-        Ok(section * (self.dmem_bytes / LANE_BYTES) + address as usize / LANE_BYTES)
+        Ok(address as usize / LANE_BYTES)
     }
 
-    pub(crate) fn dmem_word(&self, index: usize) -> u32 {
-        self.dmem[index]
+    pub(crate) fn dmem_word(&self, section: usize, word: usize) -> u32 {
+        let line = &self.groups[section / COLUMNS].dmem[word / LINE_LANES];
+        line.0[word % LINE_LANES][section % COLUMNS]
     }
 
-    pub(crate) fn dmem_word_mut(&mut self, index: usize) -> &mut u32 {
-        &mut self.dmem[index]
+    pub(crate) fn dmem_word_mut(&mut self, section: usize, word: usize) -> &mut u32 {
+        let line = &mut self.groups[section / COLUMNS].dmem[word / LINE_LANES];
+        &mut line.0[word % LINE_LANES][section % COLUMNS]
     }
 
     /// The addresses a memory operation uses, and its address register's next value.

@@ -5,6 +5,7 @@ use crate::core::{Call, Core};
 use crate::decoded::Decoded;
 use crate::engine::{advance, set_up_loop};
 use crate::fault::FaultKind;
+use crate::layout::PAIR;
 use crate::observer::{Access, Observer};
 use crate::semantics::action::{Action, ControlOp, Data, MemoryOp, Source};
 use crate::semantics::arith::{self, Registers};
@@ -117,7 +118,7 @@ fn check<O: Observer>(
 ) -> Result<Checked, SectionFault> {
     let (addresses, next) = core.addresses(op);
     for section in sections(core, op) {
-        core.dmem_index(section, addresses.of(section), op.bytes)
+        core.dmem_index(addresses.of(section), op.bytes)
             .map_err(|kind| (Some(section), kind))?;
     }
     for section in sections(core, op) {
@@ -137,10 +138,10 @@ fn check<O: Observer>(
 fn store(core: &mut Core, op: &MemoryOp, access: &Checked) {
     if let Data::Store { first, count } = op.data {
         for section in 0..core.sections() {
-            if let Ok(at) = core.dmem_index(section, access.addresses.of(section), op.bytes) {
+            if let Ok(at) = core.dmem_index(access.addresses.of(section), op.bytes) {
                 for i in 0..usize::from(count) * PAIR {
                     let value = core.lane(section, usize::from(first) + i / PAIR, i % PAIR);
-                    *core.dmem_word_mut(at + i) = value;
+                    *core.dmem_word_mut(section, at + i) = value;
                 }
             }
         }
@@ -149,34 +150,34 @@ fn store(core: &mut Core, op: &MemoryOp, access: &Checked) {
 
 fn load(core: &mut Core, op: &MemoryOp, access: &Checked) {
     for section in sections(core, *op) {
-        let Ok(at) = core.dmem_index(section, access.addresses.of(section), op.bytes) else {
+        let Ok(at) = core.dmem_index(access.addresses.of(section), op.bytes) else {
             continue;
         };
         match op.data {
             Data::Load { first, count } => {
                 for i in 0..usize::from(count) * PAIR {
                     *core.lane_mut(section, usize::from(first) + i / PAIR, i % PAIR) =
-                        core.dmem_word(at + i);
+                        core.dmem_word(section, at + i);
                 }
             }
             Data::LoadDuplicate { first } => {
                 for i in 0..2 * PAIR {
                     *core.lane_mut(section, usize::from(first) + i / PAIR, i % PAIR) =
-                        core.dmem_word(at + i % PAIR);
+                        core.dmem_word(section, at + i % PAIR);
                 }
             }
             Data::LoadScalars { first, count } => {
                 for i in 0..count {
-                    core.set_scalar(Scalar(first.0 + i), core.dmem_word(at + usize::from(i)));
+                    core.set_scalar(
+                        Scalar(first.0 + i),
+                        core.dmem_word(section, at + usize::from(i)),
+                    );
                 }
             }
             Data::Store { .. } => {}
         }
     }
 }
-
-/// Lanes of a pair register; a quad is two of them.
-const PAIR: usize = 2;
 
 /// Finds what would fault before anything of the word takes effect.
 fn check_control(core: &Core, machine: &Machine, op: ControlOp) -> Result<(), FaultKind> {

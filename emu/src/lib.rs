@@ -16,6 +16,7 @@ mod engine;
 mod execute;
 mod fault;
 mod footprint;
+mod layout;
 mod local;
 mod memory;
 mod observer;

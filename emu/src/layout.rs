@@ -1,0 +1,76 @@
+//! How registers and DMEM lie in host memory: lanes outermost, sections innermost.
+//!
+//! One lane of four sections is 16 bytes, a host vector. A pair register is 32
+//! consecutive bytes, a quad and 16 bytes of four sections' DMEM are 64: a host
+//! cache line. Loads and stores therefore copy whole vectors, and arithmetic
+//! needs no shuffles, whatever the operation does with the lanes.
+
+use serde::{Deserialize, Serialize};
+
+/// Sections that lie side by side.
+pub(crate) const COLUMNS: usize = 4;
+
+/// One 32-bit lane of [`COLUMNS`] sections.
+pub(crate) type Lane = [u32; COLUMNS];
+
+/// Lanes of a line.
+pub(crate) const LINE_LANES: usize = 4;
+
+/// Bytes of one section's DMEM in a line.
+pub(crate) const LINE_BYTES: usize = 16;
+
+/// Sixteen bytes of DMEM of each of four sections: `[word][section]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(C, align(64))]
+pub(crate) struct Line(pub [Lane; LINE_LANES]);
+
+/// Lanes of a register.
+pub(crate) const PAIR: usize = 2;
+
+/// Lanes of the largest register file: 64 registers of two lanes.
+pub(crate) const FILE_LANES: usize = 128;
+
+/// The registers of four sections: `[register][lane][section]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<Lane>", into = "Vec<Lane>")]
+#[repr(C, align(64))]
+pub(crate) struct File(pub [Lane; FILE_LANES]);
+
+impl Default for File {
+    fn default() -> Self {
+        Self([Lane::default(); FILE_LANES])
+    }
+}
+
+impl From<Vec<Lane>> for File {
+    fn from(lanes: Vec<Lane>) -> Self {
+        let mut file = Self::default();
+        for (mine, lane) in file.0.iter_mut().zip(lanes) {
+            *mine = lane;
+        }
+        file
+    }
+}
+
+impl From<File> for Vec<Lane> {
+    fn from(file: File) -> Self {
+        file.0.to_vec()
+    }
+}
+
+/// Four sections' state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Group {
+    pub file: Box<File>,
+    pub dmem: Vec<Line>,
+}
+
+impl Group {
+    /// State of zeros with `bytes` bytes of DMEM per section.
+    pub(crate) fn new(bytes: usize) -> Self {
+        Self {
+            file: Box::default(),
+            dmem: vec![Line::default(); bytes.div_ceil(LINE_BYTES)],
+        }
+    }
+}
