@@ -23,6 +23,8 @@ mod observer;
 mod port;
 mod processor;
 pub mod semantics;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod timing;
 mod transfers;
 mod work;

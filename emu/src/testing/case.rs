@@ -1,0 +1,259 @@
+//! A random program with everything around it.
+
+use super::items::{Item, any_item};
+use super::layout::lay_out;
+use super::machines::any_machine;
+use cp2_asm::isa::Word;
+use cp2_asm::{Program, disassemble};
+use cp2_machine::{LANE_BYTES, Machine};
+use proptest::prelude::*;
+use proptest::sample::select;
+use std::fmt;
+use std::sync::Arc;
+
+/// What a program is like as a whole.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// Functions after the main routine.
+    pub functions: usize,
+    /// Registers per section that it uses: few of them mean many stalls.
+    pub registers: u8,
+    /// Most passes of nested loops together.
+    pub passes: u32,
+    /// Words drawn to fault may do so.
+    pub unruly: bool,
+}
+
+/// What DMEM and system memory hold at first.
+#[derive(Clone, Copy, Debug)]
+pub enum Fill {
+    /// Zeros.
+    Zero,
+    /// Floats of moderate size, some of them whole numbers.
+    Floats(u32),
+    /// Floats, NaN, infinities, signed zeros, subnormals and arbitrary bits.
+    Nasty(u32),
+}
+
+/// What the control CPU does at some time.
+#[derive(Clone, Debug)]
+pub enum Deed {
+    /// Submits a transfer between system memory and DMEM.
+    Transfer {
+        /// Load rather than store.
+        load: bool,
+        /// Section, all sections, a broadcast, or dealt.
+        target: u8,
+        /// Where in system memory, in granules.
+        slot: u16,
+        /// Where in DMEM, in granules.
+        local: u16,
+        /// Length of a run in granules, less one.
+        run: u8,
+        /// Runs, less one.
+        runs: u8,
+        /// Granules between runs in system memory.
+        gap: u8,
+        /// Event to post.
+        event: Option<u8>,
+    },
+    /// Submits a transfer that replaces part of the program with its variant.
+    Replace {
+        /// First word, roughly.
+        word: u16,
+        /// Words, roughly.
+        words: u8,
+        /// With data, which is no program.
+        garbage: bool,
+    },
+    /// Posts an event.
+    Post {
+        /// The event.
+        event: u8,
+    },
+}
+
+/// A program, the machine it runs on, its data, and what happens meanwhile.
+#[derive(Clone)]
+pub struct Case {
+    /// The machine.
+    pub machine: Arc<Machine>,
+    /// What the program is like.
+    pub shape: Shape,
+    items: Vec<Item>,
+    /// Contents of the memories.
+    pub fill: Fill,
+    /// Deeds of the control CPU, each some cycles after the one before.
+    pub deeds: Vec<(u16, Deed)>,
+    /// Where further launches begin, modulo the program's length.
+    pub launches: Vec<u16>,
+    /// Cycles between comparisons.
+    pub every: u16,
+    /// Cycles after which the second processor is suspended, again and again.
+    pub cuts: Vec<u16>,
+}
+
+/// Any case whose program has at most `items` items.
+pub fn cases(items: std::ops::Range<usize>) -> BoxedStrategy<Case> {
+    let shape = (
+        0usize..4,
+        select(vec![6u8, 20, 64]),
+        select(vec![3u32, 20, 100]),
+        prop::bool::weighted(0.3),
+    )
+        .prop_map(|(functions, registers, passes, unruly)| Shape {
+            functions,
+            registers,
+            passes,
+            unruly,
+        });
+    let fill = prop_oneof![
+        1 => Just(Fill::Zero),
+        3 => any::<u32>().prop_map(Fill::Floats),
+        3 => any::<u32>().prop_map(Fill::Nasty),
+    ];
+    let deeds = prop::collection::vec((0u16..1200, any_deed()), 0..8);
+    (
+        any_machine().prop_map(Arc::new),
+        shape,
+        prop::collection::vec(any_item(), items),
+        fill,
+        deeds,
+        prop::collection::vec(prop_oneof![3 => Just(0), 1 => any::<u16>()], 0..10),
+        50u16..3000,
+        prop::collection::vec(1u16..900, 1..6),
+    )
+        .prop_map(
+            |(machine, shape, items, fill, deeds, launches, every, cuts)| Case {
+                machine,
+                shape,
+                items,
+                fill,
+                deeds,
+                launches,
+                every,
+                cuts,
+            },
+        )
+        .boxed()
+}
+
+fn any_deed() -> BoxedStrategy<Deed> {
+    let event = prop::option::of(0u8..4);
+    let place = (any::<u16>(), any::<u16>());
+    prop_oneof![
+        8 => (any::<bool>(), any::<u8>(), place, 0u8..12, 0u8..4, 0u8..3, event).prop_map(
+            |(load, target, (slot, local), run, runs, gap, event)| Deed::Transfer {
+                load, target, slot, local, run, runs, gap, event,
+            }
+        ),
+        1 => (any::<u16>(), 0u8..40, prop::bool::weighted(0.2))
+            .prop_map(|(word, words, garbage)| Deed::Replace { word, words, garbage }),
+        2 => (0u8..4).prop_map(|event| Deed::Post { event }),
+    ]
+    .boxed()
+}
+
+impl Case {
+    /// The program.
+    #[must_use]
+    pub fn words(&self) -> Vec<Word> {
+        lay_out(&self.machine, &self.shape, &self.items)
+    }
+
+    /// The program as assembly text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let program = Program {
+            words: self.words().iter().map(Word::encode).collect(),
+            ..Program::default()
+        };
+        match disassemble(&program) {
+            Ok(listing) => listing.to_string(),
+            Err((pc, error)) => format!("word {pc}: {error}"),
+        }
+    }
+
+    /// Whether a deed replaces part of the program.
+    #[must_use]
+    pub fn replaces(&self) -> bool {
+        let replaces = |(_, deed): &(u16, Deed)| matches!(deed, Deed::Replace { .. });
+        self.deeds.iter().any(replaces)
+    }
+}
+
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            machine,
+            shape,
+            fill,
+            deeds,
+            launches,
+            every,
+            cuts,
+            ..
+        } = self;
+        writeln!(f, "{shape:?}, {fill:?}, deeds {deeds:?}")?;
+        writeln!(
+            f,
+            "launched at 0 and {launches:?}, compared every {every} cycles, cut after {cuts:?}"
+        )?;
+        writeln!(f, "{:?}\n{:?}", machine.cp2, machine.dma)?;
+        write!(f, "{}", self.text())
+    }
+}
+
+impl Fill {
+    /// `bytes` bytes, different for every `salt`.
+    #[must_use]
+    pub fn bytes(self, bytes: usize, salt: u32) -> Vec<u8> {
+        let lane = |i: usize| match self {
+            Self::Zero => 0,
+            Self::Floats(seed) => float(hash(seed, salt, i)),
+            Self::Nasty(seed) => nasty(hash(seed, salt, i)),
+        };
+        (0..bytes.div_ceil(LANE_BYTES))
+            .flat_map(|i| lane(i).to_le_bytes())
+            .take(bytes)
+            .collect()
+    }
+}
+
+/// A mixed-up number (the finaliser of MurmurHash3).
+fn hash(seed: u32, salt: u32, i: usize) -> u32 {
+    let mut h = seed ^ salt.wrapping_mul(0x9e37_79b9) ^ (i as u32).wrapping_mul(0x85eb_ca6b);
+    h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
+    h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
+    h ^ (h >> 16)
+}
+
+fn float(h: u32) -> u32 {
+    if h % 4 == 0 {
+        return ((h >> 8) as f32 % 64.0 - 32.0).to_bits();
+    }
+    // 2^-8 to 2^8, either sign.
+    (h & 0x807f_ffff) | ((119 + (h >> 24) % 16) << 23)
+}
+
+fn nasty(h: u32) -> u32 {
+    const SPECIAL: [u32; 12] = [
+        0,
+        0x8000_0000,
+        0x7fc0_0000,
+        0xffc0_0001,
+        0x7f80_0001,
+        0x7f80_0000,
+        0xff80_0000,
+        1,
+        0x807f_ffff,
+        0x7f7f_ffff,
+        0x0080_0000,
+        0xffff_ffff,
+    ];
+    match h % 4 {
+        0 => SPECIAL[(h >> 8) as usize % SPECIAL.len()],
+        1 => h,
+        _ => float(h.rotate_left(7)),
+    }
+}

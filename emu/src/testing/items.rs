@@ -1,0 +1,123 @@
+//! What random programs are made of. An item means something wherever it
+//! stands, so that any list of items is a program and any part of the list a
+//! smaller one.
+
+use cp2_asm::isa::{Inst, Op, Slot, Word};
+use cp2_asm::testing::{any_inst, any_operands};
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::strategy::Union;
+
+/// A piece of a program.
+#[derive(Clone, Debug)]
+pub(super) enum Item {
+    /// A word that the next word follows.
+    Plain {
+        word: Word,
+        /// Left as drawn: it may fault, or clobber what other items rely on.
+        unruly: bool,
+    },
+    /// Gives an address register a good address.
+    Point { register: u8, via: Via, value: u16 },
+    /// A hardware loop over the next `items` items.
+    Loop {
+        arith: Inst,
+        count: Count,
+        passes: u8,
+        items: u8,
+    },
+    /// A loop by branches over the next `items` items: the counter goes up or down.
+    Again { up: bool, passes: u8, items: u8 },
+    /// Many hardware loops around the next word.
+    Nest { depth: u8 },
+    /// A branch over the next words.
+    Skip {
+        arith: Inst,
+        op: Op,
+        scalar: u8,
+        words: u8,
+    },
+    /// A call of a function.
+    Call { arith: Inst, function: u8 },
+    /// `wait` or `signal`.
+    Event { arith: Inst, op: Op, event: u8 },
+}
+
+/// How an address register gets its value.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Via {
+    /// `movi`.
+    Immediate,
+    /// `ldx` from the table of addresses in section 0's DMEM.
+    Load,
+    /// `ldx2` from there, the register's neighbour too.
+    LoadCouple,
+    /// `add` of a step register.
+    Step,
+    /// `movi` of the step register of that number.
+    NewStep,
+}
+
+/// How a hardware loop gets its count.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Count {
+    /// A constant.
+    Immediate,
+    /// `movi` and a register.
+    Register,
+    /// `ldx` and a register; 0 is possible.
+    Load,
+}
+
+/// Any item; `unruly` words where `unruly` allows.
+pub(super) fn any_item() -> BoxedStrategy<Item> {
+    let arith = || any_inst(Slot::Arith);
+    let plain =
+        (arith(), any_plain(), prop::bool::weighted(0.02)).prop_map(|(arith, mem, unruly)| {
+            let word = Word { arith, mem };
+            Item::Plain { word, unruly }
+        });
+    let via = select(vec![
+        Via::Immediate,
+        Via::Load,
+        Via::LoadCouple,
+        Via::Step,
+        Via::NewStep,
+    ]);
+    let count = select(vec![Count::Immediate, Count::Register, Count::Load]);
+    let branches = select(vec![Op::Jmp, Op::Bz, Op::Bnz, Op::Bneg, Op::Bpos]);
+    let distance = prop_oneof![4 => 0u8..6, 1 => 0u8..60];
+    prop_oneof![
+        60 => plain,
+        6 => (any::<u8>(), via, any::<u16>())
+            .prop_map(|(register, via, value)| Item::Point { register, via, value }),
+        4 => (arith(), count, 1u8..9, 1u8..40)
+            .prop_map(|(arith, count, passes, items)| Item::Loop { arith, count, passes, items }),
+        1 => (any::<bool>(), 1u8..7, 1u8..30)
+            .prop_map(|(up, passes, items)| Item::Again { up, passes, items }),
+        1 => (1u8..6).prop_map(|depth| Item::Nest { depth }),
+        4 => (arith(), branches, 0u8..64, distance)
+            .prop_map(|(arith, op, scalar, words)| Item::Skip { arith, op, scalar, words }),
+        2 => (arith(), any::<u8>()).prop_map(|(arith, function)| Item::Call { arith, function }),
+        1 => (arith(), select(vec![Op::Wait, Op::Signal]), 0u8..4)
+            .prop_map(|(arith, op, event)| Item::Event { arith, op, event }),
+    ]
+    .boxed()
+}
+
+/// Any memory or scalar operation that the next word follows; each addressing
+/// mode of each memory row about as often as a scalar row.
+fn any_plain() -> BoxedStrategy<Inst> {
+    let rows = Op::ALL.iter().filter(|op| op.row().slot() == Slot::Mem);
+    let weighted = rows.filter_map(|&op| {
+        let inst = Inst::new(op);
+        let weight = match crate::semantics::action::action(&inst)? {
+            crate::semantics::action::Action::Nop => 5,
+            crate::semantics::action::Action::Scalar(_) => 1,
+            crate::semantics::action::Action::Memory(_) => 4,
+            crate::semantics::action::Action::Control(_) => return None,
+        };
+        Some((weight, any_operands(op)))
+    });
+    Union::new_weighted(weighted.collect()).boxed()
+}

@@ -1,0 +1,403 @@
+//! One case on two processors, compared as a whole again and again.
+
+use super::case::{Case, Deed};
+use super::coverage::Coverage;
+use super::layout::{LOW, TABLE, table};
+use crate::semantics::action::{Action, action};
+use crate::{Notice, Processor, Quiet};
+use cp2_asm::isa::Word;
+use cp2_dma::{Descriptor, Target};
+use cp2_machine::{Cycles, Machine, Ticks};
+use std::fmt;
+use std::sync::Arc;
+
+/// System memory: data that transfers move, the program, its variant.
+const DATA: u64 = 0;
+const DATA_BYTES: usize = 0x1_0000;
+const PROGRAM: u64 = 0x10_0000;
+const VARIANT: u64 = 0x20_0000;
+
+/// Words after which a case ends, whatever else would happen.
+const MOST_WORDS: u64 = 30_000;
+/// Cycles after which it ends, idle ones included.
+const MOST_CYCLES: u64 = 20_000_000;
+
+/// What a case amounted to.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Words executed.
+    pub words: u64,
+    /// Times the state as a whole was compared.
+    pub comparisons: u64,
+    /// Everything noticed, in order.
+    pub notices: Vec<Notice>,
+    /// Rows executed; empty where the program was replaced.
+    pub coverage: Coverage,
+}
+
+/// How two processors differ.
+#[derive(Clone, Debug)]
+pub struct Mismatch {
+    what: String,
+    processors: Option<Box<(Processor, Processor)>>,
+}
+
+impl Mismatch {
+    fn plain(what: impl fmt::Display) -> Self {
+        Self {
+            what: what.to_string(),
+            processors: None,
+        }
+    }
+
+    /// One line; the whole text also lists the places where the states differ.
+    #[must_use]
+    pub fn brief(&self) -> &str {
+        &self.what
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        match self.processors.as_deref() {
+            Some((left, right)) => write!(f, "\n{}", difference(left, right)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Runs a case on two processors, made by `left` and `right`. The right one is
+/// suspended more often. Both must notice the same at the same instants, and be
+/// equal as a whole at every comparison.
+///
+/// # Errors
+/// Where and how they differ.
+pub fn lockstep(
+    case: &Case,
+    left: impl Fn(Arc<Machine>) -> Processor,
+    right: impl Fn(Arc<Machine>) -> Processor,
+) -> Result<Summary, Mismatch> {
+    let words = case.words();
+    let mut run = Lockstep {
+        case,
+        words: &words,
+        left: left(case.machine.clone()),
+        right: right(case.machine.clone()),
+        cut: 0,
+        summary: Summary::default(),
+    };
+    run.prepare()?;
+    run.run()?;
+    run.summary.words = run.left.counters().words;
+    if !case.replaces() {
+        for (word, counters) in words.iter().zip(&run.left.counters().per_word) {
+            run.summary.coverage.add(word, counters.words);
+        }
+    }
+    Ok(run.summary)
+}
+
+struct Lockstep<'a> {
+    case: &'a Case,
+    words: &'a [Word],
+    left: Processor,
+    right: Processor,
+    cut: usize,
+    summary: Summary,
+}
+
+impl Lockstep<'_> {
+    /// Does the same to both; they must answer alike.
+    fn both<T: PartialEq + fmt::Debug>(
+        &mut self,
+        what: &str,
+        mut act: impl FnMut(&mut Processor) -> T,
+    ) -> Result<T, Mismatch> {
+        let (left, right) = (act(&mut self.left), act(&mut self.right));
+        if left == right {
+            Ok(left)
+        } else {
+            Err(self.mismatch(&format!("{what}: {left:?} and {right:?}")))
+        }
+    }
+
+    fn mismatch(&self, what: &str) -> Mismatch {
+        let base = self.left.time_base();
+        let cycle = base.floor_cycles(self.left.now()).0;
+        let pc = self.left.core().pc();
+        Mismatch {
+            what: format!("cycle {cycle}, pc {pc}: {what}"),
+            processors: Some(Box::new((self.left.clone(), self.right.clone()))),
+        }
+    }
+
+    /// Fills the memories and loads the program.
+    fn prepare(&mut self) -> Result<(), Mismatch> {
+        let case = self.case;
+        let machine = case.machine.clone();
+        let granule = machine.dma.granule.0 as usize;
+        let image = |words: &[Word]| {
+            let mut bytes: Vec<u8> = words
+                .iter()
+                .flat_map(|w| w.encode().to_le_bytes())
+                .collect();
+            bytes.resize(bytes.len().next_multiple_of(granule), 0);
+            bytes
+        };
+        let (program, variant) = (image(self.words), image(&variant(self.words)));
+        let data = case.fill.bytes(DATA_BYTES, u32::MAX);
+        let load = Descriptor::load(Target::Program, PROGRAM, 0, program.len() as u64);
+        self.both("writing system memory", |p| {
+            let memory = p.memory_mut();
+            memory.write(DATA, &data)?;
+            memory.write(PROGRAM, &program)?;
+            memory.write(VARIANT, &variant)
+        })?
+        .map_err(Mismatch::plain)?;
+        for section in 0..machine.cp2.sections {
+            let mut dmem = case.fill.bytes(machine.cp2.dmem.0 as usize, section as u32);
+            let table = table(&machine);
+            dmem[TABLE as usize..][..table.len()].copy_from_slice(&table);
+            self.both("writing DMEM", |p| p.poke_dmem(section, 0, &dmem))?
+                .map_err(Mismatch::plain)?;
+        }
+        self.both("loading the program", |p| p.submit(load.clone(), 0))?
+            .map_err(Mismatch::plain)?;
+        self.both("the program's arrival", |p| p.run_until(Ticks(u64::MAX)))?;
+        Ok(())
+    }
+
+    fn run(&mut self) -> Result<(), Mismatch> {
+        let base = self.left.time_base();
+        let ticks = |cycles: u64| base.cycles(Cycles(cycles));
+        let last = self.left.now() + ticks(MOST_CYCLES);
+        let mut launches = std::iter::once(0).chain(self.case.launches.iter().copied());
+        let mut deeds = self.case.deeds.iter();
+        let mut deed = deeds.next();
+        let mut due = self.left.now() + deed.map_or(Ticks::ZERO, |d| ticks(d.0.into()));
+        let mut compare = self.left.now();
+        self.launch(&mut launches)?;
+        loop {
+            if deed.is_none() {
+                due = last;
+            }
+            let limit = last.min(due).min(compare.max(self.left.now()));
+            let notice = self.advance(limit)?;
+            if self.left.now() >= compare {
+                self.compare()?;
+                compare = self.left.now() + ticks(self.case.every.into());
+                if self.left.now() >= last || self.left.counters().words >= MOST_WORDS {
+                    return Ok(());
+                }
+            }
+            match &notice {
+                Notice::KernelStopped | Notice::Fault(_) => {
+                    self.launch(&mut launches)?;
+                }
+                // Where the control CPU answers, the next `wait` may be served at once.
+                Notice::Signal { event } if event % 2 == 0 => {
+                    let event = *event;
+                    let _ = self.both("an answer", |p| p.post(event))?;
+                }
+                _ => {}
+            }
+            if notice != Notice::Limit {
+                self.summary.notices.push(notice);
+                continue;
+            }
+            if let Some((_, what)) = deed.filter(|_| self.left.now() >= due) {
+                self.perform(what)?;
+                deed = deeds.next();
+                due = self.left.now() + deed.map_or(Ticks::ZERO, |d| ticks(d.0.into()));
+                continue;
+            }
+            match self.both("quiet", |p| p.quiet())? {
+                Some(Quiet::Waiting { event, .. }) => {
+                    let _ = self.both("a post", |p| p.post(event))?;
+                }
+                Some(Quiet::Idle) if deed.is_none() && !self.launch(&mut launches)? => break,
+                _ => {}
+            }
+        }
+        self.compare()
+    }
+
+    /// Runs both to the next notice or to `limit`, the right one with stops in between.
+    fn advance(&mut self, limit: Ticks) -> Result<Notice, Mismatch> {
+        let base = self.left.time_base();
+        let left = self.left.run_until(limit);
+        let right = loop {
+            let cuts = &self.case.cuts;
+            let cut = cuts.get(self.cut % cuts.len().max(1)).copied().unwrap_or(1);
+            self.cut += 1;
+            // Ticks, so that a suspension falls between cycles too.
+            let stop = self.right.now() + Ticks(u64::from(cut) * base.ticks_per_cycle + 1);
+            let notice = self.right.run_until(stop.min(limit));
+            if notice != Notice::Limit || stop >= limit {
+                break notice;
+            }
+        };
+        if (&left, self.left.now()) == (&right, self.right.now()) {
+            return Ok(left);
+        }
+        let (l, r) = (self.left.now(), self.right.now());
+        Err(self.mismatch(&format!("{left:?} at {l}, but {right:?} at {r}")))
+    }
+
+    fn compare(&mut self) -> Result<(), Mismatch> {
+        self.summary.comparisons += 1;
+        if same(&self.left, &self.right) {
+            Ok(())
+        } else {
+            Err(self.mismatch("the states differ"))
+        }
+    }
+
+    /// Launches where the next launch begins; false if there is none.
+    fn launch(&mut self, launches: &mut impl Iterator<Item = u16>) -> Result<bool, Mismatch> {
+        let words = self.words.len().max(1) as u32;
+        let Some(entry) = launches.next() else {
+            return Ok(false);
+        };
+        let entry = u32::from(entry) % words;
+        let _ = self.both("a launch", |p| p.launch(entry, TABLE))?;
+        Ok(true)
+    }
+
+    fn perform(&mut self, deed: &Deed) -> Result<(), Mismatch> {
+        let machine = self.case.machine.clone();
+        match *deed {
+            Deed::Post { event } => {
+                let _ = self.both("a post", |p| p.post(event.into()))?;
+            }
+            // Illegal ones are refused: alike.
+            _ => {
+                let descriptor = descriptor(deed, &machine, self.words.len());
+                let _ = self.both("a transfer", |p| p.submit(descriptor.clone(), 1))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The descriptor of a deed that is a transfer.
+fn descriptor(deed: &Deed, machine: &Machine, program: usize) -> Descriptor {
+    let granule = machine.dma.granule.0;
+    match *deed {
+        Deed::Transfer {
+            load,
+            target,
+            slot,
+            local,
+            run,
+            runs,
+            gap,
+            event,
+        } => {
+            let sections = machine.cp2.sections as u64;
+            let run = (u64::from(run) + 1) * granule;
+            let target = match target % 4 {
+                0 => Target::Section(u32::from(target / 4) % sections as u32),
+                1 => Target::Blocks {
+                    stride: (4 * run) as i64,
+                },
+                2 if load => Target::Broadcast,
+                _ => Target::Deal,
+            };
+            let slots = DATA_BYTES as u64 / granule;
+            let low = u64::from(LOW).next_multiple_of(granule);
+            let room = (machine.cp2.dmem.0 - low) / granule;
+            let at = DATA + u64::from(slot) % slots * granule;
+            let local = low + u64::from(local) % room * granule;
+            let new = if load {
+                Descriptor::load
+            } else {
+                Descriptor::store
+            };
+            let stride = run + u64::from(gap) * granule;
+            let mut d = new(target, at, local as u32, run).level(
+                u32::from(runs) + 1,
+                stride as i64,
+                run as i64,
+            );
+            d.event = event.map(u32::from);
+            d
+        }
+        Deed::Replace {
+            word,
+            words,
+            garbage,
+        } => {
+            let per_granule = (granule / 8).max(1);
+            let granules = (program as u64).div_ceil(per_granule).max(1);
+            let first = u64::from(word) % granules;
+            let count = (u64::from(words) / per_granule + 1).min(granules - first);
+            let at = first * granule;
+            let from = if garbage { DATA } else { VARIANT };
+            Descriptor::load(Target::Program, from + at, at as u32, count * granule)
+        }
+        // No transfer; refused by every machine.
+        Deed::Post { .. } => Descriptor::load(Target::Program, 0, 0, 0),
+    }
+}
+
+/// The program with its plain words in opposite order.
+fn variant(words: &[Word]) -> Vec<Word> {
+    let plain = |w: &&Word| !matches!(action(&w.mem), Some(Action::Control(_)));
+    let mut last = words.iter().filter(plain).rev().copied();
+    let turn = |w: &Word| {
+        if plain(&w) {
+            last.next().unwrap_or(*w)
+        } else {
+            *w
+        }
+    };
+    words.iter().map(turn).collect()
+}
+
+/// Whether two processors are equal as a whole; those of different machines,
+/// whether they did the same.
+fn same(left: &Processor, right: &Processor) -> bool {
+    if left.machine() == right.machine() {
+        return left == right;
+    }
+    let did = |p: &Processor| (p.now(), p.status().clone(), p.counters().clone());
+    left.core() == right.core() && did(left) == did(right)
+}
+
+/// The first few places where two processors differ.
+fn difference(left: &Processor, right: &Processor) -> String {
+    let (left, right) = (serde_json::to_value(left), serde_json::to_value(right));
+    match (left, right) {
+        (Ok(left), Ok(right)) => {
+            let mut found = Vec::new();
+            compare("", &left, &right, &mut found);
+            found.truncate(12);
+            found.join("\n")
+        }
+        _ => "the states cannot be written".to_owned(),
+    }
+}
+
+fn compare(at: &str, left: &serde_json::Value, right: &serde_json::Value, found: &mut Vec<String>) {
+    use serde_json::Value::{Array, Object};
+    match (left, right) {
+        (Array(l), Array(r)) if l.len() == r.len() => {
+            for (i, (l, r)) in l.iter().zip(r).enumerate() {
+                compare(&format!("{at}[{i}]"), l, r, found);
+            }
+        }
+        (Object(l), Object(r)) if l.keys().eq(r.keys()) => {
+            for (key, value) in l {
+                compare(&format!("{at}.{key}"), value, &r[key], found);
+            }
+        }
+        _ if left == right => {}
+        _ => found.push(format!("{at}: {} and {}", short(left), short(right))),
+    }
+}
+
+fn short(value: &serde_json::Value) -> String {
+    value.to_string().chars().take(80).collect()
+}

@@ -1,0 +1,111 @@
+//! Machines that programs run on: the built-in ones with either kind of DMEM,
+//! and odd ones.
+
+use cp2_machine::{Bytes, ClassMap, Cycles, Machine, Ratio};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// What makes a machine odd.
+#[derive(Clone, Debug)]
+struct Odd {
+    sections: usize,
+    registers: usize,
+    dmem: u64,
+    depths: (usize, usize),
+    events: usize,
+    latency: [u64; 9],
+    interval: [u64; 9],
+    penalties: (u64, u64, u64),
+    granule: u64,
+    bandwidth: (u64, u64),
+    queue: usize,
+    costs: (u64, u64, u64),
+}
+
+/// Built-in machines three times in four, odd ones else.
+pub(super) fn any_machine() -> BoxedStrategy<Machine> {
+    let names = select(Machine::names());
+    // No built-in machine is missing or faulty: other tests see to that.
+    let builtin = (names, 1u32..=2).prop_filter_map("no such machine", |(name, ports)| {
+        let mut machine = Machine::builtin(name)?;
+        machine.cp2.dmem_ports = ports;
+        Some(machine)
+    });
+    let odd = (builtin.clone(), any_odd()).prop_map(|(mut machine, odd)| {
+        odd.apply(&mut machine);
+        machine
+    });
+    prop_oneof![3 => builtin, 1 => odd].boxed()
+}
+
+fn any_odd() -> impl Strategy<Value = Odd> {
+    (
+        select(vec![1, 2, 3, 4, 5]),
+        select(vec![64, 64, 12, 32]),
+        select(vec![65_536, 65_536, 4096, 10_240]),
+        (select(vec![1, 2, 8]), select(vec![1, 3, 8])),
+        select(vec![1, 4, 32]),
+        prop::array::uniform9(1u64..16),
+        prop::array::uniform9(prop_oneof![3 => Just(1u64), 1 => 2u64..4]),
+        (0u64..6, 0u64..4, 0u64..2),
+        select(vec![16, 32]),
+        select(vec![(16, 1), (53, 10), (64, 1), (7, 3)]),
+        1usize..5,
+        (0u64..40, 0u64..6, 0u64..3),
+    )
+        .prop_map(
+            |(
+                sections,
+                registers,
+                dmem,
+                depths,
+                events,
+                latency,
+                interval,
+                penalties,
+                granule,
+                bandwidth,
+                queue,
+                costs,
+            )| Odd {
+                sections,
+                registers,
+                dmem,
+                depths,
+                events,
+                latency,
+                interval,
+                penalties,
+                granule,
+                bandwidth,
+                queue,
+                costs,
+            },
+        )
+}
+
+impl Odd {
+    fn apply(&self, machine: &mut Machine) {
+        let cp2 = &mut machine.cp2;
+        cp2.sections = self.sections;
+        cp2.registers = self.registers;
+        cp2.dmem = Bytes(self.dmem);
+        (cp2.loop_depth, cp2.call_depth) = self.depths;
+        cp2.events = self.events;
+        cp2.latency = ClassMap::from_fn(|class| Cycles(self.latency[class as usize]));
+        cp2.interval = ClassMap::from_fn(|class| Cycles(self.interval[class as usize]));
+        let (branch, setup, back) = self.penalties;
+        cp2.branch_penalty = Cycles(branch);
+        cp2.loop_setup = Cycles(setup);
+        cp2.loop_back = Cycles(back);
+        let dma = &mut machine.dma;
+        dma.granule = Bytes(self.granule);
+        let (num, den) = self.bandwidth;
+        dma.bandwidth = Ratio::new(num, den).unwrap_or(dma.bandwidth);
+        dma.queue = self.queue;
+        let (idle, queued, run) = self.costs;
+        dma.setup_idle = Cycles(idle);
+        dma.setup_queued = Cycles(queued);
+        dma.run = Cycles(run);
+    }
+}

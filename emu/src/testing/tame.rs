@@ -1,0 +1,82 @@
+//! Words that neither fault nor clobber what the program relies on.
+
+use super::case::Shape;
+use crate::semantics::action::{Action, Data, action};
+use cp2_asm::isa::{Inst, Kind, Mode, Op, Scalar, Word};
+use cp2_machine::Machine;
+
+/// The word with registers that exist and, unless `unruly`, accesses that are
+/// aligned and stay near their start, and scalar results that do no harm.
+pub(super) fn tame(mut word: Word, machine: &Machine, shape: &Shape, unruly: bool) -> Word {
+    if !unruly {
+        let most = machine.cp2.registers.min(shape.registers.into()) as u8;
+        limit(&mut word.arith, most);
+        limit(&mut word.mem, most);
+        memory(&mut word.mem);
+        scalars(&mut word.mem);
+    }
+    // Fewer registers may have made two results meet.
+    if word.written_twice().is_some() {
+        word.mem = Inst::new(Op::MemNop);
+    }
+    if word.written_twice().is_some() {
+        word.arith = Inst::new(Op::Nop);
+    }
+    word
+}
+
+/// Keeps section registers below `most`.
+fn limit(inst: &mut Inst, most: u8) {
+    let registers = inst.row().form.operands().iter();
+    let registers = registers.filter(|o| o.kind.is_register());
+    for (operand, r) in registers.zip(&mut inst.r) {
+        match operand.kind {
+            Kind::Pair => *r %= most,
+            Kind::Quad => *r %= most / 2,
+            _ => {}
+        }
+    }
+}
+
+/// Keeps addresses aligned and near.
+fn memory(inst: &mut Inst) {
+    let Some(Action::Memory(op)) = action(inst) else {
+        return;
+    };
+    let addr = &mut inst.addr;
+    let quad = op.bytes == 16;
+    let near = |imm: i32, unit: i32| imm / unit % 5 * unit;
+    match &mut addr.mode {
+        // Any even register: it stays a multiple of 16.
+        Mode::Offset(imm) => *imm = near(*imm, op.bytes as i32) * 4,
+        Mode::Post(imm) if quad => *imm = near(*imm, 16),
+        Mode::Post(imm) => *imm = near(*imm, 8),
+        Mode::Step(s) | Mode::Modulo(s) if quad => *s %= 8,
+        Mode::Step(_) | Mode::Modulo(_) => {}
+        Mode::Reverse(s) if quad => *s = (*s % 8) & !1,
+        Mode::Reverse(s) => *s &= !1,
+    }
+    if quad {
+        addr.base &= !1;
+    } else if addr.mode.updates() {
+        addr.base |= 1;
+    }
+    // The table's register is not to be changed.
+    if addr.base == 15 {
+        addr.base = 13;
+    }
+}
+
+/// Sends scalar results to `c0..c11`.
+fn scalars(inst: &mut Inst) {
+    let safe = |r: u8| Scalar::control(r % 12).0;
+    match action(inst) {
+        Some(Action::Scalar(_)) => inst.r[0] = safe(inst.r[0]),
+        Some(Action::Memory(op)) => {
+            if let Data::LoadScalars { count, .. } = op.data {
+                inst.r[0] = safe(inst.r[0]) & !(count - 1);
+            }
+        }
+        _ => {}
+    }
+}
