@@ -184,6 +184,21 @@ impl Scoreboard {
     }
 }
 
+impl Scoreboard {
+    /// Becomes the scoreboard that [`Scoreboard::relative`] describes, seen from `now`.
+    pub fn resume(&mut self, pending: &Pending, now: u64) {
+        self.ready.fill(0);
+        self.producer.fill(Class::Control);
+        self.settled = now;
+        for &(register, cycles, class) in &pending.registers {
+            self.ready[usize::from(register)] = now + cycles;
+            self.producer[usize::from(register)] = class;
+            self.settled = self.settled.max(now + cycles);
+        }
+        self.free = ClassMap::from_fn(|class| now + pending.units[class]);
+    }
+}
+
 /// A scoreboard seen from one cycle: only what lies ahead.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pending {

@@ -84,6 +84,12 @@ pub trait Alu {
     /// An elementary function.
     fn elementary(&mut self, function: Function, a: Self::L) -> Self::L;
 
+    /// The lanes of a result, as they will be written: the last chance of an
+    /// implementation that does not make every NaN canonical at once.
+    fn finish<const N: usize>(&mut self, lanes: [Self::L; N]) -> [Self::L; N] {
+        lanes
+    }
+
     /// Bitwise complement.
     fn not(&mut self, a: Self::L) -> Self::L {
         let ones = self.constant(u32::MAX);

@@ -83,7 +83,6 @@ pub struct Core {
     pub(crate) events: Vec<VecDeque<(Poster, u64)>>,
 }
 
-#[allow(dead_code, reason = "the fast engine is about to use it")]
 /// What the words of a program work on, taken apart: four sections side by side.
 pub(crate) struct Guest<'a> {
     pub file: &'a mut File,
@@ -145,7 +144,6 @@ impl Core {
         &mut self.groups[section / COLUMNS].file.0[register * PAIR + lane][section % COLUMNS]
     }
 
-    #[allow(dead_code, reason = "the fast engine is about to use it")]
     /// What the words of a program work on, where it is one group of four sections.
     pub(crate) fn guest(&mut self) -> Option<Guest<'_>> {
         let [group] = &mut self.groups[..] else {

@@ -2,6 +2,7 @@
 //! and per program word.
 
 use crate::cause::{Cause, Causes};
+use crate::decoded::Decoded;
 use crate::work::Work;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +41,14 @@ impl Counters {
             self.causes.add(cause, cycles);
             self.word(pc).causes.add(cause, cycles);
         }
+    }
+
+    /// Books `times` issues of the word at `pc` and their operations.
+    pub(crate) fn issued(&mut self, pc: u32, decoded: &Decoded, times: u64) {
+        self.charge(pc, Cause::Issue, times);
+        self.word(pc).words += times;
+        self.words += times;
+        self.work.add(&decoded.work, times);
     }
 
     /// The counters of the word at `pc`; the table grows as far as programs reach.

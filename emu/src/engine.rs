@@ -1,4 +1,5 @@
-//! The reference engine: one word at a time, nothing clever.
+//! The reference engine: one word at a time, nothing clever; and the choice of
+//! the engine.
 //!
 //! [`Cp2`] is the coprocessor as a component of the processor's event queue:
 //! it advances to a given cycle and reports what stopped it.
@@ -8,14 +9,27 @@ use crate::core::{Core, Loop, Poster};
 use crate::counters::Counters;
 use crate::decoded::{Decoded, decode};
 use crate::execute;
+use crate::fast::{Fast, Pause};
 use crate::fault::{Fault, FaultKind};
-use crate::observer::Observer;
+use crate::observer::{Observer, Unobserved};
 use crate::port::Port;
 use crate::semantics::action::{Action, ControlOp};
 use crate::timing::{Outcome, Scoreboard, Stall, penalty};
 use cp2_machine::Machine;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+
+/// What executes kernels. Both engines agree in every bit, cycle, cause, counter and fault.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Engine {
+    /// Word by word, straight from the definitions.
+    Reference,
+    /// Block by block (`docs/engine.md`). Checkers see every access, so that
+    /// a processor with checks runs on the reference engine all the same.
+    #[default]
+    Fast,
+}
 
 /// What the coprocessor is doing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,28 +63,92 @@ pub(crate) enum Exit {
 }
 
 /// The coprocessor: architectural state, issue state, counters.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(from = "State", into = "State")]
 pub(crate) struct Cp2 {
     pub core: Core,
     pub status: Status,
-    pub counters: Counters,
     pub port: Port,
+    pub engine: Engine,
+    /// What `fast` has not booked.
+    counters: Counters,
+    /// Stale while `fast` has the issue state.
     board: Scoreboard,
     /// First cycle in which the next word could issue.
     now: u64,
     /// Decoded program; `None` where not decoded since the last load.
-    #[serde(skip)]
     decoded: Vec<Option<Decoded>>,
+    fast: Fast,
 }
 
-/// Equality of everything that is state; the decoded program only mirrors it.
+/// A coprocessor without what only mirrors its state.
+#[derive(Serialize, Deserialize)]
+struct State {
+    core: Core,
+    status: Status,
+    port: Port,
+    #[serde(default)]
+    engine: Engine,
+    counters: Counters,
+    board: Scoreboard,
+    now: u64,
+}
+
+impl From<Cp2> for State {
+    fn from(cp2: Cp2) -> Self {
+        Self {
+            counters: cp2.counters(),
+            board: cp2.board(),
+            core: cp2.core,
+            status: cp2.status,
+            port: cp2.port,
+            engine: cp2.engine,
+            now: cp2.now,
+        }
+    }
+}
+
+impl From<State> for Cp2 {
+    fn from(state: State) -> Self {
+        Self {
+            core: state.core,
+            status: state.status,
+            port: state.port,
+            engine: state.engine,
+            counters: state.counters,
+            board: state.board,
+            now: state.now,
+            decoded: Vec::new(),
+            fast: Fast::default(),
+        }
+    }
+}
+
+impl Clone for Cp2 {
+    fn clone(&self) -> Self {
+        Self {
+            core: self.core.clone(),
+            status: self.status.clone(),
+            port: self.port.clone(),
+            engine: self.engine,
+            counters: self.counters(),
+            board: self.board(),
+            now: self.now,
+            decoded: Vec::new(),
+            fast: Fast::default(),
+        }
+    }
+}
+
+/// Equality of everything that is state. Of the scoreboard only what lies
+/// ahead is; the engine, and what it remembers, are none.
 impl PartialEq for Cp2 {
     fn eq(&self, other: &Self) -> bool {
         self.core == other.core
             && self.status == other.status
-            && self.counters == other.counters
+            && self.counters() == other.counters()
             && self.port == other.port
-            && self.board == other.board
+            && self.board().relative(self.now) == other.board().relative(other.now)
             && self.now == other.now
     }
 }
@@ -80,19 +158,33 @@ impl Cp2 {
         Self {
             core: Core::new(machine),
             status: Status::Idle,
+            port: Port::default(),
+            engine: Engine::default(),
             counters: Counters {
                 sections: machine.cp2.sections,
                 ..Counters::default()
             },
-            port: Port::default(),
             board: Scoreboard::default(),
             now: 0,
             decoded: Vec::new(),
+            fast: Fast::default(),
         }
+    }
+
+    /// What the coprocessor did.
+    pub(crate) fn counters(&self) -> Counters {
+        let mut counters = self.counters.clone();
+        self.fast.tally(&mut counters);
+        counters
+    }
+
+    fn board(&self) -> Scoreboard {
+        self.fast.board(&self.board, self.now)
     }
 
     /// Starts a kernel whose first word may issue in cycle `at`.
     pub(crate) fn launch(&mut self, entry: u32, args: u32, at: u64) {
+        self.fast.leave(&mut self.board, self.now);
         self.core.launch(entry, args);
         self.now = at;
         self.status = Status::Running;
@@ -101,16 +193,58 @@ impl Cp2 {
     /// Forgets decoded words after program memory changed.
     pub(crate) fn program_changed(&mut self) {
         self.decoded.clear();
+        self.fast.leave(&mut self.board, self.now);
+        self.fast.tally(&mut self.counters);
+        self.fast.clear();
     }
 
-    /// Runs every word whose issue cycle is at most `limit`.
-    pub(crate) fn run<O: Observer>(
+    /// Runs every word whose issue cycle is at most `limit` on the chosen engine.
+    pub(crate) fn run(&mut self, machine: &Machine, limit: u64) -> Exit {
+        match self.engine {
+            Engine::Reference => self.run_observed(machine, limit, &mut Unobserved),
+            Engine::Fast => {
+                let fast = |cp2: &mut Self| cp2.blocks(machine, limit);
+                self.run_with(machine, limit, &mut Unobserved, fast)
+            }
+        }
+    }
+
+    /// Runs every word whose issue cycle is at most `limit` before an observer's eyes.
+    pub(crate) fn run_observed<O: Observer>(
         &mut self,
         machine: &Machine,
         limit: u64,
         observer: &mut O,
     ) -> Exit {
+        self.run_with(machine, limit, observer, |_| Pause::Step)
+    }
+
+    /// Runs the words before the next one that is for the reference engine.
+    fn blocks(&mut self, machine: &Machine, limit: u64) -> Pause {
+        if self.status != Status::Running || !self.port.idle() {
+            return Pause::Step;
+        }
+        if self.fast.full() {
+            self.program_changed();
+        }
+        let (core, now) = (&mut self.core, &mut self.now);
+        self.fast.run(core, machine, &self.board, now, limit)
+    }
+
+    /// Runs every word whose issue cycle is at most `limit`: step by step, and
+    /// before each step what `ahead` runs.
+    fn run_with<O: Observer>(
+        &mut self,
+        machine: &Machine,
+        limit: u64,
+        observer: &mut O,
+        ahead: impl Fn(&mut Self) -> Pause,
+    ) -> Exit {
         while matches!(self.status, Status::Running | Status::Waiting { .. }) {
+            if ahead(self) == Pause::Limit {
+                return Exit::Limit;
+            }
+            self.fast.leave(&mut self.board, self.now);
             match self.step(machine, limit, observer) {
                 Ok(None) => {}
                 Ok(Some(exit)) => return exit,
@@ -260,10 +394,7 @@ impl Cp2 {
         if decoded.timing.uses_dmem {
             self.port.commit(at);
         }
-        self.counters.charge(pc, Cause::Issue, 1);
-        self.counters.word(pc).words += 1;
-        self.counters.words += 1;
-        self.counters.work.add(&decoded.work, 1);
+        self.counters.issued(pc, decoded, 1);
     }
 }
 

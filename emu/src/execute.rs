@@ -214,7 +214,12 @@ fn value(core: &Core, source: Source) -> u32 {
     }
 }
 
-fn control(core: &mut Core, machine: &Machine, op: ControlOp) -> Result<Outcome, FaultKind> {
+/// Carries out a control operation that [`check_control`] found good, and moves on.
+pub(crate) fn control(
+    core: &mut Core,
+    machine: &Machine,
+    op: ControlOp,
+) -> Result<Outcome, FaultKind> {
     let pc = core.pc;
     match op {
         // Ends the kernel, at the end of a loop's body too.

@@ -68,7 +68,7 @@ impl Port {
 
     /// Cycles a memory word that can otherwise issue in cycle `at` has to give way.
     pub(crate) fn delay(&mut self, at: u64) -> u64 {
-        if self.transfers.is_empty() && !self.owes() {
+        if self.idle() {
             return 0;
         }
         self.settle(at);
@@ -78,11 +78,16 @@ impl Port {
 
     /// Records that a memory word issued in cycle `at`.
     pub(crate) fn commit(&mut self, at: u64) {
-        if !self.debt.is_empty() {
+        if !self.idle() {
             self.settle(at);
             self.take(at);
             self.settled = at + 1;
         }
+    }
+
+    /// Whether no word can be delayed before the next transfer is announced.
+    pub(crate) fn idle(&self) -> bool {
+        self.transfers.is_empty() && !self.owes()
     }
 
     fn owes(&self) -> bool {

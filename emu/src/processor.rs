@@ -11,12 +11,11 @@
 use crate::check::{Checker, Finding};
 use crate::core::{Core, Poster};
 use crate::counters::Counters;
-use crate::engine::{Cp2, Exit, Status};
+use crate::engine::{Cp2, Engine, Exit, Status};
 use crate::fault::Fault;
 use crate::footprint::for_each_part;
 use crate::local::Local;
 use crate::memory::SystemMemory;
-use crate::observer::Unobserved;
 use crate::transfers::{Transfer, Transfers};
 use cp2_dma::{CopyError, Descriptor, DescriptorError, Direction, Recipient, Schedule};
 use cp2_machine::{Cycles, Machine, Ticks, TimeBase};
@@ -123,6 +122,13 @@ impl Processor {
         self
     }
 
+    /// Chooses the engine, now or at any other time; the fast one is the default.
+    #[must_use]
+    pub fn with_engine(mut self, engine: Engine) -> Self {
+        self.cp2.engine = engine;
+        self
+    }
+
     /// The machine.
     #[must_use]
     pub fn machine(&self) -> &Arc<Machine> {
@@ -181,10 +187,10 @@ impl Processor {
         &self.cp2.status
     }
 
-    /// Counters of the coprocessor.
+    /// Counters of the coprocessor, put together now.
     #[must_use]
-    pub fn counters(&self) -> &Counters {
-        &self.cp2.counters
+    pub fn counters(&self) -> Counters {
+        self.cp2.counters()
     }
 
     /// What the checkers found, in order of discovery; empty without checks.
@@ -337,8 +343,8 @@ impl Processor {
     fn run_core(&mut self, horizon: Ticks) -> Exit {
         let limit = self.time_base().floor_cycles(horizon).0;
         match &mut self.checker {
-            Some(checker) => self.cp2.run(&self.machine, limit, checker),
-            None => self.cp2.run(&self.machine, limit, &mut Unobserved),
+            Some(checker) => self.cp2.run_observed(&self.machine, limit, checker),
+            None => self.cp2.run(&self.machine, limit),
         }
     }
 

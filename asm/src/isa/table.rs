@@ -41,7 +41,7 @@ impl Row {
 }
 
 macro_rules! rows {
-    ($($op:ident $mnemonic:literal $form:ident ($major:literal, $minor:literal) $class:ident $ext:ident ($muls:literal, $adds:literal) $doc:literal;)*) => {
+    ($d:tt $($op:ident $mnemonic:literal $form:ident ($major:literal, $minor:literal) $class:ident $ext:ident ($muls:literal, $adds:literal) $doc:literal;)*) => {
         /// Every operation of the instruction set.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Op { $(#[doc = $doc] $op),* }
@@ -55,6 +55,15 @@ macro_rules! rows {
             pub fn row(self) -> &'static Row {
                 &ROWS[self as usize]
             }
+        }
+
+        /// Calls a macro with the names of all operations, for tables that have
+        /// one function per operation.
+        #[macro_export]
+        macro_rules! for_each_op {
+            ($d then:ident) => {
+                $d then! { $($op)* }
+            };
         }
 
         static ROWS: [Row; Op::ALL.len()] = [$(Row {
@@ -78,7 +87,7 @@ mod ext {
     pub(super) const BASE: Extensions = Extensions::empty();
 }
 
-rows! {
+rows! { $
     // --- arithmetic slot ---------------------------------------------------
     Nop     "nop"   ArithNone (0, 0) Control BASE (0, 0) "No arithmetic operation.";
 

@@ -25,8 +25,15 @@ type Pair<L> = [L; PAIR];
 /// All operands are read before any result is written, so that operands may be
 /// the same register. An operation of the other slot does nothing here.
 pub fn execute<A: Alu, R: Registers<A::L>>(alu: &mut A, inst: &Inst, regs: &mut R) {
+    perform(alu, inst.op, inst, regs);
+}
+
+/// [`execute`] with the operation apart: where it is known to the compiler,
+/// nothing is left of the choice.
+#[inline(always)]
+pub fn perform<A: Alu, R: Registers<A::L>>(alu: &mut A, op: Op, inst: &Inst, regs: &mut R) {
     let mut u = Unit { alu, regs, inst };
-    match inst.op {
+    match op {
         Op::Nop => {}
 
         Op::MovP => u.map::<PAIR>(|_, a| a),
@@ -293,6 +300,7 @@ impl<A: Alu, R: Registers<A::L>> Unit<'_, A, R> {
 
     fn write<const N: usize>(&mut self, operand: usize, value: [A::L; N]) {
         let first = self.inst.r[operand] as usize * N;
+        let value = self.alu.finish(value);
         for (i, lane) in value.into_iter().enumerate() {
             self.regs
                 .write(((first + i) / PAIR) as u8, (i % PAIR) as u8, lane);

@@ -73,7 +73,8 @@ impl Engine {
             self.idle.end(at);
         }
         let mut causes = self.idle.causes().clone();
-        causes.merge(&self.processor.counters().causes);
+        let counters = self.processor.counters();
+        causes.merge(&counters.causes);
         if let Status::Waiting { .. } = self.processor.status() {
             // The wait that did not end is not yet in the kernel's account.
             causes.add(Cause::WaitHost, at.saturating_sub(causes.total()));
@@ -90,7 +91,7 @@ impl Engine {
             cycles,
             seconds_simulated: base.seconds(base.cycles(Cycles(cycles))),
             causes,
-            counters: self.processor.counters().clone(),
+            counters,
             dma: self.dma.clone(),
             dma_busy_cycles: self.dma.busy.0 as f64 / base.ticks_per_cycle as f64,
             host: self.host.clone(),

@@ -1,0 +1,298 @@
+//! The fast engine: the reference engine's results, block by block.
+//!
+//! The machine has no cache, so the cycles of a straight-line block are a
+//! function of the block and of what is pending when it is entered. Both are
+//! numbered; a [`Node`] is a pair of them with everything about time worked out
+//! once. Running a block then is: run its words, add a constant to the clock,
+//! add one to a counter, follow an edge. Counters by word and cause are
+//! expanded from the nodes' counters when somebody asks.
+//!
+//! Whatever is rare is left to the reference engine's step: waits, signals,
+//! stops, words that fault, machines or moments where DMA delays CP2.
+//! `docs/engine.md` has the reasons and the measurements.
+
+mod block;
+mod portable;
+mod timed;
+mod wide;
+
+use crate::core::Core;
+use crate::counters::Counters;
+use crate::engine::advance;
+use crate::execute;
+use crate::timing::{Outcome, Scoreboard};
+use block::{Block, End, Ends};
+use cp2_machine::Machine;
+use std::collections::HashMap;
+use timed::{Node, States, UNKNOWN};
+
+/// Nodes kept; programs that need more start afresh now and then.
+const NODES: usize = 1 << 16;
+
+/// Why [`Fast::run`] returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// The next word issues beyond the limit.
+    Limit,
+    /// The next word is for the reference engine.
+    Step,
+}
+
+/// Translated blocks and their times.
+#[derive(Debug, Default)]
+pub(crate) struct Fast {
+    ends: Option<Ends>,
+    blocks: Vec<Block>,
+    /// Block at a word address.
+    block_at: HashMap<u32, u32>,
+    nodes: Vec<Node>,
+    /// Node of a word address and an issue state.
+    node_at: HashMap<(u32, u32), u32>,
+    states: States,
+    /// The node the core stands at: it knows the issue state, the scoreboard is stale.
+    at: Option<u32>,
+    scratch: Scoreboard,
+}
+
+impl Fast {
+    /// Whether it is time to [`Fast::clear`].
+    pub(crate) fn full(&self) -> bool {
+        self.nodes.len() >= NODES
+    }
+
+    /// Forgets everything. First [`Fast::leave`] and [`Fast::tally`].
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Makes `board` the scoreboard again, for others to work with.
+    pub(crate) fn leave(&mut self, board: &mut Scoreboard, now: u64) {
+        if let Some(at) = self.at.take() {
+            self.states
+                .resume(self.nodes[at as usize].state, board, now);
+        }
+    }
+
+    /// The scoreboard, where `board` may be stale.
+    pub(crate) fn board(&self, board: &Scoreboard, now: u64) -> Scoreboard {
+        let mut board = board.clone();
+        if let Some(at) = self.at {
+            self.states
+                .resume(self.nodes[at as usize].state, &mut board, now);
+        }
+        board
+    }
+
+    /// Adds what ran here to `counters`.
+    pub(crate) fn tally(&self, counters: &mut Counters) {
+        let mut board = Scoreboard::default();
+        for node in &self.nodes {
+            node.tally(
+                &self.blocks[node.block as usize],
+                &self.states,
+                &mut board,
+                counters,
+            );
+        }
+    }
+
+    /// Runs words whose issue cycle is at most `limit`, as far as it can.
+    /// Nothing but words may delay a word meanwhile.
+    pub(crate) fn run(
+        &mut self,
+        core: &mut Core,
+        machine: &Machine,
+        board: &Scoreboard,
+        now: &mut u64,
+        limit: u64,
+    ) -> Pause {
+        let mut at = match self.at {
+            Some(at) => at,
+            None => {
+                let state = self.states.number(board.relative(*now));
+                self.node(core, machine, core.pc, state)
+            }
+        };
+        let pause = loop {
+            let node = &mut self.nodes[at as usize];
+            let block = &self.blocks[node.block as usize];
+            let len = block.words.len();
+            let Some(room) = limit.checked_sub(*now) else {
+                break Pause::Limit;
+            };
+            if len == 0 {
+                break Pause::Step;
+            }
+
+            // How many of the words may run, and what comes after those.
+            let last = node.last();
+            let (fit, after) = if last > room {
+                let fit = node.issue.partition_point(|at| *at <= room);
+                (fit, Pause::Limit)
+            } else if faultless(block.end, core, machine) {
+                (len, Pause::Step)
+            } else {
+                (len - 1, Pause::Step)
+            };
+            if fit < len {
+                let Some(mut guest) = core.guest() else {
+                    break Pause::Step;
+                };
+                let done = portable::once(&block.steps[..fit], &mut guest);
+                at = self.cut(core, machine, now, at, done);
+                break if done == fit { after } else { Pause::Step };
+            }
+
+            let passes = passes(core, block, node, at, room - last);
+            let Some(mut guest) = core.guest() else {
+                break Pause::Step;
+            };
+            let done = portable::run(&block.steps, &mut guest, passes.max(1));
+            let whole = done / len as u64;
+            if passes > 0 {
+                // All of them came back to the block's start.
+                let back = &mut node.edges[Outcome::LoopBack as usize];
+                back.count += whole;
+                *now += whole * back.cycles;
+                if let Some(top) = core.loops.last_mut() {
+                    top.left -= whole as u32;
+                }
+            } else if whole == 1 {
+                core.pc = node.pc + len as u32 - 1;
+                let outcome = match block.end {
+                    End::Falls => {
+                        core.pc += 1;
+                        Outcome::Next
+                    }
+                    End::Body => advance(core, core.pc),
+                    // What could fault has been asked before.
+                    End::Control(op) => {
+                        execute::control(core, machine, op).unwrap_or(Outcome::Next)
+                    }
+                };
+                at = self.follow(core, machine, now, at, outcome);
+            }
+            if whole < passes.max(1) {
+                let words = (done % len as u64) as usize;
+                at = self.cut(core, machine, now, at, words);
+                break Pause::Step;
+            }
+        };
+        self.at = Some(at);
+        pause
+    }
+
+    /// Leaves node `at` by `outcome`; the core is where that led.
+    fn follow(
+        &mut self,
+        core: &Core,
+        machine: &Machine,
+        now: &mut u64,
+        at: u32,
+        outcome: Outcome,
+    ) -> u32 {
+        let node = &mut self.nodes[at as usize];
+        let edge = &mut node.edges[outcome as usize];
+        edge.count += 1;
+        *now += edge.cycles;
+        if edge.pc == core.pc && edge.next != UNKNOWN {
+            return edge.next;
+        }
+        let (cycles, mut state) = (edge.cycles, edge.state);
+        if state == UNKNOWN {
+            let block = &self.blocks[node.block as usize];
+            let words = block.words.len();
+            let (states, scratch) = (&mut self.states, &mut self.scratch);
+            state = node.exit_state(block, words, cycles, states, scratch);
+        }
+        let next = self.node(core, machine, core.pc, state);
+        let edge = &mut self.nodes[at as usize].edges[outcome as usize];
+        (edge.state, edge.pc, edge.next) = (state, core.pc, next);
+        next
+    }
+
+    /// Leaves node `at` after `words` of its words.
+    fn cut(
+        &mut self,
+        core: &mut Core,
+        machine: &Machine,
+        now: &mut u64,
+        at: u32,
+        words: usize,
+    ) -> u32 {
+        if words == 0 {
+            return at;
+        }
+        let node = &mut self.nodes[at as usize];
+        core.pc = node.pc + words as u32;
+        let edge = node.cut(words);
+        edge.count += 1;
+        let cycles = edge.cycles;
+        *now += cycles;
+        if edge.next != UNKNOWN {
+            return edge.next;
+        }
+        let block = &self.blocks[node.block as usize];
+        let (states, scratch) = (&mut self.states, &mut self.scratch);
+        let state = node.exit_state(block, words, cycles, states, scratch);
+        let next = self.node(core, machine, core.pc, state);
+        self.nodes[at as usize].cut(words).next = next;
+        next
+    }
+
+    /// The node of a word address and an issue state.
+    fn node(&mut self, core: &Core, machine: &Machine, pc: u32, state: u32) -> u32 {
+        if let Some(node) = self.node_at.get(&(pc, state)) {
+            return *node;
+        }
+        let block = match self.block_at.get(&pc) {
+            Some(block) => *block,
+            None => {
+                let ends = self.ends.get_or_insert_with(|| Ends::find(core));
+                let number = self.blocks.len() as u32;
+                self.blocks.push(Block::translate(core, machine, ends, pc));
+                self.block_at.insert(pc, number);
+                number
+            }
+        };
+        let number = self.nodes.len() as u32;
+        self.nodes.push(Node::new(
+            (pc, state),
+            (block, &self.blocks[block as usize]),
+            &self.states,
+            &mut self.scratch,
+            machine,
+        ));
+        self.node_at.insert((pc, state), number);
+        number
+    }
+}
+
+/// Whether the operation that ends a block cannot fault, whatever the block computes.
+fn faultless(end: End, core: &Core, machine: &Machine) -> bool {
+    use crate::semantics::action::ControlOp;
+    match end {
+        End::Control(ControlOp::Loop { .. }) => core.loops.len() < machine.cp2.loop_depth,
+        End::Control(ControlOp::Call { .. }) => core.calls.len() < machine.cp2.call_depth,
+        End::Control(ControlOp::Return) => !core.calls.is_empty(),
+        _ => true,
+    }
+}
+
+/// How often the block runs and comes back to its start in the same state, as
+/// long as the last pass's last word issues within `slack` cycles of the first
+/// pass's; zero where it does not, or where nobody knows yet.
+fn passes(core: &Core, block: &Block, node: &Node, at: u32, slack: u64) -> u64 {
+    let back = &node.edges[Outcome::LoopBack as usize];
+    if block.end != End::Body || back.next != at {
+        return 0;
+    }
+    let last = node.pc + block.words.len() as u32 - 1;
+    let outer = core.callers_loops();
+    match core.loops[outer..].last() {
+        Some(top) if top.end == last && top.start == node.pc && top.left > 1 => {
+            u64::from(top.left - 1).min(slack / back.cycles + 1)
+        }
+        _ => 0,
+    }
+}

@@ -1,0 +1,183 @@
+//! The time a block takes: computed once for every state it is entered in.
+
+use super::block::Block;
+use crate::counters::Counters;
+use crate::timing::{Outcome, Pending, Scoreboard, Stall, penalty};
+use cp2_machine::Machine;
+use std::collections::HashMap;
+
+/// Issue states, numbered.
+#[derive(Debug, Default)]
+pub(crate) struct States {
+    pending: Vec<Pending>,
+    numbers: HashMap<Pending, u32>,
+}
+
+impl States {
+    /// The number of a state.
+    pub(crate) fn number(&mut self, pending: Pending) -> u32 {
+        let next = self.pending.len() as u32;
+        match self.numbers.entry(pending) {
+            std::collections::hash_map::Entry::Occupied(known) => *known.get(),
+            std::collections::hash_map::Entry::Vacant(new) => {
+                self.pending.push(new.key().clone());
+                *new.insert(next)
+            }
+        }
+    }
+
+    /// Makes `board` the scoreboard of a state, seen from `now`.
+    pub(crate) fn resume(&self, state: u32, board: &mut Scoreboard, now: u64) {
+        board.resume(&self.pending[state as usize], now);
+    }
+}
+
+/// Nothing known yet.
+pub(crate) const UNKNOWN: u32 = u32::MAX;
+
+/// A way out of a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edge {
+    /// Times taken.
+    pub count: u64,
+    /// What the last word's outcome cost.
+    lost: Stall,
+    /// Cycles from the block's entry to the next word's candidate cycle.
+    pub cycles: u64,
+    /// Issue state there, or [`UNKNOWN`].
+    pub state: u32,
+    /// Where it led last time, and the node there, or [`UNKNOWN`].
+    pub pc: u32,
+    /// See `pc`.
+    pub next: u32,
+}
+
+impl Edge {
+    /// The edge taken `after` cycles from the entry but for what the outcome costs.
+    const fn new(after: u64, lost: Stall) -> Self {
+        Self {
+            count: 0,
+            lost,
+            cycles: after + lost.cycles,
+            state: UNKNOWN,
+            pc: 0,
+            next: UNKNOWN,
+        }
+    }
+}
+
+/// A block entered in a state.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub pc: u32,
+    pub state: u32,
+    pub block: u32,
+    /// Cycle in which each word issues, from the entry.
+    pub issue: Vec<u64>,
+    /// By outcome of the last word.
+    pub edges: [Edge; 4],
+    /// After the first `k` words, at `k`; empty until needed.
+    pub cuts: Vec<Edge>,
+}
+
+/// All outcomes, in the order of a node's edges.
+const OUTCOMES: [Outcome; 4] = [
+    Outcome::Next,
+    Outcome::Taken,
+    Outcome::LoopSetup,
+    Outcome::LoopBack,
+];
+
+impl Node {
+    /// Times the block's words.
+    pub(crate) fn new(
+        (pc, state): (u32, u32),
+        (number, block): (u32, &Block),
+        states: &States,
+        board: &mut Scoreboard,
+        machine: &Machine,
+    ) -> Self {
+        states.resume(state, board, 0);
+        let mut issue = Vec::with_capacity(block.words.len());
+        let mut now = 0;
+        for word in &block.words {
+            let (at, _) = board.earliest(&word.timing, now);
+            board.issue(&word.timing, at);
+            issue.push(at);
+            now = at + 1;
+        }
+        Self {
+            pc,
+            state,
+            block: number,
+            issue,
+            edges: OUTCOMES.map(|outcome| Edge::new(now, penalty(outcome, &machine.cp2))),
+            cuts: Vec::new(),
+        }
+    }
+
+    /// Cycle of the last word's issue, from the entry.
+    pub(crate) fn last(&self) -> u64 {
+        self.issue.last().copied().unwrap_or(0)
+    }
+
+    /// The edge after the first `words` words, `0 < words < len`.
+    pub(crate) fn cut(&mut self, words: usize) -> &mut Edge {
+        if self.cuts.is_empty() {
+            let start = std::iter::once(0);
+            let cycles = start.chain(self.issue.iter().map(|at| at + 1));
+            let lost = self.edges[Outcome::Next as usize].lost;
+            self.cuts = cycles.map(|after| Edge::new(after, lost)).collect();
+        }
+        &mut self.cuts[words]
+    }
+
+    /// The issue state after the first `words` words, in cycle `after` from the entry.
+    pub(crate) fn exit_state(
+        &self,
+        block: &Block,
+        words: usize,
+        after: u64,
+        states: &mut States,
+        board: &mut Scoreboard,
+    ) -> u32 {
+        states.resume(self.state, board, 0);
+        for (word, at) in block.words[..words].iter().zip(&self.issue) {
+            board.issue(&word.timing, *at);
+        }
+        states.number(board.relative(after))
+    }
+
+    /// Books everything that ran through this node.
+    pub(crate) fn tally(
+        &self,
+        block: &Block,
+        states: &States,
+        board: &mut Scoreboard,
+        counters: &mut Counters,
+    ) {
+        let whole: u64 = self.edges.iter().map(|edge| edge.count).sum();
+        let mut left = whole + self.cuts.iter().map(|cut| cut.count).sum::<u64>();
+        if left == 0 {
+            return;
+        }
+        states.resume(self.state, board, 0);
+        let mut now = 0;
+        for (i, word) in block.words.iter().enumerate() {
+            left -= self.cuts.get(i).map_or(0, |cut| cut.count);
+            if left == 0 {
+                break;
+            }
+            let (at, wait) = board.earliest(&word.timing, now);
+            board.issue(&word.timing, at);
+            now = at + 1;
+            let (pc, stall) = (self.pc + i as u32, Stall::from(wait));
+            counters.charge(pc, stall.cause, stall.cycles * left);
+            counters.issued(pc, word, left);
+        }
+        let last = self.pc + (block.words.len() as u32).saturating_sub(1);
+        for edge in &self.edges {
+            counters.charge(last, edge.lost.cause, edge.lost.cycles * edge.count);
+        }
+    }
+}
