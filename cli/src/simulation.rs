@@ -6,7 +6,7 @@ use crate::outcome::{Failure, GUEST_FAULT, Outcome, UNVERIFIED};
 use crate::progress::{Watch, watch};
 use crate::table::{Align, Table, percent, seconds};
 use cp2_asm::Program;
-use cp2_emu::Finding;
+use cp2_emu::{Engine, Finding};
 use cp2_host::profile::Profile;
 use cp2_host::{Options, RunReport, Trace};
 use serde_json::{Value, json};
@@ -16,6 +16,32 @@ use std::sync::atomic::AtomicU64;
 
 /// Checker findings shown in full.
 const FINDINGS: usize = 20;
+
+/// The `--engine` option.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct EngineArg {
+    /// What executes kernels: the same bits, cycles and faults, quickly or word by word; --check needs the reference
+    #[arg(long, value_name = "ENGINE", default_value = "fast")]
+    engine: EngineName,
+}
+
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+enum EngineName {
+    /// Word by word from the definitions
+    Reference,
+    /// Block by block
+    #[default]
+    Fast,
+}
+
+impl From<EngineArg> for Engine {
+    fn from(arg: EngineArg) -> Self {
+        match arg.engine {
+            EngineName::Reference => Self::Reference,
+            EngineName::Fast => Self::Fast,
+        }
+    }
+}
 
 /// Options of every command that simulates.
 #[derive(Debug, clap::Args)]
@@ -29,6 +55,8 @@ pub(crate) struct SimulationArgs {
     /// Report reads of what was never written and races with the DMA; slower [default: not checked]
     #[arg(long)]
     pub(crate) check: bool,
+    #[command(flatten)]
+    pub(crate) engine: EngineArg,
     /// Stop after this many simulated cycles [default: no limit]
     #[arg(long, value_name = "CYCLES")]
     pub(crate) max_cycles: Option<u64>,
@@ -56,6 +84,7 @@ impl SimulationArgs {
             max_cycles: self.max_cycles,
             interrupt: Some(crate::interrupt::flag()),
             check: self.check,
+            engine: self.engine.into(),
             trace: if self.trace.is_some() {
                 Trace::default()
             } else {

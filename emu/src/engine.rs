@@ -87,8 +87,6 @@ struct State {
     core: Core,
     status: Status,
     port: Port,
-    #[serde(default)]
-    engine: Engine,
     counters: Counters,
     board: Scoreboard,
     now: u64,
@@ -102,7 +100,6 @@ impl From<Cp2> for State {
             core: cp2.core,
             status: cp2.status,
             port: cp2.port,
-            engine: cp2.engine,
             now: cp2.now,
         }
     }
@@ -114,7 +111,7 @@ impl From<State> for Cp2 {
             core: state.core,
             status: state.status,
             port: state.port,
-            engine: state.engine,
+            engine: Engine::default(),
             counters: state.counters,
             board: state.board,
             now: state.now,
@@ -140,15 +137,14 @@ impl Clone for Cp2 {
     }
 }
 
-/// Equality of everything that is state. Of the scoreboard only what lies
-/// ahead is; the engine, and what it remembers, are none.
+/// Equality of everything that is state; the engine, and what it remembers, is none.
 impl PartialEq for Cp2 {
     fn eq(&self, other: &Self) -> bool {
         self.core == other.core
             && self.status == other.status
             && self.counters() == other.counters()
             && self.port == other.port
-            && self.board().relative(self.now) == other.board().relative(other.now)
+            && self.board() == other.board()
             && self.now == other.now
     }
 }
@@ -178,8 +174,14 @@ impl Cp2 {
         counters
     }
 
+    /// The scoreboard without what lies in the past, which nothing depends on.
     fn board(&self) -> Scoreboard {
-        self.fast.board(&self.board, self.now)
+        let mut board = Scoreboard::default();
+        match self.fast.pending() {
+            Some(pending) => board.resume(pending, self.now),
+            None => board.resume(&self.board.relative(self.now), self.now),
+        }
+        board
     }
 
     /// Starts a kernel whose first word may issue in cycle `at`.

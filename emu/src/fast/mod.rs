@@ -20,7 +20,7 @@ use crate::core::Core;
 use crate::counters::Counters;
 use crate::engine::advance;
 use crate::execute;
-use crate::timing::{Outcome, Scoreboard};
+use crate::timing::{Outcome, Pending, Scoreboard};
 use block::{Block, End, Ends};
 use cp2_machine::Machine;
 use std::collections::HashMap;
@@ -67,20 +67,16 @@ impl Fast {
 
     /// Makes `board` the scoreboard again, for others to work with.
     pub(crate) fn leave(&mut self, board: &mut Scoreboard, now: u64) {
-        if let Some(at) = self.at.take() {
-            self.states
-                .resume(self.nodes[at as usize].state, board, now);
+        if let Some(pending) = self.pending() {
+            board.resume(pending, now);
+            self.at = None;
         }
     }
 
-    /// The scoreboard, where `board` may be stale.
-    pub(crate) fn board(&self, board: &Scoreboard, now: u64) -> Scoreboard {
-        let mut board = board.clone();
-        if let Some(at) = self.at {
-            self.states
-                .resume(self.nodes[at as usize].state, &mut board, now);
-        }
-        board
+    /// The issue state, where the scoreboard is stale.
+    pub(crate) fn pending(&self) -> Option<&Pending> {
+        let at = self.at?;
+        Some(self.states.pending(self.nodes[at as usize].state))
     }
 
     /// Adds what ran here to `counters`.

@@ -26,9 +26,9 @@ impl States {
         }
     }
 
-    /// Makes `board` the scoreboard of a state, seen from `now`.
-    pub(crate) fn resume(&self, state: u32, board: &mut Scoreboard, now: u64) {
-        board.resume(&self.pending[state as usize], now);
+    /// The state of a number.
+    pub(crate) fn pending(&self, number: u32) -> &Pending {
+        &self.pending[number as usize]
     }
 }
 
@@ -97,7 +97,7 @@ impl Node {
         board: &mut Scoreboard,
         machine: &Machine,
     ) -> Self {
-        states.resume(state, board, 0);
+        board.resume(states.pending(state), 0);
         let mut issue = Vec::with_capacity(block.words.len());
         let mut now = 0;
         for word in &block.words {
@@ -141,7 +141,7 @@ impl Node {
         states: &mut States,
         board: &mut Scoreboard,
     ) -> u32 {
-        states.resume(self.state, board, 0);
+        board.resume(states.pending(self.state), 0);
         for (word, at) in block.words[..words].iter().zip(&self.issue) {
             board.issue(&word.timing, *at);
         }
@@ -161,7 +161,7 @@ impl Node {
         if left == 0 {
             return;
         }
-        states.resume(self.state, board, 0);
+        board.resume(states.pending(self.state), 0);
         let mut now = 0;
         for (i, word) in block.words.iter().enumerate() {
             left -= self.cuts.get(i).map_or(0, |cut| cut.count);

@@ -2,7 +2,7 @@
 #![allow(clippy::panic, clippy::unwrap_used, reason = "tests")]
 
 use super::{Coverage, Summary, cases, lockstep};
-use crate::{Notice, Processor};
+use crate::{Engine, Notice, Processor};
 use cp2_machine::{Class, Machine};
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRng, TestRunner};
 use std::cell::RefCell;
@@ -41,6 +41,10 @@ impl Total {
     }
 }
 
+fn reference(machine: Arc<Machine>) -> Processor {
+    Processor::new(machine).with_engine(Engine::Reference)
+}
+
 /// Runs `cases_of` cases; the smallest failing one, if any, as text.
 fn agree(
     cases_of: u32,
@@ -56,13 +60,13 @@ fn agree(
     };
     let rng = TestRng::deterministic_rng(config.rng_algorithm);
     let outcome = TestRunner::new_with_rng(config, rng).run(&cases(items), |case| {
-        let summary = lockstep(&case, Processor::new, &right)
+        let summary = lockstep(&case, reference, &right)
             .map_err(|m| TestCaseError::fail(m.brief().to_owned()))?;
         total.borrow_mut().add(&summary);
         Ok(())
     });
     outcome.map_err(|e| match e {
-        TestError::Fail(_, case) => match lockstep(&case, Processor::new, &right) {
+        TestError::Fail(_, case) => match lockstep(&case, reference, &right) {
             Ok(_) => format!("does not fail again:\n{case:?}"),
             Err(mismatch) => format!("{mismatch}\n{case:?}"),
         },
@@ -70,7 +74,7 @@ fn agree(
     })
 }
 
-/// The reference engine, which runs a program in other slices.
+/// Both engines; the fast one is suspended more often.
 #[test]
 fn any_program_runs_alike_however_it_is_suspended() {
     let total = RefCell::new(Total::default());

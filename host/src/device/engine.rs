@@ -80,7 +80,7 @@ pub(crate) struct Engine {
 
 impl Engine {
     pub(crate) fn new(machine: Arc<Machine>, options: Options) -> Self {
-        let processor = Processor::new(machine.clone());
+        let processor = Processor::new(machine.clone()).with_engine(options.engine);
         Self {
             processor: if options.check {
                 processor.with_checks()

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 /// How a device runs.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
+    /// What executes kernels: the same results, faster or from the definitions.
+    pub engine: cp2_emu::Engine,
     /// End the run at this cycle.
     pub max_cycles: Option<u64>,
     /// End the run soon after this becomes true.
