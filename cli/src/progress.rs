@@ -45,6 +45,42 @@ fn follow(cycles: &AtomicU64, expected: Option<u64>, stop: &AtomicBool) {
     bar.finish_and_clear();
 }
 
+/// A bar over steps that a command takes one after the other.
+pub(crate) struct Steps(ProgressBar);
+
+/// Shows `total` steps; nothing where `quiet` or not on a terminal.
+pub(crate) fn steps(total: u64, quiet: bool) -> Steps {
+    let target = if quiet || !std::io::stderr().is_terminal() {
+        ProgressDrawTarget::hidden()
+    } else {
+        ProgressDrawTarget::stderr()
+    };
+    let bar = ProgressBar::with_draw_target(Some(total), target);
+    let template = "{bar:30} {pos} of {len}, {elapsed} so far, {eta} to go: {msg}";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    Steps(bar)
+}
+
+impl Steps {
+    /// A step begins.
+    pub(crate) fn begin(&self, what: &str) {
+        self.0.set_message(what.to_owned());
+    }
+
+    /// It is done.
+    pub(crate) fn done(&self) {
+        self.0.inc(1);
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
 impl Drop for Watch {
     fn drop(&mut self) {
         self.end.store(true, Ordering::Relaxed);

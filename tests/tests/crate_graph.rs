@@ -13,18 +13,27 @@ use std::path::{Path, PathBuf};
 /// Folder of a crate, and the workspace crates it may use.
 const GRAPH: &[(&str, &[&str])] = &[
     ("machine", &[]),
+    ("model", &["cp2-machine"]),
     ("asm", &["cp2-machine"]),
     ("dma", &["cp2-machine"]),
     ("emu", &["cp2-machine", "cp2-asm", "cp2-dma"]),
     ("host", &["cp2-machine", "cp2-asm", "cp2-dma", "cp2-emu"]),
     (
         "kernels",
-        &["cp2-machine", "cp2-asm", "cp2-dma", "cp2-emu", "cp2-host"],
+        &[
+            "cp2-machine",
+            "cp2-model",
+            "cp2-asm",
+            "cp2-dma",
+            "cp2-emu",
+            "cp2-host",
+        ],
     ),
     (
         "cli",
         &[
             "cp2-machine",
+            "cp2-model",
             "cp2-asm",
             "cp2-dma",
             "cp2-emu",

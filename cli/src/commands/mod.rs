@@ -7,6 +7,7 @@ mod dump;
 mod fft;
 mod machines;
 mod map;
+mod model;
 mod run;
 mod signal;
 
@@ -31,6 +32,8 @@ pub(crate) enum Command {
     Fft(fft::Args),
     /// Find targets in the echoes of a chirp radar
     Demo(demo::Args),
+    /// Say what a kernel should cost, and compare with the emulator
+    Model(model::Args),
     /// List the machines, or show one with the source of every number
     Machines(machines::Args),
 }
@@ -45,6 +48,7 @@ impl Command {
             Self::Map(args) => map::run(&args, json),
             Self::Fft(args) => fft::run(&args, json),
             Self::Demo(args) => demo::run(&args, json),
+            Self::Model(args) => model::run(&args, json),
             Self::Machines(args) => machines::run(&args, json),
         }
     }

@@ -5,6 +5,7 @@ mod axis;
 mod colour;
 mod font;
 mod raster;
+pub(crate) mod roofline;
 mod vector;
 
 pub(crate) use axis::Axis;

@@ -91,7 +91,8 @@ pub(super) fn svg(field: &Field) -> Result<String, String> {
     Ok(out)
 }
 
-fn escape(text: &str) -> String {
+/// Text between tags.
+pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

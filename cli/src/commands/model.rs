@@ -1,0 +1,247 @@
+//! `cp2 model`: what a kernel should cost, and how the emulator compares.
+
+mod show;
+
+use super::MachineArg;
+use crate::io::{FileError, Outputs, check_extension, write_whole};
+use crate::outcome::{Failure, Outcome};
+use crate::picture::roofline;
+use clap::{Arg, ArgMatches, Args as _, Command, FromArgMatches, error::ErrorKind, value_parser};
+use cp2_host::Options;
+use cp2_kernels::registry::{self, Kernel, Size};
+use cp2_machine::Machine;
+use cp2_model::{Procedure, Roofline, System, estimate};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Largest system or procedure file accepted.
+const FILE_LIMIT: u64 = 1 << 20;
+
+/// Arguments: one subcommand for every kernel of the registry.
+#[derive(Debug)]
+pub(crate) struct Args {
+    whole: Whole,
+    kernel: Option<(&'static str, Size, One)>,
+}
+
+/// Without a kernel.
+#[derive(Debug, clap::Args)]
+struct Whole {
+    /// Expect and emulate every kernel of the library, at the sizes of its tables [default: one kernel, or a --procedure]
+    #[arg(long)]
+    all: bool,
+    /// With --all: machines, by name or file [default: every built-in machine]
+    #[arg(
+        long,
+        value_name = "NAME|FILE",
+        value_delimiter = ',',
+        requires = "all"
+    )]
+    machines: Vec<String>,
+    /// A procedure as TOML, see docs/performance-model.md [default: a kernel]
+    #[arg(long, value_name = "FILE", requires = "system", conflicts_with = "all")]
+    procedure: Option<PathBuf>,
+    /// The system of the --procedure: TOML, or a built-in machine [default: none]
+    #[arg(long, value_name = "NAME|FILE", requires = "procedure")]
+    system: Option<String>,
+    /// With --procedure: write the roofline: .svg [default: not written]
+    #[arg(
+        id = "roofline-of",
+        long = "roofline",
+        value_name = "FILE",
+        requires = "procedure"
+    )]
+    roofline: Option<PathBuf>,
+}
+
+/// With a kernel.
+#[derive(Debug, clap::Args)]
+struct One {
+    #[command(flatten)]
+    machine: MachineArg,
+    /// Emulate it too and compare [default: only the model]
+    #[arg(long)]
+    emulate: bool,
+    /// Write the roofline: .svg [default: not written]
+    #[arg(long, value_name = "FILE")]
+    roofline: Option<PathBuf>,
+}
+
+impl clap::Args for Args {
+    fn augment_args(command: Command) -> Command {
+        let kernels = registry::all().into_iter().map(|kernel| {
+            let parameters = kernel.parameters().iter().map(|p| {
+                Arg::new(p.name)
+                    .long(p.name)
+                    .value_name("NUMBER")
+                    .value_parser(value_parser!(u64))
+                    .default_value(p.default.to_string())
+                    .help(p.help)
+            });
+            One::augment_args(
+                Command::new(kernel.name())
+                    .about(kernel.summary())
+                    .args(parameters),
+            )
+        });
+        Whole::augment_args(command)
+            .subcommands(kernels)
+            .args_conflicts_with_subcommands(true)
+            .subcommand_value_name("KERNEL")
+            .subcommand_help_heading("Kernels")
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Args {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let whole = Whole::from_arg_matches(matches)?;
+        let kernel = match matches.subcommand() {
+            None => None,
+            Some((name, matches)) => {
+                let kernel = registry::find(name)
+                    .ok_or_else(|| clap::Error::raw(ErrorKind::InvalidSubcommand, name))?;
+                let value = |p: &registry::Parameter| {
+                    (
+                        p.name,
+                        matches.get_one(p.name).copied().unwrap_or(p.default),
+                    )
+                };
+                let values: Vec<_> = kernel.parameters().iter().map(value).collect();
+                let one = One::from_arg_matches(matches)?;
+                Some((kernel.name(), Size::new(&values), one))
+            }
+        };
+        Ok(Self { whole, kernel })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Expects, and emulates where asked.
+pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+    if let Some((name, size, one)) = &args.kernel {
+        let kernel = registry::find(name)
+            .ok_or_else(|| Failure::input(format!("there is no kernel `{name}`")))?;
+        return single(kernel, size, one);
+    }
+    let whole = &args.whole;
+    if whole.all {
+        return table(whole, json);
+    }
+    match (&whole.procedure, &whole.system) {
+        (Some(procedure), Some(system)) => described(procedure, system, whole.roofline.as_deref()),
+        _ => Err(Failure::input(format!(
+            "expected a kernel, --all, or --procedure and --system; the kernels are {}",
+            registry::all()
+                .iter()
+                .map(|k| k.name())
+                .collect::<Vec<_>>()
+                .join(", ")
+        ))),
+    }
+}
+
+/// One kernel of one size on one machine.
+fn single(kernel: &dyn Kernel, size: &Size, one: &One) -> Result<Outcome, Failure> {
+    check_roofline(one.roofline.as_deref(), None)?;
+    let machine = Arc::new(one.machine.load()?);
+    let system = System::of(&machine);
+    let prepared = kernel
+        .prepare(size, &machine, Options::default())
+        .map_err(Failure::input)?;
+    let procedure = prepared.procedure(kernel.name());
+    let expected = estimate(&procedure, &system).map_err(Failure::input)?;
+    let bound = prepared.least.cycles(&machine);
+    let mut outcome = show::expected(&expected, &system, &format!("{}, {size}", kernel.name()));
+    show::kernel(&mut outcome, kernel, size, &machine, bound);
+    write_roofline(one.roofline.as_deref(), &procedure, &system, &mut outcome)?;
+    if one.emulate {
+        let row = registry::measure(kernel, size, &machine, Options::default())
+            .map_err(Failure::input)?;
+        show::emulated(&mut outcome, &row);
+    }
+    Ok(outcome)
+}
+
+/// Every kernel, size and machine.
+fn table(whole: &Whole, json: bool) -> Result<Outcome, Failure> {
+    let machines: Vec<Arc<Machine>> = if whole.machines.is_empty() {
+        Machine::names()
+            .into_iter()
+            .filter_map(Machine::builtin)
+            .map(Arc::new)
+            .collect()
+    } else {
+        let load = |name: &String| Ok(Arc::new(Machine::load(name)?));
+        whole
+            .machines
+            .iter()
+            .map(load)
+            .collect::<Result<_, Failure>>()?
+    };
+    let work: Vec<_> = registry::all()
+        .into_iter()
+        .flat_map(|kernel| kernel.sizes().into_iter().map(move |size| (kernel, size)))
+        .flat_map(|(kernel, size)| machines.iter().map(move |m| (kernel, size.clone(), m)))
+        .collect();
+    let progress = crate::progress::steps(work.len() as u64, json);
+    let mut rows = Vec::new();
+    for (kernel, size, machine) in work {
+        crate::interrupt::check()?;
+        progress.begin(&format!("{} {size} {}", kernel.name(), machine.name));
+        let row = registry::measure(kernel, &size, machine, Options::default());
+        rows.push(row.map_err(Failure::input)?);
+        progress.done();
+    }
+    Ok(show::rows(&rows))
+}
+
+/// A procedure and a system from files.
+fn described(procedure: &Path, system: &str, picture: Option<&Path>) -> Result<Outcome, Failure> {
+    check_roofline(picture, Some(procedure))?;
+    let text = super::text(procedure, crate::io::read_small(procedure, FILE_LIMIT)?)?;
+    let procedure = Procedure::from_toml(&text).map_err(|e| Failure::in_file(procedure, e))?;
+    let system = match Machine::builtin(system) {
+        Some(machine) => System::of(&machine),
+        None => {
+            let path = Path::new(system);
+            let text = super::text(path, crate::io::read_small(path, FILE_LIMIT)?)?;
+            System::from_toml(&text).map_err(|e| Failure::in_file(path, e))?
+        }
+    };
+    let expected = estimate(&procedure, &system).map_err(Failure::input)?;
+    let mut outcome = show::expected(&expected, &system, &procedure.name);
+    write_roofline(picture, &procedure, &system, &mut outcome)?;
+    Ok(outcome)
+}
+
+fn check_roofline(path: Option<&Path>, beside: Option<&Path>) -> Result<(), FileError> {
+    if let Some(path) = path {
+        check_extension(path, "svg", ".svg")?;
+        Outputs::beside(beside).check(path)?;
+    }
+    Ok(())
+}
+
+fn write_roofline(
+    path: Option<&Path>,
+    procedure: &Procedure,
+    system: &System,
+    outcome: &mut Outcome,
+) -> Result<(), Failure> {
+    let Some(path) = path else {
+        return Ok(());
+    };
+    let shape = Roofline::new(procedure, system).map_err(Failure::input)?;
+    write_whole(path, roofline::svg(&shape).as_bytes())?;
+    outcome.text += &format!("roofline: {}\n", path.display());
+    outcome.json["roofline"] = serde_json::json!(crate::io::shown(path));
+    Ok(())
+}

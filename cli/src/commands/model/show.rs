@@ -1,0 +1,191 @@
+//! What `cp2 model` prints.
+
+use crate::outcome::{Outcome, UNVERIFIED};
+use crate::provenance::Provenance;
+use crate::table::{Align, Table, seconds};
+use cp2_kernels::registry::{Kernel, Row, Size};
+use cp2_machine::{Cycles, Machine};
+use cp2_model::{Estimate, System};
+use serde_json::json;
+
+/// Layout of the objects this command prints.
+const SCHEMA: &str = "cp2-model/1";
+
+/// The expected time, term by term.
+pub(super) fn expected(expected: &Estimate, system: &System, title: &str) -> Outcome {
+    let cycles = |s: f64| system.cycles(s);
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right]);
+    table.row(["busy time", "cycles", "time"]);
+    let mut line =
+        |name: &str, s: f64| table.row([name, &format!("{:.0}", cycles(s)), &seconds(s)]);
+    for term in &expected.terms {
+        line(&term.resource, term.seconds);
+    }
+    line("single actions", expected.actions);
+    let mut phases = Table::new(&[
+        Align::Left,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+        Align::Left,
+    ]);
+    phases.row(["phase", "cycles", "overlapped", "alone", "limit"]);
+    for phase in &expected.phases {
+        phases.row([
+            phase.name.clone(),
+            format!("{:.0}", cycles(phase.seconds)),
+            format!("{:.0}", cycles(phase.seconds - phase.alone)),
+            format!("{:.0}", cycles(phase.alone)),
+            phase.limit.clone(),
+        ]);
+    }
+    let mut text = format!(
+        "{title} on {}: expected {:.0} cycles = {}, limited by {}\n\n{table}\n{phases}\n",
+        system.name,
+        cycles(expected.seconds),
+        seconds(expected.seconds),
+        expected.limit
+    );
+    for balance in &expected.balance {
+        let verdict = if balance.factor <= 1.0 {
+            "balanced".to_owned()
+        } else {
+            format!("must be {:.2} times faster for balance", balance.factor)
+        };
+        text += &format!(
+            "channel {}: {:.3} of the compute time, {verdict}\n",
+            balance.channel, balance.factor
+        );
+    }
+    let terms: Vec<_> = expected
+        .terms
+        .iter()
+        .map(|t| json!({"resource": t.resource, "cycles": cycles(t.seconds), "seconds": t.seconds}))
+        .collect();
+    let phases: Vec<_> = expected
+        .phases
+        .iter()
+        .map(|p| {
+            json!({"name": p.name, "cycles": cycles(p.seconds), "alone_cycles": cycles(p.alone), "limit": p.limit})
+        })
+        .collect();
+    Outcome {
+        text,
+        json: json!({
+            "schema": SCHEMA,
+            "tool_version": env!("CARGO_PKG_VERSION"),
+            "procedure": title,
+            "system": system.name,
+            "clock_hz": system.clock_hz,
+            "expected_cycles": cycles(expected.seconds),
+            "expected_seconds": expected.seconds,
+            "limit": expected.limit,
+            "terms": terms,
+            "action_cycles": cycles(expected.actions),
+            "phases": phases,
+            "balance": expected.balance,
+        }),
+        ..Outcome::default()
+    }
+}
+
+/// Adds what only kernels have.
+pub(super) fn kernel(
+    outcome: &mut Outcome,
+    kernel: &dyn Kernel,
+    size: &Size,
+    machine: &Machine,
+    bound: Cycles,
+) {
+    let own = json!({
+        "kernel": kernel.name(),
+        "size": size.to_string(),
+        "bound_cycles": bound.get(),
+    });
+    let figures = crate::simulation::merge(std::mem::take(&mut outcome.json), own);
+    outcome.json = Provenance::new(SCHEMA, machine, None).with(figures);
+    outcome.text += &format!("lower bound {} cycles\n", bound.get());
+}
+
+/// Adds the emulator's measurement.
+pub(super) fn emulated(outcome: &mut Outcome, row: &Row) {
+    let own = json!({
+        "emulated_cycles": row.emulated_cycles,
+        "ratio": row.ratio,
+        "efficiency": row.efficiency,
+    });
+    outcome.json = crate::simulation::merge(std::mem::take(&mut outcome.json), own);
+    outcome.text += &format!(
+        "emulated {} cycles: expected / emulated {:.3}, efficiency {:.3}\n",
+        row.emulated_cycles, row.ratio, row.efficiency
+    );
+    judge(outcome, row);
+}
+
+/// The table of all kernels.
+pub(super) fn rows(rows: &[Row]) -> Outcome {
+    let mut table = Table::new(&[
+        Align::Left,
+        Align::Left,
+        Align::Left,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+        Align::Left,
+        Align::Right,
+        Align::Right,
+    ]);
+    table.row([
+        "kernel",
+        "size",
+        "machine",
+        "expected cycles",
+        "emulated cycles",
+        "ratio",
+        "limit",
+        "bound cycles",
+        "efficiency",
+    ]);
+    for row in rows {
+        table.row([
+            row.kernel.to_owned(),
+            row.size.clone(),
+            row.machine.clone(),
+            format!("{:.0}", row.expected_cycles),
+            row.emulated_cycles.to_string(),
+            format!("{:.3}", row.ratio),
+            row.limit.clone(),
+            row.bound_cycles.to_string(),
+            format!("{:.3}", row.efficiency),
+        ]);
+    }
+    let mut outcome = Outcome {
+        text: table.to_string(),
+        json: json!({
+            "schema": "cp2-model-table/1",
+            "tool_version": env!("CARGO_PKG_VERSION"),
+            "rows": rows,
+        }),
+        ..Outcome::default()
+    };
+    for row in rows {
+        judge(&mut outcome, row);
+    }
+    outcome
+}
+
+/// An expected time above the measured one means that one of the two is wrong.
+fn judge(outcome: &mut Outcome, row: &Row) {
+    for (name, value) in [
+        ("expected / emulated", row.ratio),
+        ("efficiency", row.efficiency),
+    ] {
+        if value > 1.0 {
+            outcome.exit = UNVERIFIED;
+            outcome.notes += &format!(
+                "error: {} {} on {}: {name} is {value:.4}, more than 1: the model or the emulator is wrong\n",
+                row.kernel, row.size, row.machine
+            );
+        }
+    }
+}

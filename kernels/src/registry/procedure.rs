@@ -1,0 +1,117 @@
+//! A job as a procedure of the performance model.
+//!
+//! What a pass costs by formula: its program and tables, its first page and
+//! its last store stand alone; its arithmetic and all other transfers overlap.
+
+use crate::job::Job;
+use cp2_dma::{Descriptor, transfer_time};
+use cp2_host::Plan;
+use cp2_machine::{Class, Machine};
+use cp2_model::{Demand, Phase, Procedure, cp2};
+use std::ops::AddAssign;
+
+/// The procedure of `job`, whose passes have to issue `operations` at least.
+#[must_use]
+pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Procedure {
+    let mut procedure = Procedure::new(name);
+    let machine = job.machine();
+    for (index, (program, plan)) in job.passes().enumerate() {
+        let image = 8 * program.words.len() + data_bytes(program);
+        let (first, middle, last) = traffic(plan, machine);
+        let mut overlapped: Vec<Demand> = operations
+            .get(index)
+            .into_iter()
+            .flatten()
+            .map(|&(class, count)| Demand::operations(cp2::ARITHMETIC, class.name(), count))
+            .collect();
+        overlapped.push(middle.demand(0));
+        overlapped.push(Demand::operations(
+            cp2::CPU,
+            cp2::DESCRIPTORS,
+            middle.transfers,
+        ));
+        procedure = procedure.phase(
+            Phase::new(&format!("pass {}", index + 1))
+                .alone([
+                    Demand::action(cp2::DESCRIPTOR, 1),
+                    Demand::transfer(cp2::DMA, image as u64),
+                    first.demand(1),
+                    Demand::action(cp2::COMPLETION, 1),
+                    Demand::action(cp2::DESCRIPTOR, 1),
+                    last.demand(1),
+                    Demand::action(cp2::COMPLETION, 1),
+                ])
+                .overlapped(overlapped),
+        );
+    }
+    procedure
+}
+
+fn data_bytes(program: &cp2_asm::Program) -> usize {
+    program.dmem.iter().map(|s| s.bytes.len()).sum()
+}
+
+/// The first page's load, everything between, the last page's store.
+fn traffic(plan: &Plan, machine: &Machine) -> (Traffic, Traffic, Traffic) {
+    let mut parts = (Traffic::default(), Traffic::default(), Traffic::default());
+    let pages = plan.pages();
+    for page in (0..pages.len()).filter_map(|k| pages.get(k)) {
+        let loads = Traffic::of(plan.loads(&page), machine);
+        let stores = Traffic::of(plan.stores(&page), machine);
+        let load = if page.index == 0 {
+            &mut parts.0
+        } else {
+            &mut parts.1
+        };
+        *load += loads;
+        let store = if page.index + 1 == pages.len() {
+            &mut parts.2
+        } else {
+            &mut parts.1
+        };
+        *store += stores;
+    }
+    parts
+}
+
+/// Transfers of the DMA channel.
+#[derive(Clone, Copy, Debug, Default)]
+struct Traffic {
+    bytes: u64,
+    transfers: u64,
+    runs: u64,
+}
+
+impl AddAssign for Traffic {
+    fn add_assign(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.transfers += other.transfers;
+        self.runs += other.runs;
+    }
+}
+
+impl Traffic {
+    fn of(transfers: Vec<(usize, Descriptor)>, machine: &Machine) -> Self {
+        let mut traffic = Self::default();
+        for (_, descriptor) in &transfers {
+            let time = transfer_time(descriptor, machine);
+            traffic += Self {
+                bytes: time.granules * machine.dma.granule.0,
+                transfers: 1,
+                runs: time.runs.saturating_sub(1),
+            };
+        }
+        traffic
+    }
+
+    fn demand(self, latencies: u64) -> Demand {
+        Demand::Transfer {
+            channel: cp2::DMA.to_owned(),
+            bytes: self.bytes,
+            // The first of a group that starts an idle channel pays its latency instead.
+            transfers: self.transfers.saturating_sub(latencies),
+            runs: self.runs,
+            latencies,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! A machine file as a system of the model: the only place that joins the two.
+
+use crate::{Channel, System, Unit};
+use cp2_machine::{Class, Machine};
+use std::collections::BTreeMap;
+
+/// The arithmetic slot of all sections: operations are counted per section.
+pub const ARITHMETIC: &str = "arithmetic";
+/// The memory and control slot, counted per section too.
+pub const MEMORY_SLOT: &str = "memory slot";
+/// The DMA channel.
+pub const DMA: &str = "dma";
+/// The control CPU.
+pub const CPU: &str = "cpu";
+/// From the launch command to the first issue.
+pub const LAUNCH: &str = "launch";
+/// From an event to the control CPU acting on it.
+pub const COMPLETION: &str = "completion";
+/// The control CPU builds a descriptor that something waits for.
+pub const DESCRIPTOR: &str = "descriptor";
+/// The class of operations the control CPU spends on descriptors.
+pub const DESCRIPTORS: &str = "descriptors";
+
+impl System {
+    /// The system that a machine file describes.
+    ///
+    /// Rates are peak rates of issue: all sections, one operation per cycle,
+    /// or one every `interval` cycles; the butterfly has its own parameter.
+    #[must_use]
+    pub fn of(machine: &Machine) -> Self {
+        let (cp2, dma, host) = (&machine.cp2, &machine.dma, &machine.host);
+        let clock = cp2.clock_hz as f64;
+        let sections = cp2.sections as f64;
+        let rate = |class: Class| {
+            let rate = match class {
+                Class::Butterfly => {
+                    let r = cp2.butterflies_per_cycle;
+                    r.num as f64 / r.den.max(1) as f64
+                }
+                _ => 1.0 / cp2.interval[class].0.max(1) as f64,
+            };
+            (class.name().to_owned(), rate * sections * clock)
+        };
+        // Flops of the fullest operation of a class: [A] M12.
+        let peak = cp2.flops_per_cycle.num as f64 / cp2.flops_per_cycle.den.max(1) as f64;
+        let flops = |class: Class| {
+            let flops = match class {
+                Class::Butterfly => peak,
+                Class::Madd => peak.min(8.0),
+                Class::Add => peak.min(4.0),
+                Class::Elementary => 2.0,
+                _ => 0.0,
+            };
+            (class.name().to_owned(), flops)
+        };
+        let arithmetic = [
+            Class::Integer,
+            Class::Add,
+            Class::Madd,
+            Class::Butterfly,
+            Class::Elementary,
+        ];
+        let memory = [
+            Class::Load,
+            Class::ScalarLoad,
+            Class::Scalar,
+            Class::Control,
+        ];
+        let seconds = |cycles: u64| cycles as f64 / clock;
+        Self {
+            name: machine.name.clone(),
+            clock_hz: clock,
+            units: vec![
+                Unit {
+                    name: ARITHMETIC.to_owned(),
+                    operations_per_second: arithmetic.into_iter().map(rate).collect(),
+                    flops_per_operation: arithmetic.into_iter().map(flops).collect(),
+                },
+                Unit {
+                    name: MEMORY_SLOT.to_owned(),
+                    operations_per_second: memory.into_iter().map(rate).collect(),
+                    flops_per_operation: BTreeMap::new(),
+                },
+                Unit {
+                    name: CPU.to_owned(),
+                    operations_per_second: BTreeMap::from([(
+                        DESCRIPTORS.to_owned(),
+                        clock / host.descriptor.0.max(1) as f64,
+                    )]),
+                    flops_per_operation: BTreeMap::new(),
+                },
+            ],
+            channels: vec![Channel {
+                name: DMA.to_owned(),
+                bytes_per_second: dma.bandwidth.num as f64 / dma.bandwidth.den.max(1) as f64
+                    * clock,
+                latency_seconds: seconds(dma.setup_idle.0),
+                transfer_seconds: seconds(dma.setup_queued.0),
+                run_seconds: seconds(dma.run.0),
+            }],
+            exclusive: Vec::new(),
+            actions_seconds: BTreeMap::from([
+                (LAUNCH.to_owned(), seconds(host.launch.0)),
+                (COMPLETION.to_owned(), seconds(host.completion.0)),
+                (DESCRIPTOR.to_owned(), seconds(host.descriptor.0)),
+            ]),
+        }
+    }
+}

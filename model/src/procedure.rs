@@ -1,0 +1,168 @@
+//! Procedures as data: counts from formulas.
+
+use crate::ModelError;
+use serde::{Deserialize, Serialize};
+
+/// A computation as the model sees it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Procedure {
+    /// Name in reports.
+    pub name: String,
+    /// Phases, one after the other.
+    pub phases: Vec<Phase>,
+}
+
+/// A part of a procedure that begins when the part before it is complete.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    /// Name in reports.
+    pub name: String,
+    /// How often it happens.
+    #[serde(default = "once")]
+    pub times: u64,
+    /// Demands that overlap as far as the system allows.
+    #[serde(default)]
+    pub overlapped: Vec<Demand>,
+    /// Demands that nothing overlaps: launch, first load, last store.
+    #[serde(default)]
+    pub alone: Vec<Demand>,
+}
+
+/// What a phase asks of one part of the system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Demand {
+    /// Operations of a unit.
+    Operations {
+        /// The unit.
+        unit: String,
+        /// The class.
+        class: String,
+        /// How many.
+        count: u64,
+    },
+    /// Bytes over a channel.
+    Transfer {
+        /// The channel.
+        channel: String,
+        /// How many bytes.
+        bytes: u64,
+        /// In how many transfers.
+        #[serde(default)]
+        transfers: u64,
+        /// Contiguous runs beside each transfer's first.
+        #[serde(default)]
+        runs: u64,
+        /// Start-ups of the channel that nothing hides.
+        #[serde(default)]
+        latencies: u64,
+    },
+    /// Single actions.
+    Action {
+        /// The action.
+        name: String,
+        /// How many.
+        #[serde(default = "once")]
+        count: u64,
+    },
+}
+
+fn once() -> u64 {
+    1
+}
+
+impl Demand {
+    /// `count` operations of `class` on `unit`.
+    #[must_use]
+    pub fn operations(unit: &str, class: &str, count: u64) -> Self {
+        Self::Operations {
+            unit: unit.to_owned(),
+            class: class.to_owned(),
+            count,
+        }
+    }
+
+    /// `bytes` over `channel`, at its bandwidth and nothing else.
+    #[must_use]
+    pub fn transfer(channel: &str, bytes: u64) -> Self {
+        Self::Transfer {
+            channel: channel.to_owned(),
+            bytes,
+            transfers: 0,
+            runs: 0,
+            latencies: 0,
+        }
+    }
+
+    /// `count` times the action `name`.
+    #[must_use]
+    pub fn action(name: &str, count: u64) -> Self {
+        Self::Action {
+            name: name.to_owned(),
+            count,
+        }
+    }
+}
+
+impl Phase {
+    /// A phase that happens once and asks for nothing yet.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            times: 1,
+            ..Self::default()
+        }
+    }
+
+    /// Adds demands that overlap.
+    #[must_use]
+    pub fn overlapped(mut self, demands: impl IntoIterator<Item = Demand>) -> Self {
+        self.overlapped.extend(demands);
+        self
+    }
+
+    /// Adds demands that nothing overlaps.
+    #[must_use]
+    pub fn alone(mut self, demands: impl IntoIterator<Item = Demand>) -> Self {
+        self.alone.extend(demands);
+        self
+    }
+
+    /// Sets how often it happens.
+    #[must_use]
+    pub fn times(mut self, times: u64) -> Self {
+        self.times = times;
+        self
+    }
+}
+
+impl Procedure {
+    /// A procedure without phases.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            phases: Vec::new(),
+        }
+    }
+
+    /// Adds a phase.
+    #[must_use]
+    pub fn phase(mut self, phase: Phase) -> Self {
+        self.phases.push(phase);
+        self
+    }
+
+    /// Reads a procedure: `[[phases]]` with `overlapped` and `alone` lists of
+    /// `{ operations = { unit, class, count } }`, `{ transfer = { channel, bytes } }`,
+    /// `{ action = { name } }`.
+    ///
+    /// # Errors
+    /// The text is no procedure: where, what was expected.
+    pub fn from_toml(text: &str) -> Result<Self, ModelError> {
+        toml::from_str(text).map_err(|e| ModelError::File(e.to_string()))
+    }
+}
