@@ -151,6 +151,17 @@ impl Job {
         Ok(())
     }
 
+    /// The machine.
+    #[must_use]
+    pub fn machine(&self) -> &Arc<Machine> {
+        self.device.machine()
+    }
+
+    /// The passes so far: the program of each and how it is paged.
+    pub fn passes(&self) -> impl Iterator<Item = (&Placed, &Plan)> {
+        self.passes.iter().map(|p| (&p.placed, &p.plan))
+    }
+
     /// Carries the passes out. `bound` is the least time the job can take;
     /// `read` fetches the output of a run that finished.
     ///

@@ -11,6 +11,7 @@ mod backend;
 pub mod fft;
 pub mod job;
 mod random;
+pub mod registry;
 
 pub use backend::{Plan, Problem, Verdict};
 pub use job::{Job, JobError, KernelRun, Least};

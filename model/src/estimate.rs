@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct Estimate {
     /// Expected time.
     pub seconds: f64,
-    /// What takes the largest part of it: a unit, a channel, or `alone`.
+    /// What takes the largest part of it: a unit, a channel, or `actions`.
     pub limit: String,
     /// Busy time of each unit and channel, overlapped and alone.
     pub terms: Vec<Term>,
@@ -45,11 +45,12 @@ pub struct Balance {
 pub struct PhaseEstimate {
     /// The phase.
     pub name: String,
-    /// Its time: `alone` and the largest of `terms` that overlap.
+    /// Its time: `alone` and the longest branch, or more where branches share
+    /// resources or use some that exclude one another.
     pub seconds: f64,
     /// What nothing overlaps.
     pub alone: f64,
-    /// The largest overlapped term's resource, or `alone` where that is more.
+    /// What most of the overlapped time goes to.
     pub limit: String,
     /// Overlapped time of each resource.
     pub terms: Vec<Term>,
@@ -57,30 +58,47 @@ pub struct PhaseEstimate {
 
 /// What `procedure` should take on `system`.
 ///
-/// A phase takes the time of its `alone` demands and the largest of its
-/// overlapped terms, where resources that exclude one another are one term.
+/// A phase takes the time of its `alone` demands and that of its longest
+/// branch; a resource that several branches use, and resources that exclude
+/// one another, serve them one after the other.
 ///
 /// # Errors
 /// The procedure asks for something the system does not have.
 pub fn estimate(procedure: &Procedure, system: &System) -> Result<Estimate, ModelError> {
     system.check()?;
     let mut all = Times::new(system);
+    let mut shares = Times::new(system);
     let mut phases = Vec::new();
     for phase in &procedure.phases {
-        let mut overlapped = Times::new(system);
+        let times = phase.times as f64;
         let mut alone = Times::new(system);
-        for demand in &phase.overlapped {
-            overlapped.add(demand, phase, system)?;
-        }
         for demand in &phase.alone {
             alone.add(demand, phase, system)?;
         }
-        let times = phase.times as f64;
-        overlapped.scale(times);
         alone.scale(times);
+        let mut branches = Vec::new();
+        for branch in &phase.branches {
+            let mut sum = Times::new(system);
+            for demand in branch {
+                sum.add(demand, phase, system)?;
+            }
+            sum.scale(times);
+            branches.push(sum);
+        }
+        let mut overlapped = Times::new(system);
+        branches.iter().for_each(|b| overlapped.join(b));
         all.join(&overlapped);
         all.join(&alone);
-        phases.push(phase_estimate(phase, &overlapped, &alone, system));
+        shares.join(&alone);
+        let critical = critical(branches, &overlapped, system);
+        shares.join(&critical);
+        phases.push(PhaseEstimate {
+            name: phase.name.clone(),
+            seconds: alone.sum() + critical.sum(),
+            alone: alone.sum(),
+            limit: critical.largest(system),
+            terms: overlapped.terms(system),
+        });
     }
     let compute = system.units.len();
     let busiest = all.busy[..compute].iter().copied().fold(0.0, f64::max);
@@ -94,23 +112,9 @@ pub fn estimate(procedure: &Procedure, system: &System) -> Result<Estimate, Mode
             factor: seconds / busiest,
         })
         .collect();
-    // The limit of the whole: the resource or `alone` that most of the time goes to.
-    let mut shares: Vec<(&str, f64)> = Vec::new();
-    for phase in &phases {
-        for (name, seconds) in [
-            (phase.limit.as_str(), phase.seconds - phase.alone),
-            ("alone", phase.alone),
-        ] {
-            match shares.iter_mut().find(|(n, _)| *n == name) {
-                Some((_, sum)) => *sum += seconds,
-                None => shares.push((name, seconds)),
-            }
-        }
-    }
-    let limit = largest(shares.into_iter());
     Ok(Estimate {
         seconds: phases.iter().map(|p| p.seconds).sum(),
-        limit,
+        limit: shares.largest(system),
         terms: all.terms(system),
         actions: all.actions,
         balance,
@@ -118,43 +122,29 @@ pub fn estimate(procedure: &Procedure, system: &System) -> Result<Estimate, Mode
     })
 }
 
-fn phase_estimate(
-    phase: &Phase,
-    overlapped: &Times,
-    alone: &Times,
-    system: &System,
-) -> PhaseEstimate {
+/// What decides how long the branches take together: the longest branch, or
+/// resources that several branches share, or that exclude one another.
+fn critical(branches: Vec<Times>, overlapped: &Times, system: &System) -> Times {
     let names: Vec<&str> = system.resources().collect();
-    let time_of = |name: &str| {
-        let of = |(i, n): (usize, &&str)| if *n == name { overlapped.busy[i] } else { 0.0 };
-        names.iter().enumerate().map(of).sum::<f64>()
+    let only = |keep: &dyn Fn(&str) -> bool| {
+        let mut times = Times::new(system);
+        for (i, _) in names.iter().enumerate().filter(|(_, name)| keep(name)) {
+            times.busy[i] = overlapped.busy[i];
+        }
+        times
     };
-    let groups = system
+    let shared = names.iter().map(|&one| only(&|name| name == one));
+    let exclusive = system
         .exclusive
         .iter()
-        .map(|group| group.iter().map(|n| time_of(n)).sum::<f64>());
-    let longest = overlapped.busy.iter().copied().chain(groups);
-    let together = longest.fold(0.0, f64::max) + overlapped.actions;
-    let serial = alone.busy.iter().sum::<f64>() + alone.actions;
-    let limit = largest(names.iter().copied().zip(overlapped.busy.iter().copied()));
-    PhaseEstimate {
-        name: phase.name.clone(),
-        seconds: serial + together,
-        alone: serial,
-        limit,
-        terms: overlapped.terms(system),
+        .map(|group| only(&|name| group.iter().any(|g| g == name)));
+    let mut longest = Times::new(system);
+    for times in branches.into_iter().chain(shared).chain(exclusive) {
+        if times.sum() > longest.sum() {
+            longest = times;
+        }
     }
-}
-
-/// The first of the largest; `alone` where nothing takes time.
-fn largest<'a>(shares: impl Iterator<Item = (&'a str, f64)>) -> String {
-    let best = shares.fold(
-        ("alone", 0.0),
-        |best, share| {
-            if share.1 > best.1 { share } else { best }
-        },
-    );
-    best.0.to_owned()
+    longest
 }
 
 /// Busy seconds of every unit and channel, in the system's order.
@@ -215,6 +205,19 @@ impl Times {
             }
         }
         Ok(())
+    }
+
+    fn sum(&self) -> f64 {
+        self.busy.iter().sum::<f64>() + self.actions
+    }
+
+    /// The first of what takes most time.
+    fn largest(&self, system: &System) -> String {
+        let named = system.resources().zip(self.busy.iter().copied());
+        let best = named.fold(("actions", self.actions), |best, term| {
+            if term.1 > best.1 { term } else { best }
+        });
+        best.0.to_owned()
     }
 
     fn scale(&mut self, times: f64) {

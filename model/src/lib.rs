@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! expected = sum over phases of ( what nothing overlaps
-//!                               + the largest of the terms that overlap )
+//!                               + the longest of the branches that overlap )
 //! ```
 //!
 //! Nothing here has seen a run, and no constant is fitted to one: a measured
@@ -23,10 +23,9 @@
 //!
 //! let vm7 = System::of(&Machine::builtin("vm7").unwrap());
 //! // 1024 transforms of 1024 numbers: N/2 log2 N butterflies, 16 N bytes each.
-//! let fft = Procedure::new("fft").phase(Phase::new("all").overlapped([
-//!     Demand::operations(cp2::ARITHMETIC, Class::Butterfly.name(), 1024 * 5120),
-//!     Demand::transfer(cp2::DMA, 1024 * 16 * 1024),
-//! ]));
+//! let fft = Procedure::new("fft").phase(Phase::new("all")
+//!     .branch([Demand::operations(cp2::ARITHMETIC, Class::Butterfly.name(), 1024 * 5120)])
+//!     .branch([Demand::transfer(cp2::DMA, 1024 * 16 * 1024)]));
 //! let expected = estimate(&fft, &vm7)?;
 //! assert_eq!(vm7.cycles(expected.seconds).round(), 1_310_720.0);
 //! assert_eq!(expected.limit, "arithmetic");

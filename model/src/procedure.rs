@@ -22,9 +22,10 @@ pub struct Phase {
     /// How often it happens.
     #[serde(default = "once")]
     pub times: u64,
-    /// Demands that overlap as far as the system allows.
+    /// Branches that overlap as far as the system allows; the demands of one
+    /// branch follow one another.
     #[serde(default)]
-    pub overlapped: Vec<Demand>,
+    pub branches: Vec<Vec<Demand>>,
     /// Demands that nothing overlaps: launch, first load, last store.
     #[serde(default)]
     pub alone: Vec<Demand>,
@@ -117,10 +118,10 @@ impl Phase {
         }
     }
 
-    /// Adds demands that overlap.
+    /// Adds a branch: it overlaps with the others, its demands follow one another.
     #[must_use]
-    pub fn overlapped(mut self, demands: impl IntoIterator<Item = Demand>) -> Self {
-        self.overlapped.extend(demands);
+    pub fn branch(mut self, demands: impl IntoIterator<Item = Demand>) -> Self {
+        self.branches.push(demands.into_iter().collect());
         self
     }
 
@@ -156,7 +157,7 @@ impl Procedure {
         self
     }
 
-    /// Reads a procedure: `[[phases]]` with `overlapped` and `alone` lists of
+    /// Reads a procedure: `[[phases]]` with `branches`, a list of lists, and `alone`, a list of
     /// `{ operations = { unit, class, count } }`, `{ transfer = { channel, bytes } }`,
     /// `{ action = { name } }`.
     ///

@@ -104,7 +104,7 @@ impl Roofline {
 /// Demands of all phases with how often they happen.
 fn demands(procedure: &Procedure) -> impl Iterator<Item = (f64, &Demand)> {
     procedure.phases.iter().flat_map(|phase| {
-        let all = phase.overlapped.iter().chain(&phase.alone);
+        let all = phase.branches.iter().flatten().chain(&phase.alone);
         all.map(|demand| (phase.times as f64, demand))
     })
 }

@@ -37,10 +37,12 @@ fn a_paged_pass_on_vm7_by_hand() {
                 Demand::action(cp2::COMPLETION, 2),
                 transfer(1024, 0, 0, 1),
             ])
-            .overlapped([
-                Demand::operations(cp2::ARITHMETIC, Class::Butterfly.name(), 6400),
-                transfer(16 << 10, 8, 24, 0),
-            ]),
+            .branch([Demand::operations(
+                cp2::ARITHMETIC,
+                Class::Butterfly.name(),
+                6400,
+            )])
+            .branch([transfer(16 << 10, 8, 24, 0)]),
     );
     let expected = 8 + 32 + 64 + 1600 + 40 + 8 + 32 + 64 + 40;
     assert!((cycles(&pass, &vm7()) - f64::from(expected)).abs() < 1e-6);
@@ -54,7 +56,7 @@ fn a_paged_pass_on_vm7_by_hand() {
 fn classes_have_the_rates_of_the_machine_file() {
     // Elementary operations start every second cycle; four sections.
     let elementary = |count| {
-        Procedure::new("e").phase(Phase::new("e").overlapped([Demand::operations(
+        Procedure::new("e").phase(Phase::new("e").branch([Demand::operations(
             cp2::ARITHMETIC,
             Class::Elementary.name(),
             count,
@@ -64,7 +66,7 @@ fn classes_have_the_rates_of_the_machine_file() {
     // 12.8 bytes a cycle on vm9.
     let vm9 = System::of(&Machine::builtin("vm9").unwrap());
     let copy =
-        Procedure::new("c").phase(Phase::new("c").overlapped([Demand::transfer(cp2::DMA, 1280)]));
+        Procedure::new("c").phase(Phase::new("c").branch([Demand::transfer(cp2::DMA, 1280)]));
     assert!((cycles(&copy, &vm9) - 100.0).abs() < 1e-9);
 }
 
@@ -79,10 +81,10 @@ fn himeno_on_a_gpu_node() {
         name = "himeno"
         [[phases]]
         name = "iteration"
-        overlapped = [
-            {{ transfer = {{ channel = "memory", bytes = {} }} }},
-            {{ transfer = {{ channel = "pcie", bytes = {} }} }},
-            {{ transfer = {{ channel = "network", bytes = {} }} }},
+        branches = [
+            [{{ transfer = {{ channel = "memory", bytes = {} }} }}],
+            [{{ transfer = {{ channel = "pcie", bytes = {} }} }}],
+            [{{ transfer = {{ channel = "network", bytes = {} }} }}],
         ]
         "#,
         points * 56,
@@ -105,16 +107,36 @@ fn what_excludes_one_another_adds_up() {
                 [[channels]]\nname = 'c'\nbytes_per_second = 1.0\n";
     let system = System::from_toml(text).unwrap();
     let bytes = |a, b, c| {
-        let all = [("a", a), ("b", b), ("c", c)].map(|(n, bytes)| Demand::transfer(n, bytes));
-        Procedure::new("p").phase(Phase::new("p").overlapped(all).times(3))
+        let all = [("a", a), ("b", b), ("c", c)];
+        let branch = |p: Phase, (n, bytes)| p.branch([Demand::transfer(n, bytes)]);
+        Procedure::new("p").phase(all.into_iter().fold(Phase::new("p").times(3), branch))
     };
     assert!((cycles(&bytes(2, 3, 4), &system) - 15.0).abs() < 1e-12);
     assert!((cycles(&bytes(2, 3, 6), &system) - 18.0).abs() < 1e-12);
 }
 
 #[test]
+fn a_branch_is_a_sequence_and_shared_resources_serialise() {
+    let madd = |n| Demand::operations(cp2::ARITHMETIC, Class::Madd.name(), n);
+    let dma = |n| Demand::transfer(cp2::DMA, n);
+    // 100 then 10 cycles against 50 + 10 of the channel.
+    let p = |more: u64| {
+        Procedure::new("p").phase(
+            Phase::new("p")
+                .branch([madd(400), dma(160)])
+                .branch([dma(800 + more)]),
+        )
+    };
+    assert!((cycles(&p(0), &vm7()) - 110.0).abs() < 1e-9);
+    // 10 + 150 of the channel are more than any branch.
+    let e = estimate(&p(1600), &vm7()).unwrap();
+    assert!((vm7().cycles(e.seconds) - 160.0).abs() < 1e-9);
+    assert_eq!(e.limit, "dma");
+}
+
+#[test]
 fn errors_say_what_there_is() {
-    let unknown = Procedure::new("p").phase(Phase::new("first").overlapped([Demand::operations(
+    let unknown = Procedure::new("p").phase(Phase::new("first").branch([Demand::operations(
         cp2::ARITHMETIC,
         "gather",
         1,
@@ -144,10 +166,15 @@ fn errors_say_what_there_is() {
 
 #[test]
 fn the_roofline_of_a_balanced_fft() {
-    let fft = Procedure::new("fft").phase(Phase::new("all").overlapped([
-        Demand::operations(cp2::ARITHMETIC, Class::Butterfly.name(), 5120),
-        Demand::transfer(cp2::DMA, 16384),
-    ]));
+    let fft = Procedure::new("fft").phase(
+        Phase::new("all")
+            .branch([Demand::operations(
+                cp2::ARITHMETIC,
+                Class::Butterfly.name(),
+                5120,
+            )])
+            .branch([Demand::transfer(cp2::DMA, 16384)]),
+    );
     let roofline = Roofline::new(&fft, &vm7()).unwrap();
     // 10 flops a butterfly; 40 flops a cycle at 200 MHz.
     assert_eq!(roofline.ceilings[0].name, "butterfly");
@@ -166,10 +193,8 @@ proptest! {
         let make = |ops, bytes, first| Procedure::new("p").phase(
             Phase::new("p").times(times)
                 .alone([Demand::transfer(cp2::DMA, first), Demand::action(cp2::LAUNCH, 1)])
-                .overlapped([
-                    Demand::operations(cp2::ARITHMETIC, Class::Madd.name(), ops),
-                    Demand::transfer(cp2::DMA, bytes),
-                ]),
+                .branch([Demand::operations(cp2::ARITHMETIC, Class::Madd.name(), ops)])
+                .branch([Demand::transfer(cp2::DMA, bytes)]),
         );
         let system = vm7();
         let e = estimate(&make(ops, bytes, first), &system).unwrap();

@@ -6,7 +6,7 @@ use super::MachineArg;
 use crate::io::{FileError, Outputs, check_extension, write_whole};
 use crate::outcome::{Failure, Outcome};
 use crate::picture::roofline;
-use clap::{Arg, ArgMatches, Args as _, Command, FromArgMatches, error::ErrorKind, value_parser};
+use clap::{Arg, ArgMatches, Command, FromArgMatches, error::ErrorKind, value_parser};
 use cp2_host::Options;
 use cp2_kernels::registry::{self, Kernel, Size};
 use cp2_machine::Machine;
@@ -75,8 +75,7 @@ impl clap::Args for Args {
                     .long(p.name)
                     .value_name("NUMBER")
                     .value_parser(value_parser!(u64))
-                    .default_value(p.default.to_string())
-                    .help(p.help)
+                    .help(format!("{} [default: {}]", p.help, p.default))
             });
             One::augment_args(
                 Command::new(kernel.name())

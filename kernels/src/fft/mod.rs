@@ -5,6 +5,7 @@
 //! `docs/fft.md` for the algorithm and its schedule.
 
 mod definition;
+mod entry;
 mod error;
 mod plan;
 mod planner;
@@ -12,6 +13,7 @@ mod program;
 mod recipe;
 
 pub use definition::{FftProblem, error_bound, reference};
+pub use entry::FftKernel;
 pub use error::FftError;
 pub use plan::{Fft, FftRun};
 pub use planner::FftPlanner;

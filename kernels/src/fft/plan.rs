@@ -8,7 +8,7 @@ use crate::backend::Plan;
 use crate::job::{self, Job, KernelRun, Least};
 use cp2_asm::Program;
 use cp2_dma::Level;
-use cp2_host::{Options, Paging, Piece, Stream};
+use cp2_host::{Buffer, Options, Paging, Piece, Stream};
 use cp2_machine::{Cycles, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
@@ -70,13 +70,17 @@ impl Fft {
     /// machine's peak rate, or every input and output byte over the DMA channel once.
     #[must_use]
     pub fn bound(&self, batch: usize) -> Cycles {
+        self.least(batch).cycles(&self.machine)
+    }
+
+    /// What any program must compute and move for `batch` transforms.
+    pub(super) fn least(&self, batch: usize) -> Least {
         let batch = batch as u128;
         Least {
             butterflies: batch * u128::from(self.recipe.butterflies()),
             bytes: batch * u128::from(2 * self.block_bytes()),
             ..Least::default()
         }
-        .cycles(&self.machine)
     }
 
     /// Transforms `input`, a whole number of transforms, each `len` consecutive
@@ -94,18 +98,31 @@ impl Fft {
     /// # Errors
     /// See [`Fft::process`].
     pub fn process_with(&self, input: &[Complex32], options: Options) -> Result<FftRun, FftError> {
-        let batch = self.batch_of(input)?;
+        let (job, y) = self.job(input, options)?;
+        Ok(job.run(self.bound(input.len() / self.recipe.len()), |run| {
+            run.read(y)
+        })?)
+    }
+
+    /// The job that transforms `input`, and where its output will be.
+    pub(super) fn job(
+        &self,
+        input: &[Complex32],
+        options: Options,
+    ) -> Result<(Job, Buffer<Complex32>), FftError> {
+        let batch = self.batch_of(input.len())?;
         let mut job = Job::new(self.machine.clone(), options);
         let x = job.input(input)?;
         let y = job.output("y", &[batch as u64, self.recipe.len() as u64])?;
         let program = job.program(&self.recipe.to_string(), &self.program)?;
         let paging = self.paging(batch, x.address(), y.address());
         job.pass(&program, self.program.entry.into(), paging)?;
-        Ok(job.run(self.bound(batch), |run| run.read(y))?)
+        Ok((job, y))
     }
 
-    fn batch_of(&self, input: &[Complex32]) -> Result<usize, FftError> {
-        let (n, found) = (self.recipe.len(), input.len());
+    /// The batch that `found` numbers make.
+    pub(super) fn batch_of(&self, found: usize) -> Result<usize, FftError> {
+        let n = self.recipe.len();
         let batch = found / n;
         if found % n != 0 {
             return Err(FftError::Ragged { n, found });

@@ -1,7 +1,8 @@
 //! A job as a procedure of the performance model.
 //!
 //! What a pass costs by formula: its program and tables, its first page and
-//! its last store stand alone; its arithmetic and all other transfers overlap.
+//! its last store stand alone. Between them run two branches: its arithmetic,
+//! until the last store can begin, and all other transfers.
 
 use crate::job::Job;
 use cp2_dma::{Descriptor, transfer_time};
@@ -15,40 +16,48 @@ use std::ops::AddAssign;
 pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Procedure {
     let mut procedure = Procedure::new(name);
     let machine = job.machine();
+    let mut loaded = None;
     for (index, (program, plan)) in job.passes().enumerate() {
-        let image = 8 * program.words.len() + data_bytes(program);
+        // A program that the pass before has loaded is there already.
+        let image = if loaded == Some(program.image) {
+            0
+        } else {
+            program.bytes
+        };
+        loaded = Some(program.image);
         let (first, middle, last) = traffic(plan, machine);
-        let mut overlapped: Vec<Demand> = operations
+        let mut compute: Vec<Demand> = operations
             .get(index)
             .into_iter()
             .flatten()
             .map(|&(class, count)| Demand::operations(cp2::ARITHMETIC, class.name(), count))
             .collect();
-        overlapped.push(middle.demand(0));
-        overlapped.push(Demand::operations(
-            cp2::CPU,
-            cp2::DESCRIPTORS,
-            middle.transfers,
-        ));
+        // The CPU learns of the last page, builds its store, and the DMA, idle
+        // by then, begins it. A busy DMA hides all of this.
+        compute.extend([
+            Demand::action(cp2::COMPLETION, 1),
+            Demand::action(cp2::DESCRIPTOR, 1),
+            Traffic::default().demand(1),
+        ]);
         procedure = procedure.phase(
             Phase::new(&format!("pass {}", index + 1))
                 .alone([
                     Demand::action(cp2::DESCRIPTOR, 1),
-                    Demand::transfer(cp2::DMA, image as u64),
+                    Demand::transfer(cp2::DMA, image),
                     first.demand(1),
-                    Demand::action(cp2::COMPLETION, 1),
-                    Demand::action(cp2::DESCRIPTOR, 1),
-                    last.demand(1),
+                    last.demand(0),
                     Demand::action(cp2::COMPLETION, 1),
                 ])
-                .overlapped(overlapped),
+                .branch(compute)
+                .branch([middle.demand(0)])
+                .branch([Demand::operations(
+                    cp2::CPU,
+                    cp2::DESCRIPTORS,
+                    middle.transfers,
+                )]),
         );
     }
     procedure
-}
-
-fn data_bytes(program: &cp2_asm::Program) -> usize {
-    program.dmem.iter().map(|s| s.bytes.len()).sum()
 }
 
 /// The first page's load, everything between, the last page's store.
@@ -108,7 +117,7 @@ impl Traffic {
         Demand::Transfer {
             channel: cp2::DMA.to_owned(),
             bytes: self.bytes,
-            // The first of a group that starts an idle channel pays its latency instead.
+            // A transfer that starts an idle channel pays its latency instead.
             transfers: self.transfers.saturating_sub(latencies),
             runs: self.runs,
             latencies,
