@@ -17,6 +17,8 @@ mod execute;
 mod fast;
 mod fault;
 mod footprint;
+#[cfg_attr(not(target_arch = "x86_64"), path = "hot/absent.rs")]
+mod hot;
 mod layout;
 mod local;
 mod memory;

@@ -1,8 +1,9 @@
 //! Straight-line stretches of program memory.
 
-use super::portable::Step;
-use crate::core::Core;
+use super::portable::{self, Step};
+use crate::core::{Core, Guest};
 use crate::decoded::{Decoded, decode};
+use crate::hot::{Frame, Tier};
 use crate::semantics::action::{Action, ControlOp};
 use cp2_asm::isa::{Inst, Op, Word};
 use cp2_machine::Machine;
@@ -31,6 +32,7 @@ pub(crate) struct Block {
     pub steps: Vec<Step>,
     /// What follows.
     pub end: End,
+    hot: Tier,
 }
 
 /// Program memory as the translator sees it.
@@ -100,6 +102,19 @@ impl Block {
             steps: words.iter().map(Step::new).collect(),
             words,
             end,
+            hot: Tier::default(),
         }
+    }
+
+    /// Runs whole passes, until a word would fault: on the hot tier where that
+    /// is worth it, else on the portable one.
+    ///
+    /// Returns the words executed: all, or up to the one that would fault, or
+    /// fewer; the hot tier gives up early where it sees a fault coming.
+    pub(crate) fn run(&mut self, guest: &mut Guest<'_>, frame: &mut Frame, passes: u64) -> u64 {
+        let looping = self.end == End::Body;
+        self.hot
+            .run(&self.words, looping, guest, frame, passes)
+            .unwrap_or_else(|| portable::run(&self.steps, guest, passes))
     }
 }

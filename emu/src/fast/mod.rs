@@ -20,6 +20,7 @@ use crate::core::Core;
 use crate::counters::Counters;
 use crate::engine::advance;
 use crate::execute;
+use crate::hot::Frame;
 use crate::timing::{Outcome, Pending, Scoreboard};
 use block::{Block, End, Ends};
 use cp2_machine::Machine;
@@ -52,6 +53,8 @@ pub(crate) struct Fast {
     /// The node the core stands at: it knows the issue state, the scoreboard is stale.
     at: Option<u32>,
     scratch: Scoreboard,
+    /// What emitted code works with.
+    frame: Box<Frame>,
 }
 
 impl Fast {
@@ -111,7 +114,7 @@ impl Fast {
         };
         let pause = loop {
             let node = &mut self.nodes[at as usize];
-            let block = &self.blocks[node.block as usize];
+            let block = &mut self.blocks[node.block as usize];
             let len = block.words.len();
             let Some(room) = limit.checked_sub(*now) else {
                 break Pause::Limit;
@@ -143,7 +146,7 @@ impl Fast {
             let Some(mut guest) = core.guest() else {
                 break Pause::Step;
             };
-            let done = portable::run(&block.steps, &mut guest, passes.max(1));
+            let done = block.run(&mut guest, &mut self.frame, passes.max(1));
             let whole = done / len as u64;
             if passes > 0 {
                 // All of them came back to the block's start.

@@ -1,0 +1,25 @@
+//! The hot tier on hosts it has no code for: nothing is for it.
+
+use crate::core::Guest;
+use crate::decoded::Decoded;
+
+/// Nothing is needed.
+#[derive(Debug, Default)]
+pub(crate) struct Frame;
+
+/// Nothing is known of a block.
+#[derive(Debug, Default)]
+pub(crate) struct Tier;
+
+impl Tier {
+    pub(crate) fn run(
+        &mut self,
+        _: &[Decoded],
+        _: bool,
+        _: &mut Guest<'_>,
+        _: &mut Frame,
+        _: u64,
+    ) -> Option<u64> {
+        None
+    }
+}

@@ -1,0 +1,149 @@
+//! Host instructions: a thin layer over the encoder.
+
+use super::frame;
+use super::ir::{Constant, Lanes};
+use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register};
+
+/// Register file, DMEM, scalars, frame, passes left: the arguments of the code.
+pub(super) const FILE: Register = Register::RDI;
+pub(super) const DMEM: Register = Register::RSI;
+pub(super) const SCALARS: Register = Register::RDX;
+pub(super) const FRAME: Register = Register::R8;
+pub(super) const LEFT: Register = Register::RCX;
+/// Free for any instruction's own use.
+pub(super) const TEMP: Register = Register::EAX;
+pub(super) const TEMP2: Register = Register::R11D;
+
+/// A place in the code that is not known yet: the end of a branch to it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hole(usize);
+
+/// Code under construction. The first error sticks.
+pub(super) struct Asm {
+    encoder: Encoder,
+    at: usize,
+    error: Option<IcedError>,
+    patches: Vec<(usize, usize)>,
+}
+
+/// Byte displacement from a register.
+pub(super) fn mem(base: Register, displacement: i64) -> MemoryOperand {
+    MemoryOperand::with_base_displ(base, displacement)
+}
+
+/// A constant of the frame in every lane.
+pub(super) fn every(displacement: i64) -> MemoryOperand {
+    MemoryOperand::new(
+        FRAME,
+        Register::None,
+        1,
+        displacement,
+        1,
+        true,
+        Register::None,
+    )
+}
+
+impl Asm {
+    pub(super) fn new() -> Self {
+        Self {
+            encoder: Encoder::new(64),
+            at: 0,
+            error: None,
+            patches: Vec::new(),
+        }
+    }
+
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    pub(super) fn put(&mut self, instruction: Result<Instruction, IcedError>) {
+        match instruction.and_then(|i| self.encoder.encode(&i, self.at as u64)) {
+            Ok(bytes) => self.at += bytes,
+            Err(error) => self.error = self.error.take().or(Some(error)),
+        }
+    }
+
+    /// Masked by `k1`, merging.
+    pub(super) fn put_masked(&mut self, instruction: Result<Instruction, IcedError>, zero: bool) {
+        self.put(instruction.map(|mut i| {
+            i.set_op_mask(Register::K1);
+            i.set_zeroing_masking(zero);
+            i
+        }));
+    }
+
+    /// A branch to a place that is known.
+    pub(super) fn branch(&mut self, code: Code, target: usize) {
+        self.put(Instruction::with_branch(code, target as u64));
+    }
+
+    /// A branch to a place that comes later.
+    pub(super) fn branch_later(&mut self, code: Code) -> Hole {
+        // Far enough that the encoder keeps the long form.
+        self.put(Instruction::with_branch(code, self.at as u64 + 0x1000));
+        Hole(self.at)
+    }
+
+    /// That place is here.
+    pub(super) fn land(&mut self, hole: Hole) {
+        self.patches.push((hole.0, self.at));
+    }
+
+    /// The finished bytes.
+    pub(super) fn finish(mut self) -> Result<Vec<u8>, IcedError> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        let mut bytes = self.encoder.take_buffer();
+        for (end, target) in self.patches {
+            let relative = (target as i64 - end as i64) as i32;
+            if let Some(field) = end.checked_sub(4).and_then(|at| bytes.get_mut(at..end)) {
+                field.copy_from_slice(&relative.to_le_bytes());
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+/// The host instruction of a lane by lane operation, on registers or memory.
+pub(super) fn lanes(op: Lanes) -> Code {
+    match op {
+        Lanes::Add => Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er,
+        Lanes::Sub => Code::EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er,
+        Lanes::Mul => Code::EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er,
+        Lanes::Div => Code::EVEX_Vdivps_zmm_k1z_zmm_zmmm512b32_er,
+        Lanes::And => Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32,
+        Lanes::AndNot => Code::EVEX_Vpandnd_zmm_k1z_zmm_zmmm512b32,
+        Lanes::Or => Code::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32,
+        Lanes::Xor => Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32,
+        Lanes::IAdd => Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32,
+        Lanes::ISub => Code::EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32,
+        Lanes::IMul => Code::EVEX_Vpmulld_zmm_k1z_zmm_zmmm512b32,
+        Lanes::IMin => Code::EVEX_Vpminsd_zmm_k1z_zmm_zmmm512b32,
+        Lanes::IMax => Code::EVEX_Vpmaxsd_zmm_k1z_zmm_zmmm512b32,
+        Lanes::Shl => Code::EVEX_Vpsllvd_zmm_k1z_zmm_zmmm512b32,
+        Lanes::Shr => Code::EVEX_Vpsrlvd_zmm_k1z_zmm_zmmm512b32,
+        Lanes::Sar => Code::EVEX_Vpsravd_zmm_k1z_zmm_zmmm512b32,
+    }
+}
+
+/// Shifts by a constant.
+pub(super) fn shift(op: Lanes) -> Code {
+    match op {
+        Lanes::Shl => Code::EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8,
+        Lanes::Shr => Code::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8,
+        _ => Code::EVEX_Vpsrad_zmm_k1z_zmmm512b32_imm8,
+    }
+}
+
+/// Where a constant is in the frame.
+pub(super) fn constant(constant: Constant) -> MemoryOperand {
+    match constant {
+        Constant::Sign => every(frame::SIGN),
+        Constant::Magnitude => every(frame::MAGNITUDE),
+        Constant::Ones => every(frame::ONES),
+        Constant::OddSign => mem(FRAME, frame::ODD_SIGN),
+    }
+}

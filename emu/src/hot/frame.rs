@@ -1,0 +1,66 @@
+//! What emitted code needs beside the guest's state: constants and spill slots.
+
+use crate::alu::NAN;
+
+/// Spill slots of vectors, and of scalars.
+pub(super) const VECTOR_SLOTS: usize = 64;
+pub(super) const SCALAR_SLOTS: usize = 128;
+
+/// Laid out for emitted code; the offsets below name its parts.
+#[repr(C, align(64))]
+#[derive(Debug, Clone)]
+pub(crate) struct Frame {
+    constants: [u32; 16],
+    odd_sign: [u32; 16],
+    alternate: [u32; 16],
+    vectors: [[u32; 16]; VECTOR_SLOTS],
+    scalars: [u32; SCALAR_SLOTS],
+}
+
+pub(super) const NAN_BITS: i64 = 4;
+pub(super) const SIGN: i64 = 8;
+pub(super) const MAGNITUDE: i64 = 12;
+pub(super) const ONES: i64 = 16;
+/// Table of `vfixupimmps`: both kinds of NaN keep the destination, all else is the source.
+pub(super) const FIXUP: i64 = 20;
+pub(super) const MAX: i64 = 24;
+pub(super) const TWO_31: i64 = 28;
+pub(super) const BIT_REVERSAL: [i64; 3] = [32, 36, 40];
+/// The passes asked for.
+pub(super) const PASSES: i64 = 48;
+pub(super) const ODD_SIGN: i64 = 64;
+/// -1 in even lanes, 1 in odd ones.
+pub(super) const ALTERNATE: i64 = 128;
+pub(super) const VECTORS: i64 = 192;
+pub(super) const SCALARS: i64 = VECTORS + 64 * VECTOR_SLOTS as i64;
+
+impl Default for Frame {
+    fn default() -> Self {
+        let one = 1f32.to_bits();
+        let minus = (-1f32).to_bits();
+        let lanes =
+            |even: u32, odd: u32| std::array::from_fn(|i| if i / 4 % 2 == 0 { even } else { odd });
+        let mut constants = [0; 16];
+        let values = [
+            one,
+            NAN,
+            1 << 31,
+            u32::MAX >> 1,
+            u32::MAX,
+            0x1111_1100,
+            i32::MAX as u32,
+            2_147_483_648f32.to_bits(),
+            0x5555_5555,
+            0x3333_3333,
+            0x0f0f_0f0f,
+        ];
+        constants[..values.len()].copy_from_slice(&values);
+        Self {
+            constants,
+            odd_sign: lanes(0, 1 << 31),
+            alternate: lanes(minus, one),
+            vectors: [[0; 16]; VECTOR_SLOTS],
+            scalars: [0; SCALAR_SLOTS],
+        }
+    }
+}

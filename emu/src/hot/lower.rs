@@ -1,0 +1,489 @@
+//! Lists of instructions become code: one pass that assigns registers and encodes.
+//!
+//! A value that no longer fits goes to its spill slot, the one needed last
+//! first; values at the beginning of a segment are read again from where the
+//! segment found them instead.
+
+use super::asm::{Asm, Hole};
+use super::build::{Carried, Segment};
+use super::frame;
+use super::ir::{Class, Id, Inst};
+use super::registers::{Bank, NEVER, Place};
+use super::{asm, select};
+use iced_x86::{Code, IcedError, Instruction, Register};
+
+/// Scalar registers that hold values; those before the bar need no saving.
+pub(super) const SCALAR_REGISTERS: [Register; 8] = [
+    Register::R9D,
+    Register::R10D,
+    Register::EBX,
+    Register::EBP,
+    Register::R12D,
+    Register::R13D,
+    Register::R14D,
+    Register::R15D,
+];
+/// The callee's registers of the calling convention.
+const SAVED: [Register; 6] = [
+    Register::RBX,
+    Register::RBP,
+    Register::R12,
+    Register::R13,
+    Register::R14,
+    Register::R15,
+];
+const VECTOR_REGISTERS: usize = 32;
+
+/// Why there is no code.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// Too many values at once.
+    Slots,
+    /// The encoder.
+    Encode,
+}
+
+impl From<IcedError> for Refusal {
+    fn from(_: IcedError) -> Self {
+        Self::Encode
+    }
+}
+
+pub(super) struct Lower<'a> {
+    pub asm: &'a mut Asm,
+    segment: &'a Segment,
+    places: Vec<Place>,
+    vectors: Bank,
+    scalars: Bank,
+    /// Where a value should be in the end.
+    hints: Vec<Option<u8>>,
+    /// From here on what the segment found is being replaced.
+    replaced: u32,
+    pub holes: Vec<Hole>,
+    /// Next use of each operand of each listed instruction.
+    next: Vec<[u32; 4]>,
+    first: Vec<u32>,
+    end_next: Vec<u32>,
+}
+
+/// A list and what follows it, as positions.
+struct Order {
+    insts: Vec<Id>,
+    /// Position of the end of a pass.
+    end: usize,
+}
+
+/// Emits a segment as a function. Returns where it begins.
+pub(super) fn lower(asm: &mut Asm, segment: &Segment) -> Result<usize, Refusal> {
+    let looping = segment.looping;
+    let entry = asm.at();
+    for register in SAVED {
+        asm.put(Instruction::with1(Code::Push_r64, register));
+    }
+    asm.put(Instruction::with2(
+        Code::Mov_rm64_r64,
+        asm::mem(asm::FRAME, frame::PASSES),
+        asm::LEFT,
+    ));
+    let mut nothing = Vec::new();
+    if looping {
+        // The first pass's checks, while nothing has been done.
+        let order = Order {
+            insts: segment.top.clone(),
+            end: usize::MAX,
+        };
+        let mut lower = Lower::new(asm, segment, &order, &[]);
+        for (position, id) in order.insts.iter().enumerate() {
+            lower.inst(position, *id)?;
+        }
+        nothing = lower.holes;
+    }
+    let mut insts = segment.top.clone();
+    insts.extend(&segment.body);
+    let end = insts.len();
+    insts.extend(&segment.exit);
+    let order = Order { insts, end };
+    let carried: &[Carried] = if looping { &segment.carried } else { &[] };
+    let mut lower = Lower::new(asm, segment, &order, carried);
+    if looping {
+        lower.enter(carried);
+    }
+    let head = lower.asm.at();
+    for (position, id) in order.insts[..end].iter().enumerate() {
+        lower.inst(position, *id)?;
+    }
+    let mut failed = std::mem::take(&mut lower.holes);
+    if looping {
+        lower.close(carried)?;
+        lower.asm.put(Instruction::with1(Code::Dec_rm64, asm::LEFT));
+        lower.asm.branch(Code::Jne_rel32_64, head);
+        // A check of a later pass comes here too: this pass has not begun.
+        for hole in failed.drain(..) {
+            lower.asm.land(hole);
+        }
+        for (position, id) in order.insts.iter().enumerate().skip(end) {
+            lower.inst(position, *id)?;
+        }
+    } else {
+        lower.asm.put(Instruction::with1(Code::Dec_rm64, asm::LEFT));
+    }
+    for hole in failed.into_iter().chain(nothing) {
+        asm.land(hole);
+    }
+    asm.put(Instruction::with2(
+        Code::Mov_r64_rm64,
+        Register::RAX,
+        asm::mem(asm::FRAME, frame::PASSES),
+    ));
+    asm.put(Instruction::with2(
+        Code::Sub_r64_rm64,
+        Register::RAX,
+        asm::LEFT,
+    ));
+    asm.put(Ok(Instruction::with(Code::VEX_Vzeroupper)));
+    for register in SAVED.into_iter().rev() {
+        asm.put(Instruction::with1(Code::Pop_r64, register));
+    }
+    asm.put(Ok(Instruction::with(Code::Retnq)));
+    Ok(entry)
+}
+
+impl<'a> Lower<'a> {
+    fn new(asm: &'a mut Asm, segment: &'a Segment, order: &Order, carried: &[Carried]) -> Self {
+        let arena = &segment.vectors.arena;
+        let n = arena.insts.len();
+        let mut upcoming = vec![NEVER; n];
+        let mut next = vec![[NEVER; 4]; order.insts.len()];
+        let mut first = vec![NEVER; order.insts.len()];
+        let mut end_next = vec![NEVER; carried.len()];
+        for position in (0..=order.insts.len()).rev() {
+            if position == order.end {
+                for (c, next) in carried.iter().zip(&mut end_next) {
+                    *next = upcoming[c.end as usize];
+                }
+                for c in carried {
+                    upcoming[c.end as usize] = position as u32;
+                }
+            }
+            let Some(id) = order.insts.get(position) else {
+                continue;
+            };
+            let inst = arena.get(*id);
+            first[position] = upcoming[*id as usize];
+            if inst.class().is_some() && upcoming[*id as usize] == NEVER {
+                continue;
+            }
+            let uses = inst.uses();
+            for (next, used) in next[position].iter_mut().zip(uses) {
+                if let Some(used) = used {
+                    *next = upcoming[used as usize];
+                }
+            }
+            for used in uses.into_iter().flatten() {
+                upcoming[used as usize] = position as u32;
+            }
+        }
+        let replaced = order
+            .insts
+            .iter()
+            .position(|id| matches!(arena.get(*id), Inst::SetHome(..) | Inst::SetScalar(..)))
+            .unwrap_or(order.insts.len()) as u32;
+        let mut places = vec![Place::default(); n];
+        for (place, next) in places.iter_mut().zip(&upcoming) {
+            place.next = *next;
+        }
+        Self {
+            asm,
+            segment,
+            places,
+            vectors: Bank::new(VECTOR_REGISTERS, frame::VECTOR_SLOTS),
+            scalars: Bank::new(SCALAR_REGISTERS.len(), frame::SCALAR_SLOTS),
+            hints: vec![None; n],
+            replaced,
+            holes: Vec::new(),
+            next,
+            first,
+            end_next,
+        }
+    }
+
+    fn bank(&mut self, class: Class) -> &mut Bank {
+        match class {
+            Class::Vector => &mut self.vectors,
+            Class::Scalar => &mut self.scalars,
+        }
+    }
+
+    fn inst_of(&self, id: Id) -> Inst {
+        self.segment.vectors.arena.get(id)
+    }
+
+    fn class(&self, id: Id) -> Class {
+        self.inst_of(id).class().unwrap_or(Class::Scalar)
+    }
+
+    /// Loads what the loop carries.
+    fn enter(&mut self, carried: &[Carried]) {
+        for (register, c) in carried.iter().enumerate() {
+            let register = register as u8;
+            self.load_home(register, c.quad);
+            self.vectors.set_owner(register, Some(c.begin));
+            self.places[c.begin as usize].register = Some(register);
+            self.hints[c.end as usize] = Some(register);
+        }
+    }
+
+    fn load_home(&mut self, register: u8, quad: u8) {
+        let home = asm::mem(asm::FILE, 64 * i64::from(quad));
+        self.asm.put(Instruction::with2(
+            Code::EVEX_Vmovups_zmm_k1z_zmmm512,
+            select::vector(register),
+            home,
+        ));
+    }
+
+    /// Brings what the loop carries to where the next pass expects it.
+    fn close(&mut self, carried: &[Carried]) -> Result<(), Refusal> {
+        // First what is in the way and needed after the loop goes to memory.
+        for (target, c) in carried.iter().enumerate() {
+            if let Some(owner) = self.vectors.owner(target as u8) {
+                let moves = carried.iter().any(|other| other.end == owner);
+                if owner != c.end && !moves && self.places[owner as usize].next != NEVER {
+                    self.spill(owner)?;
+                }
+            }
+        }
+        // Moves whose target holds nothing that another move needs, until none is left.
+        let mut pending: Vec<(u8, Id)> = (0u8..)
+            .zip(carried)
+            .filter(|(target, c)| self.places[c.end as usize].register != Some(*target))
+            .map(|(target, c)| (target, c.end))
+            .collect();
+        while !pending.is_empty() {
+            let blocked = |s: &Self, target: u8| {
+                s.vectors
+                    .owner(target)
+                    .is_some_and(|owner| pending.iter().any(|(_, id)| *id == owner))
+            };
+            let Some(i) = pending
+                .iter()
+                .position(|(target, _)| !blocked(self, *target))
+            else {
+                // A cycle: one value of it goes through memory.
+                let (target, _) = pending[0];
+                if let Some(owner) = self.vectors.owner(target) {
+                    self.spill(owner)?;
+                    self.vectors.set_owner(target, None);
+                    self.places[owner as usize].register = None;
+                }
+                continue;
+            };
+            let (target, id) = pending.swap_remove(i);
+            if let Some(owner) = self.vectors.owner(target) {
+                self.places[owner as usize].register = None;
+            }
+            self.vectors.set_owner(target, None);
+            self.fetch(id, target);
+            // From now on it counts as being there only; a second target copies it again.
+            if let Some(old) = self.places[id as usize].register {
+                self.vectors.set_owner(old, None);
+            }
+            self.vectors.set_owner(target, Some(id));
+            self.places[id as usize].register = Some(target);
+        }
+        for (c, next) in carried.iter().zip(self.end_next.clone()) {
+            self.places[c.end as usize].next = next;
+        }
+        Ok(())
+    }
+
+    /// Copies a value into a vector register, from wherever it is.
+    fn fetch(&mut self, id: Id, target: u8) {
+        let place = self.places[id as usize];
+        if let Some(register) = place.register {
+            self.asm.put(Instruction::with2(
+                Code::EVEX_Vmovaps_zmm_k1z_zmmm512,
+                select::vector(target),
+                select::vector(register),
+            ));
+        } else if let Some(slot) = place.slot {
+            self.asm.put(Instruction::with2(
+                Code::EVEX_Vmovups_zmm_k1z_zmmm512,
+                select::vector(target),
+                asm::mem(asm::FRAME, frame::VECTORS + 64 * i64::from(slot)),
+            ));
+        } else if let Inst::Home(quad) = self.inst_of(id) {
+            self.load_home(target, quad);
+        }
+    }
+
+    /// Stores a value to its slot, once.
+    fn spill(&mut self, id: Id) -> Result<(), Refusal> {
+        let place = self.places[id as usize];
+        let (None, Some(register)) = (place.slot, place.register) else {
+            return Ok(());
+        };
+        let class = self.class(id);
+        let slot = self.bank(class).slot().ok_or(Refusal::Slots)?;
+        self.places[id as usize].slot = Some(slot);
+        let slot = i64::from(slot);
+        self.asm.put(match class {
+            Class::Vector => Instruction::with2(
+                Code::EVEX_Vmovups_zmmm512_k1z_zmm,
+                asm::mem(asm::FRAME, frame::VECTORS + 64 * slot),
+                select::vector(register),
+            ),
+            Class::Scalar => Instruction::with2(
+                Code::Mov_rm32_r32,
+                asm::mem(asm::FRAME, frame::SCALARS + 4 * slot),
+                SCALAR_REGISTERS[usize::from(register)],
+            ),
+        });
+        Ok(())
+    }
+
+    /// Whether the loop carries the value and replaces it, so that only its
+    /// first pass finds it in the register file.
+    fn changes(&self, id: Id) -> bool {
+        let carried = &self.segment.carried;
+        carried.iter().any(|c| c.begin == id && c.end != id)
+    }
+
+    /// A register for a value of the class.
+    fn room(&mut self, class: Class, hint: Option<u8>) -> Result<u8, Refusal> {
+        if let Some(register) = self.bank(class).free(hint) {
+            return Ok(register);
+        }
+        let places = std::mem::take(&mut self.places);
+        let victim = self.bank(class).victim(|id| places[id as usize].next);
+        self.places = places;
+        let register = victim.ok_or(Refusal::Slots)?;
+        if let Some(owner) = self.bank(class).owner(register) {
+            let next = self.places[owner as usize].next;
+            let found = match self.inst_of(owner) {
+                Inst::Home(_) => !self.changes(owner),
+                Inst::Scalar(_) => true,
+                _ => false,
+            };
+            // What is found again where it was needs no slot.
+            if !(found && next < self.replaced) {
+                self.spill(owner)?;
+            }
+            self.places[owner as usize].register = None;
+        }
+        self.bank(class).set_owner(register, None);
+        Ok(register)
+    }
+
+    /// The operand's register, loaded if it is not in one.
+    fn operand(&mut self, id: Id) -> Result<u8, Refusal> {
+        let class = self.class(id);
+        if let Some(register) = self.places[id as usize].register {
+            self.bank(class).lock(register);
+            return Ok(register);
+        }
+        let register = self.room(class, None)?;
+        match class {
+            Class::Vector => self.fetch(id, register),
+            Class::Scalar => {
+                let source = match (self.places[id as usize].slot, self.inst_of(id)) {
+                    (Some(slot), _) => asm::mem(asm::FRAME, frame::SCALARS + 4 * i64::from(slot)),
+                    (None, Inst::Scalar(i)) => asm::mem(asm::SCALARS, 4 * i64::from(i)),
+                    // Every other value is in a register or a slot.
+                    _ => return Err(Refusal::Slots),
+                };
+                self.asm.put(Instruction::with2(
+                    Code::Mov_r32_rm32,
+                    SCALAR_REGISTERS[usize::from(register)],
+                    source,
+                ));
+            }
+        }
+        self.places[id as usize].register = Some(register);
+        let bank = self.bank(class);
+        bank.set_owner(register, Some(id));
+        bank.lock(register);
+        Ok(register)
+    }
+
+    fn release(&mut self, id: Id) {
+        let class = self.class(id);
+        let place = self.places[id as usize];
+        if place.next == NEVER {
+            if let Some(register) = place.register {
+                self.bank(class).set_owner(register, None);
+                self.places[id as usize].register = None;
+            }
+            if let Some(slot) = place.slot {
+                self.bank(class).give_back(slot);
+                self.places[id as usize].slot = None;
+            }
+        }
+    }
+
+    /// One listed instruction: operands, registers, bytes.
+    fn inst(&mut self, position: usize, id: Id) -> Result<(), Refusal> {
+        let inst = self.inst_of(id);
+        let class = inst.class();
+        if class.is_some() && self.first[position] == NEVER {
+            return Ok(());
+        }
+        let uses = inst.uses();
+        let mut registers = [0; 4];
+        for (register, used) in registers.iter_mut().zip(uses) {
+            if let Some(used) = used {
+                *register = self.operand(used)?;
+            }
+        }
+        let next = self.next[position];
+        for (used, next) in uses.iter().zip(next) {
+            if let Some(used) = used {
+                self.places[*used as usize].next = next;
+            }
+        }
+        let dies = |s: &Self, i: usize| uses[i].is_some_and(|u| s.places[u as usize].next == NEVER);
+        let order = select::order(&inst);
+        let mut hint = self.hints[id as usize];
+        if let select::Order::Overwrites = order {
+            // The destination is an operand's register where one is free after this.
+            if let Some(i) = (0..2).find(|i| dies(self, *i)) {
+                hint = Some(registers[i]);
+            }
+        }
+        let early = order == select::Order::Early;
+        if !early {
+            for used in uses.into_iter().flatten() {
+                self.release(used);
+            }
+            // An operand that went is not to be protected any more.
+            self.vectors.unlock_all();
+            self.scalars.unlock_all();
+            for (i, used) in uses.iter().enumerate() {
+                if let (Some(used), false) = (used, dies(self, i)) {
+                    let class = self.class(*used);
+                    self.bank(class).lock(registers[i]);
+                }
+            }
+        }
+        let mut destination = 0;
+        if let Some(class) = class {
+            destination = self.room(class, hint)?;
+            self.bank(class).set_owner(destination, Some(id));
+            let place = &mut self.places[id as usize];
+            place.register = Some(destination);
+            place.slot = None;
+            place.next = self.first[position];
+        }
+        if let Some(hole) = select::encode(self.asm, &inst, destination, registers) {
+            self.holes.push(hole);
+        }
+        if early {
+            for used in uses.into_iter().flatten() {
+                self.release(used);
+            }
+        }
+        self.vectors.unlock_all();
+        self.scalars.unlock_all();
+        Ok(())
+    }
+}

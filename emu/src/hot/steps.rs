@@ -1,0 +1,478 @@
+//! First pass over the words: registers become values, addresses become a root and an offset.
+//!
+//! A segment is the longest run of words whose addresses are all known when it
+//! begins (they do not depend on a scalar that the segment itself loads). All
+//! checks of its addresses can then stand before its first word.
+
+use super::ir::{Arena, At, Id, Inst};
+use super::rows::{Row, row};
+use crate::decoded::Decoded;
+use crate::semantics::action::{Action, ControlOp, Data, ScalarOp, Source};
+use crate::semantics::scalar::Binary;
+use cp2_asm::isa::{Address, Kind, Mode, Op, SCALARS, Scalar};
+
+/// Pair registers of a section.
+pub(super) const PAIRS: usize = 64;
+
+/// A value of a pair register; the first [`PAIRS`] are those the segment finds.
+pub(super) type Value = u32;
+
+/// An arithmetic operation on values.
+#[derive(Clone, Debug)]
+pub(super) struct Arith {
+    pub row: Row,
+    /// The guest operation: for its immediate.
+    pub inst: cp2_asm::isa::Inst,
+    /// Whether it fills whole vectors.
+    pub quad: bool,
+    /// Operands, lower and upper half; equal where the operation is on pairs.
+    pub ins: Vec<[Value; 2]>,
+    pub outs: Vec<[Value; 2]>,
+}
+
+/// A DMEM access of section registers.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Access {
+    LoadQuad([Value; 2], At),
+    LoadPair(Value, At),
+    LoadDuplicate([Value; 2], At),
+    StoreQuad([Value; 2], At),
+    StorePair(Value, At),
+}
+
+/// One word.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Step {
+    pub arith: Option<Arith>,
+    pub access: Option<Access>,
+    /// Scalar instructions that depend on a load of the segment.
+    pub late: Vec<Id>,
+}
+
+/// Accesses through one root, all with offsets that are equal modulo their size.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    base: Id,
+    align: u32,
+    low: i32,
+    high: i32,
+}
+
+/// What the first pass yields.
+#[derive(Debug)]
+pub(super) struct Steps {
+    pub arena: Arena,
+    /// Scalar instructions and checks before the first word.
+    pub top: Vec<Id>,
+    pub steps: Vec<Step>,
+    pub values: usize,
+    /// The values the pair registers hold in the end.
+    pub last: [Value; PAIRS],
+    /// Scalars to write back.
+    pub scalars: Vec<Id>,
+}
+
+/// A scalar: a value and a constant added to it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Sum {
+    root: Id,
+    add: i32,
+}
+
+/// Offsets stay far from where four times them leaves 32 bits.
+const FAR: i32 = 1 << 26;
+
+struct Pass {
+    out: Steps,
+    late: Vec<bool>,
+    scalars: [Option<Sum>; SCALARS],
+    groups: Vec<Group>,
+    pending: Vec<Id>,
+}
+
+/// Takes words while they belong to one segment; `None` where not even the first does.
+pub(super) fn steps(words: &[Decoded], dmem_bytes: u32) -> Option<Steps> {
+    let mut pass = Pass {
+        out: Steps {
+            arena: Arena::default(),
+            top: Vec::new(),
+            steps: Vec::new(),
+            values: PAIRS,
+            last: std::array::from_fn(|i| i as Value),
+            scalars: Vec::new(),
+        },
+        late: Vec::new(),
+        scalars: [None; SCALARS],
+        groups: Vec::new(),
+        pending: Vec::new(),
+    };
+    for (i, decoded) in words.iter().enumerate() {
+        if !pass.word(decoded, i + 1 == words.len()) {
+            break;
+        }
+    }
+    (!pass.out.steps.is_empty()).then_some(())?;
+    pass.finish(dmem_bytes)
+}
+
+impl Pass {
+    fn word(&mut self, decoded: &Decoded, end: bool) -> bool {
+        if let Action::Memory(op) = decoded.action {
+            let base = self.scalar(Scalar::address(op.address.base));
+            if self.is_late(base.root) || base.add.abs() > FAR {
+                return false;
+            }
+        }
+        if let Action::Control(op) = decoded.action {
+            let quiet = matches!(
+                op,
+                ControlOp::Wait { .. } | ControlOp::Signal { .. } | ControlOp::Stop
+            );
+            if !end || quiet {
+                return false;
+            }
+        }
+        let before = self.out.last;
+        let mut step = Step::default();
+        if decoded.computes {
+            match self.arith(&decoded.word.arith, &before) {
+                Some(arith) => step.arith = arith,
+                None => return false,
+            }
+        }
+        match decoded.action {
+            Action::Memory(op) => {
+                let Some(access) = self.memory(op, &before) else {
+                    return false;
+                };
+                step.access = access;
+            }
+            Action::Scalar(op) => self.compute(op),
+            Action::Control(_) | Action::Nop => {}
+        }
+        step.late = std::mem::take(&mut self.pending);
+        self.out.steps.push(step);
+        true
+    }
+
+    fn fresh(&mut self, register: u8) -> Value {
+        let value = self.out.values as Value;
+        self.out.values += 1;
+        self.out.last[usize::from(register) % PAIRS] = value;
+        value
+    }
+
+    /// `None`: not emitted; `Some(None)`: only renames registers.
+    fn arith(
+        &mut self,
+        inst: &cp2_asm::isa::Inst,
+        before: &[Value; PAIRS],
+    ) -> Option<Option<Arith>> {
+        let mut registers = Vec::new();
+        let mut quad = false;
+        let operands = inst.row().form.operands();
+        let kinds = operands
+            .iter()
+            .filter(|o| matches!(o.kind, Kind::Pair | Kind::Quad));
+        for (operand, &r) in kinds.zip(&inst.r) {
+            let couple = match operand.kind {
+                Kind::Quad => {
+                    quad = true;
+                    [2 * r, 2 * r + 1]
+                }
+                _ => [r, r],
+            };
+            registers.push((operand.role.writes(), couple));
+        }
+        let read = |r: u8| before[usize::from(r) % PAIRS];
+        let ins: Vec<[Value; 2]> = registers
+            .iter()
+            .filter(|(writes, _)| !writes)
+            .map(|(_, r)| r.map(read))
+            .collect();
+        let written: Vec<[u8; 2]> = registers
+            .iter()
+            .filter(|(writes, _)| *writes)
+            .map(|(_, r)| *r)
+            .collect();
+        let renamed = match (inst.op, ins.as_slice()) {
+            (Op::MovP | Op::MovQ, [a]) => Some(*a),
+            (Op::TrnloQ, [a, b]) => Some([a[0], b[0]]),
+            (Op::TrnhiQ, [a, b]) => Some([a[1], b[1]]),
+            (Op::ExtQ, [a, b]) if inst.imm == 2 => Some([a[1], b[0]]),
+            _ => None,
+        };
+        if let (Some(values), [d]) = (renamed, written.as_slice()) {
+            for (&r, value) in d.iter().zip(values) {
+                self.out.last[usize::from(r) % PAIRS] = value;
+            }
+            return Some(None);
+        }
+        let row = row(inst.op)?;
+        let outs = written
+            .iter()
+            .map(|&[lo, hi]| {
+                let first = self.fresh(lo);
+                [first, if hi == lo { first } else { self.fresh(hi) }]
+            })
+            .collect();
+        Some(Some(Arith {
+            row,
+            inst: *inst,
+            quad,
+            ins,
+            outs,
+        }))
+    }
+
+    fn memory(
+        &mut self,
+        op: crate::semantics::action::MemoryOp,
+        before: &[Value; PAIRS],
+    ) -> Option<Option<Access>> {
+        let base = self.scalar(Scalar::address(op.address.base));
+        let offset = match op.address.mode {
+            Mode::Offset(offset) => offset,
+            _ => 0,
+        };
+        let at = At {
+            base: base.root,
+            offset: base.add + offset,
+        };
+        self.group(at, op.bytes);
+        let read = |r: u8| before[usize::from(r) % PAIRS];
+        let access = match op.data {
+            Data::Load { first, count: 1 } => Some(Access::LoadPair(self.fresh(first), at)),
+            Data::Load { first, count: 2 } => {
+                let lo = self.fresh(first);
+                Some(Access::LoadQuad([lo, self.fresh(first + 1)], at))
+            }
+            Data::LoadDuplicate { first } => {
+                let lo = self.fresh(first);
+                Some(Access::LoadDuplicate([lo, self.fresh(first + 1)], at))
+            }
+            Data::Store { first, count: 1 } => Some(Access::StorePair(read(first), at)),
+            Data::Store { first, count: 2 } => {
+                Some(Access::StoreQuad([read(first), read(first + 1)], at))
+            }
+            Data::LoadScalars { first, count } => {
+                // The address update below comes last, as in the reference.
+                let next = self.next(op.address, base, op.bytes);
+                for i in 0..count {
+                    let word = At {
+                        offset: at.offset + 4 * i32::from(i),
+                        ..at
+                    };
+                    let id = self.list(Inst::LoadWord(word), true);
+                    self.set(Scalar(first.0 + i), Sum { root: id, add: 0 });
+                }
+                if let Some(next) = next {
+                    self.set(Scalar::address(op.address.base), next);
+                }
+                return Some(None);
+            }
+            _ => return None,
+        };
+        if let Some(next) = self.next(op.address, base, op.bytes) {
+            self.set(Scalar::address(op.address.base), next);
+        }
+        Some(access)
+    }
+
+    /// The address register after the access.
+    fn next(&mut self, address: Address, base: Sum, bytes: u32) -> Option<Sum> {
+        match address.mode {
+            Mode::Offset(_) => None,
+            Mode::Post(increment) => Some(Sum {
+                root: base.root,
+                add: base.add + increment,
+            }),
+            Mode::Step(s) => {
+                let (a, s) = (self.value(base), self.read(Scalar::step(s)));
+                Some(self.root(Inst::Compute(Binary::Add, a, s)))
+            }
+            Mode::Modulo(s) => {
+                let i = address.base % Address::MODULO_REGISTERS;
+                let (a, s) = (self.value(base), self.read(Scalar::step(s)));
+                let (b, l) = (self.read(Scalar::base(i)), self.read(Scalar::length(i)));
+                Some(self.root(Inst::Modulo(a, s, b, l)))
+            }
+            Mode::Reverse(s) => {
+                let (a, s) = (self.value(base), self.read(Scalar::step(s)));
+                Some(self.root(Inst::Reverse(a, s, bytes)))
+            }
+        }
+    }
+
+    fn compute(&mut self, op: ScalarOp) {
+        match op {
+            ScalarOp::Move { x, y } => {
+                let value = match y {
+                    Source::Register(y) => self.scalar(y),
+                    Source::Constant(bits) => self.root(Inst::Immediate(bits)),
+                };
+                self.set(x, value);
+            }
+            ScalarOp::High { x, value } => {
+                let old = self.read(x);
+                let low = self.root(Inst::ComputeWith(Binary::And, old, 0xffff)).root;
+                let new = self.root(Inst::ComputeWith(Binary::Or, low, value << 16));
+                self.set(x, new);
+            }
+            ScalarOp::Binary { function, x, y, z } => {
+                let value = match (function, y, z) {
+                    (Binary::Add, Source::Register(y), Source::Constant(add))
+                        if (add as i32).unsigned_abs() <= FAR as u32 =>
+                    {
+                        let y = self.scalar(y);
+                        let y = if y.add.abs() > FAR {
+                            Sum {
+                                root: self.value(y),
+                                add: 0,
+                            }
+                        } else {
+                            y
+                        };
+                        Sum {
+                            root: y.root,
+                            add: y.add + add as i32,
+                        }
+                    }
+                    (_, y, Source::Constant(bits)) => {
+                        let y = self.source(y);
+                        self.root(Inst::ComputeWith(function, y, bits))
+                    }
+                    (_, y, z) => {
+                        let (y, z) = (self.source(y), self.source(z));
+                        self.root(Inst::Compute(function, y, z))
+                    }
+                };
+                self.set(x, value);
+            }
+        }
+    }
+
+    fn source(&mut self, source: Source) -> Id {
+        match source {
+            Source::Register(x) => self.read(x),
+            Source::Constant(bits) => self.root(Inst::Immediate(bits)).root,
+        }
+    }
+
+    fn is_late(&self, id: Id) -> bool {
+        self.late.get(id as usize).is_some_and(|late| *late)
+    }
+
+    /// Lists an instruction at the top, or in the word where it depends on a load.
+    fn list(&mut self, inst: Inst, load: bool) -> Id {
+        let (id, new) = self.out.arena.add(inst);
+        if new {
+            let uses = inst.uses();
+            let late = load || uses.iter().flatten().any(|id| self.is_late(*id));
+            self.late.resize(id as usize + 1, false);
+            self.late[id as usize] = late;
+            if late {
+                self.pending.push(id);
+            } else {
+                self.out.top.push(id);
+            }
+        }
+        id
+    }
+
+    fn root(&mut self, inst: Inst) -> Sum {
+        Sum {
+            root: self.list(inst, false),
+            add: 0,
+        }
+    }
+
+    fn scalar(&mut self, scalar: Scalar) -> Sum {
+        let i = usize::from(scalar.0) % SCALARS;
+        if let Some(sum) = self.scalars[i] {
+            return sum;
+        }
+        let sum = self.root(Inst::Scalar(i as u8));
+        self.scalars[i] = Some(sum);
+        sum
+    }
+
+    fn value(&mut self, sum: Sum) -> Id {
+        if sum.add == 0 {
+            sum.root
+        } else {
+            self.root(Inst::Offset(sum.root, sum.add)).root
+        }
+    }
+
+    fn read(&mut self, scalar: Scalar) -> Id {
+        let sum = self.scalar(scalar);
+        self.value(sum)
+    }
+
+    fn set(&mut self, scalar: Scalar, sum: Sum) {
+        self.scalars[usize::from(scalar.0) % SCALARS] = Some(sum);
+    }
+
+    /// Notes that `bytes` at `at` are accessed.
+    fn group(&mut self, at: At, bytes: u32) {
+        let end = at.offset + bytes as i32;
+        let same = |g: &&mut Group| {
+            g.base == at.base
+                && g.align == bytes
+                && (g.low - at.offset).rem_euclid(bytes as i32) == 0
+        };
+        if let Some(group) = self.groups.iter_mut().find(same) {
+            group.low = group.low.min(at.offset);
+            group.high = group.high.max(end);
+        } else {
+            self.groups.push(Group {
+                base: at.base,
+                align: bytes,
+                low: at.offset,
+                high: end,
+            });
+        }
+    }
+
+    fn finish(mut self, dmem_bytes: u32) -> Option<Steps> {
+        // The root itself must lie in memory too: then no sum wraps around 2^32.
+        for group in std::mem::take(&mut self.groups) {
+            let align = group.align as i32;
+            let low = if group.low > 0 {
+                (group.low.rem_euclid(align) - align) % align
+            } else {
+                group.low
+            };
+            let span = u32::try_from(group.high.max(0) - low).ok()?;
+            let last = dmem_bytes.checked_sub(span)?;
+            let (id, _) = self.out.arena.add(Inst::Check {
+                base: group.base,
+                low,
+                align: group.align,
+                last,
+            });
+            self.out.top.push(id);
+        }
+        for i in 0..SCALARS {
+            let Some(sum) = self.scalars[i] else { continue };
+            if self.out.arena.get(sum.root) == Inst::Scalar(i as u8) && sum.add == 0 {
+                continue;
+            }
+            // A copy, for writing back may already have replaced what was found.
+            let value = if matches!(self.out.arena.get(sum.root), Inst::Scalar(_)) {
+                self.root(Inst::Offset(sum.root, sum.add)).root
+            } else {
+                self.value(sum)
+            };
+            let (id, _) = self.out.arena.add(Inst::SetScalar(i as u8, value));
+            self.out.scalars.push(id);
+        }
+        // Sums of loaded scalars that only the writing back needs.
+        let rest = std::mem::take(&mut self.pending);
+        if let Some(step) = self.out.steps.last_mut() {
+            step.late.extend(rest);
+        }
+        Some(self.out)
+    }
+}

@@ -1,0 +1,168 @@
+//! Building vector instructions: packing halves, and NaN that need not be canonical yet.
+//!
+//! Every float operation turns a NaN operand of whatever payload into a NaN, and
+//! comparisons, minimum and maximum treat all NaN alike. The guest's single NaN
+//! is therefore put in place only where bits are observed: before a store, a bit
+//! or integer operation, a move of lanes, and before a register's value leaves
+//! the code. Until then a result of arithmetic is marked `raw`. A value that was
+//! loaded is not: its payload, if it is a NaN, is the guest's.
+
+use super::ir::{Arena, Constant, Half, Id, Inst, Lanes};
+
+/// A pair operand of one guest operation, or the operands of two of them: the
+/// first operation computes in the lower half, the second in the upper one.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Operand {
+    /// One operation, in the lower (or upper) half; the other half is of no interest.
+    One(Half, bool),
+    Two(Half, Half),
+}
+
+/// The vector instructions of a segment, in order.
+#[derive(Debug, Default)]
+pub(super) struct Vectors {
+    pub arena: Arena,
+    pub body: Vec<Id>,
+    raw: Vec<bool>,
+}
+
+impl Vectors {
+    pub(super) fn new(arena: Arena) -> Self {
+        Self {
+            arena,
+            ..Self::default()
+        }
+    }
+
+    /// Lists the instruction unless an equal one has been.
+    pub(super) fn emit(&mut self, inst: Inst) -> Id {
+        let (id, new) = self.arena.add(inst);
+        if new {
+            self.body.push(id);
+        }
+        id
+    }
+
+    fn mark(&mut self, id: Id) -> Id {
+        let i = id as usize;
+        if self.raw.len() <= i {
+            self.raw.resize(i + 1, false);
+        }
+        self.raw[i] = true;
+        id
+    }
+
+    pub(super) fn is_raw(&self, id: Id) -> bool {
+        self.raw.get(id as usize).is_some_and(|raw| *raw)
+    }
+
+    /// A float operation: its NaN may have any payload.
+    pub(super) fn float(&mut self, op: Lanes, a: Id, b: Id) -> Id {
+        let id = self.emit(Inst::Binary(op, a, b));
+        self.mark(id)
+    }
+
+    pub(super) fn bits(&mut self, op: Lanes, a: Id, b: Id) -> Id {
+        self.emit(Inst::Binary(op, a, b))
+    }
+
+    pub(super) fn with(&mut self, op: Lanes, a: Id, constant: Constant) -> Id {
+        self.emit(Inst::With(op, a, constant))
+    }
+
+    /// As [`Self::with`], for an operand whose NaN may have any payload.
+    pub(super) fn raw_with(&mut self, op: Lanes, a: Id, constant: Constant) -> Id {
+        let id = self.with(op, a, constant);
+        self.mark(id)
+    }
+
+    pub(super) fn add_sub(&mut self, a: Id, b: Id) -> Id {
+        let id = self.emit(Inst::AddSub(a, b));
+        self.mark(id)
+    }
+
+    pub(super) fn sub_add(&mut self, a: Id, b: Id) -> Id {
+        let id = self.emit(Inst::SubAdd(a, b));
+        self.mark(id)
+    }
+
+    /// The half with its NaN as the guest sees them.
+    pub(super) fn observed(&mut self, half: Half) -> Half {
+        if self.is_raw(half.v) {
+            let v = self.emit(Inst::Canonical(half.v));
+            Half { v, ..half }
+        } else {
+            half
+        }
+    }
+
+    pub(super) fn observe(&mut self, operand: Operand) -> Operand {
+        match operand {
+            Operand::One(half, upper) => Operand::One(self.observed(half), upper),
+            Operand::Two(lo, hi) => {
+                let lo = self.observed(lo);
+                Operand::Two(lo, self.observed(hi))
+            }
+        }
+    }
+
+    /// A vector with `lo` below `hi`.
+    pub(super) fn pack(&mut self, lo: Half, hi: Half) -> Id {
+        if lo.v == hi.v && !lo.hi && hi.hi {
+            return lo.v;
+        }
+        self.lanes(lo, hi, [0, 1])
+    }
+
+    /// Lanes `select` of both halves, side by side.
+    fn lanes(&mut self, lo: Half, hi: Half, select: [u8; 2]) -> Id {
+        let of = |half: Half, lane: u8| 2 * u8::from(half.hi) + lane;
+        let [first, second] = select;
+        let imm = of(lo, first) | of(lo, second) << 2 | of(hi, first) << 4 | of(hi, second) << 6;
+        let raw = self.is_raw(lo.v) || self.is_raw(hi.v);
+        let id = self.emit(Inst::Shuffle(lo.v, hi.v, imm));
+        if raw { self.mark(id) } else { id }
+    }
+
+    /// The operand in its place.
+    pub(super) fn value(&mut self, operand: Operand) -> Id {
+        match operand {
+            Operand::One(half, upper) if half.hi == upper => half.v,
+            Operand::One(half, _) => self.pack(half, half),
+            Operand::Two(lo, hi) => self.pack(lo, hi),
+        }
+    }
+
+    /// Lanes `select` of the operand, in its place.
+    pub(super) fn select(&mut self, operand: Operand, select: [u8; 2]) -> Id {
+        match operand {
+            Operand::One(half, _) => self.lanes(half, half, select),
+            Operand::Two(lo, hi) => self.lanes(lo, hi, select),
+        }
+    }
+
+    /// Lane `i` of `a` and lane `j` of `b`, in place.
+    pub(super) fn mix(&mut self, a: Operand, i: u8, b: Operand, j: u8) -> Id {
+        // Lanes (i, i) of a and (j, j) of b, then one of each.
+        let part = |s: &mut Self, a: Half, b: Half| {
+            let lane = |half: Half, lane: u8| 2 * u8::from(half.hi) + lane;
+            let (x, y) = (lane(a, i), lane(b, j));
+            s.emit(Inst::Shuffle(a.v, b.v, x | x << 2 | y << 4 | y << 6))
+        };
+        let two = |s: &mut Self, lo: Id, hi: Id| {
+            // Lanes 0 and 2 of each.
+            s.emit(Inst::Shuffle(lo, hi, 0b10_00_10_00))
+        };
+        match (a, b) {
+            (Operand::Two(al, ah), Operand::Two(bl, bh)) => {
+                let lo = part(self, al, bl);
+                let hi = part(self, ah, bh);
+                two(self, lo, hi)
+            }
+            (Operand::One(a, _) | Operand::Two(a, _), Operand::One(b, _) | Operand::Two(b, _)) => {
+                let both = part(self, a, b);
+                two(self, both, both)
+            }
+        }
+    }
+}
