@@ -10,9 +10,11 @@
 mod backend;
 pub mod fft;
 pub mod job;
+mod pipeline;
 mod random;
 pub mod registry;
 
 pub use backend::{Plan, Problem, Verdict};
 pub use job::{Job, JobError, KernelRun, Least};
+pub use pipeline::Unschedulable;
 pub use random::Random;

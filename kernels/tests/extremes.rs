@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use cp2_kernels::Problem;
-use cp2_kernels::fft::{Direction, FftPlanner, FftProblem, error_bound, reference};
+use cp2_kernels::fft::{Direction, Fft, FftPlanner, FftProblem, error_bound, reference};
 use cp2_machine::Machine;
 use num_complex::{Complex32, Complex64};
 
@@ -16,7 +16,9 @@ fn lengths() -> impl Iterator<Item = usize> {
 
 fn transform(n: usize, direction: Direction, x: &[Complex32]) -> Vec<Complex32> {
     let vm7 = Machine::builtin("vm7").unwrap();
-    let fft = FftPlanner::new(vm7.into()).plan(n, direction).unwrap();
+    let fft = FftPlanner::new(vm7.into())
+        .plan_local(n, direction)
+        .unwrap();
     fft.process(x).unwrap().output.unwrap()
 }
 

@@ -4,7 +4,7 @@
 
 use cp2_emu::Cause;
 use cp2_host::Options;
-use cp2_kernels::fft::{Direction, Fft, FftPlanner, FftProblem, FftRun};
+use cp2_kernels::fft::{Direction, Fft, FftPlanner, FftProblem, FftRun, LocalFft};
 use cp2_kernels::{Problem, Random, Verdict};
 use cp2_machine::Machine;
 use num_complex::Complex32;
@@ -22,17 +22,21 @@ fn machine(name: &str) -> Arc<Machine> {
 }
 
 /// Plans for vm7, `[direction][log2 n - 4]`.
-static PLANS: LazyLock<[Vec<Arc<Fft>>; 2]> = LazyLock::new(|| {
-    let mut planner = FftPlanner::new(machine("vm7"));
-    DIRECTIONS.map(|d| lengths().map(|n| planner.plan(n, d).unwrap()).collect())
+static PLANS: LazyLock<[Vec<Arc<LocalFft>>; 2]> = LazyLock::new(|| {
+    let planner = FftPlanner::new(machine("vm7"));
+    DIRECTIONS.map(|d| {
+        lengths()
+            .map(|n| planner.plan_local(n, d).unwrap())
+            .collect()
+    })
 });
 
-fn plan(n: usize, direction: Direction) -> &'static Fft {
+fn plan(n: usize, direction: Direction) -> &'static LocalFft {
     &PLANS[direction as usize][n.ilog2() as usize - 4]
 }
 
 /// Runs under the checkers; they must have nothing to say.
-fn run(fft: &Fft, x: &[Complex32]) -> FftRun {
+fn run(fft: &LocalFft, x: &[Complex32]) -> FftRun {
     let options = Options {
         check: true,
         ..Options::default()
@@ -50,7 +54,7 @@ fn run(fft: &Fft, x: &[Complex32]) -> FftRun {
         .findings
         .iter()
         .map(|f| {
-            let place = f.pc.and_then(|pc| fft.program().location(pc as usize));
+            let place = f.pc.and_then(|pc| fft.kernel().location(pc as usize));
             format!("{f} at {place:?}")
         })
         .collect();
@@ -58,7 +62,7 @@ fn run(fft: &Fft, x: &[Complex32]) -> FftRun {
     done
 }
 
-fn output(fft: &Fft, x: &[Complex32]) -> Vec<Complex32> {
+fn output(fft: &LocalFft, x: &[Complex32]) -> Vec<Complex32> {
     run(fft, x).output.unwrap()
 }
 
@@ -170,7 +174,7 @@ fn fill(n: usize, p: u32) -> u64 {
     let start = if p == 1 { 15 } else { 16 };
     // A single iteration skips its loops, which costs a cycle more than setting them up.
     let skipped = if n == 16 && p == 1 { 2 } else { 0 };
-    let recipe = plan(n, Direction::Forward).recipe();
+    let recipe = plan(n, Direction::Forward).local_recipe();
     let passes = recipe
         .passes()
         .iter()
@@ -196,7 +200,7 @@ fn kernels_take_the_cycles_they_should() {
             let pages = done.plans[0].pages();
             let expected: u64 = (0..pages.len())
                 .map(|k| pages.get(k).unwrap().per_section)
-                .map(|p| u64::from(p) * fft.recipe().butterflies() + fill(n, p))
+                .map(|p| u64::from(p) * fft.local_recipe().butterflies() + fill(n, p))
                 .sum();
             assert_eq!(
                 done.run.report.counters.causes.total(),
@@ -296,10 +300,10 @@ fn other_machines_give_the_bits_of_vm7() {
         changed("[cp2]\ndmem = { value = 32, unit = \"KiB\" }"),
     ];
     for machine in machines {
-        let mut planner = FftPlanner::new(machine.clone());
+        let planner = FftPlanner::new(machine.clone());
         for n in lengths() {
             let x = FftProblem::new(n, Direction::Forward, 6).unwrap().random(3);
-            let fft = planner.plan_forward(n).unwrap();
+            let fft = planner.plan_local(n, Direction::Forward).unwrap();
             if machine.cp2.dmem.0 < 65536 && n >= 2048 {
                 let error = fft.process(&x).unwrap_err().to_string();
                 assert!(error.contains("32768"), "{error}");

@@ -50,7 +50,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     };
     let (mut options, progress) = simulation.begin(Some(fft.bound(radar::SWEEPS).get()), json);
     options.trace = Trace::default();
-    let measured = measure(&fft, &echoes, options)?;
+    let measured = measure(&*fft, &echoes, options)?;
+    let program = fft.program(radar::SWEEPS).map_err(Failure::input)?;
     drop(progress);
 
     let report = &measured.run.run.report;
@@ -121,7 +122,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     conclude(
         &simulation,
         report,
-        Some(fft.program()),
+        program.as_deref(),
         &title,
         |_| None,
         &mut outcome,

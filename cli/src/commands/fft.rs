@@ -9,7 +9,7 @@ use crate::provenance::Provenance;
 use crate::simulation::{SimulationArgs, conclude, figures, merge, table};
 use crate::table::seconds;
 use cp2_host::Options;
-use cp2_kernels::fft::{Direction, Fft, FftPlanner, FftProblem, FftRun, source};
+use cp2_kernels::fft::{Direction, Fft, FftPlanner, FftProblem, FftRun};
 use cp2_kernels::{Problem as _, Verdict};
 use cp2_machine::Machine;
 use num_complex::Complex32;
@@ -55,12 +55,11 @@ pub(crate) struct Measured {
 
 /// Transforms a batch on a plan and judges the result.
 pub(crate) fn measure(
-    fft: &Fft,
+    fft: &dyn Fft,
     input: &[Complex32],
     options: Options,
 ) -> Result<Measured, Failure> {
-    let recipe = fft.recipe();
-    let problem = FftProblem::new(recipe.len(), recipe.direction(), input.len() / recipe.len())
+    let problem = FftProblem::new(fft.len(), fft.direction(), input.len() / fft.len())
         .map_err(Failure::input)?;
     let started = Instant::now();
     let run = fft.process_with(input, options).map_err(Failure::input)?;
@@ -171,19 +170,19 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     };
     let (fft, signal) = args
         .signal
-        .load(&machine, plan, |fft| (fft.recipe().len(), fft.max_batch()))?;
+        .load(&machine, plan, |fft| (fft.len(), fft.max_batch()))?;
     let (mut options, progress) = args
         .simulation
         .begin(Some(fft.bound(signal.batch()).get()), json);
     options.record = args.emit.is_some();
-    let measured = measure(&fft, &signal.data, options)?;
+    let measured = measure(&*fft, &signal.data, options)?;
     drop(progress);
 
     let figures = merge(
         measured.figures(),
         json!({
             "input": signal.origin.path().map(shown),
-            "recipe": fft.recipe().to_string(),
+            "recipe": fft.recipe(),
         }),
     );
     let mut outcome = Outcome {
@@ -201,12 +200,13 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     }
     let title = format!("{} on {}", measured.problem.title(), machine.name);
     let report = &measured.run.run.report;
+    let program = fft.program(signal.batch()).map_err(Failure::input)?;
     conclude(
         &args.simulation,
         report,
-        Some(fft.program()),
+        program.as_deref(),
         &title,
-        |file| source(file).map(str::to_owned),
+        |file| fft.source(file),
         &mut outcome,
     )?;
     measured.judge(&mut outcome);

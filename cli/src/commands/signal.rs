@@ -19,7 +19,7 @@ pub(crate) struct SignalArgs {
     /// Signal: .npy (complex64 or float32) or .wav [default: random numbers]
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
-    /// Points of a transform: a power of two, 16 to 4096 [default: the row length of a 2-D input, else 1024]
+    /// Points of a transform [default: the row length of a 2-D input, else 1024]
     #[arg(long, value_name = "N")]
     n: Option<usize>,
     /// Transforms to generate [default: 256]

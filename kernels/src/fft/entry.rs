@@ -56,12 +56,12 @@ impl Kernel for FftKernel {
         let (n, batch) = (size.positive("n")?, size.positive("batch")?);
         let wrong = |e| KernelError::of(NAME, e);
         let fft = FftPlanner::new(machine.clone())
-            .plan_forward(n)
+            .plan_local(n, Direction::Forward)
             .map_err(wrong)?;
         let problem = FftProblem::new(n, Direction::Forward, batch).map_err(wrong)?;
         fft.batch_of(n.saturating_mul(batch)).map_err(wrong)?;
         let (job, _) = fft.job(&problem.random(1), options).map_err(wrong)?;
-        let butterflies = batch as u64 * fft.recipe().butterflies();
+        let butterflies = batch as u64 * fft.local_recipe().butterflies();
         Ok(Prepared {
             job,
             least: fft.least(batch),

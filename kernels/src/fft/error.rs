@@ -1,5 +1,6 @@
-use super::recipe::{MAX_LENGTH, MIN_LENGTH};
+use super::recipe::MAX_LENGTH;
 use crate::job::JobError;
+use crate::pipeline::Unschedulable;
 use cp2_asm::Diagnostics;
 
 /// Why a transform cannot be planned or run.
@@ -8,12 +9,23 @@ use cp2_asm::Diagnostics;
 pub enum FftError {
     /// No kernel for that length.
     #[error(
-        "no FFT of length {n}: the lengths are the powers of two from {MIN_LENGTH} to {MAX_LENGTH}"
+        "no FFT of length {n}: the lengths are the powers of two up to {MAX_LENGTH} and products of 2, 3, 5 and 7 that fit local memory"
     )]
     Length {
         /// The length asked for.
         n: usize,
     },
+    /// The transform's buffers do not fit local memory.
+    #[error("an FFT of length {n} does not fit the local memory of {machine}")]
+    NoRoom {
+        /// The length of one transform.
+        n: usize,
+        /// The machine.
+        machine: String,
+    },
+    /// No schedule was found for a kernel.
+    #[error(transparent)]
+    Schedule(#[from] Unschedulable),
     /// Nothing to transform.
     #[error("the batch is empty; it must hold at least one transform")]
     Empty,

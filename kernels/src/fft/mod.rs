@@ -1,4 +1,4 @@
-//! Batches of one-dimensional complex FFTs, N = 16 .. 4096.
+//! Batches of one-dimensional complex FFTs.
 //!
 //! The manner is rustfft's: a [`FftPlanner`] makes an [`Fft`] for a length and
 //! a direction; the plan is first a plain description, a [`Recipe`]. See
@@ -7,15 +7,19 @@
 mod definition;
 mod entry;
 mod error;
+mod mixed;
 mod plan;
 mod planner;
 mod program;
 mod recipe;
+mod transform;
 
 pub use definition::{FftProblem, error_bound, reference};
 pub use entry::FftKernel;
 pub use error::FftError;
-pub use plan::{Fft, FftRun};
-pub use planner::FftPlanner;
+pub use mixed::{MixedFft, MixedRecipe};
+pub use plan::{FftRun, LocalFft};
+pub use planner::{Candidate, FftPlanner, TYPICAL_BATCH};
 pub use program::source;
 pub use recipe::{Direction, Layout, Pass, Recipe};
+pub use transform::Fft;

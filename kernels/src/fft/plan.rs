@@ -1,10 +1,9 @@
 //! An FFT on CP2: the program of a recipe, and how a batch is paged through it.
 
-use super::definition::FftProblem;
 use super::error::FftError;
-use super::program::program;
-use super::recipe::{Layout, Recipe};
-use crate::backend::Plan;
+use super::program::{program, source};
+use super::recipe::{Direction, Layout, Recipe};
+use super::transform::{Fft, expected};
 use crate::job::{self, Job, KernelRun, Least};
 use cp2_asm::Program;
 use cp2_dma::Level;
@@ -23,15 +22,15 @@ const PASS_OVERHEAD: u64 = 40;
 /// A batch of FFTs that has been run.
 pub type FftRun = KernelRun<Vec<Complex32>>;
 
-/// A planned FFT: made once, used for any batch.
+/// A planned FFT of a power of two by hand-written kernels.
 #[derive(Debug)]
-pub struct Fft {
+pub struct LocalFft {
     recipe: Recipe,
     machine: Arc<Machine>,
     program: Arc<Program>,
 }
 
-impl Fft {
+impl LocalFft {
     pub(super) fn new(recipe: Recipe, machine: Arc<Machine>) -> Result<Self, FftError> {
         let program = Arc::new(program(&recipe, &machine)?.program);
         Ok(Self {
@@ -43,34 +42,14 @@ impl Fft {
 
     /// What the planner has decided.
     #[must_use]
-    pub fn recipe(&self) -> &Recipe {
+    pub fn local_recipe(&self) -> &Recipe {
         &self.recipe
     }
 
     /// The assembled page kernel.
     #[must_use]
-    pub fn program(&self) -> &Arc<Program> {
+    pub fn kernel(&self) -> &Arc<Program> {
         &self.program
-    }
-
-    /// The machine.
-    #[must_use]
-    pub fn machine(&self) -> &Arc<Machine> {
-        &self.machine
-    }
-
-    /// The largest batch whose input and output fit the machine's system memory.
-    #[must_use]
-    pub fn max_batch(&self) -> usize {
-        let free = job::room(&self.machine, &self.program);
-        usize::try_from(free / (2 * self.block_bytes())).unwrap_or(usize::MAX)
-    }
-
-    /// Lower bound of the time for `batch` transforms: all butterflies at the
-    /// machine's peak rate, or every input and output byte over the DMA channel once.
-    #[must_use]
-    pub fn bound(&self, batch: usize) -> Cycles {
-        self.least(batch).cycles(&self.machine)
     }
 
     /// What any program must compute and move for `batch` transforms.
@@ -81,27 +60,6 @@ impl Fft {
             bytes: batch * u128::from(2 * self.block_bytes()),
             ..Least::default()
         }
-    }
-
-    /// Transforms `input`, a whole number of transforms, each `len` consecutive
-    /// numbers; the output has the same shape.
-    ///
-    /// # Errors
-    /// An input of the wrong shape or too large for the machine. A run that
-    /// does not finish is no error: it has no output and a report that says why.
-    pub fn process(&self, input: &[Complex32]) -> Result<FftRun, FftError> {
-        self.process_with(input, Options::default())
-    }
-
-    /// The same on a device with options.
-    ///
-    /// # Errors
-    /// See [`Fft::process`].
-    pub fn process_with(&self, input: &[Complex32], options: Options) -> Result<FftRun, FftError> {
-        let (job, y) = self.job(input, options)?;
-        Ok(job.run(self.bound(input.len() / self.recipe.len()), |run| {
-            run.read(y)
-        })?)
     }
 
     /// The job that transforms `input`, and where its output will be.
@@ -122,23 +80,7 @@ impl Fft {
 
     /// The batch that `found` numbers make.
     pub(super) fn batch_of(&self, found: usize) -> Result<usize, FftError> {
-        let n = self.recipe.len();
-        let batch = found / n;
-        if found % n != 0 {
-            return Err(FftError::Ragged { n, found });
-        }
-        if batch == 0 {
-            return Err(FftError::Empty);
-        }
-        if batch > self.max_batch() {
-            return Err(FftError::OutOfMemory {
-                n,
-                batch,
-                most: self.max_batch(),
-                machine: self.machine.name.clone(),
-            });
-        }
-        Ok(batch)
+        batch_of(found, self.recipe.len(), self.max_batch(), &self.machine)
     }
 
     fn block_bytes(&self) -> u64 {
@@ -167,6 +109,31 @@ impl Fft {
     }
 }
 
+/// The number of transforms of length `n` in `found` numbers, at most `most`.
+pub(super) fn batch_of(
+    found: usize,
+    n: usize,
+    most: usize,
+    machine: &Machine,
+) -> Result<usize, FftError> {
+    let batch = found / n;
+    if found % n != 0 {
+        return Err(FftError::Ragged { n, found });
+    }
+    if batch == 0 {
+        return Err(FftError::Empty);
+    }
+    if batch > most {
+        return Err(FftError::OutOfMemory {
+            n,
+            batch,
+            most,
+            machine: machine.name.clone(),
+        });
+    }
+    Ok(batch)
+}
+
 /// The pages of `fft4096.s`: eight rows, each after a gap of 64 bytes; the
 /// result in runs of 64 bytes that are in order in system memory.
 fn rows(x: u64, y: u64, bytes: u64) -> (Stream, Stream) {
@@ -188,20 +155,54 @@ fn rows(x: u64, y: u64, bytes: u64) -> (Stream, Stream) {
     (stream("x", x, load), stream("y", y, store))
 }
 
-impl Plan<FftProblem> for Fft {
-    type Run = FftRun;
-    type Error = FftError;
-
-    fn run(&self, problem: &FftProblem, input: &[Complex32]) -> Result<FftRun, FftError> {
-        if (problem.len(), problem.direction()) != (self.recipe.len(), self.recipe.direction()) {
-            return Err(FftError::OtherProblem {
-                plan: self.recipe.to_string(),
-            });
-        }
-        self.process(input)
+impl Fft for LocalFft {
+    fn len(&self) -> usize {
+        self.recipe.len()
     }
 
-    fn output(run: &FftRun) -> Option<&[Complex32]> {
-        run.output.as_deref()
+    fn direction(&self) -> Direction {
+        self.recipe.direction()
+    }
+
+    fn recipe(&self) -> String {
+        self.recipe.to_string()
+    }
+
+    fn machine(&self) -> &Arc<Machine> {
+        &self.machine
+    }
+
+    fn program(&self, _batch: usize) -> Result<Option<Arc<Program>>, FftError> {
+        Ok(Some(self.program.clone()))
+    }
+
+    fn source(&self, file: &str) -> Option<String> {
+        source(file).map(str::to_owned)
+    }
+
+    fn max_batch(&self) -> usize {
+        let free = job::room(&self.machine, &self.program);
+        usize::try_from(free / (2 * self.block_bytes())).unwrap_or(usize::MAX)
+    }
+
+    fn bound(&self, batch: usize) -> Cycles {
+        self.least(batch).cycles(&self.machine)
+    }
+
+    fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
+        let tables = self.program.dmem.iter().map(|s| s.bytes.len() as u64).sum();
+        let paging = self.paging(batch, 0, batch as u64 * self.block_bytes());
+        expected(
+            paging,
+            self.program.words.len() as u64,
+            tables,
+            &self.machine,
+        )
+    }
+
+    fn process_with(&self, input: &[Complex32], options: Options) -> Result<FftRun, FftError> {
+        let (job, y) = self.job(input, options)?;
+        let bound = self.bound(input.len() / self.recipe.len());
+        Ok(job.run(bound, |run| run.read(y))?)
     }
 }

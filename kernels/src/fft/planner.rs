@@ -1,14 +1,16 @@
 use super::error::FftError;
-use super::plan::Fft;
+use super::mixed::{MixedFft, MixedRecipe};
+use super::plan::LocalFft;
 use super::recipe::{Direction, Recipe};
-use cp2_machine::Machine;
+use super::transform::Fft;
+use cp2_machine::{Cycles, Machine};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Makes FFTs for a machine and remembers them.
 ///
 /// ```
-/// use cp2_kernels::fft::FftPlanner;
+/// use cp2_kernels::fft::{Fft as _, FftPlanner};
 /// use cp2_machine::Machine;
 /// use num_complex::Complex32;
 /// use std::sync::Arc;
@@ -27,7 +29,21 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct FftPlanner {
     machine: Arc<Machine>,
-    made: HashMap<(usize, Direction), Arc<Fft>>,
+    made: HashMap<(usize, Direction), Arc<dyn Fft>>,
+}
+
+/// Transforms in the batch for which recipes are compared.
+pub const TYPICAL_BATCH: usize = 1024;
+
+/// A way to compute a transform, and what it should cost.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The plan.
+    pub fft: Arc<dyn Fft>,
+    /// Expected cycles of a batch of [`TYPICAL_BATCH`].
+    pub expected: Cycles,
+    /// The lower bound of the same.
+    pub bound: Cycles,
 }
 
 impl FftPlanner {
@@ -40,24 +56,74 @@ impl FftPlanner {
         }
     }
 
-    /// The FFT of length `n` in a direction.
+    /// All ways to compute the FFT of length `n`, the cheapest first.
     ///
     /// # Errors
-    /// There is no kernel for that length, or it does not fit the machine.
-    pub fn plan(&mut self, n: usize, direction: Direction) -> Result<Arc<Fft>, FftError> {
+    /// There is none: no kernel for that length, or none that fits the machine.
+    pub fn candidates(&self, n: usize, direction: Direction) -> Result<Vec<Candidate>, FftError> {
+        let mut found: Vec<Candidate> = Vec::new();
+        let mut error = FftError::Length { n };
+        let mut consider = |fft: Result<Arc<dyn Fft>, FftError>| {
+            let priced = fft.and_then(|fft| {
+                let (expected, bound) = (fft.expected(TYPICAL_BATCH)?, fft.bound(TYPICAL_BATCH));
+                Ok(Candidate {
+                    fft,
+                    expected,
+                    bound,
+                })
+            });
+            match priced {
+                Ok(candidate) => found.push(candidate),
+                Err(e) => error = e,
+            }
+        };
+        if Recipe::new(n, direction).is_ok() {
+            consider(self.plan_local(n, direction).map(|fft| fft as Arc<dyn Fft>));
+        }
+        if let Some(recipe) = MixedRecipe::new(n, direction) {
+            let fft = MixedFft::new(recipe, self.machine.clone());
+            consider(fft.map(|fft| Arc::new(fft) as Arc<dyn Fft>));
+        }
+        found.sort_by_key(|c| c.expected.0);
+        if found.is_empty() {
+            Err(error)
+        } else {
+            Ok(found)
+        }
+    }
+
+    /// The FFT of length `n` in a direction by the cheapest recipe.
+    ///
+    /// # Errors
+    /// See [`FftPlanner::candidates`].
+    pub fn plan(&mut self, n: usize, direction: Direction) -> Result<Arc<dyn Fft>, FftError> {
         if let Some(fft) = self.made.get(&(n, direction)) {
             return Ok(fft.clone());
         }
-        let fft = Arc::new(Fft::new(Recipe::new(n, direction)?, self.machine.clone())?);
+        let candidates = self.candidates(n, direction)?;
+        let fft = candidates
+            .into_iter()
+            .next()
+            .ok_or(FftError::Length { n })?
+            .fft;
         self.made.insert((n, direction), fft.clone());
         Ok(fft)
+    }
+
+    /// The FFT of length `n` by the hand-written kernels for powers of two.
+    ///
+    /// # Errors
+    /// There is no kernel for that length, or it does not fit the machine.
+    pub fn plan_local(&self, n: usize, direction: Direction) -> Result<Arc<LocalFft>, FftError> {
+        let recipe = Recipe::new(n, direction)?;
+        Ok(Arc::new(LocalFft::new(recipe, self.machine.clone())?))
     }
 
     /// The FFT with exp(-2 pi i jk/n).
     ///
     /// # Errors
     /// See [`FftPlanner::plan`].
-    pub fn plan_forward(&mut self, n: usize) -> Result<Arc<Fft>, FftError> {
+    pub fn plan_forward(&mut self, n: usize) -> Result<Arc<dyn Fft>, FftError> {
         self.plan(n, Direction::Forward)
     }
 
@@ -65,7 +131,7 @@ impl FftPlanner {
     ///
     /// # Errors
     /// See [`FftPlanner::plan`].
-    pub fn plan_inverse(&mut self, n: usize) -> Result<Arc<Fft>, FftError> {
+    pub fn plan_inverse(&mut self, n: usize) -> Result<Arc<dyn Fft>, FftError> {
         self.plan(n, Direction::Inverse)
     }
 }

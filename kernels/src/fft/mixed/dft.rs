@@ -1,0 +1,285 @@
+//! The dataflow of one column of radix r: two transforms (or two columns), one
+//! in the lower and one in the upper pair of every quad.
+//!
+//! A column of r numbers x and a factor w becomes
+//! `y[m'] = sum over m of x[m] (w W_r^m')^m`, `W_r = exp(-2 pi i/r)`.
+//! Arithmetic issues for a column of one transform, w = 1 in the first pass:
+//!
+//! | radix | with w | w = 1 | how |
+//! |---|---|---|---|
+//! | 2 | 1 | 1 | a butterfly |
+//! | 4 | 4 | 4 | 2 levels of 2 butterflies |
+//! | 8 | 12 | 12 | 3 levels of 4 |
+//! | 3 | 4 | 3 | below |
+//! | 5 | 10 | 8 | |
+//! | 7 | 18 | 15 | |
+//!
+//! An odd radix with h = (r - 1)/2: h products and h butterflies give
+//! `a[k], b[k] = w^k x[k] +- w^(r-k) x[r-k]`; h/2 issues (quad additions serve two
+//! columns) y[0]; h^2/2 `m[j] = x[0] + sum of cos(2 pi jk/r) a[k]`; h (h-1)/2
+//! `n[j] = sum of sin(2 pi jk/r) b[k]`, divided by its largest sine; and h
+//! butterflies `m[j] -+ i n[j]` multiply by that sine. Without factors the h
+//! products are not there.
+
+use crate::fft::Direction;
+use crate::pipeline::{Body, Reg, Value};
+
+/// The lanes of a quad.
+pub(super) const LANES: [fn(Value) -> Reg; 2] = [Reg::Lo, Reg::Hi];
+
+/// Radices there are, and for each its arithmetic issues per column with and without factors.
+pub(super) const RADICES: [(usize, u64, u64); 6] = [
+    (2, 1, 1),
+    (3, 4, 3),
+    (4, 4, 4),
+    (5, 10, 8),
+    (7, 18, 15),
+    (8, 12, 12),
+];
+
+/// The arithmetic issues of a column of one transform.
+pub(super) fn issues(radix: usize, first: bool) -> u64 {
+    RADICES
+        .iter()
+        .find(|(r, ..)| *r == radix)
+        .map_or(0, |&(_, with, without)| if first { without } else { with })
+}
+
+/// A constant of a radix that stays in registers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Constant {
+    /// A real number in all four lanes: a quad.
+    Real(f64),
+    /// A real number as a complex one: a pair.
+    Complex(f64),
+    /// exp(-2 pi i num/den): a pair.
+    Root(u32, u32),
+}
+
+/// The powers of w that a column of a radix reads, in units of the angle of w,
+/// each with an additional multiple of 1/8 turn.
+pub(super) fn powers(radix: usize) -> Vec<(usize, usize)> {
+    match radix {
+        2 => vec![(1, 0)],
+        4 => vec![(2, 0), (1, 0)],
+        8 => vec![(4, 0), (2, 0), (1, 0), (1, 1)],
+        r => (1..r).map(|m| (m, 0)).collect(),
+    }
+}
+
+fn angle(r: usize, k: usize) -> f64 {
+    std::f64::consts::TAU * (k % r) as f64 / r as f64
+}
+
+/// The row j of the sine matrix: (pivot, its |sine|, is it negative, for the
+/// other k: (k, ratio to the pivot)).
+fn sines(r: usize, j: usize) -> (usize, f64, bool, Vec<(usize, f64)>) {
+    let h = (r - 1) / 2;
+    let sine = |k: usize| angle(r, j * k).sin();
+    let mut pivot = 1;
+    for k in 2..=h {
+        // Equal but for rounding where the sines are: the first.
+        if sine(k).abs() > sine(pivot).abs() + 1e-9 {
+            pivot = k;
+        }
+    }
+    let others = (1..=h)
+        .filter(|&k| k != pivot)
+        .map(|k| (k, sine(k) / sine(pivot)));
+    (
+        pivot,
+        sine(pivot).abs(),
+        sine(pivot) < 0.0,
+        others.collect(),
+    )
+}
+
+/// The constants of a radix.
+pub(super) fn constants(radix: usize, first: bool) -> Vec<Constant> {
+    let mut all: Vec<Constant> = Vec::new();
+    let mut need = |c: Constant| {
+        if place(&all, c).is_none() {
+            all.push(c);
+        }
+    };
+    if radix % 2 == 1 {
+        let h = (radix - 1) / 2;
+        for j in 1..=h {
+            (1..=h).for_each(|k| need(Constant::Real(angle(radix, j * k).cos().abs())));
+            let (_, sine, _, others) = sines(radix, j);
+            others
+                .iter()
+                .for_each(|(_, ratio)| need(Constant::Real(ratio.abs())));
+            need(Constant::Complex(sine));
+        }
+    } else if first && radix > 2 {
+        need(Constant::Complex(1.0));
+        if radix == 8 {
+            need(Constant::Root(1, 8));
+        }
+    }
+    all
+}
+
+/// Where a constant is in a list: numbers that differ by rounding are the same.
+pub(super) fn place(all: &[Constant], wanted: Constant) -> Option<usize> {
+    all.iter().position(|&c| match (c, wanted) {
+        (Constant::Real(a), Constant::Real(b)) | (Constant::Complex(a), Constant::Complex(b)) => {
+            (a - b).abs() < 1e-12
+        }
+        (a, b) => a == b,
+    })
+}
+
+/// What a column is computed with.
+pub(super) struct Column<'a> {
+    /// Direction: the inverse conjugates all factors.
+    pub(super) direction: Direction,
+    /// The powers of w of [`powers`] for both lanes; empty: w = 1.
+    pub(super) factors: &'a [[Reg; 2]],
+    /// Registers of the radix's [`constants`].
+    pub(super) constants: &'a dyn Fn(Constant) -> Reg,
+}
+
+impl Column<'_> {
+    fn name(&self, forward: &'static str, inverse: &'static str) -> &'static str {
+        match self.direction {
+            Direction::Forward => forward,
+            Direction::Inverse => inverse,
+        }
+    }
+
+    /// x + yw and x - yw; with `turned`, x - i yw and x + i yw (conjugated in the inverse).
+    pub(super) fn butterfly(
+        &self,
+        body: &mut Body,
+        (x, y): (Value, Value),
+        w: [Reg; 2],
+        turned: bool,
+    ) -> (Value, Value) {
+        let name = if turned {
+            self.name("bflyn", "bflyci")
+        } else {
+            self.name("bfly", "bflyc")
+        };
+        let (d, e) = (body.quad(), body.quad());
+        for (lane, w) in LANES.iter().zip(w) {
+            body.op(name, &[lane(d), lane(e)], &[lane(x), lane(y), w]);
+        }
+        (d, e)
+    }
+
+    /// x * w.
+    pub(super) fn product(&self, body: &mut Body, x: Value, w: [Reg; 2]) -> Value {
+        let y = body.quad();
+        for (lane, w) in LANES.iter().zip(w) {
+            body.op(self.name("cmul", "cmulc"), &[lane(y)], &[lane(x), w]);
+        }
+        y
+    }
+
+    /// x + y and x - y.
+    fn sum(body: &mut Body, (x, y): (Value, Value)) -> (Value, Value) {
+        let operands = [Reg::Whole(x), Reg::Whole(y)];
+        (
+            body.quad_op("add", &operands),
+            body.quad_op("sub", &operands),
+        )
+    }
+
+    /// c + k a, k negative or not; the register holds |k|.
+    fn multiply_add(&self, body: &mut Body, k: f64, a: Value, c: Value) -> Value {
+        let name = if k < 0.0 { "nmsub" } else { "madd" };
+        let k = (self.constants)(Constant::Real(k.abs()));
+        body.quad_op(name, &[Reg::Whole(a), k, Reg::Whole(c)])
+    }
+
+    /// The transform of column `x`.
+    pub(super) fn transform(&self, body: &mut Body, x: &[Value]) -> Vec<Value> {
+        match *x {
+            [a, b] => {
+                let (a, b) = self.level(body, (a, b), 0, false);
+                vec![a, b]
+            }
+            [a, b, c, d] => {
+                let (a, c) = self.level(body, (a, c), 0, false);
+                let (b, d) = self.level(body, (b, d), 0, false);
+                let (y0, y2) = self.level(body, (a, b), 1, false);
+                let (y1, y3) = self.level(body, (c, d), 1, true);
+                vec![y0, y1, y2, y3]
+            }
+            [x0, x1, x2, x3, x4, x5, x6, x7] => {
+                let (s0, d0) = self.level(body, (x0, x4), 0, false);
+                let (s2, d2) = self.level(body, (x2, x6), 0, false);
+                let (s1, d1) = self.level(body, (x1, x5), 0, false);
+                let (s3, d3) = self.level(body, (x3, x7), 0, false);
+                let (e0, e2) = self.level(body, (s0, s2), 1, false);
+                let (o0, o2) = self.level(body, (s1, s3), 1, false);
+                let (e1, e3) = self.level(body, (d0, d2), 1, true);
+                let (o1, o3) = self.level(body, (d1, d3), 1, true);
+                let (y0, y4) = self.level(body, (e0, o0), 2, false);
+                let (y2, y6) = self.level(body, (e2, o2), 2, true);
+                let (y1, y5) = self.level(body, (e1, o1), 3, false);
+                let (y3, y7) = self.level(body, (e3, o3), 3, true);
+                vec![y0, y1, y2, y3, y4, y5, y6, y7]
+            }
+            _ => self.odd(body, x),
+        }
+    }
+
+    /// A butterfly with the power of w at `index` of [`powers`].
+    fn level(
+        &self,
+        body: &mut Body,
+        pair: (Value, Value),
+        index: usize,
+        turned: bool,
+    ) -> (Value, Value) {
+        let w = match (self.factors.get(index), index, turned) {
+            (Some(&w), ..) => w,
+            (None, 3, _) => [(self.constants)(Constant::Root(1, 8)); 2],
+            (None, _, true) => [(self.constants)(Constant::Complex(1.0)); 2],
+            (None, _, false) => return Self::sum(body, pair),
+        };
+        self.butterfly(body, pair, w, turned)
+    }
+
+    fn odd(&self, body: &mut Body, x: &[Value]) -> Vec<Value> {
+        let (r, h) = (x.len(), (x.len() - 1) / 2);
+        let pairs: Vec<(Value, Value)> = (1..=h)
+            .map(
+                |k| match (self.factors.get(k - 1), self.factors.get(r - k - 1)) {
+                    (Some(&near), Some(&far)) => {
+                        let near = self.product(body, x[k], near);
+                        self.butterfly(body, (near, x[r - k]), far, false)
+                    }
+                    _ => Self::sum(body, (x[k], x[r - k])),
+                },
+            )
+            .collect();
+        let mut zero = x[0];
+        for &(a, _) in &pairs {
+            zero = body.quad_op("add", &[Reg::Whole(zero), Reg::Whole(a)]);
+        }
+        let mut y = vec![zero; r];
+        for j in 1..=h {
+            let mut m = x[0];
+            for (k, &(a, _)) in (1..).zip(&pairs) {
+                m = self.multiply_add(body, angle(r, j * k).cos(), a, m);
+            }
+            let (pivot, sine, negative, others) = sines(r, j);
+            let mut n = pairs[pivot - 1].1;
+            for (k, ratio) in others {
+                n = self.multiply_add(body, ratio, pairs[k - 1].1, n);
+            }
+            let sine = (self.constants)(Constant::Complex(sine));
+            let (minus, plus) = self.butterfly(body, (m, n), [sine; 2], true);
+            (y[j], y[r - j]) = if negative {
+                (plus, minus)
+            } else {
+                (minus, plus)
+            };
+        }
+        y
+    }
+}

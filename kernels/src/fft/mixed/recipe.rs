@@ -1,0 +1,161 @@
+//! The passes of a transform of mixed radix.
+
+use super::dft::{RADICES, issues, powers};
+use crate::fft::Direction;
+use std::fmt;
+
+/// A transform of length 2^a 3^b 5^c 7^d by passes of radix 2, 3, 4, 5, 7 and 8.
+///
+/// ```
+/// use cp2_kernels::fft::{Direction, MixedRecipe};
+/// let recipe = MixedRecipe::new(360, Direction::Forward).unwrap();
+/// assert_eq!(recipe.to_string(), "fft 360 forward: mixed 5 x 3 x 3 x 8");
+/// assert!(MixedRecipe::new(11, Direction::Forward).is_none());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MixedRecipe {
+    n: usize,
+    direction: Direction,
+    radices: Vec<usize>,
+}
+
+impl MixedRecipe {
+    /// Chooses the radices: few passes, and first and last those that lose
+    /// least where single numbers are loaded or stored. None where the length
+    /// has another prime factor.
+    #[must_use]
+    pub fn new(n: usize, direction: Direction) -> Option<Self> {
+        let radices = best_order(factors(n)?);
+        Some(Self {
+            n,
+            direction,
+            radices,
+        })
+    }
+
+    /// Length of the transform.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.n
+    }
+
+    /// Never.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+
+    /// Direction.
+    #[must_use]
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// The radices of the passes in order.
+    #[must_use]
+    pub fn radices(&self) -> &[usize] {
+        &self.radices
+    }
+
+    /// The least arithmetic issues of one transform by these radices: every
+    /// column's, with the first pass, which has no factors, of the radix that
+    /// saves most by it.
+    #[must_use]
+    pub fn issues(&self) -> u64 {
+        let columns = |r: usize| (self.n / r.max(1)) as u64;
+        let all: u64 = self
+            .radices
+            .iter()
+            .map(|&r| columns(r) * issues(r, false))
+            .sum();
+        let saved = self
+            .radices
+            .iter()
+            .map(|&r| columns(r) * (issues(r, false) - issues(r, true)));
+        all - saved.max().unwrap_or(0)
+    }
+}
+
+impl fmt::Display for MixedRecipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let radices: Vec<String> = self.radices.iter().map(usize::to_string).collect();
+        write!(
+            f,
+            "fft {} {}: mixed {}",
+            self.n,
+            self.direction,
+            radices.join(" x ")
+        )
+    }
+}
+
+/// The radices whose product is `n`, in no order; 1 for 1.
+fn factors(n: usize) -> Option<Vec<usize>> {
+    if n <= 1 {
+        return (n == 1).then(|| vec![1]);
+    }
+    let (mut rest, mut radices) = (n, Vec::new());
+    for radix in [7, 5, 3] {
+        while rest % radix == 0 {
+            rest /= radix;
+            radices.push(radix);
+        }
+    }
+    if !rest.is_power_of_two() {
+        return None;
+    }
+    let mut twos = rest.trailing_zeros();
+    // 4 x 4 costs less than 8 x 2.
+    while twos >= 3 && twos != 4 {
+        radices.push(8);
+        twos -= 3;
+    }
+    while twos >= 2 {
+        radices.push(4);
+        twos -= 2;
+    }
+    if twos == 1 {
+        radices.push(2);
+    }
+    Some(radices)
+}
+
+/// The slots of a column of two transforms: arithmetic or memory, whichever are more.
+fn slots(radix: usize, first: bool, last: bool) -> u64 {
+    let r = radix as u64;
+    let read = if first {
+        2 * r
+    } else {
+        r + powers(radix).len().div_ceil(2) as u64
+    };
+    let write = if last { 2 * r } else { r + 1 };
+    (read + write).max(2 * issues(radix, first))
+}
+
+/// The order of the passes with the smallest number of slots: the first and the
+/// last matter, the others go from the largest to the smallest.
+fn best_order(mut radices: Vec<usize>) -> Vec<usize> {
+    radices.sort_unstable_by(|a, b| b.cmp(a));
+    if radices.len() < 2 {
+        return radices;
+    }
+    let cost = |order: &[usize]| -> u64 {
+        let n: usize = order.iter().product();
+        let pass =
+            |(i, &r): (usize, &usize)| (n / r) as u64 * slots(r, i == 0, i + 1 == order.len());
+        order.iter().enumerate().map(pass).sum()
+    };
+    let known = RADICES.iter().map(|&(r, ..)| r);
+    let pairs = known
+        .clone()
+        .flat_map(|a| known.clone().map(move |b| (a, b)));
+    let orders = pairs.filter_map(|(first, last)| {
+        let mut middle = radices.clone();
+        for end in [first, last] {
+            let at = middle.iter().position(|&r| r == end)?;
+            middle.remove(at);
+        }
+        Some([vec![first], middle, vec![last]].concat())
+    });
+    orders.min_by_key(|order| cost(order)).unwrap_or_default()
+}

@@ -1,0 +1,127 @@
+//! Putting assembly together.
+
+use super::dft::{Constant, place};
+use crate::pipeline::Reg;
+use std::fmt::Write as _;
+
+/// A program in the making: words, and the tables behind them.
+#[derive(Debug, Default)]
+pub(super) struct Text {
+    pub(super) words: String,
+    pub(super) data: String,
+    /// Bytes of tables.
+    pub(super) bytes: u64,
+    /// Cycles of the words of one block, as far as they are known.
+    pub(super) cycles: u64,
+}
+
+impl Text {
+    /// One word of a cycle.
+    pub(super) fn word(&mut self, word: &str) {
+        let _ = writeln!(self.words, "    {word}");
+        self.cycles += 1;
+    }
+
+    /// Begins a table of `bytes`.
+    pub(super) fn table(&mut self, label: &str, bytes: u64) {
+        let _ = writeln!(self.data, "    .align 16\n{label}:");
+        self.bytes += bytes.next_multiple_of(16);
+    }
+
+    /// A line of a table.
+    pub(super) fn line(&mut self, line: &str) {
+        let _ = writeln!(self.data, "    {line}");
+    }
+
+    /// `a{to}` = `a{from}` + offset.
+    pub(super) fn address(&mut self, to: u8, from: u8, offset: i64) {
+        match offset {
+            0 => self.word(&format!("mov a{to}, a{from}")),
+            -2048..=2047 => self.word(&format!("addi a{to}, a{from}, {offset}")),
+            _ => {
+                self.word(&format!("movi s15, {offset}"));
+                self.word(&format!("add a{to}, a{from}, s15"));
+            }
+        }
+    }
+
+    /// A pointer in `a{register}` whose modulo range begins where it points.
+    pub(super) fn circular(&mut self, register: u8, length: i64) {
+        self.word(&format!("mov b{register}, a{register}"));
+        self.word(&format!("movi l{register}, {length}"));
+    }
+
+    /// A circular table of steps, read through `a{register}`; `label` names it.
+    pub(super) fn steps(&mut self, register: u8, label: &str, steps: &[i64]) {
+        let length = 8 * steps.len() as i64;
+        self.table(label, length as u64);
+        for step in steps {
+            self.line(&format!(".int {step}, 0"));
+        }
+        self.word(&format!("movi a{register}, {label}"));
+        self.circular(register, length);
+    }
+
+    /// Loads constants into the highest registers; `label` names their table.
+    pub(super) fn constants(&mut self, label: &str, constants: Vec<Constant>) -> Constants {
+        let (quads, pairs): (Vec<_>, Vec<_>) = constants
+            .into_iter()
+            .partition(|c| matches!(c, Constant::Real(_)));
+        if quads.is_empty() && pairs.is_empty() {
+            return Constants::default();
+        }
+        let count = (quads.len() + pairs.len().div_ceil(2)) as u8;
+        self.table(label, 16 * u64::from(count));
+        for constant in quads.iter().chain(&pairs) {
+            self.line(&match constant {
+                Constant::Real(x) => format!(".float {x:?}, {x:?}, {x:?}, {x:?}"),
+                Constant::Complex(x) => format!(".complex {x:?}, 0"),
+                Constant::Root(num, den) => format!(".cis -{num}, {den}"),
+            });
+        }
+        if pairs.len() % 2 == 1 {
+            self.line(".complex 0, 0");
+        }
+        self.word(&format!("movi a7, {label}"));
+        for i in 0..count {
+            self.word(&format!("ldq q{}, [a7]+16", 32 - count + i));
+        }
+        Constants {
+            first: 64 - 2 * count,
+            quads,
+            pairs,
+        }
+    }
+}
+
+/// Constants in registers.
+#[derive(Clone, Debug)]
+pub(super) struct Constants {
+    /// Pair registers below this one are free.
+    pub(super) first: u8,
+    quads: Vec<Constant>,
+    pairs: Vec<Constant>,
+}
+
+impl Default for Constants {
+    fn default() -> Self {
+        Self {
+            first: 64,
+            quads: Vec::new(),
+            pairs: Vec::new(),
+        }
+    }
+}
+
+impl Constants {
+    /// Where a constant is. One that was not loaded is a bug that the
+    /// assembler finds: there is no such register.
+    pub(super) fn register(&self, constant: Constant) -> Reg {
+        if let Some(i) = place(&self.quads, constant) {
+            return Reg::Quad(self.first / 2 + i as u8);
+        }
+        place(&self.pairs, constant).map_or(Reg::Pair(u8::MAX), |i| {
+            Reg::Pair(self.first + (2 * self.quads.len() + i) as u8)
+        })
+    }
+}

@@ -1,0 +1,110 @@
+//! What every FFT of the library can do, whatever its recipe.
+
+use super::definition::FftProblem;
+use super::error::FftError;
+use super::plan::FftRun;
+use super::recipe::Direction;
+use crate::backend::Plan;
+use cp2_asm::Program;
+use cp2_host::{Options, Paging, Reserved};
+use cp2_machine::{Cycles, Machine};
+use num_complex::Complex32;
+use std::fmt;
+use std::sync::Arc;
+
+/// A planned FFT: made once by a planner, used for any batch.
+pub trait Fft: fmt::Debug + Send + Sync {
+    /// Length of the transform.
+    fn len(&self) -> usize;
+
+    /// Never: a transform has at least one number.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Direction.
+    fn direction(&self) -> Direction;
+
+    /// What the planner has decided, in words: `fft 360 forward: mixed 8 x 5 x 3 x 3`.
+    fn recipe(&self) -> String;
+
+    /// The machine.
+    fn machine(&self) -> &Arc<Machine>;
+
+    /// The page kernel that a batch is transformed by, and how its source is
+    /// called in line tables; none where a job has several.
+    ///
+    /// # Errors
+    /// It does not assemble for the machine.
+    fn program(&self, batch: usize) -> Result<Option<Arc<Program>>, FftError>;
+
+    /// The source of a kernel by the name that line tables call it.
+    fn source(&self, file: &str) -> Option<String>;
+
+    /// The largest batch whose input and output fit the machine's system memory.
+    fn max_batch(&self) -> usize;
+
+    /// Lower bound of the time for `batch` transforms: the least arithmetic of
+    /// the recipe at the machine's peak rate, or every input and output byte
+    /// over the DMA channel once.
+    fn bound(&self, batch: usize) -> Cycles;
+
+    /// The time that a batch should take, from formulas alone.
+    ///
+    /// # Errors
+    /// The batch cannot be paged on the machine.
+    fn expected(&self, batch: usize) -> Result<Cycles, FftError>;
+
+    /// Transforms `input`, a whole number of transforms, each `len` consecutive
+    /// numbers, on a device with options; the output has the same shape.
+    ///
+    /// # Errors
+    /// An input of the wrong shape or too large for the machine. A run that
+    /// does not finish is no error: it has no output and a report that says why.
+    fn process_with(&self, input: &[Complex32], options: Options) -> Result<FftRun, FftError>;
+
+    /// The same on a device with default options.
+    ///
+    /// # Errors
+    /// See [`Fft::process_with`].
+    fn process(&self, input: &[Complex32]) -> Result<FftRun, FftError> {
+        self.process_with(input, Options::default())
+    }
+}
+
+impl Plan<FftProblem> for dyn Fft {
+    type Run = FftRun;
+    type Error = FftError;
+
+    fn run(&self, problem: &FftProblem, input: &[Complex32]) -> Result<FftRun, FftError> {
+        if (problem.len(), problem.direction()) != (self.len(), self.direction()) {
+            return Err(FftError::OtherProblem {
+                plan: self.recipe(),
+            });
+        }
+        self.process(input)
+    }
+
+    fn output(run: &FftRun) -> Option<&[Complex32]> {
+        run.output.as_deref()
+    }
+}
+
+/// The expected time of one pass: the scheduler's estimate with `tables` bytes
+/// of DMEM taken, and the load of a program of `words`.
+pub(super) fn expected(
+    mut paging: Paging,
+    words: u64,
+    tables: u64,
+    machine: &Machine,
+) -> Result<Cycles, FftError> {
+    paging.reserved.push(Reserved {
+        name: "tables".to_owned(),
+        address: 0,
+        bytes: tables,
+    });
+    let plan = cp2_host::Plan::new(paging, machine).map_err(crate::job::JobError::from)?;
+    let bandwidth = machine.dma.bandwidth;
+    let load = (8 * words + tables) as f64 * bandwidth.den as f64 / bandwidth.num.max(1) as f64;
+    Ok(Cycles((plan.estimate().cycles + load).ceil() as u64))
+}

@@ -1,0 +1,203 @@
+//! The dataflow of one iteration.
+
+use cp2_machine::Class;
+
+/// A value that one iteration computes: a quad or a pair of registers' worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Value(pub(super) usize);
+
+/// An operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reg {
+    /// A whole value.
+    Whole(Value),
+    /// The lower pair of a quad.
+    Lo(Value),
+    /// The upper pair of a quad.
+    Hi(Value),
+    /// The pair register `r{n}`, which the loop does not change.
+    Pair(u8),
+    /// The quad register `q{n}`, which the loop does not change.
+    Quad(u8),
+}
+
+impl Reg {
+    /// The value it belongs to, and which of its halves it is.
+    pub(super) fn value(self) -> Option<(Value, u8)> {
+        match self {
+            Self::Whole(v) => Some((v, 3)),
+            Self::Lo(v) => Some((v, 1)),
+            Self::Hi(v) => Some((v, 2)),
+            Self::Pair(_) | Self::Quad(_) => None,
+        }
+    }
+}
+
+/// A pointer that steps once per iteration, after its last access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pointer(pub(super) usize);
+
+/// How a pointer goes from an iteration to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// By so many bytes.
+    Bytes(i64),
+    /// By the step register `s{0}` in the pointer's modulo range.
+    Modulo(u8),
+    /// By what a circular table says: `s{step}` is read through `a{table}`
+    /// (with `s{by}` modulo) in every iteration.
+    Table {
+        /// Step register that is loaded.
+        step: u8,
+        /// Address register of the table.
+        table: u8,
+        /// Step register of the table's pointer: 8.
+        by: u8,
+        /// Whether the step is taken in the pointer's modulo range.
+        modulo: bool,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    pub(super) pointer: usize,
+    pub(super) offset: i64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Op {
+    pub(super) name: &'static str,
+    pub(super) class: Class,
+    pub(super) defs: Vec<Reg>,
+    pub(super) uses: Vec<Reg>,
+    pub(super) access: Option<Access>,
+}
+
+impl Op {
+    pub(super) fn is_load(&self) -> bool {
+        self.access.is_some() && !self.defs.is_empty()
+    }
+}
+
+/// The operations of one iteration, in an order in which they could be carried out.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Body {
+    pub(super) ops: Vec<Op>,
+    /// For every value whether it is a quad.
+    pub(super) quads: Vec<bool>,
+    /// Address register and step of every pointer.
+    pub(super) pointers: Vec<(u8, Step)>,
+}
+
+impl Body {
+    /// A new quad, not yet computed.
+    pub(crate) fn quad(&mut self) -> Value {
+        self.quads.push(true);
+        Value(self.quads.len() - 1)
+    }
+
+    /// A new pair.
+    pub(crate) fn pair(&mut self) -> Value {
+        self.quads.push(false);
+        Value(self.quads.len() - 1)
+    }
+
+    /// A pointer in `a{register}`.
+    pub(crate) fn pointer(&mut self, register: u8, step: Step) -> Pointer {
+        self.pointers.push((register, step));
+        Pointer(self.pointers.len() - 1)
+    }
+
+    /// An operation of the arithmetic slot: results and operands in the order of the assembly.
+    pub(crate) fn op(&mut self, name: &'static str, defs: &[Reg], uses: &[Reg]) {
+        self.ops.push(Op {
+            name,
+            class: class(name),
+            defs: defs.to_vec(),
+            uses: uses.to_vec(),
+            access: None,
+        });
+    }
+
+    /// A quad that an operation computes as a whole.
+    pub(crate) fn quad_op(&mut self, name: &'static str, uses: &[Reg]) -> Value {
+        let value = self.quad();
+        self.op(name, &[Reg::Whole(value)], uses);
+        value
+    }
+
+    fn is_quad(&self, reg: Reg) -> bool {
+        match reg {
+            Reg::Whole(v) => self.quads.get(v.0).copied().unwrap_or(false),
+            Reg::Quad(_) => true,
+            Reg::Lo(_) | Reg::Hi(_) | Reg::Pair(_) => false,
+        }
+    }
+
+    /// A load of `reg` from `offset` bytes behind the pointer.
+    pub(crate) fn load(&mut self, reg: Reg, pointer: Pointer, offset: i64) {
+        let name = if self.is_quad(reg) { "ldq" } else { "ldp" };
+        self.access(name, Class::Load, pointer, offset, &[reg], &[]);
+    }
+
+    /// A store.
+    pub(crate) fn store(&mut self, reg: Reg, pointer: Pointer, offset: i64) {
+        let name = if self.is_quad(reg) { "stq" } else { "stp" };
+        self.access(name, Class::Control, pointer, offset, &[], &[reg]);
+    }
+
+    fn access(
+        &mut self,
+        name: &'static str,
+        class: Class,
+        pointer: Pointer,
+        offset: i64,
+        defs: &[Reg],
+        uses: &[Reg],
+    ) {
+        let access = Access {
+            pointer: pointer.0,
+            offset,
+        };
+        self.ops.push(Op {
+            name,
+            class,
+            defs: defs.to_vec(),
+            uses: uses.to_vec(),
+            access: Some(access),
+        });
+    }
+
+    /// Operations of the arithmetic slot.
+    pub(crate) fn arithmetic(&self) -> usize {
+        self.ops.iter().filter(|op| op.access.is_none()).count()
+    }
+
+    /// Operations of the memory slot, step tables included.
+    pub(crate) fn memory(&self) -> usize {
+        let tables = self
+            .pointers
+            .iter()
+            .filter(|(_, step)| table(*step).is_some());
+        self.ops.len() - self.arithmetic() + tables.count()
+    }
+}
+
+/// The step register that a table loads.
+pub(super) fn table(step: Step) -> Option<u8> {
+    match step {
+        Step::Table { step, .. } => Some(step),
+        Step::Bytes(_) | Step::Modulo(_) => None,
+    }
+}
+
+/// The latency class of an arithmetic operation by its name.
+fn class(name: &str) -> Class {
+    match name {
+        n if n.starts_with("bfly") => Class::Butterfly,
+        "madd" | "msub" | "nmadd" | "nmsub" => Class::Madd,
+        n if n.starts_with("cm") && !n.starts_with("cmp") => Class::Madd,
+        "add" | "sub" | "mul" | "addsub" => Class::Add,
+        _ => Class::Integer,
+    }
+}

@@ -1,0 +1,144 @@
+//! The words of a scheduled loop.
+
+use super::body::{Pointer, Reg, Step};
+use super::schedule::Schedule;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+/// A loop as assembly.
+#[derive(Clone, Debug)]
+pub(crate) struct Emitted {
+    /// Lines of assembly.
+    pub(crate) text: String,
+    /// Cycles from its first word to the word behind its last.
+    pub(crate) cycles: u64,
+}
+
+/// The longest hardware loop by a constant.
+const MAX_COUNT: u64 = 4095;
+
+impl Schedule {
+    /// Bytes from what a pointer points at to where its address register
+    /// begins: its last access has no offset, because that access makes the step.
+    pub(crate) fn bias(&self, pointer: Pointer) -> i64 {
+        let op = self.last.get(pointer.0).map(|&op| &self.body.ops[op]);
+        op.and_then(|op| op.access).map_or(0, |a| a.offset)
+    }
+
+    /// A loop of `iterations`.
+    pub(crate) fn emit(&self, iterations: u64) -> Emitted {
+        let interval = u64::from(self.interval);
+        let end = self.cycles.iter().max().map_or(0, |&c| u64::from(c) + 1);
+        let stages = end.div_ceil(interval);
+        let unroll = u64::from(self.registers.unroll);
+        // Blocks of one interval in which every stage has an iteration.
+        let steady = (iterations + 1).saturating_sub(stages);
+        let turns = (steady / unroll).min(MAX_COUNT);
+        let blocks = (iterations + stages).saturating_sub(1);
+        let looped = if turns > 1 { turns * unroll } else { 0 };
+        let fill = stages - 1;
+        let mut text;
+        let mut setup = 0;
+        if looped > 0 {
+            text = self.words(0..fill, iterations, end);
+            let _ = writeln!(text, "    loop {turns} {{");
+            text += &self.words(fill..fill + unroll, iterations, end);
+            text += "    }\n";
+            text += &self.words(fill + looped..blocks, iterations, end);
+            setup = 1 + u64::from(self.loop_setup);
+        } else {
+            text = self.words(0..blocks, iterations, end);
+        }
+        Emitted {
+            text,
+            cycles: (iterations.max(1) - 1) * interval + end + setup,
+        }
+    }
+
+    /// The words of some blocks; nothing behind the last operation of the last iteration.
+    fn words(&self, blocks: Range<u64>, iterations: u64, end: u64) -> String {
+        let interval = u64::from(self.interval);
+        let total = (iterations.max(1) - 1) * interval + end;
+        (blocks.start * interval..(blocks.end * interval).min(total))
+            .map(|t| self.word(t / interval, t % interval, iterations))
+            .collect()
+    }
+
+    /// The word of a cycle in a block: of each operation scheduled there, the
+    /// instance of the iteration whose turn it is.
+    fn word(&self, block: u64, cycle: u64, iterations: u64) -> String {
+        let interval = u64::from(self.interval);
+        let instance = |at: u32| {
+            let at = u64::from(at);
+            (at % interval == cycle)
+                .then(|| block.checked_sub(at / interval))
+                .flatten()
+                .filter(|&i| i < iterations)
+        };
+        let mut slots: Vec<String> = Vec::new();
+        for (op, &at) in self.cycles.iter().enumerate() {
+            if let Some(i) = instance(at) {
+                slots.push(self.operation(op, i));
+            }
+        }
+        for (&(_, step), at) in self.body.pointers.iter().zip(&self.steps) {
+            if let (
+                Step::Table {
+                    step, table, by, ..
+                },
+                Some(_),
+            ) = (step, at.and_then(instance))
+            {
+                slots.push(format!("ldx s{step}, [a{table}]+s{by}%"));
+            }
+        }
+        if slots.is_empty() {
+            slots.push("nop".to_owned());
+        }
+        format!("    {}\n", slots.join(" || "))
+    }
+
+    fn operation(&self, index: usize, iteration: u64) -> String {
+        let op = &self.body.ops[index];
+        let mut operands: Vec<String> = op
+            .defs
+            .iter()
+            .chain(&op.uses)
+            .map(|&r| self.register(r, iteration))
+            .collect();
+        if let Some(access) = op.access {
+            let (register, step) = self.body.pointers[access.pointer];
+            operands.push(if self.last[access.pointer] == index {
+                match step {
+                    Step::Bytes(n) if n < 0 => format!("[a{register}]-{}", -n),
+                    Step::Bytes(n) => format!("[a{register}]+{n}"),
+                    Step::Modulo(s) => format!("[a{register}]+s{s}%"),
+                    Step::Table { step, modulo, .. } => {
+                        format!("[a{register}]+s{step}{}", if modulo { "%" } else { "" })
+                    }
+                }
+            } else {
+                match access.offset - self.bias(Pointer(access.pointer)) {
+                    0 => format!("[a{register}]"),
+                    n if n < 0 => format!("[a{register} - {}]", -n),
+                    n => format!("[a{register} + {n}]"),
+                }
+            });
+        }
+        format!("{} {}", op.name, operands.join(", "))
+    }
+
+    fn register(&self, reg: Reg, iteration: u64) -> String {
+        let base = |v: super::Value| {
+            let copy = iteration % u64::from(self.registers.unroll);
+            usize::from(self.registers.base[v.0][copy as usize])
+        };
+        match reg {
+            Reg::Whole(v) if self.body.quads[v.0] => format!("q{}", base(v) / 2),
+            Reg::Whole(v) | Reg::Lo(v) => format!("r{}", base(v)),
+            Reg::Hi(v) => format!("r{}", base(v) + 1),
+            Reg::Pair(r) => format!("r{r}"),
+            Reg::Quad(q) => format!("q{q}"),
+        }
+    }
+}

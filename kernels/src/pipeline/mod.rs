@@ -1,0 +1,24 @@
+//! Software pipelining: from the dataflow of one iteration to the words of a
+//! whole loop.
+//!
+//! A [`Body`] is what one iteration computes: operations on values, loads and
+//! stores through pointers that step once per iteration. [`Body::schedule`]
+//! finds a modulo schedule for a machine: every `interval` cycles an iteration
+//! begins, each slot of the word is used at most once per cycle of the
+//! interval, and no operation waits for its operands. Values that live longer
+//! than the interval get several registers in turn, and the loop is unrolled
+//! as often. [`Schedule::emit`] writes the assembly: fill, hardware loop, drain.
+//!
+//! The interval is at least the larger of the arithmetic and the memory
+//! operations of an iteration; the search begins there.
+
+mod body;
+mod emit;
+mod registers;
+mod schedule;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use body::{Body, Pointer, Reg, Step, Value};
+pub(crate) use schedule::Schedule;
+pub use schedule::Unschedulable;

@@ -1,0 +1,71 @@
+//! Registers for the values of overlapping iterations.
+
+use super::body::{Body, Op, Reg};
+
+/// The register of every value in every iteration of the unrolled loop.
+#[derive(Clone, Debug)]
+pub(super) struct Registers {
+    /// Iterations after which the registers repeat.
+    pub(super) unroll: u32,
+    /// First pair register of a value, `[value][iteration modulo unroll]`.
+    pub(super) base: Vec<Vec<u8>>,
+}
+
+/// From the issue of the first operation that writes a value to the last one that reads it.
+fn lifetimes(body: &Body, cycles: &[u32], latency: impl Fn(&Op) -> i64) -> Vec<(u32, u32)> {
+    let mut live = vec![(u32::MAX, 0); body.quads.len()];
+    for (op, &at) in body.ops.iter().zip(cycles) {
+        for (v, _) in op.defs.iter().filter_map(|r| r.value()) {
+            live[v.0].0 = live[v.0].0.min(at);
+            // A result nobody reads still lands.
+            let lands = at.saturating_add(u32::try_from(latency(op)).unwrap_or(u32::MAX));
+            live[v.0].1 = live[v.0].1.max(lands);
+        }
+        for (v, _) in op.uses.iter().copied().filter_map(Reg::value) {
+            live[v.0].1 = live[v.0].1.max(at);
+        }
+    }
+    live
+}
+
+/// Gives every value registers below `limit`: first fit on the circle of the unrolled loop.
+pub(super) fn allocate(
+    body: &Body,
+    cycles: &[u32],
+    interval: u32,
+    limit: u8,
+    latency: impl Fn(&Op) -> i64,
+) -> Option<Registers> {
+    let live = lifetimes(body, cycles, latency);
+    let longest = live.iter().map(|(a, b)| b.saturating_sub(*a)).max()?;
+    let unroll = longest.div_ceil(interval).max(1);
+    let circle = (unroll * interval) as usize;
+    let mut taken = vec![vec![false; circle]; usize::from(limit)];
+    let mut base = vec![vec![0; unroll as usize]; live.len()];
+    let mut order: Vec<(usize, u32)> = (0..live.len())
+        .flat_map(|v| (0..unroll).map(move |i| (v, i)))
+        .collect();
+    // Quads need two registers side by side: they choose first.
+    order.sort_by_key(|&(v, i)| (!body.quads[v], live[v].0 + i * interval));
+    for (v, i) in order {
+        let (width, (from, to)) = (1 + usize::from(body.quads[v]), live[v]);
+        let times: Vec<usize> = (from..to)
+            .map(|t| (t + i * interval) as usize % circle)
+            .collect();
+        let fits = |r: usize| {
+            (r..r + width).all(|r| {
+                taken
+                    .get(r)
+                    .is_some_and(|taken| times.iter().all(|&t| !taken[t]))
+            })
+        };
+        let found = (0..usize::from(limit)).step_by(width).find(|&r| fits(r))?;
+        for taken in &mut taken[found..found + width] {
+            for &t in &times {
+                taken[t] = true;
+            }
+        }
+        base[v][i as usize] = u8::try_from(found).ok()?;
+    }
+    Some(Registers { unroll, base })
+}

@@ -1,0 +1,284 @@
+//! The modulo schedule of a body.
+
+use super::body::{Body, Op, Reg, table};
+use super::registers::{self, Registers};
+use cp2_machine::{Class, Machine};
+
+/// No schedule was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no software pipeline of {operations} operations fits {registers} registers with an interval of up to {interval} cycles"
+)]
+pub struct Unschedulable {
+    /// Operations of an iteration.
+    pub operations: usize,
+    /// Pair registers to be had.
+    pub registers: u8,
+    /// The longest interval tried.
+    pub interval: u32,
+}
+
+/// A body with a cycle and registers for everything.
+#[derive(Clone, Debug)]
+pub(crate) struct Schedule {
+    pub(super) body: Body,
+    /// Cycles from an iteration to the next.
+    pub(super) interval: u32,
+    /// Cycle of every operation in its iteration.
+    pub(super) cycles: Vec<u32>,
+    /// Cycle of the load of every pointer's step, where a table has it.
+    pub(super) steps: Vec<Option<u32>>,
+    /// The operation with which every pointer steps.
+    pub(super) last: Vec<usize>,
+    pub(super) registers: Registers,
+    pub(super) loop_setup: u32,
+}
+
+/// How much longer than the least an interval may be before the search ends.
+const SLACK: u32 = 64;
+
+impl Body {
+    /// Finds the shortest interval for which there is a schedule with the pair
+    /// registers below `registers`.
+    pub(crate) fn schedule(
+        &self,
+        machine: &Machine,
+        registers: u8,
+    ) -> Result<Schedule, Unschedulable> {
+        let least = self.arithmetic().max(self.memory()).max(1) as u32;
+        for interval in least..least + SLACK {
+            // A wider window lets the stores of an iteration lie closer to their operands.
+            for window in [1.0, 0.75, 0.5, 0.25] {
+                let Some(found) = Attempt::new(self, machine, interval).run(window) else {
+                    continue;
+                };
+                let (cycles, steps, last) = found;
+                let latency = |op: &Op| latency(machine, op.class);
+                if let Some(registers) =
+                    registers::allocate(self, &cycles, interval, registers, latency)
+                {
+                    return Ok(Schedule {
+                        body: self.clone(),
+                        interval,
+                        cycles,
+                        steps,
+                        last,
+                        registers,
+                        loop_setup: u32::try_from(machine.cp2.loop_setup.0).unwrap_or(u32::MAX),
+                    });
+                }
+            }
+        }
+        Err(Unschedulable {
+            operations: self.ops.len(),
+            registers,
+            interval: least + SLACK - 1,
+        })
+    }
+}
+
+fn latency(machine: &Machine, class: Class) -> i64 {
+    i64::try_from(machine.cp2.latency[class].0).unwrap_or(i64::MAX)
+}
+
+/// One interval tried. Times are relative to the first arithmetic operation and may be negative.
+struct Attempt<'a> {
+    body: &'a Body,
+    machine: &'a Machine,
+    interval: i64,
+    arithmetic: Vec<bool>,
+    memory: Vec<bool>,
+    at: Vec<Option<i64>>,
+}
+
+type Found = (Vec<u32>, Vec<Option<u32>>, Vec<usize>);
+
+impl<'a> Attempt<'a> {
+    fn new(body: &'a Body, machine: &'a Machine, interval: u32) -> Self {
+        let free = vec![true; interval as usize];
+        Self {
+            body,
+            machine,
+            interval: i64::from(interval),
+            arithmetic: free.clone(),
+            memory: free,
+            at: vec![None; body.ops.len()],
+        }
+    }
+
+    fn latency(&self, op: usize) -> i64 {
+        latency(self.machine, self.body.ops[op].class)
+    }
+
+    /// The operations that compute what `op` reads.
+    fn sources(&self, op: usize) -> Vec<usize> {
+        let uses = &self.body.ops[op].uses;
+        (0..self.body.ops.len())
+            .filter(|&d| {
+                self.body.ops[d]
+                    .defs
+                    .iter()
+                    .any(|d| uses.iter().any(|u| overlap(*d, *u)))
+            })
+            .collect()
+    }
+
+    /// The first or last free cycle of a slot between two times, both included.
+    fn find(free: &[bool], interval: i64, times: impl Iterator<Item = i64>) -> Option<i64> {
+        let mut times = times;
+        times.find(|t| free[t.rem_euclid(interval) as usize])
+    }
+
+    fn arithmetic_from(&mut self, earliest: i64) -> Option<i64> {
+        let n = self.interval;
+        let t = Self::find(&self.arithmetic, n, earliest..earliest + n)?;
+        self.arithmetic[t.rem_euclid(n) as usize] = false;
+        Some(t)
+    }
+
+    fn memory_in(&mut self, times: impl Iterator<Item = i64>) -> Option<i64> {
+        let n = self.interval;
+        let t = Self::find(&self.memory, n, times)?;
+        self.memory[t.rem_euclid(n) as usize] = false;
+        Some(t)
+    }
+
+    fn run(mut self, window: f64) -> Option<Found> {
+        let sources: Vec<Vec<usize>> = (0..self.body.ops.len()).map(|i| self.sources(i)).collect();
+        self.place_arithmetic(&sources)?;
+        self.place_loads(&sources)?;
+        self.place_stores(&sources, window)?;
+        let last = self.last_accesses()?;
+        let steps = self.place_steps(&last)?;
+        let all = self.at.iter().chain(&steps).flatten();
+        let first = *all.min()?;
+        let shift = |t: i64| u32::try_from(t - first).ok();
+        Some((
+            self.at
+                .iter()
+                .map(|t| t.and_then(shift))
+                .collect::<Option<_>>()?,
+            steps.iter().map(|t| t.and_then(shift)).collect(),
+            last,
+        ))
+    }
+
+    /// As early as possible, longest path to the end first; loads are taken to be there.
+    fn place_arithmetic(&mut self, sources: &[Vec<usize>]) -> Option<()> {
+        let ops = &self.body.ops;
+        let mut height = vec![0; ops.len()];
+        for op in (0..ops.len()).rev() {
+            for &source in &sources[op] {
+                height[source] = height[source].max(height[op] + self.latency(source));
+            }
+        }
+        let mut order: Vec<usize> = (0..ops.len())
+            .filter(|&i| ops[i].access.is_none())
+            .collect();
+        order.sort_by_key(|&i| (-height[i], i));
+        for op in order {
+            let mut earliest = 0;
+            for &source in sources[op].iter().filter(|&&s| ops[s].access.is_none()) {
+                earliest = earliest.max(self.at[source]? + self.latency(source));
+            }
+            self.at[op] = Some(self.arithmetic_from(earliest)?);
+        }
+        Some(())
+    }
+
+    /// As late as possible, so that registers are not held for long.
+    fn place_loads(&mut self, sources: &[Vec<usize>]) -> Option<()> {
+        let ops = &self.body.ops;
+        let mut deadline = vec![i64::MAX; ops.len()];
+        for op in 0..ops.len() {
+            if let Some(at) = self.at[op] {
+                for &source in &sources[op] {
+                    deadline[source] = deadline[source].min(at - self.latency(source));
+                }
+            }
+        }
+        let mut order: Vec<usize> = (0..ops.len()).filter(|&i| ops[i].is_load()).collect();
+        order.sort_by_key(|&i| (deadline[i], i));
+        let mut first: Vec<Option<i64>> = vec![None; self.body.pointers.len()];
+        for op in order {
+            let pointer = ops[op].access?.pointer;
+            // What is only copied is loaded at once.
+            let mut latest = if deadline[op] == i64::MAX {
+                0
+            } else {
+                deadline[op]
+            };
+            if let Some(first) = first[pointer] {
+                latest = latest.min(first + self.interval - 1);
+            }
+            let t = self.memory_in((latest - self.interval + 1..=latest).rev())?;
+            first[pointer] = Some(first[pointer].map_or(t, |f: i64| f.min(t)));
+            self.at[op] = Some(t);
+        }
+        Some(())
+    }
+
+    /// As early as possible, all of a pointer within `window` of an interval.
+    fn place_stores(&mut self, sources: &[Vec<usize>], window: f64) -> Option<()> {
+        let ops = &self.body.ops;
+        let stores: Vec<usize> = (0..ops.len())
+            .filter(|&i| ops[i].access.is_some() && !ops[i].is_load())
+            .collect();
+        let mut ready = vec![i64::MIN; ops.len()];
+        let mut latest = vec![i64::MIN; self.body.pointers.len()];
+        for &op in &stores {
+            for &source in &sources[op] {
+                ready[op] = ready[op].max(self.at[source]? + self.latency(source));
+            }
+            let pointer = ops[op].access?.pointer;
+            latest[pointer] = latest[pointer].max(ready[op]);
+        }
+        let reach = ((self.interval - 1) as f64 * window) as i64;
+        let mut order = stores;
+        order.sort_by_key(|&i| (ready[i], i));
+        for op in order {
+            let earliest = ready[op].max(latest[ops[op].access?.pointer] - reach);
+            self.at[op] = Some(self.memory_in(earliest..earliest + self.interval)?);
+        }
+        Some(())
+    }
+
+    /// The last access through every pointer; all must lie within an interval.
+    fn last_accesses(&self) -> Option<Vec<usize>> {
+        (0..self.body.pointers.len())
+            .map(|pointer| {
+                let own = || {
+                    let ops = self.body.ops.iter().enumerate();
+                    ops.filter(move |(_, op)| op.access.is_some_and(|a| a.pointer == pointer))
+                        .filter_map(|(i, _)| self.at[i].map(|t| (t, i)))
+                };
+                let ((first, _), (last, op)) = (own().min()?, own().max()?);
+                (last - first < self.interval).then_some(op)
+            })
+            .collect()
+    }
+
+    /// A step is loaded early enough for its pointer's last access, and after that of the iteration before.
+    fn place_steps(&mut self, last: &[usize]) -> Option<Vec<Option<i64>>> {
+        let latency = latency(self.machine, Class::ScalarLoad);
+        let mut steps = Vec::new();
+        for (&(_, step), &op) in self.body.pointers.iter().zip(last) {
+            steps.push(match table(step) {
+                None => None,
+                Some(_) => {
+                    let user = self.at[op]?;
+                    let times = (user - self.interval + 1..=user - latency).rev();
+                    Some(self.memory_in(times)?)
+                }
+            });
+        }
+        Some(steps)
+    }
+}
+
+fn overlap(a: Reg, b: Reg) -> bool {
+    match (a.value(), b.value()) {
+        (Some((a, x)), Some((b, y))) => a == b && x & y != 0,
+        _ => false,
+    }
+}

@@ -1,0 +1,59 @@
+use super::{Body, Reg, Step};
+use cp2_asm::{Options, Source, assemble};
+use cp2_machine::Machine;
+
+/// y[i] = x[i] * w + x[i], complex, two numbers in an iteration.
+fn body() -> Body {
+    let mut body = Body::default();
+    let (read, write) = (
+        body.pointer(0, Step::Bytes(16)),
+        body.pointer(1, Step::Bytes(16)),
+    );
+    let (x, y) = (body.quad(), body.quad());
+    body.load(Reg::Whole(x), read, 0);
+    for lane in [Reg::Lo, Reg::Hi] {
+        body.op("cmadd", &[lane(y)], &[lane(x), Reg::Pair(63), lane(x)]);
+    }
+    body.store(Reg::Whole(y), write, 0);
+    body
+}
+
+#[test]
+fn the_interval_is_the_least_and_no_word_waits() {
+    for name in ["vm7", "vm9"] {
+        let machine = Machine::builtin(name).unwrap();
+        let body = body();
+        assert_eq!((body.arithmetic(), body.memory()), (2, 2));
+        let schedule = body.schedule(&machine, 63).unwrap();
+        assert_eq!(schedule.interval, 2);
+        for iterations in [1, 2, 3, 4, 5, 100, 101, 102, 103] {
+            let made = schedule.emit(iterations);
+            let text = format!(
+                ".program\n movi a0, 0\n movi a1, 4096\n lif r63, 1.0\n{} stop\n",
+                made.text
+            );
+            let options = Options {
+                machine: Some(&machine),
+                ..Options::default()
+            };
+            let assembly = assemble(&Source::new("test.s", text), &options).unwrap();
+            assert!(assembly.warnings.is_empty(), "{}", assembly.warnings);
+            // Two cycles an iteration, and the latencies of one: load, product, store.
+            let latency = machine.cp2.latency;
+            let path = latency[cp2_machine::Class::Load].0 + latency[cp2_machine::Class::Madd].0;
+            let straight = 2 * (iterations - 1) + path + 2;
+            assert!(
+                (straight..=straight + 5).contains(&made.cycles),
+                "{iterations}: {} cycles, {straight} at least",
+                made.cycles
+            );
+        }
+    }
+}
+
+#[test]
+fn too_few_registers_are_an_error() {
+    let machine = Machine::builtin("vm7").unwrap();
+    let error = body().schedule(&machine, 2).unwrap_err();
+    assert!(error.to_string().contains("registers"), "{error}");
+}

@@ -1,0 +1,204 @@
+//! Transforms of mixed radix through the whole machine, under the checkers.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use cp2_host::Options;
+use cp2_kernels::Problem;
+use cp2_kernels::fft::{Direction, Fft, FftPlanner, FftProblem, FftRun, MixedRecipe};
+use cp2_machine::Machine;
+use num_complex::Complex32;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+const DIRECTIONS: [Direction; 2] = [Direction::Forward, Direction::Inverse];
+
+fn machine(name: &str) -> Arc<Machine> {
+    Arc::new(Machine::builtin(name).unwrap())
+}
+
+fn plan(n: usize, direction: Direction) -> Arc<dyn Fft> {
+    FftPlanner::new(machine("vm7")).plan(n, direction).unwrap()
+}
+
+/// Runs under the checkers; they must have nothing to say.
+fn run(fft: &dyn Fft, x: &[Complex32]) -> FftRun {
+    let options = Options {
+        check: true,
+        ..Options::default()
+    };
+    let done = fft.process_with(x, options).unwrap();
+    let report = &done.run.report;
+    assert!(
+        report.end.is_finished(),
+        "{}: {:?}",
+        fft.recipe(),
+        report.end
+    );
+    assert_eq!(report.findings, [], "{}", fft.recipe());
+    let efficiency = done.efficiency();
+    assert!(efficiency <= 1.0, "{}: {efficiency}", fft.recipe());
+    done
+}
+
+fn output(fft: &dyn Fft, x: &[Complex32]) -> Vec<Complex32> {
+    run(fft, x).output.unwrap()
+}
+
+fn bits(x: &[Complex32]) -> Vec<(u32, u32)> {
+    x.iter().map(|z| (z.re.to_bits(), z.im.to_bits())).collect()
+}
+
+/// The error of a batch, and that of rustfft's scalar code on the same data.
+fn errors(n: usize, direction: Direction, x: &[Complex32], y: &[Complex32]) -> (f64, f64) {
+    let problem = FftProblem::new(n, direction, x.len() / n).unwrap();
+    let ours = problem.judge(x, y);
+    assert!(ours.holds(), "{n} {direction}: {ours:?}");
+    let mut scalar = x.to_vec();
+    let mut planner = rustfft::FftPlannerScalar::new();
+    let fft = match direction {
+        Direction::Forward => planner.plan_fft_forward(n),
+        Direction::Inverse => planner.plan_fft_inverse(n),
+    };
+    fft.process(&mut scalar);
+    (ours.rms, problem.judge(x, &scalar).rms)
+}
+
+fn assert_accurate(n: usize, direction: Direction, x: &[Complex32], y: &[Complex32]) {
+    let (ours, theirs) = errors(n, direction, x, y);
+    assert!(
+        ours <= 1.5 * theirs.max(2.0e-8),
+        "{n} {direction}: {ours:e}, rustfft {theirs:e}"
+    );
+}
+
+#[test]
+fn every_small_length_is_accurate() {
+    for n in 1..=130 {
+        if MixedRecipe::new(n, Direction::Forward).is_none() {
+            continue;
+        }
+        for direction in DIRECTIONS {
+            let problem = FftProblem::new(n, direction, 9).unwrap();
+            let x = problem.random(n as u64);
+            assert_accurate(n, direction, &x, &output(&*plan(n, direction), &x));
+        }
+    }
+}
+
+/// 256 transforms: bound and accuracy.
+#[test]
+fn batches_are_accurate_and_fast() {
+    for (n, floor) in [
+        (3, 0.60),
+        (15, 0.70),
+        (60, 0.65),
+        (105, 0.82),
+        (243, 0.74),
+        (343, 0.92),
+        (360, 0.84),
+        (625, 0.93),
+        (840, 0.91),
+        (1000, 0.94),
+        (1536, 0.50),
+    ] {
+        let fft = plan(n, Direction::Forward);
+        let x = FftProblem::new(n, Direction::Forward, 256)
+            .unwrap()
+            .random(n as u64);
+        let done = fft.process(&x).unwrap();
+        let y = done.output.as_ref().unwrap();
+        let (ours, theirs) = errors(n, Direction::Forward, &x, y);
+        let cycles = done.run.report.cycles;
+        let expected = fft.expected(256).unwrap().0;
+        println!(
+            "{}: {cycles} cycles, bound {}, efficiency {:.3}, expected {:.3}, {} pages of {} x{}, rms {ours:.2e} ({:.2} of rustfft's)",
+            fft.recipe(),
+            done.bound,
+            done.efficiency(),
+            expected as f64 / cycles as f64,
+            done.plans[0].pages().len(),
+            done.plans[0].pages().size(),
+            done.plans[0].degree(),
+            ours / theirs,
+        );
+        assert!(ours <= 1.5 * theirs, "{n}: {ours:e}, rustfft {theirs:e}");
+        assert!(
+            done.efficiency() >= floor && done.efficiency() <= 1.0,
+            "{n}: {:.3}",
+            done.efficiency()
+        );
+    }
+}
+
+/// What a batch is cut into must not be seen in the result.
+#[test]
+fn any_batch_gives_the_same_rows() {
+    for n in [1, 2, 7, 45, 100] {
+        let fft = plan(n, Direction::Forward);
+        let x = FftProblem::new(n, Direction::Forward, 33)
+            .unwrap()
+            .random(9);
+        let y = bits(&output(&*fft, &x));
+        for batch in [1, 2, 3, 8, 17, 32] {
+            assert_eq!(
+                bits(&output(&*fft, &x[..batch * n])),
+                y[..batch * n],
+                "{n} x {batch}"
+            );
+        }
+    }
+}
+
+#[test]
+fn other_machines_give_the_bits_of_vm7() {
+    for n in [6, 63, 250] {
+        let x = FftProblem::new(n, Direction::Forward, 12)
+            .unwrap()
+            .random(3);
+        let there = FftPlanner::new(machine("vm9")).plan_forward(n).unwrap();
+        assert_eq!(
+            bits(&output(&*plan(n, Direction::Forward), &x)),
+            bits(&output(&*there, &x)),
+            "{n}"
+        );
+    }
+}
+
+/// A random length of the form 2^a 3^b 5^c 7^d.
+fn length() -> impl Strategy<Value = usize> {
+    (0u32..5, 0u32..4, 0u32..3, 0u32..3)
+        .prop_map(|(a, b, c, d)| 2usize.pow(a) * 3usize.pow(b) * 5usize.pow(c) * 7usize.pow(d))
+        .prop_filter("fits a short test", |n| *n <= 500)
+}
+
+fn direction() -> impl Strategy<Value = Direction> {
+    prop_oneof![Just(Direction::Forward), Just(Direction::Inverse)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_lengths_batches_and_scales(n in length(), direction in direction(), batch in 1usize..7, seed in any::<u64>(), k in -60i32..60) {
+        let fft = plan(n, direction);
+        let x = FftProblem::new(n, direction, batch).unwrap().random(seed);
+        let y = output(&*fft, &x);
+        assert_accurate(n, direction, &x, &y);
+        // Scaling by a power of two scales every bit.
+        let scale = 2.0f32.powi(k);
+        let scaled: Vec<Complex32> = x.iter().map(|z| z * scale).collect();
+        let y: Vec<Complex32> = y.iter().map(|z| z * scale).collect();
+        prop_assert_eq!(bits(&output(&*fft, &scaled)), bits(&y));
+    }
+
+    /// Forward, then inverse: N times the input.
+    #[test]
+    fn there_and_back(n in length(), seed in any::<u64>()) {
+        let x = FftProblem::new(n, Direction::Forward, 2).unwrap().random(seed);
+        let y = output(&*plan(n, Direction::Forward), &x);
+        let z = output(&*plan(n, Direction::Inverse), &y);
+        for (x, z) in x.iter().zip(&z) {
+            prop_assert!((x * n as f32 - z).norm() <= 4.0e-6 * n as f32, "{x} {z}");
+        }
+    }
+}
