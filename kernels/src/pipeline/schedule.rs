@@ -190,9 +190,9 @@ impl<'a> Attempt<'a> {
     fn place_loads(&mut self, sources: &[Vec<usize>]) -> Option<()> {
         let ops = &self.body.ops;
         let mut deadline = vec![i64::MAX; ops.len()];
-        for op in 0..ops.len() {
-            if let Some(at) = self.at[op] {
-                for &source in &sources[op] {
+        for (at, sources) in self.at.iter().zip(sources) {
+            if let Some(at) = at {
+                for &source in sources {
                     deadline[source] = deadline[source].min(at - self.latency(source));
                 }
             }
