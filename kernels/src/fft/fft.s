@@ -19,14 +19,17 @@
 ;
 ; Twiddle factors: tables of the forward transform; the inverse uses butterflies
 ; that conjugate them. For every pair of columns k, k+1 of a radix-8 pass,
-; in the order of use: w^4, w^2, w, w W8, each for k and k+1: 64 bytes.
+; w^2, w^4, w, w W8, each for k and k+1: 64 bytes; w^4 of k is that of the next
+; pair, as the pipeline wants it.
 ; Step tables: how far the read and the write pointer go after each of the N/16
-; iterations of a transform; entry j holds the read step of iteration j and the
-; write step of iteration j - 2, as the pipeline wants them.
+; iterations of a transform; entry j holds the read step of iteration j + 2 and the
+; write step of iteration j, as the pipeline wants them.
 ;
-; DMEM: 48 + 32 L (radix-8 passes but the first) + N/2 (radix-8 passes) bytes of tables.
-; Cycles on vm7: P N/2 log2 N, all of them butterflies, and 16 + 30 or 34 (first pass of
-; radix 4 or 8) + 31 or 37 for each later one.
+; Passes of radix 8 run into each other: while the last iterations of one are
+; computed and stored, the first ones of the next are loaded. What they read was
+; stored before, but for N = 64 with P = 1: there each pass ends before the next.
+;
+; DMEM: 48 + 32 L + 24 (radix-8 passes but the first) + N/2 (radix-8 passes) bytes of tables.
 
 ; Defaults, which a definition by the caller replaces.
 .equ N, 256
@@ -43,95 +46,177 @@
 .error "the radices are 8, but for one or two of 4 at the start"
 .endif
 
-.include "radix4.s"
-.include "radix8.s"
+.include "frame8.s"
+.include "frame4.s"
 
 .equ PASSES, 1 + (R2 != 0) + (R3 != 0) + (R4 != 0)
+.equ L1, 1
 .equ L2, R1
 .equ L3, L2*R2
-.equ L4, L3*R3
+.equ L4, L3*max(R3, 1)
 ; a8 is the input page; the passes alternate between it and a{OTHER}.
 .equ OTHER, 9 + 2*(PASSES % 2 == 0)
+; The first pass of radix 8.
+.equ FIRST8, 1 + (R1 == 4) + (R2 == 4)
+; Whether the passes of radix 8 run into each other.
+.equ FUSED, N > 64
 
-; Step table of a pass of radix 8, a circular read pointer over the page, a write pointer.
-.macro pointers8 pass, src, dst
-    movi a5, steps{\pass}
-    mov b5, a5
-    movi l5, N/2
-    movi s5, 8
-    mov a0, a{\src}
-    mov b0, a0
-    mov l0, c3
-    mov a1, a{\dst}
+; The constants that frame8.s expects of pass t. Registers: a{set} reads,
+; a{set + 1} writes, a{set + 2} walks the factors, a{set + 3} the steps.
+.macro pass t, L
+    .equ set{\t}, 4*(\t % 2)
+    .equ row1_{\t}, N
+    .equ row2_{\t}, 2*N
+    .equ row4_{\t}, 4*N
+    .equ out1_{\t}, \L == 1 ? 16 : 8*\L
+    .equ out2_{\t}, 2*(\L == 1 ? 16 : 8*\L)
+    .equ out4_{\t}, 4*(\L == 1 ? 16 : 8*\L)
+    .equ top{\t}, 1
+    .equ zs{\t}, \L == 1 ? 1 : 2
+    .equ tw{\t}, \L > 1
+    ; Bytes from the start of a page to row 7 and to result 7.
+    .equ in{\t}, 7*N
+    .equ out{\t}, 7*(\L == 1 ? 16 : 8*\L)
+    ; Address registers: the page it reads (12, 13: row 7 of 8, OTHER), and the one it writes.
+    .equ src{\t}, 13 - \t % 2
+    .equ dst{\t}, \t % 2 ? OTHER : 8
+.endm
+    pass 1, L1
+    pass 2, L2
+    pass 3, L3
+    pass 4, L4
+
+; The pass that runs into pass t, the pass that it runs into; 0: there is none.
+.macro neighbours t
+    .equ after{\t}, (FUSED && \t < PASSES) ? \t + 1 : 0
+.endm
+    neighbours 1
+    neighbours 2
+    neighbours 3
+    neighbours 4
+
+; Pointers of pass t where no pass before it has the time.
+.macro pointers8 t
+    ldx2 a{set{\t} + 2}, [a14 + 24*(\t - FIRST8)]
+    ldx2 b{set{\t} + 2}, [a14 + 24*(\t - FIRST8)]
+    ldx2 l{set{\t} + 2}, [a14 + 24*(\t - FIRST8) + 8]
+    mov a{set{\t}}, a{src{\t}}
+    movi a{set{\t} + 1}, out{\t}
+    add a{set{\t} + 1}, a{set{\t} + 1}, a{dst{\t}}
 .endm
 
-; The first pass when it is of radix 8: no twiddle factors, and the results of
-; one column are eight consecutive numbers.
-.macro first8 op, opn, src, dst
-    movi a2, constants
-    ldq q24, [a2]
-    pointers8 1, \src, \dst
-    pass8 \op, \opn, 0, 1, 1, 2, 8, 1, N, 4*N, 16, 0, 48, 48, 49
+; The hooks of frame8: factors and steps of the passes in the frame, and the
+; pointers of the pass after them, piece by piece:
+;   first frame of n     factors and steps of the next pass; where n writes
+;   second frame         where the next pass reads, how far it writes; the loop
+.macro hook8 on, op, d, e, x, y, w, slot, n, c, p
+    .if \slot == 12 && \c && tw{\c}
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q27, [a{set{\c} + 2}]+s8%
+    .elif \slot == 17 && \n && tw{\n}
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q25, [a{set{\n} + 2} - 48]
+    .elif \slot == 18 && \n && tw{\n}
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q24, [a{set{\n} + 2} - 32]
+    .elif \slot == 21 && \n && tw{\n}
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q26, [a{set{\n} + 2} - 16]
+    .elif \slot == 19 && \n && \n != \c && after{\n}
+    word \on, \op, \d, \e, \x, \y, \w, ldx2, a{set{\n + 1} + 2}, [a14 + 24*(\n + 1 - FIRST8)]
+    .elif \slot == 20 && \n && \n != \c && after{\n}
+    word \on, \op, \d, \e, \x, \y, \w, ldx2, b{set{\n + 1} + 2}, [a14 + 24*(\n + 1 - FIRST8)]
+    .elif \slot == 22 && \n && \n != \c && after{\n}
+    word \on, \op, \d, \e, \x, \y, \w, ldx2, l{set{\n + 1} + 2}, [a14 + 24*(\n + 1 - FIRST8) + 8]
+    .elif \slot == 23 && \n && \c && \n != \c
+    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || add a{set{\n} + 1}, a{set{\n} + 1}, a{dst{\n}}
+    .elif \slot == 19 && \n && \n == \c && \c != \p && after{\n}
+    word \on, \op, \d, \e, \x, \y, \w, mov, a{set{\n + 1}}, a{src{\n + 1}}
+    .elif \slot == 20 && \n && \n == \c && \c != \p && after{\n}
+    word \on, \op, \d, \e, \x, \y, \w, movi, a{set{\n + 1} + 1}, out{\n + 1}
+    .elif \slot == 22 && \n && \n == \c
+    word \on, \op, \d, \e, \x, \y, \w, ldx2, s{set{\n}}, [a{set{\n} + 3}]+s9%
+    .elif \slot == 23 && \n && \n == \c && \c != \p
+    ; The frames of the loop follow.
+    word \on, \op, \d, \e, \x, \y, \w, loop, c1, . + 24
+    .else
+    alone \on, \op, \d, \e, \x, \y, \w, 1
+    .endif
 .endm
 
-; A later pass of radix 8: after L.
-.macro later8 op, opn, pass, L, src, dst
-    movi a2, twiddles{\pass}
-    mov b2, a2
-    movi l2, 32*\L
-    movi s2, 16
-    pointers8 \pass, \src, \dst
-    pass8 \op, \opn, 1, 1, 1, 2, 1, 2, N, 4*N, 8*\L, 1, 50, 52, 54
+; Pass t, its first frame apart, which `before` it has in common with the pass
+; before; and the first frame of the pass `after`.
+.macro body8 op, opn, t, before
+    ; The second column pair of a transform of 32 is its last.
+    frame8 \op, \opn, \t, \t, \before, [a{set{\t}}]+(N == 32 ? 16 + 7*N : 16), [a{set{\before} + 1}], hook8
+    frame8 \op, \opn, \t, \t, \t, [a{set{\t}}]+s{set{\t}}, [a{set{\t} + 1}]+s{set{\t} + 1}, hook8
+    frame8 \op, \opn, after{\t}, \t, \t, [a{set{\t + 1}}]+16, [a{set{\t} + 1}]+s{set{\t} + 1}, hook8
+    .if after{\t} == 0
+    tail8 \op, \opn, \t
+    .endif
+.endm
+
+; Pass t when none runs into it.
+.macro alone8 op, opn, t
+    pointers8 \t
+    frame8 \op, \opn, \t, 0, 0, [a{set{\t}}]+16, [a0], hook8
+    body8 \op, \opn, \t, 0
 .endm
 
 ; All passes.
 .macro transform op, opn
     .if R1 == 4
 pass1:
-    movi a2, constants
-    ldq q24, [a2]
-    pass4 \op, \opn, \op, 0, 4, 1, 8, OTHER
-    .else
-pass1:
-    first8 \op, \opn, 8, OTHER
+    pass4 \op, \opn, 0, 8, OTHER
     .endif
-pass2:
     .if R2 == 4
-    movi a2, sixteenth
-    ldq q24, [a2]
-    ldq q25, [a2 + 16]
-    pass4 \op, \opn, \opn, 1, 1, 4, OTHER, 8
-    .else
-    later8 \op, \opn, 2, L2, OTHER, 8
+pass2:
+    pass4 \op, \opn, 1, OTHER, 8
     .endif
-    .if PASSES > 2
-pass3:
-    later8 \op, \opn, 3, L3, 8, OTHER
+    .rept PASSES, i
+    .if i + 1 == FIRST8 || (i + 1 > FIRST8 && FUSED == 0)
+pass{i + 1}:
+    alone8 \op, \opn, i + 1
+    .elif i + 1 > FIRST8
+pass{i + 1}:
+    body8 \op, \opn, i + 1, i
     .endif
-    .if PASSES > 3
-pass4:
-    later8 \op, \opn, 4, L4, OTHER, 8
-    .endif
+    .endr
 .endm
 
 .program
 .entry start
 start:
+    movi a2, constants
+    ldq q30, [a2]
+    movi a14, passes
+    movi s8, 64
+    movi s9, 8
+    .if R1 == 4
+    ldq q24, [a2 + 16]
+    ldq q25, [a2 + 32]
+    .endif
     ldx2 a8, [a15]
     ldx2 a10, [a15 + 8]
     movi s3, 8*N
+    movi s0, 7*N
     nop
     nop
     nop
     shl c3, a10, log2(8*N)          ; bytes of the page
-    shl c1, a10, log2(N) - 4        ; iterations of a pass,
-    addi c1, c1, -1                 ; the first apart
+    shl c1, a10, log2(N) - 4        ; iterations of a pass but two
+    addi c1, c1, -2
     addi c4, c3, -32
+    addi c5, c3, -128
+    mov s7, s3
     addi c2, a10, -1
     bnz c2, .passes
-    movi s3, 32                     ; P = 1: the radix-4 read pointer walks
-    movi c4, 2*N                    ; the columns, then starts again
+    movi s3, 32                     ; P = 1: the radix-4 pointers walk
+    movi c4, 2*N                    ; the columns, then start again
+    movi s7, 128
+    mov c5, c3
+    .if N == 16
+    addi c1, c1, 1                  ; two iterations, the second a repetition
+    .endif
 .passes:
+    add a12, a8, s0
+    add a13, a{OTHER}, s0
     .if INVERSE
     transform bflyc, bflyci
     .else
@@ -143,15 +228,15 @@ start:
 .macro tables8 pass, L
 steps{\pass}:
     .rept N/16, j
-    .int 16 + 7*N*(j == N/16 - 1), 16 + 56*\L*((j + \L - 2) % (\L/2) == \L/2 - 1)
+    .int 16 + 7*N*((j + 2) % (N/16) == N/16 - 1), (\L == 1 ? 128 : 16 + 56*\L*(j % (\L/2) == \L/2 - 1))
     .endr
     .align 16
 twiddles{\pass}:
     .rept \L/2, i
-    .cis -4*(2*i), 8*\L
-    .cis -4*(2*i + 1), 8*\L
     .cis -2*(2*i), 8*\L
     .cis -2*(2*i + 1), 8*\L
+    .cis -4*((2*i + 2) % \L), 8*\L
+    .cis -4*(2*i + 1), 8*\L
     .cis -(2*i), 8*\L
     .cis -(2*i + 1), 8*\L
     .cis -(2*i + \L), 8*\L
@@ -163,26 +248,21 @@ twiddles{\pass}:
 constants:
     .cis 0, 8
     .cis -1, 8
-    .if R2 == 4
-sixteenth:
-    .cis 0, 16
-    .cis -1, 16
-    .cis -2, 16
-    .cis -3, 16
+    .if R1 == 4
+    .rept 4, j
+    .cis -j, 16
+    .endr
     .endif
-    .if R1 == 8
-steps1:
-    .rept N/16, j
-    .int 16 + 7*N*(j == N/16 - 1), 128
+; Factors (w' of the first pair) and steps of a radix-8 pass, where they begin and how long they are.
+passes:
+    .rept PASSES, i
+    .if i + 1 >= FIRST8
+    .int twiddles{i + 1} + 48, steps{i + 1}, 32*L{i + 1}, N/2, 0, 0
+    .endif
     .endr
     .align 16
+    .rept PASSES, i
+    .if i + 1 >= FIRST8
+    tables8 i + 1, L{i + 1}
     .endif
-    .if R2 == 8
-    tables8 2, L2
-    .endif
-    .if R3 == 8
-    tables8 3, L3
-    .endif
-    .if R4 == 8
-    tables8 4, L4
-    .endif
+    .endr

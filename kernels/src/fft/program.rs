@@ -8,8 +8,9 @@ use cp2_machine::Machine;
 
 const FFT: (&str, &str) = ("fft.s", include_str!("fft.s"));
 const FFT4096: (&str, &str) = ("fft4096.s", include_str!("fft4096.s"));
-const INCLUDED: [(&str, &str); 2] = [
-    ("radix4.s", include_str!("radix4.s")),
+const INCLUDED: [(&str, &str); 3] = [
+    ("frame8.s", include_str!("frame8.s")),
+    ("frame4.s", include_str!("frame4.s")),
     ("radix8.s", include_str!("radix8.s")),
 ];
 

@@ -1,0 +1,173 @@
+; Radix-8 butterflies, two columns at a time, as a modulo schedule of 24 cycles.
+;
+; Shape. An iteration transforms the columns A and B of eight rows x0..x7:
+;   out[m'] = sum over m of x[m] (w W8^m')^m,  W8 = exp(-i pi/4),
+; with the twiddle factors of the pass inside the butterflies. Level by level
+; (P(z) = E(z^2) + z O(z^2), three times):
+;   level 1  a, b, c, d: x(m) +- w^4 x(m+4), m = 0, 2, 1, 3
+;   level 2  p = a, b sums   r = a, b differences, -i w^2
+;            q = c, d sums   s = c, d differences, -i w^2     else w^2
+;   level 3  04: p, q with w    26: p, q with -i w
+;            15: r, s with w'   37: r, s with -i w'           w' = w W8
+; so that a column needs four factors: w^4, w^2, w, w'.
+;
+; Schedule. Every arithmetic slot is a butterfly, of three iterations at once:
+; n is the iteration whose rows are being loaded, c the one before, p the one
+; before that. Column B runs 12 cycles behind column A.
+;
+;   cycle   arithmetic          memory         cycle   arithmetic          memory
+;   0..2    Ba Bb Bc       (c)  rows 0 4 2     12      Aa             (n)  hook
+;   3       Bd             (c)  store (p)      13..15  Ab Ac Ad       (n)  stores (p)
+;   4       As             (c)  store (p)      16      Bs             (c)  store, step (p)
+;   5, 6    B15 B37        (p)  stores (p)     17, 18  A15 A37        (c)  hook
+;   7, 8    A04 A26        (c)  rows 6 1       19, 20  B04 B26        (c)  hook
+;   9..11   Bp Br Bq       (c)  rows 5 3 7     21..23  Ap Ar Aq       (n)  hook
+;
+; A butterfly's result is read 8 cycles later or more, a load's 4: no stall on
+; either machine. The rotation makes the last memory slot a hook, which may hold
+; the `loop` of the frames that follow.
+;
+; Hooks. The caller's macro `hook` writes the words 12 and 17 .. 23, so that
+; factors, steps and the pointers of other passes are loaded as the pass needs:
+;   hook slot, on, op, d, e, x, y, w, n, c, p
+; with the butterfly to issue if `on` (`word` below does).
+; Factors of n are due: w^4 of A in 15 .. 32 of the frame before, of B and
+; w^2 by 17 (from 17 on, after the old ones are used), w 21 .. 27, w' 12 (as c).
+;
+; Registers.
+;   q0..q7    rows of (A, B); level 1 of A in place
+;   r16..r23  level 2 of A           r24..r31  levels 1 and 2 of B
+;   q16..q23  results: m' of (A, B),  r56..r59  r, s of B
+;             or A's quads at even and B's at odd numbers
+;   q24..q27  w^4, w^2, w, w' of (A, B)
+;   r60, r61  1, W8                  r62, r63  free
+;
+; A pass is a number t > 0 with the constants (0: no iteration in that place)
+;   set{t}             a{set} reads and a{set + 1} writes: row (result) 7, or 3
+;   row1_{t}, row2_{t}, row4_{t}   bytes from row m to row m + 1, 2, 4
+;   out1_{t}, out2_{t}, out4_{t}   the same for result quads
+;   top{t}             1: the pointers are at row and result 7, 0: at 3
+;   zs{t}              2: result quad m' is (A, B); 1: quad j of A is its results
+;                      2j, 2j + 1, and B's is quad 4 + j
+;   tw{t}              0: all factors are 1; 1: they are in q24..q27
+; The first iteration of a pass takes w^4 of A as 1.
+
+; A butterfly, if `on`, beside the memory operation `mn a, b`.
+.macro word on, op, d, e, x, y, w, mn, a, b
+    .if \on
+    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || \mn \a, \b
+    .else
+    \mn \a, \b
+    .endif
+.endm
+
+; A butterfly, if `on`, beside nothing; `gap`: a cycle passes in any case.
+.macro alone on, op, d, e, x, y, w, gap, unused=0, spare=0, more=0
+    .if \on
+    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w}
+    .elif \gap
+    nop
+    .endif
+.endm
+
+; A butterfly, if `on`, and the load of row j, if there is an n.
+.macro with_row on, op, d, e, x, y, w, n, j, unused=0, spare=0
+    .if \n
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q{\j}, [a{set{\n}} + ((\j) % 2 - 1)*row1_{\n} + ((\j)/2 % 2 - 1)*row2_{\n} + ((\j)/4 - top{\n})*row4_{\n}]
+    .else
+    alone \on, \op, \d, \e, \x, \y, \w, 0
+    .endif
+.endm
+
+; ... the store of result j, if there is a p.
+.macro with_result on, op, d, e, x, y, w, p, j
+    .if \p
+    word \on, \op, \d, \e, \x, \y, \w, stq, q{16 + (zs{\p} == 1 ? 2*((\j) % 4) + (\j)/4 : \j)}, [a{set{\p} + 1} + ((\j) % 2 - 1)*out1_{\p} + ((\j)/2 % 2 - 1)*out2_{\p} + ((\j)/4 - top{\p})*out4_{\p}]
+    .else
+    alone \on, \op, \d, \e, \x, \y, \w, 0
+    .endif
+.endm
+
+; Butterfly m of level 3 (0: m' = 0, 4; 2: 2, 6; 1: 1, 5; 3: 3, 7) of column A or B (col 0
+; or 1) of pass t, in the word that macro `then` makes of it.
+.macro third on, op, opn, t, col, m, then, a, b=0, c=0, d=0
+    .if !(\on)
+    \then 0, \op, 0, 0, 0, 0, 0, \a, \b, \c, \d
+    .elif \m < 2
+    \then 1, \op, zs{\t} == 1 ? 32 + \m + \m/2*2 + 2*\col : 32 + 2*\m + \col, zs{\t} == 1 ? 40 + \m + \m/2*2 + 2*\col : 40 + 2*\m + \col, \col ? (\m % 2 ? 56 : 24) : 16 + \m, \col ? (\m % 2 ? 58 : 28) : 20 + \m, tw{\t} ? 52 + 2*(\m % 2) + \col : 60 + \m % 2, \a, \b, \c, \d
+    .else
+    \then 1, \opn, zs{\t} == 1 ? 32 + \m + \m/2*2 + 2*\col : 32 + 2*\m + \col, zs{\t} == 1 ? 40 + \m + \m/2*2 + 2*\col : 40 + 2*\m + \col, \col ? (\m % 2 ? 57 : 26) : 16 + \m, \col ? (\m % 2 ? 59 : 30) : 20 + \m, tw{\t} ? 52 + 2*(\m % 2) + \col : 60 + \m % 2, \a, \b, \c, \d
+    .endif
+.endm
+
+; The last load or store of an iteration: the address steps.
+.macro with_last on, op, d, e, x, y, w, present, mn, q, address
+    .if \present
+    word \on, \op, \d, \e, \x, \y, \w, \mn, q{\q}, \address
+    .else
+    alone \on, \op, \d, \e, \x, \y, \w, 0
+    .endif
+.endm
+
+; The results in the order in which level 3 completes them: quad i of eight of pass t.
+.macro result8 on, op, d, e, x, y, w, p, i, gap=0, unused=0
+    .if (\p) == 0
+    alone \on, \op, \d, \e, \x, \y, \w, \gap
+    .elif zs{\p} == 1
+    with_result \on, \op, \d, \e, \x, \y, \w, \p, \i
+    .elif \i == 6
+    with_result \on, \op, \d, \e, \x, \y, \w, \p, top{\p} ? 3 : 7
+    .else
+    with_result \on, \op, \d, \e, \x, \y, \w, \p, bitrev(\i, 3)
+    .endif
+.endm
+
+; A frame of 24 cycles; n, c, p as above, each a pass or 0.
+;   rd, wr   addresses of the last load and of the last store, which step
+; Without c the words that would be empty are left out as far as the
+; latencies allow; after a frame without n comes tail8.
+.macro frame8 op, opn, n, c, p, rd, wr, hook
+    with_row \c, \op, 24, 25, 1, 9, (\c && tw{\c}) ? 49 : 60, \n, 0
+    with_row \c, \op, 26, 27, 5, 13, (\c && tw{\c}) ? 49 : 60, \n, 4
+    with_row \c, \op, 28, 29, 3, 11, (\c && tw{\c}) ? 49 : 60, \n, 2
+    result8 \c, \op, 30, 31, 7, 15, (\c && tw{\c}) ? 49 : 60, \p, 0
+    result8 \c, \opn, 21, 23, 10, 14, (\c && tw{\c}) ? 50 : 60, \p, 1
+    third \p, \op, \opn, \p, 1, 1, result8, \p, 2, \c
+    third \p, \op, \opn, \p, 1, 3, result8, \p, 3, \c
+    third \c, \op, \opn, \c, 0, 0, with_row, \n, 6
+    third \c, \op, \opn, \c, 0, 2, with_row, \n, 1
+    with_row \c, \op, 24, 26, 24, 26, tw{\c} ? 51 : 60, \n, 5
+    with_row \c, \opn, 56, 57, 25, 27, tw{\c} ? 51 : 60, \n, (\n && top{\n}) ? 3 : 7
+    with_last \c, \op, 28, 30, 28, 30, tw{\c} ? 51 : 60, \n, ldq, (\n && top{\n}) ? 7 : 3, \rd
+    \hook \n, \op, 0, 8, 0, 8, \n == \c && tw{\n} ? 48 : 60, 12, \n, \c, \p
+    result8 \n, \op, 4, 12, 4, 12, \n == \c && tw{\n} ? 48 : 60, \p, 4
+    result8 \n, \op, 2, 10, 2, 10, \n == \c && tw{\n} ? 48 : 60, \p, 5
+    result8 \n, \op, 6, 14, 6, 14, \n == \c && tw{\n} ? 48 : 60, \p, 6
+    .if \p
+    with_last \c, \opn, 58, 59, 29, 31, tw{\c} ? 51 : 60, \p, stq, 16 + (zs{\p} == 1 || top{\p} ? 7 : 3), \wr
+    .else
+    alone \c, \opn, 58, 59, 29, 31, tw{\c} ? 51 : 60, 1
+    .endif
+    third \c, \op, \opn, \c, 0, 1, \hook, 17, \n, \c, \p
+    third \c, \op, \opn, \c, 0, 3, \hook, 18, \n, \c, \p
+    third \c, \op, \opn, \c, 1, 0, \hook, 19, \n, \c, \p
+    third \c, \op, \opn, \c, 1, 2, \hook, 20, \n, \c, \p
+    \hook \n, \op, 16, 18, 0, 4, \n && tw{\n} ? 50 : 60, 21, \n, \c, \p
+    \hook \n, \opn, 17, 19, 8, 12, \n && tw{\n} ? 50 : 60, 22, \n, \c, \p
+    \hook \n, \op, 20, 22, 2, 6, \n && tw{\n} ? 50 : 60, 23, \n, \c, \p
+.endm
+
+; After the last frame of pass p: its last two butterflies and eight stores.
+.macro tail8 op, opn, p
+    third 1, \op, \opn, \p, 1, 1, alone, 0
+    third 1, \op, \opn, \p, 1, 3, alone, 0
+    nop
+    .rept 4, i
+    result8 0, \op, 0, 0, 0, 0, 0, \p, i
+    .endr
+    nop
+    .rept 3, i
+    result8 0, \op, 0, 0, 0, 0, 0, \p, 4 + i
+    .endr
+    stq q{16 + (zs{\p} == 1 || top{\p} ? 7 : 3)}, [a{set{\p} + 1}]
+.endm
