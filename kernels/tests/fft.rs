@@ -109,9 +109,9 @@ fn random_batches_are_accurate_and_fast() {
             "{n}: {ours:?}, rustfft {theirs:?}"
         );
         let floor = match n {
-            ..=128 => 0.70,
+            256 => 0.91,
             4096 => 0.55,
-            _ => 0.80,
+            _ => 0.945,
         };
         let (cycles, bound) = (done.run.report.cycles, done.bound);
         println!(
@@ -163,50 +163,57 @@ fn inverse_batches_are_accurate() {
     }
 }
 
-/// Cycles of a page kernel beside its butterflies, on vm7:
-/// the start (arguments, counts, `stop`), and for every pass its pointers and
-/// factors, the first loads, the loop's set-up and the last stores.
+/// Cycles of a page kernel beside its butterflies, on either machine.
 fn fill(n: usize, p: u32) -> u64 {
     if n == 4096 {
         return 9 + 26 + 33 + 30 + 33;
     }
-    // One transform in a page: a branch less, two words more.
-    let start = if p == 1 { 15 } else { 16 };
-    // A single iteration skips its loops, which costs a cycle more than setting them up.
-    let skipped = if n == 16 && p == 1 { 2 } else { 0 };
-    let recipe = plan(n, Direction::Forward).local_recipe();
-    let passes = recipe
-        .passes()
-        .iter()
-        .map(|pass| match (pass.radix, pass.done) {
-            (4, 1) => 30,
-            (4, _) => 31,
-            (_, 1) => 34,
-            _ => 37,
-        });
-    start + skipped + passes.sum::<u64>()
+    let passes = plan(n, Direction::Forward).local_recipe().passes();
+    let count = |radix: usize| passes.iter().filter(|p| p.radix == radix).count() as u64;
+    let (fours, eights) = (count(4), count(8));
+    // Constants, arguments, counts, `stop`; a branch taken, or two words to walk one transform.
+    let start = 22 + if fours > 0 { 2 } else { 0 } + if p > 1 { 3 } else { 2 };
+    // Pointers, first loads and butterflies, loop, last butterflies and stores.
+    let four = 9 + 12 + 3 + 14;
+    // The same; between passes that run into each other only the loop.
+    let eight = match n {
+        16 => 0,
+        64 => 2 * (6 + 20 + 2 + 12),
+        _ => 6 + 20 + 2 * eights + 12,
+    };
+    // Two iterations are the least: their loop is skipped, which costs a cycle
+    // more, and a lone transform of 16 is computed twice.
+    let short = match (n, p) {
+        (16, 1) => 1 + 2 * (16 + 1),
+        (16, 2) | (32, 1) => 2,
+        _ => 0,
+    };
+    start + fours * four + eight + short
 }
 
 /// Every arithmetic slot between fill and drain is a butterfly.
 #[test]
 fn kernels_take_the_cycles_they_should() {
-    for n in lengths() {
-        for batch in [1, 8, 23] {
-            let fft = plan(n, Direction::Inverse);
-            let x = FftProblem::new(n, Direction::Inverse, batch)
-                .unwrap()
-                .random(2);
-            let done = run(fft, &x);
-            let pages = done.plans[0].pages();
-            let expected: u64 = (0..pages.len())
-                .map(|k| pages.get(k).unwrap().per_section)
-                .map(|p| u64::from(p) * fft.local_recipe().butterflies() + fill(n, p))
-                .sum();
-            assert_eq!(
-                done.run.report.counters.causes.total(),
-                expected,
-                "{n} x {batch}"
-            );
+    for name in ["vm7", "vm9"] {
+        let mut planner = FftPlanner::new(machine(name));
+        for n in lengths().filter(|&n| n < 4096 || name == "vm7") {
+            for batch in [1, 8, 23] {
+                let fft = planner.plan_local(n, Direction::Inverse).unwrap();
+                let x = FftProblem::new(n, Direction::Inverse, batch)
+                    .unwrap()
+                    .random(2);
+                let done = run(&fft, &x);
+                let pages = done.plans[0].pages();
+                let expected: u64 = (0..pages.len())
+                    .map(|k| pages.get(k).unwrap().per_section)
+                    .map(|p| u64::from(p) * fft.local_recipe().butterflies() + fill(n, p))
+                    .sum();
+                assert_eq!(
+                    done.run.report.counters.causes.total(),
+                    expected,
+                    "{n} x {batch} on {name}"
+                );
+            }
         }
     }
 }

@@ -204,13 +204,10 @@ start:
     addi c1, c1, -2
     addi c4, c3, -32
     addi c5, c3, -128
-    mov s7, s3
     addi c2, a10, -1
     bnz c2, .passes
-    movi s3, 32                     ; P = 1: the radix-4 pointers walk
-    movi c4, 2*N                    ; the columns, then start again
-    movi s7, 128
-    mov c5, c3
+    movi s3, 32                     ; P = 1: the radix-4 read pointer walks
+    movi c4, 2*N                    ; the columns, then starts again
     .if N == 16
     addi c1, c1, 1                  ; two iterations, the second a repetition
     .endif

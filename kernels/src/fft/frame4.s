@@ -74,6 +74,11 @@
     .endif
 .endm
 
+; ... the move of a1 to the end of the page.
+.macro turn4 on, op, d, e, x, y, w, a, b, c
+    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || add a1, b1, l1
+.endm
+
 ; A frame of 16 cycles. n, c, p: whether there is such an iteration. Without c
 ; (the first loads) or n (the last butterflies) no empty words; after a frame
 ; without n comes tail4.
@@ -93,10 +98,12 @@
 .endm
 
 ; After the last frame: the last four butterflies and eight results.
+; a1 has come round: the last results belong at the end of the page.
 .macro tail4 op, opn, k
-    .rept 4, i
-    second4 1, \op, \opn, \k, 2 + i/2, i % 2, result4, i >= 2, (\k ? 2*i - 4 : i - 2), 0
-    .endr
+    second4 1, \op, \opn, \k, 2, 0, turn4, 0, 0, 0
+    second4 1, \op, \opn, \k, 2, 1, result4, 0, 0, 0
+    second4 1, \op, \opn, \k, 3, 0, result4, 1, 0, 0
+    second4 1, \op, \opn, \k, 3, 1, result4, 1, (\k ? 2 : 1), 0
     .rept 2, i
     result4 0, \op, 0, 0, 0, 0, 0, 1, (\k ? 2*i + 4 : i + 2)
     .endr
@@ -110,7 +117,7 @@
 .endm
 
 ; A pass from a{src} to a{dst}: c1 + 2 iterations. s3 and c4 are step and
-; length of a0, s7 and c5 of a1 (fft.s sets them).
+; length of a0, c5 is the length of a1 (fft.s sets them).
 .macro pass4 op, opn, k, src, dst
     movi s0, 6*N + 16
     add a0, a{\src}, s0
@@ -120,7 +127,7 @@
     addi a1, a{\dst}, 112
     mov b1, a1
     mov l1, c5
-    mov s1, s7
+    movi s1, 8*N
     frame4 \op, \opn, \k, 1, 0, 0
     frame4 \op, \opn, \k, 1, 1, 0
     loop c1 {
