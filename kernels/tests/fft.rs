@@ -195,7 +195,7 @@ fn fill(n: usize, p: u32) -> u64 {
 #[test]
 fn kernels_take_the_cycles_they_should() {
     for name in ["vm7", "vm9"] {
-        let mut planner = FftPlanner::new(machine(name));
+        let planner = FftPlanner::new(machine(name));
         for n in lengths().filter(|&n| n < 4096 || name == "vm7") {
             for batch in [1, 8, 23] {
                 let fft = planner.plan_local(n, Direction::Inverse).unwrap();
