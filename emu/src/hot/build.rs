@@ -15,10 +15,11 @@ const AHEAD: usize = 24;
 /// of 32 are left for what is computed.
 const CARRIED: usize = 24;
 
-/// A quad that a loop carries in a host register.
+/// A quad that a loop carries in a host register, or a value that stays the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Carried {
-    pub quad: u8,
+    /// The quad, where the loop changes it.
+    pub quad: Option<u8>,
     /// The value at the beginning of a pass.
     pub begin: Id,
     /// The value at its end: the same where the loop does not change it.
@@ -32,11 +33,23 @@ pub(super) struct Segment {
     /// Scalars and checks; has no effect before it is complete.
     pub top: Vec<Id>,
     pub body: Vec<Id>,
+    /// What is asked once, before the first pass.
+    pub enter: Vec<Id>,
     /// What follows the last pass.
     pub exit: Vec<Id>,
     pub carried: Vec<Carried>,
     /// Whether it is a loop's whole body.
     pub looping: bool,
+}
+
+impl Carried {
+    const fn fixed(id: Id) -> Self {
+        Self {
+            quad: None,
+            begin: id,
+            end: id,
+        }
+    }
 }
 
 struct Builder {
@@ -88,6 +101,7 @@ pub(super) fn build(mut steps: Steps, looping: bool) -> Segment {
         body: std::mem::take(&mut b.s.body),
         vectors: b.s,
         top: steps.top,
+        enter: steps.enter,
         exit,
         carried,
         looping,
@@ -319,41 +333,70 @@ impl Builder {
         }
         // What does not fit goes through memory in every pass.
         let overflow = carried.split_off(carried.len().min(CARRIED));
-        invariant.truncate(CARRIED - carried.len());
         let kept = carried.clone();
         let mut all: Vec<Carried> = Vec::new();
         for quad in carried {
             let first = 2 * usize::from(quad);
             let begin = self.s.emit(Inst::Home(quad));
             let end = self.carry([last[first], last[first + 1]], first);
-            all.push(Carried { quad, begin, end });
-        }
-        for quad in invariant {
-            let begin = self.s.emit(Inst::Home(quad));
-            let end = begin;
-            all.push(Carried { quad, begin, end });
+            all.push(Carried {
+                quad: Some(quad),
+                begin,
+                end,
+            });
         }
         let through = self.homes(last, |q| overflow.contains(&q));
         self.s.body.extend(through);
+        let same: Vec<Id> = invariant
+            .into_iter()
+            .map(|quad| self.s.emit(Inst::Home(quad)))
+            .collect();
+        self.keep(&mut all, &same);
         let begins: Vec<Id> = all.iter().map(|c| c.begin).collect();
         self.s.body.retain(|id| !begins.contains(id));
         let body = std::mem::take(&mut self.s.body);
         // From here on the list is what follows the loop.
         let mut homes = Vec::new();
-        for c in all
-            .iter()
-            .filter(|c| c.begin != c.end || changed(last, 2 * usize::from(c.quad)))
-        {
+        for c in &all {
+            let Some(quad) = c.quad else { continue };
             let [lo, hi] = [false, true].map(|hi| Half { v: c.end, hi });
             let operand = self.s.observe(Operand::Two(lo, hi));
             let v = self.s.value(operand);
-            homes.push(self.s.arena.add(Inst::SetHome(c.quad, v)).0);
+            homes.push(self.s.arena.add(Inst::SetHome(quad, v)).0);
         }
         let dead = self.homes(last, |q| !kept.contains(&q) && !overflow.contains(&q));
         homes.extend(dead);
         let mut exit = std::mem::replace(&mut self.s.body, body);
         exit.extend(homes);
         (exit, all)
+    }
+
+    /// Adds what no pass changes to what the loop carries, while there is room:
+    /// lanes of the quads `same` and constants, then those quads themselves.
+    fn keep(&mut self, all: &mut Vec<Carried>, same: &[Id]) {
+        let fixed = |inst: Inst| match inst {
+            Inst::Shuffle(a, b, _) => same.contains(&a) && same.contains(&b),
+            Inst::Splat(_) => true,
+            _ => false,
+        };
+        let arena = &self.s.arena;
+        let (hoisted, rest): (Vec<Id>, Vec<Id>) =
+            self.s.body.iter().partition(|id| fixed(arena.get(**id)));
+        let needed = |home: &Id| {
+            let uses = |id: &Id| arena.get(*id).uses().contains(&Some(*home));
+            rest.iter().any(uses)
+        };
+        let quads: Vec<Id> = same.iter().copied().filter(needed).collect();
+        let room = CARRIED.saturating_sub(all.len());
+        if hoisted.len() + quads.len() > room {
+            // Not all: the quads only, and what is made of them again in each pass.
+            let quads = same.iter().copied().take(room);
+            all.extend(quads.map(Carried::fixed));
+            return;
+        }
+        all.extend(hoisted.into_iter().chain(quads).map(Carried::fixed));
+        // A quad that nobody needs any more is not to be loaded either.
+        self.s.body.retain(|id| !same.contains(id));
     }
 
     /// The end value of a carried quad: canonical only where the next pass looks at its bits.

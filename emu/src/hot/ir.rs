@@ -122,11 +122,25 @@ pub(super) enum Inst {
     ComputeWith(Binary, Id, u32),
     /// `semantics::address::modulo` of pointer, step, base, length.
     Modulo(Id, Id, Id, Id),
+    /// The same of a pointer inside the buffer and a step no longer than it:
+    /// pointer, step, end, length.
+    Walk(Id, Id, Id, Id),
     /// `semantics::address::reverse` of pointer and step for an access size.
     Reverse(Id, Id, u32),
     /// A word of section 0's DMEM.
     LoadWord(At),
     SetScalar(u8, Id),
+    /// Leaves unless the walk of pointer, step, base, length stays inside its
+    /// buffer, all of them multiples of `align`, and accesses from `low` before
+    /// the buffer on stay inside the `size` bytes of memory: with the length
+    /// added, `base + low` is at most `last`.
+    Enter {
+        values: [Id; 4],
+        low: i32,
+        align: u32,
+        size: u32,
+        last: u32,
+    },
     /// Leaves unless `base + low` is a multiple of `align` and at most `last`.
     Check {
         base: Id,
@@ -151,13 +165,15 @@ impl Inst {
             | Self::StorePair(..)
             | Self::SetHome(..)
             | Self::SetScalar(..)
-            | Self::Check { .. } => None,
+            | Self::Check { .. }
+            | Self::Enter { .. } => None,
             Self::Scalar(_)
             | Self::Immediate(_)
             | Self::Offset(..)
             | Self::Compute(..)
             | Self::ComputeWith(..)
             | Self::Modulo(..)
+            | Self::Walk(..)
             | Self::Reverse(..)
             | Self::LoadWord(_) => Some(Class::Scalar),
             _ => Some(Class::Vector),
@@ -208,12 +224,10 @@ impl Inst {
                 take(half.v);
                 take(at.base);
             }
-            Self::Modulo(a, b, c, d) => {
-                take(a);
-                take(b);
-                take(c);
-                take(d);
+            Self::Modulo(a, b, c, d) | Self::Walk(a, b, c, d) => {
+                [a, b, c, d].into_iter().for_each(take)
             }
+            Self::Enter { values, .. } => values.into_iter().for_each(take),
             Self::Check { base, .. } => take(base),
         }
         all

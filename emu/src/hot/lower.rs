@@ -89,7 +89,7 @@ pub(super) fn lower(asm: &mut Asm, segment: &Segment) -> Result<usize, Refusal> 
     if looping {
         // The first pass's checks, while nothing has been done.
         let order = Order {
-            insts: segment.top.clone(),
+            insts: [&segment.top[..], &segment.enter].concat(),
             end: usize::MAX,
         };
         let mut lower = Lower::new(asm, segment, &order, &[]);
@@ -226,11 +226,31 @@ impl<'a> Lower<'a> {
     fn enter(&mut self, carried: &[Carried]) {
         for (register, c) in carried.iter().enumerate() {
             let register = register as u8;
-            self.load_home(register, c.quad);
+            self.begin(c.begin, register);
             self.vectors.set_owner(register, Some(c.begin));
             self.places[c.begin as usize].register = Some(register);
             self.hints[c.end as usize] = Some(register);
         }
+    }
+
+    /// Computes what a loop carries, before its first pass: a quad, or what does
+    /// not change of quads that do not change.
+    fn begin(&mut self, id: Id, register: u8) {
+        let inst = self.inst_of(id);
+        if let Inst::Home(quad) = inst {
+            return self.load_home(register, quad);
+        }
+        let mut registers = [0; 4];
+        // Nothing but what is carried is in registers yet: the last ones are free.
+        let spare = (VECTOR_REGISTERS as u8 - 4)..;
+        for ((operand, used), spare) in registers.iter_mut().zip(inst.uses()).zip(spare) {
+            let Some(used) = used else { continue };
+            if let Inst::Home(quad) = self.inst_of(used) {
+                self.load_home(spare, quad);
+            }
+            *operand = spare;
+        }
+        select::encode(self.asm, &inst, register, registers, &mut self.holes);
     }
 
     fn load_home(&mut self, register: u8, quad: u8) {
@@ -474,9 +494,7 @@ impl<'a> Lower<'a> {
             place.slot = None;
             place.next = self.first[position];
         }
-        if let Some(hole) = select::encode(self.asm, &inst, destination, registers) {
-            self.holes.push(hole);
-        }
+        select::encode(self.asm, &inst, destination, registers, &mut self.holes);
         if early {
             for used in uses.into_iter().flatten() {
                 self.release(used);

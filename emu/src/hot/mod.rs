@@ -21,12 +21,14 @@ mod rows;
 mod select;
 mod steps;
 mod vectors;
+mod walks;
 
 pub(crate) use frame::Frame;
 
 use crate::core::Guest;
 use crate::decoded::Decoded;
 use crate::layout::LINE_BYTES;
+use cp2_asm::isa::SCALARS;
 use executable::Executable;
 
 /// Segments a block may have: more are not worth the code.
@@ -40,6 +42,9 @@ pub(crate) struct Code {
     segments: Vec<(usize, u64)>,
     words: u64,
     looping: bool,
+    /// Whether it was compiled for ordinary circular buffers: where it does
+    /// nothing, code that assumes nothing may still run.
+    assumes: bool,
     dmem_bytes: usize,
 }
 
@@ -49,6 +54,7 @@ pub(crate) fn available() -> bool {
         && std::arch::is_x86_feature_detected!("avx512f")
         && std::arch::is_x86_feature_detected!("avx512vl")
         && std::arch::is_x86_feature_detected!("avx512dq")
+        && std::arch::is_x86_feature_detected!("bmi2")
 }
 
 /// Passes after which a block is worth compiling: a word costs about as much as
@@ -79,8 +85,19 @@ impl Tier {
         frame: &mut Frame,
         passes: u64,
     ) -> Option<u64> {
+        let bytes = u32::try_from(guest.dmem.len() * LINE_BYTES).ok()?;
         let before = match self {
-            Self::Hot(code) => return Some(code.run(guest, frame, passes)),
+            Self::Hot(code) => {
+                let done = code.run(guest, frame, passes);
+                if done > 0 || !code.assumes {
+                    return Some(done);
+                }
+                // A fault, or a buffer that is out of the ordinary.
+                let general = compile(words, looping, bytes, None)?;
+                let done = general.run(guest, frame, passes);
+                **code = general;
+                return Some(done);
+            }
             Self::Refused => return None,
             Self::Cold => 0,
             Self::Warm(before) => *before,
@@ -90,36 +107,41 @@ impl Tier {
             *self = Self::Warm(all);
             return None;
         }
-        let bytes = u32::try_from(guest.dmem.len() * LINE_BYTES).ok();
-        match bytes.and_then(|bytes| compile(words, looping, bytes)) {
-            Some(code) => {
-                let done = code.run(guest, frame, passes);
-                *self = Self::Hot(Box::new(code));
-                Some(done)
-            }
-            None => {
-                *self = Self::Refused;
-                None
-            }
-        }
+        let Some(code) = compile(words, looping, bytes, Some(guest.scalars)) else {
+            *self = Self::Refused;
+            return None;
+        };
+        *self = Self::Hot(Box::new(code));
+        self.run(words, looping, guest, frame, passes)
     }
 }
 
 /// Compiles a block; `looping` where it is the whole body of a loop. `None`
 /// where a word is not for this tier, or the host lacks something.
-pub(crate) fn compile(words: &[Decoded], looping: bool, dmem_bytes: u32) -> Option<Code> {
+///
+/// With the scalars that it is about to run with, the code of a loop may do
+/// nothing at all where circular buffers are less ordinary: [`Code::assumes`].
+pub(crate) fn compile(
+    words: &[Decoded],
+    looping: bool,
+    dmem_bytes: u32,
+    assume: Option<&[u32; SCALARS]>,
+) -> Option<Code> {
     if !available() {
         return None;
     }
     let mut asm = asm::Asm::new();
+    let mut assumes = false;
     let (mut segments, mut rest) = (Vec::new(), words);
     while !rest.is_empty() {
         if segments.len() == SEGMENTS {
             return None;
         }
-        let steps = steps::steps(rest, dmem_bytes)?;
+        let at_once = looping && rest.len() == words.len();
+        let steps = steps::steps(rest, dmem_bytes, assume.filter(|_| at_once))?;
         let taken = steps.steps.len();
         let whole = looping && taken == words.len();
+        assumes |= !steps.enter.is_empty();
         let segment = build::build(steps, whole);
         let entry = lower::lower(&mut asm, &segment).ok()?;
         segments.push((entry, taken as u64));
@@ -130,6 +152,7 @@ pub(crate) fn compile(words: &[Decoded], looping: bool, dmem_bytes: u32) -> Opti
         segments,
         words: words.len() as u64,
         looping,
+        assumes,
         dmem_bytes: dmem_bytes as usize,
     })
 }

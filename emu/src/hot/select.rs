@@ -28,6 +28,7 @@ pub(super) fn order(inst: &Inst) -> Order {
         | Inst::Canonical(_)
         | Inst::Compute(..)
         | Inst::Modulo(..)
+        | Inst::Walk(..)
         | Inst::Reverse(..) => Order::Early,
         _ => Order::Any,
     }
@@ -63,8 +64,8 @@ fn quad(register: u8) -> MemoryOperand {
 
 type Emitted = Result<Instruction, IcedError>;
 
-/// Encodes one instruction; the hole is the branch of a check that fails.
-pub(super) fn encode(asm: &mut Asm, inst: &Inst, d: u8, r: [u8; 4]) -> Option<Hole> {
+/// Encodes one instruction; the holes are the branches of checks that fail.
+pub(super) fn encode(asm: &mut Asm, inst: &Inst, d: u8, r: [u8; 4], failed: &mut Vec<Hole>) {
     let v = vector;
     let [a, b, c, _] = r;
     match *inst {
@@ -159,12 +160,11 @@ pub(super) fn encode(asm: &mut Asm, inst: &Inst, d: u8, r: [u8; 4]) -> Option<Ho
                 Instruction::with2(Code::EVEX_Vmovups_ymmm256_k1z_ymm, to, half(a))
             });
         }
-        _ => return scalars(asm, inst, d, r),
+        _ => scalars(asm, inst, d, r, failed),
     }
-    None
 }
 
-fn scalars(asm: &mut Asm, inst: &Inst, d: u8, r: [u8; 4]) -> Option<Hole> {
+fn scalars(asm: &mut Asm, inst: &Inst, d: u8, r: [u8; 4], failed: &mut Vec<Hole>) {
     let [a, b, ..] = r;
     let x = scalar;
     match *inst {
@@ -221,15 +221,27 @@ fn scalars(asm: &mut Asm, inst: &Inst, d: u8, r: [u8; 4]) -> Option<Hole> {
         } => {
             // Rotated, an unaligned address is a large number.
             let log = align.trailing_zeros();
-            asm.put(sum(TEMP, x(a), low));
-            asm.put(Instruction::with2(Code::Ror_rm32_imm8, TEMP, log));
+            if low == 0 {
+                let rotate = Code::VEX_Rorx_r32_rm32_imm8;
+                asm.put(Instruction::with3(rotate, TEMP, x(a), log));
+            } else {
+                asm.put(sum(TEMP, x(a), low));
+                asm.put(Instruction::with2(Code::Ror_rm32_imm8, TEMP, log));
+            }
             asm.put(Instruction::with2(Code::Cmp_rm32_imm32, TEMP, last >> log));
-            return Some(asm.branch_later(Code::Ja_rel32_64));
+            failed.push(asm.branch_later(Code::Ja_rel32_64));
         }
+        Inst::Enter {
+            low,
+            align,
+            size,
+            last,
+            ..
+        } => enter(asm, r, (low, align), (size, last), failed),
+        Inst::Walk(..) => walk(asm, d, r),
         // Vectors are encoded above.
         _ => asm.put(Ok(Instruction::default())),
     }
-    None
 }
 
 fn load(d: u8, from: MemoryOperand) -> Emitted {
@@ -371,13 +383,64 @@ fn modulo(asm: &mut Asm, d: u8, [a, s, b, l]: [u8; 4]) {
     asm.put(move_scalar(TEMP, x(d)));
     asm.put(Instruction::with2(Code::Sub_r32_rm32, TEMP, x(b)));
     asm.put(Instruction::with2(Code::Cmp_r32_rm32, TEMP, x(l)));
-    let inside = asm.branch_later(Code::Jb_rel32_64);
+    let beyond = asm.branch_later(Code::Jae_rel32_64);
+    asm.put(Instruction::with2(Code::Test_rm32_r32, TEMP, TEMP));
+    let inside = asm.branch_later(Code::Jns_rel32_64);
+    asm.land(beyond);
     asm.put(move_scalar(TEMP2, x(l)));
     asm.put(Instruction::with1(Code::Neg_rm32, TEMP2));
     asm.put(Instruction::with2(Code::Test_rm32_r32, TEMP, TEMP));
     asm.put(Instruction::with2(Code::Cmovs_r32_rm32, TEMP2, x(l)));
     asm.put(Instruction::with2(Code::Add_r32_rm32, x(d), TEMP2));
     asm.land(inside);
+}
+
+/// `a + s`, less `l` from the buffer's end on.
+fn walk(asm: &mut Asm, d: u8, [a, s, end, l]: [u8; 4]) {
+    let x = scalar;
+    let both = MemoryOperand::with_base_index(wide(x(a)), wide(x(s)));
+    asm.put(Instruction::with2(Code::Lea_r32_m, x(d), both));
+    asm.put(Instruction::with2(Code::Cmp_r32_rm32, x(d), x(end)));
+    let inside = asm.branch_later(Code::Jb_rel32_64);
+    asm.put(Instruction::with2(Code::Sub_r32_rm32, x(d), x(l)));
+    asm.land(inside);
+}
+
+/// [`Inst::Enter`].
+fn enter(
+    asm: &mut Asm,
+    [a, s, b, l]: [u8; 4],
+    (low, align): (i32, u32),
+    (size, last): (u32, u32),
+    failed: &mut Vec<Hole>,
+) {
+    let x = scalar;
+    let put = |asm: &mut Asm, code, r, other| asm.put(Instruction::with2(code, r, other));
+    // a - b < l
+    put(asm, Code::Mov_r32_rm32, TEMP, x(a));
+    put(asm, Code::Sub_r32_rm32, TEMP, x(b));
+    put(asm, Code::Cmp_r32_rm32, TEMP, x(l));
+    failed.push(asm.branch_later(Code::Jae_rel32_64));
+    // s <= l
+    put(asm, Code::Cmp_r32_rm32, x(s), x(l));
+    failed.push(asm.branch_later(Code::Ja_rel32_64));
+    // All aligned.
+    put(asm, Code::Mov_r32_rm32, TEMP, x(a));
+    for other in [s, b, l] {
+        put(asm, Code::Or_r32_rm32, TEMP, x(other));
+    }
+    asm.put(Instruction::with2(Code::Test_rm32_imm32, TEMP, align - 1));
+    failed.push(asm.branch_later(Code::Jne_rel32_64));
+    // Nothing below wraps around.
+    asm.put(Instruction::with2(Code::Cmp_rm32_imm32, x(l), size));
+    failed.push(asm.branch_later(Code::Ja_rel32_64));
+    asm.put(sum(TEMP, x(b), low));
+    asm.put(Instruction::with2(Code::Cmp_rm32_imm32, TEMP, size));
+    failed.push(asm.branch_later(Code::Ja_rel32_64));
+    // The buffer's end.
+    put(asm, Code::Add_r32_rm32, TEMP, x(l));
+    asm.put(Instruction::with2(Code::Cmp_rm32_imm32, TEMP, last));
+    failed.push(asm.branch_later(Code::Ja_rel32_64));
 }
 
 /// [`crate::semantics::address::reverse`].

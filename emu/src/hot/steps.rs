@@ -6,6 +6,7 @@
 
 use super::ir::{Arena, At, Id, Inst};
 use super::rows::{Row, row};
+use super::walks::{Groups, Walk};
 use crate::decoded::Decoded;
 use crate::semantics::action::{Action, ControlOp, Data, ScalarOp, Source};
 use crate::semantics::scalar::Binary;
@@ -49,21 +50,14 @@ pub(super) struct Step {
     pub late: Vec<Id>,
 }
 
-/// Accesses through one root, all with offsets that are equal modulo their size.
-#[derive(Clone, Copy, Debug)]
-struct Group {
-    base: Id,
-    align: u32,
-    low: i32,
-    high: i32,
-}
-
 /// What the first pass yields.
 #[derive(Debug)]
 pub(super) struct Steps {
     pub arena: Arena,
     /// Scalar instructions and checks before the first word.
     pub top: Vec<Id>,
+    /// What is asked once, before the first pass.
+    pub enter: Vec<Id>,
     pub steps: Vec<Step>,
     pub values: usize,
     /// The values the pair registers hold in the end.
@@ -86,16 +80,24 @@ struct Pass {
     out: Steps,
     late: Vec<bool>,
     scalars: [Option<Sum>; SCALARS],
-    groups: Vec<Group>,
+    groups: Groups,
     pending: Vec<Id>,
 }
 
 /// Takes words while they belong to one segment; `None` where not even the first does.
-pub(super) fn steps(words: &[Decoded], dmem_bytes: u32) -> Option<Steps> {
+///
+/// Where all of them are a loop's body, circular walks that are as they are with
+/// the scalars `assume` are judged before the first pass (see [`super::walks`]).
+pub(super) fn steps(
+    words: &[Decoded],
+    dmem_bytes: u32,
+    assume: Option<&[u32; SCALARS]>,
+) -> Option<Steps> {
     let mut pass = Pass {
         out: Steps {
             arena: Arena::default(),
             top: Vec::new(),
+            enter: Vec::new(),
             steps: Vec::new(),
             values: PAIRS,
             last: std::array::from_fn(|i| i as Value),
@@ -103,7 +105,7 @@ pub(super) fn steps(words: &[Decoded], dmem_bytes: u32) -> Option<Steps> {
         },
         late: Vec::new(),
         scalars: [None; SCALARS],
-        groups: Vec::new(),
+        groups: Groups::default(),
         pending: Vec::new(),
     };
     for (i, decoded) in words.iter().enumerate() {
@@ -112,6 +114,9 @@ pub(super) fn steps(words: &[Decoded], dmem_bytes: u32) -> Option<Steps> {
         }
     }
     (!pass.out.steps.is_empty()).then_some(())?;
+    if let (Some(now), true) = (assume, pass.out.steps.len() == words.len()) {
+        pass.walks(dmem_bytes, now);
+    }
     pass.finish(dmem_bytes)
 }
 
@@ -239,7 +244,7 @@ impl Pass {
             base: base.root,
             offset: base.add + offset,
         };
-        self.group(at, op.bytes);
+        self.groups.note(at, op.bytes);
         let read = |r: u8| before[usize::from(r) % PAIRS];
         let access = match op.data {
             Data::Load { first, count: 1 } => Some(Access::LoadPair(self.fresh(first), at)),
@@ -414,44 +419,37 @@ impl Pass {
         self.scalars[usize::from(scalar.0) % SCALARS] = Some(sum);
     }
 
-    /// Notes that `bytes` at `at` are accessed.
-    fn group(&mut self, at: At, bytes: u32) {
-        let end = at.offset + bytes as i32;
-        let same = |g: &&mut Group| {
-            g.base == at.base
-                && g.align == bytes
-                && (g.low - at.offset).rem_euclid(bytes as i32) == 0
+    /// Finds the pointers that only walk round a buffer.
+    fn walks(&mut self, dmem_bytes: u32, now: &[u32; SCALARS]) {
+        let unchanged = |pass: &Self, id: Id| match pass.out.arena.get(id) {
+            Inst::Scalar(i) => {
+                let found = Sum { root: id, add: 0 };
+                pass.scalars[usize::from(i) % SCALARS].is_none_or(|last| last == found)
+            }
+            _ => false,
         };
-        if let Some(group) = self.groups.iter_mut().find(same) {
-            group.low = group.low.min(at.offset);
-            group.high = group.high.max(end);
-        } else {
-            self.groups.push(Group {
-                base: at.base,
-                align: bytes,
-                low: at.offset,
-                high: end,
-            });
+        for register in 0..Address::MODULO_REGISTERS {
+            let Some(Sum { root, add: 0 }) = self.scalars[usize::from(register)] else {
+                continue;
+            };
+            let arena = &self.out.arena;
+            let Some(walk) = Walk::find(arena, register, root, |id| unchanged(self, id)) else {
+                continue;
+            };
+            let entered = self.groups.enter(&walk, arena, dmem_bytes, now);
+            let Some(entered) = entered else {
+                continue;
+            };
+            for inst in entered {
+                self.out.enter.push(self.out.arena.add(inst).0);
+            }
+            walk.simplify(&mut self.out.arena, &mut self.out.top);
         }
     }
 
     fn finish(mut self, dmem_bytes: u32) -> Option<Steps> {
-        // The root itself must lie in memory too: then no sum wraps around 2^32.
-        for group in std::mem::take(&mut self.groups) {
-            let align = group.align as i32;
-            let low = if group.low > 0 {
-                (group.low.rem_euclid(align) - align) % align
-            } else {
-                group.low
-            };
-            let span = u32::try_from(group.high.max(0) - low).ok()?;
-            let last = dmem_bytes.checked_sub(span)?;
-            let (id, _) = self.out.arena.add(Inst::Check {
-                base: group.base,
-                low,
-                align: group.align,
-                last,
-            });
+        for check in self.groups.checks(dmem_bytes)? {
+            let (id, _) = self.out.arena.add(check);
             self.out.top.push(id);
         }
         for i in 0..SCALARS {

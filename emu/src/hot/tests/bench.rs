@@ -35,15 +35,12 @@ fn ceiling() {
         .map(|i| {
             let mut arith = Inst::new(Op::MulQ);
             arith.r = [i, i, 24, 0, 0];
-            let word = Word {
-                arith,
-                ..Word::NOP
-            };
+            let word = Word { arith, ..Word::NOP };
             decode(word.encode(), &machine).unwrap()
         })
         .collect();
     let mut core = Core::new(&machine);
-    let code = compile(&words, true, machine.cp2.dmem.0 as u32).unwrap();
+    let code = compile(&words, true, machine.cp2.dmem.0 as u32, None).unwrap();
     let mut frame = Frame::default();
     let mut best = f64::MAX;
     for _ in 0..200 {
@@ -102,10 +99,11 @@ fn loops(n: i64, radices: [i64; 4]) {
         }
         let passes = u64::from(core.loops.last().unwrap().left);
         let body = &words[pc + 1..=pc + length];
+        let now = *core.guest().unwrap().scalars;
         let begin = Instant::now();
-        let code = compile(body, true, machine.cp2.dmem.0 as u32).unwrap();
+        let code = compile(body, true, machine.cp2.dmem.0 as u32, Some(&now)).unwrap();
         let compiling = begin.elapsed();
-        let straight = compile(body, false, machine.cp2.dmem.0 as u32).unwrap();
+        let straight = compile(body, false, machine.cp2.dmem.0 as u32, None).unwrap();
         let mut hot = core.clone();
         let scalars: Vec<u32> = (0..64).map(|i| core.scalar(Scalar(i))).collect();
         let mut frame = Frame::default();
