@@ -15,11 +15,19 @@ pub enum FftError {
         /// The length asked for.
         n: usize,
     },
-    /// The transform's buffers do not fit local memory.
-    #[error("an FFT of length {n} does not fit the local memory of {machine}")]
-    NoRoom {
-        /// The length of one transform.
+    /// No kernel for real transforms of that length.
+    #[error(
+        "no real FFT of length {n}: the lengths are even products of 2, 3, 5 and 7 that fit local memory; pad the rows, or transform them as complex numbers"
+    )]
+    RealLength {
+        /// The length asked for.
         n: usize,
+    },
+    /// The transform's buffers do not fit local memory.
+    #[error("`{transform}` does not fit the local memory of {machine}")]
+    NoRoom {
+        /// The transform.
+        transform: String,
         /// The machine.
         machine: String,
     },

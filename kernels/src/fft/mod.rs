@@ -17,7 +17,7 @@ mod transform;
 pub use definition::{FftProblem, error_bound, reference};
 pub use entry::FftKernel;
 pub use error::FftError;
-pub use mixed::{MixedFft, MixedRecipe};
+pub use mixed::{ComplexToReal, MixedFft, MixedRecipe, RealRecipe, RealRun, RealToComplex};
 pub use plan::{FftRun, LocalFft};
 pub use planner::{Candidate, FftPlanner, TYPICAL_BATCH};
 pub use program::source;

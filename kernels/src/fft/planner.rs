@@ -1,5 +1,5 @@
 use super::error::FftError;
-use super::mixed::{MixedFft, MixedRecipe};
+use super::mixed::{ComplexToReal, MixedFft, MixedRecipe, RealToComplex};
 use super::plan::LocalFft;
 use super::recipe::{Direction, Recipe};
 use super::transform::Fft;
@@ -117,6 +117,22 @@ impl FftPlanner {
     pub fn plan_local(&self, n: usize, direction: Direction) -> Result<Arc<LocalFft>, FftError> {
         let recipe = Recipe::new(n, direction)?;
         Ok(Arc::new(LocalFft::new(recipe, self.machine.clone())?))
+    }
+
+    /// The transform of `n` real numbers to the n/2 + 1 numbers of their spectrum.
+    ///
+    /// # Errors
+    /// There is no kernel for that length, or it does not fit the machine.
+    pub fn plan_real_forward(&self, n: usize) -> Result<Arc<RealToComplex>, FftError> {
+        RealToComplex::new(n, self.machine.clone()).map(Arc::new)
+    }
+
+    /// The transform of n/2 + 1 numbers of a spectrum to `n` real numbers, not scaled.
+    ///
+    /// # Errors
+    /// See [`FftPlanner::plan_real_forward`].
+    pub fn plan_real_inverse(&self, n: usize) -> Result<Arc<ComplexToReal>, FftError> {
+        ComplexToReal::new(n, self.machine.clone()).map(Arc::new)
     }
 
     /// The FFT with exp(-2 pi i jk/n).

@@ -140,6 +140,24 @@ impl Body {
         self.access(name, Class::Load, pointer, offset, &[reg], &[]);
     }
 
+    /// Loads so many pairs from a pointer, two at a time, or one alone; each
+    /// for both halves of a quad.
+    pub(crate) fn load_pairs(&mut self, pointer: Pointer, count: usize) -> Vec<[Reg; 2]> {
+        if count == 1 {
+            let pair = self.pair();
+            self.load(Reg::Whole(pair), pointer, 0);
+            return vec![[Reg::Whole(pair); 2]];
+        }
+        let mut pairs = Vec::new();
+        for i in 0..count.div_ceil(2) {
+            let quad = self.quad();
+            self.load(Reg::Whole(quad), pointer, 16 * i as i64);
+            pairs.extend([[Reg::Lo(quad); 2], [Reg::Hi(quad); 2]]);
+        }
+        pairs.truncate(count);
+        pairs
+    }
+
     /// A store.
     pub(crate) fn store(&mut self, reg: Reg, pointer: Pointer, offset: i64) {
         let name = if self.is_quad(reg) { "stq" } else { "stp" };

@@ -20,5 +20,4 @@ mod schedule;
 mod tests;
 
 pub(crate) use body::{Body, Pointer, Reg, Step, Value};
-pub(crate) use schedule::Schedule;
 pub use schedule::Unschedulable;

@@ -21,6 +21,7 @@
 //! butterflies `m[j] -+ i n[j]` multiply by that sine. Without factors the h
 //! products are not there.
 
+use super::text::Constants;
 use crate::fft::Direction;
 use crate::pipeline::{Body, Reg, Value};
 
@@ -131,6 +132,15 @@ pub(super) fn place(all: &[Constant], wanted: Constant) -> Option<usize> {
     })
 }
 
+/// x + conj(y) and x - conj(y).
+pub(super) fn mirror(body: &mut Body, (x, y): (Value, Value), one: Reg) -> (Value, Value) {
+    let (d, e) = (body.quad(), body.quad());
+    for lane in LANES {
+        body.op("bflyy", &[lane(d), lane(e)], &[lane(x), lane(y), one]);
+    }
+    (d, e)
+}
+
 /// What a column is computed with.
 pub(super) struct Column<'a> {
     /// Direction: the inverse conjugates all factors.
@@ -138,7 +148,9 @@ pub(super) struct Column<'a> {
     /// The powers of w of [`powers`] for both lanes; empty: w = 1.
     pub(super) factors: &'a [[Reg; 2]],
     /// Registers of the radix's [`constants`].
-    pub(super) constants: &'a dyn Fn(Constant) -> Reg,
+    pub(super) constants: &'a Constants,
+    /// The upper half of the rows of a power of two are conjugates; w = 1.
+    pub(super) mirrored: bool,
 }
 
 impl Column<'_> {
@@ -190,7 +202,7 @@ impl Column<'_> {
     /// c + k a, k negative or not; the register holds |k|.
     fn multiply_add(&self, body: &mut Body, k: f64, a: Value, c: Value) -> Value {
         let name = if k < 0.0 { "nmsub" } else { "madd" };
-        let k = (self.constants)(Constant::Real(k.abs()));
+        let k = self.constants.register(Constant::Real(k.abs()));
         body.quad_op(name, &[Reg::Whole(a), k, Reg::Whole(c)])
     }
 
@@ -235,10 +247,14 @@ impl Column<'_> {
         index: usize,
         turned: bool,
     ) -> (Value, Value) {
+        if self.mirrored && index == 0 {
+            let one = self.constants.register(Constant::Complex(1.0));
+            return mirror(body, pair, one);
+        }
         let w = match (self.factors.get(index), index, turned) {
             (Some(&w), ..) => w,
-            (None, 3, _) => [(self.constants)(Constant::Root(1, 8)); 2],
-            (None, _, true) => [(self.constants)(Constant::Complex(1.0)); 2],
+            (None, 3, _) => [self.constants.register(Constant::Root(1, 8)); 2],
+            (None, _, true) => [self.constants.register(Constant::Complex(1.0)); 2],
             (None, _, false) => return Self::sum(body, pair),
         };
         self.butterfly(body, pair, w, turned)
@@ -272,7 +288,7 @@ impl Column<'_> {
             for (k, ratio) in others {
                 n = self.multiply_add(body, ratio, pairs[k - 1].1, n);
             }
-            let sine = (self.constants)(Constant::Complex(sine));
+            let sine = self.constants.register(Constant::Complex(sine));
             let (minus, plus) = self.butterfly(body, (m, n), [sine; 2], true);
             (y[j], y[r - j]) = if negative {
                 (plus, minus)

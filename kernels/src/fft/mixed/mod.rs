@@ -1,15 +1,21 @@
-//! Transforms of lengths 2^a 3^b 5^c 7^d in local memory.
+//! Transforms of lengths 2^a 3^b 5^c 7^d in local memory, complex and real.
 //!
 //! Stockham's algorithm with a pass for every radix. The kernels are generated:
-//! `dft` has the dataflow of a column, `pass` adds loads, factors and stores,
-//! and `crate::pipeline` schedules it for the machine. See `docs/fft-mixed.md`.
+//! `dft` has the dataflow of a column, `pass` and `real` add loads, factors and
+//! stores, and `crate::pipeline` schedules it for the machine. See
+//! `docs/fft-mixed.md`.
 
+mod blocks;
 mod dft;
 mod pass;
 mod plan;
 mod program;
+mod real;
+mod real_plan;
 mod recipe;
 mod text;
+mod walk;
 
 pub use plan::MixedFft;
+pub use real_plan::{ComplexToReal, RealRecipe, RealRun, RealToComplex};
 pub use recipe::MixedRecipe;

@@ -1,7 +1,10 @@
-//! The page kernel of a transform of mixed radix.
+//! The page kernels: passes in a row over every block of a page.
 
-use super::pass::{COMPLEX, Pass};
+use super::blocks::Generated;
+use super::pass::Pass;
+use super::real::RealPass;
 use super::text::Text;
+use super::walk::QUAD;
 use crate::fft::Direction;
 use crate::pipeline::Unschedulable;
 use cp2_machine::Machine;
@@ -14,70 +17,208 @@ const SCRATCH: u8 = 11;
 /// Cycles of a page beside its blocks: arguments, the loop over blocks, `stop`.
 const PAGE: u64 = 12;
 
-/// The source of a page kernel and what it costs.
-#[derive(Clone, Debug)]
-pub(in crate::fft) struct MixedProgram {
-    /// Assembly.
-    pub(in crate::fft) text: String,
-    /// Words.
-    pub(in crate::fft) words: u64,
-    /// Cycles per page beside its blocks.
-    pub(in crate::fft) page_cycles: u64,
-    /// Cycles per block.
-    pub(in crate::fft) cycles: u64,
-    /// DMEM bytes of tables.
-    pub(in crate::fft) tables: u64,
+/// A kernel in the making: where its passes read and write, and the text so far.
+///
+/// An even number of passes works in place with a scratch block; an odd one
+/// goes to the output page and back and forth.
+struct Making<'a> {
+    machine: &'a Machine,
+    text: Text,
+    passes: usize,
+    /// Passes written.
+    done: usize,
+    /// Bytes of a block where it is read and where it is written, and of the largest in between.
+    input: u64,
+    output: u64,
+    between: u64,
+}
+
+impl<'a> Making<'a> {
+    fn new(machine: &'a Machine, passes: usize, bytes: [u64; 3]) -> Self {
+        let [input, between, output] = bytes;
+        Self {
+            machine,
+            text: Text::default(),
+            passes,
+            done: 0,
+            input,
+            output,
+            between,
+        }
+    }
+
+    fn in_place(&self) -> bool {
+        self.passes % 2 == 0
+    }
+
+    /// The next pass: the registers it reads and writes by, and its number as a name.
+    fn pass(
+        &mut self,
+        write: impl FnOnce(&mut Text, &Machine, &str, u8, u8) -> Result<(), Unschedulable>,
+    ) -> Result<(), Unschedulable> {
+        let other = if self.in_place() { SCRATCH } else { OUTPUT };
+        let (from, to) = if self.done % 2 == 0 {
+            (INPUT, other)
+        } else {
+            (other, INPUT)
+        };
+        self.done += 1;
+        write(
+            &mut self.text,
+            self.machine,
+            &self.done.to_string(),
+            from,
+            to,
+        )
+    }
+
+    fn finish(mut self, title: &str) -> Generated {
+        let largest = self.between.max(self.input).max(self.output);
+        let (pitch, scratch) = if self.in_place() {
+            // What lies in the page between two passes is no larger than input or output.
+            let pitch = self.input.max(self.output);
+            ((pitch, pitch), self.between)
+        } else {
+            ((self.input, largest), 0)
+        };
+        for (page, pitch) in [(INPUT, pitch.0), (OUTPUT, pitch.1)] {
+            self.text.address(page, page, pitch as i64);
+        }
+        let text = format!(
+            "; {title}: generated, see docs/fft-mixed.md.\n\
+             .program\n\
+             .entry start\n\
+             start:\n    \
+             ldx2 a8, [a15]\n    \
+             ldx2 a10, [a15 + 8]\n    \
+             movi s{}, 8\n    \
+             nop\n    nop\n    nop\n    nop\n    \
+             mov c0, a10\n    \
+             loop c0 {{\n{}    }}\n    \
+             stop\n\
+             .dmem 0\n{}",
+            Text::EIGHT,
+            self.text.words,
+            self.text.data
+        );
+        Generated {
+            words: self.text.words.lines().count() as u64,
+            tables: self.text.bytes,
+            block_cycles: self.text.cycles,
+            page_cycles: PAGE,
+            pitch,
+            in_place: self.in_place(),
+            scratch,
+            text,
+        }
+    }
+}
+
+/// Bytes of `numbers` complex numbers of each of 2 `pairs` transforms.
+fn block(numbers: usize, pairs: usize) -> u64 {
+    QUAD as u64 * numbers as u64 * pairs as u64
+}
+
+/// Transforms of `n` complex numbers by passes of `radices`, the product of
+/// which with `done` is `n`. `ends`: whether the first pass loads and the last
+/// stores transforms that lie one behind the other.
+struct Complex<'a> {
+    n: usize,
+    pairs: usize,
+    direction: Direction,
+    radices: &'a [usize],
+    done: usize,
+    ends: (bool, bool),
+}
+
+impl Complex<'_> {
+    fn write(&self, making: &mut Making<'_>) -> Result<(), Unschedulable> {
+        let mut done = self.done;
+        for (i, &radix) in self.radices.iter().enumerate() {
+            making.pass(|text, machine, name, from, to| {
+                let pass = Pass {
+                    n: self.n,
+                    pairs: self.pairs,
+                    radix,
+                    done,
+                    direction: self.direction,
+                    loads_apart: self.ends.0 && i == 0,
+                    stores_apart: self.ends.1 && i + 1 == self.radices.len(),
+                    from,
+                    to,
+                };
+                pass.write(text, machine, name)
+            })?;
+            done *= radix;
+        }
+        Ok(())
+    }
 }
 
 /// The kernel of 2 `pairs` transforms of `n` numbers by the radices in order.
-///
-/// An odd number of passes goes to the output page and back and forth; an even
-/// one works in place with a scratch block.
-pub(in crate::fft) fn mixed(
+pub(super) fn mixed(
     n: usize,
     radices: &[usize],
     direction: Direction,
     pairs: usize,
     machine: &Machine,
-) -> Result<MixedProgram, Unschedulable> {
-    let mut text = Text::default();
-    let other = if radices.len() % 2 == 0 {
-        SCRATCH
-    } else {
-        OUTPUT
+) -> Result<Generated, Unschedulable> {
+    let mut making = Making::new(machine, radices.len(), [block(n, pairs); 3]);
+    let passes = Complex {
+        n,
+        pairs,
+        direction,
+        radices,
+        done: 1,
+        ends: (true, true),
     };
-    let (mut from, mut to, mut done) = (INPUT, other, 1);
-    for (index, &radix) in radices.iter().enumerate() {
-        let pass = Pass {
-            n,
-            pairs,
-            radix,
-            done,
-            direction,
-            index: index + 1,
-            from,
-            to,
-        };
-        pass.write(&mut text, machine)?;
-        (from, to, done) = (to, from, done * radix);
+    passes.write(&mut making)?;
+    let count = 2 * pairs;
+    Ok(making.finish(&format!("{count} FFTs of {n} by {radices:?}, {direction}")))
+}
+
+/// The kernel of 2 `pairs` transforms of 2 `m` real numbers to `m` + 1 complex
+/// ones, or back: the radices of the complex transform, and that of the pass
+/// which is done together with the split (the last) or the merge (the first).
+pub(super) fn real(
+    m: usize,
+    radices: &[usize],
+    joint: usize,
+    direction: Direction,
+    pairs: usize,
+    machine: &Machine,
+) -> Result<Generated, Unschedulable> {
+    let real = |from, to| RealPass {
+        m,
+        pairs,
+        radix: joint,
+        from,
+        to,
+    };
+    let (time, spectrum) = (block(m, pairs), block(m + 1, pairs));
+    let mut bytes = [time, time, spectrum];
+    let forward = direction == Direction::Forward;
+    if !forward {
+        bytes = [spectrum, time + real(0, 0).behind(), time];
     }
-    let block = 2 * pairs as i64 * n as i64 * COMPLEX;
-    for page in [INPUT, OUTPUT] {
-        text.address(page, page, block);
+    let mut making = Making::new(machine, radices.len() + 1, bytes);
+    let passes = Complex {
+        n: m,
+        pairs,
+        direction,
+        radices,
+        done: if forward { 1 } else { joint },
+        ends: (forward, !forward),
+    };
+    if forward {
+        passes.write(&mut making)?;
+        making.pass(|text, machine, name, from, to| real(from, to).split(text, machine, name))?;
+    } else {
+        making.pass(|text, machine, name, from, to| real(from, to).merge(text, machine, name))?;
+        passes.write(&mut making)?;
     }
-    let lines = text.words.lines().count();
-    Ok(MixedProgram {
-        text: format!(
-            "; FFT of {n} numbers by {radices:?}, {direction}, {} transforms in a block: generated.\n\
-             .program\n.entry start\nstart:\n    ldx2 a8, [a15]\n    ldx2 a10, [a15 + 8]\n    nop\n    nop\n    nop\n    nop\n    \
-             mov c0, a10\n    loop c0 {{\n{}    }}\n    stop\n.dmem 0\n{}",
-            2 * pairs,
-            text.words,
-            text.data
-        ),
-        words: lines as u64,
-        page_cycles: PAGE,
-        cycles: text.cycles,
-        tables: text.bytes,
-    })
+    let (count, n) = (2 * pairs, 2 * m);
+    Ok(making.finish(&format!(
+        "{count} real FFTs of {n} by {radices:?} and {joint}, {direction}"
+    )))
 }

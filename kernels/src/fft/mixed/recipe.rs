@@ -25,7 +25,7 @@ impl MixedRecipe {
     /// has another prime factor.
     #[must_use]
     pub fn new(n: usize, direction: Direction) -> Option<Self> {
-        let radices = best_order(factors(n)?);
+        let radices = best_order(factors(n)?, (true, true));
         Some(Self {
             n,
             direction,
@@ -90,7 +90,7 @@ impl fmt::Display for MixedRecipe {
 }
 
 /// The radices whose product is `n`, in no order; 1 for 1.
-fn factors(n: usize) -> Option<Vec<usize>> {
+pub(super) fn factors(n: usize) -> Option<Vec<usize>> {
     if n <= 1 {
         return (n == 1).then(|| vec![1]);
     }
@@ -133,16 +133,19 @@ fn slots(radix: usize, first: bool, last: bool) -> u64 {
 }
 
 /// The order of the passes with the smallest number of slots: the first and the
-/// last matter, the others go from the largest to the smallest.
-fn best_order(mut radices: Vec<usize>) -> Vec<usize> {
+/// last matter, the others go from the largest to the smallest. `ends` says
+/// whether the first loads and the last stores single numbers.
+pub(super) fn best_order(mut radices: Vec<usize>, ends: (bool, bool)) -> Vec<usize> {
     radices.sort_unstable_by(|a, b| b.cmp(a));
     if radices.len() < 2 {
         return radices;
     }
     let cost = |order: &[usize]| -> u64 {
         let n: usize = order.iter().product();
-        let pass =
-            |(i, &r): (usize, &usize)| (n / r) as u64 * slots(r, i == 0, i + 1 == order.len());
+        let pass = |(i, &r): (usize, &usize)| {
+            let (first, last) = (ends.0 && i == 0, ends.1 && i + 1 == order.len());
+            (n / r) as u64 * slots(r, first, last)
+        };
         order.iter().enumerate().map(pass).sum()
     };
     let known = RADICES.iter().map(|&(r, ..)| r);

@@ -45,13 +45,22 @@ impl Text {
         }
     }
 
-    /// A pointer in `a{register}` whose modulo range begins where it points.
-    pub(super) fn circular(&mut self, register: u8, length: i64) {
-        self.word(&format!("mov b{register}, a{register}"));
+    /// The modulo range of `a{register}`, which begins `inside` bytes before where it points.
+    pub(super) fn circular(&mut self, register: u8, inside: i64, length: i64) {
+        match inside {
+            0 => self.word(&format!("mov b{register}, a{register}")),
+            _ => {
+                self.word(&format!("movi s15, {}", -inside));
+                self.word(&format!("add b{register}, a{register}, s15"));
+            }
+        }
         self.word(&format!("movi l{register}, {length}"));
     }
 
-    /// A circular table of steps, read through `a{register}`; `label` names it.
+    /// The step register that holds 8 all the time.
+    pub(super) const EIGHT: u8 = 14;
+
+    /// A circular table of steps, read through `a{register}`.
     pub(super) fn steps(&mut self, register: u8, label: &str, steps: &[i64]) {
         let length = 8 * steps.len() as i64;
         self.table(label, length as u64);
@@ -59,11 +68,43 @@ impl Text {
             self.line(&format!(".int {step}, 0"));
         }
         self.word(&format!("movi a{register}, {label}"));
-        self.circular(register, length);
+        self.circular(register, 0, length);
     }
 
-    /// Loads constants into the highest registers; `label` names their table.
-    pub(super) fn constants(&mut self, label: &str, constants: Vec<Constant>) -> Constants {
+    /// A label in the program.
+    pub(super) fn label(&mut self, label: &str) {
+        let _ = writeln!(self.words, "{label}:");
+    }
+
+    /// A table of lines of roots exp(-2 pi i num/den) as [`Body::load_pairs`]
+    /// reads them; returns its label and the bytes of a line.
+    pub(super) fn roots(&mut self, name: &str, lines: Vec<Vec<(usize, usize)>>) -> (String, i64) {
+        let line = |(num, den): &(usize, usize)| format!(".cis -{num}, {den}");
+        let lines = lines.iter().map(|l| l.iter().map(line).collect());
+        self.pairs(&format!("roots{name}"), lines.collect())
+    }
+
+    /// A table of lines of pairs, each pair given as a directive.
+    pub(super) fn pairs(&mut self, label: &str, lines: Vec<Vec<String>>) -> (String, i64) {
+        let count = lines.first().map_or(0, Vec::len);
+        let filled = if count == 1 {
+            1
+        } else {
+            count.next_multiple_of(2)
+        };
+        self.table(label, 8 * (filled * lines.len()) as u64);
+        for pair in lines.iter().flat_map(|line| {
+            let fill = std::iter::repeat_n(".space 8", filled - count);
+            line.iter().map(String::as_str).chain(fill)
+        }) {
+            let _ = writeln!(self.data, "    {pair}");
+        }
+        (label.to_owned(), 8 * filled as i64)
+    }
+
+    /// Loads constants into the highest registers; `name` is unique.
+    pub(super) fn constants(&mut self, name: &str, constants: Vec<Constant>) -> Constants {
+        let label = &format!("constants{name}");
         let (quads, pairs): (Vec<_>, Vec<_>) = constants
             .into_iter()
             .partition(|c| matches!(c, Constant::Real(_)));
@@ -82,9 +123,9 @@ impl Text {
         if pairs.len() % 2 == 1 {
             self.line(".complex 0, 0");
         }
-        self.word(&format!("movi a7, {label}"));
+        self.word(&format!("movi a0, {label}"));
         for i in 0..count {
-            self.word(&format!("ldq q{}, [a7]+16", 32 - count + i));
+            self.word(&format!("ldq q{}, [a0]+16", 32 - count + i));
         }
         Constants {
             first: 64 - 2 * count,

@@ -1,0 +1,219 @@
+//! Batches through kernels whose block is 2V transforms.
+
+use crate::fft::error::FftError;
+use crate::fft::transform::expected;
+use crate::job::{Job, KernelRun, room};
+use crate::pipeline::Unschedulable;
+use cp2_asm::{Program, Source, assemble};
+use cp2_host::{Element, Options, Paging, Piece, Stream};
+use cp2_machine::{Cycles, Machine};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Pairs of transforms in a block that are tried: the more, the less a pass's
+/// fill and drain weigh; the fewer, the larger a transform fits.
+const PAIRS: [usize; 6] = [1, 2, 4, 8, 16, 32];
+/// Bytes of a block from which on more pairs gain nothing.
+const ENOUGH: u64 = 32_768;
+
+/// The source of a page kernel and what it costs.
+#[derive(Clone, Debug)]
+pub(in crate::fft) struct Generated {
+    /// Assembly.
+    pub(in crate::fft) text: String,
+    /// Words.
+    pub(in crate::fft) words: u64,
+    /// DMEM bytes of tables.
+    pub(in crate::fft) tables: u64,
+    /// Cycles per block.
+    pub(in crate::fft) block_cycles: u64,
+    /// Cycles per page beside its blocks.
+    pub(in crate::fft) page_cycles: u64,
+    /// Bytes from a block to the next in a page of inputs and of outputs; the
+    /// pages are one where the kernel works in place.
+    pub(in crate::fft) pitch: (u64, u64),
+    /// Whether the output is where the input was.
+    pub(in crate::fft) in_place: bool,
+    /// Bytes of working space.
+    pub(in crate::fft) scratch: u64,
+}
+
+/// A page kernel for blocks of so many pairs.
+#[derive(Debug)]
+struct Kernel {
+    pairs: usize,
+    made: Generated,
+}
+
+impl Kernel {
+    /// The batch in whole blocks.
+    fn padded(&self, batch: usize) -> usize {
+        batch.next_multiple_of(2 * self.pairs)
+    }
+}
+
+/// Kernels that differ in the size of the block.
+#[derive(Debug)]
+pub(super) struct Blocks {
+    name: String,
+    machine: Arc<Machine>,
+    /// Bytes of one transform's input and output in system memory.
+    bytes: (u64, u64),
+    kernels: Vec<Kernel>,
+    programs: Mutex<BTreeMap<usize, Arc<Program>>>,
+}
+
+impl Blocks {
+    /// Kernels made by `make` for a number of pairs; `name` says what they do.
+    pub(super) fn new(
+        name: String,
+        machine: Arc<Machine>,
+        bytes: (u64, u64),
+        make: impl Fn(usize) -> Result<Generated, Unschedulable>,
+    ) -> Result<Self, FftError> {
+        let mut kernels = Vec::new();
+        for pairs in PAIRS {
+            let block = 2 * pairs as u64 * bytes.0.max(bytes.1);
+            if pairs > 1 && block > ENOUGH.min(machine.cp2.dmem.0 / 3) {
+                break;
+            }
+            let made = make(pairs)?;
+            kernels.push(Kernel { pairs, made });
+        }
+        let blocks = Self {
+            name,
+            machine,
+            bytes,
+            kernels,
+            programs: Mutex::default(),
+        };
+        blocks.expected(1)?;
+        Ok(blocks)
+    }
+
+    pub(super) fn machine(&self) -> &Arc<Machine> {
+        &self.machine
+    }
+
+    /// The kernel that takes the least time for a batch, and that time.
+    fn best(&self, batch: usize) -> Result<(&Kernel, Cycles), FftError> {
+        let mut best: Option<(&Kernel, Cycles)> = None;
+        let mut error = None;
+        for kernel in &self.kernels {
+            let input = kernel.padded(batch) as u64 * self.bytes.0;
+            let paging = self.paging(kernel, batch, 0, input.next_multiple_of(4096));
+            let made = &kernel.made;
+            match expected(paging, made.words, made.tables, &self.machine) {
+                Ok(cycles) if best.is_none_or(|(_, least)| cycles < least) => {
+                    best = Some((kernel, cycles));
+                }
+                Ok(_) => {}
+                // The smallest block says best what does not fit.
+                Err(e) => error = error.or(Some(e)),
+            }
+        }
+        best.ok_or_else(|| {
+            error.unwrap_or(FftError::NoRoom {
+                transform: self.name.clone(),
+                machine: self.machine.name.clone(),
+            })
+        })
+    }
+
+    /// The expected time of a batch.
+    pub(super) fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
+        self.best(batch).map(|(_, cycles)| cycles)
+    }
+
+    /// The program a batch is transformed by.
+    pub(super) fn program(&self, batch: usize) -> Result<Arc<Program>, FftError> {
+        self.assembled(self.best(batch)?.0)
+    }
+
+    fn assembled(&self, kernel: &Kernel) -> Result<Arc<Program>, FftError> {
+        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(program) = programs.get(&kernel.pairs) {
+            return Ok(program.clone());
+        }
+        let options = cp2_asm::Options {
+            machine: Some(&self.machine),
+            ..cp2_asm::Options::default()
+        };
+        let source = Source::new(self.file(kernel), kernel.made.text.clone());
+        let program = Arc::new(assemble(&source, &options)?.program);
+        programs.insert(kernel.pairs, program.clone());
+        Ok(program)
+    }
+
+    /// The name of a kernel's generated source.
+    fn file(&self, kernel: &Kernel) -> String {
+        format!("{}, {} at a time.s", self.name, 2 * kernel.pairs)
+    }
+
+    /// The source of a kernel by its name.
+    pub(super) fn source(&self, file: &str) -> Option<String> {
+        let kernel = self.kernels.iter().find(|k| self.file(k) == file)?;
+        Some(kernel.made.text.clone())
+    }
+
+    /// The largest batch whose input and output fit the machine's system memory.
+    pub(super) fn max_batch(&self) -> usize {
+        let Ok(program) = self.program(1) else {
+            return 0;
+        };
+        let batch = usize::try_from(room(&self.machine, &program) / (self.bytes.0 + self.bytes.1));
+        // Room for filling up to whole blocks.
+        let most = 2 * self.kernels.iter().map(|k| k.pairs).max().unwrap_or(1);
+        batch.unwrap_or(usize::MAX).saturating_sub(most)
+    }
+
+    fn paging(&self, kernel: &Kernel, batch: usize, x: u64, y: u64) -> Paging {
+        let (made, transforms) = (&kernel.made, 2 * kernel.pairs as u64);
+        let stream = |name, at, bytes: u64, pitch| {
+            let piece = Piece::new(transforms * bytes, Vec::new());
+            Stream::strided(name, at, transforms * bytes, pitch, vec![piece])
+        };
+        Paging {
+            in_place: made.in_place,
+            scratch: made.scratch,
+            cycles_per_block: Some(made.block_cycles),
+            cycles_per_page: made.page_cycles,
+            ..Paging::new(
+                (kernel.padded(batch) / (2 * kernel.pairs)) as u64,
+                vec![stream("x", x, self.bytes.0, made.pitch.0)],
+                vec![stream("y", y, self.bytes.1, made.pitch.1)],
+            )
+        }
+    }
+
+    /// Transforms a batch; an output has `len` elements per transform.
+    pub(super) fn run<I: Element + Default, O: Element>(
+        &self,
+        input: &[I],
+        batch: usize,
+        len: usize,
+        bound: Cycles,
+        options: Options,
+    ) -> Result<KernelRun<Vec<O>>, FftError> {
+        let (kernel, _) = self.best(batch)?;
+        let program = self.assembled(kernel)?;
+        let padded = kernel.padded(batch);
+        let mut job = Job::new(self.machine.clone(), options);
+        let x = if padded == batch {
+            job.input(input)?
+        } else {
+            let mut filled = input.to_vec();
+            filled.resize(input.len() / batch.max(1) * padded, I::default());
+            job.input(&filled)?
+        };
+        let y = job.output("y", &[padded as u64, len as u64])?;
+        let placed = job.program(&self.name, &program)?;
+        let paging = self.paging(kernel, batch, x.address(), y.address());
+        job.pass(&placed, program.entry.into(), paging)?;
+        Ok(job.run(bound, |run| {
+            let mut y: Vec<O> = run.read(y)?;
+            y.truncate(batch * len);
+            Ok(y)
+        })?)
+    }
+}

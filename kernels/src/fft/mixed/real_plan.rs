@@ -1,0 +1,261 @@
+//! Batches of transforms of real numbers.
+
+use super::blocks::{Blocks, Generated};
+use super::program::real;
+use super::recipe::{MixedRecipe, best_order, factors};
+use crate::fft::Direction;
+use crate::fft::error::FftError;
+use crate::fft::plan::batch_of;
+use crate::job::{KernelRun, Least};
+use crate::pipeline::Unschedulable;
+use cp2_asm::Program;
+use cp2_host::Options;
+use cp2_machine::{Cycles, Machine};
+use num_complex::Complex32;
+use std::fmt;
+use std::sync::Arc;
+
+/// Radices of the pass that goes together with the split or the merge.
+const JOINT: [usize; 4] = [1, 2, 4, 8];
+
+/// The passes of a transform of N real numbers, N even: those of N/2 complex
+/// ones, of which one also separates (or joins) the spectrum.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RealRecipe {
+    n: usize,
+    direction: Direction,
+    radices: Vec<usize>,
+    joint: usize,
+}
+
+impl RealRecipe {
+    /// The recipe whose kernel takes the fewest cycles.
+    fn new(n: usize, direction: Direction, machine: &Machine) -> Result<Self, FftError> {
+        let m = n / 2;
+        if n % 2 == 1 || factors(m).is_none() {
+            return Err(FftError::RealLength { n });
+        }
+        let mut best: Option<(u64, Self)> = None;
+        let mut error = FftError::RealLength { n };
+        for joint in JOINT {
+            if m % joint != 0 || (joint > 1 && m == joint) {
+                continue;
+            }
+            let Some(radices) = factors(m / joint) else {
+                continue;
+            };
+            let forward = direction == Direction::Forward;
+            let recipe = Self {
+                n,
+                direction,
+                radices: best_order(radices, (forward, !forward)),
+                joint,
+            };
+            match recipe.kernel(1, machine) {
+                Ok(made) if best.as_ref().is_none_or(|(c, _)| made.block_cycles < *c) => {
+                    best = Some((made.block_cycles, recipe));
+                }
+                Ok(_) => {}
+                Err(e) => error = e.into(),
+            }
+        }
+        best.map(|(_, recipe)| recipe).ok_or(error)
+    }
+
+    fn kernel(&self, pairs: usize, machine: &Machine) -> Result<Generated, Unschedulable> {
+        real(
+            self.n / 2,
+            &self.radices,
+            self.joint,
+            self.direction,
+            pairs,
+            machine,
+        )
+    }
+
+    /// The least arithmetic issues of one transform: those of N/2 complex
+    /// numbers, and two butterflies for every two numbers of the spectrum. For
+    /// a power of two that is N/4 (log2 N + 1).
+    #[must_use]
+    pub fn issues(&self) -> u64 {
+        let m = self.n / 2;
+        let complex = MixedRecipe::new(m, self.direction).map_or(0, |r| r.issues());
+        complex + m as u64
+    }
+}
+
+impl fmt::Display for RealRecipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let radices: Vec<String> = self.radices.iter().map(usize::to_string).collect();
+        let (n, direction, radices) = (self.n, self.direction, radices.join(" x "));
+        let joint = if self.joint == 1 {
+            String::new()
+        } else {
+            format!("{} with ", self.joint)
+        };
+        match direction {
+            Direction::Forward => write!(
+                f,
+                "real fft {n} {direction}: mixed {radices} x {joint}split"
+            ),
+            Direction::Inverse => write!(
+                f,
+                "real fft {n} {direction}: mixed {joint}merge x {radices}"
+            ),
+        }
+    }
+}
+
+/// A batch of real transforms that has been run.
+pub type RealRun<T> = KernelRun<Vec<T>>;
+
+/// What real transforms of both directions have in common.
+#[derive(Debug)]
+struct Real {
+    recipe: RealRecipe,
+    blocks: Blocks,
+}
+
+impl Real {
+    fn new(n: usize, direction: Direction, machine: Arc<Machine>) -> Result<Self, FftError> {
+        let recipe = RealRecipe::new(n, direction, &machine)?;
+        let (time, spectrum) = (4 * n as u64, 8 * (n as u64 / 2 + 1));
+        let bytes = match direction {
+            Direction::Forward => (time, spectrum),
+            Direction::Inverse => (spectrum, time),
+        };
+        let make = |pairs| recipe.kernel(pairs, &machine);
+        let blocks = Blocks::new(recipe.to_string(), machine.clone(), bytes, make)?;
+        Ok(Self { recipe, blocks })
+    }
+
+    fn bound(&self, batch: usize) -> Cycles {
+        let batch = batch as u128;
+        let n = self.recipe.n as u128;
+        Least {
+            issues: batch * u128::from(self.recipe.issues()),
+            bytes: batch * (4 * n + 8 * (n / 2 + 1)),
+            ..Least::default()
+        }
+        .cycles(self.blocks.machine())
+    }
+}
+
+macro_rules! real_transform {
+    ($(#[$doc:meta])* $name:ident, $direction:expr, $input:ty, $output:ty, $in_len:expr, $out_len:expr) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $name(Real);
+
+        impl $name {
+            pub(in crate::fft) fn new(n: usize, machine: Arc<Machine>) -> Result<Self, FftError> {
+                Real::new(n, $direction, machine).map(Self)
+            }
+
+            /// Real numbers of a transform.
+            #[must_use]
+            pub fn len(&self) -> usize {
+                self.0.recipe.n
+            }
+
+            /// Never.
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            /// What the planner has decided.
+            #[must_use]
+            pub fn recipe(&self) -> &RealRecipe {
+                &self.0.recipe
+            }
+
+            /// The machine.
+            #[must_use]
+            pub fn machine(&self) -> &Arc<Machine> {
+                self.0.blocks.machine()
+            }
+
+            /// The page kernel that a batch is transformed by.
+            ///
+            /// # Errors
+            /// It does not assemble for the machine.
+            pub fn program(&self, batch: usize) -> Result<Arc<Program>, FftError> {
+                self.0.blocks.program(batch)
+            }
+
+            /// The source of a kernel by the name that line tables call it.
+            #[must_use]
+            pub fn source(&self, file: &str) -> Option<String> {
+                self.0.blocks.source(file)
+            }
+
+            /// The largest batch that fits the machine's system memory.
+            #[must_use]
+            pub fn max_batch(&self) -> usize {
+                self.0.blocks.max_batch()
+            }
+
+            /// Lower bound of the time for `batch` transforms: N/4 (log2 N + 1)
+            /// issues for a power of two, or every byte over the DMA channel once.
+            #[must_use]
+            pub fn bound(&self, batch: usize) -> Cycles {
+                self.0.bound(batch)
+            }
+
+            /// The time that a batch should take, from formulas alone.
+            ///
+            /// # Errors
+            /// The batch cannot be paged on the machine.
+            pub fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
+                self.0.blocks.expected(batch)
+            }
+
+            /// Transforms whole rows on a device with options.
+            ///
+            /// # Errors
+            /// An input of the wrong shape or too large for the machine.
+            pub fn process_with(
+                &self,
+                input: &[$input],
+                options: Options,
+            ) -> Result<RealRun<$output>, FftError> {
+                let row: fn(usize) -> usize = $in_len;
+                let out: fn(usize) -> usize = $out_len;
+                let (row, out) = (row(self.len()), out(self.len()));
+                let batch = batch_of(input.len(), row, self.max_batch(), self.machine())?;
+                self.0.blocks.run(input, batch, out, self.bound(batch), options)
+            }
+
+            /// The same on a device with default options.
+            ///
+            /// # Errors
+            /// See `process_with`.
+            pub fn process(&self, input: &[$input]) -> Result<RealRun<$output>, FftError> {
+                self.process_with(input, Options::default())
+            }
+        }
+    };
+}
+
+real_transform!(
+    /// N real numbers to the N/2 + 1 numbers of their spectrum that are not
+    /// conjugates of others, exp(-2 pi i jk/N), not scaled.
+    RealToComplex,
+    Direction::Forward,
+    f32,
+    Complex32,
+    |n| n,
+    |n| n / 2 + 1
+);
+real_transform!(
+    /// N/2 + 1 numbers of a spectrum to the N real numbers that have it,
+    /// exp(+2 pi i jk/N), not scaled: N times the input of [`RealToComplex`].
+    /// The imaginary parts of the first and the last number count as 0.
+    ComplexToReal,
+    Direction::Inverse,
+    Complex32,
+    f32,
+    |n| n / 2 + 1,
+    |n| n
+);

@@ -1,0 +1,183 @@
+//! Loops whose pointers walk through a block.
+
+use super::text::{Constants, Text};
+use crate::pipeline::{Body, Pointer, Step, Unschedulable};
+use cp2_machine::Machine;
+
+/// Bytes of a complex number.
+pub(super) const COMPLEX: i64 = 8;
+/// Bytes of a quad: a number of each of two transforms.
+pub(super) const QUAD: i64 = 16;
+
+/// How a pointer goes from an iteration to the next.
+#[derive(Clone, Debug)]
+pub(super) enum Walk {
+    /// A step.
+    Bytes(i64),
+    /// A step modulo a length.
+    Modulo(i64, i64),
+    /// A circular table of steps, and the length they are modulo.
+    Table(Vec<i64>, Option<i64>),
+}
+
+impl Walk {
+    /// Through transforms of `n` numbers that lie one behind the other: pair
+    /// after pair, then `step` bytes on.
+    pub(super) fn apart(n: usize, pairs: usize, step: i64) -> Self {
+        let pair = QUAD * n as i64;
+        match pairs {
+            1 => Self::Bytes(step),
+            _ => Self::Modulo(pair, pair * pairs as i64 - step),
+        }
+    }
+
+    /// Through what all pairs share: so many iterations in one place, then `step` bytes on.
+    pub(super) fn held(pairs: usize, step: i64, round: Option<i64>) -> Self {
+        match (pairs, round) {
+            (1, None) => Self::Bytes(step),
+            (1, Some(round)) => Self::Modulo(step, round),
+            _ => Self::Table(Self::every(pairs, 0, step), round),
+        }
+    }
+
+    /// Through quads of interleaved pairs: pair after pair, then from the first
+    /// pair of a number to that of the number `numbers` further on.
+    pub(super) fn side_by_side(pairs: usize, numbers: i64, round: Option<i64>) -> Self {
+        let step = QUAD * (pairs as i64 * (numbers - 1) + 1);
+        match (pairs, round) {
+            (1, None) => Self::Bytes(step),
+            (1, Some(round)) => Self::Modulo(step, round),
+            _ if numbers == 1 && round.is_none() => Self::Bytes(QUAD),
+            _ => Self::Table(Self::every(pairs, QUAD, step), round),
+        }
+    }
+
+    /// A step, and another one every `period` iterations.
+    pub(super) fn every(period: usize, step: i64, other: i64) -> Vec<i64> {
+        (1..=period)
+            .map(|i| if i == period { other } else { step })
+            .collect()
+    }
+}
+
+/// Where a pointer begins.
+#[derive(Clone, Debug)]
+pub(super) enum Base {
+    /// So many bytes behind an address register.
+    Register(u8, i64),
+    /// A table.
+    Table(String),
+}
+
+#[derive(Debug)]
+struct Stream {
+    pointer: Pointer,
+    register: u8,
+    base: Base,
+    walk: Walk,
+    /// Step register.
+    step: u8,
+    /// Address register of the table of steps.
+    table: u8,
+    /// Bytes from the start of the modulo range to where the pointer begins.
+    inside: i64,
+}
+
+/// A loop over the columns of a block.
+#[derive(Debug)]
+pub(super) struct Loop {
+    pub(super) body: Body,
+    streams: Vec<Stream>,
+    /// Address registers still free: those with a modulo range, and others.
+    modulo: Vec<u8>,
+    plain: Vec<u8>,
+}
+
+impl Loop {
+    pub(super) fn new() -> Self {
+        Self {
+            body: Body::default(),
+            streams: Vec::new(),
+            // The next is at the end.
+            modulo: (0..8).rev().collect(),
+            plain: vec![10, 14, 13, 12],
+        }
+    }
+
+    /// A pointer; a modulo range begins where it begins.
+    pub(super) fn stream(&mut self, base: Base, walk: Walk) -> Pointer {
+        self.stream_inside(base, walk, 0)
+    }
+
+    /// A pointer that begins `inside` bytes behind the start of its modulo range.
+    pub(super) fn stream_inside(&mut self, base: Base, walk: Walk, inside: i64) -> Pointer {
+        // More pointers than registers would be a bug that the assembler
+        // finds: there is no register of that number.
+        let mut take = |modulo: bool| {
+            let plain = if modulo { None } else { self.plain.pop() };
+            plain.or_else(|| self.modulo.pop()).unwrap_or(u8::MAX)
+        };
+        let (register, table) = match &walk {
+            Walk::Bytes(_) => (take(false), u8::MAX),
+            Walk::Modulo(..) => (take(true), u8::MAX),
+            Walk::Table(_, round) => (take(round.is_some()), take(true)),
+        };
+        let step = self.streams.len() as u8;
+        let pointer = self.body.pointer(
+            register,
+            match &walk {
+                Walk::Bytes(n) => Step::Bytes(*n),
+                Walk::Modulo(..) => Step::Modulo(step),
+                Walk::Table(_, round) => Step::Table {
+                    step,
+                    table,
+                    by: Text::EIGHT,
+                    modulo: round.is_some(),
+                },
+            },
+        );
+        self.streams.push(Stream {
+            pointer,
+            register,
+            base,
+            walk,
+            step,
+            table,
+            inside,
+        });
+        pointer
+    }
+
+    /// Schedules the loop and writes its words and tables; `name` is unique.
+    pub(super) fn write(
+        self,
+        text: &mut Text,
+        machine: &Machine,
+        constants: &Constants,
+        iterations: usize,
+        name: &str,
+    ) -> Result<(), Unschedulable> {
+        let schedule = self.body.schedule(machine, constants.first)?;
+        for stream in &self.streams {
+            let (a, bias) = (stream.register, schedule.bias(stream.pointer));
+            match &stream.base {
+                Base::Register(from, offset) => text.address(a, *from, offset + bias),
+                Base::Table(label) => text.word(&format!("movi a{a}, {label} + {bias}")),
+            }
+            if let Walk::Modulo(_, length) | Walk::Table(_, Some(length)) = stream.walk {
+                text.circular(a, stream.inside, length);
+            }
+            match &stream.walk {
+                Walk::Bytes(_) => {}
+                Walk::Modulo(bytes, _) => text.word(&format!("movi s{}, {bytes}", stream.step)),
+                Walk::Table(steps, _) => {
+                    text.steps(stream.table, &format!("steps{}_{name}", stream.step), steps);
+                }
+            }
+        }
+        let made = schedule.emit(iterations as u64);
+        text.words += &made.text;
+        text.cycles += made.cycles;
+        Ok(())
+    }
+}

@@ -1,0 +1,173 @@
+//! Transforms of real numbers through the whole machine, under the checkers.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use cp2_host::Options;
+use cp2_kernels::fft::{Direction, FftPlanner, reference};
+use cp2_kernels::{KernelRun, Random};
+use cp2_machine::Machine;
+use num_complex::{Complex32, Complex64};
+use proptest::prelude::*;
+
+fn planner(machine: &str) -> FftPlanner {
+    FftPlanner::new(Machine::builtin(machine).unwrap().into())
+}
+
+fn checked() -> Options {
+    Options {
+        check: true,
+        ..Options::default()
+    }
+}
+
+/// The output of a run with which the checkers found nothing wrong.
+fn clean<T>(done: KernelRun<Vec<T>>) -> Vec<T> {
+    let report = &done.run.report;
+    assert!(report.end.is_finished(), "{:?}", report.end);
+    assert_eq!(report.findings, []);
+    assert!(done.efficiency() <= 1.0, "{}", done.efficiency());
+    done.output.unwrap()
+}
+
+fn random(n: usize, batch: usize, seed: u64) -> Vec<f32> {
+    let mut random = Random::new(seed);
+    (0..n * batch).map(|_| random.complex().re).collect()
+}
+
+/// The first half of the transforms in double precision.
+fn spectra(x: &[f32], n: usize) -> Vec<Complex64> {
+    let x: Vec<Complex32> = x.iter().map(|&x| x.into()).collect();
+    let all = reference(&x, n, Direction::Forward);
+    all.chunks(n)
+        .flat_map(|row| row[..=n / 2].to_vec())
+        .collect()
+}
+
+fn rms<'a>(got: impl Iterator<Item = f64>, exact: impl Iterator<Item = &'a f64>) -> f64 {
+    let (mut error, mut norm) = (0.0, 0.0);
+    for (e, x) in got.zip(exact) {
+        error += (e - x) * (e - x);
+        norm += x * x;
+    }
+    (error / norm).sqrt()
+}
+
+fn parts(z: &[Complex64]) -> Vec<f64> {
+    z.iter().flat_map(|z| [z.re, z.im]).collect()
+}
+
+fn widen(z: &[Complex32]) -> Vec<f64> {
+    z.iter()
+        .flat_map(|z| [f64::from(z.re), f64::from(z.im)])
+        .collect()
+}
+
+/// The error of rustfft's scalar code for the complex transform of the same numbers.
+fn scalar(x: &[f32], n: usize) -> f64 {
+    let mut z: Vec<Complex32> = x.iter().map(|&x| x.into()).collect();
+    rustfft::FftPlannerScalar::new()
+        .plan_fft_forward(n)
+        .process(&mut z);
+    let z: Vec<Complex32> = z.chunks(n).flat_map(|row| row[..=n / 2].to_vec()).collect();
+    rms(widen(&z).into_iter(), parts(&spectra(x, n)).iter())
+}
+
+fn forward(n: usize, x: &[f32]) -> Vec<Complex32> {
+    let fft = planner("vm7").plan_real_forward(n).unwrap();
+    clean(fft.process_with(x, checked()).unwrap())
+}
+
+fn inverse(n: usize, x: &[Complex32]) -> Vec<f32> {
+    let fft = planner("vm7").plan_real_inverse(n).unwrap();
+    clean(fft.process_with(x, checked()).unwrap())
+}
+
+#[test]
+fn every_even_length_is_accurate_there_and_back() {
+    for n in (2..=64).chain([90, 98, 100, 128, 210, 256, 486, 512]) {
+        if planner("vm7").plan_real_forward(n).is_err() {
+            assert!(
+                n % 2 == 1 || [11, 13, 17, 19, 23, 29, 31].iter().any(|p| n % p == 0),
+                "{n}"
+            );
+            continue;
+        }
+        let x = random(n, 5, n as u64);
+        let y = forward(n, &x);
+        let exact = parts(&spectra(&x, n));
+        let ours = rms(widen(&y).into_iter(), exact.iter());
+        let theirs = scalar(&x, n).max(3.0e-8);
+        assert!(ours <= 1.5 * theirs, "{n}: {ours:e}, rustfft {theirs:e}");
+        for row in y.chunks(n / 2 + 1) {
+            assert_eq!((row[0].im, row[n / 2].im), (0.0, 0.0), "{n}");
+        }
+        let z = inverse(n, &y);
+        let back: Vec<f64> = x.iter().map(|&x| f64::from(x) * n as f64).collect();
+        let ours = rms(z.iter().map(|&z| f64::from(z)), back.iter());
+        assert!(ours <= 3.0 * theirs, "{n}: {ours:e} back");
+    }
+}
+
+/// 1024 transforms: N/4 (log2 N + 1) issues or the DMA.
+#[test]
+fn powers_of_two_are_fast() {
+    for n in [64, 128, 256, 512, 1024, 2048] {
+        let x = random(n, 1024, n as u64);
+        let fft = planner("vm7").plan_real_forward(n).unwrap();
+        let done = fft.process(&x).unwrap();
+        let expected = fft.expected(1024).unwrap().0 as f64 / done.run.report.cycles as f64;
+        println!(
+            "{}: {} cycles, bound {}, efficiency {:.3}, expected {expected:.3}, pages of {} x{}",
+            fft.recipe(),
+            done.run.report.cycles,
+            done.bound,
+            done.efficiency(),
+            done.plans[0].pages().size(),
+            done.plans[0].degree()
+        );
+        let back = planner("vm7").plan_real_inverse(n).unwrap();
+        let there = back.process(done.output.as_ref().unwrap()).unwrap();
+        let expected = back.expected(1024).unwrap().0 as f64 / there.run.report.cycles as f64;
+        println!(
+            "{}: {} cycles, bound {}, efficiency {:.3}, expected {expected:.3}, pages of {} x{}",
+            back.recipe(),
+            there.run.report.cycles,
+            there.bound,
+            there.efficiency(),
+            there.plans[0].pages().size(),
+            there.plans[0].degree()
+        );
+    }
+}
+
+#[test]
+fn machines_and_batches_do_not_change_the_bits() {
+    for n in [30, 128, 252] {
+        let x = random(n, 19, 7);
+        let y = forward(n, &x);
+        for batch in [1, 2, 8] {
+            let z = forward(n, &x[..batch * n]);
+            assert_eq!(z, y[..batch * (n / 2 + 1)], "{n} x {batch}");
+        }
+        let there = planner("vm9").plan_real_forward(n).unwrap();
+        assert_eq!(clean(there.process_with(&x, checked()).unwrap()), y, "{n}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn scaling_and_round_trips((a, b, c) in (1u32..7, 0u32..3, 0u32..2), batch in 1usize..6, seed in any::<u64>(), k in -60i32..60) {
+        let n = 2usize.pow(a) * 3usize.pow(b) * 5usize.pow(c);
+        let x = random(n, batch, seed);
+        let y = forward(n, &x);
+        let scale = 2.0f32.powi(k);
+        let scaled: Vec<f32> = x.iter().map(|x| x * scale).collect();
+        let expected: Vec<Complex32> = y.iter().map(|y| y * scale).collect();
+        prop_assert_eq!(forward(n, &scaled), expected);
+        for (x, z) in x.iter().zip(inverse(n, &y)) {
+            prop_assert!((x * n as f32 - z).abs() <= 4.0e-6 * n as f32, "{} {}", x, z);
+        }
+    }
+}
