@@ -1,7 +1,7 @@
 //! `cp2 demo`: echoes of a chirp radar in noise, through the FFT.
 
 use super::MachineArg;
-use super::fft::measure;
+use super::fft::{Planned, measure};
 use crate::io::{Array, FileError, Outputs, shown, write_whole};
 use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::picture::{self, Axis, Field};
@@ -11,7 +11,7 @@ use crate::simulation::{EngineArg, SimulationArgs, conclude, merge, write_trace}
 use crate::table::{Align, Table};
 use cp2_host::Trace;
 use cp2_kernels::Problem as _;
-use cp2_kernels::fft::FftPlanner;
+use cp2_kernels::fft::Direction;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,9 +37,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let folder = &args.output;
     std::fs::create_dir_all(folder).map_err(|e| FileError::system(folder, "create", e))?;
     Outputs::default().check(&folder.join("echoes.npy"))?;
-    let fft = FftPlanner::new(machine.clone())
-        .plan_forward(radar::N)
-        .map_err(Failure::input)?;
+    let fft = Planned::new(&machine, radar::N, Direction::Forward, false)?;
     let echoes = radar::echoes(args.seed);
     let simulation = SimulationArgs {
         trace: None,
@@ -50,8 +48,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     };
     let (mut options, progress) = simulation.begin(Some(fft.bound(radar::SWEEPS).get()), json);
     options.trace = Trace::default();
-    let measured = measure(&*fft, &echoes, options)?;
-    let program = fft.program(radar::SWEEPS).map_err(Failure::input)?;
+    let measured = measure(&fft, &echoes, options)?;
+    let program = fft.program(radar::SWEEPS)?;
     drop(progress);
 
     let report = &measured.run.run.report;

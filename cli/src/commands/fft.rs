@@ -1,5 +1,10 @@
 //! `cp2 fft`.
 
+mod planned;
+mod show;
+
+pub(crate) use planned::Planned;
+
 use super::MachineArg;
 use super::signal::{Origin, Signal, SignalArgs};
 use crate::io::{Array, Outputs, shown, write_whole};
@@ -9,7 +14,7 @@ use crate::provenance::Provenance;
 use crate::simulation::{SimulationArgs, conclude, figures, merge, table};
 use crate::table::seconds;
 use cp2_host::Options;
-use cp2_kernels::fft::{Direction, Fft, FftPlanner, FftProblem, FftRun};
+use cp2_kernels::fft::{Direction, FftProblem, FftRun};
 use cp2_kernels::{Problem as _, Verdict};
 use cp2_machine::Machine;
 use num_complex::Complex32;
@@ -32,6 +37,12 @@ pub(crate) struct Args {
     /// The inverse transform, exp(+2 pi i jk/N), not scaled [default: forward]
     #[arg(long)]
     inverse: bool,
+    /// Real numbers to the N/2 + 1 numbers of their spectrum, or with --inverse back [default: complex]
+    #[arg(long)]
+    real: bool,
+    /// List the recipes for the length with their expected cycles, and run nothing [default: run]
+    #[arg(long, conflicts_with_all = ["input", "output", "spectrogram", "emit", "batch"])]
+    plan: bool,
     #[command(flatten)]
     machine: MachineArg,
     /// Write program, data and command list to a directory, for `cp2 run DIR` [default: not written]
@@ -45,6 +56,8 @@ pub(crate) struct Args {
 pub(crate) struct Measured {
     /// Problem.
     pub(crate) problem: FftProblem,
+    /// Whether input or output are real numbers.
+    pub(crate) real: bool,
     /// Run.
     pub(crate) run: FftRun,
     /// Comparison; none where there is no result or no finite input.
@@ -55,23 +68,26 @@ pub(crate) struct Measured {
 
 /// Transforms a batch on a plan and judges the result.
 pub(crate) fn measure(
-    fft: &dyn Fft,
+    fft: &Planned,
     input: &[Complex32],
     options: Options,
 ) -> Result<Measured, Failure> {
-    let problem = FftProblem::new(fft.len(), fft.direction(), input.len() / fft.len())
+    let problem = FftProblem::new(fft.len(), fft.direction(), input.len() / fft.row())
         .map_err(Failure::input)?;
     let started = Instant::now();
-    let run = fft.process_with(input, options).map_err(Failure::input)?;
+    let run = fft.process(input, options).map_err(Failure::input)?;
     let host_seconds = started.elapsed().as_secs_f64();
     let finite = input.iter().all(|z| z.re.is_finite() && z.im.is_finite());
-    let verdict = run
-        .output
-        .as_ref()
-        .filter(|_| finite)
-        .map(|output| problem.judge(input, output));
+    let verdict = run.output.as_ref().filter(|_| finite).map(|output| {
+        let (x, y) = (
+            fft.whole(input, fft.row()),
+            fft.whole(output, fft.output_row()),
+        );
+        problem.judge(&x, &y)
+    });
     Ok(Measured {
         problem,
+        real: fft.is_real(),
         run,
         verdict,
         host_seconds,
@@ -79,12 +95,28 @@ pub(crate) fn measure(
 }
 
 impl Measured {
-    /// Nominal operations per second of simulated time, 5 N log2 N per transform, in 10^9.
+    /// One line that says what was computed.
+    pub(crate) fn title(&self) -> String {
+        let title = self.problem.title();
+        if self.real {
+            format!("real: {title}")
+        } else {
+            title
+        }
+    }
+
+    /// Nominal operations of a transform in units of N log2 N.
+    fn nominal(&self) -> f64 {
+        if self.real { 2.5 } else { 5.0 }
+    }
+
+    /// Nominal operations per second of simulated time, 5 N log2 N per transform
+    /// (half of that if real), in 10^9.
     ///
     /// None where the run did not finish: what it did is unknown.
     pub(crate) fn gflops(&self) -> Option<f64> {
         let n = self.problem.len() as f64;
-        let operations = 5.0 * n * n.log2() * self.problem.batch() as f64;
+        let operations = self.nominal() * n * n.log2() * self.problem.batch() as f64;
         let seconds = self.run.run.report.seconds_simulated;
         self.finished().then(|| operations / seconds / 1e9)
     }
@@ -105,6 +137,7 @@ impl Measured {
             "n": self.problem.len(),
             "batch": self.problem.batch(),
             "inverse": self.problem.direction() == Direction::Inverse,
+            "real": self.real,
             "bound_cycles": self.run.bound.get(),
             "efficiency": self.efficiency(),
             "gflops": self.gflops(),
@@ -121,11 +154,14 @@ impl Measured {
     /// The figures as text.
     pub(crate) fn text(&self) -> String {
         let report = &self.run.run.report;
-        let mut text = format!("{}\n{}", self.problem.title(), table(report));
+        let mut text = format!("{}\n{}", self.title(), table(report));
         text += &format!("bound {} cycles", self.run.bound.get());
         text += &match self.efficiency().zip(self.gflops()) {
             Some((efficiency, gflops)) => {
-                format!(", efficiency {efficiency:.3}, {gflops:.2} GFLOPS (5 N log2 N)\n")
+                format!(
+                    ", efficiency {efficiency:.3}, {gflops:.2} GFLOPS ({} N log2 N)\n",
+                    self.nominal()
+                )
             }
             None => ", not finished\n".to_owned(),
         };
@@ -163,19 +199,26 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     } else {
         Direction::Forward
     };
-    let plan = |n: usize| {
-        FftPlanner::new(machine.clone())
-            .plan(n, direction)
-            .map_err(Failure::input)
+    if args.plan {
+        return show::show(&machine, args.signal.length(), direction, args.real);
+    }
+    let plan = |row: usize| {
+        // A row of half spectra tells the length, unless --n does.
+        let half = args.real && args.inverse && args.signal.input.is_some();
+        let n = if half { 2 * row.saturating_sub(1) } else { row };
+        Planned::new(&machine, n, direction, args.real)
     };
-    let (fft, signal) = args
+    let (fft, mut signal) = args
         .signal
-        .load(&machine, plan, |fft| (fft.len(), fft.max_batch()))?;
+        .load(&machine, plan, |fft| (fft.row(), fft.max_batch()))?;
+    if args.real && !args.inverse {
+        signal.check_real(args.signal.input.is_some())?;
+    }
     let (mut options, progress) = args
         .simulation
         .begin(Some(fft.bound(signal.batch()).get()), json);
     options.record = args.emit.is_some();
-    let measured = measure(&*fft, &signal.data, options)?;
+    let measured = measure(&fft, &signal.data, options)?;
     drop(progress);
 
     let figures = merge(
@@ -191,16 +234,16 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         ..Outcome::default()
     };
     if let Some(output) = &measured.run.output {
-        write_results(args, &signal, output, &mut outcome)?;
+        write_results(args, &fft, &signal, output, &mut outcome)?;
     }
     if let Some(folder) = args.emit.as_ref().filter(|_| measured.run.output.is_some()) {
         measured.run.run.emit(folder).map_err(Failure::input)?;
         outcome.text += &format!("emitted: {}\n", folder.display());
         outcome.json["emit"] = json!(shown(folder));
     }
-    let title = format!("{} on {}", measured.problem.title(), machine.name);
+    let title = format!("{} on {}", measured.title(), machine.name);
     let report = &measured.run.run.report;
-    let program = fft.program(signal.batch()).map_err(Failure::input)?;
+    let program = fft.program(signal.batch())?;
     conclude(
         &args.simulation,
         report,
@@ -231,17 +274,28 @@ fn check_outputs(args: &Args) -> Result<(), Failure> {
 
 fn write_results(
     args: &Args,
+    fft: &Planned,
     signal: &Signal,
     output: &[Complex32],
     outcome: &mut Outcome,
 ) -> Result<(), Failure> {
     if let Some(path) = &args.output {
-        write_whole(path, &Array::of_complex(&signal.shape, output).to_npy())?;
+        let mut shape = signal.shape.clone();
+        if let Some(last) = shape.last_mut().filter(|_| fft.row() != fft.output_row()) {
+            // A row may be part of a one-dimensional input.
+            *last = *last / fft.row() * fft.output_row();
+        }
+        let array = if matches!(fft, Planned::Inverse(_)) {
+            Array::of_real(&shape, output)
+        } else {
+            Array::of_complex(&shape, output)
+        };
+        write_whole(path, &array.to_npy())?;
         outcome.text += &format!("output: {}\n", path.display());
         outcome.json["output"] = json!(shown(path));
     }
     if let Some(path) = &args.spectrogram {
-        picture::write(path, &signal.picture(output))?;
+        picture::write(path, &signal.picture(&fft.whole(output, fft.output_row())))?;
         outcome.text += &format!("spectrogram: {}\n", path.display());
         outcome.json["spectrogram"] = json!(shown(path));
     }

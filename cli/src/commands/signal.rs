@@ -92,6 +92,11 @@ pub(crate) struct Signal {
 }
 
 impl SignalArgs {
+    /// The length asked for where there is no input.
+    pub(crate) fn length(&self) -> usize {
+        self.n.unwrap_or(DEFAULT_N)
+    }
+
     /// Loads a signal for `machine`. `plan` makes whatever computes transforms of a length;
     /// `limits` gives its length and how many transforms it can take: sizes
     /// are judged before numbers are made.
@@ -103,7 +108,7 @@ impl SignalArgs {
     ) -> Result<(T, Signal), Failure> {
         let Some(path) = &self.input else {
             self.only_for_sound(None)?;
-            let plan = plan(self.n.unwrap_or(DEFAULT_N))?;
+            let plan = plan(self.length())?;
             let signal = self.generate(limits(&plan))?;
             return Ok((plan, signal));
         };
@@ -258,6 +263,17 @@ impl Signal {
     /// Number of transforms.
     pub(crate) fn batch(&self) -> usize {
         self.data.len() / self.n.max(1)
+    }
+
+    /// Makes generated numbers real, and refuses a file of others.
+    pub(crate) fn check_real(&mut self, given: bool) -> Result<(), Failure> {
+        if given && self.data.iter().any(|z| z.im != 0.0) {
+            return Err(Failure::input(
+                "--real: the input has imaginary parts that are not 0; expected real numbers (float32), or leave --real out",
+            ));
+        }
+        self.data.iter_mut().for_each(|z| z.im = 0.0);
+        Ok(())
     }
 
     /// A picture of its spectra: against time and frequency for a recording,

@@ -105,6 +105,16 @@ impl Array {
         }
     }
 
+    /// An array of the real parts of complex numbers.
+    pub(crate) fn of_real(shape: &[usize], data: &[Complex32]) -> Self {
+        let bytes = data.iter().flat_map(|z| z.re.to_le_bytes()).collect();
+        Self {
+            kind: Kind::Float32,
+            shape: shape.to_vec(),
+            bytes,
+        }
+    }
+
     /// The elements as complex numbers, those of one lane as real parts.
     pub(crate) fn to_complex(&self) -> Vec<Complex32> {
         let mut lanes = self

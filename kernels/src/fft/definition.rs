@@ -142,6 +142,23 @@ pub fn reference(input: &[Complex32], n: usize, direction: Direction) -> Vec<Com
     rows
 }
 
+/// Rows of the N/2 + 1 numbers of spectra of `n` real numbers as rows of all N:
+/// the imaginary parts of the first and of number N/2 count as 0.
+#[must_use]
+pub fn hermitian(half: &[Complex32], n: usize) -> Vec<Complex32> {
+    let row = |half: &[Complex32]| -> Vec<Complex32> {
+        (0..n)
+            .map(|k| match k {
+                0 => half[0].re.into(),
+                k if 2 * k == n => half[k].re.into(),
+                k if 2 * k < n => half[k],
+                k => half[n - k].conj(),
+            })
+            .collect()
+    };
+    half.chunks_exact(n / 2 + 1).flat_map(row).collect()
+}
+
 fn widen(z: &Complex32) -> Complex64 {
     Complex64::new(f64::from(z.re), f64::from(z.im))
 }

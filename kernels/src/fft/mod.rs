@@ -14,10 +14,13 @@ mod program;
 mod recipe;
 mod transform;
 
-pub use definition::{FftProblem, error_bound, reference};
+pub use definition::{FftProblem, error_bound, hermitian, reference};
 pub use entry::FftKernel;
 pub use error::FftError;
-pub use mixed::{ComplexToReal, MixedFft, MixedRecipe, RealRecipe, RealRun, RealToComplex};
+pub use mixed::{
+    ComplexToReal, MixedFft, MixedKernel, MixedRecipe, RealKernel, RealRecipe, RealRun,
+    RealToComplex,
+};
 pub use plan::{FftRun, LocalFft};
 pub use planner::{Candidate, FftPlanner, TYPICAL_BATCH};
 pub use program::source;

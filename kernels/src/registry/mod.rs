@@ -19,7 +19,13 @@ use std::sync::Arc;
 /// Every kernel, in the order of the tables.
 #[must_use]
 pub fn all() -> Vec<&'static dyn Kernel> {
-    vec![&crate::fft::FftKernel]
+    use crate::fft::{Direction, FftKernel, MixedKernel, RealKernel};
+    vec![
+        &FftKernel,
+        &MixedKernel,
+        &RealKernel(Direction::Forward),
+        &RealKernel(Direction::Inverse),
+    ]
 }
 
 /// The kernel of that name.

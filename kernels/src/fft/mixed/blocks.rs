@@ -2,10 +2,10 @@
 
 use crate::fft::error::FftError;
 use crate::fft::transform::expected;
-use crate::job::{Job, KernelRun, room};
+use crate::job::{Job, KernelRun, Least, room};
 use crate::pipeline::Unschedulable;
 use cp2_asm::{Program, Source, assemble};
-use cp2_host::{Element, Options, Paging, Piece, Stream};
+use cp2_host::{Buffer, Element, Options, Paging, Piece, Stream};
 use cp2_machine::{Cycles, Machine};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -186,15 +186,15 @@ impl Blocks {
         }
     }
 
-    /// Transforms a batch; an output has `len` elements per transform.
-    pub(super) fn run<I: Element + Default, O: Element>(
+    /// The job that transforms a batch, and where its output will be, `len`
+    /// elements per transform; the transforms that fill it up come last.
+    pub(super) fn job<I: Element + Default, O: Element>(
         &self,
         input: &[I],
         batch: usize,
         len: usize,
-        bound: Cycles,
         options: Options,
-    ) -> Result<KernelRun<Vec<O>>, FftError> {
+    ) -> Result<(Job, Buffer<O>), FftError> {
         let (kernel, _) = self.best(batch)?;
         let program = self.assembled(kernel)?;
         let padded = kernel.padded(batch);
@@ -210,7 +210,20 @@ impl Blocks {
         let placed = job.program(&self.name, &program)?;
         let paging = self.paging(kernel, batch, x.address(), y.address());
         job.pass(&placed, program.entry.into(), paging)?;
-        Ok(job.run(bound, |run| {
+        Ok((job, y))
+    }
+
+    /// Transforms a batch.
+    pub(super) fn run<I: Element + Default, O: Element>(
+        &self,
+        input: &[I],
+        batch: usize,
+        len: usize,
+        least: Least,
+        options: Options,
+    ) -> Result<KernelRun<Vec<O>>, FftError> {
+        let (job, y) = self.job(input, batch, len, options)?;
+        Ok(job.run(least.cycles(&self.machine), |run| {
             let mut y: Vec<O> = run.read(y)?;
             y.truncate(batch * len);
             Ok(y)

@@ -7,6 +7,7 @@
 
 mod blocks;
 mod dft;
+mod entry;
 mod pass;
 mod plan;
 mod program;
@@ -16,6 +17,7 @@ mod recipe;
 mod text;
 mod walk;
 
+pub use entry::{MixedKernel, RealKernel};
 pub use plan::MixedFft;
 pub use real_plan::{ComplexToReal, RealRecipe, RealRun, RealToComplex};
 pub use recipe::MixedRecipe;

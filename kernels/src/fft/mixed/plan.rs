@@ -7,9 +7,9 @@ use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::plan::{FftRun, batch_of};
 use crate::fft::transform::Fft;
-use crate::job::Least;
+use crate::job::{Job, Least};
 use cp2_asm::Program;
-use cp2_host::Options;
+use cp2_host::{Buffer, Options};
 use cp2_machine::{Cycles, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
@@ -34,6 +34,7 @@ impl MixedFft {
         machine: Arc<Machine>,
     ) -> Result<Self, FftError> {
         let bytes = recipe.len() as u64 * COMPLEX;
+        check_room(bytes, &recipe, &machine)?;
         let blocks = Blocks::new(
             recipe.to_string(),
             machine.clone(),
@@ -45,6 +46,46 @@ impl MixedFft {
         )?;
         Ok(Self { recipe, blocks })
     }
+
+    /// What any program must compute and move for `batch` transforms by these radices.
+    pub(super) fn least(&self, batch: usize) -> Least {
+        let batch = batch as u128;
+        Least {
+            issues: batch * u128::from(self.recipe.issues()),
+            bytes: batch * u128::from(2 * self.recipe.len() as u64 * COMPLEX),
+            ..Least::default()
+        }
+    }
+
+    /// The job that transforms `input`, a whole number of transforms.
+    pub(super) fn job(
+        &self,
+        input: &[Complex32],
+        options: Options,
+    ) -> Result<(Job, Buffer<Complex32>), FftError> {
+        let batch = self.batch_of(input.len())?;
+        self.blocks.job(input, batch, self.recipe.len(), options)
+    }
+
+    /// The batch that `found` numbers make.
+    pub(super) fn batch_of(&self, found: usize) -> Result<usize, FftError> {
+        batch_of(found, self.recipe.len(), self.max_batch(), self.machine())
+    }
+}
+
+/// Refuses at once what cannot fit: two buffers of two transforms of `bytes`.
+pub(super) fn check_room(
+    bytes: u64,
+    transform: &dyn std::fmt::Display,
+    machine: &Machine,
+) -> Result<(), FftError> {
+    if 4 * bytes > machine.cp2.dmem.0 {
+        return Err(FftError::NoRoom {
+            transform: transform.to_string(),
+            machine: machine.name.clone(),
+        });
+    }
+    Ok(())
 }
 
 impl Fft for MixedFft {
@@ -77,13 +118,7 @@ impl Fft for MixedFft {
     }
 
     fn bound(&self, batch: usize) -> Cycles {
-        let batch = batch as u128;
-        Least {
-            issues: batch * u128::from(self.recipe.issues()),
-            bytes: batch * u128::from(2 * self.recipe.len() as u64 * COMPLEX),
-            ..Least::default()
-        }
-        .cycles(self.machine())
+        self.least(batch).cycles(self.machine())
     }
 
     fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
@@ -91,8 +126,9 @@ impl Fft for MixedFft {
     }
 
     fn process_with(&self, input: &[Complex32], options: Options) -> Result<FftRun, FftError> {
-        let n = self.recipe.len();
-        let batch = batch_of(input.len(), n, self.max_batch(), self.machine())?;
-        self.blocks.run(input, batch, n, self.bound(batch), options)
+        let batch = self.batch_of(input.len())?;
+        let least = self.least(batch);
+        self.blocks
+            .run(input, batch, self.recipe.len(), least, options)
     }
 }

@@ -1,15 +1,16 @@
 //! Batches of transforms of real numbers.
 
 use super::blocks::{Blocks, Generated};
+use super::plan::check_room;
 use super::program::real;
 use super::recipe::{MixedRecipe, best_order, factors};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::plan::batch_of;
-use crate::job::{KernelRun, Least};
+use crate::job::{Job, KernelRun, Least};
 use crate::pipeline::Unschedulable;
 use cp2_asm::Program;
-use cp2_host::Options;
+use cp2_host::{Buffer, Options};
 use cp2_machine::{Cycles, Machine};
 use num_complex::Complex32;
 use std::fmt;
@@ -35,6 +36,7 @@ impl RealRecipe {
         if n % 2 == 1 || factors(m).is_none() {
             return Err(FftError::RealLength { n });
         }
+        check_room(4 * n as u64, &format!("real fft {n} {direction}"), machine)?;
         let mut best: Option<(u64, Self)> = None;
         let mut error = FftError::RealLength { n };
         for joint in JOINT {
@@ -81,6 +83,18 @@ impl RealRecipe {
         let m = self.n / 2;
         let complex = MixedRecipe::new(m, self.direction).map_or(0, |r| r.issues());
         complex + m as u64
+    }
+
+    /// The arithmetic issues of this recipe's algorithm: the split of the
+    /// forward transform takes three for two numbers, because nothing scales by 1/2.
+    #[must_use]
+    pub fn own_issues(&self) -> u64 {
+        let extra = if self.direction == Direction::Forward {
+            self.n / 4
+        } else {
+            0
+        };
+        self.issues() + extra as u64
     }
 }
 
@@ -129,7 +143,7 @@ impl Real {
         Ok(Self { recipe, blocks })
     }
 
-    fn bound(&self, batch: usize) -> Cycles {
+    fn least(&self, batch: usize) -> Least {
         let batch = batch as u128;
         let n = self.recipe.n as u128;
         Least {
@@ -137,7 +151,6 @@ impl Real {
             bytes: batch * (4 * n + 8 * (n / 2 + 1)),
             ..Least::default()
         }
-        .cycles(self.blocks.machine())
     }
 }
 
@@ -196,11 +209,34 @@ macro_rules! real_transform {
                 self.0.blocks.max_batch()
             }
 
+            /// What any program must compute and move for `batch` transforms.
+            pub(super) fn least(&self, batch: usize) -> Least {
+                self.0.least(batch)
+            }
+
+            /// The job that transforms `input`, whole rows.
+            pub(super) fn job(
+                &self,
+                input: &[$input],
+                options: Options,
+            ) -> Result<(Job, Buffer<$output>), FftError> {
+                let (batch, out) = self.batch_of(input.len())?;
+                self.0.blocks.job(input, batch, out, options)
+            }
+
+            /// The batch that `found` numbers make, and the numbers of a result.
+            pub(super) fn batch_of(&self, found: usize) -> Result<(usize, usize), FftError> {
+                let row: fn(usize) -> usize = $in_len;
+                let out: fn(usize) -> usize = $out_len;
+                let batch = batch_of(found, row(self.len()), self.max_batch(), self.machine())?;
+                Ok((batch, out(self.len())))
+            }
+
             /// Lower bound of the time for `batch` transforms: N/4 (log2 N + 1)
             /// issues for a power of two, or every byte over the DMA channel once.
             #[must_use]
             pub fn bound(&self, batch: usize) -> Cycles {
-                self.0.bound(batch)
+                self.least(batch).cycles(self.machine())
             }
 
             /// The time that a batch should take, from formulas alone.
@@ -220,11 +256,8 @@ macro_rules! real_transform {
                 input: &[$input],
                 options: Options,
             ) -> Result<RealRun<$output>, FftError> {
-                let row: fn(usize) -> usize = $in_len;
-                let out: fn(usize) -> usize = $out_len;
-                let (row, out) = (row(self.len()), out(self.len()));
-                let batch = batch_of(input.len(), row, self.max_batch(), self.machine())?;
-                self.0.blocks.run(input, batch, out, self.bound(batch), options)
+                let (batch, out) = self.batch_of(input.len())?;
+                self.0.blocks.run(input, batch, out, self.least(batch), options)
             }
 
             /// The same on a device with default options.

@@ -89,8 +89,14 @@ impl fmt::Display for MixedRecipe {
     }
 }
 
+/// No local memory has room for more numbers.
+const LONGEST: usize = 1 << 20;
+
 /// The radices whose product is `n`, in no order; 1 for 1.
 pub(super) fn factors(n: usize) -> Option<Vec<usize>> {
+    if n > LONGEST {
+        return None;
+    }
     if n <= 1 {
         return (n == 1).then(|| vec![1]);
     }

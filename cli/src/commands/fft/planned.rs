@@ -1,0 +1,150 @@
+//! The transform a command line asks for, complex or real.
+
+use crate::outcome::Failure;
+use cp2_asm::Program;
+use cp2_host::Options;
+use cp2_kernels::fft::{
+    ComplexToReal, Direction, Fft, FftError, FftPlanner, FftRun, RealRun, RealToComplex, hermitian,
+};
+use cp2_machine::{Cycles, Machine};
+use num_complex::Complex32;
+use std::sync::Arc;
+
+/// A plan. Real numbers are held as complex ones, whose imaginary parts are 0.
+#[derive(Clone, Debug)]
+pub(crate) enum Planned {
+    /// Complex numbers to complex numbers.
+    Complex(Arc<dyn Fft>),
+    /// Real numbers to half spectra.
+    Forward(Arc<RealToComplex>),
+    /// Half spectra to real numbers.
+    Inverse(Arc<ComplexToReal>),
+}
+
+/// Calls a method that all plans have.
+macro_rules! each {
+    ($self:expr, $fft:ident => $value:expr) => {
+        match $self {
+            Planned::Complex($fft) => $value,
+            Planned::Forward($fft) => $value,
+            Planned::Inverse($fft) => $value,
+        }
+    };
+}
+
+impl Planned {
+    /// The cheapest plan for transforms of `n` numbers, real ones or complex ones.
+    pub(crate) fn new(
+        machine: &Arc<Machine>,
+        n: usize,
+        direction: Direction,
+        real: bool,
+    ) -> Result<Self, Failure> {
+        let mut planner = FftPlanner::new(machine.clone());
+        let plan = match (real, direction) {
+            (false, _) => planner.plan(n, direction).map(Self::Complex),
+            (true, Direction::Forward) => planner.plan_real_forward(n).map(Self::Forward),
+            (true, Direction::Inverse) => planner.plan_real_inverse(n).map(Self::Inverse),
+        };
+        plan.map_err(Failure::input)
+    }
+
+    /// Length of the transform.
+    pub(crate) fn len(&self) -> usize {
+        each!(self, fft => fft.len())
+    }
+
+    /// Numbers in a row of the input.
+    pub(crate) fn row(&self) -> usize {
+        match self {
+            Self::Inverse(fft) => fft.len() / 2 + 1,
+            _ => self.len(),
+        }
+    }
+
+    /// Numbers in a row of the output.
+    pub(crate) fn output_row(&self) -> usize {
+        match self {
+            Self::Forward(fft) => fft.len() / 2 + 1,
+            _ => self.len(),
+        }
+    }
+
+    pub(crate) fn is_real(&self) -> bool {
+        !matches!(self, Self::Complex(_))
+    }
+
+    pub(crate) fn direction(&self) -> Direction {
+        match self {
+            Self::Complex(fft) => fft.direction(),
+            Self::Forward(_) => Direction::Forward,
+            Self::Inverse(_) => Direction::Inverse,
+        }
+    }
+
+    pub(crate) fn max_batch(&self) -> usize {
+        each!(self, fft => fft.max_batch())
+    }
+
+    pub(crate) fn bound(&self, batch: usize) -> Cycles {
+        each!(self, fft => fft.bound(batch))
+    }
+
+    pub(crate) fn expected(&self, batch: usize) -> Result<Cycles, Failure> {
+        each!(self, fft => fft.expected(batch)).map_err(Failure::input)
+    }
+
+    pub(crate) fn recipe(&self) -> String {
+        each!(self, fft => fft.recipe().to_string())
+    }
+
+    pub(crate) fn source(&self, file: &str) -> Option<String> {
+        each!(self, fft => fft.source(file))
+    }
+
+    /// The page kernel of a batch, where there is one.
+    pub(crate) fn program(&self, batch: usize) -> Result<Option<Arc<Program>>, Failure> {
+        match self {
+            Self::Complex(fft) => fft.program(batch),
+            Self::Forward(fft) => fft.program(batch).map(Some),
+            Self::Inverse(fft) => fft.program(batch).map(Some),
+        }
+        .map_err(Failure::input)
+    }
+
+    /// Transforms rows.
+    pub(crate) fn process(
+        &self,
+        input: &[Complex32],
+        options: Options,
+    ) -> Result<FftRun, FftError> {
+        match self {
+            Self::Complex(fft) => fft.process_with(input, options),
+            Self::Forward(fft) => {
+                let input: Vec<f32> = input.iter().map(|z| z.re).collect();
+                fft.process_with(&input, options)
+            }
+            Self::Inverse(fft) => fft.process_with(input, options).map(complex),
+        }
+    }
+
+    /// Rows of input or output as the rows of the complex transform of the same length.
+    pub(crate) fn whole(&self, rows: &[Complex32], row: usize) -> Vec<Complex32> {
+        match row == self.len() {
+            true => rows.to_vec(),
+            false => hermitian(rows, self.len()),
+        }
+    }
+}
+
+/// A run with real numbers as complex ones.
+fn complex(run: RealRun<f32>) -> FftRun {
+    FftRun {
+        output: run
+            .output
+            .map(|y| y.into_iter().map(Complex32::from).collect()),
+        plans: run.plans,
+        bound: run.bound,
+        run: run.run,
+    }
+}
