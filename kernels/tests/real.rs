@@ -96,7 +96,8 @@ fn every_even_length_is_accurate_there_and_back() {
         let y = forward(n, &x);
         let exact = parts(&spectra(&x, n));
         let ours = rms(widen(&y).into_iter(), exact.iter());
-        let theirs = scalar(&x, n).max(4.0e-8);
+        // Short transforms of rustfft are all but exact: allow them half a unit in the last place.
+        let theirs = scalar(&x, n).max(5.0e-8);
         assert!(ours <= 1.5 * theirs, "{n}: {ours:e}, rustfft {theirs:e}");
         for row in y.chunks(n / 2 + 1) {
             assert_eq!((row[0].im, row[n / 2].im), (0.0, 0.0), "{n}");
@@ -108,35 +109,48 @@ fn every_even_length_is_accurate_there_and_back() {
     }
 }
 
-/// 1024 transforms: N/4 (log2 N + 1) issues or the DMA.
+/// 1024 transforms: N/4 (log2 N + 1) issues or the DMA. Efficiency there and back.
 #[test]
 fn powers_of_two_are_fast() {
-    for n in [64, 128, 256, 512, 1024, 2048] {
+    for (n, there, back) in [
+        (128, 0.68, 0.70),
+        (256, 0.79, 0.81),
+        (512, 0.83, 0.89),
+        (1024, 0.85, 0.87),
+        (2048, 0.89, 0.92),
+    ] {
         let x = random(n, 1024, n as u64);
         let fft = planner("vm7").plan_real_forward(n).unwrap();
         let done = fft.process(&x).unwrap();
-        let expected = fft.expected(1024).unwrap().0 as f64 / done.run.report.cycles as f64;
-        println!(
-            "{}: {} cycles, bound {}, efficiency {:.3}, expected {expected:.3}, pages of {} x{}",
-            fft.recipe(),
-            done.run.report.cycles,
-            done.bound,
-            done.efficiency(),
-            done.plans[0].pages().size(),
-            done.plans[0].degree()
-        );
-        let back = planner("vm7").plan_real_inverse(n).unwrap();
-        let there = back.process(done.output.as_ref().unwrap()).unwrap();
-        let expected = back.expected(1024).unwrap().0 as f64 / there.run.report.cycles as f64;
-        println!(
-            "{}: {} cycles, bound {}, efficiency {:.3}, expected {expected:.3}, pages of {} x{}",
-            back.recipe(),
-            there.run.report.cycles,
-            there.bound,
-            there.efficiency(),
-            there.plans[0].pages().size(),
-            there.plans[0].degree()
-        );
+        let inverse = planner("vm7").plan_real_inverse(n).unwrap();
+        let undone = inverse.process(done.output.as_ref().unwrap()).unwrap();
+        for (recipe, cycles, bound, expected, floor) in [
+            (
+                fft.recipe(),
+                done.run.report.cycles,
+                done.bound.0,
+                fft.expected(1024),
+                there,
+            ),
+            (
+                inverse.recipe(),
+                undone.run.report.cycles,
+                undone.bound.0,
+                inverse.expected(1024),
+                back,
+            ),
+        ] {
+            let efficiency = bound as f64 / cycles as f64;
+            let expected = expected.unwrap().0 as f64 / cycles as f64;
+            println!(
+                "{recipe}: {cycles} cycles, bound {bound}, efficiency {efficiency:.3}, expected {expected:.3}"
+            );
+            assert!(
+                (floor..=1.0).contains(&efficiency),
+                "{recipe}: {efficiency:.3}"
+            );
+            assert!((0.9..=1.1).contains(&expected), "{recipe}: {expected:.3}");
+        }
     }
 }
 
