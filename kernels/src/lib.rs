@@ -8,6 +8,7 @@
 //! the same trait and are judged by the same problems.
 
 mod backend;
+pub mod conv;
 pub mod fft;
 pub mod job;
 mod pipeline;

@@ -1,10 +1,14 @@
 //! The commands, one per file: arguments, what they do, what they print.
 
 mod asm;
+mod channels;
+mod conv;
 mod demo;
 mod disasm;
 mod dump;
 mod fft;
+mod filtering;
+mod fir;
 mod machines;
 mod map;
 mod model;
@@ -30,6 +34,10 @@ pub(crate) enum Command {
     Map(map::Args),
     /// Transform an array, a recording or random numbers, and measure
     Fft(fft::Args),
+    /// Convolve or correlate channels with taps, and measure
+    Conv(conv::Args),
+    /// Filter channels directly, also decimating or interpolating, and measure
+    Fir(fir::Args),
     /// Find targets in the echoes of a chirp radar
     Demo(demo::Args),
     /// Say what a kernel should cost, and compare with the emulator
@@ -47,6 +55,8 @@ impl Command {
             Self::Run(args) => run::run(&args, json),
             Self::Map(args) => map::run(&args, json),
             Self::Fft(args) => fft::run(&args, json),
+            Self::Conv(args) => conv::run(&args, json),
+            Self::Fir(args) => fir::run(&args, json),
             Self::Demo(args) => demo::run(&args, json),
             Self::Model(args) => model::run(&args, json),
             Self::Machines(args) => machines::run(&args, json),

@@ -19,12 +19,15 @@ use std::sync::Arc;
 /// Every kernel, in the order of the tables.
 #[must_use]
 pub fn all() -> Vec<&'static dyn Kernel> {
+    use crate::conv::{ConvKernel, FirKernel};
     use crate::fft::{Direction, FftKernel, MixedKernel, RealKernel};
     vec![
         &FftKernel,
         &MixedKernel,
         &RealKernel(Direction::Forward),
         &RealKernel(Direction::Inverse),
+        &ConvKernel,
+        &FirKernel,
     ]
 }
 

@@ -1,0 +1,217 @@
+//! What the filter commands have in common: channels of samples, taps, results.
+
+use crate::io::{Array, FileError, Kind, Outputs, check_extension, read_npy, shown, write_whole};
+use crate::outcome::Failure;
+use cp2_kernels::Random;
+use cp2_machine::Machine;
+use num_complex::Complex32;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Samples of a generated channel unless `--samples` says otherwise.
+const DEFAULT_SAMPLES: usize = 65_536;
+/// Generated taps unless `--length` says otherwise.
+const DEFAULT_TAPS: usize = 129;
+/// Most numbers that are generated: what no machine's memory exceeds.
+const MOST: usize = 1 << 32;
+
+/// The options that choose signal, taps and output.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ChannelArgs {
+    /// Signal, one channel or a channel in every row: .npy (complex64 or float32) [default: random numbers]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: Option<PathBuf>,
+    /// Taps: .npy (complex64 or float32, one dimension) [default: random numbers]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) taps: Option<PathBuf>,
+    /// Write the filtered channels in the type of the signal: .npy [default: not written]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Channels to generate [default: 1]
+    #[arg(long, value_name = "C", conflicts_with = "input")]
+    channels: Option<usize>,
+    /// Samples of a generated channel [default: 65536]
+    #[arg(long, value_name = "N", conflicts_with = "input")]
+    samples: Option<usize>,
+    /// Taps to generate [default: 129]
+    #[arg(long, value_name = "L", conflicts_with = "taps")]
+    length: Option<usize>,
+    /// Generate real numbers [default: complex ones]
+    #[arg(long)]
+    real: bool,
+    /// Seed of generated numbers, uniform in [-1, 1)
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+}
+
+/// Channels, one behind the other.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Samples {
+    /// Real samples.
+    Real(Vec<f32>),
+    /// Complex samples.
+    Complex(Vec<Complex32>),
+}
+
+/// A signal and the taps to filter it with.
+#[derive(Clone, Debug)]
+pub(crate) struct Channels {
+    /// Shape of the input.
+    pub(crate) shape: Vec<usize>,
+    /// Channels.
+    pub(crate) channels: usize,
+    /// The samples.
+    pub(crate) samples: Samples,
+    /// The taps.
+    pub(crate) taps: Vec<Complex32>,
+    /// The seed, where something was generated.
+    pub(crate) seed: Option<u64>,
+}
+
+impl ChannelArgs {
+    /// Reads or generates signal and taps.
+    pub(crate) fn load(&self, machine: &Machine) -> Result<Channels, Failure> {
+        let limit = machine.host.memory.0;
+        let mut random = Random::new(self.seed);
+        let taps = match &self.taps {
+            Some(path) => taps(path, limit)?,
+            None => self.random_taps(&mut random, limit)?,
+        };
+        let (shape, samples) = match &self.input {
+            Some(path) => signal(path, limit)?,
+            None => self.random_signal(&mut random, limit)?,
+        };
+        // Real samples take real taps; complex taps make complex samples of them.
+        let samples = match samples {
+            Samples::Real(x) if taps.iter().any(|h| h.im != 0.0) => {
+                Samples::Complex(x.into_iter().map(Complex32::from).collect())
+            }
+            samples => samples,
+        };
+        let generated = self.taps.is_none() || self.input.is_none();
+        Ok(Channels {
+            channels: if let [rows, _] = *shape.as_slice() {
+                rows
+            } else {
+                1
+            },
+            shape,
+            samples,
+            taps,
+            seed: generated.then_some(self.seed),
+        })
+    }
+
+    fn random_taps(&self, random: &mut Random, limit: u64) -> Result<Vec<Complex32>, Failure> {
+        let length = self.length.unwrap_or(DEFAULT_TAPS);
+        sized("--length", length, limit)?;
+        Ok(match self.real {
+            true => (0..length).map(|_| random.uniform().into()).collect(),
+            false => (0..length).map(|_| random.complex()).collect(),
+        })
+    }
+
+    fn random_signal(
+        &self,
+        random: &mut Random,
+        limit: u64,
+    ) -> Result<(Vec<usize>, Samples), Failure> {
+        let channels = self.channels.unwrap_or(1);
+        let samples = self.samples.unwrap_or(DEFAULT_SAMPLES);
+        sized("--channels", channels, limit)?;
+        sized("--samples", samples, limit)?;
+        let all = channels.saturating_mul(samples);
+        sized("--channels times --samples", all, limit)?;
+        let samples_of = match self.real {
+            true => Samples::Real((0..all).map(|_| random.uniform()).collect()),
+            false => Samples::Complex((0..all).map(|_| random.complex()).collect()),
+        };
+        Ok((vec![channels, samples], samples_of))
+    }
+
+    /// Checks the outputs before the work starts.
+    pub(crate) fn check_outputs(&self) -> Result<Outputs, Failure> {
+        for (option, path) in [("--input", &self.input), ("--taps", &self.taps)] {
+            if let Some(path) = path {
+                check_extension(path, "npy", ".npy")
+                    .map_err(|e| Failure::input(format!("{option}: {e}")))?;
+            }
+        }
+        let mut outputs = Outputs::beside(self.input.as_deref());
+        if let Some(path) = &self.output {
+            check_extension(path, "npy", ".npy")?;
+            outputs.check(path)?;
+        }
+        Ok(outputs)
+    }
+
+    /// Writes the result, so many outputs of each channel, in the shape of the signal.
+    pub(crate) fn write(
+        &self,
+        channels: &Channels,
+        result: &Samples,
+        text: &mut String,
+        json: &mut Value,
+    ) -> Result<(), Failure> {
+        let Some(path) = &self.output else {
+            return Ok(());
+        };
+        let mut shape = channels.shape.clone();
+        let outputs = match result {
+            Samples::Real(y) => y.len(),
+            Samples::Complex(y) => y.len(),
+        };
+        if let Some(last) = shape.last_mut() {
+            *last = outputs / channels.channels.max(1);
+        }
+        let array = match result {
+            Samples::Real(y) => {
+                let y: Vec<Complex32> = y.iter().map(|&y| y.into()).collect();
+                Array::of_real(&shape, &y)
+            }
+            Samples::Complex(y) => Array::of_complex(&shape, y),
+        };
+        write_whole(path, &array.to_npy())?;
+        *text += &format!("output: {}\n", path.display());
+        json["output"] = json!(shown(path));
+        Ok(())
+    }
+}
+
+fn sized(option: &str, n: usize, limit: u64) -> Result<(), Failure> {
+    let most = usize::try_from(limit / 16).unwrap_or(MOST).min(MOST);
+    if (1..=most).contains(&n) {
+        return Ok(());
+    }
+    Err(Failure::input(format!(
+        "{option} {n}: expected 1 to {most}, what the machine's memory holds"
+    )))
+}
+
+fn taps(path: &Path, limit: u64) -> Result<Vec<Complex32>, Failure> {
+    let array = read_npy(path, Kind::SIGNAL, limit)?;
+    let rows = if let [rows, _] = *array.shape.as_slice() {
+        rows
+    } else {
+        1
+    };
+    if rows != 1 || array.bytes.is_empty() {
+        let found = format!("an array of shape {:?}", array.shape);
+        return Err(FileError::format(path, found, "one row of at least one tap").into());
+    }
+    Ok(array.to_complex())
+}
+
+fn signal(path: &Path, limit: u64) -> Result<(Vec<usize>, Samples), Failure> {
+    let array = read_npy(path, Kind::SIGNAL, limit)?;
+    if array.bytes.is_empty() {
+        return Err(
+            FileError::format(path, "an array without elements", "at least one sample").into(),
+        );
+    }
+    let samples = match array.kind {
+        Kind::Complex64 => Samples::Complex(array.to_complex()),
+        _ => Samples::Real(array.to_complex().iter().map(|z| z.re).collect()),
+    };
+    Ok((array.shape, samples))
+}

@@ -1,0 +1,58 @@
+//! `cp2 conv`.
+
+use super::MachineArg;
+use super::channels::ChannelArgs;
+use super::filtering::{Task, run as filter};
+use crate::outcome::{Failure, Outcome};
+use crate::simulation::SimulationArgs;
+use cp2_kernels::conv::{Mode, matched};
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    channels: ChannelArgs,
+    /// Outputs: all N + L - 1, the N in their middle, or the N - L + 1 that see every tap
+    #[arg(long, value_enum, default_value_t = ModeArg::Full)]
+    mode: ModeArg,
+    /// Correlate with the taps: a matched filter [default: convolve]
+    #[arg(long)]
+    correlate: bool,
+    #[command(flatten)]
+    machine: MachineArg,
+    #[command(flatten)]
+    simulation: SimulationArgs,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum ModeArg {
+    Full,
+    Same,
+    Valid,
+}
+
+impl From<ModeArg> for Mode {
+    fn from(mode: ModeArg) -> Self {
+        match mode {
+            ModeArg::Full => Self::Full,
+            ModeArg::Same => Self::Same,
+            ModeArg::Valid => Self::Valid,
+        }
+    }
+}
+
+/// Convolves.
+pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+    let task = Task {
+        schema: "cp2-conv/1",
+        channels: &args.channels,
+        machine: &args.machine,
+        simulation: &args.simulation,
+        mode: args.mode.into(),
+        rate: None,
+    };
+    let taps = |taps: Vec<_>| {
+        if args.correlate { matched(&taps) } else { taps }
+    };
+    filter(&task, taps, json)
+}

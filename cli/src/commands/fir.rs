@@ -1,0 +1,43 @@
+//! `cp2 fir`.
+
+use super::MachineArg;
+use super::channels::ChannelArgs;
+use super::filtering::{Task, run as filter};
+use crate::outcome::{Failure, Outcome};
+use crate::simulation::SimulationArgs;
+use cp2_kernels::conv::{Mode, Rate};
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    channels: ChannelArgs,
+    /// Keep every M-th output only [default: all]
+    #[arg(long, value_name = "M", conflicts_with = "interpolate")]
+    decimate: Option<usize>,
+    /// Make I outputs for a sample, as if I - 1 zeros followed each [default: one]
+    #[arg(long, value_name = "I")]
+    interpolate: Option<usize>,
+    #[command(flatten)]
+    machine: MachineArg,
+    #[command(flatten)]
+    simulation: SimulationArgs,
+}
+
+/// Filters.
+pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+    let rate = match (args.decimate, args.interpolate) {
+        (Some(m), _) => Rate::Decimate(m),
+        (_, Some(i)) => Rate::Interpolate(i),
+        _ => Rate::Decimate(1),
+    };
+    let task = Task {
+        schema: "cp2-fir/1",
+        channels: &args.channels,
+        machine: &args.machine,
+        simulation: &args.simulation,
+        mode: Mode::Full,
+        rate: Some(rate),
+    };
+    filter(&task, |taps| taps, json)
+}

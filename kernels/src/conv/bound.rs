@@ -1,0 +1,60 @@
+//! The least time that a filter can take, written down before any kernel.
+
+use super::choice::Wanted;
+use super::filter::Numbers;
+use super::overlap;
+use super::rate::Rate;
+use crate::job::Least;
+
+/// The cheapest way of all known ones, every number moved once.
+///
+/// * Directly a sample meets each of L taps once, or where outputs are decimated
+///   every M-th one: a complex multiply-add each, one issue; two where taps are real.
+/// * Overlap-save with blocks of N takes N (log2 N + 1/2) issues for N - L + 1
+///   outputs, or for a whole channel that N holds; N is any power of two,
+///   whether there is a kernel or not. It has no outputs to leave out.
+///
+/// Two real samples count as a complex one.
+pub(super) fn least<T: Numbers>(wanted: Wanted<'_>) -> Least {
+    let Wanted {
+        taps,
+        channels,
+        samples,
+        mode,
+        rate,
+    } = wanted;
+    let l = taps.len();
+    let outputs = match rate {
+        Rate::Same => mode.outputs(samples, l),
+        rate => 0..rate.outputs(samples, l),
+    };
+    let used = if rate == Rate::Same {
+        samples.min(outputs.len())
+    } else {
+        samples
+    };
+    let real_taps = taps.iter().all(|h| h.im == 0.0);
+    let mut issues = used as f64 * l as f64 / rate.decimate() as f64;
+    if real_taps {
+        issues /= 2.0;
+    }
+    if rate == Rate::Same {
+        for n in (1..=30).map(|b| 1usize << b).filter(|&n| n >= l) {
+            let blocks = if overlap::holds(n, samples, l, &outputs) {
+                1.0
+            } else {
+                outputs.len() as f64 / (n - l + 1) as f64
+            };
+            issues = issues.min(blocks * overlap::issues(n) as f64);
+        }
+    }
+    if T::REAL {
+        issues /= 2.0;
+    }
+    let numbers = (samples as u128 + outputs.len() as u128) * channels as u128;
+    Least {
+        issues: (issues * channels as f64).floor() as u128,
+        bytes: numbers * size_of::<T>() as u128,
+        ..Least::default()
+    }
+}

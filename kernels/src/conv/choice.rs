@@ -1,0 +1,145 @@
+//! Which kernel filters fastest, and why.
+
+use super::definition::Mode;
+use super::direct::Direct;
+use super::error::ConvError;
+use super::filter::{Filter, Numbers};
+use super::overlap::{self, LENGTHS, lead};
+use super::rate::Rate;
+use cp2_machine::Machine;
+use num_complex::Complex32;
+use std::fmt;
+use std::sync::Arc;
+
+/// A kernel that was considered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// What it is.
+    pub kernel: String,
+    /// Expected cycles of the run; none where it does not fit the machine.
+    pub cycles: Option<f64>,
+}
+
+/// The kernels considered for a filter, the one taken first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// Channels the choice was made for.
+    pub channels: usize,
+    /// Samples of each.
+    pub samples: usize,
+    /// In ascending order of their expected time.
+    pub candidates: Vec<Candidate>,
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, c) in self.candidates.iter().enumerate() {
+            let mark = if i == 0 { "*" } else { " " };
+            match c.cycles {
+                Some(cycles) => writeln!(f, "{mark} {}: expected {cycles:.0} cycles", c.kernel)?,
+                None => writeln!(f, "{mark} {}: does not fit the machine", c.kernel)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is to be filtered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'a> {
+    pub(super) taps: &'a [Complex32],
+    pub(super) channels: usize,
+    pub(super) samples: usize,
+    pub(super) mode: Mode,
+    pub(super) rate: Rate,
+}
+
+/// Kernels and their expected times.
+struct Contest<'a> {
+    wanted: Wanted<'a>,
+    best: Option<(f64, Filter)>,
+    candidates: Vec<Candidate>,
+}
+
+impl Contest<'_> {
+    /// A kernel, unless its program or data are too large for the machine.
+    fn enter<T: Numbers>(
+        &mut self,
+        kernel: &str,
+        filter: Result<Filter, ConvError>,
+    ) -> Result<(), ConvError> {
+        let filter = match filter {
+            Ok(filter) => filter,
+            Err(ConvError::Assembly(_)) => {
+                self.candidates.push(Candidate {
+                    kernel: kernel.to_owned(),
+                    cycles: None,
+                });
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        let layout = filter.layout::<T>(self.wanted.channels, self.wanted.samples);
+        let cycles = filter.estimate(layout.total).ok();
+        self.candidates.push(Candidate {
+            kernel: format!("{}, {} outputs a block", filter.title, filter.out),
+            cycles,
+        });
+        if let Some(cycles) = cycles.filter(|c| self.best.as_ref().is_none_or(|b| *c < b.0)) {
+            self.best = Some((cycles, filter));
+        }
+        Ok(())
+    }
+
+    fn decide(mut self) -> Result<(Filter, Choice), ConvError> {
+        let (_, filter) = self.best.ok_or(ConvError::TooManyTaps {
+            taps: self.wanted.taps.len(),
+            most: (self.wanted.rate == Rate::Same).then_some((1 << LENGTHS.end()) - 1),
+        })?;
+        let of = |c: &Candidate| c.cycles.unwrap_or(f64::INFINITY);
+        self.candidates.sort_by(|a, b| of(a).total_cmp(&of(b)));
+        let choice = Choice {
+            channels: self.wanted.channels,
+            samples: self.wanted.samples,
+            candidates: self.candidates,
+        };
+        Ok((filter, choice))
+    }
+}
+
+/// The fastest filter.
+pub(super) fn choose<T: Numbers>(
+    wanted: Wanted<'_>,
+    machine: &Arc<Machine>,
+) -> Result<(Filter, Choice), ConvError> {
+    let Wanted {
+        taps,
+        samples,
+        mode,
+        rate,
+        ..
+    } = wanted;
+    let mut contest = Contest {
+        wanted,
+        best: None,
+        candidates: Vec::new(),
+    };
+    if rate == Rate::Same {
+        let lengths = || LENGTHS.map(|b| 1usize << b);
+        for n in lengths().filter(|&n| lead(taps.len()) < n) {
+            let name = format!("overlap-save {n}");
+            contest.enter::<T>(&name, overlap::filter(taps, n, machine))?;
+        }
+        let outputs = mode.outputs(samples, taps.len());
+        if let Some(n) = lengths().find(|&n| overlap::holds(n, samples, taps.len(), &outputs)) {
+            let name = format!("one block of {n} a channel");
+            contest.enter::<T>(&name, overlap::whole(taps, n, outputs, machine))?;
+        }
+    }
+    if let Some(direct) = Direct::new(taps, rate.decimate(), rate.interpolate(), machine) {
+        for tiles in direct.sizes(machine) {
+            contest.enter::<T>("direct", direct.filter(tiles, machine))?;
+        }
+    }
+    contest.decide()
+}

@@ -1,0 +1,298 @@
+use super::bound::least;
+use super::choice::{Choice, Wanted, choose};
+use super::definition::{ConvProblem, Mode, check_rate};
+use super::error::ConvError;
+use super::filter::{Filter, Layout, Numbers};
+use super::rate::Rate;
+use crate::backend::Plan;
+use crate::job::{self, KernelRun};
+use cp2_asm::Program;
+use cp2_host::{Buffer, Options};
+use cp2_machine::{Class, Cycles, Machine};
+use num_complex::Complex32;
+use std::sync::Arc;
+
+/// Channels that have been filtered.
+pub type ConvRun<T> = KernelRun<Vec<T>>;
+
+/// A filter with taps for channels of one length, planned once, used for any number of them.
+///
+/// ```
+/// use cp2_kernels::conv::{Convolver, Mode};
+/// use cp2_machine::Machine;
+/// use num_complex::Complex32;
+///
+/// let vm7 = Machine::builtin("vm7").unwrap();
+/// let taps = [1.0, 2.0, 3.0].map(Complex32::from);
+/// // Two channels of four samples.
+/// let x = [1.0f32, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0];
+/// let filter = Convolver::new::<f32>(&vm7.into(), &taps, 2, 4, Mode::Full)?;
+/// let y = filter.process(&x)?.output.unwrap();
+/// let rounded: Vec<f32> = y.iter().map(|y| y.round()).collect();
+/// assert_eq!(rounded, [1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 4.0, 6.0]);
+/// # Ok::<(), cp2_kernels::conv::ConvError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Convolver {
+    taps: Vec<Complex32>,
+    samples: usize,
+    mode: Mode,
+    rate: Rate,
+    filter: Filter,
+    choice: Choice,
+}
+
+impl Convolver {
+    /// Plans a filter on `machine` for channels of `samples` numbers, with the
+    /// kernel that is expected to be fastest for `channels` of them.
+    ///
+    /// # Errors
+    /// No taps, or more than fit; nothing to filter; complex taps for real
+    /// numbers; no valid output.
+    pub fn new<T: Numbers>(
+        machine: &Arc<Machine>,
+        taps: &[Complex32],
+        channels: usize,
+        samples: usize,
+        mode: Mode,
+    ) -> Result<Self, ConvError> {
+        let wanted = Wanted {
+            taps,
+            channels,
+            samples,
+            mode,
+            rate: Rate::Same,
+        };
+        Self::plan::<T>(machine, wanted)
+    }
+
+    /// Plans a decimating or interpolating FIR filter; all outputs.
+    ///
+    /// # Errors
+    /// See [`Convolver::new`]; a rate of 0.
+    pub fn resampler<T: Numbers>(
+        machine: &Arc<Machine>,
+        taps: &[Complex32],
+        channels: usize,
+        samples: usize,
+        rate: Rate,
+    ) -> Result<Self, ConvError> {
+        check_rate(rate, samples, taps.len())?;
+        let wanted = Wanted {
+            taps,
+            channels,
+            samples,
+            mode: Mode::Full,
+            rate,
+        };
+        Self::plan::<T>(machine, wanted)
+    }
+
+    fn plan<T: Numbers>(machine: &Arc<Machine>, wanted: Wanted<'_>) -> Result<Self, ConvError> {
+        let Wanted {
+            taps,
+            channels,
+            samples,
+            mode,
+            rate,
+        } = wanted;
+        if taps.is_empty() {
+            return Err(ConvError::NoTaps);
+        }
+        if T::REAL && taps.iter().any(|h| h.im != 0.0) {
+            return Err(ConvError::ComplexTaps);
+        }
+        if channels == 0 || samples == 0 {
+            return Err(ConvError::Empty);
+        }
+        let room = machine.host.memory.0;
+        let needed = (channels as u64)
+            .saturating_mul(samples as u64)
+            .saturating_mul(2 * size_of::<T>() as u64);
+        if needed > room {
+            return Err(ConvError::OutOfMemory {
+                channels,
+                samples,
+                needed,
+                room,
+                machine: machine.name.clone(),
+            });
+        }
+        if mode.outputs(samples, taps.len()).is_empty() {
+            return Err(ConvError::NothingValid {
+                samples,
+                taps: taps.len(),
+            });
+        }
+        let (filter, choice) = choose::<T>(wanted, machine)?;
+        Ok(Self {
+            taps: taps.to_vec(),
+            samples,
+            mode,
+            rate,
+            filter,
+            choice,
+        })
+    }
+
+    /// The kernels considered, the one taken first.
+    #[must_use]
+    pub fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    /// The kernel taken.
+    #[must_use]
+    pub fn kernel(&self) -> &str {
+        &self.filter.title
+    }
+
+    /// The taps.
+    #[must_use]
+    pub fn taps(&self) -> &[Complex32] {
+        &self.taps
+    }
+
+    /// The assembled page kernel with its data.
+    #[must_use]
+    pub fn program(&self) -> &Arc<Program> {
+        &self.filter.program
+    }
+
+    /// The machine.
+    #[must_use]
+    pub fn machine(&self) -> &Arc<Machine> {
+        &self.filter.machine
+    }
+
+    /// Outputs of a channel.
+    #[must_use]
+    pub fn outputs(&self) -> usize {
+        self.range().len()
+    }
+
+    fn range(&self) -> std::ops::Range<usize> {
+        match self.rate {
+            Rate::Same => self.mode.outputs(self.samples, self.taps.len()),
+            rate => 0..rate.outputs(self.samples, self.taps.len()),
+        }
+    }
+
+    /// The least that `channels` need: the arithmetic of the cheapest method
+    /// known, every input and output once over the DMA channel.
+    #[must_use]
+    pub fn least<T: Numbers>(&self, channels: usize) -> job::Least {
+        least::<T>(Wanted {
+            taps: &self.taps,
+            channels,
+            samples: self.samples,
+            mode: self.mode,
+            rate: self.rate,
+        })
+    }
+
+    /// Lower bound of the time for `channels`, see [`Convolver::least`].
+    #[must_use]
+    pub fn bound<T: Numbers>(&self, channels: usize) -> Cycles {
+        self.least::<T>(channels).cycles(self.machine())
+    }
+
+    /// Filters the channels of `x`, one behind the other.
+    ///
+    /// # Errors
+    /// An input of the wrong shape or too large for the machine. A run that
+    /// does not finish is no error: it has no output and a report that says why.
+    pub fn process<T: Numbers>(&self, x: &[T]) -> Result<ConvRun<T>, ConvError> {
+        self.process_with(x, Options::default())
+    }
+
+    /// The same on a device with options.
+    ///
+    /// # Errors
+    /// See [`Convolver::process`].
+    pub fn process_with<T: Numbers>(
+        &self,
+        x: &[T],
+        options: Options,
+    ) -> Result<ConvRun<T>, ConvError> {
+        let layout = self.layout::<T>(x.len())?;
+        let job = self.filter.job(x, layout, options)?;
+        let bound = self.bound::<T>(layout.channels);
+        self.filter.run(job, layout, self.range(), bound)
+    }
+
+    /// The job that filters `x`, nothing of it done yet, and where its blocks
+    /// of outputs will be.
+    ///
+    /// # Errors
+    /// See [`Convolver::process`].
+    pub fn job<T: Numbers>(
+        &self,
+        x: &[T],
+        options: Options,
+    ) -> Result<(job::Job, Buffer<Complex32>), ConvError> {
+        self.filter.job(x, self.layout::<T>(x.len())?, options)
+    }
+
+    /// Whether `found` numbers are channels of this filter that the machine has room for.
+    ///
+    /// # Errors
+    /// See [`Convolver::process`].
+    pub fn fits<T: Numbers>(&self, found: usize) -> Result<(), ConvError> {
+        self.layout::<T>(found).map(|_| ())
+    }
+
+    /// Arithmetic of the kernel taken for so many channels: class, and number of
+    /// operations of one section, by formula.
+    #[must_use]
+    pub fn operations<T: Numbers>(&self, channels: usize) -> Vec<(Class, u64)> {
+        let blocks = self.filter.layout::<T>(channels, self.samples).total as u64;
+        let of_block = self.filter.operations.iter();
+        of_block.map(|&(class, n)| (class, n * blocks)).collect()
+    }
+
+    fn layout<T: Numbers>(&self, found: usize) -> Result<Layout, ConvError> {
+        if T::REAL && self.taps.iter().any(|h| h.im != 0.0) {
+            return Err(ConvError::ComplexTaps);
+        }
+        let samples = self.samples;
+        let channels = found / samples;
+        if found == 0 {
+            return Err(ConvError::Empty);
+        }
+        if found % samples != 0 {
+            return Err(ConvError::Ragged { samples, found });
+        }
+        let layout = self.filter.layout::<T>(channels, samples);
+        let needed = self.filter.bytes(layout.total);
+        let room = job::room(self.machine(), self.program());
+        if needed > room {
+            return Err(ConvError::OutOfMemory {
+                channels,
+                samples,
+                needed,
+                room,
+                machine: self.machine().name.clone(),
+            });
+        }
+        Ok(layout)
+    }
+}
+
+impl Plan<ConvProblem> for Convolver {
+    type Run = ConvRun<Complex32>;
+    type Error = ConvError;
+
+    fn run(&self, problem: &ConvProblem, input: &[Complex32]) -> Result<Self::Run, ConvError> {
+        let same = (problem.samples(), problem.mode(), problem.rate())
+            == (self.samples, self.mode, self.rate);
+        if !same || problem.taps() != self.taps {
+            return Err(ConvError::OtherProblem);
+        }
+        self.process(input)
+    }
+
+    fn output(run: &Self::Run) -> Option<&[Complex32]> {
+        run.output.as_deref()
+    }
+}

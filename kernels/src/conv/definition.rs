@@ -1,0 +1,369 @@
+//! What a convolution is: inputs, reference, tolerance. No machine in here.
+
+use super::error::ConvError;
+use super::filter::Numbers;
+use super::rate::Rate;
+use crate::backend::{Problem, Verdict};
+use crate::random::Random;
+use num_complex::{Complex32, Complex64};
+use rustfft::FftPlanner;
+use std::fmt;
+use std::ops::Range;
+
+/// Which outputs of a convolution are wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// All N + L - 1.
+    #[default]
+    Full,
+    /// As many as there are samples, from the (L - 1) / 2-th on.
+    Same,
+    /// The N - L + 1 to which every tap contributes.
+    Valid,
+}
+
+impl Mode {
+    /// The outputs out of the full convolution; empty where nothing is valid.
+    #[must_use]
+    pub fn outputs(self, samples: usize, taps: usize) -> Range<usize> {
+        let before = taps.saturating_sub(1);
+        match self {
+            Self::Full => 0..samples.saturating_add(before),
+            Self::Same => before / 2..(before / 2).saturating_add(samples),
+            Self::Valid => before..samples.max(before),
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full => "full",
+            Self::Same => "same",
+            Self::Valid => "valid",
+        })
+    }
+}
+
+/// The taps that make a convolution the correlation with `pattern`, a matched
+/// filter: reversed and conjugated. Lag 0 is output L - 1 of the full convolution.
+#[must_use]
+pub fn matched(pattern: &[Complex32]) -> Vec<Complex32> {
+    pattern.iter().rev().map(Complex32::conj).collect()
+}
+
+/// Channels of complex samples and the taps of their filter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConvProblem {
+    taps: Vec<Complex32>,
+    channels: usize,
+    samples: usize,
+    mode: Mode,
+    rate: Rate,
+}
+
+impl ConvProblem {
+    /// `channels` of `samples` numbers each.
+    ///
+    /// # Errors
+    /// No taps, no samples, or no output.
+    pub fn new(
+        taps: &[Complex32],
+        channels: usize,
+        samples: usize,
+        mode: Mode,
+    ) -> Result<Self, ConvError> {
+        if taps.is_empty() {
+            return Err(ConvError::NoTaps);
+        }
+        if channels == 0 || samples == 0 || channels.checked_mul(samples).is_none() {
+            return Err(ConvError::Empty);
+        }
+        if mode.outputs(samples, taps.len()).is_empty() {
+            return Err(ConvError::NothingValid {
+                samples,
+                taps: taps.len(),
+            });
+        }
+        Ok(Self {
+            taps: taps.to_vec(),
+            channels,
+            samples,
+            mode,
+            rate: Rate::Same,
+        })
+    }
+
+    /// Decimated or interpolated, all outputs.
+    ///
+    /// # Errors
+    /// No taps, no samples, a rate of 0, or more outputs than an address has.
+    pub fn resampled(
+        taps: &[Complex32],
+        channels: usize,
+        samples: usize,
+        rate: Rate,
+    ) -> Result<Self, ConvError> {
+        check_rate(rate, samples, taps.len())?;
+        let problem = Self::new(taps, channels, samples, Mode::Full)?;
+        Ok(Self { rate, ..problem })
+    }
+
+    /// The taps.
+    #[must_use]
+    pub fn taps(&self) -> &[Complex32] {
+        &self.taps
+    }
+
+    /// Channels.
+    #[must_use]
+    pub fn channels(&self) -> usize {
+        self.channels
+    }
+
+    /// Samples of a channel.
+    #[must_use]
+    pub fn samples(&self) -> usize {
+        self.samples
+    }
+
+    /// Which outputs are wanted.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Outputs for a sample.
+    #[must_use]
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// Outputs of a channel.
+    #[must_use]
+    pub fn outputs(&self) -> usize {
+        match self.rate {
+            Rate::Same => self.mode.outputs(self.samples, self.taps.len()).len(),
+            rate => rate.outputs(self.samples, self.taps.len()),
+        }
+    }
+
+    /// The outputs of one channel in double precision.
+    fn exact<T: Numbers>(&self, x: &[T], taps: &[Complex64]) -> Vec<Complex64> {
+        let (spread, step) = (self.rate.interpolate(), self.rate.decimate());
+        let mut spread_x = vec![Complex64::default(); (x.len().max(1) - 1) * spread + 1];
+        for (place, x) in spread_x.iter_mut().step_by(spread).zip(x) {
+            *place = widen(x.complex());
+        }
+        let wanted = self.mode.outputs(self.samples, self.taps.len());
+        let all = reference(&spread_x, taps);
+        let wanted = if self.rate == Rate::Same {
+            wanted
+        } else {
+            0..all.len()
+        };
+        let wanted = all.get(wanted).unwrap_or_default();
+        wanted.iter().step_by(step).copied().collect()
+    }
+
+    /// Compares the result for real or complex samples with the reference.
+    ///
+    /// Worst is over the channels: the L2 error in units of
+    /// 2^-24 (4 + 6 log2 K) max |H| times the samples' norm, where K is the
+    /// length of the full convolution and no output's norm is beyond max |H| ||x||.
+    #[must_use]
+    pub fn compare<T: Numbers>(&self, input: &[T], output: &[T]) -> Verdict {
+        let wanted = self.outputs();
+        if input.len() != self.channels * self.samples || output.len() != self.channels * wanted {
+            return Verdict {
+                rms: f64::NAN,
+                worst: f64::NAN,
+            };
+        }
+        let taps: Vec<Complex64> = self.taps.iter().map(|&h| widen(h)).collect();
+        let gain = gain(&taps);
+        let length = (self.samples + self.taps.len()) as f64;
+        let allowed = (4.0 + 6.0 * length.log2()) / f64::from(1 << 24) * gain;
+        let (mut error, mut norm, mut worst) = (0.0, 0.0, 0.0f64);
+        for (x, y) in input.chunks(self.samples).zip(output.chunks(wanted)) {
+            let exact = self.exact(x, &taps);
+            let e: f64 = exact
+                .iter()
+                .zip(y)
+                .map(|(a, &b)| (a - widen(b.complex())).norm_sqr())
+                .sum();
+            let s: f64 = x.iter().map(|x| widen(x.complex()).norm_sqr()).sum();
+            error += e;
+            norm += exact.iter().map(Complex64::norm_sqr).sum::<f64>();
+            let ratio = if e == 0.0 {
+                0.0
+            } else {
+                e.sqrt() / (s.sqrt() * allowed)
+            };
+            // Not `max`: a NaN must stay.
+            worst = if ratio > worst || ratio.is_nan() {
+                ratio
+            } else {
+                worst
+            };
+        }
+        let rms = if error == 0.0 {
+            0.0
+        } else {
+            (error / norm).sqrt()
+        };
+        Verdict { rms, worst }
+    }
+}
+
+impl Problem for ConvProblem {
+    type Input = [Complex32];
+    type Output = [Complex32];
+    type Data = Vec<Complex32>;
+
+    fn title(&self) -> String {
+        let plural = |n: usize| if n == 1 { "" } else { "s" };
+        format!(
+            "{} convolution of {} channel{} of {} sample{} with {} tap{}{}",
+            self.mode,
+            self.channels,
+            plural(self.channels),
+            self.samples,
+            plural(self.samples),
+            self.taps.len(),
+            plural(self.taps.len()),
+            match self.rate {
+                Rate::Same => String::new(),
+                rate => format!(", {rate}"),
+            },
+        )
+    }
+
+    fn random(&self, seed: u64) -> Vec<Complex32> {
+        let mut random = Random::new(seed);
+        (0..self.channels * self.samples)
+            .map(|_| random.complex())
+            .collect()
+    }
+
+    fn judge(&self, input: &[Complex32], output: &[Complex32]) -> Verdict {
+        self.compare(input, output)
+    }
+}
+
+/// A rate that a filter can have.
+pub(super) fn check_rate(rate: Rate, samples: usize, taps: usize) -> Result<(), ConvError> {
+    let (decimate, interpolate) = (rate.decimate(), rate.interpolate());
+    let outputs = samples
+        .checked_mul(interpolate)
+        .and_then(|n| n.checked_add(taps));
+    if decimate == 0 || interpolate == 0 || outputs.is_none_or(|n| n > isize::MAX as usize / 16) {
+        return Err(ConvError::Rate { rate });
+    }
+    Ok(())
+}
+
+fn widen(z: Complex32) -> Complex64 {
+    Complex64::new(z.re.into(), z.im.into())
+}
+
+/// The largest magnitude of the taps' transform, on a grid four times as fine as the taps.
+fn gain(taps: &[Complex64]) -> f64 {
+    let mut h = taps.to_vec();
+    h.resize((4 * taps.len()).next_power_of_two(), Complex64::default());
+    FftPlanner::<f64>::new()
+        .plan_fft_forward(h.len())
+        .process(&mut h);
+    h.iter().map(|z| z.norm()).fold(0.0, f64::max)
+}
+
+/// The full convolution in double precision.
+#[must_use]
+pub fn reference(x: &[Complex64], taps: &[Complex64]) -> Vec<Complex64> {
+    let full = (x.len() + taps.len()).saturating_sub(1);
+    let n = full.next_power_of_two();
+    let mut planner = FftPlanner::<f64>::new();
+    let forward = planner.plan_fft_forward(n);
+    let transform = |z: &[Complex64]| {
+        let mut z = z.to_vec();
+        z.resize(n, Complex64::default());
+        forward.process(&mut z);
+        z
+    };
+    let (mut y, h) = (transform(x), transform(taps));
+    for (y, h) in y.iter_mut().zip(h) {
+        *y *= h / n as f64;
+    }
+    planner.plan_fft_inverse(n).process(&mut y);
+    y.truncate(full);
+    y
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_is_the_definition() {
+        let mut random = Random::new(1);
+        let mut numbers =
+            |n: usize| -> Vec<Complex64> { (0..n).map(|_| widen(random.complex())).collect() };
+        for (n, l) in [(1, 1), (1, 7), (30, 4), (9, 20)] {
+            let (x, h) = (numbers(n), numbers(l));
+            let mut naive = vec![Complex64::default(); n + l - 1];
+            for (i, x) in x.iter().enumerate() {
+                for (j, h) in h.iter().enumerate() {
+                    naive[i + j] += x * h;
+                }
+            }
+            let y = reference(&x, &h);
+            assert_eq!(y.len(), naive.len());
+            let error = y.iter().zip(&naive).map(|(a, b)| (a - b).norm());
+            assert!(error.fold(0.0, f64::max) < 1e-13);
+        }
+    }
+
+    #[test]
+    fn a_wrong_result_is_noticed() {
+        let taps = [1.0, -2.0, 0.5].map(Complex32::from);
+        let problem = ConvProblem::new(&taps, 2, 40, Mode::Same).unwrap();
+        let x = problem.random(1);
+        let h: Vec<Complex64> = taps.iter().map(|&h| widen(h)).collect();
+        let mut y: Vec<Complex32> = x
+            .chunks(40)
+            .flat_map(|x| {
+                let x: Vec<Complex64> = x.iter().map(|&x| widen(x)).collect();
+                reference(&x, &h)[1..41].to_vec()
+            })
+            .map(|z| Complex32::new(z.re as f32, z.im as f32))
+            .collect();
+        assert!(problem.judge(&x, &y).holds());
+        y[50] *= 1.001;
+        assert!(!problem.judge(&x, &y).holds());
+        y[50].re = f32::NAN;
+        assert!(!problem.judge(&x, &y).holds());
+        assert!(!problem.judge(&x, &y[1..]).holds());
+    }
+
+    #[test]
+    fn modes_are_parts_of_the_full_convolution() {
+        assert_eq!(Mode::Full.outputs(10, 4), 0..13);
+        assert_eq!(Mode::Same.outputs(10, 4), 1..11);
+        assert_eq!(Mode::Valid.outputs(10, 4), 3..10);
+        assert!(Mode::Valid.outputs(3, 4).is_empty());
+        assert_eq!(Mode::Valid.outputs(4, 4), 3..4);
+    }
+
+    #[test]
+    fn a_matched_filter_peaks_at_its_pattern() {
+        let mut random = Random::new(3);
+        let pattern: Vec<Complex64> = (0..20).map(|_| widen(random.complex())).collect();
+        let narrow = |z: &Complex64| Complex32::new(z.re as f32, z.im as f32);
+        let taps = matched(&pattern.iter().map(narrow).collect::<Vec<_>>());
+        let taps: Vec<Complex64> = taps.into_iter().map(widen).collect();
+        let y = reference(&pattern, &taps);
+        let energy: f64 = pattern.iter().map(Complex64::norm_sqr).sum();
+        assert!((y[19] - energy).norm() < 1e-6);
+        assert!(y.iter().all(|z| z.norm() <= energy + 1e-6));
+    }
+}

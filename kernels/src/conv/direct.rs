@@ -1,0 +1,107 @@
+//! The direct FIR kernel: a schedule for the taps, a block size, the taps as data.
+
+use super::error::ConvError;
+use super::filter::{COMPLEX, Filter};
+use super::program::{fill, program};
+use super::tile::{Shape, Tile};
+use cp2_machine::{Class, Machine};
+use num_complex::Complex32;
+use std::sync::Arc;
+
+/// Copies of a tile in the program: the first, the last, and those between.
+const COPIES: usize = 3;
+/// Words beside the tiles, and more.
+const REST: usize = 256;
+
+/// A schedule on a machine.
+#[derive(Clone, Debug)]
+pub(super) struct Direct {
+    shape: Shape,
+    tile: Tile,
+    /// The taps in the order of their use, the real ones twice.
+    table: Vec<Complex32>,
+}
+
+impl Direct {
+    /// None where registers or program memory do not suffice.
+    pub(super) fn new(
+        taps: &[Complex32],
+        decimate: usize,
+        interpolate: usize,
+        machine: &Machine,
+    ) -> Option<Self> {
+        let shape = Shape::new(taps, decimate, interpolate);
+        let room = usize::try_from(machine.cp2.program.0 / 8).ok()?;
+        let fits = |words: usize| {
+            words
+                .checked_mul(COPIES)
+                .and_then(|w| w.checked_add(REST))
+                .is_some_and(|w| w <= room)
+        };
+        let multiplies = taps.len().max(interpolate).checked_mul(shape.width())?;
+        if !fits(multiplies) || !fits(decimate) {
+            return None;
+        }
+        let tile = Tile::new(shape, machine).filter(|t| fits(t.words))?;
+        let at = |m: usize| taps.get(m).copied().unwrap_or_default();
+        let table = shape.order().into_iter().map(at);
+        let table = if shape.real {
+            table.map(|h| Complex32::new(h.re, h.re)).collect()
+        } else {
+            table.collect()
+        };
+        Some(Self { shape, tile, table })
+    }
+
+    /// Numbers of tiles worth making a block of: as many as leave room for two
+    /// blocks and their outputs, and fewer for short signals.
+    pub(super) fn sizes(&self, machine: &Machine) -> impl Iterator<Item = usize> {
+        let shape = self.shape;
+        let numbers = shape.width() * shape.lanes() * (shape.decimate + shape.interpolate);
+        let taken = (self.table.len() + 2 * shape.lead()) as u64 * COMPLEX + 1024;
+        let room = machine.cp2.dmem.0.saturating_sub(taken) / 2;
+        let most = room / (numbers as u64 * COMPLEX);
+        let most = usize::try_from(most).unwrap_or(0).min(4096);
+        std::iter::successors((most > 0).then_some(most), |&n| {
+            (n > 1).then_some(n * 2 / 3)
+        })
+    }
+
+    /// The filter whose blocks are `tiles` tiles.
+    pub(super) fn filter(&self, tiles: usize, machine: &Arc<Machine>) -> Result<Filter, ConvError> {
+        let (shape, tile) = (self.shape, &self.tile);
+        let half = shape.width() * tiles;
+        let points = half * shape.lanes();
+        let bytes = |n: usize| i64::try_from(n as u64 * COMPLEX).unwrap_or(i64::MAX);
+        let defines = [
+            ("TAPS", self.table.len() as i64),
+            ("REAL", i64::from(shape.real)),
+            ("HALF_IN", bytes(half * shape.decimate)),
+            ("HALF_OUT", bytes(half * shape.interpolate)),
+        ];
+        let mut program = program("direct.s", &defines, &tile.text(tiles), machine)?;
+        fill(&mut program, "taps", &self.table);
+        let rate = match (shape.decimate, shape.interpolate) {
+            (1, 1) => String::new(),
+            (m, 1) => format!(", an output every {m} samples"),
+            (_, i) => format!(", {i} outputs a sample"),
+        };
+        let lead = shape.lead();
+        Ok(Filter {
+            title: format!("direct{rate}"),
+            program: Arc::new(program),
+            machine: machine.clone(),
+            lead,
+            window: ((points - 1) * shape.decimate + lead + 1).next_multiple_of(2),
+            hop: points * shape.decimate,
+            out: points * shape.interpolate,
+            skip: 0,
+            first: 0,
+            in_place: false,
+            fixed: true,
+            operations: vec![(Class::Madd, (half * shape.taps) as u64)],
+            cycles_per_block: (tiles * tile.words + tile.fill()) as u64,
+            cycles_per_page: 12,
+        })
+    }
+}

@@ -1,0 +1,81 @@
+use super::rate::Rate;
+use crate::job::JobError;
+use cp2_asm::Diagnostics;
+
+/// Why a convolution cannot be planned or run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConvError {
+    /// A filter without taps.
+    #[error("there are no taps; a filter has at least one")]
+    NoTaps,
+    /// Nothing to filter.
+    #[error("the signal is empty; it must hold at least one sample of one channel")]
+    Empty,
+    /// No kernel takes that many taps.
+    #[error("{taps} taps are too many for local memory{}", most.map_or(String::new(), |n| format!("; at most {n} are not")))]
+    TooManyTaps {
+        /// How many there are.
+        taps: usize,
+        /// How many there may be, where that is known.
+        most: Option<usize>,
+    },
+    /// The samples are no whole number of channels.
+    #[error(
+        "the signal holds {found} numbers, which is no multiple of the {samples} samples of a channel this filter is planned for"
+    )]
+    Ragged {
+        /// Samples of a channel.
+        samples: usize,
+        /// Numbers found.
+        found: usize,
+    },
+    /// `valid` needs a signal that is no shorter than the filter.
+    #[error(
+        "no output of {samples} samples is valid for {taps} taps: the signal must be no shorter than the filter"
+    )]
+    NothingValid {
+        /// Samples of a channel.
+        samples: usize,
+        /// Taps.
+        taps: usize,
+    },
+    /// No filter has that rate.
+    #[error(
+        "a filter with {rate} is none: expected a factor of at least 1 and outputs that fit an address space"
+    )]
+    Rate {
+        /// The rate asked for.
+        rate: Rate,
+    },
+    /// Complex taps on a real signal.
+    #[error(
+        "real signals are filtered two at a time, which needs real taps; these are complex: give the signal as complex numbers"
+    )]
+    ComplexTaps,
+    /// Input and output do not fit the machine's system memory.
+    #[error(
+        "{channels} channels of {samples} samples and their results take {needed} bytes; the system memory of {machine} has room for {room}"
+    )]
+    OutOfMemory {
+        /// Channels.
+        channels: usize,
+        /// Samples of a channel.
+        samples: usize,
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes there are.
+        room: u64,
+        /// The machine.
+        machine: String,
+    },
+    /// A plan was given another problem than it was made for.
+    #[error("this plan filters other channels, or with other taps, than the problem's")]
+    OtherProblem,
+    /// The kernel does not assemble for the machine.
+    #[error("{0}")]
+    Assembly(#[from] Diagnostics),
+    /// The run cannot be paged, or the device refused a command.
+    #[error(transparent)]
+    Job(#[from] JobError),
+}

@@ -1,0 +1,239 @@
+//! A kernel that filters a stream block by block, and how streams are laid out for it.
+
+use super::error::ConvError;
+use crate::job::{Job, JobError, KernelRun};
+use cp2_asm::Program;
+use cp2_host::{BlocksPerSection, Buffer, Options, Paging, Piece, Plan, PlanError, Stream};
+use cp2_machine::{Class, Cycles, Machine};
+use num_complex::Complex32;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes of a complex number.
+pub(super) const COMPLEX: u64 = 8;
+
+/// Real or complex samples.
+///
+/// A kernel filters complex numbers. Real channels under real taps go through
+/// it two by two: the first half of all blocks as real parts, the second as
+/// imaginary parts.
+pub trait Numbers: Copy + Default + Send + Sync + 'static {
+    /// Whether the samples are real.
+    const REAL: bool;
+    /// Interleaves `stream` for the kernel: number `i` goes with number `i + half`
+    /// where the samples are real.
+    fn pack(stream: &[Self], half: usize, len: usize) -> Vec<Complex32>;
+    /// Takes the results apart again.
+    fn unpack(packed: Vec<Complex32>) -> Vec<Self>;
+    /// As a complex number.
+    fn complex(self) -> Complex32;
+    /// A complex number whose imaginary part is not wanted if the samples are real.
+    fn of(z: Complex32) -> Self;
+}
+
+impl Numbers for Complex32 {
+    const REAL: bool = false;
+    fn pack(stream: &[Self], _half: usize, len: usize) -> Vec<Complex32> {
+        let mut packed = stream.to_vec();
+        packed.resize(len, Self::default());
+        packed
+    }
+    fn unpack(packed: Vec<Complex32>) -> Vec<Self> {
+        packed
+    }
+    fn complex(self) -> Complex32 {
+        self
+    }
+    fn of(z: Complex32) -> Self {
+        z
+    }
+}
+
+impl Numbers for f32 {
+    const REAL: bool = true;
+    fn pack(stream: &[Self], half: usize, len: usize) -> Vec<Complex32> {
+        let at = |i: usize| stream.get(i).copied().unwrap_or(0.0);
+        (0..len)
+            .map(|i| Complex32::new(at(i), at(i + half)))
+            .collect()
+    }
+    fn unpack(packed: Vec<Complex32>) -> Vec<Self> {
+        let (re, im) = (packed.iter().map(|z| z.re), packed.iter().map(|z| z.im));
+        re.chain(im).collect()
+    }
+    fn complex(self) -> Complex32 {
+        Complex32::new(self, 0.0)
+    }
+    fn of(z: Complex32) -> Self {
+        z.re
+    }
+}
+
+/// A page kernel for streams of complex numbers. Block `b` reads `window`
+/// samples from `b hop` on and makes `out` outputs, `b out` and following;
+/// output `k out / hop` ends at sample `lead + k`.
+#[derive(Clone, Debug)]
+pub(super) struct Filter {
+    /// Its name.
+    pub(super) title: String,
+    /// The page kernel with its data.
+    pub(super) program: Arc<Program>,
+    /// The machine.
+    pub(super) machine: Arc<Machine>,
+    /// Samples before the first one of the signal.
+    pub(super) lead: usize,
+    /// Samples of a block.
+    pub(super) window: usize,
+    /// Samples from a block to the next.
+    pub(super) hop: usize,
+    /// Outputs of a block.
+    pub(super) out: usize,
+    /// Numbers in a block before its outputs.
+    pub(super) skip: usize,
+    /// What a channel's first output is in the full convolution.
+    pub(super) first: usize,
+    /// Outputs are where the inputs were.
+    pub(super) in_place: bool,
+    /// A page holds one block of each section.
+    pub(super) fixed: bool,
+    /// Arithmetic of a block that the algorithm asks for.
+    pub(super) operations: Vec<(Class, u64)>,
+    /// Cycles of the kernel for a block.
+    pub(super) cycles_per_block: u64,
+    /// Cycles of the kernel for a page, beside its blocks.
+    pub(super) cycles_per_page: u64,
+}
+
+/// How channels lie in the stream of a filter: each takes whole blocks, so that
+/// none knows of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    /// Channels.
+    pub(super) channels: usize,
+    /// Samples of a channel.
+    pub(super) samples: usize,
+    /// Blocks of a channel.
+    pub(super) blocks: usize,
+    /// Blocks that the kernel computes: half of all where two are computed at once.
+    pub(super) total: usize,
+}
+
+impl Filter {
+    /// The blocks of `channels` x `samples` numbers.
+    pub(super) fn layout<T: Numbers>(&self, channels: usize, samples: usize) -> Layout {
+        // With room for the zeros before the next channel.
+        let blocks = samples.saturating_add(self.lead).div_ceil(self.hop);
+        let all = blocks.saturating_mul(channels);
+        Layout {
+            channels,
+            samples,
+            blocks,
+            total: if T::REAL { all.div_ceil(2) } else { all },
+        }
+    }
+
+    /// How `blocks` blocks from `x` to `y` in system memory are paged.
+    pub(super) fn paging(&self, blocks: usize, x: u64, y: u64) -> Paging {
+        let bytes = |n: usize| n as u64 * COMPLEX;
+        let load = Piece::new(bytes(self.window), Vec::new());
+        let mut store = Piece::new(bytes(self.out), Vec::new());
+        store.local = bytes(self.skip) as i64;
+        let input = Stream::strided("x", x, bytes(self.hop), bytes(self.window), vec![load]);
+        let pitch = if self.in_place {
+            self.window
+        } else {
+            self.skip + self.out
+        };
+        let output = Stream::strided("y", y, bytes(self.out), bytes(pitch), vec![store]);
+        Paging {
+            in_place: self.in_place,
+            size: if self.fixed {
+                BlocksPerSection::Fixed(1)
+            } else {
+                BlocksPerSection::ANY
+            },
+            cycles_per_block: Some(self.cycles_per_block),
+            cycles_per_page: self.cycles_per_page,
+            ..Paging::new(blocks as u64, vec![input], vec![output])
+        }
+    }
+
+    /// Samples of the packed input of `blocks` blocks.
+    pub(super) fn input_len(&self, blocks: usize) -> usize {
+        (blocks - 1) * self.hop + self.window
+    }
+
+    /// Bytes of system memory for `blocks` blocks, input and output.
+    pub(super) fn bytes(&self, blocks: usize) -> u64 {
+        let numbers = (blocks as u64)
+            .saturating_mul((self.hop + self.out) as u64)
+            .saturating_add(self.window as u64);
+        numbers.saturating_mul(COMPLEX)
+    }
+
+    /// Expected cycles for `blocks` blocks.
+    pub(super) fn estimate(&self, blocks: usize) -> Result<f64, PlanError> {
+        let y = (self.input_len(blocks) as u64 * COMPLEX).next_multiple_of(64);
+        let mut paging = self.paging(blocks, 0, y);
+        paging
+            .reserved
+            .extend(self.program.dmem.iter().map(|s| cp2_host::Reserved {
+                name: "data".to_owned(),
+                address: s.address.into(),
+                bytes: s.bytes.len() as u64,
+            }));
+        Ok(Plan::new(paging, &self.machine)?.estimate().cycles)
+    }
+
+    /// A job that filters the channels of `x`, and where its outputs will be.
+    pub(super) fn job<T: Numbers>(
+        &self,
+        x: &[T],
+        layout: Layout,
+        options: Options,
+    ) -> Result<(Job, Buffer<Complex32>), ConvError> {
+        let region = layout.blocks * self.hop;
+        let mut stream = vec![T::default(); layout.channels * region + self.lead];
+        for (place, channel) in stream.chunks_mut(region).zip(x.chunks(layout.samples)) {
+            for (place, x) in place.iter_mut().skip(self.lead).zip(channel) {
+                *place = *x;
+            }
+        }
+        let half = layout.total * self.hop;
+        let packed = T::pack(&stream, half, self.input_len(layout.total));
+        drop(stream);
+        let mut job = Job::new(self.machine.clone(), options);
+        let x = job.input(&packed)?;
+        let y = job.output("y", &[layout.total as u64, self.out as u64])?;
+        let program = job.program(&self.title, &self.program)?;
+        let paging = self.paging(layout.total, x.address(), y.address());
+        job.pass(&program, self.program.entry.into(), paging)?;
+        Ok((job, y))
+    }
+
+    /// Runs such a job; of every channel's outputs those of `wanted` are kept.
+    pub(super) fn run<T: Numbers>(
+        &self,
+        (job, y): (Job, Buffer<Complex32>),
+        layout: Layout,
+        wanted: Range<usize>,
+        bound: Cycles,
+    ) -> Result<KernelRun<Vec<T>>, ConvError> {
+        let wanted = wanted.start - self.first..wanted.end - self.first;
+        let cut = |packed: Vec<Complex32>| {
+            T::unpack(packed)
+                .chunks(layout.blocks * self.out)
+                .take(layout.channels)
+                .flat_map(|c| c.get(wanted.clone()).unwrap_or_default())
+                .copied()
+                .collect()
+        };
+        Ok(job.run(bound, |run| run.read(y).map(cut))?)
+    }
+}
+
+impl From<PlanError> for ConvError {
+    fn from(error: PlanError) -> Self {
+        JobError::from(error).into()
+    }
+}

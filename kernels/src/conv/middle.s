@@ -1,0 +1,148 @@
+; The middle of an overlap-save block, software-pipelined: the last levels of the
+; forward transform, the product with the transformed taps and the first levels of
+; the inverse, all on 16 consecutive numbers in registers.
+;
+; M, the length of the sub-transforms done here, is 4, 8 or 16: 16/M of them at a time.
+; With LM = log2 M an iteration is 16 LM + 8 butterflies and products:
+;   A1 .. A{LM}  forward levels of the next 16 numbers, spans M/2 .. 1
+;   C            the even numbers times their taps
+;   I1           x + y h, x - y h: the product of the odd numbers rides in a butterfly
+;   I2 .. I{LM}  inverse levels, spans 2 .. M/2
+; Half of the products cost nothing: N (log2 N + 1/2) issues for a block, not N (log2 N + 1).
+;
+; Registers.
+;   q0..q7    the next 16 numbers, levels A in place
+;   q8..q15   the 16 numbers before, levels I in place
+;   q16..q23  transformed taps
+;   q24..q27  factors of the levels A: M/2 for each sub-transform
+;   q28, q29  1, W16, W16^2, W16^3 for the levels I
+;   a0 reads, a1 writes, a2 walks the factors, a3 the taps;
+;   c1 iterations; s0 = 128, s2 = 16
+;
+; Schedule: 16 LM + 8 cycles, every arithmetic slot taken.
+;   cycle                arithmetic                       memory
+;   0..7                 C                                0..3: factors of the next
+;   8..15                I1                               numbers of the next
+;   16 k .. 16 k + 15    I{k+1} and A{k} in turn, k < LM  16..23: taps of the next
+;   16 LM .. 16 LM + 7   A{LM}                            results
+; A level and the next one of the same numbers are 8 to 16 cycles apart: no stall
+; on vm7, two cycles on vm9. The orders within the levels see to it: C, I1 and A{LM} go
+; through the even numbers by their bits (2 3 1), the others through the
+; numbers whose bit of the level is 0 in bit-reversed order.
+
+.equ LM, log2(M)
+
+; A butterfly with a load of taps in cycles 16 .. 23.
+.macro mid_bf op, d, e, w, cycle
+    .if \cycle >= 16 && \cycle < 24
+    \op r{\d}, r{\e}, r{\d}, r{\e}, r{\w} || ldq q{\cycle}, [a3]+s2%
+    .else
+    \op r{\d}, r{\e}, r{\d}, r{\e}, r{\w}
+    .endif
+.endm
+
+; ... with the store of result quad j, in cycle c = 0 .. 7 of A{LM}; 9: none.
+.macro mid_bf_st op, d, e, w, j, c
+    .if \c < 7
+    \op r{\d}, r{\e}, r{\d}, r{\e}, r{\w} || stq q{8 + (\j)}, [a1 + 16*((\j) - 7)]
+    .elif \c == 7
+    \op r{\d}, r{\e}, r{\d}, r{\e}, r{\w} || stq q15, [a1]+128
+    .else
+    \op r{\d}, r{\e}, r{\d}, r{\e}, r{\w}
+    .endif
+.endm
+
+; Which factor and butterfly a forward level has: sub-transform e / M, and in it block
+; b = (e % M) / (2 span); blocks b and b + 1 share a factor but for -i.
+.equ mid_half, M/2
+.macro mid_a k, e, cycle
+    .if (\e)%M*(1 << \k)/(2*M)%2 == 0
+    mid_bf bfly, \e, (\e)+(M >> \k), 48 + (\e)/M*mid_half + (\k > 1)*((1 << \k)/4 + (\e)%M*(1 << \k)/(4*M)), \cycle
+    .else
+    mid_bf bflyn, \e, (\e)+(M >> \k), 48 + (\e)/M*mid_half + (\k > 1)*((1 << \k)/4 + (\e)%M*(1 << \k)/(4*M)), \cycle
+    .endif
+.endm
+
+; The same for span 1, with stores.
+.macro mid_last e, j, c
+    .if (\e)%M/2%2 == 0
+    mid_bf_st bfly, \e, (\e)+1, 48 + (\e)/M*mid_half + M/4 + (\e)%M/4, \j, \c
+    .else
+    mid_bf_st bflyn, \e, (\e)+1, 48 + (\e)/M*mid_half + M/4 + (\e)%M/4, \j, \c
+    .endif
+.endm
+
+; Level I{k}, k > 1, span h: number j = e % h of a sub-transform has exp(2 pi i j/(2 h)).
+.macro mid_i k, e, cycle
+    .if (\e)%(1 << (\k - 1)) < (1 << \k)/4
+    mid_bf bflyc, 16 + (\e), 16 + (\e) + (1 << (\k - 1)), 56 + (\e)%(1 << (\k - 1))*(16 >> \k), \cycle
+    .else
+    mid_bf bflyci, 16 + (\e), 16 + (\e) + (1 << (\k - 1)), 56 + ((\e)%(1 << (\k - 1)) - (1 << \k)/4)*(16 >> \k), \cycle
+    .endif
+.endm
+
+; The even number e: its product, and the butterfly with its neighbour's.
+.macro mid_c e, c
+    .if \c < 4
+    cmul r{16 + (\e)}, r{\e}, r{32 + (\e)} || ldq q{24 + \c}, [a2]+s2%
+    .else
+    cmul r{16 + (\e)}, r{\e}, r{32 + (\e)}
+    .endif
+.endm
+.macro mid_i1 e, c
+    .if \c < 7
+    bfly r{16 + (\e)}, r{17 + (\e)}, r{16 + (\e)}, r{1 + (\e)}, r{33 + (\e)} || ldq q{(\e)/2}, [a0 + 16*((\e)/2 - 7)]
+    .else
+    bfly r{16 + (\e)}, r{17 + (\e)}, r{16 + (\e)}, r{1 + (\e)}, r{33 + (\e)} || ldq q7, [a0]+s0%
+    .endif
+.endm
+
+; The p-th number of a level whose bit b is 0 there, in bit-reversed order; r = 3 - b.
+.macro mid_at name, k, p, r, cycle
+    \name \k, bitrev((\p >> (\r) << ((\r) + 1)) + \p%(1 << (\r)), 4), \cycle
+.endm
+
+; One iteration.
+.macro mid_iteration
+    .rept 8, p
+    mid_c (p >> 2)*4 + (p >> 1)%2*8 + p%2*2, p
+    .endr
+    .rept 8, p
+    mid_i1 (p >> 2)*4 + (p >> 1)%2*8 + p%2*2, p
+    .endr
+    .rept LM - 1, k
+    .rept 8, p
+    mid_at mid_i, k + 2, p, 2 - k, 16*(k + 1) + 2*p
+    mid_at mid_a, k + 1, p, 4 - LM + k, 16*(k + 1) + 2*p + 1
+    .endr
+    .endr
+    ; Quads of results in the order of their completion by level I{LM}, whose bit is LM - 1.
+    .rept 8, p
+    mid_last (p >> 2)*4 + (p >> 1)%2*8 + p%2*2, bitrev(((4 + p/2) >> (4 - LM) << (5 - LM)) + (4 + p/2)%(1 << (4 - LM)), 4)/2 + p%2*M/4, p
+    .endr
+.endm
+
+; The pass: c1 iterations, the pointers set to the first 16 numbers. The
+; loads of the last iteration wrap to the first numbers; nothing becomes of them.
+.macro mid_pass
+    .rept 4, i
+    ldq q{24 + i}, [a2]+s2%
+    .endr
+    .rept 7, i
+    ldq q{i}, [a0 + 16*(i - 7)]
+    .endr
+    ldq q7, [a0]+s0%
+    .rept LM - 1, k
+    .rept 8, p
+    mid_at mid_a, k + 1, p, 4 - LM + k, k == 0 ? 16 + p : 99
+    .endr
+    .endr
+    nop                             ; A{LM} reads the last butterflies of the level before
+    nop
+    .rept 8, p
+    mid_last (p >> 2)*4 + (p >> 1)%2*8 + p%2*2, 0, 9
+    .endr
+    loop c1 {
+    mid_iteration
+    }
+.endm

@@ -1,0 +1,28 @@
+//! Convolution, correlation and FIR filters.
+//!
+//! A [`Convolver`] is planned once for its taps and used for any number of
+//! signals of any length: every channel is cut into blocks, the blocks are
+//! paged through one kernel. Which kernel, [`Convolver::new`] decides by the
+//! expected time and [`Convolver::choice`] says why. See `docs/convolution.md`.
+
+mod bound;
+mod choice;
+mod convolver;
+mod definition;
+mod direct;
+mod entry;
+mod error;
+mod filter;
+mod overlap;
+mod program;
+mod rate;
+mod tile;
+
+pub use choice::{Candidate, Choice};
+pub use convolver::{ConvRun, Convolver};
+pub use definition::{ConvProblem, Mode, matched, reference};
+pub use entry::{ConvKernel, FirKernel};
+pub use error::ConvError;
+pub use filter::Numbers;
+pub use program::source;
+pub use rate::Rate;

@@ -1,0 +1,178 @@
+//! The overlap-save kernel: which lengths there are and what its data is.
+
+use super::error::ConvError;
+use super::filter::Filter;
+use super::program::{fill, program};
+use cp2_machine::{Class, Machine};
+use num_complex::{Complex32, Complex64};
+use rustfft::FftPlanner;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Lengths of a block in local memory.
+pub(super) const LENGTHS: std::ops::RangeInclusive<u32> = 5..=11;
+
+/// Digits of a length: N = 8^outer middle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Digits {
+    outer: u32,
+    middle: usize,
+}
+
+fn digits(n: usize) -> Digits {
+    // The middle pass does 2, 3 or 4 levels of each transform.
+    let levels = n.ilog2();
+    let outer = (levels - 2) / 3;
+    Digits {
+        outer,
+        middle: n >> (3 * outer),
+    }
+}
+
+/// Where the forward passes leave frequency by frequency: the frequency of number `place`.
+fn frequency(place: usize, n: usize) -> usize {
+    let Digits { outer, middle } = digits(n);
+    let (mut rest, mut frequency, mut weight) = (place, 0, 1);
+    let mut row = n;
+    for _ in 0..outer {
+        row /= 8;
+        frequency += rest / row * weight;
+        rest %= row;
+        weight *= 8;
+    }
+    let bits = middle.ilog2();
+    let group = rest.reverse_bits() >> (usize::BITS - bits);
+    frequency + weight * group
+}
+
+/// The taps' transform of length `n`, divided by `n`, as the kernel reads it.
+fn spectrum(taps: &[Complex32], n: usize) -> Vec<Complex32> {
+    let mut h = vec![Complex64::default(); n];
+    for (h, tap) in h.iter_mut().zip(taps) {
+        *h = Complex64::new(tap.re.into(), tap.im.into());
+    }
+    FftPlanner::<f64>::new().plan_fft_forward(n).process(&mut h);
+    (0..n)
+        .map(|place| {
+            let z = h[frequency(place, n)] / n as f64;
+            Complex32::new(z.re as f32, z.im as f32)
+        })
+        .collect()
+}
+
+/// Samples before an output that it needs, made even: pages begin at quads.
+pub(super) fn lead(taps: usize) -> usize {
+    (taps - 1).next_multiple_of(2)
+}
+
+/// Arithmetic issues of a block: N/2 log2 N butterflies each way, and N/2
+/// products; the others ride in the first butterflies back.
+pub(super) fn issues(n: usize) -> u64 {
+    n as u64 * u64::from(n.ilog2()) + n as u64 / 2
+}
+
+/// Whether one block of `n` holds a channel with all outputs wanted: the
+/// convolution goes round in it, but nothing comes round to one of these.
+pub(super) fn holds(n: usize, samples: usize, taps: usize, outputs: &Range<usize>) -> bool {
+    let full = samples.saturating_add(taps).saturating_sub(1);
+    n >= taps && n >= samples && n >= outputs.end && n >= full - outputs.start.min(full)
+}
+
+/// The overlap-save filter with blocks of `n`, of which all but `lead` are outputs.
+pub(super) fn filter(
+    taps: &[Complex32],
+    n: usize,
+    machine: &Arc<Machine>,
+) -> Result<Filter, ConvError> {
+    let lead = lead(taps.len());
+    let kernel = kernel(taps, n, machine)?;
+    Ok(Filter {
+        title: format!("overlap-save {n}"),
+        lead,
+        hop: n - lead,
+        out: n - lead,
+        skip: lead,
+        ..kernel
+    })
+}
+
+/// A block of `n` for every channel, of which `outputs` are wanted.
+pub(super) fn whole(
+    taps: &[Complex32],
+    n: usize,
+    outputs: Range<usize>,
+    machine: &Arc<Machine>,
+) -> Result<Filter, ConvError> {
+    let first = outputs.start & !1;
+    let kernel = kernel(taps, n, machine)?;
+    Ok(Filter {
+        title: format!("one block of {n} a channel"),
+        out: (outputs.end - first).next_multiple_of(2),
+        skip: first,
+        first,
+        ..kernel
+    })
+}
+
+/// The kernel for blocks of `n`, each for itself.
+fn kernel(taps: &[Complex32], n: usize, machine: &Arc<Machine>) -> Result<Filter, ConvError> {
+    let Digits { outer, middle } = digits(n);
+    let defines = [("N", n as i64), ("A", outer.into()), ("M", middle as i64)];
+    let mut program = program("overlap.s", &defines, "", machine)?;
+    fill(&mut program, "taps", &spectrum(taps, n));
+    // Beside the butterflies (docs/convolution.md): start, first pass, later
+    // passes, the middle one, passes back.
+    let levels = u64::from(middle.ilog2());
+    let outer = u64::from(outer);
+    let page = 9 + 34 + 39 * (outer - 1) + 28 + 8 * levels + 37 * outer;
+    Ok(Filter {
+        title: String::new(),
+        program: Arc::new(program),
+        machine: machine.clone(),
+        lead: 0,
+        window: n,
+        hop: n,
+        out: n,
+        skip: 0,
+        first: 0,
+        in_place: true,
+        fixed: false,
+        operations: vec![
+            (Class::Butterfly, n as u64 * u64::from(n.ilog2())),
+            (Class::Madd, n as u64 / 2),
+        ],
+        cycles_per_block: issues(n),
+        cycles_per_page: page,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_length_has_its_digits() {
+        let all: Vec<_> = LENGTHS
+            .map(|b| digits(1 << b))
+            .map(|d| (d.outer, d.middle))
+            .collect();
+        assert_eq!(
+            all,
+            [(1, 4), (1, 8), (1, 16), (2, 4), (2, 8), (2, 16), (3, 4)]
+        );
+    }
+
+    #[test]
+    fn places_and_frequencies_are_one_to_one() {
+        for b in LENGTHS {
+            let n = 1 << b;
+            let mut seen = vec![false; n];
+            for place in 0..n {
+                let k = frequency(place, n);
+                assert!(!std::mem::replace(&mut seen[k], true), "{n} {place}");
+            }
+        }
+        // 64 = 8 x 8: number 8 p + g holds p + 8 bitrev(g).
+        assert_eq!(frequency(8 * 3 + 1, 64), 3 + 8 * 4);
+    }
+}

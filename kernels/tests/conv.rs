@@ -1,0 +1,404 @@
+//! Filters through the whole machine: device, scheduler, DMA, kernels, under the checkers.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use cp2_host::Options;
+use cp2_kernels::conv::{ConvProblem, ConvRun, Convolver, Mode, Numbers, Rate, matched};
+use cp2_kernels::{Problem, Random};
+use cp2_machine::Machine;
+use num_complex::Complex32;
+use proptest::prelude::*;
+use std::sync::{Arc, LazyLock};
+
+static VM7: LazyLock<Arc<Machine>> = LazyLock::new(|| Arc::new(Machine::builtin("vm7").unwrap()));
+
+/// Runs under the checkers; they must have nothing to say.
+fn run<T: Numbers>(filter: &Convolver, x: &[T]) -> ConvRun<T> {
+    let options = Options {
+        check: true,
+        ..Options::default()
+    };
+    let done = filter.process_with(x, options).unwrap();
+    let report = &done.run.report;
+    assert!(report.end.is_finished(), "{:?}", report.end);
+    let findings: Vec<String> = report
+        .findings
+        .iter()
+        .map(|f| {
+            let place = f.pc.and_then(|pc| filter.program().location(pc as usize));
+            format!("{f} at {place:?}")
+        })
+        .collect();
+    assert!(findings.is_empty(), "{}: {findings:#?}", filter.kernel());
+    assert!(done.efficiency() <= 1.0, "{}", filter.kernel());
+    done
+}
+
+fn complex(n: usize, seed: u64) -> Vec<Complex32> {
+    let mut random = Random::new(seed);
+    (0..n).map(|_| random.complex()).collect()
+}
+
+fn real_numbers(n: usize, seed: u64) -> Vec<f32> {
+    let mut random = Random::new(seed);
+    (0..n).map(|_| random.uniform()).collect()
+}
+
+fn real_taps(n: usize, seed: u64) -> Vec<Complex32> {
+    real_numbers(n, seed)
+        .into_iter()
+        .map(Complex32::from)
+        .collect()
+}
+
+/// Plans, runs and compares with the reference.
+fn check<T: Numbers>(taps: &[Complex32], x: &[T], channels: usize, mode: Mode) -> ConvRun<T> {
+    let samples = x.len() / channels;
+    let filter = Convolver::new::<T>(&VM7, taps, channels, samples, mode).unwrap();
+    judged(
+        &filter,
+        x,
+        &ConvProblem::new(taps, channels, samples, mode).unwrap(),
+    )
+}
+
+/// Runs and compares with the reference.
+fn judged<T: Numbers>(filter: &Convolver, x: &[T], problem: &ConvProblem) -> ConvRun<T> {
+    let done = run(filter, x);
+    let verdict = problem.compare(x, done.output.as_ref().unwrap());
+    assert!(
+        verdict.holds(),
+        "{} by {}: {verdict:?}",
+        problem.title(),
+        filter.kernel()
+    );
+    done
+}
+
+/// The promise of the project: 0.93 of N (log2 N + 1) / (4 (N - L + 1)) cycles an output, and no
+/// efficiency above 1 against the bound, which lets half of the products ride for nothing.
+#[test]
+fn long_runs_are_fast() {
+    for (taps, samples) in [
+        (9, 40_000),
+        (33, 60_000),
+        (65, 80_000),
+        (129, 120_000),
+        (200, 120_000),
+    ] {
+        let x = complex(samples, 1);
+        let h = complex(taps, 2);
+        let done = check(&h, &x, 1, Mode::Full);
+        let best = (3..=16)
+            .map(|b| f64::from(1 << b))
+            .map(|n| n * (n.log2() + 1.0) / (4.0 * (n - taps as f64 + 1.0)))
+            .filter(|c| *c > 0.0)
+            .fold(f64::INFINITY, f64::min);
+        let outputs = samples + taps - 1;
+        let cycles = done.run.report.cycles;
+        let classic = best * outputs as f64 / cycles as f64;
+        assert!(classic >= 0.93, "{taps} taps: {classic:.3}");
+        println!(
+            "{taps} taps: {cycles} cycles, {:.3} a sample, bound {}, efficiency {:.3}, by the classic formula {classic:.3}, plan {} pages of {} x{}",
+            cycles as f64 / outputs as f64,
+            done.bound,
+            done.efficiency(),
+            done.plans[0].pages().len(),
+            done.plans[0].pages().size(),
+            done.plans[0].degree(),
+        );
+    }
+}
+
+/// The sequences and sums of a published table of exact values.
+#[test]
+fn integer_sequences_convolve_exactly() {
+    let wave = |n: usize, a: usize, b: usize, m: usize| -> Vec<f32> {
+        (0..n)
+            .map(|i| ((a * i + b) % m) as f32 - (m / 2) as f32)
+            .collect()
+    };
+    // samples, taps, sum, sum of squares, largest magnitude, y[0], y[L - 1], y[N / 2], last
+    let table: [(usize, usize, i64, i64, i64, [i64; 4]); 2] = [
+        (1000, 100, 88, 16_748_470, 277, [25, -138, 50, -4]),
+        (4096, 513, 35, 47_501_457, 316, [25, 38, 84, 12]),
+    ];
+    for (n, l, sum, squares, largest, values) in table {
+        let x = wave(n, 7, 3, 17);
+        let taps: Vec<Complex32> = wave(l, 5, 1, 13).into_iter().map(Complex32::from).collect();
+        let y = check(&taps, &x, 1, Mode::Full).output.unwrap();
+        assert_eq!(y.len(), n + l - 1);
+        let far = y.iter().map(|y| (y - y.round()).abs()).fold(0.0, f32::max);
+        assert!(far < 0.01, "{n} {l}: {far} from an integer");
+        let y: Vec<i64> = y.iter().map(|y| y.round() as i64).collect();
+        assert_eq!(y.iter().sum::<i64>(), sum);
+        assert_eq!(y.iter().map(|y| y * y).sum::<i64>(), squares);
+        assert_eq!(y.iter().map(|y| y.abs()).max(), Some(largest));
+        assert_eq!([y[0], y[l - 1], y[n / 2], y[n + l - 2]], values);
+    }
+}
+
+/// An impulse shows every tap, at every place of a block and on both sides of its edges.
+#[test]
+fn impulses_show_the_taps() {
+    let taps = complex(21, 5);
+    let filter = Convolver::new::<Complex32>(&VM7, &taps, 1, 300, Mode::Full).unwrap();
+    let mut x = vec![Complex32::default(); 300];
+    for at in [0, 1, 43, 44, 107, 108, 299] {
+        x.fill(Complex32::default());
+        x[at] = Complex32::new(0.0, 2.0);
+        let y = run(&filter, &x).output.unwrap();
+        for (i, y) in y.iter().enumerate() {
+            let tap = i.checked_sub(at).and_then(|i| taps.get(i)).copied();
+            let expected = tap.unwrap_or_default() * Complex32::new(0.0, 2.0);
+            assert!((y - expected).norm() < 2e-6, "{at} {i}: {y} {expected}");
+        }
+    }
+}
+
+/// Channels are filtered apart: a not-a-number in one does not reach another.
+#[test]
+fn channels_do_not_know_of_each_other() {
+    let taps = complex(40, 1);
+    let x = complex(3 * 500, 2);
+    let filter = Convolver::new::<Complex32>(&VM7, &taps, 3, 500, Mode::Full).unwrap();
+    let y = run(&filter, &x).output.unwrap();
+    let mut spoilt = x.clone();
+    spoilt[700].im = f32::NAN;
+    let z = run(&filter, &spoilt).output.unwrap();
+    assert_eq!(y[..539], z[..539]);
+    assert_eq!(y[2 * 539..], z[2 * 539..]);
+    let alone = run(&filter, &x[500..1000]).output.unwrap();
+    assert_eq!(y[539..2 * 539], alone[..]);
+}
+
+/// A real filter is the complex one without imaginary parts, to the last bits but few.
+#[test]
+fn odd_numbers_of_real_channels() {
+    for channels in [1, 2, 3, 5] {
+        check(
+            &real_taps(17, 3),
+            &real_numbers(channels * 333, 4),
+            channels,
+            Mode::Same,
+        );
+    }
+}
+
+#[test]
+fn a_pulse_is_found_where_it_is() {
+    let pattern: Vec<Complex32> = (0..64)
+        .map(|i| Complex32::from_polar(1.0, 0.02 * (i * i) as f32))
+        .collect();
+    let mut x: Vec<Complex32> = complex(2000, 9).iter().map(|z| z * 0.1).collect();
+    for (i, p) in pattern.iter().enumerate() {
+        x[1234 + i] += p;
+    }
+    let y = check(&matched(&pattern), &x, 1, Mode::Valid)
+        .output
+        .unwrap();
+    let peak = (0..y.len()).max_by(|&a, &b| y[a].norm().total_cmp(&y[b].norm()));
+    assert_eq!(peak, Some(1234));
+}
+
+#[test]
+fn wrong_shapes_are_errors() {
+    let new = |taps: &[Complex32], channels, samples| {
+        Convolver::new::<Complex32>(&VM7, taps, channels, samples, Mode::Full)
+    };
+    let taps = complex(10, 1);
+    assert!(new(&[], 1, 100).is_err());
+    assert!(new(&taps, 0, 100).is_err());
+    assert!(new(&taps, 1, 0).is_err());
+    assert!(new(&taps, usize::MAX, usize::MAX).is_err());
+    let error = new(&complex(5000, 1), 1, 10_000).unwrap_err();
+    assert!(error.to_string().contains("2047"), "{error}");
+    let error = Convolver::new::<f32>(&VM7, &taps, 1, 100, Mode::Full).unwrap_err();
+    assert!(error.to_string().contains("real taps"), "{error}");
+    let error = Convolver::new::<Complex32>(&VM7, &taps, 1, 9, Mode::Valid).unwrap_err();
+    assert!(error.to_string().contains("no shorter"), "{error}");
+    let filter = new(&taps, 2, 100).unwrap();
+    let x = complex(99, 1);
+    let error = filter.process(&x).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the signal holds 99 numbers, which is no multiple of the 100 samples of a channel this filter is planned for"
+    );
+    assert!(filter.process(&x[..0]).is_err());
+    assert!(filter.process(&[0.0f32; 100]).is_err());
+    for rate in [
+        Rate::Decimate(0),
+        Rate::Interpolate(0),
+        Rate::Interpolate(usize::MAX),
+    ] {
+        assert!(Convolver::resampler::<Complex32>(&VM7, &taps, 1, 100, rate).is_err());
+    }
+    assert!(
+        Convolver::resampler::<Complex32>(&VM7, &taps, 1, 100, Rate::Decimate(usize::MAX)).is_err()
+    );
+}
+
+/// Scaling by a power of two scales every bit.
+#[test]
+fn powers_of_two_scale_every_bit() {
+    let (taps, x) = (complex(50, 1), complex(400, 2));
+    let filter = Convolver::new::<Complex32>(&VM7, &taps, 1, 400, Mode::Full).unwrap();
+    let y = run(&filter, &x).output.unwrap();
+    let scaled: Vec<Complex32> = x.iter().map(|x| x * 1024.0).collect();
+    let z = run(&filter, &scaled).output.unwrap();
+    assert!(y.iter().zip(&z).all(|(y, z)| y * 1024.0 == *z));
+}
+
+/// A machine file changes cycles, and bits only where it changes the kernel chosen.
+#[test]
+fn other_machines_filter_too() {
+    let (taps, x) = (complex(30, 1), complex(700, 2));
+    let plan = |machine: &Arc<Machine>| {
+        Convolver::new::<Complex32>(machine, &taps, 2, 350, Mode::Full).unwrap()
+    };
+    let problem = ConvProblem::new(&taps, 2, 350, Mode::Full).unwrap();
+    let ours = plan(&VM7);
+    let y = judged(&ours, &x, &problem);
+    for text in [
+        "base = \"vm9\"",
+        "base = \"vm7\"\n[cp2]\nsections = { value = 3, unit = \"sections\" }",
+        "base = \"vm7\"\n[cp2]\ndmem = { value = 16, unit = \"KiB\" }",
+    ] {
+        let filter = plan(&Arc::new(Machine::parse("changed.toml", text).unwrap()));
+        let z = judged(&filter, &x, &problem);
+        if filter.kernel() == ours.kernel() {
+            assert_eq!(y.output, z.output, "{text}");
+        }
+    }
+}
+
+fn resample<T: Numbers>(taps: &[Complex32], x: &[T], channels: usize, rate: Rate) -> ConvRun<T> {
+    let samples = x.len() / channels;
+    let filter = Convolver::resampler::<T>(&VM7, taps, channels, samples, rate).unwrap();
+    judged(
+        &filter,
+        x,
+        &ConvProblem::resampled(taps, channels, samples, rate).unwrap(),
+    )
+}
+
+/// Large batches reach 0.90 of the bound, whatever the rate and the taps.
+#[test]
+fn resamplers_are_fast() {
+    let mut slow = Vec::new();
+    for (rate, taps, samples) in [
+        (Rate::Decimate(2), 32, 60_000),
+        (Rate::Decimate(4), 64, 80_000),
+        (Rate::Decimate(8), 128, 80_000),
+        (Rate::Interpolate(2), 32, 20_000),
+        (Rate::Interpolate(4), 64, 20_000),
+    ] {
+        for real in [true, false] {
+            let h = if real {
+                real_taps(taps, 1)
+            } else {
+                complex(taps, 1)
+            };
+            let done = resample(&h, &complex(samples, 2), 1, rate);
+            println!(
+                "{rate}, {taps} taps, real {real}: {} cycles, bound {}, efficiency {:.3}, pages {} x{}",
+                done.run.report.cycles,
+                done.bound,
+                done.efficiency(),
+                done.plans[0].pages().len(),
+                done.plans[0].degree(),
+            );
+            if done.efficiency() < 0.90 {
+                slow.push((rate, taps, real, done.efficiency()));
+            }
+        }
+    }
+    assert!(slow.is_empty(), "{slow:?}");
+}
+
+/// Short filters are direct, and as fast as the DMA or their multiply-adds.
+#[test]
+fn short_filters_are_direct_and_fast() {
+    let mut slow = Vec::new();
+    for (taps, real) in [
+        (1, false),
+        (3, false),
+        (5, false),
+        (4, true),
+        (8, true),
+        (12, true),
+    ] {
+        let h = if real {
+            real_taps(taps, 1)
+        } else {
+            complex(taps, 1)
+        };
+        let filter = Convolver::new::<Complex32>(&VM7, &h, 1, 80_000, Mode::Full).unwrap();
+        let x = complex(80_000, 2);
+        let problem = ConvProblem::new(&h, 1, 80_000, Mode::Full).unwrap();
+        let done = judged(&filter, &x, &problem);
+        println!(
+            "{taps} taps, real {real}: {} cycles, bound {}, efficiency {:.3}, {}",
+            done.run.report.cycles,
+            done.bound,
+            done.efficiency(),
+            filter.kernel(),
+        );
+        assert_eq!(filter.kernel(), "direct");
+        // A page of so few operations is launched often.
+        if done.efficiency() < 0.70 {
+            slow.push((taps, real, done.efficiency()));
+        }
+    }
+    assert!(slow.is_empty(), "{slow:?}");
+}
+
+fn modes() -> impl Strategy<Value = Mode> {
+    prop_oneof![Just(Mode::Full), Just(Mode::Same), Just(Mode::Valid)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn complex_filters_agree_with_the_reference(
+        taps in prop_oneof![8 => 1usize..80, 1 => 80usize..600],
+        samples in 1usize..900,
+        channels in 1usize..4,
+        mode in modes(),
+        seed in any::<u64>(),
+    ) {
+        prop_assume!(!mode.outputs(samples, taps).is_empty());
+        check(&complex(taps, seed), &complex(channels * samples, !seed), channels, mode);
+    }
+
+    #[test]
+    fn real_filters_agree_with_the_reference(
+        taps in prop_oneof![8 => 1usize..80, 1 => 80usize..600],
+        samples in 1usize..900,
+        channels in 1usize..4,
+        mode in modes(),
+        seed in any::<u64>(),
+    ) {
+        prop_assume!(!mode.outputs(samples, taps).is_empty());
+        check(&real_taps(taps, seed), &real_numbers(channels * samples, !seed), channels, mode);
+    }
+
+    #[test]
+    fn resamplers_agree_with_the_reference(
+        taps in 1usize..90,
+        real in any::<bool>(),
+        samples in 1usize..700,
+        channels in 1usize..3,
+        factor in 1usize..9,
+        up in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
+        let rate = if up { Rate::Interpolate(factor) } else { Rate::Decimate(factor) };
+        if real {
+            resample(&real_taps(taps, seed), &real_numbers(channels * samples, !seed), channels, rate);
+        }
+        let h = if real { real_taps(taps, seed) } else { complex(taps, seed) };
+        resample(&h, &complex(channels * samples, !seed), channels, rate);
+    }
+}
