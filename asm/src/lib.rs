@@ -21,7 +21,7 @@ mod structure;
 mod syntax;
 
 pub use assemble::{
-    Assembly, Include, IncludeFiles, Options, assemble, assemble_word, parse_define,
+    Assembly, Include, IncludeFiles, Options, assemble, assemble_word, parse_define, shipped,
 };
 pub use diag::{Diagnostic, Diagnostics, Frame, Position, Problem, Related, Severity};
 pub use expr::Value;

@@ -15,6 +15,8 @@ use crate::observer::{Observer, Unobserved};
 use crate::port::Port;
 use crate::semantics::action::{Action, ControlOp};
 use crate::timing::{Outcome, Scoreboard, Stall, penalty};
+use crate::waited::Waited;
+use cp2_dma::Direction;
 use cp2_machine::Machine;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -74,6 +76,8 @@ pub(crate) struct Cp2 {
     counters: Counters,
     /// Stale while `fast` has the issue state.
     board: Scoreboard,
+    /// The account of the `wait` at the program counter.
+    waited: Waited,
     /// First cycle in which the next word could issue.
     now: u64,
     /// Decoded program; `None` where not decoded since the last load.
@@ -89,6 +93,7 @@ struct State {
     port: Port,
     counters: Counters,
     board: Scoreboard,
+    waited: Waited,
     now: u64,
 }
 
@@ -97,6 +102,7 @@ impl From<Cp2> for State {
         Self {
             counters: cp2.counters(),
             board: cp2.board(),
+            waited: cp2.waited.clone(),
             core: cp2.core,
             status: cp2.status,
             port: cp2.port,
@@ -114,6 +120,7 @@ impl From<State> for Cp2 {
             engine: Engine::default(),
             counters: state.counters,
             board: state.board,
+            waited: state.waited,
             now: state.now,
             decoded: Vec::new(),
             fast: Fast::default(),
@@ -130,6 +137,7 @@ impl Clone for Cp2 {
             engine: self.engine,
             counters: self.counters(),
             board: self.board(),
+            waited: self.waited.clone(),
             now: self.now,
             decoded: Vec::new(),
             fast: Fast::default(),
@@ -145,6 +153,7 @@ impl PartialEq for Cp2 {
             && self.counters() == other.counters()
             && self.port == other.port
             && self.board() == other.board()
+            && self.waited == other.waited
             && self.now == other.now
     }
 }
@@ -161,6 +170,7 @@ impl Cp2 {
                 ..Counters::default()
             },
             board: Scoreboard::default(),
+            waited: Waited::default(),
             now: 0,
             decoded: Vec::new(),
             fast: Fast::default(),
@@ -190,6 +200,14 @@ impl Cp2 {
         self.core.launch(entry, args);
         self.now = at;
         self.status = Status::Running;
+    }
+
+    /// A transfer that ran from cycle `start` to `end` ends now: a kernel that
+    /// waits has waited for it.
+    pub(crate) fn moved(&mut self, direction: Direction, start: u64, end: u64) {
+        if let Status::Waiting { since, .. } = self.status {
+            self.waited.moved(since, direction, start, end);
+        }
     }
 
     /// Forgets decoded words after program memory changed.
@@ -285,6 +303,7 @@ impl Cp2 {
                 cycles: 0,
             },
         ];
+        let mut waits = None;
         // A `wait` for an event the machine lacks faults when it executes.
         if let Some((event, posts)) = self.awaited(decoded.action) {
             let Some(&(poster, seen)) = posts.front() else {
@@ -296,10 +315,7 @@ impl Cp2 {
                 Poster::Store => Cause::WaitStore,
                 Poster::Host => Cause::WaitHost,
             };
-            stalls[1] = Stall {
-                cause,
-                cycles: seen.saturating_sub(at),
-            };
+            waits = Some(self.waited.causes(at, seen, cause));
             at = at.max(seen);
         }
         if decoded.timing.uses_dmem && at <= limit {
@@ -314,6 +330,10 @@ impl Cp2 {
         observer.word(pc, at, decoded.reads, decoded.writes);
         for stall in stalls {
             self.counters.charge(pc, stall.cause, stall.cycles);
+        }
+        for (cause, cycles) in waits.into_iter().flatten() {
+            self.counters.charge(pc, cause, cycles);
+            self.waited = Waited::default();
         }
         self.now = at;
         let outcome = execute::word(&mut self.core, machine, &decoded, at, observer)?;

@@ -30,6 +30,7 @@ pub mod semantics;
 pub mod testing;
 pub mod timing;
 mod transfers;
+mod waited;
 mod work;
 
 pub use cause::{Cause, Causes};

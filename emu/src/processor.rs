@@ -351,6 +351,12 @@ impl Processor {
     /// Applies the running transfer and starts the next.
     fn complete_transfer(&mut self) -> Option<Notice> {
         let done = self.transfers.complete(&self.machine)?;
+        let base = self.machine.time_base();
+        self.cp2.moved(
+            done.descriptor.direction,
+            base.ceil_cycles(done.started).0,
+            base.ceil_cycles(done.completes).0,
+        );
         if let Some(checker) = &mut self.checker {
             checker.release();
             if done.descriptor.direction == Direction::Store {

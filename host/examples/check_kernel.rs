@@ -10,8 +10,10 @@ use std::error::Error;
 use std::sync::Arc;
 
 /// Meant to be |x|, wrong for the second float of every pair.
-const WRONG: &str = "
+const WRONG: &str = r#"
+.include "page.s"
 .program
+    page_begin
     ldx2 a0, [a15]
     ldx  c0, [a15 + 8]
     loop c0 {
@@ -22,8 +24,9 @@ const WRONG: &str = "
         stp r2, [a1]+8
         stp r3, [a1]+8
     }
+    page_end
     stop
-";
+"#;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let machine = Arc::new(Machine::load("vm7")?);

@@ -10,8 +10,10 @@ use std::error::Error;
 use std::sync::Arc;
 
 /// Squares every float of its page; a block is 16 bytes.
-const SQUARE: &str = "
+const SQUARE: &str = r#"
+.include "page.s"
 .program
+    page_begin
     ldx2 a0, [a15]            ; words 0 and 1: input and output page
     ldx  c0, [a15 + 8]        ; word 2: blocks per section
     loop c0 {
@@ -19,8 +21,9 @@ const SQUARE: &str = "
         mul q1, q0, q0
         stq q1, [a1]+16
     }
+    page_end
     stop
-";
+"#;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let machine = Arc::new(Machine::load("vm7")?);

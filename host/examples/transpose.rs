@@ -23,7 +23,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // A kernel that does nothing: the page is stored as it was loaded.
     let program = assemble(
-        &Source::new("stop.s", ".program\n    stop\n"),
+        &Source::new(
+            "nothing.s",
+            ".include \"page.s\"\n.program\n    page_begin\n    page_end\n    stop\n",
+        ),
         &Options::default(),
     )?
     .program;

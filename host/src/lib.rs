@@ -24,7 +24,7 @@ pub use device::{
     HostReport, Options, Placed, Run, RunReport, Trace, WINDOW,
 };
 pub use map::{MapError, MapJob, MapRun, map};
-pub use page_source::{PageKernel, PlanSource};
+pub use page_source::{PAGE_EVENT, PageArguments, PageKernel, Paged, PlanSource};
 pub use schedule::{
     BlocksPerSection, Buffering, PageArgs, Paging, Piece, Plan, PlanError, Reserved, Stream,
 };

@@ -105,17 +105,20 @@ pub enum MapError {
 /// use std::sync::Arc;
 ///
 /// // Doubles every float of the page's blocks, 16 bytes each.
-/// let text = "
+/// let text = r#"
+/// .include "page.s"
 /// .program
+///     page_begin
 ///     ldx2 a0, [a15]      ; input and output page
-///     ldx  c0, [a15 + 8]      ; blocks in this page
+///     ldx  c0, [a15 + 8]  ; blocks in this page
 ///     loop c0 {
 ///         ldq q0, [a0]+16
 ///         add q1, q0, q0
 ///         stq q1, [a1]+16
 ///     }
+///     page_end
 ///     stop
-/// ";
+/// "#;
 /// let program = assemble(&Source::new("double.s", text), &Options::default()).unwrap().program;
 /// let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
 /// let input: Vec<u8> = (0..40u32).flat_map(|i| (i as f32).to_le_bytes()).collect();

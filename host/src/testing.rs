@@ -114,8 +114,10 @@ impl std::error::Error for KernelFailure {}
 /// use cp2_host::MapJob;
 /// use cp2_host::testing::{KernelTest, check_kernel};
 /// use proptest::num::f32::NORMAL;
-/// # let text = "
+/// # let text = r#"
+/// # .include "page.s"
 /// # .program
+/// #     page_begin
 /// #     ldx2 a0, [a15]
 /// #     ldx  c0, [a15 + 8]
 /// #     loop c0 {
@@ -123,8 +125,9 @@ impl std::error::Error for KernelFailure {}
 /// #         add q1, q0, q0
 /// #         stq q1, [a1]+16
 /// #     }
+/// #     page_end
 /// #     stop
-/// # ";
+/// # "#;
 /// let program = assemble(&Source::new("double.s", text), &Options::default()).unwrap().program;
 /// let vm7 = cp2_machine::Machine::builtin("vm7").unwrap();
 /// let test = KernelTest::new(MapJob::new("double", 16));
@@ -290,10 +293,10 @@ mod tests {
             run(".program\n    movi a0, 131056\n    ldp r0, [a0]\n    stop\n").contains("fault")
         );
         // Stores registers it never wrote.
-        let text = ".program\n    ldx2 a0, [a15]\n    stq q5, [a1]\n    stop\n";
+        let text = ".include \"page.s\"\n.program\n    page_begin\n    ldx2 a0, [a15]\n    stq q5, [a1]\n    page_end\n    stop\n";
         let reason = run(text);
         assert!(
-            reason.contains("test.s:3") && reason.contains("never wrote"),
+            reason.contains("test.s:5") && reason.contains("never wrote"),
             "{reason}"
         );
     }

@@ -4,7 +4,8 @@
 use cp2_asm::Program;
 use cp2_host::emit::Output;
 use cp2_host::{
-    Buffer, Device, Element, Event, HostError, Options, Paging, Placed, Plan, PlanError, Run,
+    Buffer, Device, Element, Event, HostError, Options, PageKernel, Paging, Placed, Plan,
+    PlanError, Run,
 };
 use cp2_machine::{Cycles, Machine};
 use std::sync::Arc;
@@ -32,8 +33,10 @@ pub enum JobError {
 /// use std::sync::Arc;
 ///
 /// // Doubles every float of the page's blocks, 16 bytes each.
-/// let text = "
+/// let text = r#"
+/// .include "page.s"
 /// .program
+///     page_begin
 ///     ldx2 a0, [a15]      ; input and output page
 ///     ldx  c0, [a15 + 8]  ; blocks in this page
 ///     loop c0 {
@@ -41,8 +44,9 @@ pub enum JobError {
 ///         add q1, q0, q0
 ///         stq q1, [a1]+16
 ///     }
+///     page_end
 ///     stop
-/// ";
+/// "#;
 /// let program = Arc::new(assemble(&Source::new("double.s", text), &Default::default()).unwrap().program);
 /// let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
 ///
@@ -173,12 +177,27 @@ impl Job {
         bound: Cycles,
         read: impl FnOnce(&Run) -> Result<O, HostError>,
     ) -> Result<KernelRun<O>, JobError> {
+        let device = &mut self.device;
+        // While it costs nothing: time has not begun.
+        let arguments = self
+            .passes
+            .iter()
+            .map(|pass| device.page_arguments(&pass.plan))
+            .collect::<Result<Vec<_>, _>>()?;
         let mut after: Vec<Event> = Vec::new();
-        for pass in &self.passes {
-            let last = self
-                .device
-                .page(&pass.plan, &pass.placed, pass.entry, &after)?;
-            after = vec![last];
+        let mut loaded: Option<u64> = None;
+        for (pass, arguments) in self.passes.iter().zip(&arguments) {
+            // The program that is there need not be loaded again.
+            if loaded != Some(pass.placed.image) {
+                after.push(device.load(&pass.placed, &after)?);
+                loaded = Some(pass.placed.image);
+            }
+            let kernel = PageKernel {
+                name: pass.placed.name.clone(),
+                entry: pass.entry,
+            };
+            let paged = device.pages(&pass.plan, &kernel, arguments, &after)?;
+            after = paged.events().to_vec();
         }
         let run = self.device.finish()?;
         let output = if run.report.end.is_finished() {

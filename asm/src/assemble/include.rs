@@ -24,6 +24,17 @@ impl<F: Fn(&str, &str) -> Result<Source, String>> Include for F {
     }
 }
 
+/// Texts that `.include` finds wherever it is used.
+const SHIPPED: [(&str, &str); 1] = [("page.s", include_str!("../page.s"))];
+
+/// The text of a file that comes with the assembler: `page.s`, the page loop of
+/// the kernel ABI.
+#[must_use]
+pub fn shipped(name: &str) -> Option<&'static str> {
+    let found = SHIPPED.iter().find(|(file, _)| *file == name);
+    found.map(|(_, text)| *text)
+}
+
 /// Includes files from the directory of the including file, then from others.
 #[derive(Clone, Debug, Default)]
 pub struct IncludeFiles {
@@ -90,6 +101,12 @@ impl Assembler<'_> {
             Some(include) => include.include(name, &from),
             None => Err("nothing can be included here".to_owned()),
         };
+        // A file of one's own goes before one of the same name that is shipped.
+        let found = found.or_else(|reason| {
+            shipped(name)
+                .map(|text| Source::new(name, text))
+                .ok_or(reason)
+        });
         let source = match found {
             Ok(source) => source,
             Err(reason) => {

@@ -23,7 +23,7 @@ mod symbols;
 mod tests;
 
 pub use finish::Assembly;
-pub use include::{Include, IncludeFiles};
+pub use include::{Include, IncludeFiles, shipped};
 
 use crate::diag::Diagnostics;
 use crate::expr::Value;

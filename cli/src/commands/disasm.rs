@@ -1,10 +1,10 @@
 //! `cp2 disasm`.
 
-use super::{read_object, read_text};
+use super::{read_object, source_text};
 use crate::io::{Outputs, shown, write_whole};
 use crate::outcome::{Failure, Outcome};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
         "words": words,
     });
     let listing = if args.sources {
-        listing.sources(|file| read_text(Path::new(file)).ok())
+        listing.sources(source_text)
     } else {
         listing
     };

@@ -249,7 +249,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         report,
         program.as_deref(),
         &title,
-        |file| fft.source(file),
+        |file| fft.source(file).or_else(|| super::source_text(file)),
         &mut outcome,
     )?;
     measured.judge(&mut outcome);

@@ -1,13 +1,13 @@
 //! `cp2 map`: an array through a kernel of the user's own.
 
-use super::{AssemblerArgs, MachineArg, read_text};
+use super::{AssemblerArgs, MachineArg, source_text};
 use crate::io::{Array, FileError, Kind, Outputs, read_npy, shown, write_whole};
 use crate::outcome::{Failure, Outcome};
 use crate::provenance::Provenance;
 use crate::simulation::{SimulationArgs, conclude, figures, merge, table};
 use cp2_host::{BlocksPerSection, Buffering, MapJob};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Arguments.
@@ -149,7 +149,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         report,
         Some(&program),
         &title,
-        |file| read_text(Path::new(file)).ok(),
+        source_text,
         &mut outcome,
     )?;
     Ok(outcome)

@@ -89,6 +89,15 @@ fn read_text(path: &Path) -> Result<String, Failure> {
     text(path, read_small(path, SOURCE_LIMIT)?)
 }
 
+/// The text of a source file that a line table names: a kernel of this tool, a
+/// file, or one that comes with the assembler.
+fn source_text(file: &str) -> Option<String> {
+    cp2_kernels::fft::source(file)
+        .map(str::to_owned)
+        .or_else(|| read_text(Path::new(file)).ok())
+        .or_else(|| cp2_asm::shipped(file).map(str::to_owned))
+}
+
 fn text(path: &Path, bytes: Vec<u8>) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();

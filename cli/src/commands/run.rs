@@ -1,17 +1,17 @@
 //! `cp2 run`: an object file, or a directory that `cp2 fft --emit` wrote.
 
 use super::dump::{DmemDump, DmemLoad, registers_json, registers_text};
-use super::{read_object, read_text};
+use super::{read_object, source_text};
 use crate::io::{FileError, Kind, Outputs, read_npy};
 use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::provenance::Provenance;
 use crate::simulation::{SimulationArgs, conclude, figures, table};
 use cp2_dma::{Descriptor, Target};
 use cp2_host::emit::{Expected, Replay};
-use cp2_host::{Device, Event, Run};
+use cp2_host::{Action, Command, Device, Event, Run};
 use cp2_machine::Machine;
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Arguments.
@@ -28,6 +28,9 @@ pub(crate) struct Args {
     /// DMEM address of the argument block, in a15 at launch [default: 0]
     #[arg(long, value_name = "ADDR", value_parser = super::dump::parse_address, default_value = "0", hide_default_value = true)]
     args: u32,
+    /// Post an event before the launch, as a page's load does; may be repeated [default: none]
+    #[arg(long, value_name = "EVENT")]
+    post: Vec<u32>,
     /// Print DMEM at the end, or write it as float32, a row per section [default: not dumped]
     #[arg(long, value_name = "ADDR:BYTES[=FILE.npy]")]
     dump_dmem: Vec<DmemDump>,
@@ -70,17 +73,10 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         &run.report,
         program.as_deref(),
         &title,
-        source,
+        source_text,
         &mut outcome,
     )?;
     Ok(outcome)
-}
-
-/// The text of a source file: the user's own, or one of this tool's kernels.
-fn source(file: &str) -> Option<String> {
-    cp2_kernels::fft::source(file)
-        .map(str::to_owned)
-        .or_else(|| read_text(Path::new(file)).ok())
 }
 
 fn launch(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
@@ -100,6 +96,10 @@ fn launch(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
     let mut ready: Vec<Event> = vec![device.load(&placed, &[]).map_err(in_file)?];
     for load in &args.dmem {
         ready.push(load_dmem(&mut device, load)?);
+    }
+    for &event in &args.post {
+        let post = Command::new("post", Action::Post { event });
+        ready.push(device.command(post).map_err(in_file)?);
     }
     device
         .launch(&name, program.entry.into(), args.args, &ready)
@@ -146,9 +146,9 @@ fn load_dmem(device: &mut Device, load: &DmemLoad) -> Result<Event, Failure> {
 }
 
 fn replay(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
-    if !args.dmem.is_empty() || args.args != 0 {
+    if !args.dmem.is_empty() || args.args != 0 || !args.post.is_empty() {
         let message =
-            "--dmem and --args belong to object files; a recorded run brings its own data";
+            "--dmem, --args and --post belong to object files; a recorded run brings its own data";
         return Err(Failure::in_file(&args.input, message));
     }
     let replay = Replay::read(&args.input).map_err(Failure::input)?;

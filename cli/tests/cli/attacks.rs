@@ -3,9 +3,12 @@
 use crate::bench::{Bench, bytes, npy, wav};
 
 const KERNEL: &str = "\
+        .include \"page.s\"
+        page_begin
         ldx2 a0, [a15]
         ldq q0, [a0]
         stq q0, [a1]
+        page_end
         stop
 ";
 

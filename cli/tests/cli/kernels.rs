@@ -5,6 +5,8 @@ use std::io::Read as _;
 use std::process::Stdio;
 
 const DOUBLE: &str = "\
+        .include \"page.s\"
+        page_begin
         ldx2 a0, [a15]
         ldx c0, [a15 + 8]
         loop c0 {
@@ -12,6 +14,7 @@ const DOUBLE: &str = "\
             add q1, q0, q0
             stq q1, [a1]+16
         }
+        page_end
         stop
 ";
 
@@ -458,6 +461,8 @@ fn argument_words_may_be_negative() {
     bench.write(
         "add.s",
         "; adds words 4 and 5 to every pair of integers; a block is four
+        .include \"page.s\"
+        page_begin
         ldx2 a0, [a15]
         ldx c0, [a15 + 8]
         ldd q1, [a15 + 16]
@@ -466,6 +471,7 @@ fn argument_words_may_be_negative() {
             iadd q0, q0, q1
             stq q0, [a1]+16
         }
+        page_end
         stop
 ",
     );

@@ -33,6 +33,9 @@ impl Engine {
             end,
             bytes,
         });
+        if let (Some(_), Some(page)) = (transfer.descriptor.event, page) {
+            self.ready.insert(page, end);
+        }
         let base = self.machine.time_base();
         let at = base.ceil_cycles(transfer.completes).0;
         let started = base.ceil_cycles(transfer.started).0;
@@ -59,6 +62,24 @@ impl Engine {
             bytes: 0,
         });
         Some(command)
+    }
+
+    /// A page that the kernel signalled in cycle `at` goes on the timeline: from
+    /// its load, or the page before, to the signal.
+    pub(super) fn page_done(&mut self, command: u64, name: &str, page: u64, at: u64) {
+        let loaded = self.ready.remove(&page).unwrap_or_default();
+        let (start, end) = (loaded.max(self.paged), self.ticks(at + 1));
+        self.paged = end;
+        self.timeline.push(Slice {
+            track: Track::Cp2,
+            category: Category::Page,
+            name: name.to_string(),
+            page: Some(page),
+            command,
+            start: start.min(end),
+            end,
+            bytes: 0,
+        });
     }
 
     /// The account of the run, which ended like this.

@@ -8,6 +8,7 @@ use super::progress::Kind;
 use crate::timeline::{Category, Slice, Track};
 use cp2_emu::SubmitError;
 use cp2_machine::Machine;
+use std::collections::VecDeque;
 
 /// Longest cost of one command.
 pub(crate) const MAX_COST: u64 = 1 << 48;
@@ -44,7 +45,9 @@ impl Engine {
             && match command.action {
                 Action::Dma(_) => self.transfers.len() < self.machine.dma.queue,
                 Action::Launch { .. } => !self.cp2_taken,
-                Action::WaitSignal { event } => self.signals.get(&event).is_some_and(|&n| n > 0),
+                Action::WaitSignal { event } => {
+                    self.signals.get(&event).is_some_and(|s| !s.is_empty())
+                }
                 _ => true,
             }
     }
@@ -102,6 +105,7 @@ impl Engine {
                     first,
                 });
                 self.cp2_taken = true;
+                self.paged = self.ticks(first);
                 done = false;
                 (Category::Work, 0)
             }
@@ -124,8 +128,9 @@ impl Engine {
                 (Category::Work, 0)
             }
             Action::WaitSignal { event } => {
-                if let Some(n) = self.signals.get_mut(&event) {
-                    *n -= 1;
+                let signals = self.signals.get_mut(&event);
+                if let (Some(at), Some(page)) = (signals.and_then(VecDeque::pop_front), page) {
+                    self.page_done(command, &name, page, at);
                 }
                 (Category::Work, 0)
             }

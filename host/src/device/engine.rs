@@ -27,9 +27,18 @@ const POLL: u64 = 1 << 20;
 /// A completion on its way to the CPU.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Arrival {
-    Transfer { command: u64, kind: Kind },
-    Kernel { command: u64 },
-    Signal { event: u32 },
+    Transfer {
+        command: u64,
+        kind: Kind,
+    },
+    Kernel {
+        command: u64,
+    },
+    /// Signalled in this cycle.
+    Signal {
+        event: u32,
+        at: u64,
+    },
 }
 
 /// What the CPU is busy with.
@@ -58,8 +67,6 @@ pub(crate) struct Engine {
     /// The CPU's present cycle.
     pub(super) now: u64,
     pub(super) window: VecDeque<(u64, Command)>,
-    /// Number of the next command to enter the window.
-    pub(super) next: u64,
     pub(super) progress: Progress,
     pub(super) busy: Option<Busy>,
     pub(super) arrivals: VecDeque<(u64, Arrival)>,
@@ -68,8 +75,12 @@ pub(crate) struct Engine {
     pub(super) kernel: Option<Kernel>,
     /// A kernel was launched and its stop has not been seen.
     pub(super) cp2_taken: bool,
-    /// Signals seen and not consumed.
-    pub(super) signals: BTreeMap<u32, u64>,
+    /// Signals seen and not consumed: the cycles in which they were given.
+    pub(super) signals: BTreeMap<u32, VecDeque<u64>>,
+    /// When the pages that a kernel may take were loaded, until it is done with them.
+    pub(super) ready: BTreeMap<u64, Ticks>,
+    /// End of the last page, or first issue of the kernel.
+    pub(super) paged: Ticks,
     /// A fence is in the window: nothing else enters.
     pub(super) fenced: bool,
     pub(super) idle: Idle,
@@ -92,7 +103,6 @@ impl Engine {
             options,
             now: 0,
             window: VecDeque::new(),
-            next: 0,
             progress: Progress::default(),
             busy: None,
             arrivals: VecDeque::new(),
@@ -100,6 +110,8 @@ impl Engine {
             kernel: None,
             cp2_taken: false,
             signals: BTreeMap::new(),
+            ready: BTreeMap::new(),
+            paged: Ticks::ZERO,
             fenced: false,
             idle: Idle::default(),
             dma: DmaReport::default(),
@@ -144,15 +156,13 @@ impl Engine {
             let Some(command) = pending.take().or_else(|| source.next()) else {
                 return Ok(false);
             };
-            if command.is_fence() && self.progress.low() < self.next {
+            if command.is_fence() && !self.progress.all_complete() {
                 *pending = Some(command);
                 break;
             }
-            let number = self.next;
-            super::admit(&self.machine, number, &command)?;
+            super::admit(&self.machine, self.progress.given(), &command)?;
             self.fenced = command.is_fence();
-            self.next += 1;
-            self.window.push_back((number, command));
+            self.window.push_back((self.progress.give(), command));
         }
         Ok(true)
     }
@@ -174,7 +184,9 @@ impl Engine {
                     self.idle.stop_seen(at);
                     self.progress.complete(command, at, Kind::Kernel);
                 }
-                Arrival::Signal { event } => *self.signals.entry(event).or_default() += 1,
+                Arrival::Signal { event, at } => {
+                    self.signals.entry(event).or_default().push_back(at);
+                }
             }
         }
     }
@@ -233,7 +245,8 @@ impl Engine {
                 None
             }
             Notice::Signal { event } => {
-                self.arrive(self.at(), Arrival::Signal { event });
+                let at = self.at();
+                self.arrive(at, Arrival::Signal { event, at });
                 None
             }
             Notice::Fault(fault) => Some(End::Fault(fault)),

@@ -17,20 +17,31 @@ const REMEMBERED: usize = 1024;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
-    /// Every command below is complete.
-    low: u64,
-    /// Complete commands from `low` on.
-    done: BTreeSet<u64>,
+    /// Commands from here on have not been given yet.
+    given: u64,
+    /// Given and not complete. A kernel may stay here while thousands of
+    /// later commands come and go.
+    open: BTreeSet<u64>,
     /// When the latest were seen complete.
     seen: BTreeMap<u64, (u64, Kind)>,
 }
 
 impl Progress {
+    /// The number of the next command, which is given now.
+    pub(crate) fn give(&mut self) -> u64 {
+        let number = self.given;
+        self.open.insert(number);
+        self.given += 1;
+        number
+    }
+
+    /// The number that the next command will have.
+    pub(crate) fn given(&self) -> u64 {
+        self.given
+    }
+
     pub(crate) fn complete(&mut self, command: u64, cycle: u64, kind: Kind) {
-        self.done.insert(command);
-        while self.done.remove(&self.low) {
-            self.low += 1;
-        }
+        self.open.remove(&command);
         self.seen.insert(command, (cycle, kind));
         if self.seen.len() > REMEMBERED {
             self.seen.pop_first();
@@ -38,12 +49,12 @@ impl Progress {
     }
 
     pub(crate) fn is_complete(&self, command: u64) -> bool {
-        command < self.low || self.done.contains(&command)
+        command < self.given && !self.open.contains(&command)
     }
 
-    /// Number of leading commands that are all complete.
-    pub(crate) fn low(&self) -> u64 {
-        self.low
+    /// Whether every command given is complete.
+    pub(crate) fn all_complete(&self) -> bool {
+        self.open.is_empty()
     }
 
     /// When and how a recent command was seen complete.

@@ -6,7 +6,7 @@ use cp2_machine::{Cycles, Machine, Ticks};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The scheduler's expectation. It prices transfers, launches, completions
+/// The scheduler's expectation. It prices transfers, the launch, completions
 /// and the kernel as the job describes it; the loads of program and argument
 /// blocks it leaves out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ struct Costs {
 }
 
 pub(super) fn estimate(plan: &Plan, machine: &Machine) -> Estimate {
-    let (job, pages, degree) = (plan.job(), plan.pages(), plan.degree());
+    let (pages, degree) = (plan.pages(), plan.degree());
     let total = pages.len();
     let simulated = total.min(SIMULATED);
     let mut prices = Prices {
@@ -41,15 +41,15 @@ pub(super) fn estimate(plan: &Plan, machine: &Machine) -> Estimate {
     };
     let tick = machine.time_base();
     let see = tick.cycles(machine.host.completion);
-    let overhead = see + tick.cycles(machine.host.launch);
     let build = tick.cycles(machine.host.descriptor);
     let queued = tick.cycles(machine.dma.setup_queued);
     let idle = tick.cycles(machine.dma.setup_idle);
     // First granule of transfers whose descriptors the CPU begins to build at `ready`.
     let begin = |dma: Ticks, ready: Ticks| (dma + queued).max(ready + build + idle);
     let (mut dma, mut busy_dma) = (Ticks(0), Ticks(0));
-    let (mut kernel, mut busy_kernel) = (Ticks(0), Ticks(0));
-    let (mut loaded, mut stored): (Vec<Ticks>, Vec<Ticks>) = (Vec::new(), Vec::new());
+    // Launched when the CPU has seen its arguments loaded.
+    let (mut kernel, mut busy_kernel) = (see + tick.cycles(machine.host.launch), Ticks(0));
+    let mut loaded: Vec<Ticks> = Vec::new();
     let (mut half, mut end) = (Ticks(0), Ticks(0));
     for _ in 0..simulated.min(degree as u64) {
         let cost = prices.of(loaded.len() as u64).load;
@@ -58,17 +58,11 @@ pub(super) fn estimate(plan: &Plan, machine: &Machine) -> Estimate {
         loaded.push(dma);
     }
     for k in 0..simulated {
-        let i = k as usize;
         let cost = prices.of(k);
-        let mut ready = loaded[i].max(kernel) + overhead;
-        if let Some(before) = i.checked_sub(degree).filter(|_| !job.in_place) {
-            ready = ready.max(stored[before] + overhead);
-        }
-        kernel = ready + cost.compute;
+        kernel = loaded[k as usize].max(kernel) + cost.compute;
         busy_kernel += cost.compute;
         dma = begin(dma, kernel + see) + cost.store;
         busy_dma += cost.store;
-        stored.push(dma);
         if k + (degree as u64) < simulated {
             let cost = prices.of(k + degree as u64).load;
             dma = begin(dma, kernel + see) + cost;

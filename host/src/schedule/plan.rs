@@ -23,23 +23,43 @@ pub struct Plan {
     inputs: Vec<Vec<u32>>,
     outputs: Vec<Vec<u32>>,
     scratch: u32,
-    args: Vec<ArgBlock>,
+    /// DMEM addresses of the argument blocks, by buffer.
+    slots: Vec<u32>,
     levels: usize,
     estimate: Estimate,
 }
 
-/// An argument block in DMEM; pages with the same buffer and the same number
-/// of blocks per section share one.
+/// Bytes before an argument block that belong to the page loop
+/// (`page.s`): address of the next page's block, nothing, number of pages, nothing.
+const HEADER: u32 = 16;
+
+/// The argument block of a page. Every page buffer has a place for one in
+/// DMEM; pages with the same number of blocks per section find the same there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArgBlock {
-    /// Byte address in DMEM.
+    /// Byte address in DMEM of word 0, what the kernel has in `a15`.
     pub address: u32,
     /// The page buffer it names.
     pub buffer: usize,
     /// Blocks per section.
     pub per_section: u32,
-    /// Its words.
+    /// The words of the page loop.
+    pub header: [u32; HEADER as usize / 4],
+    /// The kernel's words.
     pub words: Vec<u32>,
+}
+
+impl ArgBlock {
+    /// Byte address in DMEM of what is loaded: the block with its header.
+    #[must_use]
+    pub fn start(&self) -> u32 {
+        self.address - HEADER
+    }
+
+    /// All words, the header's first.
+    pub fn image(&self) -> impl Iterator<Item = u32> {
+        self.header.iter().chain(&self.words).copied()
+    }
 }
 
 impl Plan {
@@ -99,6 +119,14 @@ impl Plan {
     /// Checks the transfers of the pages that differ from their neighbours.
     fn validate(&self, machine: &Machine) -> Result<(), PlanError> {
         let n = self.pages.len();
+        // The kernel counts them in a 32-bit register.
+        if n > u64::from(u32::MAX) {
+            return Err(PlanError::TooLarge {
+                what: "number of pages".into(),
+                value: n,
+                limit: u32::MAX.into(),
+            });
+        }
         for k in [Some(0), Some(1), n.checked_sub(2), n.checked_sub(1)]
             .into_iter()
             .flatten()
@@ -149,10 +177,15 @@ impl Plan {
         &self.pages
     }
 
-    /// The argument blocks, to be in DMEM before the first page.
+    /// Every argument block that a page finds, each once.
     #[must_use]
-    pub fn args(&self) -> &[ArgBlock] {
-        &self.args
+    pub fn args(&self) -> Vec<ArgBlock> {
+        let counts = self.pages.counts();
+        let buffers = 0..self.slots.len();
+        buffers
+            .flat_map(|b| counts.iter().map(move |&n| (b, n)))
+            .map(|(buffer, count)| self.block(buffer, count))
+            .collect()
     }
 
     /// What the scheduler expects.
@@ -164,17 +197,54 @@ impl Plan {
     /// The steps in order, lazily.
     #[must_use]
     pub fn steps(&self) -> Steps {
-        Steps::new(self.pages.len(), self.degree, self.job.in_place)
+        Steps::new(self.pages.len(), self.degree)
     }
 
-    /// DMEM address of the argument block of `page`.
+    /// The argument block of `page`.
     #[must_use]
-    pub fn args_of(&self, page: &Page) -> Option<u32> {
-        let buffer = self.buffer(page);
-        self.args
-            .iter()
-            .find(|a| a.buffer == buffer && a.per_section == page.per_section)
-            .map(|a| a.address)
+    pub fn args_of(&self, page: &Page) -> ArgBlock {
+        self.block(self.buffer(page), page.per_section)
+    }
+
+    /// The argument block of page 0; those of the next pages follow it.
+    #[must_use]
+    pub fn first_args(&self) -> Option<ArgBlock> {
+        self.pages.get(0).map(|page| self.args_of(&page))
+    }
+
+    /// Whether the arguments of `page` must be loaded with it: its buffer's
+    /// are those of another number of blocks. The first pages' are loaded
+    /// before the kernel is launched.
+    #[must_use]
+    pub fn loads_args(&self, page: &Page) -> bool {
+        let before = page.index.checked_sub(self.degree as u64);
+        before
+            .and_then(|k| self.pages.get(k))
+            .is_some_and(|p| p.per_section != page.per_section)
+    }
+
+    /// What buffer `buffer` holds for a page of `per_section` blocks.
+    fn block(&self, buffer: usize, per_section: u32) -> ArgBlock {
+        let at = |table: &[Vec<u32>], index: usize| table.get(index).map_or(0, |b| b[buffer]);
+        let mut words = vec![
+            at(&self.inputs, 0),
+            at(&self.outputs, 0),
+            per_section,
+            self.scratch,
+        ];
+        words.extend((1..self.inputs.len()).map(|i| at(&self.inputs, i)));
+        words.extend((1..self.outputs.len()).map(|i| at(&self.outputs, i)));
+        words.extend(&self.job.args.words);
+        let next = self.slots[(buffer + 1) % self.slots.len()];
+        // More are refused.
+        let pages = u32::try_from(self.pages.len()).unwrap_or(u32::MAX);
+        ArgBlock {
+            address: self.slots[buffer],
+            buffer,
+            per_section,
+            header: [next, 0, pages, 0],
+            words,
+        }
     }
 
     /// The page buffer of `page`.
@@ -293,27 +363,17 @@ impl Frame {
 
     fn plan(&self, job: &Paging, machine: &Machine, pages: Pages) -> Option<Plan> {
         let mut map = self.map.clone();
-        let mut args = Vec::new();
         let granule = machine.dma.granule.0.max(1);
-        let used = (self.degree as u64).min(pages.len()) as usize;
-        for buffer in 0..used {
-            for per_section in pages.counts() {
-                let words = self.words(job, buffer, per_section);
-                let bytes = (words.len() as u64 * 4).next_multiple_of(granule);
-                let address = u32::try_from(map.place(
-                    &format!("arguments {buffer} x{per_section}"),
-                    bytes,
-                    granule,
-                )?)
-                .ok()?;
-                args.push(ArgBlock {
-                    address,
-                    buffer,
-                    per_section,
-                    words,
-                });
-            }
-        }
+        let words =
+            3 + job.inputs.len().max(1) + job.outputs.len().max(1) - 1 + job.args.words.len();
+        let bytes = (u64::from(HEADER) + 4 * words as u64).next_multiple_of(granule);
+        // One behind the other: the first pages' are one transfer.
+        let used = (self.degree as u64).min(pages.len());
+        let first = map.place("arguments", bytes.checked_mul(used)?, granule)?;
+        let slots = (0..used)
+            .map(|b| u32::try_from(first + b * bytes + u64::from(HEADER)))
+            .collect::<Result<Vec<_>, _>>()
+            .ok()?;
         let mut plan = Plan {
             job: job.clone(),
             degree: self.degree,
@@ -322,26 +382,12 @@ impl Frame {
             inputs: self.inputs.clone(),
             outputs: self.outputs.clone(),
             scratch: self.scratch,
-            args,
+            slots,
             levels: machine.dma.levels,
             estimate: Estimate::default(),
         };
         plan.estimate = estimate(&plan, machine);
         Some(plan)
-    }
-
-    fn words(&self, job: &Paging, buffer: usize, per_section: u32) -> Vec<u32> {
-        let at = |table: &[Vec<u32>], index: usize| table.get(index).map_or(0, |b| b[buffer]);
-        let mut words = vec![
-            at(&self.inputs, 0),
-            at(&self.outputs, 0),
-            per_section,
-            self.scratch,
-        ];
-        words.extend((1..self.inputs.len()).map(|i| at(&self.inputs, i)));
-        words.extend((1..self.outputs.len()).map(|i| at(&self.outputs, i)));
-        words.extend(&job.args.words);
-        words
     }
 }
 

@@ -48,15 +48,18 @@ pub struct Step {
 /// The steps of a plan, in the order the CPU should prefer them; an iterator
 /// whose size does not depend on the number of pages.
 ///
-/// First the loads that fill the buffers, then for every page: launch the
-/// next kernel, store this page, load the page that reuses its buffer. The
-/// launch comes first because an idle CP2 costs most. (With a single buffer
-/// it has to come last.) A step waits only for steps listed before it.
+/// First the loads that fill the buffers, then for every page: its kernel is
+/// done, store it, load the page that takes its buffer. A step waits only for
+/// steps listed before it.
+///
+/// A load waits for the store that frees its buffer (where outputs have
+/// buffers of their own, for the store of the same turn): the DMA works in
+/// order, so a page that is loaded has an output buffer that is free, and the
+/// kernel waits for nothing but the load.
 #[derive(Clone, Debug)]
 pub struct Steps {
     pages: u64,
     degree: u64,
-    in_place: bool,
     prologue: u64,
     /// The page whose turn it is, and how far its turn has come.
     page: u64,
@@ -66,11 +69,10 @@ pub struct Steps {
 impl Steps {
     /// Steps of `pages` pages with `degree` buffers.
     #[must_use]
-    pub fn new(pages: u64, degree: usize, in_place: bool) -> Self {
+    pub fn new(pages: u64, degree: usize) -> Self {
         Self {
             pages,
             degree: degree.max(1) as u64,
-            in_place,
             prologue: 0,
             page: 0,
             phase: 0,
@@ -78,60 +80,35 @@ impl Steps {
     }
 
     fn load(&self, page: u64) -> Step {
-        let mut after = Vec::new();
-        if let Some(before) = page.checked_sub(self.degree) {
-            let kind = if self.in_place {
-                StepKind::Store
-            } else {
-                StepKind::Compute
-            };
-            after.push(StepId { kind, page: before });
-        }
-        Step {
-            id: StepId {
-                kind: StepKind::Load,
-                page,
-            },
-            after,
-        }
+        let before = page.checked_sub(self.degree);
+        Step::new(
+            StepKind::Load,
+            page,
+            before.map(|page| (StepKind::Store, page)),
+        )
     }
 
-    fn compute(&self, page: u64) -> Step {
-        let mut after = vec![StepId {
-            kind: StepKind::Load,
+    fn compute(page: u64) -> Step {
+        let before = page.checked_sub(1).map(|page| (StepKind::Compute, page));
+        let loaded = Some((StepKind::Load, page));
+        Step::new(
+            StepKind::Compute,
             page,
-        }];
-        if let Some(before) = page.checked_sub(1) {
-            after.push(StepId {
-                kind: StepKind::Compute,
-                page: before,
-            });
-        }
-        if let Some(before) = page.checked_sub(self.degree).filter(|_| !self.in_place) {
-            after.push(StepId {
-                kind: StepKind::Store,
-                page: before,
-            });
-        }
-        Step {
-            id: StepId {
-                kind: StepKind::Compute,
-                page,
-            },
-            after,
-        }
+            [loaded, before].into_iter().flatten(),
+        )
     }
 
     fn store(page: u64) -> Step {
-        Step {
-            id: StepId {
-                kind: StepKind::Store,
-                page,
-            },
-            after: vec![StepId {
-                kind: StepKind::Compute,
-                page,
-            }],
+        Step::new(StepKind::Store, page, [(StepKind::Compute, page)])
+    }
+}
+
+impl Step {
+    fn new(kind: StepKind, page: u64, after: impl IntoIterator<Item = (StepKind, u64)>) -> Self {
+        let id = |(kind, page)| StepId { kind, page };
+        Self {
+            id: id((kind, page)),
+            after: after.into_iter().map(id).collect(),
         }
     }
 }
@@ -144,36 +121,22 @@ impl Iterator for Steps {
             self.prologue += 1;
             return Some(self.load(self.prologue - 1));
         }
-        // Turn of page p: compute p, store p-1, load p-1+degree; one turn more stores the last page.
-        let order = if self.degree == 1 {
-            [1, 2, 0]
-        } else {
-            [0, 1, 2]
-        };
-        while self.page <= self.pages {
-            let (page, phase) = (self.page, usize::from(self.phase));
+        while self.page < self.pages {
+            let (page, phase) = (self.page, self.phase);
             (self.page, self.phase) = if phase == 2 {
                 (page + 1, 0)
             } else {
-                (page, self.phase + 1)
+                (page, phase + 1)
             };
-            let before = page.checked_sub(1);
-            match order[phase] {
-                0 if page < self.pages => return Some(self.compute(page)),
-                1 => {
-                    if let Some(before) = before {
-                        return Some(Self::store(before));
-                    }
-                }
-                2 => {
-                    let next = before
-                        .map(|b| b.saturating_add(self.degree))
-                        .filter(|&n| n < self.pages);
-                    if let Some(next) = next {
+            match phase {
+                0 => return Some(Self::compute(page)),
+                1 => return Some(Self::store(page)),
+                _ => {
+                    let next = page.saturating_add(self.degree);
+                    if next < self.pages {
                         return Some(self.load(next));
                     }
                 }
-                _ => {}
             }
         }
         None
@@ -201,12 +164,12 @@ mod tests {
     #[test]
     fn page_k_computes_while_its_neighbours_move() {
         assert_eq!(
-            names(Steps::new(4, 2, true)),
-            "L0 L1 C0 C1 S0 L2 C2 S1 L3 C3 S2 S3"
+            names(Steps::new(4, 2)),
+            "L0 L1 C0 S0 L2 C1 S1 L3 C2 S2 C3 S3"
         );
-        assert_eq!(names(Steps::new(3, 1, true)), "L0 C0 S0 L1 C1 S1 L2 C2 S2");
-        assert_eq!(names(Steps::new(2, 3, false)), "L0 L1 C0 C1 S0 S1");
-        assert_eq!(names(Steps::new(0, 2, false)), "");
+        assert_eq!(names(Steps::new(3, 1)), "L0 C0 S0 L1 C1 S1 L2 C2 S2");
+        assert_eq!(names(Steps::new(2, 3)), "L0 L1 C0 S0 C1 S1");
+        assert_eq!(names(Steps::new(0, 2)), "");
     }
 
     proptest! {
@@ -215,7 +178,7 @@ mod tests {
         fn dependencies_alone_keep_buffers_in_turn(
             pages in 1u64..12, degree in 1usize..4, in_place: bool, choices in prop::collection::vec(any::<prop::sample::Index>(), 200)
         ) {
-            let mut waiting: Vec<Step> = Steps::new(pages, degree, in_place).collect();
+            let mut waiting: Vec<Step> = Steps::new(pages, degree).collect();
             prop_assert_eq!(waiting.len() as u64, 3 * pages);
             for (i, step) in waiting.iter().enumerate() {
                 prop_assert!(step.after.iter().all(|d| waiting[..i].iter().any(|s| s.id == *d)));

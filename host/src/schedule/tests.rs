@@ -64,6 +64,7 @@ fn run_plan(
     let mut dmem = vec![vec![None::<u64>; machine.cp2.dmem.0 as usize]; sections];
     let mut output = std::collections::BTreeMap::new();
     let mut buffers = Buffers::new(plan.degree(), plan.job().in_place);
+    let mut slots = std::collections::BTreeMap::new();
     for step in plan.steps() {
         buffers.begin(step.id)?;
         let page = plan.pages().get(step.id.page).unwrap();
@@ -79,9 +80,18 @@ fn run_plan(
             }
             StepKind::Compute => {
                 // Word 0 and 1 name the pages, word 2 the count.
-                let at = plan.args_of(&page).unwrap();
-                let args = plan.args().iter().find(|a| a.address == at).unwrap();
+                let args = plan.args_of(&page);
+                prop_assert!(plan.args().contains(&args));
                 prop_assert_eq!(args.words[2], page.per_section);
+                // What the page loop finds: the block of the next page, and how many there are.
+                let next = plan.pages().get(step.id.page + 1);
+                prop_assert!(next.is_none_or(|n| plan.args_of(&n).address == args.header[0]));
+                prop_assert_eq!(u64::from(args.header[2]), plan.pages().len());
+                // Loaded when it differs from what the slot holds.
+                if plan.loads_args(&page) || step.id.page < plan.degree() as u64 {
+                    slots.insert(args.address, args.clone());
+                }
+                prop_assert_eq!(slots.get(&args.address), Some(&args));
                 let (from, to) = (args.words[0] as usize, args.words[1] as usize);
                 let n = page.per_section as usize * plan.job().inputs[0].pitch as usize;
                 for section in &mut dmem {

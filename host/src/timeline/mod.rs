@@ -38,8 +38,10 @@ impl Track {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Category {
-    /// A kernel ran.
+    /// A kernel ran, from its first issue to its last result.
     Kernel,
+    /// A page kernel worked on one page.
+    Page,
     /// System memory to local memory.
     Load,
     /// Local memory to system memory.
@@ -52,8 +54,9 @@ pub enum Category {
 
 impl Category {
     /// All categories.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Kernel,
+        Self::Page,
         Self::Load,
         Self::Store,
         Self::Descriptor,
@@ -65,6 +68,7 @@ impl Category {
     pub fn name(self) -> &'static str {
         match self {
             Self::Kernel => "kernel",
+            Self::Page => "page",
             Self::Load => "load",
             Self::Store => "store",
             Self::Descriptor => "descriptor",
@@ -106,7 +110,7 @@ impl Slice {
     }
 }
 
-/// The slices of a run, in the order of their ends.
+/// The slices of a run, in the order in which the CPU could know of their ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timeline {
     /// The time base of the slices.

@@ -18,7 +18,8 @@ impl Category {
     /// Colours that stay apart for colour-blind readers (Okabe and Ito).
     fn colour(self) -> &'static str {
         match self {
-            Self::Kernel => "#0072b2",
+            Self::Kernel => "#56b4e9",
+            Self::Page => "#0072b2",
             Self::Load => "#009e73",
             Self::Store => "#e69f00",
             Self::Descriptor => "#999999",
@@ -59,7 +60,8 @@ impl Timeline {
                 track.name()
             );
             let mut slices: Vec<&Slice> = self.slices.iter().filter(|s| s.track == track).collect();
-            slices.sort_by_key(|s| (s.start, s.end));
+            // What lies in another is drawn over it.
+            slices.sort_by_key(|s| (s.start, std::cmp::Reverse(s.end)));
             draw(&mut svg, self, &slices, y, x);
         }
         self.axis(&mut svg, start, length, x);

@@ -46,6 +46,7 @@
 .error "the radices are 8, but for one or two of 4 at the start"
 .endif
 
+.include "page.s"
 .include "frame8.s"
 .include "frame4.s"
 
@@ -183,6 +184,7 @@ pass{i + 1}:
 .program
 .entry start
 start:
+    page_begin
     movi a2, constants
     ldq q30, [a2]
     movi a14, passes
@@ -219,6 +221,7 @@ start:
     .else
     transform bfly, bflyn
     .endif
+    page_end
     stop
 
 ; Twiddle and step tables of a radix-8 pass after L.

@@ -9,7 +9,7 @@ use super::*;
 use crate::map::{MapJob, map};
 use crate::page_source::PageKernel;
 use crate::schedule::{BlocksPerSection, Buffering, PageArgs, Paging, Plan, Stream};
-use crate::timeline::{Category, Slice, Track};
+use crate::timeline::{Category, Slice};
 use cp2_asm::{Program, Source, assemble};
 use cp2_dma::Target;
 use cp2_emu::Cause;
@@ -18,7 +18,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Doubles every float; blocks of 16 bytes.
 pub(crate) const DOUBLE: &str = "
+.include \"page.s\"
 .program
+    page_begin
     ldx2 a0, [a15]
     ldx c0, [a15 + 8]
     loop c0 {
@@ -26,12 +28,15 @@ pub(crate) const DOUBLE: &str = "
         add q1, q0, q0
         stq q1, [a1]+16
     }
+    page_end
     stop
 ";
 
 /// Works on nothing for a number of cycles given in word 4, then doubles.
 pub(super) const SLOW: &str = "
+.include \"page.s\"
 .program
+    page_begin
     ldx2 a0, [a15]
     ldx c0, [a15 + 8]
     ldx c1, [a15 + 16]
@@ -43,6 +48,7 @@ pub(super) const SLOW: &str = "
         add q1, q0, q0
         stq q1, [a1]+16
     }
+    page_end
     stop
 ";
 

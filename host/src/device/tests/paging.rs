@@ -18,7 +18,9 @@ proptest! {
         prop_assert_eq!(&done.output, &doubled(&input));
         prop_assert_eq!(&report.findings, &vec![]);
         prop_assert_eq!(report.causes.total(), report.cycles);
-        prop_assert_eq!(report.counters.kernels, done.plan.pages().len());
+        prop_assert_eq!(report.counters.kernels, 1);
+        let pages: Vec<_> = slices(report, Category::Page).map(|s| s.page).collect();
+        prop_assert_eq!(pages, (0..done.plan.pages().len()).map(Some).collect::<Vec<_>>());
         prop_assert_eq!(report.dma.stored, input.len() as u64);
         // Nothing in it depends on the computer that simulates.
         let again = map(assembled(SLOW), machine, &input, &job).unwrap();
@@ -37,7 +39,7 @@ fn page_k_computes_while_its_neighbours_move() {
     );
     let done = map(assembled(SLOW), vm("vm7"), &floats(4 * 32 * 6), &job).unwrap();
     let report = &done.run.report;
-    for kernel in slices(report, Category::Kernel) {
+    for kernel in slices(report, Category::Page) {
         let page = kernel.page.unwrap();
         let during = |c: Category, p: u64| {
             slices(report, c)
@@ -54,9 +56,14 @@ fn page_k_computes_while_its_neighbours_move() {
             page - 1
         );
     }
-    assert_eq!(slices(report, Category::Kernel).count(), 6);
-    // The kernel is the bottleneck: between pages only launch and completion are lost.
-    assert_eq!(report.causes.get(Cause::Launch), 5 * 80 + 40);
+    assert_eq!(slices(report, Category::Page).count(), 6);
+    // The kernel is the bottleneck: it is launched once, and after its first
+    // page finds every page loaded.
+    assert_eq!(report.causes.get(Cause::Launch), 40);
+    let waits = |page: &Slice| page.start.0;
+    let ends: Vec<u64> = slices(report, Category::Page).map(|s| s.end.0).collect();
+    let starts: Vec<u64> = slices(report, Category::Page).map(waits).collect();
+    assert_eq!(starts[1..], ends[..5]);
     assert_accounts(report);
 }
 
@@ -68,37 +75,42 @@ fn a_small_paged_run_takes_the_cycles_of_its_parts() {
     (job.size, job.buffering) = (BlocksPerSection::Fixed(2), Buffering::Double);
     let done = map(assembled(DOUBLE), vm("vm7"), &floats(4 * 10), &job).unwrap();
     let report = &done.run.report;
-    let spans = |track: Track| -> Vec<(u64, u64)> {
-        let slices = report.timeline.slices.iter().filter(|s| s.track == track);
+    let spans = |category: &[Category]| -> Vec<(u64, u64)> {
+        let slices = report.timeline.slices.iter();
+        let slices = slices.filter(|s| category.contains(&s.category));
         slices.map(|s| (s.start.0, s.end.0)).collect()
     };
     // Program, arguments, page 0, page 1 (a block for all, then section 0's own).
     let build = [(0, 8), (8, 16), (16, 24), (24, 32), (32, 40)];
-    // Page 0 is stored when its kernel is seen to stop, page 1 section by section.
-    let rest = [(208, 216), (305, 313), (313, 321)];
-    assert_eq!(spans(Track::Host), [&build[..], &rest].concat());
-    // 32 + 4 granules; 4 + 4; 4 + 8; 4 + 1 twice.
-    let loads = [(8, 44), (44, 52), (52, 64), (64, 69), (69, 74)];
-    // 32 + 8; 32 + 1; 4 + 1.
-    let stores = [(216, 256), (313, 346), (346, 351)];
-    assert_eq!(spans(Track::Dma), [&loads[..], &stores].concat());
-    // The load is seen at 64 + 40, the launch takes 40. The kernel: two words, 4 cycles until
-    // the count is there, `loop` 1 + 2, seven cycles for each block, `stop`. The second is
-    // launched when the first is seen to stop.
-    let kernel = |blocks: u64| 2 + 4 + 3 + 7 * blocks + 1;
-    let (first, second) = (144, 144 + kernel(2) + 80);
+    // Page 0 is stored when its signal is seen, page 1 section by section.
+    let rest = [(212, 220), (232, 240), (240, 248)];
+    assert_eq!(spans(&[Category::Descriptor]), [&build[..], &rest].concat());
+    // 18 words, two blocks of 16 + 16 bytes: 32 + 9 granules; 4 + 4; 4 + 8; 4 + 1 twice.
+    let loads = [(8, 49), (49, 57), (57, 69), (69, 74), (74, 79)];
+    assert_eq!(spans(&[Category::Load]), loads);
+    // 32 + 8; 4 + 1 twice, queued while page 0 is stored.
     assert_eq!(
-        spans(Track::Cp2),
-        [(first, first + kernel(2)), (second, second + kernel(1))]
+        spans(&[Category::Store]),
+        [(220, 260), (260, 265), (265, 270)]
     );
-    // The last store is seen complete at 351 + 40.
-    assert_eq!(report.cycles, 391);
+    // The arguments are seen at 57 + 40, the launch takes 40: page 0 is loaded by then. Seven
+    // words, in the last of them the number of pages is there, `loop` 2 more; then for each page
+    // `wait`, three words, 4 cycles until the count is there, `loop` 1 + 2, seven cycles for
+    // each block, `mov`, `signal`.
+    let first = 57 + 40 + 40;
+    let page = |blocks: u64| 1 + 3 + 4 + 3 + 7 * blocks + 2;
+    let (one, two) = (first + 9 + page(2), first + 9 + page(2) + page(1));
+    assert_eq!(spans(&[Category::Page]), [(first, one), (one, two)]);
+    assert_eq!((one + 40 - 1, two + 40 - 1), (212, 232));
+    assert_eq!(spans(&[Category::Kernel]), [(first, two + 1)]);
+    // The last store is seen complete at 270 + 40.
+    assert_eq!(report.cycles, 310);
     let causes = [
-        (Cause::WaitLoad, 64 + 40),
-        (Cause::Launch, 40 + 80),
-        (Cause::WaitStore, 351 - 265),
+        (Cause::WaitLoad, 57 + 40),
+        (Cause::Launch, 40),
+        (Cause::WaitStore, 270 - (two + 1)),
         (Cause::WaitHost, 40),
-        (Cause::Issue, 10 + 7),
+        (Cause::Issue, 7 + 13 + 10 + 1),
     ];
     for (cause, cycles) in causes {
         assert_eq!(report.causes.get(cause), cycles, "{cause}");
@@ -160,7 +172,7 @@ proptest! {
         };
         // The kernel's own time is the caller's to know: take it from a run.
         let (_, first) = run(0);
-        let kernel = slices(&first, Category::Kernel).next().unwrap();
+        let kernel = slices(&first, Category::Page).next().unwrap();
         let ticks = machine.time_base().ticks_per_cycle;
         let (estimate, report) = run((kernel.end.0 - kernel.start.0) / ticks);
         // Beside it there are the loads of program and arguments.
@@ -178,15 +190,16 @@ fn one_device_runs_one_plan_after_another() {
     let x = device.alloc_from(&input).unwrap();
     let y = device.alloc::<u8>(x.bytes()).unwrap();
     let plan = |from, to| Plan::new(job(&placed, 300, from, to, 9), &machine).unwrap();
-    let first = device
-        .page(&plan(x.address(), y.address()), &placed, 0, &[])
-        .unwrap();
+    let there = plan(x.address(), y.address());
+    let first = device.page(&there, &placed, 0, &[]).unwrap();
     let kernel = PageKernel {
         name: "again".into(),
         entry: 0,
     };
+    let back = plan(y.address(), x.address());
+    let arguments = device.page_arguments(&back).unwrap();
     device
-        .pages(&plan(y.address(), x.address()), &kernel, &[first])
+        .pages(&back, &kernel, &arguments, &first.events())
         .unwrap();
     let run = device.finish().unwrap();
     assert_eq!(run.report.end, End::Finished);

@@ -14,8 +14,8 @@ const INPUT: u8 = 8;
 const OUTPUT: u8 = 9;
 const SCRATCH: u8 = 11;
 
-/// Cycles of a page beside its blocks: arguments, the loop over blocks, `stop`.
-const PAGE: u64 = 12;
+/// Cycles of a page beside its blocks: the page loop, arguments, the loop over blocks.
+const PAGE: u64 = 15;
 
 /// A kernel in the making: where its passes read and write, and the text so far.
 ///
@@ -86,15 +86,18 @@ impl<'a> Making<'a> {
         }
         let text = format!(
             "; {title}: generated, see docs/fft-mixed.md.\n\
+             .include \"page.s\"\n\
              .program\n\
              .entry start\n\
              start:\n    \
+             page_begin\n    \
              ldx2 a8, [a15]\n    \
              ldx2 a10, [a15 + 8]\n    \
              movi s{}, 8\n    \
              nop\n    nop\n    nop\n    nop\n    \
              mov c0, a10\n    \
              loop c0 {{\n{}    }}\n    \
+             page_end\n    \
              stop\n\
              .dmem 0\n{}",
             Text::EIGHT,
