@@ -12,6 +12,8 @@ use std::sync::Arc;
 const COPIES: usize = 3;
 /// Words beside the tiles, and more.
 const REST: usize = 256;
+/// Words of a page: the page loop is a hardware loop.
+const PAGE_WORDS: usize = 4095;
 
 /// A schedule on a machine.
 #[derive(Clone, Debug)]
@@ -31,7 +33,8 @@ impl Direct {
         machine: &Machine,
     ) -> Option<Self> {
         let shape = Shape::new(taps, decimate, interpolate);
-        let room = usize::try_from(machine.cp2.program.0 / 8).ok()?;
+        let memory = usize::try_from(machine.cp2.program.0 / 8).ok()?;
+        let room = memory.min(PAGE_WORDS);
         let fits = |words: usize| {
             words
                 .checked_mul(COPIES)

@@ -11,7 +11,7 @@
 ;
 ;   a0 samples, a1 outputs of the first half, a3 and a4 of the second; a2 taps
 ;
-; Cycles on vm7: the words of all tiles, and 12 (REAL: 16), the loads before the first
+; Cycles on vm7: the words of all tiles, and 10 (REAL: 14), the loads before the first
 ; tile and the stores after the last.
 
 ; Defaults, which a definition by the caller replaces.
@@ -19,6 +19,8 @@
 .equ REAL, 0
 .equ HALF_IN, 0
 .equ HALF_OUT, 0
+
+.include "page.s"
 
 .macro body
     ldx2 a0, [a15]
@@ -42,7 +44,9 @@
 .program
 .entry start
 start:
+    page_begin
     body
+    page_end
     stop
 
 .dmem 0

@@ -33,6 +33,7 @@
 .error "N must be 8^A M with M = 4, 8 or 16"
 .endif
 
+.include "page.s"
 .include "../fft/radix8.s"
 .include "middle.s"
 
@@ -117,7 +118,9 @@ back{j}:
 .program
 .entry start
 start:
+    page_begin
     body
+    page_end
     stop
 
 ; How far the read and the write pointer go after each iteration, entry j for
