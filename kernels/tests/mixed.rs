@@ -202,3 +202,73 @@ proptest! {
         }
     }
 }
+
+/// Lengths with other prime factors, by a convolution.
+#[test]
+fn any_short_length_is_accurate() {
+    let primes = [11, 13, 17, 31, 53, 97, 101];
+    for n in (11..=75).chain([97, 121, 127, 211, 251, 331, 449, 499]) {
+        if MixedRecipe::new(n, Direction::Forward).is_some() {
+            continue;
+        }
+        let directions = if primes.contains(&n) {
+            &DIRECTIONS[..]
+        } else {
+            &DIRECTIONS[..1]
+        };
+        for &direction in directions {
+            let fft = plan(n, direction);
+            assert!(fft.recipe().contains("bluestein"), "{}", fft.recipe());
+            let x = FftProblem::new(n, direction, 3).unwrap().random(n as u64);
+            let y = output(&*fft, &x);
+            let (ours, theirs) = errors(n, direction, &x, &y);
+            // rustfft has better algorithms than Bluestein's for some primes.
+            assert!(
+                ours <= 1.5 * bluestein_error(n, direction, &x).max(theirs),
+                "{n} {direction}: {ours:e}"
+            );
+        }
+    }
+}
+
+/// The error of Bluestein's algorithm in rustfft.
+fn bluestein_error(n: usize, direction: Direction, x: &[Complex32]) -> f64 {
+    use rustfft::{Fft as _, FftPlannerScalar, algorithm::BluesteinsAlgorithm};
+    let inner = FftPlannerScalar::new().plan_fft(
+        (2 * n - 1).next_power_of_two(),
+        match direction {
+            Direction::Forward => rustfft::FftDirection::Forward,
+            Direction::Inverse => rustfft::FftDirection::Inverse,
+        },
+    );
+    let mut y = x.to_vec();
+    BluesteinsAlgorithm::new(n, inner).process(&mut y);
+    FftProblem::new(n, direction, x.len() / n)
+        .unwrap()
+        .judge(x, &y)
+        .rms
+}
+
+#[test]
+fn convolutions_are_fast() {
+    for (n, floor) in [(31, 0.4), (127, 0.4), (251, 0.4), (499, 0.3)] {
+        let fft = plan(n, Direction::Forward);
+        let x = FftProblem::new(n, Direction::Forward, 256)
+            .unwrap()
+            .random(1);
+        let done = fft.process(&x).unwrap();
+        let cycles = done.run.report.cycles;
+        let expected = fft.expected(256).unwrap().0 as f64 / cycles as f64;
+        println!(
+            "{}: {cycles} cycles, bound {}, efficiency {:.3}, expected {expected:.3}",
+            fft.recipe(),
+            done.bound,
+            done.efficiency()
+        );
+        assert!(
+            (floor..=1.0).contains(&done.efficiency()),
+            "{n}: {:.3}",
+            done.efficiency()
+        );
+    }
+}

@@ -9,7 +9,7 @@ use cp2_asm::Diagnostics;
 pub enum FftError {
     /// No kernel for that length.
     #[error(
-        "no FFT of length {n}: the lengths are the powers of two up to {MAX_LENGTH} and products of 2, 3, 5 and 7 that fit local memory"
+        "no FFT of length {n}: the lengths are the powers of two up to {MAX_LENGTH}, products of 2, 3, 5 and 7 of which four fit local memory, and others of which a convolution does (on vm7 up to about 500); pad the rows, or split the length"
     )]
     Length {
         /// The length asked for.

@@ -1,5 +1,7 @@
 use super::error::FftError;
-use super::mixed::{ComplexToReal, MixedFft, MixedRecipe, RealToComplex};
+use super::mixed::{
+    BluesteinFft, BluesteinRecipe, ComplexToReal, MixedFft, MixedRecipe, RealToComplex,
+};
 use super::plan::LocalFft;
 use super::recipe::{Direction, Recipe};
 use super::transform::Fft;
@@ -61,35 +63,42 @@ impl FftPlanner {
     /// # Errors
     /// There is none: no kernel for that length, or none that fits the machine.
     pub fn candidates(&self, n: usize, direction: Direction) -> Result<Vec<Candidate>, FftError> {
-        let mut found: Vec<Candidate> = Vec::new();
-        let mut error = FftError::Length { n };
-        let mut consider = |fft: Result<Arc<dyn Fft>, FftError>| {
-            let priced = fft.and_then(|fft| {
-                let (expected, bound) = (fft.expected(TYPICAL_BATCH)?, fft.bound(TYPICAL_BATCH));
-                Ok(Candidate {
-                    fft,
-                    expected,
-                    bound,
-                })
-            });
-            match priced {
-                Ok(candidate) => found.push(candidate),
-                Err(e) => error = e,
-            }
+        let price = |fft: Arc<dyn Fft>| {
+            let (expected, bound) = (fft.expected(TYPICAL_BATCH)?, fft.bound(TYPICAL_BATCH));
+            Ok(Candidate {
+                fft,
+                expected,
+                bound,
+            })
         };
+        let mut found: Vec<Candidate> = Vec::new();
+        let mut consider = |fft: Result<Arc<dyn Fft>, FftError>| match fft.and_then(price) {
+            Ok(candidate) => {
+                found.push(candidate);
+                Ok(true)
+            }
+            // What has no room is no candidate.
+            Err(FftError::NoRoom { .. } | FftError::Job(_)) => Ok(false),
+            Err(e) => Err(e),
+        };
+        let mut any = false;
         if Recipe::new(n, direction).is_ok() {
-            consider(self.plan_local(n, direction).map(|fft| fft as Arc<dyn Fft>));
+            any |= consider(self.plan_local(n, direction).map(|fft| fft as _))?;
         }
         if let Some(recipe) = MixedRecipe::new(n, direction) {
             let fft = MixedFft::new(recipe, self.machine.clone());
-            consider(fft.map(|fft| Arc::new(fft) as Arc<dyn Fft>));
+            any |= consider(fft.map(|fft| Arc::new(fft) as _))?;
+        }
+        // Where there is another recipe Bluestein's is never the cheapest.
+        if let Some(recipe) = BluesteinRecipe::new(n, direction).filter(|_| !any) {
+            let fft = BluesteinFft::new(recipe, self.machine.clone());
+            consider(fft.map(|fft| Arc::new(fft) as _))?;
         }
         found.sort_by_key(|c| c.expected.0);
         if found.is_empty() {
-            Err(error)
-        } else {
-            Ok(found)
+            return Err(FftError::Length { n });
         }
+        Ok(found)
     }
 
     /// The FFT of length `n` in a direction by the cheapest recipe.

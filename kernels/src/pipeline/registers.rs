@@ -37,7 +37,8 @@ pub(super) fn allocate(
     latency: impl Fn(&Op) -> i64,
 ) -> Option<Registers> {
     let live = lifetimes(body, cycles, latency);
-    let longest = live.iter().map(|(a, b)| b.saturating_sub(*a)).max()?;
+    let longest = live.iter().map(|(a, b)| b.saturating_sub(*a));
+    let longest = longest.max().unwrap_or(0);
     let unroll = longest.div_ceil(interval).max(1);
     let circle = (unroll * interval) as usize;
     let mut taken = vec![vec![false; circle]; usize::from(limit)];

@@ -224,8 +224,9 @@ impl<'a> Attempt<'a> {
         let stores: Vec<usize> = (0..ops.len())
             .filter(|&i| ops[i].access.is_some() && !ops[i].is_load())
             .collect();
-        let mut ready = vec![i64::MIN; ops.len()];
-        let mut latest = vec![i64::MIN; self.body.pointers.len()];
+        // A store of what the loop does not compute is ready at once.
+        let mut ready = vec![0; ops.len()];
+        let mut latest = vec![0; self.body.pointers.len()];
         for &op in &stores {
             for &source in &sources[op] {
                 ready[op] = ready[op].max(self.at[source]? + self.latency(source));

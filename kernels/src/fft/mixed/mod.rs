@@ -6,6 +6,8 @@
 //! `docs/fft-mixed.md`.
 
 mod blocks;
+mod bluestein;
+mod chirp;
 mod dft;
 mod entry;
 mod pass;
@@ -17,6 +19,7 @@ mod recipe;
 mod text;
 mod walk;
 
+pub use bluestein::{BluesteinFft, BluesteinRecipe};
 pub use entry::{MixedKernel, RealKernel};
 pub use plan::MixedFft;
 pub use real_plan::{ComplexToReal, RealRecipe, RealRun, RealToComplex};

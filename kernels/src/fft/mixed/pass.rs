@@ -13,7 +13,7 @@ use cp2_machine::Machine;
 /// transform pair p is the quad j V + p. An iteration takes column c = t L + k
 /// of pair p; p runs fastest, then k, then t.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pass {
+pub(super) struct Pass<'a> {
     pub(super) n: usize,
     pub(super) pairs: usize,
     pub(super) radix: usize,
@@ -23,13 +23,15 @@ pub(super) struct Pass {
     pub(super) loads_apart: bool,
     /// Whether it stores them so.
     pub(super) stores_apart: bool,
+    /// Numbers that the results of the last pass are multiplied by, as directives.
+    pub(super) product: &'a [String],
     /// Address register of the block it reads.
     pub(super) from: u8,
     /// Address register of the block it writes.
     pub(super) to: u8,
 }
 
-impl Pass {
+impl Pass<'_> {
     fn write_walk(&self) -> Walk {
         let (period, done) = (self.done * self.pairs, self.done as i64);
         let jump = (self.radix as i64 - 1) * done * self.quads();
@@ -102,7 +104,19 @@ impl Pass {
             constants: &constants,
             mirrored: false,
         };
-        let y = column.transform(&mut looped.body, &x);
+        let mut y = column.transform(&mut looped.body, &x);
+        if !self.product.is_empty() {
+            let result =
+                |k: usize| (0..self.radix).map(move |m| self.product[m * self.done + k].clone());
+            let lines = (0..self.done).map(|k| result(k).collect());
+            let (label, bytes) = text.pairs(&format!("product{name}"), lines.collect());
+            let walk = Walk::held(self.pairs, bytes, None);
+            let pointer = looped.stream(Base::Table(label), walk);
+            let factors = looped.body.load_pairs(pointer, self.radix);
+            for (y, factor) in y.iter_mut().zip(factors) {
+                *y = column.product(&mut looped.body, *y, factor);
+            }
+        }
 
         if self.stores_apart {
             let [a, b] = twins(&mut looped, self.to);

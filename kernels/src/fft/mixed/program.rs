@@ -1,6 +1,7 @@
 //! The page kernels: passes in a row over every block of a page.
 
 use super::blocks::Generated;
+use super::chirp::Chirp;
 use super::pass::Pass;
 use super::real::RealPass;
 use super::text::Text;
@@ -13,42 +14,60 @@ use cp2_machine::Machine;
 const INPUT: u8 = 8;
 const OUTPUT: u8 = 9;
 const SCRATCH: u8 = 11;
+/// The second block of scratch, of kernels in place.
+const SECOND: u8 = 9;
 
 /// Cycles of a page beside its blocks: the page loop, arguments, the loop over blocks.
 const PAGE: u64 = 15;
 
 /// A kernel in the making: where its passes read and write, and the text so far.
-///
-/// An even number of passes works in place with a scratch block; an odd one
-/// goes to the output page and back and forth.
 struct Making<'a> {
     machine: &'a Machine,
     text: Text,
-    passes: usize,
+    /// The registers that the passes to come read and write by.
+    route: std::vec::IntoIter<(u8, u8)>,
     /// Passes written.
     done: usize,
     /// Bytes of a block where it is read and where it is written, and of the largest in between.
     input: u64,
     output: u64,
     between: u64,
+    in_place: bool,
+    /// Blocks of working space.
+    scratch: u64,
 }
 
 impl<'a> Making<'a> {
+    /// An even number of passes works in place with a scratch block; an odd one
+    /// goes to the output page and back and forth.
     fn new(machine: &'a Machine, passes: usize, bytes: [u64; 3]) -> Self {
+        let in_place = passes % 2 == 0;
+        let other = if in_place { SCRATCH } else { OUTPUT };
+        let there_and_back = [(INPUT, other), (other, INPUT)];
+        let route: Vec<_> = there_and_back.into_iter().cycle().take(passes).collect();
+        Self::along(machine, route, bytes, in_place, u64::from(in_place))
+    }
+
+    /// Passes along a route.
+    fn along(
+        machine: &'a Machine,
+        route: Vec<(u8, u8)>,
+        bytes: [u64; 3],
+        in_place: bool,
+        scratch: u64,
+    ) -> Self {
         let [input, between, output] = bytes;
         Self {
             machine,
             text: Text::default(),
-            passes,
+            route: route.into_iter(),
             done: 0,
             input,
             output,
             between,
+            in_place,
+            scratch,
         }
-    }
-
-    fn in_place(&self) -> bool {
-        self.passes % 2 == 0
     }
 
     /// The next pass: the registers it reads and writes by, and its number as a name.
@@ -56,12 +75,8 @@ impl<'a> Making<'a> {
         &mut self,
         write: impl FnOnce(&mut Text, &Machine, &str, u8, u8) -> Result<(), Unschedulable>,
     ) -> Result<(), Unschedulable> {
-        let other = if self.in_place() { SCRATCH } else { OUTPUT };
-        let (from, to) = if self.done % 2 == 0 {
-            (INPUT, other)
-        } else {
-            (other, INPUT)
-        };
+        // A pass too many would be a bug that the assembler finds.
+        let (from, to) = self.route.next().unwrap_or((u8::MAX, u8::MAX));
         self.done += 1;
         write(
             &mut self.text,
@@ -74,15 +89,24 @@ impl<'a> Making<'a> {
 
     fn finish(mut self, title: &str) -> Generated {
         let largest = self.between.max(self.input).max(self.output);
-        let (pitch, scratch) = if self.in_place() {
+        let pitch = if self.in_place {
             // What lies in the page between two passes is no larger than input or output.
             let pitch = self.input.max(self.output);
-            ((pitch, pitch), self.between)
+            (pitch, pitch)
         } else {
-            ((self.input, largest), 0)
+            (self.input, largest)
         };
-        for (page, pitch) in [(INPUT, pitch.0), (OUTPUT, pitch.1)] {
-            self.text.address(page, page, pitch as i64);
+        let scratch = self.scratch * self.between;
+        self.text.address(INPUT, INPUT, pitch.0 as i64);
+        let mut start = String::new();
+        if !self.in_place {
+            self.text.address(OUTPUT, OUTPUT, pitch.1 as i64);
+        } else if self.scratch == 2 {
+            // In place the output page needs no register.
+            start = format!(
+                "    movi s15, {}\n    add a{SECOND}, a{SCRATCH}, s15\n",
+                self.between
+            );
         }
         let text = format!(
             "; {title}: generated, see docs/fft-mixed.md.\n\
@@ -95,7 +119,8 @@ impl<'a> Making<'a> {
              ldx2 a10, [a15 + 8]\n    \
              movi s{}, 8\n    \
              nop\n    nop\n    nop\n    nop\n    \
-             mov c0, a10\n    \
+             mov c0, a10\n\
+             {start}    \
              loop c0 {{\n{}    }}\n    \
              page_end\n    \
              stop\n\
@@ -110,7 +135,7 @@ impl<'a> Making<'a> {
             block_cycles: self.text.cycles,
             page_cycles: PAGE,
             pitch,
-            in_place: self.in_place(),
+            in_place: self.in_place,
             scratch,
             text,
         }
@@ -132,6 +157,8 @@ struct Complex<'a> {
     radices: &'a [usize],
     done: usize,
     ends: (bool, bool),
+    /// What the results are multiplied by, if anything.
+    product: &'a [String],
 }
 
 impl Complex<'_> {
@@ -147,6 +174,11 @@ impl Complex<'_> {
                     direction: self.direction,
                     loads_apart: self.ends.0 && i == 0,
                     stores_apart: self.ends.1 && i + 1 == self.radices.len(),
+                    product: if i + 1 == self.radices.len() {
+                        self.product
+                    } else {
+                        &[]
+                    },
                     from,
                     to,
                 };
@@ -174,6 +206,7 @@ pub(super) fn mixed(
         radices,
         done: 1,
         ends: (true, true),
+        product: &[],
     };
     passes.write(&mut making)?;
     let count = 2 * pairs;
@@ -212,6 +245,7 @@ pub(super) fn real(
         radices,
         done: if forward { 1 } else { joint },
         ends: (forward, !forward),
+        product: &[],
     };
     if forward {
         passes.write(&mut making)?;
@@ -223,5 +257,54 @@ pub(super) fn real(
     let (count, n) = (2 * pairs, 2 * m);
     Ok(making.finish(&format!(
         "{count} real FFTs of {n} by {radices:?} and {joint}, {direction}"
+    )))
+}
+
+/// The kernel of 2 `pairs` transforms of `n` numbers by Bluestein's algorithm:
+/// a convolution by transforms of length `m` with the radices. `chirp` and
+/// `filter` are the factors b and H as directives.
+pub(super) fn bluestein(
+    n: usize,
+    (m, radices): (usize, &[usize]),
+    direction: Direction,
+    (chirp, filter): (&[String], &[String]),
+    pairs: usize,
+    machine: &Machine,
+) -> Result<Generated, Unschedulable> {
+    let mut route = vec![(INPUT, SCRATCH), (SCRATCH, SCRATCH)];
+    for _ in radices {
+        // Twice as many passes as radices.
+        route.extend([(SCRATCH, SECOND), (SECOND, SCRATCH)]);
+    }
+    route.push((SCRATCH, INPUT));
+    let bytes = [block(n, pairs), block(m, pairs), block(n, pairs)];
+    let mut making = Making::along(machine, route, bytes, true, 2);
+    let ends = |from, to| Chirp {
+        n,
+        m,
+        pairs,
+        direction,
+        factors: chirp,
+        from,
+        to,
+    };
+    making.pass(|text, machine, name, from, to| ends(from, to).begin(text, machine, name))?;
+    making.pass(|text, machine, name, from, to| ends(from, to).fill(text, machine, name))?;
+    for (direction, product) in [(direction, filter), (direction.opposite(), &[][..])] {
+        let passes = Complex {
+            n: m,
+            pairs,
+            direction,
+            radices,
+            done: 1,
+            ends: (false, false),
+            product,
+        };
+        passes.write(&mut making)?;
+    }
+    making.pass(|text, machine, name, from, to| ends(from, to).end(text, machine, name))?;
+    let count = 2 * pairs;
+    Ok(making.finish(&format!(
+        "{count} FFTs of {n} by convolutions of {m}, {direction}"
     )))
 }

@@ -90,7 +90,7 @@ impl fmt::Display for MixedRecipe {
 }
 
 /// No local memory has room for more numbers.
-const LONGEST: usize = 1 << 20;
+pub(super) const LONGEST: usize = 1 << 18;
 
 /// The radices whose product is `n`, in no order; 1 for 1.
 pub(super) fn factors(n: usize) -> Option<Vec<usize>> {
@@ -138,6 +138,16 @@ fn slots(radix: usize, first: bool, last: bool) -> u64 {
     (read + write).max(2 * issues(radix, first))
 }
 
+/// The slots of all passes of two transforms in an order; see [`best_order`] for `ends`.
+pub(super) fn cost(order: &[usize], ends: (bool, bool)) -> u64 {
+    let n: usize = order.iter().product();
+    let pass = |(i, &r): (usize, &usize)| {
+        let (first, last) = (ends.0 && i == 0, ends.1 && i + 1 == order.len());
+        (n / r) as u64 * slots(r, first, last)
+    };
+    order.iter().enumerate().map(pass).sum()
+}
+
 /// The order of the passes with the smallest number of slots: the first and the
 /// last matter, the others go from the largest to the smallest. `ends` says
 /// whether the first loads and the last stores single numbers.
@@ -146,14 +156,6 @@ pub(super) fn best_order(mut radices: Vec<usize>, ends: (bool, bool)) -> Vec<usi
     if radices.len() < 2 {
         return radices;
     }
-    let cost = |order: &[usize]| -> u64 {
-        let n: usize = order.iter().product();
-        let pass = |(i, &r): (usize, &usize)| {
-            let (first, last) = (ends.0 && i == 0, ends.1 && i + 1 == order.len());
-            (n / r) as u64 * slots(r, first, last)
-        };
-        order.iter().enumerate().map(pass).sum()
-    };
     let known = RADICES.iter().map(|&(r, ..)| r);
     let pairs = known
         .clone()
@@ -166,5 +168,7 @@ pub(super) fn best_order(mut radices: Vec<usize>, ends: (bool, bool)) -> Vec<usi
         }
         Some([vec![first], middle, vec![last]].concat())
     });
-    orders.min_by_key(|order| cost(order)).unwrap_or_default()
+    orders
+        .min_by_key(|order| cost(order, ends))
+        .unwrap_or_default()
 }

@@ -2,6 +2,7 @@
 
 use super::dft::{Constant, place};
 use crate::pipeline::Reg;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// A program in the making: words, and the tables behind them.
@@ -9,6 +10,8 @@ use std::fmt::Write as _;
 pub(super) struct Text {
     pub(super) words: String,
     pub(super) data: String,
+    /// Tables of pairs by their contents: passes that need the same share one.
+    shared: BTreeMap<String, String>,
     /// Bytes of tables.
     pub(super) bytes: u64,
     /// Cycles of the words of one block, as far as they are known.
@@ -92,14 +95,25 @@ impl Text {
         } else {
             count.next_multiple_of(2)
         };
-        self.table(label, 8 * (filled * lines.len()) as u64);
-        for pair in lines.iter().flat_map(|line| {
-            let fill = std::iter::repeat_n(".space 8", filled - count);
-            line.iter().map(String::as_str).chain(fill)
-        }) {
-            let _ = writeln!(self.data, "    {pair}");
+        let mut contents = String::new();
+        for line in &lines {
+            for pair in line {
+                let _ = writeln!(contents, "    {pair}");
+            }
+            if filled > count {
+                contents += "    .space 8\n";
+            }
         }
-        (label.to_owned(), 8 * filled as i64)
+        let label = match self.shared.get(&contents) {
+            Some(known) => known.clone(),
+            None => {
+                self.table(label, 8 * (filled * lines.len()) as u64);
+                self.data += &contents;
+                self.shared.insert(contents, label.to_owned());
+                label.to_owned()
+            }
+        };
+        (label, 8 * filled as i64)
     }
 
     /// Loads constants into the highest registers; `name` is unique.

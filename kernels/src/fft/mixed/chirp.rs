@@ -1,0 +1,115 @@
+//! The ends of a Bluestein kernel: products with the chirp.
+
+use super::dft::{Column, Constant};
+use super::text::{Constants, Text};
+use super::walk::{Base, COMPLEX, Loop, QUAD, Walk};
+use crate::fft::Direction;
+use crate::pipeline::{Pointer, Reg, Unschedulable};
+use cp2_machine::Machine;
+
+/// Products of 2V transforms of N numbers with the N numbers of the chirp.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chirp<'a> {
+    pub(super) n: usize,
+    /// Numbers of the convolution.
+    pub(super) m: usize,
+    pub(super) pairs: usize,
+    pub(super) direction: Direction,
+    /// The chirp as directives.
+    pub(super) factors: &'a [String],
+    /// Address register of the block it reads.
+    pub(super) from: u8,
+    /// Address register of the block it writes.
+    pub(super) to: u8,
+}
+
+impl Chirp<'_> {
+    fn column<'a>(&self, constants: &'a Constants) -> Column<'a> {
+        Column {
+            direction: self.direction,
+            factors: &[],
+            constants,
+            mirrored: false,
+        }
+    }
+
+    fn twins(&self, looped: &mut Loop, block: u8) -> [Pointer; 2] {
+        [0, COMPLEX * self.n as i64].map(|behind| {
+            let walk = Walk::apart(self.n, self.pairs, COMPLEX);
+            looped.stream(Base::Register(block, behind), walk)
+        })
+    }
+
+    fn factor(&self, text: &mut Text, looped: &mut Loop, name: &str) -> [Reg; 2] {
+        let lines = self.factors.iter().map(|f| vec![f.clone()]).collect();
+        let (label, bytes) = text.pairs(&format!("chirp{name}"), lines);
+        let pointer = looped.stream(Base::Table(label), Walk::held(self.pairs, bytes, None));
+        let pair = looped.body.pair();
+        looped.body.load(Reg::Whole(pair), pointer, 0);
+        [Reg::Whole(pair); 2]
+    }
+
+    /// From transforms one behind the other to quads, times the chirp.
+    pub(super) fn begin(
+        &self,
+        text: &mut Text,
+        machine: &Machine,
+        name: &str,
+    ) -> Result<(), Unschedulable> {
+        text.label(&format!("begin{name}"));
+        let (constants, mut looped) = (Constants::default(), Loop::new());
+        let [a, b] = self.twins(&mut looped, self.from);
+        let x = looped.body.quad();
+        looped.body.load(Reg::Lo(x), a, 0);
+        looped.body.load(Reg::Hi(x), b, 0);
+        let factor = self.factor(text, &mut looped, name);
+        let y = self.column(&constants).product(&mut looped.body, x, factor);
+        let to = looped.stream(Base::Register(self.to, 0), Walk::Bytes(QUAD));
+        looped.body.store(Reg::Whole(y), to, 0);
+        looped.write(text, machine, &constants, self.n * self.pairs, name)
+    }
+
+    /// Zeros behind the N numbers, up to M.
+    pub(super) fn fill(
+        &self,
+        text: &mut Text,
+        machine: &Machine,
+        name: &str,
+    ) -> Result<(), Unschedulable> {
+        text.label(&format!("fill{name}"));
+        let constants = text.constants(name, vec![Constant::Real(0.0)]);
+        let mut looped = Loop::new();
+        let behind = QUAD * (self.n * self.pairs) as i64;
+        let to = looped.stream(Base::Register(self.to, behind), Walk::Bytes(QUAD));
+        looped
+            .body
+            .store(constants.register(Constant::Real(0.0)), to, 0);
+        looped.write(
+            text,
+            machine,
+            &constants,
+            (self.m - self.n) * self.pairs,
+            name,
+        )
+    }
+
+    /// From quads to transforms one behind the other, times the chirp.
+    pub(super) fn end(
+        &self,
+        text: &mut Text,
+        machine: &Machine,
+        name: &str,
+    ) -> Result<(), Unschedulable> {
+        text.label(&format!("end{name}"));
+        let (constants, mut looped) = (Constants::default(), Loop::new());
+        let from = looped.stream(Base::Register(self.from, 0), Walk::Bytes(QUAD));
+        let x = looped.body.quad();
+        looped.body.load(Reg::Whole(x), from, 0);
+        let factor = self.factor(text, &mut looped, name);
+        let y = self.column(&constants).product(&mut looped.body, x, factor);
+        let [a, b] = self.twins(&mut looped, self.to);
+        looped.body.store(Reg::Lo(y), a, 0);
+        looped.body.store(Reg::Hi(y), b, 0);
+        looped.write(text, machine, &constants, self.n * self.pairs, name)
+    }
+}
