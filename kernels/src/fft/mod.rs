@@ -18,8 +18,8 @@ pub use definition::{FftProblem, error_bound, hermitian, reference};
 pub use entry::FftKernel;
 pub use error::FftError;
 pub use mixed::{
-    BluesteinFft, BluesteinRecipe, ComplexToReal, MixedFft, MixedKernel, MixedRecipe, RealKernel,
-    RealRecipe, RealRun, RealToComplex,
+    BluesteinFft, BluesteinKernel, BluesteinRecipe, ComplexToReal, MixedFft, MixedKernel,
+    MixedRecipe, RealKernel, RealRecipe, RealRun, RealToComplex,
 };
 pub use plan::{FftRun, LocalFft};
 pub use planner::{Candidate, FftPlanner, TYPICAL_BATCH};

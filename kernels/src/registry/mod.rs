@@ -20,10 +20,11 @@ use std::sync::Arc;
 #[must_use]
 pub fn all() -> Vec<&'static dyn Kernel> {
     use crate::conv::{ConvKernel, FirKernel};
-    use crate::fft::{Direction, FftKernel, MixedKernel, RealKernel};
+    use crate::fft::{BluesteinKernel, Direction, FftKernel, MixedKernel, RealKernel};
     vec![
         &FftKernel,
         &MixedKernel,
+        &BluesteinKernel,
         &RealKernel(Direction::Forward),
         &RealKernel(Direction::Inverse),
         &ConvKernel,

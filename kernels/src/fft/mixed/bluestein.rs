@@ -154,6 +154,12 @@ impl BluesteinFft {
         Ok(Self { recipe, blocks })
     }
 
+    /// What the planner has decided.
+    #[must_use]
+    pub fn bluestein_recipe(&self) -> &BluesteinRecipe {
+        &self.recipe
+    }
+
     /// What any program of the algorithm must compute and move for `batch` transforms.
     pub(super) fn least(&self, batch: usize) -> Least {
         let batch = batch as u128;

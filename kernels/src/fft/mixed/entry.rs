@@ -1,7 +1,7 @@
 //! The FFTs of mixed radix and of real numbers in the registry of kernels.
 
 use super::real_plan::{ComplexToReal, RealToComplex};
-use super::{MixedFft, MixedRecipe};
+use super::{BluesteinFft, BluesteinRecipe, MixedFft, MixedRecipe};
 use crate::fft::{Direction, FftError};
 use crate::random::Random;
 use crate::registry::{Kernel, KernelError, Parameter, Prepared, Size};
@@ -84,6 +84,56 @@ impl Kernel for MixedKernel {
             job,
             least: fft.least(batch),
             operations: vec![vec![(Class::Butterfly, batch as u64 * issues)]],
+        })
+    }
+}
+
+/// Batches of complex transforms of lengths with other prime factors.
+#[derive(Clone, Copy, Debug)]
+pub struct BluesteinKernel;
+
+static ANY: [Parameter; 2] = parameters(251, "length of a transform: any");
+
+impl Kernel for BluesteinKernel {
+    fn name(&self) -> &'static str {
+        "fft-bluestein"
+    }
+
+    fn summary(&self) -> &'static str {
+        "complex FFTs of any length by convolutions, in batches"
+    }
+
+    fn sources(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        &ANY
+    }
+
+    fn sizes(&self) -> Vec<Size> {
+        sizes(&[127, 251])
+    }
+
+    fn prepare(
+        &self,
+        size: &Size,
+        machine: &Arc<Machine>,
+        options: Options,
+    ) -> Result<Prepared, KernelError> {
+        let (n, batch) = (size.positive("n")?, size.positive("batch")?);
+        let wrong = |e| KernelError::of(self.name(), e);
+        let recipe = BluesteinRecipe::new(n, Direction::Forward)
+            .ok_or_else(|| wrong(FftError::Length { n }))?;
+        let fft = BluesteinFft::new(recipe, machine.clone()).map_err(wrong)?;
+        let count = n.saturating_mul(batch);
+        fft.batch_of(count).map_err(wrong)?;
+        let (job, _) = fft.job(&numbers(count), options).map_err(wrong)?;
+        let issues = batch as u64 * fft.bluestein_recipe().issues();
+        Ok(Prepared {
+            job,
+            least: fft.least(batch),
+            operations: vec![vec![(Class::Butterfly, issues)]],
         })
     }
 }

@@ -20,7 +20,7 @@ mod text;
 mod walk;
 
 pub use bluestein::{BluesteinFft, BluesteinRecipe};
-pub use entry::{MixedKernel, RealKernel};
+pub use entry::{BluesteinKernel, MixedKernel, RealKernel};
 pub use plan::MixedFft;
 pub use real_plan::{ComplexToReal, RealRecipe, RealRun, RealToComplex};
 pub use recipe::MixedRecipe;
