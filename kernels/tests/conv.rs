@@ -79,13 +79,7 @@ fn judged<T: Numbers>(filter: &Convolver, x: &[T], problem: &ConvProblem) -> Con
 /// efficiency above 1 against the bound, which lets half of the products ride for nothing.
 #[test]
 fn long_runs_are_fast() {
-    for (taps, samples) in [
-        (9, 40_000),
-        (33, 60_000),
-        (65, 80_000),
-        (129, 120_000),
-        (200, 120_000),
-    ] {
+    for (taps, samples) in [(9, 40_000), (33, 60_000), (65, 80_000), (129, 120_000)] {
         let x = complex(samples, 1);
         let h = complex(taps, 2);
         let done = check(&h, &x, 1, Mode::Full);
@@ -110,6 +104,31 @@ fn long_runs_are_fast() {
     }
 }
 
+/// Blocks beyond local memory: three passes over memory, most of them hidden.
+#[test]
+fn long_filters_go_by_rows() {
+    let mut slow = Vec::new();
+    for (taps, samples) in [(600, 14_000), (1025, 28_000), (4097, 56_000)] {
+        let x = complex(samples, 1);
+        let h = complex(taps, 2);
+        let filter = Convolver::new::<Complex32>(&VM7, &h, 1, samples, Mode::Full).unwrap();
+        let problem = ConvProblem::new(&h, 1, samples, Mode::Full).unwrap();
+        let done = judged(&filter, &x, &problem);
+        println!(
+            "{taps} taps: {}: {} cycles, bound {}, efficiency {:.3}\n{}",
+            filter.kernel(),
+            done.run.report.cycles,
+            done.bound,
+            done.efficiency(),
+            filter.choice(),
+        );
+        if done.efficiency() < 0.60 {
+            slow.push((taps, done.efficiency()));
+        }
+    }
+    assert!(slow.is_empty(), "{slow:?}");
+}
+
 /// The sequences and sums of a published table of exact values.
 #[test]
 fn integer_sequences_convolve_exactly() {
@@ -119,9 +138,10 @@ fn integer_sequences_convolve_exactly() {
             .collect()
     };
     // samples, taps, sum, sum of squares, largest magnitude, y[0], y[L - 1], y[N / 2], last
-    let table: [(usize, usize, i64, i64, i64, [i64; 4]); 2] = [
+    let table: [(usize, usize, i64, i64, i64, [i64; 4]); 3] = [
         (1000, 100, 88, 16_748_470, 277, [25, -138, 50, -4]),
         (4096, 513, 35, 47_501_457, 316, [25, 38, 84, 12]),
+        (65_536, 4097, 25, 973_651_123, 304, [25, 63, -49, 0]),
     ];
     for (n, l, sum, squares, largest, values) in table {
         let x = wave(n, 7, 3, 17);
@@ -211,8 +231,8 @@ fn wrong_shapes_are_errors() {
     assert!(new(&taps, 0, 100).is_err());
     assert!(new(&taps, 1, 0).is_err());
     assert!(new(&taps, usize::MAX, usize::MAX).is_err());
-    let error = new(&complex(5000, 1), 1, 10_000).unwrap_err();
-    assert!(error.to_string().contains("2047"), "{error}");
+    let error = new(&complex(70_000, 1), 1, 10_000).unwrap_err();
+    assert!(error.to_string().contains("64513"), "{error}");
     let error = Convolver::new::<f32>(&VM7, &taps, 1, 100, Mode::Full).unwrap_err();
     assert!(error.to_string().contains("real taps"), "{error}");
     let error = Convolver::new::<Complex32>(&VM7, &taps, 1, 9, Mode::Valid).unwrap_err();

@@ -5,5 +5,6 @@
 mod attacks;
 mod bench;
 mod fft;
+mod filters;
 mod kernels;
 mod readme;

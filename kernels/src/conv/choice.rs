@@ -4,12 +4,16 @@ use super::definition::Mode;
 use super::direct::Direct;
 use super::error::ConvError;
 use super::filter::{Filter, Numbers};
+use super::long;
 use super::overlap::{self, LENGTHS, lead};
 use super::rate::Rate;
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::fmt;
 use std::sync::Arc;
+
+/// Taps beyond which blocks beyond local memory are considered.
+const LONG: usize = 256;
 
 /// A kernel that was considered.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,7 +98,7 @@ impl Contest<'_> {
     fn decide(mut self) -> Result<(Filter, Choice), ConvError> {
         let (_, filter) = self.best.ok_or(ConvError::TooManyTaps {
             taps: self.wanted.taps.len(),
-            most: (self.wanted.rate == Rate::Same).then_some((1 << LENGTHS.end()) - 1),
+            most: (self.wanted.rate == Rate::Same).then_some(long::MOST_TAPS),
         })?;
         let of = |c: &Candidate| c.cycles.unwrap_or(f64::INFINITY);
         self.candidates.sort_by(|a, b| of(a).total_cmp(&of(b)));
@@ -129,6 +133,14 @@ pub(super) fn choose<T: Numbers>(
         for n in lengths().filter(|&n| lead(taps.len()) < n) {
             let name = format!("overlap-save {n}");
             contest.enter::<T>(&name, overlap::filter(taps, n, machine))?;
+        }
+        // Blocks of three passes over memory pay where those of one are mostly overlap.
+        let rows = || long::ROW_LENGTHS.map(|b| 1usize << b);
+        for row in
+            rows().filter(|row| taps.len() > LONG && (taps.len() - 1).div_ceil(*row) < long::ROWS)
+        {
+            let name = format!("overlap-save {} by rows of {row}", long::ROWS * row);
+            contest.enter::<T>(&name, long::filter(taps, row, machine))?;
         }
         let outputs = mode.outputs(samples, taps.len());
         if let Some(n) = lengths().find(|&n| overlap::holds(n, samples, taps.len(), &outputs)) {

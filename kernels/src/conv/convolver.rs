@@ -234,6 +234,43 @@ impl Convolver {
         self.filter.job(x, self.layout::<T>(x.len())?, options)
     }
 
+    /// Where complex channels lie in the arrays of [`Convolver::append`].
+    #[must_use]
+    pub fn places(&self, channels: usize) -> Places {
+        let layout = self.filter.layout::<Complex32>(channels, self.samples);
+        let (filter, range) = (&self.filter, self.range());
+        Places {
+            input: filter.input_len(layout.total),
+            input_start: filter.lead,
+            input_stride: layout.blocks * filter.hop,
+            output: layout.total * filter.out,
+            output_start: range.start - filter.first,
+            output_stride: layout.blocks * filter.out,
+        }
+    }
+
+    /// Adds the filter to a job that has other passes too. `x` is zero beside the channels.
+    ///
+    /// # Errors
+    /// Arrays shorter than [`Convolver::places`] says, or a refusal of the device.
+    pub fn append(
+        &self,
+        job: &mut job::Job,
+        x: Buffer<Complex32>,
+        y: Buffer<Complex32>,
+        channels: usize,
+    ) -> Result<(), ConvError> {
+        let places = self.places(channels);
+        for (array, needed) in [(x, places.input), (y, places.output)] {
+            let found = usize::try_from(array.bytes()).unwrap_or(0) / size_of::<Complex32>();
+            if channels == 0 || found < needed {
+                return Err(ConvError::ShortArray { needed, found });
+            }
+        }
+        let layout = self.filter.layout::<Complex32>(channels, self.samples);
+        Ok(self.filter.append(job, x, y, layout.total)?)
+    }
+
     /// Whether `found` numbers are channels of this filter that the machine has room for.
     ///
     /// # Errors
@@ -242,13 +279,12 @@ impl Convolver {
         self.layout::<T>(found).map(|_| ())
     }
 
-    /// Arithmetic of the kernel taken for so many channels: class, and number of
-    /// operations of one section, by formula.
+    /// Arithmetic of the kernel taken for so many channels, pass by pass: class,
+    /// and number of operations of one section, by formula.
     #[must_use]
-    pub fn operations<T: Numbers>(&self, channels: usize) -> Vec<(Class, u64)> {
-        let blocks = self.filter.layout::<T>(channels, self.samples).total as u64;
-        let of_block = self.filter.operations.iter();
-        of_block.map(|&(class, n)| (class, n * blocks)).collect()
+    pub fn operations<T: Numbers>(&self, channels: usize) -> Vec<Vec<(Class, u64)>> {
+        let blocks = self.filter.layout::<T>(channels, self.samples).total;
+        self.filter.operations(blocks)
     }
 
     fn layout<T: Numbers>(&self, found: usize) -> Result<Layout, ConvError> {
@@ -277,6 +313,23 @@ impl Convolver {
         }
         Ok(layout)
     }
+}
+
+/// The arrays of a filter in system memory, in complex numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// Length of the input.
+    pub input: usize,
+    /// First sample of channel 0.
+    pub input_start: usize,
+    /// From a channel to the next.
+    pub input_stride: usize,
+    /// Length of the output.
+    pub output: usize,
+    /// First output of channel 0.
+    pub output_start: usize,
+    /// From a channel to the next.
+    pub output_stride: usize,
 }
 
 impl Plan<ConvProblem> for Convolver {

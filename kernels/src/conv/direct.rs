@@ -105,6 +105,7 @@ impl Direct {
             operations: vec![(Class::Madd, (half * shape.taps) as u64)],
             cycles_per_block: (tiles * tile.words + tile.fill()) as u64,
             cycles_per_page: 12,
+            long: None,
         })
     }
 }

@@ -58,6 +58,7 @@ impl Kernel for ConvKernel {
             (17, 131_072, 1),
             (65, 262_144, 1),
             (129, 262_144, 1),
+            (4097, 225_000, 1),
             (64, 960, 256),
         ]
         .map(|(taps, samples, channels)| {
@@ -190,6 +191,6 @@ fn prepared(
     Ok(Prepared {
         job,
         least: filter.least::<Complex32>(channels),
-        operations: vec![filter.operations::<Complex32>(channels)],
+        operations: filter.operations::<Complex32>(channels),
     })
 }

@@ -48,6 +48,14 @@ pub enum ConvError {
         /// The rate asked for.
         rate: Rate,
     },
+    /// An array that a filter is to work on is too short.
+    #[error("an array of {found} complex numbers is too short for the filter: it needs {needed}")]
+    ShortArray {
+        /// Numbers needed.
+        needed: usize,
+        /// Numbers found.
+        found: usize,
+    },
     /// Complex taps on a real signal.
     #[error(
         "real signals are filtered two at a time, which needs real taps; these are complex: give the signal as complex numbers"

@@ -1,9 +1,12 @@
 //! A kernel that filters a stream block by block, and how streams are laid out for it.
 
 use super::error::ConvError;
+use super::long::Long;
 use crate::job::{Job, JobError, KernelRun};
 use cp2_asm::Program;
-use cp2_host::{BlocksPerSection, Buffer, Options, Paging, Piece, Plan, PlanError, Stream};
+use cp2_host::{
+    BlocksPerSection, Buffer, Options, Paging, Piece, Plan, PlanError, Reserved, Stream,
+};
 use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
 use std::ops::Range;
@@ -102,6 +105,8 @@ pub(super) struct Filter {
     pub(super) cycles_per_block: u64,
     /// Cycles of the kernel for a page, beside its blocks.
     pub(super) cycles_per_page: u64,
+    /// The passes of a block beyond local memory.
+    pub(super) long: Option<Arc<Long>>,
 }
 
 /// How channels lie in the stream of a filter: each takes whole blocks, so that
@@ -129,6 +134,17 @@ impl Filter {
             samples,
             blocks,
             total: if T::REAL { all.div_ceil(2) } else { all },
+        }
+    }
+
+    /// Arithmetic of `blocks` blocks, pass by pass.
+    pub(super) fn operations(&self, blocks: usize) -> Vec<Vec<(Class, u64)>> {
+        match &self.long {
+            Some(long) => (0..blocks).flat_map(|_| long.operations()).collect(),
+            None => {
+                let all = self.operations.iter();
+                vec![all.map(|&(class, n)| (class, n * blocks as u64)).collect()]
+            }
         }
     }
 
@@ -173,15 +189,12 @@ impl Filter {
 
     /// Expected cycles for `blocks` blocks.
     pub(super) fn estimate(&self, blocks: usize) -> Result<f64, PlanError> {
+        if let Some(long) = &self.long {
+            return Ok(blocks as f64 * long.estimate()?);
+        }
         let y = (self.input_len(blocks) as u64 * COMPLEX).next_multiple_of(64);
         let mut paging = self.paging(blocks, 0, y);
-        paging
-            .reserved
-            .extend(self.program.dmem.iter().map(|s| cp2_host::Reserved {
-                name: "data".to_owned(),
-                address: s.address.into(),
-                bytes: s.bytes.len() as u64,
-            }));
+        paging.reserved.extend(reserved(&self.program));
         Ok(Plan::new(paging, &self.machine)?.estimate().cycles)
     }
 
@@ -205,10 +218,24 @@ impl Filter {
         let mut job = Job::new(self.machine.clone(), options);
         let x = job.input(&packed)?;
         let y = job.output("y", &[layout.total as u64, self.out as u64])?;
-        let program = job.program(&self.title, &self.program)?;
-        let paging = self.paging(layout.total, x.address(), y.address());
-        job.pass(&program, self.program.entry.into(), paging)?;
+        self.append(&mut job, x, y, layout.total)?;
         Ok((job, y))
+    }
+
+    /// The passes that filter `blocks` blocks from `x` to `y`.
+    pub(super) fn append(
+        &self,
+        job: &mut Job,
+        x: Buffer<Complex32>,
+        y: Buffer<Complex32>,
+        blocks: usize,
+    ) -> Result<(), JobError> {
+        if let Some(long) = &self.long {
+            return long.append(job, x, y, blocks);
+        }
+        let program = job.program(&self.title, &self.program)?;
+        let paging = self.paging(blocks, x.address(), y.address());
+        job.pass(&program, self.program.entry.into(), paging)
     }
 
     /// Runs such a job; of every channel's outputs those of `wanted` are kept.
@@ -230,6 +257,15 @@ impl Filter {
         };
         Ok(job.run(bound, |run| run.read(y).map(cut))?)
     }
+}
+
+/// The DMEM of a program's data.
+pub(super) fn reserved(program: &Program) -> impl Iterator<Item = Reserved> {
+    program.dmem.iter().map(|s| Reserved {
+        name: "data".to_owned(),
+        address: s.address.into(),
+        bytes: s.bytes.len() as u64,
+    })
 }
 
 impl From<PlanError> for ConvError {

@@ -13,13 +13,14 @@ mod direct;
 mod entry;
 mod error;
 mod filter;
+mod long;
 mod overlap;
 mod program;
 mod rate;
 mod tile;
 
 pub use choice::{Candidate, Choice};
-pub use convolver::{ConvRun, Convolver};
+pub use convolver::{ConvRun, Convolver, Places};
 pub use definition::{ConvProblem, Mode, matched, reference};
 pub use entry::{ConvKernel, FirKernel};
 pub use error::ConvError;

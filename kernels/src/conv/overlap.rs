@@ -3,6 +3,7 @@
 use super::error::ConvError;
 use super::filter::Filter;
 use super::program::{fill, program};
+use cp2_asm::Program;
 use cp2_machine::{Class, Machine};
 use num_complex::{Complex32, Complex64};
 use rustfft::FftPlanner;
@@ -14,12 +15,12 @@ pub(super) const LENGTHS: std::ops::RangeInclusive<u32> = 5..=11;
 
 /// Digits of a length: N = 8^outer middle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Digits {
-    outer: u32,
-    middle: usize,
+pub(super) struct Digits {
+    pub(super) outer: u32,
+    pub(super) middle: usize,
 }
 
-fn digits(n: usize) -> Digits {
+pub(super) fn digits(n: usize) -> Digits {
     // The middle pass does 2, 3 or 4 levels of each transform.
     let levels = n.ilog2();
     let outer = (levels - 2) / 3;
@@ -30,7 +31,7 @@ fn digits(n: usize) -> Digits {
 }
 
 /// Where the forward passes leave frequency by frequency: the frequency of number `place`.
-fn frequency(place: usize, n: usize) -> usize {
+pub(super) fn frequency(place: usize, n: usize) -> usize {
     let Digits { outer, middle } = digits(n);
     let (mut rest, mut frequency, mut weight) = (place, 0, 1);
     let mut row = n;
@@ -45,18 +46,15 @@ fn frequency(place: usize, n: usize) -> usize {
     frequency + weight * group
 }
 
-/// The taps' transform of length `n`, divided by `n`, as the kernel reads it.
-fn spectrum(taps: &[Complex32], n: usize) -> Vec<Complex32> {
+/// The taps' transform of length `n`, divided by `n`.
+pub(super) fn response(taps: &[Complex32], n: usize) -> Vec<Complex32> {
     let mut h = vec![Complex64::default(); n];
     for (h, tap) in h.iter_mut().zip(taps) {
-        *h = Complex64::new(tap.re.into(), tap.im.into());
+        *h = Complex64::new(tap.re.into(), tap.im.into()) / n as f64;
     }
     FftPlanner::<f64>::new().plan_fft_forward(n).process(&mut h);
-    (0..n)
-        .map(|place| {
-            let z = h[frequency(place, n)] / n as f64;
-            Complex32::new(z.re as f32, z.im as f32)
-        })
+    h.iter()
+        .map(|z| Complex32::new(z.re as f32, z.im as f32))
         .collect()
 }
 
@@ -114,12 +112,25 @@ pub(super) fn whole(
     })
 }
 
+/// The program for blocks of `n`, or for one of the passes of longer ones.
+pub(super) fn kernel_of(n: usize, part: i64, machine: &Machine) -> Result<Program, ConvError> {
+    let Digits { outer, middle } = digits(n);
+    let defines = [
+        ("N", n as i64),
+        ("A", outer.into()),
+        ("M", middle as i64),
+        ("PART", part),
+    ];
+    program("overlap.s", &defines, "", machine)
+}
+
 /// The kernel for blocks of `n`, each for itself.
 fn kernel(taps: &[Complex32], n: usize, machine: &Arc<Machine>) -> Result<Filter, ConvError> {
     let Digits { outer, middle } = digits(n);
-    let defines = [("N", n as i64), ("A", outer.into()), ("M", middle as i64)];
-    let mut program = program("overlap.s", &defines, "", machine)?;
-    fill(&mut program, "taps", &spectrum(taps, n));
+    let mut program = kernel_of(n, 0, machine)?;
+    let response = response(taps, n);
+    let taps: Vec<Complex32> = (0..n).map(|place| response[frequency(place, n)]).collect();
+    fill(&mut program, "taps", &taps);
     // Beside the butterflies (docs/convolution.md): start, first pass, later
     // passes, the middle one, passes back.
     let levels = u64::from(middle.ilog2());
@@ -143,6 +154,7 @@ fn kernel(taps: &[Complex32], n: usize, machine: &Arc<Machine>) -> Result<Filter
         ],
         cycles_per_block: issues(n),
         cycles_per_page: page,
+        long: None,
     })
 }
 

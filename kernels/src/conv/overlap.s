@@ -12,6 +12,12 @@
 ; Page kernel (docs/abi.md), a block is 8 N bytes:
 ;   word 0 = word 1 the page, word 2 blocks P.
 ;
+; PART  1, 2 and 3 are the three passes of blocks beyond local memory (long.rs): 64 rows of
+;   columns, one page a block, factors and taps streamed with it.
+;   1  only forward: M columns of 8^A rows
+;   2  a row: word 4 its taps; word 5 its factors: of pass 0, of pass 1, .., of the middle
+;   3  only back: M columns; word 4 their factors, of the first pass back, of the next
+;
 ; Forward: natural order in, digit-reversed order out, one factor per sub-transform:
 ;   pass j cuts each of 8^j sub-transforms into eight: out[m'] = sum of x[m] (w W8^m')^m,
 ;   w = exp(-2 pi i k/8^(j+1)), k the digits p{0} .. p{j-1} done, least significant first;
@@ -28,6 +34,7 @@
 .equ N, 128
 .equ A, 1
 .equ M, 16
+.equ PART, 0
 
 .if M << (3*A) != N || (M != 4 && M != 8 && M != 16)
 .error "N must be 8^A M with M = 4, 8 or 16"
@@ -50,20 +57,28 @@
 .endm
 
 .macro forward j
-    .if \j == 0
+    .if \j == 0 && PART != 2
     movi a2, constants
     ldq q24, [a2]
     in_place8 forward_steps0, N/2
     pass8 bfly, bflyn, 0, 1, 1, 2, 1, 2, N, 4*N, N, 0, 48, 48, 49
     .else
+    .if PART == 2
+    addi a2, a11, 32*((1 << (3*\j)) - 1)/7 + 16
+    .else
     movi a2, forward_factors{\j} + 16
+    .endif
     in_place8 forward_steps{\j}, N
     pass8 bfly, bflyn, 2, 1, 1, 2, 1, 2, N >> (3*\j), 4*(N >> (3*\j)), N >> (3*\j), 0, 49, 52, 53
     .endif
 .endm
 
 .macro inverse j, L
+    .if PART == 3
+    addi a2, a10, 32*M*((1 << (3*\j)) - 1)/7
+    .else
     movi a2, inverse_factors{\j}
+    .endif
     mov b2, a2
     movi l2, 32*\L
     movi s2, 16
@@ -72,11 +87,16 @@
 .endm
 
 .macro middle
+    .if PART == 2
+    addi a2, a11, 32*((1 << (3*A)) - 1)/7
+    mov a3, a10
+    .else
     movi a2, middle_factors
+    movi a3, taps
+    .endif
     mov b2, a2
     movi l2, 4*N
     movi s2, 16
-    movi a3, taps
     mov b3, a3
     movi l3, 8*N
     movi a4, constants
@@ -96,23 +116,33 @@
 .macro body
     ldx2 a8, [a15]
     ldx c8, [a15 + 8]
+    .if PART >= 2
+    ldx2 a10, [a15 + 16]
+    .else
     nop
+    .endif
     nop
     nop
     nop
     shl c3, c8, log2(8*N)           ; bytes of the page
     shl c1, c8, log2(N) - 4         ; iterations of a pass,
     addi c1, c1, -1                 ; the first apart
+    .if PART != 3
     .rept A, j
 pass{j}:
     forward j
     .endr
+    .endif
+    .if PART == 0 || PART == 2
 middle:
     middle
+    .endif
+    .if PART != 1
     .rept A, j
 back{j}:
     inverse j, M << (3*j)
     .endr
+    .endif
 .endm
 
 .program
@@ -161,11 +191,18 @@ constants:
     .rept 4, j
     .cis -j, 16
     .endr
+    .if PART == 0
 taps:
     .space 8*N
+middle_factors:
+    .rept N/M, g
+    reversed8 middle_group, g, A, 1 << (3*A)
+    .endr
+    .endif
+    .if PART != 3
     .rept A, j
 forward_steps{j}:
-    .if j == 0
+    .if j == 0 && PART != 2
     .rept N/16, i
     step i, N
     .endr
@@ -174,22 +211,23 @@ forward_steps{j}:
     step i, N >> (3*j)
     .int i % (N >> (3*j + 4)) != (N >> (3*j + 4)) - 1 ? 0 : i == N/16 - 1 ? 32 - (32 << (3*j)) : 32, 0
     .endr
+    .if PART != 2
 forward_factors{j}:
     .rept 1 << (3*j), i
     reversed8 shared, i, j, 8 << (3*j)
     .endr
     .endif
+    .endif
     .endr
-middle_factors:
-    .rept N/M, g
-    reversed8 middle_group, g, A, 1 << (3*A)
-    .endr
+    .endif
+    .if PART != 1
     .rept A, j
 inverse_steps{j}:
     .rept (M << (3*j))/2, i
     step i, 8*(M << (3*j))
     .endr
     .align 16
+    .if PART != 3
 inverse_factors{j}:
     .rept (M << (3*j))/2, i
     .cis -4*(2*i), 8*(M << (3*j))
@@ -201,4 +239,6 @@ inverse_factors{j}:
     .cis -(2*i + (M << (3*j))), 8*(M << (3*j))
     .cis -(2*i + 1 + (M << (3*j))), 8*(M << (3*j))
     .endr
+    .endif
     .endr
+    .endif

@@ -1,0 +1,143 @@
+//! `cp2 conv` and `cp2 fir`: figures, files, inputs that are wrong.
+
+use crate::bench::{Bench, bytes, lanes, npy};
+
+fn ramp(n: usize, step: usize, wrap: usize) -> Vec<f32> {
+    (0..n)
+        .map(|i| (i * step % wrap) as f32 - (wrap / 2) as f32)
+        .collect()
+}
+
+/// The definition, in f64.
+fn convolved(x: &[f32], h: &[f32]) -> Vec<f64> {
+    let mut y = vec![0.0; x.len() + h.len() - 1];
+    for (i, x) in x.iter().enumerate() {
+        for (j, h) in h.iter().enumerate() {
+            y[i + j] += f64::from(*x) * f64::from(*h);
+        }
+    }
+    y
+}
+
+fn close(y: &[f32], exact: &[f64]) {
+    assert_eq!(y.len(), exact.len());
+    for (i, (y, exact)) in y.iter().zip(exact).enumerate() {
+        assert!((f64::from(*y) - exact).abs() < 1e-2, "{i}: {y} {exact}");
+    }
+}
+
+/// Two real channels of 300 samples and 20 real taps.
+fn channels(bench: &Bench) -> (Vec<f32>, Vec<f32>) {
+    let (x, h) = (ramp(600, 7, 17), ramp(20, 5, 13));
+    bench.write("x.npy", npy("<f4", "False", "(2, 300)", &bytes(&x)));
+    bench.write("h.npy", npy("<f4", "False", "(20,)", &bytes(&h)));
+    (x, h)
+}
+
+#[test]
+fn channels_are_convolved_in_every_mode() {
+    let bench = Bench::new();
+    let (x, h) = channels(&bench);
+    for (mode, from, len) in [("full", 0, 319), ("same", 9, 300), ("valid", 19, 281)] {
+        let json = bench
+            .cp2(&format!(
+                "conv --input x.npy --taps h.npy --mode {mode} --output y.npy --check --json"
+            ))
+            .works()
+            .json();
+        assert_eq!(json["schema"], "cp2-conv/1");
+        assert_eq!(json["mode"], mode);
+        for field in ["cycles", "bound_cycles", "efficiency", "rel_error"] {
+            assert!(json[field].as_f64().unwrap() > 0.0, "{field}: {json}");
+        }
+        assert!(json["rel_error"].as_f64().unwrap() < 1e-6);
+        assert_eq!(json["outputs"].as_u64(), Some(len as u64));
+        let file = bench.read("y.npy");
+        assert!(String::from_utf8_lossy(&file[..100]).contains(&format!("(2, {len})")));
+        let y = lanes(&file);
+        for channel in 0..2 {
+            let exact = convolved(&x[300 * channel..][..300], &h);
+            close(&y[len * channel..][..len], &exact[from..from + len]);
+        }
+    }
+}
+
+#[test]
+fn correlation_reverses_and_conjugates_the_taps() {
+    let bench = Bench::new();
+    bench.write(
+        "x.npy",
+        npy(
+            "<c8",
+            "False",
+            "(3,)",
+            &bytes(&[0.0, 0.0, 0.0, 1.0, 0.0, 0.0]),
+        ),
+    );
+    bench.write(
+        "h.npy",
+        npy("<c8", "False", "(2,)", &bytes(&[1.0, 2.0, 3.0, 4.0])),
+    );
+    bench
+        .cp2("conv --input x.npy --taps h.npy --correlate --output y.npy")
+        .works();
+    // i times (3 - 4i, 1 - 2i) from output 1 on.
+    let exact = [0.0, 0.0, 4.0, 3.0, 2.0, 1.0, 0.0, 0.0];
+    close(&lanes(&bench.read("y.npy")), &exact);
+}
+
+#[test]
+fn filters_decimate_and_interpolate() {
+    let bench = Bench::new();
+    let (x, h) = channels(&bench);
+    bench.write("x.npy", npy("<f4", "False", "(300,)", &bytes(&x[..300])));
+    let full = convolved(&x[..300], &h);
+    let json = bench
+        .cp2("fir --input x.npy --taps h.npy --decimate 3 --output y.npy --check --json")
+        .works()
+        .json();
+    assert_eq!(
+        (json["schema"].as_str(), json["decimate"].as_u64()),
+        (Some("cp2-fir/1"), Some(3))
+    );
+    let third: Vec<f64> = full.iter().step_by(3).copied().collect();
+    close(&lanes(&bench.read("y.npy")), &third);
+    bench
+        .cp2("fir --input x.npy --taps h.npy --interpolate 2 --output y.npy")
+        .works();
+    let mut spread = vec![0.0; 599];
+    for (i, x) in x[..300].iter().enumerate() {
+        spread[2 * i] = *x;
+    }
+    close(&lanes(&bench.read("y.npy")), &convolved(&spread, &h));
+}
+
+#[test]
+fn wrong_input_is_refused_with_words() {
+    let bench = Bench::new();
+    channels(&bench);
+    bench.write("none.npy", npy("<f4", "False", "(0,)", &[]));
+    for (line, words) in [
+        ("conv --input missing.npy", vec!["missing.npy"]),
+        ("conv --input x.npy --taps x.npy", vec!["x.npy", "one row"]),
+        (
+            "conv --input none.npy",
+            vec!["none.npy", "at least one sample"],
+        ),
+        ("conv --samples 0", vec!["--samples 0"]),
+        ("conv --length 0", vec!["--length 0"]),
+        (
+            "conv --samples 10 --length 20 --mode valid",
+            vec!["no shorter"],
+        ),
+        ("conv --samples 100 --length 70000", vec!["70000 taps"]),
+        ("fir --samples 100 --decimate 0", vec!["at least 1"]),
+        ("fir --samples 100 --length 100000", vec!["100000 taps"]),
+        (
+            "conv --input x.npy --taps h.npy --output x.npy",
+            vec!["x.npy"],
+        ),
+    ] {
+        bench.cp2(line).fails(2, &words);
+    }
+}
