@@ -24,7 +24,7 @@ pub use assemble::{
     Assembly, Include, IncludeFiles, Options, assemble, assemble_word, parse_define, shipped,
 };
 pub use diag::{Diagnostic, Diagnostics, Frame, Position, Problem, Related, Severity};
-pub use expr::Value;
+pub use expr::{Value, cis};
 pub use program::{ABI_VERSION, Line, Program, Segment, Symbol, SymbolKind};
 pub use source::Source;
 pub use structure::StructureError;

@@ -1,11 +1,13 @@
 //! One job on one device: arrays, programs, and the passes that page the
 //! arrays through the programs. Every kernel of the library runs through it.
 
+use crate::ring::RingPass;
 use cp2_asm::Program;
+use cp2_dma::Descriptor;
 use cp2_host::emit::Output;
 use cp2_host::{
-    Buffer, Device, Element, Event, HostError, Options, PageKernel, Paging, Placed, Plan,
-    PlanError, Run,
+    Buffer, Device, Element, Event, HostError, Options, PageArguments, PageKernel, Paging, Placed,
+    Plan, PlanError, Run,
 };
 use cp2_machine::{Cycles, Machine};
 use std::sync::Arc;
@@ -72,11 +74,100 @@ pub struct Job {
     passes: Vec<Pass>,
 }
 
+/// A pass of a job over its arrays.
 #[derive(Debug)]
-struct Pass {
+pub struct Pass {
     placed: Placed,
     entry: u32,
-    plan: Plan,
+    name: String,
+    work: Work,
+}
+
+/// How the pages of a pass are moved.
+#[derive(Debug)]
+enum Work {
+    /// By the host's scheduler.
+    Paged(Box<Plan>, PageArguments),
+    /// Around a ring of buffers; the descriptor loads its argument block.
+    Ring(RingPass, Descriptor),
+}
+
+impl Pass {
+    /// How the host's scheduler pages it, if it does.
+    #[must_use]
+    pub fn plan(&self) -> Option<&Plan> {
+        match &self.work {
+            Work::Paged(plan, _) => Some(plan),
+            Work::Ring(..) => None,
+        }
+    }
+
+    /// The program.
+    #[must_use]
+    pub fn program(&self) -> &Placed {
+        &self.placed
+    }
+
+    /// Number of pages.
+    #[must_use]
+    pub fn pages(&self) -> u64 {
+        match &self.work {
+            Work::Paged(plan, _) => plan.pages().len(),
+            Work::Ring(ring, _) => ring.count(),
+        }
+    }
+
+    /// Pages in DMEM at a time.
+    #[must_use]
+    pub fn buffers(&self) -> usize {
+        match &self.work {
+            Work::Paged(plan, _) => plan.degree(),
+            Work::Ring(ring, _) => ring.buffers(),
+        }
+    }
+
+    /// The transfers that load page `page`.
+    #[must_use]
+    pub fn loads(&self, page: u64) -> Vec<Descriptor> {
+        match &self.work {
+            Work::Paged(plan, _) => transfers(plan.pages().get(page).map(|p| plan.loads(&p))),
+            Work::Ring(ring, _) => ring.loads(page),
+        }
+    }
+
+    /// The transfers that store page `page`.
+    #[must_use]
+    pub fn stores(&self, page: u64) -> Vec<Descriptor> {
+        match &self.work {
+            Work::Paged(plan, _) => transfers(plan.pages().get(page).map(|p| plan.stores(&p))),
+            Work::Ring(ring, _) => vec![ring.store(page)],
+        }
+    }
+
+    /// Gives its commands, which wait for `after`; the program is loaded.
+    /// Returns what waits for all of them.
+    fn give(&self, device: &mut Device, after: &[Event]) -> Result<Vec<Event>, HostError> {
+        let events = match &self.work {
+            Work::Paged(plan, arguments) => {
+                let kernel = PageKernel {
+                    name: self.name.clone(),
+                    entry: self.entry,
+                };
+                device.pages(plan, &kernel, arguments, after)?.events()
+            }
+            Work::Ring(ring, arguments) => {
+                let ready = device.dma("arguments", arguments.clone(), after)?;
+                let after = [after, &[ready]].concat();
+                ring.give(device, (&self.name, self.entry), &after)?
+            }
+        };
+        Ok(events.to_vec())
+    }
+}
+
+fn transfers(numbered: Option<Vec<(usize, Descriptor)>>) -> Vec<Descriptor> {
+    let numbered = numbered.unwrap_or_default();
+    numbered.into_iter().map(|(_, d)| d).collect()
 }
 
 impl Job {
@@ -147,10 +238,36 @@ impl Job {
         mut paging: Paging,
     ) -> Result<(), JobError> {
         paging.reserved.extend(program.reserved());
+        let plan = Plan::new(paging, self.device.machine())?;
+        // While it costs nothing: time has not begun.
+        let arguments = self.device.page_arguments(&plan)?;
         self.passes.push(Pass {
             placed: program.clone(),
             entry,
-            plan: Plan::new(paging, self.device.machine())?,
+            name: program.name.clone(),
+            work: Work::Paged(Box::new(plan), arguments),
+        });
+        Ok(())
+    }
+
+    /// Moves pages around a ring of buffers, which have their places in DMEM
+    /// beside the program's data, while the kernel at the label `entry` runs.
+    ///
+    /// # Errors
+    /// System memory is used up.
+    pub(crate) fn ring(
+        &mut self,
+        program: &Placed,
+        entry: &str,
+        ring: RingPass,
+    ) -> Result<(), JobError> {
+        let arguments = ring.place(&mut self.device)?;
+        let at = program.program.symbol(entry);
+        self.passes.push(Pass {
+            placed: program.clone(),
+            entry: at.and_then(|at| u32::try_from(at).ok()).unwrap_or(0),
+            name: entry.to_owned(),
+            work: Work::Ring(ring, arguments),
         });
         Ok(())
     }
@@ -161,9 +278,10 @@ impl Job {
         self.device.machine()
     }
 
-    /// The passes so far: the program of each and how it is paged.
-    pub fn passes(&self) -> impl Iterator<Item = (&Placed, &Plan)> {
-        self.passes.iter().map(|p| (&p.placed, &p.plan))
+    /// The passes so far.
+    #[must_use]
+    pub fn passes(&self) -> &[Pass] {
+        &self.passes
     }
 
     /// Carries the passes out. `bound` is the least time the job can take;
@@ -178,26 +296,15 @@ impl Job {
         read: impl FnOnce(&Run) -> Result<O, HostError>,
     ) -> Result<KernelRun<O>, JobError> {
         let device = &mut self.device;
-        // While it costs nothing: time has not begun.
-        let arguments = self
-            .passes
-            .iter()
-            .map(|pass| device.page_arguments(&pass.plan))
-            .collect::<Result<Vec<_>, _>>()?;
         let mut after: Vec<Event> = Vec::new();
         let mut loaded: Option<u64> = None;
-        for (pass, arguments) in self.passes.iter().zip(&arguments) {
+        for pass in &self.passes {
             // The program that is there need not be loaded again.
             if loaded != Some(pass.placed.image) {
                 after.push(device.load(&pass.placed, &after)?);
                 loaded = Some(pass.placed.image);
             }
-            let kernel = PageKernel {
-                name: pass.placed.name.clone(),
-                entry: pass.entry,
-            };
-            let paged = device.pages(&pass.plan, &kernel, arguments, &after)?;
-            after = paged.events().to_vec();
+            after = pass.give(device, &after)?;
         }
         let run = self.device.finish()?;
         let output = if run.report.end.is_finished() {
@@ -207,7 +314,7 @@ impl Job {
         };
         Ok(KernelRun {
             output,
-            plans: self.passes.into_iter().map(|p| p.plan).collect(),
+            passes: self.passes,
             bound,
             run,
         })
@@ -220,7 +327,7 @@ pub struct KernelRun<O> {
     /// The result; none if the run did not finish.
     pub output: Option<O>,
     /// How each pass was paged.
-    pub plans: Vec<Plan>,
+    pub passes: Vec<Pass>,
     /// The lower bound of its time.
     pub bound: Cycles,
     /// What was measured; its report has cycles and causes.

@@ -14,6 +14,7 @@ pub mod job;
 mod pipeline;
 mod random;
 pub mod registry;
+mod ring;
 
 pub use backend::{Plan, Problem, Verdict};
 pub use job::{Job, JobError, KernelRun, Least};

@@ -97,9 +97,9 @@ fn long_runs_are_fast() {
             cycles as f64 / outputs as f64,
             done.bound,
             done.efficiency(),
-            done.plans[0].pages().len(),
-            done.plans[0].pages().size(),
-            done.plans[0].degree(),
+            done.passes[0].plan().unwrap().pages().len(),
+            done.passes[0].plan().unwrap().pages().size(),
+            done.passes[0].plan().unwrap().degree(),
         );
     }
 }
@@ -325,8 +325,8 @@ fn resamplers_are_fast() {
                 done.run.report.cycles,
                 done.bound,
                 done.efficiency(),
-                done.plans[0].pages().len(),
-                done.plans[0].degree(),
+                done.passes[0].plan().unwrap().pages().len(),
+                done.passes[0].plan().unwrap().degree(),
             );
             if done.efficiency() < 0.90 {
                 slow.push((rate, taps, real, done.efficiency()));

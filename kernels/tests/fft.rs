@@ -119,9 +119,9 @@ fn random_batches_are_accurate_and_fast() {
             done.efficiency(),
             ours.rms,
             ours.rms / theirs.rms,
-            done.plans[0].pages().len(),
-            done.plans[0].pages().size(),
-            done.plans[0].degree(),
+            done.passes[0].plan().unwrap().pages().len(),
+            done.passes[0].plan().unwrap().pages().size(),
+            done.passes[0].plan().unwrap().degree(),
         );
         if n == 4096 {
             // One page in DMEM: CP2 waits for the store of each transform (8192
@@ -203,7 +203,7 @@ fn kernels_take_the_cycles_they_should() {
                     .unwrap()
                     .random(2);
                 let done = run(&fft, &x);
-                let pages = done.plans[0].pages();
+                let pages = done.passes[0].plan().unwrap().pages();
                 // `page_begin` and `page_end` take 2 words each. Once: 6 words until the
                 // number of pages is there, the page loop with its set-up, `stop`.
                 let butterflies = fft.local_recipe().butterflies();
@@ -280,7 +280,13 @@ fn batches_around_a_page_boundary() {
             .unwrap()
             .random(5);
         let whole = run(fft, &x);
-        let page = whole.plans[0].pages().get(0).unwrap().blocks as usize;
+        let page = whole.passes[0]
+            .plan()
+            .unwrap()
+            .pages()
+            .get(0)
+            .unwrap()
+            .blocks as usize;
         let y = bits(&whole.output.unwrap());
         for batch in [page - 1, page, page + 1, 2 * page - 1, 2 * page + 3]
             .into_iter()
@@ -340,8 +346,8 @@ fn a_large_batch_is_planned_and_run() {
     println!(
         "{:?} plan {} x {}",
         started.elapsed(),
-        done.plans[0].pages().size(),
-        done.plans[0].degree()
+        done.passes[0].plan().unwrap().pages().size(),
+        done.passes[0].plan().unwrap().degree()
     );
     assert!(judge(16, Direction::Forward, &x, &done.output.unwrap()).holds());
     assert!(done.bound.0 as f64 / done.run.report.cycles as f64 > 0.95);

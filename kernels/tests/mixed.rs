@@ -116,9 +116,9 @@ fn batches_are_accurate_and_fast() {
             done.bound,
             done.efficiency(),
             expected as f64 / cycles as f64,
-            done.plans[0].pages().len(),
-            done.plans[0].pages().size(),
-            done.plans[0].degree(),
+            done.passes[0].plan().unwrap().pages().len(),
+            done.passes[0].plan().unwrap().pages().size(),
+            done.passes[0].plan().unwrap().degree(),
             ours / theirs,
         );
         assert!(ours <= 1.5 * theirs, "{n}: {ours:e}, rustfft {theirs:e}");

@@ -7,7 +7,7 @@ mod value;
 
 pub(crate) use eval::{Binary, Unary, binary, unary};
 pub(crate) use function::Function;
-pub(crate) use trig::cis;
+pub use trig::cis;
 pub use value::Value;
 
 use crate::diag::Fail;

@@ -7,7 +7,8 @@ use std::f64::consts::TAU;
 /// The angle is reduced exactly to the first eighth of a turn, where `libm`'s
 /// results are within an ulp of a double on every host: multiples of a quarter
 /// are exact, and the symmetries of the circle hold bit for bit.
-pub(crate) fn cis(num: i64, den: i64) -> (f64, f64) {
+#[must_use]
+pub fn cis(num: i64, den: i64) -> (f64, f64) {
     let (den, k) = (i128::from(den), i128::from(num).rem_euclid(i128::from(den)));
     // Quarter turns q and the remainder r in eighths: 0 <= r < den, angle r / (4 den).
     let q = 4 * k / den;

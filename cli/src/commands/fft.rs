@@ -15,6 +15,7 @@ use crate::simulation::{SimulationArgs, conclude, figures, merge, table};
 use crate::table::seconds;
 use cp2_host::Options;
 use cp2_kernels::fft::{Direction, FftProblem, FftRun};
+use cp2_kernels::job::Pass;
 use cp2_kernels::{Problem as _, Verdict};
 use cp2_machine::Machine;
 use num_complex::Complex32;
@@ -144,8 +145,8 @@ impl Measured {
             "rel_error_vs_rustfft": self.verdict.map(|v| v.rms),
             "worst_error_over_tolerance": self.verdict.map(|v| v.worst),
             "verified": self.verdict.map(|v| v.holds()),
-            "buffering": self.run.plans[0].degree(),
-            "pages": self.run.plans[0].pages().len(),
+            "buffering": self.run.passes[0].buffers(),
+            "pages": self.run.passes.iter().map(Pass::pages).sum::<u64>(),
             "host_seconds": self.host_seconds,
         });
         merge(figures(report), own)

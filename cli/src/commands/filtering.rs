@@ -125,7 +125,7 @@ fn fields<T>(
     host_seconds: f64,
 ) -> Value {
     let report = &run.run.report;
-    let plan = run.plans.first();
+    let pass = run.passes.first();
     let candidates: Vec<Value> = filter
         .choice()
         .candidates
@@ -147,8 +147,8 @@ fn fields<T>(
         "rel_error": verdict.map(|v| v.rms),
         "worst_error_over_tolerance": verdict.map(|v| v.worst),
         "verified": verdict.map(|v| v.holds()),
-        "buffering": plan.map(|p| p.degree()),
-        "pages": plan.map(|p| p.pages().len()),
+        "buffering": pass.map(|p| p.buffers()),
+        "pages": pass.map(|p| p.pages()),
         "host_seconds": host_seconds,
     });
     merge(figures(report), own)

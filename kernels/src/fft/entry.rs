@@ -23,7 +23,13 @@ impl Kernel for FftKernel {
     }
 
     fn sources(&self) -> &'static [&'static str] {
-        &["fft/fft.s", "fft/radix4.s", "fft/radix8.s", "fft/fft4096.s"]
+        &[
+            "fft/fft.s",
+            "fft/frame4.s",
+            "fft/frame8.s",
+            "fft/radix8.s",
+            "fft/fft4096.s",
+        ]
     }
 
     fn parameters(&self) -> &'static [Parameter] {

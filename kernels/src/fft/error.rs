@@ -34,6 +34,16 @@ pub enum FftError {
     /// No schedule was found for a kernel.
     #[error(transparent)]
     Schedule(#[from] Unschedulable),
+    /// No division into two passes over memory.
+    #[error(
+        "no FFT of length {n} in two passes over the memory of {machine}: the lengths are the powers of two from 2^11 to 2^20, as far as pages of them fit in DMEM, on machines with a power of two of sections and a DMA granule of 16 bytes"
+    )]
+    Division {
+        /// The length asked for.
+        n: usize,
+        /// The machine.
+        machine: String,
+    },
     /// Nothing to transform.
     #[error("the batch is empty; it must hold at least one transform")]
     Empty,

@@ -7,6 +7,7 @@
 mod definition;
 mod entry;
 mod error;
+mod large;
 mod mixed;
 mod plan;
 mod planner;
@@ -17,6 +18,7 @@ mod transform;
 pub use definition::{FftProblem, error_bound, hermitian, reference};
 pub use entry::FftKernel;
 pub use error::FftError;
+pub use large::{LargeFft, LargeFftKernel, LargeRecipe, Lines};
 pub use mixed::{
     BluesteinFft, BluesteinKernel, BluesteinRecipe, ComplexToReal, MixedFft, MixedKernel,
     MixedRecipe, RealKernel, RealRecipe, RealRun, RealToComplex,

@@ -1,9 +1,10 @@
 use super::error::FftError;
+use super::large::{LargeFft, LargeRecipe};
 use super::mixed::{
     BluesteinFft, BluesteinRecipe, ComplexToReal, MixedFft, MixedRecipe, RealToComplex,
 };
 use super::plan::LocalFft;
-use super::recipe::{Direction, Recipe};
+use super::recipe::{Direction, MAX_LENGTH, Recipe};
 use super::transform::Fft;
 use cp2_machine::{Cycles, Machine};
 use std::collections::HashMap;
@@ -78,7 +79,9 @@ impl FftPlanner {
                 Ok(true)
             }
             // What has no room is no candidate.
-            Err(FftError::NoRoom { .. } | FftError::Job(_)) => Ok(false),
+            Err(FftError::NoRoom { .. } | FftError::Division { .. } | FftError::Job(_)) => {
+                Ok(false)
+            }
             Err(e) => Err(e),
         };
         let mut any = false;
@@ -87,6 +90,10 @@ impl FftPlanner {
         }
         if let Some(recipe) = MixedRecipe::new(n, direction) {
             let fft = MixedFft::new(recipe, self.machine.clone());
+            any |= consider(fft.map(|fft| Arc::new(fft) as _))?;
+        }
+        if n > MAX_LENGTH && LargeRecipe::lengths().contains(&n) {
+            let fft = LargeFft::new(n, direction, self.machine.clone());
             any |= consider(fft.map(|fft| Arc::new(fft) as _))?;
         }
         // Where there is another recipe Bluestein's is never the cheapest.

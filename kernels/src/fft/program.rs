@@ -2,16 +2,20 @@
 //! specialised by.
 
 use super::error::FftError;
+use super::large::Lines;
 use super::recipe::{Direction, Layout, Recipe};
 use cp2_asm::{Assembly, Options, Source, Value, assemble};
 use cp2_machine::Machine;
 
 const FFT: (&str, &str) = ("fft.s", include_str!("fft.s"));
 const FFT4096: (&str, &str) = ("fft4096.s", include_str!("fft4096.s"));
-const INCLUDED: [(&str, &str); 3] = [
+const LARGE: (&str, &str) = ("large.s", include_str!("large.s"));
+const INCLUDED: [(&str, &str); 5] = [
     ("frame8.s", include_str!("frame8.s")),
     ("frame4.s", include_str!("frame4.s")),
     ("radix8.s", include_str!("radix8.s")),
+    ("blocks.s", include_str!("blocks.s")),
+    ("shifted8.s", include_str!("shifted8.s")),
 ];
 
 /// Where the sources are in this repository, for messages and line tables.
@@ -29,7 +33,7 @@ fn include(name: &str, _from: &str) -> Result<Source, String> {
 #[must_use]
 pub fn source(file: &str) -> Option<&'static str> {
     let name = file.strip_prefix(FOLDER)?;
-    let all = [FFT, FFT4096].into_iter().chain(INCLUDED);
+    let all = [FFT, FFT4096, LARGE].into_iter().chain(INCLUDED);
     all.into_iter()
         .find(|(n, _)| *n == name)
         .map(|(_, text)| text)
@@ -60,8 +64,47 @@ pub(super) fn program(recipe: &Recipe, machine: &Machine) -> Result<Assembly, Ff
         Layout::Stockham => FFT,
         Layout::InPlace => FFT4096,
     };
+    assembly((name, text), defines(recipe), machine)
+}
+
+/// Assembles `large.s` for columns and rows, either of which may be missing.
+pub(super) fn large_program(
+    columns: Option<&Lines>,
+    rows: Option<&Lines>,
+    direction: Direction,
+    machine: &Machine,
+) -> Result<Assembly, FftError> {
+    let mut defines = vec![(
+        "INVERSE".to_owned(),
+        i64::from(direction == Direction::Inverse),
+    )];
+    for (lines, length, count, radix) in
+        [(columns, "N1", "COLUMNS", "P"), (rows, "N2", "ROWS", "Q")]
+    {
+        defines.push((length.to_owned(), lines.map_or(0, |l| l.len() as i64)));
+        defines.push((
+            count.to_owned(),
+            lines.map_or(0, |l| l.per_section() as i64),
+        ));
+        for i in 0..3 {
+            let value = lines.map_or(1, |l| l.radix(i) as i64);
+            defines.push((format!("{radix}{}", i + 1), value));
+        }
+    }
+    let defines = defines
+        .into_iter()
+        .map(|(name, value)| (name, Value::Int(value)))
+        .collect();
+    assembly(LARGE, defines, machine)
+}
+
+fn assembly(
+    (name, text): (&str, &str),
+    defines: Vec<(String, Value)>,
+    machine: &Machine,
+) -> Result<Assembly, FftError> {
     let options = Options {
-        defines: defines(recipe),
+        defines,
         machine: Some(machine),
         include: Some(&include),
     };
@@ -99,7 +142,7 @@ mod tests {
     /// Without definitions the sources are programs too: `cp2 asm` takes them as they are.
     #[test]
     fn the_sources_have_defaults() {
-        for (name, text) in [FFT, FFT4096] {
+        for (name, text) in [FFT, FFT4096, LARGE] {
             let options = Options {
                 include: Some(&include),
                 ..Options::default()

@@ -20,9 +20,12 @@ use std::sync::Arc;
 #[must_use]
 pub fn all() -> Vec<&'static dyn Kernel> {
     use crate::conv::{ConvKernel, FirKernel};
-    use crate::fft::{BluesteinKernel, Direction, FftKernel, MixedKernel, RealKernel};
+    use crate::fft::{
+        BluesteinKernel, Direction, FftKernel, LargeFftKernel, MixedKernel, RealKernel,
+    };
     vec![
         &FftKernel,
+        &LargeFftKernel,
         &MixedKernel,
         &BluesteinKernel,
         &RealKernel(Direction::Forward),

@@ -4,9 +4,8 @@
 //! its last store stand alone. Between them run two branches: its arithmetic,
 //! until the last store can begin, and all other transfers.
 
-use crate::job::Job;
+use crate::job::{Job, Pass};
 use cp2_dma::{Descriptor, transfer_time};
-use cp2_host::Plan;
 use cp2_machine::{Class, Machine};
 use cp2_model::{Demand, Phase, Procedure, cp2};
 use std::ops::AddAssign;
@@ -17,7 +16,8 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
     let mut procedure = Procedure::new(name);
     let machine = job.machine();
     let mut loaded = None;
-    for (index, (program, plan)) in job.passes().enumerate() {
+    for (index, pass) in job.passes().iter().enumerate() {
+        let program = pass.program();
         // A program that the pass before has loaded is there already.
         let image = if loaded == Some(program.image) {
             0
@@ -25,7 +25,7 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
             program.bytes
         };
         loaded = Some(program.image);
-        let (first, middle, last) = traffic(plan, machine);
+        let (first, middle, last) = traffic(pass, machine);
         let mut compute: Vec<Demand> = operations
             .get(index)
             .into_iter()
@@ -61,24 +61,21 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
 }
 
 /// The first page's load, everything between, the last page's store.
-fn traffic(plan: &Plan, machine: &Machine) -> (Traffic, Traffic, Traffic) {
+fn traffic(pass: &Pass, machine: &Machine) -> (Traffic, Traffic, Traffic) {
     let mut parts = (Traffic::default(), Traffic::default(), Traffic::default());
-    let pages = plan.pages();
-    for page in (0..pages.len()).filter_map(|k| pages.get(k)) {
-        let loads = Traffic::of(plan.loads(&page), machine);
-        let stores = Traffic::of(plan.stores(&page), machine);
-        let load = if page.index == 0 {
+    for page in 0..pass.pages() {
+        let load = if page == 0 {
             &mut parts.0
         } else {
             &mut parts.1
         };
-        *load += loads;
-        let store = if page.index + 1 == pages.len() {
+        *load += Traffic::of(&pass.loads(page), machine);
+        let store = if page + 1 == pass.pages() {
             &mut parts.2
         } else {
             &mut parts.1
         };
-        *store += stores;
+        *store += Traffic::of(&pass.stores(page), machine);
     }
     parts
 }
@@ -100,9 +97,9 @@ impl AddAssign for Traffic {
 }
 
 impl Traffic {
-    fn of(transfers: Vec<(usize, Descriptor)>, machine: &Machine) -> Self {
+    fn of(transfers: &[Descriptor], machine: &Machine) -> Self {
         let mut traffic = Self::default();
-        for (_, descriptor) in &transfers {
+        for descriptor in transfers {
             let time = transfer_time(descriptor, machine);
             traffic += Self {
                 bytes: time.granules * machine.dma.granule.0,

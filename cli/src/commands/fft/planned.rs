@@ -143,7 +143,7 @@ fn complex(run: RealRun<f32>) -> FftRun {
         output: run
             .output
             .map(|y| y.into_iter().map(Complex32::from).collect()),
-        plans: run.plans,
+        passes: run.passes,
         bound: run.bound,
         run: run.run,
     }

@@ -1,0 +1,56 @@
+//! Prints the table of `docs/fft-large.md`: transforms larger than DMEM.
+//!
+//! `cargo run -p cp2-kernels --example large_fft [BITS..]`
+
+use cp2_kernels::Random;
+use cp2_kernels::fft::{Direction, Fft as _, LargeFft};
+use cp2_machine::Machine;
+use std::error::Error;
+use std::sync::Arc;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let chosen: Vec<u32> = std::env::args()
+        .skip(1)
+        .map(|bits| bits.parse())
+        .collect::<Result<_, _>>()?;
+    println!(
+        "| N | batch | machine | columns x rows | cycles | bound | efficiency | of own bound |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    for bits in 13..=20 {
+        for batch in [1, 4] {
+            for name in ["vm7", "vm9"] {
+                let wanted = if chosen.is_empty() {
+                    batch == 1 || bits <= 16
+                } else {
+                    chosen.contains(&bits)
+                };
+                let Some(machine) = Machine::builtin(name).filter(|_| wanted) else {
+                    continue;
+                };
+                println!("{}", row(bits, batch, Arc::new(machine))?);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn row(bits: u32, batch: usize, machine: Arc<Machine>) -> Result<String, Box<dyn Error>> {
+    let n = 1 << bits;
+    let name = machine.name.clone();
+    let fft = LargeFft::new(n, Direction::Forward, machine)?;
+    let mut random = Random::new(1);
+    let x: Vec<_> = (0..batch * n).map(|_| random.complex()).collect();
+    let done = fft.process(&x)?;
+    let (division, cycles) = (fft.division(), done.run.report.cycles);
+    let [columns, rows] = [division.columns(), division.rows()].map(|lines| {
+        let radices: Vec<String> = lines.radices().iter().map(usize::to_string).collect();
+        format!("{} ({})", lines.len(), radices.join("."))
+    });
+    Ok(format!(
+        "| 2^{bits} | {batch} | {name} | {columns} x {rows} | {cycles} | {} | {:.3} | {:.3} |",
+        done.bound.0,
+        done.efficiency(),
+        fft.own_bound(batch) / cycles as f64
+    ))
+}

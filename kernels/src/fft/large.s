@@ -1,0 +1,228 @@
+; FFTs larger than DMEM in two passes over system memory: columns of a matrix, then
+; rows at shifted frequencies (the four-step algorithm).
+;
+; The caller defines (large/program.rs does):
+;   INVERSE         0: exp(-2 pi i jk/N), 1: exp(+2 pi i jk/N); neither is scaled
+;   N1, COLUMNS     length of the columns, how many of them are in a section's page; N1 = 0: no such kernel
+;   P1 .. P3        radices of the column passes but the last, 4 or 8, fours first; 1 where there is none
+;   N2, ROWS        length of the rows, how many are in a section's page; N2 = 0: no such kernel
+;   Q1 .. Q3        radices of the row passes but the last
+; The last pass of either has radix 8.
+;
+; Two kernels, entries `columns` and `rows`. Each works on page after page until all
+; are done. At launch a15 is the address of
+;   word 0 pages, word 1 bytes of the ring, then from byte 16 the ring: for each page
+;   in turn 16 bytes: input page, output page, factors (rows only), 0.
+; For each page the kernel waits for event 0, which the DMA posts when the page has
+; been loaded, and signals event 1 when its result can be stored.
+;
+; Columns: number n of column c is at n COLUMNS + c of the page, result k likewise.
+; Rows: number n of row r is at r N2 + n, result k at k ROWS + r; the frequencies of
+; a row are shifted by its number in the matrix divided by N1, which its factors say:
+; for each pass but the last the sets of all rows, then for each couple of rows
+; (A, B) the row factors of the last: to the power 4 of A, of B, 2 of A, of B, 1 of A, of B.
+;
+; Both kernels replace the page by all passes but the last (blocks.s); the last puts
+; the result in order in the output page, whose contents it never reads.
+;
+; Cycles on vm7: columns 24 for 24 butterflies; rows as well, but 32 in the last pass.
+
+; Defaults, which a definition by the caller replaces.
+.equ INVERSE, 0
+.equ N1, 64
+.equ COLUMNS, 4
+.equ P1, 8
+.equ P2, 1
+.equ P3, 1
+.equ N2, 64
+.equ ROWS, 4
+.equ Q1, 8
+.equ Q2, 1
+.equ Q3, 1
+
+.if N1 != 0 && 8*P1*P2*P3 != N1
+.error "the product of the radices P1 .. P3 and 8 is not N1"
+.endif
+.if N2 != 0 && 8*Q1*Q2*Q3 != N2
+.error "the product of the radices Q1 .. Q3 and 8 is not N2"
+.endif
+
+.include "radix8.s"
+.include "blocks.s"
+.include "shifted8.s"
+
+; The page loop around `body`, which finds its pages in a8, a9 and a10.
+.macro pages body, op, opn
+    ldx2 c14, [a15]
+    addi a7, a15, 16
+    mov b7, a7
+    movi s7, 8
+    nop
+    mov l7, c15
+.page:
+    ldx2 a8, [a7]+s7%
+    ldx2 a10, [a7]+s7%
+    wait 0
+    \body \op, \opn
+    addi c14, c14, -1 
+    signal 1
+    bnz c14, .page
+    stop
+.endm
+
+; A pass in place over blocks of D bytes in a page of B.
+.macro blocks op, opn, radix, D, B, steps
+    .if \radix == 8
+    blocks8 \op, \opn, \D, \B, \steps
+    .elif \radix == 4
+    blocks4 \op, \opn, \D, \B
+    .endif
+.endm
+
+.equ PAGE1, 8*N1*COLUMNS
+.macro column_passes op, opn
+    movi a2, factors1
+    .if P1 == 8
+    ldq q24, [a2]+16
+    whole8 \op, \opn, PAGE1
+    .else
+    blocks4 \op, \opn, PAGE1, PAGE1
+    .endif
+    movi a2, factors1 + 16
+    blocks \op, \opn, P2, PAGE1/P1, PAGE1, steps12
+    movi a2, factors13
+    blocks \op, \opn, P3, PAGE1/P1/P2, PAGE1, steps13
+    movi a5, steps1
+    mov b5, a5
+    movi l5, N1*COLUMNS
+    movi s5, 8
+    movi a2, base1 + 16
+    mov a0, a8
+    mov b0, a8
+    movi l0, PAGE1
+    mov a1, a9
+    movi c1, N1*COLUMNS/16 - 1
+    pass8 \op, \opn, 2, 1, 1, 2, 1, 2, 8*COLUMNS, 32*COLUMNS, PAGE1/8, 0, 49, 52, 53
+.endm
+
+.equ PAGE2, 8*N2*ROWS
+.macro row_passes op, opn
+    mov a2, a10
+    blocks \op, \opn, Q1, 8*N2, PAGE2, steps21
+    addi a2, a10, SETS2
+    blocks \op, \opn, Q2, 8*N2/Q1, PAGE2, steps22
+    addi a2, a10, SETS3
+    blocks \op, \opn, Q3, 8*N2/Q1/Q2, PAGE2, steps23
+    addi a3, a10, COUPLES
+    shifted8_pass \op, \opn, N2/8, ROWS, steps2, base2
+.endm
+; Where the sets of the passes begin in the factors of a page.
+.equ SETS2, ROWS*4*Q1
+.equ SETS3, SETS2 + ROWS*Q1*4*Q2*(Q2 > 1)
+.equ COUPLES, SETS3 + ROWS*Q1*Q2*4*Q3*(Q3 > 1)
+
+.program
+    .if N1
+columns:
+    .if INVERSE
+    pages column_passes, bflyc, bflyci
+    .else
+    pages column_passes, bfly, bflyn
+    .endif
+    .endif
+    .if N2
+rows:
+    .if INVERSE
+    pages row_passes, bflyc, bflyci
+    .else
+    pages row_passes, bfly, bflyn
+    .endif
+    .endif
+
+; Factors of W^k, W = exp(-2 pi i/den).
+.macro set radix, k, den
+    .if \radix == 8
+    .cis -4*(\k), \den
+    .cis -2*(\k), \den
+    .cis -(\k), \den
+    .cis -(\k) - \den/8, \den
+    .elif \radix == 4
+    .cis -2*(\k), \den
+    .cis -(\k), \den
+    .endif
+.endm
+
+.dmem 0
+    .if N1
+factors1:
+    .if P1 == 8
+    .cis 0, 8
+    .cis -1, 8
+    .else
+    .cis 0, 4
+    .cis 0, 4
+    .endif
+    .rept P1, b
+    set P2, b, P1*P2
+    .endr
+factors13:
+    .rept P1*P2, b
+    set P3, b/P2 + P1*(b % P2), P1*P2*P3
+    .endr
+base1:
+    .rept N1/8, k
+    set 8, k, N1
+    .endr
+    .if P2 == 8
+steps12:
+    steps8 PAGE1/P1
+    .endif
+    .if P3 == 8
+steps13:
+    steps8 PAGE1/P1/P2
+    .endif
+; Where column k of the last pass begins, in numbers of one column.
+    .rept N1/8 + 1, k
+.equ at1_{k}, k%P1*(N1/P1) + k/P1%P2*(N1/P1/P2) + k/P1/P2%P3*(N1/P1/P2/P3)
+    .endr
+; Entry j: read step of iteration j, write step, factor step of iteration j.
+steps1:
+    .rept N1/8, k
+    .rept COLUMNS/2, c
+    .int 16 + (c == COLUMNS/2 - 1)*8*COLUMNS*(at1_{k + 1} - at1_{k} - 1), 16
+    .int (c == COLUMNS/2 - 1)*(32 - 4*N1*(k == N1/8 - 1)), 0
+    .endr
+    .endr
+    .endif
+    .if N2
+    .if N2 != N1
+base2:
+    .rept N2/8, k
+    set 8, k, N2
+    .endr
+    .else
+.equ base2, base1
+    .endif
+    .if Q1 == 8
+steps21:
+    steps8 8*N2
+    .endif
+    .if Q2 == 8
+steps22:
+    steps8 8*N2/Q1
+    .endif
+    .if Q3 == 8
+steps23:
+    steps8 8*N2/Q1/Q2
+    .endif
+    .rept N2/8 + 1, k
+.equ at2_{k}, k%Q1*(N2/Q1) + k/Q1%Q2*(N2/Q1/Q2) + k/Q1/Q2%Q3*(N2/Q1/Q2/Q3)
+    .endr
+; Entry j: read step of iteration j, write step of iteration j - 2.
+steps2:
+    .rept ROWS/2, r
+    .rept N2/8, k
+    .int 8*(at2_{k + 1} - at2_{k}) + (k == N2/8 - 1)*(16*N2 - (r == ROWS/2 - 1)*8*N2*ROWS), 8*ROWS + (k == 1)*(16 - ROWS*N2)
+    .endr
+    .endr
+    .endif

@@ -1,0 +1,343 @@
+//! The two page kernels of `large.s`: columns of a matrix, and its rows at
+//! shifted frequencies. What a page holds, how it is loaded and stored.
+
+use crate::ring::Pages;
+use cp2_asm::cis;
+use cp2_dma::{Descriptor, Target};
+use num_complex::Complex32;
+
+/// Bytes of a complex number.
+pub(super) const COMPLEX: u64 = 8;
+/// Bytes of a quad: two numbers side by side.
+const QUAD: u64 = 2 * COMPLEX;
+/// The radix of every last pass.
+const LAST: usize = 8;
+/// Most passes before the last that the source has room for.
+const PASSES: usize = 3;
+
+/// Cycles that a pass over a page takes beside its arithmetic: pointers,
+/// first loads, last stores.
+const PASS_OVERHEAD: u64 = 40;
+
+/// The radices of all passes, the last of them 8, fours first; none for a
+/// length that has no kernel.
+pub(super) fn radices(length: usize) -> Option<Vec<usize>> {
+    if !length.is_power_of_two() || length < 4 * LAST {
+        return None;
+    }
+    let bits = length.ilog2();
+    // Three bits for each 8; what is left are one or two fours.
+    let fours = match bits % 3 {
+        0 => 0,
+        2 => 1,
+        _ => 2,
+    };
+    let eights = (bits - 2 * fours) / 3;
+    let mut radices = vec![4; fours as usize];
+    radices.resize((fours + eights) as usize, 8);
+    (radices.len() <= PASSES + 1).then_some(radices)
+}
+
+/// Lines that a page holds: columns or rows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Lines {
+    length: usize,
+    per_section: usize,
+    radices: Vec<usize>,
+}
+
+impl Lines {
+    /// `per_section` lines of `length` numbers; none where there is no kernel.
+    pub(super) fn new(length: usize, per_section: usize) -> Option<Self> {
+        Some(Self {
+            length,
+            per_section,
+            radices: radices(length)?,
+        })
+    }
+
+    /// Numbers of a line.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Never: a line has at least 32 numbers.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Lines of each section in a page.
+    #[must_use]
+    pub fn per_section(&self) -> usize {
+        self.per_section
+    }
+
+    /// The radices of the passes in order.
+    #[must_use]
+    pub fn radices(&self) -> &[usize] {
+        &self.radices
+    }
+
+    /// Radix of pass `i` but the last; 1 where there is none.
+    pub(in crate::fft) fn radix(&self, i: usize) -> usize {
+        let early = &self.radices[..self.radices.len() - 1];
+        early.get(i).copied().unwrap_or(1)
+    }
+
+    /// Bytes of a page in DMEM.
+    pub(super) fn page_bytes(&self) -> u64 {
+        (self.length * self.per_section) as u64 * COMPLEX
+    }
+
+    /// Butterflies of a section's page.
+    pub(super) fn butterflies(&self) -> u64 {
+        (self.length * self.per_section / 2) as u64 * u64::from(self.length.ilog2())
+    }
+
+    /// Arithmetic issues of a section's page as shifted rows: eight products for
+    /// two columns of eight in the last pass.
+    pub(super) fn shifted_issues(&self) -> u64 {
+        self.butterflies() + (self.length * self.per_section / 2) as u64
+    }
+
+    /// What a page takes beside its arithmetic.
+    pub(super) fn overhead(&self) -> u64 {
+        PASS_OVERHEAD * self.radices.len() as u64
+    }
+
+    /// Bytes of the factors for a section's page of shifted rows.
+    pub(super) fn factor_bytes(&self) -> u64 {
+        let mut sets = 1;
+        let mut numbers = 3;
+        for &radix in &self.radices[..self.radices.len() - 1] {
+            numbers += sets * (radix / 2);
+            sets *= radix;
+        }
+        (numbers * self.per_section) as u64 * COMPLEX
+    }
+
+    /// The factors for the rows `rows` of a section's page: the transform has
+    /// `turns` numbers, row `r` is shifted by `r length / turns`.
+    pub(super) fn factors(&self, rows: &[usize], turns: usize) -> Vec<Complex32> {
+        let mut factors = Vec::new();
+        let mut root = |num: usize, den: usize| {
+            // Lengths are far below 2^63.
+            let (re, im) = cis(-(num as i64), den as i64);
+            factors.push(Complex32::new(re as f32, im as f32));
+        };
+        let matrix = turns / self.length;
+        let mut done = 1;
+        for (i, &radix) in self.radices[..self.radices.len() - 1].iter().enumerate() {
+            for &row in rows {
+                for block in 0..done {
+                    // w = exp(-2 pi i (frequency + row/matrix)/(radix done))
+                    let k = frequency(block, &self.radices[..i]) * matrix + row;
+                    let den = radix * done * matrix;
+                    let mut power = radix / 2;
+                    while power > 0 {
+                        root(power * k, den);
+                        power /= 2;
+                    }
+                    if radix == 8 {
+                        root(k + den / 8, den);
+                    }
+                }
+            }
+            done *= radix;
+        }
+        for couple in rows.chunks(2) {
+            for power in [4, 2, 1] {
+                for &row in couple {
+                    root(power * row, turns);
+                }
+            }
+        }
+        factors
+    }
+}
+
+/// The frequency of a block after passes of these radices: its digits, the
+/// first radix' most significant in the number of the block, in reverse order.
+fn frequency(mut block: usize, radices: &[usize]) -> usize {
+    let (mut k, mut weight) = (0, radices.iter().product::<usize>());
+    for &radix in radices.iter().rev() {
+        weight /= radix;
+        k += block % radix * weight;
+        block /= radix;
+    }
+    k
+}
+
+/// Columns of `matrices` matrices that follow each other, each `lines.len()`
+/// rows of `width` numbers.
+#[derive(Clone, Debug)]
+pub(super) struct ColumnPages {
+    pub lines: Lines,
+    pub sections: u64,
+    pub matrices: u64,
+    pub width: u64,
+    /// Address of the matrices.
+    pub from: u64,
+    /// Address of the results.
+    pub to: u64,
+    /// The results of a page lie one behind the other, so that a page is a
+    /// tile; otherwise they lie as the input does.
+    pub tiled: bool,
+}
+
+impl ColumnPages {
+    /// Columns of a page.
+    fn columns(&self) -> u64 {
+        self.lines.per_section as u64 * self.sections
+    }
+
+    fn tiles(&self) -> u64 {
+        self.width / self.columns()
+    }
+
+    /// Address of a page where its columns lie as in the matrix.
+    fn at(&self, base: u64, page: u64) -> u64 {
+        let (matrix, tile) = (page / self.tiles(), page % self.tiles());
+        let numbers = matrix * self.lines.length as u64 * self.width + tile * self.columns();
+        base + numbers * COMPLEX
+    }
+
+    /// The columns of a page are dealt to the sections, two neighbours at a time.
+    fn strided(&self, descriptor: Descriptor) -> Descriptor {
+        let (row, local) = (
+            self.width * COMPLEX,
+            self.lines.per_section as u64 * COMPLEX,
+        );
+        descriptor.level(self.lines.length as u32, row as i64, local as i64)
+    }
+}
+
+impl Pages for ColumnPages {
+    fn count(&self) -> u64 {
+        self.matrices * self.tiles()
+    }
+
+    fn loads(&self, page: u64, local: u32, _: u32) -> Vec<Descriptor> {
+        let run = self.columns() * COMPLEX;
+        let load = Descriptor::load(Target::Deal, self.at(self.from, page), local, run);
+        vec![self.strided(load)]
+    }
+
+    fn store(&self, page: u64, local: u32) -> Descriptor {
+        if self.tiled {
+            let bytes = self.lines.page_bytes() * self.sections;
+            return Descriptor::store(Target::Deal, self.to + page * bytes, local, bytes);
+        }
+        let run = self.columns() * COMPLEX;
+        self.strided(Descriptor::store(
+            Target::Deal,
+            self.at(self.to, page),
+            local,
+            run,
+        ))
+    }
+
+    fn issues(&self) -> u64 {
+        self.lines.butterflies()
+    }
+
+    fn overhead(&self) -> u64 {
+        self.lines.overhead()
+    }
+}
+
+/// Rows of tiled matrices of `height` rows; the results lie transposed.
+#[derive(Clone, Debug)]
+pub(super) struct RowPages {
+    pub lines: Lines,
+    pub sections: u64,
+    pub matrices: u64,
+    pub height: u64,
+    /// Columns of a tile.
+    pub tile: u64,
+    /// Address of the tiles.
+    pub from: u64,
+    /// Address of the results.
+    pub to: u64,
+    /// Address of the factors of the pages of one matrix.
+    pub factors: u64,
+}
+
+impl RowPages {
+    /// Rows of a page.
+    fn rows(&self) -> u64 {
+        self.lines.per_section as u64 * self.sections
+    }
+
+    fn per_matrix(&self) -> u64 {
+        self.height / self.rows()
+    }
+
+    fn matrix_bytes(&self) -> u64 {
+        self.height * self.lines.length as u64 * COMPLEX
+    }
+}
+
+/// The rows of section `section` in page `page`: couples of neighbours, dealt to the sections.
+pub(super) fn rows_of(
+    page: usize,
+    section: usize,
+    sections: usize,
+    per_section: usize,
+) -> Vec<usize> {
+    let first = page * sections * per_section + 2 * section;
+    (0..per_section)
+        .map(|r| first + r % 2 + r / 2 * 2 * sections)
+        .collect()
+}
+
+impl Pages for RowPages {
+    fn count(&self) -> u64 {
+        self.matrices * self.per_matrix()
+    }
+
+    fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
+        let (matrix, group) = (page / self.per_matrix(), page % self.per_matrix());
+        let (row, bytes) = (self.tile * COMPLEX, self.lines.length as u64 * COMPLEX);
+        let system = self.from + matrix * self.matrix_bytes() + group * self.rows() * row;
+        let couples = self.lines.per_section as u32 / 2;
+        let tiles = self.lines.length as u64 / self.tile;
+        let target = Target::Blocks {
+            stride: 2 * row as i64,
+        };
+        let data = Descriptor::load(target, system, local, row)
+            .level(2, row as i64, bytes as i64)
+            .level(couples, (self.sections * 2 * row) as i64, 2 * bytes as i64)
+            .level(tiles as u32, (self.height * row) as i64, row as i64);
+        let each = self.lines.factor_bytes();
+        let target = Target::Blocks {
+            stride: each as i64,
+        };
+        let system = self.factors + group * self.sections * each;
+        vec![Descriptor::load(target, system, factors, each), data]
+    }
+
+    fn store(&self, page: u64, local: u32) -> Descriptor {
+        let (matrix, group) = (page / self.per_matrix(), page % self.per_matrix());
+        let run = self.rows() * COMPLEX;
+        let system = self.to + matrix * self.matrix_bytes() + group * run;
+        Descriptor::store(Target::Deal, system, local, run).level(
+            self.lines.length as u32,
+            (self.height * COMPLEX) as i64,
+            self.lines.per_section as i64 * COMPLEX as i64,
+        )
+    }
+
+    fn issues(&self) -> u64 {
+        self.lines.shifted_issues()
+    }
+
+    fn overhead(&self) -> u64 {
+        self.lines.overhead()
+    }
+}
+
+/// Bytes of a page's smallest unit: two lines of each section.
+pub(super) const SMALLEST: usize = (QUAD / COMPLEX) as usize;

@@ -1,0 +1,184 @@
+//! A transform larger than DMEM on CP2.
+
+use super::lines::{COMPLEX, rows_of};
+use super::recipe::LargeRecipe;
+use crate::fft::error::FftError;
+use crate::fft::plan::{FftRun, batch_of};
+use crate::fft::program::{large_program, source};
+use crate::fft::recipe::Direction;
+use crate::fft::transform::Fft;
+use crate::job::{self, Job, Least};
+use crate::ring::Ring;
+use cp2_asm::Program;
+use cp2_host::{Buffer, Options};
+use cp2_machine::{Cycles, Machine};
+use num_complex::Complex32;
+use std::sync::Arc;
+
+/// A planned FFT of more numbers than fit in DMEM.
+#[derive(Debug)]
+pub struct LargeFft {
+    recipe: LargeRecipe,
+    machine: Arc<Machine>,
+    program: Arc<Program>,
+    rings: [Ring; 2],
+}
+
+impl LargeFft {
+    /// The FFT of length `n` on `machine`.
+    ///
+    /// # Errors
+    /// A length that is no power of two from 2^11 to 2^20, or a machine that no division fits.
+    pub fn new(n: usize, direction: Direction, machine: Arc<Machine>) -> Result<Self, FftError> {
+        for recipe in LargeRecipe::candidates(n, direction, &machine) {
+            let (columns, rows) = (recipe.columns(), recipe.rows());
+            let program = large_program(Some(columns), Some(rows), direction, &machine)?.program;
+            let data = program
+                .dmem
+                .iter()
+                .map(|s| u64::from(s.address) + s.bytes.len() as u64)
+                .max();
+            if let Some(rings) = recipe.rings(data.unwrap_or(0), machine.cp2.dmem.0) {
+                return Ok(Self {
+                    recipe,
+                    program: Arc::new(program),
+                    rings,
+                    machine,
+                });
+            }
+        }
+        Err(FftError::Division {
+            n,
+            machine: machine.name.clone(),
+        })
+    }
+
+    /// How the transform is cut into columns and rows.
+    #[must_use]
+    pub fn division(&self) -> &LargeRecipe {
+        &self.recipe
+    }
+
+    fn bytes(&self) -> u64 {
+        self.recipe.len() as u64 * COMPLEX
+    }
+
+    /// What any two passes over memory must compute and move for `batch` transforms:
+    /// all butterflies, and every number over the DMA channel four times.
+    pub(super) fn least(&self, batch: usize) -> Least {
+        let batch = batch as u128;
+        Least {
+            butterflies: batch * u128::from(self.recipe.butterflies()),
+            bytes: batch * u128::from(4 * self.bytes()),
+            ..Least::default()
+        }
+    }
+
+    /// The least cycles that this recipe can take, which costs what the bound
+    /// leaves out: the program and its tables on their way to CP2, the products of
+    /// the last row pass, the factors of the rows, set-ups and runs of the DMA, and
+    /// in each pass the first load and the last store (`docs/fft-large.md`).
+    #[must_use]
+    pub fn own_bound(&self, batch: usize) -> f64 {
+        self.image() + self.recipe.expect(&self.machine, batch as u64).least
+    }
+
+    /// Cycles of the DMA for the program and its tables.
+    fn image(&self) -> f64 {
+        let data: usize = self.program.dmem.iter().map(|s| s.bytes.len()).sum();
+        let image = (8 * self.program.words.len() + data) as f64;
+        let rate = self.machine.dma.bandwidth;
+        image * rate.den as f64 / rate.num.max(1) as f64
+    }
+
+    /// The batch that `found` numbers make.
+    pub(super) fn batch_of(&self, found: usize) -> Result<usize, FftError> {
+        batch_of(found, self.recipe.len(), self.max_batch(), &self.machine)
+    }
+
+    /// The job that transforms `input`, and where its output will be.
+    pub(super) fn job(
+        &self,
+        input: &[Complex32],
+        options: Options,
+    ) -> Result<(Job, Buffer<Complex32>), FftError> {
+        let batch = self.batch_of(input.len())? as u64;
+        let mut job = Job::new(self.machine.clone(), options);
+        let x = job.input(input)?;
+        let tiles = job.temporary::<Complex32>(input.len() as u64)?;
+        let y = job.output("y", &[batch, self.recipe.len() as u64])?;
+        let factors = job.input(&self.factors())?;
+        let program = job.program(&self.recipe.to_string(), &self.program)?;
+        let addresses = [&x, &tiles, &y, &factors].map(Buffer::address);
+        let passes = self.recipe.passes(self.rings.clone(), batch, addresses);
+        for (pass, name) in passes.into_iter().zip(["columns", "rows"]) {
+            job.ring(&program, name, pass)?;
+        }
+        Ok((job, y))
+    }
+
+    /// The factors of all pages of rows, in the order of pages and sections.
+    fn factors(&self) -> Vec<Complex32> {
+        let (recipe, sections) = (&self.recipe, self.machine.cp2.sections);
+        let per = recipe.rows().per_section();
+        let pages = recipe.columns().len() / (per * sections);
+        (0..pages * sections)
+            .flat_map(|i| {
+                let rows = rows_of(i / sections, i % sections, sections, per);
+                recipe.rows().factors(&rows, recipe.len())
+            })
+            .collect()
+    }
+}
+
+impl Fft for LargeFft {
+    fn len(&self) -> usize {
+        self.recipe.len()
+    }
+
+    fn direction(&self) -> Direction {
+        self.recipe.direction()
+    }
+
+    fn recipe(&self) -> String {
+        self.recipe.to_string()
+    }
+
+    fn machine(&self) -> &Arc<Machine> {
+        &self.machine
+    }
+
+    fn program(&self, _batch: usize) -> Result<Option<Arc<Program>>, FftError> {
+        Ok(Some(self.program.clone()))
+    }
+
+    fn source(&self, file: &str) -> Option<String> {
+        source(file).map(str::to_owned)
+    }
+
+    /// Input, tiles and output.
+    fn max_batch(&self) -> usize {
+        let rows = self.recipe.rows();
+        let each = rows.factor_bytes() / rows.per_section() as u64;
+        let factors = each * self.recipe.columns().len() as u64;
+        let free = job::room(&self.machine, &self.program).saturating_sub(factors);
+        usize::try_from(free / (3 * self.bytes())).unwrap_or(usize::MAX)
+    }
+
+    /// All butterflies at the machine's peak rate, or every number over the DMA
+    /// channel four times: in and out of DMEM in both passes.
+    fn bound(&self, batch: usize) -> Cycles {
+        self.least(batch).cycles(&self.machine)
+    }
+
+    fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
+        let passes = self.recipe.expect(&self.machine, batch as u64).cycles;
+        Ok(Cycles((passes + self.image()).ceil() as u64))
+    }
+
+    fn process_with(&self, input: &[Complex32], options: Options) -> Result<FftRun, FftError> {
+        let (job, y) = self.job(input, options)?;
+        let bound = self.bound(input.len() / self.recipe.len());
+        Ok(job.run(bound, |run| run.read(y))?)
+    }
+}

@@ -1,0 +1,228 @@
+//! How a transform larger than DMEM is cut into columns and rows.
+
+use super::lines::{ColumnPages, Lines, RowPages, SMALLEST};
+use crate::fft::error::FftError;
+use crate::fft::recipe::Direction;
+use crate::ring::{Expected, Ring, RingPass};
+use cp2_machine::Machine;
+use std::fmt;
+
+/// The smallest number of bits of a length for two passes, and the largest.
+pub(super) const BITS: std::ops::RangeInclusive<u32> = 11..=20;
+
+/// A transform of N = N1 N2 numbers as columns of length N1 and rows of length N2.
+///
+/// ```
+/// use cp2_kernels::fft::{Direction, LargeRecipe};
+/// use cp2_machine::Machine;
+///
+/// let vm7 = Machine::builtin("vm7").unwrap();
+/// let recipe = LargeRecipe::new(1 << 16, Direction::Forward, &vm7)?;
+/// assert_eq!(recipe.columns().len() * recipe.rows().len(), 65536);
+/// # Ok::<(), cp2_kernels::fft::FftError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct LargeRecipe {
+    n: usize,
+    direction: Direction,
+    columns: Lines,
+    rows: Lines,
+    /// Page buffers of the column pass and of the row pass.
+    buffers: [usize; 2],
+    sections: u64,
+    expected: Expected,
+}
+
+impl LargeRecipe {
+    /// The lengths that two passes can do.
+    #[must_use]
+    pub fn lengths() -> Vec<usize> {
+        BITS.map(|bits| 1 << bits).collect()
+    }
+
+    /// The division that should be fastest for one transform.
+    ///
+    /// # Errors
+    /// A length without a division, or a machine whose DMEM or sections fit none.
+    pub fn new(n: usize, direction: Direction, machine: &Machine) -> Result<Self, FftError> {
+        let all = Self::candidates(n, direction, machine);
+        all.into_iter().next().ok_or_else(|| FftError::Division {
+            n,
+            machine: machine.name.clone(),
+        })
+    }
+
+    /// All divisions whose pages fit, the fastest first.
+    pub(super) fn candidates(n: usize, direction: Direction, machine: &Machine) -> Vec<Self> {
+        let sections = machine.cp2.sections;
+        let mut all = Vec::new();
+        let granule_fits = machine.dma.granule.0 == 16 && sections.is_power_of_two();
+        if !n.is_power_of_two() || !BITS.contains(&n.ilog2()) || !granule_fits {
+            return all;
+        }
+        let lines = |length: usize| {
+            [2, 4, 8, 16]
+                .into_iter()
+                .filter_map(move |per| Lines::new(length, per * SMALLEST / 2))
+        };
+        for bits in 5..n.ilog2() {
+            let (n1, n2) = (1usize << bits, n >> bits);
+            for columns in lines(n1) {
+                for rows in lines(n2) {
+                    let fits = columns.per_section() * sections <= n2
+                        && rows.per_section() * sections <= n1;
+                    for buffers in [[3, 3], [3, 4], [4, 3], [4, 4]] {
+                        let mut recipe = Self {
+                            n,
+                            direction,
+                            columns: columns.clone(),
+                            rows: rows.clone(),
+                            buffers,
+                            sections: sections as u64,
+                            expected: Expected::default(),
+                        };
+                        if fits && recipe.least_dmem() <= machine.cp2.dmem.0 {
+                            recipe.expected = recipe.expect(machine, 1);
+                            all.push(recipe);
+                        }
+                    }
+                }
+            }
+        }
+        all.sort_by(|a, b| a.expected.cycles.total_cmp(&b.expected.cycles));
+        all
+    }
+
+    /// DMEM for page buffers and factors, without the tables of the program.
+    fn least_dmem(&self) -> u64 {
+        self.ring_bytes(0).max(self.ring_bytes(1))
+    }
+
+    /// DMEM for the buffers of a pass.
+    fn ring_bytes(&self, pass: usize) -> u64 {
+        let each = match pass {
+            0 => self.columns.page_bytes(),
+            _ => self.rows.page_bytes() + self.rows.factor_bytes(),
+        };
+        self.buffers[pass] as u64 * each
+    }
+
+    /// Length of the transform.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.n
+    }
+
+    /// Never: a transform has at least 2048 numbers.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+
+    /// Direction.
+    #[must_use]
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// The columns, first pass over memory.
+    #[must_use]
+    pub fn columns(&self) -> &Lines {
+        &self.columns
+    }
+
+    /// The rows, second pass.
+    #[must_use]
+    pub fn rows(&self) -> &Lines {
+        &self.rows
+    }
+
+    /// Butterflies x + yw, x - yw of one transform: N/2 log2 N.
+    #[must_use]
+    pub fn butterflies(&self) -> u64 {
+        (self.n / 2) as u64 * u64::from(self.n.trailing_zeros())
+    }
+
+    /// The argument blocks and the buffers behind `first` bytes of DMEM; none
+    /// if they do not fit in `dmem` bytes.
+    pub(super) fn rings(&self, first: u64, dmem: u64) -> Option<[Ring; 2]> {
+        let first = first.next_multiple_of(16);
+        let arguments = [first, first + Ring::argument_bytes(self.buffers[0])];
+        let pages = arguments[1] + Ring::argument_bytes(self.buffers[1]);
+        let ring = |pass: usize, page: u64, factors: u64| {
+            let fits = pages + self.ring_bytes(pass) <= dmem;
+            fits.then(|| Ring::new(arguments[pass], pages, self.buffers[pass], page, factors))
+        };
+        Some([
+            ring(0, self.columns.page_bytes(), 0)?,
+            ring(1, self.rows.page_bytes(), self.rows.factor_bytes())?,
+        ])
+    }
+
+    /// The passes of `batch` transforms from `x` over `tiles` to `y`.
+    pub(super) fn passes(
+        &self,
+        [first, second]: [Ring; 2],
+        batch: u64,
+        [x, tiles, y, factors]: [u64; 4],
+    ) -> [RingPass; 2] {
+        let columns = ColumnPages {
+            lines: self.columns.clone(),
+            sections: self.sections,
+            matrices: batch,
+            width: self.rows.len() as u64,
+            from: x,
+            to: tiles,
+            tiled: true,
+        };
+        let rows = RowPages {
+            lines: self.rows.clone(),
+            sections: self.sections,
+            matrices: batch,
+            height: self.columns.len() as u64,
+            tile: self.columns.per_section() as u64 * self.sections,
+            from: tiles,
+            to: y,
+            factors,
+        };
+        [RingPass::new(first, columns), RingPass::new(second, rows)]
+    }
+
+    /// What `batch` transforms should take, without the load of the program.
+    pub(super) fn expect(&self, machine: &Machine, batch: u64) -> Expected {
+        let Some(rings) = self.rings(0, u64::MAX) else {
+            return Expected::default();
+        };
+        let [a, b] = self
+            .passes(rings, batch, [0; 4])
+            .map(|pass| pass.expect(machine));
+        Expected {
+            cycles: a.cycles + b.cycles,
+            least: a.least + b.least,
+        }
+    }
+}
+
+impl fmt::Display for LargeRecipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "fft {} {}:", self.n, self.direction)?;
+        for (i, (name, lines)) in [("columns", &self.columns), ("rows", &self.rows)]
+            .into_iter()
+            .enumerate()
+        {
+            let radices: Vec<String> = lines.radices().iter().map(ToString::to_string).collect();
+            let (comma, per, buffers) = (
+                if i == 0 { "" } else { "," },
+                lines.per_section(),
+                self.buffers[i],
+            );
+            write!(
+                f,
+                "{comma} {name} of {} ({}), {per} a section and page, {buffers} buffers",
+                lines.len(),
+                radices.join(" x ")
+            )?;
+        }
+        Ok(())
+    }
+}

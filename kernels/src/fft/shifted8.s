@@ -1,0 +1,138 @@
+; The last radix-8 pass of rows at a shifted frequency, transposing couples of rows.
+;
+; Row r of a transform of N1 N2 numbers is transformed at the frequencies k + r/N1:
+; the twiddle product of the four-step algorithm. Here L = N2/8 and
+;   w = exp(-2 pi i (k + r/N1)/N2) = base(k) row(r),
+; where base is a table for all rows and row a few factors for each: eight complex
+; products an iteration instead of a table as large as half the data.
+;
+; One iteration transforms column k of rows A and B = A + 1: 24 butterflies and 8
+; products in 32 cycles. The rows lie one behind the other; a result is a quad
+; (A, B), so that couples of rows leave side by side.
+;
+; Registers.
+;   q0..q7    number m of A is r{2m}, of B r{2m + 1}
+;   q8..q15   levels 1 and 2
+;   q16..q23  results p, stored at [a1 + p * ws]
+;   q24..q27  w^4, w^2, w, w W8 of A and B
+;   q28..q30  row factors to the powers 4, 2, 1 of A and B
+;   q31       base factors, two of the four w^4, w^2, w, w W8
+;   a0 reads, a1 writes, a2 goes round the base factors, a3 walks the row factors,
+;   a5 goes round the step table; s0 step of a0, s1 step of a1
+;
+; Schedule.
+;   cycle   arithmetic               memory
+;   0..7    level 1: A, B            0: w, w W8 of base; from 4: results of the iteration before
+;   8..11   w, w W8 of A and B       results
+;   12..19  level 2: A, B            12: w^4, w^2 of base for the next; from 13: its numbers
+;   20..23  w^4, w^2 of the next     numbers
+;   24..31  level 3: A, B            numbers up to 28; 29: steps
+; No word waits for an operand, on vm7 or vm9.
+
+; A butterfly with the load of number i/2 of A or B.
+.macro sf_ld op, d, e, x, y, w, i, pitch
+    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || ldp r{\i}, [a0 + (\i)/2*8 + (\i)%2*(\pitch)]
+.endm
+
+; A product with the same.
+.macro sp_ld d, x, y, i, pitch
+    cmul r{\d}, r{\x}, r{\y} || ldp r{\i}, [a0 + (\i)/2*8 + (\i)%2*(\pitch)]
+.endm
+
+; One iteration. st: there are results to store; pitch: bytes from a row to the next;
+; ws: bytes from a result to the next.
+.macro shifted8 op, opn, st, pitch, ws
+    ; level 1
+    \op r16, r17, r0, r8, r48 || ldq q31, [a2]+s2%
+    bf \op, 18, 19, 4, 12, 48
+    bf \op, 20, 21, 2, 10, 48
+    bf \op, 22, 23, 6, 14, 48
+    bf_st \op, 24, 25, 1, 9, 49, \st, 4, \ws
+    bf_st \op, 26, 27, 5, 13, 49, \st, 2, \ws
+    bf_st \op, 28, 29, 3, 11, 49, \st, 6, \ws
+    bf_st \op, 30, 31, 7, 15, 49, \st, 1, \ws
+    ; w and w W8
+    .if \st
+    cmul r52, r62, r60 || stq q21, [a1 + 5*(\ws)]
+    cmul r53, r62, r61 || stq q19, [a1 + 3*(\ws)]
+    cmul r54, r63, r60 || stq q23, [a1 + 7*(\ws)]
+    cmul r55, r63, r61 || stq q16, [a1]+s1
+    .else
+    cmul r52, r62, r60
+    cmul r53, r62, r61
+    cmul r54, r63, r60
+    cmul r55, r63, r61
+    .endif
+    ; level 2
+    \op r16, r18, r16, r18, r50 || ldq q31, [a2]+s2%
+    sf_ld \opn, 17, 19, 17, 19, 50, 0, \pitch
+    sf_ld \op, 20, 22, 20, 22, 50, 8, \pitch
+    sf_ld \opn, 21, 23, 21, 23, 50, 4, \pitch
+    sf_ld \op, 24, 26, 24, 26, 51, 12, \pitch
+    sf_ld \opn, 25, 27, 25, 27, 51, 2, \pitch
+    sf_ld \op, 28, 30, 28, 30, 51, 10, \pitch
+    sf_ld \opn, 29, 31, 29, 31, 51, 6, \pitch
+    ; w^4 and w^2 of the next
+    sp_ld 48, 62, 56, 14, \pitch
+    sp_ld 49, 62, 57, 1, \pitch
+    sp_ld 50, 63, 58, 9, \pitch
+    sp_ld 51, 63, 59, 5, \pitch
+    ; level 3
+    sf_ld \op, 32, 40, 16, 20, 52, 13, \pitch
+    sf_ld \opn, 36, 44, 18, 22, 52, 3, \pitch
+    sf_ld \op, 34, 42, 17, 21, 54, 11, \pitch
+    sf_ld \opn, 38, 46, 19, 23, 54, 7, \pitch
+    sf_ld \op, 33, 41, 24, 28, 53, 15, \pitch
+    \opn r37, r45, r26, r30, r53 || add a0, a0, s0
+    \op r35, r43, r25, r29, r55 || ldx2 s0, [a5]+s5%
+    bf \opn, 39, 47, 27, 31, 55
+.endm
+
+; The row factors of the next couple, and its first w^4, w^2.
+.macro couple
+    ldq q28, [a3]+16
+    ldq q29, [a3]+16
+    ldq q30, [a3]+16
+    cmul r48, r62, r56
+    cmul r49, r62, r57
+    cmul r50, r63, r58
+    cmul r51, r63, r59
+.endm
+
+; The pass over `rows` rows of 8 L numbers from a8 to a9, where result k of row r goes
+; to number k rows + r. a3: row factors; steps, base: tables.
+.macro shifted8_pass op, opn, L, rows, steps, base
+    movi a5, \steps
+    mov b5, a5
+    movi l5, 4*\L*\rows
+    movi s5, 8
+    ldx2 s0, [a5]+s5%
+    movi a2, \base
+    mov b2, a2
+    movi l2, 32*\L
+    movi s2, 16
+    ldq q31, [a2]+s2%
+    mov a0, a8
+    mov a1, a9
+    .rept 16, i
+    ldp r{i}, [a0 + i/2*8 + i%2*64*\L]
+    .endr
+    add a0, a0, s0
+    ldx2 s0, [a5]+s5%
+    couple
+    shifted8 \op, \opn, 0, 64*\L, 8*\L*\rows
+    loop \L - 1 {
+    shifted8 \op, \opn, 1, 64*\L, 8*\L*\rows
+    }
+    .if \rows > 2
+    movi c1, \rows/2 - 1
+    loop c1 {
+    couple
+    loop \L {
+    shifted8 \op, \opn, 1, 64*\L, 8*\L*\rows
+    }
+    nop
+    }
+    .endif
+    epilogue8 2, 8*\L*\rows
+.endm

@@ -1,0 +1,224 @@
+//! A pass of a persistent kernel over a ring of page buffers.
+//!
+//! Page `k` is loaded into buffer `k` and its result goes to the buffer before
+//! it, that of page `k - 1`, which the kernel no longer needs; when the result
+//! has been stored, page `k + n - 1` is loaded there. So `n` buffers keep `n - 1`
+//! pages under way: one computes while one is stored and the next loaded.
+
+use cp2_dma::{Descriptor, Target, transfer_time};
+use cp2_host::{Action, Command, Device, Event, HostError};
+use cp2_machine::{Cycles, Machine};
+use std::fmt;
+
+/// Event that the DMA posts when a page is loaded.
+const LOADED: u32 = 0;
+/// Event that the kernel signals when a page is done.
+const DONE: u32 = 1;
+
+/// The pages of a pass: how each is loaded and stored, and what it costs.
+pub(crate) trait Pages: fmt::Debug + Send + Sync {
+    /// Number of pages.
+    fn count(&self) -> u64;
+    /// The transfers that load a page and its factors; the kernel waits for the last.
+    fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor>;
+    /// The transfer that stores a page.
+    fn store(&self, page: u64, local: u32) -> Descriptor;
+    /// Arithmetic issues of a section for a page.
+    fn issues(&self) -> u64;
+    /// Cycles of a page beside them.
+    fn overhead(&self) -> u64;
+}
+
+/// Where the buffers of a pass are in DMEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ring {
+    /// Address of the argument block.
+    pub arguments: u32,
+    /// Page buffers.
+    pub pages: Vec<u32>,
+    /// A buffer of factors for each.
+    pub factors: Vec<u32>,
+}
+
+/// A pass: buffers and the pages that go through them.
+#[derive(Debug)]
+pub(crate) struct RingPass {
+    ring: Ring,
+    work: Box<dyn Pages>,
+}
+
+impl Ring {
+    /// `buffers` buffers from `first` on; the argument block lies at `arguments`.
+    pub(crate) fn new(arguments: u64, first: u64, buffers: usize, page: u64, factors: u64) -> Self {
+        // Inside DMEM, whose addresses are u32: the plan has checked the end.
+        let at = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
+        let n = buffers as u64;
+        Self {
+            arguments: at(arguments),
+            pages: (0..n).map(|i| at(first + i * page)).collect(),
+            factors: (0..n).map(|i| at(first + n * page + i * factors)).collect(),
+        }
+    }
+
+    /// Bytes of the argument block of so many buffers.
+    pub(crate) fn argument_bytes(buffers: usize) -> u64 {
+        16 + 16 * buffers as u64
+    }
+
+    fn before(&self, page: u64) -> u32 {
+        let n = self.pages.len() as u64;
+        self.pages[((page + n - 1) % n) as usize]
+    }
+
+    /// The words of the argument block for a job of `pages` pages.
+    pub(crate) fn arguments(&self, pages: u64) -> Vec<u32> {
+        let n = self.pages.len();
+        let mut words = vec![
+            u32::try_from(pages).unwrap_or(u32::MAX),
+            16 * n as u32,
+            0,
+            0,
+        ];
+        for (k, (&page, &factors)) in self.pages.iter().zip(&self.factors).enumerate() {
+            words.extend([page, self.before(k as u64), factors, 0]);
+        }
+        words
+    }
+}
+
+impl RingPass {
+    /// `work` through the buffers of `ring`.
+    pub(crate) fn new(ring: Ring, work: impl Pages + 'static) -> Self {
+        Self {
+            ring,
+            work: Box::new(work),
+        }
+    }
+
+    /// Number of pages.
+    pub(crate) fn count(&self) -> u64 {
+        self.work.count()
+    }
+
+    /// Number of page buffers.
+    pub(crate) fn buffers(&self) -> usize {
+        self.ring.pages.len()
+    }
+
+    /// The transfers that load a page.
+    pub(crate) fn loads(&self, page: u64) -> Vec<Descriptor> {
+        let slot = (page % self.ring.pages.len() as u64) as usize;
+        let (local, factors) = (self.ring.pages[slot], self.ring.factors[slot]);
+        let mut loads = self.work.loads(page, local, factors);
+        if let Some(last) = loads.last_mut() {
+            last.event = Some(LOADED);
+        }
+        loads
+    }
+
+    /// The transfer that stores a page.
+    pub(crate) fn store(&self, page: u64) -> Descriptor {
+        self.work.store(page, self.ring.before(page))
+    }
+
+    /// The transfer that loads the argument block, whose words it puts in system memory.
+    pub(crate) fn place(&self, device: &mut Device) -> Result<Descriptor, HostError> {
+        let words = device.alloc_from(&self.ring.arguments(self.count()))?;
+        let (system, local) = (words.address(), self.ring.arguments);
+        Ok(Descriptor::load(
+            Target::Broadcast,
+            system,
+            local,
+            words.bytes(),
+        ))
+    }
+
+    /// Gives the commands of the pass, which wait for `after`. Returns the last
+    /// store and the end of the kernel.
+    pub(crate) fn give(
+        &self,
+        device: &mut Device,
+        (name, entry): (&str, u32),
+        after: &[Event],
+    ) -> Result<[Event; 2], HostError> {
+        let ahead = self.ahead();
+        let give = |device: &mut Device, name: &str, page, action, after: &[Event]| {
+            device.command(Command {
+                name: name.to_owned(),
+                page: Some(page),
+                action,
+                after: after.to_vec(),
+            })
+        };
+        let load = |device: &mut Device, page: u64, after: &[Event]| {
+            for descriptor in self.loads(page) {
+                give(device, "load", page, Action::Dma(descriptor), after)?;
+            }
+            Ok::<(), HostError>(())
+        };
+        for page in 0..ahead.min(self.count()) {
+            load(device, page, after)?;
+        }
+        let stopped = device.launch(name, entry, self.ring.arguments, after)?;
+        let mut last = stopped;
+        for page in 0..self.count() {
+            let wait = Action::WaitSignal { event: DONE };
+            let done = give(device, "done", page, wait, &[])?;
+            let store = Action::Dma(self.store(page));
+            last = give(device, "store", page, store, &[done])?;
+            if page + ahead < self.count() {
+                load(device, page + ahead, &[last])?;
+            }
+        }
+        Ok([last, stopped])
+    }
+
+    /// Pages that are loaded before the first is stored.
+    fn ahead(&self) -> u64 {
+        self.buffers() as u64 - 1
+    }
+
+    /// What the pass should take on `machine`, and the least it can take: its
+    /// arithmetic or its transfers, with the first load and the last store.
+    pub(crate) fn expect(&self, machine: &Machine) -> Expected {
+        let tick = machine.time_base();
+        let of = |cycles: Cycles| tick.cycles(cycles).0;
+        let body = |d: &Descriptor| transfer_time(d, machine).body.0 + of(machine.dma.setup_queued);
+        let load: u64 = self.loads(0).iter().map(body).sum();
+        let store = body(&self.store(0));
+        let issues = of(Cycles(self.work.issues()));
+        let compute = issues + of(Cycles(self.work.overhead()));
+        let see = of(machine.host.completion) + of(machine.host.descriptor);
+        let idle = of(machine.dma.setup_idle);
+        let (count, ahead) = (self.count(), self.ahead());
+        let (mut dma, mut cp2) = (idle, idle);
+        let mut loaded = std::collections::VecDeque::new();
+        for _ in 0..ahead.min(count) {
+            dma += load;
+            loaded.push_back(dma);
+        }
+        for page in 0..count {
+            cp2 = cp2.max(loaded.pop_front().unwrap_or(cp2)) + compute;
+            dma = dma.max(cp2 + see + idle) + store;
+            if page + ahead < count {
+                dma += load;
+                loaded.push_back(dma);
+            }
+        }
+        let scale = |ticks: u64| ticks as f64 / tick.ticks_per_cycle as f64;
+        let least = (load + count * issues + store).max(count * (load + store));
+        Expected {
+            cycles: scale(dma),
+            least: scale(least),
+        }
+    }
+}
+
+/// What a pass should take.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Expected {
+    /// Cycles expected.
+    pub cycles: f64,
+    /// Cycles it takes at least.
+    pub least: f64,
+}

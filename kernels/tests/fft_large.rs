@@ -1,0 +1,232 @@
+//! FFTs larger than DMEM: two passes over system memory.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use cp2_host::Options;
+use cp2_kernels::Random;
+use cp2_kernels::fft::{Direction, Fft as _, FftRun, LargeFft, error_bound, reference};
+use cp2_machine::Machine;
+use num_complex::{Complex32, Complex64};
+use std::sync::Arc;
+
+const DIRECTIONS: [Direction; 2] = [Direction::Forward, Direction::Inverse];
+
+fn machine(name: &str) -> Arc<Machine> {
+    Arc::new(Machine::builtin(name).unwrap())
+}
+
+fn random(len: usize, seed: u64) -> Vec<Complex32> {
+    let mut random = Random::new(seed);
+    (0..len).map(|_| random.complex()).collect()
+}
+
+fn run(fft: &LargeFft, x: &[Complex32], check: bool) -> FftRun {
+    let options = Options {
+        check,
+        ..Options::default()
+    };
+    let done = fft.process_with(x, options).unwrap();
+    let report = &done.run.report;
+    assert!(report.end.is_finished(), "{}: {}", fft.recipe(), report.end);
+    assert_eq!(report.causes.total(), report.cycles, "{}", fft.recipe());
+    let findings: Vec<String> = report
+        .findings
+        .iter()
+        .map(|f| {
+            let place =
+                f.pc.and_then(|pc| fft.program(1).unwrap().unwrap().location(pc as usize));
+            format!("{f} at {place:?}")
+        })
+        .collect();
+    assert!(findings.is_empty(), "{}: {findings:#?}", fft.recipe());
+    done
+}
+
+fn output(fft: &LargeFft, x: &[Complex32]) -> Vec<Complex32> {
+    run(fft, x, true).output.unwrap()
+}
+
+fn bits(x: &[Complex32]) -> Vec<(u32, u32)> {
+    x.iter().map(|z| (z.re.to_bits(), z.im.to_bits())).collect()
+}
+
+/// RMS error relative to the RMS of the exact result.
+fn error(exact: &[Complex64], y: &[Complex32]) -> f64 {
+    let (mut error, mut norm) = (0.0, 0.0);
+    for (x, y) in exact.iter().zip(y) {
+        error += (x - Complex64::new(y.re.into(), y.im.into())).norm_sqr();
+        norm += x.norm_sqr();
+    }
+    (error / norm).sqrt()
+}
+
+/// Cycles according to the table in `docs/fft-large.md`.
+fn documented_cycles(bits: u32, batch: usize, machine: &str) -> u64 {
+    let start = format!("| 2^{bits} | {batch} | {machine} | ");
+    let row = include_str!("../../docs/fft-large.md")
+        .lines()
+        .find_map(|line| line.strip_prefix(&start))
+        .unwrap();
+    row.split(" | ").nth(1).unwrap().parse().unwrap()
+}
+
+/// Accurate beside rustfft's scalar code, as fast as documented and as promised.
+fn accurate_and_fast(lengths: &[u32], batch: usize, name: &str, check: bool) {
+    for &b in lengths {
+        let n = 1 << b;
+        let fft = LargeFft::new(n, Direction::Forward, machine(name)).unwrap();
+        let x = random(batch * n, u64::from(b));
+        let done = run(&fft, &x, check);
+        let exact = reference(&x, n, Direction::Forward);
+        let ours = error(&exact, done.output.as_ref().unwrap());
+        let mut scalar = x.clone();
+        rustfft::FftPlannerScalar::new()
+            .plan_fft_forward(n)
+            .process(&mut scalar);
+        let theirs = error(&exact, &scalar);
+        assert!(
+            ours <= 1.5 * theirs && ours <= error_bound(n),
+            "2^{b}: {ours:.2e}, rustfft {theirs:.2e}"
+        );
+        let floor = match (b, batch) {
+            (17.., _) => 0.82,
+            (_, 4..) => 0.80,
+            _ => 0.75,
+        };
+        let cycles = done.run.report.cycles;
+        let own = fft.own_bound(batch) / cycles as f64;
+        println!(
+            "2^{b} x {batch} {name}: {cycles} cycles, efficiency {:.3}, of own bound {own:.3}, rms {ours:.2e} ({:.2} of rustfft's)",
+            done.efficiency(),
+            ours / theirs
+        );
+        assert!(
+            (floor..=1.0).contains(&done.efficiency()),
+            "2^{b} x {batch} on {name}: {}",
+            done.efficiency()
+        );
+        assert!(
+            (0.92..=1.0).contains(&own),
+            "2^{b} x {batch} on {name}: {own}"
+        );
+        assert_eq!(
+            cycles,
+            documented_cycles(b, batch, name),
+            "2^{b} x {batch} on {name}"
+        );
+    }
+}
+
+#[test]
+fn single_transforms_on_vm7() {
+    accurate_and_fast(&[13, 14, 15, 16], 1, "vm7", true);
+    accurate_and_fast(&[17, 18], 1, "vm7", false);
+}
+
+#[test]
+fn single_transforms_on_vm9() {
+    accurate_and_fast(&[13, 14, 15, 16], 1, "vm9", true);
+    accurate_and_fast(&[17], 1, "vm9", false);
+}
+
+#[test]
+fn batches() {
+    for name in ["vm7", "vm9"] {
+        accurate_and_fast(&[13, 14, 15], 4, name, false);
+    }
+}
+
+/// The longest: every division with 1024 columns or rows.
+#[test]
+fn a_million_numbers() {
+    accurate_and_fast(&[19, 20], 1, "vm7", false);
+}
+
+/// An impulse shows every factor, a tone sums them all.
+#[test]
+fn impulses_and_tones() {
+    let vm7 = machine("vm7");
+    for direction in DIRECTIONS {
+        for n in [2048, 8192, 32768] {
+            let fft = LargeFft::new(n, direction, vm7.clone()).unwrap();
+            let at = (Random::new(n as u64).next_u64() % n as u64) as usize;
+            let mut x = vec![Complex32::default(); n];
+            x[at] = Complex32::from(1.0);
+            x.extend((0..n).map(|j| {
+                let turns = (j * at % n) as f64 / n as f64;
+                let z = Complex64::from_polar(1.0e-5, std::f64::consts::TAU * turns);
+                Complex32::new(z.re as f32, z.im as f32)
+            }));
+            let y = output(&fft, &x);
+            let exact = reference(&x, n, direction);
+            for (exact, y) in exact.chunks(n).zip(y.chunks(n)) {
+                let error = error(exact, y);
+                assert!(error <= error_bound(n), "{n} {direction}: {error:.2e}");
+            }
+        }
+    }
+}
+
+/// The inverse is the forward transform of the conjugate, conjugated, and a
+/// power of two scales every output, both to the last bit.
+#[test]
+fn exact_symmetries() {
+    let vm7 = machine("vm7");
+    for n in [2048, 16384] {
+        let [forward, inverse] = DIRECTIONS.map(|d| LargeFft::new(n, d, vm7.clone()).unwrap());
+        let x = random(n, n as u64);
+        let y = output(&inverse, &x);
+        let mirrored: Vec<Complex32> = x.iter().map(Complex32::conj).collect();
+        let back: Vec<Complex32> = output(&forward, &mirrored)
+            .iter()
+            .map(Complex32::conj)
+            .collect();
+        assert_eq!(y, back, "{n}");
+        let scale = 2.0f32.powi(-37);
+        let scaled: Vec<Complex32> = x.iter().map(|z| z * scale).collect();
+        let y: Vec<Complex32> = y.iter().map(|z| z * scale).collect();
+        assert_eq!(bits(&output(&inverse, &scaled)), bits(&y), "{n}");
+    }
+}
+
+/// Neither the batch nor the machine's other parameters change a bit, as long as the division is the same.
+#[test]
+fn a_transform_does_not_depend_on_its_neighbours() {
+    let n = 4096;
+    let x = random(5 * n, 5);
+    let vm7 = machine("vm7");
+    let fft = LargeFft::new(n, Direction::Forward, vm7.clone()).unwrap();
+    let y = bits(&output(&fft, &x));
+    for batch in [1, 3] {
+        assert_eq!(bits(&output(&fft, &x[..batch * n])), y[..batch * n]);
+    }
+    let exact = reference(&x, n, Direction::Forward);
+    for changed in [
+        "[cp2]\nsections = { value = 1, unit = \"sections\" }",
+        "[cp2]\nsections = { value = 8, unit = \"sections\" }",
+        "[cp2]\ndmem-ports = { value = 1, unit = \"ports\" }",
+        "[cp2]\ndmem = { value = 24, unit = \"KiB\" }",
+        "[dma]\nqueue = { value = 1, unit = \"descriptors\" }",
+    ] {
+        let text = format!("base = \"vm7\"\n{changed}");
+        let machine = Arc::new(Machine::parse("changed.toml", &text).unwrap());
+        let fft = LargeFft::new(n, Direction::Forward, machine).unwrap();
+        let y = output(&fft, &x);
+        assert!(error(&exact, &y) <= error_bound(n), "{changed}");
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let vm7 = machine("vm7");
+    for n in [0, 1, 1024, 3000, 1 << 21, usize::MAX] {
+        let error = LargeFft::new(n, Direction::Forward, vm7.clone()).unwrap_err();
+        assert!(error.to_string().contains(&n.to_string()), "{error}");
+    }
+    let three = "base = \"vm7\"\n[cp2]\nsections = { value = 3, unit = \"sections\" }";
+    let three = Arc::new(Machine::parse("three.toml", three).unwrap());
+    assert!(LargeFft::new(8192, Direction::Forward, three).is_err());
+    let fft = LargeFft::new(8192, Direction::Forward, vm7).unwrap();
+    assert!(fft.process(&random(100, 1)).is_err());
+    assert!(fft.process(&[]).is_err());
+}
