@@ -113,8 +113,11 @@ impl Block {
     /// fewer; the hot tier gives up early where it sees a fault coming.
     pub(crate) fn run(&mut self, guest: &mut Guest<'_>, frame: &mut Frame, passes: u64) -> u64 {
         let looping = self.end == End::Body;
+        let steps = &self.steps;
+        let mut word =
+            |i: usize, guest: &mut Guest<'_>| portable::run(&steps[i..=i], guest, 1) == 1;
         self.hot
-            .run(&self.words, looping, guest, frame, passes)
+            .run(&self.words, looping, guest, frame, passes, &mut word)
             .unwrap_or_else(|| portable::run(&self.steps, guest, passes))
     }
 }

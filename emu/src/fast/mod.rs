@@ -12,7 +12,7 @@
 //! `docs/engine.md` has the reasons and the measurements.
 
 mod block;
-mod portable;
+pub(crate) mod portable;
 mod timed;
 mod wide;
 

@@ -19,6 +19,7 @@ impl Tier {
         _: &mut Guest<'_>,
         _: &mut Frame,
         _: u64,
+        _: &mut dyn FnMut(usize, &mut Guest<'_>) -> bool,
     ) -> Option<u64> {
         None
     }

@@ -5,27 +5,13 @@
 //! between is lost, and within a segment nothing can fault any more.
 
 use super::ir::{Half, Id, Inst};
+use super::rounds::Carried;
 use super::rows::Row;
 use super::steps::{Access, Arith, PAIRS, Steps, Value};
 use super::vectors::{Operand, Vectors};
 
 /// Words ahead in which a partner is looked for.
 const AHEAD: usize = 24;
-/// Quads that stay in host registers from pass to pass of a loop; the others
-/// of 32 are left for what is computed.
-const CARRIED: usize = 24;
-
-/// A quad that a loop carries in a host register, or a value that stays the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Carried {
-    /// The quad, where the loop changes it.
-    pub quad: Option<u8>,
-    /// The value at the beginning of a pass.
-    pub begin: Id,
-    /// The value at its end: the same where the loop does not change it.
-    pub end: Id,
-}
-
 /// A segment ready for registers.
 #[derive(Debug)]
 pub(super) struct Segment {
@@ -42,23 +28,13 @@ pub(super) struct Segment {
     pub looping: bool,
 }
 
-impl Carried {
-    const fn fixed(id: Id) -> Self {
-        Self {
-            quad: None,
-            begin: id,
-            end: id,
-        }
-    }
-}
-
-struct Builder {
-    s: Vectors,
+pub(super) struct Builder {
+    pub s: Vectors,
     values: Vec<Option<Half>>,
     done: Vec<bool>,
     /// Whether a pair register's value at the beginning is seen bit by bit.
-    observed: [bool; PAIRS],
-    used: [bool; PAIRS],
+    pub observed: [bool; PAIRS],
+    pub used: [bool; PAIRS],
 }
 
 /// Makes a segment of the steps; `looping` where it is a loop's whole body.
@@ -109,7 +85,7 @@ pub(super) fn build(mut steps: Steps, looping: bool) -> Segment {
 }
 
 impl Builder {
-    fn half(&mut self, value: Value) -> Half {
+    pub(super) fn half(&mut self, value: Value) -> Half {
         let i = value as usize;
         if let Some(half) = self.values[i] {
             return half;
@@ -121,7 +97,7 @@ impl Builder {
         half
     }
 
-    fn note(&mut self, value: Value, observed: bool) {
+    pub(super) fn note(&mut self, value: Value, observed: bool) {
         if let Some(used) = self.used.get_mut(value as usize) {
             *used = true;
             self.observed[value as usize] |= observed;
@@ -162,7 +138,7 @@ impl Builder {
     }
 
     /// Both halves side by side, as the guest sees them.
-    fn packed(&mut self, values: [Value; 2]) -> Id {
+    pub(super) fn packed(&mut self, values: [Value; 2]) -> Id {
         let [lo, hi] = values.map(|value| {
             self.note(value, true);
             self.half(value)
@@ -300,7 +276,7 @@ impl Builder {
     }
 
     /// Writes back the quads that changed and that `which` names.
-    fn homes(&mut self, last: &[Value; PAIRS], which: impl Fn(u8) -> bool) -> Vec<Id> {
+    pub(super) fn homes(&mut self, last: &[Value; PAIRS], which: impl Fn(u8) -> bool) -> Vec<Id> {
         let mut all = Vec::new();
         for quad in (0..(PAIRS / 2) as u8).filter(|q| which(*q)) {
             let first = 2 * usize::from(quad);
@@ -312,105 +288,9 @@ impl Builder {
         }
         all
     }
-
-    /// What a loop carries, and what follows its last pass.
-    fn end_of_loop(&mut self, last: &[Value; PAIRS]) -> (Vec<Id>, Vec<Carried>) {
-        // A register whose first value ends in another one is seen as it is.
-        for (r, value) in last.iter().enumerate() {
-            if (*value as usize) < PAIRS && *value as usize != r {
-                self.note(*value, true);
-            }
-        }
-        let used = self.used;
-        let quad_used = |q: usize| used[2 * q] || used[2 * q + 1];
-        let (mut carried, mut invariant) = (Vec::new(), Vec::new());
-        for q in (0..PAIRS / 2).filter(|q| quad_used(*q)) {
-            if changed(last, 2 * q) {
-                carried.push(q as u8);
-            } else {
-                invariant.push(q as u8);
-            }
-        }
-        // What does not fit goes through memory in every pass.
-        let overflow = carried.split_off(carried.len().min(CARRIED));
-        let kept = carried.clone();
-        let mut all: Vec<Carried> = Vec::new();
-        for quad in carried {
-            let first = 2 * usize::from(quad);
-            let begin = self.s.emit(Inst::Home(quad));
-            let end = self.carry([last[first], last[first + 1]], first);
-            all.push(Carried {
-                quad: Some(quad),
-                begin,
-                end,
-            });
-        }
-        let through = self.homes(last, |q| overflow.contains(&q));
-        self.s.body.extend(through);
-        let same: Vec<Id> = invariant
-            .into_iter()
-            .map(|quad| self.s.emit(Inst::Home(quad)))
-            .collect();
-        self.keep(&mut all, &same);
-        let begins: Vec<Id> = all.iter().map(|c| c.begin).collect();
-        self.s.body.retain(|id| !begins.contains(id));
-        let body = std::mem::take(&mut self.s.body);
-        // From here on the list is what follows the loop.
-        let mut homes = Vec::new();
-        for c in &all {
-            let Some(quad) = c.quad else { continue };
-            let [lo, hi] = [false, true].map(|hi| Half { v: c.end, hi });
-            let operand = self.s.observe(Operand::Two(lo, hi));
-            let v = self.s.value(operand);
-            homes.push(self.s.arena.add(Inst::SetHome(quad, v)).0);
-        }
-        let dead = self.homes(last, |q| !kept.contains(&q) && !overflow.contains(&q));
-        homes.extend(dead);
-        let mut exit = std::mem::replace(&mut self.s.body, body);
-        exit.extend(homes);
-        (exit, all)
-    }
-
-    /// Adds what no pass changes to what the loop carries, while there is room:
-    /// lanes of the quads `same` and constants, then those quads themselves.
-    fn keep(&mut self, all: &mut Vec<Carried>, same: &[Id]) {
-        let fixed = |inst: Inst| match inst {
-            Inst::Shuffle(a, b, _) => same.contains(&a) && same.contains(&b),
-            Inst::Splat(_) => true,
-            _ => false,
-        };
-        let arena = &self.s.arena;
-        let (hoisted, rest): (Vec<Id>, Vec<Id>) =
-            self.s.body.iter().partition(|id| fixed(arena.get(**id)));
-        let needed = |home: &Id| {
-            let uses = |id: &Id| arena.get(*id).uses().contains(&Some(*home));
-            rest.iter().any(uses)
-        };
-        let quads: Vec<Id> = same.iter().copied().filter(needed).collect();
-        let room = CARRIED.saturating_sub(all.len());
-        if hoisted.len() + quads.len() > room {
-            // Not all: the quads only, and what is made of them again in each pass.
-            let quads = same.iter().copied().take(room);
-            all.extend(quads.map(Carried::fixed));
-            return;
-        }
-        all.extend(hoisted.into_iter().chain(quads).map(Carried::fixed));
-        // A quad that nobody needs any more is not to be loaded either.
-        self.s.body.retain(|id| !same.contains(id));
-    }
-
-    /// The end value of a carried quad: canonical only where the next pass looks at its bits.
-    fn carry(&mut self, values: [Value; 2], first: usize) -> Id {
-        let observed = self.observed[first] || self.observed[first + 1];
-        let [lo, hi] = values.map(|value| self.half(value));
-        let raw = self.s.is_raw(lo.v) && self.s.is_raw(hi.v);
-        if observed || !raw {
-            return self.packed(values);
-        }
-        self.s.pack(lo, hi)
-    }
 }
 
-fn changed(last: &[Value; PAIRS], first: usize) -> bool {
+/// Whether the quad that begins with pair `first` ends with other values.
+pub(super) fn changed(last: &[Value; PAIRS], first: usize) -> bool {
     last[first] as usize != first || last[first + 1] as usize != first + 1
 }

@@ -5,14 +5,15 @@
 //! segment found them instead.
 
 use super::asm::{Asm, Hole};
-use super::build::{Carried, Segment};
+use super::build::Segment;
 use super::frame;
 use super::ir::{Class, Id, Inst};
 use super::registers::{Bank, NEVER, Place};
+use super::rounds::Carried;
 use super::{asm, select};
 use iced_x86::{Code, IcedError, Instruction, Register};
 
-/// Scalar registers that hold values; those before the bar need no saving.
+/// Scalar registers that hold values, those first that a function need not save.
 pub(super) const SCALAR_REGISTERS: [Register; 8] = [
     Register::R9D,
     Register::R10D,
@@ -23,16 +24,7 @@ pub(super) const SCALAR_REGISTERS: [Register; 8] = [
     Register::R14D,
     Register::R15D,
 ];
-/// The callee's registers of the calling convention.
-const SAVED: [Register; 6] = [
-    Register::RBX,
-    Register::RBP,
-    Register::R12,
-    Register::R13,
-    Register::R14,
-    Register::R15,
-];
-const VECTOR_REGISTERS: usize = 32;
+pub(super) const VECTOR_REGISTERS: usize = 32;
 
 /// Why there is no code.
 #[derive(Debug)]
@@ -52,104 +44,36 @@ impl From<IcedError> for Refusal {
 pub(super) struct Lower<'a> {
     pub asm: &'a mut Asm,
     segment: &'a Segment,
-    places: Vec<Place>,
-    vectors: Bank,
+    pub places: Vec<Place>,
+    pub vectors: Bank,
     scalars: Bank,
     /// Where a value should be in the end.
-    hints: Vec<Option<u8>>,
+    pub hints: Vec<Option<u8>>,
     /// From here on what the segment found is being replaced.
     replaced: u32,
     pub holes: Vec<Hole>,
     /// Next use of each operand of each listed instruction.
     next: Vec<[u32; 4]>,
     first: Vec<u32>,
-    end_next: Vec<u32>,
+    pub end_next: Vec<u32>,
+    /// Scalar registers that have held something, as bits.
+    pub scalars_used: u32,
 }
 
 /// A list and what follows it, as positions.
-struct Order {
-    insts: Vec<Id>,
+pub(super) struct Order {
+    pub insts: Vec<Id>,
     /// Position of the end of a pass.
-    end: usize,
-}
-
-/// Emits a segment as a function. Returns where it begins.
-pub(super) fn lower(asm: &mut Asm, segment: &Segment) -> Result<usize, Refusal> {
-    let looping = segment.looping;
-    let entry = asm.at();
-    for register in SAVED {
-        asm.put(Instruction::with1(Code::Push_r64, register));
-    }
-    asm.put(Instruction::with2(
-        Code::Mov_rm64_r64,
-        asm::mem(asm::FRAME, frame::PASSES),
-        asm::LEFT,
-    ));
-    let mut nothing = Vec::new();
-    if looping {
-        // The first pass's checks, while nothing has been done.
-        let order = Order {
-            insts: [&segment.top[..], &segment.enter].concat(),
-            end: usize::MAX,
-        };
-        let mut lower = Lower::new(asm, segment, &order, &[]);
-        for (position, id) in order.insts.iter().enumerate() {
-            lower.inst(position, *id)?;
-        }
-        nothing = lower.holes;
-    }
-    let mut insts = segment.top.clone();
-    insts.extend(&segment.body);
-    let end = insts.len();
-    insts.extend(&segment.exit);
-    let order = Order { insts, end };
-    let carried: &[Carried] = if looping { &segment.carried } else { &[] };
-    let mut lower = Lower::new(asm, segment, &order, carried);
-    if looping {
-        lower.enter(carried);
-    }
-    let head = lower.asm.at();
-    for (position, id) in order.insts[..end].iter().enumerate() {
-        lower.inst(position, *id)?;
-    }
-    let mut failed = std::mem::take(&mut lower.holes);
-    if looping {
-        lower.close(carried)?;
-        lower.asm.put(Instruction::with1(Code::Dec_rm64, asm::LEFT));
-        lower.asm.branch(Code::Jne_rel32_64, head);
-        // A check of a later pass comes here too: this pass has not begun.
-        for hole in failed.drain(..) {
-            lower.asm.land(hole);
-        }
-        for (position, id) in order.insts.iter().enumerate().skip(end) {
-            lower.inst(position, *id)?;
-        }
-    } else {
-        lower.asm.put(Instruction::with1(Code::Dec_rm64, asm::LEFT));
-    }
-    for hole in failed.into_iter().chain(nothing) {
-        asm.land(hole);
-    }
-    asm.put(Instruction::with2(
-        Code::Mov_r64_rm64,
-        Register::RAX,
-        asm::mem(asm::FRAME, frame::PASSES),
-    ));
-    asm.put(Instruction::with2(
-        Code::Sub_r64_rm64,
-        Register::RAX,
-        asm::LEFT,
-    ));
-    asm.put(Ok(Instruction::with(Code::VEX_Vzeroupper)));
-    for register in SAVED.into_iter().rev() {
-        asm.put(Instruction::with1(Code::Pop_r64, register));
-    }
-    asm.put(Ok(Instruction::with(Code::Retnq)));
-    Ok(entry)
+    pub end: usize,
 }
 
 impl<'a> Lower<'a> {
-    fn new(asm: &'a mut Asm, segment: &'a Segment, order: &Order, carried: &[Carried]) -> Self {
+    pub(super) fn new(
+        asm: &'a mut Asm,
+        segment: &'a Segment,
+        order: &Order,
+        carried: &[Carried],
+    ) -> Self {
         let arena = &segment.vectors.arena;
         let n = arena.insts.len();
         let mut upcoming = vec![NEVER; n];
@@ -204,6 +128,7 @@ impl<'a> Lower<'a> {
             next,
             first,
             end_next,
+            scalars_used: 0,
         }
     }
 
@@ -214,7 +139,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    fn inst_of(&self, id: Id) -> Inst {
+    pub(super) fn inst_of(&self, id: Id) -> Inst {
         self.segment.vectors.arena.get(id)
     }
 
@@ -222,38 +147,7 @@ impl<'a> Lower<'a> {
         self.inst_of(id).class().unwrap_or(Class::Scalar)
     }
 
-    /// Loads what the loop carries.
-    fn enter(&mut self, carried: &[Carried]) {
-        for (register, c) in carried.iter().enumerate() {
-            let register = register as u8;
-            self.begin(c.begin, register);
-            self.vectors.set_owner(register, Some(c.begin));
-            self.places[c.begin as usize].register = Some(register);
-            self.hints[c.end as usize] = Some(register);
-        }
-    }
-
-    /// Computes what a loop carries, before its first pass: a quad, or what does
-    /// not change of quads that do not change.
-    fn begin(&mut self, id: Id, register: u8) {
-        let inst = self.inst_of(id);
-        if let Inst::Home(quad) = inst {
-            return self.load_home(register, quad);
-        }
-        let mut registers = [0; 4];
-        // Nothing but what is carried is in registers yet: the last ones are free.
-        let spare = (VECTOR_REGISTERS as u8 - 4)..;
-        for ((operand, used), spare) in registers.iter_mut().zip(inst.uses()).zip(spare) {
-            let Some(used) = used else { continue };
-            if let Inst::Home(quad) = self.inst_of(used) {
-                self.load_home(spare, quad);
-            }
-            *operand = spare;
-        }
-        select::encode(self.asm, &inst, register, registers, &mut self.holes);
-    }
-
-    fn load_home(&mut self, register: u8, quad: u8) {
+    pub(super) fn load_home(&mut self, register: u8, quad: u8) {
         let home = asm::mem(asm::FILE, 64 * i64::from(quad));
         self.asm.put(Instruction::with2(
             Code::EVEX_Vmovups_zmm_k1z_zmmm512,
@@ -262,63 +156,8 @@ impl<'a> Lower<'a> {
         ));
     }
 
-    /// Brings what the loop carries to where the next pass expects it.
-    fn close(&mut self, carried: &[Carried]) -> Result<(), Refusal> {
-        // First what is in the way and needed after the loop goes to memory.
-        for (target, c) in carried.iter().enumerate() {
-            if let Some(owner) = self.vectors.owner(target as u8) {
-                let moves = carried.iter().any(|other| other.end == owner);
-                if owner != c.end && !moves && self.places[owner as usize].next != NEVER {
-                    self.spill(owner)?;
-                }
-            }
-        }
-        // Moves whose target holds nothing that another move needs, until none is left.
-        let mut pending: Vec<(u8, Id)> = (0u8..)
-            .zip(carried)
-            .filter(|(target, c)| self.places[c.end as usize].register != Some(*target))
-            .map(|(target, c)| (target, c.end))
-            .collect();
-        while !pending.is_empty() {
-            let blocked = |s: &Self, target: u8| {
-                s.vectors
-                    .owner(target)
-                    .is_some_and(|owner| pending.iter().any(|(_, id)| *id == owner))
-            };
-            let Some(i) = pending
-                .iter()
-                .position(|(target, _)| !blocked(self, *target))
-            else {
-                // A cycle: one value of it goes through memory.
-                let (target, _) = pending[0];
-                if let Some(owner) = self.vectors.owner(target) {
-                    self.spill(owner)?;
-                    self.vectors.set_owner(target, None);
-                    self.places[owner as usize].register = None;
-                }
-                continue;
-            };
-            let (target, id) = pending.swap_remove(i);
-            if let Some(owner) = self.vectors.owner(target) {
-                self.places[owner as usize].register = None;
-            }
-            self.vectors.set_owner(target, None);
-            self.fetch(id, target);
-            // From now on it counts as being there only; a second target copies it again.
-            if let Some(old) = self.places[id as usize].register {
-                self.vectors.set_owner(old, None);
-            }
-            self.vectors.set_owner(target, Some(id));
-            self.places[id as usize].register = Some(target);
-        }
-        for (c, next) in carried.iter().zip(self.end_next.clone()) {
-            self.places[c.end as usize].next = next;
-        }
-        Ok(())
-    }
-
     /// Copies a value into a vector register, from wherever it is.
-    fn fetch(&mut self, id: Id, target: u8) {
+    pub(super) fn fetch(&mut self, id: Id, target: u8) {
         let place = self.places[id as usize];
         if let Some(register) = place.register {
             self.asm.put(Instruction::with2(
@@ -338,7 +177,7 @@ impl<'a> Lower<'a> {
     }
 
     /// Stores a value to its slot, once.
-    fn spill(&mut self, id: Id) -> Result<(), Refusal> {
+    pub(super) fn spill(&mut self, id: Id) -> Result<(), Refusal> {
         let place = self.places[id as usize];
         let (None, Some(register)) = (place.slot, place.register) else {
             return Ok(());
@@ -372,6 +211,9 @@ impl<'a> Lower<'a> {
     /// A register for a value of the class.
     fn room(&mut self, class: Class, hint: Option<u8>) -> Result<u8, Refusal> {
         if let Some(register) = self.bank(class).free(hint) {
+            if class == Class::Scalar {
+                self.scalars_used |= 1 << register;
+            }
             return Ok(register);
         }
         let places = std::mem::take(&mut self.places);
@@ -442,7 +284,7 @@ impl<'a> Lower<'a> {
     }
 
     /// One listed instruction: operands, registers, bytes.
-    fn inst(&mut self, position: usize, id: Id) -> Result<(), Refusal> {
+    pub(super) fn inst(&mut self, position: usize, id: Id) -> Result<(), Refusal> {
         let inst = self.inst_of(id);
         let class = inst.class();
         if class.is_some() && self.first[position] == NEVER {

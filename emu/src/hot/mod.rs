@@ -12,14 +12,19 @@
 
 mod asm;
 mod build;
+mod carry;
 mod executable;
 mod frame;
+mod function;
 mod ir;
 mod lower;
 mod registers;
+mod rounds;
 mod rows;
+mod scalars;
 mod select;
 mod steps;
+mod sums;
 mod vectors;
 mod walks;
 
@@ -31,21 +36,36 @@ use crate::layout::LINE_BYTES;
 use cp2_asm::isa::SCALARS;
 use executable::Executable;
 
-/// Segments a block may have: more are not worth the code.
-const SEGMENTS: usize = 16;
+/// Parts a block may have: more are not worth the code.
+const PARTS: usize = 64;
+
+/// Words of the shortest segment that is worth a call.
+const SHORTEST: usize = 3;
+
+/// A stretch of a block.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    /// Entry and words of a segment.
+    Code(usize, u64),
+    /// A word that another tier runs.
+    Word(usize),
+}
+
+/// Runs word `i` of a block by other means; false where it would fault.
+pub(crate) type Elsewhere<'a> = &'a mut dyn FnMut(usize, &mut Guest<'_>) -> bool;
 
 /// The code of a block.
 #[derive(Debug)]
 pub(crate) struct Code {
     executable: Executable,
-    /// Entry and words of each segment.
-    segments: Vec<(usize, u64)>,
-    words: u64,
+    parts: Vec<Part>,
     looping: bool,
     /// Whether it was compiled for ordinary circular buffers: where it does
     /// nothing, code that assumes nothing may still run.
     assumes: bool,
     dmem_bytes: usize,
+    /// How often it did nothing.
+    misses: u32,
 }
 
 /// Whether this host can run what [`compile`] makes.
@@ -61,6 +81,9 @@ pub(crate) fn available() -> bool {
 /// so many of its executions by the portable tier. Tests want both tiers soon.
 const WORTH: u64 = if cfg!(test) { 2 } else { 256 };
 
+/// After doing nothing so often, a block goes elsewhere for good.
+const MISSES: u32 = 16;
+
 /// What this tier knows of a block.
 #[derive(Debug, Default)]
 pub(crate) enum Tier {
@@ -75,8 +98,8 @@ pub(crate) enum Tier {
 }
 
 impl Tier {
-    /// Runs the block of `words` as [`Code::run`] does; `None` where that is not
-    /// for this tier, or not yet.
+    /// Runs the block of `words` as [`Code::run`] does; `None` and nothing done
+    /// where that is not for this tier, or not yet, or where a word will fault.
     pub(crate) fn run(
         &mut self,
         words: &[Decoded],
@@ -84,19 +107,23 @@ impl Tier {
         guest: &mut Guest<'_>,
         frame: &mut Frame,
         passes: u64,
+        elsewhere: Elsewhere<'_>,
     ) -> Option<u64> {
         let bytes = u32::try_from(guest.dmem.len() * LINE_BYTES).ok()?;
         let before = match self {
             Self::Hot(code) => {
-                let done = code.run(guest, frame, passes);
-                if done > 0 || !code.assumes {
+                let done = code.run(guest, frame, passes, elsewhere);
+                if done > 0 {
                     return Some(done);
                 }
                 // A fault, or a buffer that is out of the ordinary.
-                let general = compile(words, looping, bytes, None)?;
-                let done = general.run(guest, frame, passes);
-                **code = general;
-                return Some(done);
+                code.misses += 1;
+                if code.assumes {
+                    **code = compile(words, looping, bytes, None)?;
+                } else if code.misses > MISSES {
+                    *self = Self::Refused;
+                }
+                return None;
             }
             Self::Refused => return None,
             Self::Cold => 0,
@@ -107,12 +134,12 @@ impl Tier {
             *self = Self::Warm(all);
             return None;
         }
-        let Some(code) = compile(words, looping, bytes, Some(guest.scalars)) else {
-            *self = Self::Refused;
-            return None;
-        };
-        *self = Self::Hot(Box::new(code));
-        self.run(words, looping, guest, frame, passes)
+        let code = compile(words, looping, bytes, Some(guest.scalars));
+        *self = code.map_or(Self::Refused, |code| Self::Hot(Box::new(code)));
+        match self {
+            Self::Hot(code) => Some(code.run(guest, frame, passes, elsewhere)).filter(|n| *n > 0),
+            _ => None,
+        }
     }
 }
 
@@ -132,52 +159,70 @@ pub(crate) fn compile(
     }
     let mut asm = asm::Asm::new();
     let mut assumes = false;
-    let (mut segments, mut rest) = (Vec::new(), words);
-    while !rest.is_empty() {
-        if segments.len() == SEGMENTS {
+    let (mut parts, mut at) = (Vec::new(), 0);
+    while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
+        let assume = assume.filter(|_| looping && at == 0);
+        let steps = steps::steps(rest, dmem_bytes, assume);
+        let taken = steps.as_ref().map_or(0, |steps| steps.steps.len());
+        let whole = taken == words.len();
+        match steps {
+            Some(steps) if taken >= SHORTEST || looping && whole => {
+                assumes |= !steps.enter.is_empty();
+                let segment = build::build(steps, looping && whole);
+                let entry = function::function(&mut asm, &segment).ok()?;
+                parts.push(Part::Code(entry, taken as u64));
+                at += taken;
+            }
+            _ => {
+                parts.push(Part::Word(at));
+                at += 1;
+            }
+        }
+        let elsewhere = parts.iter().filter(|p| matches!(p, Part::Word(_)));
+        if parts.len() > PARTS || 4 * elsewhere.count() > 2 + words.len() {
             return None;
         }
-        let at_once = looping && rest.len() == words.len();
-        let steps = steps::steps(rest, dmem_bytes, assume.filter(|_| at_once))?;
-        let taken = steps.steps.len();
-        let whole = looping && taken == words.len();
-        assumes |= !steps.enter.is_empty();
-        let segment = build::build(steps, whole);
-        let entry = lower::lower(&mut asm, &segment).ok()?;
-        segments.push((entry, taken as u64));
-        rest = rest.get(taken..)?;
     }
     Some(Code {
         executable: Executable::new(&asm.finish().ok()?)?,
-        segments,
-        words: words.len() as u64,
-        looping,
+        looping: looping && parts.len() == 1,
+        parts,
         assumes,
         dmem_bytes: dmem_bytes as usize,
+        misses: 0,
     })
 }
 
 impl Code {
     /// Runs the block `passes` times; returns how many words were completed:
-    /// fewer than all where one of the next segment's words will fault.
-    pub(crate) fn run(&self, guest: &mut Guest<'_>, frame: &mut Frame, passes: u64) -> u64 {
-        let mut call = |entry, passes| {
+    /// fewer than all where one of the next part's words will fault.
+    pub(crate) fn run(
+        &self,
+        guest: &mut Guest<'_>,
+        frame: &mut Frame,
+        passes: u64,
+        elsewhere: Elsewhere<'_>,
+    ) -> u64 {
+        let call = |guest: &mut Guest<'_>, frame: &mut Frame, entry, passes| {
             self.executable
                 .run(entry, self.dmem_bytes, guest, frame, passes)
         };
-        if let ([(entry, words)], true) = (self.segments.as_slice(), self.looping) {
-            return words * call(*entry, passes);
+        if let ([Part::Code(entry, words)], true) = (self.parts.as_slice(), self.looping) {
+            return words * call(guest, frame, *entry, passes);
         }
         let mut done = 0;
         for _ in 0..passes {
-            for &(entry, words) in &self.segments {
-                if call(entry, 1) == 0 {
+            for part in &self.parts {
+                let words = match *part {
+                    Part::Code(entry, words) => words * call(guest, frame, entry, 1),
+                    Part::Word(i) => u64::from(elsewhere(i, guest)),
+                };
+                if words == 0 {
                     return done;
                 }
                 done += words;
             }
         }
-        debug_assert_eq!(done, passes * self.words);
         done
     }
 }

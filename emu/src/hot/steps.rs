@@ -6,10 +6,10 @@
 
 use super::ir::{Arena, At, Id, Inst};
 use super::rows::{Row, row};
+use super::sums::{FAR, Sum};
 use super::walks::{Groups, Walk};
 use crate::decoded::Decoded;
-use crate::semantics::action::{Action, ControlOp, Data, ScalarOp, Source};
-use crate::semantics::scalar::Binary;
+use crate::semantics::action::{Action, ControlOp, Data};
 use cp2_asm::isa::{Address, Kind, Mode, Op, SCALARS, Scalar};
 
 /// Pair registers of a section.
@@ -66,22 +66,14 @@ pub(super) struct Steps {
     pub scalars: Vec<Id>,
 }
 
-/// A scalar: a value and a constant added to it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Sum {
-    root: Id,
-    add: i32,
-}
-
-/// Offsets stay far from where four times them leaves 32 bits.
-const FAR: i32 = 1 << 26;
-
-struct Pass {
-    out: Steps,
-    late: Vec<bool>,
-    scalars: [Option<Sum>; SCALARS],
+pub(super) struct Pass {
+    pub out: Steps,
+    /// Whether a value depends on a load of the segment.
+    pub late: Vec<bool>,
+    pub scalars: [Option<Sum>; SCALARS],
     groups: Groups,
-    pending: Vec<Id>,
+    /// Instructions of the present word.
+    pub pending: Vec<Id>,
 }
 
 /// Takes words while they belong to one segment; `None` where not even the first does.
@@ -108,8 +100,8 @@ pub(super) fn steps(
         groups: Groups::default(),
         pending: Vec::new(),
     };
-    for (i, decoded) in words.iter().enumerate() {
-        if !pass.word(decoded, i + 1 == words.len()) {
+    for decoded in words {
+        if !pass.word(decoded) {
             break;
         }
     }
@@ -121,21 +113,19 @@ pub(super) fn steps(
 }
 
 impl Pass {
-    fn word(&mut self, decoded: &Decoded, end: bool) -> bool {
+    fn word(&mut self, decoded: &Decoded) -> bool {
         if let Action::Memory(op) = decoded.action {
             let base = self.scalar(Scalar::address(op.address.base));
             if self.is_late(base.root) || base.add.abs() > FAR {
                 return false;
             }
         }
-        if let Action::Control(op) = decoded.action {
-            let quiet = matches!(
-                op,
-                ControlOp::Wait { .. } | ControlOp::Signal { .. } | ControlOp::Stop
-            );
-            if !end || quiet {
-                return false;
-            }
+        // What a control operation decides is the engine's business.
+        if let Action::Control(
+            ControlOp::Wait { .. } | ControlOp::Signal { .. } | ControlOp::Stop,
+        ) = decoded.action
+        {
+            return false;
         }
         let before = self.out.last;
         let mut step = Step::default();
@@ -282,141 +272,6 @@ impl Pass {
             self.set(Scalar::address(op.address.base), next);
         }
         Some(access)
-    }
-
-    /// The address register after the access.
-    fn next(&mut self, address: Address, base: Sum, bytes: u32) -> Option<Sum> {
-        match address.mode {
-            Mode::Offset(_) => None,
-            Mode::Post(increment) => Some(Sum {
-                root: base.root,
-                add: base.add + increment,
-            }),
-            Mode::Step(s) => {
-                let (a, s) = (self.value(base), self.read(Scalar::step(s)));
-                Some(self.root(Inst::Compute(Binary::Add, a, s)))
-            }
-            Mode::Modulo(s) => {
-                let i = address.base % Address::MODULO_REGISTERS;
-                let (a, s) = (self.value(base), self.read(Scalar::step(s)));
-                let (b, l) = (self.read(Scalar::base(i)), self.read(Scalar::length(i)));
-                Some(self.root(Inst::Modulo(a, s, b, l)))
-            }
-            Mode::Reverse(s) => {
-                let (a, s) = (self.value(base), self.read(Scalar::step(s)));
-                Some(self.root(Inst::Reverse(a, s, bytes)))
-            }
-        }
-    }
-
-    fn compute(&mut self, op: ScalarOp) {
-        match op {
-            ScalarOp::Move { x, y } => {
-                let value = match y {
-                    Source::Register(y) => self.scalar(y),
-                    Source::Constant(bits) => self.root(Inst::Immediate(bits)),
-                };
-                self.set(x, value);
-            }
-            ScalarOp::High { x, value } => {
-                let old = self.read(x);
-                let low = self.root(Inst::ComputeWith(Binary::And, old, 0xffff)).root;
-                let new = self.root(Inst::ComputeWith(Binary::Or, low, value << 16));
-                self.set(x, new);
-            }
-            ScalarOp::Binary { function, x, y, z } => {
-                let value = match (function, y, z) {
-                    (Binary::Add, Source::Register(y), Source::Constant(add))
-                        if (add as i32).unsigned_abs() <= FAR as u32 =>
-                    {
-                        let y = self.scalar(y);
-                        let y = if y.add.abs() > FAR {
-                            Sum {
-                                root: self.value(y),
-                                add: 0,
-                            }
-                        } else {
-                            y
-                        };
-                        Sum {
-                            root: y.root,
-                            add: y.add + add as i32,
-                        }
-                    }
-                    (_, y, Source::Constant(bits)) => {
-                        let y = self.source(y);
-                        self.root(Inst::ComputeWith(function, y, bits))
-                    }
-                    (_, y, z) => {
-                        let (y, z) = (self.source(y), self.source(z));
-                        self.root(Inst::Compute(function, y, z))
-                    }
-                };
-                self.set(x, value);
-            }
-        }
-    }
-
-    fn source(&mut self, source: Source) -> Id {
-        match source {
-            Source::Register(x) => self.read(x),
-            Source::Constant(bits) => self.root(Inst::Immediate(bits)).root,
-        }
-    }
-
-    fn is_late(&self, id: Id) -> bool {
-        self.late.get(id as usize).is_some_and(|late| *late)
-    }
-
-    /// Lists an instruction at the top, or in the word where it depends on a load.
-    fn list(&mut self, inst: Inst, load: bool) -> Id {
-        let (id, new) = self.out.arena.add(inst);
-        if new {
-            let uses = inst.uses();
-            let late = load || uses.iter().flatten().any(|id| self.is_late(*id));
-            self.late.resize(id as usize + 1, false);
-            self.late[id as usize] = late;
-            if late {
-                self.pending.push(id);
-            } else {
-                self.out.top.push(id);
-            }
-        }
-        id
-    }
-
-    fn root(&mut self, inst: Inst) -> Sum {
-        Sum {
-            root: self.list(inst, false),
-            add: 0,
-        }
-    }
-
-    fn scalar(&mut self, scalar: Scalar) -> Sum {
-        let i = usize::from(scalar.0) % SCALARS;
-        if let Some(sum) = self.scalars[i] {
-            return sum;
-        }
-        let sum = self.root(Inst::Scalar(i as u8));
-        self.scalars[i] = Some(sum);
-        sum
-    }
-
-    fn value(&mut self, sum: Sum) -> Id {
-        if sum.add == 0 {
-            sum.root
-        } else {
-            self.root(Inst::Offset(sum.root, sum.add)).root
-        }
-    }
-
-    fn read(&mut self, scalar: Scalar) -> Id {
-        let sum = self.scalar(scalar);
-        self.value(sum)
-    }
-
-    fn set(&mut self, scalar: Scalar, sum: Sum) {
-        self.scalars[usize::from(scalar.0) % SCALARS] = Some(sum);
     }
 
     /// Finds the pointers that only walk round a buffer.

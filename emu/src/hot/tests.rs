@@ -2,9 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::{Frame, available, compile};
-use crate::core::Core;
+use crate::core::{Core, Guest};
 use crate::decoded::{Decoded, decode};
 use crate::execute;
+use crate::fast::portable::{self, Step};
 use crate::observer::Unobserved;
 use crate::semantics::action::Action;
 use cp2_asm::isa::{Address, Inst, Mode, Op, Scalar, Slot, Word};
@@ -109,8 +110,19 @@ fn reference(core: &mut Core, machine: &Machine, words: &[Decoded], passes: u64)
     done
 }
 
+/// What became of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// There is no code.
+    Refused,
+    Ran,
+    /// It stopped before a word that does not fault: allowed where an address
+    /// register itself points outside DMEM.
+    GaveUp,
+}
+
 /// As [`check`]; a block that fails is first made as short as it stays failing.
-fn compare(machine: &Machine, words: &[Word], start: &Core, passes: u64, looping: bool) -> bool {
+fn compare(machine: &Machine, words: &[Word], start: &Core, passes: u64, looping: bool) -> Outcome {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     let fails = |words: &[Word]| {
         catch_unwind(AssertUnwindSafe(|| {
@@ -150,8 +162,8 @@ fn compare(machine: &Machine, words: &[Word], start: &Core, passes: u64, looping
     check(machine, &words, start, passes, looping)
 }
 
-/// Compares both on the same state. Returns whether there was code.
-fn check(machine: &Machine, words: &[Word], start: &Core, passes: u64, looping: bool) -> bool {
+/// Compares both on the same state.
+fn check(machine: &Machine, words: &[Word], start: &Core, passes: u64, looping: bool) -> Outcome {
     let decoded: Vec<Decoded> = words
         .iter()
         .map(|word| decode(word.encode(), machine).unwrap())
@@ -170,24 +182,21 @@ fn check(machine: &Machine, words: &[Word], start: &Core, passes: u64, looping: 
     let mut hot = start.clone();
     let scalars = *hot.guest().unwrap().scalars;
     let Some(code) = compile(&decoded, looping, dmem_bytes, Some(&scalars)) else {
-        return false;
+        return Outcome::Refused;
     };
     let mut frame = Frame::default();
-    let mut done = code.run(&mut hot.guest().unwrap(), &mut frame, passes);
+    let steps: Vec<Step> = decoded.iter().map(Step::new).collect();
+    let mut word = |i: usize, guest: &mut Guest<'_>| portable::run(&steps[i..=i], guest, 1) == 1;
+    let mut done = code.run(&mut hot.guest().unwrap(), &mut frame, passes, &mut word);
     if done == 0 && code.assumes {
         assert!(hot == *start, "changed something without running");
         let code = compile(&decoded, looping, dmem_bytes, None).unwrap();
-        done = code.run(&mut hot.guest().unwrap(), &mut frame, passes);
+        done = code.run(&mut hot.guest().unwrap(), &mut frame, passes, &mut word);
     }
     let mut cold = start.clone();
     let all = passes * words.len() as u64;
     assert!(done <= all);
     let completed = reference(&mut cold, machine, &decoded, passes);
-    assert!(
-        done == all || completed < all,
-        "gave up without a fault after {done} words of {}",
-        text()
-    );
     assert!(done <= completed, "ran beyond a fault");
     if done < completed {
         cold = start.clone();
@@ -221,7 +230,11 @@ fn check(machine: &Machine, words: &[Word], start: &Core, passes: u64, looping: 
         );
     }
     assert!(hot == cold, "DMEM differs: {}", text());
-    true
+    if done < all && completed == all {
+        Outcome::GaveUp
+    } else {
+        Outcome::Ran
+    }
 }
 
 fn vm7() -> Machine {
@@ -247,7 +260,7 @@ fn every_arithmetic_row_equals_the_semantics() {
                 start = core(&machine, &mut random);
             }
             let few = [64, 16, 8][round % 3];
-            let words: Vec<Word> = (0..1 + round % 7)
+            let words: Vec<Word> = (0..3 + round % 6)
                 .map(|_| {
                     let mut arith = sample(&strategy, &mut runner);
                     narrow(&mut arith, few);
@@ -255,7 +268,7 @@ fn every_arithmetic_row_equals_the_semantics() {
                 })
                 .filter(|word| word.written_twice().is_none())
                 .collect();
-            if words.is_empty() {
+            if words.len() < 3 {
                 continue;
             }
             let looping = round % 2 == 1;
@@ -264,7 +277,8 @@ fn every_arithmetic_row_equals_the_semantics() {
             } else {
                 1
             };
-            compiled += usize::from(compare(&machine, &words, &start, passes, looping));
+            let outcome = compare(&machine, &words, &start, passes, looping);
+            compiled += usize::from(outcome == Outcome::Ran);
         }
         let elementary = matches!(op, Op::Rsqrt | Op::Exp2 | Op::Log2 | Op::Sin | Op::Cos);
         assert_eq!(
@@ -343,12 +357,6 @@ fn random_blocks_equal_the_reference() {
             narrow(&mut word.arith, few);
             narrow(&mut word.mem, few);
             tame(&mut word.mem, &mut random);
-            if matches!(
-                word.arith.op,
-                Op::Rsqrt | Op::Exp2 | Op::Log2 | Op::Sin | Op::Cos
-            ) {
-                word.arith = Inst::new(Op::Nop);
-            }
             let decoded = decode(word.encode(), &machine);
             let control = |d: &Decoded| matches!(d.action, Action::Control(_));
             if word.written_twice().is_none() && decoded.is_ok_and(|d| !control(&d)) {
@@ -361,10 +369,11 @@ fn random_blocks_equal_the_reference() {
         } else {
             1
         };
-        compiled += usize::from(compare(&machine, &words, &start, passes, looping));
+        let outcome = compare(&machine, &words, &start, passes, looping);
+        compiled += usize::from(outcome == Outcome::Ran);
     }
     assert!(
-        compiled * 10 > rounds * 9,
+        compiled * 10 > rounds * 8,
         "{compiled} of {rounds} blocks compiled"
     );
 }

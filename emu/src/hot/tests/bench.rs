@@ -45,7 +45,12 @@ fn ceiling() {
     let mut best = f64::MAX;
     for _ in 0..200 {
         let begin = Instant::now();
-        code.run(&mut core.guest().unwrap(), &mut frame, 10_000);
+        code.run(
+            &mut core.guest().unwrap(),
+            &mut frame,
+            10_000,
+            &mut |_, _| false,
+        );
         best = best.min(begin.elapsed().as_secs_f64() / 10_000.0);
     }
     println!("products: {:.0} M/s", 22.0 / best * 1e-6);
@@ -131,7 +136,8 @@ fn loops(n: i64, radices: [i64; 4]) {
                     for (i, value) in scalars.iter().enumerate() {
                         hot.set_scalar(Scalar(i as u8), *value);
                     }
-                    let done = code.run(&mut hot.guest().unwrap(), frame, passes);
+                    let done =
+                        code.run(&mut hot.guest().unwrap(), frame, passes, &mut |_, _| false);
                     assert_eq!(done, passes * length as u64);
                 }
                 let each = begin.elapsed().as_secs_f64() / calls as f64 - idle;
