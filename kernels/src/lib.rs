@@ -9,6 +9,7 @@
 
 mod backend;
 pub mod conv;
+pub mod dsp;
 pub mod fft;
 pub mod job;
 mod pipeline;

@@ -15,9 +15,9 @@ pub(crate) enum Reg {
     Lo(Value),
     /// The upper pair of a quad.
     Hi(Value),
-    /// The pair register `r{n}`, which the loop does not change.
+    /// The pair register `r{n}`: a constant, or carried from an iteration to the next.
     Pair(u8),
-    /// The quad register `q{n}`, which the loop does not change.
+    /// The quad register `q{n}`, likewise.
     Quad(u8),
 }
 
@@ -191,6 +191,17 @@ impl Body {
         self.ops.iter().filter(|op| op.access.is_none()).count()
     }
 
+    /// Cycles that the busiest unit needs for its operations of one iteration,
+    /// where it does not take one every cycle.
+    pub(super) fn busiest_unit(&self, machine: &cp2_machine::Machine) -> usize {
+        let cycles = |class: Class| {
+            let own = |op: &&Op| op.access.is_none() && op.class == class;
+            let interval = usize::try_from(machine.cp2.interval[class].0).unwrap_or(usize::MAX);
+            self.ops.iter().filter(own).count().saturating_mul(interval)
+        };
+        Class::ALL.into_iter().map(cycles).max().unwrap_or(0)
+    }
+
     /// Operations of the memory slot, step tables included.
     pub(crate) fn memory(&self) -> usize {
         let tables = self
@@ -209,13 +220,11 @@ pub(super) fn table(step: Step) -> Option<u8> {
     }
 }
 
-/// The latency class of an arithmetic operation by its name.
+/// The latency class of an arithmetic operation by its name: rows of one
+/// mnemonic share it.
 fn class(name: &str) -> Class {
-    match name {
-        n if n.starts_with("bfly") => Class::Butterfly,
-        "madd" | "msub" | "nmadd" | "nmsub" => Class::Madd,
-        n if n.starts_with("cm") && !n.starts_with("cmp") => Class::Madd,
-        "add" | "sub" | "mul" | "addsub" => Class::Add,
-        _ => Class::Integer,
-    }
+    let rows = cp2_asm::isa::Op::ALL.iter().map(|op| op.row());
+    rows.into_iter()
+        .find(|row| row.mnemonic == name && row.slot() == cp2_asm::isa::Slot::Arith)
+        .map_or(Class::Integer, |row| row.class)
 }

@@ -25,6 +25,12 @@ impl Schedule {
         op.and_then(|op| op.access).map_or(0, |a| a.offset)
     }
 
+    /// The address register of a pointer.
+    pub(crate) fn register_of(&self, pointer: Pointer) -> u8 {
+        let found = self.body.pointers.get(pointer.0);
+        found.map_or(0, |&(register, _)| register)
+    }
+
     /// A loop of `iterations`.
     pub(crate) fn emit(&self, iterations: u64) -> Emitted {
         let interval = u64::from(self.interval);

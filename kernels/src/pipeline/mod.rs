@@ -20,4 +20,5 @@ mod schedule;
 mod tests;
 
 pub(crate) use body::{Body, Pointer, Reg, Step, Value};
+pub(crate) use schedule::Schedule;
 pub use schedule::Unschedulable;

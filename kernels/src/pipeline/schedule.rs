@@ -2,7 +2,7 @@
 
 use super::body::{Body, Op, Reg, table};
 use super::registers::{self, Registers};
-use cp2_machine::{Class, Machine};
+use cp2_machine::{Class, ClassMap, Machine};
 
 /// No schedule was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,7 +45,8 @@ impl Body {
         machine: &Machine,
         registers: u8,
     ) -> Result<Schedule, Unschedulable> {
-        let least = self.arithmetic().max(self.memory()).max(1) as u32;
+        let slots = self.arithmetic().max(self.memory()).max(1);
+        let least = slots.max(self.busiest_unit(machine)) as u32;
         for interval in least..least + SLACK {
             // A wider window lets the stores of an iteration lie closer to their operands.
             for window in [1.0, 0.75, 0.5, 0.25] {
@@ -88,6 +89,8 @@ struct Attempt<'a> {
     interval: i64,
     arithmetic: Vec<bool>,
     memory: Vec<bool>,
+    /// When the unit of a class takes an operation, where it does not take one every cycle.
+    units: ClassMap<Vec<bool>>,
     at: Vec<Option<i64>>,
 }
 
@@ -101,7 +104,11 @@ impl<'a> Attempt<'a> {
             machine,
             interval: i64::from(interval),
             arithmetic: free.clone(),
-            memory: free,
+            memory: free.clone(),
+            units: ClassMap::from_fn(|class| {
+                let busy = machine.cp2.interval[class].0 > 1;
+                if busy { free.clone() } else { Vec::new() }
+            }),
             at: vec![None; body.ops.len()],
         }
     }
@@ -129,10 +136,18 @@ impl<'a> Attempt<'a> {
         times.find(|t| free[t.rem_euclid(interval) as usize])
     }
 
-    fn arithmetic_from(&mut self, earliest: i64) -> Option<i64> {
+    fn arithmetic_from(&mut self, class: Class, earliest: i64) -> Option<i64> {
         let n = self.interval;
-        let t = Self::find(&self.arithmetic, n, earliest..earliest + n)?;
-        self.arithmetic[t.rem_euclid(n) as usize] = false;
+        let interval = i64::try_from(self.machine.cp2.interval[class].0).ok()?;
+        let (slots, unit) = (&self.arithmetic, &self.units[class]);
+        let place = |t: i64| t.rem_euclid(n) as usize;
+        let takes = |t: i64| unit.is_empty() || (t..t + interval).all(|t| unit[place(t)]);
+        let t = (earliest..earliest + n).find(|&t| slots[place(t)] && takes(t))?;
+        self.arithmetic[place(t)] = false;
+        let unit = &mut self.units[class];
+        if !unit.is_empty() {
+            (t..t + interval).for_each(|t| unit[place(t)] = false);
+        }
         Some(t)
     }
 
@@ -148,6 +163,7 @@ impl<'a> Attempt<'a> {
         self.place_arithmetic(&sources)?;
         self.place_loads(&sources)?;
         self.place_stores(&sources, window)?;
+        self.carried()?;
         let last = self.last_accesses()?;
         let steps = self.place_steps(&last)?;
         let all = self.at.iter().chain(&steps).flatten();
@@ -181,7 +197,7 @@ impl<'a> Attempt<'a> {
             for &source in sources[op].iter().filter(|&&s| ops[s].access.is_none()) {
                 earliest = earliest.max(self.at[source]? + self.latency(source));
             }
-            self.at[op] = Some(self.arithmetic_from(earliest)?);
+            self.at[op] = Some(self.arithmetic_from(ops[op].class, earliest)?);
         }
         Some(())
     }
@@ -240,6 +256,32 @@ impl<'a> Attempt<'a> {
         for op in order {
             let earliest = ready[op].max(latest[ops[op].access?.pointer] - reach);
             self.at[op] = Some(self.memory_in(earliest..earliest + self.interval)?);
+        }
+        Some(())
+    }
+
+    /// Registers that are carried from an iteration to the next: what stands
+    /// before the operation that writes one, or is that operation, reads what
+    /// the iteration before has left; what stands behind it reads the new value.
+    fn carried(&self) -> Option<()> {
+        let fixed = |r: &Reg| r.value().is_none();
+        for (w, writer) in self.body.ops.iter().enumerate() {
+            for def in writer.defs.iter().filter(|r| fixed(r)) {
+                let written = self.at[w]?;
+                let lands = written + self.latency(w);
+                for (r, reader) in self.body.ops.iter().enumerate() {
+                    if !reader.uses.contains(def) {
+                        continue;
+                    }
+                    let read = self.at[r]?;
+                    let right = if r <= w {
+                        read <= written && read + self.interval >= lands
+                    } else {
+                        read >= lands && read <= written + self.interval
+                    };
+                    right.then_some(())?;
+                }
+            }
         }
         Some(())
     }

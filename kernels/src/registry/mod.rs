@@ -10,6 +10,7 @@ mod size;
 pub use procedure::procedure;
 pub use size::{Parameter, Size, SizeError};
 
+use crate::dsp::{BeamformerKernel, MapKernel, ProductKernel, ReductionKernel, TransposeKernel};
 use crate::job::{Job, JobError, KernelRun, Least};
 use cp2_host::Options;
 use cp2_machine::{Class, Machine};
@@ -23,7 +24,7 @@ pub fn all() -> Vec<&'static dyn Kernel> {
     use crate::fft::{
         BluesteinKernel, Direction, FftKernel, LargeFftKernel, MixedKernel, RealKernel,
     };
-    vec![
+    let mut all: Vec<&'static dyn Kernel> = vec![
         &FftKernel,
         &LargeFftKernel,
         &MixedKernel,
@@ -32,7 +33,15 @@ pub fn all() -> Vec<&'static dyn Kernel> {
         &RealKernel(Direction::Inverse),
         &ConvKernel,
         &FirKernel,
-    ]
+    ];
+    all.extend(MapKernel::ALL.iter().map(|k| k as &dyn Kernel));
+    all.extend(ReductionKernel::ALL.iter().map(|k| k as &dyn Kernel));
+    all.extend([
+        &BeamformerKernel as &dyn Kernel,
+        &ProductKernel,
+        &TransposeKernel,
+    ]);
+    all
 }
 
 /// The kernel of that name.

@@ -1,0 +1,463 @@
+//! Element by element: scale, axpy, sums and products, windows, power,
+//! magnitude, phase, decibels.
+
+use super::error::DspError;
+use super::kernel::{Kernel, Recipe, pointer};
+use super::ops::Ops;
+use super::plan::{QUAD, fits, one_pass, padded, padded_rows};
+use crate::job::{Job, KernelRun, Least};
+use crate::pipeline::{Reg, Value};
+use cp2_host::{Buffer, Options, Paging, Stream};
+use cp2_machine::{Class, Cycles, Machine};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// What is done with every element. Complex numbers are two consecutive
+/// floats, real part first.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MapOp {
+    /// a x.
+    Scale(f32),
+    /// a x + y, the product rounded first.
+    Axpy(f32),
+    /// x + y.
+    Add,
+    /// x - y.
+    Subtract,
+    /// x y.
+    Multiply,
+    /// x y of complex numbers.
+    ComplexMultiply,
+    /// Every row of x times these coefficients, one for each float of a row.
+    Window(Vec<f32>),
+    /// |z|^2 of complex z.
+    Power,
+    /// |z| of complex z; |z|^2 has to be representable.
+    Magnitude,
+    /// arg z of complex z in radians, -pi to pi; finite z only.
+    Phase,
+    /// 10 log10 |z|^2 of complex z.
+    Decibels,
+}
+
+/// Odd minimax-like polynomial for atan on [0, 1] in t^2, without its leading
+/// 1: interpolation of atan(sqrt s) / sqrt s at nine Chebyshev nodes, error 1.9e-8.
+const ATAN: [f32; 8] = [
+    -0.333_330_36,
+    0.199_918_72,
+    -0.141_977_98,
+    0.106_183_71,
+    -0.074_568_55,
+    0.042_137_623,
+    -0.015_731_25,
+    0.002_766_283_5,
+];
+/// Floats of a large array's block.
+const BLOCK: usize = 1024;
+/// Floats of the smallest block.
+const SMALL: usize = 64;
+
+impl MapOp {
+    /// Arrays it reads.
+    #[must_use]
+    pub fn inputs(&self) -> usize {
+        match self {
+            Self::Axpy(_) | Self::Add | Self::Subtract | Self::Multiply | Self::ComplexMultiply => {
+                2
+            }
+            _ => 1,
+        }
+    }
+
+    /// Floats of each input that make one float of the output.
+    fn ratio(&self) -> usize {
+        match self {
+            Self::Power | Self::Magnitude | Self::Phase | Self::Decibels => 2,
+            _ => 1,
+        }
+    }
+
+    /// Arithmetic issues for four floats of the output: the formulas below,
+    /// each operation on the widest operands there are (a quad; a pair for
+    /// the elementary unit and for complex products).
+    #[must_use]
+    pub fn issues(&self) -> u64 {
+        match self {
+            Self::Scale(_)
+            | Self::Axpy(_)
+            | Self::Add
+            | Self::Subtract
+            | Self::Multiply
+            | Self::Window(_) => 1,
+            Self::ComplexMultiply => 2,
+            // Four transposes of pairs bring re and im apart; re re + im im.
+            Self::Power => 6,
+            // p rsqrt(p), p kept off 0 and infinity in the root.
+            Self::Magnitude => 6 + 2 + 2 + 1,
+            // atan of the smaller over the larger: 2 abs, max, min, max, 2 rcp,
+            // product, t^2, t^3, 7 + 1 madd; three reflections of 3, 3 and 2.
+            Self::Phase => 4 + 2 + 3 + 2 + 3 + 8 + 8,
+            Self::Decibels => 6 + 2 + 1,
+        }
+    }
+
+    /// Name of the kernel.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Scale(_) => "scale",
+            Self::Axpy(_) => "axpy",
+            Self::Add => "add",
+            Self::Subtract => "subtract",
+            Self::Multiply => "multiply",
+            Self::ComplexMultiply => "complex-multiply",
+            Self::Window(_) => "window",
+            Self::Power => "power",
+            Self::Magnitude => "magnitude",
+            Self::Phase => "phase",
+            Self::Decibels => "decibels",
+        }
+    }
+
+    fn constants(&self) -> Vec<u32> {
+        let floats = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect();
+        match self {
+            Self::Scale(a) | Self::Axpy(a) => floats(&[*a]),
+            // The smallest and the largest number whose root is a number.
+            Self::Magnitude => vec![1, f32::MAX.to_bits()],
+            Self::Decibels => floats(&[(10.0 * std::f64::consts::LOG10_2) as f32]),
+            Self::Phase => {
+                let mut all: Vec<u32> = floats(&ATAN);
+                let (half, pi) = (std::f32::consts::FRAC_PI_2, std::f32::consts::PI);
+                all.extend([half.to_bits(), pi.to_bits()]);
+                all.extend([f32::MIN_POSITIVE.to_bits(), 31, 1 << 31]);
+                all
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The result of four floats, from the quads of each input.
+    fn formula(&self, ops: &mut Ops, x: &[Value], y: Option<Value>) -> Reg {
+        let first = Reg::Whole(x[0]);
+        let second = y.map_or(first, Reg::Whole);
+        let a = ops.constant(0);
+        match self {
+            Self::Scale(_) => ops.q("mul", &[first, a]),
+            Self::Axpy(_) => ops.q("madd", &[first, a, second]),
+            Self::Add => ops.q("add", &[first, second]),
+            Self::Subtract => ops.q("sub", &[first, second]),
+            Self::Multiply | Self::Window(_) => ops.q("mul", &[first, second]),
+            Self::ComplexMultiply => ops.pairs("cmul", &[first, second]),
+            Self::Power => power(ops, x).0,
+            Self::Magnitude => {
+                let (p, _) = power(ops, x);
+                let above = ops.q("max", &[p, a]);
+                let inside = ops.q("min", &[above, ops.constant(1)]);
+                let root = ops.pairs("rsqrt", &[inside]);
+                ops.q("mul", &[p, root])
+            }
+            Self::Decibels => {
+                let (p, _) = power(ops, x);
+                let log = ops.pairs("log2", &[p]);
+                ops.q("mul", &[log, a])
+            }
+            Self::Phase => phase(ops, x),
+        }
+    }
+}
+
+fn power(ops: &mut Ops, x: &[Value]) -> (Reg, Reg) {
+    let (re, im) = ops.split(x[0], x[1]);
+    let square = ops.q("mul", &[re, re]);
+    (ops.q("madd", &[im, im, square]), re)
+}
+
+/// atan2(im, re).
+fn phase(ops: &mut Ops, x: &[Value]) -> Reg {
+    let coefficient = |ops: &Ops, i: usize| ops.constant(i);
+    let [half_pi, pi, tiny, shift, sign] = [8, 9, 10, 11, 12].map(|i| ops.constant(i));
+    let (re, im) = ops.split(x[0], x[1]);
+    let (ax, ay) = (ops.q("abs", &[re]), ops.q("abs", &[im]));
+    let larger = ops.q("max", &[ax, ay]);
+    let smaller = ops.q("min", &[ax, ay]);
+    let divisor = ops.q("max", &[larger, tiny]);
+    let inverse = ops.pairs("rcp", &[divisor]);
+    let t = ops.q("mul", &[smaller, inverse]);
+    let square = ops.q("mul", &[t, t]);
+    let cube = ops.q("mul", &[t, square]);
+    let mut p = coefficient(ops, 7);
+    for i in (0..7).rev() {
+        let c = coefficient(ops, i);
+        p = ops.q("madd", &[p, square, c]);
+    }
+    let angle = ops.q("madd", &[cube, p, t]);
+    // Steeper than the diagonal; left of the imaginary axis; below the real one.
+    let steep = ops.q("cmplt", &[ax, ay]);
+    let other = ops.q("sub", &[half_pi, angle]);
+    let angle = ops.q("sel", &[other, angle, steep]);
+    let left = ops.q("sar", &[re, shift]);
+    let other = ops.q("sub", &[pi, angle]);
+    let angle = ops.q("sel", &[other, angle, left]);
+    let below = ops.q("and", &[im, sign]);
+    ops.q("or", &[angle, below])
+}
+
+/// A planned operation on arrays of one length.
+#[derive(Debug)]
+pub struct Map {
+    op: MapOp,
+    machine: Arc<Machine>,
+    kernel: Kernel,
+    /// Floats of each input.
+    len: usize,
+    /// Floats of each input in a block; a block of a window is a row.
+    block: usize,
+    /// Floats of a row, where rows matter.
+    row: Option<usize>,
+}
+
+impl Map {
+    /// Plans `op` for arrays of `len` floats.
+    ///
+    /// # Errors
+    /// A length the operation does not have, or a machine without a schedule for it.
+    pub fn new(op: MapOp, len: usize, machine: Arc<Machine>) -> Result<Self, DspError> {
+        let wrong = |expected: String| DspError::Size {
+            what: op.name(),
+            found: len,
+            expected,
+        };
+        let whole = op.ratio() * if op == MapOp::ComplexMultiply { 2 } else { 1 };
+        if len == 0 || len % whole != 0 {
+            return Err(wrong(format!("a positive multiple of {whole} floats")));
+        }
+        let row = match &op {
+            MapOp::Window(w) if w.is_empty() || len % w.len() != 0 => {
+                return Err(wrong("whole rows of the window's length".to_owned()));
+            }
+            MapOp::Window(w) => Some(w.len()),
+            _ => None,
+        };
+        let block = match row {
+            Some(n) => n.next_multiple_of(QUAD),
+            None => (len / 16).clamp(SMALL, BLOCK).next_multiple_of(SMALL),
+        };
+        let kernel = build(&op, block, &machine)?;
+        Ok(Self {
+            op,
+            machine,
+            kernel,
+            len,
+            block,
+            row,
+        })
+    }
+
+    /// The assembly of its page kernel.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.kernel.source
+    }
+
+    fn blocks(&self) -> usize {
+        self.len.div_ceil(self.row.unwrap_or(self.block))
+    }
+
+    /// What any program must compute and move.
+    #[must_use]
+    pub fn least(&self) -> Least {
+        let outputs = self.len as u128 / self.op.ratio() as u128;
+        Least {
+            issues: outputs * u128::from(self.op.issues()) / QUAD as u128,
+            bytes: 4 * (self.len as u128 * self.op.inputs() as u128 + outputs),
+            ..Least::default()
+        }
+    }
+
+    /// Lower bound of the time.
+    #[must_use]
+    pub fn bound(&self) -> Cycles {
+        self.least().cycles(&self.machine)
+    }
+
+    /// Applies the operation: `inputs` are as many arrays as it reads.
+    ///
+    /// # Errors
+    /// Arrays of another number or length, or that do not fit the machine.
+    pub fn process(&self, inputs: &[&[f32]]) -> Result<KernelRun<Vec<f32>>, DspError> {
+        self.process_with(inputs, Options::default())
+    }
+
+    /// The same on a device with options.
+    ///
+    /// # Errors
+    /// See [`Map::process`].
+    pub fn process_with(
+        &self,
+        inputs: &[&[f32]],
+        options: Options,
+    ) -> Result<KernelRun<Vec<f32>>, DspError> {
+        let (job, y) = self.job(inputs, options)?;
+        let (len, row) = (self.len / self.op.ratio(), self.row);
+        let wide = self.block / self.op.ratio();
+        Ok(job.run(self.bound(), move |run| {
+            let mut all = run.read(y)?;
+            if let Some(n) = row.filter(|n| *n != wide) {
+                all = all.chunks(wide).flat_map(|r| &r[..n]).copied().collect();
+            }
+            all.truncate(len);
+            Ok(all)
+        })?)
+    }
+
+    pub(super) fn job(
+        &self,
+        inputs: &[&[f32]],
+        options: Options,
+    ) -> Result<(Job, Buffer<f32>), DspError> {
+        if inputs.len() != self.op.inputs() || inputs.iter().any(|x| x.len() != self.len) {
+            return Err(DspError::Length {
+                what: "an input",
+                found: inputs
+                    .iter()
+                    .map(|x| x.len())
+                    .find(|n| *n != self.len)
+                    .unwrap_or(0),
+                expected: format!("{} arrays of {}", self.op.inputs(), self.len),
+            });
+        }
+        self.check()?;
+        let total = self.blocks() * self.block;
+        let arrays: Vec<Vec<f32>> = inputs
+            .iter()
+            .map(|x| match self.row {
+                Some(n) => padded_rows(x, n, self.block),
+                None => padded(x, total),
+            })
+            .collect();
+        let (block, ratio) = (self.block as u64 * 4, self.op.ratio() as u64);
+        one_pass(
+            &self.kernel,
+            self.op.name(),
+            &self.machine,
+            options,
+            &arrays,
+            &[total as u64 / ratio],
+            |x, y| {
+                let streams = x.iter().map(|&at| Stream::contiguous("x", at, block));
+                Paging {
+                    cycles_per_block: Some(self.kernel.cycles),
+                    ..Paging::new(
+                        self.blocks() as u64,
+                        streams.collect(),
+                        vec![Stream::contiguous("y", y, block / ratio)],
+                    )
+                }
+            },
+        )
+    }
+
+    /// Refuses arrays that do not fit system memory.
+    pub(super) fn check(&self) -> Result<(), DspError> {
+        let padded = self.blocks() as u128 * self.block as u128;
+        let arrays = self.op.inputs() as u128 + 1;
+        fits(4 * padded * arrays, &self.kernel, &self.machine)
+    }
+
+    /// Least arithmetic of the pass for the model.
+    pub(super) fn operations(&self) -> Vec<Vec<(Class, u64)>> {
+        vec![vec![(Class::Integer, self.least().issues as u64)]]
+    }
+}
+
+/// Output quads an iteration makes: enough to hide what is not pipelined.
+fn quads(op: &MapOp, block: usize) -> usize {
+    let whole = block / op.ratio() / QUAD;
+    match op {
+        MapOp::Power | MapOp::Magnitude | MapOp::Phase | MapOp::Decibels => 1,
+        _ => [4, 2].into_iter().find(|q| whole % q == 0).unwrap_or(1),
+    }
+}
+
+fn build(op: &MapOp, block: usize, machine: &Machine) -> Result<Kernel, DspError> {
+    let mut ops = Ops::new(&op.constants());
+    let (quads, ratio) = (quads(op, block), op.ratio());
+    let step = (16 * quads) as i64;
+    let x = pointer(&mut ops.body, 0, step * ratio as i64);
+    let out = pointer(&mut ops.body, 1, step);
+    let windowed = matches!(op, MapOp::Window(_));
+    let two = windowed || op.inputs() == 2;
+    let y = two.then(|| pointer(&mut ops.body, 2, step));
+    let mut results = Vec::new();
+    for q in 0..quads {
+        let load = |ops: &mut Ops, from, index: usize| {
+            let value = ops.body.quad();
+            ops.body.load(Reg::Whole(value), from, 16 * index as i64);
+            value
+        };
+        let values: Vec<Value> = (0..ratio)
+            .map(|i| load(&mut ops, x, q * ratio + i))
+            .collect();
+        let second = y.map(|y| load(&mut ops, y, q));
+        results.push(op.formula(&mut ops, &values, second));
+    }
+    for (q, result) in results.into_iter().enumerate() {
+        ops.body.store(result, out, 16 * q as i64);
+    }
+    let mut data = String::new();
+    if let MapOp::Window(w) = op {
+        data += "    .align 16\nwindow:\n";
+        for x in padded(w, block) {
+            let _ = writeln!(data, "    .int {}", x.to_bits().cast_signed());
+        }
+    }
+    let mut inputs = vec![(x, 0, 0)];
+    let mut tables = Vec::new();
+    match y {
+        Some(y) if windowed => tables.push((y, "window")),
+        Some(y) => inputs.push((y, 1, 0)),
+        None => {}
+    }
+    Recipe {
+        name: op.name(),
+        ops,
+        inputs,
+        outputs: vec![(out, 0, 0)],
+        results: None,
+        tables,
+        iterations: (block / ratio / QUAD / quads) as u64,
+        turns: 1,
+        pages: (op.inputs(), 1),
+        before: String::new(),
+        after: String::new(),
+        next: String::new(),
+        data,
+    }
+    .build(machine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_issue_what_the_bound_counts() {
+        let window = MapOp::Window(vec![1.0; 64]);
+        for op in [
+            MapOp::Scale(2.0),
+            MapOp::Axpy(2.0),
+            MapOp::ComplexMultiply,
+            window,
+            MapOp::Power,
+            MapOp::Magnitude,
+            MapOp::Phase,
+            MapOp::Decibels,
+        ] {
+            let mut ops = Ops::new(&op.constants());
+            let (a, b) = (ops.body.quad(), ops.body.quad());
+            op.formula(&mut ops, &[a, b], Some(b));
+            assert_eq!(ops.body.arithmetic() as u64, op.issues(), "{}", op.name());
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The signal processing set: vectors, windows, reductions, small matrices,
+//! transposition.
+//!
+//! Everything works on batches in system memory, paged through local memory:
+//!
+//! | plan | input | output |
+//! |---|---|---|
+//! | [`Map`] | one or two arrays of equal length | an array, element by element |
+//! | [`Reduction`] | `rows` vectors of `n` numbers, or two such arrays | a number (and place) for each row |
+//! | [`Beamformer`] | snapshots of `elements` complex numbers | `beams` complex numbers for each snapshot |
+//! | [`SmallProducts`] | pairs of small complex matrices | their products |
+//! | [`Transposition`] | a complex matrix | its transpose |
+//!
+//! The inner loops are modulo schedules made by `pipeline` for the machine's
+//! latencies; bounds are the arithmetic issues of the formula in its header or
+//! the bytes over the DMA channel, whichever takes longer.
+
+mod error;
+mod kernel;
+mod map;
+mod matrix;
+mod ops;
+mod plan;
+mod product;
+mod reduce;
+mod registered;
+mod transpose;
+mod window;
+
+pub use error::DspError;
+pub use map::{Map, MapOp};
+pub use matrix::Beamformer;
+pub use product::SmallProducts;
+pub use reduce::{Extreme, Reduction, ReductionOp};
+pub use registered::{
+    BeamformerKernel, MapKernel, ProductKernel, ReductionKernel, TransposeKernel,
+};
+pub use transpose::Transposition;
+pub use window::Window;

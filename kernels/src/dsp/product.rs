@@ -1,0 +1,228 @@
+//! Products of many pairs of small complex matrices, m x k by k x n.
+//!
+//! Each product is one iteration with every element in registers: m k n
+//! complex products, all but the first of a sum with its addition.
+
+use super::error::DspError;
+use super::kernel::{Kernel, Recipe, pointer};
+use super::ops::Ops;
+use super::plan::{fits, one_pass};
+use crate::job::{Job, KernelRun, Least};
+use crate::pipeline::{Reg, Value};
+use cp2_host::{Buffer, Options, Paging, Stream};
+use cp2_machine::{Class, Cycles, Machine};
+use num_complex::Complex32;
+use std::sync::Arc;
+
+/// Bytes of a complex number.
+const COMPLEX: usize = 8;
+/// Products in a block.
+const BLOCK: usize = 16;
+/// Most elements of the two factors: they have to stay in registers.
+const MOST: usize = 32;
+
+/// Planned products of matrices of one shape.
+#[derive(Debug)]
+pub struct SmallProducts {
+    shape: [usize; 3],
+    machine: Arc<Machine>,
+    kernel: Kernel,
+}
+
+impl SmallProducts {
+    /// Plans products of `m` x `k` by `k` x `n` matrices, stored row by row.
+    ///
+    /// # Errors
+    /// Sides whose matrices have an odd number of elements (the DMA and the
+    /// quads want two at a time) or do not fit the registers.
+    pub fn new(m: usize, k: usize, n: usize, machine: Arc<Machine>) -> Result<Self, DspError> {
+        let sizes = [(m, k), (k, n), (m, n)].map(|(a, b)| a.checked_mul(b));
+        let possible = |s: &Option<usize>| s.is_some_and(|s| s > 0 && s % 2 == 0 && s <= MOST);
+        let factors = sizes[0]
+            .unwrap_or(MOST)
+            .saturating_add(sizes[1].unwrap_or(MOST));
+        if !sizes.iter().all(possible) || factors > MOST {
+            return Err(DspError::Size {
+                what: "a product of small matrices",
+                found: factors,
+                expected: format!(
+                    "factors of at most {MOST} elements together, an even number in each matrix"
+                ),
+            });
+        }
+        let kernel = build([m, k, n], &machine)?;
+        Ok(Self {
+            shape: [m, k, n],
+            machine,
+            kernel,
+        })
+    }
+
+    /// The assembly of its page kernel.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.kernel.source
+    }
+
+    /// What any program must compute and move for `count` products.
+    #[must_use]
+    pub fn least(&self, count: usize) -> Least {
+        let [m, k, n] = self.shape.map(|s| s as u128);
+        Least {
+            issues: count as u128 * m * k * n,
+            bytes: count as u128 * COMPLEX as u128 * (m * k + k * n + m * n),
+            ..Least::default()
+        }
+    }
+
+    /// Lower bound of the time for `count` products.
+    #[must_use]
+    pub fn bound(&self, count: usize) -> Cycles {
+        self.least(count).cycles(&self.machine)
+    }
+
+    /// The products of the matrices in `a` with those in `b`, one behind the other.
+    ///
+    /// # Errors
+    /// Another number of matrices in `b`, no whole number, or too many for the machine.
+    pub fn process(
+        &self,
+        a: &[Complex32],
+        b: &[Complex32],
+    ) -> Result<KernelRun<Vec<Complex32>>, DspError> {
+        self.process_with(a, b, Options::default())
+    }
+
+    /// The same on a device with options.
+    ///
+    /// # Errors
+    /// See [`SmallProducts::process`].
+    pub fn process_with(
+        &self,
+        a: &[Complex32],
+        b: &[Complex32],
+        options: Options,
+    ) -> Result<KernelRun<Vec<Complex32>>, DspError> {
+        let (job, c) = self.job(a, b, options)?;
+        let [m, k, n] = self.shape;
+        let count = a.len() / (m * k);
+        Ok(job.run(self.bound(count), move |run| {
+            let mut all = run.read(c)?;
+            all.truncate(count * m * n);
+            Ok(all)
+        })?)
+    }
+
+    pub(super) fn job(
+        &self,
+        a: &[Complex32],
+        b: &[Complex32],
+        options: Options,
+    ) -> Result<(Job, Buffer<Complex32>), DspError> {
+        let [m, k, n] = self.shape;
+        let count = a.len() / (m * k);
+        if count == 0 || a.len() != count * m * k || b.len() != count * k * n {
+            return Err(DspError::Length {
+                what: "the second factor",
+                found: b.len(),
+                expected: format!("as many {k} x {n} matrices as there are {m} x {k} ones"),
+            });
+        }
+        self.check(count)?;
+        let blocks = count.div_ceil(BLOCK);
+        let whole = |x: &[Complex32], size: usize| super::plan::padded(x, blocks * BLOCK * size);
+        let bytes = |size: usize| (BLOCK * size * COMPLEX) as u64;
+        one_pass(
+            &self.kernel,
+            "small products",
+            &self.machine,
+            options,
+            &[whole(a, m * k), whole(b, k * n)],
+            &[(blocks * BLOCK) as u64, m as u64, n as u64],
+            |x, y| Paging {
+                cycles_per_block: Some(self.kernel.cycles),
+                ..Paging::new(
+                    blocks as u64,
+                    vec![
+                        Stream::contiguous("a", x[0], bytes(m * k)),
+                        Stream::contiguous("b", x[1], bytes(k * n)),
+                    ],
+                    vec![Stream::contiguous("c", y, bytes(m * n))],
+                )
+            },
+        )
+    }
+
+    /// Refuses arrays that do not fit system memory.
+    pub(super) fn check(&self, count: usize) -> Result<(), DspError> {
+        let whole = count as u128 + BLOCK as u128;
+        let [m, k, n] = self.shape.map(|s| s as u128);
+        let bytes = whole * COMPLEX as u128 * (m * k + k * n + m * n);
+        fits(bytes, &self.kernel, &self.machine)
+    }
+
+    /// Least arithmetic of the pass for the model.
+    pub(super) fn operations(&self, count: usize) -> Vec<Vec<(Class, u64)>> {
+        vec![vec![(Class::Madd, self.least(count).issues as u64)]]
+    }
+}
+
+/// Element `i` of a matrix in quads.
+fn element(quads: &[Value], i: usize) -> Reg {
+    let half = if i % 2 == 0 { Reg::Lo } else { Reg::Hi };
+    half(quads[i / 2])
+}
+
+fn build([m, k, n]: [usize; 3], machine: &Machine) -> Result<Kernel, DspError> {
+    let mut ops = Ops::new(&[]);
+    let bytes = |size: usize| (size * COMPLEX) as i64;
+    let from_a = pointer(&mut ops.body, 0, bytes(m * k));
+    let from_b = pointer(&mut ops.body, 2, bytes(k * n));
+    let to = pointer(&mut ops.body, 1, bytes(m * n));
+    let mut load = |from, size: usize| -> Vec<Value> {
+        let quads = (0..size / 2).map(|i| {
+            let value = ops.body.quad();
+            ops.body.load(Reg::Whole(value), from, 16 * i as i64);
+            value
+        });
+        quads.collect()
+    };
+    let (a, b) = (load(from_a, m * k), load(from_b, k * n));
+    let c: Vec<Value> = (0..m * n / 2).map(|_| ops.body.quad()).collect();
+    for i in 0..m * n {
+        let (row, column) = (i / n, i % n);
+        let mut sum = None;
+        for j in 0..k {
+            let (x, y) = (element(&a, row * k + j), element(&b, j * n + column));
+            let to = if j + 1 == k {
+                element(&c, i)
+            } else {
+                Reg::Whole(ops.body.pair())
+            };
+            match sum {
+                None => ops.body.op("cmul", &[to], &[x, y]),
+                Some(before) => ops.body.op("cmadd", &[to], &[x, y, before]),
+            }
+            sum = Some(to);
+        }
+    }
+    for (i, &value) in c.iter().enumerate() {
+        ops.body.store(Reg::Whole(value), to, 16 * i as i64);
+    }
+    Recipe {
+        name: "small-product",
+        ops,
+        inputs: vec![(from_a, 0, 0), (from_b, 1, 0)],
+        outputs: vec![(to, 0, 0)],
+        results: None,
+        tables: Vec::new(),
+        iterations: BLOCK as u64,
+        turns: 1,
+        pages: (2, 1),
+        before: String::new(),
+        after: String::new(),
+        next: String::new(),
+        data: String::new(),
+    }
+    .build(machine)
+}

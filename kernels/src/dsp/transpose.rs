@@ -1,0 +1,210 @@
+//! The transpose of a complex matrix: rows of runs in, runs of columns out.
+//!
+//! A block is a band of rows times a few columns. The load brings its rows;
+//! CP2 moves every number from its row to its column; the store writes a
+//! run for each column. No arithmetic: the bound is the DMA's.
+
+use super::error::DspError;
+use super::kernel::{Kernel, Recipe, pointer};
+use super::ops::Ops;
+use super::plan::fits;
+use crate::job::{Job, KernelRun, Least};
+use crate::pipeline::Reg;
+use cp2_dma::Level;
+use cp2_host::{Buffer, Options, Paging, Piece, Stream};
+use cp2_machine::{Class, Cycles, Machine};
+use num_complex::Complex32;
+use std::sync::Arc;
+
+/// Bytes of a complex number.
+const COMPLEX: u64 = 8;
+/// Rows of a band and columns of a block at most: runs of 256 and 512 bytes.
+const BAND: usize = 32;
+const COLUMNS: usize = 64;
+
+/// A planned transposition.
+#[derive(Debug)]
+pub struct Transposition {
+    rows: usize,
+    columns: usize,
+    band: usize,
+    strip: usize,
+    machine: Arc<Machine>,
+    kernel: Kernel,
+}
+
+impl Transposition {
+    /// Plans the transposition of a matrix of `rows` x `columns`, stored row by row.
+    ///
+    /// # Errors
+    /// Sides that are zero or odd: the DMA moves two numbers at a time.
+    pub fn new(rows: usize, columns: usize, machine: Arc<Machine>) -> Result<Self, DspError> {
+        for side in [rows, columns] {
+            if side == 0 || side % 2 != 0 {
+                return Err(DspError::Size {
+                    what: "a side of the matrix",
+                    found: side,
+                    expected: "a positive even number".to_owned(),
+                });
+            }
+        }
+        let divisor = |side: usize, most: usize| {
+            let even = (1..=most / 2).rev().map(|half| 2 * half);
+            even.into_iter().find(|d| side % d == 0).unwrap_or(2)
+        };
+        let (band, strip) = (divisor(rows, BAND), divisor(columns, COLUMNS));
+        let kernel = build(band, strip, &machine)?;
+        Ok(Self {
+            rows,
+            columns,
+            band,
+            strip,
+            machine,
+            kernel,
+        })
+    }
+
+    /// The assembly of its page kernel.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.kernel.source
+    }
+
+    /// What any program must move.
+    #[must_use]
+    pub fn least(&self) -> Least {
+        Least {
+            bytes: 2 * u128::from(COMPLEX) * self.rows as u128 * self.columns as u128,
+            ..Least::default()
+        }
+    }
+
+    /// Lower bound of the time.
+    #[must_use]
+    pub fn bound(&self) -> Cycles {
+        self.least().cycles(&self.machine)
+    }
+
+    /// The transpose of `matrix`.
+    ///
+    /// # Errors
+    /// A matrix of another size, or that does not fit the machine.
+    pub fn process(&self, matrix: &[Complex32]) -> Result<KernelRun<Vec<Complex32>>, DspError> {
+        self.process_with(matrix, Options::default())
+    }
+
+    /// The same on a device with options.
+    ///
+    /// # Errors
+    /// See [`Transposition::process`].
+    pub fn process_with(
+        &self,
+        matrix: &[Complex32],
+        options: Options,
+    ) -> Result<KernelRun<Vec<Complex32>>, DspError> {
+        let (job, y) = self.job(matrix, options)?;
+        Ok(job.run(self.bound(), |run| run.read(y))?)
+    }
+
+    pub(super) fn job(
+        &self,
+        matrix: &[Complex32],
+        options: Options,
+    ) -> Result<(Job, Buffer<Complex32>), DspError> {
+        if Some(matrix.len()) != self.rows.checked_mul(self.columns) {
+            return Err(DspError::Length {
+                what: "the matrix",
+                found: matrix.len(),
+                expected: format!("{} x {}", self.rows, self.columns),
+            });
+        }
+        self.check()?;
+        let mut job = Job::new(self.machine.clone(), options);
+        let x = job.input(matrix)?;
+        let y = job.output("y", &[self.columns as u64, self.rows as u64])?;
+        let program = job.program("transpose", &self.kernel.program)?;
+        for first in (0..self.columns).step_by(self.strip) {
+            job.pass(
+                &program,
+                self.kernel.program.entry.into(),
+                self.paging(first as u64, x.address(), y.address()),
+            )?;
+        }
+        Ok((job, y))
+    }
+
+    /// The bands of the columns from `first` on.
+    fn paging(&self, first: u64, x: u64, y: u64) -> Paging {
+        let [rows, columns, band, strip] =
+            [self.rows, self.columns, self.band, self.strip].map(|n| n as u64);
+        let level = |count, system: u64, local: u64| Level {
+            count: count as u32,
+            system_stride: (system * COMPLEX) as i64,
+            local_stride: (local * COMPLEX) as i64,
+        };
+        let load = Piece::new(strip * COMPLEX, vec![level(band, columns, strip)]);
+        let store = Piece::new(band * COMPLEX, vec![level(strip, rows, band)]);
+        let block = band * strip * COMPLEX;
+        let stream =
+            |name, at, stride, piece| Stream::strided(name, at, stride, block, vec![piece]);
+        let x = stream("x", x + first * COMPLEX, band * columns * COMPLEX, load);
+        let y = stream("y", y + first * rows * COMPLEX, band * COMPLEX, store);
+        Paging {
+            cycles_per_block: Some(self.kernel.cycles),
+            ..Paging::new(rows / band, vec![x], vec![y])
+        }
+    }
+
+    /// Refuses matrices that do not fit system memory.
+    pub(super) fn check(&self) -> Result<(), DspError> {
+        fits(self.least().bytes, &self.kernel, &self.machine)
+    }
+
+    /// No arithmetic in any pass.
+    pub(super) fn operations(&self) -> Vec<Vec<(Class, u64)>> {
+        vec![Vec::new(); self.columns / self.strip]
+    }
+}
+
+/// Two rows and two columns in an iteration, down the columns.
+fn build(band: usize, strip: usize, machine: &Machine) -> Result<Kernel, DspError> {
+    let mut ops = Ops::new(&[]);
+    let row = (strip as u64 * COMPLEX) as i64;
+    let column = (band as u64 * COMPLEX) as i64;
+    let from = [0, 2].map(|register| pointer(&mut ops.body, register, 2 * row));
+    let to = [1, 3].map(|register| pointer(&mut ops.body, register, 16));
+    let rows = from.map(|from| {
+        let value = ops.body.quad();
+        ops.body.load(Reg::Whole(value), from, 0);
+        Reg::Whole(value)
+    });
+    for (name, to) in ["trnlo", "trnhi"].into_iter().zip(to) {
+        let moved = ops.q(name, &rows);
+        ops.body.store(moved, to, 0);
+    }
+    // Behind a pair of columns: back to the first row two columns on, and
+    // over the second of the two columns that were written. Behind the block:
+    // from the end of its first row to that of its last.
+    let back = 16 - (band as i64) * row;
+    let after = format!(
+        "    movi s0, {back}\n    add a0, a0, s0\n    add a2, a2, s0\n    \
+         movi s1, {column}\n    add a1, a1, s1\n    add a3, a3, s1\n"
+    );
+    let down = (band as i64 - 1) * row;
+    Recipe {
+        name: "transpose",
+        ops,
+        inputs: vec![(from[0], 0, 0), (from[1], 0, row)],
+        outputs: vec![(to[0], 0, 0), (to[1], 0, column)],
+        results: None,
+        tables: Vec::new(),
+        iterations: band as u64 / 2,
+        turns: strip as u64 / 2,
+        pages: (1, 1),
+        before: String::new(),
+        after,
+        next: format!("    movi s2, {down}\n    add a0, a0, s2\n    add a2, a2, s2\n"),
+        data: String::new(),
+    }
+    .build(machine)
+}
