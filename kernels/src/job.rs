@@ -140,7 +140,7 @@ impl Pass {
     pub fn stores(&self, page: u64) -> Vec<Descriptor> {
         match &self.work {
             Work::Paged(plan, _) => transfers(plan.pages().get(page).map(|p| plan.stores(&p))),
-            Work::Ring(ring, _) => vec![ring.store(page)],
+            Work::Ring(ring, _) => ring.stores(page),
         }
     }
 

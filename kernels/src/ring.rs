@@ -4,6 +4,8 @@
 //! it, that of page `k - 1`, which the kernel no longer needs; when the result
 //! has been stored, page `k + n - 1` is loaded there. So `n` buffers keep `n - 1`
 //! pages under way: one computes while one is stored and the next loaded.
+//! A kernel that works in place leaves the result in buffer `k`, which is page
+//! `k + n`'s next: all `n` are under way.
 
 use cp2_dma::{Descriptor, Target, transfer_time};
 use cp2_host::{Action, Command, Device, Event, HostError};
@@ -21,8 +23,8 @@ pub(crate) trait Pages: fmt::Debug + Send + Sync {
     fn count(&self) -> u64;
     /// The transfers that load a page and its factors; the kernel waits for the last.
     fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor>;
-    /// The transfer that stores a page.
-    fn store(&self, page: u64, local: u32) -> Descriptor;
+    /// The transfers that store a page.
+    fn stores(&self, page: u64, local: u32) -> Vec<Descriptor>;
     /// Arithmetic issues of a section for a page.
     fn issues(&self) -> u64;
     /// Cycles of a page beside them.
@@ -38,6 +40,8 @@ pub(crate) struct Ring {
     pub pages: Vec<u32>,
     /// A buffer of factors for each.
     pub factors: Vec<u32>,
+    /// How many buffers before a page's own its result lies: 0 or 1.
+    pub behind: usize,
 }
 
 /// A pass: buffers and the pages that go through them.
@@ -57,6 +61,15 @@ impl Ring {
             arguments: at(arguments),
             pages: (0..n).map(|i| at(first + i * page)).collect(),
             factors: (0..n).map(|i| at(first + n * page + i * factors)).collect(),
+            behind: 1,
+        }
+    }
+
+    /// The same for a kernel in place, without factors.
+    pub(crate) fn in_place(arguments: u64, first: u64, buffers: usize, page: u64) -> Self {
+        Self {
+            behind: 0,
+            ..Self::new(arguments, first, buffers, page, 0)
         }
     }
 
@@ -65,9 +78,10 @@ impl Ring {
         16 + 16 * buffers as u64
     }
 
-    fn before(&self, page: u64) -> u32 {
+    /// Where the result of a page lies.
+    fn result(&self, page: u64) -> u32 {
         let n = self.pages.len() as u64;
-        self.pages[((page + n - 1) % n) as usize]
+        self.pages[((page + n - self.behind as u64) % n) as usize]
     }
 
     /// The words of the argument block for a job of `pages` pages.
@@ -80,7 +94,7 @@ impl Ring {
             0,
         ];
         for (k, (&page, &factors)) in self.pages.iter().zip(&self.factors).enumerate() {
-            words.extend([page, self.before(k as u64), factors, 0]);
+            words.extend([page, self.result(k as u64), factors, 0]);
         }
         words
     }
@@ -116,9 +130,9 @@ impl RingPass {
         loads
     }
 
-    /// The transfer that stores a page.
-    pub(crate) fn store(&self, page: u64) -> Descriptor {
-        self.work.store(page, self.ring.before(page))
+    /// The transfers that store a page.
+    pub(crate) fn stores(&self, page: u64) -> Vec<Descriptor> {
+        self.work.stores(page, self.ring.result(page))
     }
 
     /// The transfer that loads the argument block, whose words it puts in system memory.
@@ -164,8 +178,9 @@ impl RingPass {
         for page in 0..self.count() {
             let wait = Action::WaitSignal { event: DONE };
             let done = give(device, "done", page, wait, &[])?;
-            let store = Action::Dma(self.store(page));
-            last = give(device, "store", page, store, &[done])?;
+            for store in self.stores(page) {
+                last = give(device, "store", page, Action::Dma(store), &[done])?;
+            }
             if page + ahead < self.count() {
                 load(device, page + ahead, &[last])?;
             }
@@ -175,7 +190,7 @@ impl RingPass {
 
     /// Pages that are loaded before the first is stored.
     fn ahead(&self) -> u64 {
-        self.buffers() as u64 - 1
+        (self.buffers() - self.ring.behind) as u64
     }
 
     /// What the pass should take on `machine`, and the least it can take: its
@@ -185,7 +200,7 @@ impl RingPass {
         let of = |cycles: Cycles| tick.cycles(cycles).0;
         let body = |d: &Descriptor| transfer_time(d, machine).body.0 + of(machine.dma.setup_queued);
         let load: u64 = self.loads(0).iter().map(body).sum();
-        let store = body(&self.store(0));
+        let store: u64 = self.stores(0).iter().map(body).sum();
         let issues = of(Cycles(self.work.issues()));
         let compute = issues + of(Cycles(self.work.overhead()));
         let see = of(machine.host.completion) + of(machine.host.descriptor);

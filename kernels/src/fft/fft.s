@@ -72,12 +72,11 @@
     .equ out1_{\t}, \L == 1 ? 16 : 8*\L
     .equ out2_{\t}, 2*(\L == 1 ? 16 : 8*\L)
     .equ out4_{\t}, 4*(\L == 1 ? 16 : 8*\L)
-    .equ top{\t}, 1
     .equ zs{\t}, \L == 1 ? 1 : 2
     .equ tw{\t}, \L > 1
     ; Bytes from the start of a page to row 7 and to result 7.
-    .equ in{\t}, 7*N
-    .equ out{\t}, 7*(\L == 1 ? 16 : 8*\L)
+    .equ xat{\t}, 7*N
+    .equ yat{\t}, 7*(\L == 1 ? 16 : 8*\L)
     ; Address registers: the page it reads (12, 13: row 7 of 8, OTHER), and the one it writes.
     .equ src{\t}, 13 - \t % 2
     .equ dst{\t}, \t % 2 ? OTHER : 8
@@ -102,7 +101,7 @@
     ldx2 b{set{\t} + 2}, [a14 + 24*(\t - FIRST8)]
     ldx2 l{set{\t} + 2}, [a14 + 24*(\t - FIRST8) + 8]
     mov a{set{\t}}, a{src{\t}}
-    movi a{set{\t} + 1}, out{\t}
+    movi a{set{\t} + 1}, yat{\t}
     add a{set{\t} + 1}, a{set{\t} + 1}, a{dst{\t}}
 .endm
 
@@ -130,7 +129,7 @@
     .elif \slot == 19 && \n && \n == \c && \c != \p && after{\n}
     word \on, \op, \d, \e, \x, \y, \w, mov, a{set{\n + 1}}, a{src{\n + 1}}
     .elif \slot == 20 && \n && \n == \c && \c != \p && after{\n}
-    word \on, \op, \d, \e, \x, \y, \w, movi, a{set{\n + 1} + 1}, out{\n + 1}
+    word \on, \op, \d, \e, \x, \y, \w, movi, a{set{\n + 1} + 1}, yat{\n + 1}
     .elif \slot == 22 && \n && \n == \c
     word \on, \op, \d, \e, \x, \y, \w, ldx2, s{set{\n}}, [a{set{\n} + 3}]+s9%
     .elif \slot == 23 && \n && \n == \c && \c != \p
@@ -184,23 +183,23 @@ pass{i + 1}:
 .program
 .entry start
 start:
-    page_begin
-    movi a2, constants
-    ldq q30, [a2]
     movi a14, passes
+    ldq q30, [a14 + (constants - passes)]
     movi s8, 64
     movi s9, 8
-    .if R1 == 4
-    ldq q24, [a2 + 16]
-    ldq q25, [a2 + 32]
-    .endif
+    page_begin
     ldx2 a8, [a15]
     ldx2 a10, [a15 + 8]
     movi s3, 8*N
     movi s0, 7*N
     nop
+    .if R1 == 4
+    ldq q24, [a14 + (constants - passes) + 16]
+    ldq q25, [a14 + (constants - passes) + 32]
+    .else
     nop
     nop
+    .endif
     shl c3, a10, log2(8*N)          ; bytes of the page
     shl c1, a10, log2(N) - 4        ; iterations of a pass but two
     addi c1, c1, -2

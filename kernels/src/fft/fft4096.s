@@ -1,127 +1,432 @@
-; FFT of 4096 complex numbers in one page of DMEM, in place.
+; FFT of 4096 complex numbers, many in a row through a ring of blocks in DMEM.
 ;
-; The caller defines INVERSE, 0 or 1. Page kernel (docs/abi.md) of one block:
-;   word 0 = word 1 = the page, 33280 bytes.
+; The caller defines INVERSE, 0 or 1. Launched once for T transforms of every
+; section; word 0 of the argument block is the number of blocks, 8 T.
 ;
-; Two buffers of 32 KiB and twiddle tables do not fit in 64 KiB, so the
-; transform stays where it is. With octal digits, number n = (n0 n1 n2 n3):
+; A transform of 32 KiB stays in place, in eight of the twelve blocks of 4 KiB of
+; a ring, so that four blocks can be on their way: the last results of one
+; transform leave and the first numbers of the next but some come while CP2 works.
+; Block j (counted through all transforms) lies at 4096 (j mod 12). Event 0 is
+; posted for every block that has been loaded, in order; event 1 is signalled for
+; every block whose results are complete, in order. The host loads block j + 12
+; when block j is stored.
+;
+; With octal digits, number n = (n0 n1 n2 n3), result k = (p3 p2 p1 p0):
 ;   pass 1  digit n0 -> p0                                     no factors
 ;   pass 2  digit n1 -> p1  factors of exp(-2 pi i p0/64)      one per row p0
-;   pass 3  digit n2 -> p2  exp(-2 pi i (p0+8p1)/512)          one per 8 columns n3
+;   pass 3  digit n2 -> p2  exp(-2 pi i (p0+8p1)/512)          one per row and block
 ;   pass 4  digit n3 -> p3  exp(-2 pi i (p0+8p1+64p2)/4096)    one per column
-; Passes 1 to 3 replace a digit in place; the columns of a pair differ in n3.
+; Block n1 (then p1) of a transform holds, in bytes,
+;   loaded         512 n2 + 64 n0 + 8 n3
+;   after pass 1   512 n2 + 128 (p0/2) + 64 (n3%2) + 16 (n3/2) + 8 (p0%2)
+;   after pass 4   512 p2 + 128 (p0/2) + 16 p3 + 8 (p0%2)
+; so that pass 1 needs one block at a time, pass 4 completes one block at a time,
+; the columns of a pair are p0 and p0 + 1 from pass 2 on, and what an iteration
+; writes is where it has read. The store takes (p0/2, p2, p3) in that order: runs of 64
+; bytes in system memory.
 ;
-; Layout. The page is eight rows n0 of 512 numbers, each after a gap of 64 bytes:
-; row pitch 4160, number (n0 n1 n2 n3) at 64 + 4160 n0 + 512 n1 + 64 n2 + 8 n3.
-; Pass 4 takes the unit (p1 p2): 8 rows of 8 numbers; the pair of columns p0, p0+1
-; reads its eight n3 side by side and writes the couples (p0, p0+1) to row p3:
-; a transposition of the unit. It goes 64 bytes down, over the unit before (for the
-; first one the gap), so that nothing is overwritten before it is read. Result
-; p0 + 8 p1 + 64 p2 + 512 p3 then is at 4160 p3 + 512 p1 + 64 p2 + 8 p0: runs of 64
-; bytes for the DMA, contiguous in system memory when it takes p1 before p2.
+; Where a transform begins at block 8 of the ring, its blocks 4..7 are 0..3: pass 2,
+; which takes rows from all blocks, exists twice (pass 5 is that one).
 ;
-; DMEM: the page and 19.3 KiB of tables.
-; Cycles on vm7: 4 passes of 256 iterations of 24, 24576, and 134 a page.
+; Factors. Passes 2 and 3 load theirs when the row changes. Pass 4 would need 16 KiB;
+; as w' = W8 w and W^(512-k) = W8 conj(W^k), with W = exp(-2 pi i/4096),
+;   w'(k) = -i conj(W^(512-k)),
+; it reads w' from the table of w, backwards, as a factor of bflycn and bflyc.
+;
+; DMEM: the ring, 48 KiB, and 14.3 KiB of tables behind it.
+; Cycles: T (24576 + 88), 7 more for every third, and 78, while data is there in time.
 
 ; Default, which a definition by the caller replaces.
 .equ INVERSE, 0
 
-.include "page.s"
-.include "radix8.s"
+.include "frame8.s"
 
-.equ PITCH, 4160
+.equ BLOCK, 4096
+.equ RING, 12*BLOCK
+.equ LOADED, 0
+.equ COMPLETE, 1
 
-.macro transform op, opn
-    ldx2 a8, [a15]
-    movi a2, constants
-    ldq q24, [a2]
-    movi c1, 255
-    movi l0, 4096
-    movi s0, 16
-    addi a8, a8, 64
-    movi s1, 16
-pass1:
-    mov a0, a8
-    mov b0, a8
-    mov a1, a8
-    pass8 \op, \opn, 0, 0, 1, 2, 1, 2, PITCH, 4*PITCH, PITCH, 0, 48, 48, 49
-    movi l0, 8*PITCH
-    movi s5, 8
-    movi l5, 512
-pass2:
-    movi a5, steps2
-    mov b5, a5
-    movi a2, twiddles2 + 16
-    mov a0, a8
-    mov a1, a8
-    pass8 \op, \opn, 2, 1, 1, 2, 1, 2, 512, 2048, 512, 0, 49, 52, 53
+; The constants that frame8.s expects of pass t, in place: rows and results of
+; distances r1, r2, r4 and o1, o2, o4, the pointers x and y bytes from the first.
+.macro pass t, at, r1, r2, r4, x, o1, o2, o4, y, layout, factors
+    .equ set{\t}, \at
+    .equ row1_{\t}, \r1
+    .equ row2_{\t}, \r2
+    .equ row4_{\t}, \r4
+    .equ xat{\t}, \x
+    .equ out1_{\t}, \o1
+    .equ out2_{\t}, \o2
+    .equ out4_{\t}, \o4
+    .equ yat{\t}, \y
+    .equ zs{\t}, \layout
+    .equ tw{\t}, \factors
+.endm
+    pass 1, 0, 64, 128, 256, 448, 128, 256, 64, 448, 1, 0
+    pass 2, 8, BLOCK, 2*BLOCK, 4*BLOCK, 7*BLOCK, BLOCK, 2*BLOCK, 4*BLOCK, 7*BLOCK, 2, 1
+    pass 3, 2, 512, 1024, 2048, 3584, 512, 1024, 2048, 3584, 2, 1
+    pass 4, 4, 64, 16, 32, 112, 16, 32, 64, 112, 2, 2
+    pass 5, 13, BLOCK, 2*BLOCK, 4*BLOCK - RING, -4*BLOCK, BLOCK, 2*BLOCK, 4*BLOCK - RING, -4*BLOCK, 2, 1
+; Address registers that walk the factors of passes 2, 3, 5.
+.equ fac2, 6
+.equ fac3, 7
+.equ fac5, 6
+
+; Registers.
+;   a0, a1    pass 1 reads, writes    a6, a7    factors of passes 2, 3
+;   a2, a3    pass 3                  a10       w^2, w^4 of pass 4
+;   a4, a5    pass 4                  a11, a12  w forwards, w of 512 - k backwards
+;   a8, a9    pass 2                  a13, a14  pass 2 where the ring ends in it
+;   s0, s1    steps of pass 1: a pair of columns, and to the next row n2 too
+;   s2        step of pass 3 to the next block     s3   step of pass 4
+;   s4        step of factors                      s5   16 KiB
+;   s6, s7    from the first block to a8, a13      c7   bytes of the ring
+;   c1        transforms left   c5   first block of the transform   c6   0, or it has come round
+; All but a8, a9, a13, a14 go on through the ring and the tables from transform to transform.
+
+; Hooks of frame8, by what else a frame has to do.
+.macro plain on, op, d, e, x, y, w, slot, n, c, p
+    alone \on, \op, \d, \e, \x, \y, \w, 1
+.endm
+
+; Three operands.
+.macro word3 on, op, d, e, x, y, w, mn, a, b, c
+    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || \mn \a, \b, \c
+.endm
+
+; Pass 1, before the first rows of a block.
+.macro await on, op, d, e, x, y, w, slot, n, c, p
+    .if \slot == 19
+    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || wait LOADED
+    .else
+    plain \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
+    .endif
+.endm
+
+; End of pass 1: where this transform begins, 8 blocks on in the ring:
+; c5 = c5 - 16 KiB, and 48 KiB more if that is negative.
+.macro begin on, op, d, e, x, y, w, slot, n, c, p
+    .if \slot == 19
+    word3 \on, \op, \d, \e, \x, \y, \w, sub, c5, c5, s5
+    .elif \slot == 20
+    word3 \on, \op, \d, \e, \x, \y, \w, sar, c6, c5, 31
+    .elif \slot == 21
+    word3 \on, \op, \d, \e, \x, \y, \w, and, c6, c6, c7
+    .elif \slot == 22
+    word3 \on, \op, \d, \e, \x, \y, \w, add, c5, c5, c6
+    .else
+    plain \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
+    .endif
+.endm
+
+; The frame after that: the pointers of pass 2, and which of the two it is.
+.macro choose on, op, d, e, x, y, w, slot, n, c, p
+    .if \slot == 19
+    word3 \on, \op, \d, \e, \x, \y, \w, add, a8, c5, s6
+    .elif \slot == 20
+    word3 \on, \op, \d, \e, \x, \y, \w, add, a13, c5, s7
+    .elif \slot == 21
+    word \on, \op, \d, \e, \x, \y, \w, mov, a9, a8
+    .elif \slot == 22
+    word \on, \op, \d, \e, \x, \y, \w, mov, a14, a13
+    .elif \slot == 23
+    word \on, \op, \d, \e, \x, \y, \w, bnz, c6, round
+    .else
+    plain \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
+    .endif
+.endm
+
+; Passes 2, 3, 5: the factors stay. The pointers of pass 5 step here.
+.macro hold on, op, d, e, x, y, w, slot, n, c, p
+    .if \slot == 19 && \p == 5
+    word3 \on, \op, \d, \e, \x, \y, \w, addi, a14, a14, 16
+    .elif \slot == 20 && \n == 5
+    word3 \on, \op, \d, \e, \x, \y, \w, addi, a13, a13, 16
+    .else
+    plain \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
+    .endif
+.endm
+
+; ... a new row begins in two frames, in one, in this one.
+.macro due2 on, op, d, e, x, y, w, slot, n, c, p
+    .if \slot == 18
+    word \on, \op, \d, \e, \x, \y, \w, ldp, r48, [a{fac{\n}} - 32]
+    .else
+    hold \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
+    .endif
+.endm
+
+.macro due1 on, op, d, e, x, y, w, slot, n, c, p
+    .if \slot == 17
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q25, [a{fac{\n}} - 48]
+    .elif \slot == 18 && \n != \c
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q24, [a{fac{\n}} - 32]
+    .elif \slot == 18
+    word \on, \op, \d, \e, \x, \y, \w, ldp, r49, [a{fac{\n}} - 24]
+    .elif \slot == 21
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q26, [a{fac{\n}} - 16]
+    .else
+    hold \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
+    .endif
+.endm
+
+.macro due0 on, op, d, e, x, y, w, slot, n, c, p
+    .if \slot == 12
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q27, [a{fac{\c}}]+s4%
+    .else
+    hold \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
+    .endif
+.endm
+
+; Pass 4: the factors of column pair n, and w' of pair c; to the next pair w goes
+; `up`, w' goes `down`.
+.macro turn on, op, d, e, x, y, w, slot, n, c, p, up, down
+    .if \slot == 12 && \c == 4
+    word \on, \op, \d, \e, \x, \y, \w, ldp, r54, [a12 + 8]
+    .elif \slot == 17 && \n == 4
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q25, [a10]+16
+    .elif \slot == 18 && \n == 4
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q24, [a10]+16
+    .elif \slot == 19 && \c == 4
+    word \on, \op, \d, \e, \x, \y, \w, ldp, r55, [a12]-\down
+    .elif \slot == 21 && \n == 4
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q26, [a11]+\up
+    .else
+    plain \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
+    .endif
+.endm
+
+; From one pair of a row of four to the next; its last pair is n, or c.
+.macro along on, op, d, e, x, y, w, slot, n, c, p
+    turn \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p, 16, 16
+.endm
+.macro row_n on, op, d, e, x, y, w, slot, n, c, p
+    turn \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p, 464, 16
+.endm
+.macro row_c on, op, d, e, x, y, w, slot, n, c, p
+    turn \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p, 16, 464
+.endm
+; The last pair of a block is n, c, p.
+.macro block_n on, op, d, e, x, y, w, slot, n, c, p
+    turn \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p, (-3568), 16
+.endm
+.macro block_c on, op, d, e, x, y, w, slot, n, c, p
+    turn \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p, 16, (-3568)
+.endm
+.macro block_p on, op, d, e, x, y, w, slot, n, c, p
+    .if \slot == 20
+    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || signal COMPLETE
+    .else
+    along \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
+    .endif
+.endm
+; The last pair of all is n: back to the first one, and out if there is no further transform.
+.macro last_n on, op, d, e, x, y, w, slot, n, c, p
+    .if \slot == 18
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q24, [a10]-8176
+    .elif \slot == 20
+    word3 \on, \op, \d, \e, \x, \y, \w, addi, c1, c1, -1
+    .elif \slot == 23
+    word \on, \op, \d, \e, \x, \y, \w, bz, c1, out
+    .else
+    turn \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p, (-4080), 16
+    .endif
+.endm
+; ... is c.
+.macro last_c on, op, d, e, x, y, w, slot, n, c, p
+    turn \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p, 16, (-4080)
+.endm
+; ... is p, and the next transform has begun.
+.macro last_p on, op, d, e, x, y, w, slot, n, c, p
+    .if \slot == 20
+    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || signal COMPLETE
+    .elif \slot == 23
+    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || jmp next
+    .else
+    plain \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
+    .endif
+.endm
+
+; Four frames of pass 1, a row n2; the third with a hook.
+.macro four1 op, opn, hook
+    frame8 \op, \opn, 1, 1, 1, [a0]+s0%, [a1]+s0%, plain
+    frame8 \op, \opn, 1, 1, 1, [a0]+s1%, [a1]+s0%, \hook
+    frame8 \op, \opn, 1, 1, 1, [a0]+s0%, [a1]+s0%, plain
+    frame8 \op, \opn, 1, 1, 1, [a0]+s0%, [a1]+s1%, plain
+.endm
+
+; Pass 2 or 5 between passes 1 and 3, its last loads and stores at rd, wr.
+.macro pass2 op, opn, t, rd, wr
+    frame8 \op, \opn, \t, 1, 1, \rd, [a1]+s0%, due1
+    frame8 \op, \opn, \t, \t, 1, \rd, [a1]+s1%, due0
+    loop 31 {
+    .rept 5
+    frame8 \op, \opn, \t, \t, \t, \rd, \wr, hold
+    .endr
+    frame8 \op, \opn, \t, \t, \t, \rd, \wr, due2
+    frame8 \op, \opn, \t, \t, \t, \rd, \wr, due1
+    frame8 \op, \opn, \t, \t, \t, \rd, \wr, due0
+    }
+    .rept 6
+    frame8 \op, \opn, \t, \t, \t, \rd, \wr, hold
+    .endr
+    frame8 \op, \opn, 3, \t, \t, [a2]+s0%, \wr, due1
+    frame8 \op, \opn, 3, 3, \t, [a2]+s0%, \wr, due0
+.endm
+
+; Eight frames of pass 3, a row of factors; s{jump}: the last step.
+.macro eight3 op, opn, jump
+    .rept 5
+    frame8 \op, \opn, 3, 3, 3, [a2]+s0%, [a3]+s0%, hold
+    .endr
+    frame8 \op, \opn, 3, 3, 3, [a2]+s{\jump}%, [a3]+s0%, due2
+    frame8 \op, \opn, 3, 3, 3, [a2]+s0%, [a3]+s0%, due1
+    frame8 \op, \opn, 3, 3, 3, [a2]+s0%, [a3]+s{\jump}%, due0
+.endm
+
+; Four frames of pass 4, a row p2.
+.macro four4 op, opn, second, third, fourth
+    frame8 \op, \opn, 4, 4, 4, [a4]+s3%, [a5]+s3%, along
+    frame8 \op, \opn, 4, 4, 4, [a4]+s3%, [a5]+s3%, \second
+    frame8 \op, \opn, 4, 4, 4, [a4]+s3%, [a5]+s3%, \third
+    frame8 \op, \opn, 4, 4, 4, [a4]+s3%, [a5]+s3%, \fourth
+.endm
+
+.macro transforms op, opn
+    wait LOADED
+    frame8 \op, \opn, 1, 0, 0, [a0]+s0%, [a1], plain
+    frame8 \op, \opn, 1, 1, 0, [a0]+s0%, [a1], plain
+next:
+    loop 7 {
+    loop 7 {
+    four1 \op, \opn, plain
+    }
+    four1 \op, \opn, await
+    }
+    loop 7 {
+    four1 \op, \opn, plain
+    }
+    frame8 \op, \opn, 1, 1, 1, [a0]+s0%, [a1]+s0%, begin
+    frame8 \op, \opn, 1, 1, 1, [a0]+s1%, [a1]+s0%, choose
+    pass2 \op, \opn, 2, [a8]+16, [a9]+16
 pass3:
-    movi a5, steps3
-    mov b5, a5
-    movi a2, twiddles3 + 16
-    mov a0, a8
-    mov a1, a8
-    pass8 \op, \opn, 2, 1, 1, 2, 1, 2, 64, 256, 64, 0, 49, 52, 53
-pass4:
-    mov a0, a8
-    movi l0, 8*PITCH - 64
-    movi s0, 2*PITCH
-    addi a1, a8, -64
-    movi s1, 16
-    movi a2, twiddles4
-    mov b2, a2
-    movi l2, 16384
-    movi s2, 16
-    pass8 \op, \opn, 1, 0, 8, 1, 1, 2, 16, PITCH, PITCH, 1, 50, 52, 54
+    loop 7 {
+    loop 3 {
+    eight3 \op, \opn, 0
+    }
+    eight3 \op, \opn, 2
+    }
+    loop 3 {
+    eight3 \op, \opn, 0
+    }
+    .rept 5
+    frame8 \op, \opn, 3, 3, 3, [a2]+s0%, [a3]+s0%, hold
+    .endr
+    frame8 \op, \opn, 3, 3, 3, [a2]+s2%, [a3]+s0%, hold
+    frame8 \op, \opn, 4, 3, 3, [a4]+s3%, [a3]+s0%, along
+    frame8 \op, \opn, 4, 4, 3, [a4]+s3%, [a3]+s2%, along
+    loop 7 {
+    loop 7 {
+    four4 \op, \opn, row_n, row_c, along
+    }
+    four4 \op, \opn, block_n, block_c, block_p
+    }
+    loop 7 {
+    four4 \op, \opn, row_n, row_c, along
+    }
+    frame8 \op, \opn, 4, 4, 4, [a4]+s3%, [a5]+s3%, along
+    frame8 \op, \opn, 4, 4, 4, [a4]+s3%, [a5]+s3%, last_n
+    wait LOADED
+    frame8 \op, \opn, 1, 4, 4, [a0]+s0%, [a5]+s3%, last_c
+    frame8 \op, \opn, 1, 1, 4, [a0]+s0%, [a5]+s3%, last_p
+out:
+    frame8 \op, \opn, 0, 4, 4, [a0], [a5]+s3%, last_c
+    tail8 \op, \opn, 4
+    signal COMPLETE
+    stop
+round:
+    pass2 \op, \opn, 5, [a13 - BLOCK], [a14 - BLOCK]
+    jmp pass3
 .endm
 
 .program
 .entry start
 start:
-    page_begin
+    ldx c1, [a15]                   ; blocks
+    movi a6, constants
+    ldq q30, [a6]
+    .rept 2, i
+    movi b{i}, xat1
+    movi b{2 + i}, xat3
+    movi b{4 + i}, xat4
+    movi a{i}, xat1
+    movi a{2 + i}, xat3
+    movi a{4 + i}, xat4
+    .endr
+    .rept 6, i
+    movi l{i}, RING
+    .endr
+    movi a6, twiddles2 + 48
+    movi b6, twiddles2 + 48
+    movi l6, 256
+    movi a7, twiddles3 + 48
+    movi b7, twiddles3 + 48
+    movi l7, 2048
+    movi a10, twiddles4
+    movi a11, powers
+    movi a12, powers + 8*511
+    movi s0, 16
+    movi s1, 512 - 48
+    movi s2, BLOCK - 512 + 16
+    movi s3, 128
+    movi s4, 64
+    movi s5, 4*BLOCK
+    movi s6, xat2
+    movi s7, xat5
+    movi c5, 4*BLOCK
+    movi c7, RING
+    shr c1, c1, 3                   ; transforms
     .if INVERSE
-    transform bflyc, bflyci
+    transforms bflyc, bflyci
     .else
-    transform bfly, bflyn
+    transforms bfly, bflyn
     .endif
-    page_end
-    stop
 
-; Factors of W^k, W = exp(-2 pi i/den), for both columns: w^4, w^2, w, w W8.
-.macro shared k, den
-    .cis -4*(\k), \den
+; w^2, w^4, w, w W8 of W^k and W^(k+1), W = exp(-2 pi i/den).
+.macro factors k, den
     .cis -2*(\k), \den
+    .cis -2*(\k) - 2, \den
+    .cis -4*(\k), \den
+    .cis -4*(\k) - 4, \den
     .cis -(\k), \den
+    .cis -(\k) - 1, \den
     .cis -(\k) - \den/8, \den
+    .cis -(\k) - 1 - \den/8, \den
 .endm
 
-.dmem 0
+.dmem RING
 constants:
     .cis 0, 8
     .cis -1, 8
-; Entry j: read step of iteration j, write step of iteration j - 2, twiddle step of iteration j.
-steps2:
-    .rept 32, j
-    .int 16 + (PITCH - 512)*(j == 31), 16 + (PITCH - 512)*(j == 1), 32*(j == 31), 0
-    .endr
-steps3:
-    .rept 32, j
-    .int 16 + 448*(j % 4 == 3) + (PITCH - 4096)*(j == 31), 16 + 448*(j % 4 == 1) + (PITCH - 4096)*(j == 1), 32*(j % 4 == 3), 0
-    .endr
 twiddles2:
-    .rept 8, p0
-    shared p0, 64
+    .rept 4, h
+    factors 2*h, 64
     .endr
 twiddles3:
-    .rept 64, i
-    shared i/8 + 8*(i % 8), 512
+    .rept 32, i
+    factors 2*(i % 4) + 8*(i/4), 512
     .endr
+; Column pair i = (p1 p2 h): k = 2h + 8 p1 + 64 p2; w^2 of k, k + 1, then w^4 of the next pair's k and of k + 1.
+.macro k4 i, mult, more
+    .cis -\mult*(2*((\i) % 4) + 64*((\i)/4 % 8) + 8*((\i)/32 % 8) + \more), 4096
+.endm
 twiddles4:
-    .rept 64, u
-    .rept 4, h
-    .rept 8, f
-    ; factor f/2 (w^4, w^2, w, w W8) of column f%2
-    .cis -(2*h + f%2 + 8*(u/8) + 64*(u%8))*(f < 2 ? 4 : f < 4 ? 2 : 1) - 512*(f >= 6), 4096
+    .rept 256, i
+    k4 i, 2, 0
+    k4 i, 2, 1
+    k4 i + 1, 4, 0
+    k4 i, 4, 1
     .endr
-    .endr
+powers:
+    .rept 513, j
+    .cis -j, 4096
     .endr

@@ -43,13 +43,14 @@
 ;   r60, r61  1, W8                  r62, r63  free
 ;
 ; A pass is a number t > 0 with the constants (0: no iteration in that place)
-;   set{t}             a{set} reads and a{set + 1} writes: row (result) 7, or 3
+;   set{t}             a{set} reads and a{set + 1} writes
 ;   row1_{t}, row2_{t}, row4_{t}   bytes from row m to row m + 1, 2, 4
 ;   out1_{t}, out2_{t}, out4_{t}   the same for result quads
-;   top{t}             1: the pointers are at row and result 7, 0: at 3
+;   xat{t}, yat{t}     bytes from row 0, result 0 to where these point (mostly row 7)
 ;   zs{t}              2: result quad m' is (A, B); 1: quad j of A is its results
 ;                      2j, 2j + 1, and B's is quad 4 + j
-;   tw{t}              0: all factors are 1; 1: they are in q24..q27
+;   tw{t}              0: all factors are 1; 1: they are in q24..q27; 2: so, but w' holds
+;                      the factor of which i conj(w') is the conjugate: w' = -i conj(r54)
 ; The first iteration of a pass takes w^4 of A as 1.
 
 ; A butterfly, if `on`, beside the memory operation `mn a, b`.
@@ -73,7 +74,7 @@
 ; A butterfly, if `on`, and the load of row j, if there is an n.
 .macro with_row on, op, d, e, x, y, w, n, j, unused=0, spare=0
     .if \n
-    word \on, \op, \d, \e, \x, \y, \w, ldq, q{\j}, [a{set{\n}} + ((\j) % 2 - 1)*row1_{\n} + ((\j)/2 % 2 - 1)*row2_{\n} + ((\j)/4 - top{\n})*row4_{\n}]
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q{\j}, [a{set{\n}} + ((\j) % 2)*row1_{\n} + ((\j)/2 % 2)*row2_{\n} + ((\j)/4)*row4_{\n} - xat{\n}]
     .else
     alone \on, \op, \d, \e, \x, \y, \w, 0
     .endif
@@ -82,10 +83,15 @@
 ; ... the store of result j, if there is a p.
 .macro with_result on, op, d, e, x, y, w, p, j
     .if \p
-    word \on, \op, \d, \e, \x, \y, \w, stq, q{16 + (zs{\p} == 1 ? 2*((\j) % 4) + (\j)/4 : \j)}, [a{set{\p} + 1} + ((\j) % 2 - 1)*out1_{\p} + ((\j)/2 % 2 - 1)*out2_{\p} + ((\j)/4 - top{\p})*out4_{\p}]
+    word \on, \op, \d, \e, \x, \y, \w, stq, q{16 + (zs{\p} == 1 ? 2*((\j) % 4) + (\j)/4 : \j)}, [a{set{\p} + 1} + ((\j) % 2)*out1_{\p} + ((\j)/2 % 2)*out2_{\p} + ((\j)/4)*out4_{\p} - yat{\p}]
     .else
     alone \on, \op, \d, \e, \x, \y, \w, 0
     .endif
+.endm
+
+; Butterfly m of level 3 (see below) as `op`; with swap = 4 it has its results m', m' + 4 exchanged.
+.macro third_as op, t, col, m, swap, then, a, b, c, d
+    \then 1, \op, zs{\t} == 1 ? 32 + \m + \m/2*2 + 2*\col + 2*\swap : 32 + 2*\m + \col + 2*\swap, zs{\t} == 1 ? 40 + \m + \m/2*2 + 2*\col - 2*\swap : 40 + 2*\m + \col - 2*\swap, \col ? (\m % 2 ? 56 + \m/2 : 24 + \m) : 16 + \m, \col ? (\m % 2 ? 58 + \m/2 : 28 + \m) : 20 + \m, tw{\t} ? 52 + 2*(\m % 2) + \col : 60 + \m % 2, \a, \b, \c, \d
 .endm
 
 ; Butterfly m of level 3 (0: m' = 0, 4; 2: 2, 6; 1: 1, 5; 3: 3, 7) of column A or B (col 0
@@ -93,10 +99,18 @@
 .macro third on, op, opn, t, col, m, then, a, b=0, c=0, d=0
     .if !(\on)
     \then 0, \op, 0, 0, 0, 0, 0, \a, \b, \c, \d
+    .elif tw{\t} == 2 && \m == 1 && INVERSE
+    third_as bflyi, \t, \col, 1, 0, \then, \a, \b, \c, \d
+    .elif tw{\t} == 2 && \m == 1
+    third_as bflycn, \t, \col, 1, 0, \then, \a, \b, \c, \d
+    .elif tw{\t} == 2 && \m == 3 && INVERSE
+    third_as bfly, \t, \col, 3, 4, \then, \a, \b, \c, \d
+    .elif tw{\t} == 2 && \m == 3
+    third_as bflyc, \t, \col, 3, 4, \then, \a, \b, \c, \d
     .elif \m < 2
-    \then 1, \op, zs{\t} == 1 ? 32 + \m + \m/2*2 + 2*\col : 32 + 2*\m + \col, zs{\t} == 1 ? 40 + \m + \m/2*2 + 2*\col : 40 + 2*\m + \col, \col ? (\m % 2 ? 56 : 24) : 16 + \m, \col ? (\m % 2 ? 58 : 28) : 20 + \m, tw{\t} ? 52 + 2*(\m % 2) + \col : 60 + \m % 2, \a, \b, \c, \d
+    third_as \op, \t, \col, \m, 0, \then, \a, \b, \c, \d
     .else
-    \then 1, \opn, zs{\t} == 1 ? 32 + \m + \m/2*2 + 2*\col : 32 + 2*\m + \col, zs{\t} == 1 ? 40 + \m + \m/2*2 + 2*\col : 40 + 2*\m + \col, \col ? (\m % 2 ? 57 : 26) : 16 + \m, \col ? (\m % 2 ? 59 : 30) : 20 + \m, tw{\t} ? 52 + 2*(\m % 2) + \col : 60 + \m % 2, \a, \b, \c, \d
+    third_as \opn, \t, \col, \m, 0, \then, \a, \b, \c, \d
     .endif
 .endm
 
@@ -115,8 +129,6 @@
     alone \on, \op, \d, \e, \x, \y, \w, \gap
     .elif zs{\p} == 1
     with_result \on, \op, \d, \e, \x, \y, \w, \p, \i
-    .elif \i == 6
-    with_result \on, \op, \d, \e, \x, \y, \w, \p, top{\p} ? 3 : 7
     .else
     with_result \on, \op, \d, \e, \x, \y, \w, \p, bitrev(\i, 3)
     .endif
@@ -137,14 +149,14 @@
     third \c, \op, \opn, \c, 0, 0, with_row, \n, 6
     third \c, \op, \opn, \c, 0, 2, with_row, \n, 1
     with_row \c, \op, 24, 26, 24, 26, tw{\c} ? 51 : 60, \n, 5
-    with_row \c, \opn, 56, 57, 25, 27, tw{\c} ? 51 : 60, \n, (\n && top{\n}) ? 3 : 7
-    with_last \c, \op, 28, 30, 28, 30, tw{\c} ? 51 : 60, \n, ldq, (\n && top{\n}) ? 7 : 3, \rd
+    with_row \c, \opn, 56, 57, 25, 27, tw{\c} ? 51 : 60, \n, 3
+    with_last \c, \op, 28, 30, 28, 30, tw{\c} ? 51 : 60, \n, ldq, 7, \rd
     \hook \n, \op, 0, 8, 0, 8, \n == \c && tw{\n} ? 48 : 60, 12, \n, \c, \p
     result8 \n, \op, 4, 12, 4, 12, \n == \c && tw{\n} ? 48 : 60, \p, 4
     result8 \n, \op, 2, 10, 2, 10, \n == \c && tw{\n} ? 48 : 60, \p, 5
     result8 \n, \op, 6, 14, 6, 14, \n == \c && tw{\n} ? 48 : 60, \p, 6
     .if \p
-    with_last \c, \opn, 58, 59, 29, 31, tw{\c} ? 51 : 60, \p, stq, 16 + (zs{\p} == 1 || top{\p} ? 7 : 3), \wr
+    with_last \c, \opn, 58, 59, 29, 31, tw{\c} ? 51 : 60, \p, stq, 23, \wr
     .else
     alone \c, \opn, 58, 59, 29, 31, tw{\c} ? 51 : 60, 1
     .endif
@@ -169,5 +181,5 @@
     .rept 3, i
     result8 0, \op, 0, 0, 0, 0, 0, \p, 4 + i
     .endr
-    stq q{16 + (zs{\p} == 1 || top{\p} ? 7 : 3)}, [a{set{\p} + 1}]
+    result8 0, \op, 0, 0, 0, 0, 0, \p, 7
 .endm

@@ -5,6 +5,7 @@
 //! `docs/fft.md` for the algorithm and its schedule.
 
 mod definition;
+mod eighths;
 mod entry;
 mod error;
 mod large;

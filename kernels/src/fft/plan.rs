@@ -1,23 +1,20 @@
 //! An FFT on CP2: the program of a recipe, and how a batch is paged through it.
 
+use super::eighths::{BLOCK, Blocks, RING};
 use super::error::FftError;
 use super::program::{program, source};
 use super::recipe::{Direction, Layout, Recipe};
-use super::transform::{Fft, expected};
+use super::transform::{Fft, expected, load};
 use crate::job::{self, Job, KernelRun, Least};
-use cp2_asm::Program;
-use cp2_dma::Level;
-use cp2_host::{Buffer, Options, Paging, Piece, Stream};
+use crate::ring::{Ring, RingPass};
+use cp2_asm::{Program, Segment};
+use cp2_host::{Buffer, Options, Paging, Stream};
 use cp2_machine::{Cycles, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
 /// Bytes of a complex number.
-const COMPLEX: u64 = 8;
-
-/// Cycles that a pass over a page takes beside its butterflies: pointers,
-/// first loads and last stores (`docs/fft.md`). The page size is chosen by it.
-const PASS_OVERHEAD: u64 = 40;
+pub(super) const COMPLEX: u64 = 8;
 
 /// A batch of FFTs that has been run.
 pub type FftRun = KernelRun<Vec<Complex32>>;
@@ -73,8 +70,16 @@ impl LocalFft {
         let x = job.input(input)?;
         let y = job.output("y", &[batch as u64, self.recipe.len() as u64])?;
         let program = job.program(&self.recipe.to_string(), &self.program)?;
-        let paging = self.paging(batch, x.address(), y.address());
-        job.pass(&program, self.program.entry.into(), paging)?;
+        match self.recipe.layout() {
+            Layout::Stockham => {
+                let paging = self.paging(batch, x.address(), y.address());
+                job.pass(&program, self.program.entry.into(), paging)?;
+            }
+            Layout::Ring => {
+                let ring = self.ring(batch, x.address(), y.address());
+                job.ring(&program, "start", ring)?;
+            }
+        }
         Ok((job, y))
     }
 
@@ -90,23 +95,55 @@ impl LocalFft {
     /// How `batch` transforms from `x` to `y` in system memory are paged.
     fn paging(&self, batch: usize, x: u64, y: u64) -> Paging {
         let bytes = self.block_bytes();
-        let (input, output) = match self.recipe.layout() {
-            Layout::Stockham => (
-                Stream::contiguous("x", x, bytes),
-                Stream::contiguous("y", y, bytes),
-            ),
-            Layout::InPlace => rows(x, y, bytes),
-        };
-        let stockham = self.recipe.layout() == Layout::Stockham;
+        let (input, output) = (
+            Stream::contiguous("x", x, bytes),
+            Stream::contiguous("y", y, bytes),
+        );
         let in_place = self.recipe.in_place();
         Paging {
             in_place,
-            scratch_per_block: if stockham && in_place { bytes } else { 0 },
+            scratch_per_block: if in_place { bytes } else { 0 },
             cycles_per_block: Some(self.recipe.butterflies()),
-            cycles_per_page: PASS_OVERHEAD * self.recipe.passes().len() as u64,
+            cycles_per_page: page_overhead(&self.recipe),
             ..Paging::new(batch as u64, vec![input], vec![output])
         }
     }
+
+    /// How `batch` transforms from `x` to `y` go through a ring of blocks; the
+    /// argument block follows the tables.
+    fn ring(&self, batch: usize, x: u64, y: u64) -> RingPass {
+        let end = |s: &Segment| u64::from(s.address) + s.bytes.len() as u64;
+        let tables = self.program.dmem.iter().map(end).max().unwrap_or(0);
+        let granule = self.machine.dma.granule.0.max(1);
+        let blocks = Blocks {
+            batch: batch as u64,
+            sections: self.machine.cp2.sections as u64,
+            x,
+            y,
+        };
+        RingPass::new(
+            Ring::in_place(tables.next_multiple_of(granule), 0, RING, BLOCK),
+            blocks,
+        )
+    }
+}
+
+/// Cycles of a page beside its butterflies, counted in the source (`docs/fft.md`):
+/// the page loop and the start, pointers, first loads and last stores of passes.
+fn page_overhead(recipe: &Recipe) -> u64 {
+    const START: u64 = 4 + 19;
+    /// Of a pass, or of passes that run into each other.
+    const FILL: u64 = 38;
+    const LOOP: u64 = 2;
+    let eights = recipe.passes().iter().filter(|p| p.radix == 8).count() as u64;
+    let fours = recipe.passes().len() as u64 - eights;
+    let eights = match (recipe.len(), eights) {
+        (_, 0) => 0,
+        // Its passes do not overlap.
+        (64, _) => eights * (FILL + LOOP),
+        _ => FILL + eights * LOOP,
+    };
+    START + fours * FILL + eights
 }
 
 /// The number of transforms of length `n` in `found` numbers, at most `most`.
@@ -132,27 +169,6 @@ pub(super) fn batch_of(
         });
     }
     Ok(batch)
-}
-
-/// The pages of `fft4096.s`: eight rows, each after a gap of 64 bytes; the
-/// result in runs of 64 bytes that are in order in system memory.
-fn rows(x: u64, y: u64, bytes: u64) -> (Stream, Stream) {
-    const GAP: u64 = 64;
-    let row = bytes / 8;
-    let pitch = row + GAP;
-    let level = |count, system_stride: u64, local_stride: u64| Level {
-        count,
-        system_stride: system_stride as i64,
-        local_stride: local_stride as i64,
-    };
-    let mut load = Piece::new(row, vec![level(8, row, pitch)]);
-    load.local = GAP as i64;
-    let store = Piece::new(
-        64,
-        vec![level(8, 64, 512), level(8, 512, 64), level(8, row, pitch)],
-    );
-    let stream = |name, at, piece| Stream::strided(name, at, bytes, 8 * pitch, vec![piece]);
-    (stream("x", x, load), stream("y", y, store))
 }
 
 impl Fft for LocalFft {
@@ -191,6 +207,12 @@ impl Fft for LocalFft {
 
     fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
         let tables = self.program.dmem.iter().map(|s| s.bytes.len() as u64).sum();
+        if self.recipe.layout() == Layout::Ring {
+            let pass = self.ring(batch, 0, batch as u64 * self.block_bytes());
+            let image = 8 * self.program.words.len() as u64 + tables;
+            let cycles = pass.expect(&self.machine).cycles + load(image, &self.machine);
+            return Ok(Cycles(cycles.ceil() as u64));
+        }
         let paging = self.paging(batch, 0, batch as u64 * self.block_bytes());
         expected(
             paging,

@@ -42,8 +42,8 @@ impl fmt::Display for Direction {
 pub enum Layout {
     /// Stockham's: passes alternate between two buffers, in natural order.
     Stockham,
-    /// One buffer of eight rows with gaps; the store puts the result in order.
-    InPlace,
+    /// In eight of the blocks of a ring; the store puts the result in order.
+    Ring,
 }
 
 /// One pass over a transform.
@@ -82,7 +82,7 @@ impl Recipe {
             return Err(FftError::Length { n });
         }
         let layout = if n == MAX_LENGTH {
-            Layout::InPlace
+            Layout::Ring
         } else {
             Layout::Stockham
         };
@@ -153,7 +153,7 @@ impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let layout = match self.layout {
             Layout::Stockham => "stockham",
-            Layout::InPlace => "in place",
+            Layout::Ring => "ring",
         };
         write!(f, "fft {} {}: {layout}", self.n, self.direction)?;
         for (i, pass) in self.passes.iter().enumerate() {
@@ -192,7 +192,7 @@ mod tests {
                 "stockham 8 x 8 x 8",
                 "stockham 4 x 4 x 8 x 8",
                 "stockham 4 x 8 x 8 x 8",
-                "in place 8 x 8 x 8 x 8"
+                "ring 8 x 8 x 8 x 8"
             ]
             .map(|s| s.to_owned())
         );

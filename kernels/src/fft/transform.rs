@@ -104,7 +104,12 @@ pub(super) fn expected(
         bytes: tables,
     });
     let plan = cp2_host::Plan::new(paging, machine).map_err(crate::job::JobError::from)?;
-    let bandwidth = machine.dma.bandwidth;
-    let load = (8 * words + tables) as f64 * bandwidth.den as f64 / bandwidth.num.max(1) as f64;
+    let load = load(8 * words + tables, machine);
     Ok(Cycles((plan.estimate().cycles + load).ceil() as u64))
+}
+
+/// Cycles that the DMA needs for so many bytes, those of a program and its tables.
+pub(super) fn load(bytes: u64, machine: &Machine) -> f64 {
+    let bandwidth = machine.dma.bandwidth;
+    bytes as f64 * bandwidth.den as f64 / bandwidth.num.max(1) as f64
 }

@@ -225,18 +225,14 @@ impl Pages for ColumnPages {
         vec![self.strided(load)]
     }
 
-    fn store(&self, page: u64, local: u32) -> Descriptor {
+    fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
         if self.tiled {
             let bytes = self.lines.page_bytes() * self.sections;
-            return Descriptor::store(Target::Deal, self.to + page * bytes, local, bytes);
+            let to = self.to + page * bytes;
+            return vec![Descriptor::store(Target::Deal, to, local, bytes)];
         }
-        let run = self.columns() * COMPLEX;
-        self.strided(Descriptor::store(
-            Target::Deal,
-            self.at(self.to, page),
-            local,
-            run,
-        ))
+        let (to, run) = (self.at(self.to, page), self.columns() * COMPLEX);
+        vec![self.strided(Descriptor::store(Target::Deal, to, local, run))]
     }
 
     fn issues(&self) -> u64 {
@@ -319,15 +315,15 @@ impl Pages for RowPages {
         vec![Descriptor::load(target, system, factors, each), data]
     }
 
-    fn store(&self, page: u64, local: u32) -> Descriptor {
+    fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
         let (matrix, group) = (page / self.per_matrix(), page % self.per_matrix());
         let run = self.rows() * COMPLEX;
         let system = self.to + matrix * self.matrix_bytes() + group * run;
-        Descriptor::store(Target::Deal, system, local, run).level(
+        vec![Descriptor::store(Target::Deal, system, local, run).level(
             self.lines.length as u32,
             (self.height * COMPLEX) as i64,
             self.lines.per_section as i64 * COMPLEX as i64,
-        )
+        )]
     }
 
     fn issues(&self) -> u64 {
