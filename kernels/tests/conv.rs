@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use cp2_emu::Cause;
 use cp2_host::Options;
 use cp2_kernels::conv::{ConvProblem, ConvRun, Convolver, Mode, Numbers, Rate, matched};
 use cp2_kernels::{Problem, Random};
@@ -91,7 +92,7 @@ fn long_runs_are_fast() {
         let outputs = samples + taps - 1;
         let cycles = done.run.report.cycles;
         let classic = best * outputs as f64 / cycles as f64;
-        assert!(classic >= 0.93, "{taps} taps: {classic:.3}");
+        assert!(classic >= 1.0, "{taps} taps: {classic:.3}");
         println!(
             "{taps} taps: {cycles} cycles, {:.3} a sample, bound {}, efficiency {:.3}, by the classic formula {classic:.3}, plan {} pages of {} x{}",
             cycles as f64 / outputs as f64,
@@ -122,7 +123,7 @@ fn long_filters_go_by_rows() {
             done.efficiency(),
             filter.choice(),
         );
-        if done.efficiency() < 0.60 {
+        if done.efficiency() < 0.63 {
             slow.push((taps, done.efficiency()));
         }
     }
@@ -328,7 +329,7 @@ fn resamplers_are_fast() {
                 done.passes[0].plan().unwrap().pages().len(),
                 done.passes[0].plan().unwrap().degree(),
             );
-            if done.efficiency() < 0.90 {
+            if done.efficiency() < 0.95 {
                 slow.push((rate, taps, real, done.efficiency()));
             }
         }
@@ -365,8 +366,7 @@ fn short_filters_are_direct_and_fast() {
             filter.kernel(),
         );
         assert_eq!(filter.kernel(), "direct");
-        // A page of so few operations is launched often.
-        if done.efficiency() < 0.70 {
+        if done.efficiency() < 0.90 {
             slow.push((taps, real, done.efficiency()));
         }
     }
@@ -378,7 +378,7 @@ fn modes() -> impl Strategy<Value = Mode> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn complex_filters_agree_with_the_reference(
@@ -421,4 +421,36 @@ proptest! {
         let h = if real { real_taps(taps, seed) } else { complex(taps, seed) };
         resample(&h, &complex(channels * samples, !seed), channels, rate);
     }
+}
+
+/// Every arithmetic slot between fill and drain of a page is a butterfly or a product.
+#[test]
+fn kernels_take_the_cycles_they_should() {
+    let mut seen = Vec::new();
+    for (taps, samples) in [(7, 900), (20, 900), (60, 3000), (100, 3000), (170, 3000)] {
+        let filter =
+            Convolver::new::<Complex32>(&VM7, &complex(taps, 1), 1, samples, Mode::Full).unwrap();
+        let Some(n) = filter.kernel().strip_prefix("overlap-save ") else {
+            continue;
+        };
+        let n: u64 = n.parse().unwrap();
+        let done = run(&filter, &complex(samples, 2));
+        let (levels, outer) = (u64::from(n.ilog2()), u64::from((n.ilog2() - 2) / 3));
+        let middle = levels - 3 * outer;
+        // Page loop and start, passes forward, the middle one, passes back.
+        let page = 4 + 9 + 34 * outer + 34 + 8 * middle + 37 * outer;
+        let pages = done.plans[0].pages();
+        // Once: the number of pages, the page loop with its set-up, `stop`.
+        let expected: u64 = (0..pages.len())
+            .map(|k| u64::from(pages.get(k).unwrap().per_section))
+            .map(|p| p * (n * levels + n / 2) + page)
+            .sum::<u64>()
+            + 10;
+        let causes = &done.run.report.counters.causes;
+        let waits = [Cause::WaitLoad, Cause::WaitStore, Cause::WaitHost];
+        let waited: u64 = waits.into_iter().map(|c| causes.get(c)).sum();
+        assert_eq!(causes.total() - waited, expected, "{n}: {pages:?}");
+        seen.push(n);
+    }
+    assert!(seen.len() >= 3, "{seen:?}");
 }

@@ -28,7 +28,7 @@
 ;
 ; DMEM: 12 N of taps and factors of the middle pass, about 10 N of factors and steps.
 ; Cycles on vm7: P N (log2 N + 1/2), all of them butterflies and products, and for every
-; page 9 + 34 + 39 (A - 1) + (28 + 8 LM) + 37 A.
+; page 9 + 34 A + 34 + 8 log2 M + 37 A and the page loop's 4.
 
 ; Defaults, which a definition by the caller replaces.
 .equ N, 128

@@ -124,10 +124,20 @@ impl Tile {
     /// The shortest schedule on `machine` that registers suffice for.
     pub(super) fn new(shape: Shape, machine: &Machine) -> Option<Self> {
         let least = least(shape);
-        (least..2 * least + 64).find_map(|words| Self::of_length(shape, words, machine))
+        (least..2 * least + 64).find_map(|words| {
+            // Short sums leave loads little room, the phases of an interpolation stores.
+            [false, true]
+                .into_iter()
+                .find_map(|stores_first| Self::of_length(shape, words, stores_first, machine))
+        })
     }
 
-    fn of_length(shape: Shape, words: usize, machine: &Machine) -> Option<Self> {
+    fn of_length(
+        shape: Shape,
+        words: usize,
+        stores_first: bool,
+        machine: &Machine,
+    ) -> Option<Self> {
         let latency = |class| machine.cp2.latency[class].0 as i64;
         let (load, madd) = (latency(Class::Load), latency(Class::Madd));
         let (width, lanes) = (shape.width(), shape.lanes());
@@ -152,32 +162,15 @@ impl Tile {
             };
             *moves.get_mut(words.checked_sub(i + 1)?)? = Some((Move::Advance(pointer, by), 0));
         }
-        // Stores as soon as a sum is there, before its register takes the next one.
-        let mut epilogue = Vec::new();
         let ends: Vec<i64> = (0..list.ops.len())
             .filter(|&i| list.ops[i].last)
             .map(cycle)
             .collect();
-        for (place, &end) in ends.iter().enumerate() {
-            let next = ends
-                .get(place + width)
-                .copied()
-                .unwrap_or_else(|| ends[(place + width) % ends.len()] + period);
-            for lane in 0..lanes {
-                let store = Move::Store {
-                    register: place % width,
-                    place,
-                    lane,
-                };
-                let at =
-                    (end + madd..=next).find(|t| moves[t.rem_euclid(period) as usize].is_none())?;
-                moves[at.rem_euclid(period) as usize] = Some((store, (at / period) as i32));
-                if at >= period {
-                    epilogue.push((at, store));
-                }
-            }
+        let mut epilogue = Vec::new();
+        if stores_first {
+            epilogue = place_stores(shape, &ends, madd, &mut moves)?;
         }
-        // Loads as late as possible, the most urgent last so that each finds its place.
+        // Loads as late as possible.
         let mut wanted: Vec<(i64, i64, Vec<Move>)> = Vec::new();
         for (sample, &(from, to)) in list.samples.iter().enumerate() {
             let lanes = (0..lanes).map(|lane| Move::Sample(sample, lane)).collect();
@@ -202,6 +195,9 @@ impl Tile {
                 }
             }
             lives.push((at, until, what));
+        }
+        if !stores_first {
+            epilogue = place_stores(shape, &ends, madd, &mut moves)?;
         }
         prologue.sort_by_key(|p| p.0);
         epilogue.sort_by_key(|e| e.0);
@@ -329,6 +325,38 @@ impl Tile {
             Move::Advance(pointer, by) => format!("addi {pointer}, {pointer}, {by}"),
         }
     }
+}
+
+/// Places the stores of the sums that end in cycles `ends`: from when a sum is
+/// there until its register takes the next one. Returns those that fall behind the tile.
+fn place_stores(
+    shape: Shape,
+    ends: &[i64],
+    latency: i64,
+    moves: &mut [Option<(Move, i32)>],
+) -> Option<Vec<(i64, Move)>> {
+    let (width, period) = (shape.width(), moves.len() as i64);
+    let mut behind = Vec::new();
+    for (place, &end) in ends.iter().enumerate() {
+        let next = match ends.get(place + width) {
+            Some(&next) => next,
+            None => ends[(place + width) % ends.len()] + period,
+        };
+        for lane in 0..shape.lanes() {
+            let store = Move::Store {
+                register: place % width,
+                place,
+                lane,
+            };
+            let free = |t: &i64| moves[t.rem_euclid(period) as usize].is_none();
+            let at = (end + latency..=next).find(free)?;
+            moves[at.rem_euclid(period) as usize] = Some((store, (at / period) as i32));
+            if at >= period {
+                behind.push((at, store));
+            }
+        }
+    }
+    Some(behind)
 }
 
 /// Words that a tile has at least: its multiply-adds, or its loads and stores.
