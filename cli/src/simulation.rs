@@ -29,7 +29,9 @@ pub(crate) struct EngineArg {
 enum EngineName {
     /// Word by word from the definitions
     Reference,
-    /// Block by block
+    /// Block by block, the same code on every host
+    Portable,
+    /// Block by block, host code for what runs often
     #[default]
     Fast,
 }
@@ -38,6 +40,7 @@ impl From<EngineArg> for Engine {
     fn from(arg: EngineArg) -> Self {
         match arg.engine {
             EngineName::Reference => Self::Reference,
+            EngineName::Portable => Self::Portable,
             EngineName::Fast => Self::Fast,
         }
     }

@@ -21,14 +21,19 @@ use cp2_machine::Machine;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// What executes kernels. Both engines agree in every bit, cycle, cause, counter and fault.
+/// What executes kernels. All agree in every bit, cycle, cause, counter and fault.
+///
+/// Checkers want to see every access: a processor with checks runs on the
+/// reference engine whatever is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {
     /// Word by word, straight from the definitions.
     Reference,
-    /// Block by block (`docs/engine.md`). Checkers see every access, so that
-    /// a processor with checks runs on the reference engine all the same.
+    /// Block by block (`docs/engine.md`), the same code on every host.
+    Portable,
+    /// Block by block, and host code for what runs often where the host has
+    /// what that takes.
     #[default]
     Fast,
 }
@@ -222,7 +227,7 @@ impl Cp2 {
     pub(crate) fn run(&mut self, machine: &Machine, limit: u64) -> Exit {
         match self.engine {
             Engine::Reference => self.run_observed(machine, limit, &mut Unobserved),
-            Engine::Fast => {
+            Engine::Portable | Engine::Fast => {
                 let fast = |cp2: &mut Self| cp2.blocks(machine, limit);
                 self.run_with(machine, limit, &mut Unobserved, fast)
             }
@@ -248,7 +253,8 @@ impl Cp2 {
             self.program_changed();
         }
         let (core, now) = (&mut self.core, &mut self.now);
-        self.fast.run(core, machine, &self.board, now, limit)
+        let emit = self.engine == Engine::Fast;
+        self.fast.run(core, machine, &self.board, now, limit, emit)
     }
 
     /// Runs every word whose issue cycle is at most `limit`: step by step, and
@@ -421,6 +427,7 @@ impl Cp2 {
 }
 
 /// Ends of hardware loops: where the word after `pc` lies.
+#[inline]
 pub(crate) fn advance(core: &mut Core, pc: u32) -> Outcome {
     core.pc = pc + 1;
     // A called function does not end the passes of its caller's loops.
@@ -440,6 +447,7 @@ pub(crate) fn advance(core: &mut Core, pc: u32) -> Outcome {
 }
 
 /// Sets up a hardware loop over the `length` words after `pc`.
+#[inline]
 pub(crate) fn set_up_loop(
     core: &mut Core,
     machine: &Machine,

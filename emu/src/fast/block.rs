@@ -11,6 +11,9 @@ use cp2_machine::Machine;
 /// Words of the longest block.
 const LONGEST: usize = 1024;
 
+/// Words below which entering emitted code costs more than it gains.
+const ENTRY: u64 = 8;
+
 /// What follows a block's last word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
@@ -111,13 +114,21 @@ impl Block {
     ///
     /// Returns the words executed: all, or up to the one that would fault, or
     /// fewer; the hot tier gives up early where it sees a fault coming.
-    pub(crate) fn run(&mut self, guest: &mut Guest<'_>, frame: &mut Frame, passes: u64) -> u64 {
-        let looping = self.end == End::Body;
-        let steps = &self.steps;
-        let mut word =
-            |i: usize, guest: &mut Guest<'_>| portable::run(&steps[i..=i], guest, 1) == 1;
-        self.hot
-            .run(&self.words, looping, guest, frame, passes, &mut word)
-            .unwrap_or_else(|| portable::run(&self.steps, guest, passes))
+    #[inline]
+    pub(crate) fn run(
+        &mut self,
+        guest: &mut Guest<'_>,
+        frame: &mut Frame,
+        passes: u64,
+        emit: bool,
+    ) -> u64 {
+        if emit && passes.saturating_mul(self.words.len() as u64) >= ENTRY {
+            let looping = self.end == End::Body;
+            let done = self.hot.run(&self.words, looping, guest, frame, passes);
+            if let Some(done) = done {
+                return done;
+            }
+        }
+        portable::run(&self.steps, guest, passes)
     }
 }

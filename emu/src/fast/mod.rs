@@ -96,7 +96,8 @@ impl Fast {
     }
 
     /// Runs words whose issue cycle is at most `limit`, as far as it can.
-    /// Nothing but words may delay a word meanwhile.
+    /// Nothing but words may delay a word meanwhile. Blocks that run often become
+    /// host code where `emit` allows it.
     pub(crate) fn run(
         &mut self,
         core: &mut Core,
@@ -104,6 +105,7 @@ impl Fast {
         board: &Scoreboard,
         now: &mut u64,
         limit: u64,
+        emit: bool,
     ) -> Pause {
         let mut at = match self.at {
             Some(at) => at,
@@ -115,94 +117,104 @@ impl Fast {
         let pause = loop {
             let node = &mut self.nodes[at as usize];
             let block = &mut self.blocks[node.block as usize];
-            let len = block.words.len();
-            let Some(room) = limit.checked_sub(*now) else {
-                break Pause::Limit;
+            let len = node.len as usize;
+            let Some(slack) = limit.checked_sub(*now + node.last) else {
+                // Not all of it: as much as there is time for.
+                let Some(room) = limit.checked_sub(*now) else {
+                    break Pause::Limit;
+                };
+                let fit = node.issue.partition_point(|at| *at <= room);
+                let (cut, whole) = self.part(core, machine, now, at, fit);
+                at = cut;
+                break if whole { Pause::Limit } else { Pause::Step };
             };
             if len == 0 {
                 break Pause::Step;
             }
-
-            // How many of the words may run, and what comes after those.
-            let last = node.last();
-            let (fit, after) = if last > room {
-                let fit = node.issue.partition_point(|at| *at <= room);
-                (fit, Pause::Limit)
-            } else if faultless(block.end, core, machine) {
-                (len, Pause::Step)
-            } else {
-                (len - 1, Pause::Step)
-            };
-            if fit < len {
-                let Some(mut guest) = core.guest() else {
-                    break Pause::Step;
-                };
-                let done = portable::once(&block.steps[..fit], &mut guest);
-                at = self.cut(core, machine, now, at, done);
-                break if done == fit { after } else { Pause::Step };
+            if !faultless(block.end, core, machine) {
+                (at, _) = self.part(core, machine, now, at, len - 1);
+                break Pause::Step;
             }
-
-            let passes = passes(core, block, node, at, room - last);
+            let passes = passes(core, block.end, node, at, slack);
             let Some(mut guest) = core.guest() else {
                 break Pause::Step;
             };
-            let done = block.run(&mut guest, &mut self.frame, passes.max(1));
-            let whole = done / len as u64;
             if passes > 0 {
-                // All of them came back to the block's start.
+                let done = block.run(&mut guest, &mut self.frame, passes, emit);
                 let back = &mut node.edges[Outcome::LoopBack as usize];
+                let (whole, rest) = if done == passes * len as u64 {
+                    (passes, 0)
+                } else {
+                    (done / len as u64, done % len as u64)
+                };
                 back.count += whole;
                 *now += whole * back.cycles;
                 if let Some(top) = core.loops.last_mut() {
                     top.left -= whole as u32;
                 }
-            } else if whole == 1 {
-                core.pc = node.pc + len as u32 - 1;
-                let outcome = match block.end {
-                    End::Falls => {
-                        core.pc += 1;
-                        Outcome::Next
-                    }
-                    End::Body => advance(core, core.pc),
-                    // What could fault has been asked before.
-                    End::Control(op) => {
-                        execute::control(core, machine, op).unwrap_or(Outcome::Next)
-                    }
-                };
-                at = self.follow(core, machine, now, at, outcome);
+                if whole < passes {
+                    at = self.cut(core, machine, now, at, rest as usize);
+                    break Pause::Step;
+                }
+                continue;
             }
-            if whole < passes.max(1) {
-                let words = (done % len as u64) as usize;
-                at = self.cut(core, machine, now, at, words);
+            let done = block.run(&mut guest, &mut self.frame, 1, emit) as usize;
+            if done < len {
+                at = self.cut(core, machine, now, at, done);
                 break Pause::Step;
             }
+            core.pc = node.pc + node.len - 1;
+            let outcome = match block.end {
+                End::Falls => {
+                    core.pc += 1;
+                    Outcome::Next
+                }
+                End::Body => advance(core, core.pc),
+                // What could fault has been asked before.
+                End::Control(op) => execute::control(core, machine, op).unwrap_or(Outcome::Next),
+            };
+            let edge = &mut node.edges[outcome as usize];
+            edge.count += 1;
+            *now += edge.cycles;
+            at = if edge.pc == core.pc && edge.next != UNKNOWN {
+                edge.next
+            } else {
+                self.follow(core, machine, at, outcome)
+            };
         };
         self.at = Some(at);
         pause
     }
 
-    /// Leaves node `at` by `outcome`; the core is where that led.
-    fn follow(
+    /// Runs the first `words` words of node `at`; the node after them or after
+    /// the last before one that faults, and whether all ran.
+    #[cold]
+    fn part(
         &mut self,
-        core: &Core,
+        core: &mut Core,
         machine: &Machine,
         now: &mut u64,
         at: u32,
-        outcome: Outcome,
-    ) -> u32 {
+        words: usize,
+    ) -> (u32, bool) {
+        let block = &self.blocks[self.nodes[at as usize].block as usize];
+        let Some(mut guest) = core.guest() else {
+            return (at, false);
+        };
+        let done = portable::once(&block.steps[..words], &mut guest);
+        (self.cut(core, machine, now, at, done), done == words)
+    }
+
+    /// The node that `outcome` at the end of node `at` led the core to.
+    #[cold]
+    fn follow(&mut self, core: &Core, machine: &Machine, at: u32, outcome: Outcome) -> u32 {
         let node = &mut self.nodes[at as usize];
-        let edge = &mut node.edges[outcome as usize];
-        edge.count += 1;
-        *now += edge.cycles;
-        if edge.pc == core.pc && edge.next != UNKNOWN {
-            return edge.next;
-        }
+        let edge = &node.edges[outcome as usize];
         let (cycles, mut state) = (edge.cycles, edge.state);
         if state == UNKNOWN {
             let block = &self.blocks[node.block as usize];
-            let words = block.words.len();
             let (states, scratch) = (&mut self.states, &mut self.scratch);
-            state = node.exit_state(block, words, cycles, states, scratch);
+            state = node.exit_state(block, block.words.len(), cycles, states, scratch);
         }
         let next = self.node(core, machine, core.pc, state);
         let edge = &mut self.nodes[at as usize].edges[outcome as usize];
@@ -281,16 +293,23 @@ fn faultless(end: End, core: &Core, machine: &Machine) -> bool {
 /// How often the block runs and comes back to its start in the same state, as
 /// long as the last pass's last word issues within `slack` cycles of the first
 /// pass's; zero where it does not, or where nobody knows yet.
-fn passes(core: &Core, block: &Block, node: &Node, at: u32, slack: u64) -> u64 {
+#[inline]
+fn passes(core: &Core, end: End, node: &Node, at: u32, slack: u64) -> u64 {
     let back = &node.edges[Outcome::LoopBack as usize];
-    if block.end != End::Body || back.next != at {
+    if end != End::Body || back.next != at {
         return 0;
     }
-    let last = node.pc + block.words.len() as u32 - 1;
+    let last = node.pc + node.len - 1;
     let outer = core.callers_loops();
     match core.loops[outer..].last() {
         Some(top) if top.end == last && top.start == node.pc && top.left > 1 => {
-            u64::from(top.left - 1).min(slack / back.cycles + 1)
+            let most = u64::from(top.left - 1);
+            // The division is not free, and seldom needed.
+            if most.saturating_mul(back.cycles) <= slack {
+                most
+            } else {
+                most.min(slack / back.cycles + 1)
+            }
         }
         _ => 0,
     }

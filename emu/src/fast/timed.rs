@@ -72,6 +72,10 @@ pub(crate) struct Node {
     pub pc: u32,
     pub state: u32,
     pub block: u32,
+    /// Words.
+    pub len: u32,
+    /// Cycle of the last word's issue, from the entry.
+    pub last: u64,
     /// Cycle in which each word issues, from the entry.
     pub issue: Vec<u64>,
     /// By outcome of the last word.
@@ -110,15 +114,12 @@ impl Node {
             pc,
             state,
             block: number,
+            len: issue.len() as u32,
+            last: issue.last().copied().unwrap_or(0),
             issue,
             edges: OUTCOMES.map(|outcome| Edge::new(now, penalty(outcome, &machine.cp2))),
             cuts: Vec::new(),
         }
-    }
-
-    /// Cycle of the last word's issue, from the entry.
-    pub(crate) fn last(&self) -> u64 {
-        self.issue.last().copied().unwrap_or(0)
     }
 
     /// The edge after the first `words` words, `0 < words < len`.

@@ -17,6 +17,7 @@ pub(crate) struct Four {
 }
 
 impl Four {
+    #[inline(always)]
     fn new(bits: impl bytemuck::Pod) -> Self {
         Self {
             bits: cast_lane(bits),
@@ -24,6 +25,7 @@ impl Four {
         }
     }
 
+    #[inline(always)]
     fn raw(value: f32x4) -> Self {
         Self {
             bits: cast(value),
@@ -31,11 +33,13 @@ impl Four {
         }
     }
 
+    #[inline(always)]
     fn float(self) -> f32x4 {
         cast(self.bits)
     }
 
     /// The bits, every NaN made the canonical one.
+    #[inline(always)]
     fn bits(self) -> u32x4 {
         if self.raw {
             choose(cast(self.float().is_nan()), u32x4::new([NAN; 4]), self.bits)
@@ -44,26 +48,31 @@ impl Four {
         }
     }
 
+    #[inline(always)]
     fn signed(self) -> i32x4 {
         cast(self.bits())
     }
 
     /// Lane by lane, as [`Plain`] does it.
+    #[inline(always)]
     fn map(self, f: impl Fn(u32) -> u32) -> Self {
         Self::new(self.bits().to_array().map(f))
     }
 
+    #[inline(always)]
     fn zip(self, other: Self, f: impl Fn(u32, u32) -> u32) -> Self {
         let (a, b) = (self.bits().to_array(), other.bits().to_array());
         Self::new(std::array::from_fn::<u32, 4, _>(|i| f(a[i], b[i])))
     }
 }
 
+#[inline(always)]
 fn cast_lane(bits: impl bytemuck::Pod) -> u32x4 {
     cast(bits)
 }
 
 /// `a` where `mask` has ones, else `b`.
+#[inline(always)]
 fn choose(mask: u32x4, a: u32x4, b: u32x4) -> u32x4 {
     b ^ ((a ^ b) & mask)
 }
@@ -79,11 +88,13 @@ pub(crate) struct Wide;
 impl Alu for Wide {
     type L = Four;
 
+    #[inline(always)]
     fn constant(&mut self, bits: u32) -> Four {
         Four::new([bits; 4])
     }
 
     /// One test for all lanes: NaNs are rare.
+    #[inline(always)]
     fn finish<const N: usize>(&mut self, lanes: [Four; N]) -> [Four; N] {
         let raw = lanes.iter().filter(|lane| lane.raw);
         let Some(sum) = raw.map(|lane| lane.float()).reduce(|a, b| a + b) else {
@@ -97,112 +108,139 @@ impl Alu for Wide {
         }
     }
 
+    #[inline(always)]
     fn fadd(&mut self, a: Four, b: Four) -> Four {
         Four::raw(a.float() + b.float())
     }
 
+    #[inline(always)]
     fn fsub(&mut self, a: Four, b: Four) -> Four {
         Four::raw(a.float() - b.float())
     }
 
+    #[inline(always)]
     fn fmul(&mut self, a: Four, b: Four) -> Four {
         Four::raw(a.float() * b.float())
     }
 
+    #[inline(always)]
     fn fmin(&mut self, a: Four, b: Four) -> Four {
         a.zip(b, |a, b| Plain.fmin(a, b))
     }
 
+    #[inline(always)]
     fn fmax(&mut self, a: Four, b: Four) -> Four {
         a.zip(b, |a, b| Plain.fmax(a, b))
     }
 
+    #[inline(always)]
     fn feq(&mut self, a: Four, b: Four) -> Four {
         Four::new(a.float().cmp_eq(b.float()))
     }
 
+    #[inline(always)]
     fn flt(&mut self, a: Four, b: Four) -> Four {
         Four::new(a.float().cmp_lt(b.float()))
     }
 
+    #[inline(always)]
     fn fle(&mut self, a: Four, b: Four) -> Four {
         Four::new(a.float().cmp_le(b.float()))
     }
 
+    #[inline(always)]
     fn ftoi(&mut self, a: Four) -> Four {
         a.map(|a| Plain.ftoi(a))
     }
 
+    #[inline(always)]
     fn ftoin(&mut self, a: Four) -> Four {
         a.map(|a| Plain.ftoin(a))
     }
 
+    #[inline(always)]
     fn itof(&mut self, a: Four) -> Four {
         Four::new(f32x4::from_i32x4(a.signed()))
     }
 
+    #[inline(always)]
     fn iadd(&mut self, a: Four, b: Four) -> Four {
         Four::new(a.bits() + b.bits())
     }
 
+    #[inline(always)]
     fn isub(&mut self, a: Four, b: Four) -> Four {
         Four::new(a.bits() - b.bits())
     }
 
+    #[inline(always)]
     fn imul(&mut self, a: Four, b: Four) -> Four {
         Four::new(a.bits() * b.bits())
     }
 
+    #[inline(always)]
     fn imin(&mut self, a: Four, b: Four) -> Four {
         Four::new(a.signed().min(b.signed()))
     }
 
+    #[inline(always)]
     fn imax(&mut self, a: Four, b: Four) -> Four {
         Four::new(a.signed().max(b.signed()))
     }
 
+    #[inline(always)]
     fn ieq(&mut self, a: Four, b: Four) -> Four {
         Four::new(a.bits().cmp_eq(b.bits()))
     }
 
+    #[inline(always)]
     fn ilt(&mut self, a: Four, b: Four) -> Four {
         Four::new(a.signed().cmp_lt(b.signed()))
     }
 
+    #[inline(always)]
     fn and(&mut self, a: Four, b: Four) -> Four {
         Four::new(a.bits() & b.bits())
     }
 
+    #[inline(always)]
     fn or(&mut self, a: Four, b: Four) -> Four {
         Four::new(a.bits() | b.bits())
     }
 
+    #[inline(always)]
     fn xor(&mut self, a: Four, b: Four) -> Four {
         Four::new(a.bits() ^ b.bits())
     }
 
+    #[inline(always)]
     fn shl(&mut self, a: Four, b: Four) -> Four {
         a.zip(b, |a, b| Plain.shl(a, b))
     }
 
+    #[inline(always)]
     fn shr(&mut self, a: Four, b: Four) -> Four {
         a.zip(b, |a, b| Plain.shr(a, b))
     }
 
+    #[inline(always)]
     fn sar(&mut self, a: Four, b: Four) -> Four {
         a.zip(b, |a, b| Plain.sar(a, b))
     }
 
+    #[inline(always)]
     fn elementary(&mut self, function: Function, a: Four) -> Four {
         a.map(|a| Plain.elementary(function, a))
     }
 }
 
 impl Registers<Four> for File {
+    #[inline(always)]
     fn read(&self, reg: u8, lane: u8) -> Four {
         Four::new(self.0[row(reg, lane)])
     }
 
+    #[inline(always)]
     fn write(&mut self, reg: u8, lane: u8, value: Four) {
         let lanes: Lane = value.bits.to_array();
         self.0[row(reg, lane)] = lanes;
@@ -210,6 +248,7 @@ impl Registers<Four> for File {
 }
 
 /// A lane of a register in the file; the mask only tells the compiler that it exists.
+#[inline(always)]
 fn row(reg: u8, lane: u8) -> usize {
     (usize::from(reg) * PAIR + usize::from(lane)) % crate::layout::FILE_LANES
 }

@@ -203,18 +203,21 @@ pub fn perform<A: Alu, R: Registers<A::L>>(alu: &mut A, op: Op, inst: &Inst, reg
 }
 
 /// `a * b + c`, the product rounded first.
+#[inline(always)]
 fn madd<A: Alu>(alu: &mut A, a: A::L, b: A::L, c: A::L) -> A::L {
     let product = alu.fmul(a, b);
     alu.fadd(product, c)
 }
 
 /// `a * b - c`, the product rounded first.
+#[inline(always)]
 fn msub<A: Alu>(alu: &mut A, a: A::L, b: A::L, c: A::L) -> A::L {
     let product = alu.fmul(a, b);
     alu.fsub(product, c)
 }
 
 /// `-(a * b) - c`, the product rounded first.
+#[inline(always)]
 fn nmadd<A: Alu>(alu: &mut A, a: A::L, b: A::L, c: A::L) -> A::L {
     let product = alu.fmul(a, b);
     let negated = alu.fneg(product);
@@ -222,20 +225,24 @@ fn nmadd<A: Alu>(alu: &mut A, a: A::L, b: A::L, c: A::L) -> A::L {
 }
 
 /// `c - a * b`, the product rounded first.
+#[inline(always)]
 fn nmsub<A: Alu>(alu: &mut A, a: A::L, b: A::L, c: A::L) -> A::L {
     let product = alu.fmul(a, b);
     alu.fsub(c, product)
 }
 
+#[inline(always)]
 fn cadd<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>) -> Pair<A::L> {
     [alu.fadd(a[0], b[0]), alu.fadd(a[1], b[1])]
 }
 
+#[inline(always)]
 fn csub<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>) -> Pair<A::L> {
     [alu.fsub(a[0], b[0]), alu.fsub(a[1], b[1])]
 }
 
 /// `a * b`: the four products rounded, then their difference and sum.
+#[inline(always)]
 fn cmul<A: Alu>(alu: &mut A, [ar, ai]: Pair<A::L>, [br, bi]: Pair<A::L>) -> Pair<A::L> {
     let (rr, ii) = (alu.fmul(ar, br), alu.fmul(ai, bi));
     let (ri, ir) = (alu.fmul(ar, bi), alu.fmul(ai, br));
@@ -243,6 +250,7 @@ fn cmul<A: Alu>(alu: &mut A, [ar, ai]: Pair<A::L>, [br, bi]: Pair<A::L>) -> Pair
 }
 
 /// `a * conj(b)`: [`cmul`] with the sign of `b`'s imaginary part flipped.
+#[inline(always)]
 fn cmulc<A: Alu>(alu: &mut A, [ar, ai]: Pair<A::L>, [br, bi]: Pair<A::L>) -> Pair<A::L> {
     let (rr, ii) = (alu.fmul(ar, br), alu.fmul(ai, bi));
     let (ri, ir) = (alu.fmul(ar, bi), alu.fmul(ai, br));
@@ -250,12 +258,14 @@ fn cmulc<A: Alu>(alu: &mut A, [ar, ai]: Pair<A::L>, [br, bi]: Pair<A::L>) -> Pai
 }
 
 /// `conj(a) * b`.
+#[inline(always)]
 fn ccmul<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>) -> Pair<A::L> {
     cmulc(alu, b, a)
 }
 
 /// `conj(a) * conj(b)`: [`cmul`] with both imaginary signs flipped. Not
 /// `conj(a * b)`, whose zeros can have the other sign.
+#[inline(always)]
 fn ccmulc<A: Alu>(alu: &mut A, [ar, ai]: Pair<A::L>, [br, bi]: Pair<A::L>) -> Pair<A::L> {
     let (rr, ii) = (alu.fmul(ar, br), alu.fmul(ai, bi));
     let (ri, ir) = (alu.fmul(ar, bi), alu.fmul(ai, br));
@@ -275,16 +285,20 @@ enum Turn {
 }
 
 /// `x + i*t`, where `i*t = (-t.im, t.re)`.
+#[inline(always)]
 fn add_turned<A: Alu>(alu: &mut A, x: Pair<A::L>, t: Pair<A::L>) -> Pair<A::L> {
     [alu.fsub(x[0], t[1]), alu.fadd(x[1], t[0])]
 }
 
 /// `x - i*t`.
+#[inline(always)]
 fn sub_turned<A: Alu>(alu: &mut A, x: Pair<A::L>, t: Pair<A::L>) -> Pair<A::L> {
     [alu.fadd(x[0], t[1]), alu.fsub(x[1], t[0])]
 }
 
-/// The operation being executed and what it works on.
+/// The operation being executed and what it works on. Everything is inlined
+/// into [`perform`], so that an engine with a function per operation gets
+/// straight-line code for each.
 struct Unit<'a, A, R> {
     alu: &'a mut A,
     regs: &'a mut R,
@@ -293,11 +307,13 @@ struct Unit<'a, A, R> {
 
 impl<A: Alu, R: Registers<A::L>> Unit<'_, A, R> {
     /// All lanes of register operand `operand`, a pair or a quad.
+    #[inline(always)]
     fn read<const N: usize>(&self, operand: usize) -> [A::L; N] {
         let first = self.inst.r[operand] as usize * N;
         std::array::from_fn(|i| self.regs.read(((first + i) / PAIR) as u8, (i % PAIR) as u8))
     }
 
+    #[inline(always)]
     fn write<const N: usize>(&mut self, operand: usize, value: [A::L; N]) {
         let first = self.inst.r[operand] as usize * N;
         let value = self.alu.finish(value);
@@ -307,48 +323,57 @@ impl<A: Alu, R: Registers<A::L>> Unit<'_, A, R> {
         }
     }
 
+    #[inline(always)]
     fn shuffle<const N: usize>(&mut self, f: impl Fn(&mut A, [A::L; N]) -> [A::L; N]) {
         let a = self.read(1);
         let d = f(self.alu, a);
         self.write(0, d);
     }
 
+    #[inline(always)]
     fn merge<const N: usize>(&mut self, f: impl Fn(&mut A, [A::L; N], [A::L; N]) -> [A::L; N]) {
         let (a, b) = (self.read(1), self.read(2));
         let d = f(self.alu, a, b);
         self.write(0, d);
     }
 
+    #[inline(always)]
     fn complex(&mut self, f: impl Fn(&mut A, Pair<A::L>, Pair<A::L>, Pair<A::L>) -> Pair<A::L>) {
         let (a, b, c) = (self.read(1), self.read(2), self.read(3));
         let d = f(self.alu, a, b, c);
         self.write(0, d);
     }
 
+    #[inline(always)]
     fn map<const N: usize>(&mut self, f: impl Fn(&mut A, A::L) -> A::L) {
         self.shuffle::<N>(|alu, a| a.map(|lane| f(alu, lane)));
     }
 
+    #[inline(always)]
     fn zip<const N: usize>(&mut self, f: impl Fn(&mut A, A::L, A::L) -> A::L) {
         self.merge::<N>(|alu, a, b| std::array::from_fn(|i| f(alu, a[i], b[i])));
     }
 
+    #[inline(always)]
     fn zip3<const N: usize>(&mut self, f: impl Fn(&mut A, A::L, A::L, A::L) -> A::L) {
         let (a, b, c) = (self.read::<N>(1), self.read::<N>(2), self.read::<N>(3));
         let d = std::array::from_fn(|i| f(self.alu, a[i], b[i], c[i]));
         self.write::<N>(0, d);
     }
 
+    #[inline(always)]
     fn elementary(&mut self, function: Function) {
         self.map::<PAIR>(|alu, a| alu.elementary(function, a));
     }
 
+    #[inline(always)]
     fn shift<const N: usize>(&mut self, f: impl Fn(&mut A, A::L, A::L) -> A::L) {
         let count = self.alu.constant(self.inst.imm as u32);
         self.map::<N>(|alu, a| f(alu, a, count));
     }
 
     /// `t = product(y, w)` first, then `x + turn * t` and `x - turn * t`.
+    #[inline(always)]
     fn butterfly(
         &mut self,
         product: impl Fn(&mut A, Pair<A::L>, Pair<A::L>) -> Pair<A::L>,

@@ -74,12 +74,18 @@ fn agree(
     })
 }
 
-/// Both engines; the fast one is suspended more often.
+/// The engines; the fast one, with and without host code, is suspended more often.
 #[test]
 fn any_program_runs_alike_however_it_is_suspended() {
     let total = RefCell::new(Total::default());
-    for (cases, items) in [(180, 1..60), (320, 200..900)] {
-        agree(cases, items, Processor::new, &total).unwrap_or_else(|e| panic!("{e}"));
+    for (engine, cases, items) in [
+        (Engine::Fast, 120, 1..60),
+        (Engine::Portable, 60, 1..60),
+        (Engine::Fast, 220, 200..900),
+        (Engine::Portable, 100, 200..900),
+    ] {
+        let fast = |machine| Processor::new(machine).with_engine(engine);
+        agree(cases, items, fast, &total).unwrap_or_else(|e| panic!("{e}"));
     }
     let total = total.into_inner();
     println!(
