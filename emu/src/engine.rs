@@ -427,7 +427,7 @@ impl Cp2 {
 }
 
 /// Ends of hardware loops: where the word after `pc` lies.
-#[inline]
+#[inline(always)]
 pub(crate) fn advance(core: &mut Core, pc: u32) -> Outcome {
     core.pc = pc + 1;
     // A called function does not end the passes of its caller's loops.
@@ -447,7 +447,7 @@ pub(crate) fn advance(core: &mut Core, pc: u32) -> Outcome {
 }
 
 /// Sets up a hardware loop over the `length` words after `pc`.
-#[inline]
+#[inline(always)]
 pub(crate) fn set_up_loop(
     core: &mut Core,
     machine: &Machine,

@@ -207,6 +207,7 @@ fn check_control(core: &Core, machine: &Machine, op: ControlOp) -> Result<(), Fa
     }
 }
 
+#[inline(always)]
 fn value(core: &Core, source: Source) -> u32 {
     match source {
         Source::Register(register) => core.scalar(register),
@@ -255,6 +256,7 @@ pub(crate) fn control(
 
 /// A jump leaves the hardware loops whose body does not hold its target, but
 /// never those of a caller.
+#[inline(always)]
 fn jump(core: &mut Core, target: u32) -> Outcome {
     let outer = core.callers_loops();
     while core.loops[outer..]

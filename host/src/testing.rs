@@ -1,8 +1,9 @@
 //! Property tests of a page kernel against a Rust closure (feature `testing`).
 
-use crate::device::Options;
 use crate::map::{MapJob, MapRun, map};
+use crate::{Options, RunReport};
 use cp2_asm::Program;
+use cp2_emu::Engine;
 use cp2_machine::Machine;
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
@@ -104,10 +105,50 @@ impl fmt::Display for KernelFailure {
 
 impl std::error::Error for KernelFailure {}
 
+/// Runs a job under the checkers, which means on the reference engine, and then
+/// without them on the fast one. The reports must agree in everything but the
+/// findings; the caller compares the outputs.
+///
+/// # Errors
+/// A run's own, or how the reports differ.
+pub fn on_both_engines<T, E: fmt::Display>(
+    options: &Options,
+    run: impl Fn(Options) -> Result<T, E>,
+    report: impl Fn(&T) -> &RunReport,
+) -> Result<[T; 2], String> {
+    let run = |check| {
+        run(Options {
+            check,
+            engine: Engine::Fast,
+            ..options.clone()
+        })
+        .map_err(|e| e.to_string())
+    };
+    let [checked, fast] = [run(true)?, run(false)?];
+    let (a, b) = (report(&checked), report(&fast));
+    let unchecked = RunReport {
+        findings: Vec::new(),
+        ..a.clone()
+    };
+    if unchecked == *b {
+        return Ok([checked, fast]);
+    }
+    Err(format!(
+        "the engines disagree: {:?} after {} cycles, {:?}; {:?} after {} cycles, {:?}",
+        a.end,
+        a.cycles,
+        a.causes.to_map(),
+        b.end,
+        b.cycles,
+        b.causes.to_map()
+    ))
+}
+
 /// Runs the kernel on arrays of floats from `elements` and compares every
 /// block with `reference`, which maps an input block to an output block.
 /// The arrays are the same in every run of the test. Checkers are on:
-/// whatever they find is a failure.
+/// whatever they find is a failure, and so is any difference to a run without
+/// them on the fast engine.
 ///
 /// ```
 /// use cp2_asm::{Options, Source, assemble};
@@ -163,16 +204,25 @@ pub fn check_kernel(
     };
     let mut runner =
         TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
-    let mut job = test.job.clone();
-    job.options = Options {
-        check: true,
-        ..job.options
-    };
     let outcome = runner.run(&arrays, |input| {
         let bytes: Vec<u8> = input.iter().flat_map(|x| x.to_le_bytes()).collect();
-        let done = map(program.clone(), machine.clone(), &bytes, &job)
-            .map_err(|e| TestCaseError::fail(e.to_string()))?;
-        compare(&program, test, &done, &input, &reference).map_err(TestCaseError::fail)
+        let run = |options| {
+            let job = MapJob {
+                options,
+                ..test.job.clone()
+            };
+            map(program.clone(), machine.clone(), &bytes, &job)
+        };
+        let judge = || {
+            let [done, fast] = on_both_engines(&test.job.options, run, |d| &d.run.report)?;
+            compare(&program, test, &done, &input, &reference)?;
+            if done.output == fast.output {
+                Ok(())
+            } else {
+                Err("the engines give different bits".to_owned())
+            }
+        };
+        judge().map_err(TestCaseError::fail)
     });
     match outcome {
         Ok(()) => Ok(()),

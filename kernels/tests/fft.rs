@@ -4,6 +4,7 @@
 
 use cp2_emu::Cause;
 use cp2_host::Options;
+use cp2_host::testing::on_both_engines;
 use cp2_kernels::fft::{Direction, Fft, FftPlanner, FftProblem, FftRun, LocalFft};
 use cp2_kernels::{Problem, Random, Verdict};
 use cp2_machine::Machine;
@@ -35,13 +36,12 @@ fn plan(n: usize, direction: Direction) -> &'static LocalFft {
     &PLANS[direction as usize][n.ilog2() as usize - 4]
 }
 
-/// Runs under the checkers; they must have nothing to say.
+/// Runs under the checkers, which must have nothing to say, and on the fast engine.
 fn run(fft: &LocalFft, x: &[Complex32]) -> FftRun {
-    let options = Options {
-        check: true,
-        ..Options::default()
-    };
-    let done = fft.process_with(x, options).unwrap();
+    let process = |options| fft.process_with(x, options);
+    let [done, fast] = on_both_engines(&Options::default(), process, |d| &d.run.report).unwrap();
+    let output = |done: &FftRun| done.output.as_deref().map(bits);
+    assert_eq!(output(&done), output(&fast), "{}", fft.recipe());
     let report = &done.run.report;
     assert!(
         report.end.is_finished(),

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use cp2_host::Options;
+use cp2_host::testing::on_both_engines;
 use cp2_kernels::Problem;
 use cp2_kernels::fft::{Direction, Fft, FftPlanner, FftProblem, FftRun, MixedRecipe};
 use cp2_machine::Machine;
@@ -20,13 +21,12 @@ fn plan(n: usize, direction: Direction) -> Arc<dyn Fft> {
     FftPlanner::new(machine("vm7")).plan(n, direction).unwrap()
 }
 
-/// Runs under the checkers; they must have nothing to say.
+/// Runs under the checkers, which must have nothing to say, and on the fast engine.
 fn run(fft: &dyn Fft, x: &[Complex32]) -> FftRun {
-    let options = Options {
-        check: true,
-        ..Options::default()
-    };
-    let done = fft.process_with(x, options).unwrap();
+    let process = |options| fft.process_with(x, options);
+    let [done, fast] = on_both_engines(&Options::default(), process, |d| &d.run.report).unwrap();
+    let output = |done: &FftRun| done.output.as_deref().map(bits);
+    assert_eq!(output(&done), output(&fast), "{}", fft.recipe());
     let report = &done.run.report;
     assert!(
         report.end.is_finished(),

@@ -7,23 +7,23 @@ use super::wide::Wide;
 use crate::alu::Plain;
 use crate::core::Guest;
 use crate::decoded::Decoded;
-use crate::layout::{FILE_LANES, File, LINE_LANES, Lane, PAIR};
-use crate::semantics::action::{Action, Data, MemoryOp, ScalarOp};
+use crate::layout::{FILE_LANES, LINE_LANES, Lane, PAIR};
+use crate::semantics::action::{Action, Data, MemoryOp, ScalarOp, Source};
 use crate::semantics::address::{Generated, generate};
+use crate::semantics::scalar::Binary;
 use crate::semantics::{arith, scalar};
 use cp2_asm::isa::{Address, Inst, Mode, Op, SCALARS, Scalar};
 
 /// Runs a word; false, and nothing changed, where it would fault.
 type Run = fn(&Step, &mut Guest<'_>) -> bool;
 
-/// Runs a word's arithmetic.
-type Compute = fn(&Inst, &mut File);
-
 /// A word ready to run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     run: Run,
-    compute: Compute,
+    /// Runs the word's arithmetic, which never faults. Memory operations end by
+    /// calling it, so that the compiler can make that a jump.
+    compute: Run,
     inst: Inst,
     scalar: ScalarOp,
     /// Constant of the addressing mode: an offset or an increment.
@@ -84,12 +84,12 @@ impl Step {
     /// Chooses what runs a word.
     pub(crate) fn new(word: &Decoded) -> Self {
         let mut step = Self {
-            run: alone(word.word.arith.op),
+            run: compute(word.word.arith.op),
             compute: compute(word.word.arith.op),
             inst: word.word.arith,
             scalar: ScalarOp::Move {
                 x: Scalar(0),
-                y: crate::semantics::action::Source::Constant(0),
+                y: Source::Constant(0),
             },
             amount: 0,
             base: 0,
@@ -99,14 +99,14 @@ impl Step {
             bytes: 1,
         };
         match word.action {
-            Action::Memory(op) => step.access(op),
+            Action::Memory(op) => {
+                let (arith, mem) = (&word.word.arith, &word.word.mem);
+                let early = ((arith.reads() | arith.writes()) & mem.writes()).is_empty();
+                step.access(op, early);
+            }
             Action::Scalar(op) => {
                 step.scalar = op;
-                step.run = |step, guest| {
-                    (step.compute)(&step.inst, guest.file);
-                    scalar::execute(&mut Plain, step.scalar, guest.scalars);
-                    true
-                };
+                step.run = scalar(op);
             }
             // What a control operation decides is the engine's business.
             Action::Control(_) | Action::Nop => {}
@@ -114,7 +114,8 @@ impl Step {
         step
     }
 
-    fn access(&mut self, op: MemoryOp) {
+    /// `early`: whether what is loaded may arrive before the arithmetic.
+    fn access(&mut self, op: MemoryOp, early: bool) {
         let Address { base, mode } = op.address;
         (self.base, self.bytes) = (base, op.bytes);
         let first = match op.data {
@@ -130,23 +131,23 @@ impl Step {
         self.run = match mode {
             Mode::Offset(amount) => {
                 self.amount = amount;
-                memory::<OFFSET>(op.data)
+                memory::<OFFSET>(op.data, early)
             }
             Mode::Post(amount) => {
                 self.amount = amount;
-                memory::<POST>(op.data)
+                memory::<POST>(op.data, early)
             }
             Mode::Step(step) => {
                 self.step = step;
-                memory::<STEP>(op.data)
+                memory::<STEP>(op.data, early)
             }
             Mode::Modulo(step) => {
                 self.step = step;
-                memory::<MODULO>(op.data)
+                memory::<MODULO>(op.data, early)
             }
             Mode::Reverse(step) => {
                 self.step = step;
-                memory::<REVERSE>(op.data)
+                memory::<REVERSE>(op.data, early)
             }
         };
     }
@@ -176,15 +177,41 @@ const MODULO: u8 = 3;
 const REVERSE: u8 = 4;
 
 /// The function that runs a word with this memory operation.
-fn memory<const MODE: u8>(data: Data) -> Run {
-    match data {
-        Data::Load { count: 1, .. } => load::<MODE, PAIR, PAIR>,
-        Data::Load { .. } => load::<MODE, LINE_LANES, LINE_LANES>,
-        Data::LoadDuplicate { .. } => load::<MODE, PAIR, LINE_LANES>,
-        Data::Store { count: 1, .. } => store::<MODE, PAIR>,
-        Data::Store { .. } => store::<MODE, LINE_LANES>,
-        Data::LoadScalars { .. } => load_scalars::<MODE>,
+fn memory<const MODE: u8>(data: Data, early: bool) -> Run {
+    match (data, early) {
+        (Data::Load { count: 1, .. }, true) => load::<MODE, PAIR, PAIR>,
+        (Data::Load { .. }, true) => load::<MODE, LINE_LANES, LINE_LANES>,
+        (Data::LoadDuplicate { .. }, true) => load::<MODE, PAIR, LINE_LANES>,
+        (Data::Load { count: 1, .. }, false) => late::<MODE, PAIR, PAIR>,
+        (Data::Load { .. }, false) => late::<MODE, LINE_LANES, LINE_LANES>,
+        (Data::LoadDuplicate { .. }, false) => late::<MODE, PAIR, LINE_LANES>,
+        (Data::Store { count: 1, .. }, _) => store::<MODE, PAIR>,
+        (Data::Store { .. }, _) => store::<MODE, LINE_LANES>,
+        (Data::LoadScalars { .. }, _) => load_scalars::<MODE>,
     }
+}
+
+/// The function that runs a word with this operation on scalars.
+fn scalar(op: ScalarOp) -> Run {
+    macro_rules! functions {
+        ($($function:ident)*) => {
+            match op {
+                ScalarOp::Move { .. } | ScalarOp::High { .. } => |step, guest| {
+                    scalar::execute(&mut Plain, step.scalar, guest.scalars);
+                    (step.compute)(step, guest)
+                },
+                $(ScalarOp::Binary { function: Binary::$function, .. } => |step, guest| {
+                    let mut op = step.scalar;
+                    if let ScalarOp::Binary { function, .. } = &mut op {
+                        *function = Binary::$function;
+                    }
+                    scalar::execute(&mut Plain, op, guest.scalars);
+                    (step.compute)(step, guest)
+                },)*
+            }
+        };
+    }
+    functions!(Add Sub Mul And Or Shl Shr Sar)
 }
 
 /// `WORDS` words of every section's DMEM at `address`, where there are such.
@@ -208,24 +235,54 @@ fn update(step: &Step, guest: &mut Guest<'_>, next: Option<u32>) {
     }
 }
 
-/// Loads `WORDS` words into `LANES` lanes, again and again.
+/// Writes `WORDS` words to `LANES` lanes, again and again.
+#[inline(always)]
+fn arrive<const WORDS: usize, const LANES: usize>(
+    step: &Step,
+    guest: &mut Guest<'_>,
+    words: [Lane; WORDS],
+) {
+    let first = usize::from(step.first) % FILE_LANES / LANES * LANES;
+    for i in 0..LANES {
+        guest.file.0[first + i] = words[i % WORDS];
+    }
+}
+
+/// What a load finds, where there is such DMEM; the address register moves on.
+#[inline(always)]
+fn fetch<const MODE: u8, const WORDS: usize>(
+    step: &Step,
+    guest: &mut Guest<'_>,
+) -> Option<[Lane; WORDS]> {
+    let at = step.generate::<MODE>(guest.scalars, WORDS as u32 * 4);
+    let value = words::<WORDS>(guest.dmem, at.address)?.try_into().ok()?;
+    update(step, guest, at.next);
+    Some(value)
+}
+
+/// A load of registers that the arithmetic does not touch.
 fn load<const MODE: u8, const WORDS: usize, const LANES: usize>(
     step: &Step,
     guest: &mut Guest<'_>,
 ) -> bool {
-    let at = step.generate::<MODE>(guest.scalars, WORDS as u32 * 4);
-    let Some(words) = words::<WORDS>(guest.dmem, at.address) else {
+    let Some(value) = fetch::<MODE, WORDS>(step, guest) else {
         return false;
     };
-    let mut value = [Lane::default(); WORDS];
-    value.copy_from_slice(words);
-    (step.compute)(&step.inst, guest.file);
-    let first = usize::from(step.first) % FILE_LANES / LANES * LANES;
-    for i in 0..LANES {
-        guest.file.0[first + i] = value[i % WORDS];
-    }
-    update(step, guest, at.next);
-    true
+    arrive::<WORDS, LANES>(step, guest, value);
+    (step.compute)(step, guest)
+}
+
+/// A load of registers that the arithmetic reads.
+fn late<const MODE: u8, const WORDS: usize, const LANES: usize>(
+    step: &Step,
+    guest: &mut Guest<'_>,
+) -> bool {
+    let Some(value) = fetch::<MODE, WORDS>(step, guest) else {
+        return false;
+    };
+    let done = (step.compute)(step, guest);
+    arrive::<WORDS, LANES>(step, guest, value);
+    done
 }
 
 /// Stores `WORDS` lanes.
@@ -236,9 +293,8 @@ fn store<const MODE: u8, const WORDS: usize>(step: &Step, guest: &mut Guest<'_>)
     };
     let first = usize::from(step.first) % FILE_LANES / WORDS * WORDS;
     words.copy_from_slice(&guest.file.0[first..first + WORDS]);
-    (step.compute)(&step.inst, guest.file);
     update(step, guest, at.next);
-    true
+    (step.compute)(step, guest)
 }
 
 /// Loads shared scalars from section 0.
@@ -255,23 +311,15 @@ fn load_scalars<const MODE: u8>(step: &Step, guest: &mut Guest<'_>) -> bool {
         let word = line.0[(address / 4 + i) % LINE_LANES][0];
         guest.scalars[(usize::from(step.first) + i) % SCALARS] = word;
     }
-    (step.compute)(&step.inst, guest.file);
     update(step, guest, at.next);
-    true
+    (step.compute)(step, guest)
 }
 
 /// One function for every operation of the arithmetic slot.
 macro_rules! computes {
     ($($op:ident)*) => {
-        /// The function for an operation beside a memory operation.
-        fn compute(op: Op) -> Compute {
-            match op {
-                $(Op::$op => |inst, file| arith::perform(&mut Wide, Op::$op, inst, file),)*
-            }
-        }
-
-        /// The function for a word with nothing else.
-        fn alone(op: Op) -> Run {
+        /// The function that runs the arithmetic of a word.
+        fn compute(op: Op) -> Run {
             match op {
                 $(Op::$op => |step, guest| {
                     arith::perform(&mut Wide, Op::$op, &step.inst, guest.file);

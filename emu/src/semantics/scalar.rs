@@ -23,6 +23,7 @@ impl<L: Copy> Scalars<L> for [L; SCALARS] {
 }
 
 /// Executes `op`: reads its sources, then writes its one destination.
+#[inline(always)]
 pub fn execute<A: Alu, S: Scalars<A::L>>(alu: &mut A, op: ScalarOp, scalars: &mut S) {
     let value = |alu: &mut A, source| match source {
         Source::Register(register) => scalars.read(register),
