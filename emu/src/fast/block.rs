@@ -1,12 +1,13 @@
 //! Straight-line stretches of program memory.
 
 use super::portable::{self, Step};
-use crate::core::{Core, Guest};
+use crate::core::{Call, Core, Guest};
 use crate::decoded::{Decoded, decode};
 use crate::hot::{Frame, Tier};
 use crate::semantics::action::{Action, ControlOp};
 use cp2_asm::isa::{Inst, Op, Word};
 use cp2_machine::Machine;
+use std::sync::Arc;
 
 /// Words of the longest block.
 const LONGEST: usize = 1024;
@@ -26,16 +27,57 @@ pub(crate) enum End {
 }
 
 /// Words that run one after the other, from some word to the first that decides
-/// what comes next. Every suffix of a block is a block.
+/// what comes next. Jumps, and calls that come back, decide nothing: the block
+/// goes on behind them.
 #[derive(Debug)]
 pub(crate) struct Block {
-    /// The words; none where the first one is not for a block.
-    pub words: Vec<Decoded>,
-    /// The same, ready to run.
-    pub steps: Vec<Step>,
+    /// Shared with the block's suffixes: a block may be left and entered at any word.
+    text: Arc<Text>,
+    /// Words of `text` before the block.
+    skip: usize,
     /// What follows.
     pub end: End,
+    /// Address of the last word.
+    pub last: u32,
     hot: Tier,
+}
+
+/// The words of a block; none where the first one is not for a block.
+#[derive(Debug, Default)]
+struct Text {
+    words: Vec<Decoded>,
+    /// The same, ready to run.
+    steps: Vec<Step>,
+    /// Where they are.
+    places: Vec<Place>,
+    /// The turns that words before the last one take, in order.
+    turns: Vec<Turn>,
+    /// First and last target of the jumps outside calls.
+    targets: Option<(u32, u32)>,
+}
+
+/// Where a word is.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    pc: u32,
+    /// Whether the block turns behind it.
+    turns: bool,
+}
+
+/// A jump, call or return inside a block.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    word: usize,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Jump,
+    /// To a function that comes back to this address.
+    Call(u32),
+    /// From the function that this word called.
+    Return(usize),
 }
 
 /// Program memory as the translator sees it.
@@ -72,41 +114,182 @@ fn body(inst: &Inst) -> Option<usize> {
     matches!(inst.op, Op::LoopI | Op::LoopX).then_some(usize::from(inst.target))
 }
 
-impl Block {
-    /// The block at `pc`.
-    pub(crate) fn translate(core: &Core, machine: &Machine, ends: &Ends, pc: u32) -> Self {
-        let mut words = Vec::new();
-        let mut end = End::Falls;
-        for pc in pc as usize.. {
-            if words.len() == LONGEST || !core.loaded.get(pc).is_some_and(|loaded| *loaded) {
-                break;
+impl Text {
+    /// Follows the words from `pc` on; also what comes behind them.
+    fn follow(core: &Core, machine: &Machine, ends: &Ends, mut pc: u32) -> (Self, End) {
+        let mut text = Self::default();
+        let mut open = None;
+        let mut end = loop {
+            let at = pc as usize;
+            if text.words.len() == LONGEST || !core.loaded.get(at).is_some_and(|loaded| *loaded) {
+                break End::Falls;
             }
-            let Ok(word) = decode(core.program[pc], machine) else {
-                break;
+            let Ok(word) = decode(core.program[at], machine) else {
+                break End::Falls;
             };
             let control = match word.action {
-                Action::Control(
-                    ControlOp::Stop | ControlOp::Wait { .. } | ControlOp::Signal { .. },
-                ) => break,
                 Action::Control(op) => Some(op),
                 _ => None,
             };
-            words.push(word);
-            if let Some(op) = control {
-                end = End::Control(op);
-                break;
+            use ControlOp as C;
+            if matches!(control, Some(C::Stop | C::Wait { .. } | C::Signal { .. })) {
+                break End::Falls;
             }
-            if ends.0[pc] {
-                end = End::Body;
-                break;
+            let index = text.words.len();
+            text.words.push(word);
+            text.places.push(Place { pc, turns: false });
+            let mut turn = |kind| text.turns.push(Turn { word: index, kind });
+            match (control, open) {
+                (Some(C::Jump { target }), _) if !text.places.iter().any(|p| p.pc == target) => {
+                    turn(Kind::Jump);
+                    pc = target;
+                }
+                (Some(C::Call { target }), None) => {
+                    turn(Kind::Call(pc + 1));
+                    open = Some((index, pc + 1));
+                    pc = target;
+                }
+                (Some(C::Return), Some((call, back))) => {
+                    turn(Kind::Return(call));
+                    open = None;
+                    pc = back;
+                }
+                (Some(op), _) => break End::Control(op),
+                (None, _) if ends.0[at] => break End::Body,
+                (None, _) => pc += 1,
+            }
+        };
+        // What is not followed to a word behind it is for the engine: a call
+        // that does not come back here, or whatever turn is last.
+        let last = text.turns.last().filter(|t| t.word + 1 == text.words.len());
+        let cut = match (open, last.map(|t| (t.word, t.kind))) {
+            (Some((call, _)), _) | (None, Some((_, Kind::Return(call)))) => Some(call),
+            (None, Some((word, _))) => Some(word),
+            (None, None) => None,
+        };
+        if let Some(cut) = cut {
+            text.words.truncate(cut + 1);
+            text.places.truncate(cut + 1);
+            text.turns.retain(|t| t.word < cut);
+            if let Some(Action::Control(op)) = text.words.last().map(|w| w.action) {
+                end = End::Control(op);
             }
         }
+        text.settle();
+        (text, end)
+    }
+
+    /// Works out what running the block needs to know of its turns.
+    fn settle(&mut self) {
+        let mut called = false;
+        for turn in &self.turns {
+            self.places[turn.word].turns = true;
+            // Nothing is left to do.
+            self.words[turn.word].action = Action::Nop;
+            called = match turn.kind {
+                Kind::Call(_) => true,
+                Kind::Return(_) => false,
+                Kind::Jump if called => true,
+                Kind::Jump => {
+                    let target = self.places[turn.word + 1].pc;
+                    let (first, last) = self.targets.unwrap_or((target, target));
+                    self.targets = Some((first.min(target), last.max(target)));
+                    false
+                }
+            };
+        }
+        self.steps = self.words.iter().map(Step::new).collect();
+    }
+
+    /// Where the function called before the first `words` words comes back to.
+    fn called(&self, words: usize) -> Option<u32> {
+        let before = self.turns.iter().filter(|t| t.word < words);
+        before.fold(None, |open, turn| match turn.kind {
+            Kind::Call(back) => Some(back),
+            Kind::Return(_) => None,
+            Kind::Jump => open,
+        })
+    }
+}
+
+impl Block {
+    /// The block at `pc`.
+    pub(crate) fn translate(core: &Core, machine: &Machine, ends: &Ends, pc: u32) -> Self {
+        let (text, end) = Text::follow(core, machine, ends, pc);
         Self {
-            steps: words.iter().map(Step::new).collect(),
-            words,
+            last: text.places.last().map_or(pc, |place| place.pc),
+            text: Arc::new(text),
+            skip: 0,
             end,
             hot: Tier::default(),
         }
+    }
+
+    /// The block without its first `words` words, where these are not in the
+    /// middle of a call.
+    pub(crate) fn suffix(&self, words: usize) -> Option<Self> {
+        let skip = self.skip + words;
+        self.text.called(skip).is_none().then(|| Self {
+            text: self.text.clone(),
+            skip,
+            hot: Tier::default(),
+            ..*self
+        })
+    }
+
+    /// The words.
+    pub(crate) fn words(&self) -> &[Decoded] {
+        &self.text.words[self.skip..]
+    }
+
+    /// The words, ready to run.
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.text.steps[self.skip..]
+    }
+
+    /// Address of a word.
+    pub(crate) fn pc(&self, word: usize) -> u32 {
+        self.text.places[self.skip + word].pc
+    }
+
+    /// Whether the block turns behind a word.
+    pub(crate) fn turns(&self, word: usize) -> bool {
+        self.text.places[self.skip + word].turns
+    }
+
+    /// Puts the core where it is after the first `words` words, but not all.
+    pub(crate) fn leave(&self, core: &mut Core, words: usize) {
+        core.pc = self.pc(words);
+        if let Some(back) = self.text.called(self.skip + words) {
+            let loops = core.loops.len();
+            core.calls.push(Call { back, loops });
+        }
+    }
+
+    /// How many of the words can run whatever they compute: all, unless a turn
+    /// would leave a loop or could fault.
+    #[inline]
+    pub(crate) fn safe(&self, core: &Core, machine: &Machine) -> usize {
+        let all = self.text.words.len() - self.skip;
+        let calls = core.calls.len() < machine.cp2.call_depth;
+        let good = match self.end {
+            End::Control(ControlOp::Loop { .. }) => core.loops.len() < machine.cp2.loop_depth,
+            End::Control(ControlOp::Call { .. }) => calls,
+            End::Control(ControlOp::Return) => !core.calls.is_empty(),
+            _ => true,
+        };
+        if !self.text.turns.is_empty() {
+            let inside = |(first, last): (u32, u32)| {
+                let top = core.loops[core.callers_loops()..].last();
+                top.is_none_or(|top| top.start <= first && last <= top.end)
+            };
+            if !(calls && self.text.targets.is_none_or(inside)) {
+                let first = self.text.turns.iter().map(|t| t.word);
+                let first = first.filter(|word| *word >= self.skip).min();
+                return first.map_or(all, |word| word - self.skip);
+            }
+        }
+        all - usize::from(!good)
     }
 
     /// Runs whole passes, until a word would fault: on the hot tier where that
@@ -122,13 +305,18 @@ impl Block {
         passes: u64,
         emit: bool,
     ) -> u64 {
-        if emit && passes.saturating_mul(self.words.len() as u64) >= ENTRY {
-            let looping = self.end == End::Body;
-            let done = self.hot.run(&self.words, looping, guest, frame, passes);
+        let text = &*self.text;
+        let steps = &text.steps[self.skip..];
+        if emit && passes.saturating_mul(steps.len() as u64) >= ENTRY {
+            let (words, looping) = (&text.words[self.skip..], self.end == End::Body);
+            let done = self.hot.run(words, looping, guest, frame, passes);
             if let Some(done) = done {
                 return done;
             }
         }
-        portable::run(&self.steps, guest, passes)
+        if passes == 1 && (steps.len() as u64) < ENTRY {
+            return portable::few(steps, guest);
+        }
+        portable::run(steps, guest, passes)
     }
 }

@@ -27,8 +27,8 @@ use cp2_machine::Machine;
 use std::collections::HashMap;
 use timed::{Node, States, UNKNOWN};
 
-/// Nodes kept; programs that need more start afresh now and then.
-const NODES: usize = 1 << 16;
+/// Words of all nodes kept; programs that need more start afresh now and then.
+const WORDS: usize = 1 << 22;
 
 /// Why [`Fast::run`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,8 @@ pub(crate) struct Fast {
     /// Block at a word address.
     block_at: HashMap<u32, u32>,
     nodes: Vec<Node>,
+    /// Words of all nodes, and one for each node.
+    words: usize,
     /// Node of a word address and an issue state.
     node_at: HashMap<(u32, u32), u32>,
     states: States,
@@ -60,7 +62,7 @@ pub(crate) struct Fast {
 impl Fast {
     /// Whether it is time to [`Fast::clear`].
     pub(crate) fn full(&self) -> bool {
-        self.nodes.len() >= NODES
+        self.words >= WORDS
     }
 
     /// Forgets everything. First [`Fast::leave`] and [`Fast::tally`].
@@ -111,7 +113,7 @@ impl Fast {
             Some(at) => at,
             None => {
                 let state = self.states.number(board.relative(*now));
-                self.node(core, machine, core.pc, state)
+                self.node(core, machine, state, None)
             }
         };
         let pause = loop {
@@ -128,14 +130,12 @@ impl Fast {
                 at = cut;
                 break if whole { Pause::Limit } else { Pause::Step };
             };
-            if len == 0 {
+            let safe = block.safe(core, machine);
+            if safe < len || len == 0 {
+                (at, _) = self.part(core, machine, now, at, safe);
                 break Pause::Step;
             }
-            if !faultless(block.end, core, machine) {
-                (at, _) = self.part(core, machine, now, at, len - 1);
-                break Pause::Step;
-            }
-            let passes = passes(core, block.end, node, at, slack);
+            let passes = passes(core, block, node, at, slack);
             let Some(mut guest) = core.guest() else {
                 break Pause::Step;
             };
@@ -163,7 +163,7 @@ impl Fast {
                 at = self.cut(core, machine, now, at, done);
                 break Pause::Step;
             }
-            core.pc = node.pc + node.len - 1;
+            core.pc = block.last;
             let outcome = match block.end {
                 End::Falls => {
                     core.pc += 1;
@@ -201,7 +201,7 @@ impl Fast {
         let Some(mut guest) = core.guest() else {
             return (at, false);
         };
-        let done = portable::once(&block.steps[..words], &mut guest);
+        let done = portable::once(&block.steps()[..words], &mut guest);
         (self.cut(core, machine, now, at, done), done == words)
     }
 
@@ -214,9 +214,9 @@ impl Fast {
         if state == UNKNOWN {
             let block = &self.blocks[node.block as usize];
             let (states, scratch) = (&mut self.states, &mut self.scratch);
-            state = node.exit_state(block, block.words.len(), cycles, states, scratch);
+            state = node.exit_state(block, block.words().len(), cycles, states, scratch);
         }
-        let next = self.node(core, machine, core.pc, state);
+        let next = self.node(core, machine, state, None);
         let edge = &mut self.nodes[at as usize].edges[outcome as usize];
         (edge.state, edge.pc, edge.next) = (state, core.pc, next);
         next
@@ -235,8 +235,9 @@ impl Fast {
             return at;
         }
         let node = &mut self.nodes[at as usize];
-        core.pc = node.pc + words as u32;
-        let edge = node.cut(words);
+        let block = &self.blocks[node.block as usize];
+        block.leave(core, words);
+        let edge = node.cut(block, words);
         edge.count += 1;
         let cycles = edge.cycles;
         *now += cycles;
@@ -246,13 +247,24 @@ impl Fast {
         let block = &self.blocks[node.block as usize];
         let (states, scratch) = (&mut self.states, &mut self.scratch);
         let state = node.exit_state(block, words, cycles, states, scratch);
-        let next = self.node(core, machine, core.pc, state);
-        self.nodes[at as usize].cut(words).next = next;
+        let inside = (node.block, words);
+        let next = self.node(core, machine, state, Some(inside));
+        self.nodes[at as usize]
+            .cut(&self.blocks[inside.0 as usize], words)
+            .next = next;
         next
     }
 
-    /// The node of a word address and an issue state.
-    fn node(&mut self, core: &Core, machine: &Machine, pc: u32, state: u32) -> u32 {
+    /// The node where the core is, in an issue state. `inside`: a block this is
+    /// in, and after how many of its words.
+    fn node(
+        &mut self,
+        core: &Core,
+        machine: &Machine,
+        state: u32,
+        inside: Option<(u32, usize)>,
+    ) -> u32 {
+        let pc = core.pc;
         if let Some(node) = self.node_at.get(&(pc, state)) {
             return *node;
         }
@@ -261,32 +273,26 @@ impl Fast {
             None => {
                 let ends = self.ends.get_or_insert_with(|| Ends::find(core));
                 let number = self.blocks.len() as u32;
-                self.blocks.push(Block::translate(core, machine, ends, pc));
+                let suffix =
+                    inside.and_then(|(block, words)| self.blocks[block as usize].suffix(words));
+                let block = suffix.unwrap_or_else(|| Block::translate(core, machine, ends, pc));
+                self.blocks.push(block);
                 self.block_at.insert(pc, number);
                 number
             }
         };
         let number = self.nodes.len() as u32;
-        self.nodes.push(Node::new(
+        let node = Node::new(
             (pc, state),
             (block, &self.blocks[block as usize]),
             &self.states,
             &mut self.scratch,
             machine,
-        ));
+        );
+        self.words += 1 + node.len as usize;
+        self.nodes.push(node);
         self.node_at.insert((pc, state), number);
         number
-    }
-}
-
-/// Whether the operation that ends a block cannot fault, whatever the block computes.
-fn faultless(end: End, core: &Core, machine: &Machine) -> bool {
-    use crate::semantics::action::ControlOp;
-    match end {
-        End::Control(ControlOp::Loop { .. }) => core.loops.len() < machine.cp2.loop_depth,
-        End::Control(ControlOp::Call { .. }) => core.calls.len() < machine.cp2.call_depth,
-        End::Control(ControlOp::Return) => !core.calls.is_empty(),
-        _ => true,
     }
 }
 
@@ -294,15 +300,14 @@ fn faultless(end: End, core: &Core, machine: &Machine) -> bool {
 /// long as the last pass's last word issues within `slack` cycles of the first
 /// pass's; zero where it does not, or where nobody knows yet.
 #[inline]
-fn passes(core: &Core, end: End, node: &Node, at: u32, slack: u64) -> u64 {
+fn passes(core: &Core, block: &Block, node: &Node, at: u32, slack: u64) -> u64 {
     let back = &node.edges[Outcome::LoopBack as usize];
-    if end != End::Body || back.next != at {
+    if block.end != End::Body || back.next != at {
         return 0;
     }
-    let last = node.pc + node.len - 1;
     let outer = core.callers_loops();
     match core.loops[outer..].last() {
-        Some(top) if top.end == last && top.start == node.pc && top.left > 1 => {
+        Some(top) if top.end == block.last && top.start == node.pc && top.left > 1 => {
             let most = u64::from(top.left - 1);
             // The division is not free, and seldom needed.
             if most.saturating_mul(back.cycles) <= slack {

@@ -71,9 +71,16 @@ pub(crate) fn once(steps: &[Step], guest: &mut Guest<'_>) -> usize {
         }
         done += SITES;
     }
-    for step in sites.remainder() {
+    done + few(sites.remainder(), guest) as usize
+}
+
+/// [`once`] for few steps, without further ado.
+#[inline]
+pub(crate) fn few(steps: &[Step], guest: &mut Guest<'_>) -> u64 {
+    let mut done = 0;
+    for step in steps {
         if !(step.run)(step, guest) {
-            return done;
+            break;
         }
         done += 1;
     }

@@ -4,7 +4,7 @@ use super::block::Block;
 use crate::counters::Counters;
 use crate::timing::{Outcome, Pending, Scoreboard, Stall, penalty};
 use cp2_machine::Machine;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Issue states, numbered.
 #[derive(Debug, Default)]
@@ -80,8 +80,8 @@ pub(crate) struct Node {
     pub issue: Vec<u64>,
     /// By outcome of the last word.
     pub edges: [Edge; 4],
-    /// After the first `k` words, at `k`; empty until needed.
-    pub cuts: Vec<Edge>,
+    /// After so many words, where somebody left there.
+    cuts: BTreeMap<usize, Edge>,
 }
 
 /// All outcomes, in the order of a node's edges.
@@ -102,13 +102,16 @@ impl Node {
         machine: &Machine,
     ) -> Self {
         board.resume(states.pending(state), 0);
-        let mut issue = Vec::with_capacity(block.words.len());
+        let mut issue = Vec::with_capacity(block.words().len());
         let mut now = 0;
-        for word in &block.words {
+        for (i, word) in block.words().iter().enumerate() {
             let (at, _) = board.earliest(&word.timing, now);
             board.issue(&word.timing, at);
             issue.push(at);
             now = at + 1;
+            if block.turns(i) {
+                now += penalty(Outcome::Taken, &machine.cp2).cycles;
+            }
         }
         Self {
             pc,
@@ -118,19 +121,24 @@ impl Node {
             last: issue.last().copied().unwrap_or(0),
             issue,
             edges: OUTCOMES.map(|outcome| Edge::new(now, penalty(outcome, &machine.cp2))),
-            cuts: Vec::new(),
+            cuts: BTreeMap::new(),
         }
     }
 
     /// The edge after the first `words` words, `0 < words < len`.
-    pub(crate) fn cut(&mut self, words: usize) -> &mut Edge {
-        if self.cuts.is_empty() {
-            let start = std::iter::once(0);
-            let cycles = start.chain(self.issue.iter().map(|at| at + 1));
-            let lost = self.edges[Outcome::Next as usize].lost;
-            self.cuts = cycles.map(|after| Edge::new(after, lost)).collect();
-        }
-        &mut self.cuts[words]
+    pub(crate) fn cut(&mut self, block: &Block, words: usize) -> &mut Edge {
+        let lost = self.inside(block, words - 1);
+        let after = self.issue[words - 1] + 1;
+        self.cuts
+            .entry(words)
+            .or_insert_with(|| Edge::new(after, lost))
+    }
+
+    /// What a word's outcome costs, where the word is not the last.
+    fn inside(&self, block: &Block, word: usize) -> Stall {
+        let turns = block.turns(word);
+        let outcome = if turns { Outcome::Taken } else { Outcome::Next };
+        self.edges[outcome as usize].lost
     }
 
     /// The issue state after the first `words` words, in cycle `after` from the entry.
@@ -143,7 +151,7 @@ impl Node {
         board: &mut Scoreboard,
     ) -> u32 {
         board.resume(states.pending(self.state), 0);
-        for (word, at) in block.words[..words].iter().zip(&self.issue) {
+        for (word, at) in block.words()[..words].iter().zip(&self.issue) {
             board.issue(&word.timing, *at);
         }
         states.number(board.relative(after))
@@ -158,27 +166,27 @@ impl Node {
         counters: &mut Counters,
     ) {
         let whole: u64 = self.edges.iter().map(|edge| edge.count).sum();
-        let mut left = whole + self.cuts.iter().map(|cut| cut.count).sum::<u64>();
+        let mut left = whole + self.cuts.values().map(|cut| cut.count).sum::<u64>();
         if left == 0 {
             return;
         }
         board.resume(states.pending(self.state), 0);
         let mut now = 0;
-        for (i, word) in block.words.iter().enumerate() {
-            left -= self.cuts.get(i).map_or(0, |cut| cut.count);
+        for (i, word) in block.words().iter().enumerate() {
+            left -= self.cuts.get(&i).map_or(0, |cut| cut.count);
             if left == 0 {
                 break;
             }
             let (at, wait) = board.earliest(&word.timing, now);
             board.issue(&word.timing, at);
-            now = at + 1;
-            let (pc, stall) = (self.pc + i as u32, Stall::from(wait));
+            let (pc, stall, lost) = (block.pc(i), Stall::from(wait), self.inside(block, i));
+            now = at + 1 + lost.cycles;
             counters.charge(pc, stall.cause, stall.cycles * left);
+            counters.charge(pc, lost.cause, lost.cycles * left);
             counters.issued(pc, word, left);
         }
-        let last = self.pc + (block.words.len() as u32).saturating_sub(1);
         for edge in &self.edges {
-            counters.charge(last, edge.lost.cause, edge.lost.cycles * edge.count);
+            counters.charge(block.last, edge.lost.cause, edge.lost.cycles * edge.count);
         }
     }
 }

@@ -158,8 +158,7 @@ pub fn perform<A: Alu, R: Registers<A::L>>(alu: &mut A, op: Op, inst: &Inst, reg
         Op::Addsub => {
             let (a, b) = (u.read(2), u.read(3));
             let (d, e) = (cadd(u.alu, a, b), csub(u.alu, a, b));
-            u.write::<PAIR>(0, d);
-            u.write::<PAIR>(1, e);
+            u.write_two(d, e);
         }
 
         Op::ShliP => u.shift::<PAIR>(A::shl),
@@ -315,8 +314,22 @@ impl<A: Alu, R: Registers<A::L>> Unit<'_, A, R> {
 
     #[inline(always)]
     fn write<const N: usize>(&mut self, operand: usize, value: [A::L; N]) {
-        let first = self.inst.r[operand] as usize * N;
         let value = self.alu.finish(value);
+        self.put(operand, value);
+    }
+
+    /// Two pair results at once.
+    #[inline(always)]
+    fn write_two(&mut self, [d0, d1]: Pair<A::L>, [e0, e1]: Pair<A::L>) {
+        let [d0, d1, e0, e1] = self.alu.finish([d0, d1, e0, e1]);
+        self.put(0, [d0, d1]);
+        self.put(1, [e0, e1]);
+    }
+
+    /// Writes a finished result.
+    #[inline(always)]
+    fn put<const N: usize>(&mut self, operand: usize, value: [A::L; N]) {
+        let first = self.inst.r[operand] as usize * N;
         for (i, lane) in value.into_iter().enumerate() {
             self.regs
                 .write(((first + i) / PAIR) as u8, (i % PAIR) as u8, lane);
@@ -386,7 +399,6 @@ impl<A: Alu, R: Registers<A::L>> Unit<'_, A, R> {
             Turn::Plus => (add_turned(self.alu, x, t), sub_turned(self.alu, x, t)),
             Turn::Minus => (sub_turned(self.alu, x, t), add_turned(self.alu, x, t)),
         };
-        self.write::<PAIR>(0, d);
-        self.write::<PAIR>(1, e);
+        self.write_two(d, e);
     }
 }
