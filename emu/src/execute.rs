@@ -216,6 +216,7 @@ fn value(core: &Core, source: Source) -> u32 {
 }
 
 /// Carries out a control operation that [`check_control`] found good, and moves on.
+#[inline(always)]
 pub(crate) fn control(
     core: &mut Core,
     machine: &Machine,

@@ -266,6 +266,20 @@ impl Block {
         }
     }
 
+    /// Whether all of the words can run always; there is one at least.
+    pub(crate) fn plain(&self) -> bool {
+        use ControlOp as C;
+        let faults = [
+            matches!(
+                self.end,
+                End::Control(C::Loop { .. } | C::Call { .. } | C::Return)
+            ),
+            !self.text.turns.is_empty(),
+            self.words().is_empty(),
+        ];
+        !faults.contains(&true)
+    }
+
     /// How many of the words can run whatever they compute: all, unless a turn
     /// would leave a loop or could fault.
     #[inline]
@@ -297,7 +311,7 @@ impl Block {
     ///
     /// Returns the words executed: all, or up to the one that would fault, or
     /// fewer; the hot tier gives up early where it sees a fault coming.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn run(
         &mut self,
         guest: &mut Guest<'_>,
@@ -307,15 +321,21 @@ impl Block {
     ) -> u64 {
         let text = &*self.text;
         let steps = &text.steps[self.skip..];
+        if passes == 1 && (steps.len() as u64) < ENTRY {
+            return portable::few(steps, guest);
+        }
+        self.many(guest, frame, passes, emit)
+    }
+
+    fn many(&mut self, guest: &mut Guest<'_>, frame: &mut Frame, passes: u64, emit: bool) -> u64 {
+        let text = &*self.text;
+        let steps = &text.steps[self.skip..];
         if emit && passes.saturating_mul(steps.len() as u64) >= ENTRY {
             let (words, looping) = (&text.words[self.skip..], self.end == End::Body);
             let done = self.hot.run(words, looping, guest, frame, passes);
             if let Some(done) = done {
                 return done;
             }
-        }
-        if passes == 1 && (steps.len() as u64) < ENTRY {
-            return portable::few(steps, guest);
         }
         portable::run(steps, guest, passes)
     }

@@ -130,10 +130,12 @@ impl Fast {
                 at = cut;
                 break if whole { Pause::Limit } else { Pause::Step };
             };
-            let safe = block.safe(core, machine);
-            if safe < len || len == 0 {
-                (at, _) = self.part(core, machine, now, at, safe);
-                break Pause::Step;
+            if !node.plain {
+                let safe = block.safe(core, machine);
+                if safe < len || len == 0 {
+                    (at, _) = self.part(core, machine, now, at, safe);
+                    break Pause::Step;
+                }
             }
             let passes = passes(core, block, node, at, slack);
             let Some(mut guest) = core.guest() else {

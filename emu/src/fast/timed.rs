@@ -74,6 +74,8 @@ pub(crate) struct Node {
     pub block: u32,
     /// Words.
     pub len: u32,
+    /// Whether [`Block::safe`] always has all of them.
+    pub plain: bool,
     /// Cycle of the last word's issue, from the entry.
     pub last: u64,
     /// Cycle in which each word issues, from the entry.
@@ -118,6 +120,7 @@ impl Node {
             state,
             block: number,
             len: issue.len() as u32,
+            plain: block.plain(),
             last: issue.last().copied().unwrap_or(0),
             issue,
             edges: OUTCOMES.map(|outcome| Edge::new(now, penalty(outcome, &machine.cp2))),
