@@ -292,18 +292,18 @@ impl Block {
             End::Control(ControlOp::Return) => !core.calls.is_empty(),
             _ => true,
         };
+        let certain = all - usize::from(!good);
         if !self.text.turns.is_empty() {
             let inside = |(first, last): (u32, u32)| {
                 let top = core.loops[core.callers_loops()..].last();
                 top.is_none_or(|top| top.start <= first && last <= top.end)
             };
             if !(calls && self.text.targets.is_none_or(inside)) {
-                let first = self.text.turns.iter().map(|t| t.word);
-                let first = first.filter(|word| *word >= self.skip).min();
-                return first.map_or(all, |word| word - self.skip);
+                let ahead = self.text.turns.iter().find(|t| t.word >= self.skip);
+                return ahead.map_or(certain, |turn| turn.word - self.skip);
             }
         }
-        all - usize::from(!good)
+        certain
     }
 
     /// Runs whole passes, until a word would fault: on the hot tier where that

@@ -125,10 +125,15 @@ impl Fast {
                 let Some(room) = limit.checked_sub(*now) else {
                     break Pause::Limit;
                 };
-                let fit = node.issue.partition_point(|at| *at <= room);
-                let (cut, whole) = self.part(core, machine, now, at, fit);
+                let time = node.issue.partition_point(|at| *at <= room);
+                let fit = time.min(block.safe(core, machine));
+                let (cut, all) = self.part(core, machine, now, at, fit);
                 at = cut;
-                break if whole { Pause::Limit } else { Pause::Step };
+                break if all && fit == time {
+                    Pause::Limit
+                } else {
+                    Pause::Step
+                };
             };
             if !node.plain {
                 let safe = block.safe(core, machine);
