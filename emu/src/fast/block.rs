@@ -332,8 +332,10 @@ impl Block {
         let steps = &text.steps[self.skip..];
         if emit && passes.saturating_mul(steps.len() as u64) >= ENTRY {
             let (words, looping) = (&text.words[self.skip..], self.end == End::Body);
-            let done = self.hot.run(words, looping, guest, frame, passes);
-            if let Some(done) = done {
+            let mut word =
+                |i: usize, guest: &mut Guest<'_>| portable::few(&steps[i..=i], guest) == 1;
+            let hot = &mut self.hot;
+            if let Some(done) = hot.run(words, looping, guest, frame, passes, &mut word) {
                 return done;
             }
         }
