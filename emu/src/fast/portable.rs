@@ -62,9 +62,8 @@ pub(crate) fn once(steps: &[Step], guest: &mut Guest<'_>) -> usize {
     let mut sites = steps.chunks_exact(SITES);
     let mut done = 0;
     for chunk in &mut sites {
-        let mut chunk = chunk.iter().enumerate();
         // Unrolled: the length is known.
-        while let Some((i, step)) = chunk.next() {
+        for (i, step) in chunk.iter().enumerate() {
             if !(step.run)(step, guest) {
                 return done + i;
             }
