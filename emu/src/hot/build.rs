@@ -4,11 +4,13 @@
 //! earlier one as soon as its operands exist: nothing that is overwritten in
 //! between is lost, and within a segment nothing can fault any more.
 
-use super::ir::{Half, Id, Inst};
+use super::ir::{At, Half, Id, Inst};
 use super::rounds::Carried;
 use super::rows::Row;
 use super::steps::{Access, Arith, PAIRS, Steps, Value};
+use super::sums::Sum;
 use super::vectors::{Operand, Vectors};
+use std::collections::HashMap;
 
 /// Words ahead in which a partner is looked for.
 const AHEAD: usize = 24;
@@ -49,6 +51,9 @@ pub(super) fn build(mut steps: Steps, looping: bool) -> Segment {
     for (i, step) in steps.steps.iter().enumerate() {
         if let Some(access @ (Access::StoreQuad(..) | Access::StorePair(..))) = step.access {
             b.access(access);
+            if let (Access::StoreQuad(_, at), true) = (access, looping) {
+                b.ask(&steps.next, at);
+            }
         }
         if let (Some(arith), false) = (&step.arith, b.done[i]) {
             if arith.quad {
@@ -134,6 +139,19 @@ impl Builder {
                 let half = self.s.observed(half);
                 self.s.emit(Inst::StorePair(half, at));
             }
+        }
+    }
+
+    /// The next pass will store to another quad: where that is known already, its
+    /// cache line is asked for now. A store that has to fetch it would make all
+    /// stores behind it wait.
+    fn ask(&mut self, next: &HashMap<Id, Sum>, at: At) {
+        if let Some(sum) = next.get(&at.base) {
+            let offset = at.offset + sum.add;
+            self.s.emit(Inst::Prefetch(At {
+                base: sum.root,
+                offset,
+            }));
         }
     }
 

@@ -36,12 +36,6 @@ impl Executable {
         })
     }
 
-    /// The code, for disassemblers.
-    #[cfg(test)]
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.pages
-    }
-
     /// Runs the function at `entry` for `passes`; returns how many it completed.
     ///
     /// Nothing is run where `entry` lies outside the code or DMEM is smaller

@@ -111,6 +111,8 @@ pub(super) enum Inst {
     Splat(u32),
     StoreQuad(Id, At),
     StorePair(Half, At),
+    /// Asks for a quad of DMEM that will be stored to.
+    Prefetch(At),
     SetHome(u8, Id),
     // Scalars.
     /// A scalar as the segment finds it.
@@ -163,6 +165,7 @@ impl Inst {
         match self {
             Self::StoreQuad(..)
             | Self::StorePair(..)
+            | Self::Prefetch(_)
             | Self::SetHome(..)
             | Self::SetScalar(..)
             | Self::Check { .. }
@@ -189,7 +192,9 @@ impl Inst {
         };
         match *self {
             Self::Home(_) | Self::Splat(_) | Self::Scalar(_) | Self::Immediate(_) => {}
-            Self::LoadQuad(at) | Self::LoadPair(at) | Self::LoadWord(at) => take(at.base),
+            Self::LoadQuad(at) | Self::LoadPair(at) | Self::LoadWord(at) | Self::Prefetch(at) => {
+                take(at.base);
+            }
             Self::Binary(_, a, b)
             | Self::AddSub(a, b)
             | Self::SubAdd(a, b)

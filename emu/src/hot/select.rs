@@ -129,6 +129,7 @@ pub(super) fn encode(asm: &mut Asm, inst: &Inst, d: u8, r: [u8; 4], failed: &mut
                 TEMP,
             ));
         }
+        Inst::Prefetch(at) => asm.put(Instruction::with1(Code::Prefetchw_m8, dmem(at, a))),
         Inst::StoreQuad(_, at) => asm.put(store(dmem(at, b), a)),
         Inst::SetHome(q, _) => asm.put(store(quad(q), a)),
         Inst::StorePair(h, at) => {

@@ -11,6 +11,7 @@ use super::walks::{Groups, Walk};
 use crate::decoded::Decoded;
 use crate::semantics::action::{Action, ControlOp, Data};
 use cp2_asm::isa::{Address, Kind, Mode, Op, SCALARS, Scalar};
+use std::collections::HashMap;
 
 /// Pair registers of a section.
 pub(super) const PAIRS: usize = 64;
@@ -64,6 +65,8 @@ pub(super) struct Steps {
     pub last: [Value; PAIRS],
     /// Scalars to write back.
     pub scalars: Vec<Id>,
+    /// Where addresses through a scalar's first value are in the next pass of a loop.
+    pub next: HashMap<Id, Sum>,
 }
 
 pub(super) struct Pass {
@@ -94,6 +97,7 @@ pub(super) fn steps(
             values: PAIRS,
             last: std::array::from_fn(|i| i as Value),
             scalars: Vec::new(),
+            next: HashMap::new(),
         },
         late: Vec::new(),
         scalars: [None; SCALARS],
@@ -311,6 +315,10 @@ impl Pass {
             let Some(sum) = self.scalars[i] else { continue };
             if self.out.arena.get(sum.root) == Inst::Scalar(i as u8) && sum.add == 0 {
                 continue;
+            }
+            if !self.is_late(sum.root) && sum.add.abs() <= FAR {
+                let begin = self.root(Inst::Scalar(i as u8)).root;
+                self.out.next.insert(begin, sum);
             }
             // A copy, for writing back may already have replaced what was found.
             let value = if matches!(self.out.arena.get(sum.root), Inst::Scalar(_)) {

@@ -7,7 +7,7 @@ use crate::semantics::scalar::Binary;
 use cp2_asm::isa::{Address, Mode, SCALARS, Scalar};
 
 /// A scalar: a value and a constant added to it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sum {
     pub root: Id,
     pub add: i32,

@@ -14,8 +14,6 @@ use cp2_machine::Machine;
 use proptest::strategy::{BoxedStrategy, Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
-mod bench;
-
 /// Random bits, the same in every run.
 struct Random(u64);
 
