@@ -1,7 +1,7 @@
 //! The rules a job must keep whatever the page size.
 
 use super::error::PlanError;
-use super::job::{BlocksPerSection, Paging, Stream};
+use super::job::{BlocksPerSection, Paging, Piece, Stream};
 use super::map::DmemMap;
 use super::plan::does_not_fit;
 use cp2_machine::Machine;
@@ -82,6 +82,12 @@ pub(super) fn check(job: &Paging, machine: &Machine) -> Result<(), PlanError> {
             }
         }
     }
+    if let Some(output) = job.outputs.iter().find(|o| o.overlap > 0) {
+        return Err(PlanError::Overlap {
+            stream: output.name.clone(),
+            what: "it is an output",
+        });
+    }
     for output in &job.outputs {
         for input in &job.inputs {
             if overlap(output, input, job.blocks) && !same_blocks(output, input) {
@@ -113,11 +119,20 @@ fn check_stream(
             value: stream.align,
         });
     }
+    let adjacent =
+        stream.stride == stream.pitch && stream.pieces == [Piece::new(stream.stride, Vec::new())];
+    if stream.overlap > 0 && !adjacent {
+        return Err(PlanError::Overlap {
+            stream: name.clone(),
+            what: "its blocks are not adjacent",
+        });
+    }
     let memory = machine.host.memory.0;
     for (what, value, max) in [
         ("address", stream.system, memory),
         ("stride", stream.stride, memory),
         ("pitch", stream.pitch, machine.cp2.dmem.0),
+        ("overlap", stream.overlap, machine.cp2.dmem.0),
         ("alignment", stream.align, machine.cp2.dmem.0),
     ] {
         let what = format!("stream `{name}`: {what}");
@@ -211,7 +226,7 @@ fn span(stream: &Stream, blocks: u64) -> (i128, i128) {
             piece.levels.iter().map(|l| (l.count, l.system_stride)),
         );
         from = from.min(i128::from(a));
-        to = to.max(i128::from(b));
+        to = to.max(i128::from(b) + i128::from(stream.overlap));
     }
     let last = i128::from(stream.stride) * i128::from(blocks.saturating_sub(1));
     (

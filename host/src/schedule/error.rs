@@ -58,6 +58,14 @@ pub enum PlanError {
         /// Bytes of a block in DMEM.
         pitch: u64,
     },
+    /// An overlap where there can be none.
+    #[error("stream `{stream}` has an overlap, and {what}; only inputs of adjacent blocks overlap")]
+    Overlap {
+        /// The stream.
+        stream: String,
+        /// Why it cannot have one.
+        what: &'static str,
+    },
     /// A piece has more levels of stride than a descriptor.
     #[error(
         "stream `{stream}`: piece {piece} needs {levels} levels of stride; a descriptor has {limit}"

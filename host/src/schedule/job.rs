@@ -71,6 +71,10 @@ pub struct Stream {
     pub pitch: u64,
     /// Alignment of the page in DMEM; a power of two, at least the granule is used.
     pub align: u64,
+    /// Bytes of the blocks that follow which every section has behind its own
+    /// (inputs of adjacent blocks only): history, or the far end of a filter.
+    #[serde(default)]
+    pub overlap: u64,
     /// The transfers of one block, relative to its system and local address.
     pub pieces: Vec<Piece>,
 }
@@ -123,8 +127,27 @@ impl Stream {
             stride,
             pitch,
             align: 1,
+            overlap: 0,
             pieces,
         }
+    }
+
+    /// Adjacent blocks of `bytes`, of which a kernel also reads `overlap` bytes
+    /// of those that follow. A section's blocks lie one behind the other in its
+    /// page and the overlap behind the last: it is loaded once for all of them.
+    /// The array has `overlap` bytes more than its blocks.
+    #[must_use]
+    pub fn overlapping(name: &str, system: u64, bytes: u64, overlap: u64) -> Self {
+        Self {
+            overlap,
+            ..Self::contiguous(name, system, bytes)
+        }
+    }
+
+    /// Bytes that `blocks` blocks of a section take in a page; none where that is too much.
+    pub(super) fn page_bytes(&self, blocks: u32) -> Option<u64> {
+        let own = self.pitch.checked_mul(u64::from(blocks))?;
+        own.checked_add(self.overlap)
     }
 
     /// The same with pages aligned in DMEM (bit-reversed and modulo addressing want it).

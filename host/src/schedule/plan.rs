@@ -325,7 +325,7 @@ impl Frame {
                 for buffer in 0..degree {
                     wishes.push((
                         align.max(granule),
-                        stream.pitch.checked_mul(u64::from(size))?,
+                        stream.page_bytes(size)?,
                         out,
                         index,
                         buffer,
@@ -412,6 +412,10 @@ pub(super) fn does_not_fit(job: &Paging, machine: &Machine, min: u32) -> PlanErr
         .inputs
         .iter()
         .chain(job.outputs.iter().filter(|_| !job.in_place));
+    let overlap = job
+        .inputs
+        .iter()
+        .fold(0u64, |n, s| n.saturating_add(s.overlap));
     let page = streams.fold(0u64, |n, s| n.saturating_add(s.pitch));
     let scratch = job
         .scratch_per_block
@@ -421,6 +425,7 @@ pub(super) fn does_not_fit(job: &Paging, machine: &Machine, min: u32) -> PlanErr
         dmem: machine.cp2.dmem.0,
         needed: page
             .saturating_mul(u64::from(min))
+            .saturating_add(overlap)
             .saturating_mul(degree as u64)
             .saturating_add(scratch),
         reserved: job

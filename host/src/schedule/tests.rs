@@ -93,8 +93,14 @@ fn run_plan(
                 }
                 prop_assert_eq!(slots.get(&args.address), Some(&args));
                 let (from, to) = (args.words[0] as usize, args.words[1] as usize);
-                let n = page.per_section as usize * plan.job().inputs[0].pitch as usize;
+                let stream = &plan.job().inputs[0];
+                let n = page.per_section as usize * stream.pitch as usize;
                 for section in &mut dmem {
+                    // What overlaps follows without a gap.
+                    let last = section[from + n - 1].unwrap_or_default();
+                    for i in 0..stream.overlap as usize {
+                        prop_assert_eq!(section[from + n + i], Some(last + 1 + i as u64));
+                    }
                     let input: Vec<_> = section[from..from + n].to_vec();
                     prop_assert!(
                         input.iter().all(Option::is_some),
@@ -127,7 +133,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn every_block_comes_out_once_and_from_its_input(
-        blocks in 1u64..90, granules in 1u64..8, in_place: bool, same: bool, sections in 1usize..10,
+        blocks in 1u64..90, granules in 1u64..8, in_place: bool, same: bool, sections in 1usize..10, overlap in 0u64..20,
         size in prop_oneof![(1u32..9).prop_map(BlocksPerSection::Fixed), Just(BlocksPerSection::ANY)],
         buffering in prop::sample::select(vec![Buffering::Auto, Buffering::Single, Buffering::Double, Buffering::Triple]),
         cycles in prop::option::of(1u64..2000),
@@ -138,6 +144,9 @@ proptest! {
         job.cycles_per_block = cycles;
         if same {
             job.outputs[0].system = job.inputs[0].system;
+        } else {
+            let x = &mut job.inputs[0];
+            *x = Stream::overlapping("x", x.system, x.stride, 16 * overlap);
         }
         let (x, y) = (job.inputs[0].system, job.outputs[0].system);
         let mut machine = vm7();
@@ -270,6 +279,20 @@ fn what_breaks_a_rule_is_named() {
             bytes: 2
         }])
         .contains("leaves the 65536 B")
+    );
+    assert!(
+        fails(|j| j.outputs[0].overlap = 16).contains("`y` has an overlap, and it is an output")
+    );
+    assert!(
+        fails(|j| (j.inputs[0].overlap, j.inputs[0].pitch) = (16, 512)).contains("not adjacent")
+    );
+    assert!(fails(|j| j.inputs[0].overlap = 8).contains("stream `x`: overlap is 8 B"));
+    assert!(
+        fails(|j| {
+            j.inputs[0] = Stream::overlapping("x", 0x1000, 256, 256);
+            j.outputs[0].system = 0x1000;
+        })
+        .contains("overlaps input")
     );
     assert!(fails(|j| j.inputs[0].align = 48).contains("no power of two"));
     assert!(fails(|j| j.inputs[0].pieces[0].local = 16).contains("outside the block"));

@@ -121,7 +121,9 @@ impl Share {
             system_stride: signed(stream.stride),
             local_stride: signed(stream.pitch),
         });
-        let merged = merge(piece.run, &levels);
+        let mut merged = merge(piece.run, &levels);
+        // Adjacent blocks are one run; `check` refuses an overlap of others.
+        merged.0 = merged.0.saturating_add(stream.overlap);
         if merged.1.len() <= limit {
             return vec![descriptor(0, merged)];
         }
