@@ -209,3 +209,100 @@ fn one_device_runs_one_plan_after_another() {
     // Time had begun when the second plan's arguments were written.
     assert!(slices(&run.report, Category::Work).any(|s| s.name == "arguments" && s.bytes > 0));
 }
+
+/// Nothing is loaded: the CPU announces the pages.
+#[test]
+fn a_kernel_without_inputs_makes_an_array() {
+    const ONES: &str = "
+.include \"page.s\"
+.program
+    lif r0, 1.0
+    lif r1, 1.0
+    page_begin
+    ldx2 a0, [a15]
+    ldx c0, [a15 + 8]
+    loop c0 {
+        stq q0, [a1]+16
+    }
+    page_end
+    stop
+";
+    let machine = vm("vm7");
+    let mut device = Device::with_options(machine.clone(), checked());
+    let placed = device.place("ones", assembled(ONES)).unwrap();
+    let y = device.alloc::<f32>(4 * 70).unwrap();
+    let job = Paging {
+        reserved: placed.reserved(),
+        size: BlocksPerSection::Fixed(3),
+        ..Paging::new(70, vec![], vec![Stream::contiguous("y", y.address(), 16)])
+    };
+    let plan = Plan::new(job, &machine).unwrap();
+    device.page(&plan, &placed, 0, &[]).unwrap();
+    let run = device.finish().unwrap();
+    assert_eq!(run.report.end, End::Finished);
+    assert_eq!(run.report.findings, []);
+    assert_eq!(run.read(y).unwrap(), [1.0; 4 * 70]);
+    assert_accounts(&run.report);
+}
+
+/// Nothing is stored page by page: registers live from page to page, and what
+/// they hold at the end is fetched when the plan is done.
+#[test]
+fn a_kernel_without_outputs_sums_an_array() {
+    const SUM: &str = "
+.include \"page.s\"
+.program
+    lif r0, 0.0
+    lif r1, 0.0
+    ldx a2, [a15 + 16]
+    page_begin
+    ldx a0, [a15]
+    ldx c0, [a15 + 8]
+    loop c0 {
+        ldq q1, [a0]+16
+        add q0, q0, q1
+    }
+    page_end
+    stq q0, [a2]
+    stop
+.dmem 0
+    .space 16
+";
+    let machine = vm("vm7");
+    let mut device = Device::with_options(machine.clone(), checked());
+    let placed = device.place("sum", assembled(SUM)).unwrap();
+    let x = device.alloc_from(&[0.5f32; 4 * 96]).unwrap();
+    let sums = device.alloc::<f32>(4 * 4).unwrap();
+    let job = Paging {
+        reserved: placed.reserved(),
+        size: BlocksPerSection::Fixed(2),
+        // Further inputs and outputs come first, and there are none.
+        args: PageArgs { words: vec![0] },
+        ..Paging::new(96, vec![Stream::contiguous("x", x.address(), 16)], vec![])
+    };
+    let plan = Plan::new(job, &machine).unwrap();
+    assert_eq!(plan.pages().len(), 12);
+    let paged = device.page(&plan, &placed, 0, &[]).unwrap();
+    let store = Descriptor::store(Target::Blocks { stride: 16 }, sums.address(), 0, 16);
+    device.dma("sums", store, &paged.events()).unwrap();
+    let run = device.finish().unwrap();
+    assert_eq!(run.report.end, End::Finished);
+    assert_eq!(run.report.findings, []);
+    // 24 blocks a section, four sums side by side.
+    assert_eq!(run.read(sums).unwrap(), [12.0; 16]);
+    assert_accounts(&run.report);
+}
+
+/// A kernel that forgets a page is found out: nothing can happen any more.
+#[test]
+fn a_kernel_that_gives_no_page_back_is_a_deadlock() {
+    let text = ".program\n    wait 0\n    stop\n";
+    let job = MapJob::new("old", 16);
+    let done = map(assembled(text), vm("vm7"), &floats(4 * 40), &job).unwrap();
+    let End::Deadlock { kernel, waiting } = &done.run.report.end else {
+        panic!("{:?}", done.run.report.end);
+    };
+    assert_eq!(*kernel, None);
+    assert_eq!(waiting[0].1, "old");
+    assert_accounts(&done.run.report);
+}
