@@ -3,8 +3,9 @@
 //! `cargo run -p cp2-kernels --example large_fft [BITS..]`
 
 use cp2_kernels::Random;
-use cp2_kernels::fft::{Direction, Fft as _, LargeFft};
+use cp2_kernels::fft::{Direction, Fft as _, FftNd, LargeFft};
 use cp2_machine::Machine;
+use num_complex::Complex32;
 use std::error::Error;
 use std::sync::Arc;
 
@@ -32,16 +33,49 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
     }
+    if chosen.is_empty() {
+        println!("\n| shape | machine | cycles | bound | efficiency |");
+        println!("|---|---|---|---|---|");
+        let shapes: [&[usize]; 5] = [
+            &[128, 128],
+            &[256, 256],
+            &[512, 512],
+            &[1024, 1024],
+            &[64, 64, 64],
+        ];
+        for shape in shapes {
+            for machine in ["vm7", "vm9"].into_iter().filter_map(Machine::builtin) {
+                println!("{}", array(shape, Arc::new(machine))?);
+            }
+        }
+    }
     Ok(())
+}
+
+fn array(shape: &[usize], machine: Arc<Machine>) -> Result<String, Box<dyn Error>> {
+    let name = machine.name.clone();
+    let fft = FftNd::new(shape, Direction::Forward, machine)?;
+    let done = fft.process(&random(fft.len()))?;
+    let cycles = done.run.report.cycles;
+    let shape: Vec<String> = shape.iter().map(usize::to_string).collect();
+    Ok(format!(
+        "| {} | {name} | {cycles} | {} | {:.3} |",
+        shape.join("x"),
+        done.bound.0,
+        done.efficiency()
+    ))
+}
+
+fn random(len: usize) -> Vec<Complex32> {
+    let mut random = Random::new(1);
+    (0..len).map(|_| random.complex()).collect()
 }
 
 fn row(bits: u32, batch: usize, machine: Arc<Machine>) -> Result<String, Box<dyn Error>> {
     let n = 1 << bits;
     let name = machine.name.clone();
     let fft = LargeFft::new(n, Direction::Forward, machine)?;
-    let mut random = Random::new(1);
-    let x: Vec<_> = (0..batch * n).map(|_| random.complex()).collect();
-    let done = fft.process(&x)?;
+    let done = fft.process(&random(batch * n))?;
     let (division, cycles) = (fft.division(), done.run.report.cycles);
     let [columns, rows] = [division.columns(), division.rows()].map(|lines| {
         let radices: Vec<String> = lines.radices().iter().map(usize::to_string).collect();

@@ -439,7 +439,7 @@ fn kernels_take_the_cycles_they_should() {
         let middle = levels - 3 * outer;
         // Page loop and start, passes forward, the middle one, passes back.
         let page = 4 + 9 + 34 * outer + 34 + 8 * middle + 37 * outer;
-        let pages = done.plans[0].pages();
+        let pages = done.passes[0].plan().unwrap().pages();
         // Once: the number of pages, the page loop with its set-up, `stop`.
         let expected: u64 = (0..pages.len())
             .map(|k| u64::from(pages.get(k).unwrap().per_section))

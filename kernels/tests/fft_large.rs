@@ -4,7 +4,9 @@
 
 use cp2_host::Options;
 use cp2_kernels::Random;
-use cp2_kernels::fft::{Direction, Fft as _, FftRun, LargeFft, error_bound, reference};
+use cp2_kernels::fft::{
+    Direction, Fft, FftNd, FftRun, LargeFft, error_bound, reference, reference_nd,
+};
 use cp2_machine::Machine;
 use num_complex::{Complex32, Complex64};
 use std::sync::Arc;
@@ -20,7 +22,7 @@ fn random(len: usize, seed: u64) -> Vec<Complex32> {
     (0..len).map(|_| random.complex()).collect()
 }
 
-fn run(fft: &LargeFft, x: &[Complex32], check: bool) -> FftRun {
+fn run(fft: &dyn Fft, x: &[Complex32], check: bool) -> FftRun {
     let options = Options {
         check,
         ..Options::default()
@@ -29,20 +31,12 @@ fn run(fft: &LargeFft, x: &[Complex32], check: bool) -> FftRun {
     let report = &done.run.report;
     assert!(report.end.is_finished(), "{}: {}", fft.recipe(), report.end);
     assert_eq!(report.causes.total(), report.cycles, "{}", fft.recipe());
-    let findings: Vec<String> = report
-        .findings
-        .iter()
-        .map(|f| {
-            let place =
-                f.pc.and_then(|pc| fft.program(1).unwrap().unwrap().location(pc as usize));
-            format!("{f} at {place:?}")
-        })
-        .collect();
+    let findings: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
     assert!(findings.is_empty(), "{}: {findings:#?}", fft.recipe());
     done
 }
 
-fn output(fft: &LargeFft, x: &[Complex32]) -> Vec<Complex32> {
+fn output(fft: &dyn Fft, x: &[Complex32]) -> Vec<Complex32> {
     run(fft, x, true).output.unwrap()
 }
 
@@ -229,4 +223,101 @@ fn what_cannot_be_done_is_said() {
     let fft = LargeFft::new(8192, Direction::Forward, vm7).unwrap();
     assert!(fft.process(&random(100, 1)).is_err());
     assert!(fft.process(&[]).is_err());
+}
+
+/// Cycles of an array according to the table in `docs/fft-large.md`.
+fn documented_array(shape: &str, machine: &str) -> u64 {
+    let start = format!("| {shape} | {machine} | ");
+    let row = include_str!("../../docs/fft-large.md")
+        .lines()
+        .find_map(|line| line.strip_prefix(&start))
+        .unwrap();
+    row.split(" | ").next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn arrays_are_accurate_and_fast() {
+    let shapes: [(&str, &[usize]); 4] = [
+        ("128x128", &[128, 128]),
+        ("256x256", &[256, 256]),
+        ("512x512", &[512, 512]),
+        ("64x64x64", &[64, 64, 64]),
+    ];
+    for name in ["vm7", "vm9"] {
+        for (text, shape) in shapes {
+            let fft = FftNd::new(shape, Direction::Forward, machine(name)).unwrap();
+            let x = random(fft.len(), 1);
+            let done = run(&fft, &x, text == "128x128");
+            let exact = reference_nd(&x, shape, Direction::Forward);
+            let error = error(&exact, done.output.as_ref().unwrap());
+            let cycles = done.run.report.cycles;
+            println!(
+                "{text} {name}: {cycles} cycles, efficiency {:.3}, rms {error:.2e}",
+                done.efficiency()
+            );
+            assert!(error <= error_bound(fft.len()) / 8.0, "{text}: {error:.2e}");
+            assert!(
+                (0.80..=1.0).contains(&done.efficiency()),
+                "{text} on {name}: {}",
+                done.efficiency()
+            );
+            let documented = documented_array(text, name);
+            assert!(
+                cycles.abs_diff(documented) <= documented / 200,
+                "{text} on {name}: docs/fft-large.md says {documented}"
+            );
+        }
+    }
+}
+
+/// Any shape, batch and direction.
+#[test]
+fn arrays_of_any_shape() {
+    let vm7 = machine("vm7");
+    for direction in DIRECTIONS {
+        let shapes: [&[usize]; 4] = [&[32, 16], &[256, 32], &[64, 2048], &[32, 64, 16]];
+        for shape in shapes {
+            let fft = FftNd::new(shape, direction, vm7.clone()).unwrap();
+            let x = random(3 * fft.len(), 7);
+            let y = output(&fft, &x);
+            let exact = reference_nd(&x, shape, direction);
+            let error = error(&exact, &y);
+            assert!(error <= error_bound(fft.len()), "{shape:?}: {error:.2e}");
+        }
+    }
+}
+
+/// The reference over two axes is the definition, term by term.
+#[test]
+fn the_reference_of_arrays_is_the_definition() {
+    let (n, m) = (4, 6);
+    let x = random(n * m, 3);
+    let y = reference_nd(&x, &[n, m], Direction::Forward);
+    for (i, y) in y.iter().enumerate() {
+        let term = |j: usize| {
+            let turns = (j / m * (i / m)) as f64 / n as f64 + (j % m * (i % m)) as f64 / m as f64;
+            let z = Complex64::new(x[j].re.into(), x[j].im.into());
+            z * Complex64::from_polar(1.0, -std::f64::consts::TAU * turns)
+        };
+        let naive: Complex64 = (0..n * m).map(term).sum();
+        assert!((naive - y).norm() < 1e-12);
+    }
+}
+
+#[test]
+fn shapes_without_kernels_are_refused() {
+    let vm7 = machine("vm7");
+    let shapes: [&[usize]; 7] = [
+        &[],
+        &[64],
+        &[64, 0],
+        &[16, 64],
+        &[2048, 64],
+        &[64, 100],
+        &[1024, usize::MAX / 2 + 1],
+    ];
+    for shape in shapes {
+        let error = FftNd::new(shape, Direction::Forward, vm7.clone()).unwrap_err();
+        assert!(error.to_string().contains("shape"), "{error}");
+    }
 }

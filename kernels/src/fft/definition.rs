@@ -159,6 +159,32 @@ pub fn hermitian(half: &[Complex32], n: usize) -> Vec<Complex32> {
     half.chunks_exact(n / 2 + 1).flat_map(row).collect()
 }
 
+/// All arrays of `input` over all axes of `shape`, the last contiguous, in double precision.
+#[must_use]
+pub fn reference_nd(input: &[Complex32], shape: &[usize], direction: Direction) -> Vec<Complex64> {
+    let mut numbers: Vec<Complex64> = input.iter().map(widen).collect();
+    let mut planner = FftPlanner::<f64>::new();
+    let mut width = 1;
+    for &length in shape.iter().rev() {
+        let fft = match direction {
+            Direction::Forward => planner.plan_fft_forward(length),
+            Direction::Inverse => planner.plan_fft_inverse(length),
+        };
+        for matrix in numbers.chunks_exact_mut(length * width) {
+            for c in 0..width {
+                let mut column: Vec<Complex64> =
+                    matrix.iter().skip(c).step_by(width).copied().collect();
+                fft.process(&mut column);
+                for (to, from) in matrix.iter_mut().skip(c).step_by(width).zip(column) {
+                    *to = from;
+                }
+            }
+        }
+        width *= length;
+    }
+    numbers
+}
+
 fn widen(z: &Complex32) -> Complex64 {
     Complex64::new(f64::from(z.re), f64::from(z.im))
 }

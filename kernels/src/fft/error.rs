@@ -34,6 +34,16 @@ pub enum FftError {
     /// No schedule was found for a kernel.
     #[error(transparent)]
     Schedule(#[from] Unschedulable),
+    /// No kernels for that shape.
+    #[error(
+        "no FFT of the shape {shape:?} on {machine}: two axes or more, powers of two, the last from 16 to 4096, the others from 32 to 1024, as far as pages of them fit in DMEM, and as many columns as its sections take two each"
+    )]
+    Shape {
+        /// The shape asked for.
+        shape: Vec<usize>,
+        /// The machine.
+        machine: String,
+    },
     /// No division into two passes over memory.
     #[error(
         "no FFT of length {n} in two passes over the memory of {machine}: the lengths are the powers of two from 2^11 to 2^20, as far as pages of them fit in DMEM, on machines with a power of two of sections and a DMA granule of 16 bytes"

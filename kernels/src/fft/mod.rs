@@ -16,10 +16,10 @@ mod program;
 mod recipe;
 mod transform;
 
-pub use definition::{FftProblem, error_bound, hermitian, reference};
+pub use definition::{FftProblem, error_bound, hermitian, reference, reference_nd};
 pub use entry::FftKernel;
 pub use error::FftError;
-pub use large::{LargeFft, LargeFftKernel, LargeRecipe, Lines};
+pub use large::{FftNd, FftNdKernel, LargeFft, LargeFftKernel, LargeRecipe, Lines};
 pub use mixed::{
     BluesteinFft, BluesteinKernel, BluesteinRecipe, ComplexToReal, MixedFft, MixedKernel,
     MixedRecipe, RealKernel, RealRecipe, RealRun, RealToComplex,

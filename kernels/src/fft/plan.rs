@@ -69,18 +69,20 @@ impl LocalFft {
         let mut job = Job::new(self.machine.clone(), options);
         let x = job.input(input)?;
         let y = job.output("y", &[batch as u64, self.recipe.len() as u64])?;
-        let program = job.program(&self.recipe.to_string(), &self.program)?;
-        match self.recipe.layout() {
-            Layout::Stockham => {
-                let paging = self.paging(batch, x.address(), y.address());
-                job.pass(&program, self.program.entry.into(), paging)?;
-            }
-            Layout::Ring => {
-                let ring = self.ring(batch, x.address(), y.address());
-                job.ring(&program, "start", ring)?;
-            }
-        }
+        self.pass(&mut job, batch, x.address(), y.address())?;
         Ok((job, y))
+    }
+
+    /// Adds the pass over `batch` transforms from `x` to `y` in system memory.
+    pub(super) fn pass(&self, job: &mut Job, batch: usize, x: u64, y: u64) -> Result<(), FftError> {
+        let program = job.program(&self.recipe.to_string(), &self.program)?;
+        Ok(match self.recipe.layout() {
+            Layout::Stockham => {
+                let paging = self.paging(batch, x, y);
+                job.pass(&program, self.program.entry.into(), paging)?
+            }
+            Layout::Ring => job.ring(&program, "start", self.ring(batch, x, y))?,
+        })
     }
 
     /// The batch that `found` numbers make.

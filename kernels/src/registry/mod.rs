@@ -22,11 +22,12 @@ use std::sync::Arc;
 pub fn all() -> Vec<&'static dyn Kernel> {
     use crate::conv::{ConvKernel, FirKernel};
     use crate::fft::{
-        BluesteinKernel, Direction, FftKernel, LargeFftKernel, MixedKernel, RealKernel,
+        BluesteinKernel, Direction, FftKernel, FftNdKernel, LargeFftKernel, MixedKernel, RealKernel,
     };
     let mut all: Vec<&'static dyn Kernel> = vec![
         &FftKernel,
         &LargeFftKernel,
+        &FftNdKernel,
         &MixedKernel,
         &BluesteinKernel,
         &RealKernel(Direction::Forward),

@@ -39,14 +39,17 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
             Demand::action(cp2::DESCRIPTOR, 1),
             Traffic::default().demand(1),
         ]);
+        // Between two passes the DMA need not stop: its queue holds the first
+        // load of the next behind the last store of this one.
+        let (begins, ends) = (index == 0, index + 1 == job.passes().len());
         procedure = procedure.phase(
             Phase::new(&format!("pass {}", index + 1))
                 .alone([
-                    Demand::action(cp2::DESCRIPTOR, 1),
+                    Demand::action(cp2::DESCRIPTOR, u64::from(begins)),
                     Demand::transfer(cp2::DMA, image),
-                    first.demand(1),
+                    first.demand(u64::from(begins)),
                     last.demand(0),
-                    Demand::action(cp2::COMPLETION, 1),
+                    Demand::action(cp2::COMPLETION, u64::from(ends)),
                 ])
                 .branch(compute)
                 .branch([middle.demand(0)])

@@ -1,11 +1,13 @@
 //! FFTs larger than DMEM in the registry of kernels.
 
+use super::nd::FftNd;
 use super::plan::LargeFft;
 use crate::fft::{Direction, Fft as _};
 use crate::random::Random;
 use crate::registry::{Kernel, KernelError, Parameter, Prepared, Size};
 use cp2_host::Options;
 use cp2_machine::{Class, Machine};
+use num_complex::Complex32;
 use std::sync::Arc;
 
 /// Complex transforms of powers of two in two passes over system memory.
@@ -60,9 +62,7 @@ impl Kernel for LargeFftKernel {
         let fft = LargeFft::new(n, Direction::Forward, machine.clone()).map_err(wrong)?;
         let found = n.saturating_mul(batch);
         fft.batch_of(found).map_err(wrong)?;
-        let mut random = Random::new(1);
-        let input: Vec<_> = (0..found).map(|_| random.complex()).collect();
-        let (job, _) = fft.job(&input, options).map_err(wrong)?;
+        let (job, _) = fft.job(&random(found), options).map_err(wrong)?;
         let butterflies = |length: usize| {
             let all = (fft.len() / 2 * batch) as u64;
             (Class::Butterfly, all * u64::from(length.ilog2()))
@@ -77,6 +77,100 @@ impl Kernel for LargeFftKernel {
                 vec![butterflies(division.columns().len())],
                 vec![butterflies(division.rows().len()), products],
             ],
+        })
+    }
+}
+
+fn random(len: usize) -> Vec<Complex32> {
+    let mut random = Random::new(1);
+    (0..len).map(|_| random.complex()).collect()
+}
+
+/// Complex transforms of two and three dimensions.
+#[derive(Clone, Copy, Debug)]
+pub struct FftNdKernel;
+
+const ND: &str = "fft-nd";
+
+impl Kernel for FftNdKernel {
+    fn name(&self) -> &'static str {
+        ND
+    }
+
+    fn summary(&self) -> &'static str {
+        "complex FFTs of two and three dimensions, a pass over system memory for every axis"
+    }
+
+    fn sources(&self) -> &'static [&'static str] {
+        &["fft/large.s", "fft/blocks.s"]
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        &[
+            Parameter {
+                name: "planes",
+                default: 1,
+                help: "length of the first of three axes; 1 for two dimensions",
+            },
+            Parameter {
+                name: "rows",
+                default: 256,
+                help: "length of the last axis but one",
+            },
+            Parameter {
+                name: "columns",
+                default: 256,
+                help: "length of the last axis",
+            },
+            Parameter {
+                name: "batch",
+                default: 1,
+                help: "number of arrays",
+            },
+        ]
+    }
+
+    fn sizes(&self) -> Vec<Size> {
+        [(1, 256, 256), (1, 512, 512), (1, 1024, 1024), (64, 64, 64)]
+            .into_iter()
+            .map(|(planes, rows, columns)| {
+                Size::new(&[
+                    ("planes", planes),
+                    ("rows", rows),
+                    ("columns", columns),
+                    ("batch", 1),
+                ])
+            })
+            .collect()
+    }
+
+    fn prepare(
+        &self,
+        size: &Size,
+        machine: &Arc<Machine>,
+        options: Options,
+    ) -> Result<Prepared, KernelError> {
+        let wrong = |e| KernelError::of(ND, e);
+        let batch = size.positive("batch")?;
+        let mut shape = vec![size.positive("rows")?, size.positive("columns")?];
+        match size.positive("planes")? {
+            1 => {}
+            planes => shape.insert(0, planes),
+        }
+        let fft = FftNd::new(&shape, Direction::Forward, machine.clone()).map_err(wrong)?;
+        let found = fft.len().saturating_mul(batch);
+        fft.batch_of(found).map_err(wrong)?;
+        let (job, _) = fft.job(&random(found), options).map_err(wrong)?;
+        // The last axis is the first pass.
+        shape.rotate_right(1);
+        let butterflies = |length: &usize| {
+            let all = (fft.len() / 2 * batch) as u64;
+            vec![(Class::Butterfly, all * u64::from(length.ilog2()))]
+        };
+        Ok(Prepared {
+            job,
+            least: fft.least(batch),
+            operations: shape.iter().map(butterflies).collect(),
         })
     }
 }

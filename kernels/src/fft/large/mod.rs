@@ -2,10 +2,12 @@
 
 mod entry;
 mod lines;
+mod nd;
 mod plan;
 mod recipe;
 
-pub use entry::LargeFftKernel;
+pub use entry::{FftNdKernel, LargeFftKernel};
 pub use lines::Lines;
+pub use nd::FftNd;
 pub use plan::LargeFft;
 pub use recipe::LargeRecipe;

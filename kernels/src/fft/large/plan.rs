@@ -33,12 +33,7 @@ impl LargeFft {
         for recipe in LargeRecipe::candidates(n, direction, &machine) {
             let (columns, rows) = (recipe.columns(), recipe.rows());
             let program = large_program(Some(columns), Some(rows), direction, &machine)?.program;
-            let data = program
-                .dmem
-                .iter()
-                .map(|s| u64::from(s.address) + s.bytes.len() as u64)
-                .max();
-            if let Some(rings) = recipe.rings(data.unwrap_or(0), machine.cp2.dmem.0) {
+            if let Some(rings) = recipe.rings(data_end(&program), machine.cp2.dmem.0) {
                 return Ok(Self {
                     recipe,
                     program: Arc::new(program),
@@ -129,6 +124,15 @@ impl LargeFft {
             })
             .collect()
     }
+}
+
+/// Where the data of a program ends in DMEM.
+pub(super) fn data_end(program: &Program) -> u64 {
+    let ends = program
+        .dmem
+        .iter()
+        .map(|s| u64::from(s.address) + s.bytes.len() as u64);
+    ends.max().unwrap_or(0)
 }
 
 impl Fft for LargeFft {

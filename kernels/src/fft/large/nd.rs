@@ -1,0 +1,269 @@
+//! Transforms of two and more dimensions: a pass over memory for every axis.
+
+use super::lines::{COMPLEX, ColumnPages, Lines};
+use super::plan::data_end;
+use crate::fft::error::FftError;
+use crate::fft::plan::{FftRun, LocalFft, batch_of};
+use crate::fft::program::{large_program, source};
+use crate::fft::recipe::{Direction, Recipe};
+use crate::fft::transform::Fft;
+use crate::job::{self, Job, Least};
+use crate::ring::{Ring, RingPass};
+use cp2_asm::Program;
+use cp2_host::{Buffer, Options};
+use cp2_machine::{Cycles, Machine};
+use num_complex::Complex32;
+use std::sync::Arc;
+
+/// A planned FFT over all axes of an array, the last axis contiguous.
+///
+/// The rows along the last axis are a batch of local transforms; every other
+/// axis is a pass of columns, in place in system memory.
+///
+/// ```
+/// use cp2_kernels::fft::{Direction, Fft as _, FftNd};
+/// use cp2_machine::Machine;
+/// use num_complex::Complex32;
+///
+/// let vm7 = Machine::builtin("vm7").unwrap();
+/// let fft = FftNd::new(&[32, 64], Direction::Forward, vm7.into())?;
+/// let done = fft.process(&[Complex32::new(1.0, 0.0); 32 * 64])?;
+/// assert_eq!(done.output.unwrap()[0].re, 2048.0);
+/// # Ok::<(), cp2_kernels::fft::FftError>(())
+/// ```
+#[derive(Debug)]
+pub struct FftNd {
+    shape: Vec<usize>,
+    direction: Direction,
+    machine: Arc<Machine>,
+    rows: LocalFft,
+    columns: Vec<Axis>,
+}
+
+/// An axis but the last.
+#[derive(Debug)]
+struct Axis {
+    /// Matrices of one array whose columns lie along the axis.
+    matrices: u64,
+    /// Numbers from an element of a column to the next.
+    width: u64,
+    lines: Lines,
+    ring: Ring,
+    program: Arc<Program>,
+}
+
+impl FftNd {
+    /// The FFT of arrays of `shape`, at least two axes, on `machine`.
+    ///
+    /// # Errors
+    /// An axis without a kernel (powers of two: the last from 16 to 4096, the
+    /// others from 32 to 1024), or an array too narrow or too large for the machine.
+    pub fn new(
+        shape: &[usize],
+        direction: Direction,
+        machine: Arc<Machine>,
+    ) -> Result<Self, FftError> {
+        let refused = || FftError::Shape {
+            shape: shape.to_vec(),
+            machine: machine.name.clone(),
+        };
+        let (Some((&last, axes)), true) = (shape.split_last(), shape.len() >= 2) else {
+            return Err(refused());
+        };
+        let numbers = shape
+            .iter()
+            .try_fold(COMPLEX as usize, |n, &d| n.checked_mul(d));
+        if numbers.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+            return Err(refused());
+        }
+        let rows = Recipe::new(last, direction).map_err(|_| refused())?;
+        let mut columns = Vec::new();
+        for (i, &length) in axes.iter().enumerate() {
+            let matrices: usize = axes[..i].iter().product();
+            let width: usize = shape[i + 1..].iter().product();
+            let axis = Axis::new(length, (matrices as u64, width as u64), direction, &machine)?;
+            columns.push(axis.ok_or_else(refused)?);
+        }
+        Ok(Self {
+            shape: shape.to_vec(),
+            direction,
+            rows: LocalFft::new(rows, machine.clone())?,
+            columns,
+            machine,
+        })
+    }
+
+    /// The shape of an array.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// What one pass for every axis must compute and move for `batch` arrays.
+    pub(super) fn least(&self, batch: usize) -> Least {
+        let numbers = batch as u128 * self.len() as u128;
+        let levels: u32 = self.shape.iter().map(|d| d.ilog2()).sum();
+        Least {
+            butterflies: numbers / 2 * u128::from(levels),
+            bytes: self.shape.len() as u128 * 2 * u128::from(COMPLEX) * numbers,
+            ..Least::default()
+        }
+    }
+
+    /// The batch that `found` numbers make.
+    pub(super) fn batch_of(&self, found: usize) -> Result<usize, FftError> {
+        batch_of(found, self.len(), self.max_batch(), &self.machine)
+    }
+
+    /// The job that transforms `input`, and where its output will be.
+    pub(super) fn job(
+        &self,
+        input: &[Complex32],
+        options: Options,
+    ) -> Result<(Job, Buffer<Complex32>), FftError> {
+        let batch = self.batch_of(input.len())? as u64;
+        let mut job = Job::new(self.machine.clone(), options);
+        let x = job.input(input)?;
+        let shape: Vec<u64> = self.shape.iter().map(|&d| d as u64).collect();
+        let y = job.output("y", &[&[batch], shape.as_slice()].concat())?;
+        let rows = batch * (self.len() / self.rows.len()) as u64;
+        self.rows
+            .pass(&mut job, rows as usize, x.address(), y.address())?;
+        for axis in &self.columns {
+            let program =
+                job.program(&format!("columns of {}", axis.lines.len()), &axis.program)?;
+            let pass = axis.pass(&self.machine, batch, y.address());
+            job.ring(&program, "columns", pass)?;
+        }
+        Ok((job, y))
+    }
+}
+
+impl Axis {
+    /// The fastest way through the columns of `matrices` matrices of `width` columns; none that fits.
+    fn new(
+        length: usize,
+        (matrices, width): (u64, u64),
+        direction: Direction,
+        machine: &Machine,
+    ) -> Result<Option<Self>, FftError> {
+        let sections = machine.cp2.sections as u64;
+        if machine.dma.granule.0 != 16 {
+            return Ok(None);
+        }
+        let mut found = Vec::new();
+        for per_section in [2, 4, 8, 16] {
+            let Some(lines) = Lines::new(length, per_section) else {
+                continue;
+            };
+            if width % (per_section as u64 * sections) != 0
+                || 3 * lines.page_bytes() > machine.cp2.dmem.0
+            {
+                continue;
+            }
+            let program = large_program(Some(&lines), None, direction, machine)?.program;
+            let first = data_end(&program).next_multiple_of(16);
+            for buffers in [3, 4] {
+                let pages = first + Ring::argument_bytes(buffers);
+                if pages + buffers as u64 * lines.page_bytes() > machine.cp2.dmem.0 {
+                    continue;
+                }
+                let axis = Self {
+                    matrices,
+                    width,
+                    lines: lines.clone(),
+                    ring: Ring::new(first, pages, buffers, lines.page_bytes(), 0),
+                    program: Arc::new(program.clone()),
+                };
+                found.push((axis.pass(machine, 1, 0).expect(machine).cycles, axis));
+            }
+        }
+        found.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Ok(found.into_iter().next().map(|(_, axis)| axis))
+    }
+
+    /// The pass over `batch` arrays at `address`, in place.
+    fn pass(&self, machine: &Machine, batch: u64, address: u64) -> RingPass {
+        let work = ColumnPages {
+            lines: self.lines.clone(),
+            sections: machine.cp2.sections as u64,
+            matrices: batch * self.matrices,
+            width: self.width,
+            from: address,
+            to: address,
+            tiled: false,
+        };
+        RingPass::new(self.ring.clone(), work)
+    }
+}
+
+impl Fft for FftNd {
+    fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    fn recipe(&self) -> String {
+        let shape: Vec<String> = self.shape.iter().map(usize::to_string).collect();
+        let mut text = format!("fft {}: rows by {}", shape.join(" x "), self.rows.recipe());
+        for axis in self.columns.iter() {
+            text += &format!(
+                ", columns of {}, {} a section and page",
+                axis.lines.len(),
+                axis.lines.per_section()
+            );
+        }
+        text
+    }
+
+    fn machine(&self) -> &Arc<Machine> {
+        &self.machine
+    }
+
+    /// None: every pass has its own.
+    fn program(&self, _batch: usize) -> Result<Option<Arc<Program>>, FftError> {
+        Ok(None)
+    }
+
+    fn source(&self, file: &str) -> Option<String> {
+        source(file).map(str::to_owned)
+    }
+
+    /// Input and output.
+    fn max_batch(&self) -> usize {
+        let programs = self.columns.iter().map(|axis| &axis.program);
+        let images = programs.map(|program| 8 * program.words.len() as u64 + data_end(program));
+        let free = job::room(&self.machine, self.rows.kernel()).saturating_sub(images.sum());
+        usize::try_from(free / (2 * self.len() as u64 * COMPLEX)).unwrap_or(usize::MAX)
+    }
+
+    /// All butterflies at the machine's peak rate, or every number in and out of
+    /// DMEM once for each axis.
+    fn bound(&self, batch: usize) -> Cycles {
+        self.least(batch).cycles(&self.machine)
+    }
+
+    fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
+        let rows = batch.saturating_mul(self.len() / self.rows.len());
+        let rate = self.machine.dma.bandwidth;
+        let mut cycles = self.rows.expected(rows)?.0 as f64;
+        for axis in &self.columns {
+            let image = 8 * axis.program.words.len() as u64 + data_end(&axis.program);
+            cycles += axis
+                .pass(&self.machine, batch as u64, 0)
+                .expect(&self.machine)
+                .cycles
+                + image as f64 * rate.den as f64 / rate.num.max(1) as f64;
+        }
+        Ok(Cycles(cycles.ceil() as u64))
+    }
+
+    fn process_with(&self, input: &[Complex32], options: Options) -> Result<FftRun, FftError> {
+        let (job, y) = self.job(input, options)?;
+        let bound = self.bound(input.len() / self.len());
+        Ok(job.run(bound, |run| run.read(y))?)
+    }
+}
