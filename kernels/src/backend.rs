@@ -38,6 +38,52 @@ impl Verdict {
     }
 }
 
+impl Verdict {
+    /// On a result of the wrong shape.
+    pub(crate) const SHAPELESS: Self = Self {
+        rms: f64::NAN,
+        worst: f64::NAN,
+    };
+}
+
+/// A verdict in the making, from parts that are each allowed an error.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    error: f64,
+    norm: f64,
+    worst: f64,
+}
+
+impl Tally {
+    /// A part: squared error, squared norm of its reference, and the error it may have.
+    pub(crate) fn add(&mut self, error: f64, norm: f64, allowed: f64) {
+        self.error += error;
+        self.norm += norm;
+        let ratio = if error == 0.0 {
+            0.0
+        } else {
+            error.sqrt() / allowed
+        };
+        // Not `max`: a NaN must stay.
+        if ratio > self.worst || ratio.is_nan() {
+            self.worst = ratio;
+        }
+    }
+
+    /// All parts together.
+    pub(crate) fn verdict(self) -> Verdict {
+        let rms = if self.error == 0.0 {
+            0.0
+        } else {
+            (self.error / self.norm).sqrt()
+        };
+        Verdict {
+            rms,
+            worst: self.worst,
+        }
+    }
+}
+
 /// A way to compute a problem on some machine.
 ///
 /// ```

@@ -96,9 +96,13 @@ impl Contest<'_> {
     }
 
     fn decide(mut self) -> Result<(Filter, Choice), ConvError> {
-        let (_, filter) = self.best.ok_or(ConvError::TooManyTaps {
-            taps: self.wanted.taps.len(),
-            most: (self.wanted.rate == Rate::Same).then_some(long::MOST_TAPS),
+        let (taps, rate) = (self.wanted.taps.len(), self.wanted.rate);
+        let (_, filter) = self.best.ok_or(match rate {
+            Rate::Same => ConvError::TooManyTaps {
+                taps,
+                most: long::MOST_TAPS,
+            },
+            rate => ConvError::NoSchedule { taps, rate },
         })?;
         let of = |c: &Candidate| c.cycles.unwrap_or(f64::INFINITY);
         self.candidates.sort_by(|a, b| of(a).total_cmp(&of(b)));

@@ -3,7 +3,7 @@
 use super::error::ConvError;
 use super::filter::Numbers;
 use super::rate::Rate;
-use crate::backend::{Problem, Verdict};
+use crate::backend::{Problem, Tally, Verdict};
 use crate::random::Random;
 use num_complex::{Complex32, Complex64};
 use rustfft::FftPlanner;
@@ -175,44 +175,22 @@ impl ConvProblem {
     pub fn compare<T: Numbers>(&self, input: &[T], output: &[T]) -> Verdict {
         let wanted = self.outputs();
         if input.len() != self.channels * self.samples || output.len() != self.channels * wanted {
-            return Verdict {
-                rms: f64::NAN,
-                worst: f64::NAN,
-            };
+            return Verdict::SHAPELESS;
         }
         let taps: Vec<Complex64> = self.taps.iter().map(|&h| widen(h)).collect();
         let gain = gain(&taps);
         let length = (self.samples + self.taps.len()) as f64;
         let allowed = (4.0 + 6.0 * length.log2()) / f64::from(1 << 24) * gain;
-        let (mut error, mut norm, mut worst) = (0.0, 0.0, 0.0f64);
+        let mut tally = Tally::default();
         for (x, y) in input.chunks(self.samples).zip(output.chunks(wanted)) {
             let exact = self.exact(x, &taps);
-            let e: f64 = exact
-                .iter()
-                .zip(y)
-                .map(|(a, &b)| (a - widen(b.complex())).norm_sqr())
-                .sum();
-            let s: f64 = x.iter().map(|x| widen(x.complex()).norm_sqr()).sum();
-            error += e;
-            norm += exact.iter().map(Complex64::norm_sqr).sum::<f64>();
-            let ratio = if e == 0.0 {
-                0.0
-            } else {
-                e.sqrt() / (s.sqrt() * allowed)
-            };
-            // Not `max`: a NaN must stay.
-            worst = if ratio > worst || ratio.is_nan() {
-                ratio
-            } else {
-                worst
-            };
+            let y = y.iter().map(|&y| widen(y.complex()));
+            let error = exact.iter().zip(y).map(|(a, y)| (a - y).norm_sqr()).sum();
+            let norm = exact.iter().map(Complex64::norm_sqr).sum();
+            let samples: f64 = x.iter().map(|x| widen(x.complex()).norm_sqr()).sum();
+            tally.add(error, norm, samples.sqrt() * allowed);
         }
-        let rms = if error == 0.0 {
-            0.0
-        } else {
-            (error / norm).sqrt()
-        };
-        Verdict { rms, worst }
+        tally.verdict()
     }
 }
 

@@ -5,7 +5,7 @@
 ;   TAPS      taps in the table, each a pair: a complex number, or a real one twice
 ;   REAL      1: two halves of a block at once, as the halves of a quad
 ;   HALF_IN, HALF_OUT   bytes from the first half to the second
-; gives `tiles.s`, the schedule (tile.rs), and replaces the data at `taps`.
+; gives `tiles.s`, the schedule (tile), and replaces the data at `taps`.
 ;
 ; Page kernel (docs/abi.md) of one block: word 0 the samples, word 1 the outputs.
 ;

@@ -164,7 +164,7 @@ impl Kernel for FirKernel {
 fn taps(name: &'static str, size: &Size, real: bool) -> Result<Vec<Complex32>, KernelError> {
     let taps = size.positive("taps")?;
     if taps > MOST_TAPS {
-        let most = Some(MOST_TAPS);
+        let most = MOST_TAPS;
         return Err(KernelError::of(name, ConvError::TooManyTaps { taps, most }));
     }
     let mut random = Random::new(2);

@@ -13,12 +13,22 @@ pub enum ConvError {
     #[error("the signal is empty; it must hold at least one sample of one channel")]
     Empty,
     /// No kernel takes that many taps.
-    #[error("{taps} taps are too many for local memory{}", most.map_or(String::new(), |n| format!("; at most {n} are not")))]
+    #[error("{taps} taps are too many; expected at most {most}")]
     TooManyTaps {
         /// How many there are.
         taps: usize,
-        /// How many there may be, where that is known.
-        most: Option<usize>,
+        /// How many there may be.
+        most: usize,
+    },
+    /// Program memory, registers or DMEM do not suffice for a direct filter.
+    #[error(
+        "no direct filter of {taps} taps with {rate} fits the machine; use fewer taps or a smaller factor, or filter in two steps"
+    )]
+    NoSchedule {
+        /// Taps.
+        taps: usize,
+        /// The rate asked for.
+        rate: Rate,
     },
     /// The samples are no whole number of channels.
     #[error(

@@ -2,7 +2,7 @@
 
 use super::error::FftError;
 use super::recipe::Direction;
-use crate::backend::{Problem, Verdict};
+use crate::backend::{Problem, Tally, Verdict};
 use crate::random::Random;
 use num_complex::{Complex32, Complex64};
 use rustfft::FftPlanner;
@@ -85,40 +85,20 @@ impl Problem for FftProblem {
     /// Worst is over the transforms: the L2 error in units of [`error_bound`] times the reference's norm.
     fn judge(&self, input: &[Complex32], output: &[Complex32]) -> Verdict {
         if input.len() != output.len() || input.len() != self.n * self.batch {
-            return Verdict {
-                rms: f64::NAN,
-                worst: f64::NAN,
-            };
+            return Verdict::SHAPELESS;
         }
         let exact = reference(input, self.n, self.direction);
-        let (mut error, mut norm, mut worst) = (0.0, 0.0, 0.0f64);
+        let mut tally = Tally::default();
         for (exact, output) in exact.chunks(self.n).zip(output.chunks(self.n)) {
-            let e: f64 = exact
+            let error = exact
                 .iter()
                 .zip(output)
                 .map(|(x, y)| (x - widen(y)).norm_sqr())
                 .sum();
-            let x: f64 = exact.iter().map(Complex64::norm_sqr).sum();
-            error += e;
-            norm += x;
-            let ratio = if e == 0.0 {
-                0.0
-            } else {
-                (e / x).sqrt() / error_bound(self.n)
-            };
-            // Not `max`: a NaN must stay.
-            worst = if ratio > worst || ratio.is_nan() {
-                ratio
-            } else {
-                worst
-            };
+            let norm: f64 = exact.iter().map(Complex64::norm_sqr).sum();
+            tally.add(error, norm, norm.sqrt() * error_bound(self.n));
         }
-        let rms = if error == 0.0 {
-            0.0
-        } else {
-            (error / norm).sqrt()
-        };
-        Verdict { rms, worst }
+        tally.verdict()
     }
 }
 
