@@ -34,7 +34,7 @@ mod runs;
 mod timing;
 mod validate;
 
-pub use copy::{AccessError, CopyError, LocalMemory, SystemMemory, copy};
+pub use copy::{AccessError, Copier, CopyError, LocalMemory, Spread, SystemMemory, copy};
 pub use descriptor::{Descriptor, Direction, Level, Target};
 pub use error::{DescriptorError, Field, FieldValue, Memory, Rule};
 pub use runs::{Recipient, Run, Runs};

@@ -2,10 +2,12 @@
 //! it inside the crate, everyone else goes through the run-copy interface.
 
 use crate::fault::FaultKind;
+use crate::interleave::Lines;
 use crate::layout::{COLUMNS, File, Group, LINE_BYTES, LINE_LANES, Line, PAIR};
 use crate::semantics::action::MemoryOp;
 use crate::semantics::address::{Generated, generate};
 use cp2_asm::isa::{SCALARS, Scalar};
+use cp2_dma::Spread;
 use cp2_machine::{LANE_BYTES, Machine};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -184,6 +186,64 @@ impl Core {
             *self.dmem_word_mut(section, word) = chunk.try_into().map_or(0, u32::from_le_bytes);
         }
         Ok(())
+    }
+
+    /// Copies the same run of every section's DMEM out; `spread` says where to.
+    ///
+    /// # Errors
+    /// The run leaves the memory or is not a whole number of 32-bit words.
+    pub(crate) fn read_each(
+        &self,
+        address: u32,
+        bytes: usize,
+        spread: Spread,
+        out: &mut [u8],
+    ) -> Result<(), FaultKind> {
+        match self.lines(address, bytes, spread)? {
+            Some(lines) => {
+                let dmem = &self.groups[0].dmem;
+                lines.read(&dmem[lines.first..lines.first + lines.count], out);
+                Ok(())
+            }
+            None => spread
+                .pieces(address, bytes)
+                .try_for_each(|(s, at, range)| self.read_dmem(s as usize, at, &mut out[range])),
+        }
+    }
+
+    /// Copies the same run into every section's DMEM.
+    ///
+    /// # Errors
+    /// The run leaves the memory or is not a whole number of 32-bit words.
+    pub(crate) fn write_each(
+        &mut self,
+        address: u32,
+        bytes: usize,
+        spread: Spread,
+        data: &[u8],
+    ) -> Result<(), FaultKind> {
+        match self.lines(address, bytes, spread)? {
+            Some(lines) => {
+                let dmem = &mut self.groups[0].dmem;
+                lines.write(&mut dmem[lines.first..lines.first + lines.count], data);
+                Ok(())
+            }
+            None => spread
+                .pieces(address, bytes)
+                .try_for_each(|(s, at, range)| self.write_dmem(s as usize, at, &data[range])),
+        }
+    }
+
+    /// The lines of a run of every section, where it is whole lines of one group.
+    fn lines(
+        &self,
+        address: u32,
+        bytes: usize,
+        spread: Spread,
+    ) -> Result<Option<Lines>, FaultKind> {
+        self.dmem_words(0, address, bytes)?;
+        let lines = Lines::of(address, bytes, spread);
+        Ok(lines.filter(|_| self.sections == COLUMNS))
     }
 
     /// Copies a run into program memory.

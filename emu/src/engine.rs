@@ -38,6 +38,18 @@ pub enum Engine {
     Fast,
 }
 
+impl Engine {
+    /// The best of the engine's tiers that this host can run, for reports.
+    #[must_use]
+    pub fn tier(self) -> &'static str {
+        match self {
+            Self::Reference => "word-by-word",
+            Self::Fast if crate::hot::available() => "avx512",
+            Self::Portable | Self::Fast => "portable",
+        }
+    }
+}
+
 /// What the coprocessor is doing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
@@ -364,8 +376,9 @@ impl Cp2 {
         if !self.core.loaded.get(pc).is_some_and(|loaded| *loaded) {
             return Err(FaultKind::NoProgram);
         }
-        if self.decoded.is_empty() {
-            self.decoded.resize(self.core.program.len(), None);
+        // As far as programs reach: most are far shorter than program memory.
+        if self.decoded.len() <= pc {
+            self.decoded.resize((pc + 1).next_power_of_two(), None);
         }
         if let Some(decoded) = self.decoded[pc] {
             return Ok(decoded);

@@ -19,6 +19,7 @@ mod fault;
 mod footprint;
 #[cfg_attr(not(target_arch = "x86_64"), path = "hot/absent.rs")]
 mod hot;
+mod interleave;
 mod layout;
 mod local;
 mod memory;

@@ -3,7 +3,7 @@
 use crate::check::Checker;
 use crate::engine::Cp2;
 use crate::memory;
-use cp2_dma::{AccessError, LocalMemory, SystemMemory};
+use cp2_dma::{AccessError, LocalMemory, Spread, SystemMemory};
 
 /// The coprocessor's memories; tells the checkers what is written.
 pub(crate) struct Local<'a> {
@@ -34,6 +34,37 @@ impl LocalMemory for Local<'_> {
             .map_err(|e| refused(u64::from(address), bytes.len(), e))?;
         if let Some(checker) = &mut self.checker {
             checker.dmem_written(section as usize, address, bytes.len() as u32);
+        }
+        Ok(())
+    }
+
+    fn read_each(
+        &self,
+        address: u32,
+        bytes: usize,
+        spread: Spread,
+        out: &mut [u8],
+    ) -> Result<(), AccessError> {
+        self.cp2
+            .core
+            .read_each(address, bytes, spread, out)
+            .map_err(|e| refused(address.into(), bytes, e))
+    }
+
+    fn write_each(
+        &mut self,
+        address: u32,
+        bytes: usize,
+        spread: Spread,
+        data: &[u8],
+    ) -> Result<(), AccessError> {
+        let core = &mut self.cp2.core;
+        core.write_each(address, bytes, spread, data)
+            .map_err(|e| refused(address.into(), bytes, e))?;
+        if let Some(checker) = &mut self.checker {
+            for section in 0..spread.sections as usize {
+                checker.dmem_written(section, address, bytes as u32);
+            }
         }
         Ok(())
     }

@@ -1,10 +1,15 @@
 //! System memory: the control CPU's, allocated page by page as it is touched.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Bytes per page of the lazy allocation. Not a property of the machine.
 const PAGE: u64 = 64 * 1024;
+
+/// Pages of a directory: 64 MiB of memory.
+const PAGES: u64 = 1024;
+
+/// Pages that were written; the others are zero.
+type Directory = Vec<Option<Box<[u8]>>>;
 
 /// An access outside the machine's system memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
@@ -23,9 +28,46 @@ pub struct OutOfMemory {
 
 /// Byte-addressed system memory; bytes never written read as zero.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Contents", into = "Contents")]
 pub struct SystemMemory {
     size: u64,
-    pages: BTreeMap<u64, Vec<u8>>,
+    /// As far as memory was written.
+    directories: Vec<Option<Directory>>,
+    allocated: u64,
+}
+
+/// Size, number and bytes of the pages that were written: the form in files.
+#[derive(Serialize, Deserialize)]
+struct Contents {
+    size: u64,
+    pages: Vec<(u64, Box<[u8]>)>,
+}
+
+impl From<SystemMemory> for Contents {
+    fn from(memory: SystemMemory) -> Self {
+        let directories = (0..).zip(memory.directories);
+        let pages = directories.flat_map(|(d, directory)| {
+            let pages = (d * PAGES..).zip(directory.into_iter().flatten());
+            pages.filter_map(|(number, page)| Some((number, page?)))
+        });
+        Self {
+            size: memory.size,
+            pages: pages.collect(),
+        }
+    }
+}
+
+impl From<Contents> for SystemMemory {
+    fn from(contents: Contents) -> Self {
+        let mut memory = Self::new(contents.size);
+        for (number, bytes) in contents.pages {
+            // What lies outside the memory, or is no page, is no contents.
+            if let Some(address) = number.checked_mul(PAGE) {
+                let _ = memory.write(address, &bytes);
+            }
+        }
+        memory
+    }
 }
 
 impl SystemMemory {
@@ -34,7 +76,8 @@ impl SystemMemory {
     pub fn new(size: u64) -> Self {
         Self {
             size,
-            pages: BTreeMap::new(),
+            directories: Vec::new(),
+            allocated: 0,
         }
     }
 
@@ -47,7 +90,7 @@ impl SystemMemory {
     /// Bytes of host memory held.
     #[must_use]
     pub fn allocated(&self) -> u64 {
-        self.pages.len() as u64 * PAGE
+        self.allocated * PAGE
     }
 
     /// Copies out `out.len()` bytes from `address`.
@@ -58,7 +101,7 @@ impl SystemMemory {
         self.check(address, out.len() as u64)?;
         for_each_page(address, out.len(), |page, offset, range| {
             let part = &mut out[range];
-            match self.pages.get(&page) {
+            match self.page(page) {
                 Some(bytes) => part.copy_from_slice(&bytes[offset..offset + part.len()]),
                 None => part.fill(0),
             }
@@ -74,13 +117,29 @@ impl SystemMemory {
         self.check(address, bytes.len() as u64)?;
         for_each_page(address, bytes.len(), |page, offset, range| {
             let part = &bytes[range];
-            let page = self
-                .pages
-                .entry(page)
-                .or_insert_with(|| vec![0; PAGE as usize]);
+            let page = self.page_mut(page);
             page[offset..offset + part.len()].copy_from_slice(part);
         });
         Ok(())
+    }
+
+    fn page(&self, number: u64) -> Option<&[u8]> {
+        let directory = self.directories.get((number / PAGES) as usize)?.as_ref()?;
+        directory.get((number % PAGES) as usize)?.as_deref()
+    }
+
+    /// The page, made where it was not written before.
+    fn page_mut(&mut self, number: u64) -> &mut [u8] {
+        let (d, p) = ((number / PAGES) as usize, (number % PAGES) as usize);
+        if self.directories.len() <= d {
+            self.directories.resize(d + 1, None);
+        }
+        let directory = self.directories[d].get_or_insert_with(|| vec![None; PAGES as usize]);
+        let allocated = &mut self.allocated;
+        directory[p].get_or_insert_with(|| {
+            *allocated += 1;
+            vec![0; PAGE as usize].into()
+        })
     }
 
     fn check(&self, address: u64, bytes: u64) -> Result<(), OutOfMemory> {

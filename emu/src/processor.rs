@@ -17,7 +17,7 @@ use crate::footprint::for_each_part;
 use crate::local::Local;
 use crate::memory::SystemMemory;
 use crate::transfers::{Transfer, Transfers};
-use cp2_dma::{CopyError, Descriptor, DescriptorError, Direction, Recipient, Schedule};
+use cp2_dma::{Copier, CopyError, Descriptor, DescriptorError, Direction, Recipient, Schedule};
 use cp2_machine::{Cycles, Machine, Ticks, TimeBase};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -93,6 +93,8 @@ pub struct Processor {
     cp2: Cp2,
     transfers: Transfers,
     memory: SystemMemory,
+    #[serde(skip)]
+    copier: Copier,
     checker: Option<Checker>,
     now: Ticks,
     /// When the kernel that issued its `stop` will have landed its last result.
@@ -107,6 +109,7 @@ impl Processor {
             cp2: Cp2::new(&machine),
             transfers: Transfers::default(),
             memory: SystemMemory::new(machine.host.memory.0),
+            copier: Copier::default(),
             checker: None,
             now: Ticks::ZERO,
             stopping: None,
@@ -372,7 +375,7 @@ impl Processor {
             cp2: &mut self.cp2,
             checker: self.checker.as_mut(),
         };
-        let copied = cp2_dma::copy(
+        let copied = self.copier.copy(
             &done.descriptor,
             &self.machine,
             &mut local,

@@ -8,6 +8,7 @@
 //! the same trait and are judged by the same problems.
 
 mod backend;
+pub mod bench;
 pub mod conv;
 pub mod dsp;
 pub mod fft;

@@ -1,6 +1,7 @@
 //! The commands, one per file: arguments, what they do, what they print.
 
 mod asm;
+mod bench;
 mod channels;
 mod conv;
 mod demo;
@@ -44,6 +45,8 @@ pub(crate) enum Command {
     Model(model::Args),
     /// List the machines, or show one with the source of every number
     Machines(machines::Args),
+    /// Measure this emulator on this computer
+    Bench(bench::Args),
 }
 
 impl Command {
@@ -60,6 +63,7 @@ impl Command {
             Self::Demo(args) => demo::run(&args, json),
             Self::Model(args) => model::run(&args, json),
             Self::Machines(args) => machines::run(&args, json),
+            Self::Bench(args) => bench::run(&args),
         }
     }
 }

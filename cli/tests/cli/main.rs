@@ -7,4 +7,5 @@ mod bench;
 mod fft;
 mod filters;
 mod kernels;
+mod measure;
 mod readme;

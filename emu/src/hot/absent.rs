@@ -3,6 +3,11 @@
 use crate::core::Guest;
 use crate::decoded::Decoded;
 
+/// This host has no such tier.
+pub(crate) fn available() -> bool {
+    false
+}
+
 /// Nothing is needed.
 #[derive(Debug, Default)]
 pub(crate) struct Frame;

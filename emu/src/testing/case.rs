@@ -8,6 +8,8 @@ use cp2_asm::{Program, disassemble};
 use cp2_machine::{LANE_BYTES, Machine};
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::fmt;
 use std::sync::Arc;
 
@@ -154,7 +156,35 @@ fn any_deed() -> BoxedStrategy<Deed> {
     .boxed()
 }
 
+/// Bytes of a number that [`Case::from_bytes`] draws from.
+const SEED: usize = 8;
+
+/// What a strategy draws, started with some bytes.
+fn drawn<T: fmt::Debug>(strategy: &BoxedStrategy<T>, seed: &[u8]) -> Option<T> {
+    let mut start = [0; 16];
+    for (to, from) in start.iter_mut().zip(seed) {
+        *to = *from;
+    }
+    let rng = TestRng::from_seed(RngAlgorithm::XorShift, &start);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    Some(strategy.new_tree(&mut runner).ok()?.current())
+}
+
 impl Case {
+    /// A case for a fuzzer: every eight bytes but the first eight are an item of
+    /// the program, so that similar bytes are similar programs.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (first, rest) = bytes.split_at(bytes.len().min(SEED));
+        let mut case = drawn(&cases(0..1), first)?;
+        let item = any_item();
+        case.items = rest
+            .chunks(SEED)
+            .map(|seed| drawn(&item, seed))
+            .collect::<Option<_>>()?;
+        Some(case)
+    }
+
     /// The program.
     #[must_use]
     pub fn words(&self) -> Vec<Word> {

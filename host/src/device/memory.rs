@@ -12,8 +12,8 @@ pub trait Element: Copy {
     const SCALAR: &'static str;
     /// How many of them.
     const SCALARS: u64;
-    /// Appends the value's bytes.
-    fn put(self, out: &mut Vec<u8>);
+    /// Writes the value's [`Element::BYTES`] bytes.
+    fn put(self, out: &mut [u8]);
     /// The value of [`Element::BYTES`] bytes.
     fn get(bytes: &[u8]) -> Self;
 }
@@ -24,8 +24,8 @@ macro_rules! element {
             const BYTES: usize = std::mem::size_of::<$type>();
             const SCALAR: &'static str = stringify!($type);
             const SCALARS: u64 = 1;
-            fn put(self, out: &mut Vec<u8>) {
-                out.extend_from_slice(&self.to_le_bytes());
+            fn put(self, out: &mut [u8]) {
+                out[..std::mem::size_of::<$type>()].copy_from_slice(&self.to_le_bytes());
             }
             fn get(bytes: &[u8]) -> Self {
                 let mut le = [0; std::mem::size_of::<$type>()];
@@ -41,8 +41,8 @@ impl<T: Element, const N: usize> Element for [T; N] {
     const BYTES: usize = T::BYTES * N;
     const SCALAR: &'static str = T::SCALAR;
     const SCALARS: u64 = T::SCALARS * N as u64;
-    fn put(self, out: &mut Vec<u8>) {
-        for value in self {
+    fn put(self, out: &mut [u8]) {
+        for (value, out) in self.into_iter().zip(out.chunks_exact_mut(T::BYTES.max(1))) {
             value.put(out);
         }
     }
@@ -55,7 +55,7 @@ impl Element for Complex32 {
     const BYTES: usize = 8;
     const SCALAR: &'static str = "complex64";
     const SCALARS: u64 = 1;
-    fn put(self, out: &mut Vec<u8>) {
+    fn put(self, out: &mut [u8]) {
         [self.re, self.im].put(out);
     }
     fn get(bytes: &[u8]) -> Self {
@@ -116,9 +116,40 @@ impl<T: Element> Buffer<T> {
 
 /// The little-endian bytes of `values`.
 pub(crate) fn to_bytes<T: Element>(values: &[T]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(values.len() * T::BYTES);
-    values.iter().for_each(|v| v.put(&mut bytes));
+    let mut bytes = vec![0; values.len() * T::BYTES];
+    put_all(values, &mut bytes);
     bytes
+}
+
+fn put_all<T: Element>(values: &[T], bytes: &mut [u8]) {
+    for (value, bytes) in values.iter().zip(bytes.chunks_exact_mut(T::BYTES.max(1))) {
+        value.put(bytes);
+    }
+}
+
+/// Bytes converted at a time: they stay close.
+const PART: usize = 16 * 1024;
+
+/// Gives `write` the little-endian bytes of `values`, a part after the other,
+/// each with its place.
+pub(crate) fn in_parts<T: Element, E>(
+    values: &[T],
+    mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut buffer = [0; PART];
+    // A value may be larger than the buffer.
+    let each = PART / T::BYTES.max(1);
+    if each == 0 {
+        return write(0, &to_bytes(values));
+    }
+    let mut at = 0;
+    for part in values.chunks(each) {
+        let bytes = &mut buffer[..part.len() * T::BYTES];
+        put_all(part, bytes);
+        write(at, bytes)?;
+        at += bytes.len() as u64;
+    }
+    Ok(())
 }
 
 /// The values in `bytes`.

@@ -34,7 +34,7 @@ use cp2_emu::{OutOfMemory, SystemMemory};
 use cp2_machine::Machine;
 use cpu::{MAX_COST, cost};
 use engine::Engine;
-use memory::{Allocator, from_bytes, to_bytes};
+use memory::{Allocator, from_bytes, in_parts, to_bytes};
 use std::sync::Arc;
 
 /// A processor under the control of a host program.
@@ -135,7 +135,9 @@ impl Device {
                 len: buffer.len(),
             });
         }
-        self.write_bytes(buffer.address(), &to_bytes(values))
+        in_parts(values, |at, bytes| {
+            self.write_bytes(buffer.address() + at, bytes)
+        })
     }
 
     /// Writes system memory before simulated time begins.

@@ -14,6 +14,7 @@ mod plan;
 mod planner;
 mod program;
 mod recipe;
+mod resident;
 mod transform;
 
 pub use definition::{FftProblem, error_bound, hermitian, reference, reference_nd};

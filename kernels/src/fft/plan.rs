@@ -90,12 +90,12 @@ impl LocalFft {
         batch_of(found, self.recipe.len(), self.max_batch(), &self.machine)
     }
 
-    fn block_bytes(&self) -> u64 {
+    pub(super) fn block_bytes(&self) -> u64 {
         self.recipe.len() as u64 * COMPLEX
     }
 
     /// How `batch` transforms from `x` to `y` in system memory are paged.
-    fn paging(&self, batch: usize, x: u64, y: u64) -> Paging {
+    pub(super) fn paging(&self, batch: usize, x: u64, y: u64) -> Paging {
         let bytes = self.block_bytes();
         let (input, output) = (
             Stream::contiguous("x", x, bytes),

@@ -1,0 +1,142 @@
+//! `cp2 bench`.
+
+use super::MachineArg;
+use crate::outcome::{Failure, Outcome};
+use crate::provenance::Provenance;
+use crate::simulation::EngineArg;
+use crate::table::{Align, Table, seconds};
+use cp2_emu::Engine;
+use cp2_kernels::bench::{Figures, measure};
+use cp2_machine::Machine;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+/// What to measure.
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// How fast this computer emulates: words per second, and transforms beside rustfft's
+    Emu(EmuArgs),
+}
+
+/// Arguments of `bench emu`.
+#[derive(Debug, clap::Args)]
+struct EmuArgs {
+    #[command(flatten)]
+    machine: MachineArg,
+    /// Host seconds to repeat the workloads for; each runs at least once
+    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = parse_seconds)]
+    seconds: f64,
+    #[command(flatten)]
+    engine: EngineArg,
+}
+
+fn parse_seconds(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
+    if (0.0..=3600.0).contains(&number) {
+        Ok(number)
+    } else {
+        Err("expected 0 to 3600 seconds".to_owned())
+    }
+}
+
+/// Measures.
+pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
+    let What::Emu(args) = &args.what;
+    let machine = Arc::new(args.machine.load()?);
+    let engine = Engine::from(args.engine);
+    let time = Duration::from_secs_f64(args.seconds);
+    let figures = measure(&machine, engine, time).map_err(Failure::input)?;
+    let workloads: Vec<Value> = figures.iter().map(|f| object(f, &machine)).collect();
+    let features = host_features();
+    let json = json!({
+        "engine": engine,
+        "tier": engine.tier(),
+        "host": { "architecture": std::env::consts::ARCH, "features": features },
+        "threads": 1,
+        "native": "rustfft",
+        "workloads": workloads,
+    });
+    Ok(Outcome {
+        text: text(&figures, &machine, engine, &features),
+        json: Provenance::new("cp2-bench-emu/1", &machine, None).with(json),
+        ..Outcome::default()
+    })
+}
+
+fn object(figures: &Figures, machine: &Machine) -> Value {
+    json!({
+        "name": figures.name,
+        "words_per_second": figures.words_per_second(),
+        "real_time_factor": figures.real_time_factor(machine),
+        "slowdown_vs_rustfft": figures.slowdown(),
+        "words": figures.best.words,
+        "cycles": figures.best.cycles,
+        "host_seconds": figures.best.seconds,
+        "rustfft_seconds": figures.native,
+        "transforms": figures.transforms,
+        "repetitions": figures.repetitions,
+    })
+}
+
+fn text(figures: &[Figures], machine: &Machine, engine: Engine, features: &[&str]) -> String {
+    use Align::{Left, Right};
+    let mut table = Table::new(&[Left, Right, Right, Right, Right, Right]);
+    table.row([
+        "workload",
+        "M words/s",
+        "x real time",
+        "host time",
+        "per transform",
+        "x rustfft",
+    ]);
+    let number = |x: f64| format!("{x:.2}");
+    for f in figures {
+        let each = f.transforms.map(|n| f.best.seconds / n as f64);
+        table.row([
+            f.name.clone(),
+            number(f.words_per_second() / 1e6),
+            number(f.real_time_factor(machine)),
+            seconds(f.best.seconds),
+            each.map(seconds).unwrap_or_default(),
+            f.slowdown().map(number).unwrap_or_default(),
+        ]);
+    }
+    format!(
+        "{table}least host time of interleaved repetitions on one thread; executed words; \
+         real time is that of {}, {} MHz\ntier: {}, host: {}{}{}\n",
+        machine.name,
+        machine.cp2.clock_hz / 1_000_000,
+        engine.tier(),
+        std::env::consts::ARCH,
+        if features.is_empty() { "" } else { ", " },
+        features.join(" "),
+    )
+}
+
+/// What of the host's SIMD emulator and rustfft may use.
+fn host_features() -> Vec<&'static str> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let found = [
+            ("sse4.1", is_x86_feature_detected!("sse4.1")),
+            ("avx", is_x86_feature_detected!("avx")),
+            ("avx2", is_x86_feature_detected!("avx2")),
+            ("fma", is_x86_feature_detected!("fma")),
+            ("avx512f", is_x86_feature_detected!("avx512f")),
+            ("avx512bw", is_x86_feature_detected!("avx512bw")),
+            ("avx512dq", is_x86_feature_detected!("avx512dq")),
+            ("avx512vl", is_x86_feature_detected!("avx512vl")),
+        ];
+        found.iter().filter(|f| f.1).map(|f| f.0).collect()
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    Vec::new()
+}

@@ -1,0 +1,53 @@
+//! `cp2 bench emu`: what it reports, not how fast it is.
+
+use crate::bench::Bench;
+
+#[test]
+fn every_workload_is_reported() {
+    let ended = Bench::new().cp2("bench emu --seconds 0 --json");
+    let report = ended.works().json();
+    assert_eq!(report["schema"], "cp2-bench-emu/1");
+    let workloads = report["workloads"].as_array().unwrap();
+    let names: Vec<_> = workloads
+        .iter()
+        .map(|w| w["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "fft-256",
+            "fft-1024",
+            "fft-4096",
+            "fft-256-paged",
+            "fft-1024-paged",
+            "fft-4096-paged",
+            "control",
+            "butterfly-peak"
+        ]
+    );
+    for workload in workloads {
+        let positive = |key: &str| {
+            workload[key]
+                .as_f64()
+                .is_some_and(|x| x > 0.0 && x.is_finite())
+        };
+        let fft = workload["name"].as_str().unwrap().starts_with("fft");
+        assert!(positive("words_per_second"), "{workload}");
+        assert!(positive("real_time_factor"), "{workload}");
+        assert_eq!(positive("slowdown_vs_rustfft"), fft, "{workload}");
+    }
+    assert!(
+        report["host"]["features"].is_array() && report["engine"].is_string(),
+        "{report}"
+    );
+}
+
+#[test]
+fn nonsense_is_refused() {
+    Bench::new()
+        .cp2("bench emu --seconds -1")
+        .fails(2, &["--seconds"]);
+    Bench::new()
+        .cp2("bench emu --seconds=1e9")
+        .fails(2, &["3600"]);
+}

@@ -1,0 +1,152 @@
+//! How fast the emulator is on this computer, beside a native library.
+//!
+//! A [`Workload`] is something the emulator does again and again; for a
+//! transform, rustfft does the same beside it. [`measure`] interleaves all
+//! workloads and keeps the least time of each, so that what else the computer
+//! does disturbs all alike. Simulated time and host time are never mixed: a
+//! [`Figures`] has cycles of the one and seconds of the other.
+
+mod error;
+mod native;
+mod program;
+mod resident;
+mod transform;
+
+pub use error::BenchError;
+pub use resident::Resident;
+
+use cp2_emu::Engine;
+use cp2_host::{Options, Trace};
+use cp2_machine::Machine;
+use program::Endless;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use transform::{Paged, Transforms};
+
+/// The lengths of the transforms.
+const LENGTHS: [usize; 3] = [256, 1024, 4096];
+
+/// What one repetition did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Words executed.
+    pub words: u64,
+    /// Simulated cycles.
+    pub cycles: u64,
+    /// Host seconds.
+    pub seconds: f64,
+}
+
+/// Something to emulate again and again.
+trait Workload {
+    /// Its name in reports.
+    fn name(&self) -> String;
+    /// Does it once.
+    fn run(&mut self) -> Result<Sample, BenchError>;
+    /// Transforms in one repetition, if it is of transforms.
+    fn transforms(&self) -> Option<u64> {
+        None
+    }
+    /// Host seconds in which the native library does the same.
+    fn native(&mut self) -> Option<f64> {
+        None
+    }
+}
+
+/// A workload measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figures {
+    /// The workload.
+    pub name: String,
+    /// Transforms in one repetition, if it is of transforms.
+    pub transforms: Option<u64>,
+    /// The fastest repetition.
+    pub best: Sample,
+    /// Host seconds of rustfft for the same transforms, the fastest repetition.
+    pub native: Option<f64>,
+    /// Repetitions.
+    pub repetitions: u64,
+}
+
+impl Figures {
+    /// Executed words per second of host time.
+    #[must_use]
+    pub fn words_per_second(&self) -> f64 {
+        self.best.words as f64 / self.best.seconds
+    }
+
+    /// Simulated seconds per second of host time.
+    #[must_use]
+    pub fn real_time_factor(&self, machine: &Machine) -> f64 {
+        self.best.cycles as f64 / machine.cp2.clock_hz as f64 / self.best.seconds
+    }
+
+    /// Host time of the emulation by rustfft's.
+    #[must_use]
+    pub fn slowdown(&self) -> Option<f64> {
+        self.native.map(|native| self.best.seconds / native)
+    }
+}
+
+/// Measures every workload on `machine` with `engine` for about `time`
+/// altogether, each at least once.
+///
+/// # Errors
+/// A workload does not run on the machine.
+pub fn measure(
+    machine: &Arc<Machine>,
+    engine: Engine,
+    time: Duration,
+) -> Result<Vec<Figures>, BenchError> {
+    let mut workloads = workloads(machine, &options(engine))?;
+    let mut figures = Vec::new();
+    for workload in &mut workloads {
+        figures.push(Figures {
+            name: workload.name(),
+            transforms: workload.transforms(),
+            best: workload.run()?,
+            native: workload.native(),
+            repetitions: 1,
+        });
+    }
+    let started = Instant::now();
+    while started.elapsed() < time {
+        for (workload, figures) in workloads.iter_mut().zip(&mut figures) {
+            let sample = workload.run()?;
+            if sample.seconds < figures.best.seconds {
+                figures.best = sample;
+            }
+            if let (Some(best), Some(native)) = (&mut figures.native, workload.native()) {
+                *best = best.min(native);
+            }
+            figures.repetitions += 1;
+        }
+    }
+    Ok(figures)
+}
+
+/// How devices run: with this engine, without a timeline.
+fn options(engine: Engine) -> Options {
+    Options {
+        engine,
+        trace: Trace::none(),
+        ..Options::default()
+    }
+}
+
+/// The workloads, in the order of reports.
+fn workloads(
+    machine: &Arc<Machine>,
+    options: &Options,
+) -> Result<Vec<Box<dyn Workload>>, BenchError> {
+    let mut workloads: Vec<Box<dyn Workload>> = Vec::new();
+    for n in LENGTHS {
+        workloads.push(Box::new(Transforms::new(machine, options, n)?));
+    }
+    for n in LENGTHS {
+        workloads.push(Box::new(Paged::new(machine, options, n)?));
+    }
+    workloads.push(Box::new(Endless::control(machine, options)?));
+    workloads.push(Box::new(Endless::butterflies(machine, options)?));
+    Ok(workloads)
+}

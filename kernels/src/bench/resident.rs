@@ -1,0 +1,124 @@
+//! A kernel that runs again and again on data that stays in DMEM: no DMA.
+
+use super::{BenchError, Sample};
+use crate::job::{KernelRun, Pass};
+use cp2_emu::{Notice, Processor};
+use cp2_machine::Ticks;
+use std::time::Instant;
+
+/// A processor with a program and its data, ready to launch it again.
+#[derive(Clone, Debug)]
+pub struct Resident {
+    name: String,
+    processor: Processor,
+    entry: u32,
+    args: u32,
+    /// The kernel waits for its page.
+    page: bool,
+    /// DMEM that is written again before each launch, in every section.
+    input: Option<(u32, Vec<u8>)>,
+}
+
+impl Resident {
+    /// A kernel on a processor that has it and its data.
+    #[must_use]
+    pub fn new(name: &str, processor: Processor, entry: u32, args: u32) -> Self {
+        Self {
+            name: name.to_owned(),
+            processor,
+            entry,
+            args,
+            page: false,
+            input: None,
+        }
+    }
+
+    /// The first page of a job that has been run.
+    ///
+    /// # Errors
+    /// The job did not finish, or has no page.
+    pub fn of_run<O>(name: &str, done: &KernelRun<O>, entry: u32) -> Result<Self, BenchError> {
+        let fail = |reason: String| BenchError::Unfinished {
+            workload: name.to_owned(),
+            reason,
+        };
+        let end = &done.run.report.end;
+        if !end.is_finished() {
+            return Err(fail(end.to_string()));
+        }
+        let plan = done.passes.first().and_then(Pass::plan);
+        let args = plan.and_then(cp2_host::Plan::first_args);
+        let args = args.ok_or_else(|| fail("it has no page".to_owned()))?;
+        let processor = done.run.processor().clone();
+        Ok(Self {
+            page: true,
+            ..Self::new(name, processor, entry, args.address)
+        })
+    }
+
+    /// Writes `bytes` to `address` in every section before each launch:
+    /// kernels may overwrite their input.
+    #[must_use]
+    pub fn with_input(mut self, address: u32, bytes: Vec<u8>) -> Self {
+        self.input = Some((address, bytes));
+        self
+    }
+
+    /// Launches the kernel and runs it to its end. Restoring the input is not
+    /// measured.
+    ///
+    /// # Errors
+    /// It cannot be launched, or faults.
+    pub fn run(&mut self) -> Result<Sample, BenchError> {
+        if let Some((address, bytes)) = &self.input {
+            for section in 0..self.processor.machine().cp2.sections {
+                self.processor
+                    .poke_dmem(section, *address, bytes)
+                    .map_err(|kind| BenchError::Dmem {
+                        workload: self.name.clone(),
+                        kind,
+                    })?;
+            }
+        }
+        let (words, began) = (self.processor.counters().words, self.processor.now());
+        if self.page {
+            // It is there already.
+            self.processor
+                .post(cp2_host::PAGE_EVENT)
+                .map_err(|e| self.unfinished(&e))?;
+        }
+        let started = Instant::now();
+        self.processor.launch(self.entry, self.args)?;
+        self.finish()?;
+        let seconds = started.elapsed().as_secs_f64();
+        let base = self.processor.time_base();
+        let ticks = Ticks(self.processor.now().0 - began.0);
+        Ok(Sample {
+            words: self.processor.counters().words - words,
+            cycles: base.floor_cycles(ticks).0,
+            seconds,
+        })
+    }
+
+    fn finish(&mut self) -> Result<(), BenchError> {
+        let limit = Ticks(self.processor.now().0.saturating_add(FAR));
+        loop {
+            match self.processor.run_until(limit) {
+                Notice::KernelStopped => return Ok(()),
+                Notice::Fault(fault) => return Err(self.unfinished(&fault)),
+                Notice::Limit => return Err(self.unfinished(&"it does not end")),
+                _ => {}
+            }
+        }
+    }
+
+    fn unfinished(&self, reason: &dyn std::fmt::Display) -> BenchError {
+        BenchError::Unfinished {
+            workload: self.name.clone(),
+            reason: reason.to_string(),
+        }
+    }
+}
+
+/// Ticks a kernel may run: none of the library takes that long.
+const FAR: u64 = 1 << 32;

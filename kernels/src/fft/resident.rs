@@ -1,0 +1,70 @@
+//! The page kernel on a page that stays in DMEM.
+
+use super::plan::LocalFft;
+use super::transform::Fft as _;
+use crate::bench::{BenchError, Resident};
+use crate::job::{Job, JobError, Pass};
+use crate::random::Random;
+use cp2_host::{BlocksPerSection, Buffering, Options, Paging};
+use num_complex::Complex32;
+
+impl LocalFft {
+    /// A processor with the page kernel and as many transforms as fit DMEM, and
+    /// how many these are.
+    ///
+    /// # Errors
+    /// Not even one transform per section fits.
+    pub fn resident(&self, name: &str, options: Options) -> Result<(Resident, usize), BenchError> {
+        let sections = self.machine().cp2.sections;
+        let most = self.machine().cp2.dmem.0 / self.block_bytes();
+        let mut refused = None;
+        for blocks in (1..=most.max(1) as u32).rev() {
+            let batch = blocks as usize * sections;
+            match self.page(name, blocks, batch, options.clone()) {
+                Ok(resident) => return Ok((resident, batch)),
+                Err(BenchError::Job(JobError::Paging(error))) => refused = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(refused.map_or_else(
+            || BenchError::Fft(super::FftError::Empty),
+            |error| BenchError::Job(JobError::Paging(error)),
+        ))
+    }
+
+    fn page(
+        &self,
+        name: &str,
+        blocks: u32,
+        batch: usize,
+        options: Options,
+    ) -> Result<Resident, BenchError> {
+        let mut random = Random::new(1);
+        let input: Vec<Complex32> = (0..batch * self.len()).map(|_| random.complex()).collect();
+        let mut job = Job::new(self.machine().clone(), options);
+        let x = job.input(&input)?;
+        let y = job.output::<Complex32>("y", &[input.len() as u64])?;
+        let program = job.program(name, self.kernel())?;
+        let entry = self.kernel().entry.into();
+        let paging = Paging {
+            size: BlocksPerSection::Fixed(blocks),
+            buffering: Buffering::Single,
+            ..self.paging(batch, x.address(), y.address())
+        };
+        let pitch = paging.inputs.iter().map(|s| s.pitch).sum::<u64>() as usize;
+        job.pass(&program, entry, paging)?;
+        let done = job.run(self.bound(batch), |_| Ok(()))?;
+        let resident = Resident::of_run(name, &done, entry)?;
+        // Word 0 of the arguments: the input page.
+        let plan = done.passes.first().and_then(Pass::plan);
+        let args = plan.and_then(cp2_host::Plan::first_args);
+        let page = args.and_then(|args| args.words.first().copied());
+        let fill: Vec<u8> = (0..blocks as usize * pitch / 4)
+            .flat_map(|_| random.uniform().to_le_bytes())
+            .collect();
+        Ok(match page {
+            Some(page) => resident.with_input(page, fill),
+            None => resident,
+        })
+    }
+}
