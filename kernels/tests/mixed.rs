@@ -5,7 +5,7 @@
 use cp2_host::Options;
 use cp2_host::testing::on_both_engines;
 use cp2_kernels::Problem;
-use cp2_kernels::fft::{Direction, Fft, FftPlanner, FftProblem, FftRun, MixedRecipe};
+use cp2_kernels::fft::{Direction, Fft, FftPlanner, FftProblem, FftRun, MixedRecipe, Rows};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use proptest::prelude::*;
@@ -201,6 +201,58 @@ proptest! {
             prop_assert!((x * n as f32 - z).norm() <= 4.0e-6 * n as f32, "{x} {z}");
         }
     }
+}
+
+/// Rows with gaps: the same bits as rows one behind the other, zeros between them.
+#[test]
+fn rows_may_lie_apart() {
+    for (n, input, output) in [(60, 64, 60), (60, 60, 90), (100, 102, 128), (22, 40, 24)] {
+        let fft = plan(n, Direction::Forward);
+        let x = FftProblem::new(n, Direction::Forward, 11)
+            .unwrap()
+            .random(5);
+        let dense = output_rows(&*fft, &x);
+        let mut apart = vec![Complex32::new(f32::NAN, 1.0); 10 * input + n];
+        for (row, x) in x.chunks(n).enumerate() {
+            apart[row * input..row * input + n].copy_from_slice(x);
+        }
+        let rows = Rows { input, output };
+        let done = fft.process_rows(&apart, rows, Options::default()).unwrap();
+        let y = done.output.unwrap();
+        assert_eq!(y.len(), 11 * output);
+        for (y, expected) in y.chunks(output).zip(dense.chunks(n)) {
+            assert_eq!(bits(&y[..n]), bits(expected), "{n} {rows:?}");
+            assert!(y[n..].iter().all(|z| *z == Complex32::default()));
+        }
+        for wrong in [
+            Rows {
+                input: n + 1,
+                output: n,
+            },
+            Rows {
+                input: n - 2,
+                output: n,
+            },
+        ] {
+            let error = fft
+                .process_rows(&apart, wrong, Options::default())
+                .unwrap_err();
+            assert!(error.to_string().contains("apart"), "{error}");
+        }
+    }
+    let odd = plan(15, Direction::Forward);
+    let rows = Rows {
+        input: 16,
+        output: 15,
+    };
+    assert!(
+        odd.process_rows(&[Complex32::default(); 31], rows, Options::default())
+            .is_err()
+    );
+}
+
+fn output_rows(fft: &dyn Fft, x: &[Complex32]) -> Vec<Complex32> {
+    fft.process(x).unwrap().output.unwrap()
 }
 
 /// Lengths with other prime factors, by a convolution.

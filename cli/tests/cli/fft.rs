@@ -436,3 +436,59 @@ fn the_demonstration_finds_the_targets() {
     bench.write("file", "");
     bench.cp2("demo --output file").fails(2, &["file"]);
 }
+
+#[test]
+fn real_transforms_go_there_and_back() {
+    let bench = Bench::new();
+    let x: Vec<f32> = (0..3 * 240).map(|j| ((j * 7) % 31) as f32 - 15.0).collect();
+    bench.write("x.npy", npy("<f4", "False", "(3, 240)", &bytes(&x)));
+    let there = bench.cp2("fft --input x.npy --real --output y.npy --json");
+    let json = there.works().json();
+    assert_eq!(json["real"].as_bool(), Some(true));
+    assert_eq!(json["n"].as_u64(), Some(240));
+    assert_eq!(json["verified"].as_bool(), Some(true));
+    let y = lanes(&bench.read("y.npy"));
+    assert_eq!(y.len(), 3 * 2 * 121);
+    let sum: f32 = x[..240].iter().sum();
+    assert!((y[0] - sum).abs() < 1e-2 && y[1] == 0.0, "{} {sum}", y[0]);
+    let back = bench.cp2("fft --input y.npy --real --inverse --output z.npy --json");
+    assert_eq!(back.works().json()["verified"].as_bool(), Some(true));
+    let z = lanes(&bench.read("z.npy"));
+    assert_eq!(z.len(), x.len());
+    for (x, z) in x.iter().zip(&z) {
+        assert!((x * 240.0 - z).abs() < 0.05, "{x} {z}");
+    }
+    bench
+        .cp2("fft --input y.npy --real --n 121")
+        .fails(2, &["121"]);
+    bench.cp2("fft --real --n 77").fails(2, &["77", "even"]);
+}
+
+#[test]
+fn the_planner_lists_what_it_chooses_from() {
+    let bench = Bench::new();
+    for (line, chosen, count) in [
+        ("--n 1024", "stockham", 2),
+        ("--n 360", "mixed", 1),
+        ("--n 101", "bluestein", 1),
+        ("--n 65536", "65536", 1),
+        ("--n 512 --real", "split", 1),
+        ("--n 512 --real --inverse", "merge", 1),
+    ] {
+        let ended = bench.cp2(&format!("fft {line} --plan --json"));
+        let json = ended.works().json();
+        let text = json["chosen"].as_str().unwrap();
+        assert!(text.contains(chosen), "{line}: {text}");
+        let candidates = json["candidates"].as_array().unwrap();
+        assert_eq!(candidates.len(), count, "{line}: {candidates:?}");
+        let cycles = |i: usize| candidates[i]["expected_cycles"].as_u64().unwrap();
+        assert!((1..count).all(|i| cycles(0) <= cycles(i)), "{line}");
+        assert!(
+            candidates[0]["bound_cycles"].as_u64().unwrap() <= cycles(0),
+            "{line}"
+        );
+    }
+    bench
+        .cp2("fft --plan --n 100003")
+        .fails(2, &["100003", "powers of two"]);
+}

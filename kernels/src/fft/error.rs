@@ -1,7 +1,9 @@
-use super::recipe::MAX_LENGTH;
 use crate::job::JobError;
 use crate::pipeline::Unschedulable;
 use cp2_asm::Diagnostics;
+
+/// The longest power of two.
+const LONGEST: usize = 1 << 20;
 
 /// Why a transform cannot be planned or run.
 #[derive(Debug, thiserror::Error)]
@@ -9,7 +11,7 @@ use cp2_asm::Diagnostics;
 pub enum FftError {
     /// No kernel for that length.
     #[error(
-        "no FFT of length {n}: the lengths are the powers of two up to {MAX_LENGTH}, products of 2, 3, 5 and 7 of which four fit local memory, and others of which a convolution does (on vm7 up to about 500); pad the rows, or split the length"
+        "no FFT of length {n}: the lengths are the powers of two up to {LONGEST}, products of 2, 3, 5 and 7 of which four transforms fit local memory, and others of which the convolution does (on vm7 up to about 500); pad the rows, or split the length"
     )]
     Length {
         /// The length asked for.
@@ -53,6 +55,24 @@ pub enum FftError {
         n: usize,
         /// The machine.
         machine: String,
+    },
+    /// Rows that the DMA cannot reach.
+    #[error(
+        "rows of {row} bytes, {distance} bytes apart: the DMA moves multiples of {granule} bytes; expected rows one behind the other, or a distance and a length of even numbers of complex numbers, the distance at least the length"
+    )]
+    Rows {
+        /// Bytes of a row.
+        row: u64,
+        /// Bytes from a row to the next.
+        distance: u64,
+        /// The DMA's granule.
+        granule: u64,
+    },
+    /// The recipe takes only rows one behind the other.
+    #[error("`{recipe}` takes only rows one behind the other")]
+    OnlyRows {
+        /// The recipe.
+        recipe: String,
     },
     /// Nothing to transform.
     #[error("the batch is empty; it must hold at least one transform")]

@@ -29,4 +29,4 @@ pub use plan::{FftRun, LocalFft};
 pub use planner::{Candidate, FftPlanner, TYPICAL_BATCH};
 pub use program::source;
 pub use recipe::{Direction, Layout, Pass, Recipe};
-pub use transform::Fft;
+pub use transform::{Fft, Rows};

@@ -2,7 +2,7 @@
 
 use super::definition::FftProblem;
 use super::error::FftError;
-use super::plan::FftRun;
+use super::plan::{FftRun, batch_of};
 use super::recipe::Direction;
 use crate::backend::Plan;
 use cp2_asm::Program;
@@ -11,6 +11,38 @@ use cp2_machine::{Cycles, Machine};
 use num_complex::Complex32;
 use std::fmt;
 use std::sync::Arc;
+
+/// Distances from a row of a batch to the next, in complex numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// In the input.
+    pub input: usize,
+    /// In the output.
+    pub output: usize,
+}
+
+impl Rows {
+    /// The number of rows of `n` numbers in `found` numbers, at most `most`:
+    /// behind the last row nothing need follow.
+    pub(super) fn batch_of(
+        self,
+        found: usize,
+        n: usize,
+        most: usize,
+        machine: &Machine,
+    ) -> Result<usize, FftError> {
+        if self.input == n {
+            return batch_of(found, n, most, machine);
+        }
+        let whole = found.saturating_add(self.input.saturating_sub(n));
+        batch_of(
+            whole - whole % self.input.max(1),
+            self.input.max(1),
+            most,
+            machine,
+        )
+    }
+}
 
 /// A planned FFT: made once by a planner, used for any batch.
 pub trait Fft: fmt::Debug + Send + Sync {
@@ -62,6 +94,27 @@ pub trait Fft: fmt::Debug + Send + Sync {
     /// An input of the wrong shape or too large for the machine. A run that
     /// does not finish is no error: it has no output and a report that says why.
     fn process_with(&self, input: &[Complex32], options: Options) -> Result<FftRun, FftError>;
+
+    /// Transforms the rows of a batch that lie apart: what is between the rows
+    /// of the input is not read, and between those of the output there is 0.
+    /// Numbers of one row follow each other: the DMA moves two at least.
+    ///
+    /// # Errors
+    /// See [`Fft::process_with`]; distances that the DMA cannot step by, or a
+    /// recipe that takes only rows one behind the other.
+    fn process_rows(
+        &self,
+        input: &[Complex32],
+        rows: Rows,
+        options: Options,
+    ) -> Result<FftRun, FftError> {
+        if rows.input == self.len() && rows.output == self.len() {
+            return self.process_with(input, options);
+        }
+        Err(FftError::OnlyRows {
+            recipe: self.recipe(),
+        })
+    }
 
     /// The same on a device with default options.
     ///

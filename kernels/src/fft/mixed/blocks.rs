@@ -5,6 +5,7 @@ use crate::fft::transform::expected;
 use crate::job::{Job, KernelRun, Least, room};
 use crate::pipeline::Unschedulable;
 use cp2_asm::{Program, Source, assemble};
+use cp2_dma::Level;
 use cp2_host::{Buffer, Element, Options, Paging, Piece, Stream};
 use cp2_machine::{Cycles, Machine};
 use std::collections::BTreeMap;
@@ -101,7 +102,8 @@ impl Blocks {
         let mut error = None;
         for kernel in &self.kernels {
             let input = kernel.padded(batch) as u64 * self.bytes.0;
-            let paging = self.paging(kernel, batch, 0, input.next_multiple_of(4096));
+            let places = (0, input.next_multiple_of(4096));
+            let paging = self.paging(kernel, batch, places, self.bytes);
             let made = &kernel.made;
             match expected(paging, made.words, made.tables, &self.machine) {
                 Ok(cycles) if best.is_none_or(|(_, least)| cycles < least) => {
@@ -167,11 +169,22 @@ impl Blocks {
         batch.unwrap_or(usize::MAX).saturating_sub(most)
     }
 
-    fn paging(&self, kernel: &Kernel, batch: usize, x: u64, y: u64) -> Paging {
-        let (made, transforms) = (&kernel.made, 2 * kernel.pairs as u64);
-        let stream = |name, at, bytes: u64, pitch| {
-            let piece = Piece::new(transforms * bytes, Vec::new());
-            Stream::strided(name, at, transforms * bytes, pitch, vec![piece])
+    /// `apart`: bytes from a transform to the next in system memory.
+    fn paging(&self, kernel: &Kernel, batch: usize, at: (u64, u64), apart: (u64, u64)) -> Paging {
+        let (made, transforms) = (&kernel.made, 2 * kernel.pairs as u32);
+        let stream = |name, at, bytes: u64, apart: u64, pitch| {
+            let count = u64::from(transforms);
+            let piece = if apart == bytes {
+                Piece::new(count * bytes, Vec::new())
+            } else {
+                let row = Level {
+                    count: transforms,
+                    system_stride: i64::try_from(apart).unwrap_or(i64::MAX),
+                    local_stride: i64::try_from(bytes).unwrap_or(i64::MAX),
+                };
+                Piece::new(bytes, vec![row])
+            };
+            Stream::strided(name, at, count.saturating_mul(apart), pitch, vec![piece])
         };
         Paging {
             in_place: made.in_place,
@@ -180,35 +193,51 @@ impl Blocks {
             cycles_per_page: made.page_cycles,
             ..Paging::new(
                 (kernel.padded(batch) / (2 * kernel.pairs)) as u64,
-                vec![stream("x", x, self.bytes.0, made.pitch.0)],
-                vec![stream("y", y, self.bytes.1, made.pitch.1)],
+                vec![stream("x", at.0, self.bytes.0, apart.0, made.pitch.0)],
+                vec![stream("y", at.1, self.bytes.1, apart.1, made.pitch.1)],
             )
         }
     }
 
-    /// The job that transforms a batch, and where its output will be, `len`
+    /// The job that transforms a batch, and where its output will be, `apart.1`
     /// elements per transform; the transforms that fill it up come last.
+    /// `apart`: elements from a row to the next in input and output.
     pub(super) fn job<I: Element + Default, O: Element>(
         &self,
         input: &[I],
         batch: usize,
-        len: usize,
+        apart: (usize, usize),
         options: Options,
     ) -> Result<(Job, Buffer<O>), FftError> {
+        let bytes = (
+            apart.0 as u64 * I::BYTES as u64,
+            apart.1 as u64 * O::BYTES as u64,
+        );
+        let granule = self.machine.dma.granule.0;
+        for (row, distance) in [(self.bytes.0, bytes.0), (self.bytes.1, bytes.1)] {
+            let strided = distance > row && row % granule == 0 && distance % granule == 0;
+            if distance != row && !strided {
+                return Err(FftError::Rows {
+                    row,
+                    distance,
+                    granule,
+                });
+            }
+        }
         let (kernel, _) = self.best(batch)?;
         let program = self.assembled(kernel)?;
         let padded = kernel.padded(batch);
         let mut job = Job::new(self.machine.clone(), options);
-        let x = if padded == batch {
+        let x = if padded * apart.0 == input.len() {
             job.input(input)?
         } else {
             let mut filled = input.to_vec();
-            filled.resize(input.len() / batch.max(1) * padded, I::default());
+            filled.resize(padded * apart.0, I::default());
             job.input(&filled)?
         };
-        let y = job.output("y", &[padded as u64, len as u64])?;
+        let y = job.output("y", &[padded as u64, apart.1 as u64])?;
         let placed = job.program(&self.name, &program)?;
-        let paging = self.paging(kernel, batch, x.address(), y.address());
+        let paging = self.paging(kernel, batch, (x.address(), y.address()), bytes);
         job.pass(&placed, program.entry.into(), paging)?;
         Ok((job, y))
     }
@@ -218,14 +247,14 @@ impl Blocks {
         &self,
         input: &[I],
         batch: usize,
-        len: usize,
+        apart: (usize, usize),
         least: Least,
         options: Options,
     ) -> Result<KernelRun<Vec<O>>, FftError> {
-        let (job, y) = self.job(input, batch, len, options)?;
+        let (job, y) = self.job(input, batch, apart, options)?;
         Ok(job.run(least.cycles(&self.machine), |run| {
             let mut y: Vec<O> = run.read(y)?;
-            y.truncate(batch * len);
+            y.truncate(batch * apart.1);
             Ok(y)
         })?)
     }

@@ -6,7 +6,7 @@ use super::recipe::MixedRecipe;
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::plan::{FftRun, batch_of};
-use crate::fft::transform::Fft;
+use crate::fft::transform::{Fft, Rows};
 use crate::job::{Job, Least};
 use cp2_asm::Program;
 use cp2_host::{Buffer, Options};
@@ -64,7 +64,12 @@ impl MixedFft {
         options: Options,
     ) -> Result<(Job, Buffer<Complex32>), FftError> {
         let batch = self.batch_of(input.len())?;
-        self.blocks.job(input, batch, self.recipe.len(), options)
+        self.blocks.job(
+            input,
+            batch,
+            (self.recipe.len(), self.recipe.len()),
+            options,
+        )
     }
 
     /// The batch that `found` numbers make.
@@ -126,9 +131,25 @@ impl Fft for MixedFft {
     }
 
     fn process_with(&self, input: &[Complex32], options: Options) -> Result<FftRun, FftError> {
-        let batch = self.batch_of(input.len())?;
-        let least = self.least(batch);
-        self.blocks
-            .run(input, batch, self.recipe.len(), least, options)
+        self.batch_of(input.len())?;
+        let row = self.len();
+        let rows = Rows {
+            input: row,
+            output: row,
+        };
+        self.process_rows(input, rows, options)
+    }
+
+    fn process_rows(
+        &self,
+        input: &[Complex32],
+        rows: Rows,
+        options: Options,
+    ) -> Result<FftRun, FftError> {
+        let longest = rows.input.max(rows.output);
+        let most = self.max_batch() / longest.div_ceil(self.len()).max(1);
+        let batch = rows.batch_of(input.len(), self.len(), most, self.machine())?;
+        let (least, apart) = (self.least(batch), (rows.input, rows.output));
+        self.blocks.run(input, batch, apart, least, options)
     }
 }

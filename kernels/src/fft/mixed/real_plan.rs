@@ -221,7 +221,7 @@ macro_rules! real_transform {
                 options: Options,
             ) -> Result<(Job, Buffer<$output>), FftError> {
                 let (batch, out) = self.batch_of(input.len())?;
-                self.0.blocks.job(input, batch, out, options)
+                self.0.blocks.job(input, batch, (input.len() / batch.max(1), out), options)
             }
 
             /// The batch that `found` numbers make, and the numbers of a result.
@@ -257,7 +257,8 @@ macro_rules! real_transform {
                 options: Options,
             ) -> Result<RealRun<$output>, FftError> {
                 let (batch, out) = self.batch_of(input.len())?;
-                self.0.blocks.run(input, batch, out, self.least(batch), options)
+                let apart = (input.len() / batch.max(1), out);
+                self.0.blocks.run(input, batch, apart, self.least(batch), options)
             }
 
             /// The same on a device with default options.
