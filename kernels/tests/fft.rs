@@ -223,7 +223,43 @@ fn kernels_take_the_cycles_they_should() {
                 let waits = [Cause::WaitLoad, Cause::WaitStore, Cause::WaitHost];
                 let waited: u64 = waits.map(|cause| causes.get(cause)).iter().sum();
                 assert_eq!(causes.total() - waited, expected, "{n} x {batch} on {name}");
+                // The checkers use the reference engine: the fast one must agree.
+                let fast = fft.process(&x).unwrap();
+                assert_eq!(fast.run.report.cycles, done.run.report.cycles);
+                assert_eq!(bits(&fast.output.unwrap()), bits(&done.output.unwrap()));
             }
+        }
+    }
+}
+
+/// What the project promises of 1024 transforms, everything included, and of a
+/// page of them alone. Nothing is faster than its bound.
+#[test]
+fn long_batches_come_near_the_bound() {
+    for (name, floor) in [("vm7", 0.97), ("vm9", 0.96)] {
+        let planner = FftPlanner::new(machine(name));
+        for n in lengths() {
+            let fft = planner.plan_local(n, Direction::Forward).unwrap();
+            let x = FftProblem::new(n, Direction::Forward, 1024)
+                .unwrap()
+                .random(1);
+            let done = fft.process(&x).unwrap();
+            let efficiency = done.efficiency();
+            assert!(
+                (floor..=1.0).contains(&efficiency),
+                "{n} on {name}: {efficiency}"
+            );
+            let butterflies = fft.local_recipe().butterflies();
+            let (work, beside) = match done.passes[0].plan() {
+                Some(plan) => {
+                    let page = plan.pages().get(plan.pages().len() / 2).unwrap();
+                    let p = page.per_section;
+                    (u64::from(p) * butterflies, 4 + fill(n, p))
+                }
+                None => (butterflies, ring(1, butterflies) - butterflies),
+            };
+            let inside = work as f64 / (work + beside) as f64;
+            assert!(n < 512 || inside >= 0.97, "{n} on {name}: {inside}");
         }
     }
 }

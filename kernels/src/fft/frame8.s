@@ -29,8 +29,8 @@
 ;
 ; Hooks. The caller's macro `hook` writes the words 12 and 17 .. 23, so that
 ; factors, steps and the pointers of other passes are loaded as the pass needs:
-;   hook slot, on, op, d, e, x, y, w, n, c, p
-; with the butterfly to issue if `on` (`word` below does).
+;   hook on, op, d, e, x, y, w, slot, n, c, p
+; with the butterfly to issue if `on` (`word` below does) and the cycle as `slot`.
 ; Factors of n are due: w^4 of A in 15 .. 32 of the frame before, of B and
 ; w^2 by 17 (from 17 on, after the old ones are used), w 21 .. 27, w' 12 (as c).
 ;
@@ -49,8 +49,9 @@
 ;   xat{t}, yat{t}     bytes from row 0, result 0 to where these point (mostly row 7)
 ;   zs{t}              2: result quad m' is (A, B); 1: quad j of A is its results
 ;                      2j, 2j + 1, and B's is quad 4 + j
-;   tw{t}              0: all factors are 1; 1: they are in q24..q27; 2: so, but w' holds
-;                      the factor of which i conj(w') is the conjugate: w' = -i conj(r54)
+;   tw{t}              0: all factors are 1; 1: they are in q24..q27; 2: the same, but r54
+;                      and r55 hold factors v from which w' = -i conj(v)
+; and INVERSE is 0 or 1: whether op conjugates its factor.
 ; The first iteration of a pass takes w^4 of A as 1.
 
 ; A butterfly, if `on`, beside the memory operation `mn a, b`.
