@@ -15,6 +15,8 @@ pub(crate) struct Frame {
     alternate: [u32; 16],
     vectors: [[u32; 16]; VECTOR_SLOTS],
     scalars: [u32; SCALAR_SLOTS],
+    /// Blocks compiled for this frame; emitted code knows nothing of it.
+    pub(super) compiled: usize,
 }
 
 pub(super) const NAN_BITS: i64 = 4;
@@ -61,6 +63,7 @@ impl Default for Frame {
             alternate: lanes(minus, one),
             vectors: [[0; 16]; VECTOR_SLOTS],
             scalars: [0; SCALAR_SLOTS],
+            compiled: 0,
         }
     }
 }

@@ -81,6 +81,10 @@ pub(crate) fn available() -> bool {
 /// so many of its executions by the portable tier. Tests want both tiers soon.
 const WORTH: u64 = if cfg!(test) { 2 } else { 256 };
 
+/// Blocks of one processor that are compiled: each has pages of its own, and a
+/// system gives a process so many mappings only.
+const BLOCKS: usize = 2048;
+
 /// After doing nothing so often, a block goes elsewhere for good.
 const MISSES: u32 = 16;
 
@@ -130,11 +134,12 @@ impl Tier {
             Self::Warm(before) => *before,
         };
         let all = before.saturating_add(passes);
-        if all < WORTH {
+        if all < WORTH || frame.compiled >= BLOCKS {
             *self = Self::Warm(all);
             return None;
         }
         let code = compile(words, looping, bytes, Some(guest.scalars));
+        frame.compiled += usize::from(code.is_some());
         *self = code.map_or(Self::Refused, |code| Self::Hot(Box::new(code)));
         match self {
             Self::Hot(code) => Some(code.run(guest, frame, passes, elsewhere)).filter(|n| *n > 0),
