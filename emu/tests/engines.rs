@@ -140,6 +140,45 @@ fn at_every_limit() {
     }
 }
 
+/// Jumps inside a loop and out of it, and a function, all within one block but for the branches.
+const TURNS: &str = "
+.program
+    movi c0, 3
+again:
+    loop 4 {
+    addi c1, c1, 1
+    call f
+    jmp inside
+    nop
+inside:
+    addi c2, c2, 1
+    jmp out
+    nop
+    }
+out:
+    addi c0, c0, -1
+    bnz c0, again
+    call f
+    stop
+f:
+    addi c3, c3, 1
+    ret
+";
+
+#[test]
+fn at_every_limit_among_turns() {
+    let options = cp2_asm::Options::default();
+    let assembly = cp2_asm::assemble(&cp2_asm::Source::new("turns.s", TURNS), &options);
+    let words = assembly.unwrap().program.decode().unwrap();
+    for stride in 1..30 {
+        lockstep(&machine("vm7"), &words, &[0; 16], &[stride; 60], 1_000);
+    }
+    // Where the call stack is full, the call faults.
+    let mut shallow = Machine::clone(&machine("vm7"));
+    shallow.cp2.call_depth = 0;
+    lockstep(&Arc::new(shallow), &words, &[0; 16], &[], 1_000);
+}
+
 #[test]
 fn at_a_fault_in_the_middle_of_a_loop() {
     let dmem = vec![0x7f; 0x1000];

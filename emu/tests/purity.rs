@@ -26,6 +26,10 @@ proptest! {
         for (word, idle) in words {
             let word = WordTiming::new(&word, &cp2);
             prop_assert_eq!(early.relative(now), late.relative(now + shift));
+            let mut resumed = Scoreboard::default();
+            resumed.resume(&early.relative(now), now);
+            prop_assert_eq!(resumed.relative(now), early.relative(now));
+            prop_assert_eq!(resumed.earliest(&word, now), early.earliest(&word, now));
             let ((a, x), (b, y)) = (early.earliest(&word, now), late.earliest(&word, now + shift));
             prop_assert_eq!((a + shift, x), (b, y));
             early.issue(&word, a);
