@@ -17,7 +17,7 @@ const PROGRAMS: [(&str, &str); 3] = [
         "butterflies",
         "
 .program
-    loop 20000 {
+    loop 4000 {
     .rept 8, i
     bfly r{4*i}, r{4*i+1}, r{4*i+2}, r{4*i+3}, r62
     .endr
