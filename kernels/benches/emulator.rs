@@ -1,0 +1,65 @@
+//! The emulator on FFTs, in DMEM and paged, by each engine; in words per
+//! second of host time. `cp2 bench emu` is the short form.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark")]
+
+use cp2_emu::Engine;
+use cp2_host::{Options, Trace};
+use cp2_kernels::Random;
+use cp2_kernels::fft::{Direction, Fft as _, FftPlanner};
+use cp2_machine::Machine;
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use num_complex::Complex32;
+use std::sync::Arc;
+use std::time::Duration;
+
+const ENGINES: [(&str, Engine); 3] = [
+    ("reference", Engine::Reference),
+    ("portable", Engine::Portable),
+    ("fast", Engine::Fast),
+];
+
+fn options(engine: Engine) -> Options {
+    Options {
+        engine,
+        trace: Trace::none(),
+        ..Options::default()
+    }
+}
+
+fn ffts(criterion: &mut Criterion) {
+    let machine: Arc<Machine> = Machine::builtin("vm7").unwrap().into();
+    let planner = FftPlanner::new(machine);
+    for n in [256, 1024, 4096] {
+        let fft = planner.plan_local(n, Direction::Forward).unwrap();
+        let mut group = criterion.benchmark_group(format!("fft-{n}"));
+        for (name, engine) in ENGINES {
+            let (mut resident, _) = fft.resident(name, options(engine)).unwrap();
+            group.throughput(Throughput::Elements(resident.run().unwrap().words));
+            group.bench_function(BenchmarkId::new("resident", name), |b| {
+                // What restores the input is not the emulator's.
+                b.iter_custom(|times| {
+                    let run = |_| Duration::from_secs_f64(resident.run().unwrap().seconds);
+                    (0..times).map(run).sum()
+                });
+            });
+            let mut random = Random::new(1);
+            let x: Vec<Complex32> = (0..64 * n).map(|_| random.complex()).collect();
+            let words = |engine| {
+                let done = fft.process_with(&x, options(engine)).unwrap();
+                done.run.report.counters.words
+            };
+            group.throughput(Throughput::Elements(words(engine)));
+            group.bench_function(BenchmarkId::new("paged", name), |b| {
+                b.iter(|| words(engine))
+            });
+        }
+        group.finish();
+    }
+}
+
+criterion_group! {
+    name = emulator;
+    config = Criterion::default().sample_size(20).measurement_time(Duration::from_secs(2));
+    targets = ffts
+}
+criterion_main!(emulator);
