@@ -29,6 +29,7 @@ impl Kernel for FftKernel {
             "fft/frame8.s",
             "fft/radix8.s",
             "fft/fft4096.s",
+            "fft/hooks4096.s",
         ]
     }
 

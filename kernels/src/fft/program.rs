@@ -10,7 +10,8 @@ use cp2_machine::Machine;
 const FFT: (&str, &str) = ("fft.s", include_str!("fft.s"));
 const FFT4096: (&str, &str) = ("fft4096.s", include_str!("fft4096.s"));
 const LARGE: (&str, &str) = ("large.s", include_str!("large.s"));
-const INCLUDED: [(&str, &str); 5] = [
+const INCLUDED: [(&str, &str); 6] = [
+    ("hooks4096.s", include_str!("hooks4096.s")),
     ("frame8.s", include_str!("frame8.s")),
     ("frame4.s", include_str!("frame4.s")),
     ("radix8.s", include_str!("radix8.s")),
