@@ -13,8 +13,8 @@ pub struct Resident {
     processor: Processor,
     entry: u32,
     args: u32,
-    /// The kernel waits for its page.
-    page: bool,
+    /// Parts of its data that the kernel waits for, event 0 each.
+    parts: u32,
     /// DMEM that is written again before each launch, in every section.
     input: Option<(u32, Vec<u8>)>,
 }
@@ -28,7 +28,7 @@ impl Resident {
             processor,
             entry,
             args,
-            page: false,
+            parts: 0,
             input: None,
         }
     }
@@ -51,9 +51,16 @@ impl Resident {
         let args = args.ok_or_else(|| fail("it has no page".to_owned()))?;
         let processor = done.run.processor().clone();
         Ok(Self {
-            page: true,
+            parts: 1,
             ..Self::new(name, processor, entry, args.address)
         })
+    }
+
+    /// Tells the kernel at each launch that so many parts of its data are there.
+    #[must_use]
+    pub fn with_parts(mut self, parts: u32) -> Self {
+        self.parts = parts;
+        self
     }
 
     /// Writes `bytes` to `address` in every section before each launch:
@@ -81,8 +88,8 @@ impl Resident {
             }
         }
         let (words, began) = (self.processor.counters().words, self.processor.now());
-        if self.page {
-            // It is there already.
+        for _ in 0..self.parts {
+            // They are there already.
             self.processor
                 .post(cp2_host::PAGE_EVENT)
                 .map_err(|e| self.unfinished(&e))?;

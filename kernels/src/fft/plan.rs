@@ -111,12 +111,16 @@ impl LocalFft {
         }
     }
 
-    /// How `batch` transforms from `x` to `y` go through a ring of blocks; the
-    /// argument block follows the tables.
-    fn ring(&self, batch: usize, x: u64, y: u64) -> RingPass {
+    /// Where the argument block of a ring lies in DMEM: behind the tables.
+    pub(super) fn ring_arguments(&self) -> u32 {
         let end = |s: &Segment| u64::from(s.address) + s.bytes.len() as u64;
         let tables = self.program.dmem.iter().map(end).max().unwrap_or(0);
         let granule = self.machine.dma.granule.0.max(1);
+        u32::try_from(tables.next_multiple_of(granule)).unwrap_or(u32::MAX)
+    }
+
+    /// How `batch` transforms from `x` to `y` go through a ring of blocks.
+    fn ring(&self, batch: usize, x: u64, y: u64) -> RingPass {
         let blocks = Blocks {
             batch: batch as u64,
             sections: self.machine.cp2.sections as u64,
@@ -124,7 +128,7 @@ impl LocalFft {
             y,
         };
         RingPass::new(
-            Ring::in_place(tables.next_multiple_of(granule), 0, RING, BLOCK),
+            Ring::in_place(self.ring_arguments().into(), 0, RING, BLOCK),
             blocks,
         )
     }

@@ -1,12 +1,18 @@
 //! The page kernel on a page that stays in DMEM.
 
 use super::plan::LocalFft;
+use super::recipe::Layout;
 use super::transform::Fft as _;
 use crate::bench::{BenchError, Resident};
 use crate::job::{Job, JobError, Pass};
 use crate::random::Random;
 use cp2_host::{BlocksPerSection, Buffering, Options, Paging};
 use num_complex::Complex32;
+
+/// Transforms of a section in one turn of the ring: 24 of its 12 blocks.
+const TURN: u32 = 3;
+/// Bytes of the ring (`fft4096.s`).
+const RING_BYTES: usize = 12 * 4096;
 
 impl LocalFft {
     /// A processor with the page kernel and as many transforms as fit DMEM, and
@@ -16,6 +22,10 @@ impl LocalFft {
     /// Not even one transform per section fits.
     pub fn resident(&self, name: &str, options: Options) -> Result<(Resident, usize), BenchError> {
         let sections = self.machine().cp2.sections;
+        if self.local_recipe().layout() == Layout::Ring {
+            let batch = TURN as usize * sections;
+            return Ok((self.turn(name, batch, options)?, batch));
+        }
         let most = self.machine().cp2.dmem.0 / self.block_bytes();
         let mut refused = None;
         for blocks in (1..=most.max(1) as u32).rev() {
@@ -30,6 +40,29 @@ impl LocalFft {
             || BenchError::Fft(super::FftError::Empty),
             |error| BenchError::Job(JobError::Paging(error)),
         ))
+    }
+
+    /// The kernel of a ring of blocks, on the transforms of one turn.
+    fn turn(&self, name: &str, batch: usize, options: Options) -> Result<Resident, BenchError> {
+        let mut random = Random::new(1);
+        let input: Vec<Complex32> = (0..batch * self.len()).map(|_| random.complex()).collect();
+        let (job, _) = self.job(&input, options)?;
+        let done = job.run(self.bound(batch), |_| Ok(()))?;
+        let end = &done.run.report.end;
+        if !end.is_finished() {
+            return Err(BenchError::Unfinished {
+                workload: name.to_owned(),
+                reason: end.to_string(),
+            });
+        }
+        let entry = self.kernel().symbol("start").unwrap_or(0) as u32;
+        let blocks: Vec<u8> = (0..RING_BYTES / 4)
+            .flat_map(|_| random.uniform().to_le_bytes())
+            .collect();
+        let processor = done.run.processor().clone();
+        Ok(Resident::new(name, processor, entry, self.ring_arguments())
+            .with_parts(8 * TURN)
+            .with_input(0, blocks))
     }
 
     fn page(
