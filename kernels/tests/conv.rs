@@ -4,6 +4,7 @@
 
 use cp2_emu::Cause;
 use cp2_host::Options;
+use cp2_host::testing::on_both_engines;
 use cp2_kernels::conv::{ConvProblem, ConvRun, Convolver, Mode, Numbers, Rate, matched};
 use cp2_kernels::{Problem, Random};
 use cp2_machine::Machine;
@@ -13,25 +14,24 @@ use std::sync::{Arc, LazyLock};
 
 static VM7: LazyLock<Arc<Machine>> = LazyLock::new(|| Arc::new(Machine::builtin("vm7").unwrap()));
 
-/// Runs under the checkers; they must have nothing to say.
+/// Runs under the checkers, which must have nothing to say, and on the fast
+/// engine, which must agree to the bit and the cycle.
 fn run<T: Numbers>(filter: &Convolver, x: &[T]) -> ConvRun<T> {
-    let options = Options {
-        check: true,
-        ..Options::default()
-    };
-    let done = filter.process_with(x, options).unwrap();
+    let process = |options| filter.process_with(x, options);
+    let [done, fast] = on_both_engines(&Options::default(), process, |d| &d.run.report).unwrap();
     let report = &done.run.report;
     assert!(report.end.is_finished(), "{:?}", report.end);
-    let findings: Vec<String> = report
-        .findings
-        .iter()
-        .map(|f| {
-            let place = f.pc.and_then(|pc| filter.program().location(pc as usize));
-            format!("{f} at {place:?}")
-        })
-        .collect();
-    assert!(findings.is_empty(), "{}: {findings:#?}", filter.kernel());
+    assert_eq!(report.findings, [], "{}", filter.kernel());
     assert!(done.efficiency() <= 1.0, "{}", filter.kernel());
+    let bits = |run: &ConvRun<T>| -> Vec<(u32, u32)> {
+        let output = run.output.iter().flatten().map(|y| y.complex());
+        output.map(|z| (z.re.to_bits(), z.im.to_bits())).collect()
+    };
+    assert!(
+        bits(&done) == bits(&fast),
+        "{}: the engines' outputs",
+        filter.kernel()
+    );
     done
 }
 
