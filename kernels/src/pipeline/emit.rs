@@ -2,6 +2,7 @@
 
 use super::body::{Pointer, Reg, Step};
 use super::schedule::Schedule;
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -12,6 +13,66 @@ pub(crate) struct Emitted {
     pub(crate) text: String,
     /// Cycles from its first word to the word behind its last.
     pub(crate) cycles: u64,
+}
+
+/// The words that set a pointer up, in the memory slot.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    /// The words.
+    pub(crate) words: Vec<String>,
+    /// The address registers that no access may use before.
+    pub(crate) registers: Vec<u8>,
+}
+
+impl Setup {
+    fn is_used(&self, line: &str) -> bool {
+        let used = |a: &u8| line.contains(&format!("[a{a}]")) || line.contains(&format!("[a{a} "));
+        self.registers.iter().any(used)
+    }
+}
+
+impl Emitted {
+    /// Sets pointers up: before their first use, in memory slots that are free
+    /// while the pipeline fills, else in words of their own.
+    pub(crate) fn set_up(self, mut setups: Vec<Setup>) -> Self {
+        let lines: Vec<&str> = self.text.lines().collect();
+        setups.sort_by_key(|setup| lines.iter().position(|line| setup.is_used(line)));
+        let words = setups.iter().enumerate();
+        let mut pending: VecDeque<(usize, &str)> = words
+            .flat_map(|(i, setup)| setup.words.iter().map(move |word| (i, word.as_str())))
+            .collect();
+        let (mut text, mut cycles) = (String::new(), self.cycles);
+        for line in lines {
+            // In a loop nothing can be set up any more.
+            let looped = line.trim_start().starts_with("loop");
+            while pending
+                .iter()
+                .any(|&(i, _)| looped || setups[i].is_used(line))
+            {
+                let Some((_, word)) = pending.pop_front() else {
+                    break;
+                };
+                let _ = writeln!(text, "    {word}");
+                cycles += 1;
+            }
+            let operation = line.trim_start();
+            let memory = operation.starts_with("ld") || operation.starts_with("st");
+            let free = !memory && !operation.contains("||");
+            let word = if free { pending.pop_front() } else { None };
+            match word {
+                Some((_, word)) if operation == "nop" => {
+                    let _ = writeln!(text, "    {word}");
+                }
+                Some((_, word)) => {
+                    let _ = writeln!(text, "{line} || {word}");
+                }
+                None => {
+                    let _ = writeln!(text, "{line}");
+                }
+            }
+        }
+        Self { text, cycles }
+    }
 }
 
 /// The longest hardware loop by a constant.

@@ -25,6 +25,15 @@ impl Text {
         self.cycles += 1;
     }
 
+    /// The words that `write` writes, kept out of the program.
+    pub(super) fn apart(&mut self, write: impl FnOnce(&mut Self)) -> Vec<String> {
+        let (length, cycles) = (self.words.len(), self.cycles);
+        write(self);
+        self.cycles = cycles;
+        let words = self.words.split_off(length);
+        words.lines().map(|word| word.trim().to_owned()).collect()
+    }
+
     /// Begins a table of `bytes`.
     pub(super) fn table(&mut self, label: &str, bytes: u64) {
         let _ = writeln!(self.data, "    .align 16\n{label}:");

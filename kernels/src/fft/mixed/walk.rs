@@ -1,7 +1,7 @@
 //! Loops whose pointers walk through a block.
 
 use super::text::{Constants, Text};
-use crate::pipeline::{Body, Pointer, Step, Unschedulable};
+use crate::pipeline::{Body, Pointer, Setup, Step, Unschedulable};
 use cp2_machine::Machine;
 
 /// Bytes of a complex number.
@@ -158,24 +158,31 @@ impl Loop {
         name: &str,
     ) -> Result<(), Unschedulable> {
         let schedule = self.body.schedule(machine, constants.first)?;
+        let mut setups = Vec::new();
         for stream in &self.streams {
             let (a, bias) = (stream.register, schedule.bias(stream.pointer));
-            match &stream.base {
-                Base::Register(from, offset) => text.address(a, *from, offset + bias),
-                Base::Table(label) => text.word(&format!("movi a{a}, {label} + {bias}")),
-            }
-            if let Walk::Modulo(_, length) | Walk::Table(_, Some(length)) = stream.walk {
-                text.circular(a, stream.inside, length);
-            }
-            match &stream.walk {
-                Walk::Bytes(_) => {}
-                Walk::Modulo(bytes, _) => text.word(&format!("movi s{}, {bytes}", stream.step)),
-                Walk::Table(steps, _) => {
-                    text.steps(stream.table, &format!("steps{}_{name}", stream.step), steps);
+            let words = text.apart(|text| {
+                match &stream.base {
+                    Base::Register(from, offset) => text.address(a, *from, offset + bias),
+                    Base::Table(label) => text.word(&format!("movi a{a}, {label} + {bias}")),
                 }
-            }
+                if let Walk::Modulo(_, length) | Walk::Table(_, Some(length)) = stream.walk {
+                    text.circular(a, stream.inside, length);
+                }
+                match &stream.walk {
+                    Walk::Bytes(_) => {}
+                    Walk::Modulo(bytes, _) => text.word(&format!("movi s{}, {bytes}", stream.step)),
+                    Walk::Table(steps, _) => {
+                        text.steps(stream.table, &format!("steps{}_{name}", stream.step), steps);
+                    }
+                }
+            });
+            setups.push(Setup {
+                words,
+                registers: vec![a, stream.table],
+            });
         }
-        let made = schedule.emit(iterations as u64);
+        let made = schedule.emit(iterations as u64).set_up(setups);
         text.words += &made.text;
         text.cycles += made.cycles;
         Ok(())
