@@ -41,6 +41,9 @@ pub(crate) struct Args {
     /// Real numbers to the N/2 + 1 numbers of their spectrum, or with --inverse back [default: complex]
     #[arg(long)]
     real: bool,
+    /// Transform arrays over all their axes: lengths with an x between, the last contiguous [default: rows]
+    #[arg(long, value_name = "AxB", conflicts_with_all = ["n", "real", "plan", "spectrogram"], value_parser = shape)]
+    shape: Option<Shape>,
     /// List the recipes for the length with their expected cycles, and run nothing [default: run]
     #[arg(long, conflicts_with_all = ["input", "output", "spectrogram", "emit", "batch"])]
     plan: bool,
@@ -51,6 +54,16 @@ pub(crate) struct Args {
     emit: Option<PathBuf>,
     #[command(flatten)]
     simulation: SimulationArgs,
+}
+
+/// The lengths of an array's axes.
+#[derive(Clone, Debug)]
+struct Shape(Vec<usize>);
+
+fn shape(text: &str) -> Result<Shape, String> {
+    let axes = text.split('x').map(str::parse).collect::<Result<_, _>>();
+    axes.map(Shape)
+        .map_err(|_| "expected lengths with an x between, as in 256x256".to_owned())
 }
 
 /// A batch that was transformed and compared with the reference.
@@ -79,13 +92,8 @@ pub(crate) fn measure(
     let run = fft.process(input, options).map_err(Failure::input)?;
     let host_seconds = started.elapsed().as_secs_f64();
     let finite = input.iter().all(|z| z.re.is_finite() && z.im.is_finite());
-    let verdict = run.output.as_ref().filter(|_| finite).map(|output| {
-        let (x, y) = (
-            fft.whole(input, fft.row()),
-            fft.whole(output, fft.output_row()),
-        );
-        problem.judge(&x, &y)
-    });
+    let output = run.output.as_ref().filter(|_| finite);
+    let verdict = output.map(|output| fft.judge(&problem, input, output));
     Ok(Measured {
         problem,
         real: fft.is_real(),
@@ -204,14 +212,19 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         return show::show(&machine, args.signal.length(), direction, args.real);
     }
     let plan = |row: usize| {
+        if let Some(Shape(shape)) = &args.shape {
+            return Planned::array(&machine, shape, direction);
+        }
         // A row of half spectra tells the length, unless --n does.
         let half = args.real && args.inverse && args.signal.input.is_some();
         let n = if half { 2 * row.saturating_sub(1) } else { row };
         Planned::new(&machine, n, direction, args.real)
     };
+    let shape = args.shape.as_ref();
+    let numbers = shape.map(|Shape(s)| s.iter().fold(1usize, |n, &d| n.saturating_mul(d)));
     let (fft, mut signal) = args
         .signal
-        .load(&machine, plan, |fft| (fft.row(), fft.max_batch()))?;
+        .load(&machine, numbers, plan, |fft| (fft.row(), fft.max_batch()))?;
     if args.real && !args.inverse {
         signal.check_real(args.signal.input.is_some())?;
     }

@@ -98,6 +98,7 @@ impl SignalArgs {
     }
 
     /// Loads a signal for `machine`. `plan` makes whatever computes transforms of a length;
+    /// `numbers` are those of a transform, where neither `--n` nor the array says;
     /// `limits` gives its length and how many transforms it can take: sizes
     /// are judged before numbers are made.
     pub(crate) fn load<T>(
@@ -115,7 +116,7 @@ impl SignalArgs {
         let signal = match extension(path).as_str() {
             "npy" => {
                 self.only_for_sound(Some(path))?;
-                self.array(path, machine.host.memory.0)?
+                self.array(path, numbers, machine.host.memory.0)?
             }
             "wav" => self.sound(path, |n| Ok(limits(&plan(n)?).1))?,
             _ => {
@@ -171,11 +172,12 @@ impl SignalArgs {
         })
     }
 
-    fn array(&self, path: &Path, limit: u64) -> Result<Signal, Failure> {
+    fn array(&self, path: &Path, numbers: Option<usize>, limit: u64) -> Result<Signal, Failure> {
         let array = read_npy(path, Kind::SIGNAL, limit)?;
-        let n = match *array.shape.as_slice() {
-            [_, columns] => columns,
-            _ => self.n.unwrap_or(DEFAULT_N),
+        let n = match (numbers, array.shape.as_slice()) {
+            (Some(numbers), _) => numbers,
+            (None, &[_, columns]) => columns,
+            _ => self.length(),
         };
         if let Some(wanted) = self.n.filter(|&wanted| wanted != n) {
             let found = format!("rows of {n} numbers and --n {wanted}");

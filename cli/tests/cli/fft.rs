@@ -492,3 +492,27 @@ fn the_planner_lists_what_it_chooses_from() {
         .cp2("fft --plan --n 100003")
         .fails(2, &["100003", "powers of two"]);
 }
+
+#[test]
+fn arrays_are_transformed_over_all_axes() {
+    let bench = Bench::new();
+    let json = bench
+        .cp2("fft --shape 32x64 --batch 2 --json")
+        .works()
+        .json();
+    assert_eq!(json["n"].as_u64(), Some(2048));
+    assert_eq!(json["verified"].as_bool(), Some(true));
+    // A constant becomes a single number.
+    bench.write(
+        "x.npy",
+        npy("<f4", "False", "(32, 64)", &bytes(&[1.0; 2048])),
+    );
+    bench
+        .cp2("fft --shape 32x64 --input x.npy --output y.npy")
+        .works();
+    let y = lanes(&bench.read("y.npy"));
+    assert_eq!(y[0], 2048.0);
+    assert!(y[1..].iter().all(|y| y.abs() < 1e-3));
+    bench.cp2("fft --shape 32x").fails(2, &["256x256"]);
+    bench.cp2("fft --shape 3x5").fails(2, &["[3, 5]"]);
+}

@@ -4,8 +4,10 @@ use crate::outcome::Failure;
 use cp2_asm::Program;
 use cp2_host::Options;
 use cp2_kernels::fft::{
-    ComplexToReal, Direction, Fft, FftError, FftPlanner, FftRun, RealRun, RealToComplex, hermitian,
+    ComplexToReal, Direction, Fft, FftError, FftNd, FftPlanner, FftProblem, FftRun, RealRun,
+    RealToComplex, hermitian, reference_nd,
 };
+use cp2_kernels::{Problem as _, Verdict};
 use cp2_machine::{Cycles, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
@@ -15,6 +17,8 @@ use std::sync::Arc;
 pub(crate) enum Planned {
     /// Complex numbers to complex numbers.
     Complex(Arc<dyn Fft>),
+    /// The same over all axes of an array.
+    Array(Arc<FftNd>),
     /// Real numbers to half spectra.
     Forward(Arc<RealToComplex>),
     /// Half spectra to real numbers.
@@ -26,6 +30,7 @@ macro_rules! each {
     ($self:expr, $fft:ident => $value:expr) => {
         match $self {
             Planned::Complex($fft) => $value,
+            Planned::Array($fft) => $value,
             Planned::Forward($fft) => $value,
             Planned::Inverse($fft) => $value,
         }
@@ -47,6 +52,17 @@ impl Planned {
             (true, Direction::Inverse) => planner.plan_real_inverse(n).map(Self::Inverse),
         };
         plan.map_err(Failure::input)
+    }
+
+    /// The plan for arrays of a shape.
+    pub(crate) fn array(
+        machine: &Arc<Machine>,
+        shape: &[usize],
+        direction: Direction,
+    ) -> Result<Self, Failure> {
+        let fft = FftNd::new(shape, direction, machine.clone());
+        fft.map(|fft| Self::Array(Arc::new(fft)))
+            .map_err(Failure::input)
     }
 
     /// Length of the transform.
@@ -71,12 +87,13 @@ impl Planned {
     }
 
     pub(crate) fn is_real(&self) -> bool {
-        !matches!(self, Self::Complex(_))
+        matches!(self, Self::Forward(_) | Self::Inverse(_))
     }
 
     pub(crate) fn direction(&self) -> Direction {
         match self {
             Self::Complex(fft) => fft.direction(),
+            Self::Array(fft) => fft.direction(),
             Self::Forward(_) => Direction::Forward,
             Self::Inverse(_) => Direction::Inverse,
         }
@@ -106,6 +123,7 @@ impl Planned {
     pub(crate) fn program(&self, batch: usize) -> Result<Option<Arc<Program>>, Failure> {
         match self {
             Self::Complex(fft) => fft.program(batch),
+            Self::Array(fft) => fft.program(batch),
             Self::Forward(fft) => fft.program(batch).map(Some),
             Self::Inverse(fft) => fft.program(batch).map(Some),
         }
@@ -120,12 +138,31 @@ impl Planned {
     ) -> Result<FftRun, FftError> {
         match self {
             Self::Complex(fft) => fft.process_with(input, options),
+            Self::Array(fft) => fft.process_with(input, options),
             Self::Forward(fft) => {
                 let input: Vec<f32> = input.iter().map(|z| z.re).collect();
                 fft.process_with(&input, options)
             }
             Self::Inverse(fft) => fft.process_with(input, options).map(complex),
         }
+    }
+
+    /// Compares a result with the reference in double precision.
+    pub(crate) fn judge(
+        &self,
+        problem: &FftProblem,
+        input: &[Complex32],
+        output: &[Complex32],
+    ) -> Verdict {
+        if let Self::Array(fft) = self {
+            let exact = reference_nd(input, fft.shape(), fft.direction());
+            return problem.compare(&exact, output);
+        }
+        let (x, y) = (
+            self.whole(input, self.row()),
+            self.whole(output, self.output_row()),
+        );
+        problem.judge(&x, &y)
     }
 
     /// Rows of input or output as the rows of the complex transform of the same length.

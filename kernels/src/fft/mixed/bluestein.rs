@@ -3,7 +3,7 @@
 use super::blocks::Blocks;
 use super::plan::check_room;
 use super::program::bluestein;
-use super::recipe::{LONGEST, MixedRecipe, best_order, cost, factors};
+use super::recipe::{LONGEST, MixedRecipe, best_order, cost, factors, least_slots};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::plan::{FftRun, batch_of};
@@ -76,6 +76,14 @@ impl BluesteinRecipe {
     pub fn issues(&self) -> u64 {
         let transform = MixedRecipe::new(self.m, self.direction).map_or(0, |r| r.issues());
         2 * transform + self.m as u64 + 2 * self.n as u64
+    }
+
+    /// The least slots of two transforms: both transforms, the products with the
+    /// filter (arithmetic, in the last pass) and with the chirp (four memory
+    /// operations a number), and the zeros.
+    pub(super) fn slots(&self) -> u64 {
+        let (n, m) = (self.n as u64, self.m as u64);
+        2 * least_slots(self.m, 1, &self.radices, (false, false)) + m + 8 * n + (m - n)
     }
 
     /// The angle of b[j] in units of 1/(2 N) turns: j^2.

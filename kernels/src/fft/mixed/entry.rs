@@ -38,6 +38,12 @@ fn numbers(count: usize) -> Vec<Complex32> {
     (0..count).map(|_| random.complex()).collect()
 }
 
+/// Slots of the words that a batch takes, two transforms at a time. Where memory
+/// operations are more than arithmetic ones they count in its place.
+fn operations(batch: usize, slots_of_two: u64) -> Vec<Vec<(Class, u64)>> {
+    vec![vec![(Class::Butterfly, batch as u64 * slots_of_two / 2)]]
+}
+
 /// Batches of complex transforms of lengths 2^a 3^b 5^c 7^d.
 #[derive(Clone, Copy, Debug)]
 pub struct MixedKernel;
@@ -75,7 +81,7 @@ impl Kernel for MixedKernel {
         let wrong = |e| KernelError::of(self.name(), e);
         let recipe =
             MixedRecipe::new(n, Direction::Forward).ok_or_else(|| wrong(FftError::Length { n }))?;
-        let issues = recipe.issues();
+        let slots = recipe.slots();
         let fft = MixedFft::new(recipe, machine.clone()).map_err(wrong)?;
         let count = n.saturating_mul(batch);
         fft.batch_of(count).map_err(wrong)?;
@@ -83,7 +89,7 @@ impl Kernel for MixedKernel {
         Ok(Prepared {
             job,
             least: fft.least(batch),
-            operations: vec![vec![(Class::Butterfly, batch as u64 * issues)]],
+            operations: operations(batch, slots),
         })
     }
 }
@@ -129,11 +135,11 @@ impl Kernel for BluesteinKernel {
         let count = n.saturating_mul(batch);
         fft.batch_of(count).map_err(wrong)?;
         let (job, _) = fft.job(&numbers(count), options).map_err(wrong)?;
-        let issues = batch as u64 * fft.bluestein_recipe().issues();
+        let slots = fft.bluestein_recipe().slots();
         Ok(Prepared {
             job,
             least: fft.least(batch),
-            operations: vec![vec![(Class::Butterfly, issues)]],
+            operations: operations(batch, slots),
         })
     }
 }
@@ -180,27 +186,27 @@ impl Kernel for RealKernel {
     ) -> Result<Prepared, KernelError> {
         let (n, batch) = (size.positive("n")?, size.positive("batch")?);
         let wrong = |e| KernelError::of(self.name(), e);
-        let (job, least, issues) = match self.0 {
+        let (job, least, slots) = match self.0 {
             Direction::Forward => {
                 let fft = RealToComplex::new(n, machine.clone()).map_err(wrong)?;
                 let count = n.saturating_mul(batch);
                 fft.batch_of(count).map_err(wrong)?;
                 let input: Vec<f32> = numbers(count).iter().map(|z| z.re).collect();
                 let (job, _) = fft.job(&input, options).map_err(wrong)?;
-                (job, fft.least(batch), fft.recipe().own_issues())
+                (job, fft.least(batch), fft.recipe().slots())
             }
             Direction::Inverse => {
                 let fft = ComplexToReal::new(n, machine.clone()).map_err(wrong)?;
                 let count = (n / 2 + 1).saturating_mul(batch);
                 fft.batch_of(count).map_err(wrong)?;
                 let (job, _) = fft.job(&numbers(count), options).map_err(wrong)?;
-                (job, fft.least(batch), fft.recipe().own_issues())
+                (job, fft.least(batch), fft.recipe().slots())
             }
         };
         Ok(Prepared {
             job,
             least,
-            operations: vec![vec![(Class::Butterfly, batch as u64 * issues)]],
+            operations: operations(batch, slots),
         })
     }
 }

@@ -1,9 +1,10 @@
 //! Batches of transforms of real numbers.
 
 use super::blocks::{Blocks, Generated};
+use super::dft::{issues, powers};
 use super::plan::check_room;
 use super::program::real;
-use super::recipe::{MixedRecipe, best_order, factors};
+use super::recipe::{MixedRecipe, best_order, factors, least_slots};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::plan::batch_of;
@@ -85,16 +86,32 @@ impl RealRecipe {
         complex + m as u64
     }
 
-    /// The arithmetic issues of this recipe's algorithm: the split of the
-    /// forward transform takes three for two numbers, because nothing scales by 1/2.
-    #[must_use]
-    pub fn own_issues(&self) -> u64 {
-        let extra = if self.direction == Direction::Forward {
-            self.n / 4
-        } else {
-            0
+    /// The least slots of two transforms by this recipe: its passes, and for every
+    /// couple of columns of the joint pass its arithmetic (the split takes three
+    /// issues for two numbers, the merge two) or its loads, factors and stores.
+    pub(super) fn slots(&self) -> u64 {
+        let (m, r) = (self.n / 2, self.joint as u64);
+        let couples = (m / self.joint / 2 + 1) as u64;
+        let (arithmetic, memory, passes) = match self.direction {
+            Direction::Forward => {
+                let factors = (2 * powers(self.joint).len() as u64 + r).div_ceil(2);
+                let passes = least_slots(m, 1, &self.radices, (true, false));
+                (
+                    4 * issues(self.joint, false) + 6 * r,
+                    6 * r + factors,
+                    passes,
+                )
+            }
+            Direction::Inverse => {
+                let passes = least_slots(m, self.joint, &self.radices, (false, true));
+                (
+                    4 * issues(self.joint, true) + 4 * r,
+                    6 * r + r.div_ceil(2),
+                    passes,
+                )
+            }
         };
-        self.issues() + extra as u64
+        passes + couples * arithmetic.max(memory)
     }
 }
 

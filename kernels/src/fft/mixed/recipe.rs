@@ -76,6 +76,13 @@ impl MixedRecipe {
     }
 }
 
+impl MixedRecipe {
+    /// The least slots of two transforms by this recipe, see `docs/fft-mixed.md`.
+    pub(super) fn slots(&self) -> u64 {
+        least_slots(self.n, 1, &self.radices, (true, true))
+    }
+}
+
 impl fmt::Display for MixedRecipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let radices: Vec<String> = self.radices.iter().map(usize::to_string).collect();
@@ -136,6 +143,24 @@ fn slots(radix: usize, first: bool, last: bool) -> u64 {
     };
     let write = if last { 2 * r } else { r + 1 };
     (read + write).max(2 * issues(radix, first))
+}
+
+/// The least slots of the passes of two transforms of `n` numbers, steps of
+/// pointers left out: arithmetic or memory, whichever are more in a pass. The
+/// first has no factors if `done` is 1; see [`best_order`] for `ends`.
+pub(super) fn least_slots(n: usize, done: usize, order: &[usize], ends: (bool, bool)) -> u64 {
+    let pass = |(i, &radix): (usize, &usize)| {
+        let (first, last) = (i == 0, i + 1 == order.len());
+        let (r, plain) = (radix as u64, first && done == 1);
+        let factors = if plain {
+            0
+        } else {
+            powers(radix).len().div_ceil(2) as u64
+        };
+        let ends = u64::from(ends.0 && first) + u64::from(ends.1 && last);
+        (n / radix) as u64 * (r * (2 + ends) + factors).max(2 * issues(radix, plain))
+    };
+    order.iter().enumerate().map(pass).sum()
 }
 
 /// The slots of all passes of two transforms in an order; see [`best_order`] for `ends`.
