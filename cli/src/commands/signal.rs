@@ -104,6 +104,7 @@ impl SignalArgs {
     pub(crate) fn load<T>(
         &self,
         machine: &Machine,
+        numbers: Option<usize>,
         plan: impl Fn(usize) -> Result<T, Failure>,
         limits: impl Fn(&T) -> (usize, usize),
     ) -> Result<(T, Signal), Failure> {
