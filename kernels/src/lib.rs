@@ -9,6 +9,7 @@
 
 mod backend;
 pub mod bench;
+pub mod chain;
 pub mod conv;
 pub mod dsp;
 pub mod fft;

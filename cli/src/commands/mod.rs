@@ -13,6 +13,7 @@ mod fir;
 mod machines;
 mod map;
 mod model;
+mod pipeline;
 mod run;
 mod signal;
 
@@ -41,6 +42,8 @@ pub(crate) enum Command {
     Fir(fir::Args),
     /// Find targets in the echoes of a chirp radar
     Demo(demo::Args),
+    /// Run a whole receiver, radar or sonar, and compare with real time
+    Pipeline(pipeline::Args),
     /// Say what a kernel should cost, and compare with the emulator
     Model(model::Args),
     /// List the machines, or show one with the source of every number
@@ -61,6 +64,7 @@ impl Command {
             Self::Conv(args) => conv::run(&args, json),
             Self::Fir(args) => fir::run(&args, json),
             Self::Demo(args) => demo::run(&args, json),
+            Self::Pipeline(args) => pipeline::run(&args, json),
             Self::Model(args) => model::run(&args, json),
             Self::Machines(args) => machines::run(&args, json),
             Self::Bench(args) => bench::run(&args),

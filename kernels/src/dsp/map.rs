@@ -101,6 +101,14 @@ impl MapOp {
         }
     }
 
+    /// What every iteration loads, each number in the four lanes of a quad.
+    fn table(&self) -> &'static [f32] {
+        match self {
+            Self::Phase => &ATAN,
+            _ => &[],
+        }
+    }
+
     /// Name of the kernel.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -127,18 +135,17 @@ impl MapOp {
             Self::Magnitude => vec![1, f32::MAX.to_bits()],
             Self::Decibels => floats(&[(10.0 * std::f64::consts::LOG10_2) as f32]),
             Self::Phase => {
-                let mut all: Vec<u32> = floats(&ATAN);
                 let (half, pi) = (std::f32::consts::FRAC_PI_2, std::f32::consts::PI);
-                all.extend([half.to_bits(), pi.to_bits()]);
-                all.extend([f32::MIN_POSITIVE.to_bits(), 31, 1 << 31]);
-                all
+                let tiny = f32::MIN_POSITIVE;
+                vec![half.to_bits(), pi.to_bits(), tiny.to_bits(), 31, 1 << 31]
             }
             _ => Vec::new(),
         }
     }
 
-    /// The result of four floats, from the quads of each input.
-    fn formula(&self, ops: &mut Ops, x: &[Value], y: Option<Value>) -> Reg {
+    /// The result of four floats, from the quads of each input and of a table
+    /// that every iteration loads anew: registers are for what computes.
+    fn formula(&self, ops: &mut Ops, x: &[Value], y: Option<Value>, table: &[Value]) -> Reg {
         let first = Reg::Whole(x[0]);
         let second = y.map_or(first, Reg::Whole);
         let a = ops.constant(0);
@@ -162,7 +169,7 @@ impl MapOp {
                 let log = ops.pairs("log2", &[p]);
                 ops.q("mul", &[log, a])
             }
-            Self::Phase => phase(ops, x),
+            Self::Phase => phase(ops, x, table),
         }
     }
 }
@@ -174,9 +181,8 @@ fn power(ops: &mut Ops, x: &[Value]) -> (Reg, Reg) {
 }
 
 /// atan2(im, re).
-fn phase(ops: &mut Ops, x: &[Value]) -> Reg {
-    let coefficient = |ops: &Ops, i: usize| ops.constant(i);
-    let [half_pi, pi, tiny, shift, sign] = [8, 9, 10, 11, 12].map(|i| ops.constant(i));
+fn phase(ops: &mut Ops, x: &[Value], coefficients: &[Value]) -> Reg {
+    let [half_pi, pi, tiny, shift, sign] = [0, 1, 2, 3, 4].map(|i| ops.constant(i));
     let (re, im) = ops.split(x[0], x[1]);
     let (ax, ay) = (ops.q("abs", &[re]), ops.q("abs", &[im]));
     let larger = ops.q("max", &[ax, ay]);
@@ -186,9 +192,10 @@ fn phase(ops: &mut Ops, x: &[Value]) -> Reg {
     let t = ops.q("mul", &[smaller, inverse]);
     let square = ops.q("mul", &[t, t]);
     let cube = ops.q("mul", &[t, square]);
-    let mut p = coefficient(ops, 7);
-    for i in (0..7).rev() {
-        let c = coefficient(ops, i);
+    // From the highest power down.
+    let mut powers = coefficients.iter().rev().map(|&c| Reg::Whole(c));
+    let mut p = powers.next().unwrap_or(square);
+    for c in powers {
         p = ops.q("madd", &[p, square, c]);
     }
     let angle = ops.q("madd", &[cube, p, t]);
@@ -389,6 +396,7 @@ fn build(op: &MapOp, block: usize, machine: &Machine) -> Result<Kernel, DspError
     let windowed = matches!(op, MapOp::Window(_));
     let two = windowed || op.inputs() == 2;
     let y = two.then(|| pointer(&mut ops.body, 2, step));
+    let coefficients = (!op.table().is_empty()).then(|| pointer(&mut ops.body, 3, 0));
     let mut results = Vec::new();
     for q in 0..quads {
         let load = |ops: &mut Ops, from, index: usize| {
@@ -400,7 +408,12 @@ fn build(op: &MapOp, block: usize, machine: &Machine) -> Result<Kernel, DspError
             .map(|i| load(&mut ops, x, q * ratio + i))
             .collect();
         let second = y.map(|y| load(&mut ops, y, q));
-        results.push(op.formula(&mut ops, &values, second));
+        let table: Vec<Value> = coefficients
+            .iter()
+            .flat_map(|&from| (0..op.table().len()).map(move |i| (from, i)))
+            .map(|(from, i)| load(&mut ops, from, i))
+            .collect();
+        results.push(op.formula(&mut ops, &values, second, &table));
     }
     for (q, result) in results.into_iter().enumerate() {
         ops.body.store(result, out, 16 * q as i64);
@@ -409,11 +422,19 @@ fn build(op: &MapOp, block: usize, machine: &Machine) -> Result<Kernel, DspError
     if let MapOp::Window(w) = op {
         data += "    .align 16\nwindow:\n";
         for x in padded(w, block) {
-            let _ = writeln!(data, "    .int {}", x.to_bits().cast_signed());
+            let _ = writeln!(data, "    .int {}", x.to_bits() as i32);
         }
     }
     let mut inputs = vec![(x, 0, 0)];
     let mut tables = Vec::new();
+    if let Some(coefficients) = coefficients {
+        data += "    .align 16\ncoefficients:\n";
+        for x in op.table() {
+            let bits = x.to_bits() as i32;
+            let _ = writeln!(data, "    .int {bits}, {bits}, {bits}, {bits}");
+        }
+        tables.push((coefficients, "coefficients"));
+    }
     match y {
         Some(y) if windowed => tables.push((y, "window")),
         Some(y) => inputs.push((y, 1, 0)),
@@ -456,7 +477,8 @@ mod tests {
         ] {
             let mut ops = Ops::new(&op.constants());
             let (a, b) = (ops.body.quad(), ops.body.quad());
-            op.formula(&mut ops, &[a, b], Some(b));
+            let table: Vec<Value> = op.table().iter().map(|_| ops.body.quad()).collect();
+            op.formula(&mut ops, &[a, b], Some(b), &table);
             assert_eq!(ops.body.arithmetic() as u64, op.issues(), "{}", op.name());
         }
     }

@@ -280,8 +280,8 @@ fn build(
                     let _ = writeln!(
                         text,
                         "    .int {}, {}",
-                        w.re.to_bits().cast_signed(),
-                        w.im.to_bits().cast_signed()
+                        w.re.to_bits() as i32,
+                        w.im.to_bits() as i32
                     );
                 }
             }

@@ -62,7 +62,7 @@ impl Ops {
     /// Their table.
     pub(super) fn constant_table(&self) -> String {
         let line = |bits: &u32| {
-            let word = (*bits).cast_signed();
+            let word = *bits as i32;
             format!("    .int {word}, {word}, {word}, {word}\n")
         };
         if self.constants.is_empty() {

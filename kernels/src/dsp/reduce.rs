@@ -265,11 +265,10 @@ fn build(op: ReductionOp, n: usize, machine: &Machine) -> Result<Kernel, DspErro
         let (name, uses): (_, Vec<Reg>) = match op {
             ReductionOp::Sum => ("add", vec![Reg::Quad(sum), Reg::Whole(a)]),
             ReductionOp::ComplexDot => {
-                let halves: [(fn(Value) -> Reg, u8); 2] =
-                    [(Reg::Lo, 2 * sum), (Reg::Hi, 2 * sum + 1)];
-                for (half, pair) in halves {
+                let halves = [(Reg::Lo(a), Reg::Lo(b)), (Reg::Hi(a), Reg::Hi(b))];
+                for ((a, b), pair) in halves.into_iter().zip([2 * sum, 2 * sum + 1]) {
                     let pair = Reg::Pair(pair);
-                    ops.body.op("cmaddc", &[pair], &[half(a), half(b), pair]);
+                    ops.body.op("cmaddc", &[pair], &[a, b, pair]);
                 }
                 continue;
             }

@@ -18,9 +18,10 @@ use std::sync::Arc;
 
 /// Bytes of a complex number.
 const COMPLEX: u64 = 8;
-/// Rows of a band and columns of a block at most: runs of 256 and 512 bytes.
+/// Rows of a band and columns of a block at most: runs of 256 bytes both ways,
+/// and two blocks in and out fit local memory.
 const BAND: usize = 32;
-const COLUMNS: usize = 64;
+const COLUMNS: usize = 32;
 
 /// A planned transposition.
 #[derive(Debug)]
