@@ -6,7 +6,7 @@ use super::kernel::{Kernel, Recipe, pointer};
 use super::ops::Ops;
 use super::plan::{QUAD, fits, one_pass, padded, padded_rows};
 use crate::job::{Job, KernelRun, Least};
-use crate::pipeline::{Reg, Value};
+use crate::pipeline::{Pointer, Reg, Value};
 use cp2_host::{Buffer, Options, Paging, Stream};
 use cp2_machine::{Class, Cycles, Machine};
 use std::fmt::Write as _;
@@ -52,6 +52,9 @@ const ATAN: [f32; 8] = [
     -0.015_731_25,
     0.002_766_283_5,
 ];
+/// Numbers of a table that one pointer loads, and the labels of the groups.
+const GROUP: usize = 4;
+const TABLES: [&str; 4] = ["table0", "table1", "table2", "table3"];
 /// Floats of a large array's block.
 const BLOCK: usize = 1024;
 /// Floats of the smallest block.
@@ -95,18 +98,20 @@ impl MapOp {
             // p rsqrt(p), p kept off 0 and infinity in the root.
             Self::Magnitude => 6 + 2 + 2 + 1,
             // atan of the smaller over the larger: 2 abs, max, min, max, 2 rcp,
-            // product, t^2, t^3, 7 + 1 madd; three reflections of 3, 3 and 2.
-            Self::Phase => 4 + 2 + 3 + 2 + 3 + 8 + 8,
+            // product, t^2, t^3, t^4, t^8, 7 + 1 madd; three reflections of 3, 3 and 2.
+            Self::Phase => 4 + 2 + 3 + 2 + 3 + 2 + 8 + 8,
             Self::Decibels => 6 + 2 + 1,
         }
     }
 
     /// What every iteration loads, each number in the four lanes of a quad.
-    fn table(&self) -> &'static [f32] {
-        match self {
-            Self::Phase => &ATAN,
-            _ => &[],
+    fn table(&self) -> Vec<u32> {
+        if *self != Self::Phase {
+            return Vec::new();
         }
+        let (half, pi) = (std::f32::consts::FRAC_PI_2, std::f32::consts::PI);
+        let floats = ATAN.into_iter().chain([f32::MIN_POSITIVE, half, pi]);
+        floats.map(f32::to_bits).chain([31, 1 << 31]).collect()
     }
 
     /// Name of the kernel.
@@ -134,11 +139,6 @@ impl MapOp {
             // The smallest and the largest number whose root is a number.
             Self::Magnitude => vec![1, f32::MAX.to_bits()],
             Self::Decibels => floats(&[(10.0 * std::f64::consts::LOG10_2) as f32]),
-            Self::Phase => {
-                let (half, pi) = (std::f32::consts::FRAC_PI_2, std::f32::consts::PI);
-                let tiny = f32::MIN_POSITIVE;
-                vec![half.to_bits(), pi.to_bits(), tiny.to_bits(), 31, 1 << 31]
-            }
             _ => Vec::new(),
         }
     }
@@ -181,8 +181,9 @@ fn power(ops: &mut Ops, x: &[Value]) -> (Reg, Reg) {
 }
 
 /// atan2(im, re).
-fn phase(ops: &mut Ops, x: &[Value], coefficients: &[Value]) -> Reg {
-    let [half_pi, pi, tiny, shift, sign] = [0, 1, 2, 3, 4].map(|i| ops.constant(i));
+fn phase(ops: &mut Ops, x: &[Value], table: &[Value]) -> Reg {
+    let (coefficients, others) = table.split_at(ATAN.len());
+    let [tiny, half_pi, pi, shift, sign] = [0, 1, 2, 3, 4].map(|i| Reg::Whole(others[i]));
     let (re, im) = ops.split(x[0], x[1]);
     let (ax, ay) = (ops.q("abs", &[re]), ops.q("abs", &[im]));
     let larger = ops.q("max", &[ax, ay]);
@@ -192,12 +193,17 @@ fn phase(ops: &mut Ops, x: &[Value], coefficients: &[Value]) -> Reg {
     let t = ops.q("mul", &[smaller, inverse]);
     let square = ops.q("mul", &[t, t]);
     let cube = ops.q("mul", &[t, square]);
-    // From the highest power down.
-    let mut powers = coefficients.iter().rev().map(|&c| Reg::Whole(c));
-    let mut p = powers.next().unwrap_or(square);
-    for c in powers {
-        p = ops.q("madd", &[p, square, c]);
+    // Estrin's scheme: two operations more than Horner's, half as long a chain.
+    let fourth = ops.q("mul", &[square, square]);
+    let eighth = ops.q("mul", &[fourth, fourth]);
+    let mut terms: Vec<Reg> = coefficients.iter().map(|&c| Reg::Whole(c)).collect();
+    for power in [square, fourth, eighth] {
+        terms = terms
+            .chunks_exact(2)
+            .map(|pair| ops.q("madd", &[pair[1], power, pair[0]]))
+            .collect();
     }
+    let p = terms.first().copied().unwrap_or(square);
     let angle = ops.q("madd", &[cube, p, t]);
     // Steeper than the diagonal; left of the imaginary axis; below the real one.
     let steep = ops.q("cmplt", &[ax, ay]);
@@ -396,7 +402,11 @@ fn build(op: &MapOp, block: usize, machine: &Machine) -> Result<Kernel, DspError
     let windowed = matches!(op, MapOp::Window(_));
     let two = windowed || op.inputs() == 2;
     let y = two.then(|| pointer(&mut ops.body, 2, step));
-    let coefficients = (!op.table().is_empty()).then(|| pointer(&mut ops.body, 3, 0));
+    // A pointer's accesses lie within an interval: few of them for each.
+    let groups = op.table().len().div_ceil(GROUP);
+    let coefficients: Vec<Pointer> = (0..groups)
+        .map(|i| pointer(&mut ops.body, 3 + i, 0))
+        .collect();
     let mut results = Vec::new();
     for q in 0..quads {
         let load = |ops: &mut Ops, from, index: usize| {
@@ -408,10 +418,8 @@ fn build(op: &MapOp, block: usize, machine: &Machine) -> Result<Kernel, DspError
             .map(|i| load(&mut ops, x, q * ratio + i))
             .collect();
         let second = y.map(|y| load(&mut ops, y, q));
-        let table: Vec<Value> = coefficients
-            .iter()
-            .flat_map(|&from| (0..op.table().len()).map(move |i| (from, i)))
-            .map(|(from, i)| load(&mut ops, from, i))
+        let table: Vec<Value> = (0..op.table().len())
+            .map(|i| load(&mut ops, coefficients[i / GROUP], i % GROUP))
             .collect();
         results.push(op.formula(&mut ops, &values, second, &table));
     }
@@ -427,13 +435,18 @@ fn build(op: &MapOp, block: usize, machine: &Machine) -> Result<Kernel, DspError
     }
     let mut inputs = vec![(x, 0, 0)];
     let mut tables = Vec::new();
-    if let Some(coefficients) = coefficients {
-        data += "    .align 16\ncoefficients:\n";
-        for x in op.table() {
-            let bits = x.to_bits() as i32;
+    for (i, (&from, group)) in coefficients
+        .iter()
+        .zip(op.table().chunks(GROUP))
+        .enumerate()
+    {
+        let label = TABLES[i % TABLES.len()];
+        let _ = writeln!(data, "    .align 16\n{label}:");
+        for &bits in group {
+            let bits = bits as i32;
             let _ = writeln!(data, "    .int {bits}, {bits}, {bits}, {bits}");
         }
-        tables.push((coefficients, "coefficients"));
+        tables.push((from, label));
     }
     match y {
         Some(y) if windowed => tables.push((y, "window")),

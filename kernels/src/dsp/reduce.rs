@@ -5,7 +5,7 @@ use super::kernel::{Kernel, Recipe, pointer};
 use super::ops::Ops;
 use super::plan::{QUAD, fits, one_pass, padded_rows};
 use crate::job::{Job, KernelRun, Least};
-use crate::pipeline::{Pointer, Reg, Value};
+use crate::pipeline::{Pointer, Reg};
 use cp2_host::{Buffer, Options, Paging, Stream};
 use cp2_machine::{Class, Cycles, Machine};
 use std::sync::Arc;

@@ -124,20 +124,31 @@ impl Transposition {
         let x = job.input(matrix)?;
         let y = job.output("y", &[self.columns as u64, self.rows as u64])?;
         let program = job.program("transpose", &self.kernel.program)?;
-        for first in (0..self.columns).step_by(self.strip) {
+        for pass in 0..self.passes() {
             job.pass(
                 &program,
                 self.kernel.program.entry.into(),
-                self.paging(first as u64, x.address(), y.address()),
+                self.paging(pass, x.address(), y.address()),
             )?;
         }
         Ok((job, y))
     }
 
-    /// The bands of the columns from `first` on.
-    fn paging(&self, first: u64, x: u64, y: u64) -> Paging {
-        let [rows, columns, band, strip] =
-            [self.rows, self.columns, self.band, self.strip].map(|n| n as u64);
+    /// Whether the blocks of a pass follow one another along a row of the
+    /// matrix: the longer the pass, the less its first load and last store weigh.
+    fn along_rows(&self) -> bool {
+        self.columns / self.strip > self.rows / self.band
+    }
+
+    fn passes(&self) -> usize {
+        let (bands, strips) = (self.rows / self.band, self.columns / self.strip);
+        bands.min(strips)
+    }
+
+    /// One strip of columns, band by band; or one band of rows, strip by strip.
+    fn paging(&self, pass: usize, x: u64, y: u64) -> Paging {
+        let [rows, columns, band, strip, pass] =
+            [self.rows, self.columns, self.band, self.strip, pass].map(|n| n as u64);
         let level = |count, system: u64, local: u64| Level {
             count: count as u32,
             system_stride: (system * COMPLEX) as i64,
@@ -145,14 +156,23 @@ impl Transposition {
         };
         let load = Piece::new(strip * COMPLEX, vec![level(band, columns, strip)]);
         let store = Piece::new(band * COMPLEX, vec![level(strip, rows, band)]);
-        let block = band * strip * COMPLEX;
-        let stream =
-            |name, at, stride, piece| Stream::strided(name, at, stride, block, vec![piece]);
-        let x = stream("x", x + first * COMPLEX, band * columns * COMPLEX, load);
-        let y = stream("y", y + first * rows * COMPLEX, band * COMPLEX, store);
+        // Numbers from a band to the next and from a strip to the next, in x and in y.
+        let (down, across) = ((band * columns, band), (strip, strip * rows));
+        let (next, start, blocks) = if self.along_rows() {
+            (across, down, columns / strip)
+        } else {
+            (down, across, rows / band)
+        };
+        let stream = |name, at, start: u64, next: u64, piece| {
+            let block = band * strip * COMPLEX;
+            let first = at + pass * start * COMPLEX;
+            Stream::strided(name, first, next * COMPLEX, block, vec![piece])
+        };
+        let x = stream("x", x, start.0, next.0, load);
+        let y = stream("y", y, start.1, next.1, store);
         Paging {
             cycles_per_block: Some(self.kernel.cycles),
-            ..Paging::new(rows / band, vec![x], vec![y])
+            ..Paging::new(blocks, vec![x], vec![y])
         }
     }
 
@@ -163,7 +183,7 @@ impl Transposition {
 
     /// No arithmetic in any pass.
     pub(super) fn operations(&self) -> Vec<Vec<(Class, u64)>> {
-        vec![Vec::new(); self.columns / self.strip]
+        vec![Vec::new(); self.passes()]
     }
 }
 
