@@ -61,7 +61,6 @@ fn names_are_unique_and_sizes_have_the_parameters() {
 /// Each kernel at the sizes of its tables on both machines: the expected time
 /// explains at least 0.90 of the measured, and neither it nor the bound exceeds it.
 #[test]
-#[ignore = "the FFTs of 4096 and of vm9 do not reach it yet"]
 fn the_model_explains_every_kernel() {
     let machines: Vec<_> = Machine::names()
         .into_iter()
