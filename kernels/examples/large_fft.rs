@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "| N | batch | machine | columns x rows | cycles | bound | efficiency | of own bound |"
     );
     println!("|---|---|---|---|---|---|---|---|");
-    for bits in 13..=20 {
+    for bits in 13..=22 {
         for batch in [1, 4] {
             for name in ["vm7", "vm9"] {
                 let wanted = if chosen.is_empty() {

@@ -1,4 +1,4 @@
-//! FFTs larger than DMEM: two passes over system memory.
+//! FFTs larger than DMEM: two or three passes over system memory.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -82,9 +82,11 @@ fn accurate_and_fast(lengths: &[u32], batch: usize, name: &str, check: bool) {
             ours <= 1.5 * theirs && ours <= error_bound(n),
             "2^{b}: {ours:.2e}, rustfft {theirs:.2e}"
         );
-        let floor = match (b, batch) {
-            (17.., _) => 0.82,
-            (_, 4..) => 0.80,
+        let floor = match (b, batch, name) {
+            // Three passes, measured against the bound of two.
+            (21.., _, "vm9") => 0.66,
+            (17.., _, _) => 0.82,
+            (_, 4.., _) => 0.80,
             _ => 0.75,
         };
         let cycles = done.run.report.cycles;
@@ -134,6 +136,20 @@ fn batches() {
 #[test]
 fn a_million_numbers() {
     accurate_and_fast(&[19, 20], 1, "vm7", false);
+}
+
+/// Three passes, and the way back for a batch of them.
+#[test]
+fn four_million_numbers() {
+    accurate_and_fast(&[21, 22], 1, "vm7", false);
+    accurate_and_fast(&[22], 1, "vm9", false);
+    let n = 1 << 21;
+    let fft = LargeFft::new(n, Direction::Inverse, machine("vm7")).unwrap();
+    let x = random(2 * n, 21);
+    let done = run(&fft, &x, false);
+    let exact = reference(&x, n, Direction::Inverse);
+    let error = error(&exact, done.output.as_ref().unwrap());
+    assert!(error <= error_bound(n) / 8.0, "{error:.2e}");
 }
 
 /// An impulse shows every factor, a tone sums them all.
@@ -213,7 +229,7 @@ fn a_transform_does_not_depend_on_its_neighbours() {
 #[test]
 fn what_cannot_be_done_is_said() {
     let vm7 = machine("vm7");
-    for n in [0, 1, 1024, 3000, 1 << 21, usize::MAX] {
+    for n in [0, 1, 1024, 3000, 1 << 23, usize::MAX] {
         let error = LargeFft::new(n, Direction::Forward, vm7.clone()).unwrap_err();
         assert!(error.to_string().contains(&n.to_string()), "{error}");
     }

@@ -3,7 +3,7 @@ use crate::pipeline::Unschedulable;
 use cp2_asm::Diagnostics;
 
 /// The longest power of two.
-const LONGEST: usize = 1 << 20;
+const LONGEST: usize = 1 << 22;
 
 /// Why a transform cannot be planned or run.
 #[derive(Debug, thiserror::Error)]
@@ -46,9 +46,9 @@ pub enum FftError {
         /// The machine.
         machine: String,
     },
-    /// No division into two passes over memory.
+    /// No division into passes over memory.
     #[error(
-        "no FFT of length {n} in two passes over the memory of {machine}: the lengths are the powers of two from 2^11 to 2^20, as far as pages of them fit in DMEM, on machines with a power of two of sections and a DMA granule of 16 bytes"
+        "no FFT of length {n} in passes over the memory of {machine}: the lengths are the powers of two from 2^11 to 2^22, as far as pages of them fit in DMEM, on machines with a power of two of sections and a DMA granule of 16 bytes"
     )]
     Division {
         /// The length asked for.

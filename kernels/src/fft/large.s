@@ -5,6 +5,8 @@
 ;   INVERSE         0: exp(-2 pi i jk/N), 1: exp(+2 pi i jk/N); neither is scaled
 ;   N1, COLUMNS     length of the columns, how many of them are in a section's page; N1 = 0: no such kernel
 ;   P1 .. P3        radices of the column passes but the last, 4 or 8, fours first; 1 where there is none
+;   SHIFTED         1: the columns of a page are at a shifted frequency as well, which its
+;                   factors say: the sets of all passes, the last one's by frequency
 ;   N2, ROWS        length of the rows, how many are in a section's page; N2 = 0: no such kernel
 ;   Q1 .. Q3        radices of the row passes but the last
 ; The last pass of either has radix 8.
@@ -12,7 +14,7 @@
 ; Two kernels, entries `columns` and `rows`. Each works on page after page until all
 ; are done. At launch a15 is the address of
 ;   word 0 pages, word 1 bytes of the ring, then from byte 16 the ring: for each page
-;   in turn 16 bytes: input page, output page, factors (rows only), 0.
+;   in turn 16 bytes: input page, output page, factors (rows and shifted columns only), 0.
 ; For each page the kernel waits for event 0, which the DMA posts when the page has
 ; been loaded, and signals event 1 when its result can be stored.
 ;
@@ -34,6 +36,7 @@
 .equ P1, 8
 .equ P2, 1
 .equ P3, 1
+.equ SHIFTED, 0
 .equ N2, 64
 .equ ROWS, 4
 .equ Q1, 8
@@ -81,6 +84,14 @@
 
 .equ PAGE1, 8*N1*COLUMNS
 .macro column_passes op, opn
+    .if SHIFTED
+    mov a2, a10
+    blocks \op, \opn, P1, PAGE1, PAGE1, steps11
+    addi a2, a10, SETS12
+    blocks \op, \opn, P2, PAGE1/P1, PAGE1, steps12
+    addi a2, a10, SETS13
+    blocks \op, \opn, P3, PAGE1/P1/P2, PAGE1, steps13
+    .else
     movi a2, factors1
     .if P1 == 8
     ldq q24, [a2]+16
@@ -92,11 +103,16 @@
     blocks \op, \opn, P2, PAGE1/P1, PAGE1, steps12
     movi a2, factors13
     blocks \op, \opn, P3, PAGE1/P1/P2, PAGE1, steps13
+    .endif
     movi a5, steps1
     mov b5, a5
     movi l5, N1*COLUMNS
     movi s5, 8
+    .if SHIFTED
+    addi a2, a10, BASE1 + 16
+    .else
     movi a2, base1 + 16
+    .endif
     mov a0, a8
     mov b0, a8
     movi l0, PAGE1
@@ -104,6 +120,11 @@
     movi c1, N1*COLUMNS/16 - 1
     pass8 \op, \opn, 2, 1, 1, 2, 1, 2, 8*COLUMNS, 32*COLUMNS, PAGE1/8, 0, 49, 52, 53
 .endm
+
+; Where the sets of the passes begin in the factors of a page of shifted columns.
+.equ SETS12, 4*P1
+.equ SETS13, SETS12 + P1*4*P2*(P2 > 1)
+.equ BASE1, SETS13 + P1*P2*4*P3*(P3 > 1)
 
 .equ PAGE2, 8*N2*ROWS
 .macro row_passes op, opn
@@ -154,6 +175,12 @@ rows:
 
 .dmem 0
     .if N1
+    .if SHIFTED
+    .if P1 == 8
+steps11:
+    steps8 PAGE1
+    .endif
+    .else
 factors1:
     .if P1 == 8
     .cis 0, 8
@@ -173,6 +200,7 @@ base1:
     .rept N1/8, k
     set 8, k, N1
     .endr
+    .endif
     .if P2 == 8
 steps12:
     steps8 PAGE1/P1
@@ -195,7 +223,7 @@ steps1:
     .endr
     .endif
     .if N2
-    .if N2 != N1
+    .if N2 != N1 || SHIFTED
 base2:
     .rept N2/8, k
     set 8, k, N2

@@ -68,17 +68,20 @@ pub(super) fn program(recipe: &Recipe, machine: &Machine) -> Result<Assembly, Ff
     assembly((name, text), defines(recipe), machine)
 }
 
-/// Assembles `large.s` for columns and rows, either of which may be missing.
+/// Assembles `large.s` for columns and rows, either of which may be missing;
+/// the columns may be at a shifted frequency too.
 pub(super) fn large_program(
     columns: Option<&Lines>,
     rows: Option<&Lines>,
+    shifted: bool,
     direction: Direction,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
-    let mut defines = vec![(
-        "INVERSE".to_owned(),
-        i64::from(direction == Direction::Inverse),
-    )];
+    let inverse = direction == Direction::Inverse;
+    let mut defines = vec![
+        ("INVERSE".to_owned(), i64::from(inverse)),
+        ("SHIFTED".to_owned(), i64::from(shifted)),
+    ];
     for (lines, length, count, radix) in
         [(columns, "N1", "COLUMNS", "P"), (rows, "N2", "ROWS", "Q")]
     {

@@ -22,7 +22,7 @@ impl Kernel for LargeFftKernel {
     }
 
     fn summary(&self) -> &'static str {
-        "complex FFTs of 2^11 to 2^20 numbers in two passes over system memory"
+        "complex FFTs of 2^11 to 2^22 numbers in two or three passes over system memory"
     }
 
     fn sources(&self) -> &'static [&'static str] {
@@ -70,13 +70,15 @@ impl Kernel for LargeFftKernel {
         let division = fft.division();
         // Eight products for the two columns of eight of an iteration: one for two numbers.
         let products = (Class::Madd, (fft.len() / 2 * batch) as u64);
+        let outer = division.outer().map(|length| vec![butterflies(length)]);
+        let two = [
+            vec![butterflies(division.columns().len())],
+            vec![butterflies(division.rows().len()), products],
+        ];
         Ok(Prepared {
             job,
             least: fft.least(batch),
-            operations: vec![
-                vec![butterflies(division.columns().len())],
-                vec![butterflies(division.rows().len()), products],
-            ],
+            operations: outer.into_iter().chain(two).collect(),
         })
     }
 }

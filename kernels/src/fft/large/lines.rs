@@ -118,44 +118,61 @@ impl Lines {
         (numbers * self.per_section) as u64 * COMPLEX
     }
 
+    /// Bytes of the factors for a page of columns at a shifted frequency.
+    pub(super) fn column_factor_bytes(&self) -> u64 {
+        self.factor_bytes() / self.per_section as u64 + (self.length / 2 - 3) as u64 * COMPLEX
+    }
+
     /// The factors for the rows `rows` of a section's page: the transform has
     /// `turns` numbers, row `r` is shifted by `r length / turns`.
     pub(super) fn factors(&self, rows: &[usize], turns: usize) -> Vec<Complex32> {
+        let mut factors = self.early_factors(rows, turns / self.length);
+        for couple in rows.chunks(2) {
+            for power in [4, 2, 1] {
+                factors.extend(couple.iter().map(|row| root(power * row, turns)));
+            }
+        }
+        factors
+    }
+
+    /// The factors for columns that are all shifted by `row / matrix`.
+    pub(super) fn column_factors(&self, row: usize, matrix: usize) -> Vec<Complex32> {
+        let mut factors = self.early_factors(&[row], matrix);
+        for k in 0..self.length / LAST {
+            factors.extend(set(LAST, k * matrix + row, self.length * matrix));
+        }
+        factors
+    }
+
+    /// The factors of all passes but the last for rows shifted by `row / matrix`.
+    fn early_factors(&self, rows: &[usize], matrix: usize) -> Vec<Complex32> {
         let mut factors = Vec::new();
-        let mut root = |num: usize, den: usize| {
-            // Lengths are far below 2^63.
-            let (re, im) = cis(-(num as i64), den as i64);
-            factors.push(Complex32::new(re as f32, im as f32));
-        };
-        let matrix = turns / self.length;
         let mut done = 1;
         for (i, &radix) in self.radices[..self.radices.len() - 1].iter().enumerate() {
             for &row in rows {
                 for block in 0..done {
                     // w = exp(-2 pi i (frequency + row/matrix)/(radix done))
                     let k = frequency(block, &self.radices[..i]) * matrix + row;
-                    let den = radix * done * matrix;
-                    let mut power = radix / 2;
-                    while power > 0 {
-                        root(power * k, den);
-                        power /= 2;
-                    }
-                    if radix == 8 {
-                        root(k + den / 8, den);
-                    }
+                    factors.extend(set(radix, k, radix * done * matrix));
                 }
             }
             done *= radix;
         }
-        for couple in rows.chunks(2) {
-            for power in [4, 2, 1] {
-                for &row in couple {
-                    root(power * row, turns);
-                }
-            }
-        }
         factors
     }
+}
+
+/// exp(-2 pi i num/den).
+fn root(num: usize, den: usize) -> Complex32 {
+    // Lengths are far below 2^63.
+    let (re, im) = cis(-(num as i64), den as i64);
+    Complex32::new(re as f32, im as f32)
+}
+
+/// The set of a block whose w is exp(-2 pi i k/den).
+fn set(radix: usize, k: usize, den: usize) -> impl Iterator<Item = Complex32> {
+    let powers = (0..radix.ilog2()).rev().map(move |i| root(k << i, den));
+    powers.chain((radix == 8).then(|| root(k + den / 8, den)))
 }
 
 /// The frequency of a block after passes of these radices: its digits, the
@@ -182,9 +199,12 @@ pub(super) struct ColumnPages {
     pub from: u64,
     /// Address of the results.
     pub to: u64,
-    /// The results of a page lie one behind the other, so that a page is a
-    /// tile; otherwise they lie as the input does.
-    pub tiled: bool,
+    /// How many matrices in a row share their tiles: the results of a page lie
+    /// beside those of the same columns of the others, of one matrix so that a page is a
+    /// tile. None: they lie as the input does.
+    pub tiled: Option<u64>,
+    /// Address of the factors of these matrices, if their columns are shifted.
+    pub factors: Option<u64>,
 }
 
 impl ColumnPages {
@@ -219,20 +239,35 @@ impl Pages for ColumnPages {
         self.matrices * self.tiles()
     }
 
-    fn loads(&self, page: u64, local: u32, _: u32) -> Vec<Descriptor> {
+    fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
         let run = self.columns() * COMPLEX;
-        let load = Descriptor::load(Target::Deal, self.at(self.from, page), local, run);
-        vec![self.strided(load)]
+        let data = Descriptor::load(Target::Deal, self.at(self.from, page), local, run);
+        let each = self.lines.column_factor_bytes();
+        let matrix = page / self.tiles() % self.tiled.unwrap_or(1);
+        let shift = self.factors.map(|system| {
+            let system = system + matrix * each;
+            Descriptor::load(Target::Broadcast, system, factors, each)
+        });
+        shift.into_iter().chain([self.strided(data)]).collect()
     }
 
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
-        if self.tiled {
-            let bytes = self.lines.page_bytes() * self.sections;
+        let run = self.columns() * COMPLEX;
+        let Some(sharing) = self.tiled else {
+            let store = Descriptor::store(Target::Deal, self.at(self.to, page), local, run);
+            return vec![self.strided(store)];
+        };
+        let bytes = self.lines.page_bytes() * self.sections;
+        if sharing == 1 {
             let to = self.to + page * bytes;
             return vec![Descriptor::store(Target::Deal, to, local, bytes)];
         }
-        let (to, run) = (self.at(self.to, page), self.columns() * COMPLEX);
-        vec![self.strided(Descriptor::store(Target::Deal, to, local, run))]
+        let (matrix, tile) = (page / self.tiles(), page % self.tiles());
+        let first = (matrix / sharing * self.tiles() + tile) * sharing * bytes;
+        let to = self.to + first + matrix % sharing * run;
+        let per = self.lines.per_section as i64 * COMPLEX as i64;
+        let store = Descriptor::store(Target::Deal, to, local, run);
+        vec![store.level(self.lines.length as u32, (sharing * run) as i64, per)]
     }
 
     fn issues(&self) -> u64 {

@@ -8,7 +8,7 @@ use crate::fft::program::{large_program, source};
 use crate::fft::recipe::{Direction, Recipe};
 use crate::fft::transform::Fft;
 use crate::job::{self, Job, Least};
-use crate::ring::{Ring, RingPass};
+use crate::ring::{Expected, Ring, RingPass};
 use cp2_asm::Program;
 use cp2_host::{Buffer, Options};
 use cp2_machine::{Cycles, Machine};
@@ -42,11 +42,12 @@ pub struct FftNd {
 
 /// An axis but the last.
 #[derive(Debug)]
-struct Axis {
+pub(super) struct Axis {
     /// Matrices of one array whose columns lie along the axis.
     matrices: u64,
     /// Numbers from an element of a column to the next.
     width: u64,
+    sections: u64,
     lines: Lines,
     ring: Ring,
     program: Arc<Program>,
@@ -130,10 +131,7 @@ impl FftNd {
         self.rows
             .pass(&mut job, rows as usize, x.address(), y.address())?;
         for axis in &self.columns {
-            let program =
-                job.program(&format!("columns of {}", axis.lines.len()), &axis.program)?;
-            let pass = axis.pass(&self.machine, batch, y.address());
-            job.ring(&program, "columns", pass)?;
+            axis.add(&mut job, batch, [y.address(); 2])?;
         }
         Ok((job, y))
     }
@@ -141,7 +139,7 @@ impl FftNd {
 
 impl Axis {
     /// The fastest way through the columns of `matrices` matrices of `width` columns; none that fits.
-    fn new(
+    pub(super) fn new(
         length: usize,
         (matrices, width): (u64, u64),
         direction: Direction,
@@ -161,7 +159,7 @@ impl Axis {
             {
                 continue;
             }
-            let program = large_program(Some(&lines), None, direction, machine)?.program;
+            let program = large_program(Some(&lines), None, false, direction, machine)?.program;
             let first = data_end(&program).next_multiple_of(16);
             for buffers in [3, 4] {
                 let pages = first + Ring::argument_bytes(buffers);
@@ -171,27 +169,62 @@ impl Axis {
                 let axis = Self {
                     matrices,
                     width,
+                    sections,
                     lines: lines.clone(),
                     ring: Ring::new(first, pages, buffers, lines.page_bytes(), 0),
                     program: Arc::new(program.clone()),
                 };
-                found.push((axis.pass(machine, 1, 0).expect(machine).cycles, axis));
+                found.push((axis.pass(1, [0; 2]).expect(machine).cycles, axis));
             }
         }
         found.sort_by(|a, b| a.0.total_cmp(&b.0));
         Ok(found.into_iter().next().map(|(_, axis)| axis))
     }
 
-    /// The pass over `batch` arrays at `address`, in place.
-    fn pass(&self, machine: &Machine, batch: u64, address: u64) -> RingPass {
+    /// Columns, and how many are in a section's page.
+    pub(super) fn lines(&self) -> &Lines {
+        &self.lines
+    }
+
+    /// Bytes of the program and its tables.
+    pub(super) fn image(&self) -> u64 {
+        8 * self.program.words.len() as u64 + data_end(&self.program)
+    }
+
+    /// What the pass should take, the load of its program included.
+    pub(super) fn expect(&self, machine: &Machine, batch: u64) -> Expected {
+        let rate = machine.dma.bandwidth;
+        let image = self.image() as f64 * rate.den as f64 / rate.num.max(1) as f64;
+        let pass = self.pass(batch, [0; 2]).expect(machine);
+        Expected {
+            cycles: pass.cycles + image,
+            least: pass.least + image,
+        }
+    }
+
+    /// Adds the pass over `batch` arrays to a job.
+    pub(super) fn add(
+        &self,
+        job: &mut Job,
+        batch: u64,
+        addresses: [u64; 2],
+    ) -> Result<(), FftError> {
+        let program = job.program(&format!("columns of {}", self.lines.len()), &self.program)?;
+        let pass = self.pass(batch, addresses);
+        Ok(job.ring(&program, "columns", pass)?)
+    }
+
+    /// The pass over `batch` arrays from one address to another, or in place.
+    fn pass(&self, batch: u64, [from, to]: [u64; 2]) -> RingPass {
         let work = ColumnPages {
             lines: self.lines.clone(),
-            sections: machine.cp2.sections as u64,
+            sections: self.sections,
             matrices: batch * self.matrices,
             width: self.width,
-            from: address,
-            to: address,
-            tiled: false,
+            from,
+            to,
+            tiled: None,
+            factors: None,
         };
         RingPass::new(self.ring.clone(), work)
     }
@@ -234,8 +267,7 @@ impl Fft for FftNd {
 
     /// Input and output.
     fn max_batch(&self) -> usize {
-        let programs = self.columns.iter().map(|axis| &axis.program);
-        let images = programs.map(|program| 8 * program.words.len() as u64 + data_end(program));
+        let images = self.columns.iter().map(Axis::image);
         let free = job::room(&self.machine, self.rows.kernel()).saturating_sub(images.sum());
         usize::try_from(free / (2 * self.len() as u64 * COMPLEX)).unwrap_or(usize::MAX)
     }
@@ -248,15 +280,9 @@ impl Fft for FftNd {
 
     fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
         let rows = batch.saturating_mul(self.len() / self.rows.len());
-        let rate = self.machine.dma.bandwidth;
         let mut cycles = self.rows.expected(rows)?.0 as f64;
         for axis in &self.columns {
-            let image = 8 * axis.program.words.len() as u64 + data_end(&axis.program);
-            cycles += axis
-                .pass(&self.machine, batch as u64, 0)
-                .expect(&self.machine)
-                .cycles
-                + image as f64 * rate.den as f64 / rate.num.max(1) as f64;
+            cycles += axis.expect(&self.machine, batch as u64).cycles;
         }
         Ok(Cycles(cycles.ceil() as u64))
     }

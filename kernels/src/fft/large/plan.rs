@@ -1,6 +1,7 @@
 //! A transform larger than DMEM on CP2.
 
-use super::lines::{COMPLEX, rows_of};
+use super::lines::{COMPLEX, Lines, rows_of};
+use super::nd::Axis;
 use super::recipe::LargeRecipe;
 use crate::fft::error::FftError;
 use crate::fft::plan::{FftRun, batch_of};
@@ -8,7 +9,7 @@ use crate::fft::program::{large_program, source};
 use crate::fft::recipe::Direction;
 use crate::fft::transform::Fft;
 use crate::job::{self, Job, Least};
-use crate::ring::Ring;
+use crate::ring::{Expected, Ring};
 use cp2_asm::Program;
 use cp2_host::{Buffer, Options};
 use cp2_machine::{Cycles, Machine};
@@ -22,29 +23,56 @@ pub struct LargeFft {
     machine: Arc<Machine>,
     program: Arc<Program>,
     rings: [Ring; 2],
+    /// The pass before the two, where there is one.
+    outer: Option<Axis>,
 }
 
 impl LargeFft {
     /// The FFT of length `n` on `machine`.
     ///
     /// # Errors
-    /// A length that is no power of two from 2^11 to 2^20, or a machine that no division fits.
+    /// A length that is no power of two from 2^11 to 2^22, or a machine that no division fits.
     pub fn new(n: usize, direction: Direction, machine: Arc<Machine>) -> Result<Self, FftError> {
-        for recipe in LargeRecipe::candidates(n, direction, &machine) {
-            let (columns, rows) = (recipe.columns(), recipe.rows());
-            let program = large_program(Some(columns), Some(rows), direction, &machine)?.program;
-            if let Some(rings) = recipe.rings(data_end(&program), machine.cp2.dmem.0) {
-                return Ok(Self {
-                    recipe,
-                    program: Arc::new(program),
-                    rings,
-                    machine,
-                });
-            }
-        }
-        Err(FftError::Division {
+        let refused = || FftError::Division {
             n,
             machine: machine.name.clone(),
+        };
+        for recipe in LargeRecipe::candidates(n, direction, &machine) {
+            let (lines, shifted) = ((recipe.columns(), recipe.rows()), recipe.outer().is_some());
+            let program =
+                large_program(Some(lines.0), Some(lines.1), shifted, direction, &machine)?.program;
+            let Some(rings) = recipe.rings(data_end(&program), machine.cp2.dmem.0) else {
+                continue;
+            };
+            let outer = match recipe.outer() {
+                None => None,
+                Some(length) => {
+                    let axis = Axis::new(length, (1, (n / length) as u64), direction, &machine)?;
+                    Some(axis.ok_or_else(refused)?)
+                }
+            };
+            return Ok(Self {
+                recipe,
+                program: Arc::new(program),
+                rings,
+                outer,
+                machine,
+            });
+        }
+        Err(refused())
+    }
+
+    /// The columns of the pass before the two, where there is one.
+    #[must_use]
+    pub fn outer(&self) -> Option<&Lines> {
+        self.outer.as_ref().map(Axis::lines)
+    }
+
+    /// What that pass should take.
+    fn outer_expected(&self, batch: usize) -> Expected {
+        let outer = self.outer.as_ref();
+        outer.map_or(Expected::default(), |axis| {
+            axis.expect(&self.machine, batch as u64)
         })
     }
 
@@ -75,7 +103,8 @@ impl LargeFft {
     /// in each pass the first load and the last store (`docs/fft-large.md`).
     #[must_use]
     pub fn own_bound(&self, batch: usize) -> f64 {
-        self.image() + self.recipe.expect(&self.machine, batch as u64).least
+        let passes = self.recipe.expect(&self.machine, batch as u64).least;
+        self.image() + passes + self.outer_expected(batch).least
     }
 
     /// Cycles of the DMA for the program and its tables.
@@ -104,19 +133,39 @@ impl LargeFft {
         let y = job.output("y", &[batch, self.recipe.len() as u64])?;
         let factors = job.input(&self.factors())?;
         let program = job.program(&self.recipe.to_string(), &self.program)?;
-        let addresses = [&x, &tiles, &y, &factors].map(Buffer::address);
-        let passes = self.recipe.passes(self.rings.clone(), batch, addresses);
+        let mut from = x.address();
+        let mut shifts = 0;
+        if let Some(outer) = &self.outer {
+            // The output is free until the last pass.
+            outer.add(&mut job, batch, [from, y.address()])?;
+            from = y.address();
+            shifts = job.input(&self.shifts())?.address();
+        }
+        let passes = self.recipe.passes(
+            self.rings.clone(),
+            batch,
+            [from, tiles.address(), y.address()],
+            [shifts, factors.address()],
+        );
         for (pass, name) in passes.into_iter().zip(["columns", "rows"]) {
             job.ring(&program, name, pass)?;
         }
         Ok((job, y))
     }
 
+    /// The factors of the columns that follow another pass of them.
+    fn shifts(&self) -> Vec<Complex32> {
+        let (columns, matrices) = (self.recipe.columns(), self.recipe.outer().unwrap_or(1));
+        (0..matrices)
+            .flat_map(|matrix| columns.column_factors(matrix, matrices))
+            .collect()
+    }
+
     /// The factors of all pages of rows, in the order of pages and sections.
     fn factors(&self) -> Vec<Complex32> {
         let (recipe, sections) = (&self.recipe, self.machine.cp2.sections);
         let per = recipe.rows().per_section();
-        let pages = recipe.columns().len() / (per * sections);
+        let pages = recipe.height() / (per * sections);
         (0..pages * sections)
             .flat_map(|i| {
                 let rows = rows_of(i / sections, i % sections, sections, per);
@@ -164,8 +213,10 @@ impl Fft for LargeFft {
     fn max_batch(&self) -> usize {
         let rows = self.recipe.rows();
         let each = rows.factor_bytes() / rows.per_section() as u64;
-        let factors = each * self.recipe.columns().len() as u64;
-        let free = job::room(&self.machine, &self.program).saturating_sub(factors);
+        let shifts = self.recipe.outer().unwrap_or(0) as u64 * self.recipe.column_factor_bytes();
+        let factors = each * self.recipe.height() as u64 + shifts;
+        let image = self.outer.as_ref().map_or(0, Axis::image);
+        let free = job::room(&self.machine, &self.program).saturating_sub(factors + image);
         usize::try_from(free / (3 * self.bytes())).unwrap_or(usize::MAX)
     }
 
@@ -177,7 +228,8 @@ impl Fft for LargeFft {
 
     fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
         let passes = self.recipe.expect(&self.machine, batch as u64).cycles;
-        Ok(Cycles((passes + self.image()).ceil() as u64))
+        let outer = self.outer_expected(batch).cycles;
+        Ok(Cycles((passes + self.image() + outer).ceil() as u64))
     }
 
     fn process_with(&self, input: &[Complex32], options: Options) -> Result<FftRun, FftError> {

@@ -7,10 +7,14 @@ use crate::ring::{Expected, Ring, RingPass};
 use cp2_machine::Machine;
 use std::fmt;
 
-/// The smallest number of bits of a length for two passes, and the largest.
-pub(super) const BITS: std::ops::RangeInclusive<u32> = 11..=20;
+/// The smallest number of bits of a length, and the largest.
+pub(super) const BITS: std::ops::RangeInclusive<u32> = 11..=22;
+/// The largest number of bits of a length for two passes: a page of lines of
+/// 2048 leaves no room for others (`docs/fft-large.md`).
+const TWO_PASSES: u32 = 20;
 
-/// A transform of N = N1 N2 numbers as columns of length N1 and rows of length N2.
+/// A transform of N = N1 N2 numbers as columns of length N1 and rows of length N2,
+/// or of N = N0 N1 N2 with another pass of columns of length N0 before them.
 ///
 /// ```
 /// use cp2_kernels::fft::{Direction, LargeRecipe};
@@ -25,6 +29,8 @@ pub(super) const BITS: std::ops::RangeInclusive<u32> = 11..=20;
 pub struct LargeRecipe {
     n: usize,
     direction: Direction,
+    /// N0, 1 where there is no such pass.
+    outer: usize,
     columns: Lines,
     rows: Lines,
     /// Page buffers of the column pass and of the row pass.
@@ -34,7 +40,7 @@ pub struct LargeRecipe {
 }
 
 impl LargeRecipe {
-    /// The lengths that two passes can do.
+    /// The lengths that there are recipes for.
     #[must_use]
     pub fn lengths() -> Vec<usize> {
         BITS.map(|bits| 1 << bits).collect()
@@ -65,8 +71,14 @@ impl LargeRecipe {
                 .into_iter()
                 .filter_map(move |per| Lines::new(length, per * SMALLEST / 2))
         };
-        for bits in 5..n.ilog2() {
-            let (n1, n2) = (1usize << bits, n >> bits);
+        // Of three passes each takes about a third of the bits.
+        let outer = match n.ilog2() {
+            ..=TWO_PASSES => 1,
+            bits => 1 << (bits / 3),
+        };
+        let inner = n / outer;
+        for bits in 5..inner.ilog2() {
+            let (n1, n2) = (1usize << bits, inner >> bits);
             for columns in lines(n1) {
                 for rows in lines(n2) {
                     let fits = columns.per_section() * sections <= n2
@@ -75,6 +87,7 @@ impl LargeRecipe {
                         let mut recipe = Self {
                             n,
                             direction,
+                            outer,
                             columns: columns.clone(),
                             rows: rows.clone(),
                             buffers,
@@ -101,10 +114,29 @@ impl LargeRecipe {
     /// DMEM for the buffers of a pass.
     fn ring_bytes(&self, pass: usize) -> u64 {
         let each = match pass {
-            0 => self.columns.page_bytes(),
+            0 => self.columns.page_bytes() + self.column_factor_bytes(),
             _ => self.rows.page_bytes() + self.rows.factor_bytes(),
         };
         self.buffers[pass] as u64 * each
+    }
+
+    /// Bytes of the factors of a page of columns.
+    pub(super) fn column_factor_bytes(&self) -> u64 {
+        match self.outer {
+            1 => 0,
+            _ => self.columns.column_factor_bytes(),
+        }
+    }
+
+    /// Length of the columns of a pass before the two, if there is one.
+    #[must_use]
+    pub fn outer(&self) -> Option<usize> {
+        Some(self.outer).filter(|&outer| outer > 1)
+    }
+
+    /// All rows: those that a shift distinguishes.
+    pub(super) fn height(&self) -> usize {
+        self.outer * self.columns.len()
     }
 
     /// Length of the transform.
@@ -154,32 +186,34 @@ impl LargeRecipe {
             fits.then(|| Ring::new(arguments[pass], pages, self.buffers[pass], page, factors))
         };
         Some([
-            ring(0, self.columns.page_bytes(), 0)?,
+            ring(0, self.columns.page_bytes(), self.column_factor_bytes())?,
             ring(1, self.rows.page_bytes(), self.rows.factor_bytes())?,
         ])
     }
 
-    /// The passes of `batch` transforms from `x` over `tiles` to `y`.
+    /// The last two passes of `batch` transforms from `x` over `tiles` to `y`.
     pub(super) fn passes(
         &self,
         [first, second]: [Ring; 2],
         batch: u64,
-        [x, tiles, y, factors]: [u64; 4],
+        [x, tiles, y]: [u64; 3],
+        [shifts, factors]: [u64; 2],
     ) -> [RingPass; 2] {
         let columns = ColumnPages {
             lines: self.columns.clone(),
             sections: self.sections,
-            matrices: batch,
+            matrices: batch * self.outer as u64,
             width: self.rows.len() as u64,
             from: x,
             to: tiles,
-            tiled: true,
+            tiled: Some(self.outer as u64),
+            factors: self.outer().map(|_| shifts),
         };
         let rows = RowPages {
             lines: self.rows.clone(),
             sections: self.sections,
             matrices: batch,
-            height: self.columns.len() as u64,
+            height: self.height() as u64,
             tile: self.columns.per_section() as u64 * self.sections,
             from: tiles,
             to: y,
@@ -188,13 +222,13 @@ impl LargeRecipe {
         [RingPass::new(first, columns), RingPass::new(second, rows)]
     }
 
-    /// What `batch` transforms should take, without the load of the program.
+    /// What the last two passes of `batch` transforms should take, without the load of the program.
     pub(super) fn expect(&self, machine: &Machine, batch: u64) -> Expected {
         let Some(rings) = self.rings(0, u64::MAX) else {
             return Expected::default();
         };
         let [a, b] = self
-            .passes(rings, batch, [0; 4])
+            .passes(rings, batch, [0; 3], [0; 2])
             .map(|pass| pass.expect(machine));
         Expected {
             cycles: a.cycles + b.cycles,
@@ -206,6 +240,9 @@ impl LargeRecipe {
 impl fmt::Display for LargeRecipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "fft {} {}:", self.n, self.direction)?;
+        if let Some(outer) = self.outer() {
+            write!(f, " columns of {outer}, then")?;
+        }
         for (i, (name, lines)) in [("columns", &self.columns), ("rows", &self.rows)]
             .into_iter()
             .enumerate()
