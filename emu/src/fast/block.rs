@@ -54,6 +54,8 @@ struct Text {
     turns: Vec<Turn>,
     /// First and last target of the jumps outside calls.
     targets: Option<(u32, u32)>,
+    /// Last words that the engine runs alone: a control operation without arithmetic.
+    idle: usize,
 }
 
 /// Where a word is.
@@ -199,6 +201,8 @@ impl Text {
             };
         }
         self.steps = self.words.iter().map(Step::new).collect();
+        let idle = |w: &Decoded| matches!(w.action, Action::Control(_)) && !w.computes;
+        self.idle = usize::from(self.words.last().is_some_and(idle));
     }
 
     /// Where the function called before the first `words` words comes back to.
@@ -322,7 +326,13 @@ impl Block {
         let text = &*self.text;
         let steps = &text.steps[self.skip..];
         if passes == 1 && (steps.len() as u64) < ENTRY {
-            return portable::few(steps, guest);
+            let busy = steps.len().saturating_sub(text.idle);
+            let done = portable::few(&steps[..busy], guest);
+            return if done == busy as u64 {
+                steps.len() as u64
+            } else {
+                done
+            };
         }
         self.many(guest, frame, passes, emit)
     }

@@ -25,7 +25,7 @@ use crate::timing::{Outcome, Pending, Scoreboard};
 use block::{Block, End, Ends};
 use cp2_machine::Machine;
 use std::collections::HashMap;
-use timed::{Node, States, UNKNOWN};
+use timed::{Node, States, UNKNOWN, Usual};
 
 /// Words of all nodes kept; programs that need more start afresh now and then.
 const WORDS: usize = 1 << 22;
@@ -183,7 +183,11 @@ impl Fast {
             let edge = &mut node.edges[outcome as usize];
             edge.count += 1;
             *now += edge.cycles;
-            at = if edge.pc == core.pc && edge.next != UNKNOWN {
+            // Asked for first, and apart from the edges: where to go on then hangs on a
+            // branch that the host predicts, not on what the block has computed.
+            at = if node.usual.outcome == outcome && node.usual.pc == core.pc {
+                node.usual.next
+            } else if edge.pc == core.pc && edge.next != UNKNOWN {
                 edge.next
             } else {
                 self.follow(core, machine, at, outcome)
@@ -226,6 +230,11 @@ impl Fast {
         let next = self.node(core, machine, state, None);
         let edge = &mut self.nodes[at as usize].edges[outcome as usize];
         (edge.state, edge.pc, edge.next) = (state, core.pc, next);
+        self.nodes[at as usize].usual = Usual {
+            outcome,
+            pc: core.pc,
+            next,
+        };
         next
     }
 

@@ -7,7 +7,7 @@ use super::wide::Wide;
 use crate::alu::Plain;
 use crate::core::Guest;
 use crate::decoded::Decoded;
-use crate::layout::{FILE_LANES, LINE_LANES, Lane, PAIR};
+use crate::layout::{FILE_LANES, File, LINE_LANES, Lane, Line, PAIR};
 use crate::semantics::action::{Action, Data, MemoryOp, ScalarOp, Source};
 use crate::semantics::address::{Generated, generate};
 use crate::semantics::scalar::Binary;
@@ -112,7 +112,11 @@ impl Step {
             }
             Action::Scalar(op) => {
                 step.scalar = op;
-                step.run = scalar(op);
+                step.run = if word.computes {
+                    scalar::<true>(op)
+                } else {
+                    scalar::<false>(op)
+                };
             }
             // What a control operation decides is the engine's business.
             Action::Control(_) | Action::Nop => {}
@@ -197,14 +201,15 @@ fn memory<const MODE: u8>(data: Data, early: bool) -> Run {
     }
 }
 
-/// The function that runs a word with this operation on scalars.
-fn scalar(op: ScalarOp) -> Run {
+/// The function that runs a word with this operation on scalars, and
+/// arithmetic where it `COMPUTES`.
+fn scalar<const COMPUTES: bool>(op: ScalarOp) -> Run {
     macro_rules! functions {
         ($($function:ident)*) => {
             match op {
                 ScalarOp::Move { .. } | ScalarOp::High { .. } => |step, guest| {
                     scalar::execute(&mut Plain, step.scalar, guest.scalars);
-                    (step.compute)(step, guest)
+                    !COMPUTES || (step.compute)(step, guest)
                 },
                 $(ScalarOp::Binary { function: Binary::$function, .. } => |step, guest| {
                     let mut op = step.scalar;
@@ -212,7 +217,7 @@ fn scalar(op: ScalarOp) -> Run {
                         *function = Binary::$function;
                     }
                     scalar::execute(&mut Plain, op, guest.scalars);
-                    (step.compute)(step, guest)
+                    !COMPUTES || (step.compute)(step, guest)
                 },)*
             }
         };
@@ -222,22 +227,19 @@ fn scalar(op: ScalarOp) -> Run {
 
 /// `WORDS` words of every section's DMEM at `address`, where there are such.
 #[inline(always)]
-fn words<const WORDS: usize>(
-    dmem: &mut [crate::layout::Line],
-    address: u32,
-) -> Option<&mut [Lane]> {
+fn words<const WORDS: usize>(dmem: &mut [Line], address: u32) -> Option<&mut [Lane; WORDS]> {
     if address as usize % (WORDS * 4) != 0 {
         return None;
     }
     let line = dmem.get_mut(address as usize / 16)?;
     let first = (address as usize / 4) % LINE_LANES;
-    line.0.get_mut(first..first + WORDS)
+    line.0[first..].first_chunk_mut()
 }
 
 #[inline(always)]
-fn update(step: &Step, guest: &mut Guest<'_>, next: Option<u32>) {
+fn update(step: &Step, scalars: &mut [u32; SCALARS], next: Option<u32>) {
     if let Some(next) = next {
-        guest.scalars[usize::from(step.base) % SCALARS] = next;
+        scalars[usize::from(step.base) % SCALARS] = next;
     }
 }
 
@@ -245,24 +247,25 @@ fn update(step: &Step, guest: &mut Guest<'_>, next: Option<u32>) {
 #[inline(always)]
 fn arrive<const WORDS: usize, const LANES: usize>(
     step: &Step,
-    guest: &mut Guest<'_>,
-    words: [Lane; WORDS],
+    file: &mut File,
+    words: &[Lane; WORDS],
 ) {
     let first = usize::from(step.first) % FILE_LANES / LANES * LANES;
     for i in 0..LANES {
-        guest.file.0[first + i] = words[i % WORDS];
+        file.0[first + i] = words[i % WORDS];
     }
 }
 
 /// What a load finds, where there is such DMEM; the address register moves on.
 #[inline(always)]
-fn fetch<const MODE: u8, const WORDS: usize>(
+fn fetch<'a, const MODE: u8, const WORDS: usize>(
     step: &Step,
-    guest: &mut Guest<'_>,
-) -> Option<[Lane; WORDS]> {
-    let at = step.generate::<MODE>(guest.scalars, WORDS as u32 * 4);
-    let value = words::<WORDS>(guest.dmem, at.address)?.try_into().ok()?;
-    update(step, guest, at.next);
+    dmem: &'a mut [Line],
+    scalars: &mut [u32; SCALARS],
+) -> Option<&'a [Lane; WORDS]> {
+    let at = step.generate::<MODE>(scalars, WORDS as u32 * 4);
+    let value = words::<WORDS>(dmem, at.address)?;
+    update(step, scalars, at.next);
     Some(value)
 }
 
@@ -271,10 +274,10 @@ fn load<const MODE: u8, const WORDS: usize, const LANES: usize>(
     step: &Step,
     guest: &mut Guest<'_>,
 ) -> bool {
-    let Some(value) = fetch::<MODE, WORDS>(step, guest) else {
+    let Some(value) = fetch::<MODE, WORDS>(step, guest.dmem, guest.scalars) else {
         return false;
     };
-    arrive::<WORDS, LANES>(step, guest, value);
+    arrive::<WORDS, LANES>(step, guest.file, value);
     (step.compute)(step, guest)
 }
 
@@ -283,11 +286,12 @@ fn late<const MODE: u8, const WORDS: usize, const LANES: usize>(
     step: &Step,
     guest: &mut Guest<'_>,
 ) -> bool {
-    let Some(value) = fetch::<MODE, WORDS>(step, guest) else {
+    let Some(value) = fetch::<MODE, WORDS>(step, guest.dmem, guest.scalars) else {
         return false;
     };
+    let value = *value;
     let done = (step.compute)(step, guest);
-    arrive::<WORDS, LANES>(step, guest, value);
+    arrive::<WORDS, LANES>(step, guest.file, &value);
     done
 }
 
@@ -299,7 +303,7 @@ fn store<const MODE: u8, const WORDS: usize>(step: &Step, guest: &mut Guest<'_>)
     };
     let first = usize::from(step.first) % FILE_LANES / WORDS * WORDS;
     words.copy_from_slice(&guest.file.0[first..first + WORDS]);
-    update(step, guest, at.next);
+    update(step, guest.scalars, at.next);
     (step.compute)(step, guest)
 }
 
@@ -317,7 +321,7 @@ fn load_scalars<const MODE: u8>(step: &Step, guest: &mut Guest<'_>) -> bool {
         let word = line.0[(address / 4 + i) % LINE_LANES][0];
         guest.scalars[(usize::from(step.first) + i) % SCALARS] = word;
     }
-    update(step, guest, at.next);
+    update(step, guest.scalars, at.next);
     (step.compute)(step, guest)
 }
 

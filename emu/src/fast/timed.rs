@@ -35,6 +35,9 @@ impl States {
 /// Nothing known yet.
 pub(crate) const UNKNOWN: u32 = u32::MAX;
 
+/// Not the address of a word.
+const NOWHERE: u32 = u32::MAX;
+
 /// A way out of a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
@@ -66,6 +69,14 @@ impl Edge {
     }
 }
 
+/// An edge that was taken, for a guess at the next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usual {
+    pub outcome: Outcome,
+    pub pc: u32,
+    pub next: u32,
+}
+
 /// A block entered in a state.
 #[derive(Debug)]
 pub(crate) struct Node {
@@ -82,6 +93,8 @@ pub(crate) struct Node {
     pub issue: Vec<u64>,
     /// By outcome of the last word.
     pub edges: [Edge; 4],
+    /// The edge last found out.
+    pub usual: Usual,
     /// After so many words, where somebody left there.
     cuts: BTreeMap<usize, Edge>,
 }
@@ -124,6 +137,11 @@ impl Node {
             last: issue.last().copied().unwrap_or(0),
             issue,
             edges: OUTCOMES.map(|outcome| Edge::new(now, penalty(outcome, &machine.cp2))),
+            usual: Usual {
+                outcome: Outcome::Next,
+                pc: NOWHERE,
+                next: UNKNOWN,
+            },
             cuts: BTreeMap::new(),
         }
     }
