@@ -110,7 +110,7 @@ fn text(figures: &[Figures], machine: &Machine, engine: Engine, features: &[&str
         ]);
     }
     format!(
-        "{table}least host time of interleaved repetitions on one thread; executed words; \
+        "{table}least host time of repetitions in bursts on one thread; executed words; \
          real time is that of {}, {} MHz\ntier: {}, host: {}{}{}\n",
         machine.name,
         machine.cp2.clock_hz / 1_000_000,
