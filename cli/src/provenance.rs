@@ -1,5 +1,6 @@
 //! Where figures come from: heads every JSON object that reports a run.
 
+use cp2_emu::Engine;
 use cp2_machine::Machine;
 use serde::Serialize;
 
@@ -14,14 +15,12 @@ pub(crate) struct Provenance {
     pub(crate) machine: String,
     /// Hash of the machine's resolved parameters.
     pub(crate) machine_hash: String,
-    /// Engine that ran the kernels.
-    pub(crate) engine: &'static str,
+    /// Engine that ran the kernels; absent where none ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) engine: Option<Engine>,
     /// Seed of generated input; null where the input came from a file.
     pub(crate) seed: Option<u64>,
 }
-
-/// The one engine there is.
-pub(crate) const ENGINE: &str = "reference";
 
 impl Provenance {
     /// Provenance of a run on `machine`.
@@ -31,9 +30,15 @@ impl Provenance {
             tool_version: env!("CARGO_PKG_VERSION"),
             machine: machine.name.clone(),
             machine_hash: machine.hash.clone(),
-            engine: ENGINE,
+            engine: None,
             seed,
         }
+    }
+
+    /// Names the engine that ran the kernels.
+    pub(crate) fn engine(mut self, engine: Engine) -> Self {
+        self.engine = Some(engine);
+        self
     }
 
     /// One object: the provenance, then the figures.

@@ -66,6 +66,15 @@ pub(crate) struct SimulationArgs {
 }
 
 impl SimulationArgs {
+    /// The engine that runs: the checkers watch the reference engine only.
+    pub(crate) fn engine(&self) -> Engine {
+        if self.check {
+            Engine::Reference
+        } else {
+            self.engine.into()
+        }
+    }
+
     /// Checks the outputs before the work starts.
     pub(crate) fn check_outputs(&self, outputs: &mut Outputs) -> Result<(), FileError> {
         if let Some(path) = &self.trace {

@@ -244,7 +244,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     );
     let mut outcome = Outcome {
         text: measured.text(),
-        json: Provenance::new("cp2-fft/1", &machine, signal.origin.seed()).with(figures),
+        json: Provenance::new("cp2-fft/1", &machine, signal.origin.seed())
+            .engine(args.simulation.engine())
+            .with(figures),
         ..Outcome::default()
     };
     if let Some(output) = &measured.run.output {

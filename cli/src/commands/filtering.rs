@@ -53,7 +53,9 @@ pub(crate) fn run(
             (outcome, y.map(Samples::Complex))
         }
     };
-    outcome.json = Provenance::new(task.schema, &machine, channels.seed).with(outcome.json);
+    outcome.json = Provenance::new(task.schema, &machine, channels.seed)
+        .engine(task.simulation.engine())
+        .with(outcome.json);
     outcome.json["input"] = json!(task.channels.input.as_deref().map(shown));
     if let Some(output) = output {
         let (text, json) = (&mut outcome.text, &mut outcome.json);

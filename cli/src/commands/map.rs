@@ -118,7 +118,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
             "expected_cycles": done.plan.estimate().cycles,
         }),
     );
-    let json = Provenance::new("cp2-map/1", &machine, None).with(figures);
+    let json = Provenance::new("cp2-map/1", &machine, None)
+        .engine(args.simulation.engine())
+        .with(figures);
     let mut outcome = Outcome {
         text,
         json,

@@ -186,7 +186,7 @@ impl Common {
             outcome.text += &format!("picture: {}\n", path.display());
             json["picture"] = json!(shown(path));
         }
-        if !(rel_error <= TOLERANCE) {
+        if rel_error.is_nan() || rel_error > TOLERANCE {
             outcome.exit = UNVERIFIED;
             outcome.notes += &format!(
                 "error: the relative error is {rel_error:.2e}; expected at most {TOLERANCE:.0e}\n"

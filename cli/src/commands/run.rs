@@ -108,7 +108,9 @@ fn launch(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
     drop(progress);
     let outcome = Outcome {
         text: table(&run.report),
-        json: Provenance::new("cp2-run/1", &machine, None).with(figures(&run.report)),
+        json: Provenance::new("cp2-run/1", &machine, None)
+            .engine(args.simulation.engine())
+            .with(figures(&run.report)),
         ..Outcome::default()
     };
     Ok((run, outcome))
@@ -168,7 +170,9 @@ fn replay(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
     let recorded = &replay.expected;
     let mut outcome = Outcome {
         text: table(&run.report),
-        json: Provenance::new("cp2-run/1", &machine, None).with(figures(&run.report)),
+        json: Provenance::new("cp2-run/1", &machine, None)
+            .engine(args.simulation.engine())
+            .with(figures(&run.report)),
         ..Outcome::default()
     };
     outcome.json["replay"] = json!({

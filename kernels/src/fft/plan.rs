@@ -76,13 +76,14 @@ impl LocalFft {
     /// Adds the pass over `batch` transforms from `x` to `y` in system memory.
     pub(super) fn pass(&self, job: &mut Job, batch: usize, x: u64, y: u64) -> Result<(), FftError> {
         let program = job.program(&self.recipe.to_string(), &self.program)?;
-        Ok(match self.recipe.layout() {
+        match self.recipe.layout() {
             Layout::Stockham => {
                 let paging = self.paging(batch, x, y);
-                job.pass(&program, self.program.entry.into(), paging)?
+                job.pass(&program, self.program.entry.into(), paging)?;
             }
             Layout::Ring => job.ring(&program, "start", self.ring(batch, x, y))?,
-        })
+        }
+        Ok(())
     }
 
     /// The batch that `found` numbers make.
