@@ -45,7 +45,7 @@ fn every_workload_is_reported() {
 #[test]
 fn nonsense_is_refused() {
     Bench::new()
-        .cp2("bench emu --seconds -1")
+        .cp2("bench emu --seconds=-1")
         .fails(2, &["--seconds"]);
     Bench::new()
         .cp2("bench emu --seconds=1e9")
