@@ -1,6 +1,6 @@
 //! How fast the emulator is on this computer, beside a native library.
 //!
-//! A [`Workload`] is something the emulator does again and again; for a
+//! A `Workload` is something the emulator does again and again; for a
 //! transform, rustfft does the same beside it. [`measure`] interleaves all
 //! workloads and keeps the least time of each, so that what else the computer
 //! does disturbs all alike. Simulated time and host time are never mixed: a
