@@ -1,4 +1,4 @@
-; FFTs larger than DMEM in two passes over system memory: columns of a matrix, then
+; FFTs larger than DMEM in two or three passes over system memory: columns of a matrix, then
 ; rows at shifted frequencies (the four-step algorithm).
 ;
 ; The caller defines (large/program.rs does):

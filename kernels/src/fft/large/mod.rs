@@ -1,4 +1,4 @@
-//! Transforms larger than DMEM: two passes over system memory.
+//! Transforms larger than DMEM: two passes over system memory, three from 2^21 on.
 
 mod entry;
 mod lines;
