@@ -14,7 +14,7 @@ mod radar;
 mod simulation;
 mod table;
 
-use clap::Parser;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use outcome::{Failure, Outcome};
 use std::io::Write;
 use std::process::ExitCode;
@@ -40,10 +40,13 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(e) => return usage(&e),
-    };
+    let mut command = numeric(Cli::command());
+    let matches = command.try_get_matches_from_mut(std::env::args_os());
+    let cli =
+        match matches.and_then(|m| Cli::from_arg_matches(&m).map_err(|e| e.format(&mut command))) {
+            Ok(cli) => cli,
+            Err(e) => return usage(&e),
+        };
     interrupt::install();
     let json = cli.json;
     let done = cli.command.run(json).and_then(|outcome| {
@@ -54,6 +57,16 @@ fn main() -> ExitCode {
         complain(&failure, json);
         failure.exit
     }))
+}
+
+/// A command whose options take -1 for a number, not for another option: what it may be is the option's to say.
+fn numeric(command: clap::Command) -> clap::Command {
+    command
+        .mut_args(|arg| match arg.get_action().takes_values() {
+            true => arg.allow_negative_numbers(true),
+            false => arg,
+        })
+        .mut_subcommands(numeric)
 }
 
 /// Help and version, or arguments that cannot be understood.
@@ -115,7 +128,6 @@ fn print(text: &str) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory as _;
 
     #[test]
     fn the_command_tree_is_consistent() {

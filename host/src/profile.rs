@@ -9,6 +9,8 @@ use std::fmt::Write as _;
 
 /// Widest source line of a listing, in characters.
 const WIDEST: usize = 100;
+/// Lines without words that a listing shows before and after one with words.
+const CONTEXT: u32 = 3;
 
 /// What one source line cost: all words it became, macros and repetitions included.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -108,8 +110,8 @@ impl Profile {
     }
 
     /// The source listing with words issued, cycles, and lost cycles by cause
-    /// beside each line. `read` returns the text of a source file; of a file
-    /// without text the lines that became words appear alone, and a program
+    /// beside each line; stretches far from any word are left out. `read` returns the text of a
+    /// source file; of a file without text the lines that became words appear alone, and a program
     /// without a line table is shown disassembled.
     #[must_use]
     pub fn listing(
@@ -146,14 +148,20 @@ impl Profile {
             );
             match text {
                 Some(text) => {
+                    let mut folded = false;
                     for (number, source) in (1..).zip(text.lines()) {
-                        row(
-                            &mut out,
-                            lines.iter().find(|l| l.line == number),
-                            number,
-                            source,
-                            total,
-                        );
+                        let near = lines.partition_point(|l| l.line + CONTEXT < number);
+                        let near = lines[near..]
+                            .iter()
+                            .take_while(|l| l.line <= number + CONTEXT);
+                        if near.clone().next().is_some() {
+                            let line = near.clone().find(|l| l.line == number);
+                            row(&mut out, line, number, source, total);
+                            folded = false;
+                        } else if !std::mem::replace(&mut folded, true) {
+                            // Writing to a String cannot fail.
+                            let _ = writeln!(out, "{:>56}  ...", "");
+                        }
                     }
                 }
                 None => {

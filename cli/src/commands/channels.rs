@@ -137,7 +137,8 @@ impl ChannelArgs {
                     .map_err(|e| Failure::input(format!("{option}: {e}")))?;
             }
         }
-        let mut outputs = Outputs::beside(self.input.as_deref());
+        let mut outputs =
+            Outputs::beside(self.input.iter().chain(&self.taps).map(PathBuf::as_path));
         if let Some(path) = &self.output {
             check_extension(path, "npy", ".npy")?;
             outputs.check(path)?;

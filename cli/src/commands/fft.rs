@@ -106,11 +106,24 @@ pub(crate) fn measure(
 impl Measured {
     /// One line that says what was computed.
     pub(crate) fn title(&self) -> String {
-        let title = self.problem.title();
-        if self.real {
-            format!("real: {title}")
-        } else {
-            title
+        if !self.real {
+            return self.problem.title();
+        }
+        let (n, batch) = (self.problem.len(), self.problem.batch());
+        let plural = if batch == 1 { "" } else { "s" };
+        match self.problem.direction() {
+            Direction::Forward => {
+                format!(
+                    "{batch} forward FFT{plural} of {n} float32 to {} complex64",
+                    n / 2 + 1
+                )
+            }
+            Direction::Inverse => {
+                format!(
+                    "{batch} inverse FFT{plural} of {} complex64 to {n} float32",
+                    n / 2 + 1
+                )
+            }
         }
     }
 
@@ -220,13 +233,15 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         let n = if half { 2 * row.saturating_sub(1) } else { row };
         Planned::new(&machine, n, direction, args.real)
     };
-    let shape = args.shape.as_ref();
-    let numbers = shape.map(|Shape(s)| s.iter().fold(1usize, |n, &d| n.saturating_mul(d)));
+    let axes = args.shape.as_ref().map(|Shape(axes)| axes.as_slice());
     let (fft, mut signal) = args
         .signal
-        .load(&machine, numbers, plan, |fft| (fft.row(), fft.max_batch()))?;
-    if args.real && !args.inverse {
-        signal.check_real(args.signal.input.is_some())?;
+        .load(&machine, axes, plan, |fft| (fft.row(), fft.max_batch()))?;
+    let given = args.signal.input.is_some();
+    match (args.real, args.inverse) {
+        (true, false) => signal.check_real(given)?,
+        (true, true) => signal.check_half(fft.len(), given)?,
+        (false, _) => {}
     }
     let (mut options, progress) = args
         .simulation

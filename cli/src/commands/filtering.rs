@@ -90,7 +90,8 @@ fn filter<T: Numbers>(
     let run = filter.process_with(x, options).map_err(Failure::input)?;
     let host_seconds = started.elapsed().as_secs_f64();
     drop(progress);
-    let finite = x.iter().all(|x| x.complex().is_finite());
+    let numbers = x.iter().map(|x| x.complex());
+    let finite = numbers.chain(taps.iter().copied()).all(|x| x.is_finite());
     let verdict = run
         .output
         .as_ref()
@@ -176,7 +177,7 @@ fn text<T>(
             "error against f64: {:.2e} relative RMS, worst channel {:.2} of the tolerance\n",
             v.rms, v.worst
         ),
-        None => "error: not known (no result, or an input that is not finite)\n".to_owned(),
+        None => "error: not known (no result, or samples or taps that are not finite)\n".to_owned(),
     };
     text += "kernels considered, the one taken first:\n";
     text += &filter.choice().to_string();

@@ -12,10 +12,10 @@ use cp2_kernels::conv::{Mode, Rate};
 pub(crate) struct Args {
     #[command(flatten)]
     channels: ChannelArgs,
-    /// Keep every M-th output only [default: all]
+    /// Keep every M-th of the N + L - 1 outputs, from the first on [default: all]
     #[arg(long, value_name = "M", conflicts_with = "interpolate")]
     decimate: Option<usize>,
-    /// Make I outputs for a sample, as if I - 1 zeros followed each [default: one]
+    /// Put I - 1 zeros between samples: (N - 1) I + L outputs [default: none]
     #[arg(long, value_name = "I")]
     interpolate: Option<usize>,
     #[command(flatten)]

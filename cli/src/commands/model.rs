@@ -77,11 +77,8 @@ impl clap::Args for Args {
                     .value_parser(value_parser!(u64))
                     .help(format!("{} [default: {}]", p.help, p.default))
             });
-            One::augment_args(
-                Command::new(kernel.name())
-                    .about(kernel.summary())
-                    .args(parameters),
-            )
+            // The comment on `One` would be the summary if it came last.
+            One::augment_args(Command::new(kernel.name()).args(parameters)).about(kernel.summary())
         });
         Whole::augment_args(command)
             .subcommands(kernels)

@@ -10,8 +10,10 @@ use std::path::{Path, PathBuf};
 
 /// Points of a transform unless the input or `--n` says otherwise.
 const DEFAULT_N: usize = 1024;
-/// Transforms generated unless `--batch` says otherwise.
+/// Transforms generated unless `--batch` says otherwise; fewer where they are long.
 const DEFAULT_BATCH: usize = 256;
+/// Numbers generated at most unless `--batch` says otherwise.
+const DEFAULT_NUMBERS: usize = 1 << 20;
 
 /// The options that choose the input.
 #[derive(Debug, clap::Args)]
@@ -22,7 +24,7 @@ pub(crate) struct SignalArgs {
     /// Points of a transform [default: the row length of a 2-D input, else 1024]
     #[arg(long, value_name = "N")]
     n: Option<usize>,
-    /// Transforms to generate [default: 256]
+    /// Transforms to generate [default: 256, of long ones as many as have 2^20 numbers, at least 1]
     #[arg(long, value_name = "B", conflicts_with = "input")]
     batch: Option<usize>,
     /// Seed of the generated numbers, uniform in [-1, 1)
@@ -98,13 +100,13 @@ impl SignalArgs {
     }
 
     /// Loads a signal for `machine`. `plan` makes whatever computes transforms of a length;
-    /// `numbers` are those of a transform, where neither `--n` nor the array says;
+    /// `axes` are those of a transform, where neither `--n` nor the array says;
     /// `limits` gives its length and how many transforms it can take: sizes
     /// are judged before numbers are made.
     pub(crate) fn load<T>(
         &self,
         machine: &Machine,
-        numbers: Option<usize>,
+        axes: Option<&[usize]>,
         plan: impl Fn(usize) -> Result<T, Failure>,
         limits: impl Fn(&T) -> (usize, usize),
     ) -> Result<(T, Signal), Failure> {
@@ -117,7 +119,7 @@ impl SignalArgs {
         let signal = match extension(path).as_str() {
             "npy" => {
                 self.only_for_sound(Some(path))?;
-                self.array(path, numbers, machine.host.memory.0)?
+                self.array(path, axes, machine.host.memory.0)?
             }
             "wav" => self.sound(path, |n| Ok(limits(&plan(n)?).1))?,
             _ => {
@@ -154,7 +156,9 @@ impl SignalArgs {
     }
 
     fn generate(&self, (n, most): (usize, usize)) -> Result<Signal, Failure> {
-        let batch = self.batch.unwrap_or(DEFAULT_BATCH);
+        let batch = self
+            .batch
+            .unwrap_or_else(|| DEFAULT_BATCH.min(DEFAULT_NUMBERS / n.max(1)).max(1));
         if batch == 0 {
             return Err(Failure::input(
                 "--batch 0: nothing to transform; expected at least 1",
@@ -173,10 +177,25 @@ impl SignalArgs {
         })
     }
 
-    fn array(&self, path: &Path, numbers: Option<usize>, limit: u64) -> Result<Signal, Failure> {
+    fn array(&self, path: &Path, axes: Option<&[usize]>, limit: u64) -> Result<Signal, Failure> {
         let array = read_npy(path, Kind::SIGNAL, limit)?;
-        let n = match (numbers, array.shape.as_slice()) {
-            (Some(numbers), _) => numbers,
+        if let Some(axes) =
+            axes.filter(|axes| array.shape.len() > 1 && !array.shape.ends_with(axes))
+        {
+            let found = format!(
+                "axes {} and --shape {}",
+                lengths(&array.shape),
+                lengths(axes)
+            );
+            return Err(FileError::format(
+                path,
+                found,
+                "an array whose last axes are those of --shape, or a one-dimensional one",
+            )
+            .into());
+        }
+        let n = match (axes, array.shape.as_slice()) {
+            (Some(axes), _) => axes.iter().fold(1usize, |n, &d| n.saturating_mul(d)),
             (None, &[_, columns]) => columns,
             _ => self.length(),
         };
@@ -256,6 +275,12 @@ impl SignalArgs {
     }
 }
 
+/// Lengths of axes as `--shape` takes them.
+fn lengths(axes: &[usize]) -> String {
+    let lengths: Vec<String> = axes.iter().map(usize::to_string).collect();
+    lengths.join("x")
+}
+
 fn too_many(n: usize, batch: usize, most: usize) -> Failure {
     Failure::input(format!(
         "{batch} transforms of {n} points do not fit the machine's system memory; expected at most {most}, or a machine with more memory"
@@ -266,6 +291,26 @@ impl Signal {
     /// Number of transforms.
     pub(crate) fn batch(&self) -> usize {
         self.data.len() / self.n.max(1)
+    }
+
+    /// Makes generated half spectra those of real numbers, and refuses a file of others.
+    ///
+    /// A row's number 0, and of even lengths its last one, are real.
+    pub(crate) fn check_half(&mut self, n: usize, given: bool) -> Result<(), Failure> {
+        let ends = [0].into_iter().chain((n % 2 == 0).then_some(n / 2));
+        for k in ends {
+            let column = self.data.iter_mut().skip(k).step_by(n / 2 + 1);
+            for (row, z) in column.enumerate() {
+                if given && z.im != 0.0 {
+                    return Err(Failure::input(format!(
+                        "--real --inverse: row {row} of the input, number {k}: the imaginary part is {}; expected 0, as in the spectrum of {n} real numbers",
+                        z.im
+                    )));
+                }
+                z.im = 0.0;
+            }
+        }
+        Ok(())
     }
 
     /// Makes generated numbers real, and refuses a file of others.

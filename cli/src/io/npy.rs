@@ -266,7 +266,8 @@ fn elements(
         Some(ViewNpyError::WrongDescriptor(descr)) => {
             let descr = descr.to_string();
             (
-                format!("elements of type {}", descr.escape_debug()),
+                // Quoted once, whatever it has inside.
+                format!("elements of type {:?}", descr.trim_matches(['\'', '"'])),
                 types(),
             )
         }

@@ -513,6 +513,28 @@ fn arrays_are_transformed_over_all_axes() {
     let y = lanes(&bench.read("y.npy"));
     assert_eq!(y[0], 2048.0);
     assert!(y[1..].iter().all(|y| y.abs() < 1e-3));
+    bench
+        .cp2("fft --shape 64x32 --input x.npy")
+        .fails(2, &["axes 32x64", "--shape 64x32"]);
     bench.cp2("fft --shape 32x").fails(2, &["256x256"]);
     bench.cp2("fft --shape 3x5").fails(2, &["[3, 5]"]);
+}
+
+#[test]
+fn half_spectra_are_those_of_real_numbers() {
+    let bench = Bench::new();
+    let json = bench
+        .cp2("fft --real --inverse --n 128 --batch 3 --json")
+        .works()
+        .json();
+    assert_eq!(json["verified"].as_bool(), Some(true));
+    let mut rows = vec![[0.5f32, 0.0]; 2 * 65];
+    rows[65 + 64][1] = 2.0;
+    bench.write(
+        "x.npy",
+        npy("<c8", "False", "(2, 65)", &bytes(rows.as_flattened())),
+    );
+    bench
+        .cp2("fft --real --inverse --input x.npy")
+        .fails(2, &["row 1", "number 64", "expected 0"]);
 }

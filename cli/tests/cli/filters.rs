@@ -137,6 +137,11 @@ fn wrong_input_is_refused_with_words() {
             "conv --input x.npy --taps h.npy --output x.npy",
             vec!["x.npy"],
         ),
+        (
+            "conv --input x.npy --taps h.npy --output h.npy",
+            vec!["h.npy"],
+        ),
+        ("conv --samples -5", vec!["-5", "--samples"]),
     ] {
         bench.cp2(line).fails(2, &words);
     }
