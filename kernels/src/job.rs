@@ -392,3 +392,12 @@ pub fn room(machine: &Machine, program: &Program) -> u64 {
         .saturating_sub(image as u64)
         .saturating_sub(REST)
 }
+
+/// Where the data of a program ends in DMEM.
+pub(crate) fn data_end(program: &Program) -> u64 {
+    let ends = program
+        .dmem
+        .iter()
+        .map(|s| u64::from(s.address) + s.bytes.len() as u64);
+    ends.max().unwrap_or(0)
+}

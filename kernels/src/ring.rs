@@ -21,14 +21,23 @@ const DONE: u32 = 1;
 pub(crate) trait Pages: fmt::Debug + Send + Sync {
     /// Number of pages.
     fn count(&self) -> u64;
-    /// The transfers that load a page and its factors; the kernel waits for the last.
+    /// The transfers that load a page and its factors; the kernel waits for the
+    /// last, or for the last early one where there are no others.
     fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor>;
+    /// What of that can already be loaded with the page before.
+    fn early(&self, _page: u64, _local: u32, _factors: u32) -> Vec<Descriptor> {
+        Vec::new()
+    }
     /// The transfers that store a page.
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor>;
+    /// Pages after which their kinds repeat.
+    fn period(&self) -> u64 {
+        1
+    }
     /// Arithmetic issues of a section for a page.
-    fn issues(&self) -> u64;
+    fn issues(&self, page: u64) -> u64;
     /// Cycles of a page beside them.
-    fn overhead(&self) -> u64;
+    fn overhead(&self, page: u64) -> u64;
 }
 
 /// Where the buffers of a pass are in DMEM.
@@ -42,6 +51,8 @@ pub(crate) struct Ring {
     pub factors: Vec<u32>,
     /// How many buffers before a page's own its result lies: 0 or 1.
     pub behind: usize,
+    /// Pages that are loaded before the first is stored.
+    pub ahead: usize,
 }
 
 /// A pass: buffers and the pages that go through them.
@@ -62,6 +73,7 @@ impl Ring {
             pages: (0..n).map(|i| at(first + i * page)).collect(),
             factors: (0..n).map(|i| at(first + n * page + i * factors)).collect(),
             behind: 1,
+            ahead: buffers - 1,
         }
     }
 
@@ -69,6 +81,7 @@ impl Ring {
     pub(crate) fn in_place(arguments: u64, first: u64, buffers: usize, page: u64) -> Self {
         Self {
             behind: 0,
+            ahead: buffers,
             ..Self::new(arguments, first, buffers, page, 0)
         }
     }
@@ -116,18 +129,33 @@ impl RingPass {
 
     /// Number of page buffers.
     pub(crate) fn buffers(&self) -> usize {
-        self.ring.pages.len()
+        self.ring.ahead + self.ring.behind
     }
 
     /// The transfers that load a page.
     pub(crate) fn loads(&self, page: u64) -> Vec<Descriptor> {
-        let slot = (page % self.ring.pages.len() as u64) as usize;
-        let (local, factors) = (self.ring.pages[slot], self.ring.factors[slot]);
-        let mut loads = self.work.loads(page, local, factors);
-        if let Some(last) = loads.last_mut() {
-            last.event = Some(LOADED);
+        let at = |page: u64| {
+            let slot = (page % self.ring.pages.len() as u64) as usize;
+            (page, self.ring.pages[slot], self.ring.factors[slot])
+        };
+        let own = |(page, local, factors)| self.work.loads(page, local, factors);
+        let early = |(page, local, factors)| self.work.early(page, local, factors);
+        let posted = |mut loads: Vec<Descriptor>| {
+            if let Some(last) = loads.last_mut() {
+                last.event = Some(LOADED);
+            }
+            loads
+        };
+        let mut first = if page == 0 { early(at(0)) } else { Vec::new() };
+        first.extend(own(at(page)));
+        let mut all = posted(first);
+        if page + 1 < self.count() {
+            let next = at(page + 1);
+            let waited_for = own(next).is_empty();
+            let loads = early(next);
+            all.extend(if waited_for { posted(loads) } else { loads });
         }
-        loads
+        all
     }
 
     /// The transfers that store a page.
@@ -190,7 +218,7 @@ impl RingPass {
 
     /// Pages that are loaded before the first is stored.
     fn ahead(&self) -> u64 {
-        (self.buffers() - self.ring.behind) as u64
+        self.ring.ahead as u64
     }
 
     /// What the pass should take on `machine`, and the least it can take: its
@@ -199,34 +227,61 @@ impl RingPass {
         let tick = machine.time_base();
         let of = |cycles: Cycles| tick.cycles(cycles).0;
         let body = |d: &Descriptor| transfer_time(d, machine).body.0 + of(machine.dma.setup_queued);
-        let load: u64 = self.loads(0).iter().map(body).sum();
-        let store: u64 = self.stores(0).iter().map(body).sum();
-        let issues = of(Cycles(self.work.issues()));
-        let compute = issues + of(Cycles(self.work.overhead()));
+        let period = self.work.period();
+        let kinds: Vec<Kind> = (0..period.min(self.count()).max(1))
+            // The very first page may have more to load.
+            .map(|page| {
+                if page + period < self.count() {
+                    page + period
+                } else {
+                    page
+                }
+            })
+            .map(|page| Kind {
+                load: self.loads(page).iter().map(body).sum(),
+                store: self.stores(page).iter().map(body).sum(),
+                issues: of(Cycles(self.work.issues(page))),
+                overhead: of(Cycles(self.work.overhead(page))),
+            })
+            .collect();
+        let kind = |page: u64| kinds[(page % kinds.len() as u64) as usize];
         let see = of(machine.host.completion) + of(machine.host.descriptor);
         let idle = of(machine.dma.setup_idle);
         let (count, ahead) = (self.count(), self.ahead());
         let (mut dma, mut cp2) = (idle, idle);
         let mut loaded = std::collections::VecDeque::new();
-        for _ in 0..ahead.min(count) {
-            dma += load;
+        for page in 0..ahead.min(count) {
+            dma += kind(page).load;
             loaded.push_back(dma);
         }
+        let (mut issues, mut moved) = (0, 0);
         for page in 0..count {
-            cp2 = cp2.max(loaded.pop_front().unwrap_or(cp2)) + compute;
-            dma = dma.max(cp2 + see + idle) + store;
+            let this = kind(page);
+            cp2 = cp2.max(loaded.pop_front().unwrap_or(cp2)) + this.issues + this.overhead;
+            dma = dma.max(cp2 + see + idle) + this.store;
             if page + ahead < count {
-                dma += load;
+                dma += kind(page + ahead).load;
                 loaded.push_back(dma);
             }
+            issues += this.issues;
+            moved += this.load + this.store;
         }
         let scale = |ticks: u64| ticks as f64 / tick.ticks_per_cycle as f64;
-        let least = (load + count * issues + store).max(count * (load + store));
+        let ends = kind(0).load + kind(count.max(1) - 1).store;
         Expected {
             cycles: scale(dma),
-            least: scale(least),
+            least: scale((ends + issues).max(moved)),
         }
     }
+}
+
+/// What a page costs, in ticks.
+#[derive(Clone, Copy)]
+struct Kind {
+    load: u64,
+    store: u64,
+    issues: u64,
+    overhead: u64,
 }
 
 /// What a pass should take.

@@ -105,7 +105,24 @@ fn long_runs_are_fast() {
     }
 }
 
-/// Blocks beyond local memory: three passes over memory, most of them hidden.
+/// Of long signals the columns of long blocks are hidden behind the rows: on vm7 but for
+/// those of the first and the last blocks, on vm9 as far as the channel goes.
+#[test]
+fn long_signals_hide_their_columns() {
+    let (taps, samples) = (complex(4097, 2), complex(950_000, 1));
+    for (machine, floor) in [("vm7", 0.925), ("vm9", 0.87)] {
+        let machine = Arc::new(Machine::builtin(machine).unwrap());
+        let filter =
+            Convolver::new::<Complex32>(&machine, &taps, 1, samples.len(), Mode::Full).unwrap();
+        let done = filter.process(&samples).unwrap();
+        let efficiency = done.efficiency();
+        assert!((floor..=1.0).contains(&efficiency), "{efficiency}");
+        let problem = ConvProblem::new(&taps, 1, samples.len(), Mode::Full).unwrap();
+        assert!(problem.judge(&samples, &done.output.unwrap()).holds());
+    }
+}
+
+/// Blocks beyond local memory: three passes over memory, of few blocks.
 #[test]
 fn long_filters_go_by_rows() {
     let mut slow = Vec::new();
@@ -123,7 +140,7 @@ fn long_filters_go_by_rows() {
             done.efficiency(),
             filter.choice(),
         );
-        if done.efficiency() < 0.63 {
+        if done.efficiency() < 0.67 {
             slow.push((taps, done.efficiency()));
         }
     }
@@ -139,15 +156,22 @@ fn integer_sequences_convolve_exactly() {
             .collect()
     };
     // samples, taps, sum, sum of squares, largest magnitude, y[0], y[L - 1], y[N / 2], last
-    let table: [(usize, usize, i64, i64, i64, [i64; 4]); 3] = [
+    let table: [(usize, usize, i64, i64, i64, [i64; 4]); 4] = [
         (1000, 100, 88, 16_748_470, 277, [25, -138, 50, -4]),
         (4096, 513, 35, 47_501_457, 316, [25, 38, 84, 12]),
         (65_536, 4097, 25, 973_651_123, 304, [25, 63, -49, 0]),
+        (1_048_576, 1025, 5, 12_618_348_321, 310, [25, 194, 81, -12]),
     ];
     for (n, l, sum, squares, largest, values) in table {
         let x = wave(n, 7, 3, 17);
         let taps: Vec<Complex32> = wave(l, 5, 1, 13).into_iter().map(Complex32::from).collect();
-        let y = check(&taps, &x, 1, Mode::Full).output.unwrap();
+        let y = if n > 100_000 {
+            // Too long for the checkers.
+            let filter = Convolver::new::<f32>(&VM7, &taps, 1, n, Mode::Full).unwrap();
+            filter.process(&x).unwrap().output.unwrap()
+        } else {
+            check(&taps, &x, 1, Mode::Full).output.unwrap()
+        };
         assert_eq!(y.len(), n + l - 1);
         let far = y.iter().map(|y| (y - y.round()).abs()).fold(0.0, f32::max);
         assert!(far < 0.01, "{n} {l}: {far} from an integer");

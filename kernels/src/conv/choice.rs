@@ -84,7 +84,7 @@ impl Contest<'_> {
             Err(error) => return Err(error),
         };
         let layout = filter.layout::<T>(self.wanted.channels, self.wanted.samples);
-        let cycles = filter.estimate(layout.total).ok();
+        let cycles = filter.estimate(layout.total);
         self.candidates.push(Candidate {
             kernel: format!("{}, {} outputs a block", filter.title, filter.out),
             cycles,
@@ -138,13 +138,12 @@ pub(super) fn choose<T: Numbers>(
             let name = format!("overlap-save {n}");
             contest.enter::<T>(&name, overlap::filter(taps, n, machine))?;
         }
-        // Blocks of three passes over memory pay where those of one are mostly overlap.
-        let rows = || long::ROW_LENGTHS.map(|b| 1usize << b);
-        for row in
-            rows().filter(|row| taps.len() > LONG && (taps.len() - 1).div_ceil(*row) < long::ROWS)
-        {
-            let name = format!("overlap-save {} by rows of {row}", long::ROWS * row);
-            contest.enter::<T>(&name, long::filter(taps, row, machine))?;
+        // Blocks that go over memory three times pay where those of one are mostly overlap.
+        let rows = || long::ROW_LENGTHS.into_iter();
+        for row in rows().filter(|&row| taps.len() > LONG && long::takes(taps.len(), row)) {
+            for filter in long::filters(taps, row, machine)? {
+                contest.enter::<T>("", Ok(filter))?;
+            }
         }
         let outputs = mode.outputs(samples, taps.len());
         if let Some(n) = lengths().find(|&n| overlap::holds(n, samples, taps.len(), &outputs)) {

@@ -45,7 +45,13 @@ impl Kernel for ConvKernel {
     }
 
     fn sources(&self) -> &'static [&'static str] {
-        &["conv/overlap.s", "conv/middle.s", "fft/radix8.s"]
+        &[
+            "conv/overlap.s",
+            "conv/middle.s",
+            "conv/long.s",
+            "fft/frame8.s",
+            "fft/radix8.s",
+        ]
     }
 
     fn parameters(&self) -> &'static [Parameter] {
@@ -59,6 +65,7 @@ impl Kernel for ConvKernel {
             (65, 262_144, 1),
             (129, 262_144, 1),
             (4097, 225_000, 1),
+            (4097, 1_900_000, 1),
             (64, 960, 256),
         ]
         .map(|(taps, samples, channels)| {

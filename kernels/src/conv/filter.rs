@@ -140,7 +140,7 @@ impl Filter {
     /// Arithmetic of `blocks` blocks, pass by pass.
     pub(super) fn operations(&self, blocks: usize) -> Vec<Vec<(Class, u64)>> {
         match &self.long {
-            Some(long) => (0..blocks).flat_map(|_| long.operations()).collect(),
+            Some(long) => long.operations(blocks),
             None => {
                 let all = self.operations.iter();
                 vec![all.map(|&(class, n)| (class, n * blocks as u64)).collect()]
@@ -184,18 +184,19 @@ impl Filter {
         let numbers = (blocks as u64)
             .saturating_mul((self.hop + self.out) as u64)
             .saturating_add(self.window as u64);
-        numbers.saturating_mul(COMPLEX)
+        let beside = self.long.as_ref().map_or(0, |long| long.bytes());
+        numbers.saturating_mul(COMPLEX).saturating_add(beside)
     }
 
-    /// Expected cycles for `blocks` blocks.
-    pub(super) fn estimate(&self, blocks: usize) -> Result<f64, PlanError> {
+    /// Expected cycles for `blocks` blocks; none where they cannot be paged.
+    pub(super) fn estimate(&self, blocks: usize) -> Option<f64> {
         if let Some(long) = &self.long {
-            return Ok(blocks as f64 * long.estimate()?);
+            return long.estimate(blocks);
         }
         let y = (self.input_len(blocks) as u64 * COMPLEX).next_multiple_of(64);
         let mut paging = self.paging(blocks, 0, y);
         paging.reserved.extend(reserved(&self.program));
-        Ok(Plan::new(paging, &self.machine)?.estimate().cycles)
+        Some(Plan::new(paging, &self.machine).ok()?.estimate().cycles)
     }
 
     /// A job that filters the channels of `x`, and where its outputs will be.

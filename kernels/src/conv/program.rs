@@ -8,8 +8,9 @@ use num_complex::Complex32;
 /// Where the sources are in this repository, for messages and line tables.
 const FOLDER: &str = "kernels/src/conv/";
 
-const SOURCES: [(&str, &str); 3] = [
+const SOURCES: [(&str, &str); 4] = [
     ("direct.s", include_str!("direct.s")),
+    ("long.s", include_str!("long.s")),
     ("overlap.s", include_str!("overlap.s")),
     ("middle.s", include_str!("middle.s")),
 ];

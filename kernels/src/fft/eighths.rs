@@ -78,11 +78,11 @@ impl Pages for Blocks {
         })
     }
 
-    fn issues(&self) -> u64 {
+    fn issues(&self, _page: u64) -> u64 {
         N / 2 * u64::from(N.trailing_zeros()) / BLOCKS
     }
 
-    fn overhead(&self) -> u64 {
+    fn overhead(&self, _page: u64) -> u64 {
         OVERHEAD / BLOCKS
     }
 }

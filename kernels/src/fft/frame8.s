@@ -50,9 +50,10 @@
 ;   zs{t}              2: result quad m' is (A, B); 1: quad j of A is its results
 ;                      2j, 2j + 1, and B's is quad 4 + j
 ;   tw{t}              0: all factors are 1; 1: they are in q24..q27; 2: the same, but r54
-;                      and r55 hold factors v from which w' = -i conj(v)
+;                      and r55 hold factors v from which w' = -i conj(v); 3: as 1, also w^4
+;                      of A in the first iteration
 ; and INVERSE is 0 or 1: whether op conjugates its factor.
-; The first iteration of a pass takes w^4 of A as 1.
+; With tw 1 and 2 the first iteration of a pass takes w^4 of A as 1.
 
 ; A butterfly, if `on`, beside the memory operation `mn a, b`.
 .macro word on, op, d, e, x, y, w, mn, a, b
@@ -152,10 +153,10 @@
     with_row \c, \op, 24, 26, 24, 26, tw{\c} ? 51 : 60, \n, 5
     with_row \c, \opn, 56, 57, 25, 27, tw{\c} ? 51 : 60, \n, 3
     with_last \c, \op, 28, 30, 28, 30, tw{\c} ? 51 : 60, \n, ldq, 7, \rd
-    \hook \n, \op, 0, 8, 0, 8, \n == \c && tw{\n} ? 48 : 60, 12, \n, \c, \p
-    result8 \n, \op, 4, 12, 4, 12, \n == \c && tw{\n} ? 48 : 60, \p, 4
-    result8 \n, \op, 2, 10, 2, 10, \n == \c && tw{\n} ? 48 : 60, \p, 5
-    result8 \n, \op, 6, 14, 6, 14, \n == \c && tw{\n} ? 48 : 60, \p, 6
+    \hook \n, \op, 0, 8, 0, 8, (tw{\n} == 3 || (\n == \c && tw{\n})) ? 48 : 60, 12, \n, \c, \p
+    result8 \n, \op, 4, 12, 4, 12, (tw{\n} == 3 || (\n == \c && tw{\n})) ? 48 : 60, \p, 4
+    result8 \n, \op, 2, 10, 2, 10, (tw{\n} == 3 || (\n == \c && tw{\n})) ? 48 : 60, \p, 5
+    result8 \n, \op, 6, 14, 6, 14, (tw{\n} == 3 || (\n == \c && tw{\n})) ? 48 : 60, \p, 6
     .if \p
     with_last \c, \opn, 58, 59, 29, 31, tw{\c} ? 51 : 60, \p, stq, 23, \wr
     .else

@@ -270,11 +270,11 @@ impl Pages for ColumnPages {
         vec![store.level(self.lines.length as u32, (sharing * run) as i64, per)]
     }
 
-    fn issues(&self) -> u64 {
+    fn issues(&self, _page: u64) -> u64 {
         self.lines.butterflies()
     }
 
-    fn overhead(&self) -> u64 {
+    fn overhead(&self, _page: u64) -> u64 {
         self.lines.overhead()
     }
 }
@@ -361,11 +361,11 @@ impl Pages for RowPages {
         )]
     }
 
-    fn issues(&self) -> u64 {
+    fn issues(&self, _page: u64) -> u64 {
         self.lines.shifted_issues()
     }
 
-    fn overhead(&self) -> u64 {
+    fn overhead(&self, _page: u64) -> u64 {
         self.lines.overhead()
     }
 }

@@ -1,13 +1,12 @@
 //! Transforms of two and more dimensions: a pass over memory for every axis.
 
 use super::lines::{COMPLEX, ColumnPages, Lines};
-use super::plan::data_end;
 use crate::fft::error::FftError;
 use crate::fft::plan::{FftRun, LocalFft, batch_of};
 use crate::fft::program::{large_program, source};
 use crate::fft::recipe::{Direction, Recipe};
 use crate::fft::transform::Fft;
-use crate::job::{self, Job, Least};
+use crate::job::{self, Job, Least, data_end};
 use crate::ring::{Expected, Ring, RingPass};
 use cp2_asm::Program;
 use cp2_host::{Buffer, Options};

@@ -8,7 +8,7 @@ use crate::fft::plan::{FftRun, batch_of};
 use crate::fft::program::{large_program, source};
 use crate::fft::recipe::Direction;
 use crate::fft::transform::Fft;
-use crate::job::{self, Job, Least};
+use crate::job::{self, Job, Least, data_end};
 use crate::ring::{Expected, Ring};
 use cp2_asm::Program;
 use cp2_host::{Buffer, Options};
@@ -173,15 +173,6 @@ impl LargeFft {
             })
             .collect()
     }
-}
-
-/// Where the data of a program ends in DMEM.
-pub(super) fn data_end(program: &Program) -> u64 {
-    let ends = program
-        .dmem
-        .iter()
-        .map(|s| u64::from(s.address) + s.bytes.len() as u64);
-    ends.max().unwrap_or(0)
 }
 
 impl Fft for LargeFft {
