@@ -1,7 +1,7 @@
 //! Words per second of each engine on three programs, warm: the figures of `docs/engine.md`.
 //!
-//! `cargo run --release -p cp2-emu --example engine_speed`; the least time of many runs counts,
-//! so that a busy host disturbs little.
+//! `cargo run --release -p cp2-emu --example engine_speed [NAME ..]`; the least time of many runs
+//! counts, so that a busy host disturbs little.
 #![allow(clippy::unwrap_used, reason = "an example")]
 
 use cp2_asm::{Options, Source, assemble};
@@ -11,8 +11,9 @@ use cp2_machine::{Machine, Ticks};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Name and text: arithmetic alone, arithmetic beside memory, branches and calls.
-const PROGRAMS: [(&str, &str); 3] = [
+/// Name and text: arithmetic alone, arithmetic beside memory, branches and calls,
+/// branches that are hard to foresee.
+const PROGRAMS: [(&str, &str); 4] = [
     (
         "butterflies",
         "
@@ -73,6 +74,39 @@ sub:
     ret
 ",
     ),
+    (
+        "steps",
+        "
+.program
+    movi a0, 4096
+    movi s0, 8
+    movi b0, 4096
+    movi l0, 1024
+    movi c9, 1
+    movi c8, 27
+    loop 400 {
+    mov  c0, c8
+step:
+    and  c1, c0, c9
+    bz   c1, even
+    call odd
+    jmp  next
+even:
+    shr  c0, c0, 1
+next:
+    lii  r0, 7 || addi c2, c0, -1
+    iadd r1, r1, r0 || stp r1, [a0]+s0%
+    bnz  c2, step
+    addi c8, c8, 2
+    }
+    stop
+odd:
+    add  c3, c0, c0
+    add  c0, c0, c3
+    addi c0, c0, 1
+    ret
+",
+    ),
 ];
 
 /// A processor with the program loaded, and its entry.
@@ -115,7 +149,11 @@ fn main() {
         "{:12} {:>10} {:>10} {:>10}  M words/s",
         "", "reference", "portable", "fast"
     );
+    let chosen: Vec<String> = std::env::args().skip(1).collect();
     for (name, text) in PROGRAMS {
+        if !chosen.is_empty() && !chosen.iter().any(|n| n == name) {
+            continue;
+        }
         let speeds = [Engine::Reference, Engine::Portable, Engine::Fast].map(|engine| {
             let (processor, entry) = loaded(&machine, name, text, engine);
             speed(processor, entry) / 1e6

@@ -20,6 +20,9 @@ pub(crate) struct Decoded {
     pub computes: bool,
     /// What one issue amounts to.
     pub work: Work,
+    /// Of a branch that a block goes on behind: whether it is then taken. Where
+    /// it goes the other way, no tier runs the word, and the engine does.
+    pub expect: Option<bool>,
 }
 
 /// Decodes a word for a machine.
@@ -55,6 +58,7 @@ pub(crate) fn decode(bits: u64, machine: &Machine) -> Result<Decoded, FaultKind>
         writes,
         computes: word.arith.op != Op::Nop,
         work: Work::of(&word, machine.cp2.sections),
+        expect: None,
         word,
     })
 }

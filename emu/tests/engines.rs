@@ -165,11 +165,15 @@ f:
     ret
 ";
 
+fn assembled(text: &str) -> Vec<Word> {
+    let options = cp2_asm::Options::default();
+    let assembly = cp2_asm::assemble(&cp2_asm::Source::new("test.s", text), &options);
+    assembly.unwrap().program.decode().unwrap()
+}
+
 #[test]
 fn at_every_limit_among_turns() {
-    let options = cp2_asm::Options::default();
-    let assembly = cp2_asm::assemble(&cp2_asm::Source::new("turns.s", TURNS), &options);
-    let words = assembly.unwrap().program.decode().unwrap();
+    let words = assembled(TURNS);
     for stride in 1..30 {
         lockstep(&machine("vm7"), &words, &[0; 16], &[stride; 60], 1_000);
     }
@@ -177,6 +181,63 @@ fn at_every_limit_among_turns() {
     let mut shallow = Machine::clone(&machine("vm7"));
     shallow.cp2.call_depth = 0;
     lockstep(&Arc::new(shallow), &words, &[0; 16], &[], 1_000);
+}
+
+/// Branches that go either way: beside arithmetic, in a function, out of a loop,
+/// back to where they stand; the last pass of many stores outside DMEM.
+const BRANCHES: &str = "
+.program
+    movi a0, 64
+    movi s0, 16
+    movi c0, 27
+    movi c4, 300
+    movi c9, 1
+    movi c10, 2
+    lif r0, 1.0
+step:
+    and c1, c0, c9
+    add r1, r1, r0 || bz c1, even
+    call odd
+    jmp next
+even:
+    shr c0, c0, 1
+next:
+    madd q1, q0, q1, q0 || addi c2, c0, -1
+    loop 3 {
+    and c3, c0, c10
+    bnz c3, out
+    addi c5, c5, 1
+    nop
+    }
+out:
+    stq q1, [a0]+s0
+    mul r4, r1, r0 || bnz c2, more
+    movi c0, 27
+more:
+    addi c4, c4, -1
+    bpos c4, step
+    movi a0, -64
+    jmp step
+odd:
+    add c3, c0, c0
+    add c0, c0, c3
+    and c6, c3, c10
+    sub r2, r2, r0 || bnz c6, skip
+    addi c7, c7, 1
+skip:
+    addi c0, c0, 1
+    ret
+";
+
+#[test]
+fn at_every_limit_among_branches() {
+    let words = assembled(BRANCHES);
+    for stride in 1..60 {
+        // Until blocks go on behind branches, then stop after stop.
+        let mut strides = vec![6_000];
+        strides.extend([stride; 80]);
+        lockstep(&machine("vm7"), &words, &[0; 16], &strides, 100_000);
+    }
 }
 
 #[test]

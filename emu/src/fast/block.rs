@@ -1,16 +1,14 @@
-//! Straight-line stretches of program memory.
+//! Stretches of program memory that run from their first word to their last.
 
+use super::habits::Habits;
 use super::portable::{self, Step};
+use super::text::{Ends, Text};
 use crate::core::{Call, Core, Guest};
-use crate::decoded::{Decoded, decode};
+use crate::decoded::Decoded;
 use crate::hot::{Frame, Tier};
 use crate::semantics::action::{Action, ControlOp};
-use cp2_asm::isa::{Inst, Op, Word};
 use cp2_machine::Machine;
 use std::sync::Arc;
-
-/// Words of the longest block.
-const LONGEST: usize = 1024;
 
 /// Words below which entering emitted code costs more than it gains.
 const ENTRY: u64 = 8;
@@ -28,7 +26,8 @@ pub(crate) enum End {
 
 /// Words that run one after the other, from some word to the first that decides
 /// what comes next. Jumps, and calls that come back, decide nothing: the block
-/// goes on behind them.
+/// goes on behind them. It may also go on behind a branch the way that branch
+/// usually goes; where it goes the other way, the block is left at its side.
 #[derive(Debug)]
 pub(crate) struct Block {
     /// Shared with the block's suffixes: a block may be left and entered at any word.
@@ -42,184 +41,18 @@ pub(crate) struct Block {
     hot: Tier,
 }
 
-/// The words of a block; none where the first one is not for a block.
-#[derive(Debug, Default)]
-struct Text {
-    words: Vec<Decoded>,
-    /// The same, ready to run.
-    steps: Vec<Step>,
-    /// Where they are.
-    places: Vec<Place>,
-    /// The turns that words before the last one take, in order.
-    turns: Vec<Turn>,
-    /// First and last target of the jumps outside calls.
-    targets: Option<(u32, u32)>,
-    /// Last words that the engine runs alone: a control operation without arithmetic.
-    idle: usize,
-}
-
-/// Where a word is.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    pc: u32,
-    /// Whether the block turns behind it.
-    turns: bool,
-}
-
-/// A jump, call or return inside a block.
-#[derive(Clone, Copy, Debug)]
-struct Turn {
-    word: usize,
-    kind: Kind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Jump,
-    /// To a function that comes back to this address.
-    Call(u32),
-    /// From the function that this word called.
-    Return(usize),
-}
-
-/// Program memory as the translator sees it.
-#[derive(Debug, Default)]
-pub(crate) struct Ends(Vec<bool>);
-
-impl Ends {
-    /// Finds the words at which a hardware loop's body may end: those of the
-    /// loops in program memory, and of the loops that run.
-    pub(crate) fn find(core: &Core) -> Self {
-        let mut ends = Self(vec![false; core.program.len()]);
-        for (pc, bits) in core.program.iter().enumerate() {
-            if let (true, Ok(word)) = (core.loaded[pc], Word::decode(*bits)) {
-                if let Some(words) = body(&word.mem) {
-                    ends.mark(pc + words);
-                }
-            }
-        }
-        for running in &core.loops {
-            ends.mark(running.end as usize);
-        }
-        ends
-    }
-
-    fn mark(&mut self, pc: usize) {
-        if let Some(end) = self.0.get_mut(pc) {
-            *end = true;
-        }
-    }
-}
-
-/// Length of the loop body that follows.
-fn body(inst: &Inst) -> Option<usize> {
-    matches!(inst.op, Op::LoopI | Op::LoopX).then_some(usize::from(inst.target))
-}
-
-impl Text {
-    /// Follows the words from `pc` on; also what comes behind them.
-    fn follow(core: &Core, machine: &Machine, ends: &Ends, mut pc: u32) -> (Self, End) {
-        let mut text = Self::default();
-        let mut open = None;
-        let mut end = loop {
-            let at = pc as usize;
-            if text.words.len() == LONGEST || !core.loaded.get(at).is_some_and(|loaded| *loaded) {
-                break End::Falls;
-            }
-            let Ok(word) = decode(core.program[at], machine) else {
-                break End::Falls;
-            };
-            let control = match word.action {
-                Action::Control(op) => Some(op),
-                _ => None,
-            };
-            use ControlOp as C;
-            if matches!(control, Some(C::Stop | C::Wait { .. } | C::Signal { .. })) {
-                break End::Falls;
-            }
-            let index = text.words.len();
-            text.words.push(word);
-            text.places.push(Place { pc, turns: false });
-            let mut turn = |kind| text.turns.push(Turn { word: index, kind });
-            match (control, open) {
-                (Some(C::Jump { target }), _) if !text.places.iter().any(|p| p.pc == target) => {
-                    turn(Kind::Jump);
-                    pc = target;
-                }
-                (Some(C::Call { target }), None) => {
-                    turn(Kind::Call(pc + 1));
-                    open = Some((index, pc + 1));
-                    pc = target;
-                }
-                (Some(C::Return), Some((call, back))) => {
-                    turn(Kind::Return(call));
-                    open = None;
-                    pc = back;
-                }
-                (Some(op), _) => break End::Control(op),
-                (None, _) if ends.0[at] => break End::Body,
-                (None, _) => pc += 1,
-            }
-        };
-        // What is not followed to a word behind it is for the engine: a call
-        // that does not come back here, or whatever turn is last.
-        let last = text.turns.last().filter(|t| t.word + 1 == text.words.len());
-        let cut = match (open, last.map(|t| (t.word, t.kind))) {
-            (Some((call, _)), _) | (None, Some((_, Kind::Return(call)))) => Some(call),
-            (None, Some((word, _))) => Some(word),
-            (None, None) => None,
-        };
-        if let Some(cut) = cut {
-            text.words.truncate(cut + 1);
-            text.places.truncate(cut + 1);
-            text.turns.retain(|t| t.word < cut);
-            if let Some(Action::Control(op)) = text.words.last().map(|w| w.action) {
-                end = End::Control(op);
-            }
-        }
-        text.settle();
-        (text, end)
-    }
-
-    /// Works out what running the block needs to know of its turns.
-    fn settle(&mut self) {
-        let mut called = false;
-        for turn in &self.turns {
-            self.places[turn.word].turns = true;
-            // Nothing is left to do.
-            self.words[turn.word].action = Action::Nop;
-            called = match turn.kind {
-                Kind::Call(_) => true,
-                Kind::Return(_) => false,
-                Kind::Jump if called => true,
-                Kind::Jump => {
-                    let target = self.places[turn.word + 1].pc;
-                    let (first, last) = self.targets.unwrap_or((target, target));
-                    self.targets = Some((first.min(target), last.max(target)));
-                    false
-                }
-            };
-        }
-        self.steps = self.words.iter().map(Step::new).collect();
-        let idle = |w: &Decoded| matches!(w.action, Action::Control(_)) && !w.computes;
-        self.idle = usize::from(self.words.last().is_some_and(idle));
-    }
-
-    /// Where the function called before the first `words` words comes back to.
-    fn called(&self, words: usize) -> Option<u32> {
-        let before = self.turns.iter().filter(|t| t.word < words);
-        before.fold(None, |open, turn| match turn.kind {
-            Kind::Call(back) => Some(back),
-            Kind::Return(_) => None,
-            Kind::Jump => open,
-        })
-    }
-}
-
 impl Block {
     /// The block at `pc`.
-    pub(crate) fn translate(core: &Core, machine: &Machine, ends: &Ends, pc: u32) -> Self {
-        let (text, end) = Text::follow(core, machine, ends, pc);
+    ///
+    /// With the habits of branches, it goes on behind them.
+    pub(crate) fn translate(
+        core: &Core,
+        machine: &Machine,
+        ends: &Ends,
+        habits: Option<&Habits>,
+        pc: u32,
+    ) -> Self {
+        let (text, end) = Text::follow(core, machine, ends, habits, pc);
         Self {
             last: text.places.last().map_or(pc, |place| place.pc),
             text: Arc::new(text),
@@ -233,7 +66,7 @@ impl Block {
     /// middle of a call.
     pub(crate) fn suffix(&self, words: usize) -> Option<Self> {
         let skip = self.skip + words;
-        self.text.called(skip).is_none().then(|| Self {
+        self.text.places[skip].back.is_none().then(|| Self {
             text: self.text.clone(),
             skip,
             hot: Tier::default(),
@@ -261,10 +94,31 @@ impl Block {
         self.text.places[self.skip + word].turns
     }
 
+    /// Which way each branch goes that the block goes on behind, and its word.
+    pub(crate) fn guards(&self) -> impl Iterator<Item = (usize, bool)> {
+        let words = self.words().iter().enumerate();
+        words.filter_map(|(i, word)| Some((i, word.expect?)))
+    }
+
+    /// Which of the block's guards a word is, and its branch, where that does
+    /// not go the block's way.
+    pub(crate) fn leaves(&self, core: &Core, word: usize) -> Option<(usize, ControlOp)> {
+        let (at, places) = (self.skip + word, &self.text.places);
+        let expect = self.text.words[at].expect?;
+        let Action::Control(op) = self.text.words[at].action else {
+            return None;
+        };
+        let ControlOp::Branch { condition, x, .. } = op else {
+            return None;
+        };
+        let before = places[at].guards - places[self.skip].guards;
+        (condition.holds(core.scalar(x)) != expect).then_some((before as usize, op))
+    }
+
     /// Puts the core where it is after the first `words` words, but not all.
     pub(crate) fn leave(&self, core: &mut Core, words: usize) {
         core.pc = self.pc(words);
-        if let Some(back) = self.text.called(self.skip + words) {
+        if let Some(back) = self.text.places[self.skip + words].back {
             let loops = core.loops.len();
             core.calls.push(Call { back, loops });
         }

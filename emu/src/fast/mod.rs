@@ -12,8 +12,11 @@
 //! `docs/engine.md` has the reasons and the measurements.
 
 mod block;
+mod habits;
 pub(crate) mod portable;
+mod text;
 mod timed;
+mod trace;
 mod wide;
 
 use crate::core::Core;
@@ -22,10 +25,12 @@ use crate::engine::advance;
 use crate::execute;
 use crate::hot::Frame;
 use crate::timing::{Outcome, Pending, Scoreboard};
-use block::{Block, End, Ends};
+use block::{Block, End};
 use cp2_machine::Machine;
 use std::collections::HashMap;
+use text::Ends;
 use timed::{Node, States, UNKNOWN, Usual};
+use trace::WARM;
 
 /// Words of all nodes kept; programs that need more start afresh now and then.
 const WORDS: usize = 1 << 22;
@@ -127,19 +132,27 @@ impl Fast {
                 };
                 let time = node.issue.partition_point(|at| *at <= room);
                 let fit = time.min(block.safe(core, machine));
-                let (cut, all) = self.part(core, machine, now, at, fit);
-                at = cut;
-                break if all && fit == time {
+                let then = if fit == time {
                     Pause::Limit
                 } else {
                     Pause::Step
                 };
+                let (next, pause) = self.part(core, machine, now, at, fit, then);
+                at = next;
+                match pause {
+                    Some(pause) => break pause,
+                    None => continue,
+                }
             };
             if !node.plain {
                 let safe = block.safe(core, machine);
                 if safe < len || len == 0 {
-                    (at, _) = self.part(core, machine, now, at, safe);
-                    break Pause::Step;
+                    let (next, pause) = self.part(core, machine, now, at, safe, Pause::Step);
+                    at = next;
+                    match pause {
+                        Some(pause) => break pause,
+                        None => continue,
+                    }
                 }
             }
             let passes = passes(core, block, node, at, slack);
@@ -160,6 +173,10 @@ impl Fast {
                     top.left -= whole as u32;
                 }
                 if whole < passes {
+                    if let Some(next) = self.aside(core, machine, now, at, rest as usize) {
+                        at = next;
+                        continue;
+                    }
                     at = self.cut(core, machine, now, at, rest as usize);
                     break Pause::Step;
                 }
@@ -167,6 +184,10 @@ impl Fast {
             }
             let done = block.run(&mut guest, &mut self.frame, 1, emit) as usize;
             if done < len {
+                if let Some(next) = self.aside(core, machine, now, at, done) {
+                    at = next;
+                    continue;
+                }
                 at = self.cut(core, machine, now, at, done);
                 break Pause::Step;
             }
@@ -183,6 +204,8 @@ impl Fast {
             let edge = &mut node.edges[outcome as usize];
             edge.count += 1;
             *now += edge.cycles;
+            let warm = edge.count == WARM && !node.settled;
+            let from = at;
             // Asked for first, and apart from the edges: where to go on then hangs on a
             // branch that the host predicts, not on what the block has computed.
             at = if node.usual.outcome == outcome && node.usual.pc == core.pc {
@@ -192,13 +215,17 @@ impl Fast {
             } else {
                 self.follow(core, machine, at, outcome)
             };
+            if warm {
+                self.extend(core, machine, from);
+            }
         };
         self.at = Some(at);
         pause
     }
 
-    /// Runs the first `words` words of node `at`; the node after them or after
-    /// the last before one that faults, and whether all ran.
+    /// Runs the first `words` words of node `at`; the node after them, and `then`.
+    /// The node after the last word before one that faults, where one does; that
+    /// at the block's side without a pause, where the block is left there.
     #[cold]
     fn part(
         &mut self,
@@ -207,13 +234,20 @@ impl Fast {
         now: &mut u64,
         at: u32,
         words: usize,
-    ) -> (u32, bool) {
+        then: Pause,
+    ) -> (u32, Option<Pause>) {
         let block = &self.blocks[self.nodes[at as usize].block as usize];
         let Some(mut guest) = core.guest() else {
-            return (at, false);
+            return (at, Some(Pause::Step));
         };
         let done = portable::once(&block.steps()[..words], &mut guest);
-        (self.cut(core, machine, now, at, done), done == words)
+        if done == words {
+            return (self.cut(core, machine, now, at, done), Some(then));
+        }
+        match self.aside(core, machine, now, at, done) {
+            Some(next) => (next, None),
+            None => (self.cut(core, machine, now, at, done), Some(Pause::Step)),
+        }
     }
 
     /// The node that `outcome` at the end of node `at` led the core to.
@@ -291,7 +325,8 @@ impl Fast {
                 let number = self.blocks.len() as u32;
                 let suffix =
                     inside.and_then(|(block, words)| self.blocks[block as usize].suffix(words));
-                let block = suffix.unwrap_or_else(|| Block::translate(core, machine, ends, pc));
+                let block =
+                    suffix.unwrap_or_else(|| Block::translate(core, machine, ends, None, pc));
                 self.blocks.push(block);
                 self.block_at.insert(pc, number);
                 number

@@ -8,13 +8,14 @@ use crate::alu::Plain;
 use crate::core::Guest;
 use crate::decoded::Decoded;
 use crate::layout::{FILE_LANES, File, LINE_LANES, Lane, Line, PAIR};
-use crate::semantics::action::{Action, Data, MemoryOp, ScalarOp, Source};
+use crate::semantics::action::{Action, Condition, ControlOp, Data, MemoryOp, ScalarOp, Source};
 use crate::semantics::address::{Generated, generate};
 use crate::semantics::scalar::Binary;
 use crate::semantics::{arith, scalar};
 use cp2_asm::isa::{Address, Inst, Mode, Op, SCALARS, Scalar};
 
-/// Runs a word; false, and nothing changed, where it would fault.
+/// Runs a word; false, and nothing changed, where it would fault, or where a
+/// branch goes the way that the block does not.
 type Run = fn(&Step, &mut Guest<'_>) -> bool;
 
 /// A word ready to run.
@@ -28,7 +29,7 @@ pub(crate) struct Step {
     scalar: ScalarOp,
     /// Constant of the addressing mode: an offset or an increment.
     amount: i32,
-    /// Address register.
+    /// Address register, or the scalar that a branch tests.
     base: u8,
     /// Step register.
     step: u8,
@@ -118,8 +119,14 @@ impl Step {
                     scalar::<false>(op)
                 };
             }
-            // What a control operation decides is the engine's business.
-            Action::Control(_) | Action::Nop => {}
+            Action::Control(op) => {
+                if let (Some(expect), ControlOp::Branch { condition, x, .. }) = (word.expect, op) {
+                    step.base = x.0;
+                    step.run = guard(condition, expect, word.computes);
+                }
+                // What else a control operation decides is the engine's business.
+            }
+            Action::Nop => {}
         }
         step
     }
@@ -160,6 +167,17 @@ impl Step {
                 memory::<REVERSE>(op.data, early)
             }
         };
+    }
+
+    /// Runs the word's arithmetic alone.
+    pub(crate) fn compute(&self, guest: &mut Guest<'_>) {
+        (self.compute)(self, guest);
+    }
+
+    /// The scalar that a branch tests.
+    #[inline(always)]
+    fn tested(&self, guest: &Guest<'_>) -> u32 {
+        guest.scalars[usize::from(self.base) % SCALARS]
     }
 
     /// Address of the access and next value of the address register.
@@ -223,6 +241,28 @@ fn scalar<const COMPUTES: bool>(op: ScalarOp) -> Run {
         };
     }
     functions!(Add Sub Mul And Or Shl Shr Sar)
+}
+
+/// The function that runs a branch that is `expect`ed to be taken, or not, and
+/// arithmetic where the word `computes`; nothing where it goes the other way.
+fn guard(condition: Condition, expect: bool, computes: bool) -> Run {
+    macro_rules! functions {
+        ($($condition:ident)*) => {
+            match (condition, expect, computes) {
+                $((Condition::$condition, true, false) =>
+                    |step, guest| Condition::$condition.holds(step.tested(guest)),
+                (Condition::$condition, false, false) =>
+                    |step, guest| !Condition::$condition.holds(step.tested(guest)),
+                (Condition::$condition, true, true) => |step, guest| {
+                    Condition::$condition.holds(step.tested(guest)) && (step.compute)(step, guest)
+                },
+                (Condition::$condition, false, true) => |step, guest| {
+                    !Condition::$condition.holds(step.tested(guest)) && (step.compute)(step, guest)
+                },)*
+            }
+        };
+    }
+    functions!(Zero NotZero Negative NotNegative)
 }
 
 /// `WORDS` words of every section's DMEM at `address`, where there are such.

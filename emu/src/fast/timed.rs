@@ -1,7 +1,9 @@
 //! The time a block takes: computed once for every state it is entered in.
 
-use super::block::Block;
+use super::block::{Block, End};
+use super::habits::Habits;
 use crate::counters::Counters;
+use crate::semantics::action::ControlOp;
 use crate::timing::{Outcome, Pending, Scoreboard, Stall, penalty};
 use cp2_machine::Machine;
 use std::collections::{BTreeMap, HashMap};
@@ -85,6 +87,8 @@ pub(crate) struct Node {
     pub block: u32,
     /// Words.
     pub len: u32,
+    /// Whether it is time not to ask again for a longer block.
+    pub settled: bool,
     /// Whether [`Block::safe`] always has all of them.
     pub plain: bool,
     /// Cycle of the last word's issue, from the entry.
@@ -95,6 +99,8 @@ pub(crate) struct Node {
     pub edges: [Edge; 4],
     /// The edge last found out.
     pub usual: Usual,
+    /// By guard: where the block is left at its side.
+    pub sides: Vec<Edge>,
     /// After so many words, where somebody left there.
     cuts: BTreeMap<usize, Edge>,
 }
@@ -128,11 +134,17 @@ impl Node {
                 now += penalty(Outcome::Taken, &machine.cp2).cycles;
             }
         }
+        let side = |(word, taken): (usize, bool)| {
+            let outcome = if taken { Outcome::Next } else { Outcome::Taken };
+            Edge::new(issue[word] + 1, penalty(outcome, &machine.cp2))
+        };
         Self {
+            sides: block.guards().map(side).collect(),
             pc,
             state,
             block: number,
             len: issue.len() as u32,
+            settled: !matches!(block.end, End::Control(ControlOp::Branch { .. })),
             plain: block.plain(),
             last: issue.last().copied().unwrap_or(0),
             issue,
@@ -143,6 +155,15 @@ impl Node {
                 next: UNKNOWN,
             },
             cuts: BTreeMap::new(),
+        }
+    }
+
+    /// Adds what the branch at the block's end did to `habits`.
+    pub(crate) fn tell(&self, block: &Block, habits: &mut Habits) {
+        if let End::Control(ControlOp::Branch { .. }) = block.end {
+            for (outcome, edge) in OUTCOMES.iter().zip(&self.edges) {
+                habits.note(block.last, *outcome == Outcome::Taken, edge.count);
+            }
         }
     }
 
@@ -186,13 +207,13 @@ impl Node {
         board: &mut Scoreboard,
         counters: &mut Counters,
     ) {
-        let whole: u64 = self.edges.iter().map(|edge| edge.count).sum();
-        let mut left = whole + self.cuts.values().map(|cut| cut.count).sum::<u64>();
+        let ways = self.edges.iter().chain(&self.sides);
+        let mut left: u64 = ways.chain(self.cuts.values()).map(|way| way.count).sum();
         if left == 0 {
             return;
         }
         board.resume(states.pending(self.state), 0);
-        let mut now = 0;
+        let (mut now, mut sides) = (0, self.sides.iter());
         for (i, word) in block.words().iter().enumerate() {
             left -= self.cuts.get(&i).map_or(0, |cut| cut.count);
             if left == 0 {
@@ -203,8 +224,12 @@ impl Node {
             let (pc, stall, lost) = (block.pc(i), Stall::from(wait), self.inside(block, i));
             now = at + 1 + lost.cycles;
             counters.charge(pc, stall.cause, stall.cycles * left);
-            counters.charge(pc, lost.cause, lost.cycles * left);
             counters.issued(pc, word, left);
+            if let Some(side) = word.expect.and_then(|_| sides.next()) {
+                counters.charge(pc, side.lost.cause, side.lost.cycles * side.count);
+                left -= side.count;
+            }
+            counters.charge(pc, lost.cause, lost.cycles * left);
         }
         for edge in &self.edges {
             counters.charge(block.last, edge.lost.cause, edge.lost.cycles * edge.count);

@@ -124,11 +124,13 @@ impl Pass {
                 return false;
             }
         }
-        // What a control operation decides is the engine's business.
-        if let Action::Control(
-            ControlOp::Wait { .. } | ControlOp::Signal { .. } | ControlOp::Stop,
-        ) = decoded.action
-        {
+        // What a control operation decides is the engine's business, and where it
+        // leaves a block, the portable tier's.
+        let leaves = matches!(
+            decoded.action,
+            Action::Control(ControlOp::Wait { .. } | ControlOp::Signal { .. } | ControlOp::Stop)
+        );
+        if leaves || decoded.expect.is_some() {
             return false;
         }
         let before = self.out.last;

@@ -1,0 +1,245 @@
+//! What a block consists of: words in the order in which they usually run.
+
+use super::block::End;
+use super::habits::{Certainty, Habits};
+use super::portable::Step;
+use crate::core::Core;
+use crate::decoded::{Decoded, decode};
+use crate::semantics::action::{Action, ControlOp};
+use cp2_asm::isa::{Inst, Op, Word};
+use cp2_machine::Machine;
+
+/// Words of the longest block.
+const LONGEST: usize = 1024;
+
+/// Words of a block that goes on behind one more branch, or repeats itself.
+const TRACE: usize = 96;
+
+/// The words of a block; none where the first one is not for a block.
+#[derive(Debug, Default)]
+pub(super) struct Text {
+    pub words: Vec<Decoded>,
+    /// The same, ready to run.
+    pub steps: Vec<Step>,
+    /// Where they are.
+    pub places: Vec<Place>,
+    /// The turns that words before the last one take, in order.
+    pub turns: Vec<Turn>,
+    /// First and last target of the jumps outside calls.
+    pub targets: Option<(u32, u32)>,
+    /// Last words that the engine runs alone: a control operation without arithmetic.
+    pub idle: usize,
+}
+
+/// Where a word is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub pc: u32,
+    /// Whether the block turns behind it.
+    pub turns: bool,
+    /// Guards before it.
+    pub guards: u32,
+    /// Where the function that it belongs to comes back to, where a word before
+    /// it calls that.
+    pub back: Option<u32>,
+}
+
+/// A jump, call or return inside a block, or a branch that is usually taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    pub word: usize,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Jump,
+    /// To a function that comes back to this address.
+    Call(u32),
+    /// From the function that this word called.
+    Return(usize),
+}
+
+/// Program memory as the translator sees it.
+#[derive(Debug, Default)]
+pub(crate) struct Ends {
+    /// The words at which a hardware loop's body may end.
+    ends: Vec<bool>,
+    /// First and last word of the bodies of the loops in program memory.
+    bodies: Vec<(u32, u32)>,
+}
+
+impl Ends {
+    /// Finds the words at which a hardware loop's body may end: those of the
+    /// loops in program memory, and of the loops that run.
+    pub(crate) fn find(core: &Core) -> Self {
+        let mut found = Self {
+            ends: vec![false; core.program.len()],
+            bodies: Vec::new(),
+        };
+        for (pc, bits) in core.program.iter().enumerate() {
+            if let (true, Ok(word)) = (core.loaded[pc], Word::decode(*bits)) {
+                if let Some(words) = body(&word.mem) {
+                    found.mark(pc + words);
+                    found.bodies.push((pc as u32 + 1, (pc + words) as u32));
+                }
+            }
+        }
+        for running in &core.loops {
+            found.mark(running.end as usize);
+        }
+        found
+    }
+
+    fn mark(&mut self, pc: usize) {
+        if let Some(end) = self.ends.get_mut(pc) {
+            *end = true;
+        }
+    }
+
+    /// Whether the word at `target` is in every loop's body that holds the one at `pc`.
+    fn stays(&self, pc: u32, target: u32) -> bool {
+        let leaves = |(first, last): &(u32, u32)| {
+            let holds = |word: u32| (*first..=*last).contains(&word);
+            holds(pc) && !holds(target)
+        };
+        !self.bodies.iter().any(leaves)
+    }
+}
+
+/// Length of the loop body that follows.
+fn body(inst: &Inst) -> Option<usize> {
+    matches!(inst.op, Op::LoopI | Op::LoopX).then_some(usize::from(inst.target))
+}
+
+impl Text {
+    /// Follows the words from `pc` on, behind branches the way that is their
+    /// habit; also what comes behind them.
+    pub(super) fn follow(
+        core: &Core,
+        machine: &Machine,
+        ends: &Ends,
+        habits: Option<&Habits>,
+        mut pc: u32,
+    ) -> (Self, End) {
+        let mut text = Self::default();
+        let mut certainty = Certainty::default();
+        let mut open = None;
+        let end = loop {
+            let at = pc as usize;
+            if text.words.len() == LONGEST || !core.loaded.get(at).is_some_and(|loaded| *loaded) {
+                break End::Falls;
+            }
+            let Ok(word) = decode(core.program[at], machine) else {
+                break End::Falls;
+            };
+            let control = match word.action {
+                Action::Control(op) => Some(op),
+                _ => None,
+            };
+            use ControlOp as C;
+            if matches!(control, Some(C::Stop | C::Wait { .. } | C::Signal { .. })) {
+                break End::Falls;
+            }
+            let index = text.words.len();
+            let more = habits.is_some() && index < TRACE;
+            let new = |target| !text.places.iter().any(|place| place.pc == target);
+            let goes = match control {
+                Some(C::Jump { target }) => more || target != pc && new(target),
+                _ => false,
+            };
+            text.words.push(word);
+            text.places.push(Place {
+                pc,
+                turns: false,
+                guards: 0,
+                back: open.map(|(_, back)| back),
+            });
+            let mut turn = |kind| text.turns.push(Turn { word: index, kind });
+            match (control, open) {
+                (Some(C::Jump { target }), _) if goes => {
+                    turn(Kind::Jump);
+                    pc = target;
+                }
+                (Some(C::Call { target }), None) => {
+                    turn(Kind::Call(pc + 1));
+                    open = Some((index, pc + 1));
+                    pc = target;
+                }
+                (Some(C::Return), Some((call, back))) => {
+                    turn(Kind::Return(call));
+                    open = None;
+                    pc = back;
+                }
+                (Some(op @ C::Branch { target, .. }), _) if more && !ends.ends[at] => {
+                    let usual = habits.and_then(|habits| habits.usual(pc));
+                    let usual = usual.filter(|usual| certainty.after(usual));
+                    let Some(usual) = usual else {
+                        break End::Control(op);
+                    };
+                    if usual.taken && open.is_none() && !ends.stays(pc, target) {
+                        break End::Control(op);
+                    }
+                    text.words[index].expect = Some(usual.taken);
+                    if usual.taken {
+                        turn(Kind::Jump);
+                    }
+                    pc = if usual.taken { target } else { pc + 1 };
+                }
+                (Some(op), _) => break End::Control(op),
+                (None, _) if ends.ends[at] => break End::Body,
+                (None, _) => pc += 1,
+            }
+        };
+        let end = text.cut(open.map(|(call, _)| call)).unwrap_or(end);
+        text.settle();
+        (text, end)
+    }
+
+    /// Gives to the engine what is not followed to a word behind it: a call that
+    /// does not come back here (`open`), or whatever turn or guard is last.
+    fn cut(&mut self, open: Option<usize>) -> Option<End> {
+        let last = self.words.len().checked_sub(1)?;
+        let turn = self.turns.last().filter(|turn| turn.word == last);
+        let cut = match (open, turn.map(|turn| turn.kind)) {
+            (Some(call), _) | (None, Some(Kind::Return(call))) => call,
+            (None, Some(_)) => last,
+            (None, None) if self.words[last].expect.is_some() => last,
+            (None, None) => return None,
+        };
+        self.words.truncate(cut + 1);
+        self.places.truncate(cut + 1);
+        self.turns.retain(|turn| turn.word < cut);
+        let word = self.words.last_mut()?;
+        word.expect = None;
+        match word.action {
+            Action::Control(op) => Some(End::Control(op)),
+            _ => None,
+        }
+    }
+
+    /// Works out what running the block needs to know of its turns and guards.
+    fn settle(&mut self) {
+        for turn in &self.turns {
+            self.places[turn.word].turns = true;
+            let word = &mut self.words[turn.word];
+            if word.expect.is_none() {
+                // Nothing is left to do.
+                word.action = Action::Nop;
+            }
+            if turn.kind == Kind::Jump && self.places[turn.word].back.is_none() {
+                let target = self.places[turn.word + 1].pc;
+                let (first, last) = self.targets.unwrap_or((target, target));
+                self.targets = Some((first.min(target), last.max(target)));
+            }
+        }
+        let mut guards = 0;
+        for (place, word) in self.places.iter_mut().zip(&self.words) {
+            place.guards = guards;
+            guards += u32::from(word.expect.is_some());
+        }
+        self.steps = self.words.iter().map(Step::new).collect();
+        let idle = |w: &Decoded| matches!(w.action, Action::Control(_)) && !w.computes;
+        self.idle = usize::from(self.words.last().is_some_and(idle));
+    }
+}

@@ -1,0 +1,89 @@
+//! Blocks that go on behind branches: making them, and leaving them at the side.
+
+use super::Fast;
+use super::block::Block;
+use super::habits::Habits;
+use super::text::Ends;
+use super::timed::{Node, UNKNOWN};
+use crate::core::Core;
+use crate::execute;
+use cp2_machine::Machine;
+
+/// Times that one way out of a node is taken before it is tried to go on behind
+/// it. Tests want that soon.
+pub(super) const WARM: u64 = if cfg!(test) { 2 } else { 64 };
+
+impl Fast {
+    /// Replaces the block of node `at`, which ends with a branch, by one that goes
+    /// on behind it the way it usually goes.
+    #[cold]
+    pub(super) fn extend(&mut self, core: &Core, machine: &Machine, at: u32) {
+        let node = &self.nodes[at as usize];
+        let (pc, state, len) = (node.pc, node.state, node.len as usize);
+        let longer = |block: &Block| block.words().len() > len;
+        let known = self.block_at.get(&pc).copied();
+        let block = match known.filter(|known| longer(&self.blocks[*known as usize])) {
+            Some(known) => known,
+            None => {
+                let mut habits = Habits::default();
+                for node in &self.nodes {
+                    node.tell(&self.blocks[node.block as usize], &mut habits);
+                }
+                let ends = self.ends.get_or_insert_with(|| Ends::find(core));
+                let block = Block::translate(core, machine, ends, Some(&habits), pc);
+                if !longer(&block) {
+                    self.nodes[at as usize].settled = true;
+                    return;
+                }
+                let number = self.blocks.len() as u32;
+                self.blocks.push(block);
+                self.block_at.insert(pc, number);
+                number
+            }
+        };
+        let node = Node::new(
+            (pc, state),
+            (block, &self.blocks[block as usize]),
+            &self.states,
+            &mut self.scratch,
+            machine,
+        );
+        self.words += 1 + node.len as usize;
+        // Whoever knew the node knows its successor; what it counted stays.
+        let before = std::mem::replace(&mut self.nodes[at as usize], node);
+        self.nodes.push(before);
+    }
+
+    /// The node that node `at` is left for behind word `word`, where that is a
+    /// branch that does not go the block's way. All words before it have run, and
+    /// nothing of it.
+    #[inline]
+    pub(super) fn aside(
+        &mut self,
+        core: &mut Core,
+        machine: &Machine,
+        now: &mut u64,
+        at: u32,
+        word: usize,
+    ) -> Option<u32> {
+        let node = &mut self.nodes[at as usize];
+        let block = &self.blocks[node.block as usize];
+        let (guard, op) = block.leaves(core, word)?;
+        block.steps()[word].compute(&mut core.guest()?);
+        block.leave(core, word);
+        // A branch does not fault.
+        let _ = execute::control(core, machine, op);
+        let edge = &mut node.sides[guard];
+        edge.count += 1;
+        let cycles = edge.cycles;
+        *now += cycles;
+        if edge.next != UNKNOWN {
+            return Some(edge.next);
+        }
+        let (states, scratch) = (&mut self.states, &mut self.scratch);
+        let state = node.exit_state(block, word + 1, cycles, states, scratch);
+        let next = self.node(core, machine, state, None);
+        self.nodes[at as usize].sides[guard].next = next;
+        Some(next)
+    }
+}
