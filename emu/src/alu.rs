@@ -84,6 +84,32 @@ pub trait Alu {
     /// An elementary function.
     fn elementary(&mut self, function: Function, a: Self::L) -> Self::L;
 
+    /// Float sums of two lanes. This and the next four are what an implementation
+    /// may have single operations for; each is defined lane by lane.
+    fn add_two(&mut self, a: [Self::L; 2], b: [Self::L; 2]) -> [Self::L; 2] {
+        [self.fadd(a[0], b[0]), self.fadd(a[1], b[1])]
+    }
+
+    /// Float differences of two lanes.
+    fn sub_two(&mut self, a: [Self::L; 2], b: [Self::L; 2]) -> [Self::L; 2] {
+        [self.fsub(a[0], b[0]), self.fsub(a[1], b[1])]
+    }
+
+    /// Float products of two lanes.
+    fn mul_two(&mut self, a: [Self::L; 2], b: [Self::L; 2]) -> [Self::L; 2] {
+        [self.fmul(a[0], b[0]), self.fmul(a[1], b[1])]
+    }
+
+    /// Float sum of the first lanes, difference of the second.
+    fn add_sub(&mut self, a: [Self::L; 2], b: [Self::L; 2]) -> [Self::L; 2] {
+        [self.fadd(a[0], b[0]), self.fsub(a[1], b[1])]
+    }
+
+    /// Float difference of the first lanes, sum of the second.
+    fn sub_add(&mut self, a: [Self::L; 2], b: [Self::L; 2]) -> [Self::L; 2] {
+        [self.fsub(a[0], b[0]), self.fadd(a[1], b[1])]
+    }
+
     /// The lanes of a result, as they will be written: the last chance of an
     /// implementation that does not make every NaN canonical at once.
     fn finish<const N: usize>(&mut self, lanes: [Self::L; N]) -> [Self::L; N] {

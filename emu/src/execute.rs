@@ -258,7 +258,7 @@ pub(crate) fn control(
 /// A jump leaves the hardware loops whose body does not hold its target, but
 /// never those of a caller.
 #[inline(always)]
-fn jump(core: &mut Core, target: u32) -> Outcome {
+pub(crate) fn jump(core: &mut Core, target: u32) -> Outcome {
     let outer = core.callers_loops();
     while core.loops[outer..]
         .last()

@@ -32,13 +32,24 @@ pub(crate) enum End {
 pub(crate) struct Block {
     /// Shared with the block's suffixes: a block may be left and entered at any word.
     text: Arc<Text>,
-    /// Words of `text` before the block.
+    /// Words of `text` before the block, and steps.
     skip: usize,
+    skip_steps: usize,
     /// What follows.
     pub end: End,
     /// Address of the last word.
     pub last: u32,
     hot: Tier,
+}
+
+/// Where a branch leads that does not go the block's way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Side {
+    /// Whether it is taken then.
+    pub taken: bool,
+    pub target: u32,
+    /// Where the function that it stands in comes back to, where the block calls that.
+    pub back: Option<u32>,
 }
 
 impl Block {
@@ -57,6 +68,7 @@ impl Block {
             last: text.places.last().map_or(pc, |place| place.pc),
             text: Arc::new(text),
             skip: 0,
+            skip_steps: 0,
             end,
             hot: Tier::default(),
         }
@@ -69,6 +81,7 @@ impl Block {
         self.text.places[skip].back.is_none().then(|| Self {
             text: self.text.clone(),
             skip,
+            skip_steps: self.text.places[skip].steps as usize,
             hot: Tier::default(),
             ..*self
         })
@@ -79,9 +92,26 @@ impl Block {
         &self.text.words[self.skip..]
     }
 
-    /// The words, ready to run.
+    /// The words that do something, ready to run.
     pub(crate) fn steps(&self) -> &[Step] {
-        &self.text.steps[self.skip..]
+        &self.text.steps[self.skip_steps..]
+    }
+
+    /// The steps of the first `words` words.
+    pub(crate) fn part(&self, words: usize) -> &[Step] {
+        let steps = &self.text.steps;
+        let next = self.text.places.get(self.skip + words);
+        let end = next.map_or(steps.len(), |place| place.steps as usize);
+        &steps[self.skip_steps..end]
+    }
+
+    /// The words before step `step`; all where there is none.
+    #[inline(always)]
+    pub(crate) fn words_before(&self, step: usize) -> usize {
+        match self.steps().get(step) {
+            Some(step) => step.word as usize - self.skip,
+            None => self.text.words.len() - self.skip,
+        }
     }
 
     /// Address of a word.
@@ -94,25 +124,36 @@ impl Block {
         self.text.places[self.skip + word].turns
     }
 
-    /// Which way each branch goes that the block goes on behind, and its word.
-    pub(crate) fn guards(&self) -> impl Iterator<Item = (usize, bool)> {
+    /// The ways out at the block's side, each with the word that takes it.
+    pub(crate) fn sides(&self) -> impl Iterator<Item = (usize, Side)> {
         let words = self.words().iter().enumerate();
-        words.filter_map(|(i, word)| Some((i, word.expect?)))
+        words.filter_map(|(i, word)| {
+            let Action::Control(ControlOp::Branch { target, .. }) = word.action else {
+                return None;
+            };
+            let place = &self.text.places[self.skip + i];
+            let taken = !word.expect?;
+            let side = Side {
+                taken,
+                target: if taken { target } else { place.pc + 1 },
+                back: place.back,
+            };
+            Some((i, side))
+        })
     }
 
-    /// Which of the block's guards a word is, and its branch, where that does
-    /// not go the block's way.
-    pub(crate) fn leaves(&self, core: &Core, word: usize) -> Option<(usize, ControlOp)> {
-        let (at, places) = (self.skip + word, &self.text.places);
-        let expect = self.text.words[at].expect?;
-        let Action::Control(op) = self.text.words[at].action else {
-            return None;
-        };
-        let ControlOp::Branch { condition, x, .. } = op else {
-            return None;
-        };
-        let before = places[at].guards - places[self.skip].guards;
-        (condition.holds(core.scalar(x)) != expect).then_some((before as usize, op))
+    /// The step that runs a word, and which of the block's guards it is, where
+    /// the branch does not go the block's way.
+    #[inline(always)]
+    pub(crate) fn leaves(&self, core: &Core, word: usize) -> Option<(&Step, usize)> {
+        let steps = self.steps();
+        let at = self.text.places[self.skip + word].steps as usize - self.skip_steps;
+        let step = steps
+            .get(at)
+            .filter(|step| step.word as usize == self.skip + word)?;
+        let guard = step.guards - steps[0].guards;
+        let leaves = step.guard && !step.goes_on(core.scalar(step.tested()));
+        leaves.then_some((step, guard as usize))
     }
 
     /// Puts the core where it is after the first `words` words, but not all.
@@ -177,32 +218,37 @@ impl Block {
         passes: u64,
         emit: bool,
     ) -> u64 {
-        let text = &*self.text;
-        let steps = &text.steps[self.skip..];
+        let steps = self.steps();
         if passes == 1 && (steps.len() as u64) < ENTRY {
-            let busy = steps.len().saturating_sub(text.idle);
-            let done = portable::few(&steps[..busy], guest);
-            return if done == busy as u64 {
-                steps.len() as u64
-            } else {
-                done
-            };
+            return self.words_before(portable::few(steps, guest)) as u64;
         }
         self.many(guest, frame, passes, emit)
     }
 
     fn many(&mut self, guest: &mut Guest<'_>, frame: &mut Frame, passes: u64, emit: bool) -> u64 {
         let text = &*self.text;
-        let steps = &text.steps[self.skip..];
-        if emit && passes.saturating_mul(steps.len() as u64) >= ENTRY {
-            let (words, looping) = (&text.words[self.skip..], self.end == End::Body);
-            let mut word =
-                |i: usize, guest: &mut Guest<'_>| portable::few(&steps[i..=i], guest) == 1;
+        let words = &text.words[self.skip..];
+        let all = words.len() as u64;
+        if emit && passes.saturating_mul(all) >= ENTRY {
+            let looping = self.end == End::Body;
+            let places = &text.places[self.skip..];
+            let mut word = |i: usize, guest: &mut Guest<'_>| {
+                let step = text.steps.get(places[i].steps as usize);
+                let step = step.filter(|step| step.word as usize == self.skip + i);
+                step.is_none_or(|step| portable::few(std::slice::from_ref(step), guest) == 1)
+            };
             let hot = &mut self.hot;
             if let Some(done) = hot.run(words, looping, guest, frame, passes, &mut word) {
                 return done;
             }
         }
-        portable::run(steps, guest, passes)
+        let steps = self.steps();
+        for pass in 0..passes {
+            let done = portable::once(steps, guest);
+            if done < steps.len() {
+                return pass * all + self.words_before(done) as u64;
+            }
+        }
+        passes * all
     }
 }

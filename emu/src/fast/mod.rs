@@ -11,7 +11,9 @@
 //! stops, words that fault, machines or moments where DMA delays CP2.
 //! `docs/engine.md` has the reasons and the measurements.
 
+mod avx;
 mod block;
+mod bodies;
 mod habits;
 pub(crate) mod portable;
 mod text;
@@ -240,10 +242,12 @@ impl Fast {
         let Some(mut guest) = core.guest() else {
             return (at, Some(Pause::Step));
         };
-        let done = portable::once(&block.steps()[..words], &mut guest);
-        if done == words {
-            return (self.cut(core, machine, now, at, done), Some(then));
+        let steps = block.part(words);
+        let done = portable::once(steps, &mut guest);
+        if done == steps.len() {
+            return (self.cut(core, machine, now, at, words), Some(then));
         }
+        let done = block.words_before(done);
         match self.aside(core, machine, now, at, done) {
             Some(next) => (next, None),
             None => (self.cut(core, machine, now, at, done), Some(Pause::Step)),

@@ -19,7 +19,7 @@ const TRACE: usize = 96;
 #[derive(Debug, Default)]
 pub(super) struct Text {
     pub words: Vec<Decoded>,
-    /// The same, ready to run.
+    /// Those of them that do something, ready to run.
     pub steps: Vec<Step>,
     /// Where they are.
     pub places: Vec<Place>,
@@ -27,8 +27,6 @@ pub(super) struct Text {
     pub turns: Vec<Turn>,
     /// First and last target of the jumps outside calls.
     pub targets: Option<(u32, u32)>,
-    /// Last words that the engine runs alone: a control operation without arithmetic.
-    pub idle: usize,
 }
 
 /// Where a word is.
@@ -37,8 +35,8 @@ pub(super) struct Place {
     pub pc: u32,
     /// Whether the block turns behind it.
     pub turns: bool,
-    /// Guards before it.
-    pub guards: u32,
+    /// Steps before it.
+    pub steps: u32,
     /// Where the function that it belongs to comes back to, where a word before
     /// it calls that.
     pub back: Option<u32>,
@@ -152,7 +150,7 @@ impl Text {
             text.places.push(Place {
                 pc,
                 turns: false,
-                guards: 0,
+                steps: 0,
                 back: open.map(|(_, back)| back),
             });
             let mut turn = |kind| text.turns.push(Turn { word: index, kind });
@@ -234,12 +232,17 @@ impl Text {
             }
         }
         let mut guards = 0;
-        for (place, word) in self.places.iter_mut().zip(&self.words) {
-            place.guards = guards;
-            guards += u32::from(word.expect.is_some());
+        for (i, (place, word)) in self.places.iter_mut().zip(&self.words).enumerate() {
+            place.steps = self.steps.len() as u32;
+            let acts = match word.action {
+                Action::Memory(_) | Action::Scalar(_) => true,
+                // What a branch decides at the end is the engine's business.
+                Action::Control(_) | Action::Nop => word.expect.is_some(),
+            };
+            if acts || word.computes {
+                self.steps.push(Step::new(word, i, guards));
+            }
+            guards += usize::from(word.expect.is_some());
         }
-        self.steps = self.words.iter().map(Step::new).collect();
-        let idle = |w: &Decoded| matches!(w.action, Action::Control(_)) && !w.computes;
-        self.idle = usize::from(self.words.last().is_some_and(idle));
     }
 }

@@ -1,6 +1,6 @@
 //! The time a block takes: computed once for every state it is entered in.
 
-use super::block::{Block, End};
+use super::block::{Block, End, Side};
 use super::habits::Habits;
 use crate::counters::Counters;
 use crate::semantics::action::ControlOp;
@@ -100,7 +100,7 @@ pub(crate) struct Node {
     /// The edge last found out.
     pub usual: Usual,
     /// By guard: where the block is left at its side.
-    pub sides: Vec<Edge>,
+    pub sides: Vec<(Edge, Side)>,
     /// After so many words, where somebody left there.
     cuts: BTreeMap<usize, Edge>,
 }
@@ -134,12 +134,17 @@ impl Node {
                 now += penalty(Outcome::Taken, &machine.cp2).cycles;
             }
         }
-        let side = |(word, taken): (usize, bool)| {
-            let outcome = if taken { Outcome::Next } else { Outcome::Taken };
-            Edge::new(issue[word] + 1, penalty(outcome, &machine.cp2))
+        let side = |(word, side): (usize, Side)| {
+            let outcome = if side.taken {
+                Outcome::Taken
+            } else {
+                Outcome::Next
+            };
+            let edge = Edge::new(issue[word] + 1, penalty(outcome, &machine.cp2));
+            (edge, side)
         };
         Self {
-            sides: block.guards().map(side).collect(),
+            sides: block.sides().map(side).collect(),
             pc,
             state,
             block: number,
@@ -207,7 +212,8 @@ impl Node {
         board: &mut Scoreboard,
         counters: &mut Counters,
     ) {
-        let ways = self.edges.iter().chain(&self.sides);
+        let sides = self.sides.iter().map(|(edge, _)| edge);
+        let ways = self.edges.iter().chain(sides);
         let mut left: u64 = ways.chain(self.cuts.values()).map(|way| way.count).sum();
         if left == 0 {
             return;
@@ -225,7 +231,7 @@ impl Node {
             now = at + 1 + lost.cycles;
             counters.charge(pc, stall.cause, stall.cycles * left);
             counters.issued(pc, word, left);
-            if let Some(side) = word.expect.and_then(|_| sides.next()) {
+            if let Some((side, _)) = word.expect.and_then(|_| sides.next()) {
                 counters.charge(pc, side.lost.cause, side.lost.cycles * side.count);
                 left -= side.count;
             }

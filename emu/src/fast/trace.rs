@@ -5,8 +5,9 @@ use super::block::Block;
 use super::habits::Habits;
 use super::text::Ends;
 use super::timed::{Node, UNKNOWN};
-use crate::core::Core;
+use crate::core::{Call, Core};
 use crate::execute;
+use cp2_asm::isa::Op;
 use cp2_machine::Machine;
 
 /// Times that one way out of a node is taken before it is tried to go on behind
@@ -68,12 +69,20 @@ impl Fast {
     ) -> Option<u32> {
         let node = &mut self.nodes[at as usize];
         let block = &self.blocks[node.block as usize];
-        let (guard, op) = block.leaves(core, word)?;
-        block.steps()[word].compute(&mut core.guest()?);
-        block.leave(core, word);
-        // A branch does not fault.
-        let _ = execute::control(core, machine, op);
-        let edge = &mut node.sides[guard];
+        let (step, guard) = block.leaves(core, word)?;
+        if step.inst.op != Op::Nop {
+            step.compute(&mut core.guest()?);
+        }
+        let (edge, side) = &mut node.sides[guard];
+        if let Some(back) = side.back {
+            let loops = core.loops.len();
+            core.calls.push(Call { back, loops });
+        }
+        if side.taken {
+            execute::jump(core, side.target);
+        } else {
+            core.pc = side.target;
+        }
         edge.count += 1;
         let cycles = edge.cycles;
         *now += cycles;
@@ -83,7 +92,7 @@ impl Fast {
         let (states, scratch) = (&mut self.states, &mut self.scratch);
         let state = node.exit_state(block, word + 1, cycles, states, scratch);
         let next = self.node(core, machine, state, None);
-        self.nodes[at as usize].sides[guard].next = next;
+        self.nodes[at as usize].sides[guard].0.next = next;
         Some(next)
     }
 }

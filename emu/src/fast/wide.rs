@@ -1,5 +1,6 @@
 //! One lane of four sections as one value, for the portable tier.
 
+use super::avx::Host;
 use crate::alu::{Alu, NAN, Plain};
 use crate::layout::{File, Lane, PAIR};
 use crate::semantics::arith::Registers;
@@ -83,9 +84,15 @@ fn choose(mask: u32x4, a: u32x4, b: u32x4) -> u32x4 {
 /// a result either only asks whether it is a NaN (arithmetic, comparisons,
 /// conversions) or goes through [`Four::bits`] first, and what is written goes
 /// through [`Alu::finish`].
-pub(crate) struct Wide;
+pub(super) struct Wide<H>(pub H);
 
-impl Alu for Wide {
+/// Two lanes as floats.
+#[inline(always)]
+fn floats([a, b]: [Four; 2]) -> [f32x4; 2] {
+    [a.float(), b.float()]
+}
+
+impl<H: Host> Alu for Wide<H> {
     type L = Four;
 
     #[inline(always)]
@@ -96,12 +103,22 @@ impl Alu for Wide {
     /// One test for all lanes: NaNs are rare.
     #[inline(always)]
     fn finish<const N: usize>(&mut self, lanes: [Four; N]) -> [Four; N] {
-        let raw = lanes.iter().filter(|lane| lane.raw);
-        let Some(sum) = raw.map(|lane| lane.float()).reduce(|a, b| a + b) else {
+        if !lanes.iter().any(|lane| lane.raw) {
             return lanes;
+        }
+        let some = match self.0.avx() {
+            Some(avx) if N % 2 == 0 => {
+                let two = |i: usize| floats([lanes[i % N], lanes[(i + 1) % N]]);
+                avx.any_nan(two(0), two(2))
+            }
+            _ => {
+                let raw = lanes.iter().filter(|lane| lane.raw);
+                let sum = raw.map(|lane| lane.float()).reduce(|a, b| a + b);
+                // Any NaN makes the sum one; infinities may, which costs time only.
+                sum.is_some_and(|sum| sum.is_nan().any())
+            }
         };
-        // Any NaN makes the sum one; infinities may, which costs time only.
-        if sum.is_nan().any() {
+        if some {
             lanes.map(|lane| Four::new(lane.bits()))
         } else {
             lanes
@@ -121,6 +138,51 @@ impl Alu for Wide {
     #[inline(always)]
     fn fmul(&mut self, a: Four, b: Four) -> Four {
         Four::raw(a.float() * b.float())
+    }
+
+    #[inline(always)]
+    fn add_two(&mut self, a: [Four; 2], b: [Four; 2]) -> [Four; 2] {
+        match self.0.avx() {
+            Some(avx) => avx.add(floats(a), floats(b)).map(Four::raw),
+            None => [self.fadd(a[0], b[0]), self.fadd(a[1], b[1])],
+        }
+    }
+
+    #[inline(always)]
+    fn sub_two(&mut self, a: [Four; 2], b: [Four; 2]) -> [Four; 2] {
+        match self.0.avx() {
+            Some(avx) => avx.sub(floats(a), floats(b)).map(Four::raw),
+            None => [self.fsub(a[0], b[0]), self.fsub(a[1], b[1])],
+        }
+    }
+
+    #[inline(always)]
+    fn mul_two(&mut self, a: [Four; 2], b: [Four; 2]) -> [Four; 2] {
+        match self.0.avx() {
+            Some(avx) => avx.mul(floats(a), floats(b)).map(Four::raw),
+            None => [self.fmul(a[0], b[0]), self.fmul(a[1], b[1])],
+        }
+    }
+
+    /// The sum of `a` and `-b` is the difference.
+    #[inline(always)]
+    fn add_sub(&mut self, a: [Four; 2], b: [Four; 2]) -> [Four; 2] {
+        match self.0.avx() {
+            Some(avx) => avx
+                .add(floats(a), avx.negate(floats(b), true))
+                .map(Four::raw),
+            None => [self.fadd(a[0], b[0]), self.fsub(a[1], b[1])],
+        }
+    }
+
+    #[inline(always)]
+    fn sub_add(&mut self, a: [Four; 2], b: [Four; 2]) -> [Four; 2] {
+        match self.0.avx() {
+            Some(avx) => avx
+                .add(floats(a), avx.negate(floats(b), false))
+                .map(Four::raw),
+            None => [self.fsub(a[0], b[0]), self.fadd(a[1], b[1])],
+        }
     }
 
     #[inline(always)]

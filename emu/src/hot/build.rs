@@ -26,8 +26,6 @@ pub(super) struct Segment {
     /// What follows the last pass.
     pub exit: Vec<Id>,
     pub carried: Vec<Carried>,
-    /// Whether it is a loop's whole body.
-    pub looping: bool,
 }
 
 pub(super) struct Builder {
@@ -85,7 +83,6 @@ pub(super) fn build(mut steps: Steps, looping: bool) -> Segment {
         enter: steps.enter,
         exit,
         carried,
-        looping,
     }
 }
 

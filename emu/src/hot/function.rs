@@ -1,4 +1,4 @@
-//! A segment as a function: what surrounds its instructions.
+//! Segments as functions: what surrounds their instructions.
 
 use super::asm::{self, Asm};
 use super::build::Segment;
@@ -21,24 +21,72 @@ const SAVED: [Register; 6] = [
 ];
 const _: () = assert!(SCALAR_REGISTERS.len() == FREE + SAVED.len());
 
-/// Emits a segment as a function. Returns where it begins.
+/// A part of a chain.
+pub(super) enum Link {
+    /// A segment and its words.
+    Segment(Box<Segment>, u32),
+    /// A branch that does not leave the block where some bits of a scalar are
+    /// all `zero`, or not.
+    Guard { scalar: u8, bits: u32, zero: bool },
+}
+
+/// Where some exits come from, and what the function returns then.
+type Exits = (Vec<asm::Hole>, u32);
+
+/// Emits segments that follow one another as a function. Returns where it begins.
 ///
-/// The function returns the passes completed. Its beginning stands at its end:
-/// only there is it known which registers are to be saved.
-pub(super) fn function(asm: &mut Asm, segment: &Segment) -> Result<usize, Refusal> {
+/// The function returns the words completed: all, or those before a segment one
+/// of whose checks fails or before a branch that leaves.
+pub(super) fn chain(asm: &mut Asm, links: &[Link]) -> Result<usize, Refusal> {
     let begin = asm.at();
-    let (used, failed) = if segment.looping {
-        looping(asm, segment)?
-    } else {
-        straight(asm, segment)?
-    };
-    if !segment.looping {
-        asm.put(Instruction::with2(Code::Mov_r32_imm32, Register::EAX, 1u32));
+    let (mut used, mut done, mut vectors) = (0, 0, false);
+    let mut exits = Vec::new();
+    for link in links {
+        match link {
+            Link::Segment(segment, words) => {
+                let (scalars, holes) = straight(asm, segment)?;
+                used |= scalars;
+                vectors |= uses_vectors(segment);
+                exits.push((holes, done));
+                done += words;
+            }
+            Link::Guard { scalar, bits, zero } => {
+                let register = asm::mem(asm::SCALARS, 4 * i64::from(*scalar));
+                asm.put(Instruction::with2(Code::Test_rm32_imm32, register, *bits));
+                let leaves = if *zero {
+                    Code::Jne_rel32_64
+                } else {
+                    Code::Je_rel32_64
+                };
+                exits.push((vec![asm.branch_later(leaves)], done));
+            }
+        }
     }
-    let leave = asm.at();
-    let lists = [&segment.body, &segment.exit];
+    asm.put(Instruction::with2(Code::Mov_r32_imm32, Register::EAX, done));
+    Ok(surround(asm, begin, used, vectors, exits))
+}
+
+/// Emits a segment that is a loop's whole body as a function that returns the
+/// passes completed. Returns where it begins.
+pub(super) fn repeated(asm: &mut Asm, segment: &Segment) -> Result<usize, Refusal> {
+    let begin = asm.at();
+    let (used, failed) = looping(asm, segment)?;
+    let vectors = uses_vectors(segment);
+    Ok(surround(asm, begin, used, vectors, vec![(failed, 0)]))
+}
+
+fn uses_vectors(segment: &Segment) -> bool {
     let vector = |id: &u32| segment.vectors.arena.get(*id).class() == Some(Class::Vector);
-    if lists.iter().any(|list| list.iter().any(vector)) {
+    [&segment.body, &segment.exit]
+        .iter()
+        .any(|list| list.iter().any(vector))
+}
+
+/// What follows a function's body, whose result is in `rax`; and its beginning,
+/// which stands at its end: only there is it known which registers are to be saved.
+fn surround(asm: &mut Asm, begin: usize, used: u32, vectors: bool, exits: Vec<Exits>) -> usize {
+    let leave = asm.at();
+    if vectors {
         asm.put(Ok(Instruction::with(Code::VEX_Vzeroupper)));
     }
     let saved: Vec<Register> = (0..SAVED.len())
@@ -49,22 +97,26 @@ pub(super) fn function(asm: &mut Asm, segment: &Segment) -> Result<usize, Refusa
         asm.put(Instruction::with1(Code::Pop_r64, *register));
     }
     asm.put(Ok(Instruction::with(Code::Retnq)));
-    // Where a check failed before anything was done.
-    for hole in failed {
-        asm.land(hole);
+    for (holes, result) in exits {
+        if holes.is_empty() {
+            continue;
+        }
+        for hole in holes {
+            asm.land(hole);
+        }
+        asm.put(Instruction::with2(
+            Code::Mov_r32_imm32,
+            Register::EAX,
+            result,
+        ));
+        asm.branch(Code::Jmp_rel32_64, leave);
     }
-    asm.put(Instruction::with2(
-        Code::Xor_r32_rm32,
-        Register::EAX,
-        Register::EAX,
-    ));
-    asm.branch(Code::Jmp_rel32_64, leave);
     let entry = asm.at();
     for register in &saved {
         asm.put(Instruction::with1(Code::Push_r64, *register));
     }
     asm.branch(Code::Jmp_rel32_64, begin);
-    Ok(entry)
+    entry
 }
 
 /// Scalar registers used, and the branches of checks before anything was done.

@@ -33,19 +33,21 @@ pub(crate) use frame::Frame;
 use crate::core::Guest;
 use crate::decoded::Decoded;
 use crate::layout::LINE_BYTES;
+use crate::semantics::action::{Action, ControlOp};
 use cp2_asm::isa::SCALARS;
 use executable::Executable;
+use function::Link;
 
 /// Parts a block may have: more are not worth the code.
 const PARTS: usize = 64;
 
-/// Words of the shortest segment that is worth a call.
-const SHORTEST: usize = 3;
+/// Words of the shortest chain that is worth a call.
+const SHORTEST: u64 = 3;
 
 /// A stretch of a block.
 #[derive(Clone, Copy, Debug)]
 enum Part {
-    /// Entry and words of a segment.
+    /// Entry and words of a function.
     Code(usize, u64),
     /// A word that another tier runs.
     Word(usize),
@@ -120,6 +122,10 @@ impl Tier {
                 if done > 0 {
                     return Some(done);
                 }
+                if words[0].expect.is_some() {
+                    // The block is left at once.
+                    return None;
+                }
                 // A fault, or a buffer that is out of the ordinary.
                 code.misses += 1;
                 if code.assumes {
@@ -164,38 +170,73 @@ pub(crate) fn compile(
     }
     let mut asm = asm::Asm::new();
     let mut assumes = false;
-    let (mut parts, mut at) = (Vec::new(), 0);
+    let mut parts = Vec::new();
+    let (mut chain, mut first, mut at) = (Vec::new(), 0, 0);
+    let mut whole = false;
     while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
-        let assume = assume.filter(|_| looping && at == 0);
-        let steps = steps::steps(rest, dmem_bytes, assume);
-        let taken = steps.as_ref().map_or(0, |steps| steps.steps.len());
-        let whole = taken == words.len();
-        match steps {
-            Some(steps) if taken >= SHORTEST || looping && whole => {
-                assumes |= !steps.enter.is_empty();
-                let segment = build::build(steps, looping && whole);
-                let entry = function::function(&mut asm, &segment).ok()?;
-                parts.push(Part::Code(entry, taken as u64));
-                at += taken;
+        let alone = looping && at == 0 && words[0].expect.is_none();
+        let assume = assume.filter(|_| alone);
+        let Some(steps) = steps::steps(rest, dmem_bytes, assume) else {
+            parts.extend(call(&mut asm, &chain, first, at)?);
+            chain.clear();
+            parts.push(Part::Word(at));
+            at += 1;
+            first = at;
+            let elsewhere = parts.iter().filter(|p| matches!(p, Part::Word(_)));
+            if parts.len() > PARTS || 4 * elsewhere.count() > 2 + words.len() {
+                return None;
             }
-            _ => {
-                parts.push(Part::Word(at));
-                at += 1;
-            }
+            continue;
+        };
+        let taken = steps.steps.len();
+        whole = alone && taken == words.len();
+        chain.extend(guard(&words[at]));
+        assumes |= !steps.enter.is_empty();
+        let segment = build::build(steps, whole);
+        chain.push(Link::Segment(Box::new(segment), taken as u32));
+        at += taken;
+    }
+    match chain.as_slice() {
+        [Link::Segment(segment, words)] if whole => {
+            let entry = function::repeated(&mut asm, segment).ok()?;
+            parts.push(Part::Code(entry, u64::from(*words)));
         }
-        let elsewhere = parts.iter().filter(|p| matches!(p, Part::Word(_)));
-        if parts.len() > PARTS || 4 * elsewhere.count() > 2 + words.len() {
-            return None;
-        }
+        _ => parts.extend(call(&mut asm, &chain, first, at)?),
     }
     Some(Code {
         executable: Executable::new(&asm.finish().ok()?)?,
-        looping: looping && parts.len() == 1,
+        looping: whole,
         parts,
         assumes,
         dmem_bytes: dmem_bytes as usize,
         misses: 0,
     })
+}
+
+/// What tests the branch of a word that a block goes on behind.
+fn guard(word: &Decoded) -> Option<Link> {
+    let (Some(taken), Action::Control(ControlOp::Branch { condition, x, .. })) =
+        (word.expect, word.action)
+    else {
+        return None;
+    };
+    let (bits, zero) = condition.bits();
+    Some(Link::Guard {
+        scalar: x.0,
+        bits,
+        zero: zero == taken,
+    })
+}
+
+/// A call of the links as one function; calls of the words from `first` to
+/// `end`, which they consist of, where that is not worth it.
+fn call(asm: &mut asm::Asm, links: &[Link], first: usize, end: usize) -> Option<Vec<Part>> {
+    let words = (end - first) as u64;
+    if words < SHORTEST {
+        return Some((first..end).map(Part::Word).collect());
+    }
+    let entry = function::chain(asm, links).ok()?;
+    Some(vec![Part::Code(entry, words)])
 }
 
 impl Code {
@@ -218,14 +259,14 @@ impl Code {
         let mut done = 0;
         for _ in 0..passes {
             for part in &self.parts {
-                let words = match *part {
-                    Part::Code(entry, words) => words * call(guest, frame, entry, 1),
-                    Part::Word(i) => u64::from(elsewhere(i, guest)),
+                let (words, all) = match *part {
+                    Part::Code(entry, words) => (call(guest, frame, entry, 1), words),
+                    Part::Word(i) => (u64::from(elsewhere(i, guest)), 1),
                 };
-                if words == 0 {
+                done += words;
+                if words < all {
                     return done;
                 }
-                done += words;
             }
         }
         done

@@ -124,13 +124,13 @@ impl Pass {
                 return false;
             }
         }
-        // What a control operation decides is the engine's business, and where it
-        // leaves a block, the portable tier's.
+        // What a control operation decides is the engine's business, or has been
+        // asked before the segment.
         let leaves = matches!(
             decoded.action,
             Action::Control(ControlOp::Wait { .. } | ControlOp::Signal { .. } | ControlOp::Stop)
         );
-        if leaves || decoded.expect.is_some() {
+        if leaves || decoded.expect.is_some() && !self.out.steps.is_empty() {
             return false;
         }
         let before = self.out.last;

@@ -178,6 +178,19 @@ impl Condition {
             Self::NotNegative => x as i32 >= 0,
         }
     }
+
+    /// The bits it is about, and whether it holds where they are all zero: it
+    /// holds in no other case then, and else in every other.
+    #[must_use]
+    pub const fn bits(self) -> (u32, bool) {
+        const SIGN: u32 = 1 << 31;
+        match self {
+            Self::Zero => (u32::MAX, true),
+            Self::NotZero => (u32::MAX, false),
+            Self::Negative => (SIGN, false),
+            Self::NotNegative => (SIGN, true),
+        }
+    }
 }
 
 /// What `inst` asks for; `None` for an operation of the arithmetic slot.

@@ -69,12 +69,12 @@ pub fn perform<A: Alu, R: Registers<A::L>>(alu: &mut A, op: Op, inst: &Inst, reg
             std::array::from_fn(|i| a[(inst.imm >> (2 * i)) as usize % QUAD])
         }),
 
-        Op::AddP => u.zip::<PAIR>(A::fadd),
-        Op::AddQ => u.zip::<QUAD>(A::fadd),
-        Op::SubP => u.zip::<PAIR>(A::fsub),
-        Op::SubQ => u.zip::<QUAD>(A::fsub),
-        Op::MulP => u.zip::<PAIR>(A::fmul),
-        Op::MulQ => u.zip::<QUAD>(A::fmul),
+        Op::AddP => u.zip_two::<PAIR>(A::add_two),
+        Op::AddQ => u.zip_two::<QUAD>(A::add_two),
+        Op::SubP => u.zip_two::<PAIR>(A::sub_two),
+        Op::SubQ => u.zip_two::<QUAD>(A::sub_two),
+        Op::MulP => u.zip_two::<PAIR>(A::mul_two),
+        Op::MulQ => u.zip_two::<QUAD>(A::mul_two),
         Op::MinP => u.zip::<PAIR>(A::fmin),
         Op::MinQ => u.zip::<QUAD>(A::fmin),
         Op::MaxP => u.zip::<PAIR>(A::fmax),
@@ -128,36 +128,36 @@ pub fn perform<A: Alu, R: Registers<A::L>>(alu: &mut A, op: Op, inst: &Inst, reg
         Op::CmulP => u.merge::<PAIR>(cmul),
         Op::CmulcP => u.merge::<PAIR>(cmulc),
 
-        Op::MaddP => u.zip3::<PAIR>(madd),
-        Op::MaddQ => u.zip3::<QUAD>(madd),
-        Op::MsubP => u.zip3::<PAIR>(msub),
-        Op::MsubQ => u.zip3::<QUAD>(msub),
-        Op::NmaddP => u.zip3::<PAIR>(nmadd),
-        Op::NmaddQ => u.zip3::<QUAD>(nmadd),
-        Op::NmsubP => u.zip3::<PAIR>(nmsub),
-        Op::NmsubQ => u.zip3::<QUAD>(nmsub),
+        Op::MaddP => u.zip3_two::<PAIR>(madd),
+        Op::MaddQ => u.zip3_two::<QUAD>(madd),
+        Op::MsubP => u.zip3_two::<PAIR>(msub),
+        Op::MsubQ => u.zip3_two::<QUAD>(msub),
+        Op::NmaddP => u.zip3_two::<PAIR>(nmadd),
+        Op::NmaddQ => u.zip3_two::<QUAD>(nmadd),
+        Op::NmsubP => u.zip3_two::<PAIR>(nmsub),
+        Op::NmsubQ => u.zip3_two::<QUAD>(nmsub),
         Op::SelP => u.zip3::<PAIR>(|alu, a, b, c| alu.select(c, a, b)),
         Op::SelQ => u.zip3::<QUAD>(|alu, a, b, c| alu.select(c, a, b)),
         Op::CmaddP => u.complex(|alu, a, b, c| {
             let product = cmul(alu, a, b);
-            cadd(alu, product, c)
+            alu.add_two(product, c)
         }),
         Op::CmaddcP => u.complex(|alu, a, b, c| {
             let product = cmulc(alu, a, b);
-            cadd(alu, product, c)
+            alu.add_two(product, c)
         }),
         Op::CmsubP => u.complex(|alu, a, b, c| {
             let product = cmul(alu, a, b);
-            csub(alu, c, product)
+            alu.sub_two(c, product)
         }),
         Op::CmsubcP => u.complex(|alu, a, b, c| {
             let product = cmulc(alu, a, b);
-            csub(alu, c, product)
+            alu.sub_two(c, product)
         }),
 
         Op::Addsub => {
             let (a, b) = (u.read(2), u.read(3));
-            let (d, e) = (cadd(u.alu, a, b), csub(u.alu, a, b));
+            let (d, e) = (u.alu.add_two(a, b), u.alu.sub_two(a, b));
             u.write_two(d, e);
         }
 
@@ -203,57 +203,58 @@ pub fn perform<A: Alu, R: Registers<A::L>>(alu: &mut A, op: Op, inst: &Inst, reg
 
 /// `a * b + c`, the product rounded first.
 #[inline(always)]
-fn madd<A: Alu>(alu: &mut A, a: A::L, b: A::L, c: A::L) -> A::L {
-    let product = alu.fmul(a, b);
-    alu.fadd(product, c)
+fn madd<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>, c: Pair<A::L>) -> Pair<A::L> {
+    let product = alu.mul_two(a, b);
+    alu.add_two(product, c)
 }
 
 /// `a * b - c`, the product rounded first.
 #[inline(always)]
-fn msub<A: Alu>(alu: &mut A, a: A::L, b: A::L, c: A::L) -> A::L {
-    let product = alu.fmul(a, b);
-    alu.fsub(product, c)
+fn msub<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>, c: Pair<A::L>) -> Pair<A::L> {
+    let product = alu.mul_two(a, b);
+    alu.sub_two(product, c)
 }
 
 /// `-(a * b) - c`, the product rounded first.
 #[inline(always)]
-fn nmadd<A: Alu>(alu: &mut A, a: A::L, b: A::L, c: A::L) -> A::L {
-    let product = alu.fmul(a, b);
-    let negated = alu.fneg(product);
-    alu.fsub(negated, c)
+fn nmadd<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>, c: Pair<A::L>) -> Pair<A::L> {
+    let product = alu.mul_two(a, b);
+    let negated = product.map(|lane| alu.fneg(lane));
+    alu.sub_two(negated, c)
 }
 
 /// `c - a * b`, the product rounded first.
 #[inline(always)]
-fn nmsub<A: Alu>(alu: &mut A, a: A::L, b: A::L, c: A::L) -> A::L {
-    let product = alu.fmul(a, b);
-    alu.fsub(c, product)
+fn nmsub<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>, c: Pair<A::L>) -> Pair<A::L> {
+    let product = alu.mul_two(a, b);
+    alu.sub_two(c, product)
 }
 
+/// The four products of two complex numbers, rounded: those with `a`'s real part,
+/// then those with its imaginary part beside `b` turned round.
 #[inline(always)]
-fn cadd<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>) -> Pair<A::L> {
-    [alu.fadd(a[0], b[0]), alu.fadd(a[1], b[1])]
-}
-
-#[inline(always)]
-fn csub<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>) -> Pair<A::L> {
-    [alu.fsub(a[0], b[0]), alu.fsub(a[1], b[1])]
+fn products<A: Alu>(
+    alu: &mut A,
+    [ar, ai]: Pair<A::L>,
+    [br, bi]: Pair<A::L>,
+) -> (Pair<A::L>, Pair<A::L>) {
+    let real = alu.mul_two([ar, ar], [br, bi]);
+    let imaginary = alu.mul_two([ai, ai], [bi, br]);
+    (real, imaginary)
 }
 
 /// `a * b`: the four products rounded, then their difference and sum.
 #[inline(always)]
-fn cmul<A: Alu>(alu: &mut A, [ar, ai]: Pair<A::L>, [br, bi]: Pair<A::L>) -> Pair<A::L> {
-    let (rr, ii) = (alu.fmul(ar, br), alu.fmul(ai, bi));
-    let (ri, ir) = (alu.fmul(ar, bi), alu.fmul(ai, br));
-    [alu.fsub(rr, ii), alu.fadd(ri, ir)]
+fn cmul<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>) -> Pair<A::L> {
+    let (p, q) = products(alu, a, b);
+    alu.sub_add(p, q)
 }
 
 /// `a * conj(b)`: [`cmul`] with the sign of `b`'s imaginary part flipped.
 #[inline(always)]
-fn cmulc<A: Alu>(alu: &mut A, [ar, ai]: Pair<A::L>, [br, bi]: Pair<A::L>) -> Pair<A::L> {
-    let (rr, ii) = (alu.fmul(ar, br), alu.fmul(ai, bi));
-    let (ri, ir) = (alu.fmul(ar, bi), alu.fmul(ai, br));
-    [alu.fadd(rr, ii), alu.fsub(ir, ri)]
+fn cmulc<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>) -> Pair<A::L> {
+    let (p, q) = products(alu, b, a);
+    alu.add_sub(p, q)
 }
 
 /// `conj(a) * b`.
@@ -265,11 +266,10 @@ fn ccmul<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>) -> Pair<A::L> {
 /// `conj(a) * conj(b)`: [`cmul`] with both imaginary signs flipped. Not
 /// `conj(a * b)`, whose zeros can have the other sign.
 #[inline(always)]
-fn ccmulc<A: Alu>(alu: &mut A, [ar, ai]: Pair<A::L>, [br, bi]: Pair<A::L>) -> Pair<A::L> {
-    let (rr, ii) = (alu.fmul(ar, br), alu.fmul(ai, bi));
-    let (ri, ir) = (alu.fmul(ar, bi), alu.fmul(ai, br));
+fn ccmulc<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>) -> Pair<A::L> {
+    let ([rr, ri], q) = products(alu, a, b);
     let negated = alu.fneg(ri);
-    [alu.fsub(rr, ii), alu.fsub(negated, ir)]
+    alu.sub_two([rr, negated], q)
 }
 
 /// What a butterfly multiplies the product by before it is added.
@@ -286,13 +286,27 @@ enum Turn {
 /// `x + i*t`, where `i*t = (-t.im, t.re)`.
 #[inline(always)]
 fn add_turned<A: Alu>(alu: &mut A, x: Pair<A::L>, t: Pair<A::L>) -> Pair<A::L> {
-    [alu.fsub(x[0], t[1]), alu.fadd(x[1], t[0])]
+    alu.sub_add(x, [t[1], t[0]])
 }
 
 /// `x - i*t`.
 #[inline(always)]
 fn sub_turned<A: Alu>(alu: &mut A, x: Pair<A::L>, t: Pair<A::L>) -> Pair<A::L> {
-    [alu.fadd(x[0], t[1]), alu.fsub(x[1], t[0])]
+    alu.add_sub(x, [t[1], t[0]])
+}
+
+/// The `i`th two of the lanes.
+#[inline(always)]
+fn two<L: Copy, const N: usize>(lanes: &[L; N], i: usize) -> Pair<L> {
+    [lanes[2 * i % N], lanes[(2 * i + 1) % N]]
+}
+
+/// A pair or a quad from its lanes, two by two.
+#[inline(always)]
+fn by_two<L: Copy, const N: usize>(mut f: impl FnMut(usize) -> Pair<L>) -> [L; N] {
+    let low = f(0);
+    let high = if N > PAIR { f(1) } else { low };
+    std::array::from_fn(|i| if i < PAIR { low[i] } else { high[i % PAIR] })
 }
 
 /// The operation being executed and what it works on. Everything is inlined
@@ -374,6 +388,26 @@ impl<A: Alu, R: Registers<A::L>> Unit<'_, A, R> {
         self.write::<N>(0, d);
     }
 
+    /// [`Unit::zip`] for a function of two lanes at once.
+    #[inline(always)]
+    fn zip_two<const N: usize>(
+        &mut self,
+        f: impl Fn(&mut A, Pair<A::L>, Pair<A::L>) -> Pair<A::L>,
+    ) {
+        self.merge::<N>(|alu, a, b| by_two(|i| f(alu, two(&a, i), two(&b, i))));
+    }
+
+    /// [`Unit::zip3`] for a function of two lanes at once.
+    #[inline(always)]
+    fn zip3_two<const N: usize>(
+        &mut self,
+        f: impl Fn(&mut A, Pair<A::L>, Pair<A::L>, Pair<A::L>) -> Pair<A::L>,
+    ) {
+        let (a, b, c) = (self.read::<N>(1), self.read::<N>(2), self.read::<N>(3));
+        let d = by_two(|i| f(self.alu, two(&a, i), two(&b, i), two(&c, i)));
+        self.write::<N>(0, d);
+    }
+
     #[inline(always)]
     fn elementary(&mut self, function: Function) {
         self.map::<PAIR>(|alu, a| alu.elementary(function, a));
@@ -395,7 +429,7 @@ impl<A: Alu, R: Registers<A::L>> Unit<'_, A, R> {
         let (x, y, w) = (self.read(2), self.read(3), self.read(4));
         let t = product(self.alu, y, w);
         let (d, e) = match turn {
-            Turn::None => (cadd(self.alu, x, t), csub(self.alu, x, t)),
+            Turn::None => (self.alu.add_two(x, t), self.alu.sub_two(x, t)),
             Turn::Plus => (add_turned(self.alu, x, t), sub_turned(self.alu, x, t)),
             Turn::Minus => (sub_turned(self.alu, x, t), add_turned(self.alu, x, t)),
         };

@@ -1,0 +1,278 @@
+//! What runs a word, by what its memory slot asks for.
+
+use super::avx::{Avx, Body, Host, Run};
+use super::portable::Step;
+use super::wide::Wide;
+use crate::alu::Plain;
+use crate::core::Guest;
+use crate::layout::{FILE_LANES, File, LINE_LANES, Lane, Line, PAIR};
+use crate::semantics::action::{Data, ScalarOp, Source};
+use crate::semantics::scalar::Binary;
+use crate::semantics::{arith, scalar};
+use cp2_asm::isa::{Mode, Op, SCALARS, Scalar};
+
+// Addressing modes, as parameters of the functions below.
+pub(super) const OFFSET: u8 = 0;
+pub(super) const POST: u8 = 1;
+pub(super) const STEP: u8 = 2;
+pub(super) const MODULO: u8 = 3;
+pub(super) const REVERSE: u8 = 4;
+
+/// What runs a word with this memory operation. `early`: whether what is loaded
+/// may arrive before the arithmetic.
+pub(super) fn memory(mode: Mode, data: Data, early: bool, host: Option<Avx>) -> Run {
+    match mode {
+        Mode::Offset(_) => access::<OFFSET>(data, early, host),
+        Mode::Post(_) => access::<POST>(data, early, host),
+        Mode::Step(_) => access::<STEP>(data, early, host),
+        Mode::Modulo(_) => access::<MODULO>(data, early, host),
+        Mode::Reverse(_) => access::<REVERSE>(data, early, host),
+    }
+}
+
+fn access<const MODE: u8>(data: Data, early: bool, host: Option<Avx>) -> Run {
+    const QUAD: usize = LINE_LANES;
+    match (data, early) {
+        (Data::Load { count: 1, .. }, true) => Run::of::<Load<MODE, PAIR, PAIR>>(host),
+        (Data::Load { .. }, true) => Run::of::<Load<MODE, QUAD, QUAD>>(host),
+        (Data::LoadDuplicate { .. }, true) => Run::of::<Load<MODE, PAIR, QUAD>>(host),
+        (Data::Load { count: 1, .. }, false) => Run::of::<Late<MODE, PAIR, PAIR>>(host),
+        (Data::Load { .. }, false) => Run::of::<Late<MODE, QUAD, QUAD>>(host),
+        (Data::LoadDuplicate { .. }, false) => Run::of::<Late<MODE, PAIR, QUAD>>(host),
+        (Data::Store { count: 1, .. }, _) => Run::of::<Store<MODE, PAIR>>(host),
+        (Data::Store { .. }, _) => Run::of::<Store<MODE, QUAD>>(host),
+        (Data::LoadScalars { .. }, _) => Run::of::<LoadScalars<MODE>>(None),
+    }
+}
+
+/// `WORDS` words of every section's DMEM at `address`, where there are such.
+#[inline(always)]
+fn words<const WORDS: usize>(dmem: &mut [Line], address: u32) -> Option<&mut [Lane; WORDS]> {
+    if address as usize % (WORDS * 4) != 0 {
+        return None;
+    }
+    let line = dmem.get_mut(address as usize / 16)?;
+    let first = (address as usize / 4) % LINE_LANES;
+    line.0[first..].first_chunk_mut()
+}
+
+/// Writes `WORDS` words to `LANES` lanes, again and again.
+#[inline(always)]
+fn arrive<const WORDS: usize, const LANES: usize>(
+    step: &Step,
+    file: &mut File,
+    words: &[Lane; WORDS],
+) {
+    let first = usize::from(step.first) % FILE_LANES / LANES * LANES;
+    for part in file.0[first..first + LANES].chunks_exact_mut(WORDS) {
+        part.copy_from_slice(words);
+    }
+}
+
+/// What a load finds, where there is such DMEM; the address register moves on.
+#[inline(always)]
+fn fetch<'a, const MODE: u8, const WORDS: usize>(
+    step: &Step,
+    dmem: &'a mut [Line],
+    scalars: &mut [u32; SCALARS],
+) -> Option<&'a [Lane; WORDS]> {
+    let at = step.generate::<MODE>(scalars, WORDS as u32 * 4);
+    let value = words::<WORDS>(dmem, at.address)?;
+    step.update(scalars, at.next);
+    Some(value)
+}
+
+/// A load of registers that the arithmetic does not touch.
+struct Load<const MODE: u8, const WORDS: usize, const LANES: usize>;
+
+impl<const MODE: u8, const WORDS: usize, const LANES: usize> Body for Load<MODE, WORDS, LANES> {
+    #[inline(always)]
+    fn run<H: Host>(_: H, step: &Step, guest: &mut Guest<'_>) -> bool {
+        let Some(value) = fetch::<MODE, WORDS>(step, guest.dmem, guest.scalars) else {
+            return false;
+        };
+        arrive::<WORDS, LANES>(step, guest.file, value);
+        step.compute(guest)
+    }
+}
+
+/// A load of registers that the arithmetic reads.
+struct Late<const MODE: u8, const WORDS: usize, const LANES: usize>;
+
+impl<const MODE: u8, const WORDS: usize, const LANES: usize> Body for Late<MODE, WORDS, LANES> {
+    #[inline(always)]
+    fn run<H: Host>(_: H, step: &Step, guest: &mut Guest<'_>) -> bool {
+        let Some(value) = fetch::<MODE, WORDS>(step, guest.dmem, guest.scalars) else {
+            return false;
+        };
+        let value = *value;
+        let done = step.compute(guest);
+        arrive::<WORDS, LANES>(step, guest.file, &value);
+        done
+    }
+}
+
+/// A store of `WORDS` lanes.
+struct Store<const MODE: u8, const WORDS: usize>;
+
+impl<const MODE: u8, const WORDS: usize> Body for Store<MODE, WORDS> {
+    #[inline(always)]
+    fn run<H: Host>(_: H, step: &Step, guest: &mut Guest<'_>) -> bool {
+        let at = step.generate::<MODE>(guest.scalars, WORDS as u32 * 4);
+        let Some(words) = words::<WORDS>(guest.dmem, at.address) else {
+            return false;
+        };
+        let first = usize::from(step.first) % FILE_LANES / WORDS * WORDS;
+        words.copy_from_slice(&guest.file.0[first..first + WORDS]);
+        step.update(guest.scalars, at.next);
+        step.compute(guest)
+    }
+}
+
+/// A load of shared scalars from section 0.
+struct LoadScalars<const MODE: u8>;
+
+impl<const MODE: u8> Body for LoadScalars<MODE> {
+    #[inline(always)]
+    fn run<H: Host>(_: H, step: &Step, guest: &mut Guest<'_>) -> bool {
+        let at = step.generate::<MODE>(guest.scalars, step.bytes);
+        let address = at.address as usize;
+        let Some(line) = guest.dmem.get(address / 16) else {
+            return false;
+        };
+        // A power of two.
+        if at.address & (step.bytes - 1) != 0 {
+            return false;
+        }
+        for i in 0..usize::from(step.count) {
+            let word = line.0[(address / 4 + i) % LINE_LANES][0];
+            guest.scalars[(usize::from(step.first) + i) % SCALARS] = word;
+        }
+        step.update(guest.scalars, at.next);
+        step.compute(guest)
+    }
+}
+
+/// What runs a word with an operation on scalars that `step` describes, and
+/// arithmetic where it computes.
+pub(super) fn scalar(op: ScalarOp, computes: bool) -> Run {
+    if computes {
+        function::<true>(op)
+    } else {
+        function::<false>(op)
+    }
+}
+
+fn function<const COMPUTES: bool>(op: ScalarOp) -> Run {
+    let constant = |source| matches!(source, Source::Constant(_));
+    macro_rules! functions {
+        ($($name:ident)*) => {
+            match op {
+                ScalarOp::Move { y, .. } if constant(y) => Run::of::<Set<COMPUTES>>(None),
+                ScalarOp::Move { .. } => Run::of::<Copy<COMPUTES>>(None),
+                ScalarOp::High { .. } => Run::of::<High<COMPUTES>>(None),
+                $(ScalarOp::Binary { function: Binary::$name, z, .. } => {
+                    if constant(z) {
+                        Run::of::<functions::$name<true, COMPUTES>>(None)
+                    } else {
+                        Run::of::<functions::$name<false, COMPUTES>>(None)
+                    }
+                })*
+            }
+        };
+    }
+    functions!(Add Sub Mul And Or Shl Shr Sar)
+}
+
+/// One body for an operation on scalars: its operands are those of the step.
+macro_rules! operates {
+    ($name:ident<$($parameter:ident),*>, |$step:ident| $op:expr) => {
+        pub(super) struct $name<$(const $parameter: bool),*>;
+
+        impl<$(const $parameter: bool),*> Body for $name<$($parameter),*> {
+            #[inline(always)]
+            fn run<H: Host>(_: H, $step: &Step, guest: &mut Guest<'_>) -> bool {
+                scalar::execute(&mut Plain, $op, guest.scalars);
+                !COMPUTES || $step.compute(guest)
+            }
+        }
+    };
+}
+
+operates!(Set<COMPUTES>, |step| ScalarOp::Move {
+    x: Scalar(step.first),
+    y: Source::Constant(step.amount as u32),
+});
+operates!(Copy<COMPUTES>, |step| ScalarOp::Move {
+    x: Scalar(step.first),
+    y: Source::Register(Scalar(step.base)),
+});
+operates!(High<COMPUTES>, |step| ScalarOp::High {
+    x: Scalar(step.first),
+    value: step.amount as u32,
+});
+
+mod functions {
+    use super::*;
+
+    macro_rules! binary {
+        ($($name:ident)*) => {
+            $(operates!($name<CONSTANT, COMPUTES>, |step| ScalarOp::Binary {
+                function: Binary::$name,
+                x: Scalar(step.first),
+                y: Source::Register(Scalar(step.base)),
+                z: if CONSTANT {
+                    Source::Constant(step.amount as u32)
+                } else {
+                    Source::Register(Scalar(step.step))
+                },
+            });)*
+        };
+    }
+    binary!(Add Sub Mul And Or Shl Shr Sar);
+}
+
+/// What runs a branch that a block goes on behind.
+pub(super) fn guard(computes: bool) -> Run {
+    if computes {
+        Run::of::<Guard<true>>(None)
+    } else {
+        Run::of::<Guard<false>>(None)
+    }
+}
+
+struct Guard<const COMPUTES: bool>;
+
+impl<const COMPUTES: bool> Body for Guard<COMPUTES> {
+    #[inline(always)]
+    fn run<H: Host>(_: H, step: &Step, guest: &mut Guest<'_>) -> bool {
+        let value = guest.scalars[usize::from(step.tested().0) % SCALARS];
+        step.goes_on(value) && (!COMPUTES || step.compute(guest))
+    }
+}
+
+/// One body for every operation of the arithmetic slot.
+macro_rules! computes {
+    ($($op:ident)*) => {
+        mod ops {
+            $(pub(super) struct $op;)*
+        }
+
+        $(impl Body for ops::$op {
+            #[inline(always)]
+            fn run<H: Host>(host: H, step: &Step, guest: &mut Guest<'_>) -> bool {
+                arith::perform(&mut Wide(host), Op::$op, &step.inst, guest.file);
+                true
+            }
+        })*
+
+        /// What runs the arithmetic of a word.
+        pub(super) fn compute(op: Op, host: Option<Avx>) -> Run {
+            match op {
+                $(Op::$op => Run::of::<ops::$op>(host),)*
+            }
+        }
+    };
+}
+
+cp2_asm::for_each_op!(computes);
