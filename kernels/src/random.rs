@@ -39,6 +39,16 @@ impl Random {
         Complex32::new(re, self.uniform())
     }
 
+    /// So many of [`Random::uniform`].
+    pub fn uniforms(&mut self, count: usize) -> Vec<f32> {
+        (0..count).map(|_| self.uniform()).collect()
+    }
+
+    /// So many of [`Random::complex`].
+    pub fn complexes(&mut self, count: usize) -> Vec<Complex32> {
+        (0..count).map(|_| self.complex()).collect()
+    }
+
     /// Approximately normal, mean 0, variance 1: twelve uniform numbers added.
     pub fn normal(&mut self) -> f32 {
         // The sum of twelve numbers of variance 1/3 has variance 4.

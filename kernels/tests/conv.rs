@@ -2,58 +2,40 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod common;
+
+use common::{Bits, clean, floats, machine};
 use cp2_emu::Cause;
-use cp2_host::Options;
-use cp2_host::testing::on_both_engines;
-use cp2_kernels::conv::{ConvProblem, ConvRun, Convolver, Mode, Numbers, Rate, matched};
-use cp2_kernels::{Problem, Random};
+use cp2_kernels::conv::{
+    ConvError, ConvProblem, ConvRun, Convolver, Mode, Numbers, Places, Rate, matched,
+};
+use cp2_kernels::{Job, Problem};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use proptest::prelude::*;
 use std::sync::{Arc, LazyLock};
 
-static VM7: LazyLock<Arc<Machine>> = LazyLock::new(|| Arc::new(Machine::builtin("vm7").unwrap()));
+static VM7: LazyLock<Arc<Machine>> = LazyLock::new(|| machine("vm7"));
 
-/// Runs under the checkers, which must have nothing to say, and on the fast
-/// engine, which must agree to the bit and the cycle.
-fn run<T: Numbers>(filter: &Convolver, x: &[T]) -> ConvRun<T> {
-    let process = |options| filter.process_with(x, options);
-    let [done, fast] = on_both_engines(&Options::default(), process, |d| &d.run.report).unwrap();
-    let report = &done.run.report;
-    assert!(report.end.is_finished(), "{:?}", report.end);
-    assert_eq!(report.findings, [], "{}", filter.kernel());
-    assert!(done.efficiency() <= 1.0, "{}", filter.kernel());
-    let bits = |run: &ConvRun<T>| -> Vec<(u32, u32)> {
-        let output = run.output.iter().flatten().map(|y| y.complex());
-        output.map(|z| (z.re.to_bits(), z.im.to_bits())).collect()
-    };
-    assert!(
-        bits(&done) == bits(&fast),
-        "{}: the engines' outputs",
-        filter.kernel()
-    );
-    done
+fn run<T: Numbers + Bits>(filter: &Convolver, x: &[T]) -> ConvRun<T> {
+    clean(|options| filter.process_with(x, options))
 }
 
 fn complex(n: usize, seed: u64) -> Vec<Complex32> {
-    let mut random = Random::new(seed);
-    (0..n).map(|_| random.complex()).collect()
-}
-
-fn real_numbers(n: usize, seed: u64) -> Vec<f32> {
-    let mut random = Random::new(seed);
-    (0..n).map(|_| random.uniform()).collect()
+    common::complex(seed, n)
 }
 
 fn real_taps(n: usize, seed: u64) -> Vec<Complex32> {
-    real_numbers(n, seed)
-        .into_iter()
-        .map(Complex32::from)
-        .collect()
+    floats(seed, n).into_iter().map(Complex32::from).collect()
 }
 
 /// Plans, runs and compares with the reference.
-fn check<T: Numbers>(taps: &[Complex32], x: &[T], channels: usize, mode: Mode) -> ConvRun<T> {
+fn check<T: Numbers + Bits>(
+    taps: &[Complex32],
+    x: &[T],
+    channels: usize,
+    mode: Mode,
+) -> ConvRun<T> {
     let samples = x.len() / channels;
     let filter = Convolver::new::<T>(&VM7, taps, channels, samples, mode).unwrap();
     judged(
@@ -64,7 +46,7 @@ fn check<T: Numbers>(taps: &[Complex32], x: &[T], channels: usize, mode: Mode) -
 }
 
 /// Runs and compares with the reference.
-fn judged<T: Numbers>(filter: &Convolver, x: &[T], problem: &ConvProblem) -> ConvRun<T> {
+fn judged<T: Numbers + Bits>(filter: &Convolver, x: &[T], problem: &ConvProblem) -> ConvRun<T> {
     let done = run(filter, x);
     let verdict = problem.compare(x, done.output.as_ref().unwrap());
     assert!(
@@ -110,8 +92,8 @@ fn long_runs_are_fast() {
 #[test]
 fn long_signals_hide_their_columns() {
     let (taps, samples) = (complex(4097, 2), complex(950_000, 1));
-    for (machine, floor) in [("vm7", 0.925), ("vm9", 0.87)] {
-        let machine = Arc::new(Machine::builtin(machine).unwrap());
+    for (name, floor) in [("vm7", 0.925), ("vm9", 0.87)] {
+        let machine = machine(name);
         let filter =
             Convolver::new::<Complex32>(&machine, &taps, 1, samples.len(), Mode::Full).unwrap();
         let done = filter.process(&samples).unwrap();
@@ -223,7 +205,7 @@ fn odd_numbers_of_real_channels() {
     for channels in [1, 2, 3, 5] {
         check(
             &real_taps(17, 3),
-            &real_numbers(channels * 333, 4),
+            &floats(4, channels * 333),
             channels,
             Mode::Same,
         );
@@ -271,6 +253,11 @@ fn wrong_shapes_are_errors() {
     );
     assert!(filter.process(&x[..0]).is_err());
     assert!(filter.process(&[0.0f32; 100]).is_err());
+    let error =
+        Convolver::resampler::<Complex32>(&VM7, &complex(300, 1), 1, 100, Rate::Decimate(1));
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("159 taps"), "{error}");
+    assert!(error.contains("an output a sample"), "{error}");
     for rate in [
         Rate::Decimate(0),
         Rate::Interpolate(0),
@@ -281,6 +268,66 @@ fn wrong_shapes_are_errors() {
     assert!(
         Convolver::resampler::<Complex32>(&VM7, &taps, 1, 100, Rate::Decimate(usize::MAX)).is_err()
     );
+}
+
+/// Two filters in one job, the second on the first one's outputs where they lie.
+#[test]
+fn filters_are_passes_of_a_job() {
+    for (first, second) in [(5, 40), (40, 600)] {
+        let (channels, samples) = (2, 1500);
+        let (a, b) = (complex(first, 1), complex(second, 2));
+        let between = samples + first - 1;
+        let plan = |taps: &[Complex32], samples| {
+            Convolver::new::<Complex32>(&VM7, taps, channels, samples, Mode::Full).unwrap()
+        };
+        let filters = [plan(&a, samples), plan(&b, between)];
+        let [from, to] = [0, 1].map(|i| filters[i].places(channels));
+        let x = complex(channels * samples, 3);
+        let lay = |x: &[Complex32], samples: usize, places: &Places| {
+            let mut all = vec![Complex32::default(); places.input];
+            for (i, x) in x.chunks(samples).enumerate() {
+                let at = places.input_start + i * places.input_stride;
+                all[at..at + samples].copy_from_slice(x);
+            }
+            all
+        };
+        let take = |y: &[Complex32], outputs: usize, places: &Places| -> Vec<Complex32> {
+            let starts = (0..channels).map(|i| places.output_start + i * places.output_stride);
+            starts.flat_map(|at| y[at..at + outputs].to_vec()).collect()
+        };
+        let run = |filter: &Convolver, places: &Places, x: &[Complex32]| {
+            clean(|options| {
+                let mut job = Job::new(VM7.clone(), options);
+                let x = job.input(x)?;
+                let y = job.output::<Complex32>("y", &[places.output as u64])?;
+                filter.append(&mut job, x, y, channels)?;
+                Ok::<_, ConvError>(job.run(filter.bound::<Complex32>(channels), |r| r.read(y))?)
+            })
+        };
+        let y = run(&filters[0], &from, &lay(&x, samples, &from))
+            .output
+            .unwrap();
+        let y = take(&y, between, &from);
+        let problem = ConvProblem::new(&a, channels, samples, Mode::Full).unwrap();
+        assert!(problem.judge(&x, &y).holds());
+        let z = run(&filters[1], &to, &lay(&y, between, &to))
+            .output
+            .unwrap();
+        let z = take(&z, between + second - 1, &to);
+        let problem = ConvProblem::new(&b, channels, between, Mode::Full).unwrap();
+        assert!(problem.judge(&y, &z).holds());
+        // The same as the filter alone.
+        let alone = filters[1].process(&y).unwrap().output.unwrap();
+        assert_eq!(z, alone);
+
+        let mut job = Job::new(VM7.clone(), cp2_host::Options::default());
+        let short = job
+            .input(&vec![Complex32::default(); to.input - 1])
+            .unwrap();
+        let y = job.output::<Complex32>("y", &[to.output as u64]).unwrap();
+        let error = filters[1].append(&mut job, short, y, channels).unwrap_err();
+        assert!(matches!(error, ConvError::ShortArray { .. }), "{error}");
+    }
 }
 
 /// Scaling by a power of two scales every bit.
@@ -317,7 +364,12 @@ fn other_machines_filter_too() {
     }
 }
 
-fn resample<T: Numbers>(taps: &[Complex32], x: &[T], channels: usize, rate: Rate) -> ConvRun<T> {
+fn resample<T: Numbers + Bits>(
+    taps: &[Complex32],
+    x: &[T],
+    channels: usize,
+    rate: Rate,
+) -> ConvRun<T> {
     let samples = x.len() / channels;
     let filter = Convolver::resampler::<T>(&VM7, taps, channels, samples, rate).unwrap();
     judged(
@@ -425,7 +477,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         prop_assume!(!mode.outputs(samples, taps).is_empty());
-        check(&real_taps(taps, seed), &real_numbers(channels * samples, !seed), channels, mode);
+        check(&real_taps(taps, seed), &floats(!seed, channels * samples), channels, mode);
     }
 
     #[test]
@@ -440,7 +492,7 @@ proptest! {
     ) {
         let rate = if up { Rate::Interpolate(factor) } else { Rate::Decimate(factor) };
         if real {
-            resample(&real_taps(taps, seed), &real_numbers(channels * samples, !seed), channels, rate);
+            resample(&real_taps(taps, seed), &floats(!seed, channels * samples), channels, rate);
         }
         let h = if real { real_taps(taps, seed) } else { complex(taps, seed) };
         resample(&h, &complex(channels * samples, !seed), channels, rate);

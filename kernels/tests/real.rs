@@ -2,36 +2,19 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use cp2_host::Options;
+mod common;
+
+use common::{clean, complex};
 use cp2_kernels::fft::{Direction, FftPlanner, reference};
-use cp2_kernels::{KernelRun, Random};
-use cp2_machine::Machine;
 use num_complex::{Complex32, Complex64};
 use proptest::prelude::*;
 
 fn planner(machine: &str) -> FftPlanner {
-    FftPlanner::new(Machine::builtin(machine).unwrap().into())
-}
-
-fn checked() -> Options {
-    Options {
-        check: true,
-        ..Options::default()
-    }
-}
-
-/// The output of a run with which the checkers found nothing wrong.
-fn clean<T>(done: KernelRun<Vec<T>>) -> Vec<T> {
-    let report = &done.run.report;
-    assert!(report.end.is_finished(), "{:?}", report.end);
-    assert_eq!(report.findings, []);
-    assert!(done.efficiency() <= 1.0, "{}", done.efficiency());
-    done.output.unwrap()
+    FftPlanner::new(common::machine(machine))
 }
 
 fn random(n: usize, batch: usize, seed: u64) -> Vec<f32> {
-    let mut random = Random::new(seed);
-    (0..n * batch).map(|_| random.complex().re).collect()
+    complex(seed, n * batch).iter().map(|z| z.re).collect()
 }
 
 /// The first half of the transforms in double precision.
@@ -85,12 +68,16 @@ fn scalar(x: &[f32], n: usize) -> f64 {
 
 fn forward(n: usize, x: &[f32]) -> Vec<Complex32> {
     let fft = planner("vm7").plan_real_forward(n).unwrap();
-    clean(fft.process_with(x, checked()).unwrap())
+    clean(|options| fft.process_with(x, options))
+        .output
+        .unwrap()
 }
 
 fn inverse(n: usize, x: &[Complex32]) -> Vec<f32> {
     let fft = planner("vm7").plan_real_inverse(n).unwrap();
-    clean(fft.process_with(x, checked()).unwrap())
+    clean(|options| fft.process_with(x, options))
+        .output
+        .unwrap()
 }
 
 #[test]
@@ -174,7 +161,13 @@ fn machines_and_batches_do_not_change_the_bits() {
             assert_eq!(z, y[..batch * (n / 2 + 1)], "{n} x {batch}");
         }
         let there = planner("vm9").plan_real_forward(n).unwrap();
-        assert_eq!(clean(there.process_with(&x, checked()).unwrap()), y, "{n}");
+        assert_eq!(
+            clean(|options| there.process_with(&x, options))
+                .output
+                .unwrap(),
+            y,
+            "{n}"
+        );
     }
 }
 

@@ -16,24 +16,14 @@ use crate::job::Least;
 ///
 /// Two real samples count as a complex one.
 pub(super) fn least<T: Numbers>(wanted: Wanted<'_>) -> Least {
-    let Wanted {
-        taps,
-        channels,
-        samples,
-        mode,
-        rate,
-    } = wanted;
-    let l = taps.len();
-    let outputs = match rate {
-        Rate::Same => mode.outputs(samples, l),
-        rate => 0..rate.outputs(samples, l),
-    };
+    let (l, outputs) = (wanted.taps.len(), wanted.outputs());
+    let (samples, channels, rate) = (wanted.samples, wanted.channels, wanted.rate);
     let used = if rate == Rate::Same {
         samples.min(outputs.len())
     } else {
         samples
     };
-    let real_taps = taps.iter().all(|h| h.im == 0.0);
+    let real_taps = wanted.taps.iter().all(|h| h.im == 0.0);
     let mut issues = used as f64 * l as f64 / rate.decimate() as f64;
     if real_taps {
         issues /= 2.0;

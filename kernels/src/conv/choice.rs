@@ -1,6 +1,6 @@
 //! Which kernel filters fastest, and why.
 
-use super::definition::Mode;
+use super::definition::{Mode, check_rate};
 use super::direct::Direct;
 use super::error::ConvError;
 use super::filter::{Filter, Numbers};
@@ -10,6 +10,7 @@ use super::rate::Rate;
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Taps beyond which blocks beyond local memory are considered.
@@ -58,6 +59,34 @@ pub(super) struct Wanted<'a> {
     pub(super) rate: Rate,
 }
 
+impl Wanted<'_> {
+    /// The outputs wanted of the full convolution, or of all at another rate.
+    pub(super) fn outputs(&self) -> Range<usize> {
+        match self.rate {
+            Rate::Same => self.mode.outputs(self.samples, self.taps.len()),
+            rate => 0..rate.outputs(self.samples, self.taps.len()),
+        }
+    }
+
+    /// Whether there are taps, samples, and outputs of them.
+    pub(super) fn check(&self) -> Result<(), ConvError> {
+        let (samples, taps) = (self.samples, self.taps.len());
+        if taps == 0 {
+            return Err(ConvError::NoTaps);
+        }
+        if self.channels == 0 || samples == 0 || self.channels.checked_mul(samples).is_none() {
+            return Err(ConvError::Empty);
+        }
+        if self.rate != Rate::Same {
+            check_rate(self.rate, samples, taps)?;
+        }
+        if self.outputs().is_empty() {
+            return Err(ConvError::NothingValid { samples, taps });
+        }
+        Ok(())
+    }
+}
+
 /// Kernels and their expected times.
 struct Contest<'a> {
     wanted: Wanted<'a>,
@@ -95,14 +124,18 @@ impl Contest<'_> {
         Ok(())
     }
 
-    fn decide(mut self) -> Result<(Filter, Choice), ConvError> {
+    fn decide(mut self, machine: &Machine) -> Result<(Filter, Choice), ConvError> {
         let (taps, rate) = (self.wanted.taps.len(), self.wanted.rate);
         let (_, filter) = self.best.ok_or(match rate {
             Rate::Same => ConvError::TooManyTaps {
                 taps,
                 most: long::MOST_TAPS,
             },
-            rate => ConvError::NoSchedule { taps, rate },
+            rate => ConvError::NoSchedule {
+                taps,
+                most: Direct::most_taps(self.wanted.taps, machine),
+                rate,
+            },
         })?;
         let of = |c: &Candidate| c.cycles.unwrap_or(f64::INFINITY);
         self.candidates.sort_by(|a, b| of(a).total_cmp(&of(b)));
@@ -123,7 +156,6 @@ pub(super) fn choose<T: Numbers>(
     let Wanted {
         taps,
         samples,
-        mode,
         rate,
         ..
     } = wanted;
@@ -145,7 +177,7 @@ pub(super) fn choose<T: Numbers>(
                 contest.enter::<T>("", Ok(filter))?;
             }
         }
-        let outputs = mode.outputs(samples, taps.len());
+        let outputs = wanted.outputs();
         if let Some(n) = lengths().find(|&n| overlap::holds(n, samples, taps.len(), &outputs)) {
             let name = format!("one block of {n} a channel");
             contest.enter::<T>(&name, overlap::whole(taps, n, outputs, machine))?;
@@ -156,5 +188,5 @@ pub(super) fn choose<T: Numbers>(
             contest.enter::<T>("direct", direct.filter(tiles, machine))?;
         }
     }
-    contest.decide()
+    contest.decide(machine)
 }

@@ -1,6 +1,6 @@
 use super::bound::least;
 use super::choice::{Choice, Wanted, choose};
-use super::definition::{ConvProblem, Mode, check_rate};
+use super::definition::{ConvProblem, Mode};
 use super::error::ConvError;
 use super::filter::{Filter, Layout, Numbers};
 use super::rate::Rate;
@@ -56,14 +56,7 @@ impl Convolver {
         samples: usize,
         mode: Mode,
     ) -> Result<Self, ConvError> {
-        let wanted = Wanted {
-            taps,
-            channels,
-            samples,
-            mode,
-            rate: Rate::Same,
-        };
-        Self::plan::<T>(machine, wanted)
+        Self::plan::<T>(machine, (taps, channels, samples), (mode, Rate::Same))
     }
 
     /// Plans a decimating or interpolating FIR filter; all outputs.
@@ -77,33 +70,24 @@ impl Convolver {
         samples: usize,
         rate: Rate,
     ) -> Result<Self, ConvError> {
-        check_rate(rate, samples, taps.len())?;
-        let wanted = Wanted {
-            taps,
-            channels,
-            samples,
-            mode: Mode::Full,
-            rate,
-        };
-        Self::plan::<T>(machine, wanted)
+        Self::plan::<T>(machine, (taps, channels, samples), (Mode::Full, rate))
     }
 
-    fn plan<T: Numbers>(machine: &Arc<Machine>, wanted: Wanted<'_>) -> Result<Self, ConvError> {
-        let Wanted {
+    fn plan<T: Numbers>(
+        machine: &Arc<Machine>,
+        (taps, channels, samples): (&[Complex32], usize, usize),
+        (mode, rate): (Mode, Rate),
+    ) -> Result<Self, ConvError> {
+        let wanted = Wanted {
             taps,
             channels,
             samples,
             mode,
             rate,
-        } = wanted;
-        if taps.is_empty() {
-            return Err(ConvError::NoTaps);
-        }
+        };
+        wanted.check()?;
         if T::REAL && taps.iter().any(|h| h.im != 0.0) {
             return Err(ConvError::ComplexTaps);
-        }
-        if channels == 0 || samples == 0 {
-            return Err(ConvError::Empty);
         }
         let room = machine.host.memory.0;
         let needed = (channels as u64)
@@ -116,12 +100,6 @@ impl Convolver {
                 needed,
                 room,
                 machine: machine.name.clone(),
-            });
-        }
-        if mode.outputs(samples, taps.len()).is_empty() {
-            return Err(ConvError::NothingValid {
-                samples,
-                taps: taps.len(),
             });
         }
         let (filter, choice) = choose::<T>(wanted, machine)?;
@@ -172,9 +150,16 @@ impl Convolver {
     }
 
     fn range(&self) -> std::ops::Range<usize> {
-        match self.rate {
-            Rate::Same => self.mode.outputs(self.samples, self.taps.len()),
-            rate => 0..rate.outputs(self.samples, self.taps.len()),
+        self.wanted(1).outputs()
+    }
+
+    fn wanted(&self, channels: usize) -> Wanted<'_> {
+        Wanted {
+            taps: &self.taps,
+            channels,
+            samples: self.samples,
+            mode: self.mode,
+            rate: self.rate,
         }
     }
 
@@ -182,13 +167,7 @@ impl Convolver {
     /// known, every input and output once over the DMA channel.
     #[must_use]
     pub fn least<T: Numbers>(&self, channels: usize) -> job::Least {
-        least::<T>(Wanted {
-            taps: &self.taps,
-            channels,
-            samples: self.samples,
-            mode: self.mode,
-            rate: self.rate,
-        })
+        least::<T>(self.wanted(channels))
     }
 
     /// Lower bound of the time for `channels`, see [`Convolver::least`].

@@ -1,5 +1,6 @@
 //! What a convolution is: inputs, reference, tolerance. No machine in here.
 
+use super::choice::Wanted;
 use super::error::ConvError;
 use super::filter::Numbers;
 use super::rate::Rate;
@@ -73,24 +74,29 @@ impl ConvProblem {
         samples: usize,
         mode: Mode,
     ) -> Result<Self, ConvError> {
-        if taps.is_empty() {
-            return Err(ConvError::NoTaps);
-        }
-        if channels == 0 || samples == 0 || channels.checked_mul(samples).is_none() {
-            return Err(ConvError::Empty);
-        }
-        if mode.outputs(samples, taps.len()).is_empty() {
-            return Err(ConvError::NothingValid {
-                samples,
-                taps: taps.len(),
-            });
-        }
+        Self::at_rate(taps, channels, samples, (mode, Rate::Same))
+    }
+
+    fn at_rate(
+        taps: &[Complex32],
+        channels: usize,
+        samples: usize,
+        (mode, rate): (Mode, Rate),
+    ) -> Result<Self, ConvError> {
+        let wanted = Wanted {
+            taps,
+            channels,
+            samples,
+            mode,
+            rate,
+        };
+        wanted.check()?;
         Ok(Self {
             taps: taps.to_vec(),
             channels,
             samples,
             mode,
-            rate: Rate::Same,
+            rate,
         })
     }
 
@@ -104,9 +110,7 @@ impl ConvProblem {
         samples: usize,
         rate: Rate,
     ) -> Result<Self, ConvError> {
-        check_rate(rate, samples, taps.len())?;
-        let problem = Self::new(taps, channels, samples, Mode::Full)?;
-        Ok(Self { rate, ..problem })
+        Self::at_rate(taps, channels, samples, (Mode::Full, rate))
     }
 
     /// The taps.

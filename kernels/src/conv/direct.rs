@@ -15,6 +15,12 @@ const REST: usize = 256;
 /// Words of a page: the page loop is a hardware loop.
 const PAGE_WORDS: usize = 4095;
 
+/// Words of a tile that program memory has room for.
+fn room(machine: &Machine) -> usize {
+    let memory = usize::try_from(machine.cp2.program.0 / 8).unwrap_or(PAGE_WORDS);
+    memory.min(PAGE_WORDS).saturating_sub(REST) / COPIES
+}
+
 /// A schedule on a machine.
 #[derive(Clone, Debug)]
 pub(super) struct Direct {
@@ -25,6 +31,11 @@ pub(super) struct Direct {
 }
 
 impl Direct {
+    /// Taps whose multiply-adds program memory has room for.
+    pub(super) fn most_taps(taps: &[Complex32], machine: &Machine) -> usize {
+        room(machine) / Shape::new(taps, 1, 1).width()
+    }
+
     /// None where registers or program memory do not suffice.
     pub(super) fn new(
         taps: &[Complex32],
@@ -33,14 +44,8 @@ impl Direct {
         machine: &Machine,
     ) -> Option<Self> {
         let shape = Shape::new(taps, decimate, interpolate);
-        let memory = usize::try_from(machine.cp2.program.0 / 8).ok()?;
-        let room = memory.min(PAGE_WORDS);
-        let fits = |words: usize| {
-            words
-                .checked_mul(COPIES)
-                .and_then(|w| w.checked_add(REST))
-                .is_some_and(|w| w <= room)
-        };
+        let room = room(machine);
+        let fits = |words: usize| words <= room;
         let multiplies = taps.len().max(interpolate).checked_mul(shape.width())?;
         if !fits(multiplies) || !fits(decimate) {
             return None;

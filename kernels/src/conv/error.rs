@@ -22,11 +22,13 @@ pub enum ConvError {
     },
     /// Program memory, registers or DMEM do not suffice for a direct filter.
     #[error(
-        "no direct filter of {taps} taps with {rate} fits the machine; use fewer taps or a smaller factor, or filter in two steps"
+        "no direct filter of {taps} taps with {rate} fits the machine, whose program memory has room for {most} taps; use fewer, filter in two steps, or convolve and take what is needed of all outputs"
     )]
     NoSchedule {
         /// Taps.
         taps: usize,
+        /// How many there may be, if they are few enough for registers too.
+        most: usize,
         /// The rate asked for.
         rate: Rate,
     },

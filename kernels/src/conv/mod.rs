@@ -22,7 +22,7 @@ mod tile;
 pub use choice::{Candidate, Choice};
 pub use convolver::{ConvRun, Convolver, Places};
 pub use definition::{ConvProblem, Mode, matched, reference};
-pub use entry::{ConvKernel, FirKernel};
+pub(crate) use entry::KERNELS;
 pub use error::ConvError;
 pub use filter::Numbers;
 pub use program::source;

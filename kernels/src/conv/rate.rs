@@ -43,7 +43,9 @@ impl Rate {
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Same => f.write_str("an output a sample"),
+            Self::Same | Self::Decimate(1) | Self::Interpolate(1) => {
+                f.write_str("an output a sample")
+            }
             Self::Decimate(m) => write!(f, "an output every {m} samples"),
             Self::Interpolate(i) => write!(f, "{i} outputs a sample"),
         }

@@ -4,10 +4,10 @@
 use super::error::DspError;
 use super::kernel::{Kernel, Recipe, pointer};
 use super::ops::Ops;
-use super::plan::{QUAD, fits, one_pass, padded, padded_rows};
+use super::plan::{Planned, QUAD, padded, padded_rows};
 use crate::job::{Job, KernelRun, Least};
 use crate::pipeline::{Pointer, Reg, Value};
-use cp2_host::{Buffer, Options, Paging, Stream};
+use cp2_host::{Buffer, Options, Paging, Piece, Stream};
 use cp2_machine::{Class, Cycles, Machine};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -57,6 +57,8 @@ const GROUP: usize = 4;
 const TABLES: [&str; 4] = ["table0", "table1", "table2", "table3"];
 /// Floats of a large array's block.
 const BLOCK: usize = 1024;
+/// Most floats of a row that are in local memory at a time, with as many of its window.
+const PART: usize = 2048;
 /// Floats of the smallest block.
 const SMALL: usize = 64;
 
@@ -217,17 +219,20 @@ fn phase(ops: &mut Ops, x: &[Value], table: &[Value]) -> Reg {
 }
 
 /// A planned operation on arrays of one length.
+pub type Map = Planned<Elements>;
+
+/// An operation, and how arrays are cut for it.
 #[derive(Debug)]
-pub struct Map {
+pub struct Elements {
     op: MapOp,
-    machine: Arc<Machine>,
-    kernel: Kernel,
     /// Floats of each input.
     len: usize,
-    /// Floats of each input in a block; a block of a window is a row.
+    /// Floats of each input in a block; a block of a window is a row, or a part of it.
     block: usize,
     /// Floats of a row, where rows matter.
     row: Option<usize>,
+    /// Parts of a row, each a pass.
+    parts: usize,
 }
 
 impl Map {
@@ -252,38 +257,47 @@ impl Map {
             MapOp::Window(w) => Some(w.len()),
             _ => None,
         };
+        let parts = row.unwrap_or(1).div_ceil(PART);
         let block = match row {
-            Some(n) => n.next_multiple_of(QUAD),
+            Some(n) => n.div_ceil(parts).next_multiple_of(QUAD),
             None => (len / 16).clamp(SMALL, BLOCK).next_multiple_of(SMALL),
         };
-        let kernel = build(&op, block, &machine)?;
-        Ok(Self {
+        let kernels = match &op {
+            MapOp::Window(w) => w
+                .chunks(block)
+                .map(|part| build(&MapOp::Window(part.to_vec()), block, &machine))
+                .collect::<Result<_, _>>()?,
+            op => vec![build(op, block, &machine)?],
+        };
+        let name = op.name();
+        let shape = Elements {
             op,
-            machine,
-            kernel,
             len,
             block,
             row,
-        })
-    }
-
-    /// The assembly of its page kernel.
-    #[must_use]
-    pub fn source(&self) -> &str {
-        &self.kernel.source
+            parts: kernels.len(),
+        };
+        Ok(Self::of(name, shape, machine, kernels))
     }
 
     fn blocks(&self) -> usize {
-        self.len.div_ceil(self.row.unwrap_or(self.block))
+        self.shape
+            .len
+            .div_ceil(self.shape.row.unwrap_or(self.shape.block))
+    }
+
+    /// Floats of a row in system memory, or of a block where there are no rows.
+    fn wide(&self) -> usize {
+        self.shape.parts * self.shape.block
     }
 
     /// What any program must compute and move.
     #[must_use]
     pub fn least(&self) -> Least {
-        let outputs = self.len as u128 / self.op.ratio() as u128;
+        let outputs = self.shape.len as u128 / self.shape.op.ratio() as u128;
         Least {
-            issues: outputs * u128::from(self.op.issues()) / QUAD as u128,
-            bytes: 4 * (self.len as u128 * self.op.inputs() as u128 + outputs),
+            issues: outputs * u128::from(self.shape.op.issues()) / QUAD as u128,
+            bytes: 4 * (self.shape.len as u128 * self.shape.op.inputs() as u128 + outputs),
             ..Least::default()
         }
     }
@@ -291,7 +305,7 @@ impl Map {
     /// Lower bound of the time.
     #[must_use]
     pub fn bound(&self) -> Cycles {
-        self.least().cycles(&self.machine)
+        self.least().cycles(self.machine())
     }
 
     /// Applies the operation: `inputs` are as many arrays as it reads.
@@ -312,8 +326,8 @@ impl Map {
         options: Options,
     ) -> Result<KernelRun<Vec<f32>>, DspError> {
         let (job, y) = self.job(inputs, options)?;
-        let (len, row) = (self.len / self.op.ratio(), self.row);
-        let wide = self.block / self.op.ratio();
+        let (len, row) = (self.shape.len / self.shape.op.ratio(), self.shape.row);
+        let wide = self.wide() / self.shape.op.ratio();
         Ok(job.run(self.bound(), move |run| {
             let mut all = run.read(y)?;
             if let Some(n) = row.filter(|n| *n != wide) {
@@ -329,58 +343,58 @@ impl Map {
         inputs: &[&[f32]],
         options: Options,
     ) -> Result<(Job, Buffer<f32>), DspError> {
-        if inputs.len() != self.op.inputs() || inputs.iter().any(|x| x.len() != self.len) {
+        if inputs.len() != self.shape.op.inputs()
+            || inputs.iter().any(|x| x.len() != self.shape.len)
+        {
             return Err(DspError::Length {
                 what: "an input",
                 found: inputs
                     .iter()
                     .map(|x| x.len())
-                    .find(|n| *n != self.len)
+                    .find(|n| *n != self.shape.len)
                     .unwrap_or(0),
-                expected: format!("{} arrays of {}", self.op.inputs(), self.len),
+                expected: format!("{} arrays of {}", self.shape.op.inputs(), self.shape.len),
             });
         }
         self.check()?;
-        let total = self.blocks() * self.block;
+        let total = self.blocks() * self.wide();
         let arrays: Vec<Vec<f32>> = inputs
             .iter()
-            .map(|x| match self.row {
-                Some(n) => padded_rows(x, n, self.block),
+            .map(|x| match self.shape.row {
+                Some(n) => padded_rows(x, n, self.wide()),
                 None => padded(x, total),
             })
             .collect();
-        let (block, ratio) = (self.block as u64 * 4, self.op.ratio() as u64);
-        one_pass(
-            &self.kernel,
-            self.op.name(),
-            &self.machine,
+        let (ratio, parts) = (self.shape.op.ratio() as u64, self.shape.parts);
+        let (block, wide) = (self.shape.block as u64 * 4, self.wide() as u64 * 4);
+        // Part `i` of every row, `1 / by` as many bytes as the inputs have.
+        let part = |name, at, i: usize, by: u64| {
+            let bytes = block / by;
+            let piece = Piece::new(bytes, Vec::new());
+            Stream::strided(name, at + i as u64 * bytes, wide / by, bytes, vec![piece])
+        };
+        self.passes(
             options,
-            &arrays,
-            &[total as u64 / ratio],
-            |x, y| {
-                let streams = x.iter().map(|&at| Stream::contiguous("x", at, block));
-                Paging {
-                    cycles_per_block: Some(self.kernel.cycles),
-                    ..Paging::new(
-                        self.blocks() as u64,
-                        streams.collect(),
-                        vec![Stream::contiguous("y", y, block / ratio)],
-                    )
-                }
+            (&arrays, &[total as u64 / ratio]),
+            parts,
+            |i, x, y| {
+                let x = x.iter().map(|&at| part("x", at, i, 1)).collect();
+                Paging::new(self.blocks() as u64, x, vec![part("y", y, i, ratio)])
             },
         )
     }
 
     /// Refuses arrays that do not fit system memory.
     pub(super) fn check(&self) -> Result<(), DspError> {
-        let padded = self.blocks() as u128 * self.block as u128;
-        let arrays = self.op.inputs() as u128 + 1;
-        fits(4 * padded * arrays, &self.kernel, &self.machine)
+        let padded = self.blocks() as u128 * self.wide() as u128;
+        let arrays = self.shape.op.inputs() as u128 + 1;
+        self.fits(4 * padded * arrays)
     }
 
     /// Least arithmetic of the pass for the model.
     pub(super) fn operations(&self) -> Vec<Vec<(Class, u64)>> {
-        vec![vec![(Class::Integer, self.least().issues as u64)]]
+        let parts = self.shape.parts;
+        vec![vec![(Class::Integer, self.least().issues as u64 / parts as u64)]; parts]
     }
 }
 

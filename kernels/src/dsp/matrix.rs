@@ -8,7 +8,7 @@
 use super::error::DspError;
 use super::kernel::{Kernel, address};
 use super::ops::Ops;
-use super::plan::{fits, one_pass, padded_rows};
+use super::plan::{Planned, padded_rows};
 use crate::job::{Job, KernelRun, Least};
 use crate::pipeline::{Reg, Step};
 use cp2_asm::{Source, assemble};
@@ -26,12 +26,13 @@ const BEAMS: usize = 4;
 const COMPLEX: usize = 8;
 
 /// A planned product with a fixed matrix.
+pub type Beamformer = Planned<Weights>;
+
+/// Sides of a matrix.
 #[derive(Debug)]
-pub struct Beamformer {
+pub struct Weights {
     elements: usize,
     beams: usize,
-    machine: Arc<Machine>,
-    kernel: Kernel,
 }
 
 impl Beamformer {
@@ -70,30 +71,24 @@ impl Beamformer {
         let mut padded = padded_rows(weights, elements, wide);
         padded.resize(rows * wide, Complex32::default());
         let kernel = build(&padded, wide, rows, &machine)?;
-        Ok(Self {
-            elements,
-            beams,
-            machine,
-            kernel,
-        })
-    }
-
-    /// The assembly of its page kernel.
-    #[must_use]
-    pub fn source(&self) -> &str {
-        &self.kernel.source
+        let shape = Weights { elements, beams };
+        Ok(Self::of("beamformer", shape, machine, vec![kernel]))
     }
 
     /// Beams.
     #[must_use]
     pub fn beams(&self) -> usize {
-        self.beams
+        self.shape.beams
     }
 
     /// What any program must compute and move for `snapshots`.
     #[must_use]
     pub fn least(&self, snapshots: usize) -> Least {
-        let (t, e, b) = (snapshots as u128, self.elements as u128, self.beams as u128);
+        let (t, e, b) = (
+            snapshots as u128,
+            self.shape.elements as u128,
+            self.shape.beams as u128,
+        );
         Least {
             issues: t * e * b,
             bytes: COMPLEX as u128 * t * (e + b),
@@ -104,7 +99,7 @@ impl Beamformer {
     /// Lower bound of the time for `snapshots`.
     #[must_use]
     pub fn bound(&self, snapshots: usize) -> Cycles {
-        self.least(snapshots).cycles(&self.machine)
+        self.least(snapshots).cycles(self.machine())
     }
 
     /// The beams of `snapshots`: rows of `elements` in, rows of `beams` out.
@@ -125,8 +120,8 @@ impl Beamformer {
         options: Options,
     ) -> Result<KernelRun<Vec<Complex32>>, DspError> {
         let (job, y) = self.job(snapshots, options)?;
-        let count = snapshots.len() / self.elements;
-        let (beams, rows) = (self.beams, self.beams.next_multiple_of(BEAMS));
+        let count = snapshots.len() / self.shape.elements;
+        let (beams, rows) = (self.shape.beams, self.shape.beams.next_multiple_of(BEAMS));
         Ok(job.run(self.bound(count), move |run| {
             let all = run.read(y)?;
             let own = all.chunks(rows).take(count);
@@ -139,52 +134,38 @@ impl Beamformer {
         snapshots: &[Complex32],
         options: Options,
     ) -> Result<(Job, Buffer<Complex32>), DspError> {
-        let count = snapshots.len() / self.elements;
-        if count == 0 || snapshots.len() % self.elements != 0 {
+        let count = snapshots.len() / self.shape.elements;
+        if count == 0 || snapshots.len() % self.shape.elements != 0 {
             return Err(DspError::Length {
                 what: "the snapshots",
                 found: snapshots.len(),
-                expected: format!("rows of {}, at least one", self.elements),
+                expected: format!("rows of {}, at least one", self.shape.elements),
             });
         }
         self.check(count)?;
         let (wide, rows) = self.padded();
         let blocks = count.div_ceil(SNAPSHOTS);
-        let mut x = padded_rows(snapshots, self.elements, wide);
+        let mut x = padded_rows(snapshots, self.shape.elements, wide);
         x.resize(blocks * SNAPSHOTS * wide, Complex32::default());
         let bytes = |numbers: usize| (SNAPSHOTS * numbers * COMPLEX) as u64;
-        one_pass(
-            &self.kernel,
-            "beamformer",
-            &self.machine,
-            options,
-            &[x],
-            &[(blocks * SNAPSHOTS) as u64, rows as u64],
-            |x, y| Paging {
-                cycles_per_block: Some(self.kernel.cycles),
-                ..Paging::new(
-                    blocks as u64,
-                    vec![Stream::contiguous("x", x[0], bytes(wide))],
-                    vec![Stream::contiguous("y", y, bytes(rows))],
-                )
-            },
-        )
+        let output = [(blocks * SNAPSHOTS) as u64, rows as u64];
+        self.passes(options, (&[x], &output), 1, |_, x, y| {
+            let x = Stream::contiguous("x", x[0], bytes(wide));
+            let y = Stream::contiguous("y", y, bytes(rows));
+            Paging::new(blocks as u64, vec![x], vec![y])
+        })
     }
 
     fn padded(&self) -> (usize, usize) {
-        let rows = self.beams.next_multiple_of(BEAMS);
-        (self.elements.next_multiple_of(2), rows)
+        let rows = self.shape.beams.next_multiple_of(BEAMS);
+        (self.shape.elements.next_multiple_of(2), rows)
     }
 
     /// Refuses arrays that do not fit system memory.
     pub(super) fn check(&self, snapshots: usize) -> Result<(), DspError> {
         let (wide, rows) = self.padded();
         let whole = snapshots as u128 + 1;
-        fits(
-            whole * ((wide + rows) * COMPLEX) as u128,
-            &self.kernel,
-            &self.machine,
-        )
+        self.fits(whole * ((wide + rows) * COMPLEX) as u128)
     }
 
     /// Least arithmetic of the pass for the model.

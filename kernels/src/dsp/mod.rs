@@ -28,12 +28,11 @@ mod transpose;
 mod window;
 
 pub use error::DspError;
-pub use map::{Map, MapOp};
-pub use matrix::Beamformer;
-pub use product::SmallProducts;
-pub use reduce::{Extreme, Reduction, ReductionOp};
-pub use registered::{
-    BeamformerKernel, MapKernel, ProductKernel, ReductionKernel, TransposeKernel,
-};
-pub use transpose::Transposition;
+pub use map::{Elements, Map, MapOp};
+pub use matrix::{Beamformer, Weights};
+pub use plan::Planned;
+pub use product::{Sides, SmallProducts};
+pub use reduce::{Extreme, Reduction, ReductionOp, Rows};
+pub(crate) use registered::KERNELS;
+pub use transpose::{Tiles, Transposition};
 pub use window::Window;

@@ -7,21 +7,89 @@ use cp2_host::{Buffer, Element, Options, Paging};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
+/// An operation planned for a machine: its shape and its page kernels, a pass for each.
+#[derive(Debug)]
+pub struct Planned<S> {
+    pub(super) shape: S,
+    name: &'static str,
+    machine: Arc<Machine>,
+    kernels: Vec<Kernel>,
+}
+
+impl<S> Planned<S> {
+    pub(super) fn of(
+        name: &'static str,
+        shape: S,
+        machine: Arc<Machine>,
+        kernels: Vec<Kernel>,
+    ) -> Self {
+        Self {
+            shape,
+            name,
+            machine,
+            kernels,
+        }
+    }
+
+    /// The assembly of its page kernel; of the first one where there are several.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        self.kernels.first().map_or("", |kernel| &kernel.source)
+    }
+
+    /// The machine.
+    #[must_use]
+    pub fn machine(&self) -> &Arc<Machine> {
+        &self.machine
+    }
+
+    /// Refuses arrays that system memory cannot hold, before they are made.
+    pub(super) fn fits(&self, bytes: u128) -> Result<(), DspError> {
+        let rooms = self.kernels.iter().map(|k| room(&self.machine, &k.program));
+        let whole = self.machine.host.memory.0;
+        let most = rooms.fold(whole, |most, room| most.saturating_sub(whole - room));
+        if bytes <= u128::from(most) {
+            return Ok(());
+        }
+        Err(DspError::OutOfMemory {
+            bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
+            most,
+            machine: self.machine.name.clone(),
+        })
+    }
+
+    /// A job of `count` passes, its kernels in turn, that pages `inputs` into an output of the
+    /// given shape, by the paging that `paging` makes of the pass and of their addresses.
+    pub(super) fn passes<I: Element, O: Element>(
+        &self,
+        options: Options,
+        (inputs, output): (&[Vec<I>], &[u64]),
+        count: usize,
+        paging: impl Fn(usize, &[u64], u64) -> Paging,
+    ) -> Result<(Job, Buffer<O>), DspError> {
+        let mut job = Job::new(self.machine.clone(), options);
+        let mut addresses = Vec::new();
+        for values in inputs {
+            addresses.push(job.input(values)?.address());
+        }
+        let y = job.output::<O>("y", output)?;
+        let mut placed = Vec::new();
+        for kernel in &self.kernels {
+            placed.push((job.program(self.name, &kernel.program)?, kernel));
+        }
+        for (i, (program, kernel)) in placed.iter().cycle().take(count).enumerate() {
+            let paging = Paging {
+                cycles_per_block: Some(kernel.cycles),
+                ..paging(i, &addresses, y.address())
+            };
+            job.pass(program, kernel.program.entry.into(), paging)?;
+        }
+        Ok((job, y))
+    }
+}
+
 /// Numbers of 4 bytes in a granule of the DMA and in a quad.
 pub(super) const QUAD: usize = 4;
-
-/// Refuses arrays that system memory cannot hold, before they are made.
-pub(super) fn fits(bytes: u128, kernel: &Kernel, machine: &Machine) -> Result<(), DspError> {
-    let most = room(machine, &kernel.program);
-    if bytes <= u128::from(most) {
-        return Ok(());
-    }
-    Err(DspError::OutOfMemory {
-        bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
-        most,
-        machine: machine.name.clone(),
-    })
-}
 
 /// A copy filled up with zeros to `len` numbers.
 pub(super) fn padded<T: Copy + Default>(values: &[T], len: usize) -> Vec<T> {
@@ -44,30 +112,4 @@ pub(super) fn padded_rows<T: Copy + Default>(values: &[T], n: usize, wide: usize
                 .chain(std::iter::repeat_n(T::default(), rest))
         })
         .collect()
-}
-
-/// A job of one pass: `inputs` are paged through `kernel` into an output of
-/// the given shape by the paging that `paging` makes of their addresses.
-pub(super) fn one_pass<I: Element, O: Element>(
-    kernel: &Kernel,
-    name: &str,
-    machine: &Arc<Machine>,
-    options: Options,
-    inputs: &[Vec<I>],
-    output: &[u64],
-    paging: impl FnOnce(&[u64], u64) -> Paging,
-) -> Result<(Job, Buffer<O>), DspError> {
-    let mut job = Job::new(machine.clone(), options);
-    let mut addresses = Vec::new();
-    for values in inputs {
-        addresses.push(job.input(values)?.address());
-    }
-    let y = job.output::<O>("y", output)?;
-    let program = job.program(name, &kernel.program)?;
-    job.pass(
-        &program,
-        kernel.program.entry.into(),
-        paging(&addresses, y.address()),
-    )?;
-    Ok((job, y))
 }

@@ -6,7 +6,7 @@
 use super::error::DspError;
 use super::kernel::{Kernel, Recipe, pointer};
 use super::ops::Ops;
-use super::plan::{fits, one_pass};
+use super::plan::Planned;
 use crate::job::{Job, KernelRun, Least};
 use crate::pipeline::{Reg, Value};
 use cp2_host::{Buffer, Options, Paging, Stream};
@@ -22,12 +22,11 @@ const BLOCK: usize = 16;
 const MOST: usize = 32;
 
 /// Planned products of matrices of one shape.
+pub type SmallProducts = Planned<Sides>;
+
+/// m, k, n.
 #[derive(Debug)]
-pub struct SmallProducts {
-    shape: [usize; 3],
-    machine: Arc<Machine>,
-    kernel: Kernel,
-}
+pub struct Sides([usize; 3]);
 
 impl SmallProducts {
     /// Plans products of `m` x `k` by `k` x `n` matrices, stored row by row.
@@ -51,23 +50,14 @@ impl SmallProducts {
             });
         }
         let kernel = build([m, k, n], &machine)?;
-        Ok(Self {
-            shape: [m, k, n],
-            machine,
-            kernel,
-        })
-    }
-
-    /// The assembly of its page kernel.
-    #[must_use]
-    pub fn source(&self) -> &str {
-        &self.kernel.source
+        let shape = Sides([m, k, n]);
+        Ok(Self::of("small products", shape, machine, vec![kernel]))
     }
 
     /// What any program must compute and move for `count` products.
     #[must_use]
     pub fn least(&self, count: usize) -> Least {
-        let [m, k, n] = self.shape.map(|s| s as u128);
+        let [m, k, n] = self.shape.0.map(|s| s as u128);
         Least {
             issues: count as u128 * m * k * n,
             bytes: count as u128 * COMPLEX as u128 * (m * k + k * n + m * n),
@@ -78,7 +68,7 @@ impl SmallProducts {
     /// Lower bound of the time for `count` products.
     #[must_use]
     pub fn bound(&self, count: usize) -> Cycles {
-        self.least(count).cycles(&self.machine)
+        self.least(count).cycles(self.machine())
     }
 
     /// The products of the matrices in `a` with those in `b`, one behind the other.
@@ -104,7 +94,7 @@ impl SmallProducts {
         options: Options,
     ) -> Result<KernelRun<Vec<Complex32>>, DspError> {
         let (job, c) = self.job(a, b, options)?;
-        let [m, k, n] = self.shape;
+        let [m, k, n] = self.shape.0;
         let count = a.len() / (m * k);
         Ok(job.run(self.bound(count), move |run| {
             let mut all = run.read(c)?;
@@ -119,7 +109,7 @@ impl SmallProducts {
         b: &[Complex32],
         options: Options,
     ) -> Result<(Job, Buffer<Complex32>), DspError> {
-        let [m, k, n] = self.shape;
+        let [m, k, n] = self.shape.0;
         let count = a.len() / (m * k);
         if count == 0 || a.len() != count * m * k || b.len() != count * k * n {
             return Err(DspError::Length {
@@ -132,33 +122,22 @@ impl SmallProducts {
         let blocks = count.div_ceil(BLOCK);
         let whole = |x: &[Complex32], size: usize| super::plan::padded(x, blocks * BLOCK * size);
         let bytes = |size: usize| (BLOCK * size * COMPLEX) as u64;
-        one_pass(
-            &self.kernel,
-            "small products",
-            &self.machine,
-            options,
-            &[whole(a, m * k), whole(b, k * n)],
-            &[(blocks * BLOCK) as u64, m as u64, n as u64],
-            |x, y| Paging {
-                cycles_per_block: Some(self.kernel.cycles),
-                ..Paging::new(
-                    blocks as u64,
-                    vec![
-                        Stream::contiguous("a", x[0], bytes(m * k)),
-                        Stream::contiguous("b", x[1], bytes(k * n)),
-                    ],
-                    vec![Stream::contiguous("c", y, bytes(m * n))],
-                )
-            },
-        )
+        let inputs = [whole(a, m * k), whole(b, k * n)];
+        let output = [(blocks * BLOCK) as u64, m as u64, n as u64];
+        self.passes(options, (&inputs, &output), 1, |_, x, y| {
+            let a = Stream::contiguous("a", x[0], bytes(m * k));
+            let b = Stream::contiguous("b", x[1], bytes(k * n));
+            let c = Stream::contiguous("c", y, bytes(m * n));
+            Paging::new(blocks as u64, vec![a, b], vec![c])
+        })
     }
 
     /// Refuses arrays that do not fit system memory.
     pub(super) fn check(&self, count: usize) -> Result<(), DspError> {
         let whole = count as u128 + BLOCK as u128;
-        let [m, k, n] = self.shape.map(|s| s as u128);
+        let [m, k, n] = self.shape.0.map(|s| s as u128);
         let bytes = whole * COMPLEX as u128 * (m * k + k * n + m * n);
-        fits(bytes, &self.kernel, &self.machine)
+        self.fits(bytes)
     }
 
     /// Least arithmetic of the pass for the model.

@@ -3,7 +3,7 @@
 use super::error::DspError;
 use super::kernel::{Kernel, Recipe, pointer};
 use super::ops::Ops;
-use super::plan::{QUAD, fits, one_pass, padded_rows};
+use super::plan::{Planned, QUAD, padded_rows};
 use crate::job::{Job, KernelRun, Least};
 use crate::pipeline::{Pointer, Reg};
 use cp2_host::{Buffer, Options, Paging, Stream};
@@ -67,7 +67,7 @@ impl ReductionOp {
 
     /// Name of the kernel.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Sum => "sum",
             Self::Dot => "dot",
@@ -83,12 +83,13 @@ impl ReductionOp {
 }
 
 /// A planned reduction of rows of one length.
+pub type Reduction = Planned<Rows>;
+
+/// What rows of which length are reduced to.
 #[derive(Debug)]
-pub struct Reduction {
+pub struct Rows {
     op: ReductionOp,
     n: usize,
-    machine: Arc<Machine>,
-    kernel: Kernel,
 }
 
 impl Reduction {
@@ -108,27 +109,16 @@ impl Reduction {
             });
         }
         let kernel = build(op, n.next_multiple_of(op.lanes()), &machine)?;
-        Ok(Self {
-            op,
-            n,
-            machine,
-            kernel,
-        })
-    }
-
-    /// The assembly of its page kernel.
-    #[must_use]
-    pub fn source(&self) -> &str {
-        &self.kernel.source
+        Ok(Self::of(op.name(), Rows { op, n }, machine, vec![kernel]))
     }
 
     /// What any program must compute and move for `rows`.
     #[must_use]
     pub fn least(&self, rows: usize) -> Least {
-        let floats = rows as u128 * self.n as u128;
+        let floats = rows as u128 * self.shape.n as u128;
         Least {
-            issues: floats * u128::from(self.op.issues()) / QUAD as u128,
-            bytes: 4 * floats * self.op.inputs() as u128,
+            issues: floats * u128::from(self.shape.op.issues()) / QUAD as u128,
+            bytes: 4 * floats * self.shape.op.inputs() as u128,
             ..Least::default()
         }
     }
@@ -136,7 +126,7 @@ impl Reduction {
     /// Lower bound of the time for `rows`.
     #[must_use]
     pub fn bound(&self, rows: usize) -> Cycles {
-        self.least(rows).cycles(&self.machine)
+        self.least(rows).cycles(self.machine())
     }
 
     /// Reduces the rows of the inputs.
@@ -157,8 +147,8 @@ impl Reduction {
         options: Options,
     ) -> Result<KernelRun<Vec<Extreme>>, DspError> {
         let (job, y) = self.job(inputs, options)?;
-        let rows = inputs.first().map_or(0, |x| x.len() / self.n);
-        let op = self.op;
+        let rows = inputs.first().map_or(0, |x| x.len() / self.shape.n);
+        let op = self.shape.op;
         Ok(job.run(self.bound(rows), |run| {
             let rows = run.read(y)?;
             let extreme = |[value, second, place, _]: [u32; 4]| Extreme {
@@ -181,56 +171,46 @@ impl Reduction {
     ) -> Result<(Job, Buffer<[u32; 4]>), DspError> {
         let len = inputs.first().map_or(0, |x| x.len());
         let same = inputs.iter().all(|x| x.len() == len);
-        if inputs.len() != self.op.inputs() || !same || len == 0 || len % self.n != 0 {
+        if inputs.len() != self.shape.op.inputs() || !same || len == 0 || len % self.shape.n != 0 {
             return Err(DspError::Length {
                 what: "an input",
                 found: len,
-                expected: format!("{} arrays of rows of {}", self.op.inputs(), self.n),
+                expected: format!(
+                    "{} arrays of rows of {}",
+                    self.shape.op.inputs(),
+                    self.shape.n
+                ),
             });
         }
-        let rows = len / self.n;
+        let rows = len / self.shape.n;
         self.check(rows)?;
-        let wide = self.n.next_multiple_of(self.op.lanes());
+        let wide = self.shape.n.next_multiple_of(self.shape.op.lanes());
         // What fills a row up must not be the largest: its own last element is not.
-        let fill = |x: &&[f32]| match self.op {
+        let fill = |x: &&[f32]| match self.shape.op {
             ReductionOp::Max => x
-                .chunks(self.n)
+                .chunks(self.shape.n)
                 .flat_map(|row| {
                     let last = row.last().copied().unwrap_or_default();
                     let rest = std::iter::repeat_n(last, wide - row.len());
                     row.iter().copied().chain(rest)
                 })
                 .collect(),
-            _ => padded_rows(x, self.n, wide),
+            _ => padded_rows(x, self.shape.n, wide),
         };
         let arrays: Vec<Vec<f32>> = inputs.iter().map(fill).collect();
-        one_pass(
-            &self.kernel,
-            self.op.name(),
-            &self.machine,
-            options,
-            &arrays,
-            &[rows as u64],
-            |x, y| {
-                let row = 4 * wide as u64;
-                let streams = x.iter().map(|&at| Stream::contiguous("x", at, row));
-                Paging {
-                    cycles_per_block: Some(self.kernel.cycles),
-                    ..Paging::new(
-                        rows as u64,
-                        streams.collect(),
-                        vec![Stream::contiguous("y", y, 16)],
-                    )
-                }
-            },
-        )
+        self.passes(options, (&arrays, &[rows as u64]), 1, |_, x, y| {
+            let row = 4 * wide as u64;
+            let x = x.iter().map(|&at| Stream::contiguous("x", at, row));
+            let y = Stream::contiguous("y", y, 16);
+            Paging::new(rows as u64, x.collect(), vec![y])
+        })
     }
 
     /// Refuses arrays that do not fit system memory.
     pub(super) fn check(&self, rows: usize) -> Result<(), DspError> {
-        let wide = self.n.next_multiple_of(self.op.lanes()) as u128;
-        let bytes = rows as u128 * (4 * wide * self.op.inputs() as u128 + 16);
-        fits(bytes, &self.kernel, &self.machine)
+        let wide = self.shape.n.next_multiple_of(self.shape.op.lanes()) as u128;
+        let bytes = rows as u128 * (4 * wide * self.shape.op.inputs() as u128 + 16);
+        self.fits(bytes)
     }
 
     /// Least arithmetic of the pass for the model.

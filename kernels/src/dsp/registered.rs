@@ -1,360 +1,219 @@
 //! The signal processing set in the registry of kernels.
 
-use super::{Beamformer, Map, MapOp, Reduction, ReductionOp, SmallProducts, Transposition, Window};
+use super::{
+    Beamformer, DspError, Map, MapOp, Reduction, ReductionOp, SmallProducts, Transposition, Window,
+};
 use crate::random::Random;
-use crate::registry::{Kernel, KernelError, Parameter, Prepared, Size};
-use cp2_host::Options;
-use cp2_machine::Machine;
-use num_complex::Complex32;
-use std::sync::Arc;
+use crate::registry::{Entry, KernelError, Parameter, Prepared, Request};
 
-const fn parameter(name: &'static str, default: u64, help: &'static str) -> Parameter {
-    Parameter {
+/// An operation on every element.
+const fn map(name: &'static str, summary: &'static str) -> Entry {
+    Entry {
         name,
-        default,
-        help,
+        summary,
+        sources: &[],
+        parameters: const { &[Parameter::new("n", 1 << 20, "floats of each input")] },
+        sizes: &[&[1 << 18]],
+        prepare: prepare_map,
     }
 }
 
-/// `rows` of `n` as a length, or an error where that is no number of this machine.
-fn product(name: &'static str, factors: &[usize]) -> Result<usize, KernelError> {
-    let all = factors.iter().try_fold(1usize, |p, &f| p.checked_mul(f));
-    let all = all.filter(|&p| p < usize::MAX / 64);
-    all.ok_or_else(|| KernelError::of(name, "the arrays are larger than any memory"))
+/// A reduction of rows.
+const fn reduction(op: ReductionOp, summary: &'static str) -> Entry {
+    Entry {
+        name: op.name(),
+        summary,
+        sources: &[],
+        parameters: const {
+            &[
+                Parameter::new("n", 1024, "floats of a row"),
+                Parameter::new("rows", 1024, "rows"),
+            ]
+        },
+        sizes: &[&[1024, 256]],
+        prepare: prepare_reduction,
+    }
 }
 
-fn floats(random: &mut Random, len: usize) -> Vec<f32> {
-    (0..len).map(|_| random.uniform()).collect()
+/// All of the set.
+pub(crate) const KERNELS: [Entry; 19] = [
+    map("scale", "a x of floats"),
+    map("axpy", "a x + y of floats"),
+    map("add", "x + y of floats"),
+    map("subtract", "x - y of floats"),
+    map("multiply", "x y of floats"),
+    map("complex-multiply", "x y of complex numbers"),
+    map("window", "rows of 1024 floats times a window"),
+    map("power", "squared magnitude of complex numbers"),
+    map("magnitude", "magnitude of complex numbers"),
+    map("phase", "argument of complex numbers in radians"),
+    map(
+        "decibels",
+        "10 log10 of the squared magnitude of complex numbers",
+    ),
+    reduction(ReductionOp::Sum, "sums of rows of floats"),
+    reduction(ReductionOp::Dot, "dot products of rows of floats"),
+    reduction(
+        ReductionOp::ComplexDot,
+        "sums of x conj(y) of rows of complex numbers",
+    ),
+    reduction(ReductionOp::Norm, "Euclidean norms of rows of floats"),
+    reduction(
+        ReductionOp::Max,
+        "largest element of rows of floats, and its place",
+    ),
+    Entry {
+        name: "beamformer",
+        summary: "a complex matrix times many vectors",
+        sources: &[],
+        parameters: &[
+            Parameter::new("elements", 64, "complex numbers of a snapshot"),
+            Parameter::new("beams", 16, "complex numbers of its result"),
+            Parameter::new("snapshots", 4096, "vectors"),
+        ],
+        sizes: &[&[64, 16, 1024], &[128, 32, 256]],
+        prepare: prepare_beamformer,
+    },
+    Entry {
+        name: "small-products",
+        summary: "products of many pairs of small complex matrices, m x k by k x n",
+        sources: &[],
+        parameters: &[
+            Parameter::new("m", 4, "rows of the first factor"),
+            Parameter::new("k", 4, "its columns"),
+            Parameter::new("n", 4, "columns of the second factor"),
+            Parameter::new("count", 4096, "products"),
+        ],
+        sizes: &[&[2, 2, 2, 16384], &[4, 4, 4, 4096]],
+        prepare: prepare_products,
+    },
+    Entry {
+        name: "transpose",
+        summary: "the transpose of a complex matrix",
+        sources: &[],
+        parameters: &[
+            Parameter::new("rows", 1024, "rows"),
+            Parameter::new("columns", 1024, "columns"),
+        ],
+        sizes: &[&[4096, 128]],
+        prepare: prepare_transposition,
+    },
+];
+
+impl Request<'_> {
+    fn planned<T>(&self, plan: Result<T, DspError>) -> Result<T, KernelError> {
+        plan.map_err(|e| self.refused(e))
+    }
+
+    /// Arrays of random floats.
+    fn floats(count: usize, len: usize) -> Vec<Vec<f32>> {
+        let mut random = Random::new(1);
+        (0..count).map(|_| random.uniforms(len)).collect()
+    }
 }
 
-fn complex(random: &mut Random, len: usize) -> Vec<Complex32> {
-    (0..len).map(|_| random.complex()).collect()
+fn slices(arrays: &[Vec<f32>]) -> Vec<&[f32]> {
+    arrays.iter().map(Vec::as_slice).collect()
 }
 
-/// Element-wise operations: every one is a kernel of its own.
-#[derive(Clone, Copy, Debug)]
-pub struct MapKernel(&'static str, &'static str);
+fn prepare_map(request: &Request<'_>) -> Result<Prepared, KernelError> {
+    let op = match request.kernel {
+        "scale" => MapOp::Scale(1.5),
+        "axpy" => MapOp::Axpy(1.5),
+        "add" => MapOp::Add,
+        "subtract" => MapOp::Subtract,
+        "multiply" => MapOp::Multiply,
+        "complex-multiply" => MapOp::ComplexMultiply,
+        "window" => MapOp::Window(Window::Hann.coefficients(1024)),
+        "power" => MapOp::Power,
+        "magnitude" => MapOp::Magnitude,
+        "phase" => MapOp::Phase,
+        _ => MapOp::Decibels,
+    };
+    let [n] = request.positive(["n"])?;
+    let n = request.elements(&[n])?;
+    let count = op.inputs();
+    let map = request.planned(Map::new(op, n, request.machine.clone()))?;
+    request.planned(map.check())?;
+    let inputs = Request::floats(count, n);
+    let job = map.job(&slices(&inputs), request.options.clone());
+    Ok(Prepared {
+        job: request.planned(job)?.0,
+        least: map.least(),
+        operations: map.operations(),
+    })
+}
 
-impl MapKernel {
-    /// All of them.
-    pub const ALL: [Self; 11] = [
-        Self("scale", "a x of floats"),
-        Self("axpy", "a x + y of floats"),
-        Self("add", "x + y of floats"),
-        Self("subtract", "x - y of floats"),
-        Self("multiply", "x y of floats"),
-        Self("complex-multiply", "x y of complex numbers"),
-        Self("window", "rows of 1024 floats times a window"),
-        Self("power", "squared magnitude of complex numbers"),
-        Self("magnitude", "magnitude of complex numbers"),
-        Self("phase", "argument of complex numbers in radians"),
-        Self(
-            "decibels",
-            "10 log10 of the squared magnitude of complex numbers",
-        ),
+fn prepare_reduction(request: &Request<'_>) -> Result<Prepared, KernelError> {
+    let all = [
+        ReductionOp::Sum,
+        ReductionOp::Dot,
+        ReductionOp::ComplexDot,
+        ReductionOp::Norm,
     ];
-
-    fn op(self) -> MapOp {
-        match self.0 {
-            "scale" => MapOp::Scale(1.5),
-            "axpy" => MapOp::Axpy(1.5),
-            "add" => MapOp::Add,
-            "subtract" => MapOp::Subtract,
-            "multiply" => MapOp::Multiply,
-            "complex-multiply" => MapOp::ComplexMultiply,
-            "window" => MapOp::Window(Window::Hann.coefficients(1024)),
-            "power" => MapOp::Power,
-            "magnitude" => MapOp::Magnitude,
-            "phase" => MapOp::Phase,
-            _ => MapOp::Decibels,
-        }
-    }
+    let op = all.into_iter().find(|op| op.name() == request.kernel);
+    let op = op.unwrap_or(ReductionOp::Max);
+    let [n, rows] = request.positive(["n", "rows"])?;
+    let plan = request.planned(Reduction::new(op, n, request.machine.clone()))?;
+    let len = request.elements(&[n, rows])?;
+    request.planned(plan.check(rows))?;
+    let inputs = Request::floats(op.inputs(), len);
+    let job = plan.job(&slices(&inputs), request.options.clone());
+    Ok(Prepared {
+        job: request.planned(job)?.0,
+        least: plan.least(rows),
+        operations: plan.operations(rows),
+    })
 }
 
-impl Kernel for MapKernel {
-    fn name(&self) -> &'static str {
-        self.0
+fn prepare_beamformer(request: &Request<'_>) -> Result<Prepared, KernelError> {
+    let [elements, beams, snapshots] = request.positive(["elements", "beams", "snapshots"])?;
+    let machine = request.machine;
+    // What local memory cannot hold is refused before it is made.
+    let weights = request.elements(&[elements, beams])?;
+    if weights as u64 > machine.cp2.dmem.0 {
+        return Err(request.refused("the matrix does not fit local memory"));
     }
-
-    fn summary(&self) -> &'static str {
-        self.1
-    }
-
-    fn sources(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        const { &[parameter("n", 1 << 20, "floats of each input")] }
-    }
-
-    fn sizes(&self) -> Vec<Size> {
-        vec![Size::new(&[("n", 1 << 18)])]
-    }
-
-    fn prepare(
-        &self,
-        size: &Size,
-        machine: &Arc<Machine>,
-        options: Options,
-    ) -> Result<Prepared, KernelError> {
-        let wrong = |e| KernelError::of(self.0, e);
-        let n = product(self.0, &[size.positive("n")?])?;
-        let map = Map::new(self.op(), n, machine.clone()).map_err(wrong)?;
-        map.check().map_err(wrong)?;
-        let mut random = Random::new(1);
-        let inputs: Vec<_> = (0..self.op().inputs())
-            .map(|_| floats(&mut random, n))
-            .collect();
-        let inputs: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-        Ok(Prepared {
-            job: map.job(&inputs, options).map_err(wrong)?.0,
-            least: map.least(),
-            operations: map.operations(),
-        })
-    }
+    let mut random = Random::new(1);
+    let weights = random.complexes(weights);
+    let plan = request.planned(Beamformer::new(&weights, elements, machine.clone()))?;
+    let len = request.elements(&[elements, snapshots])?;
+    request.planned(plan.check(snapshots))?;
+    let job = plan.job(&random.complexes(len), request.options.clone());
+    Ok(Prepared {
+        job: request.planned(job)?.0,
+        least: plan.least(snapshots),
+        operations: plan.operations(snapshots),
+    })
 }
 
-/// Reductions of rows.
-#[derive(Clone, Copy, Debug)]
-pub struct ReductionKernel(ReductionOp, &'static str);
-
-impl ReductionKernel {
-    /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self(ReductionOp::Sum, "sums of rows of floats"),
-        Self(ReductionOp::Dot, "dot products of rows of floats"),
-        Self(
-            ReductionOp::ComplexDot,
-            "sums of x conj(y) of rows of complex numbers",
-        ),
-        Self(ReductionOp::Norm, "Euclidean norms of rows of floats"),
-        Self(
-            ReductionOp::Max,
-            "largest element of rows of floats, and its place",
-        ),
-    ];
+fn prepare_products(request: &Request<'_>) -> Result<Prepared, KernelError> {
+    let [m, k, n, count] = request.positive(["m", "k", "n", "count"])?;
+    let plan = request.planned(SmallProducts::new(m, k, n, request.machine.clone()))?;
+    let (a, b) = (
+        request.elements(&[m, k, count])?,
+        request.elements(&[k, n, count])?,
+    );
+    request.planned(plan.check(count))?;
+    let mut random = Random::new(1);
+    let (a, b) = (random.complexes(a), random.complexes(b));
+    let job = plan.job(&a, &b, request.options.clone());
+    Ok(Prepared {
+        job: request.planned(job)?.0,
+        least: plan.least(count),
+        operations: plan.operations(count),
+    })
 }
 
-impl Kernel for ReductionKernel {
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
-
-    fn summary(&self) -> &'static str {
-        self.1
-    }
-
-    fn sources(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        const {
-            &[
-                parameter("n", 1024, "floats of a row"),
-                parameter("rows", 1024, "rows"),
-            ]
-        }
-    }
-
-    fn sizes(&self) -> Vec<Size> {
-        vec![Size::new(&[("n", 1024), ("rows", 256)])]
-    }
-
-    fn prepare(
-        &self,
-        size: &Size,
-        machine: &Arc<Machine>,
-        options: Options,
-    ) -> Result<Prepared, KernelError> {
-        let wrong = |e| KernelError::of(self.name(), e);
-        let (n, rows) = (size.positive("n")?, size.positive("rows")?);
-        let reduction = Reduction::new(self.0, n, machine.clone()).map_err(wrong)?;
-        let len = product(self.name(), &[n, rows])?;
-        reduction.check(rows).map_err(wrong)?;
-        let mut random = Random::new(1);
-        let inputs: Vec<_> = (0..self.0.inputs())
-            .map(|_| floats(&mut random, len))
-            .collect();
-        let inputs: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-        Ok(Prepared {
-            job: reduction.job(&inputs, options).map_err(wrong)?.0,
-            least: reduction.least(rows),
-            operations: reduction.operations(rows),
-        })
-    }
-}
-
-/// A complex matrix times snapshots.
-#[derive(Clone, Copy, Debug)]
-pub struct BeamformerKernel;
-
-impl Kernel for BeamformerKernel {
-    fn name(&self) -> &'static str {
-        "beamformer"
-    }
-
-    fn summary(&self) -> &'static str {
-        "a complex matrix times many vectors"
-    }
-
-    fn sources(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        const {
-            &[
-                parameter("elements", 64, "complex numbers of a snapshot"),
-                parameter("beams", 16, "complex numbers of its result"),
-                parameter("snapshots", 4096, "vectors"),
-            ]
-        }
-    }
-
-    fn sizes(&self) -> Vec<Size> {
-        let sizes = [(64, 16, 1024), (128, 32, 256)];
-        let size = |(e, b, t)| Size::new(&[("elements", e), ("beams", b), ("snapshots", t)]);
-        sizes.into_iter().map(size).collect()
-    }
-
-    fn prepare(
-        &self,
-        size: &Size,
-        machine: &Arc<Machine>,
-        options: Options,
-    ) -> Result<Prepared, KernelError> {
-        let wrong = |e| KernelError::of(self.name(), e);
-        let (elements, beams) = (size.positive("elements")?, size.positive("beams")?);
-        let snapshots = size.positive("snapshots")?;
-        // What local memory cannot hold is refused before it is made.
-        let weights = product(self.name(), &[elements, beams])?;
-        if weights as u64 > machine.cp2.dmem.0 {
-            return Err(KernelError::of(
-                self.name(),
-                "the matrix does not fit local memory",
-            ));
-        }
-        let mut random = Random::new(1);
-        let weights = complex(&mut random, weights);
-        let plan = Beamformer::new(&weights, elements, machine.clone()).map_err(wrong)?;
-        let len = product(self.name(), &[elements, snapshots])?;
-        plan.check(snapshots).map_err(wrong)?;
-        let x = complex(&mut random, len);
-        Ok(Prepared {
-            job: plan.job(&x, options).map_err(wrong)?.0,
-            least: plan.least(snapshots),
-            operations: plan.operations(snapshots),
-        })
-    }
-}
-
-/// Products of small matrices.
-#[derive(Clone, Copy, Debug)]
-pub struct ProductKernel;
-
-impl Kernel for ProductKernel {
-    fn name(&self) -> &'static str {
-        "small-products"
-    }
-
-    fn summary(&self) -> &'static str {
-        "products of many pairs of small complex matrices, m x k by k x n"
-    }
-
-    fn sources(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        const {
-            &[
-                parameter("m", 4, "rows of the first factor"),
-                parameter("k", 4, "its columns"),
-                parameter("n", 4, "columns of the second factor"),
-                parameter("count", 4096, "products"),
-            ]
-        }
-    }
-
-    fn sizes(&self) -> Vec<Size> {
-        let size = |s, count| Size::new(&[("m", s), ("k", s), ("n", s), ("count", count)]);
-        vec![size(2, 16384), size(4, 4096)]
-    }
-
-    fn prepare(
-        &self,
-        size: &Size,
-        machine: &Arc<Machine>,
-        options: Options,
-    ) -> Result<Prepared, KernelError> {
-        let wrong = |e| KernelError::of(self.name(), e);
-        let [m, k, n] = ["m", "k", "n"].map(|side| size.positive(side));
-        let (m, k, n) = (m?, k?, n?);
-        let count = size.positive("count")?;
-        let plan = SmallProducts::new(m, k, n, machine.clone()).map_err(wrong)?;
-        let (a, b) = (
-            product(self.name(), &[m, k, count])?,
-            product(self.name(), &[k, n, count])?,
-        );
-        plan.check(count).map_err(wrong)?;
-        let mut random = Random::new(1);
-        let (a, b) = (complex(&mut random, a), complex(&mut random, b));
-        Ok(Prepared {
-            job: plan.job(&a, &b, options).map_err(wrong)?.0,
-            least: plan.least(count),
-            operations: plan.operations(count),
-        })
-    }
-}
-
-/// The transposition of a matrix.
-#[derive(Clone, Copy, Debug)]
-pub struct TransposeKernel;
-
-impl Kernel for TransposeKernel {
-    fn name(&self) -> &'static str {
-        "transpose"
-    }
-
-    fn summary(&self) -> &'static str {
-        "the transpose of a complex matrix"
-    }
-
-    fn sources(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        const {
-            &[
-                parameter("rows", 1024, "rows"),
-                parameter("columns", 1024, "columns"),
-            ]
-        }
-    }
-
-    fn sizes(&self) -> Vec<Size> {
-        vec![Size::new(&[("rows", 4096), ("columns", 128)])]
-    }
-
-    fn prepare(
-        &self,
-        size: &Size,
-        machine: &Arc<Machine>,
-        options: Options,
-    ) -> Result<Prepared, KernelError> {
-        let wrong = |e| KernelError::of(self.name(), e);
-        let (rows, columns) = (size.positive("rows")?, size.positive("columns")?);
-        let len = product(self.name(), &[rows, columns])?;
-        let plan = Transposition::new(rows, columns, machine.clone()).map_err(wrong)?;
-        plan.check().map_err(wrong)?;
-        let x = complex(&mut Random::new(1), len);
-        Ok(Prepared {
-            job: plan.job(&x, options).map_err(wrong)?.0,
-            least: plan.least(),
-            operations: plan.operations(),
-        })
-    }
+fn prepare_transposition(request: &Request<'_>) -> Result<Prepared, KernelError> {
+    let [rows, columns] = request.positive(["rows", "columns"])?;
+    let len = request.elements(&[rows, columns])?;
+    let plan = request.planned(Transposition::new(rows, columns, request.machine.clone()))?;
+    request.planned(plan.check())?;
+    let x = Random::new(1).complexes(len);
+    Ok(Prepared {
+        job: request.planned(plan.job(&x, request.options.clone()))?.0,
+        least: plan.least(),
+        operations: plan.operations(),
+    })
 }

@@ -7,7 +7,7 @@
 use super::error::DspError;
 use super::kernel::{Kernel, Recipe, pointer};
 use super::ops::Ops;
-use super::plan::fits;
+use super::plan::Planned;
 use crate::job::{Job, KernelRun, Least};
 use crate::pipeline::Reg;
 use cp2_dma::Level;
@@ -24,14 +24,15 @@ const BAND: usize = 32;
 const COLUMNS: usize = 32;
 
 /// A planned transposition.
+pub type Transposition = Planned<Tiles>;
+
+/// Sides of a matrix and of its blocks.
 #[derive(Debug)]
-pub struct Transposition {
+pub struct Tiles {
     rows: usize,
     columns: usize,
     band: usize,
     strip: usize,
-    machine: Arc<Machine>,
-    kernel: Kernel,
 }
 
 impl Transposition {
@@ -55,27 +56,20 @@ impl Transposition {
         };
         let (band, strip) = (divisor(rows, BAND), divisor(columns, COLUMNS));
         let kernel = build(band, strip, &machine)?;
-        Ok(Self {
+        let shape = Tiles {
             rows,
             columns,
             band,
             strip,
-            machine,
-            kernel,
-        })
-    }
-
-    /// The assembly of its page kernel.
-    #[must_use]
-    pub fn source(&self) -> &str {
-        &self.kernel.source
+        };
+        Ok(Self::of("transpose", shape, machine, vec![kernel]))
     }
 
     /// What any program must move.
     #[must_use]
     pub fn least(&self) -> Least {
         Least {
-            bytes: 2 * u128::from(COMPLEX) * self.rows as u128 * self.columns as u128,
+            bytes: 2 * u128::from(COMPLEX) * self.shape.rows as u128 * self.shape.columns as u128,
             ..Least::default()
         }
     }
@@ -83,7 +77,7 @@ impl Transposition {
     /// Lower bound of the time.
     #[must_use]
     pub fn bound(&self) -> Cycles {
-        self.least().cycles(&self.machine)
+        self.least().cycles(self.machine())
     }
 
     /// The transpose of `matrix`.
@@ -112,43 +106,47 @@ impl Transposition {
         matrix: &[Complex32],
         options: Options,
     ) -> Result<(Job, Buffer<Complex32>), DspError> {
-        if Some(matrix.len()) != self.rows.checked_mul(self.columns) {
+        if Some(matrix.len()) != self.shape.rows.checked_mul(self.shape.columns) {
             return Err(DspError::Length {
                 what: "the matrix",
                 found: matrix.len(),
-                expected: format!("{} x {}", self.rows, self.columns),
+                expected: format!("{} x {}", self.shape.rows, self.shape.columns),
             });
         }
         self.check()?;
-        let mut job = Job::new(self.machine.clone(), options);
-        let x = job.input(matrix)?;
-        let y = job.output("y", &[self.columns as u64, self.rows as u64])?;
-        let program = job.program("transpose", &self.kernel.program)?;
-        for pass in 0..self.passes() {
-            job.pass(
-                &program,
-                self.kernel.program.entry.into(),
-                self.paging(pass, x.address(), y.address()),
-            )?;
-        }
-        Ok((job, y))
+        let output = [self.shape.columns as u64, self.shape.rows as u64];
+        self.passes(
+            options,
+            (&[matrix.to_vec()], &output),
+            self.strips(),
+            |pass, x, y| self.paging(pass, x[0], y),
+        )
     }
 
     /// Whether the blocks of a pass follow one another along a row of the
     /// matrix: the longer the pass, the less its first load and last store weigh.
     fn along_rows(&self) -> bool {
-        self.columns / self.strip > self.rows / self.band
+        self.shape.columns / self.shape.strip > self.shape.rows / self.shape.band
     }
 
-    fn passes(&self) -> usize {
-        let (bands, strips) = (self.rows / self.band, self.columns / self.strip);
+    fn strips(&self) -> usize {
+        let (bands, strips) = (
+            self.shape.rows / self.shape.band,
+            self.shape.columns / self.shape.strip,
+        );
         bands.min(strips)
     }
 
     /// One strip of columns, band by band; or one band of rows, strip by strip.
     fn paging(&self, pass: usize, x: u64, y: u64) -> Paging {
-        let [rows, columns, band, strip, pass] =
-            [self.rows, self.columns, self.band, self.strip, pass].map(|n| n as u64);
+        let [rows, columns, band, strip, pass] = [
+            self.shape.rows,
+            self.shape.columns,
+            self.shape.band,
+            self.shape.strip,
+            pass,
+        ]
+        .map(|n| n as u64);
         let level = |count, system: u64, local: u64| Level {
             count: count as u32,
             system_stride: (system * COMPLEX) as i64,
@@ -170,20 +168,17 @@ impl Transposition {
         };
         let x = stream("x", x, start.0, next.0, load);
         let y = stream("y", y, start.1, next.1, store);
-        Paging {
-            cycles_per_block: Some(self.kernel.cycles),
-            ..Paging::new(blocks, vec![x], vec![y])
-        }
+        Paging::new(blocks, vec![x], vec![y])
     }
 
     /// Refuses matrices that do not fit system memory.
     pub(super) fn check(&self) -> Result<(), DspError> {
-        fits(self.least().bytes, &self.kernel, &self.machine)
+        self.fits(self.least().bytes)
     }
 
     /// No arithmetic in any pass.
     pub(super) fn operations(&self) -> Vec<Vec<(Class, u64)>> {
-        vec![Vec::new(); self.passes()]
+        vec![Vec::new(); self.strips()]
     }
 }
 

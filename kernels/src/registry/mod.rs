@@ -4,13 +4,15 @@
 //! A kernel that is not in [`all`] fails a test, and so does one whose
 //! measured cycles the model does not explain.
 
+mod entry;
 mod procedure;
 mod size;
 
+pub use entry::Entry;
+pub(crate) use entry::Request;
 pub use procedure::procedure;
 pub use size::{Parameter, Size, SizeError};
 
-use crate::dsp::{BeamformerKernel, MapKernel, ProductKernel, ReductionKernel, TransposeKernel};
 use crate::job::{Job, JobError, KernelRun, Least};
 use cp2_host::Options;
 use cp2_machine::{Class, Machine};
@@ -20,7 +22,6 @@ use std::sync::Arc;
 /// Every kernel, in the order of the tables.
 #[must_use]
 pub fn all() -> Vec<&'static dyn Kernel> {
-    use crate::conv::{ConvKernel, FirKernel};
     use crate::fft::{
         BluesteinKernel, Direction, FftKernel, FftNdKernel, LargeFftKernel, MixedKernel, RealKernel,
     };
@@ -32,16 +33,9 @@ pub fn all() -> Vec<&'static dyn Kernel> {
         &BluesteinKernel,
         &RealKernel(Direction::Forward),
         &RealKernel(Direction::Inverse),
-        &ConvKernel,
-        &FirKernel,
     ];
-    all.extend(MapKernel::ALL.iter().map(|k| k as &dyn Kernel));
-    all.extend(ReductionKernel::ALL.iter().map(|k| k as &dyn Kernel));
-    all.extend([
-        &BeamformerKernel as &dyn Kernel,
-        &ProductKernel,
-        &TransposeKernel,
-    ]);
+    let entries = crate::conv::KERNELS.iter().chain(&crate::dsp::KERNELS);
+    all.extend(entries.map(|k| k as &dyn Kernel));
     all
 }
 

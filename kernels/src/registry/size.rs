@@ -13,6 +13,18 @@ pub struct Parameter {
     pub help: &'static str,
 }
 
+impl Parameter {
+    /// A parameter.
+    #[must_use]
+    pub const fn new(name: &'static str, default: u64, help: &'static str) -> Self {
+        Self {
+            name,
+            default,
+            help,
+        }
+    }
+}
+
 /// A size: a value for each parameter of a kernel, in the kernel's order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Size(Vec<(&'static str, u64)>);

@@ -1,0 +1,65 @@
+//! What the tests of kernels share.
+
+#![allow(dead_code, clippy::unwrap_used, reason = "every test uses a part")]
+
+use cp2_host::Options;
+use cp2_host::testing::on_both_engines;
+use cp2_kernels::dsp::Extreme;
+use cp2_kernels::{KernelRun, Random};
+use cp2_machine::Machine;
+use num_complex::Complex32;
+use std::fmt;
+use std::sync::Arc;
+
+pub(crate) fn machine(name: &str) -> Arc<Machine> {
+    Arc::new(Machine::builtin(name).unwrap())
+}
+
+pub(crate) fn floats(seed: u64, count: usize) -> Vec<f32> {
+    Random::new(seed).uniforms(count)
+}
+
+pub(crate) fn complex(seed: u64, count: usize) -> Vec<Complex32> {
+    Random::new(seed).complexes(count)
+}
+
+/// A number's bits: equal where numbers that are no numbers are not.
+pub(crate) trait Bits: Copy {
+    fn bits(self) -> [u32; 3];
+}
+
+impl Bits for f32 {
+    fn bits(self) -> [u32; 3] {
+        [self.to_bits(), 0, 0]
+    }
+}
+
+impl Bits for Complex32 {
+    fn bits(self) -> [u32; 3] {
+        [self.re.to_bits(), self.im.to_bits(), 0]
+    }
+}
+
+impl Bits for Extreme {
+    fn bits(self) -> [u32; 3] {
+        [self.value.to_bits(), self.imaginary.to_bits(), self.place]
+    }
+}
+
+/// Runs under the checkers, which must have nothing to say, and on the fast
+/// engine, which must agree to the bit and the cycle; no efficiency is above 1.
+pub(crate) fn clean<T: Bits, E: fmt::Display>(
+    run: impl Fn(Options) -> Result<KernelRun<Vec<T>>, E>,
+) -> KernelRun<Vec<T>> {
+    let [done, fast] = on_both_engines(&Options::default(), run, |d| &d.run.report).unwrap();
+    let report = &done.run.report;
+    assert!(report.end.is_finished(), "{:?}", report.end);
+    assert_eq!(report.findings, []);
+    assert!(done.efficiency() <= 1.0, "{}", done.efficiency());
+    let bits = |run: &KernelRun<Vec<T>>| -> Vec<[u32; 3]> {
+        let output = run.output.iter().flatten();
+        output.map(|y| y.bits()).collect()
+    };
+    assert!(bits(&done) == bits(&fast), "the engines' outputs differ");
+    done
+}
