@@ -1,10 +1,11 @@
 //! The FFTs of local memory in the registry of kernels.
 
-use super::{Direction, FftPlanner, FftProblem};
-use crate::backend::Problem as _;
+use super::{Direction, Fft, FftError, FftPlanner};
+use crate::random::Random;
 use crate::registry::{Kernel, KernelError, Parameter, Prepared, Size};
 use cp2_host::Options;
-use cp2_machine::{Class, Machine};
+use cp2_machine::Machine;
+use num_complex::Complex32;
 use std::sync::Arc;
 
 /// Batches of complex transforms of powers of two that fit local memory.
@@ -65,14 +66,28 @@ impl Kernel for FftKernel {
         let fft = FftPlanner::new(machine.clone())
             .plan_local(n, Direction::Forward)
             .map_err(wrong)?;
-        let problem = FftProblem::new(n, Direction::Forward, batch).map_err(wrong)?;
-        fft.batch_of(n.saturating_mul(batch)).map_err(wrong)?;
-        let (job, _) = fft.job(&problem.random(1), options).map_err(wrong)?;
-        let butterflies = batch as u64 * fft.local_recipe().butterflies();
-        Ok(Prepared {
-            job,
-            least: fft.least(batch),
-            operations: vec![vec![(Class::Butterfly, butterflies)]],
-        })
+        prepared(&*fft, batch, options).map_err(wrong)
     }
+}
+
+/// A batch of a complex transform.
+pub(super) fn prepared(
+    fft: &dyn Fft,
+    batch: usize,
+    options: Options,
+) -> Result<Prepared, FftError> {
+    let count = fft.len().saturating_mul(batch);
+    fft.batch_of(count)?;
+    let (job, _) = fft.job(&numbers(count), options)?;
+    Ok(Prepared {
+        job,
+        least: fft.least(batch),
+        operations: fft.operations(batch),
+    })
+}
+
+/// Random numbers, always the same.
+pub(super) fn numbers(count: usize) -> Vec<Complex32> {
+    let mut random = Random::new(1);
+    (0..count).map(|_| random.complex()).collect()
 }

@@ -2,8 +2,8 @@ use crate::job::JobError;
 use crate::pipeline::Unschedulable;
 use cp2_asm::Diagnostics;
 
-/// The longest power of two.
-const LONGEST: usize = 1 << 22;
+/// The longest transform of any length: its convolution is the longest power of two.
+const LONGEST: usize = 1 << 21;
 
 /// Why a transform cannot be planned or run.
 #[derive(Debug, thiserror::Error)]
@@ -11,7 +11,8 @@ const LONGEST: usize = 1 << 22;
 pub enum FftError {
     /// No kernel for that length.
     #[error(
-        "no FFT of length {n}: the lengths are the powers of two up to {LONGEST}, products of 2, 3, 5 and 7 of which four transforms fit local memory, and others of which the convolution does (on vm7 up to about 500); pad the rows, or split the length"
+        "no FFT of length {n}: the lengths are 1 to {LONGEST} and {}, as far as the machine has memory for them; split the length",
+        2 * LONGEST
     )]
     Length {
         /// The length asked for.
@@ -19,7 +20,8 @@ pub enum FftError {
     },
     /// No kernel for real transforms of that length.
     #[error(
-        "no real FFT of length {n}: the lengths are even products of 2, 3, 5 and 7 that fit local memory; pad the rows, or transform them as complex numbers"
+        "no real FFT of length {n}: the lengths are 1 to {} and {}, even ones, as far as the machine has memory for them; split the length",
+        2 * LONGEST, 4 * LONGEST
     )]
     RealLength {
         /// The length asked for.
@@ -68,11 +70,15 @@ pub enum FftError {
         /// The DMA's granule.
         granule: u64,
     },
-    /// The recipe takes only rows one behind the other.
-    #[error("`{recipe}` takes only rows one behind the other")]
-    OnlyRows {
-        /// The recipe.
-        recipe: String,
+    /// Rows that overlap.
+    #[error(
+        "rows of {n} numbers that begin {distance} apart overlap; expected a distance of {n} at least"
+    )]
+    Overlap {
+        /// Numbers of a row.
+        n: usize,
+        /// Numbers from the start of a row to that of the next.
+        distance: usize,
     },
     /// Nothing to transform.
     #[error("the batch is empty; it must hold at least one transform")]
@@ -119,4 +125,18 @@ pub enum FftError {
     /// The batch cannot be paged through the machine.
     #[error(transparent)]
     Job(#[from] JobError),
+}
+
+impl FftError {
+    /// Whether it says that the machine has no room for a recipe: others may do.
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::NoRoom { .. }
+                | Self::Division { .. }
+                | Self::Job(_)
+                | Self::Length { .. }
+                | Self::RealLength { .. }
+        )
+    }
 }

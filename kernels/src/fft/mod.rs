@@ -22,8 +22,9 @@ pub use entry::FftKernel;
 pub use error::FftError;
 pub use large::{FftNd, FftNdKernel, LargeFft, LargeFftKernel, LargeRecipe, Lines};
 pub use mixed::{
-    BluesteinFft, BluesteinKernel, BluesteinRecipe, ComplexToReal, MixedFft, MixedKernel,
-    MixedRecipe, RealKernel, RealRecipe, RealRun, RealToComplex,
+    BlockFft, BlockRecipe, BluesteinFft, BluesteinKernel, BluesteinRecipe, ComplexToReal,
+    LongBluestein, MixedFft, MixedKernel, MixedRecipe, RealKernel, RealRecipe, RealRun,
+    RealToComplex,
 };
 pub use plan::{FftRun, LocalFft};
 pub use planner::{Candidate, FftPlanner, TYPICAL_BATCH};

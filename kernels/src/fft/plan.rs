@@ -8,8 +8,8 @@ use super::transform::{Fft, expected, load};
 use crate::job::{self, Job, KernelRun, Least};
 use crate::ring::{Ring, RingPass};
 use cp2_asm::{Program, Segment};
-use cp2_host::{Buffer, Options, Paging, Stream};
-use cp2_machine::{Cycles, Machine};
+use cp2_host::{Paging, Stream};
+use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
@@ -49,30 +49,6 @@ impl LocalFft {
         &self.program
     }
 
-    /// What any program must compute and move for `batch` transforms.
-    pub(super) fn least(&self, batch: usize) -> Least {
-        let batch = batch as u128;
-        Least {
-            butterflies: batch * u128::from(self.recipe.butterflies()),
-            bytes: batch * u128::from(2 * self.block_bytes()),
-            ..Least::default()
-        }
-    }
-
-    /// The job that transforms `input`, and where its output will be.
-    pub(super) fn job(
-        &self,
-        input: &[Complex32],
-        options: Options,
-    ) -> Result<(Job, Buffer<Complex32>), FftError> {
-        let batch = self.batch_of(input.len())?;
-        let mut job = Job::new(self.machine.clone(), options);
-        let x = job.input(input)?;
-        let y = job.output("y", &[batch as u64, self.recipe.len() as u64])?;
-        self.pass(&mut job, batch, x.address(), y.address())?;
-        Ok((job, y))
-    }
-
     /// Adds the pass over `batch` transforms from `x` to `y` in system memory.
     pub(super) fn pass(&self, job: &mut Job, batch: usize, x: u64, y: u64) -> Result<(), FftError> {
         let program = job.program(&self.recipe.to_string(), &self.program)?;
@@ -84,11 +60,6 @@ impl LocalFft {
             Layout::Ring => job.ring(&program, "start", self.ring(batch, x, y))?,
         }
         Ok(())
-    }
-
-    /// The batch that `found` numbers make.
-    pub(super) fn batch_of(&self, found: usize) -> Result<usize, FftError> {
-        batch_of(found, self.recipe.len(), self.max_batch(), &self.machine)
     }
 
     pub(super) fn block_bytes(&self) -> u64 {
@@ -208,8 +179,22 @@ impl Fft for LocalFft {
         usize::try_from(free / (2 * self.block_bytes())).unwrap_or(usize::MAX)
     }
 
-    fn bound(&self, batch: usize) -> Cycles {
-        self.least(batch).cycles(&self.machine)
+    fn least(&self, batch: usize) -> Least {
+        let batch = batch as u128;
+        Least {
+            butterflies: batch * u128::from(self.recipe.butterflies()),
+            bytes: batch * u128::from(2 * self.block_bytes()),
+            ..Least::default()
+        }
+    }
+
+    fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
+        let butterflies = batch as u64 * self.recipe.butterflies();
+        vec![vec![(Class::Butterfly, butterflies)]]
+    }
+
+    fn append(&self, job: &mut Job, batch: usize, from: u64, to: u64) -> Result<(), FftError> {
+        self.pass(job, batch, from, to)
     }
 
     fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
@@ -227,11 +212,5 @@ impl Fft for LocalFft {
             tables,
             &self.machine,
         )
-    }
-
-    fn process_with(&self, input: &[Complex32], options: Options) -> Result<FftRun, FftError> {
-        let (job, y) = self.job(input, options)?;
-        let bound = self.bound(input.len() / self.recipe.len());
-        Ok(job.run(bound, |run| run.read(y))?)
     }
 }

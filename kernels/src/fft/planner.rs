@@ -1,7 +1,8 @@
 use super::error::FftError;
 use super::large::{LargeFft, LargeRecipe};
 use super::mixed::{
-    BluesteinFft, BluesteinRecipe, ComplexToReal, MixedFft, MixedRecipe, RealToComplex,
+    BluesteinFft, BluesteinRecipe, ComplexToReal, LongBluestein, LongReal, MixedFft, MixedRecipe,
+    RealToComplex,
 };
 use super::plan::LocalFft;
 use super::recipe::{Direction, MAX_LENGTH, Recipe};
@@ -49,6 +50,21 @@ pub struct Candidate {
     pub bound: Cycles,
 }
 
+/// Real transforms from here on are taken to be cheapest by one of half the length.
+const LONG: usize = 8192;
+
+/// The transform of a power of two, in local memory or in passes over system memory.
+pub(super) fn power_of_two(
+    n: usize,
+    direction: Direction,
+    machine: &Arc<Machine>,
+) -> Result<Arc<dyn Fft>, FftError> {
+    match Recipe::new(n, direction) {
+        Ok(recipe) => Ok(Arc::new(LocalFft::new(recipe, machine.clone())?)),
+        Err(_) => Ok(Arc::new(LargeFft::new(n, direction, machine.clone())?)),
+    }
+}
+
 impl FftPlanner {
     /// A planner for `machine`.
     #[must_use]
@@ -79,9 +95,7 @@ impl FftPlanner {
                 Ok(true)
             }
             // What has no room is no candidate.
-            Err(FftError::NoRoom { .. } | FftError::Division { .. } | FftError::Job(_)) => {
-                Ok(false)
-            }
+            Err(e) if e.is_refusal() => Ok(false),
             Err(e) => Err(e),
         };
         let mut any = false;
@@ -99,6 +113,10 @@ impl FftPlanner {
         // Where there is another recipe Bluestein's is never the cheapest.
         if let Some(recipe) = BluesteinRecipe::new(n, direction).filter(|_| !any) {
             let fft = BluesteinFft::new(recipe, self.machine.clone());
+            any |= consider(fft.map(|fft| Arc::new(fft) as _))?;
+        }
+        if !any {
+            let fft = LongBluestein::new(n, direction, &self.machine);
             consider(fft.map(|fft| Arc::new(fft) as _))?;
         }
         found.sort_by_key(|c| c.expected.0);
@@ -138,9 +156,10 @@ impl FftPlanner {
     /// The transform of `n` real numbers to the n/2 + 1 numbers of their spectrum.
     ///
     /// # Errors
-    /// There is no kernel for that length, or it does not fit the machine.
+    /// It does not fit the machine.
     pub fn plan_real_forward(&self, n: usize) -> Result<Arc<RealToComplex>, FftError> {
-        RealToComplex::new(n, self.machine.clone()).map(Arc::new)
+        let long = || self.long_real(n, Direction::Forward);
+        RealToComplex::new(n, self.machine.clone(), long).map(Arc::new)
     }
 
     /// The transform of n/2 + 1 numbers of a spectrum to `n` real numbers, not scaled.
@@ -148,7 +167,30 @@ impl FftPlanner {
     /// # Errors
     /// See [`FftPlanner::plan_real_forward`].
     pub fn plan_real_inverse(&self, n: usize) -> Result<Arc<ComplexToReal>, FftError> {
-        ComplexToReal::new(n, self.machine.clone()).map(Arc::new)
+        let long = || self.long_real(n, Direction::Inverse);
+        ComplexToReal::new(n, self.machine.clone(), long).map(Arc::new)
+    }
+
+    /// The cheapest real transform around a complex one.
+    fn long_real(&self, n: usize, direction: Direction) -> Result<LongReal, FftError> {
+        let inner = |n| {
+            let found = self.candidates(n, direction)?.into_iter().next();
+            found.map(|c| c.fft).ok_or(FftError::Length { n })
+        };
+        let half = if n % 2 == 0 { inner(n / 2).ok() } else { None };
+        let half = half.and_then(LongReal::halves);
+        match half {
+            // Half the length is cheaper as long as pages are long.
+            Some(half) if n >= LONG => Ok(half),
+            half => {
+                let whole = inner(n).map(LongReal::Whole);
+                let all = half.into_iter().chain(whole);
+                let price = |real: &LongReal| real.expected(TYPICAL_BATCH).map(|c| c.0);
+                let priced = all.filter_map(|real| Some((price(&real).ok()?, real)));
+                let best = priced.min_by_key(|(cycles, _)| *cycles);
+                best.map(|(_, real)| real).ok_or(FftError::RealLength { n })
+            }
+        }
     }
 
     /// The FFT with exp(-2 pi i jk/n).

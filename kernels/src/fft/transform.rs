@@ -5,9 +5,10 @@ use super::error::FftError;
 use super::plan::{FftRun, batch_of};
 use super::recipe::Direction;
 use crate::backend::Plan;
+use crate::job::{Job, Least};
 use cp2_asm::Program;
-use cp2_host::{Options, Paging, Reserved};
-use cp2_machine::{Cycles, Machine};
+use cp2_host::{Buffer, Element, Options, Paging, Reserved};
+use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
 use std::fmt;
 use std::sync::Arc;
@@ -22,6 +23,15 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// Refuses rows that overlap.
+    fn check(self, n: usize) -> Result<(), FftError> {
+        let least = self.input.min(self.output);
+        if least < n {
+            return Err(FftError::Overlap { n, distance: least });
+        }
+        Ok(())
+    }
+
     /// The number of rows of `n` numbers in `found` numbers, at most `most`:
     /// behind the last row nothing need follow.
     pub(super) fn batch_of(
@@ -76,10 +86,14 @@ pub trait Fft: fmt::Debug + Send + Sync {
     /// The largest batch whose input and output fit the machine's system memory.
     fn max_batch(&self) -> usize;
 
+    /// The least that `batch` transforms must compute and move.
+    fn least(&self, batch: usize) -> Least;
+
     /// Lower bound of the time for `batch` transforms: the least arithmetic of
-    /// the recipe at the machine's peak rate, or every input and output byte
-    /// over the DMA channel once.
-    fn bound(&self, batch: usize) -> Cycles;
+    /// the recipe at the machine's peak rate, or the least bytes over the DMA channel.
+    fn bound(&self, batch: usize) -> Cycles {
+        self.least(batch).cycles(self.machine())
+    }
 
     /// The time that a batch should take, from formulas alone.
     ///
@@ -87,33 +101,90 @@ pub trait Fft: fmt::Debug + Send + Sync {
     /// The batch cannot be paged on the machine.
     fn expected(&self, batch: usize) -> Result<Cycles, FftError>;
 
+    /// What [`Fft::append`] reads and writes for a batch: rows, of which those that
+    /// fill it up to what the recipe takes at a time come last, and numbers from a row to the next.
+    ///
+    /// # Errors
+    /// The batch cannot be paged on the machine.
+    fn arrays(&self, batch: usize) -> Result<[usize; 2], FftError> {
+        Ok([batch, self.len()])
+    }
+
+    /// Adds the passes over a batch from address to address in system memory to a
+    /// job, both of them [`Fft::arrays`].
+    ///
+    /// # Errors
+    /// The batch cannot be paged on the machine.
+    fn append(&self, job: &mut Job, batch: usize, from: u64, to: u64) -> Result<(), FftError>;
+
+    /// For each pass of [`Fft::append`] the least arithmetic it has to issue:
+    /// class, and number of operations of one section, all sections together.
+    fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>>;
+
+    /// The number of transforms in an input of so many numbers.
+    ///
+    /// # Errors
+    /// It is empty, no whole number of transforms, or too large for the machine.
+    fn batch_of(&self, found: usize) -> Result<usize, FftError> {
+        batch_of(found, self.len(), self.max_batch(), self.machine())
+    }
+
+    /// The job that transforms `input`, and where its output will be.
+    ///
+    /// # Errors
+    /// See [`Fft::process_with`].
+    fn job(
+        &self,
+        input: &[Complex32],
+        options: Options,
+    ) -> Result<(Job, Buffer<Complex32>), FftError> {
+        let batch = self.batch_of(input.len())?;
+        let [rows, pitch] = self.arrays(batch)?;
+        let mut job = Job::new(self.machine().clone(), options);
+        let x = place(&mut job, input, self.len(), [rows, pitch])?;
+        let y = job.output("y", &[rows as u64, pitch as u64])?;
+        self.append(&mut job, batch, x.address(), y.address())?;
+        Ok((job, y))
+    }
+
     /// Transforms `input`, a whole number of transforms, each `len` consecutive
     /// numbers, on a device with options; the output has the same shape.
     ///
     /// # Errors
     /// An input of the wrong shape or too large for the machine. A run that
     /// does not finish is no error: it has no output and a report that says why.
-    fn process_with(&self, input: &[Complex32], options: Options) -> Result<FftRun, FftError>;
+    fn process_with(&self, input: &[Complex32], options: Options) -> Result<FftRun, FftError> {
+        let (job, y) = self.job(input, options)?;
+        let (len, batch) = (self.len(), input.len() / self.len());
+        let [_, pitch] = self.arrays(batch)?;
+        Ok(job.run(self.bound(batch), |run| {
+            Ok(rows_of(run.read(y)?, batch, len, pitch))
+        })?)
+    }
 
     /// Transforms the rows of a batch that lie apart: what is between the rows
     /// of the input is not read, and between those of the output there is 0.
     /// Numbers of one row follow each other: the DMA moves two at least.
     ///
+    /// Recipes whose DMA does not step over what is between have the rows put
+    /// into system memory as they need them.
+    ///
     /// # Errors
-    /// See [`Fft::process_with`]; distances that the DMA cannot step by, or a
-    /// recipe that takes only rows one behind the other.
+    /// See [`Fft::process_with`]; distances shorter than a row, or that the DMA
+    /// would have to step by and cannot.
     fn process_rows(
         &self,
         input: &[Complex32],
         rows: Rows,
         options: Options,
     ) -> Result<FftRun, FftError> {
-        if rows.input == self.len() && rows.output == self.len() {
-            return self.process_with(input, options);
-        }
-        Err(FftError::OnlyRows {
-            recipe: self.recipe(),
-        })
+        let n = self.len();
+        rows.check(n)?;
+        let batch = rows.batch_of(input.len(), n, self.max_batch(), self.machine())?;
+        let input = rows_of(input.to_vec(), batch, n, rows.input);
+        let mut run = self.process_with(&input, options)?;
+        run.output = run.output.map(|y| spread(&y, n, [batch, rows.output]));
+        Ok(run)
     }
 
     /// The same on a device with default options.
@@ -141,6 +212,44 @@ impl Plan<FftProblem> for dyn Fft {
     fn output(run: &FftRun) -> Option<&[Complex32]> {
         run.output.as_deref()
     }
+}
+
+/// `values` in system memory as rows of `n`, filled up with zeros to so many rows and numbers in each.
+pub(super) fn place<T: Element + Default>(
+    job: &mut Job,
+    values: &[T],
+    n: usize,
+    [rows, pitch]: [usize; 2],
+) -> Result<Buffer<T>, FftError> {
+    if n == pitch && values.len() == rows * pitch {
+        return Ok(job.input(values)?);
+    }
+    Ok(job.input(&spread(values, n, [rows, pitch]))?)
+}
+
+/// Rows of `n` values, filled up with zeros to so many rows and numbers in each.
+pub(super) fn spread<T: Copy + Default>(
+    values: &[T],
+    n: usize,
+    [rows, pitch]: [usize; 2],
+) -> Vec<T> {
+    let mut all = vec![T::default(); rows.saturating_mul(pitch)];
+    for (to, from) in all.chunks_mut(pitch.max(1)).zip(values.chunks(n.max(1))) {
+        to[..from.len()].copy_from_slice(from);
+    }
+    all
+}
+
+/// The first `n` numbers of the first `batch` of rows of `pitch`; behind the last nothing need follow.
+pub(super) fn rows_of<T: Copy>(mut all: Vec<T>, batch: usize, n: usize, pitch: usize) -> Vec<T> {
+    if n == pitch {
+        all.truncate(batch * n);
+        return all;
+    }
+    let rows = all.chunks(pitch.max(1)).take(batch);
+    rows.flat_map(|row| &row[..n.min(row.len())])
+        .copied()
+        .collect()
 }
 
 /// The expected time of one pass: the scheduler's estimate with `tables` bytes

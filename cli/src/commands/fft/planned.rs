@@ -112,7 +112,7 @@ impl Planned {
     }
 
     pub(crate) fn recipe(&self) -> String {
-        each!(self, fft => fft.recipe().to_string())
+        each!(self, fft => fft.recipe())
     }
 
     pub(crate) fn source(&self, file: &str) -> Option<String> {
@@ -124,8 +124,8 @@ impl Planned {
         match self {
             Self::Complex(fft) => fft.program(batch),
             Self::Array(fft) => fft.program(batch),
-            Self::Forward(fft) => fft.program(batch).map(Some),
-            Self::Inverse(fft) => fft.program(batch).map(Some),
+            Self::Forward(fft) => fft.program(batch),
+            Self::Inverse(fft) => fft.program(batch),
         }
         .map_err(Failure::input)
     }

@@ -2,12 +2,11 @@
 
 use super::nd::FftNd;
 use super::plan::LargeFft;
-use crate::fft::{Direction, Fft as _};
-use crate::random::Random;
+use crate::fft::Direction;
+use crate::fft::entry::prepared;
 use crate::registry::{Kernel, KernelError, Parameter, Prepared, Size};
 use cp2_host::Options;
-use cp2_machine::{Class, Machine};
-use num_complex::Complex32;
+use cp2_machine::Machine;
 use std::sync::Arc;
 
 /// Complex transforms of powers of two in two passes over system memory.
@@ -60,32 +59,8 @@ impl Kernel for LargeFftKernel {
         let (n, batch) = (size.positive("n")?, size.positive("batch")?);
         let wrong = |e| KernelError::of(NAME, e);
         let fft = LargeFft::new(n, Direction::Forward, machine.clone()).map_err(wrong)?;
-        let found = n.saturating_mul(batch);
-        fft.batch_of(found).map_err(wrong)?;
-        let (job, _) = fft.job(&random(found), options).map_err(wrong)?;
-        let butterflies = |length: usize| {
-            let all = (fft.len() / 2 * batch) as u64;
-            (Class::Butterfly, all * u64::from(length.ilog2()))
-        };
-        let division = fft.division();
-        // Eight products for the two columns of eight of an iteration: one for two numbers.
-        let products = (Class::Madd, (fft.len() / 2 * batch) as u64);
-        let outer = division.outer().map(|length| vec![butterflies(length)]);
-        let two = [
-            vec![butterflies(division.columns().len())],
-            vec![butterflies(division.rows().len()), products],
-        ];
-        Ok(Prepared {
-            job,
-            least: fft.least(batch),
-            operations: outer.into_iter().chain(two).collect(),
-        })
+        prepared(&fft, batch, options).map_err(wrong)
     }
-}
-
-fn random(len: usize) -> Vec<Complex32> {
-    let mut random = Random::new(1);
-    (0..len).map(|_| random.complex()).collect()
 }
 
 /// Complex transforms of two and three dimensions.
@@ -160,19 +135,6 @@ impl Kernel for FftNdKernel {
             planes => shape.insert(0, planes),
         }
         let fft = FftNd::new(&shape, Direction::Forward, machine.clone()).map_err(wrong)?;
-        let found = fft.len().saturating_mul(batch);
-        fft.batch_of(found).map_err(wrong)?;
-        let (job, _) = fft.job(&random(found), options).map_err(wrong)?;
-        // The last axis is the first pass.
-        shape.rotate_right(1);
-        let butterflies = |length: &usize| {
-            let all = (fft.len() / 2 * batch) as u64;
-            vec![(Class::Butterfly, all * u64::from(length.ilog2()))]
-        };
-        Ok(Prepared {
-            job,
-            least: fft.least(batch),
-            operations: shape.iter().map(butterflies).collect(),
-        })
+        prepared(&fft, batch, options).map_err(wrong)
     }
 }

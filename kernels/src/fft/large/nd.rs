@@ -2,7 +2,7 @@
 
 use super::lines::{COMPLEX, ColumnPages, Lines};
 use crate::fft::error::FftError;
-use crate::fft::plan::{FftRun, LocalFft, batch_of};
+use crate::fft::plan::LocalFft;
 use crate::fft::program::{large_program, source};
 use crate::fft::recipe::{Direction, Recipe};
 use crate::fft::transform::Fft;
@@ -10,7 +10,7 @@ use crate::job::{self, Job, Least, data_end};
 use crate::ring::{Expected, Ring, RingPass};
 use cp2_asm::Program;
 use cp2_host::{Buffer, Options};
-use cp2_machine::{Cycles, Machine};
+use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
@@ -97,42 +97,6 @@ impl FftNd {
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.shape
-    }
-
-    /// What one pass for every axis must compute and move for `batch` arrays.
-    pub(super) fn least(&self, batch: usize) -> Least {
-        let numbers = batch as u128 * self.len() as u128;
-        let levels: u32 = self.shape.iter().map(|d| d.ilog2()).sum();
-        Least {
-            butterflies: numbers / 2 * u128::from(levels),
-            bytes: self.shape.len() as u128 * 2 * u128::from(COMPLEX) * numbers,
-            ..Least::default()
-        }
-    }
-
-    /// The batch that `found` numbers make.
-    pub(super) fn batch_of(&self, found: usize) -> Result<usize, FftError> {
-        batch_of(found, self.len(), self.max_batch(), &self.machine)
-    }
-
-    /// The job that transforms `input`, and where its output will be.
-    pub(super) fn job(
-        &self,
-        input: &[Complex32],
-        options: Options,
-    ) -> Result<(Job, Buffer<Complex32>), FftError> {
-        let batch = self.batch_of(input.len())? as u64;
-        let mut job = Job::new(self.machine.clone(), options);
-        let x = job.input(input)?;
-        let shape: Vec<u64> = self.shape.iter().map(|&d| d as u64).collect();
-        let y = job.output("y", &[&[batch], shape.as_slice()].concat())?;
-        let rows = batch * (self.len() / self.rows.len()) as u64;
-        self.rows
-            .pass(&mut job, rows as usize, x.address(), y.address())?;
-        for axis in &self.columns {
-            axis.add(&mut job, batch, [y.address(); 2])?;
-        }
-        Ok((job, y))
     }
 }
 
@@ -271,10 +235,51 @@ impl Fft for FftNd {
         usize::try_from(free / (2 * self.len() as u64 * COMPLEX)).unwrap_or(usize::MAX)
     }
 
-    /// All butterflies at the machine's peak rate, or every number in and out of
-    /// DMEM once for each axis.
-    fn bound(&self, batch: usize) -> Cycles {
-        self.least(batch).cycles(&self.machine)
+    /// What one pass for every axis must compute and move: all butterflies, and
+    /// every number in and out of DMEM once for each axis.
+    fn least(&self, batch: usize) -> Least {
+        let numbers = batch as u128 * self.len() as u128;
+        let levels: u32 = self.shape.iter().map(|d| d.ilog2()).sum();
+        Least {
+            butterflies: numbers / 2 * u128::from(levels),
+            bytes: self.shape.len() as u128 * 2 * u128::from(COMPLEX) * numbers,
+            ..Least::default()
+        }
+    }
+
+    fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
+        let halves = (self.len() / 2 * batch) as u64;
+        // The last axis is the first pass.
+        let axes = self
+            .shape
+            .last()
+            .into_iter()
+            .chain(&self.shape[..self.columns.len()]);
+        axes.map(|length| vec![(Class::Butterfly, halves * u64::from(length.ilog2()))])
+            .collect()
+    }
+
+    fn append(&self, job: &mut Job, batch: usize, from: u64, to: u64) -> Result<(), FftError> {
+        let rows = batch * (self.len() / self.rows.len());
+        self.rows.pass(job, rows, from, to)?;
+        for axis in &self.columns {
+            axis.add(job, batch as u64, [to; 2])?;
+        }
+        Ok(())
+    }
+
+    fn job(
+        &self,
+        input: &[Complex32],
+        options: Options,
+    ) -> Result<(Job, Buffer<Complex32>), FftError> {
+        let batch = self.batch_of(input.len())?;
+        let mut job = Job::new(self.machine.clone(), options);
+        let x = job.input(input)?;
+        let shape: Vec<u64> = self.shape.iter().map(|&d| d as u64).collect();
+        let y = job.output("y", &[&[batch as u64], shape.as_slice()].concat())?;
+        self.append(&mut job, batch, x.address(), y.address())?;
+        Ok((job, y))
     }
 
     fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
@@ -284,11 +289,5 @@ impl Fft for FftNd {
             cycles += axis.expect(&self.machine, batch as u64).cycles;
         }
         Ok(Cycles(cycles.ceil() as u64))
-    }
-
-    fn process_with(&self, input: &[Complex32], options: Options) -> Result<FftRun, FftError> {
-        let (job, y) = self.job(input, options)?;
-        let bound = self.bound(input.len() / self.len());
-        Ok(job.run(bound, |run| run.read(y))?)
     }
 }

@@ -4,15 +4,13 @@ use super::lines::{COMPLEX, Lines, rows_of};
 use super::nd::Axis;
 use super::recipe::LargeRecipe;
 use crate::fft::error::FftError;
-use crate::fft::plan::{FftRun, batch_of};
 use crate::fft::program::{large_program, source};
 use crate::fft::recipe::Direction;
 use crate::fft::transform::Fft;
 use crate::job::{self, Job, Least, data_end};
 use crate::ring::{Expected, Ring};
 use cp2_asm::Program;
-use cp2_host::{Buffer, Options};
-use cp2_machine::{Cycles, Machine};
+use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
@@ -86,17 +84,6 @@ impl LargeFft {
         self.recipe.len() as u64 * COMPLEX
     }
 
-    /// What any two passes over memory must compute and move for `batch` transforms:
-    /// all butterflies, and every number over the DMA channel four times.
-    pub(super) fn least(&self, batch: usize) -> Least {
-        let batch = batch as u128;
-        Least {
-            butterflies: batch * u128::from(self.recipe.butterflies()),
-            bytes: batch * u128::from(4 * self.bytes()),
-            ..Least::default()
-        }
-    }
-
     /// The least cycles that this recipe can take, which costs what the bound
     /// leaves out: the program and its tables on their way to CP2, the products of
     /// the last row pass, the factors of the rows, set-ups and runs of the DMA, and
@@ -113,44 +100,6 @@ impl LargeFft {
         let image = (8 * self.program.words.len() + data) as f64;
         let rate = self.machine.dma.bandwidth;
         image * rate.den as f64 / rate.num.max(1) as f64
-    }
-
-    /// The batch that `found` numbers make.
-    pub(super) fn batch_of(&self, found: usize) -> Result<usize, FftError> {
-        batch_of(found, self.recipe.len(), self.max_batch(), &self.machine)
-    }
-
-    /// The job that transforms `input`, and where its output will be.
-    pub(super) fn job(
-        &self,
-        input: &[Complex32],
-        options: Options,
-    ) -> Result<(Job, Buffer<Complex32>), FftError> {
-        let batch = self.batch_of(input.len())? as u64;
-        let mut job = Job::new(self.machine.clone(), options);
-        let x = job.input(input)?;
-        let tiles = job.temporary::<Complex32>(input.len() as u64)?;
-        let y = job.output("y", &[batch, self.recipe.len() as u64])?;
-        let factors = job.input(&self.factors())?;
-        let program = job.program(&self.recipe.to_string(), &self.program)?;
-        let mut from = x.address();
-        let mut shifts = 0;
-        if let Some(outer) = &self.outer {
-            // The output is free until the last pass.
-            outer.add(&mut job, batch, [from, y.address()])?;
-            from = y.address();
-            shifts = job.input(&self.shifts())?.address();
-        }
-        let passes = self.recipe.passes(
-            self.rings.clone(),
-            batch,
-            [from, tiles.address(), y.address()],
-            [shifts, factors.address()],
-        );
-        for (pass, name) in passes.into_iter().zip(["columns", "rows"]) {
-            job.ring(&program, name, pass)?;
-        }
-        Ok((job, y))
     }
 
     /// The factors of the columns that follow another pass of them.
@@ -211,21 +160,57 @@ impl Fft for LargeFft {
         usize::try_from(free / (3 * self.bytes())).unwrap_or(usize::MAX)
     }
 
-    /// All butterflies at the machine's peak rate, or every number over the DMA
-    /// channel four times: in and out of DMEM in both passes.
-    fn bound(&self, batch: usize) -> Cycles {
-        self.least(batch).cycles(&self.machine)
+    /// What any two passes over memory must compute and move: all butterflies,
+    /// and every number over the DMA channel four times.
+    fn least(&self, batch: usize) -> Least {
+        let batch = batch as u128;
+        Least {
+            butterflies: batch * u128::from(self.recipe.butterflies()),
+            bytes: batch * u128::from(4 * self.bytes()),
+            ..Least::default()
+        }
+    }
+
+    fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
+        let halves = (self.recipe.len() / 2 * batch) as u64;
+        let butterflies = |length: usize| (Class::Butterfly, halves * u64::from(length.ilog2()));
+        // Eight products for the two columns of eight of an iteration: one for two numbers.
+        let products = (Class::Madd, halves);
+        let outer = self.recipe.outer().map(|length| vec![butterflies(length)]);
+        let two = [
+            vec![butterflies(self.recipe.columns().len())],
+            vec![butterflies(self.recipe.rows().len()), products],
+        ];
+        outer.into_iter().chain(two).collect()
+    }
+
+    fn append(&self, job: &mut Job, batch: usize, from: u64, to: u64) -> Result<(), FftError> {
+        let (batch, mut from) = (batch as u64, from);
+        let tiles = job.temporary::<Complex32>(batch * self.recipe.len() as u64)?;
+        let factors = job.input(&self.factors())?;
+        let program = job.program(&self.recipe.to_string(), &self.program)?;
+        let mut shifts = 0;
+        if let Some(outer) = &self.outer {
+            // The output is free until the last pass.
+            outer.add(job, batch, [from, to])?;
+            from = to;
+            shifts = job.input(&self.shifts())?.address();
+        }
+        let passes = self.recipe.passes(
+            self.rings.clone(),
+            batch,
+            [from, tiles.address(), to],
+            [shifts, factors.address()],
+        );
+        for (pass, name) in passes.into_iter().zip(["columns", "rows"]) {
+            job.ring(&program, name, pass)?;
+        }
+        Ok(())
     }
 
     fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
         let passes = self.recipe.expect(&self.machine, batch as u64).cycles;
         let outer = self.outer_expected(batch).cycles;
         Ok(Cycles((passes + self.image() + outer).ceil() as u64))
-    }
-
-    fn process_with(&self, input: &[Complex32], options: Options) -> Result<FftRun, FftError> {
-        let (job, y) = self.job(input, options)?;
-        let bound = self.bound(input.len() / self.recipe.len());
-        Ok(job.run(bound, |run| run.read(y))?)
     }
 }

@@ -1,7 +1,7 @@
 //! Batches through kernels whose block is 2V transforms.
 
 use crate::fft::error::FftError;
-use crate::fft::transform::expected;
+use crate::fft::transform::{expected, place, rows_of};
 use crate::job::{Job, KernelRun, Least, room};
 use crate::pipeline::Unschedulable;
 use cp2_asm::{Program, Source, assemble};
@@ -199,6 +199,36 @@ impl Blocks {
         }
     }
 
+    /// The rows of arrays for a batch: whole blocks.
+    pub(super) fn padded(&self, batch: usize) -> Result<usize, FftError> {
+        Ok(self.best(batch)?.0.padded(batch))
+    }
+
+    /// Adds the pass over a batch whose rows follow each other.
+    pub(super) fn append(
+        &self,
+        job: &mut Job,
+        batch: usize,
+        at: (u64, u64),
+    ) -> Result<(), FftError> {
+        self.pass(job, batch, at, self.bytes)
+    }
+
+    /// The same with rows `apart` bytes from each other.
+    fn pass(
+        &self,
+        job: &mut Job,
+        batch: usize,
+        at: (u64, u64),
+        apart: (u64, u64),
+    ) -> Result<(), FftError> {
+        let (kernel, _) = self.best(batch)?;
+        let program = self.assembled(kernel)?;
+        let placed = job.program(&self.name, &program)?;
+        let paging = self.paging(kernel, batch, at, apart);
+        Ok(job.pass(&placed, program.entry.into(), paging)?)
+    }
+
     /// The job that transforms a batch, and where its output will be, `apart.1`
     /// elements per transform; the transforms that fill it up come last.
     /// `apart`: elements from a row to the next in input and output.
@@ -224,21 +254,11 @@ impl Blocks {
                 });
             }
         }
-        let (kernel, _) = self.best(batch)?;
-        let program = self.assembled(kernel)?;
-        let padded = kernel.padded(batch);
+        let padded = self.padded(batch)?;
         let mut job = Job::new(self.machine.clone(), options);
-        let x = if padded * apart.0 == input.len() {
-            job.input(input)?
-        } else {
-            let mut filled = input.to_vec();
-            filled.resize(padded * apart.0, I::default());
-            job.input(&filled)?
-        };
+        let x = place(&mut job, input, apart.0, [padded, apart.0])?;
         let y = job.output("y", &[padded as u64, apart.1 as u64])?;
-        let placed = job.program(&self.name, &program)?;
-        let paging = self.paging(kernel, batch, (x.address(), y.address()), bytes);
-        job.pass(&placed, program.entry.into(), paging)?;
+        self.pass(&mut job, batch, (x.address(), y.address()), bytes)?;
         Ok((job, y))
     }
 
@@ -253,9 +273,7 @@ impl Blocks {
     ) -> Result<KernelRun<Vec<O>>, FftError> {
         let (job, y) = self.job(input, batch, apart, options)?;
         Ok(job.run(least.cycles(&self.machine), |run| {
-            let mut y: Vec<O> = run.read(y)?;
-            y.truncate(batch * apart.1);
-            Ok(y)
+            Ok(rows_of(run.read(y)?, batch, apart.1, apart.1))
         })?)
     }
 }

@@ -1,13 +1,11 @@
 //! The FFTs of mixed radix and of real numbers in the registry of kernels.
 
-use super::real_plan::{ComplexToReal, RealToComplex};
-use super::{BluesteinFft, BluesteinRecipe, MixedFft, MixedRecipe};
-use crate::fft::{Direction, FftError};
-use crate::random::Random;
+use super::{BluesteinFft, BluesteinRecipe, LongBluestein, MixedFft, MixedRecipe};
+use crate::fft::entry::{numbers, prepared};
+use crate::fft::{Direction, Fft, FftError, FftPlanner};
 use crate::registry::{Kernel, KernelError, Parameter, Prepared, Size};
 use cp2_host::Options;
-use cp2_machine::{Class, Machine};
-use num_complex::Complex32;
+use cp2_machine::Machine;
 use std::sync::Arc;
 
 /// Transforms in the batches of the tables.
@@ -31,17 +29,6 @@ const fn parameters(n: u64, help: &'static str) -> [Parameter; 2] {
 fn sizes(lengths: &[u64]) -> Vec<Size> {
     let size = |&n| Size::new(&[("n", n), ("batch", BATCH)]);
     lengths.iter().map(size).collect()
-}
-
-fn numbers(count: usize) -> Vec<Complex32> {
-    let mut random = Random::new(1);
-    (0..count).map(|_| random.complex()).collect()
-}
-
-/// Slots of the words that a batch takes, two transforms at a time. Where memory
-/// operations are more than arithmetic ones they count in its place.
-fn operations(batch: usize, slots_of_two: u64) -> Vec<Vec<(Class, u64)>> {
-    vec![vec![(Class::Butterfly, batch as u64 * slots_of_two / 2)]]
 }
 
 /// Batches of complex transforms of lengths 2^a 3^b 5^c 7^d.
@@ -81,18 +68,13 @@ impl Kernel for MixedKernel {
         let wrong = |e| KernelError::of(self.name(), e);
         let recipe =
             MixedRecipe::new(n, Direction::Forward).ok_or_else(|| wrong(FftError::Length { n }))?;
-        let slots = recipe.slots();
         let fft = MixedFft::new(recipe, machine.clone()).map_err(wrong)?;
-        let count = n.saturating_mul(batch);
-        fft.batch_of(count).map_err(wrong)?;
-        let (job, _) = fft.job(&numbers(count), options).map_err(wrong)?;
-        Ok(Prepared {
-            job,
-            least: fft.least(batch),
-            operations: operations(batch, slots),
-        })
+        prepared(&fft, batch, options).map_err(wrong)
     }
 }
+
+/// The longest transforms whose convolution is done in local memory on every machine.
+const LOCAL: usize = 500;
 
 /// Batches of complex transforms of lengths with other prime factors.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +100,10 @@ impl Kernel for BluesteinKernel {
     }
 
     fn sizes(&self) -> Vec<Size> {
-        sizes(&[127, 251])
+        let mut all = sizes(&[127, 251]);
+        let long = |(n, batch)| Size::new(&[("n", n), ("batch", batch)]);
+        all.extend([(1009, 64), (10_007, 4), (100_003, 1)].map(long));
+        all
     }
 
     fn prepare(
@@ -129,18 +114,13 @@ impl Kernel for BluesteinKernel {
     ) -> Result<Prepared, KernelError> {
         let (n, batch) = (size.positive("n")?, size.positive("batch")?);
         let wrong = |e| KernelError::of(self.name(), e);
-        let recipe = BluesteinRecipe::new(n, Direction::Forward)
-            .ok_or_else(|| wrong(FftError::Length { n }))?;
-        let fft = BluesteinFft::new(recipe, machine.clone()).map_err(wrong)?;
-        let count = n.saturating_mul(batch);
-        fft.batch_of(count).map_err(wrong)?;
-        let (job, _) = fft.job(&numbers(count), options).map_err(wrong)?;
-        let slots = fft.bluestein_recipe().slots();
-        Ok(Prepared {
-            job,
-            least: fft.least(batch),
-            operations: operations(batch, slots),
-        })
+        let fft: Box<dyn Fft> = match BluesteinRecipe::new(n, Direction::Forward) {
+            Some(recipe) if n <= LOCAL => {
+                Box::new(BluesteinFft::new(recipe, machine.clone()).map_err(wrong)?)
+            }
+            _ => Box::new(LongBluestein::new(n, Direction::Forward, machine).map_err(wrong)?),
+        };
+        prepared(&*fft, batch, options).map_err(wrong)
     }
 }
 
@@ -189,27 +169,31 @@ impl Kernel for RealKernel {
     ) -> Result<Prepared, KernelError> {
         let (n, batch) = (size.positive("n")?, size.positive("batch")?);
         let wrong = |e| KernelError::of(self.name(), e);
-        let (job, least, slots) = match self.0 {
+        let (job, least, operations) = match self.0 {
             Direction::Forward => {
-                let fft = RealToComplex::new(n, machine.clone()).map_err(wrong)?;
+                let fft = FftPlanner::new(machine.clone())
+                    .plan_real_forward(n)
+                    .map_err(wrong)?;
                 let count = n.saturating_mul(batch);
                 fft.batch_of(count).map_err(wrong)?;
                 let input: Vec<f32> = numbers(count).iter().map(|z| z.re).collect();
-                let (job, _) = fft.job(&input, options).map_err(wrong)?;
-                (job, fft.least(batch), fft.recipe().slots())
+                let (job, ..) = fft.job(&input, options).map_err(wrong)?;
+                (job, fft.least(batch), fft.operations(batch))
             }
             Direction::Inverse => {
-                let fft = ComplexToReal::new(n, machine.clone()).map_err(wrong)?;
+                let fft = FftPlanner::new(machine.clone())
+                    .plan_real_inverse(n)
+                    .map_err(wrong)?;
                 let count = (n / 2 + 1).saturating_mul(batch);
                 fft.batch_of(count).map_err(wrong)?;
-                let (job, _) = fft.job(&numbers(count), options).map_err(wrong)?;
-                (job, fft.least(batch), fft.recipe().slots())
+                let (job, ..) = fft.job(&numbers(count), options).map_err(wrong)?;
+                (job, fft.least(batch), fft.operations(batch))
             }
         };
         Ok(Prepared {
             job,
             least,
-            operations: operations(batch, slots),
+            operations,
         })
     }
 }

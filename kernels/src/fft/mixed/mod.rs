@@ -10,6 +10,7 @@ mod bluestein;
 mod chirp;
 mod dft;
 mod entry;
+mod long;
 mod pass;
 mod plan;
 mod program;
@@ -21,6 +22,8 @@ mod walk;
 
 pub use bluestein::{BluesteinFft, BluesteinRecipe};
 pub use entry::{BluesteinKernel, MixedKernel, RealKernel};
-pub use plan::MixedFft;
+pub use long::LongBluestein;
+pub(super) use long::LongReal;
+pub use plan::{BlockFft, BlockRecipe, MixedFft};
 pub use real_plan::{ComplexToReal, RealRecipe, RealRun, RealToComplex};
 pub use recipe::MixedRecipe;

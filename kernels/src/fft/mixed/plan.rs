@@ -1,31 +1,80 @@
-//! Batches of transforms of mixed radix, paged through their kernel.
+//! Batches of transforms in local memory, paged through their kernel.
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, Generated};
 use super::program::mixed;
 use super::recipe::MixedRecipe;
 use crate::fft::Direction;
 use crate::fft::error::FftError;
-use crate::fft::plan::{FftRun, batch_of};
+use crate::fft::plan::FftRun;
 use crate::fft::transform::{Fft, Rows};
 use crate::job::{Job, Least};
+use crate::pipeline::Unschedulable;
 use cp2_asm::Program;
-use cp2_host::{Buffer, Options};
-use cp2_machine::{Cycles, Machine};
+use cp2_host::Options;
+use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
+use std::fmt;
 use std::sync::Arc;
 
 /// Bytes of a complex number.
-const COMPLEX: u64 = 8;
+pub(super) const COMPLEX: u64 = 8;
 
-/// A planned transform of mixed radix.
+/// How a transform is computed whose blocks are 2V transforms.
+pub trait BlockRecipe: fmt::Debug + fmt::Display + Send + Sync {
+    /// Length of the transform.
+    fn len(&self) -> usize;
+
+    /// Never.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Direction.
+    fn direction(&self) -> Direction;
+
+    /// The least arithmetic issues of one transform by this recipe.
+    fn issues(&self) -> u64;
+
+    /// The least slots of the words of two transforms by this recipe: arithmetic,
+    /// or memory operations where they are more, see `docs/fft-mixed.md`.
+    fn slots(&self) -> u64;
+}
+
+/// A planned transform that fits local memory.
 ///
 /// A block is 2V transforms: pairs are the two halves of a quad, so that any
 /// length, odd ones too, keeps all lanes busy. A batch is filled up with
 /// transforms of zeros to whole blocks.
 #[derive(Debug)]
-pub struct MixedFft {
-    recipe: MixedRecipe,
+pub struct BlockFft<R> {
+    recipe: R,
     blocks: Blocks,
+}
+
+/// A planned transform of mixed radix.
+pub type MixedFft = BlockFft<MixedRecipe>;
+
+impl<R: BlockRecipe> BlockFft<R> {
+    /// `longest`: complex numbers of the longest array in local memory; `make`
+    /// writes the kernel for a number of pairs.
+    pub(super) fn of(
+        recipe: R,
+        machine: Arc<Machine>,
+        longest: usize,
+        make: impl Fn(&R, usize) -> Result<Generated, Unschedulable>,
+    ) -> Result<Self, FftError> {
+        check_room(longest as u64 * COMPLEX, &recipe, &machine)?;
+        let bytes = recipe.len() as u64 * COMPLEX;
+        let make = |pairs| make(&recipe, pairs);
+        let blocks = Blocks::new(recipe.to_string(), machine, (bytes, bytes), make)?;
+        Ok(Self { recipe, blocks })
+    }
+
+    /// What the planner has decided.
+    #[must_use]
+    pub fn block_recipe(&self) -> &R {
+        &self.recipe
+    }
 }
 
 impl MixedFft {
@@ -33,55 +82,17 @@ impl MixedFft {
         recipe: MixedRecipe,
         machine: Arc<Machine>,
     ) -> Result<Self, FftError> {
-        let bytes = recipe.len() as u64 * COMPLEX;
-        check_room(bytes, &recipe, &machine)?;
-        let blocks = Blocks::new(
-            recipe.to_string(),
-            machine.clone(),
-            (bytes, bytes),
-            |pairs| {
-                let (radices, direction) = (recipe.radices(), recipe.direction());
-                mixed(recipe.len(), radices, direction, pairs, &machine)
-            },
-        )?;
-        Ok(Self { recipe, blocks })
-    }
-
-    /// What any program must compute and move for `batch` transforms by these radices.
-    pub(super) fn least(&self, batch: usize) -> Least {
-        let batch = batch as u128;
-        Least {
-            issues: batch * u128::from(self.recipe.issues()),
-            bytes: batch * u128::from(2 * self.recipe.len() as u64 * COMPLEX),
-            ..Least::default()
-        }
-    }
-
-    /// The job that transforms `input`, a whole number of transforms.
-    pub(super) fn job(
-        &self,
-        input: &[Complex32],
-        options: Options,
-    ) -> Result<(Job, Buffer<Complex32>), FftError> {
-        let batch = self.batch_of(input.len())?;
-        self.blocks.job(
-            input,
-            batch,
-            (self.recipe.len(), self.recipe.len()),
-            options,
-        )
-    }
-
-    /// The batch that `found` numbers make.
-    pub(super) fn batch_of(&self, found: usize) -> Result<usize, FftError> {
-        batch_of(found, self.recipe.len(), self.max_batch(), self.machine())
+        let n = recipe.len();
+        Self::of(recipe, machine.clone(), n, |recipe, pairs| {
+            mixed(n, recipe.radices(), recipe.direction(), pairs, &machine)
+        })
     }
 }
 
 /// Refuses at once what cannot fit: two buffers of two transforms of `bytes`.
 pub(super) fn check_room(
     bytes: u64,
-    transform: &dyn std::fmt::Display,
+    transform: &dyn fmt::Display,
     machine: &Machine,
 ) -> Result<(), FftError> {
     if 4 * bytes > machine.cp2.dmem.0 {
@@ -93,7 +104,7 @@ pub(super) fn check_room(
     Ok(())
 }
 
-impl Fft for MixedFft {
+impl<R: BlockRecipe> Fft for BlockFft<R> {
     fn len(&self) -> usize {
         self.recipe.len()
     }
@@ -122,22 +133,33 @@ impl Fft for MixedFft {
         self.blocks.max_batch()
     }
 
-    fn bound(&self, batch: usize) -> Cycles {
-        self.least(batch).cycles(self.machine())
+    fn least(&self, batch: usize) -> Least {
+        let batch = batch as u128;
+        Least {
+            issues: batch * u128::from(self.recipe.issues()),
+            bytes: batch * u128::from(2 * self.recipe.len() as u64 * COMPLEX),
+            ..Least::default()
+        }
+    }
+
+    /// Slots count as arithmetic.
+    fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
+        vec![vec![(
+            Class::Butterfly,
+            batch as u64 * self.recipe.slots() / 2,
+        )]]
+    }
+
+    fn arrays(&self, batch: usize) -> Result<[usize; 2], FftError> {
+        Ok([self.blocks.padded(batch)?, self.len()])
+    }
+
+    fn append(&self, job: &mut Job, batch: usize, from: u64, to: u64) -> Result<(), FftError> {
+        self.blocks.append(job, batch, (from, to))
     }
 
     fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
         self.blocks.expected(batch)
-    }
-
-    fn process_with(&self, input: &[Complex32], options: Options) -> Result<FftRun, FftError> {
-        self.batch_of(input.len())?;
-        let row = self.len();
-        let rows = Rows {
-            input: row,
-            output: row,
-        };
-        self.process_rows(input, rows, options)
     }
 
     fn process_rows(

@@ -2,18 +2,21 @@
 
 use super::blocks::{Blocks, Generated};
 use super::dft::{issues, powers};
-use super::plan::check_room;
+use super::long::LongReal;
+use super::plan::{BlockRecipe as _, check_room};
 use super::program::real;
 use super::recipe::{MixedRecipe, best_order, factors, least_slots};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::plan::batch_of;
+use crate::fft::transform::rows_of;
 use crate::job::{Job, KernelRun, Least};
 use crate::pipeline::Unschedulable;
 use cp2_asm::Program;
 use cp2_host::{Buffer, Options};
-use cp2_machine::{Cycles, Machine};
+use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -89,7 +92,7 @@ impl RealRecipe {
     /// The least slots of two transforms by this recipe: its passes, and for every
     /// couple of columns of the joint pass its arithmetic (the split takes three
     /// issues for two numbers, the merge two) or its loads, factors and stores.
-    pub(super) fn slots(&self) -> u64 {
+    fn slots(&self) -> u64 {
         let (m, r) = (self.n / 2, self.joint as u64);
         let couples = (m / self.joint / 2 + 1) as u64;
         let (arithmetic, memory, passes) = match self.direction {
@@ -140,15 +143,33 @@ impl fmt::Display for RealRecipe {
 /// A batch of real transforms that has been run.
 pub type RealRun<T> = KernelRun<Vec<T>>;
 
+/// A job, where its output will be, and numbers from a row of it to the next.
+type Made<O> = (Job, Buffer<O>, usize);
+
 /// What real transforms of both directions have in common.
 #[derive(Debug)]
-struct Real {
-    recipe: RealRecipe,
-    blocks: Blocks,
+enum Real {
+    /// In local memory.
+    Local { recipe: RealRecipe, blocks: Blocks },
+    /// By passes over system memory.
+    Long(LongReal),
 }
 
 impl Real {
-    fn new(n: usize, direction: Direction, machine: Arc<Machine>) -> Result<Self, FftError> {
+    /// By local memory where it fits, else what `long` makes.
+    fn new(
+        n: usize,
+        direction: Direction,
+        machine: Arc<Machine>,
+        long: impl FnOnce() -> Result<LongReal, FftError>,
+    ) -> Result<Self, FftError> {
+        match Self::local(n, direction, machine) {
+            Err(e) if e.is_refusal() => long().map(Self::Long),
+            local => local,
+        }
+    }
+
+    fn local(n: usize, direction: Direction, machine: Arc<Machine>) -> Result<Self, FftError> {
         let recipe = RealRecipe::new(n, direction, &machine)?;
         let (time, spectrum) = (4 * n as u64, 8 * (n as u64 / 2 + 1));
         let bytes = match direction {
@@ -157,35 +178,148 @@ impl Real {
         };
         let make = |pairs| recipe.kernel(pairs, &machine);
         let blocks = Blocks::new(recipe.to_string(), machine.clone(), bytes, make)?;
-        Ok(Self { recipe, blocks })
+        Ok(Self::Local { recipe, blocks })
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Local { recipe, .. } => recipe.n,
+            Self::Long(real) => real.len(),
+        }
+    }
+
+    fn recipe(&self) -> String {
+        match self {
+            Self::Local { recipe, .. } => recipe.to_string(),
+            Self::Long(real) => real.to_string(),
+        }
+    }
+
+    fn machine(&self) -> &Arc<Machine> {
+        match self {
+            Self::Local { blocks, .. } => blocks.machine(),
+            Self::Long(real) => real.machine(),
+        }
+    }
+
+    fn program(&self, batch: usize) -> Result<Option<Arc<Program>>, FftError> {
+        match self {
+            Self::Local { blocks, .. } => blocks.program(batch).map(Some),
+            Self::Long(_) => Ok(None),
+        }
+    }
+
+    fn source(&self, file: &str) -> Option<String> {
+        match self {
+            Self::Local { blocks, .. } => blocks.source(file),
+            Self::Long(real) => real.source(file),
+        }
+    }
+
+    fn max_batch(&self) -> usize {
+        match self {
+            Self::Local { blocks, .. } => blocks.max_batch(),
+            Self::Long(real) => real.max_batch(),
+        }
+    }
+
+    fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
+        match self {
+            Self::Local { blocks, .. } => blocks.expected(batch),
+            Self::Long(real) => real.expected(batch),
+        }
     }
 
     fn least(&self, batch: usize) -> Least {
-        let batch = batch as u128;
-        let n = self.recipe.n as u128;
-        Least {
-            issues: batch * u128::from(self.recipe.issues()),
-            bytes: batch * (4 * n + 8 * (n / 2 + 1)),
-            ..Least::default()
+        match self {
+            Self::Local { recipe, .. } => {
+                let (batch, n) = (batch as u128, recipe.n as u128);
+                Least {
+                    issues: batch * u128::from(recipe.issues()),
+                    bytes: batch * (4 * n + 8 * (n / 2 + 1)),
+                    ..Least::default()
+                }
+            }
+            Self::Long(real) => real.least(batch),
+        }
+    }
+
+    fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
+        match self {
+            // Memory operations count where they are more than the arithmetic.
+            Self::Local { recipe, .. } => {
+                vec![vec![(Class::Butterfly, batch as u64 * recipe.slots() / 2)]]
+            }
+            Self::Long(real) => real.operations(batch),
+        }
+    }
+
+    fn forward(
+        &self,
+        input: &[f32],
+        batch: usize,
+        options: Options,
+    ) -> Result<Made<Complex32>, FftError> {
+        match self {
+            Self::Local { recipe, blocks } => {
+                let out = recipe.n / 2 + 1;
+                let (job, y) = blocks.job(input, batch, (recipe.n, out), options)?;
+                Ok((job, y, out))
+            }
+            Self::Long(real) => real.forward(input, batch, options),
+        }
+    }
+
+    fn inverse(
+        &self,
+        input: &[Complex32],
+        batch: usize,
+        options: Options,
+    ) -> Result<Made<f32>, FftError> {
+        let input = &real_ends(input, self.len());
+        match self {
+            Self::Local { recipe, blocks } => {
+                let apart = (recipe.n / 2 + 1, recipe.n);
+                let (job, y) = blocks.job(input, batch, apart, options)?;
+                Ok((job, y, recipe.n))
+            }
+            Self::Long(real) => real.inverse(input, batch, options),
         }
     }
 }
 
+/// Half spectra without the imaginary parts of the numbers that are their own conjugates.
+fn real_ends(spectra: &[Complex32], n: usize) -> Cow<'_, [Complex32]> {
+    let row = n / 2 + 1;
+    let is_end = |i: usize| i % row == 0 || (n % 2 == 0 && i % row == n / 2);
+    let mut all = Cow::Borrowed(spectra);
+    for (i, z) in spectra.iter().enumerate() {
+        if is_end(i) && z.im != 0.0 {
+            all.to_mut()[i].im = 0.0;
+        }
+    }
+    all
+}
+
 macro_rules! real_transform {
-    ($(#[$doc:meta])* $name:ident, $direction:expr, $input:ty, $output:ty, $in_len:expr, $out_len:expr) => {
+    ($(#[$doc:meta])* $name:ident, $job:ident, $direction:expr, $input:ty, $output:ty, $in_len:expr, $out_len:expr) => {
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $name(Real);
 
         impl $name {
-            pub(in crate::fft) fn new(n: usize, machine: Arc<Machine>) -> Result<Self, FftError> {
-                Real::new(n, $direction, machine).map(Self)
+            pub(in crate::fft) fn new(
+                n: usize,
+                machine: Arc<Machine>,
+                long: impl FnOnce() -> Result<LongReal, FftError>,
+            ) -> Result<Self, FftError> {
+                Real::new(n, $direction, machine, long).map(Self)
             }
 
             /// Real numbers of a transform.
             #[must_use]
             pub fn len(&self) -> usize {
-                self.0.recipe.n
+                self.0.len()
             }
 
             /// Never.
@@ -196,34 +330,39 @@ macro_rules! real_transform {
 
             /// What the planner has decided.
             #[must_use]
-            pub fn recipe(&self) -> &RealRecipe {
-                &self.0.recipe
+            pub fn recipe(&self) -> String {
+                self.0.recipe()
+            }
+
+            /// See [`Fft::operations`](crate::fft::Fft::operations).
+            pub(super) fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
+                self.0.operations(batch)
             }
 
             /// The machine.
             #[must_use]
             pub fn machine(&self) -> &Arc<Machine> {
-                self.0.blocks.machine()
+                self.0.machine()
             }
 
-            /// The page kernel that a batch is transformed by.
+            /// The page kernel that a batch is transformed by; none where a job has several.
             ///
             /// # Errors
             /// It does not assemble for the machine.
-            pub fn program(&self, batch: usize) -> Result<Arc<Program>, FftError> {
-                self.0.blocks.program(batch)
+            pub fn program(&self, batch: usize) -> Result<Option<Arc<Program>>, FftError> {
+                self.0.program(batch)
             }
 
             /// The source of a kernel by the name that line tables call it.
             #[must_use]
             pub fn source(&self, file: &str) -> Option<String> {
-                self.0.blocks.source(file)
+                self.0.source(file)
             }
 
             /// The largest batch that fits the machine's system memory.
             #[must_use]
             pub fn max_batch(&self) -> usize {
-                self.0.blocks.max_batch()
+                self.0.max_batch()
             }
 
             /// What any program must compute and move for `batch` transforms.
@@ -231,14 +370,14 @@ macro_rules! real_transform {
                 self.0.least(batch)
             }
 
-            /// The job that transforms `input`, whole rows.
+            /// The job that transforms `input`, whole rows, and its output.
             pub(super) fn job(
                 &self,
                 input: &[$input],
                 options: Options,
-            ) -> Result<(Job, Buffer<$output>), FftError> {
-                let (batch, out) = self.batch_of(input.len())?;
-                self.0.blocks.job(input, batch, (input.len() / batch.max(1), out), options)
+            ) -> Result<Made<$output>, FftError> {
+                let (batch, _) = self.batch_of(input.len())?;
+                self.0.$job(input, batch, options)
             }
 
             /// The batch that `found` numbers make, and the numbers of a result.
@@ -261,7 +400,7 @@ macro_rules! real_transform {
             /// # Errors
             /// The batch cannot be paged on the machine.
             pub fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
-                self.0.blocks.expected(batch)
+                self.0.expected(batch)
             }
 
             /// Transforms whole rows on a device with options.
@@ -274,8 +413,10 @@ macro_rules! real_transform {
                 options: Options,
             ) -> Result<RealRun<$output>, FftError> {
                 let (batch, out) = self.batch_of(input.len())?;
-                let apart = (input.len() / batch.max(1), out);
-                self.0.blocks.run(input, batch, apart, self.least(batch), options)
+                let (job, y, pitch) = self.job(input, options)?;
+                Ok(job.run(self.bound(batch), |run| {
+                    Ok(rows_of(run.read(y)?, batch, out, pitch))
+                })?)
             }
 
             /// The same on a device with default options.
@@ -293,6 +434,7 @@ real_transform!(
     /// N real numbers to the N/2 + 1 numbers of their spectrum that are not
     /// conjugates of others, exp(-2 pi i jk/N), not scaled.
     RealToComplex,
+    forward,
     Direction::Forward,
     f32,
     Complex32,
@@ -304,6 +446,7 @@ real_transform!(
     /// exp(+2 pi i jk/N), not scaled: N times the input of [`RealToComplex`].
     /// The imaginary parts of the first and the last number count as 0.
     ComplexToReal,
+    inverse,
     Direction::Inverse,
     Complex32,
     f32,

@@ -1,6 +1,7 @@
 //! The passes of a transform of mixed radix.
 
 use super::dft::{RADICES, issues, powers};
+use super::plan::BlockRecipe;
 use crate::fft::Direction;
 use std::fmt;
 
@@ -33,35 +34,25 @@ impl MixedRecipe {
         })
     }
 
-    /// Length of the transform.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.n
-    }
-
-    /// Never.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.n == 0
-    }
-
-    /// Direction.
-    #[must_use]
-    pub fn direction(&self) -> Direction {
-        self.direction
-    }
-
     /// The radices of the passes in order.
     #[must_use]
     pub fn radices(&self) -> &[usize] {
         &self.radices
     }
+}
 
-    /// The least arithmetic issues of one transform by these radices: every
-    /// column's, with the first pass, which has no factors, of the radix that
-    /// saves most by it.
-    #[must_use]
-    pub fn issues(&self) -> u64 {
+impl BlockRecipe for MixedRecipe {
+    fn len(&self) -> usize {
+        self.n
+    }
+
+    fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// Every column's, with the first pass, which has no factors, of the radix
+    /// that saves most by it.
+    fn issues(&self) -> u64 {
         let columns = |r: usize| (self.n / r.max(1)) as u64;
         let all: u64 = self
             .radices
@@ -74,11 +65,8 @@ impl MixedRecipe {
             .map(|&r| columns(r) * (issues(r, false) - issues(r, true)));
         all - saved.max().unwrap_or(0)
     }
-}
 
-impl MixedRecipe {
-    /// The least slots of two transforms by this recipe, see `docs/fft-mixed.md`.
-    pub(super) fn slots(&self) -> u64 {
+    fn slots(&self) -> u64 {
         least_slots(self.n, 1, &self.radices, (true, true))
     }
 }

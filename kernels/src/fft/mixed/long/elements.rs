@@ -1,0 +1,209 @@
+//! Passes that work element by element: products with factors, real numbers to
+//! complex ones and back.
+
+use super::slices::{Cut, Place, Slices};
+use super::stage::{Buffers, FACTORS, INPUT, OUTPUT, Stage};
+use crate::fft::Direction;
+use crate::fft::error::FftError;
+use crate::fft::mixed::dft::{Column, Constant, LANES};
+use crate::fft::mixed::plan::COMPLEX;
+use crate::fft::mixed::text::{Constants, Text};
+use crate::fft::mixed::walk::{Base, Loop, QUAD, Walk};
+use crate::job::Job;
+use crate::pipeline::{Reg, Unschedulable};
+use cp2_machine::Machine;
+
+/// Numbers of a section's page, factors included.
+const PAGE: u64 = 1024;
+/// Bytes of a real number.
+const REAL: u64 = 4;
+
+/// What is done with every element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Element {
+    /// Times a factor, which the inverse conjugates.
+    Product(Direction),
+    /// A real number becomes a complex one.
+    Widen,
+    /// The real part of a complex number.
+    Narrow,
+}
+
+/// A pass over rows of a length.
+#[derive(Debug)]
+pub(super) struct Elementwise {
+    element: Element,
+    cut: Cut,
+    stage: Stage,
+}
+
+impl Elementwise {
+    /// The pass over `rows` rows of `length` elements.
+    pub(super) fn new(
+        element: Element,
+        (rows, length): (usize, usize),
+        machine: &Machine,
+    ) -> Result<Self, FftError> {
+        let cut = Cut::new(machine.cp2.sections, rows as u64, length as u64, PAGE);
+        let buffers = Buffers {
+            page: cut.numbers() * COMPLEX,
+            factors: element.factor_bytes() * cut.slice,
+            in_place: matches!(element, Element::Product(_)),
+        };
+        let name = format!("{} of {} x {}", element.name(), cut.group, cut.slice);
+        let stage = Stage::new(name, machine, buffers, |text| {
+            element.write(&cut, text, machine)
+        })?;
+        Ok(Self {
+            element,
+            cut,
+            stage,
+        })
+    }
+
+    /// Elements of a row that the pass reads and writes: its length and what fills up the slices.
+    pub(super) fn reach(&self) -> usize {
+        self.cut.reach() as usize
+    }
+
+    /// Rows that the pass reads and writes.
+    pub(super) fn rows(&self) -> usize {
+        self.cut.rows as usize
+    }
+
+    fn slices(&self, [from, to]: [Place; 2], factors: u64) -> Slices {
+        let (read, written) = self.element.bytes();
+        let issues = self.element.issues(self.cut.numbers());
+        Slices {
+            cut: self.cut,
+            from: (from, read),
+            to: (to, written),
+            factors: (self.element.factor_bytes() > 0).then_some(factors),
+            issues,
+            overhead: self.stage.overhead(issues),
+        }
+    }
+
+    /// Adds the pass to a job; `factors` is their address, if there are any.
+    pub(super) fn append(
+        &self,
+        job: &mut Job,
+        places: [Place; 2],
+        factors: u64,
+    ) -> Result<(), FftError> {
+        self.stage.append(job, self.slices(places, factors))
+    }
+
+    /// Expected cycles.
+    pub(super) fn expected(&self, machine: &Machine) -> f64 {
+        let place = Place {
+            address: 0,
+            pitch: self.cut.reach() * COMPLEX,
+        };
+        self.stage.expected(self.slices([place; 2], 0), machine)
+    }
+}
+
+impl Element {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Product(Direction::Forward) => "product",
+            Self::Product(Direction::Inverse) => "product with the conjugate",
+            Self::Widen => "real to complex",
+            Self::Narrow => "real parts",
+        }
+    }
+
+    /// Bytes of an element where it is read and where it is written.
+    fn bytes(self) -> (u64, u64) {
+        match self {
+            Self::Product(_) => (COMPLEX, COMPLEX),
+            Self::Widen => (REAL, COMPLEX),
+            Self::Narrow => (COMPLEX, REAL),
+        }
+    }
+
+    fn factor_bytes(self) -> u64 {
+        match self {
+            Self::Product(_) => COMPLEX,
+            Self::Widen | Self::Narrow => 0,
+        }
+    }
+
+    /// Arithmetic issues for `numbers` elements.
+    fn issues(self, numbers: u64) -> u64 {
+        match self {
+            Self::Product(_) | Self::Widen => numbers,
+            Self::Narrow => numbers / 2,
+        }
+    }
+
+    /// The words of a page.
+    fn write(self, cut: &Cut, text: &mut Text, machine: &Machine) -> Result<(), Unschedulable> {
+        match self {
+            Self::Product(direction) => product(direction, cut, text, machine),
+            Self::Widen => widen(cut, text, machine),
+            Self::Narrow => narrow(cut, text, machine),
+        }
+    }
+}
+
+fn product(
+    direction: Direction,
+    cut: &Cut,
+    text: &mut Text,
+    machine: &Machine,
+) -> Result<(), Unschedulable> {
+    let (constants, mut looped) = (Constants::default(), Loop::new());
+    let from = looped.stream(Base::Register(INPUT, 0), Walk::Bytes(QUAD));
+    let round = match cut.group {
+        1 => Walk::Bytes(QUAD),
+        _ => Walk::Modulo(QUAD, (cut.slice * COMPLEX) as i64),
+    };
+    let factors = looped.stream(Base::Register(FACTORS, 0), round);
+    let (x, w) = (looped.body.quad(), looped.body.quad());
+    looped.body.load(Reg::Whole(x), from, 0);
+    looped.body.load(Reg::Whole(w), factors, 0);
+    let column = Column {
+        direction,
+        factors: &[],
+        constants: &constants,
+        mirrored: false,
+    };
+    let y = column.product(&mut looped.body, x, LANES.map(|lane| lane(w)));
+    let to = looped.stream(Base::Register(OUTPUT, 0), Walk::Bytes(QUAD));
+    looped.body.store(Reg::Whole(y), to, 0);
+    let iterations = cut.numbers() as usize / 2;
+    looped.write(text, machine, &constants, iterations, "")
+}
+
+fn widen(cut: &Cut, text: &mut Text, machine: &Machine) -> Result<(), Unschedulable> {
+    let constants = text.constants("", vec![Constant::Complex(0.0)]);
+    let zero = constants.register(Constant::Complex(0.0));
+    let mut looped = Loop::new();
+    // Two numbers at a time: a slice may be no longer.
+    let from = looped.stream(Base::Register(INPUT, 0), Walk::Bytes(QUAD / 2));
+    let (x, y) = (looped.body.pair(), looped.body.quad());
+    looped.body.load(Reg::Whole(x), from, 0);
+    for (name, lane) in ["trnlo", "trnhi"].into_iter().zip(LANES) {
+        looped.body.op(name, &[lane(y)], &[Reg::Whole(x), zero]);
+    }
+    let to = looped.stream(Base::Register(OUTPUT, 0), Walk::Bytes(QUAD));
+    looped.body.store(Reg::Whole(y), to, 0);
+    let iterations = cut.numbers() as usize / 2;
+    looped.write(text, machine, &constants, iterations, "")
+}
+
+fn narrow(cut: &Cut, text: &mut Text, machine: &Machine) -> Result<(), Unschedulable> {
+    let (constants, mut looped) = (Constants::default(), Loop::new());
+    let from = looped.stream(Base::Register(INPUT, 0), Walk::Bytes(QUAD));
+    let (x, y) = (looped.body.quad(), looped.body.pair());
+    looped.body.load(Reg::Whole(x), from, 0);
+    looped
+        .body
+        .op("trnlo", &[Reg::Whole(y)], &[Reg::Lo(x), Reg::Hi(x)]);
+    let to = looped.stream(Base::Register(OUTPUT, 0), Walk::Bytes(QUAD / 2));
+    looped.body.store(Reg::Whole(y), to, 0);
+    let iterations = cut.numbers() as usize / 2;
+    looped.write(text, machine, &constants, iterations, "")
+}

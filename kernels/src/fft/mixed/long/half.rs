@@ -1,0 +1,260 @@
+//! Between the transform of M complex numbers and that of N = 2M real ones, as
+//! a pass over system memory. The formulas are those of `mixed::real`.
+//!
+//! A slice of a section is the numbers k = k0 .. k0 + S and their partners M - k:
+//! it replaces k0 .. k0 + S - 1 and M - k0 - S .. M - k0 - 1. The slices
+//! cover k = 0 .. M/2, and where they go beyond they compute the same numbers once more.
+
+use super::slices::{Cut, Place};
+use super::stage::{Buffers, FACTORS, INPUT, OUTPUT, Stage};
+use crate::fft::Direction;
+use crate::fft::error::FftError;
+use crate::fft::mixed::dft::Constant;
+use crate::fft::mixed::plan::COMPLEX;
+use crate::fft::mixed::text::Text;
+use crate::fft::mixed::walk::{Base, Loop, Walk};
+use crate::job::Job;
+use crate::pipeline::{Reg, Unschedulable};
+use crate::ring::Pages;
+use cp2_asm::cis;
+use cp2_dma::{Descriptor, Target};
+use cp2_machine::Machine;
+use num_complex::Complex32;
+
+/// Numbers of a slice, at most: four pages with their factors fit DMEM.
+const SLICE: u64 = 512;
+/// Numbers of a DMA granule, by which a slice is longer where it is read.
+const GRANULE: u64 = 2;
+/// The shortest transforms, of which a slice of each section fills half.
+pub(super) const LEAST: usize = 64;
+
+/// The pass over a batch.
+#[derive(Debug)]
+pub(super) struct Half {
+    direction: Direction,
+    m: u64,
+    cut: Cut,
+    stage: Stage,
+}
+
+impl Half {
+    /// The split (forward) or the join (inverse) of `rows` transforms of `m`
+    /// complex numbers, `m` even and at least [`LEAST`].
+    pub(super) fn new(
+        direction: Direction,
+        (rows, m): (usize, usize),
+        machine: &Machine,
+    ) -> Result<Self, FftError> {
+        let cut = Cut {
+            rows: rows as u64,
+            ..Cut::new(machine.cp2.sections, 1, m as u64 / 2, 2 * SLICE)
+        };
+        let side = (cut.slice + GRANULE) * COMPLEX;
+        let buffers = Buffers {
+            page: 2 * side,
+            factors: side,
+            in_place: true,
+        };
+        let name = match direction {
+            Direction::Forward => format!("split by {}", cut.slice),
+            Direction::Inverse => format!("join by {}", cut.slice),
+        };
+        let stage = Stage::new(name, machine, buffers, |text| {
+            write(direction, cut.slice, text, machine)
+        })?;
+        Ok(Self {
+            direction,
+            m: m as u64,
+            cut,
+            stage,
+        })
+    }
+
+    /// beta of the split, or w of the join, for every k that slices reach.
+    fn factors(&self) -> Vec<Complex32> {
+        let factor = |k: u64| {
+            let (re, im) = cis(-(k as i64), 2 * self.m as i64);
+            let (re, im) = match self.direction {
+                // (1 + i w)/2.
+                Direction::Forward => ((1.0 - im) / 2.0, re / 2.0),
+                Direction::Inverse => (re, im),
+            };
+            Complex32::new(re as f32, im as f32)
+        };
+        (0..self.cut.reach() + GRANULE).map(factor).collect()
+    }
+
+    fn pages(&self, [from, to]: [Place; 2], factors: u64) -> HalfPages {
+        let issues = 3 * (self.cut.slice + 1);
+        HalfPages {
+            direction: self.direction,
+            m: self.m,
+            cut: self.cut,
+            from,
+            to,
+            factors,
+            issues,
+            overhead: self.stage.overhead(issues),
+        }
+    }
+
+    /// Adds the pass from rows to rows. Behind the last row of the input of a
+    /// split there is a granule more.
+    pub(super) fn append(&self, job: &mut Job, places: [Place; 2]) -> Result<(), FftError> {
+        let factors = job.input(&self.factors())?.address();
+        self.stage.append(job, self.pages(places, factors))
+    }
+
+    /// Expected cycles.
+    pub(super) fn expected(&self, machine: &Machine) -> f64 {
+        let place = Place {
+            address: 1 << 40,
+            pitch: (self.m + GRANULE) * COMPLEX,
+        };
+        self.stage.expected(self.pages([place; 2], 0), machine)
+    }
+}
+
+/// The words of a page: upwards from k0, downwards from M - k0.
+fn write(
+    direction: Direction,
+    slice: u64,
+    text: &mut Text,
+    machine: &Machine,
+) -> Result<(), Unschedulable> {
+    let constants = text.constants("", vec![Constant::Complex(1.0)]);
+    let one = constants.register(Constant::Complex(1.0));
+    let mut looped = Loop::new();
+    let step = COMPLEX as i64;
+    let last = (2 * slice + GRANULE) as i64 * step;
+    let mut stream =
+        |register, at, step| looped.stream(Base::Register(register, at), Walk::Bytes(step));
+    let (up, down) = (stream(INPUT, 0, step), stream(INPUT, last, -step));
+    let factors = stream(FACTORS, 0, step);
+    let (to_up, to_down) = (stream(OUTPUT, 0, step), stream(OUTPUT, last, -step));
+    let body = &mut looped.body;
+    let mut load = |pointer| {
+        let x = body.pair();
+        body.load(Reg::Whole(x), pointer, 0);
+        Reg::Whole(x)
+    };
+    let (p, q, w) = (load(up), load(down), load(factors));
+    let [a, b, c, d] = [(); 4].map(|()| Reg::Whole(body.pair()));
+    match direction {
+        Direction::Forward => {
+            body.op("cmsubc", &[a], &[one, q, p]);
+            body.op("cmsub", &[b], &[w, a, p]);
+            body.op("bflyyc", &[c, d], &[q, a, w]);
+            body.store(b, to_up, 0);
+            body.store(c, to_down, 0);
+        }
+        Direction::Inverse => {
+            body.op("bflyy", &[a, b], &[p, q, one]);
+            body.op("bflyci", &[c, d], &[a, b, w]);
+            let mirrored = Reg::Whole(body.pair());
+            body.op("conj", &[mirrored], &[d]);
+            body.store(c, to_up, 0);
+            body.store(mirrored, to_down, 0);
+        }
+    }
+    looped.write(text, machine, &constants, slice as usize + 1, "")
+}
+
+#[derive(Clone, Copy, Debug)]
+struct HalfPages {
+    direction: Direction,
+    m: u64,
+    cut: Cut,
+    from: Place,
+    to: Place,
+    factors: u64,
+    issues: u64,
+    overhead: u64,
+}
+
+impl HalfPages {
+    /// Bytes of a slice.
+    fn slice(&self) -> u64 {
+        self.cut.slice * COMPLEX
+    }
+
+    /// Where the partners lie in a page that begins at `local`.
+    fn partners(&self, local: u32) -> u32 {
+        local + (self.slice() + GRANULE * COMPLEX) as u32
+    }
+
+    /// The slices upwards and downwards, `run` bytes each.
+    fn both(
+        &self,
+        page: u64,
+        (place, local): (Place, u32),
+        run: u64,
+        transfer: fn(Target, u64, u32, u64) -> Descriptor,
+    ) -> [Descriptor; 2] {
+        let (row, slice) = self.cut.split(page);
+        let (row, bytes) = (place.address + row * place.pitch, self.slice());
+        let stride = bytes as i64;
+        let (up, down) = (
+            row + slice * bytes,
+            row + self.m * COMPLEX - (slice + 1) * bytes,
+        );
+        [
+            transfer(Target::Blocks { stride }, up, local, run),
+            transfer(
+                Target::Blocks { stride: -stride },
+                down,
+                self.partners(local),
+                run,
+            ),
+        ]
+    }
+
+    /// The number of the spectrum's middle, number M, where a page has it:
+    /// its row, and where it lies in a page that begins at `local`.
+    fn middle(&self, page: u64, local: u32) -> Option<(u64, u32)> {
+        let (row, slice) = self.cut.split(page);
+        let has = self.direction == Direction::Forward && slice == 0;
+        has.then(|| (row, self.partners(local) + self.slice() as u32))
+    }
+}
+
+impl Pages for HalfPages {
+    fn count(&self) -> u64 {
+        self.cut.count()
+    }
+
+    fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
+        let (_, slice) = self.cut.split(page);
+        let (bytes, granule) = (self.slice(), GRANULE * COMPLEX);
+        let run = bytes + granule;
+        let target = Target::Blocks {
+            stride: bytes as i64,
+        };
+        let w = Descriptor::load(target, self.factors + slice * bytes, factors, run);
+        let mut loads = vec![w];
+        loads.extend(self.both(page, (self.from, local), run, Descriptor::load));
+        // The partner of number 0 is number 0.
+        loads.extend(self.middle(page, local).map(|(row, at)| {
+            let system = self.from.address + row * self.from.pitch;
+            Descriptor::load(Target::Section(0), system, at, granule)
+        }));
+        loads
+    }
+
+    fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
+        let both = self.both(page, (self.to, local), self.slice(), Descriptor::store);
+        let middle = self.middle(page, local).map(|(row, at)| {
+            let system = self.to.address + row * self.to.pitch + self.m * COMPLEX;
+            Descriptor::store(Target::Section(0), system, at, GRANULE * COMPLEX)
+        });
+        both.into_iter().chain(middle).collect()
+    }
+
+    fn issues(&self) -> u64 {
+        self.issues
+    }
+
+    fn overhead(&self) -> u64 {
+        self.overhead
+    }
+}

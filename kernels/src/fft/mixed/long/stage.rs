@@ -1,0 +1,127 @@
+//! Persistent page kernels: for every page of a ring they wait for its load,
+//! work on it, and signal.
+
+use crate::fft::error::FftError;
+use crate::fft::mixed::text::Text;
+use crate::fft::transform::load;
+use crate::job::{Job, data_end};
+use crate::pipeline::Unschedulable;
+use crate::ring::{Pages, Ring, RingPass};
+use cp2_asm::{Program, Source, assemble};
+use cp2_machine::Machine;
+use std::sync::Arc;
+
+/// Address registers of a page's input, its output and its factors.
+pub(super) const INPUT: u8 = 8;
+pub(super) const OUTPUT: u8 = 9;
+pub(super) const FACTORS: u8 = 10;
+
+/// Cycles of a page beside what it computes: its addresses, the signal, the branch.
+const PAGE: u64 = 10;
+
+/// A page kernel, assembled, and the buffers it works in.
+#[derive(Debug)]
+pub(super) struct Stage {
+    name: String,
+    program: Arc<Program>,
+    /// Cycles of a page.
+    cycles: u64,
+    ring: Ring,
+}
+
+/// The buffers of a stage.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Buffers {
+    /// Bytes of a page and of its factors in DMEM.
+    pub(super) page: u64,
+    pub(super) factors: u64,
+    /// Whether the output takes the place of the input.
+    pub(super) in_place: bool,
+}
+
+/// Page buffers: one computes, one is stored, two are loaded.
+const COUNT: usize = 4;
+
+impl Stage {
+    /// The kernel whose pages are worked on by what `write` writes.
+    pub(super) fn new(
+        name: String,
+        machine: &Machine,
+        buffers: Buffers,
+        write: impl FnOnce(&mut Text) -> Result<(), Unschedulable>,
+    ) -> Result<Self, FftError> {
+        let mut made = Text::default();
+        write(&mut made)?;
+        let text = format!(
+            "; {name}: generated, see docs/fft-mixed.md.\n\
+             .program\n\
+             .entry start\n\
+             start:\n    \
+             ldx2 c14, [a15]\n    \
+             addi a7, a15, 16\n    \
+             mov b7, a7\n    \
+             movi s7, 8\n    \
+             nop\n    nop\n    nop\n    \
+             mov l7, c15\n\
+             page:\n    \
+             ldx2 a{INPUT}, [a7]+s7%\n    \
+             ldx2 a{FACTORS}, [a7]+s7%\n    \
+             wait 0\n\
+             {}    \
+             addi c14, c14, -1\n    \
+             signal 1\n    \
+             bnz c14, page\n    \
+             stop\n\
+             .dmem 0\n{}",
+            made.words, made.data
+        );
+        let options = cp2_asm::Options {
+            machine: Some(machine),
+            ..cp2_asm::Options::default()
+        };
+        let source = Source::new(format!("{name}.s"), text);
+        let program = Arc::new(assemble(&source, &options)?.program);
+        let arguments = data_end(&program).next_multiple_of(16);
+        let first = arguments + Ring::argument_bytes(COUNT);
+        let end = first + COUNT as u64 * (buffers.page + buffers.factors);
+        if end > machine.cp2.dmem.0 || machine.dma.granule.0 != 16 {
+            return Err(FftError::NoRoom {
+                transform: name,
+                machine: machine.name.clone(),
+            });
+        }
+        let ring = Ring {
+            behind: usize::from(!buffers.in_place),
+            ..Ring::new(arguments, first, COUNT, buffers.page, buffers.factors)
+        };
+        Ok(Self {
+            name,
+            program,
+            cycles: made.cycles,
+            ring,
+        })
+    }
+
+    /// Cycles of a page beside its arithmetic issues.
+    pub(super) fn overhead(&self, issues: u64) -> u64 {
+        self.cycles.saturating_sub(issues) + PAGE
+    }
+
+    /// Adds a pass to a job.
+    pub(super) fn append(
+        &self,
+        job: &mut Job,
+        pages: impl Pages + 'static,
+    ) -> Result<(), FftError> {
+        let program = job.program(&self.name, &self.program)?;
+        let pass = RingPass::new(self.ring.clone(), pages);
+        Ok(job.ring(&program, "start", pass)?)
+    }
+
+    /// Expected cycles of a pass, the load of its program included.
+    pub(super) fn expected(&self, pages: impl Pages + 'static, machine: &Machine) -> f64 {
+        let image = 8 * self.program.words.len() as u64 + data_end(&self.program);
+        let pass = RingPass::new(self.ring.clone(), pages);
+        load(image, machine) + pass.expect(machine).cycles
+    }
+}
