@@ -250,11 +250,11 @@ impl Pages for HalfPages {
         both.into_iter().chain(middle).collect()
     }
 
-    fn issues(&self) -> u64 {
+    fn issues(&self, _page: u64) -> u64 {
         self.issues
     }
 
-    fn overhead(&self) -> u64 {
+    fn overhead(&self, _page: u64) -> u64 {
         self.overhead
     }
 }

@@ -133,11 +133,11 @@ impl Pages for Slices {
         vec![self.rows(page, local, self.to, Descriptor::store)]
     }
 
-    fn issues(&self) -> u64 {
+    fn issues(&self, _page: u64) -> u64 {
         self.issues
     }
 
-    fn overhead(&self) -> u64 {
+    fn overhead(&self, _page: u64) -> u64 {
         self.overhead
     }
 }
