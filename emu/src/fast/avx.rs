@@ -6,7 +6,8 @@
 //! private to this module, and here it is made in two places, in `find` and in
 //! [`wide`], which is reached only through a [`Run`] that was made from an
 //! [`Avx`]. Whoever has one may therefore execute such instructions. Nothing
-//! here reads or writes memory but through references.
+//! here reads or writes memory but through references, and no more than they
+//! refer to.
 
 use super::portable::Step;
 use crate::core::Guest;
@@ -78,6 +79,7 @@ mod x86 {
     #![allow(unsafe_code, reason = "see the module's safety argument")]
 
     use super::{Body, Guest, Step};
+    use crate::layout::Lane;
     use bytemuck::cast;
     use std::arch::x86_64 as x;
     use wide::f32x4;
@@ -143,6 +145,23 @@ mod x86 {
             split(unsafe { x::_mm256_xor_ps(join(a), join(signs)) })
         }
 
+        /// The lanes, every NaN made `nan`.
+        #[inline(always)]
+        pub(in crate::fast) fn canonical(self, a: Two, nan: f32x4) -> Two {
+            // SAFETY: `self` is the proof.
+            split(unsafe {
+                let found = x::_mm256_cmp_ps::<{ x::_CMP_UNORD_Q }>(join(a), join(a));
+                x::_mm256_blendv_ps(join(a), join([nan, nan]), found)
+            })
+        }
+
+        /// Stores two lanes at once: what loads them at once must not wait for two stores.
+        #[inline(always)]
+        pub(in crate::fast) fn store(self, to: &mut [Lane; 2], a: Two) {
+            // SAFETY: `self` is the proof, and `to` is as long as what is stored.
+            unsafe { x::_mm256_storeu_ps(to.as_mut_ptr().cast(), join(a)) }
+        }
+
         /// Whether any of four lanes is a NaN.
         #[inline(always)]
         pub(in crate::fast) fn any_nan(self, a: Two, b: Two) -> bool {
@@ -157,6 +176,7 @@ mod x86 {
 
 #[cfg(not(target_arch = "x86_64"))]
 mod absent {
+    use crate::layout::Lane;
     use wide::f32x4;
 
     /// Proof that the host has AVX2: there is none.
@@ -185,6 +205,14 @@ mod absent {
         }
 
         pub(in crate::fast) fn any_nan(self, _: [f32x4; 2], _: [f32x4; 2]) -> bool {
+            match self {}
+        }
+
+        pub(in crate::fast) fn canonical(self, _: [f32x4; 2], _: f32x4) -> [f32x4; 2] {
+            match self {}
+        }
+
+        pub(in crate::fast) fn store(self, _: &mut [Lane; 2], _: [f32x4; 2]) {
             match self {}
         }
     }

@@ -2,7 +2,7 @@
 
 use super::avx::{Avx, Body, Host, Run};
 use super::portable::Step;
-use super::wide::Wide;
+use super::wide::{Registry, Wide};
 use crate::alu::Plain;
 use crate::core::Guest;
 use crate::layout::{FILE_LANES, File, LINE_LANES, Lane, Line, PAIR};
@@ -261,7 +261,8 @@ macro_rules! computes {
         $(impl Body for ops::$op {
             #[inline(always)]
             fn run<H: Host>(host: H, step: &Step, guest: &mut Guest<'_>) -> bool {
-                arith::perform(&mut Wide(host), Op::$op, &step.inst, guest.file);
+                let file = &mut Registry(guest.file, host);
+                arith::perform(&mut Wide(host), Op::$op, &step.inst, file);
                 true
             }
         })*

@@ -106,18 +106,20 @@ impl<H: Host> Alu for Wide<H> {
         if !lanes.iter().any(|lane| lane.raw) {
             return lanes;
         }
-        let some = match self.0.avx() {
-            Some(avx) if N % 2 == 0 => {
-                let two = |i: usize| floats([lanes[i % N], lanes[(i + 1) % N]]);
-                avx.any_nan(two(0), two(2))
+        if let (Some(avx), true) = (self.0.avx(), lanes.iter().all(|lane| lane.raw)) {
+            let two = |i: usize| floats([lanes[i % N], lanes[(i + 1) % N]]);
+            let (mut low, mut high) = (two(0), two(2));
+            if avx.any_nan(low, high) {
+                let nan = cast([NAN; 4]);
+                (low, high) = (avx.canonical(low, nan), avx.canonical(high, nan));
             }
-            _ => {
-                let raw = lanes.iter().filter(|lane| lane.raw);
-                let sum = raw.map(|lane| lane.float()).reduce(|a, b| a + b);
-                // Any NaN makes the sum one; infinities may, which costs time only.
-                sum.is_some_and(|sum| sum.is_nan().any())
-            }
-        };
+            let finished = [low[0], low[1], high[0], high[1]];
+            return std::array::from_fn(|i| Four::new(finished[i % 4]));
+        }
+        let raw = lanes.iter().filter(|lane| lane.raw);
+        let sum = raw.map(|lane| lane.float()).reduce(|a, b| a + b);
+        // Any NaN makes the sum one; infinities may, which costs time only.
+        let some = sum.is_some_and(|sum| sum.is_nan().any());
         if some {
             lanes.map(|lane| Four::new(lane.bits()))
         } else {
@@ -296,21 +298,36 @@ impl<H: Host> Alu for Wide<H> {
     }
 }
 
-impl Registers<Four> for File {
+/// The register file, on a host.
+pub(super) struct Registry<'a, H>(pub &'a mut File, pub H);
+
+impl<H: Host> Registers<Four> for Registry<'_, H> {
     #[inline(always)]
     fn read(&self, reg: u8, lane: u8) -> Four {
-        Four::new(self.0[row(reg, lane)])
+        Four::new(self.0.0[row(reg, lane)])
     }
 
     #[inline(always)]
     fn write(&mut self, reg: u8, lane: u8, value: Four) {
         let lanes: Lane = value.bits.to_array();
-        self.0[row(reg, lane)] = lanes;
+        self.0.0[row(reg, lane)] = lanes;
+    }
+
+    #[inline(always)]
+    fn write_two(&mut self, reg: u8, value: [Four; 2]) {
+        let first = row(reg, 0);
+        let both = self.0.0[first..].first_chunk_mut();
+        if let (Some(avx), Some(both)) = (self.1.avx(), both) {
+            avx.store(both, floats(value));
+        } else {
+            self.write(reg, 0, value[0]);
+            self.write(reg, 1, value[1]);
+        }
     }
 }
 
 /// A lane of a register in the file; the mask only tells the compiler that it exists.
 #[inline(always)]
 fn row(reg: u8, lane: u8) -> usize {
-    (usize::from(reg) * PAIR + usize::from(lane)) % crate::layout::FILE_LANES
+    usize::from(reg) % (crate::layout::FILE_LANES / PAIR) * PAIR + usize::from(lane) % PAIR
 }

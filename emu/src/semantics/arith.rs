@@ -10,6 +10,11 @@ pub trait Registers<L> {
     fn read(&self, reg: u8, lane: u8) -> L;
     /// Replaces lane 0 or 1 of register `reg`.
     fn write(&mut self, reg: u8, lane: u8, value: L);
+    /// Replaces both.
+    fn write_two(&mut self, reg: u8, [first, second]: [L; 2]) {
+        self.write(reg, 0, first);
+        self.write(reg, 1, second);
+    }
 }
 
 /// Lanes of a register.
@@ -343,10 +348,9 @@ impl<A: Alu, R: Registers<A::L>> Unit<'_, A, R> {
     /// Writes a finished result.
     #[inline(always)]
     fn put<const N: usize>(&mut self, operand: usize, value: [A::L; N]) {
-        let first = self.inst.r[operand] as usize * N;
-        for (i, lane) in value.into_iter().enumerate() {
-            self.regs
-                .write(((first + i) / PAIR) as u8, (i % PAIR) as u8, lane);
+        let first = self.inst.r[operand] as usize * N / PAIR;
+        for i in 0..N / PAIR {
+            self.regs.write_two((first + i) as u8, two(&value, i));
         }
     }
 
