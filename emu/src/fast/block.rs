@@ -10,9 +10,6 @@ use crate::semantics::action::{Action, ControlOp};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
-/// Words below which entering emitted code costs more than it gains.
-const ENTRY: u64 = 8;
-
 /// What follows a block's last word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
@@ -35,8 +32,8 @@ pub(crate) struct Block {
     /// Words of `text` before the block, and steps.
     skip: usize,
     skip_steps: usize,
-    /// What follows.
-    pub end: End,
+    /// What follows, and what else decides whether all words can run.
+    pub needs: Needs,
     /// Address of the last word.
     pub last: u32,
     hot: Tier,
@@ -66,10 +63,14 @@ impl Block {
         let (text, end) = Text::follow(core, machine, ends, habits, pc);
         Self {
             last: text.places.last().map_or(pc, |place| place.pc),
+            needs: Needs {
+                end,
+                turns: !text.turns.is_empty(),
+                targets: text.targets,
+            },
             text: Arc::new(text),
             skip: 0,
             skip_steps: 0,
-            end,
             hot: Tier::default(),
         }
     }
@@ -95,6 +96,11 @@ impl Block {
     /// The words that do something, ready to run.
     pub(crate) fn steps(&self) -> &[Step] {
         &self.text.steps[self.skip_steps..]
+    }
+
+    /// The steps of the whole text, and how many of them are before the block's.
+    pub(crate) fn shared(&self) -> (Arc<[Step]>, usize) {
+        (self.text.steps.clone(), self.skip_steps)
     }
 
     /// The steps of the first `words` words.
@@ -142,20 +148,6 @@ impl Block {
         })
     }
 
-    /// The step that runs a word, and which of the block's guards it is, where
-    /// the branch does not go the block's way.
-    #[inline(always)]
-    pub(crate) fn leaves(&self, core: &Core, word: usize) -> Option<(&Step, usize)> {
-        let steps = self.steps();
-        let at = self.text.places[self.skip + word].steps as usize - self.skip_steps;
-        let step = steps
-            .get(at)
-            .filter(|step| step.word as usize == self.skip + word)?;
-        let guard = step.guards - steps[0].guards;
-        let leaves = step.guard && !step.goes_on(core.scalar(step.tested()));
-        leaves.then_some((step, guard as usize))
-    }
-
     /// Puts the core where it is after the first `words` words, but not all.
     pub(crate) fn leave(&self, core: &mut Core, words: usize) {
         core.pc = self.pc(words);
@@ -170,10 +162,10 @@ impl Block {
         use ControlOp as C;
         let faults = [
             matches!(
-                self.end,
+                self.needs.end,
                 End::Control(C::Loop { .. } | C::Call { .. } | C::Return)
             ),
-            !self.text.turns.is_empty(),
+            self.needs.turns,
             self.words().is_empty(),
         ];
         !faults.contains(&true)
@@ -181,74 +173,88 @@ impl Block {
 
     /// How many of the words can run whatever they compute: all, unless a turn
     /// would leave a loop or could fault.
-    #[inline]
     pub(crate) fn safe(&self, core: &Core, machine: &Machine) -> usize {
-        let all = self.text.words.len() - self.skip;
-        let calls = core.calls.len() < machine.cp2.call_depth;
-        let good = match self.end {
-            End::Control(ControlOp::Loop { .. }) => core.loops.len() < machine.cp2.loop_depth,
-            End::Control(ControlOp::Call { .. }) => calls,
-            End::Control(ControlOp::Return) => !core.calls.is_empty(),
-            _ => true,
-        };
-        let certain = all - usize::from(!good);
-        if !self.text.turns.is_empty() {
-            let inside = |(first, last): (u32, u32)| {
-                let top = core.loops[core.callers_loops()..].last();
-                top.is_none_or(|top| top.start <= first && last <= top.end)
-            };
-            if !(calls && self.text.targets.is_none_or(inside)) {
-                let ahead = self.text.turns.iter().find(|t| t.word >= self.skip);
-                return ahead.map_or(certain, |turn| turn.word - self.skip);
-            }
+        let certain = self.words().len() - usize::from(!self.needs.ends(core, machine));
+        if self.needs.turn(core, machine) {
+            return certain;
         }
-        certain
+        let ahead = self.text.turns.iter().find(|t| t.word >= self.skip);
+        ahead.map_or(certain, |turn| turn.word - self.skip)
     }
 
-    /// Runs whole passes, until a word would fault: on the hot tier where that
-    /// is worth it, else on the portable one.
+    /// Runs whole passes in emitted code, up to a word that faults or leaves the
+    /// block, or a few words before one that faults. Returns the passes
+    /// completed, and the steps after them.
     ///
-    /// Returns the words executed: all, or up to the one that would fault, or
-    /// fewer; the hot tier gives up early where it sees a fault coming.
-    #[inline(always)]
-    pub(crate) fn run(
+    /// `None`, and nothing done, where there is no such code, or where it sees a
+    /// fault at once.
+    pub(crate) fn emitted(
         &mut self,
         guest: &mut Guest<'_>,
         frame: &mut Frame,
         passes: u64,
-        emit: bool,
-    ) -> u64 {
-        let steps = self.steps();
-        if passes == 1 && (steps.len() as u64) < ENTRY {
-            return self.words_before(portable::few(steps, guest)) as u64;
-        }
-        self.many(guest, frame, passes, emit)
-    }
-
-    fn many(&mut self, guest: &mut Guest<'_>, frame: &mut Frame, passes: u64, emit: bool) -> u64 {
+    ) -> Option<(u64, usize)> {
         let text = &*self.text;
         let words = &text.words[self.skip..];
+        let places = &text.places[self.skip..];
+        let looping = self.needs.end == End::Body;
+        let mut word = |i: usize, guest: &mut Guest<'_>| {
+            let step = text.steps.get(places[i].steps as usize);
+            let step = step.filter(|step| step.word as usize == self.skip + i);
+            step.is_none_or(|step| portable::few(std::slice::from_ref(step), guest) == 1)
+        };
+        let hot = &mut self.hot;
+        let done = hot.run(words, looping, guest, frame, passes, &mut word)?;
         let all = words.len() as u64;
-        if emit && passes.saturating_mul(all) >= ENTRY {
-            let looping = self.end == End::Body;
-            let places = &text.places[self.skip..];
-            let mut word = |i: usize, guest: &mut Guest<'_>| {
-                let step = text.steps.get(places[i].steps as usize);
-                let step = step.filter(|step| step.word as usize == self.skip + i);
-                step.is_none_or(|step| portable::few(std::slice::from_ref(step), guest) == 1)
-            };
-            let hot = &mut self.hot;
-            if let Some(done) = hot.run(words, looping, guest, frame, passes, &mut word) {
-                return done;
-            }
+        if done == passes * all {
+            return Some((passes, 0));
         }
-        let steps = self.steps();
-        for pass in 0..passes {
-            let done = portable::once(steps, guest);
-            if done < steps.len() {
-                return pass * all + self.words_before(done) as u64;
-            }
+        // The division is not free.
+        let (whole, rest) = match passes {
+            1 => (0, done),
+            _ => (done / all, done % all),
+        };
+        let step = places[rest as usize].steps as usize - self.skip_steps;
+        Some((whole, step))
+    }
+}
+
+/// What decides whether a block can run to its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Needs {
+    /// What follows its last word.
+    pub end: End,
+    /// Whether it turns.
+    turns: bool,
+    /// First and last target of its jumps outside calls.
+    targets: Option<(u32, u32)>,
+}
+
+impl Needs {
+    /// Whether all words can run, where there are any.
+    #[inline]
+    pub(crate) fn met(&self, core: &Core, machine: &Machine) -> bool {
+        self.ends(core, machine) && self.turn(core, machine)
+    }
+
+    /// Whether the control operation at the end will not fault.
+    #[inline]
+    fn ends(&self, core: &Core, machine: &Machine) -> bool {
+        match self.end {
+            End::Control(ControlOp::Loop { .. }) => core.loops.len() < machine.cp2.loop_depth,
+            End::Control(ControlOp::Call { .. }) => core.calls.len() < machine.cp2.call_depth,
+            End::Control(ControlOp::Return) => !core.calls.is_empty(),
+            _ => true,
         }
-        passes * all
+    }
+
+    /// Whether no turn will fault or leave a loop.
+    #[inline]
+    fn turn(&self, core: &Core, machine: &Machine) -> bool {
+        let inside = |(first, last): (u32, u32)| {
+            let top = core.loops[core.callers_loops()..].last();
+            top.is_none_or(|top| top.start <= first && last <= top.end)
+        };
+        !self.turns || core.calls.len() < machine.cp2.call_depth && self.targets.is_none_or(inside)
     }
 }

@@ -19,6 +19,7 @@ pub(crate) mod portable;
 mod text;
 mod timed;
 mod trace;
+mod ways;
 mod wide;
 
 use crate::core::Core;
@@ -31,8 +32,11 @@ use block::{Block, End};
 use cp2_machine::Machine;
 use std::collections::HashMap;
 use text::Ends;
-use timed::{Node, States, UNKNOWN, Usual};
+use timed::{Node, States, UNKNOWN};
 use trace::WARM;
+
+/// Words below which entering emitted code costs more than it gains.
+const ENTRY: u64 = 8;
 
 /// Words of all nodes kept; programs that need more start afresh now and then.
 const WORDS: usize = 1 << 22;
@@ -125,76 +129,51 @@ impl Fast {
         };
         let pause = loop {
             let node = &mut self.nodes[at as usize];
-            let block = &mut self.blocks[node.block as usize];
-            let len = node.len as usize;
-            let Some(slack) = limit.checked_sub(*now + node.last) else {
-                // Not all of it: as much as there is time for.
-                let Some(room) = limit.checked_sub(*now) else {
-                    break Pause::Limit;
-                };
-                let time = node.issue.partition_point(|at| *at <= room);
-                let fit = time.min(block.safe(core, machine));
-                let then = if fit == time {
-                    Pause::Limit
-                } else {
-                    Pause::Step
-                };
-                let (next, pause) = self.part(core, machine, now, at, fit, then);
+            let in_time = limit.checked_sub(*now + node.last);
+            let Some(slack) = in_time.filter(|_| node.runs(core, machine)) else {
+                let (next, pause) = self.part(core, machine, now, at, limit);
                 at = next;
                 match pause {
                     Some(pause) => break pause,
                     None => continue,
                 }
             };
-            if !node.plain {
-                let safe = block.safe(core, machine);
-                if safe < len || len == 0 {
-                    let (next, pause) = self.part(core, machine, now, at, safe, Pause::Step);
-                    at = next;
-                    match pause {
-                        Some(pause) => break pause,
-                        None => continue,
-                    }
-                }
-            }
-            let passes = passes(core, block, node, at, slack);
+            let passes = passes(core, node, at, slack);
+            let times = passes.max(1);
             let Some(mut guest) = core.guest() else {
                 break Pause::Step;
             };
+            let emitted = if emit && times.saturating_mul(node.len.into()) >= ENTRY {
+                let block = &mut self.blocks[node.block as usize];
+                block.emitted(&mut guest, &mut self.frame, times)
+            } else {
+                None
+            };
+            let (whole, done) = match emitted {
+                Some(ran) => ran,
+                None => portable::run(node.steps(), &mut guest, times),
+            };
             if passes > 0 {
-                let done = block.run(&mut guest, &mut self.frame, passes, emit);
                 let back = &mut node.edges[Outcome::LoopBack as usize];
-                let (whole, rest) = if done == passes * len as u64 {
-                    (passes, 0)
-                } else {
-                    (done / len as u64, done % len as u64)
-                };
                 back.count += whole;
                 *now += whole * back.cycles;
                 if let Some(top) = core.loops.last_mut() {
                     top.left -= whole as u32;
                 }
-                if whole < passes {
-                    if let Some(next) = self.aside(core, machine, now, at, rest as usize) {
-                        at = next;
-                        continue;
-                    }
-                    at = self.cut(core, machine, now, at, rest as usize);
-                    break Pause::Step;
-                }
-                continue;
             }
-            let done = block.run(&mut guest, &mut self.frame, 1, emit) as usize;
-            if done < len {
-                if let Some(next) = self.aside(core, machine, now, at, done) {
-                    at = next;
+            if whole < times {
+                let (next, aside) = self.stop(core, machine, now, at, done);
+                at = next;
+                if aside {
                     continue;
                 }
-                at = self.cut(core, machine, now, at, done);
                 break Pause::Step;
             }
-            core.pc = block.last;
-            let outcome = match block.end {
+            if passes > 0 {
+                continue;
+            }
+            core.pc = node.end;
+            let outcome = match node.needs.end {
                 End::Falls => {
                     core.pc += 1;
                     Outcome::Next
@@ -223,90 +202,6 @@ impl Fast {
         };
         self.at = Some(at);
         pause
-    }
-
-    /// Runs the first `words` words of node `at`; the node after them, and `then`.
-    /// The node after the last word before one that faults, where one does; that
-    /// at the block's side without a pause, where the block is left there.
-    #[cold]
-    fn part(
-        &mut self,
-        core: &mut Core,
-        machine: &Machine,
-        now: &mut u64,
-        at: u32,
-        words: usize,
-        then: Pause,
-    ) -> (u32, Option<Pause>) {
-        let block = &self.blocks[self.nodes[at as usize].block as usize];
-        let Some(mut guest) = core.guest() else {
-            return (at, Some(Pause::Step));
-        };
-        let steps = block.part(words);
-        let done = portable::once(steps, &mut guest);
-        if done == steps.len() {
-            return (self.cut(core, machine, now, at, words), Some(then));
-        }
-        let done = block.words_before(done);
-        match self.aside(core, machine, now, at, done) {
-            Some(next) => (next, None),
-            None => (self.cut(core, machine, now, at, done), Some(Pause::Step)),
-        }
-    }
-
-    /// The node that `outcome` at the end of node `at` led the core to.
-    #[cold]
-    fn follow(&mut self, core: &Core, machine: &Machine, at: u32, outcome: Outcome) -> u32 {
-        let node = &mut self.nodes[at as usize];
-        let edge = &node.edges[outcome as usize];
-        let (cycles, mut state) = (edge.cycles, edge.state);
-        if state == UNKNOWN {
-            let block = &self.blocks[node.block as usize];
-            let (states, scratch) = (&mut self.states, &mut self.scratch);
-            state = node.exit_state(block, block.words().len(), cycles, states, scratch);
-        }
-        let next = self.node(core, machine, state, None);
-        let edge = &mut self.nodes[at as usize].edges[outcome as usize];
-        (edge.state, edge.pc, edge.next) = (state, core.pc, next);
-        self.nodes[at as usize].usual = Usual {
-            outcome,
-            pc: core.pc,
-            next,
-        };
-        next
-    }
-
-    /// Leaves node `at` after `words` of its words.
-    fn cut(
-        &mut self,
-        core: &mut Core,
-        machine: &Machine,
-        now: &mut u64,
-        at: u32,
-        words: usize,
-    ) -> u32 {
-        if words == 0 {
-            return at;
-        }
-        let node = &mut self.nodes[at as usize];
-        let block = &self.blocks[node.block as usize];
-        block.leave(core, words);
-        let edge = node.cut(block, words);
-        edge.count += 1;
-        let cycles = edge.cycles;
-        *now += cycles;
-        if edge.next != UNKNOWN {
-            return edge.next;
-        }
-        let block = &self.blocks[node.block as usize];
-        let (states, scratch) = (&mut self.states, &mut self.scratch);
-        let state = node.exit_state(block, words, cycles, states, scratch);
-        let inside = (node.block, words);
-        let next = self.node(core, machine, state, Some(inside));
-        self.nodes[at as usize]
-            .cut(&self.blocks[inside.0 as usize], words)
-            .next = next;
-        next
     }
 
     /// The node where the core is, in an issue state. `inside`: a block this is
@@ -355,14 +250,14 @@ impl Fast {
 /// long as the last pass's last word issues within `slack` cycles of the first
 /// pass's; zero where it does not, or where nobody knows yet.
 #[inline]
-fn passes(core: &Core, block: &Block, node: &Node, at: u32, slack: u64) -> u64 {
+fn passes(core: &Core, node: &Node, at: u32, slack: u64) -> u64 {
     let back = &node.edges[Outcome::LoopBack as usize];
-    if block.end != End::Body || back.next != at {
+    if node.needs.end != End::Body || back.next != at {
         return 0;
     }
     let outer = core.callers_loops();
     match core.loops[outer..].last() {
-        Some(top) if top.end == block.last && top.start == node.pc && top.left > 1 => {
+        Some(top) if top.end == node.end && top.start == node.pc && top.left > 1 => {
             let most = u64::from(top.left - 1);
             // The division is not free, and seldom needed.
             if most.saturating_mul(back.cycles) <= slack {

@@ -44,6 +44,22 @@ pub(crate) struct Step {
     pub guards: u32,
 }
 
+/// Runs `steps` so many times, up to the first that does not; returns how many
+/// times all of them ran, and how many did after that.
+pub(crate) fn run(steps: &[Step], guest: &mut Guest<'_>, times: u64) -> (u64, usize) {
+    for whole in 0..times {
+        let done = if steps.len() < SITES {
+            few(steps, guest)
+        } else {
+            once(steps, guest)
+        };
+        if done < steps.len() {
+            return (whole, done);
+        }
+    }
+    (times, 0)
+}
+
 /// Steps called from places of their own: a host predicts the target of each
 /// call better than that of one call for all.
 const SITES: usize = 8;

@@ -8,6 +8,7 @@ use crate::decoded::{Decoded, decode};
 use crate::semantics::action::{Action, ControlOp};
 use cp2_asm::isa::{Inst, Op, Word};
 use cp2_machine::Machine;
+use std::sync::Arc;
 
 /// Words of the longest block.
 const LONGEST: usize = 1024;
@@ -20,7 +21,7 @@ const TRACE: usize = 96;
 pub(super) struct Text {
     pub words: Vec<Decoded>,
     /// Those of them that do something, ready to run.
-    pub steps: Vec<Step>,
+    pub steps: Arc<[Step]>,
     /// Where they are.
     pub places: Vec<Place>,
     /// The turns that words before the last one take, in order.
@@ -231,18 +232,19 @@ impl Text {
                 self.targets = Some((first.min(target), last.max(target)));
             }
         }
-        let mut guards = 0;
+        let (mut steps, mut guards) = (Vec::new(), 0);
         for (i, (place, word)) in self.places.iter_mut().zip(&self.words).enumerate() {
-            place.steps = self.steps.len() as u32;
+            place.steps = steps.len() as u32;
             let acts = match word.action {
                 Action::Memory(_) | Action::Scalar(_) => true,
                 // What a branch decides at the end is the engine's business.
                 Action::Control(_) | Action::Nop => word.expect.is_some(),
             };
             if acts || word.computes {
-                self.steps.push(Step::new(word, i, guards));
+                steps.push(Step::new(word, i, guards));
             }
             guards += usize::from(word.expect.is_some());
         }
+        self.steps = steps.into();
     }
 }

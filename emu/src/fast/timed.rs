@@ -1,12 +1,15 @@
 //! The time a block takes: computed once for every state it is entered in.
 
-use super::block::{Block, End, Side};
+use super::block::{Block, End, Needs, Side};
 use super::habits::Habits;
+use super::portable::Step;
+use crate::core::Core;
 use crate::counters::Counters;
 use crate::semantics::action::ControlOp;
 use crate::timing::{Outcome, Pending, Scoreboard, Stall, penalty};
 use cp2_machine::Machine;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// Issue states, numbered.
 #[derive(Debug, Default)]
@@ -89,8 +92,15 @@ pub(crate) struct Node {
     pub len: u32,
     /// Whether it is time not to ask again for a longer block.
     pub settled: bool,
-    /// Whether [`Block::safe`] always has all of them.
+    /// Whether all of them can always run, whatever they need.
     pub plain: bool,
+    /// What decides whether they can.
+    pub needs: Needs,
+    /// The words that do something, behind so many others; guards before them.
+    steps: (Arc<[Step]>, usize),
+    pub guards: u32,
+    /// Address of the last word.
+    pub end: u32,
     /// Cycle of the last word's issue, from the entry.
     pub last: u64,
     /// Cycle in which each word issues, from the entry.
@@ -149,8 +159,12 @@ impl Node {
             state,
             block: number,
             len: issue.len() as u32,
-            settled: !matches!(block.end, End::Control(ControlOp::Branch { .. })),
+            settled: !matches!(block.needs.end, End::Control(ControlOp::Branch { .. })),
             plain: block.plain(),
+            needs: block.needs,
+            guards: block.steps().first().map_or(0, |step| step.guards),
+            steps: block.shared(),
+            end: block.last,
             last: issue.last().copied().unwrap_or(0),
             issue,
             edges: OUTCOMES.map(|outcome| Edge::new(now, penalty(outcome, &machine.cp2))),
@@ -163,9 +177,21 @@ impl Node {
         }
     }
 
+    /// Whether it has words, all of which can run.
+    #[inline]
+    pub(crate) fn runs(&self, core: &Core, machine: &Machine) -> bool {
+        self.plain || self.len > 0 && self.needs.met(core, machine)
+    }
+
+    /// The words that do something.
+    #[inline(always)]
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.steps.0[self.steps.1..]
+    }
+
     /// Adds what the branch at the block's end did to `habits`.
     pub(crate) fn tell(&self, block: &Block, habits: &mut Habits) {
-        if let End::Control(ControlOp::Branch { .. }) = block.end {
+        if let End::Control(ControlOp::Branch { .. }) = block.needs.end {
             for (outcome, edge) in OUTCOMES.iter().zip(&self.edges) {
                 habits.note(block.last, *outcome == Outcome::Taken, edge.count);
             }

@@ -1,13 +1,11 @@
-//! Blocks that go on behind branches: making them, and leaving them at the side.
+//! Making blocks that go on behind branches.
 
 use super::Fast;
 use super::block::Block;
 use super::habits::Habits;
 use super::text::Ends;
-use super::timed::{Node, UNKNOWN};
-use crate::core::{Call, Core};
-use crate::execute;
-use cp2_asm::isa::Op;
+use super::timed::Node;
+use crate::core::Core;
 use cp2_machine::Machine;
 
 /// Times that one way out of a node is taken before it is tried to go on behind
@@ -53,46 +51,5 @@ impl Fast {
         // Whoever knew the node knows its successor; what it counted stays.
         let before = std::mem::replace(&mut self.nodes[at as usize], node);
         self.nodes.push(before);
-    }
-
-    /// The node that node `at` is left for behind word `word`, where that is a
-    /// branch that does not go the block's way. All words before it have run, and
-    /// nothing of it.
-    #[inline]
-    pub(super) fn aside(
-        &mut self,
-        core: &mut Core,
-        machine: &Machine,
-        now: &mut u64,
-        at: u32,
-        word: usize,
-    ) -> Option<u32> {
-        let node = &mut self.nodes[at as usize];
-        let block = &self.blocks[node.block as usize];
-        let (step, guard) = block.leaves(core, word)?;
-        if step.inst.op != Op::Nop {
-            step.compute(&mut core.guest()?);
-        }
-        let (edge, side) = &mut node.sides[guard];
-        if let Some(back) = side.back {
-            let loops = core.loops.len();
-            core.calls.push(Call { back, loops });
-        }
-        if side.taken {
-            execute::jump(core, side.target);
-        } else {
-            core.pc = side.target;
-        }
-        edge.count += 1;
-        let cycles = edge.cycles;
-        *now += cycles;
-        if edge.next != UNKNOWN {
-            return Some(edge.next);
-        }
-        let (states, scratch) = (&mut self.states, &mut self.scratch);
-        let state = node.exit_state(block, word + 1, cycles, states, scratch);
-        let next = self.node(core, machine, state, None);
-        self.nodes[at as usize].sides[guard].0.next = next;
-        Some(next)
     }
 }
