@@ -2,10 +2,10 @@
 
 use super::avx::{Avx, Body, Host, Run};
 use super::portable::Step;
-use super::wide::{Registry, Wide};
+use super::wide::{Operands, Wide};
 use crate::alu::Plain;
 use crate::core::Guest;
-use crate::layout::{FILE_LANES, File, LINE_LANES, Lane, Line, PAIR};
+use crate::layout::{File, LINE_LANES, Lane, Line, PAIR};
 use crate::semantics::action::{Data, ScalarOp, Source};
 use crate::semantics::scalar::Binary;
 use crate::semantics::{arith, scalar};
@@ -48,11 +48,10 @@ fn access<const MODE: u8>(data: Data, early: bool, host: Option<Avx>) -> Run {
 /// `WORDS` words of every section's DMEM at `address`, where there are such.
 #[inline(always)]
 fn words<const WORDS: usize>(dmem: &mut [Line], address: u32) -> Option<&mut [Lane; WORDS]> {
-    if address as usize % (WORDS * 4) != 0 {
-        return None;
-    }
-    let line = dmem.get_mut(address as usize / 16)?;
-    let first = (address as usize / 4) % LINE_LANES;
+    // Rotated, an unaligned address is a large number.
+    let index = address.rotate_right((WORDS * 4).trailing_zeros()) as usize;
+    let line = dmem.get_mut(index / (LINE_LANES / WORDS))?;
+    let first = index % (LINE_LANES / WORDS) * WORDS;
     line.0[first..].first_chunk_mut()
 }
 
@@ -63,8 +62,7 @@ fn arrive<const WORDS: usize, const LANES: usize>(
     file: &mut File,
     words: &[Lane; WORDS],
 ) {
-    let first = usize::from(step.first) % FILE_LANES / LANES * LANES;
-    for part in file.0[first..first + LANES].chunks_exact_mut(WORDS) {
+    for part in step.row.lanes_mut::<LANES>(file).chunks_exact_mut(WORDS) {
         part.copy_from_slice(words);
     }
 }
@@ -122,8 +120,7 @@ impl<const MODE: u8, const WORDS: usize> Body for Store<MODE, WORDS> {
         let Some(words) = words::<WORDS>(guest.dmem, at.address) else {
             return false;
         };
-        let first = usize::from(step.first) % FILE_LANES / WORDS * WORDS;
-        words.copy_from_slice(&guest.file.0[first..first + WORDS]);
+        *words = step.row.lanes(guest.file);
         step.update(guest.scalars, at.next);
         step.compute(guest)
     }
@@ -261,8 +258,12 @@ macro_rules! computes {
         $(impl Body for ops::$op {
             #[inline(always)]
             fn run<H: Host>(host: H, step: &Step, guest: &mut Guest<'_>) -> bool {
-                let file = &mut Registry(guest.file, host);
-                arith::perform(&mut Wide(host), Op::$op, &step.inst, file);
+                let operands = &mut Operands {
+                    file: guest.file,
+                    rows: &step.rows,
+                    host,
+                };
+                arith::perform(&mut Wide(host), Op::$op, &step.inst, operands);
                 true
             }
         })*

@@ -6,12 +6,12 @@
 
 use super::avx::{Avx, Run};
 use super::bodies::{self, MODULO, OFFSET, POST, STEP};
+use super::wide::Row;
 use crate::core::Guest;
 use crate::decoded::Decoded;
-use crate::layout::PAIR;
 use crate::semantics::action::{Action, ControlOp, Data, MemoryOp, ScalarOp, Source};
 use crate::semantics::address::{Generated, generate};
-use cp2_asm::isa::{Address, Inst, Mode, SCALARS, Scalar};
+use cp2_asm::isa::{Address, Inst, Kind, Mode, SCALARS, Scalar};
 
 /// A word ready to run.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +21,8 @@ pub(crate) struct Step {
     /// calling it, so that the compiler can make that a jump.
     compute: Run,
     pub(super) inst: Inst,
+    /// Where the operands of the arithmetic begin.
+    pub(super) rows: [Row; 5],
     /// Constant of the addressing mode, an offset or an increment, or of an
     /// operation on scalars.
     pub(super) amount: i32,
@@ -30,7 +32,9 @@ pub(crate) struct Step {
     pub(super) base: u8,
     /// Step register, or the second operand of an operation on scalars.
     pub(super) step: u8,
-    /// First lane of the register in the file, or first scalar written.
+    /// The register loaded or stored.
+    pub(super) row: Row,
+    /// First scalar written.
     pub(super) first: u8,
     /// Scalars loaded.
     pub(super) count: u8,
@@ -110,10 +114,12 @@ impl Step {
             run: compute,
             compute,
             inst: word.word.arith,
+            rows: rows(&word.word.arith),
             amount: 0,
             bytes: 1,
             base: 0,
             step: 0,
+            row: Row::default(),
             first: 0,
             count: 0,
             guard: word.expect.is_some(),
@@ -148,15 +154,12 @@ impl Step {
     fn access(&mut self, op: MemoryOp) {
         let Address { base, mode } = op.address;
         (self.base, self.bytes) = (base, op.bytes);
-        self.first = match op.data {
+        match op.data {
             Data::Load { first, .. }
             | Data::LoadDuplicate { first }
-            | Data::Store { first, .. } => first * PAIR as u8,
-            Data::LoadScalars { first, count } => {
-                self.count = count;
-                first.0
-            }
-        };
+            | Data::Store { first, .. } => self.row = Row::of_pair(first),
+            Data::LoadScalars { first, count } => (self.first, self.count) = (first.0, count),
+        }
         match mode {
             Mode::Offset(amount) | Mode::Post(amount) => self.amount = amount,
             Mode::Step(step) | Mode::Modulo(step) | Mode::Reverse(step) => self.step = step,
@@ -231,6 +234,21 @@ impl Step {
             scalars[usize::from(scalar.0) % SCALARS]
         })
     }
+}
+
+/// Where the operands of an arithmetic operation begin.
+fn rows(inst: &Inst) -> [Row; 5] {
+    let mut rows = [Row::default(); 5];
+    let operands = inst.row().form.operands().iter();
+    let registers = operands.filter_map(|operand| match operand.kind {
+        Kind::Pair => Some(Row::of_pair as fn(u8) -> Row),
+        Kind::Quad => Some(Row::of_quad as fn(u8) -> Row),
+        _ => None,
+    });
+    for ((row, of), register) in rows.iter_mut().zip(registers).zip(inst.r) {
+        *row = of(register);
+    }
+    rows
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 
 use super::avx::Host;
 use crate::alu::{Alu, NAN, Plain};
-use crate::layout::{File, Lane, PAIR};
+use crate::layout::{FILE_LANES, File, Lane, PAIR};
 use crate::semantics::arith::Registers;
 use crate::semantics::elementary::Function;
 use bytemuck::cast;
+use cp2_asm::isa::Inst;
 use wide::{CmpEq, CmpLe, CmpLt, f32x4, i32x4, u32x4};
 
 /// A lane of four sections.
@@ -298,36 +299,78 @@ impl<H: Host> Alu for Wide<H> {
     }
 }
 
-/// The register file, on a host.
-pub(super) struct Registry<'a, H>(pub &'a mut File, pub H);
+/// The register file, as a word's operands see it, on a host.
+pub(super) struct Operands<'a, H> {
+    pub file: &'a mut File,
+    /// Where each operand begins.
+    pub rows: &'a [Row; 5],
+    pub host: H,
+}
 
-impl<H: Host> Registers<Four> for Registry<'_, H> {
+impl<H: Host> Registers<Four> for Operands<'_, H> {
     #[inline(always)]
     fn read(&self, reg: u8, lane: u8) -> Four {
-        Four::new(self.0.0[row(reg, lane)])
+        let lanes: [Lane; PAIR] = Row::of_pair(reg).lanes(self.file);
+        Four::new(lanes[usize::from(lane) % PAIR])
     }
 
     #[inline(always)]
     fn write(&mut self, reg: u8, lane: u8, value: Four) {
-        let lanes: Lane = value.bits.to_array();
-        self.0.0[row(reg, lane)] = lanes;
+        let lanes = Row::of_pair(reg).lanes_mut::<PAIR>(self.file);
+        lanes[usize::from(lane) % PAIR] = value.bits.to_array();
     }
 
     #[inline(always)]
-    fn write_two(&mut self, reg: u8, value: [Four; 2]) {
-        let first = row(reg, 0);
-        let both = self.0.0[first..].first_chunk_mut();
-        if let (Some(avx), Some(both)) = (self.1.avx(), both) {
-            avx.store(both, floats(value));
-        } else {
-            self.write(reg, 0, value[0]);
-            self.write(reg, 1, value[1]);
+    fn operand<const N: usize>(&self, _: &Inst, operand: usize) -> [Four; N] {
+        let lanes: [Lane; N] = self.rows[operand].lanes(self.file);
+        std::array::from_fn(|i| Four::new(lanes[i]))
+    }
+
+    #[inline(always)]
+    fn replace<const N: usize>(&mut self, _: &Inst, operand: usize, value: [Four; N]) {
+        let lanes = self.rows[operand].lanes_mut::<N>(self.file);
+        for (to, i) in lanes.chunks_exact_mut(PAIR).zip((0..N).step_by(PAIR)) {
+            let two = [value[i], value[(i + 1) % N]];
+            match (self.host.avx(), to.first_chunk_mut()) {
+                (Some(avx), Some(to)) => avx.store(to, floats(two)),
+                _ => to.copy_from_slice(&two.map(|lane| lane.bits.to_array())),
+            }
         }
     }
 }
 
-/// A lane of a register in the file; the mask only tells the compiler that it exists.
-#[inline(always)]
-fn row(reg: u8, lane: u8) -> usize {
-    usize::from(reg) % (crate::layout::FILE_LANES / PAIR) * PAIR + usize::from(lane) % PAIR
+/// A row of the register file, where a register's lanes begin: twice its number,
+/// which a host multiplies by eight as it forms an address.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Row(u8);
+
+impl Row {
+    /// Of a pair register.
+    pub(super) fn of_pair(register: u8) -> Self {
+        Self((usize::from(register) * PAIR % FILE_LANES * 2) as u8)
+    }
+
+    /// Of a quad register.
+    pub(super) fn of_quad(register: u8) -> Self {
+        Self::of_pair(register.wrapping_mul(2))
+    }
+
+    /// The mask only tells the compiler that `N` lanes are there.
+    #[inline(always)]
+    fn first<const N: usize>(self) -> usize {
+        (usize::from(self.0) & !(2 * N - 1) & 0xff) / 2
+    }
+
+    /// So many lanes from there on.
+    #[inline(always)]
+    pub(super) fn lanes<const N: usize>(self, file: &File) -> [Lane; N] {
+        std::array::from_fn(|i| file.0[self.first::<N>() + i])
+    }
+
+    /// The same, to be replaced; they are always there.
+    #[inline(always)]
+    pub(super) fn lanes_mut<const N: usize>(self, file: &mut File) -> &mut [Lane] {
+        let first = self.first::<N>();
+        &mut file.0[first..first + N]
+    }
 }

@@ -5,15 +5,26 @@ use crate::semantics::elementary::Function;
 use cp2_asm::isa::{Inst, Op};
 
 /// One section's registers, or all sections' at once where a lane value holds several.
-pub trait Registers<L> {
+pub trait Registers<L: Copy> {
     /// Lane 0 or 1 of register `reg`.
     fn read(&self, reg: u8, lane: u8) -> L;
     /// Replaces lane 0 or 1 of register `reg`.
     fn write(&mut self, reg: u8, lane: u8, value: L);
-    /// Replaces both.
-    fn write_two(&mut self, reg: u8, [first, second]: [L; 2]) {
-        self.write(reg, 0, first);
-        self.write(reg, 1, second);
+
+    /// All lanes of a register operand of `inst`, a pair or a quad.
+    #[inline(always)]
+    fn operand<const N: usize>(&self, inst: &Inst, operand: usize) -> [L; N] {
+        let first = inst.r[operand] as usize * N;
+        std::array::from_fn(|i| self.read(((first + i) / PAIR) as u8, (i % PAIR) as u8))
+    }
+
+    /// Replaces all lanes of a register operand.
+    #[inline(always)]
+    fn replace<const N: usize>(&mut self, inst: &Inst, operand: usize, value: [L; N]) {
+        let first = inst.r[operand] as usize * N;
+        for (i, lane) in value.into_iter().enumerate() {
+            self.write(((first + i) / PAIR) as u8, (i % PAIR) as u8, lane);
+        }
     }
 }
 
@@ -327,31 +338,21 @@ impl<A: Alu, R: Registers<A::L>> Unit<'_, A, R> {
     /// All lanes of register operand `operand`, a pair or a quad.
     #[inline(always)]
     fn read<const N: usize>(&self, operand: usize) -> [A::L; N] {
-        let first = self.inst.r[operand] as usize * N;
-        std::array::from_fn(|i| self.regs.read(((first + i) / PAIR) as u8, (i % PAIR) as u8))
+        self.regs.operand(self.inst, operand)
     }
 
     #[inline(always)]
     fn write<const N: usize>(&mut self, operand: usize, value: [A::L; N]) {
         let value = self.alu.finish(value);
-        self.put(operand, value);
+        self.regs.replace(self.inst, operand, value);
     }
 
     /// Two pair results at once.
     #[inline(always)]
     fn write_two(&mut self, [d0, d1]: Pair<A::L>, [e0, e1]: Pair<A::L>) {
         let [d0, d1, e0, e1] = self.alu.finish([d0, d1, e0, e1]);
-        self.put(0, [d0, d1]);
-        self.put(1, [e0, e1]);
-    }
-
-    /// Writes a finished result.
-    #[inline(always)]
-    fn put<const N: usize>(&mut self, operand: usize, value: [A::L; N]) {
-        let first = self.inst.r[operand] as usize * N / PAIR;
-        for i in 0..N / PAIR {
-            self.regs.write_two((first + i) as u8, two(&value, i));
-        }
+        self.regs.replace(self.inst, 0, [d0, d1]);
+        self.regs.replace(self.inst, 1, [e0, e1]);
     }
 
     #[inline(always)]
