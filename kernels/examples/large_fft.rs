@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let wanted = if chosen.is_empty() {
                     batch == 1 || bits <= 16
                 } else {
-                    chosen.contains(&bits)
+                    chosen.contains(&bits) && batch == 1
                 };
                 let Some(machine) = Machine::builtin(name).filter(|_| wanted) else {
                     continue;

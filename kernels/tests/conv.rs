@@ -58,32 +58,42 @@ fn judged<T: Numbers + Bits>(filter: &Convolver, x: &[T], problem: &ConvProblem)
     done
 }
 
-/// The promise of the project: 0.93 of N (log2 N + 1) / (4 (N - L + 1)) cycles an output, and no
-/// efficiency above 1 against the bound, which lets half of the products ride for nothing.
+/// The promise of the project: 0.93 of N (log2 N + 1) / (4 (N - L + 1)) cycles an output at the
+/// best N; and 0.93 of the bound, which lets half of the products ride for nothing.
 #[test]
 fn long_runs_are_fast() {
-    for (taps, samples) in [(9, 40_000), (33, 60_000), (65, 80_000), (129, 120_000)] {
-        let x = complex(samples, 1);
-        let h = complex(taps, 2);
-        let done = check(&h, &x, 1, Mode::Full);
-        let best = (3..=16)
-            .map(|b| f64::from(1 << b))
-            .map(|n| n * (n.log2() + 1.0) / (4.0 * (n - taps as f64 + 1.0)))
-            .filter(|c| *c > 0.0)
-            .fold(f64::INFINITY, f64::min);
-        let outputs = samples + taps - 1;
-        let cycles = done.run.report.cycles;
-        let classic = best * outputs as f64 / cycles as f64;
-        assert!(classic >= 1.0, "{taps} taps: {classic:.3}");
-        println!(
-            "{taps} taps: {cycles} cycles, {:.3} a sample, bound {}, efficiency {:.3}, by the classic formula {classic:.3}, plan {} pages of {} x{}",
-            cycles as f64 / outputs as f64,
-            done.bound,
-            done.efficiency(),
-            done.passes[0].plan().unwrap().pages().len(),
-            done.passes[0].plan().unwrap().pages().size(),
-            done.passes[0].plan().unwrap().degree(),
-        );
+    for name in ["vm7", "vm9"] {
+        let machine = Arc::new(Machine::builtin(name).unwrap());
+        for (taps, samples) in [(9, 40_000), (33, 60_000), (65, 80_000), (129, 120_000)] {
+            let (x, h) = (complex(samples, 1), complex(taps, 2));
+            let filter = Convolver::new::<Complex32>(&machine, &h, 1, samples, Mode::Full).unwrap();
+            let problem = ConvProblem::new(&h, 1, samples, Mode::Full).unwrap();
+            let done = judged(&filter, &x, &problem);
+            let best = (3..=16)
+                .map(|b| f64::from(1 << b))
+                .map(|n| n * (n.log2() + 1.0) / (4.0 * (n - taps as f64 + 1.0)))
+                .filter(|c| *c > 0.0)
+                .fold(f64::INFINITY, f64::min);
+            let outputs = samples + taps - 1;
+            let cycles = done.run.report.cycles;
+            let classic = best * outputs as f64 / cycles as f64;
+            println!(
+                "{name}, {taps} taps, {}: {cycles} cycles, {:.3} a sample, bound {}, efficiency {:.3}, by the classic formula {classic:.3}, plan {} pages of {} x{}",
+                filter.kernel(),
+                cycles as f64 / outputs as f64,
+                done.bound,
+                done.efficiency(),
+                done.passes[0].plan().unwrap().pages().len(),
+                done.passes[0].plan().unwrap().pages().size(),
+                done.passes[0].plan().unwrap().degree(),
+            );
+            assert!(classic >= 0.93, "{name}, {taps} taps: {classic:.3}");
+            assert!(
+                (0.93..=1.0).contains(&done.efficiency()),
+                "{name}, {taps} taps: {:.3}",
+                done.efficiency()
+            );
+        }
     }
 }
 
@@ -514,14 +524,15 @@ fn kernels_take_the_cycles_they_should() {
         let (levels, outer) = (u64::from(n.ilog2()), u64::from((n.ilog2() - 2) / 3));
         let middle = levels - 3 * outer;
         // Page loop and start, passes forward, the middle one, passes back.
-        let page = 4 + 9 + 34 * outer + 34 + 8 * middle + 37 * outer;
+        let forward = 41 + 50 * (outer - 1);
+        let page = 4 + 9 + forward + 35 + 8 * middle + 47 * outer;
         let pages = done.passes[0].plan().unwrap().pages();
-        // Once: the number of pages, the page loop with its set-up, `stop`.
+        // Once: the constants, the number of pages, the page loop with its set-up, `stop`.
         let expected: u64 = (0..pages.len())
             .map(|k| u64::from(pages.get(k).unwrap().per_section))
             .map(|p| p * (n * levels + n / 2) + page)
             .sum::<u64>()
-            + 10;
+            + 13;
         let causes = &done.run.report.counters.causes;
         let waits = [Cause::WaitLoad, Cause::WaitStore, Cause::WaitHost];
         let waited: u64 = waits.into_iter().map(|c| causes.get(c)).sum();

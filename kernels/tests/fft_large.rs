@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use cp2_host::Options;
+use cp2_host::testing::on_both_engines;
 use cp2_kernels::Random;
 use cp2_kernels::fft::{
     Direction, Fft, FftNd, FftRun, LargeFft, error_bound, reference, reference_nd,
@@ -83,8 +84,7 @@ fn accurate_and_fast(lengths: &[u32], batch: usize, name: &str, check: bool) {
             "2^{b}: {ours:.2e}, rustfft {theirs:.2e}"
         );
         let floor = match (b, batch, name) {
-            // Three passes, measured against the bound of two.
-            (21.., _, "vm9") => 0.66,
+            (21.., _, _) => 0.90,
             (17.., _, _) => 0.82,
             (_, 4.., _) => 0.80,
             _ => 0.75,
@@ -138,17 +138,36 @@ fn a_million_numbers() {
     accurate_and_fast(&[19, 20], 1, "vm7", false);
 }
 
-/// Three passes, and the way back for a batch of them.
+/// Lines of 2048 numbers in eighths of a page, and the way back for a batch.
 #[test]
 fn four_million_numbers() {
-    accurate_and_fast(&[21, 22], 1, "vm7", false);
-    accurate_and_fast(&[22], 1, "vm9", false);
+    accurate_and_fast(&[21], 1, "vm7", true);
+    accurate_and_fast(&[22], 1, "vm7", false);
+    accurate_and_fast(&[21, 22], 1, "vm9", false);
     let n = 1 << 21;
     let fft = LargeFft::new(n, Direction::Inverse, machine("vm7")).unwrap();
     let x = random(2 * n, 21);
     let done = run(&fft, &x, false);
     let exact = reference(&x, n, Direction::Inverse);
     let error = error(&exact, done.output.as_ref().unwrap());
+    assert!(error <= error_bound(n) / 8.0, "{error:.2e}");
+}
+
+/// Where DMEM has no room for the ring of eighths, three passes, on both engines.
+#[test]
+fn three_passes_in_a_small_memory() {
+    let text = "base = \"vm9\"\n[cp2]\ndmem = { value = 56, unit = \"KiB\" }";
+    let small = Arc::new(Machine::parse("small.toml", text).unwrap());
+    let n = 1 << 21;
+    let fft = LargeFft::new(n, Direction::Forward, small).unwrap();
+    assert!(fft.outer().is_some());
+    let x = random(n, 3);
+    let process = |options| fft.process_with(&x, options);
+    let [done, fast] = on_both_engines(&Options::default(), process, |d| &d.run.report).unwrap();
+    assert_eq!(done.run.report.findings, []);
+    let output = done.output.unwrap();
+    assert_eq!(bits(&output), bits(&fast.output.unwrap()));
+    let error = error(&reference(&x, n, Direction::Forward), &output);
     assert!(error <= error_bound(n) / 8.0, "{error:.2e}");
 }
 

@@ -21,7 +21,7 @@ pub(crate) const KERNELS: [Entry; 2] = [
             "conv/middle.s",
             "conv/long.s",
             "fft/frame8.s",
-            "fft/radix8.s",
+            "fft/pass8.s",
         ],
         parameters: &[
             Parameter::new("taps", 129, "taps of the filter"),

@@ -67,13 +67,13 @@
     pass 1, 64, 0, 0
     pass 2, 8, 1, 0
     ; Rows forward; back.
-    pass 3, R/16, 3, 0
-    pass 4, R/128, 3, 0
+    pass 3, R/16, 4, 0
+    pass 4, R/128, 4, 0
     pass 5, M/2, 1, 1
     pass 6, 4*M, 1, 1
     ; Columns back.
-    pass 7, 8, 3, 1
-    pass 8, 64, 3, 1
+    pass 7, 8, 4, 1
+    pass 8, 64, 4, 1
 
 ; Where the records of pass 4, the factors of the middle pass and the taps are in the factors
 ; of a page of rows.

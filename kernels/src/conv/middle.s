@@ -21,14 +21,15 @@
 ;
 ; Schedule: 16 LM + 8 cycles, every arithmetic slot taken.
 ;   cycle                arithmetic                       memory
-;   0..7                 C                                0..3: factors of the next
+;   0..7                 C                                0: last result; 1..4: factors of the next
 ;   8..15                I1                               numbers of the next
-;   16 k .. 16 k + 15    I{k+1} and A{k} in turn, k < LM  16..23: taps of the next
-;   16 LM .. 16 LM + 7   A{LM}                            results
+;   16 k .. 16 k + 15    A{k} and I{k+1} in turn, k < LM  16..23: taps of the next
+;   16 LM .. 16 LM + 7   A{LM}                            from 1: results
 ; A level and the next one of the same numbers are 8 to 16 cycles apart: no stall
-; on vm7, two cycles on vm9. The orders within the levels see to it: C, I1 and A{LM} go
+; on either machine. The orders within the levels see to it: C, I1 and A{LM} go
 ; through the even numbers by their bits (2 3 1), the others through the
 ; numbers whose bit of the level is 0 in bit-reversed order.
+; The loop begins at cycle 1, so that its first pass stores nothing.
 
 .equ LM, log2(M)
 
@@ -41,12 +42,10 @@
     .endif
 .endm
 
-; ... with the store of result quad j, in cycle c = 0 .. 7 of A{LM}; 9: none.
+; ... with the store of result quad j, in cycle c = 1 .. 7 of A{LM}; 0: none.
 .macro mid_bf_st op, d, e, w, j, c
-    .if \c < 7
+    .if \c
     \op r{\d}, r{\e}, r{\d}, r{\e}, r{\w} || stq q{8 + (\j)}, [a1 + 16*((\j) - 7)]
-    .elif \c == 7
-    \op r{\d}, r{\e}, r{\d}, r{\e}, r{\w} || stq q15, [a1]+128
     .else
     \op r{\d}, r{\e}, r{\d}, r{\e}, r{\w}
     .endif
@@ -83,8 +82,8 @@
 
 ; The even number e: its product, and the butterfly with its neighbour's.
 .macro mid_c e, c
-    .if \c < 4
-    cmul r{16 + (\e)}, r{\e}, r{32 + (\e)} || ldq q{24 + \c}, [a2]+s2%
+    .if \c > 0 && \c <= 4
+    cmul r{16 + (\e)}, r{\e}, r{32 + (\e)} || ldq q{23 + \c}, [a2]+s2%
     .else
     cmul r{16 + (\e)}, r{\e}, r{32 + (\e)}
     .endif
@@ -102,36 +101,38 @@
     \name \k, bitrev((\p >> (\r) << ((\r) + 1)) + \p%(1 << (\r)), 4), \cycle
 .endm
 
-; One iteration.
+; One iteration, from cycle 1 on.
 .macro mid_iteration
-    .rept 8, p
-    mid_c (p >> 2)*4 + (p >> 1)%2*8 + p%2*2, p
+    .rept 7, p
+    mid_c ((p + 1) >> 2)*4 + ((p + 1) >> 1)%2*8 + (p + 1)%2*2, p + 1
     .endr
     .rept 8, p
     mid_i1 (p >> 2)*4 + (p >> 1)%2*8 + p%2*2, p
     .endr
     .rept LM - 1, k
     .rept 8, p
-    mid_at mid_i, k + 2, p, 2 - k, 16*(k + 1) + 2*p
-    mid_at mid_a, k + 1, p, 4 - LM + k, 16*(k + 1) + 2*p + 1
+    mid_at mid_a, k + 1, p, 4 - LM + k, 16*(k + 1) + 2*p
+    mid_at mid_i, k + 2, p, 2 - k, 16*(k + 1) + 2*p + 1
     .endr
     .endr
     ; Quads of results in the order of their completion by level I{LM}, whose bit is LM - 1.
-    .rept 8, p
-    mid_last (p >> 2)*4 + (p >> 1)%2*8 + p%2*2, bitrev(((4 + p/2) >> (4 - LM) << (5 - LM)) + (4 + p/2)%(1 << (4 - LM)), 4)/2 + p%2*M/4, p
+    mid_last 0, 0, 0
+    .rept 7, p
+    mid_last ((p + 1) >> 2)*4 + ((p + 1) >> 1)%2*8 + (p + 1)%2*2, bitrev(((4 + p/2) >> (4 - LM) << (5 - LM)) + (4 + p/2)%(1 << (4 - LM)), 4)/2 + p%2*M/4, p + 1
     .endr
+    cmul r16, r0, r32 || stq q15, [a1]+128
 .endm
 
 ; The pass: c1 iterations, the pointers set to the first 16 numbers. The
 ; loads of the last iteration wrap to the first numbers; nothing becomes of them.
 .macro mid_pass
-    .rept 4, i
-    ldq q{24 + i}, [a2]+s2%
-    .endr
     .rept 7, i
     ldq q{i}, [a0 + 16*(i - 7)]
     .endr
     ldq q7, [a0]+s0%
+    .rept 4, i
+    ldq q{24 + i}, [a2]+s2%
+    .endr
     .rept LM - 1, k
     .rept 8, p
     mid_at mid_a, k + 1, p, 4 - LM + k, k == 0 ? 16 + p : 99
@@ -140,8 +141,9 @@
     nop                             ; A{LM} reads the last butterflies of the level before
     nop
     .rept 8, p
-    mid_last (p >> 2)*4 + (p >> 1)%2*8 + p%2*2, 0, 9
+    mid_last (p >> 2)*4 + (p >> 1)%2*8 + p%2*2, 0, 0
     .endr
+    mid_c 0, 0
     loop c1 {
     mid_iteration
     }

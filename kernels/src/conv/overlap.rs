@@ -69,6 +69,19 @@ pub(super) fn issues(n: usize) -> u64 {
     n as u64 * u64::from(n.ilog2()) + n as u64 / 2
 }
 
+/// Cycles of a page of blocks of `n` beside its butterflies and products, as the words of
+/// `overlap.s` have it and the golden cycles of the tests.
+fn page_cycles(n: usize) -> u64 {
+    let Digits { outer, middle } = digits(n);
+    let (outer, levels) = (u64::from(outer), u64::from(middle.ilog2()));
+    // The page loop and the page's arguments.
+    let start = 4 + 9;
+    // A pass is 34 beside its pointers; the first one has no factors.
+    let forward = 34 + 7 + (34 + 16) * (outer - 1);
+    let back = (34 + 13) * outer;
+    start + forward + 35 + 8 * levels + back
+}
+
 /// Whether one block of `n` holds a channel with all outputs wanted: the
 /// convolution goes round in it, but nothing comes round to one of these.
 pub(super) fn holds(n: usize, samples: usize, taps: usize, outputs: &Range<usize>) -> bool {
@@ -112,30 +125,19 @@ pub(super) fn whole(
     })
 }
 
-/// The program for blocks of `n`, or for one of the passes of longer ones.
-pub(super) fn kernel_of(n: usize, part: i64, machine: &Machine) -> Result<Program, ConvError> {
+/// The program for blocks of `n`.
+fn kernel_of(n: usize, machine: &Machine) -> Result<Program, ConvError> {
     let Digits { outer, middle } = digits(n);
-    let defines = [
-        ("N", n as i64),
-        ("A", outer.into()),
-        ("M", middle as i64),
-        ("PART", part),
-    ];
+    let defines = [("N", n as i64), ("A", outer.into()), ("M", middle as i64)];
     program("overlap.s", &defines, "", machine)
 }
 
 /// The kernel for blocks of `n`, each for itself.
 fn kernel(taps: &[Complex32], n: usize, machine: &Arc<Machine>) -> Result<Filter, ConvError> {
-    let Digits { outer, middle } = digits(n);
-    let mut program = kernel_of(n, 0, machine)?;
+    let mut program = kernel_of(n, machine)?;
     let response = response(taps, n);
     let taps: Vec<Complex32> = (0..n).map(|place| response[frequency(place, n)]).collect();
     fill(&mut program, "taps", &taps);
-    // Beside the butterflies and products, as the golden cycles of the tests
-    // have it: page loop and start, passes forward, the middle one, passes back.
-    let levels = u64::from(middle.ilog2());
-    let outer = u64::from(outer);
-    let page = 4 + 9 + 34 * outer + 34 + 8 * levels + 37 * outer;
     Ok(Filter {
         title: String::new(),
         program: Arc::new(program),
@@ -153,7 +155,7 @@ fn kernel(taps: &[Complex32], n: usize, machine: &Arc<Machine>) -> Result<Filter
             (Class::Madd, n as u64 / 2),
         ],
         cycles_per_block: issues(n),
-        cycles_per_page: page,
+        cycles_per_page: page_cycles(n),
         long: None,
     })
 }

@@ -12,12 +12,6 @@
 ; Page kernel (docs/abi.md), a block is 8 N bytes:
 ;   word 0 = word 1 the page, word 2 blocks P.
 ;
-; PART  1, 2 and 3 are the three passes of blocks beyond local memory (long.rs): 64 rows of
-;   columns, one page a block, factors and taps streamed with it.
-;   1  only forward: M columns of 8^A rows
-;   2  a row: word 4 its taps; word 5 its factors: of pass 0, of pass 1, .., of the middle
-;   3  only back: M columns; word 4 their factors, of the first pass back, of the next
-;
 ; Forward: natural order in, digit-reversed order out, one factor per sub-transform:
 ;   pass j cuts each of 8^j sub-transforms into eight: out[m'] = sum of x[m] (w W8^m')^m,
 ;   w = exp(-2 pi i k/8^(j+1)), k the digits p{0} .. p{j-1} done, least significant first;
@@ -27,73 +21,48 @@
 ; The middle pass (middle.s) ends the one and begins the other.
 ;
 ; DMEM: 12 N of taps and factors of the middle pass, about 10 N of factors and steps.
-; Cycles on vm7: P N (log2 N + 1/2), all of them butterflies and products, and for every
-; page 9 + 34 A + 34 + 8 log2 M + 37 A and the page loop's 4.
+; Cycles: P N (log2 N + 1/2), all of them butterflies and products, and, on vm7, for every
+; page 13 + 41 + 50 (A - 1) + 35 + 8 log2 M + 47 A.
 
 ; Defaults, which a definition by the caller replaces.
 .equ N, 128
 .equ A, 1
 .equ M, 16
-.equ PART, 0
 
 .if M << (3*A) != N || (M != 4 && M != 8 && M != 16)
 .error "N must be 8^A M with M = 4, 8 or 16"
 .endif
 
 .include "page.s"
-.include "../fft/radix8.s"
+.include "../fft/frame8.s"
+.include "../fft/pass8.s"
 .include "middle.s"
 
-; Pointers of a pass of radix 8 in place; rows are D bytes apart.
-.macro in_place8 steps, length
-    movi a5, \steps
-    mov b5, a5
-    movi l5, \length
-    movi s5, 8
-    mov a0, a8
-    mov b0, a8
-    mov l0, c3
-    mov a1, a8
-.endm
+; The constants of the passes: forward j is pass j + 1, back j is pass j + 5.
+.rept A, j
+    distances8 j + 1, N >> (3*j), N >> (3*j), j ? 3 : 0, 1
+    distances8 j + 5, 8*(M << (3*j)), 8*(M << (3*j)), 4, 1
+.endr
 
 .macro forward j
-    .if \j == 0 && PART != 2
-    movi a2, constants
-    ldq q24, [a2]
-    in_place8 forward_steps0, N/2
-    pass8 bfly, bflyn, 0, 1, 1, 2, 1, 2, N, 4*N, N, 0, 48, 48, 49
+    .if \j == 0
+    steps_at forward_steps0, N/2
     .else
-    .if PART == 2
-    addi a2, a11, 32*((1 << (3*\j)) - 1)/7 + 16
-    .else
-    movi a2, forward_factors{\j} + 16
+    movi a2, forward_factors{\j}
+    shared_at \j + 1, forward_steps{\j}, N, 32 << (3*\j), N >> (3*\j + 4)
     .endif
-    in_place8 forward_steps{\j}, N
-    pass8 bfly, bflyn, 2, 1, 1, 2, 1, 2, N >> (3*\j), 4*(N >> (3*\j)), N >> (3*\j), 0, 49, 52, 53
-    .endif
+    pass8 bfly, bflyn, \j + 1, a8
 .endm
 
-.macro inverse j, L
-    .if PART == 3
-    addi a2, a10, 32*M*((1 << (3*\j)) - 1)/7
-    .else
-    movi a2, inverse_factors{\j}
-    .endif
-    mov b2, a2
-    movi l2, 32*\L
-    movi s2, 16
-    in_place8 inverse_steps{\j}, 4*\L
-    pass8 bflyc, bflyci, 1, 1, 1, 2, 1, 2, 8*\L, 32*\L, 8*\L, 1, 50, 52, 54
+.macro back j, L
+    movi a2, back_factors{\j}
+    records_at back_steps{\j}, 4*\L, 32*\L
+    pass8 bflyc, bflyci, \j + 5, a8
 .endm
 
 .macro middle
-    .if PART == 2
-    addi a2, a11, 32*((1 << (3*A)) - 1)/7
-    mov a3, a10
-    .else
     movi a2, middle_factors
     movi a3, taps
-    .endif
     mov b2, a2
     movi l2, 4*N
     movi s2, 16
@@ -107,55 +76,47 @@
     mov l0, c3
     movi s0, 128
     mov a1, a0
-    addi c1, c1, 1
+    addi c1, c1, 2
     mid_pass
-    addi c1, c1, -1
+    addi c1, c1, -2
 .endm
 
 ; A page.
 .macro body
-    ldx2 a8, [a15]
     ldx c8, [a15 + 8]
-    .if PART >= 2
-    ldx2 a10, [a15 + 16]
-    .else
+    ldx2 a8, [a15]
     nop
-    .endif
     nop
     nop
     nop
     shl c3, c8, log2(8*N)           ; bytes of the page
-    shl c1, c8, log2(N) - 4         ; iterations of a pass,
-    addi c1, c1, -1                 ; the first apart
-    .if PART != 3
+    shl c1, c8, log2(N) - 4         ; iterations of a pass
+    addi c1, c1, -2                 ; but two
     .rept A, j
 pass{j}:
     forward j
     .endr
-    .endif
-    .if PART == 0 || PART == 2
 middle:
     middle
-    .endif
-    .if PART != 1
     .rept A, j
 back{j}:
-    inverse j, M << (3*j)
+    back j, M << (3*j)
     .endr
-    .endif
 .endm
 
 .program
 .entry start
 start:
+    movi s5, 8
+    movi a7, constants
+    ldq q30, [a7]
     page_begin
     body
     page_end
     stop
 
-; How far the read and the write pointer go after each iteration, entry j for
-; the read of iteration j and the write of iteration j - 2, as the pipeline wants
-; them: through a sub-transform whose rows are D bytes apart, then to the next one.
+; How far the read and the write pointer go (pass8.s): through a sub-transform
+; whose rows are D bytes apart, then to the next one.
 .macro step j, D
     .int 16 + 7*(\D)*((\j) % ((\D)/16) == (\D)/16 - 1), 16 + 7*(\D)*(((\j) + (\D)/16 - 2) % ((\D)/16) == (\D)/16 - 1)
 .endm
@@ -191,54 +152,44 @@ constants:
     .rept 4, j
     .cis -j, 16
     .endr
-    .if PART == 0
 taps:
     .space 8*N
 middle_factors:
     .rept N/M, g
     reversed8 middle_group, g, A, 1 << (3*A)
     .endr
-    .endif
-    .if PART != 3
     .rept A, j
 forward_steps{j}:
-    .if j == 0 && PART != 2
+    .if j == 0
     .rept N/16, i
     step i, N
     .endr
     .else
     .rept N/16, i
+    .int 32*(i % (N >> (3*j + 4)) == 0), 32*((i + 2) % (N >> (3*j + 4)) == 0)
     step i, N >> (3*j)
-    .int i % (N >> (3*j + 4)) != (N >> (3*j + 4)) - 1 ? 0 : i == N/16 - 1 ? 32 - (32 << (3*j)) : 32, 0
     .endr
-    .if PART != 2
 forward_factors{j}:
     .rept 1 << (3*j), i
     reversed8 shared, i, j, 8 << (3*j)
     .endr
     .endif
-    .endif
     .endr
-    .endif
-    .if PART != 1
     .rept A, j
-inverse_steps{j}:
+back_steps{j}:
     .rept (M << (3*j))/2, i
     step i, 8*(M << (3*j))
     .endr
     .align 16
-    .if PART != 3
-inverse_factors{j}:
+back_factors{j}:
     .rept (M << (3*j))/2, i
-    .cis -4*(2*i), 8*(M << (3*j))
-    .cis -4*(2*i + 1), 8*(M << (3*j))
     .cis -2*(2*i), 8*(M << (3*j))
     .cis -2*(2*i + 1), 8*(M << (3*j))
+    .cis -4*((2*i + 2) % (M << (3*j))), 8*(M << (3*j))
+    .cis -4*(2*i + 1), 8*(M << (3*j))
     .cis -(2*i), 8*(M << (3*j))
     .cis -(2*i + 1), 8*(M << (3*j))
     .cis -(2*i + (M << (3*j))), 8*(M << (3*j))
     .cis -(2*i + 1 + (M << (3*j))), 8*(M << (3*j))
     .endr
-    .endif
     .endr
-    .endif

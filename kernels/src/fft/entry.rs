@@ -28,7 +28,6 @@ impl Kernel for FftKernel {
             "fft/fft.s",
             "fft/frame4.s",
             "fft/frame8.s",
-            "fft/radix8.s",
             "fft/fft4096.s",
             "fft/hooks4096.s",
         ]

@@ -162,6 +162,10 @@
 ; All passes.
 .macro transform op, opn
     .if R1 == 4
+.equ apart0, 2*N
+.equ beside0, 16
+.equ apart1, 2*N
+.equ beside1, 16
 pass1:
     pass4 \op, \opn, 0, 8, OTHER
     .endif

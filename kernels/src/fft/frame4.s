@@ -4,9 +4,12 @@
 ;   level 1  a: x0 +- w^2 x2   b: x1 +- w^2 x3     of each column
 ;   level 2  0: m' = 0, 2 with w   1: m' = 1, 3 with -i w
 ; The twiddle factors stay in registers: radix 4 does the passes whose columns
-; see the same few factors again and again:
-;   the first pass (L = 1), where w = 1, and
-;   the second (L = 4) after a radix-4 one, where column k has w = W16^k.
+; see the same few factors again and again, which are called
+;   0       the first pass (L = 1), where w = 1,
+;   1       the second (L = 4) after a radix-4 one, where column k has w = W16^k,
+;   2 ..    passes in place over blocks whose columns share w^2 and w (blocks.s).
+; Rows of pass k are apart{k} bytes apart, columns 2, 3 beside{k} bytes from columns 0, 1. In place,
+; own{k} says whether columns 0, 1 and columns 2, 3 have factors of their own.
 ;
 ; Schedule. Every slot of both kinds is taken, by three iterations at once: n is
 ; the one whose rows are being loaded, c the one before, p the one before that.
@@ -25,98 +28,111 @@
 ;   q0..q7    row m of column j is r{4m + j}
 ;   q8..q15   level 1: column j has r{16 + 4j} ..
 ;   q16..q23  results: 16 consecutive numbers, quad j goes to [a1 + 16 (j - 7)]
-;   r48..r51  1, W16, W16^2, W16^3 (the first pass needs only r48)
-;   a0 reads (row 3, columns 2, 3), a1 writes (quad 7); c1 iterations less two
+;   r48..r51  1, W16, W16^2, W16^3 (the first pass needs only r48); in place w^2, w, or
+;             if own{k} w^2 of columns 0, 1, of 2, 3, then w
+;   a0 reads (row 3, columns 2, 3), a1 writes (quad 7)
 ;
-; Order. The transforms of the page innermost, so that both pointers follow one
+; Order of passes 0 and 1. The transforms of the page innermost, so that both pointers follow one
 ; rule without a free slot to compute in: a step of 8 N modulo (8 N P - 32)
 ; comes round to the next four columns after P transforms (a1: 8 N P - 128).
 
 ; A butterfly, if `on`, beside the load of the rows of columns 2h, 2h + 1, if `n`:
-; row m, the last one of an iteration with the step.
-.macro row4 on, op, d, e, x, y, w, n, m, h=0
+; row m, the last one of an iteration from `last`, which steps.
+.macro row4 on, op, d, e, x, y, w, k, n, m, h, last
     .if (\n) && \m == 3 && \h
-    word \on, \op, \d, \e, \x, \y, \w, ldq, q7, [a0]+s0%
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q7, \last
     .elif \n
-    word \on, \op, \d, \e, \x, \y, \w, ldq, q{2*\m + \h}, [a0 + (\m - 3)*2*N + (\h - 1)*16]
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q{2*\m + \h}, [a0 + (\m - 3)*apart{\k} + (\h - 1)*beside{\k}]
     .else
     alone \on, \op, \d, \e, \x, \y, \w, 0
     .endif
 .endm
 
-; ... the store of result quad j, if `p`; quad 7 with the step.
-.macro result4 on, op, d, e, x, y, w, p, j, unused=0
+; ... the store of result quad j, if `p`; quad 7 to `last`, which steps.
+.macro result4 on, op, d, e, x, y, w, k, p, j, unused, last
     .if (\p) && (\j) == 7
-    word \on, \op, \d, \e, \x, \y, \w, stq, q23, [a1]+s1%
-    .elif \p
+    word \on, \op, \d, \e, \x, \y, \w, stq, q23, \last
+    .elif (\p) && \k < 2
     word \on, \op, \d, \e, \x, \y, \w, stq, q{16 + (\j)}, [a1 + 16*((\j) - 7)]
+    .elif \p
+    word \on, \op, \d, \e, \x, \y, \w, stq, q{16 + (\j)}, [a1 + ((\j)/2 - 3)*apart{\k} + ((\j)%2 - 1)*beside{\k}]
     .else
     alone \on, \op, \d, \e, \x, \y, \w, 0
     .endif
 .endm
 
 ; Butterfly b of column j, of level 1 (b = 0, 1: a, b) in the word that macro `then`
-; makes of it; with k = 1 the factors are those of W16^j: w^2 = -i w^2 of column j - 2.
-.macro first4 on, op, opn, k, j, b, then, t, u, v
-    .if \k && \j >= 2
-    \then \on, \opn, 16 + 4*\j + 2*\b, 17 + 4*\j + 2*\b, 4*\b + \j, 8 + 4*\b + \j, 48 + 2*(\j % 2), \t, \u, \v
+; makes of it; in pass 1 the factors are those of W16^j: w^2 = -i w^2 of column j - 2.
+.macro first4 on, op, opn, k, j, b, then, t, u, v, last
+    .if \k == 1 && \j >= 2
+    \then \on, \opn, 16 + 4*\j + 2*\b, 17 + 4*\j + 2*\b, 4*\b + \j, 8 + 4*\b + \j, 48 + 2*(\j % 2), \k, \t, \u, \v, \last
     .else
-    \then \on, \op, 16 + 4*\j + 2*\b, 17 + 4*\j + 2*\b, 4*\b + \j, 8 + 4*\b + \j, 48 + 2*(\j % 2)*\k, \t, \u, \v
+    \then \on, \op, 16 + 4*\j + 2*\b, 17 + 4*\j + 2*\b, 4*\b + \j, 8 + 4*\b + \j, \k < 2 ? 48 + 2*(\j % 2)*\k : 48 + own{\k}*(\j/2), \k, \t, \u, \v, \last
     .endif
 .endm
 
-; ... of level 2 (b = 0, 1: m' = 0, 2 or 1, 3): result m' is r{32 + 4j + m'}, with k = 1 r{32 + 4m' + j}.
-.macro second4 on, op, opn, k, j, b, then, t, u, v
+; ... of level 2 (b = 0, 1: m' = 0, 2 or 1, 3): result m' is in pass 0 r{32 + 4j + m'}, else r{32 + 4m' + j}.
+.macro second4 on, op, opn, k, j, b, then, t, u, v, last
     .if \b
-    \then \on, \opn, 32 + (\k ? 4 + \j : 4*\j + 1), 32 + (\k ? 12 + \j : 4*\j + 3), 17 + 4*\j, 19 + 4*\j, 48 + \j*\k, \t, \u, \v
+    \then \on, \opn, 32 + (\k ? 4 + \j : 4*\j + 1), 32 + (\k ? 12 + \j : 4*\j + 3), 17 + 4*\j, 19 + 4*\j, \k < 2 ? 48 + \j*\k : 49 + own{\k}*(1 + \j/2), \k, \t, \u, \v, \last
     .else
-    \then \on, \op, 32 + (\k ? \j : 4*\j), 32 + (\k ? 8 + \j : 4*\j + 2), 16 + 4*\j, 18 + 4*\j, 48 + \j*\k, \t, \u, \v
+    \then \on, \op, 32 + (\k ? \j : 4*\j), 32 + (\k ? 8 + \j : 4*\j + 2), 16 + 4*\j, 18 + 4*\j, \k < 2 ? 48 + \j*\k : 49 + own{\k}*(1 + \j/2), \k, \t, \u, \v, \last
     .endif
 .endm
 
-; ... the move of a1 to the end of the page.
-.macro turn4 on, op, d, e, x, y, w, a, b, c
+; ... the move of a1 to the end of the page, where it has come round.
+.macro turn4 on, op, d, e, x, y, w, k, a, b, c, last
+    .if \k < 2
     \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || add a1, b1, l1
+    .else
+    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w}
+    .endif
 .endm
 
-; A frame of 16 cycles. n, c, p: whether there is such an iteration. Without c
+; A frame of 16 cycles of pass k. n, c, p: whether there is such an iteration. Without c
 ; (the first loads) or n (the last butterflies) no empty words; after a frame
-; without n comes tail4.
-.macro frame4 op, opn, k, n, c, p
+; without n comes tail4. rd, wr: addresses of the last load and the last store, which step.
+; fresh: a block begins, and a word is added for a factor: 1 for the w^2 of n, 2 for the w of c.
+.macro frame4 op, opn, k, n, c, p, rd, wr, fresh=0
     .rept 4, i
-    second4 \p, \op, \opn, \k, 2 + i/2, i % 2, row4, \n, i, 0
+    second4 \p, \op, \opn, \k, 2 + i/2, i % 2, row4, \n, i, 0, \rd
+    .endr
+    .if \fresh == 2
+    ldp r49, [a2]+8
+    .endif
+    .rept 4, i
+    first4 \c, \op, \opn, \k, 2 + i/2, i % 2, result4, \p, (\k ? 2*i : i), 0, \wr
+    .endr
+    .if \fresh == 1
+    ldp r48, [a2]+8
+    .endif
+    .rept 4, i
+    second4 \c, \op, \opn, \k, i/2, i % 2, row4, \n, i, 1, \rd
     .endr
     .rept 4, i
-    first4 \c, \op, \opn, \k, 2 + i/2, i % 2, result4, \p, (\k ? 2*i : i), 0
-    .endr
-    .rept 4, i
-    second4 \c, \op, \opn, \k, i/2, i % 2, row4, \n, i, 1
-    .endr
-    .rept 4, i
-    first4 \n, \op, \opn, \k, i/2, i % 2, result4, \p, (\k ? 2*i + 1 : 4 + i), 0
+    first4 \n, \op, \opn, \k, i/2, i % 2, result4, \p, (\k ? 2*i + 1 : 4 + i), 0, \wr
     .endr
 .endm
 
 ; After the last frame: the last four butterflies and eight results.
-; a1 has come round: the last results belong at the end of the page.
 .macro tail4 op, opn, k
-    second4 1, \op, \opn, \k, 2, 0, turn4, 0, 0, 0
-    second4 1, \op, \opn, \k, 2, 1, result4, 0, 0, 0
-    second4 1, \op, \opn, \k, 3, 0, result4, 1, 0, 0
-    second4 1, \op, \opn, \k, 3, 1, result4, 1, (\k ? 2 : 1), 0
+    second4 1, \op, \opn, \k, 2, 0, turn4, 0, 0, 0, 0
+    second4 1, \op, \opn, \k, 2, 1, result4, 0, 0, 0, 0
+    second4 1, \op, \opn, \k, 3, 0, result4, 1, 0, 0, 0
+    second4 1, \op, \opn, \k, 3, 1, result4, 1, (\k ? 2 : 1), 0, 0
     .rept 2, i
-    result4 0, \op, 0, 0, 0, 0, 0, 1, (\k ? 2*i + 4 : i + 2)
+    result4 0, \op, 0, 0, 0, 0, 0, \k, 1, (\k ? 2*i + 4 : i + 2), 0, 0
     .endr
     .rept 4
     nop
     .endr
     .rept 3, i
-    result4 0, \op, 0, 0, 0, 0, 0, 1, (\k ? 2*i + 1 : 4 + i)
+    result4 0, \op, 0, 0, 0, 0, 0, \k, 1, (\k ? 2*i + 1 : 4 + i), 0, 0
     .endr
     stq q23, [a1]
 .endm
 
-; A pass from a{src} to a{dst}: c1 + 2 iterations. s3 and c4 are step and
+; A pass k < 2 from a{src} to a{dst}: c1 + 2 iterations. s3 and c4 are step and
 ; length of a0, c5 is the length of a1 (fft.s sets them).
 .macro pass4 op, opn, k, src, dst
     movi s0, 6*N + 16
@@ -128,11 +144,11 @@
     mov b1, a1
     mov l1, c5
     movi s1, 8*N
-    frame4 \op, \opn, \k, 1, 0, 0
-    frame4 \op, \opn, \k, 1, 1, 0
+    frame4 \op, \opn, \k, 1, 0, 0, [a0]+s0%, [a1]+s1%
+    frame4 \op, \opn, \k, 1, 1, 0, [a0]+s0%, [a1]+s1%
     loop c1 {
-    frame4 \op, \opn, \k, 1, 1, 1
+    frame4 \op, \opn, \k, 1, 1, 1, [a0]+s0%, [a1]+s1%
     }
-    frame4 \op, \opn, \k, 0, 1, 1
+    frame4 \op, \opn, \k, 0, 1, 1, [a0]+s0%, [a1]+s1%
     tail4 \op, \opn, \k
 .endm

@@ -49,11 +49,12 @@
 ;   xat{t}, yat{t}     bytes from row 0, result 0 to where these point (mostly row 7)
 ;   zs{t}              2: result quad m' is (A, B); 1: quad j of A is its results
 ;                      2j, 2j + 1, and B's is quad 4 + j
-;   tw{t}              0: all factors are 1; 1: they are in q24..q27; 2: the same, but r54
-;                      and r55 hold factors v from which w' = -i conj(v); 3: as 1, also w^4
-;                      of A in the first iteration
+;   tw{t}              0: all factors are 1
+;                      1: they are in q24..q27; the first iteration takes w^4 of A as 1
+;                      2: as 1, but r54 and r55 hold factors v from which w' = -i conj(v)
+;                      3: A and B share theirs: w^4 of A in r48, of B in r49, w^2, w, w' in r50, r52, r54
+;                      4: as 1, but for the first iteration r48 is loaded before too
 ; and INVERSE is 0 or 1: whether op conjugates its factor.
-; With tw 1 and 2 the first iteration of a pass takes w^4 of A as 1.
 
 ; A butterfly, if `on`, beside the memory operation `mn a, b`.
 .macro word on, op, d, e, x, y, w, mn, a, b
@@ -61,6 +62,15 @@
     \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || \mn \a, \b
     .else
     \mn \a, \b
+    .endif
+.endm
+
+; ... beside an operation with three operands.
+.macro word3 on, op, d, e, x, y, w, mn, a, b, c
+    .if \on
+    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || \mn \a, \b, \c
+    .else
+    \mn \a, \b, \c
     .endif
 .endm
 
@@ -93,7 +103,7 @@
 
 ; Butterfly m of level 3 (see below) as `op`; with swap = 4 it has its results m', m' + 4 exchanged.
 .macro third_as op, t, col, m, swap, then, a, b, c, d
-    \then 1, \op, zs{\t} == 1 ? 32 + \m + \m/2*2 + 2*\col + 2*\swap : 32 + 2*\m + \col + 2*\swap, zs{\t} == 1 ? 40 + \m + \m/2*2 + 2*\col - 2*\swap : 40 + 2*\m + \col - 2*\swap, \col ? (\m % 2 ? 56 + \m/2 : 24 + \m) : 16 + \m, \col ? (\m % 2 ? 58 + \m/2 : 28 + \m) : 20 + \m, tw{\t} ? 52 + 2*(\m % 2) + \col : 60 + \m % 2, \a, \b, \c, \d
+    \then 1, \op, zs{\t} == 1 ? 32 + \m + \m/2*2 + 2*\col + 2*\swap : 32 + 2*\m + \col + 2*\swap, zs{\t} == 1 ? 40 + \m + \m/2*2 + 2*\col - 2*\swap : 40 + 2*\m + \col - 2*\swap, \col ? (\m % 2 ? 56 + \m/2 : 24 + \m) : 16 + \m, \col ? (\m % 2 ? 58 + \m/2 : 28 + \m) : 20 + \m, tw{\t} ? 52 + 2*(\m % 2) + \col*(tw{\t} != 3) : 60 + \m % 2, \a, \b, \c, \d
 .endm
 
 ; Butterfly m of level 3 (0: m' = 0, 4; 2: 2, 6; 1: 1, 5; 3: 3, 7) of column A or B (col 0
@@ -150,17 +160,17 @@
     third \p, \op, \opn, \p, 1, 3, result8, \p, 3, \c
     third \c, \op, \opn, \c, 0, 0, with_row, \n, 6
     third \c, \op, \opn, \c, 0, 2, with_row, \n, 1
-    with_row \c, \op, 24, 26, 24, 26, tw{\c} ? 51 : 60, \n, 5
-    with_row \c, \opn, 56, 57, 25, 27, tw{\c} ? 51 : 60, \n, 3
-    with_last \c, \op, 28, 30, 28, 30, tw{\c} ? 51 : 60, \n, ldq, 7, \rd
-    \hook \n, \op, 0, 8, 0, 8, (tw{\n} == 3 || (\n == \c && tw{\n})) ? 48 : 60, 12, \n, \c, \p
-    result8 \n, \op, 4, 12, 4, 12, (tw{\n} == 3 || (\n == \c && tw{\n})) ? 48 : 60, \p, 4
-    result8 \n, \op, 2, 10, 2, 10, (tw{\n} == 3 || (\n == \c && tw{\n})) ? 48 : 60, \p, 5
-    result8 \n, \op, 6, 14, 6, 14, (tw{\n} == 3 || (\n == \c && tw{\n})) ? 48 : 60, \p, 6
+    with_row \c, \op, 24, 26, 24, 26, tw{\c} ? 51 - (tw{\c} == 3) : 60, \n, 5
+    with_row \c, \opn, 56, 57, 25, 27, tw{\c} ? 51 - (tw{\c} == 3) : 60, \n, 3
+    with_last \c, \op, 28, 30, 28, 30, tw{\c} ? 51 - (tw{\c} == 3) : 60, \n, ldq, 7, \rd
+    \hook \n, \op, 0, 8, 0, 8, \n && (tw{\n} > 2 || \n == \c && tw{\n}) ? 48 : 60, 12, \n, \c, \p
+    result8 \n, \op, 4, 12, 4, 12, \n && (tw{\n} > 2 || \n == \c && tw{\n}) ? 48 : 60, \p, 4
+    result8 \n, \op, 2, 10, 2, 10, \n && (tw{\n} > 2 || \n == \c && tw{\n}) ? 48 : 60, \p, 5
+    result8 \n, \op, 6, 14, 6, 14, \n && (tw{\n} > 2 || \n == \c && tw{\n}) ? 48 : 60, \p, 6
     .if \p
-    with_last \c, \opn, 58, 59, 29, 31, tw{\c} ? 51 : 60, \p, stq, 23, \wr
+    with_last \c, \opn, 58, 59, 29, 31, tw{\c} ? 51 - (tw{\c} == 3) : 60, \p, stq, 23, \wr
     .else
-    alone \c, \opn, 58, 59, 29, 31, tw{\c} ? 51 : 60, 1
+    alone \c, \opn, 58, 59, 29, 31, tw{\c} ? 51 - (tw{\c} == 3) : 60, 1
     .endif
     third \c, \op, \opn, \c, 0, 1, \hook, 17, \n, \c, \p
     third \c, \op, \opn, \c, 0, 3, \hook, 18, \n, \c, \p

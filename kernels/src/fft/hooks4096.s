@@ -6,11 +6,6 @@
     alone \on, \op, \d, \e, \x, \y, \w, 1
 .endm
 
-; A butterfly beside an operation with three operands.
-.macro word3 on, op, d, e, x, y, w, mn, a, b, c
-    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || \mn \a, \b, \c
-.endm
-
 ; Pass 1, before the first rows of a block.
 .macro await on, op, d, e, x, y, w, slot, n, c, p
     .if \slot == 19

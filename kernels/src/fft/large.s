@@ -27,7 +27,7 @@
 ; Both kernels replace the page by all passes but the last (blocks.s); the last puts
 ; the result in order in the output page, whose contents it never reads.
 ;
-; Cycles on vm7: columns 24 for 24 butterflies; rows as well, but 32 in the last pass.
+; Cycles: columns 24 for 24 butterflies; rows as well, but 32 in the last pass.
 
 ; Defaults, which a definition by the caller replaces.
 .equ INVERSE, 0
@@ -50,7 +50,9 @@
 .error "the product of the radices Q1 .. Q3 and 8 is not N2"
 .endif
 
-.include "radix8.s"
+.include "frame8.s"
+.include "pass8.s"
+.include "frame4.s"
 .include "blocks.s"
 .include "shifted8.s"
 
@@ -60,7 +62,7 @@
     addi a7, a15, 16
     mov b7, a7
     movi s7, 8
-    nop
+    movi s5, 8
     mov l7, c15
 .page:
     ldx2 a8, [a7]+s7%
@@ -73,52 +75,42 @@
     stop
 .endm
 
-; A pass in place over blocks of D bytes in a page of B.
-.macro blocks op, opn, radix, D, B, steps
+; Pass t in place over blocks of D bytes in a page of B. The passes of columns are 2 to 5, of rows 6 to 8.
+.macro blocks op, opn, t, radix, D, B, steps
     .if \radix == 8
-    blocks8 \op, \opn, \D, \B, \steps
+    blocks8 \op, \opn, \t, \D, \B, \steps
     .elif \radix == 4
-    blocks4 \op, \opn, \D, \B
+    blocks4 \op, \opn, \t, \D, \B
     .endif
 .endm
 
 .equ PAGE1, 8*N1*COLUMNS
+    distances8 5, 8*COLUMNS, PAGE1/8, 3, 1
 .macro column_passes op, opn
     .if SHIFTED
     mov a2, a10
-    blocks \op, \opn, P1, PAGE1, PAGE1, steps11
+    blocks \op, \opn, 2, P1, PAGE1, PAGE1, steps11
     addi a2, a10, SETS12
-    blocks \op, \opn, P2, PAGE1/P1, PAGE1, steps12
+    blocks \op, \opn, 3, P2, PAGE1/P1, PAGE1, steps12
     addi a2, a10, SETS13
-    blocks \op, \opn, P3, PAGE1/P1/P2, PAGE1, steps13
+    blocks \op, \opn, 4, P3, PAGE1/P1/P2, PAGE1, steps13
+    addi a2, a10, BASE1
     .else
     movi a2, factors1
     .if P1 == 8
-    ldq q24, [a2]+16
-    whole8 \op, \opn, PAGE1
+    whole8 \op, \opn, 2, PAGE1
     .else
-    blocks4 \op, \opn, PAGE1, PAGE1
+    blocks4 \op, \opn, 2, PAGE1, PAGE1
     .endif
     movi a2, factors1 + 16
-    blocks \op, \opn, P2, PAGE1/P1, PAGE1, steps12
+    blocks \op, \opn, 3, P2, PAGE1/P1, PAGE1, steps12
     movi a2, factors13
-    blocks \op, \opn, P3, PAGE1/P1/P2, PAGE1, steps13
+    blocks \op, \opn, 4, P3, PAGE1/P1/P2, PAGE1, steps13
+    movi a2, base1
     .endif
-    movi a5, steps1
-    mov b5, a5
-    movi l5, N1*COLUMNS
-    movi s5, 8
-    .if SHIFTED
-    addi a2, a10, BASE1 + 16
-    .else
-    movi a2, base1 + 16
-    .endif
-    mov a0, a8
-    mov b0, a8
-    movi l0, PAGE1
-    mov a1, a9
-    movi c1, N1*COLUMNS/16 - 1
-    pass8 \op, \opn, 2, 1, 1, 2, 1, 2, 8*COLUMNS, 32*COLUMNS, PAGE1/8, 0, 49, 52, 53
+    shared_at 5, steps1, N1*COLUMNS, 4*N1, COLUMNS/2
+    movi c1, N1*COLUMNS/16 - 2
+    pass8_to \op, \opn, 5, a8, a9
 .endm
 
 ; Where the sets of the passes begin in the factors of a page of shifted columns.
@@ -129,11 +121,11 @@
 .equ PAGE2, 8*N2*ROWS
 .macro row_passes op, opn
     mov a2, a10
-    blocks \op, \opn, Q1, 8*N2, PAGE2, steps21
+    blocks \op, \opn, 6, Q1, 8*N2, PAGE2, steps21
     addi a2, a10, SETS2
-    blocks \op, \opn, Q2, 8*N2/Q1, PAGE2, steps22
+    blocks \op, \opn, 7, Q2, 8*N2/Q1, PAGE2, steps22
     addi a2, a10, SETS3
-    blocks \op, \opn, Q3, 8*N2/Q1/Q2, PAGE2, steps23
+    blocks \op, \opn, 8, Q3, 8*N2/Q1/Q2, PAGE2, steps23
     addi a3, a10, COUPLES
     shifted8_pass \op, \opn, N2/8, ROWS, steps2, base2
 .endm
@@ -213,12 +205,11 @@ steps13:
     .rept N1/8 + 1, k
 .equ at1_{k}, k%P1*(N1/P1) + k/P1%P2*(N1/P1/P2) + k/P1/P2%P3*(N1/P1/P2/P3)
     .endr
-; Entry j: read step of iteration j, write step, factor step of iteration j.
 steps1:
     .rept N1/8, k
     .rept COLUMNS/2, c
+    .int 32*(c == 0), 32*((c + 2) % (COLUMNS/2) == 0)
     .int 16 + (c == COLUMNS/2 - 1)*8*COLUMNS*(at1_{k + 1} - at1_{k} - 1), 16
-    .int (c == COLUMNS/2 - 1)*(32 - 4*N1*(k == N1/8 - 1)), 0
     .endr
     .endr
     .endif

@@ -10,11 +10,12 @@ use cp2_machine::Machine;
 const FFT: (&str, &str) = ("fft.s", include_str!("fft.s"));
 const FFT4096: (&str, &str) = ("fft4096.s", include_str!("fft4096.s"));
 const LARGE: (&str, &str) = ("large.s", include_str!("large.s"));
+const LINES: (&str, &str) = ("lines2048.s", include_str!("lines2048.s"));
 const INCLUDED: [(&str, &str); 6] = [
     ("hooks4096.s", include_str!("hooks4096.s")),
     ("frame8.s", include_str!("frame8.s")),
     ("frame4.s", include_str!("frame4.s")),
-    ("radix8.s", include_str!("radix8.s")),
+    ("pass8.s", include_str!("pass8.s")),
     ("blocks.s", include_str!("blocks.s")),
     ("shifted8.s", include_str!("shifted8.s")),
 ];
@@ -34,7 +35,7 @@ fn include(name: &str, _from: &str) -> Result<Source, String> {
 #[must_use]
 pub fn source(file: &str) -> Option<&'static str> {
     let name = file.strip_prefix(FOLDER)?;
-    let all = [FFT, FFT4096, LARGE].into_iter().chain(INCLUDED);
+    let all = [FFT, FFT4096, LARGE, LINES].into_iter().chain(INCLUDED);
     all.into_iter()
         .find(|(n, _)| *n == name)
         .map(|(_, text)| text)
@@ -102,6 +103,18 @@ pub(super) fn large_program(
     assembly(LARGE, defines, machine)
 }
 
+/// Assembles `lines2048.s` for columns, or for rows.
+pub(super) fn parts_program(
+    rows: bool,
+    direction: Direction,
+    machine: &Machine,
+) -> Result<Assembly, FftError> {
+    let inverse = direction == Direction::Inverse;
+    let defines = [("ROWS", rows), ("INVERSE", inverse)]
+        .map(|(name, value)| (name.to_owned(), Value::Int(i64::from(value))));
+    assembly(LINES, defines.to_vec(), machine)
+}
+
 fn assembly(
     (name, text): (&str, &str),
     defines: Vec<(String, Value)>,
@@ -146,7 +159,7 @@ mod tests {
     /// Without definitions the sources are programs too: `cp2 asm` takes them as they are.
     #[test]
     fn the_sources_have_defaults() {
-        for (name, text) in [FFT, FFT4096, LARGE] {
+        for (name, text) in [FFT, FFT4096, LARGE, LINES] {
             let options = Options {
                 include: Some(&include),
                 ..Options::default()

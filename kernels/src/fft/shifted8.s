@@ -29,28 +29,51 @@
 ;   24..31  level 3: A, B            numbers up to 28; 29: steps
 ; No word waits for an operand, on vm7 or vm9.
 
-; A butterfly with the load of number i/2 of A or B.
-.macro sf_ld op, d, e, x, y, w, i, pitch
+; A butterfly alone.
+.macro sf op, d, e, x, y, w
+    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w}
+.endm
+
+; A butterfly, with the store of result j if `st`.
+.macro sf_st op, d, e, x, y, w, st, j, ws
+    .if \st
+    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || stq q{16 + (\j)}, [a1 + (\j)*(\ws)]
+    .else
+    sf \op, \d, \e, \x, \y, \w
+    .endif
+.endm
+
+; A butterfly, with the load of number i/2 of A or B if `ld`.
+.macro sf_ld op, d, e, x, y, w, ld, i, pitch
+    .if \ld
     \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || ldp r{\i}, [a0 + (\i)/2*8 + (\i)%2*(\pitch)]
+    .else
+    sf \op, \d, \e, \x, \y, \w
+    .endif
 .endm
 
 ; A product with the same.
-.macro sp_ld d, x, y, i, pitch
+.macro sp_ld d, x, y, ld, i, pitch
+    .if \ld
     cmul r{\d}, r{\x}, r{\y} || ldp r{\i}, [a0 + (\i)/2*8 + (\i)%2*(\pitch)]
+    .else
+    cmul r{\d}, r{\x}, r{\y}
+    .endif
 .endm
 
 ; One iteration. st: there are results to store; pitch: bytes from a row to the next;
-; ws: bytes from a result to the next.
-.macro shifted8 op, opn, st, pitch, ws
+; ws: bytes from a result to the next; ld: there is a next iteration; walk: steps come
+; from the table.
+.macro shifted8 op, opn, st, pitch, ws, ld=1, walk=1
     ; level 1
     \op r16, r17, r0, r8, r48 || ldq q31, [a2]+s2%
-    bf \op, 18, 19, 4, 12, 48
-    bf \op, 20, 21, 2, 10, 48
-    bf \op, 22, 23, 6, 14, 48
-    bf_st \op, 24, 25, 1, 9, 49, \st, 4, \ws
-    bf_st \op, 26, 27, 5, 13, 49, \st, 2, \ws
-    bf_st \op, 28, 29, 3, 11, 49, \st, 6, \ws
-    bf_st \op, 30, 31, 7, 15, 49, \st, 1, \ws
+    sf \op, 18, 19, 4, 12, 48
+    sf \op, 20, 21, 2, 10, 48
+    sf \op, 22, 23, 6, 14, 48
+    sf_st \op, 24, 25, 1, 9, 49, \st, 4, \ws
+    sf_st \op, 26, 27, 5, 13, 49, \st, 2, \ws
+    sf_st \op, 28, 29, 3, 11, 49, \st, 6, \ws
+    sf_st \op, 30, 31, 7, 15, 49, \st, 1, \ws
     ; w and w W8
     .if \st
     cmul r52, r62, r60 || stq q21, [a1 + 5*(\ws)]
@@ -65,27 +88,31 @@
     .endif
     ; level 2
     \op r16, r18, r16, r18, r50 || ldq q31, [a2]+s2%
-    sf_ld \opn, 17, 19, 17, 19, 50, 0, \pitch
-    sf_ld \op, 20, 22, 20, 22, 50, 8, \pitch
-    sf_ld \opn, 21, 23, 21, 23, 50, 4, \pitch
-    sf_ld \op, 24, 26, 24, 26, 51, 12, \pitch
-    sf_ld \opn, 25, 27, 25, 27, 51, 2, \pitch
-    sf_ld \op, 28, 30, 28, 30, 51, 10, \pitch
-    sf_ld \opn, 29, 31, 29, 31, 51, 6, \pitch
+    sf_ld \opn, 17, 19, 17, 19, 50, \ld, 0, \pitch
+    sf_ld \op, 20, 22, 20, 22, 50, \ld, 8, \pitch
+    sf_ld \opn, 21, 23, 21, 23, 50, \ld, 4, \pitch
+    sf_ld \op, 24, 26, 24, 26, 51, \ld, 12, \pitch
+    sf_ld \opn, 25, 27, 25, 27, 51, \ld, 2, \pitch
+    sf_ld \op, 28, 30, 28, 30, 51, \ld, 10, \pitch
+    sf_ld \opn, 29, 31, 29, 31, 51, \ld, 6, \pitch
     ; w^4 and w^2 of the next
-    sp_ld 48, 62, 56, 14, \pitch
-    sp_ld 49, 62, 57, 1, \pitch
-    sp_ld 50, 63, 58, 9, \pitch
-    sp_ld 51, 63, 59, 5, \pitch
+    sp_ld 48, 62, 56, \ld, 14, \pitch
+    sp_ld 49, 62, 57, \ld, 1, \pitch
+    sp_ld 50, 63, 58, \ld, 9, \pitch
+    sp_ld 51, 63, 59, \ld, 5, \pitch
     ; level 3
-    sf_ld \op, 32, 40, 16, 20, 52, 13, \pitch
-    sf_ld \opn, 36, 44, 18, 22, 52, 3, \pitch
-    sf_ld \op, 34, 42, 17, 21, 54, 11, \pitch
-    sf_ld \opn, 38, 46, 19, 23, 54, 7, \pitch
-    sf_ld \op, 33, 41, 24, 28, 53, 15, \pitch
+    sf_ld \op, 32, 40, 16, 20, 52, \ld, 13, \pitch
+    sf_ld \opn, 36, 44, 18, 22, 52, \ld, 3, \pitch
+    sf_ld \op, 34, 42, 17, 21, 54, \ld, 11, \pitch
+    sf_ld \opn, 38, 46, 19, 23, 54, \ld, 7, \pitch
+    sf_ld \op, 33, 41, 24, 28, 53, \ld, 15, \pitch
     \opn r37, r45, r26, r30, r53 || add a0, a0, s0
+    .if \walk
     \op r35, r43, r25, r29, r55 || ldx2 s0, [a5]+s5%
-    bf \opn, 39, 47, 27, 31, 55
+    .else
+    sf \op, 35, 43, 25, 29, 55
+    .endif
+    sf \opn, 39, 47, 27, 31, 55
 .endm
 
 ; The row factors of the next couple, and its first w^4, w^2.
@@ -97,6 +124,17 @@
     cmul r49, r62, r57
     cmul r50, r63, r58
     cmul r51, r63, r59
+.endm
+
+; The stores after the last iteration.
+.macro last8 ws
+    nop
+    nop
+    nop
+    nop
+    .rept 8, i
+    stq q{16 + bitrev(i, 3)}, [a1 + bitrev(i, 3)*(\ws)]
+    .endr
 .endm
 
 ; The pass over `rows` rows of 8 L numbers from a8 to a9, where result k of row r goes
@@ -134,5 +172,5 @@
     nop
     }
     .endif
-    epilogue8 2, 8*\L*\rows
+    last8 8*\L*\rows
 .endm

@@ -25,7 +25,13 @@ impl Kernel for LargeFftKernel {
     }
 
     fn sources(&self) -> &'static [&'static str] {
-        &["fft/large.s", "fft/blocks.s", "fft/shifted8.s"]
+        &[
+            "fft/large.s",
+            "fft/blocks.s",
+            "fft/pass8.s",
+            "fft/shifted8.s",
+            "fft/lines2048.s",
+        ]
     }
 
     fn parameters(&self) -> &'static [Parameter] {
@@ -44,10 +50,18 @@ impl Kernel for LargeFftKernel {
     }
 
     fn sizes(&self) -> Vec<Size> {
-        [(13, 4), (14, 4), (16, 4), (18, 1), (20, 1)]
-            .into_iter()
-            .map(|(log2, batch)| Size::new(&[("n", 1 << log2), ("batch", batch)]))
-            .collect()
+        [
+            (13, 4),
+            (14, 4),
+            (16, 4),
+            (18, 1),
+            (20, 1),
+            (21, 1),
+            (22, 1),
+        ]
+        .into_iter()
+        .map(|(log2, batch)| Size::new(&[("n", 1 << log2), ("batch", batch)]))
+        .collect()
     }
 
     fn prepare(
@@ -79,7 +93,7 @@ impl Kernel for FftNdKernel {
     }
 
     fn sources(&self) -> &'static [&'static str] {
-        &["fft/large.s", "fft/blocks.s"]
+        &["fft/large.s", "fft/blocks.s", "fft/pass8.s"]
     }
 
     fn parameters(&self) -> &'static [Parameter] {

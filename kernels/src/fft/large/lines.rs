@@ -1,6 +1,7 @@
 //! The two page kernels of `large.s`: columns of a matrix, and its rows at
 //! shifted frequencies. What a page holds, how it is loaded and stored.
 
+use super::parts;
 use crate::ring::Pages;
 use cp2_asm::cis;
 use cp2_dma::{Descriptor, Target};
@@ -15,9 +16,13 @@ const LAST: usize = 8;
 /// Most passes before the last that the source has room for.
 const PASSES: usize = 3;
 
-/// Cycles that a pass over a page takes beside its arithmetic: pointers,
-/// first loads, last stores.
-const PASS_OVERHEAD: u64 = 40;
+/// Cycles that a pass of radix 8 over a page takes beside its arithmetic: pointers,
+/// first loads, last stores (`blocks.s`).
+const PASS8_OVERHEAD: u64 = 51;
+/// ... of radix 4,
+const PASS4_OVERHEAD: u64 = 34;
+/// and for each of its blocks.
+const BLOCK4_OVERHEAD: u64 = 5;
 
 /// The radices of all passes, the last of them 8, fours first; none for a
 /// length that has no kernel.
@@ -102,13 +107,29 @@ impl Lines {
         self.butterflies() + (self.length * self.per_section / 2) as u64
     }
 
-    /// What a page takes beside its arithmetic.
-    pub(super) fn overhead(&self) -> u64 {
-        PASS_OVERHEAD * self.radices.len() as u64
+    /// What a page takes beside its arithmetic whose first pass is over `blocks` blocks.
+    fn overhead(&self, mut blocks: usize) -> u64 {
+        let mut cycles = 0;
+        for &radix in &self.radices {
+            cycles += match radix {
+                4 => PASS4_OVERHEAD + BLOCK4_OVERHEAD * blocks as u64,
+                _ => PASS8_OVERHEAD,
+            };
+            blocks *= radix;
+        }
+        cycles
+    }
+
+    /// Whether a page goes through DMEM in parts.
+    pub(super) fn in_parts(&self) -> bool {
+        self.length == parts::LENGTH
     }
 
     /// Bytes of the factors for a section's page of shifted rows.
     pub(super) fn factor_bytes(&self) -> u64 {
+        if self.in_parts() {
+            return parts::FACTORS;
+        }
         let mut sets = 1;
         let mut numbers = 3;
         for &radix in &self.radices[..self.radices.len() - 1] {
@@ -163,14 +184,14 @@ impl Lines {
 }
 
 /// exp(-2 pi i num/den).
-fn root(num: usize, den: usize) -> Complex32 {
+pub(super) fn root(num: usize, den: usize) -> Complex32 {
     // Lengths are far below 2^63.
     let (re, im) = cis(-(num as i64), den as i64);
     Complex32::new(re as f32, im as f32)
 }
 
 /// The set of a block whose w is exp(-2 pi i k/den).
-fn set(radix: usize, k: usize, den: usize) -> impl Iterator<Item = Complex32> {
+pub(super) fn set(radix: usize, k: usize, den: usize) -> impl Iterator<Item = Complex32> {
     let powers = (0..radix.ilog2()).rev().map(move |i| root(k << i, den));
     powers.chain((radix == 8).then(|| root(k + den / 8, den)))
 }
@@ -275,7 +296,7 @@ impl Pages for ColumnPages {
     }
 
     fn overhead(&self, _page: u64) -> u64 {
-        self.lines.overhead()
+        self.lines.overhead(1)
     }
 }
 
@@ -366,7 +387,7 @@ impl Pages for RowPages {
     }
 
     fn overhead(&self, _page: u64) -> u64 {
-        self.lines.overhead()
+        self.lines.overhead(self.lines.per_section)
     }
 }
 

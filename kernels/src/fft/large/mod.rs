@@ -1,8 +1,9 @@
-//! Transforms larger than DMEM: two passes over system memory, three from 2^21 on.
+//! Transforms larger than DMEM: two passes over system memory, or three.
 
 mod entry;
 mod lines;
 mod nd;
+mod parts;
 mod plan;
 mod recipe;
 

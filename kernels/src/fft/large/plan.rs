@@ -2,9 +2,10 @@
 
 use super::lines::{COMPLEX, Lines, rows_of};
 use super::nd::Axis;
+use super::parts;
 use super::recipe::LargeRecipe;
 use crate::fft::error::FftError;
-use crate::fft::program::{large_program, source};
+use crate::fft::program::{large_program, parts_program, source};
 use crate::fft::recipe::Direction;
 use crate::fft::transform::Fft;
 use crate::job::{self, Job, Least, data_end};
@@ -19,7 +20,8 @@ use std::sync::Arc;
 pub struct LargeFft {
     recipe: LargeRecipe,
     machine: Arc<Machine>,
-    program: Arc<Program>,
+    /// The programs of columns and rows, one for both where pages are whole.
+    programs: [Arc<Program>; 2],
     rings: [Ring; 2],
     /// The pass before the two, where there is one.
     outer: Option<Axis>,
@@ -36,10 +38,9 @@ impl LargeFft {
             machine: machine.name.clone(),
         };
         for recipe in LargeRecipe::candidates(n, direction, &machine) {
-            let (lines, shifted) = ((recipe.columns(), recipe.rows()), recipe.outer().is_some());
-            let program =
-                large_program(Some(lines.0), Some(lines.1), shifted, direction, &machine)?.program;
-            let Some(rings) = recipe.rings(data_end(&program), machine.cp2.dmem.0) else {
+            let programs = programs(&recipe, &machine)?;
+            let ends = [data_end(&programs[0]), data_end(&programs[1])];
+            let Some(rings) = recipe.rings(ends, machine.cp2.dmem.0) else {
                 continue;
             };
             let outer = match recipe.outer() {
@@ -51,7 +52,7 @@ impl LargeFft {
             };
             return Ok(Self {
                 recipe,
-                program: Arc::new(program),
+                programs,
                 rings,
                 outer,
                 machine,
@@ -94,12 +95,18 @@ impl LargeFft {
         self.image() + passes + self.outer_expected(batch).least
     }
 
-    /// Cycles of the DMA for the program and its tables.
+    /// The programs in the order in which they are loaded.
+    fn loaded(&self) -> impl Iterator<Item = &Arc<Program>> {
+        let [columns, rows] = &self.programs;
+        let second = (!Arc::ptr_eq(columns, rows)).then_some(rows);
+        std::iter::once(columns).chain(second)
+    }
+
+    /// Cycles of the DMA for the programs and their tables.
     fn image(&self) -> f64 {
-        let data: usize = self.program.dmem.iter().map(|s| s.bytes.len()).sum();
-        let image = (8 * self.program.words.len() + data) as f64;
         let rate = self.machine.dma.bandwidth;
-        image * rate.den as f64 / rate.num.max(1) as f64
+        let bytes: usize = self.loaded().map(|program| image(program)).sum();
+        bytes as f64 * rate.den as f64 / rate.num.max(1) as f64
     }
 
     /// The factors of the columns that follow another pass of them.
@@ -113,6 +120,9 @@ impl LargeFft {
     /// The factors of all pages of rows, in the order of pages and sections.
     fn factors(&self) -> Vec<Complex32> {
         let (recipe, sections) = (&self.recipe, self.machine.cp2.sections);
+        if recipe.in_parts(1) {
+            return parts::all_factors(recipe.height(), recipe.len());
+        }
         let per = recipe.rows().per_section();
         let pages = recipe.height() / (per * sections);
         (0..pages * sections)
@@ -122,6 +132,33 @@ impl LargeFft {
             })
             .collect()
     }
+}
+
+/// The programs of columns and rows.
+fn programs(recipe: &LargeRecipe, machine: &Machine) -> Result<[Arc<Program>; 2], FftError> {
+    let direction = recipe.direction();
+    let lines = [Some(recipe.columns()), Some(recipe.rows())];
+    let shifted = recipe.outer().is_some();
+    if lines.into_iter().flatten().all(|lines| !lines.in_parts()) {
+        let both = large_program(lines[0], lines[1], shifted, direction, machine)?;
+        let both = Arc::new(both.program);
+        return Ok([both.clone(), both]);
+    }
+    let program = |pass: usize| {
+        let assembly = match (recipe.in_parts(pass), pass) {
+            (true, _) => parts_program(pass == 1, direction, machine),
+            (_, 0) => large_program(lines[0], None, shifted, direction, machine),
+            _ => large_program(None, lines[1], shifted, direction, machine),
+        };
+        Ok::<_, FftError>(Arc::new(assembly?.program))
+    };
+    Ok([program(0)?, program(1)?])
+}
+
+/// Bytes of a program and its tables.
+fn image(program: &Program) -> usize {
+    let data: usize = program.dmem.iter().map(|s| s.bytes.len()).sum();
+    8 * program.words.len() + data
 }
 
 impl Fft for LargeFft {
@@ -142,7 +179,7 @@ impl Fft for LargeFft {
     }
 
     fn program(&self, _batch: usize) -> Result<Option<Arc<Program>>, FftError> {
-        Ok(Some(self.program.clone()))
+        Ok(Some(self.programs[0].clone()))
     }
 
     fn source(&self, file: &str) -> Option<String> {
@@ -155,8 +192,13 @@ impl Fft for LargeFft {
         let each = rows.factor_bytes() / rows.per_section() as u64;
         let shifts = self.recipe.outer().unwrap_or(0) as u64 * self.recipe.column_factor_bytes();
         let factors = each * self.recipe.height() as u64 + shifts;
-        let image = self.outer.as_ref().map_or(0, Axis::image);
-        let free = job::room(&self.machine, &self.program).saturating_sub(factors + image);
+        let rest = self
+            .loaded()
+            .skip(1)
+            .map(|program| image(program) as u64)
+            .sum::<u64>();
+        let image = rest + self.outer.as_ref().map_or(0, Axis::image);
+        let free = job::room(&self.machine, &self.programs[0]).saturating_sub(factors + image);
         usize::try_from(free / (3 * self.bytes())).unwrap_or(usize::MAX)
     }
 
@@ -188,7 +230,10 @@ impl Fft for LargeFft {
         let (batch, mut from) = (batch as u64, from);
         let tiles = job.temporary::<Complex32>(batch * self.recipe.len() as u64)?;
         let factors = job.input(&self.factors())?;
-        let program = job.program(&self.recipe.to_string(), &self.program)?;
+        let mut placed = Vec::new();
+        for program in self.loaded() {
+            placed.push(job.program(&self.recipe.to_string(), program)?);
+        }
         let mut shifts = 0;
         if let Some(outer) = &self.outer {
             // The output is free until the last pass.
@@ -202,8 +247,9 @@ impl Fft for LargeFft {
             [from, tiles.address(), to],
             [shifts, factors.address()],
         );
-        for (pass, name) in passes.into_iter().zip(["columns", "rows"]) {
-            job.ring(&program, name, pass)?;
+        let placed = [placed.first(), placed.last()].into_iter().flatten();
+        for ((pass, name), program) in passes.into_iter().zip(["columns", "rows"]).zip(placed) {
+            job.ring(program, name, pass)?;
         }
         Ok(())
     }

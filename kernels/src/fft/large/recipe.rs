@@ -1,6 +1,7 @@
 //! How a transform larger than DMEM is cut into columns and rows.
 
 use super::lines::{ColumnPages, Lines, RowPages, SMALLEST};
+use super::parts::{self, ColumnParts, RowParts};
 use crate::fft::error::FftError;
 use crate::fft::recipe::Direction;
 use crate::ring::{Expected, Ring, RingPass};
@@ -9,9 +10,9 @@ use std::fmt;
 
 /// The smallest number of bits of a length, and the largest.
 pub(super) const BITS: std::ops::RangeInclusive<u32> = 11..=22;
-/// The largest number of bits of a length for two passes: a page of lines of
-/// 2048 leaves no room for others (`docs/fft-large.md`).
-const TWO_PASSES: u32 = 20;
+/// The largest number of bits of a length whose lines are all shorter than 2048. A page
+/// of those leaves no room for others but in parts (`docs/fft-large.md`).
+const WHOLE_PAGES: u32 = 20;
 
 /// A transform of N = N1 N2 numbers as columns of length N1 and rows of length N2,
 /// or of N = N0 N1 N2 with another pass of columns of length N0 before them.
@@ -66,44 +67,53 @@ impl LargeRecipe {
         if !n.is_power_of_two() || !BITS.contains(&n.ilog2()) || !granule_fits {
             return all;
         }
-        let lines = |length: usize| {
-            [2, 4, 8, 16]
-                .into_iter()
-                .filter_map(move |per| Lines::new(length, per * SMALLEST / 2))
-        };
         // Of three passes each takes about a third of the bits.
-        let outer = match n.ilog2() {
-            ..=TWO_PASSES => 1,
-            bits => 1 << (bits / 3),
+        let outers = match n.ilog2() {
+            ..=WHOLE_PAGES => vec![1],
+            bits => vec![1, 1 << (bits / 3)],
         };
-        let inner = n / outer;
-        for bits in 5..inner.ilog2() {
-            let (n1, n2) = (1usize << bits, inner >> bits);
-            for columns in lines(n1) {
-                for rows in lines(n2) {
-                    let fits = columns.per_section() * sections <= n2
-                        && rows.per_section() * sections <= n1;
-                    for buffers in [[3, 3], [3, 4], [4, 3], [4, 4]] {
-                        let mut recipe = Self {
-                            n,
-                            direction,
-                            outer,
-                            columns: columns.clone(),
-                            rows: rows.clone(),
-                            buffers,
-                            sections: sections as u64,
-                            expected: Expected::default(),
-                        };
-                        if fits && recipe.least_dmem() <= machine.cp2.dmem.0 {
-                            recipe.expected = recipe.expect(machine, 1);
-                            all.push(recipe);
+        for outer in outers {
+            let inner = n / outer;
+            for bits in 5..inner.ilog2() {
+                let (n1, n2) = (1usize << bits, inner >> bits);
+                for columns in lines(n1, n, sections) {
+                    for rows in lines(n2, n, sections) {
+                        // Rows in parts want the smallest tiles.
+                        let tiles = !rows.in_parts() || columns.per_section() == SMALLEST;
+                        let fits = tiles
+                            && columns.per_section() * sections <= n2
+                            && rows.per_section() * sections <= n1;
+                        for buffers in buffers(&columns, &rows) {
+                            let mut recipe = Self {
+                                n,
+                                direction,
+                                outer,
+                                columns: columns.clone(),
+                                rows: rows.clone(),
+                                buffers,
+                                sections: sections as u64,
+                                expected: Expected::default(),
+                            };
+                            if fits && recipe.least_dmem() <= machine.cp2.dmem.0 {
+                                recipe.expected = recipe.expect(machine, 1);
+                                all.push(recipe);
+                            }
                         }
                     }
                 }
             }
         }
-        all.sort_by(|a, b| a.expected.cycles.total_cmp(&b.expected.cycles));
+        // A third pass costs more than any division in two.
+        all.sort_by(|a, b| {
+            let passes = a.outer().is_some().cmp(&b.outer().is_some());
+            passes.then(a.expected.cycles.total_cmp(&b.expected.cycles))
+        });
         all
+    }
+
+    /// Whether the lines of pass 0 (columns) or 1 (rows) go through DMEM in parts.
+    pub(super) fn in_parts(&self, pass: usize) -> bool {
+        [&self.columns, &self.rows][pass].in_parts()
     }
 
     /// DMEM for page buffers and factors, without the tables of the program.
@@ -113,6 +123,9 @@ impl LargeRecipe {
 
     /// DMEM for the buffers of a pass.
     fn ring_bytes(&self, pass: usize) -> u64 {
+        if self.in_parts(pass) {
+            return parts::bytes(pass == 1);
+        }
         let each = match pass {
             0 => self.columns.page_bytes() + self.column_factor_bytes(),
             _ => self.rows.page_bytes() + self.rows.factor_bytes(),
@@ -175,15 +188,21 @@ impl LargeRecipe {
         (self.n / 2) as u64 * u64::from(self.n.trailing_zeros())
     }
 
-    /// The argument blocks and the buffers behind `first` bytes of DMEM; none
-    /// if they do not fit in `dmem` bytes.
-    pub(super) fn rings(&self, first: u64, dmem: u64) -> Option<[Ring; 2]> {
-        let first = first.next_multiple_of(16);
-        let arguments = [first, first + Ring::argument_bytes(self.buffers[0])];
-        let pages = arguments[1] + Ring::argument_bytes(self.buffers[1]);
+    /// The argument blocks and the buffers of both passes, whose programs' data end at
+    /// `ends` in DMEM; none if they do not fit in `dmem` bytes.
+    pub(super) fn rings(&self, ends: [u64; 2], dmem: u64) -> Option<[Ring; 2]> {
         let ring = |pass: usize, page: u64, factors: u64| {
+            let first = ends[pass].next_multiple_of(16);
+            let second = first + Ring::argument_bytes(self.buffers[0]);
+            let pages = second + Ring::argument_bytes(self.buffers[1]);
+            if self.in_parts(pass) {
+                // The ring lies before the data.
+                let fits = first + Ring::argument_bytes(parts::RING) <= dmem;
+                return fits.then(|| parts::ring(first));
+            }
             let fits = pages + self.ring_bytes(pass) <= dmem;
-            fits.then(|| Ring::new(arguments[pass], pages, self.buffers[pass], page, factors))
+            let arguments = [first, second][pass];
+            fits.then(|| Ring::new(arguments, pages, self.buffers[pass], page, factors))
         };
         Some([
             ring(0, self.columns.page_bytes(), self.column_factor_bytes())?,
@@ -199,32 +218,57 @@ impl LargeRecipe {
         [x, tiles, y]: [u64; 3],
         [shifts, factors]: [u64; 2],
     ) -> [RingPass; 2] {
-        let columns = ColumnPages {
-            lines: self.columns.clone(),
-            sections: self.sections,
-            matrices: batch * self.outer as u64,
-            width: self.rows.len() as u64,
-            from: x,
-            to: tiles,
-            tiled: Some(self.outer as u64),
-            factors: self.outer().map(|_| shifts),
+        let columns = if self.columns.in_parts() {
+            let columns = ColumnParts {
+                lines: self.columns.clone(),
+                matrices: batch,
+                width: self.rows.len() as u64,
+                from: x,
+                to: tiles,
+            };
+            RingPass::new(first, columns)
+        } else {
+            let columns = ColumnPages {
+                lines: self.columns.clone(),
+                sections: self.sections,
+                matrices: batch * self.outer as u64,
+                width: self.rows.len() as u64,
+                from: x,
+                to: tiles,
+                tiled: Some(self.outer as u64),
+                factors: self.outer().map(|_| shifts),
+            };
+            RingPass::new(first, columns)
         };
-        let rows = RowPages {
-            lines: self.rows.clone(),
-            sections: self.sections,
-            matrices: batch,
-            height: self.height() as u64,
-            tile: self.columns.per_section() as u64 * self.sections,
-            from: tiles,
-            to: y,
-            factors,
+        let rows = if self.rows.in_parts() {
+            let rows = RowParts {
+                lines: self.rows.clone(),
+                matrices: batch,
+                height: self.height() as u64,
+                from: tiles,
+                to: y,
+                factors,
+            };
+            RingPass::new(second, rows)
+        } else {
+            let rows = RowPages {
+                lines: self.rows.clone(),
+                sections: self.sections,
+                matrices: batch,
+                height: self.height() as u64,
+                tile: self.columns.per_section() as u64 * self.sections,
+                from: tiles,
+                to: y,
+                factors,
+            };
+            RingPass::new(second, rows)
         };
-        [RingPass::new(first, columns), RingPass::new(second, rows)]
+        [columns, rows]
     }
 
     /// What the last two passes of `batch` transforms should take, without the load of the program.
     pub(super) fn expect(&self, machine: &Machine, batch: u64) -> Expected {
-        let Some(rings) = self.rings(0, u64::MAX) else {
+        let Some(rings) = self.rings([0; 2], u64::MAX) else {
             return Expected::default();
         };
         let [a, b] = self
@@ -235,6 +279,31 @@ impl LargeRecipe {
             least: a.least + b.least,
         }
     }
+}
+
+/// Lines of `length` that there are page kernels for, in a transform of `n`.
+fn lines(length: usize, n: usize, sections: usize) -> Vec<Lines> {
+    let in_parts = length == parts::LENGTH;
+    if in_parts && (n.ilog2() <= WHOLE_PAGES || sections as u64 != parts::SECTIONS) {
+        return Vec::new();
+    }
+    let counts: &[usize] = if in_parts {
+        &[SMALLEST]
+    } else {
+        &[2, 4, 8, 16]
+    };
+    let all = counts.iter().filter_map(|&per| Lines::new(length, per));
+    all.collect()
+}
+
+/// The numbers of page buffers to consider for columns and rows.
+fn buffers(columns: &Lines, rows: &Lines) -> Vec<[usize; 2]> {
+    let counts = |lines: &Lines| match lines.in_parts() {
+        true => vec![parts::RING],
+        false => vec![3, 4],
+    };
+    let of = |columns: usize| counts(rows).into_iter().map(move |rows| [columns, rows]);
+    counts(columns).into_iter().flat_map(of).collect()
 }
 
 impl fmt::Display for LargeRecipe {
@@ -253,9 +322,14 @@ impl fmt::Display for LargeRecipe {
                 lines.per_section(),
                 self.buffers[i],
             );
+            let of = if lines.in_parts() {
+                " of an eighth"
+            } else {
+                ""
+            };
             write!(
                 f,
-                "{comma} {name} of {} ({}), {per} a section and page, {buffers} buffers",
+                "{comma} {name} of {} ({}), {per} a section and page, {buffers} buffers{of}",
                 lines.len(),
                 radices.join(" x ")
             )?;

@@ -1,0 +1,342 @@
+; Lines of 2048 numbers in eighths of a page: columns, or rows at shifted frequencies, two of
+; each section at a time, through a ring of blocks in DMEM (docs/fft-large.md).
+;
+; The caller defines (program.rs does):
+;   INVERSE  0: exp(-2 pi i jk/N), 1: exp(+2 pi i jk/N); neither is scaled
+;   ROWS     0: columns, 1: rows
+;
+; A page is a couple of lines A and B, 32 KiB, in eight of the twelve blocks of 4 KiB of a ring;
+; a section's lines are neighbours in the matrix. Launched once for all pages; word 0
+; of the argument block is the number of blocks, 8 for each page. Block j, counted through all
+; pages, lies at 4096 (j mod 12). Event 0 is posted for every block that has been loaded, with an
+; eighth of the page's factors in front of it (rows), in order; event 1 is signalled for every block
+; whose results are complete, in order. The host loads block j + 12 when block j is stored.
+;
+; With digits n = 512 n0 + 64 n1 + 8 n2 + n3, k = p0 + 4 p1 + 32 p2 + 256 p3:
+;   pass 1  n0 -> p0, radix 4, block after block
+;   pass 2  n1 -> p1, radix 8, over the eight blocks
+;   pass 3  n2 -> p2, radix 8, in a block
+;   pass 4  n3 -> p3, radix 8, in a block, which is then complete
+; all in place, passes 3 and 4 on four blocks, a half page, and then on the other four: blocks are so
+; stored and loaded from the middle of a page's time on. A half page lies in one piece: the ring is
+; three of them. In a page whose first half is the last of the ring, pass 2 finds
+; rows 4 .. 7 before rows 0 .. 3: pass 6 is that one.
+;
+; Block n1 (then p1) of a page holds, in bytes,
+;   columns   1024 n0 + 128 n2 + 16 n3 + 8 (B)      result 1024 p0 + 128 p2 + 16 p3 + 8 (B)
+;   rows      1024 n0 + 128 n2 + 64 (B) + 8 n3      the same
+; Neighbours of a quad share their factors, the columns A and B or the numbers n3, n3 + 1 of a
+; row, but in the last pass of rows, where A and B each have their own (shifted8.s).
+;
+; Factors of rows, 2384 bytes for a page: pass 1 w^2 of A, B, w of A, B; pass 2 for (p0 row) and pass 3
+; for (p1 p0 row) w^4, w^2, w, w W8; pass 4 the powers 4, 2, 1 of A and B.
+;
+; DMEM: the ring, 48 KiB, behind it 8 KiB of factors of pass 4, and of rows two buffers of 2.4 KiB for
+; theirs, else 1.1 KiB.
+; Cycles of a page on vm7: columns 22528 and 359, rows 24576 and 371, while data is there in time.
+
+; Defaults, which a definition by the caller replaces.
+.equ INVERSE, 0
+.equ ROWS, 0
+
+.include "frame8.s"
+.include "pass8.s"
+.include "frame4.s"
+.include "shifted8.s"
+
+.equ BLOCK, 4096
+.equ HALF, 4*BLOCK
+.equ RING, 12*BLOCK
+.equ LOADED, 0
+.equ COMPLETE, 1
+; Bytes of the factors of a page of rows, in eighths that are multiples of 16 bytes.
+.equ FACTORS, 8*304
+
+; Registers: a8, a9 first and second half of the page, a10 its factors, a6 two ones; c7 bytes of the ring, c9 the sum of the
+; addresses of the factor buffers, c14 pages left.
+
+; Radix 4: columns 0 .. 3 of an iteration are of columns A B A B, or of rows A A B B.
+.equ apart2, 1024
+.equ beside2, ROWS ? 64 : 16
+.equ own2, ROWS
+    distances8 2, BLOCK, BLOCK, 3, 0
+    distances8 3, 128, 128, 3, 1
+    distances8 4, 16, 16, 3, 0, 128, 0
+; Pass 2 where rows 4 .. 7 lie before rows 0 .. 3: a0 and a1 point between.
+.equ set6, 0
+.equ row1_6, BLOCK
+.equ row2_6, 2*BLOCK
+.equ row4_6, 4*BLOCK - RING
+.equ xat6, -4*BLOCK
+.equ out1_6, BLOCK
+.equ out2_6, 2*BLOCK
+.equ out4_6, 4*BLOCK - RING
+.equ yat6, -4*BLOCK
+.equ zs6, 2
+.equ tw6, 3
+.equ sets6, 1
+.equ table6, 0
+
+; Its hook: the pointers step here.
+.macro around8 on, op, d, e, x, y, w, slot, n, c, p
+    .if \slot == 22 && \n
+    word3 \on, \op, \d, \e, \x, \y, \w, addi, a0, a0, 16
+    .elif \slot == 23 && \p
+    word3 \on, \op, \d, \e, \x, \y, \w, addi, a1, a1, 16
+    .else
+    own8 \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
+    .endif
+.endm
+
+; The hook of pass 4 when a block has been stored.
+.macro done8 on, op, d, e, x, y, w, slot, n, c, p
+    .if \slot == 22
+    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || signal COMPLETE
+    .else
+    own8 \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
+    .endif
+.endm
+
+; The iterations of pass 1 in a block but the first two. s1, s2, s3: steps to the
+; next quads, to the next n2 and to the next block.
+.macro inside op, opn
+    .if ROWS
+    loop 7 {
+    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s1%
+    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s2%, [a1]+s1%
+    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s1%
+    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s2%
+    }
+    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s1%
+    .else
+    loop 29 {
+    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s1%
+    }
+    .endif
+    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s3%, [a1]+s1%
+.endm
+
+.macro pass1 op, opn
+    movi b0, 3*apart2 + beside2
+    movi b1, 3*apart2 + beside2
+    mov l0, c7
+    mov l1, c7
+    add a0, a8, b0
+    mov a1, a0
+    movi s1, ROWS ? 16 : 32
+    movi s2, 80
+    movi s3, 3072 + (ROWS ? 80 : 32)
+    wait LOADED
+    .if ROWS
+    ldq q24, [a10]
+    ldq q25, [a10 + 16]
+    .else
+    ldq q24, [a6]
+    .endif
+    frame4 \op, \opn, 2, 1, 0, 0, [a0]+s1%, [a1]+s1%
+    frame4 \op, \opn, 2, 1, 1, 0, [a0]+s1%, [a1]+s1%
+    inside \op, \opn
+    loop 7 {
+    wait LOADED
+    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s1%
+    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s3%
+    inside \op, \opn
+    }
+    frame4 \op, \opn, 2, 0, 1, 1, [a0]+s1%, [a1]+s1%
+    tail4 \op, \opn, 2
+.endm
+
+.macro pass2 op, opn, t
+    .if ROWS
+    addi a2, a10, 32
+    .else
+    movi a2, factors2
+    .endif
+    movi c1, 254
+    shared_at \t, steps2, 512, ROWS ? 256 : 128, ROWS ? 4 : 64
+    .if \t == 2
+    pass8 \op, \opn, 2, a8
+    .else
+    movi a0, xat6
+    add a0, a0, a8
+    mov a1, a0
+    walk8 \op, \opn, 6, [a0 - BLOCK], [a1 - BLOCK], around8
+    .endif
+.endm
+
+; Passes 3 and 4 on half h = 0, 1, which lies at `half`.
+.macro half op, opn, half, h
+    .if ROWS
+    addi a2, a10, 288 + 1024*\h
+    .else
+    movi a2, factors3 + 512*\h
+    .endif
+    movi c1, 126
+    shared_at 3, steps3, 128, ROWS ? 1024 : 512, ROWS ? 4 : 8
+    pass8 \op, \opn, 3, \half
+    movi a2, factors4 + 4096*\h
+    .if ROWS
+    shifted_half \op, \opn, \half
+    .else
+    columns_half \op, \opn, \half
+    .endif
+.endm
+
+.macro columns_half op, opn, half
+    shared_at 4, 0, 0, 4096, 1
+    movi a0, xat4
+    add a0, a0, \half
+    mov a1, a0
+    frame8 \op, \opn, 4, 0, 0, [a0]+128, [a1], own8
+    frame8 \op, \opn, 4, 4, 0, [a0]+128, [a1], begin8
+    loop 3 {
+    loop 31 {
+    frame8 \op, \opn, 4, 4, 4, [a0]+128, [a1]+128, own8
+    }
+    frame8 \op, \opn, 4, 4, 4, [a0]+128, [a1]+128, done8
+    }
+    loop 30 {
+    frame8 \op, \opn, 4, 4, 4, [a0]+128, [a1]+128, own8
+    }
+    frame8 \op, \opn, 0, 4, 4, [a0], [a1]+128, own8
+    tail8 \op, \opn, 4
+    signal COMPLETE
+.endm
+
+; The second frame of pass 4: its loops stand for themselves.
+.macro begin8 on, op, d, e, x, y, w, slot, n, c, p
+    .if \slot == 23
+    alone \on, \op, \d, \e, \x, \y, \w, 1
+    .else
+    own8 \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
+    .endif
+.endm
+
+.macro shifted_half op, opn, half
+    movi b2, factors4
+    movi l2, 8192
+    movi s2, 16
+    movi s0, 128
+    mov s1, s0
+    movi a3, 2336
+    add a3, a3, a10
+    mov a0, \half
+    mov a1, \half
+    ldq q31, [a2]+s2%
+    .rept 16, i
+    ldp r{i}, [a0 + i/2*8 + i%2*64]
+    .endr
+    add a0, a0, s0
+    couple
+    shifted8 \op, \opn, 0, 64, 16, 1, 0
+    loop 3 {
+    loop 32 {
+    shifted8 \op, \opn, 1, 64, 16, 1, 0
+    }
+    signal COMPLETE
+    }
+    loop 30 {
+    shifted8 \op, \opn, 1, 64, 16, 1, 0
+    }
+    shifted8 \op, \opn, 1, 64, 16, 0, 0
+    last8 16
+    signal COMPLETE
+.endm
+
+.macro pages op, opn
+.page:
+    pass1 \op, \opn
+    sub c6, a9, a8
+    sar c6, c6, 31
+    bnz c6, .around
+    pass2 \op, \opn, 2
+    jmp .halves
+.around:
+    pass2 \op, \opn, 6
+.halves:
+    half \op, \opn, a8, 0
+    half \op, \opn, a9, 1
+    ; On to the half that this page has left free, and its own first.
+    sub c6, c7, a8
+    sub c6, c6, a9
+    mov a9, a8
+    mov a8, c6
+    .if ROWS
+    sub a10, c9, a10
+    .endif
+    addi c14, c14, -1
+    bnz c14, .page
+    stop
+.endm
+
+.program
+    .if ROWS
+rows:
+    .else
+columns:
+    .endif
+    ldx c14, [a15]
+    movi a8, 0
+    movi a9, HALF
+    movi c7, RING
+    movi s5, 8
+    .if ROWS
+    movi a10, row_factors
+    movi c9, 2*row_factors + FACTORS
+    .else
+    movi a6, constants
+    .endif
+    shr c14, c14, 3
+    .if INVERSE
+    pages bflyc, bflyci
+    .else
+    pages bfly, bflyn
+    .endif
+
+; Factors of W^k, W = exp(-2 pi i/den).
+.macro set k, den
+    .cis -4*(\k), \den
+    .cis -2*(\k), \den
+    .cis -(\k), \den
+    .cis -(\k) - \den/8, \den
+.endm
+
+.dmem RING
+    .if ROWS
+; For the caller's factors, two pages in turn.
+row_factors:
+    .space 2*FACTORS
+    .else
+constants:
+    .cis 0, 4
+    .cis 0, 4
+factors2:
+    .rept 4, i
+    set i, 32
+    .endr
+factors3:
+    .rept 32, i
+    set i%4 + 4*(i/4), 256
+    .endr
+    .endif
+factors4:
+    .rept 256, i
+    set i/8%4 + 4*(i/32) + 32*(i%8), 2048
+    .endr
+; How far from the set of iteration j - 1 to that of iteration j.
+.macro set_step2 j
+    .if ROWS
+    .int (\j)%4 ? 0 : (\j)%8 && (\j)%64 ? 32 : (\j)%64 ? -32 : 32
+    .else
+    .int (\j)%64 ? 0 : 32
+    .endif
+.endm
+steps2:
+    .rept 64, j
+    set_step2 j
+    set_step2 j + 2
+    .endr
+steps3:
+    .rept 8, j
+    .int 32*(j%(ROWS ? 4 : 8) == 0), 32*((j + 2)%(ROWS ? 4 : 8) == 0), j == 7 ? 912 : 16, j == 1 ? 912 : 16
+    .endr
