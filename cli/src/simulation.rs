@@ -31,6 +31,8 @@ enum EngineName {
     Reference,
     /// Block by block, the same code on every host
     Portable,
+    /// As fast, with AVX2 at most
+    Avx2,
     /// Block by block, host code for what runs often
     #[default]
     Fast,
@@ -41,6 +43,7 @@ impl From<EngineArg> for Engine {
         match arg.engine {
             EngineName::Reference => Self::Reference,
             EngineName::Portable => Self::Portable,
+            EngineName::Avx2 => Self::Avx2,
             EngineName::Fast => Self::Fast,
         }
     }

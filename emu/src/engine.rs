@@ -14,6 +14,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::observer::{Observer, Unobserved};
 use crate::port::Port;
 use crate::semantics::action::{Action, ControlOp};
+use crate::simd::Simd;
 use crate::timing::{Outcome, Scoreboard, Stall, penalty};
 use crate::waited::Waited;
 use cp2_dma::Direction;
@@ -32,6 +33,8 @@ pub enum Engine {
     Reference,
     /// Block by block (`docs/engine.md`), the same code on every host.
     Portable,
+    /// As [`Engine::Fast`], with host code of AVX2 at most.
+    Avx2,
     /// Block by block, and host code for what runs often where the host has
     /// what that takes.
     #[default]
@@ -44,8 +47,16 @@ impl Engine {
     pub fn tier(self) -> &'static str {
         match self {
             Self::Reference => "word-by-word",
-            Self::Fast if crate::hot::available() => "avx512",
-            Self::Portable | Self::Fast => "portable",
+            _ => self.simd().name(),
+        }
+    }
+
+    /// The host code that may be emitted.
+    fn simd(self) -> Simd {
+        match self {
+            Self::Reference | Self::Portable => Simd::None,
+            Self::Avx2 => Simd::best().min(Simd::Avx2),
+            Self::Fast => Simd::best(),
         }
     }
 }
@@ -239,7 +250,7 @@ impl Cp2 {
     pub(crate) fn run(&mut self, machine: &Machine, limit: u64) -> Exit {
         match self.engine {
             Engine::Reference => self.run_observed(machine, limit, &mut Unobserved),
-            Engine::Portable | Engine::Fast => {
+            Engine::Portable | Engine::Avx2 | Engine::Fast => {
                 let fast = |cp2: &mut Self| cp2.blocks(machine, limit);
                 self.run_with(machine, limit, &mut Unobserved, fast)
             }
@@ -265,8 +276,8 @@ impl Cp2 {
             self.program_changed();
         }
         let (core, now) = (&mut self.core, &mut self.now);
-        let emit = self.engine == Engine::Fast;
-        self.fast.run(core, machine, &self.board, now, limit, emit)
+        let simd = self.engine.simd();
+        self.fast.run(core, machine, &self.board, now, limit, simd)
     }
 
     /// Runs every word whose issue cycle is at most `limit`: step by step, and

@@ -27,6 +27,7 @@ mod observer;
 mod port;
 mod processor;
 pub mod semantics;
+mod simd;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod timing;

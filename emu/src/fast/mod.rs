@@ -27,6 +27,7 @@ use crate::counters::Counters;
 use crate::engine::advance;
 use crate::execute;
 use crate::hot::Frame;
+use crate::simd::Simd;
 use crate::timing::{Outcome, Pending, Scoreboard};
 use block::{Block, End};
 use cp2_machine::Machine;
@@ -110,7 +111,7 @@ impl Fast {
 
     /// Runs words whose issue cycle is at most `limit`, as far as it can.
     /// Nothing but words may delay a word meanwhile. Blocks that run often become
-    /// host code where `emit` allows it.
+    /// host code where `simd` allows it.
     pub(crate) fn run(
         &mut self,
         core: &mut Core,
@@ -118,8 +119,10 @@ impl Fast {
         board: &Scoreboard,
         now: &mut u64,
         limit: u64,
-        emit: bool,
+        simd: Simd,
     ) -> Pause {
+        self.frame.simd = simd;
+        let emit = simd != Simd::None;
         let mut at = match self.at {
             Some(at) => at,
             None => {

@@ -2,15 +2,14 @@
 
 use crate::core::Guest;
 use crate::decoded::Decoded;
-
-/// This host has no such tier.
-pub(crate) fn available() -> bool {
-    false
-}
+use crate::simd::Simd;
 
 /// Nothing is needed.
 #[derive(Debug, Default)]
-pub(crate) struct Frame;
+pub(crate) struct Frame {
+    /// Always nothing.
+    pub(crate) simd: Simd,
+}
 
 /// Nothing is known of a block.
 #[derive(Debug, Default)]

@@ -1,5 +1,6 @@
 //! Host instructions: a thin layer over the encoder.
 
+use super::form::Form;
 use super::frame;
 use super::ir::{Constant, Lanes};
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register};
@@ -20,6 +21,12 @@ pub(super) struct Hole(usize);
 
 /// Code under construction. The first error sticks.
 pub(super) struct Asm {
+    /// Of the vector instructions to come.
+    pub form: Form,
+    /// Instructions so far.
+    pub count: u32,
+    /// Those of a pass.
+    pub pass: u32,
     encoder: Encoder,
     at: usize,
     error: Option<IcedError>,
@@ -32,7 +39,10 @@ pub(super) fn mem(base: Register, displacement: i64) -> MemoryOperand {
 }
 
 /// A constant of the frame in every lane.
-pub(super) fn every(displacement: i64) -> MemoryOperand {
+pub(super) fn every(form: Form, displacement: i64) -> MemoryOperand {
+    if form == Form::Avx2 {
+        return mem(FRAME, frame::SPREAD + 8 * displacement);
+    }
     MemoryOperand::new(
         FRAME,
         Register::None,
@@ -47,6 +57,9 @@ pub(super) fn every(displacement: i64) -> MemoryOperand {
 impl Asm {
     pub(super) fn new() -> Self {
         Self {
+            form: Form::default(),
+            count: 0,
+            pass: 0,
             encoder: Encoder::new(64),
             at: 0,
             error: None,
@@ -59,6 +72,7 @@ impl Asm {
     }
 
     pub(super) fn put(&mut self, instruction: Result<Instruction, IcedError>) {
+        self.count += 1;
         match instruction.and_then(|i| self.encoder.encode(&i, self.at as u64)) {
             Ok(bytes) => self.at += bytes,
             Err(error) => self.error = self.error.take().or(Some(error)),
@@ -108,42 +122,118 @@ impl Asm {
 }
 
 /// The host instruction of a lane by lane operation, on registers or memory.
-pub(super) fn lanes(op: Lanes) -> Code {
-    match op {
-        Lanes::Add => Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er,
-        Lanes::Sub => Code::EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er,
-        Lanes::Mul => Code::EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er,
-        Lanes::Div => Code::EVEX_Vdivps_zmm_k1z_zmm_zmmm512b32_er,
-        Lanes::And => Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32,
-        Lanes::AndNot => Code::EVEX_Vpandnd_zmm_k1z_zmm_zmmm512b32,
-        Lanes::Or => Code::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32,
-        Lanes::Xor => Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32,
-        Lanes::IAdd => Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32,
-        Lanes::ISub => Code::EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32,
-        Lanes::IMul => Code::EVEX_Vpmulld_zmm_k1z_zmm_zmmm512b32,
-        Lanes::IMin => Code::EVEX_Vpminsd_zmm_k1z_zmm_zmmm512b32,
-        Lanes::IMax => Code::EVEX_Vpmaxsd_zmm_k1z_zmm_zmmm512b32,
-        Lanes::Shl => Code::EVEX_Vpsllvd_zmm_k1z_zmm_zmmm512b32,
-        Lanes::Shr => Code::EVEX_Vpsrlvd_zmm_k1z_zmm_zmmm512b32,
-        Lanes::Sar => Code::EVEX_Vpsravd_zmm_k1z_zmm_zmmm512b32,
-    }
+pub(super) fn lanes(form: Form, op: Lanes) -> Code {
+    form.code(match op {
+        Lanes::Add => [
+            Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er,
+            Code::EVEX_Vaddps_ymm_k1z_ymm_ymmm256b32,
+            Code::VEX_Vaddps_ymm_ymm_ymmm256,
+        ],
+        Lanes::Sub => [
+            Code::EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er,
+            Code::EVEX_Vsubps_ymm_k1z_ymm_ymmm256b32,
+            Code::VEX_Vsubps_ymm_ymm_ymmm256,
+        ],
+        Lanes::Mul => [
+            Code::EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er,
+            Code::EVEX_Vmulps_ymm_k1z_ymm_ymmm256b32,
+            Code::VEX_Vmulps_ymm_ymm_ymmm256,
+        ],
+        Lanes::Div => [
+            Code::EVEX_Vdivps_zmm_k1z_zmm_zmmm512b32_er,
+            Code::EVEX_Vdivps_ymm_k1z_ymm_ymmm256b32,
+            Code::VEX_Vdivps_ymm_ymm_ymmm256,
+        ],
+        Lanes::And => [
+            Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32,
+            Code::EVEX_Vpandd_ymm_k1z_ymm_ymmm256b32,
+            Code::VEX_Vpand_ymm_ymm_ymmm256,
+        ],
+        Lanes::AndNot => [
+            Code::EVEX_Vpandnd_zmm_k1z_zmm_zmmm512b32,
+            Code::EVEX_Vpandnd_ymm_k1z_ymm_ymmm256b32,
+            Code::VEX_Vpandn_ymm_ymm_ymmm256,
+        ],
+        Lanes::Or => [
+            Code::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32,
+            Code::EVEX_Vpord_ymm_k1z_ymm_ymmm256b32,
+            Code::VEX_Vpor_ymm_ymm_ymmm256,
+        ],
+        Lanes::Xor => [
+            Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32,
+            Code::EVEX_Vpxord_ymm_k1z_ymm_ymmm256b32,
+            Code::VEX_Vpxor_ymm_ymm_ymmm256,
+        ],
+        Lanes::IAdd => [
+            Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32,
+            Code::EVEX_Vpaddd_ymm_k1z_ymm_ymmm256b32,
+            Code::VEX_Vpaddd_ymm_ymm_ymmm256,
+        ],
+        Lanes::ISub => [
+            Code::EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32,
+            Code::EVEX_Vpsubd_ymm_k1z_ymm_ymmm256b32,
+            Code::VEX_Vpsubd_ymm_ymm_ymmm256,
+        ],
+        Lanes::IMul => [
+            Code::EVEX_Vpmulld_zmm_k1z_zmm_zmmm512b32,
+            Code::EVEX_Vpmulld_ymm_k1z_ymm_ymmm256b32,
+            Code::VEX_Vpmulld_ymm_ymm_ymmm256,
+        ],
+        Lanes::IMin => [
+            Code::EVEX_Vpminsd_zmm_k1z_zmm_zmmm512b32,
+            Code::EVEX_Vpminsd_ymm_k1z_ymm_ymmm256b32,
+            Code::VEX_Vpminsd_ymm_ymm_ymmm256,
+        ],
+        Lanes::IMax => [
+            Code::EVEX_Vpmaxsd_zmm_k1z_zmm_zmmm512b32,
+            Code::EVEX_Vpmaxsd_ymm_k1z_ymm_ymmm256b32,
+            Code::VEX_Vpmaxsd_ymm_ymm_ymmm256,
+        ],
+        Lanes::Shl => [
+            Code::EVEX_Vpsllvd_zmm_k1z_zmm_zmmm512b32,
+            Code::EVEX_Vpsllvd_ymm_k1z_ymm_ymmm256b32,
+            Code::VEX_Vpsllvd_ymm_ymm_ymmm256,
+        ],
+        Lanes::Shr => [
+            Code::EVEX_Vpsrlvd_zmm_k1z_zmm_zmmm512b32,
+            Code::EVEX_Vpsrlvd_ymm_k1z_ymm_ymmm256b32,
+            Code::VEX_Vpsrlvd_ymm_ymm_ymmm256,
+        ],
+        Lanes::Sar => [
+            Code::EVEX_Vpsravd_zmm_k1z_zmm_zmmm512b32,
+            Code::EVEX_Vpsravd_ymm_k1z_ymm_ymmm256b32,
+            Code::VEX_Vpsravd_ymm_ymm_ymmm256,
+        ],
+    })
 }
 
 /// Shifts by a constant.
-pub(super) fn shift(op: Lanes) -> Code {
-    match op {
-        Lanes::Shl => Code::EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8,
-        Lanes::Shr => Code::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8,
-        _ => Code::EVEX_Vpsrad_zmm_k1z_zmmm512b32_imm8,
-    }
+pub(super) fn shift(form: Form, op: Lanes) -> Code {
+    form.code(match op {
+        Lanes::Shl => [
+            Code::EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8,
+            Code::EVEX_Vpslld_ymm_k1z_ymmm256b32_imm8,
+            Code::VEX_Vpslld_ymm_ymm_imm8,
+        ],
+        Lanes::Shr => [
+            Code::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8,
+            Code::EVEX_Vpsrld_ymm_k1z_ymmm256b32_imm8,
+            Code::VEX_Vpsrld_ymm_ymm_imm8,
+        ],
+        _ => [
+            Code::EVEX_Vpsrad_zmm_k1z_zmmm512b32_imm8,
+            Code::EVEX_Vpsrad_ymm_k1z_ymmm256b32_imm8,
+            Code::VEX_Vpsrad_ymm_ymm_imm8,
+        ],
+    })
 }
 
 /// Where a constant is in the frame.
-pub(super) fn constant(constant: Constant) -> MemoryOperand {
+pub(super) fn constant(form: Form, constant: Constant) -> MemoryOperand {
     match constant {
-        Constant::Sign => every(frame::SIGN),
-        Constant::Magnitude => every(frame::MAGNITUDE),
-        Constant::Ones => every(frame::ONES),
+        Constant::Sign => every(form, frame::SIGN),
+        Constant::Magnitude => every(form, frame::MAGNITUDE),
+        Constant::Ones => every(form, frame::ONES),
         Constant::OddSign => mem(FRAME, frame::ODD_SIGN),
     }
 }

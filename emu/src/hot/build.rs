@@ -4,8 +4,9 @@
 //! earlier one as soon as its operands exist: nothing that is overwritten in
 //! between is lost, and within a segment nothing can fault any more.
 
+use super::form::Form;
 use super::ir::{At, Half, Id, Inst};
-use super::rounds::Carried;
+use super::rounds::{Carried, Layout};
 use super::rows::Row;
 use super::steps::{Access, Arith, PAIRS, Steps, Value};
 use super::sums::Sum;
@@ -14,6 +15,10 @@ use std::collections::HashMap;
 
 /// Words ahead in which a partner is looked for.
 const AHEAD: usize = 24;
+
+/// Bytes of a pair in a section's DMEM.
+const PAIR_BYTES: i32 = 8;
+
 /// A segment ready for registers.
 #[derive(Debug)]
 pub(super) struct Segment {
@@ -30,22 +35,27 @@ pub(super) struct Segment {
 
 pub(super) struct Builder {
     pub s: Vectors,
-    values: Vec<Option<Half>>,
+    pub values: Vec<Option<Half>>,
     done: Vec<bool>,
     /// Whether a pair register's value at the beginning is seen bit by bit.
     pub observed: [bool; PAIRS],
     pub used: [bool; PAIRS],
 }
 
-/// Makes a segment of the steps; `looping` where it is a loop's whole body.
-pub(super) fn build(mut steps: Steps, looping: bool) -> Segment {
+/// Makes a segment of the steps. `layout`: where they are a loop's whole body, how
+/// the loop carries its registers; and the layout in which a pass leaves them.
+fn build(mut steps: Steps, layout: Option<&Layout>, form: Form) -> (Segment, Layout) {
+    let looping = layout.is_some();
     let mut b = Builder {
-        s: Vectors::new(std::mem::take(&mut steps.arena)),
+        s: Vectors::new(form, std::mem::take(&mut steps.arena)),
         values: vec![None; steps.values],
         done: vec![false; steps.steps.len()],
         observed: [false; PAIRS],
         used: [false; PAIRS],
     };
+    if let Some(layout) = layout {
+        b.begin_loop(layout);
+    }
     for (i, step) in steps.steps.iter().enumerate() {
         if let Some(access @ (Access::StoreQuad(..) | Access::StorePair(..))) = step.access {
             b.access(access);
@@ -54,7 +64,9 @@ pub(super) fn build(mut steps: Steps, looping: bool) -> Segment {
             }
         }
         if let (Some(arith), false) = (&step.arith, b.done[i]) {
-            if arith.quad {
+            if form.narrow() {
+                b.each(arith);
+            } else if arith.quad {
                 b.quad(arith);
             } else {
                 b.pair(&steps, i, arith);
@@ -68,22 +80,53 @@ pub(super) fn build(mut steps: Steps, looping: bool) -> Segment {
         }
         b.s.body.extend(&step.late);
     }
-    let (exit, carried) = if looping {
-        b.end_of_loop(&steps.last)
+    let mut left = Layout::default();
+    let (exit, carried) = if let Some(layout) = layout {
+        left = b.left(&steps.last, layout);
+        b.end_of_loop(&steps.last, layout)
     } else {
         let homes = b.homes(&steps.last, |_| true);
         b.s.body.extend(homes);
         (Vec::new(), Vec::new())
     };
     b.s.body.extend(&steps.scalars);
-    Segment {
+    let segment = Segment {
         body: std::mem::take(&mut b.s.body),
         vectors: b.s,
         top: steps.top,
         enter: steps.enter,
         exit,
         carried,
+    };
+    (segment, left)
+}
+
+/// Layouts to try for a loop, each the one that a pass in the one before leaves.
+const LAYOUTS: usize = 4;
+
+/// The segments that the steps may become, any of which will do; `looping` where
+/// they are a loop's whole body. What runs once per call has the first form.
+pub(super) fn candidates(steps: &Steps, looping: bool, forms: &[Form]) -> Vec<Segment> {
+    let mut all = Vec::new();
+    let forms = if looping {
+        forms
+    } else {
+        forms.get(..1).unwrap_or(&[])
+    };
+    for &form in forms {
+        let mut layout = looping.then(|| Layout::natural(steps, form));
+        for _ in 0..LAYOUTS {
+            let (segment, left) = build(steps.clone(), layout.as_ref(), form);
+            all.push(segment);
+            let better =
+                layout.filter(|layout| *layout != left && left.carried.len() <= form.carried());
+            if better.is_none() {
+                break;
+            }
+            layout = Some(left);
+        }
     }
+    all
 }
 
 impl Builder {
@@ -93,8 +136,10 @@ impl Builder {
             return half;
         }
         // Only what the segment finds has no value yet.
-        let v = self.s.emit(Inst::Home((i / 2) as u8));
-        let half = Half { v, hi: i % 2 == 1 };
+        let pairs = self.s.form.pairs();
+        let v = self.s.emit(Inst::Home((i / pairs) as u8));
+        let hi = i % pairs == 1;
+        let half = Half { v, hi };
         self.values[i] = Some(half);
         half
     }
@@ -111,7 +156,21 @@ impl Builder {
     }
 
     fn access(&mut self, access: Access) {
+        let narrow = self.s.form.narrow();
+        // The second pair of a quad in DMEM.
+        let second = |at: At| At {
+            offset: at.offset + PAIR_BYTES,
+            ..at
+        };
         match access {
+            Access::LoadQuad([lo, hi], at) if narrow => {
+                self.access(Access::LoadPair(lo, at));
+                self.access(Access::LoadPair(hi, second(at)));
+            }
+            Access::StoreQuad([lo, hi], at) if narrow => {
+                self.access(Access::StorePair(lo, at));
+                self.access(Access::StorePair(hi, second(at)));
+            }
             Access::LoadQuad([lo, hi], at) => {
                 let v = self.s.emit(Inst::LoadQuad(at));
                 self.set(lo, v, false);
@@ -124,11 +183,21 @@ impl Builder {
             Access::LoadDuplicate([lo, hi], at) => {
                 let v = self.s.emit(Inst::LoadPair(at));
                 self.set(lo, v, false);
-                self.set(hi, v, true);
+                self.set(hi, v, !narrow);
             }
             Access::StoreQuad(values, at) => {
-                let v = self.packed(values);
-                self.s.emit(Inst::StoreQuad(v, at));
+                let [lo, hi] = values.map(|value| {
+                    self.note(value, true);
+                    let half = self.half(value);
+                    self.s.observed(half)
+                });
+                if lo.v == hi.v && !lo.hi && hi.hi {
+                    self.s.emit(Inst::StoreQuad(lo.v, at));
+                } else {
+                    // Two stores of halves spare a move of lanes.
+                    self.s.emit(Inst::StorePair(lo, at));
+                    self.s.emit(Inst::StorePair(hi, second(at)));
+                }
             }
             Access::StorePair(value, at) => {
                 self.note(value, true);
@@ -180,6 +249,45 @@ impl Builder {
         }
     }
 
+    /// An operation pair by pair, where a vector holds one.
+    fn each(&mut self, arith: &Arith) {
+        for half in 0..1 + usize::from(arith.quad) {
+            let results = match arith.row {
+                Row::Permute | Row::Extract => [Some(self.moved(arith, half)), None],
+                row => {
+                    let operands: Vec<Operand> = arith
+                        .ins
+                        .iter()
+                        .map(|values| {
+                            self.note(values[half], row.observes());
+                            Operand::One(self.half(values[half]), false)
+                        })
+                        .collect();
+                    row.emit(&mut self.s, &arith.inst, &operands)
+                }
+            };
+            for (outs, v) in arith.outs.iter().zip(results.into_iter().flatten()) {
+                self.set(outs[half], v, false);
+            }
+        }
+    }
+
+    /// A half of what moves lanes between the pairs of quads.
+    fn moved(&mut self, arith: &Arith, half: usize) -> Id {
+        let imm = arith.inst.imm as usize;
+        let lanes = [2 * half, 2 * half + 1].map(|lane| match arith.row {
+            Row::Permute => imm >> (2 * lane) & 3,
+            _ => imm % 4 + lane,
+        });
+        let [a, b] = lanes.map(|lane| {
+            let value = arith.ins[lane / 4][lane / 2 % 2];
+            self.note(value, true);
+            let found = self.half(value);
+            self.s.observed(found).v
+        });
+        self.s.pick(a, b, lanes.map(|lane| (lane % 2) as u8))
+    }
+
     fn ready(&self, value: Value) -> bool {
         (value as usize) < PAIRS || self.values[value as usize].is_some()
     }
@@ -193,12 +301,15 @@ impl Builder {
             Row::ComplexThen(..) => 3,
             _ => 3,
         };
-        let both = first.ins.iter().zip(&second.ins).take(in_place);
-        both.filter(|(a, b)| {
+        let both = first.ins.iter().zip(&second.ins);
+        let factors = row
+            .factor()
+            .map(|i| usize::from(first.ins[i] != second.ins[i]));
+        let moves = both.take(in_place).filter(|(a, b)| {
             let (lo, hi) = (self.place(a[0]), self.place(b[0]));
             !(lo.0 == hi.0 && !lo.1 && hi.1)
-        })
-        .count()
+        });
+        moves.count() + factors.unwrap_or(0)
     }
 
     /// Where a value is, without listing a load of what has not been used yet.
@@ -290,22 +401,43 @@ impl Builder {
         }
     }
 
-    /// Writes back the quads that changed and that `which` names.
-    pub(super) fn homes(&mut self, last: &[Value; PAIRS], which: impl Fn(u8) -> bool) -> Vec<Id> {
-        let mut all = Vec::new();
-        for quad in (0..(PAIRS / 2) as u8).filter(|q| which(*q)) {
-            let first = 2 * usize::from(quad);
-            if !changed(last, first) {
-                continue;
+    /// What a vector of the register file ends as.
+    pub(super) fn at_home(&mut self, last: &[Value; PAIRS], home: usize) -> Id {
+        match ends(self.s.form, last, home) {
+            &[lo, hi] => self.packed([lo, hi]),
+            values => {
+                let value = values.first().copied().unwrap_or_default();
+                self.note(value, true);
+                let half = self.half(value);
+                self.s.observed(half).v
             }
-            let v = self.packed([last[first], last[first + 1]]);
-            all.push(self.s.arena.add(Inst::SetHome(quad, v)).0);
+        }
+    }
+
+    /// Writes back the vectors of the register file that changed and that `which` names.
+    pub(super) fn homes(&mut self, last: &[Value; PAIRS], which: impl Fn(u8) -> bool) -> Vec<Id> {
+        let form = self.s.form;
+        let mut all = Vec::new();
+        for home in (0..form.homes()).filter(|home| which(*home as u8)) {
+            if changed(form, last, home) {
+                let v = self.at_home(last, home);
+                all.push(self.s.arena.add(Inst::SetHome(home as u8, v)).0);
+            }
         }
         all
     }
 }
 
-/// Whether the quad that begins with pair `first` ends with other values.
-pub(super) fn changed(last: &[Value; PAIRS], first: usize) -> bool {
-    last[first] as usize != first || last[first + 1] as usize != first + 1
+/// The values that a vector of the register file ends with.
+pub(super) fn ends(form: Form, last: &[Value; PAIRS], home: usize) -> &[Value] {
+    let pairs = form.pairs();
+    &last[pairs * home..pairs * (home + 1)]
+}
+
+/// Whether these are others than those it began with.
+pub(super) fn changed(form: Form, last: &[Value; PAIRS], home: usize) -> bool {
+    let values = (form.pairs() * home..).zip(ends(form, last, home));
+    values
+        .into_iter()
+        .any(|(first, value)| *value as usize != first)
 }

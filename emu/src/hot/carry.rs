@@ -1,7 +1,7 @@
 //! What a loop keeps in host registers from pass to pass.
 
 use super::ir::{Id, Inst};
-use super::lower::{Lower, Refusal, VECTOR_REGISTERS};
+use super::lower::{Lower, Refusal};
 use super::registers::NEVER;
 use super::rounds::Carried;
 use super::select;
@@ -11,7 +11,7 @@ impl Lower<'_> {
     pub(super) fn enter(&mut self, carried: &[Carried]) {
         for (register, c) in carried.iter().enumerate() {
             let register = register as u8;
-            self.begin(c.begin, register);
+            self.begin(c, register);
             self.vectors.set_owner(register, Some(c.begin));
             self.places[c.begin as usize].register = Some(register);
             self.hints[c.end as usize] = Some(register);
@@ -20,14 +20,16 @@ impl Lower<'_> {
 
     /// Computes what a loop carries, before its first pass: a quad, or what does
     /// not change of quads that do not change.
-    fn begin(&mut self, id: Id, register: u8) {
-        let inst = self.inst_of(id);
-        if let Inst::Home(quad) = inst {
-            return self.load_home(register, quad);
+    fn begin(&mut self, c: &Carried, register: u8) {
+        let inst = self.inst_of(c.begin);
+        match inst {
+            Inst::Home(home) => return self.load_home(register, home),
+            Inst::Begin(_) => return select::gather(self.asm, register, c.pairs),
+            _ => {}
         }
         let mut registers = [0; 4];
         // Nothing but what is carried is in registers yet: the last ones are free.
-        let spare = (VECTOR_REGISTERS as u8 - 4)..;
+        let spare = (self.form().registers() as u8 - 4)..;
         for ((operand, used), spare) in registers.iter_mut().zip(inst.uses()).zip(spare) {
             let Some(used) = used else { continue };
             if let Inst::Home(quad) = self.inst_of(used) {

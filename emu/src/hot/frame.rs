@@ -1,9 +1,11 @@
 //! What emitted code needs beside the guest's state: constants and spill slots.
 
 use crate::alu::NAN;
+use crate::simd::Simd;
 
-/// Spill slots of vectors, and of scalars.
-pub(super) const VECTOR_SLOTS: usize = 64;
+/// Bytes for the spill slots of vectors.
+pub(super) const VECTOR_BYTES: usize = 64 * 64;
+/// Spill slots of scalars.
 pub(super) const SCALAR_SLOTS: usize = 128;
 
 /// Laid out for emitted code; the offsets below name its parts.
@@ -13,8 +15,12 @@ pub(crate) struct Frame {
     constants: [u32; 16],
     odd_sign: [u32; 16],
     alternate: [u32; 16],
-    vectors: [[u32; 16]; VECTOR_SLOTS],
+    /// Each of `constants` in all lanes of a pair, for hosts whose instructions do not spread them.
+    spread: [[u32; 8]; 16],
+    vectors: [u32; VECTOR_BYTES / 4],
     scalars: [u32; SCALAR_SLOTS],
+    /// What the host code may use.
+    pub(crate) simd: Simd,
     /// Blocks compiled for this frame; emitted code knows nothing of it.
     pub(super) compiled: usize,
 }
@@ -33,8 +39,10 @@ pub(super) const PASSES: i64 = 48;
 pub(super) const ODD_SIGN: i64 = 64;
 /// -1 in even lanes, 1 in odd ones.
 pub(super) const ALTERNATE: i64 = 128;
-pub(super) const VECTORS: i64 = 192;
-pub(super) const SCALARS: i64 = VECTORS + 64 * VECTOR_SLOTS as i64;
+/// See [`super::asm::every`].
+pub(super) const SPREAD: i64 = 192;
+pub(super) const VECTORS: i64 = SPREAD + 512;
+pub(super) const SCALARS: i64 = VECTORS + VECTOR_BYTES as i64;
 
 impl Default for Frame {
     fn default() -> Self {
@@ -61,8 +69,10 @@ impl Default for Frame {
             constants,
             odd_sign: lanes(0, 1 << 31),
             alternate: lanes(minus, one),
-            vectors: [[0; 16]; VECTOR_SLOTS],
+            spread: constants.map(|bits| [bits; 8]),
+            vectors: [0; VECTOR_BYTES / 4],
             scalars: [0; SCALAR_SLOTS],
+            simd: Simd::best(),
             compiled: 0,
         }
     }

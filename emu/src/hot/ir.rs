@@ -1,9 +1,10 @@
 //! The intermediate form between guest words and host instructions.
 //!
 //! Every instruction defines at most one value, named by the instruction's
-//! index. A vector value is one 512-bit register: four lanes of four sections
-//! (the layout of a quad in the register file). A *half* of it, two lanes, is
-//! what a pair register holds. Scalars are 32-bit.
+//! index. A vector value is one host register of 512 or 256 bits, as the form
+//! says: four lanes of four sections (the layout of a quad in the register
+//! file), or two. A *half*, two lanes, is what a pair register holds; a vector of
+//! two lanes is its own lower half. Scalars are 32-bit.
 
 use crate::semantics::scalar::Binary;
 use std::collections::HashMap;
@@ -81,12 +82,16 @@ pub(super) enum Convert {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Inst {
     // Vectors.
-    /// A quad of the register file as the segment finds it.
+    /// A vector of the register file as the segment finds it.
     Home(u8),
+    /// What a loop has carried from the pass before, by number.
+    Begin(u8),
     /// A quad of DMEM.
     LoadQuad(At),
-    /// A pair of DMEM in both halves.
+    /// A pair of DMEM in each half.
     LoadPair(At),
+    /// A lane of DMEM in every lane.
+    LoadLane(At),
     Binary(Lanes, Id, Id),
     /// With a constant as second operand.
     With(Lanes, Id, Constant),
@@ -96,6 +101,8 @@ pub(super) enum Inst {
     SubAdd(Id, Id),
     /// Lanes 0, 1 from `a`, lanes 2, 3 from `b`, two selecting bits each, as in the guest's `perm`.
     Shuffle(Id, Id, u8),
+    /// Of two lanes: one of `a`, one of `b`, a selecting bit each.
+    Pick(Id, Id, u8),
     /// Lanes `n ..` of the concatenation `a:b`.
     Align(Id, Id, u8),
     Shift(Lanes, Id, u8),
@@ -183,6 +190,17 @@ impl Inst {
         }
     }
 
+    /// The lane of which vector it spreads over another one.
+    pub(super) fn spread(&self) -> Option<(Id, u8)> {
+        match *self {
+            Self::Pick(a, b, select @ (0 | 3)) if a == b => Some((a, select & 1)),
+            Self::Shuffle(a, b, select @ (0 | 0x55 | 0xaa | 0xff)) if a == b => {
+                Some((a, select & 3))
+            }
+            _ => None,
+        }
+    }
+
     /// The values it uses; the others are `None`.
     pub(super) fn uses(&self) -> [Option<Id>; 4] {
         let (mut all, mut n) = ([None; 4], 0);
@@ -191,14 +209,23 @@ impl Inst {
             n += 1;
         };
         match *self {
-            Self::Home(_) | Self::Splat(_) | Self::Scalar(_) | Self::Immediate(_) => {}
-            Self::LoadQuad(at) | Self::LoadPair(at) | Self::LoadWord(at) | Self::Prefetch(at) => {
+            Self::Home(_)
+            | Self::Begin(_)
+            | Self::Splat(_)
+            | Self::Scalar(_)
+            | Self::Immediate(_) => {}
+            Self::LoadQuad(at)
+            | Self::LoadPair(at)
+            | Self::LoadLane(at)
+            | Self::LoadWord(at)
+            | Self::Prefetch(at) => {
                 take(at.base);
             }
             Self::Binary(_, a, b)
             | Self::AddSub(a, b)
             | Self::SubAdd(a, b)
             | Self::Shuffle(a, b, _)
+            | Self::Pick(a, b, _)
             | Self::Align(a, b, _)
             | Self::Min(a, b)
             | Self::Max(a, b)
@@ -243,13 +270,13 @@ impl Inst {
         self.class().is_some()
             && !matches!(
                 self,
-                Self::LoadQuad(_) | Self::LoadPair(_) | Self::LoadWord(_)
+                Self::LoadQuad(_) | Self::LoadPair(_) | Self::LoadLane(_) | Self::LoadWord(_)
             )
     }
 }
 
 /// Instructions by number; the lists that order them are made elsewhere.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Arena {
     pub insts: Vec<Inst>,
     known: HashMap<Inst, Id>,

@@ -1,4 +1,4 @@
-//! The hot tier: blocks of guest words as host code (x86-64 with AVX-512).
+//! The hot tier: blocks of guest words as host code (x86-64 with AVX-512, or AVX2 and FMA).
 //!
 //! ```text
 //! words -> steps   registers become values, addresses a root and an offset
@@ -13,7 +13,9 @@
 mod asm;
 mod build;
 mod carry;
+mod cost;
 mod executable;
+mod form;
 mod frame;
 mod function;
 mod ir;
@@ -34,8 +36,12 @@ use crate::core::Guest;
 use crate::decoded::Decoded;
 use crate::layout::LINE_BYTES;
 use crate::semantics::action::{Action, ControlOp};
+use crate::simd::Simd;
+use asm::Asm;
+use build::Segment;
 use cp2_asm::isa::SCALARS;
 use executable::Executable;
+use form::Form;
 use function::Link;
 
 /// Parts a block may have: more are not worth the code.
@@ -70,13 +76,13 @@ pub(crate) struct Code {
     misses: u32,
 }
 
-/// Whether this host can run what [`compile`] makes.
-pub(crate) fn available() -> bool {
-    cfg!(target_endian = "little")
-        && std::arch::is_x86_feature_detected!("avx512f")
-        && std::arch::is_x86_feature_detected!("avx512vl")
-        && std::arch::is_x86_feature_detected!("avx512dq")
-        && std::arch::is_x86_feature_detected!("bmi2")
+/// The forms to choose from.
+fn forms(simd: Simd) -> &'static [Form] {
+    match simd {
+        Simd::None => &[],
+        Simd::Avx2 => &[Form::Avx2],
+        Simd::Avx512 => &[Form::Wide, Form::Narrow],
+    }
 }
 
 /// Passes after which a block is worth compiling: a word costs about as much as
@@ -129,7 +135,7 @@ impl Tier {
                 // A fault, or a buffer that is out of the ordinary.
                 code.misses += 1;
                 if code.assumes {
-                    **code = compile(words, looping, bytes, None)?;
+                    **code = compile(words, looping, bytes, None, forms(frame.simd))?;
                 } else if code.misses > MISSES {
                     *self = Self::Refused;
                 }
@@ -144,7 +150,13 @@ impl Tier {
             *self = Self::Warm(all);
             return None;
         }
-        let code = compile(words, looping, bytes, Some(guest.scalars));
+        let code = compile(
+            words,
+            looping,
+            bytes,
+            Some(guest.scalars),
+            forms(frame.simd),
+        );
         frame.compiled += usize::from(code.is_some());
         *self = code.map_or(Self::Refused, |code| Self::Hot(Box::new(code)));
         match self {
@@ -154,21 +166,20 @@ impl Tier {
     }
 }
 
-/// Compiles a block; `looping` where it is the whole body of a loop. `None`
-/// where a word is not for this tier, or the host lacks something.
+/// Compiles a block, each segment in the cheapest of `forms`, all of which the
+/// host must have; `looping` where it is the whole body of a loop. `None` where
+/// a word is not for this tier.
 ///
 /// With the scalars that it is about to run with, the code of a loop may do
 /// nothing at all where circular buffers are less ordinary: [`Code::assumes`].
-pub(crate) fn compile(
+fn compile(
     words: &[Decoded],
     looping: bool,
     dmem_bytes: u32,
     assume: Option<&[u32; SCALARS]>,
+    forms: &[Form],
 ) -> Option<Code> {
-    if !available() {
-        return None;
-    }
-    let mut asm = asm::Asm::new();
+    let mut asm = Asm::new();
     let mut assumes = false;
     let mut parts = Vec::new();
     let (mut chain, mut first, mut at) = (Vec::new(), 0, 0);
@@ -192,7 +203,7 @@ pub(crate) fn compile(
         whole = alone && taken == words.len();
         chain.extend(guard(&words[at]));
         assumes |= !steps.enter.is_empty();
-        let segment = build::build(steps, whole);
+        let segment = cheapest(build::candidates(&steps, whole, forms), whole)?;
         chain.push(Link::Segment(Box::new(segment), taken as u32));
         at += taken;
     }
@@ -213,6 +224,21 @@ pub(crate) fn compile(
     })
 }
 
+/// The cheapest of the segments, which are loops' whole bodies where `looping`.
+fn cheapest(candidates: Vec<Segment>, looping: bool) -> Option<Segment> {
+    let (mut best, mut least) = (None, u32::MAX);
+    for segment in candidates {
+        let Ok(instructions) = function::instructions(&segment, looping) else {
+            continue;
+        };
+        let cost = cost::cost(&segment, instructions);
+        if cost < least {
+            (best, least) = (Some(segment), cost);
+        }
+    }
+    best
+}
+
 /// What tests the branch of a word that a block goes on behind.
 fn guard(word: &Decoded) -> Option<Link> {
     let (Some(taken), Action::Control(ControlOp::Branch { condition, x, .. })) =
@@ -230,7 +256,7 @@ fn guard(word: &Decoded) -> Option<Link> {
 
 /// A call of the links as one function; calls of the words from `first` to
 /// `end`, which they consist of, where that is not worth it.
-fn call(asm: &mut asm::Asm, links: &[Link], first: usize, end: usize) -> Option<Vec<Part>> {
+fn call(asm: &mut Asm, links: &[Link], first: usize, end: usize) -> Option<Vec<Part>> {
     let words = (end - first) as u64;
     if words < SHORTEST {
         return Some((first..end).map(Part::Word).collect());

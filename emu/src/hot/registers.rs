@@ -11,6 +11,8 @@ pub(super) struct Place {
     pub register: Option<u8>,
     /// Its spill slot, once it has been stored there.
     pub slot: Option<u16>,
+    /// The vector of the register file that holds it, once it has been stored there.
+    pub home: Option<u8>,
     /// Position of its next use.
     pub next: u32,
 }

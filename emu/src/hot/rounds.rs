@@ -1,19 +1,17 @@
 //! Loops: what goes from one pass to the next, and what follows the last one.
 
-use super::build::{Builder, changed};
+use super::build::Builder;
+use super::form::Form;
 use super::ir::{Half, Id, Inst};
-use super::steps::{PAIRS, Value};
+use super::steps::{Access, PAIRS, Steps, Value};
 use super::vectors::Operand;
+use std::collections::HashMap;
 
-/// Quads that stay in host registers from pass to pass of a loop; the others
-/// of 32 are left for what is computed.
-const CARRIED: usize = 24;
-
-/// A quad that a loop carries in a host register, or a value that stays the same.
+/// A vector that a loop carries from pass to pass, or one that stays the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Carried {
-    /// The quad, where the loop changes it.
-    pub quad: Option<u8>,
+    /// The pair registers in its halves, where the loop changes them.
+    pub pairs: [Option<u8>; 2],
     /// The value at the beginning of a pass.
     pub begin: Id,
     /// The value at its end: the same where the loop does not change it.
@@ -23,77 +21,228 @@ pub(super) struct Carried {
 impl Carried {
     const fn fixed(id: Id) -> Self {
         Self {
-            quad: None,
+            pairs: [None; 2],
             begin: id,
             end: id,
         }
     }
 }
 
+/// Where the pair registers that a loop uses and changes are between two passes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Layout {
+    /// In vectors, by their halves.
+    pub carried: Vec<[Option<u8>; 2]>,
+    /// In the register file.
+    pub through: Vec<u8>,
+}
+
+/// How a loop's first values are used.
+struct Uses {
+    used: [bool; PAIRS],
+    /// Other than as a factor whose lanes are spread.
+    straight: [bool; PAIRS],
+}
+
+impl Uses {
+    fn find(steps: &Steps) -> Self {
+        let mut uses = Self {
+            used: [false; PAIRS],
+            straight: [false; PAIRS],
+        };
+        let mut note = |value: Value, straight: bool| {
+            if let Some(used) = uses.used.get_mut(value as usize) {
+                *used = true;
+                uses.straight[value as usize] |= straight;
+            }
+        };
+        for step in &steps.steps {
+            if let Some(arith) = &step.arith {
+                for (i, values) in arith.ins.iter().enumerate() {
+                    let factor = arith.row.factor() == Some(i);
+                    values.iter().for_each(|value| note(*value, !factor));
+                }
+            }
+            match step.access {
+                Some(Access::StoreQuad(values, _)) => values.iter().for_each(|v| note(*v, true)),
+                Some(Access::StorePair(value, _)) => note(value, true),
+                _ => {}
+            }
+        }
+        for (r, value) in steps.last.iter().enumerate() {
+            if *value as usize != r {
+                note(*value, true);
+            }
+        }
+        uses
+    }
+}
+
+impl Layout {
+    /// Vector by vector as the register file has them.
+    pub(super) fn natural(steps: &Steps, form: Form) -> Self {
+        let uses = Uses::find(steps);
+        let mut layout = Self::default();
+        let mut rest = Vec::new();
+        for home in 0..form.homes() {
+            let first = form.pairs() * home;
+            let of = |half: usize| {
+                let r = first + half;
+                let goes = half < form.pairs() && uses.used[r] && steps.last[r] as usize != r;
+                goes.then_some(r as u8)
+            };
+            let pairs = [of(0), of(1)];
+            let mut held = pairs.iter().flatten();
+            if held.clone().next().is_none() {
+                continue;
+            }
+            // Memory spreads lanes for nothing.
+            if held.any(|r| uses.straight[usize::from(*r)]) {
+                rest.push((home as u8, pairs));
+            } else {
+                layout.through.push(home as u8);
+            }
+        }
+        // What does not fit goes through memory in every pass.
+        let most = rest.len().min(form.carried());
+        layout
+            .through
+            .extend(rest.split_off(most).iter().map(|(home, _)| *home));
+        layout.carried = rest.into_iter().map(|(_, pairs)| pairs).collect();
+        layout
+    }
+}
+
 impl Builder {
+    /// Begins a pass of a loop that carries what `layout` says.
+    pub(super) fn begin_loop(&mut self, layout: &Layout) {
+        for (k, pairs) in layout.carried.iter().enumerate() {
+            let (v, _) = self.s.arena.add(Inst::Begin(k as u8));
+            for (r, hi) in pairs.iter().zip([false, true]) {
+                if let Some(r) = r {
+                    self.values[usize::from(*r)] = Some(Half { v, hi });
+                }
+            }
+        }
+    }
+
+    /// The layout in which the pass, as far as it is built, leaves what it carries;
+    /// what is in no vector with another one stays as it was.
+    pub(super) fn left(&mut self, last: &[Value; PAIRS], layout: &Layout) -> Layout {
+        let mut carried: Vec<[Option<u8>; 2]> = Vec::new();
+        let mut of: HashMap<Id, usize> = HashMap::new();
+        for r in layout.carried.iter().flatten().flatten() {
+            let half = self.half(last[usize::from(*r)]);
+            let side = usize::from(half.hi);
+            match of.get(&half.v) {
+                Some(&k) if carried[k][side].is_none() => carried[k][side] = Some(*r),
+                _ => {
+                    of.insert(half.v, carried.len());
+                    let mut pairs = [None; 2];
+                    pairs[side] = Some(*r);
+                    carried.push(pairs);
+                }
+            }
+        }
+        // A lower half and an upper one that are too many go together.
+        while carried.len() > self.s.form.carried() {
+            let alone = |side: usize| {
+                let other = 1 - side;
+                let single =
+                    |pairs: &[Option<u8>; 2]| pairs[side].is_some() && pairs[other].is_none();
+                carried.iter().rposition(single)
+            };
+            let (Some(lo), Some(hi)) = (alone(0), alone(1)) else {
+                break;
+            };
+            carried[lo][1] = carried[hi][1];
+            carried.remove(hi);
+        }
+        Layout {
+            carried,
+            through: layout.through.clone(),
+        }
+    }
+
     /// What a loop carries, and what follows its last pass.
-    pub(super) fn end_of_loop(&mut self, last: &[Value; PAIRS]) -> (Vec<Id>, Vec<Carried>) {
+    pub(super) fn end_of_loop(
+        &mut self,
+        last: &[Value; PAIRS],
+        layout: &Layout,
+    ) -> (Vec<Id>, Vec<Carried>) {
+        let form = self.s.form;
         // A register whose first value ends in another one is seen as it is.
         for (r, value) in last.iter().enumerate() {
             if (*value as usize) < PAIRS && *value as usize != r {
                 self.note(*value, true);
             }
         }
-        let used = self.used;
-        let quad_used = |q: usize| used[2 * q] || used[2 * q + 1];
-        let (mut carried, mut invariant) = (Vec::new(), Vec::new());
-        for q in (0..PAIRS / 2).filter(|q| quad_used(*q)) {
-            if changed(last, 2 * q) {
-                carried.push(q as u8);
-            } else {
-                invariant.push(q as u8);
-            }
-        }
-        // What does not fit goes through memory in every pass.
-        let overflow = carried.split_off(carried.len().min(CARRIED));
-        let kept = carried.clone();
-        let mut all: Vec<Carried> = Vec::new();
-        for quad in carried {
-            let first = 2 * usize::from(quad);
-            let begin = self.s.emit(Inst::Home(quad));
-            let end = self.carry([last[first], last[first + 1]], first);
+        let mut all = Vec::new();
+        for (k, pairs) in layout.carried.iter().enumerate() {
+            let (begin, _) = self.s.arena.add(Inst::Begin(k as u8));
             all.push(Carried {
-                quad: Some(quad),
+                pairs: *pairs,
                 begin,
-                end,
+                end: self.carry(last, *pairs),
             });
         }
-        let through = self.homes(last, |q| overflow.contains(&q));
-        self.s.body.extend(through);
-        let same: Vec<Id> = invariant
-            .into_iter()
-            .map(|quad| self.s.emit(Inst::Home(quad)))
+        let through: Vec<(u8, Id, Id)> = layout
+            .through
+            .iter()
+            .map(|home| {
+                let first = (form.pairs() * usize::from(*home)) as u8;
+                let both = [Some(first), (!form.narrow()).then_some(first + 1)];
+                let begin = self.s.emit(Inst::Home(*home));
+                (*home, begin, self.carry(last, both))
+            })
+            .collect();
+        let used = self.used;
+        let same: Vec<Id> = (0..form.homes())
+            .filter(|home| {
+                let pairs = form.pairs() * home..form.pairs() * (home + 1);
+                let same = |r: usize| used[r] && last[r] as usize == r;
+                !layout.through.contains(&(*home as u8)) && pairs.into_iter().any(same)
+            })
+            .map(|home| self.s.emit(Inst::Home(home as u8)))
             .collect();
         self.keep(&mut all, &same);
         let begins: Vec<Id> = all.iter().map(|c| c.begin).collect();
         self.s.body.retain(|id| !begins.contains(id));
+        self.pass_through(&through);
         let body = std::mem::take(&mut self.s.body);
         // From here on the list is what follows the loop.
-        let mut homes = Vec::new();
-        for c in &all {
-            let Some(quad) = c.quad else { continue };
-            let [lo, hi] = [false, true].map(|hi| Half { v: c.end, hi });
-            let operand = self.s.observe(Operand::Two(lo, hi));
-            let v = self.s.value(operand);
-            homes.push(self.s.arena.add(Inst::SetHome(quad, v)).0);
-        }
-        let dead = self.homes(last, |q| !kept.contains(&q) && !overflow.contains(&q));
-        homes.extend(dead);
+        let raw = |s: &Self, home: u8| {
+            let stored = through.iter().find(|(at, ..)| *at == home);
+            stored.is_none_or(|(.., end)| s.s.is_raw(*end))
+        };
+        let left: Vec<bool> = (0..form.homes())
+            .map(|home| raw(self, home as u8))
+            .collect();
+        let homes = self.homes(last, |home| left[usize::from(home)]);
         let mut exit = std::mem::replace(&mut self.s.body, body);
         exit.extend(homes);
         (exit, all)
+    }
+
+    /// Stores what goes through memory from pass to pass: as soon as it is known,
+    /// and what the pass found there has been read.
+    fn pass_through(&mut self, through: &[(u8, Id, Id)]) {
+        for (home, begin, end) in through {
+            let at = |id: &Id| self.s.body.iter().position(|listed| listed == id);
+            let after = match (at(begin), at(end)) {
+                (Some(begin), Some(end)) if begin < end => end,
+                _ => self.s.body.len().wrapping_sub(1),
+            };
+            let (store, _) = self.s.arena.add(Inst::SetHome(*home, *end));
+            self.s.body.insert(after.wrapping_add(1), store);
+        }
     }
 
     /// Adds what no pass changes to what the loop carries, while there is room:
     /// lanes of the quads `same` and constants, then those quads themselves.
     fn keep(&mut self, all: &mut Vec<Carried>, same: &[Id]) {
         let fixed = |inst: Inst| match inst {
-            Inst::Shuffle(a, b, _) => same.contains(&a) && same.contains(&b),
+            Inst::Shuffle(a, b, _) | Inst::Pick(a, b, _) => same.contains(&a) && same.contains(&b),
             Inst::Splat(_) => true,
             _ => false,
         };
@@ -105,7 +254,7 @@ impl Builder {
             rest.iter().any(uses)
         };
         let quads: Vec<Id> = same.iter().copied().filter(needed).collect();
-        let room = CARRIED.saturating_sub(all.len());
+        let room = self.s.form.carried().saturating_sub(all.len());
         if hoisted.len() + quads.len() > room {
             // Not all: the quads only, and what is made of them again in each pass.
             let quads = same.iter().copied().take(room);
@@ -117,14 +266,34 @@ impl Builder {
         self.s.body.retain(|id| !same.contains(id));
     }
 
-    /// The end value of a carried quad: canonical only where the next pass looks at its bits.
-    fn carry(&mut self, values: [Value; 2], first: usize) -> Id {
-        let observed = self.observed[first] || self.observed[first + 1];
-        let [lo, hi] = values.map(|value| self.half(value));
-        let raw = self.s.is_raw(lo.v) && self.s.is_raw(hi.v);
-        if observed || !raw {
-            return self.packed(values);
+    /// The end value of what is carried in the halves of a vector: canonical only
+    /// where the next pass looks at its bits.
+    fn carry(&mut self, last: &[Value; PAIRS], pairs: [Option<u8>; 2]) -> Id {
+        let held: Vec<usize> = pairs.iter().flatten().map(|r| usize::from(*r)).collect();
+        let observed = held.iter().any(|r| self.observed[*r]);
+        let mut halves = Vec::new();
+        for r in &held {
+            halves.push(self.half(last[*r]));
         }
-        self.s.pack(lo, hi)
+        let raw = halves.iter().all(|half| self.s.is_raw(half.v));
+        if observed || !raw {
+            for (half, r) in halves.iter_mut().zip(&held) {
+                self.note(last[*r], true);
+                *half = self.s.observed(*half);
+            }
+        }
+        let end = match (pairs, halves.as_slice()) {
+            (_, &[lo, hi]) => self.s.pack(lo, hi),
+            ([None, Some(_)], &[half]) => self.s.value(Operand::One(half, true)),
+            (_, &[half]) => self.s.value(Operand::One(half, false)),
+            _ => 0,
+        };
+        // What follows the loop finds it there too.
+        for (r, hi) in pairs.iter().zip([false, true]) {
+            if let Some(r) = r {
+                self.values[last[usize::from(*r)] as usize] = Some(Half { v: end, hi });
+            }
+        }
+        end
     }
 }

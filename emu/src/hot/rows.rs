@@ -164,6 +164,15 @@ impl Row {
         }
     }
 
+    /// The operand that only spreads its lanes, if there is one.
+    pub(super) fn factor(self) -> Option<usize> {
+        match self {
+            Self::Butterfly(..) => Some(2),
+            Self::Complex(_) | Self::ComplexThen(..) => Some(1),
+            _ => None,
+        }
+    }
+
     /// Host instructions that a second operation beside the first one saves.
     pub(super) fn price(self) -> usize {
         match self {

@@ -52,7 +52,7 @@ pub(super) struct Step {
 }
 
 /// What the first pass yields.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Steps {
     pub arena: Arena,
     /// Scalar instructions and checks before the first word.

@@ -1,13 +1,15 @@
 //! Emitted code against the one semantics, word by word.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use super::{Frame, available, compile};
+use super::form::Form;
+use super::{Frame, compile};
 use crate::core::{Core, Guest};
 use crate::decoded::{Decoded, decode};
 use crate::execute;
 use crate::fast::portable::{self, Step};
 use crate::observer::Unobserved;
 use crate::semantics::action::Action;
+use crate::simd::Simd;
 use cp2_asm::isa::{Address, Inst, Mode, Op, Scalar, Slot, Word};
 use cp2_asm::testing::{any_inst, any_operands};
 use cp2_machine::Machine;
@@ -120,16 +122,23 @@ enum Outcome {
 }
 
 /// As [`check`]; a block that fails is first made as short as it stays failing.
-fn compare(machine: &Machine, words: &[Word], start: &Core, passes: u64, looping: bool) -> Outcome {
+fn compare(
+    form: Form,
+    machine: &Machine,
+    words: &[Word],
+    start: &Core,
+    passes: u64,
+    looping: bool,
+) -> Outcome {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     let fails = |words: &[Word]| {
         catch_unwind(AssertUnwindSafe(|| {
-            check(machine, words, start, passes, looping)
+            check(form, machine, words, start, passes, looping)
         }))
         .is_err()
     };
     if let Ok(compiled) = catch_unwind(AssertUnwindSafe(|| {
-        check(machine, words, start, passes, looping)
+        check(form, machine, words, start, passes, looping)
     })) {
         return compiled;
     }
@@ -157,11 +166,18 @@ fn compare(machine: &Machine, words: &[Word], start: &Core, passes: u64, looping
             }
         }
     }
-    check(machine, &words, start, passes, looping)
+    check(form, machine, &words, start, passes, looping)
 }
 
 /// Compares both on the same state.
-fn check(machine: &Machine, words: &[Word], start: &Core, passes: u64, looping: bool) -> Outcome {
+fn check(
+    form: Form,
+    machine: &Machine,
+    words: &[Word],
+    start: &Core,
+    passes: u64,
+    looping: bool,
+) -> Outcome {
     let decoded: Vec<Decoded> = words
         .iter()
         .map(|word| decode(word.encode(), machine).unwrap())
@@ -172,14 +188,14 @@ fn check(machine: &Machine, words: &[Word], start: &Core, passes: u64, looping: 
             .iter()
             .map(|w| format!("  {} || {}\n", show(&w.arith), show(&w.mem)));
         format!(
-            "passes {passes} looping {looping}\n{}",
+            "{form:?} passes {passes} looping {looping}\n{}",
             lines.collect::<String>()
         )
     };
     let dmem_bytes = machine.cp2.dmem.0 as u32;
     let mut hot = start.clone();
     let scalars = *hot.guest().unwrap().scalars;
-    let Some(code) = compile(&decoded, looping, dmem_bytes, Some(&scalars)) else {
+    let Some(code) = compile(&decoded, looping, dmem_bytes, Some(&scalars), &[form]) else {
         return Outcome::Refused;
     };
     let mut frame = Frame::default();
@@ -188,7 +204,7 @@ fn check(machine: &Machine, words: &[Word], start: &Core, passes: u64, looping: 
     let mut done = code.run(&mut hot.guest().unwrap(), &mut frame, passes, &mut word);
     if done == 0 && code.assumes {
         assert!(hot == *start, "changed something without running");
-        let code = compile(&decoded, looping, dmem_bytes, None).unwrap();
+        let code = compile(&decoded, looping, dmem_bytes, None, &[form]).unwrap();
         done = code.run(&mut hot.guest().unwrap(), &mut frame, passes, &mut word);
     }
     let mut cold = start.clone();
@@ -235,6 +251,15 @@ fn check(machine: &Machine, words: &[Word], start: &Core, passes: u64, looping: 
     }
 }
 
+/// The forms this host can run.
+fn forms() -> Vec<Form> {
+    match Simd::best() {
+        Simd::None => Vec::new(),
+        Simd::Avx2 => vec![Form::Avx2],
+        Simd::Avx512 => vec![Form::Wide, Form::Narrow, Form::Avx2],
+    }
+}
+
 fn vm7() -> Machine {
     Machine::builtin("vm7").unwrap()
 }
@@ -243,9 +268,12 @@ fn vm7() -> Machine {
 /// operations are paired and depend on each other, straight and in a loop.
 #[test]
 fn every_arithmetic_row_equals_the_semantics() {
-    if !available() {
-        return;
+    for form in forms() {
+        arithmetic_row(form);
     }
+}
+
+fn arithmetic_row(form: Form) {
     let machine = vm7();
     let (mut runner, mut random) = (TestRunner::deterministic(), Random(0x9e37_79b9_7f4a_7c15));
     let mut start = core(&machine, &mut random);
@@ -275,7 +303,7 @@ fn every_arithmetic_row_equals_the_semantics() {
             } else {
                 1
             };
-            let outcome = compare(&machine, &words, &start, passes, looping);
+            let outcome = compare(form, &machine, &words, &start, passes, looping);
             compiled += usize::from(outcome == Outcome::Ran);
         }
         let elementary = matches!(op, Op::Rsqrt | Op::Exp2 | Op::Log2 | Op::Sin | Op::Cos);
@@ -333,9 +361,12 @@ fn tame(inst: &mut Inst, random: &mut Random) {
 
 #[test]
 fn random_blocks_equal_the_reference() {
-    if !available() {
-        return;
+    for form in forms() {
+        random_blocks(form);
     }
+}
+
+fn random_blocks(form: Form) {
     let machine = vm7();
     let (mut runner, mut random) = (TestRunner::deterministic(), Random(0x0123_4567_89ab_cdef));
     let (arith, mem) = (any_inst(Slot::Arith), any_inst(Slot::Mem));
@@ -367,7 +398,7 @@ fn random_blocks_equal_the_reference() {
         } else {
             1
         };
-        let outcome = compare(&machine, &words, &start, passes, looping);
+        let outcome = compare(form, &machine, &words, &start, passes, looping);
         compiled += usize::from(outcome == Outcome::Ran);
     }
     assert!(

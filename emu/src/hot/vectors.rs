@@ -7,7 +7,9 @@
 //! the code. Until then a result of arithmetic is marked `raw`. A value that was
 //! loaded is not: its payload, if it is a NaN, is the guest's.
 
-use super::ir::{Arena, Constant, Half, Id, Inst, Lanes};
+use super::form::Form;
+use super::ir::{Arena, At, Constant, Half, Id, Inst, Lanes};
+use std::collections::HashMap;
 
 /// A pair operand of one guest operation, or the operands of two of them: the
 /// first operation computes in the lower half, the second in the upper one.
@@ -21,14 +23,25 @@ pub(super) enum Operand {
 /// The vector instructions of a segment, in order.
 #[derive(Debug, Default)]
 pub(super) struct Vectors {
+    pub form: Form,
     pub arena: Arena,
     pub body: Vec<Id>,
     raw: Vec<bool>,
+    /// Stores so far.
+    stores: usize,
+    /// How many there were before a load.
+    loaded: HashMap<Id, usize>,
+    /// The lanes of what was loaded that have been loaded too.
+    lanes: HashMap<(Id, u8), Id>,
 }
 
+/// Bytes of a lane in a section's DMEM.
+const LANE_BYTES: i32 = 4;
+
 impl Vectors {
-    pub(super) fn new(arena: Arena) -> Self {
+    pub(super) fn new(form: Form, arena: Arena) -> Self {
         Self {
+            form,
             arena,
             ..Self::default()
         }
@@ -39,6 +52,13 @@ impl Vectors {
         let (id, new) = self.arena.add(inst);
         if new {
             self.body.push(id);
+        }
+        match inst {
+            Inst::StoreQuad(..) | Inst::StorePair(..) => self.stores += 1,
+            Inst::LoadPair(_) | Inst::LoadQuad(_) => {
+                self.loaded.insert(id, self.stores);
+            }
+            _ => {}
         }
         id
     }
@@ -86,14 +106,19 @@ impl Vectors {
         self.mark(id)
     }
 
+    /// The value with its NaN as the guest sees them.
+    pub(super) fn canonical(&mut self, v: Id) -> Id {
+        if self.is_raw(v) {
+            self.emit(Inst::Canonical(v))
+        } else {
+            v
+        }
+    }
+
     /// The half with its NaN as the guest sees them.
     pub(super) fn observed(&mut self, half: Half) -> Half {
-        if self.is_raw(half.v) {
-            let v = self.emit(Inst::Canonical(half.v));
-            Half { v, ..half }
-        } else {
-            half
-        }
+        let v = self.canonical(half.v);
+        Half { v, ..half }
     }
 
     pub(super) fn observe(&mut self, operand: Operand) -> Operand {
@@ -116,11 +141,47 @@ impl Vectors {
 
     /// Lanes `select` of both halves, side by side.
     fn lanes(&mut self, lo: Half, hi: Half, select: [u8; 2]) -> Id {
+        if self.form.narrow() {
+            return self.pick(lo.v, lo.v, select);
+        }
         let of = |half: Half, lane: u8| 2 * u8::from(half.hi) + lane;
         let [first, second] = select;
+        if let (true, Some(lane)) = (lo == hi && first == second, self.lane(lo.v, of(lo, first))) {
+            return lane;
+        }
         let imm = of(lo, first) | of(lo, second) << 2 | of(hi, first) << 4 | of(hi, second) << 6;
         let raw = self.is_raw(lo.v) || self.is_raw(hi.v);
         let id = self.emit(Inst::Shuffle(lo.v, hi.v, imm));
+        if raw { self.mark(id) } else { id }
+    }
+
+    /// A lane of a vector in all lanes, where it still is in DMEM.
+    fn lane(&mut self, v: Id, lane: u8) -> Option<Id> {
+        if let Some(known) = self.lanes.get(&(v, lane)) {
+            return Some(*known);
+        }
+        let (at, from) = match self.arena.get(v) {
+            Inst::LoadPair(at) => (at, lane % 2),
+            Inst::LoadQuad(at) => (at, lane),
+            _ => return None,
+        };
+        (self.loaded.get(&v) == Some(&self.stores)).then_some(())?;
+        let offset = at.offset + LANE_BYTES * i32::from(from);
+        let id = self.emit(Inst::LoadLane(At { offset, ..at }));
+        self.lanes.insert((v, lane), id);
+        Some(id)
+    }
+
+    /// Of vectors of two lanes: lane `select[0]` of `a` beside lane `select[1]` of `b`.
+    pub(super) fn pick(&mut self, a: Id, b: Id, select: [u8; 2]) -> Id {
+        if a == b && select == [0, 1] {
+            return a;
+        }
+        if let (true, Some(lane)) = (a == b && select[0] == select[1], self.lane(a, select[0])) {
+            return lane;
+        }
+        let raw = self.is_raw(a) || self.is_raw(b);
+        let id = self.emit(Inst::Pick(a, b, select[0] | select[1] << 1));
         if raw { self.mark(id) } else { id }
     }
 
@@ -143,6 +204,10 @@ impl Vectors {
 
     /// Lane `i` of `a` and lane `j` of `b`, in place.
     pub(super) fn mix(&mut self, a: Operand, i: u8, b: Operand, j: u8) -> Id {
+        if self.form.narrow() {
+            let (a, b) = (self.value(a), self.value(b));
+            return self.pick(a, b, [i, j]);
+        }
         // Lanes (i, i) of a and (j, j) of b, then one of each.
         let part = |s: &mut Self, a: Half, b: Half| {
             let lane = |half: Half, lane: u8| 2 * u8::from(half.hi) + lane;

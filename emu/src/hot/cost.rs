@@ -1,0 +1,81 @@
+//! What a segment costs on a host of the kind that has its form.
+
+use super::build::Segment;
+use super::ir::{Id, Inst};
+use std::collections::HashSet;
+
+/// What instructions take up.
+#[derive(Default)]
+struct Load {
+    /// Vector operations.
+    vectors: u32,
+    /// Those of them that move lanes across a vector: one port has them.
+    moves: u32,
+    loads: u32,
+    stores: u32,
+}
+
+/// Sixths of a cycle that a host takes for a pass of the segment, a number of
+/// `instructions`, for comparison with its other forms.
+///
+/// Six instructions go in a cycle. Two ports compute on 512 bits, three on 256; one of them moves lanes. Two
+/// loads of 512 bits or three of 256 go in a cycle, one store or two (Intel's
+/// optimization manual, Golden Cove; their predecessors differ in the third
+/// load and the second store).
+pub(super) fn cost(segment: &Segment, instructions: u32) -> u32 {
+    let mut all = Load::default();
+    let arena = &segment.vectors.arena;
+    let stored: HashSet<Id> = segment
+        .body
+        .iter()
+        .filter_map(|id| match arena.get(*id) {
+            Inst::SetHome(_, v) => Some(v),
+            _ => None,
+        })
+        .collect();
+    for id in &segment.body {
+        let inst = arena.get(*id);
+        // What the register file has, or will have, is spread by a load.
+        let kept = |id| stored.contains(&id) || matches!(arena.get(id), Inst::Home(_));
+        if inst.spread().is_some_and(|(v, _)| kept(v)) {
+            all.loads += 1;
+            continue;
+        }
+        match inst {
+            Inst::Shuffle(..) | Inst::Align(..) | Inst::Pick(..) | Inst::Splat(_) => {
+                all.vectors += 1;
+                all.moves += 1;
+            }
+            Inst::Home(_) | Inst::LoadQuad(_) | Inst::LoadPair(_) | Inst::LoadLane(_) => {
+                all.loads += 1;
+            }
+            Inst::StoreQuad(..) | Inst::StorePair(..) | Inst::SetHome(..) => all.stores += 1,
+            Inst::Min(..) | Inst::Max(..) | Inst::Compare(..) | Inst::Convert(..) => {
+                all.vectors += 3;
+            }
+            Inst::Select(..) => all.vectors += 2,
+            Inst::Binary(..)
+            | Inst::With(..)
+            | Inst::AddSub(..)
+            | Inst::SubAdd(..)
+            | Inst::Shift(..)
+            | Inst::Canonical(_) => all.vectors += 1,
+            // Scalars have ports that vectors do not use.
+            _ => {}
+        }
+    }
+    let (vectors, loads, stores) = if segment.vectors.form.narrow() {
+        (2, 2, 3)
+    } else {
+        (3, 3, 6)
+    };
+    [
+        vectors * all.vectors,
+        6 * all.moves,
+        loads * all.loads,
+        stores * all.stores,
+        instructions,
+    ]
+    .into_iter()
+    .fold(0, u32::max)
+}
