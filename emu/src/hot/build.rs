@@ -102,7 +102,7 @@ fn build(mut steps: Steps, layout: Option<&Layout>, form: Form) -> (Segment, Lay
 }
 
 /// Layouts to try for a loop, each the one that a pass in the one before leaves.
-const LAYOUTS: usize = 4;
+const LAYOUTS: usize = 3;
 
 /// The segments that the steps may become, any of which will do; `looping` where
 /// they are a loop's whole body. What runs once per call has the first form.

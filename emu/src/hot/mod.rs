@@ -225,7 +225,10 @@ fn compile(
 }
 
 /// The cheapest of the segments, which are loops' whole bodies where `looping`.
-fn cheapest(candidates: Vec<Segment>, looping: bool) -> Option<Segment> {
+fn cheapest(mut candidates: Vec<Segment>, looping: bool) -> Option<Segment> {
+    if candidates.len() == 1 {
+        return candidates.pop();
+    }
     let (mut best, mut least) = (None, u32::MAX);
     for segment in candidates {
         let Ok(instructions) = function::instructions(&segment, looping) else {
