@@ -39,29 +39,20 @@
 
 .equ INVERSE, 0
 .include "../fft/frame8.s"
+.include "../fft/pass8.s"
 .include "middle.s"
 
 .equ PAGE, 8192
 .equ LOADED, 0
 .equ DONE, 1
 
-; The constants that frame8.s expects of pass t, in place, and
+; The constants of pass t (pass8.s), in place, and
 ;   sub{t}   iterations of a sub-transform; its rows are 16 sub{t} bytes apart
 ;   own{t}   1: every iteration has a record; 0: a sub-transform has
 .macro pass t, n, factors, each
-    .equ set{\t}, 0
+    distances8 \t, 16*\n, 16*\n, \factors, 0
     .equ sub{\t}, \n
     .equ own{\t}, \each
-    .equ row1_{\t}, 16*\n
-    .equ row2_{\t}, 32*\n
-    .equ row4_{\t}, 64*\n
-    .equ out1_{\t}, 16*\n
-    .equ out2_{\t}, 32*\n
-    .equ out4_{\t}, 64*\n
-    .equ xat{\t}, 112*\n
-    .equ yat{\t}, 112*\n
-    .equ zs{\t}, 2
-    .equ tw{\t}, \factors
 .endm
     ; Columns forward.
     pass 1, 64, 0, 0
@@ -110,7 +101,7 @@
 .endm
 
 ; Pass t over a page; a2 is its first record, `length` bytes of records follow.
-.macro pass8 op, opn, t, length
+.macro page8 op, opn, t, length
     movi a0, xat{\t}
     add a0, a0, a8
     mov a1, a0
@@ -174,32 +165,32 @@
 .endm
 
 .macro columns_forward
-    pass8 bfly, bflyn, 1, 0
+    page8 bfly, bflyn, 1, 0
     movi a2, records2
-    pass8 bfly, bflyn, 2, 512
+    page8 bfly, bflyn, 2, 512
 .endm
 
 .macro whole_rows
     mov a2, a10
-    pass8 bfly, bflyn, 3, 64*(1024/R)
+    page8 bfly, bflyn, 3, 64*(1024/R)
     .if A == 2
     addi a2, a10, RECORDS4
-    pass8 bfly, bflyn, 4, 512*(1024/R)
+    page8 bfly, bflyn, 4, 512*(1024/R)
     .endif
     middle
     movi a2, records5
-    pass8 bflyc, bflyci, 5, 32*M
+    page8 bflyc, bflyci, 5, 32*M
     .if A == 2
     movi a2, records6
-    pass8 bflyc, bflyci, 6, 256*M
+    page8 bflyc, bflyci, 6, 256*M
     .endif
 .endm
 
 .macro columns_back
     mov a2, a10
-    pass8 bflyc, bflyci, 7, 512
+    page8 bflyc, bflyci, 7, 512
     addi a2, a10, 512
-    pass8 bflyc, bflyci, 8, 4096
+    page8 bflyc, bflyci, 8, 4096
 .endm
 
 ; An entry: pages of these kinds take turns until all are done.
