@@ -225,6 +225,7 @@ impl Cp2 {
     /// Starts a kernel whose first word may issue in cycle `at`.
     pub(crate) fn launch(&mut self, entry: u32, args: u32, at: u64) {
         self.fast.leave(&mut self.board, self.now);
+        self.fast.moved();
         self.core.launch(entry, args);
         self.now = at;
         self.status = Status::Running;
@@ -442,6 +443,7 @@ impl Cp2 {
 
     /// Books the word's issue and its operations.
     fn account(&mut self, pc: u32, decoded: &Decoded, at: u64) {
+        self.fast.stepped();
         self.board.issue(&decoded.timing, at);
         if decoded.timing.uses_dmem {
             self.port.commit(at);

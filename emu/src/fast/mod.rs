@@ -66,6 +66,9 @@ pub(crate) struct Fast {
     states: States,
     /// The node the core stands at: it knows the issue state, the scoreboard is stale.
     at: Option<u32>,
+    /// The node it stood at when others took over, when that was, and the words
+    /// they have run since.
+    left: Option<(u32, u64, u32)>,
     scratch: Scoreboard,
     /// What emitted code works with.
     frame: Box<Frame>,
@@ -86,8 +89,40 @@ impl Fast {
     pub(crate) fn leave(&mut self, board: &mut Scoreboard, now: u64) {
         if let Some(pending) = self.pending() {
             board.resume(pending, now);
-            self.at = None;
+            self.left = self.at.take().map(|at| (at, now, 0));
         }
+    }
+
+    /// Others have run a word.
+    pub(crate) fn stepped(&mut self) {
+        if let Some((_, _, words)) = &mut self.left {
+            *words = words.saturating_add(1);
+        }
+    }
+
+    /// The core stands where no word led it.
+    pub(crate) fn moved(&mut self) {
+        self.left = None;
+    }
+
+    /// The node the core stands at after others have run words.
+    fn entered(&mut self, core: &Core, machine: &Machine, board: &Scoreboard, now: u64) -> u32 {
+        let stepped = self.left.take().filter(|(from, _, words)| {
+            // One that is for no block, whose outcome the address tells.
+            *words == 1 && self.nodes[*from as usize].len == 0
+        });
+        let stepped = stepped.map(|(from, since, _)| (from as usize, (now - since, core.pc)));
+        if let Some((from, step)) = stepped {
+            if let Some((_, next)) = self.nodes[from].stepped.filter(|(same, _)| *same == step) {
+                return next;
+            }
+        }
+        let state = self.states.number(board.relative(now));
+        let next = self.node(core, machine, state, None);
+        if let Some((from, step)) = stepped {
+            self.nodes[from].stepped = Some((step, next));
+        }
+        next
     }
 
     /// The issue state, where the scoreboard is stale.
@@ -125,10 +160,7 @@ impl Fast {
         let emit = simd != Simd::None;
         let mut at = match self.at {
             Some(at) => at,
-            None => {
-                let state = self.states.number(board.relative(*now));
-                self.node(core, machine, state, None)
-            }
+            None => self.entered(core, machine, board, *now),
         };
         let pause = loop {
             let node = &mut self.nodes[at as usize];

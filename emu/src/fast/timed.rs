@@ -109,6 +109,8 @@ pub(crate) struct Node {
     pub edges: [Edge; 4],
     /// The edge last found out.
     pub usual: Usual,
+    /// Where its word led when others ran it: after so many cycles to an address, a node.
+    pub stepped: Option<((u64, u32), u32)>,
     /// By guard: where the block is left at its side.
     pub sides: Vec<(Edge, Side)>,
     /// After so many words, where somebody left there.
@@ -168,6 +170,7 @@ impl Node {
             last: issue.last().copied().unwrap_or(0),
             issue,
             edges: OUTCOMES.map(|outcome| Edge::new(now, penalty(outcome, &machine.cp2))),
+            stepped: None,
             usual: Usual {
                 outcome: Outcome::Next,
                 pc: NOWHERE,
