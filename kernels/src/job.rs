@@ -126,6 +126,15 @@ impl Pass {
         }
     }
 
+    /// Blocks that `sections` sections compute, and blocks there are: the same, but for pages
+    /// with fewer blocks than sections or an uneven share.
+    pub(crate) fn rounds(&self, sections: u64) -> Option<(u64, u64)> {
+        let pages = self.plan()?.pages();
+        let rounds = (0..pages.len()).filter_map(|p| pages.get(p));
+        let rounds: u64 = rounds.map(|page| u64::from(page.per_section)).sum();
+        Some((rounds.saturating_mul(sections), pages.blocks()))
+    }
+
     /// The transfers that load page `page`.
     #[must_use]
     pub fn loads(&self, page: u64) -> Vec<Descriptor> {

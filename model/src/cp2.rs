@@ -24,8 +24,8 @@ pub const DESCRIPTORS: &str = "descriptors";
 impl System {
     /// The system that a machine file describes.
     ///
-    /// Rates are peak rates of issue: all sections, one operation per cycle,
-    /// or one every `interval` cycles; the butterfly has its own parameter.
+    /// Rates are peak rates of issue, of all sections: a slot takes one operation per cycle, a
+    /// unit one every `interval` cycles; the butterfly has its own parameter.
     #[must_use]
     pub fn of(machine: &Machine) -> Self {
         let (cp2, dma, host) = (&machine.cp2, &machine.dma, &machine.host);
@@ -67,6 +67,8 @@ impl System {
             Class::Control,
         ];
         let seconds = |cycles: u64| cycles as f64 / clock;
+        // A slot takes one operation a cycle; what a unit's interval leaves free, other units may use.
+        let issues_per_second = Some(sections * clock);
         Self {
             name: machine.name.clone(),
             clock_hz: clock,
@@ -74,19 +76,26 @@ impl System {
                 Unit {
                     name: ARITHMETIC.to_owned(),
                     operations_per_second: arithmetic.into_iter().map(rate).collect(),
+                    issues_per_second,
                     flops_per_operation: arithmetic.into_iter().map(flops).collect(),
                 },
                 Unit {
                     name: MEMORY_SLOT.to_owned(),
                     operations_per_second: memory.into_iter().map(rate).collect(),
+                    issues_per_second,
                     flops_per_operation: BTreeMap::new(),
                 },
                 Unit {
                     name: CPU.to_owned(),
                     operations_per_second: BTreeMap::from([(
                         DESCRIPTORS.to_owned(),
-                        clock / host.descriptor.0.max(1) as f64,
+                        // Descriptors that cost nothing are as many as one likes.
+                        match host.descriptor.0 {
+                            0 => f64::MAX,
+                            cycles => clock / cycles as f64,
+                        },
                     )]),
+                    issues_per_second: None,
                     flops_per_operation: BTreeMap::new(),
                 },
             ],

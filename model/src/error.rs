@@ -41,6 +41,42 @@ pub enum ModelError {
     /// A file that is no system or procedure.
     #[error("{0}")]
     File(String),
+    /// A name that cannot be shown.
+    #[error("a {kind} is called {name:?}; expected a name of printable characters")]
+    Name {
+        /// What it names.
+        kind: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A procedure that asks for nothing.
+    #[error("procedure `{0}` has no phases; expected at least one")]
+    Empty(String),
+    /// A time beyond all numbers.
+    #[error(
+        "procedure `{procedure}` on `{system}`: the expected time is no finite number; expected smaller counts or higher rates"
+    )]
+    Endless {
+        /// The procedure.
+        procedure: String,
+        /// The system.
+        system: String,
+    },
+}
+
+/// Longest line of a file that an error shows, in characters.
+const WIDEST: usize = 160;
+
+impl ModelError {
+    /// What a parser says, without lines as long as the file.
+    pub(crate) fn file(error: &toml::de::Error) -> Self {
+        let shown = |line: &str| match line.char_indices().nth(WIDEST) {
+            Some((end, _)) => format!("{}...", &line[..end]),
+            None => line.to_owned(),
+        };
+        let lines: Vec<String> = error.to_string().lines().map(shown).collect();
+        Self::File(lines.join("\n"))
+    }
 }
 
 fn listed(names: &[String]) -> String {

@@ -3,6 +3,8 @@
 use crate::procedure::{Demand, Phase, Procedure};
 use crate::{ModelError, System};
 use serde::Serialize;
+use std::collections::BTreeMap;
+use std::ops::Add as _;
 
 /// The expected time of a procedure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -35,9 +37,10 @@ pub struct Term {
 pub struct Balance {
     /// The channel.
     pub channel: String,
-    /// Its time over the time of the busiest unit: how many times faster it
-    /// would have to be for balance; at most 1 is balanced.
-    pub factor: f64,
+    /// Its busy time over that of the busiest computing unit: how many times faster it would have
+    /// to be for balance; at most 1 is balanced. None where nothing computes. A unit computes if
+    /// the system gives flops for it; where it does so for none, every unit counts.
+    pub factor: Option<f64>,
 }
 
 /// The expected time of one phase, all its repetitions together.
@@ -63,9 +66,12 @@ pub struct PhaseEstimate {
 /// one another, serve them one after the other.
 ///
 /// # Errors
-/// The procedure asks for something the system does not have.
+/// The procedure has no phases, asks for something the system does not have, or takes forever.
 pub fn estimate(procedure: &Procedure, system: &System) -> Result<Estimate, ModelError> {
     system.check()?;
+    if procedure.phases.is_empty() {
+        return Err(ModelError::Empty(procedure.name.clone()));
+    }
     let mut all = Times::new(system);
     let mut shares = Times::new(system);
     let mut phases = Vec::new();
@@ -87,10 +93,11 @@ pub fn estimate(procedure: &Procedure, system: &System) -> Result<Estimate, Mode
         }
         let mut overlapped = Times::new(system);
         branches.iter().for_each(|b| overlapped.join(b));
+        let critical = critical(branches, &overlapped, system).settled();
+        let (overlapped, alone) = (overlapped.settled(), alone.settled());
         all.join(&overlapped);
         all.join(&alone);
         shares.join(&alone);
-        let critical = critical(branches, &overlapped, system);
         shares.join(&critical);
         phases.push(PhaseEstimate {
             name: phase.name.clone(),
@@ -100,26 +107,44 @@ pub fn estimate(procedure: &Procedure, system: &System) -> Result<Estimate, Mode
             terms: overlapped.terms(system),
         });
     }
-    let compute = system.units.len();
-    let busiest = all.busy[..compute].iter().copied().fold(0.0, f64::max);
-    let balance = system
-        .channels
-        .iter()
-        .zip(&all.busy[compute..])
-        .filter(|(_, seconds)| **seconds > 0.0)
-        .map(|(channel, &seconds)| Balance {
-            channel: channel.name.clone(),
-            factor: seconds / busiest,
-        })
-        .collect();
+    let seconds = phases.iter().map(|p| p.seconds).fold(0.0, f64::add);
+    if !seconds.is_finite() {
+        return Err(ModelError::Endless {
+            procedure: procedure.name.clone(),
+            system: system.name.clone(),
+        });
+    }
     Ok(Estimate {
-        seconds: phases.iter().map(|p| p.seconds).sum(),
+        seconds,
         limit: shares.largest(system),
         terms: all.terms(system),
         actions: all.actions,
-        balance,
+        balance: balance(&all, system),
         phases,
     })
+}
+
+/// Every channel that is used, against the busiest computing unit.
+fn balance(all: &Times, system: &System) -> Vec<Balance> {
+    let no_flops = system
+        .units
+        .iter()
+        .all(|u| u.flops_per_operation.is_empty());
+    let computing = system
+        .units
+        .iter()
+        .enumerate()
+        .filter(|(_, unit)| no_flops || !unit.flops_per_operation.is_empty());
+    let busiest = computing.map(|(i, _)| all.busy(i)).fold(0.0, f64::max);
+    let channels = system.channels.iter().zip(system.units.len()..);
+    channels
+        .map(|(channel, i)| (channel, all.busy(i)))
+        .filter(|(_, seconds)| *seconds > 0.0)
+        .map(|(channel, seconds)| Balance {
+            channel: channel.name.clone(),
+            factor: (busiest > 0.0).then(|| seconds / busiest),
+        })
+        .collect()
 }
 
 /// What decides how long the branches take together: the longest branch, or
@@ -129,7 +154,7 @@ fn critical(branches: Vec<Times>, overlapped: &Times, system: &System) -> Times 
     let only = |keep: &dyn Fn(&str) -> bool| {
         let mut times = Times::new(system);
         for (i, _) in names.iter().enumerate().filter(|(_, name)| keep(name)) {
-            times.busy[i] = overlapped.busy[i];
+            times.work[i] = overlapped.work[i].clone();
         }
         times
     };
@@ -147,18 +172,38 @@ fn critical(branches: Vec<Times>, overlapped: &Times, system: &System) -> Times 
     longest
 }
 
-/// Busy seconds of every unit and channel, in the system's order.
+/// What one resource has to do.
+#[derive(Clone, Debug, Default)]
+struct Work {
+    /// Seconds that follow one another.
+    serial: f64,
+    /// Seconds of each class, where the classes overlap.
+    classes: BTreeMap<String, f64>,
+}
+
+impl Work {
+    fn seconds(&self) -> f64 {
+        self.classes.values().copied().fold(self.serial, f64::max)
+    }
+}
+
+/// The work of every unit and channel, in the system's order.
 struct Times {
-    busy: Vec<f64>,
+    work: Vec<Work>,
     actions: f64,
 }
 
 impl Times {
     fn new(system: &System) -> Self {
         Self {
-            busy: vec![0.0; system.resources().count()],
+            work: vec![Work::default(); system.resources().count()],
             actions: 0.0,
         }
+    }
+
+    /// Busy seconds of a resource.
+    fn busy(&self, resource: usize) -> f64 {
+        self.work[resource].seconds()
     }
 
     fn add(&mut self, demand: &Demand, phase: &Phase, system: &System) -> Result<(), ModelError> {
@@ -167,12 +212,20 @@ impl Times {
                 let names = || system.units.iter().map(|u| u.name.clone()).collect();
                 let at = system.units.iter().position(|u| u.name == *unit);
                 let at = at.ok_or_else(|| unknown(phase, system, "unit", unit, names()))?;
-                let rates = &system.units[at].operations_per_second;
+                let unit = &system.units[at];
+                let rates = &unit.operations_per_second;
                 let rate = rates.get(class).ok_or_else(|| {
                     let known = rates.keys().cloned().collect();
                     unknown(phase, system, "operation class", class, known)
                 })?;
-                self.busy[at] += *count as f64 / rate;
+                let (work, count) = (&mut self.work[at], *count as f64);
+                match unit.issues_per_second {
+                    None => work.serial += count / rate,
+                    Some(issues) => {
+                        work.serial += count / issues;
+                        *work.classes.entry(class.clone()).or_default() += count / rate;
+                    }
+                }
             }
             Demand::Transfer {
                 channel,
@@ -185,7 +238,7 @@ impl Times {
                 let at = system.channels.iter().position(|c| c.name == *channel);
                 let at = at.ok_or_else(|| unknown(phase, system, "channel", channel, names()))?;
                 let c = &system.channels[at];
-                self.busy[system.units.len() + at] += *bytes as f64 / c.bytes_per_second
+                self.work[system.units.len() + at].serial += *bytes as f64 / c.bytes_per_second
                     + *transfers as f64 * c.transfer_seconds
                     + *runs as f64 * c.run_seconds;
                 self.actions += *latencies as f64 * c.latency_seconds;
@@ -193,13 +246,8 @@ impl Times {
             Demand::Action { name, count } => {
                 let known = &system.actions_seconds;
                 let seconds = known.get(name).ok_or_else(|| {
-                    unknown(
-                        phase,
-                        system,
-                        "action",
-                        name,
-                        known.keys().cloned().collect(),
-                    )
+                    let known = known.keys().cloned().collect();
+                    unknown(phase, system, "action", name, known)
                 })?;
                 self.actions += *count as f64 * seconds;
             }
@@ -208,12 +256,15 @@ impl Times {
     }
 
     fn sum(&self) -> f64 {
-        self.busy.iter().sum::<f64>() + self.actions
+        self.work
+            .iter()
+            .map(Work::seconds)
+            .fold(self.actions, f64::add)
     }
 
     /// The first of what takes most time.
     fn largest(&self, system: &System) -> String {
-        let named = system.resources().zip(self.busy.iter().copied());
+        let named = system.resources().zip(self.work.iter().map(Work::seconds));
         let best = named.fold(("actions", self.actions), |best, term| {
             if term.1 > best.1 { term } else { best }
         });
@@ -221,23 +272,38 @@ impl Times {
     }
 
     fn scale(&mut self, times: f64) {
-        self.busy.iter_mut().for_each(|b| *b *= times);
+        for work in &mut self.work {
+            work.serial *= times;
+            work.classes.values_mut().for_each(|s| *s *= times);
+        }
         self.actions *= times;
     }
 
     fn join(&mut self, other: &Self) {
-        for (mine, more) in self.busy.iter_mut().zip(&other.busy) {
-            *mine += more;
+        for (mine, more) in self.work.iter_mut().zip(&other.work) {
+            mine.serial += more.serial;
+            for (class, seconds) in &more.classes {
+                *mine.classes.entry(class.clone()).or_default() += seconds;
+            }
         }
         self.actions += other.actions;
     }
 
+    /// The same work, with which nothing later overlaps.
+    fn settled(mut self) -> Self {
+        for work in &mut self.work {
+            work.serial = work.seconds();
+            work.classes.clear();
+        }
+        self
+    }
+
     fn terms(&self, system: &System) -> Vec<Term> {
-        let named = system.resources().zip(&self.busy);
+        let named = system.resources().zip(&self.work);
         named
-            .map(|(resource, &seconds)| Term {
+            .map(|(resource, work)| Term {
                 resource: resource.to_owned(),
-                seconds,
+                seconds: work.seconds(),
             })
             .collect()
     }

@@ -29,7 +29,7 @@
 //! let expected = estimate(&fft, &vm7)?;
 //! assert_eq!(vm7.cycles(expected.seconds).round(), 1_310_720.0);
 //! assert_eq!(expected.limit, "arithmetic");
-//! assert!((expected.balance[0].factor - 0.8).abs() < 1e-12);
+//! assert!((expected.balance[0].factor.unwrap() - 0.8).abs() < 1e-12);
 //! # Ok::<(), cp2_model::ModelError>(())
 //! ```
 

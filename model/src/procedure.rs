@@ -1,6 +1,7 @@
 //! Procedures as data: counts from formulas.
 
 use crate::ModelError;
+use crate::system::printable;
 use serde::{Deserialize, Serialize};
 
 /// A computation as the model sees it.
@@ -164,6 +165,11 @@ impl Procedure {
     /// # Errors
     /// The text is no procedure: where, what was expected.
     pub fn from_toml(text: &str) -> Result<Self, ModelError> {
-        toml::from_str(text).map_err(|e| ModelError::File(e.to_string()))
+        let procedure: Self = toml::from_str(text).map_err(|e| ModelError::file(&e))?;
+        printable("procedure", &procedure.name)?;
+        for phase in &procedure.phases {
+            printable("phase", &phase.name)?;
+        }
+        Ok(procedure)
     }
 }

@@ -60,6 +60,10 @@ pub struct Unit {
     pub name: String,
     /// Peak rate of each class of operation.
     pub operations_per_second: BTreeMap<String, f64>,
+    /// Operations that the unit begins in a second, whatever their class. The classes then
+    /// overlap as in a pipelined processor; without it they follow one another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issues_per_second: Option<f64>,
     /// Most floating-point operations that one operation of the class does.
     #[serde(default)]
     pub flops_per_operation: BTreeMap<String, f64>,
@@ -90,7 +94,7 @@ impl System {
     /// # Errors
     /// The text is no system: where, what was expected.
     pub fn from_toml(text: &str) -> Result<Self, ModelError> {
-        let system: Self = toml::from_str(text).map_err(|e| ModelError::File(e.to_string()))?;
+        let system: Self = toml::from_str(text).map_err(|e| ModelError::file(&e))?;
         system.check()?;
         Ok(system)
     }
@@ -106,7 +110,9 @@ impl System {
         };
         positive(self.clock_hz, || format!("{}: clock_hz", self.name))?;
         let mut names = BTreeSet::new();
+        printable("system", &self.name)?;
         for name in self.resources() {
+            printable("unit or channel", name)?;
             if !names.insert(name) {
                 return Err(wrong(format!(
                     "`{name}` stands twice; expected one unit or channel of a name"
@@ -114,6 +120,9 @@ impl System {
             }
         }
         for unit in &self.units {
+            if let Some(rate) = unit.issues_per_second {
+                positive(rate, || format!("unit `{}`, issues_per_second", unit.name))?;
+            }
             for (class, &rate) in &unit.operations_per_second {
                 positive(rate, || format!("unit `{}`, class `{class}`", unit.name))?;
             }
@@ -165,6 +174,17 @@ impl System {
     pub fn cycles(&self, seconds: f64) -> f64 {
         seconds * self.clock_hz
     }
+}
+
+/// Names go to terminals and into pictures.
+pub(crate) fn printable(kind: &'static str, name: &str) -> Result<(), ModelError> {
+    if name.is_empty() || name.chars().any(char::is_control) {
+        return Err(ModelError::Name {
+            kind,
+            name: name.to_owned(),
+        });
+    }
+    Ok(())
 }
 
 fn positive(value: f64, place: impl FnOnce() -> String) -> Result<(), ModelError> {

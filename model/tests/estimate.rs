@@ -49,7 +49,7 @@ fn a_paged_pass_on_vm7_by_hand() {
     let detail = estimate(&pass, &vm7()).unwrap();
     assert_eq!(detail.limit, "arithmetic");
     // The channel is busy 1080 + 2 x 64 of the 1600 cycles of arithmetic.
-    assert!((detail.balance[0].factor - 1208.0 / 1600.0).abs() < 1e-12);
+    assert!((detail.balance[0].factor.unwrap() - 1208.0 / 1600.0).abs() < 1e-12);
 }
 
 #[test]
@@ -63,6 +63,18 @@ fn classes_have_the_rates_of_the_machine_file() {
         )]))
     };
     assert!((cycles(&elementary(1000), &vm7()) - 500.0).abs() < 1e-9);
+    // What they leave free of the slot, others use: 1000, then 4000 of 4 a cycle.
+    for (madds, expected) in [(1000, 500.0), (3000, 1000.0)] {
+        let mixed = Demand::operations(cp2::ARITHMETIC, Class::Madd.name(), madds);
+        let mut both = elementary(1000);
+        both.phases[0].branches[0].push(mixed);
+        assert!((cycles(&both, &vm7()) - expected).abs() < 1e-9);
+        // Two phases do not overlap, and neither do their terms.
+        both.phases.push(elementary(1000).phases.remove(0));
+        assert!((cycles(&both, &vm7()) - expected - 500.0).abs() < 1e-9);
+        let terms = estimate(&both, &vm7()).unwrap().terms;
+        assert!((vm7().cycles(terms[0].seconds) - expected - 500.0).abs() < 1e-9);
+    }
     // 12.8 bytes a cycle on vm9.
     let vm9 = System::of(&Machine::builtin("vm9").unwrap());
     let copy =
@@ -162,6 +174,42 @@ fn errors_say_what_there_is() {
         Procedure::from_toml("nmae = 'x'"),
         Err(ModelError::File(_))
     ));
+    let long = format!("name = '{}", "x".repeat(100_000));
+    let error = Procedure::from_toml(&long).unwrap_err().to_string();
+    assert!(error.len() < 1000, "{}", error.len());
+    let empty = Procedure::from_toml("name = 'nothing'\nphases = []").unwrap();
+    assert_eq!(
+        estimate(&empty, &vm7()),
+        Err(ModelError::Empty("nothing".to_owned()))
+    );
+    assert!(matches!(
+        Procedure::from_toml(
+            "name = '\\u001b[31m'\nphases = []"
+                .replace('\'', "\"")
+                .as_str()
+        ),
+        Err(ModelError::Name { .. })
+    ));
+    let slow = NODE.replace("102.4e9", "1e-320");
+    let copy = Procedure::new("c").phase(Phase::new("c").branch([Demand::transfer("memory", 1)]));
+    assert!(matches!(
+        estimate(&copy, &System::from_toml(&slow).unwrap()),
+        Err(ModelError::Endless { .. })
+    ));
+}
+
+#[test]
+fn without_arithmetic_there_is_no_balance() {
+    let copy = Procedure::new("c").phase(
+        Phase::new("c")
+            .branch([Demand::transfer(cp2::DMA, 1600)])
+            .branch([Demand::operations(cp2::CPU, cp2::DESCRIPTORS, 1)]),
+    );
+    let e = estimate(&copy, &vm7()).unwrap();
+    assert_eq!(
+        (e.balance[0].channel.as_str(), e.balance[0].factor),
+        ("dma", None)
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::outcome::{Failure, Outcome};
 use crate::picture::roofline;
 use clap::{Arg, ArgMatches, Command, FromArgMatches, error::ErrorKind, value_parser};
 use cp2_host::Options;
-use cp2_kernels::registry::{self, Kernel, Size};
+use cp2_kernels::registry::{self, Kernel, KernelError, Size};
 use cp2_machine::Machine;
 use cp2_model::{Procedure, Roofline, System, estimate};
 use std::path::{Path, PathBuf};
@@ -152,10 +152,11 @@ fn single(kernel: &dyn Kernel, size: &Size, one: &One) -> Result<Outcome, Failur
     let prepared = kernel
         .prepare(size, &machine, Options::default())
         .map_err(Failure::input)?;
-    let procedure = prepared.procedure(kernel.name());
+    let title = format!("{}, {size}", kernel.name());
+    let procedure = prepared.procedure(&title);
     let expected = estimate(&procedure, &system).map_err(Failure::input)?;
     let bound = prepared.least.cycles(&machine);
-    let mut outcome = show::expected(&expected, &system, &format!("{}, {size}", kernel.name()));
+    let mut outcome = show::expected(&expected, &system, &title);
     show::kernel(&mut outcome, kernel, size, &machine, bound);
     write_roofline(one.roofline.as_deref(), &procedure, &system, &mut outcome)?;
     if one.emulate {
@@ -188,37 +189,77 @@ fn table(whole: &Whole, json: bool) -> Result<Outcome, Failure> {
         .flat_map(|(kernel, size)| machines.iter().map(move |m| (kernel, size.clone(), m)))
         .collect();
     let progress = crate::progress::steps(work.len() as u64, json);
-    let mut rows = Vec::new();
+    let (mut rows, mut refused) = (Vec::new(), Vec::new());
     for (kernel, size, machine) in work {
         crate::interrupt::check()?;
         progress.begin(&format!("{} {size} {}", kernel.name(), machine.name));
-        let row = registry::measure(kernel, &size, machine, Options::default());
-        rows.push(row.map_err(Failure::input)?);
+        match registry::measure(kernel, &size, machine, Options::default()) {
+            Ok(row) => rows.push(row),
+            // A run that was begun and did not end is no matter of size.
+            Err(e @ KernelError::Unfinished { .. }) => {
+                crate::interrupt::check()?;
+                return Err(Failure::input(e));
+            }
+            Err(e) => refused.push(show::Refused {
+                kernel: kernel.name(),
+                size: size.to_string(),
+                machine: machine.name.clone(),
+                reason: e.to_string(),
+            }),
+        }
         progress.done();
     }
-    Ok(show::rows(&rows))
+    match refused.first() {
+        Some(first) if rows.is_empty() => Err(Failure::input(format!(
+            "no kernel can run; the first, {} {} on {}: {}",
+            first.kernel, first.size, first.machine, first.reason
+        ))),
+        _ => Ok(show::rows(&rows, &refused)),
+    }
 }
 
 /// A procedure and a system from files.
-fn described(procedure: &Path, system: &str, picture: Option<&Path>) -> Result<Outcome, Failure> {
-    check_roofline(picture, Some(procedure))?;
-    let text = super::text(procedure, crate::io::read_small(procedure, FILE_LIMIT)?)?;
-    let procedure = Procedure::from_toml(&text).map_err(|e| Failure::in_file(procedure, e))?;
-    let system = match Machine::builtin(system) {
-        Some(machine) => System::of(&machine),
+fn described(path: &Path, system: &str, picture: Option<&Path>) -> Result<Outcome, Failure> {
+    check_roofline(picture, [path, Path::new(system)])?;
+    let text = super::text(path, crate::io::read_small(path, FILE_LIMIT)?)?;
+    let procedure = Procedure::from_toml(&text).map_err(|e| Failure::in_file(path, e))?;
+    let machine = match Machine::builtin(system) {
+        Some(machine) => Some(machine),
+        None if is_machine(Path::new(system))? => Some(Machine::load(system)?),
+        None => None,
+    };
+    let system = match &machine {
+        Some(machine) => System::of(machine),
         None => {
             let path = Path::new(system);
             let text = super::text(path, crate::io::read_small(path, FILE_LIMIT)?)?;
             System::from_toml(&text).map_err(|e| Failure::in_file(path, e))?
         }
     };
-    let expected = estimate(&procedure, &system).map_err(Failure::input)?;
+    let expected = estimate(&procedure, &system).map_err(|e| Failure::in_file(path, e))?;
     let mut outcome = show::expected(&expected, &system, &procedure.name);
+    if let Some(machine) = &machine {
+        show::provenance(&mut outcome, machine);
+    }
     write_roofline(picture, &procedure, &system, &mut outcome)?;
     Ok(outcome)
 }
 
-fn check_roofline(path: Option<&Path>, beside: Option<&Path>) -> Result<(), FileError> {
+/// Whether a file describes a machine rather than a system: by the tables it has.
+fn is_machine(path: &Path) -> Result<bool, Failure> {
+    let text = super::text(path, crate::io::read_small(path, FILE_LIMIT)?)?;
+    let table: toml::Table = match text.parse() {
+        Ok(table) => table,
+        Err(_) => return Ok(false),
+    };
+    let machines = ["base", "cp2", "dma", "host"];
+    Ok(machines.iter().any(|key| table.contains_key(*key)))
+}
+
+fn check_roofline<'a>(
+    path: Option<&Path>,
+    beside: impl IntoIterator<Item = &'a Path>,
+) -> Result<(), FileError> {
     if let Some(path) = path {
         check_extension(path, "svg", ".svg")?;
         Outputs::beside(beside).check(path)?;
@@ -236,6 +277,10 @@ fn write_roofline(
         return Ok(());
     };
     let shape = Roofline::new(procedure, system).map_err(Failure::input)?;
+    if shape.points.is_empty() {
+        outcome.text +=
+            "roofline: no point, since there are no floating-point operations or no transfers\n";
+    }
     write_whole(path, roofline::svg(&shape).as_bytes())?;
     outcome.text += &format!("roofline: {}\n", path.display());
     outcome.json["roofline"] = serde_json::json!(crate::io::shown(path));

@@ -17,6 +17,7 @@ use crate::job::{Job, JobError, KernelRun, Least};
 use cp2_host::Options;
 use cp2_machine::{Class, Machine};
 use cp2_model::{Estimate, ModelError, Procedure, System, estimate};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Every kernel, in the order of the tables.
@@ -165,6 +166,8 @@ pub struct Row {
     pub kernel: &'static str,
     /// Size.
     pub size: String,
+    /// The same as numbers by name.
+    pub parameters: BTreeMap<&'static str, u64>,
     /// Machine.
     pub machine: String,
     /// What the model expects, in cycles.
@@ -202,10 +205,12 @@ pub fn measure(
             end: report.end.to_string(),
         });
     }
-    let expected_cycles = System::of(machine).cycles(expected.seconds);
+    // Seconds go by way of the clock: no more digits than the model means.
+    let expected_cycles = (System::of(machine).cycles(expected.seconds) * 1e3).round() / 1e3;
     Ok(Row {
         kernel: kernel.name(),
         size: size.to_string(),
+        parameters: size.iter().collect(),
         machine: machine.name.clone(),
         expected_cycles,
         emulated_cycles: report.cycles,

@@ -26,11 +26,9 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
         };
         loaded = Some(program.image);
         let (first, middle, last) = traffic(pass, machine);
-        let mut compute: Vec<Demand> = operations
-            .get(index)
-            .into_iter()
-            .flatten()
-            .map(|&(class, count)| Demand::operations(cp2::ARITHMETIC, class.name(), count))
+        let counts = operations.get(index).map_or(&[][..], Vec::as_slice);
+        let mut compute: Vec<Demand> = whole_rounds(pass, counts, machine)
+            .map(|(class, count)| Demand::operations(cp2::ARITHMETIC, class.name(), count))
             .collect();
         // The CPU learns of the last page, builds its store, and the DMA, idle
         // by then, begins it. A busy DMA hides all of this.
@@ -61,6 +59,22 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
         );
     }
     procedure
+}
+
+/// Operations of all sections, those included that have no block of their own left in a page:
+/// one instruction stream makes them do what the others do.
+fn whole_rounds<'a>(
+    pass: &Pass,
+    counts: &'a [(Class, u64)],
+    machine: &Machine,
+) -> impl Iterator<Item = (Class, u64)> + use<'a> {
+    let asked: u64 = counts.iter().map(|(_, count)| count).sum();
+    let sections = machine.cp2.sections as u64;
+    let (done, needed) = pass.rounds(sections).unwrap_or((asked, asked));
+    counts.iter().map(move |&(class, count)| {
+        let all = u128::from(count) * u128::from(done) / u128::from(needed.max(1));
+        (class, count.max(u64::try_from(all).unwrap_or(u64::MAX)))
+    })
 }
 
 /// The first page's load, everything between, the last page's store.

@@ -36,6 +36,11 @@ impl Size {
         Self(values.to_vec())
     }
 
+    /// Names and values, in the kernel's order.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        self.0.iter().copied()
+    }
+
     /// A parameter's value as a length.
     ///
     /// # Errors

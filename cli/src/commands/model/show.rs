@@ -5,11 +5,15 @@ use crate::provenance::Provenance;
 use crate::table::{Align, Table, seconds};
 use cp2_kernels::registry::{Kernel, Row, Size};
 use cp2_machine::{Cycles, Machine};
-use cp2_model::{Estimate, System};
+use cp2_model::{Estimate, PhaseEstimate, System};
 use serde_json::json;
+use std::collections::BTreeMap;
 
 /// Layout of the objects this command prints.
 const SCHEMA: &str = "cp2-model/1";
+
+/// Below this share of the measured time, what the model leaves out is worth a word.
+const SMALL: f64 = 0.9;
 
 /// The expected time, term by term.
 pub(super) fn expected(expected: &Estimate, system: &System, title: &str) -> Outcome {
@@ -18,7 +22,7 @@ pub(super) fn expected(expected: &Estimate, system: &System, title: &str) -> Out
     table.row(["busy time", "cycles", "time"]);
     let mut line =
         |name: &str, s: f64| table.row([name, &format!("{:.0}", cycles(s)), &seconds(s)]);
-    for term in &expected.terms {
+    for term in expected.terms.iter().filter(|t| t.seconds > 0.0) {
         line(&term.resource, term.seconds);
     }
     line("single actions", expected.actions);
@@ -30,14 +34,22 @@ pub(super) fn expected(expected: &Estimate, system: &System, title: &str) -> Out
         Align::Left,
     ]);
     phases.row(["phase", "cycles", "overlapped", "alone", "limit"]);
-    for phase in &expected.phases {
-        phases.row([
-            phase.name.clone(),
-            format!("{:.0}", cycles(phase.seconds)),
-            format!("{:.0}", cycles(phase.seconds - phase.alone)),
-            format!("{:.0}", cycles(phase.alone)),
-            phase.limit.clone(),
-        ]);
+    // Phases that cost the same, one after the other, share a row.
+    let mut rest = expected.phases.as_slice();
+    while let Some(phase) = rest.first() {
+        let figures = |p: &PhaseEstimate| {
+            let overlapped = p.seconds - p.alone;
+            [p.seconds, overlapped, p.alone].map(|s| format!("{:.0}", cycles(s)))
+        };
+        let alike = |p: &&PhaseEstimate| figures(p) == figures(phase) && p.limit == phase.limit;
+        let count = rest.iter().take_while(alike).count();
+        let name = match count {
+            1 => phase.name.clone(),
+            _ => format!("{} to {}, each", phase.name, rest[count - 1].name),
+        };
+        let [all, overlapped, alone] = figures(phase);
+        phases.row([name, all, overlapped, alone, phase.limit.clone()]);
+        rest = &rest[count..];
     }
     let mut text = format!(
         "{title} on {}: expected {:.0} cycles = {}, limited by {}\n\n{table}\n{phases}\n",
@@ -47,15 +59,16 @@ pub(super) fn expected(expected: &Estimate, system: &System, title: &str) -> Out
         expected.limit
     );
     for balance in &expected.balance {
-        let verdict = if balance.factor <= 1.0 {
-            "balanced".to_owned()
-        } else {
-            format!("must be {:.2} times faster for balance", balance.factor)
+        let channel = &balance.channel;
+        text += &match balance.factor {
+            None => format!("channel {channel}: nothing computes, no balance\n"),
+            Some(factor) if factor <= 1.0 => {
+                format!("channel {channel}: {factor:.3} of the compute time, balanced\n")
+            }
+            Some(factor) => format!(
+                "channel {channel}: {factor:.3} of the compute time, must be {factor:.2} times faster for balance\n"
+            ),
         };
-        text += &format!(
-            "channel {}: {:.3} of the compute time, {verdict}\n",
-            balance.channel, balance.factor
-        );
     }
     let terms: Vec<_> = expected
         .terms
@@ -89,6 +102,12 @@ pub(super) fn expected(expected: &Estimate, system: &System, title: &str) -> Out
     }
 }
 
+/// Names the machine that the system was made of.
+pub(super) fn provenance(outcome: &mut Outcome, machine: &Machine) {
+    let figures = std::mem::take(&mut outcome.json);
+    outcome.json = Provenance::new(SCHEMA, machine, None).with(figures);
+}
+
 /// Adds what only kernels have.
 pub(super) fn kernel(
     outcome: &mut Outcome,
@@ -100,10 +119,11 @@ pub(super) fn kernel(
     let own = json!({
         "kernel": kernel.name(),
         "size": size.to_string(),
+        "parameters": size.iter().collect::<BTreeMap<_, _>>(),
         "bound_cycles": bound.get(),
     });
-    let figures = crate::simulation::merge(std::mem::take(&mut outcome.json), own);
-    outcome.json = Provenance::new(SCHEMA, machine, None).with(figures);
+    outcome.json = crate::simulation::merge(std::mem::take(&mut outcome.json), own);
+    provenance(outcome, machine);
     outcome.text += &format!("lower bound {} cycles\n", bound.get());
 }
 
@@ -119,11 +139,27 @@ pub(super) fn emulated(outcome: &mut Outcome, row: &Row) {
         "emulated {} cycles: expected / emulated {:.3}, efficiency {:.3}\n",
         row.emulated_cycles, row.ratio, row.efficiency
     );
+    if row.ratio < SMALL {
+        outcome.text += "the model counts what the algorithm needs: the kernel's own start-up and rounding are the rest, and weigh in small jobs\n";
+    }
     judge(outcome, row);
 }
 
+/// A row of the table that a machine has no place for.
+#[derive(Clone, Debug, serde::Serialize)]
+pub(super) struct Refused {
+    /// Kernel.
+    pub(super) kernel: &'static str,
+    /// Size.
+    pub(super) size: String,
+    /// Machine.
+    pub(super) machine: String,
+    /// Why.
+    pub(super) reason: String,
+}
+
 /// The table of all kernels.
-pub(super) fn rows(rows: &[Row]) -> Outcome {
+pub(super) fn rows(rows: &[Row], refused: &[Refused]) -> Outcome {
     let mut table = Table::new(&[
         Align::Left,
         Align::Left,
@@ -165,11 +201,17 @@ pub(super) fn rows(rows: &[Row]) -> Outcome {
             "schema": "cp2-model-table/1",
             "tool_version": env!("CARGO_PKG_VERSION"),
             "rows": rows,
+            "refused": refused,
         }),
         ..Outcome::default()
     };
     for row in rows {
         judge(&mut outcome, row);
+    }
+    for r in refused {
+        let reason = r.reason.lines().next().unwrap_or_default();
+        let (kernel, size, machine) = (r.kernel, &r.size, &r.machine);
+        outcome.notes += &format!("not measured: {kernel} {size} on {machine}: {reason}\n");
     }
     outcome
 }
