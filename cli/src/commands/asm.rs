@@ -28,7 +28,12 @@ pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
         .output
         .clone()
         .unwrap_or_else(|| args.input.with_extension("elf"));
-    Outputs::beside([args.input.as_path()]).check(&output)?;
+    Outputs::beside(
+        [args.input.as_path()]
+            .into_iter()
+            .chain(args.machine.file()),
+    )
+    .check(&output)?;
     let assembly = args.assembler.assemble(&args.input, &machine)?;
     let program = &assembly.program;
     Outputs::beside(program.files.iter().map(Path::new)).check(&output)?;

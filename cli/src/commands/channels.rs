@@ -1,5 +1,6 @@
 //! What the filter commands have in common: channels of samples, taps, results.
 
+use super::MachineArg;
 use crate::io::{Array, FileError, Kind, Outputs, check_extension, read_npy, shown, write_whole};
 use crate::outcome::Failure;
 use cp2_kernels::Random;
@@ -130,15 +131,20 @@ impl ChannelArgs {
     }
 
     /// Checks the outputs before the work starts.
-    pub(crate) fn check_outputs(&self) -> Result<Outputs, Failure> {
+    pub(crate) fn check_outputs(&self, machine: &MachineArg) -> Result<Outputs, Failure> {
         for (option, path) in [("--input", &self.input), ("--taps", &self.taps)] {
             if let Some(path) = path {
                 check_extension(path, "npy", ".npy")
                     .map_err(|e| Failure::input(format!("{option}: {e}")))?;
             }
         }
-        let mut outputs =
-            Outputs::beside(self.input.iter().chain(&self.taps).map(PathBuf::as_path));
+        let mut outputs = Outputs::beside(
+            self.input
+                .iter()
+                .chain(&self.taps)
+                .map(PathBuf::as_path)
+                .chain(machine.file()),
+        );
         if let Some(path) = &self.output {
             check_extension(path, "npy", ".npy")?;
             outputs.check(path)?;

@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "AxB", conflicts_with_all = ["n", "real", "plan", "spectrogram"], value_parser = shape)]
     shape: Option<Shape>,
     /// List the recipes for the length with their expected cycles, and run nothing [default: run]
-    #[arg(long, conflicts_with_all = ["input", "output", "spectrogram", "emit", "batch"])]
+    #[arg(long, conflicts_with_all = ["input", "output", "spectrogram", "emit", "batch", "trace", "profile", "check", "max_cycles", "hop", "window", "channel"])]
     plan: bool,
     #[command(flatten)]
     machine: MachineArg,
@@ -288,7 +288,13 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
 }
 
 fn check_outputs(args: &Args) -> Result<(), Failure> {
-    let mut outputs = Outputs::beside(args.signal.input.as_deref());
+    let mut outputs = Outputs::beside(
+        args.signal
+            .input
+            .as_deref()
+            .into_iter()
+            .chain(args.machine.file()),
+    );
     if let Some(path) = &args.output {
         crate::io::check_extension(path, "npy", ".npy")?;
         outputs.check(path)?;

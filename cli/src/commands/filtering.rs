@@ -37,7 +37,7 @@ pub(crate) fn run(
     change: impl FnOnce(Vec<Complex32>) -> Vec<Complex32>,
     json: bool,
 ) -> Result<Outcome, Failure> {
-    let mut outputs = task.channels.check_outputs()?;
+    let mut outputs = task.channels.check_outputs(task.machine)?;
     task.simulation.check_outputs(&mut outputs)?;
     let machine: Arc<Machine> = Arc::new(task.machine.load()?);
     let mut channels = task.channels.load(&machine)?;

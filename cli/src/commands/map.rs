@@ -65,7 +65,11 @@ fn buffering(text: &str) -> Result<Buffering, String> {
 
 /// Pages an array through a kernel.
 pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
-    let mut outputs = Outputs::beside([args.kernel.as_path(), args.input.as_path()]);
+    let mut outputs = Outputs::beside(
+        [args.kernel.as_path(), args.input.as_path()]
+            .into_iter()
+            .chain(args.machine.file()),
+    );
     crate::io::check_extension(&args.output, "npy", ".npy")?;
     outputs.check(&args.output)?;
     args.simulation.check_outputs(&mut outputs)?;

@@ -90,6 +90,12 @@ impl MachineArg {
     pub(crate) fn load(&self) -> Result<Machine, Failure> {
         Ok(Machine::load(&self.machine)?)
     }
+
+    /// Its file, which no output may replace.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        let built_in = Machine::names().contains(&self.machine.as_str());
+        (!built_in).then(|| Path::new(&self.machine))
+    }
 }
 
 /// Reads a text file.

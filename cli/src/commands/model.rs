@@ -82,7 +82,6 @@ impl clap::Args for Args {
         });
         Whole::augment_args(command)
             .subcommands(kernels)
-            .args_conflicts_with_subcommands(true)
             .subcommand_value_name("KERNEL")
             .subcommand_help_heading("Kernels")
     }
@@ -100,6 +99,12 @@ impl FromArgMatches for Args {
             Some((name, matches)) => {
                 let kernel = registry::find(name)
                     .ok_or_else(|| clap::Error::raw(ErrorKind::InvalidSubcommand, name))?;
+                if whole.all || whole.procedure.is_some() {
+                    return Err(clap::Error::raw(
+                        ErrorKind::ArgumentConflict,
+                        format!("`{name}` is one kernel: leave out --all and --procedure\n"),
+                    ));
+                }
                 let value = |p: &registry::Parameter| {
                     (
                         p.name,
@@ -146,7 +151,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
 
 /// One kernel of one size on one machine.
 fn single(kernel: &dyn Kernel, size: &Size, one: &One) -> Result<Outcome, Failure> {
-    check_roofline(one.roofline.as_deref(), None)?;
+    check_roofline(one.roofline.as_deref(), one.machine.file())?;
     let machine = Arc::new(one.machine.load()?);
     let system = System::of(&machine);
     let prepared = kernel

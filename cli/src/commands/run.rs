@@ -11,7 +11,7 @@ use cp2_host::emit::{Expected, Replay};
 use cp2_host::{Action, Command, Device, Event, Run};
 use cp2_machine::Machine;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Arguments.
@@ -47,7 +47,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         .dmem
         .iter()
         .map(|d| d.file.as_path())
-        .chain([args.input.as_path()]);
+        .chain([args.input.as_path()])
+        .chain(args.machine.as_deref().map(Path::new));
     let mut outputs = Outputs::beside(inputs);
     args.simulation.check_outputs(&mut outputs)?;
     for file in args.dump_dmem.iter().filter_map(|d| d.file.as_ref()) {

@@ -116,6 +116,7 @@ fn filters_decimate_and_interpolate() {
 fn wrong_input_is_refused_with_words() {
     let bench = Bench::new();
     channels(&bench);
+    bench.write("m.toml", "base = 'vm7'\nname = 'mine'\n");
     bench.write("none.npy", npy("<f4", "False", "(0,)", &[]));
     for (line, words) in [
         ("conv --input missing.npy", vec!["missing.npy"]),
@@ -141,6 +142,7 @@ fn wrong_input_is_refused_with_words() {
             "conv --input x.npy --taps h.npy --output h.npy",
             vec!["h.npy"],
         ),
+        ("conv --machine m.toml --trace m.toml", vec!["m.toml"]),
         ("conv --samples -5", vec!["-5", "--samples"]),
     ] {
         bench.cp2(line).fails(2, &words);
