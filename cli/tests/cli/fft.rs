@@ -538,3 +538,26 @@ fn half_spectra_are_those_of_real_numbers() {
         .cp2("fft --real --inverse --input x.npy")
         .fails(2, &["row 1", "number 64", "expected 0"]);
 }
+
+#[test]
+fn a_finer_granule_changes_no_result() {
+    let bench = Bench::new();
+    bench.write(
+        "g.toml",
+        "base = 'vm7'\nname = 'fine'\n[dma]\ngranule = { value = 4, unit = 'B' }\n",
+    );
+    for what in [
+        "--n 10",
+        "--n 64",
+        "--n 343",
+        "--n 37",
+        "--real --n 10",
+        "--real --n 256",
+    ] {
+        let json = bench
+            .cp2(&format!("fft {what} --batch 9 --machine g.toml --json"))
+            .works()
+            .json();
+        assert_eq!(json["verified"].as_bool(), Some(true), "{what}");
+    }
+}
