@@ -224,19 +224,22 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     if args.plan {
         return show::show(&machine, args.signal.length(), direction, args.real);
     }
+    let half = args.real && args.inverse && args.signal.input.is_some();
     let plan = |row: usize| {
         if let Some(Shape(shape)) = &args.shape {
             return Planned::array(&machine, shape, direction);
         }
-        // A row of half spectra tells the length, unless --n does.
-        let half = args.real && args.inverse && args.signal.input.is_some();
-        let n = if half { 2 * row.saturating_sub(1) } else { row };
+        // A row of half spectra tells the length, an even one, unless --n does.
+        let n = match half {
+            true => args.signal.n.unwrap_or(2 * row.saturating_sub(1)),
+            false => row,
+        };
         Planned::new(&machine, n, direction, args.real)
     };
     let axes = args.shape.as_ref().map(|Shape(axes)| axes.as_slice());
-    let (fft, mut signal) = args
-        .signal
-        .load(&machine, axes, plan, |fft| (fft.row(), fft.max_batch()))?;
+    let (fft, mut signal) = args.signal.load(&machine, axes, half, plan, |fft| {
+        (fft.row(), fft.max_batch())
+    })?;
     let given = args.signal.input.is_some();
     match (args.real, args.inverse) {
         (true, false) => signal.check_real(given)?,

@@ -21,9 +21,9 @@ pub(crate) struct SignalArgs {
     /// Signal: .npy (complex64 or float32) or .wav [default: random numbers]
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
-    /// Points of a transform [default: the row length of a 2-D input, else 1024]
+    /// Points of a transform [default: what the rows of a 2-D input tell, else 1024]
     #[arg(long, value_name = "N")]
-    n: Option<usize>,
+    pub(crate) n: Option<usize>,
     /// Transforms to generate [default: 256, of long ones as many as have 2^20 numbers, at least 1]
     #[arg(long, value_name = "B", conflicts_with = "input")]
     batch: Option<usize>,
@@ -101,12 +101,14 @@ impl SignalArgs {
 
     /// Loads a signal for `machine`. `plan` makes whatever computes transforms of a length;
     /// `axes` are those of a transform, where neither `--n` nor the array says;
+    /// `half` says that the rows of a file hold half spectra of N / 2 + 1 numbers;
     /// `limits` gives its length and how many transforms it can take: sizes
     /// are judged before numbers are made.
     pub(crate) fn load<T>(
         &self,
         machine: &Machine,
         axes: Option<&[usize]>,
+        half: bool,
         plan: impl Fn(usize) -> Result<T, Failure>,
         limits: impl Fn(&T) -> (usize, usize),
     ) -> Result<(T, Signal), Failure> {
@@ -119,7 +121,14 @@ impl SignalArgs {
         let signal = match extension(path).as_str() {
             "npy" => {
                 self.only_for_sound(Some(path))?;
-                self.array(path, axes, machine.host.memory.0)?
+                self.array(path, axes, half, machine.host.memory.0)?
+            }
+            "wav" if half || axes.is_some() => {
+                let option = if half { "--real --inverse" } else { "--shape" };
+                return Err(Failure::input(format!(
+                    "{}: {option} takes an .npy, not a recording; leave it out",
+                    path.display()
+                )));
             }
             "wav" => self.sound(path, |n| Ok(limits(&plan(n)?).1))?,
             _ => {
@@ -177,7 +186,13 @@ impl SignalArgs {
         })
     }
 
-    fn array(&self, path: &Path, axes: Option<&[usize]>, limit: u64) -> Result<Signal, Failure> {
+    fn array(
+        &self,
+        path: &Path,
+        axes: Option<&[usize]>,
+        half: bool,
+        limit: u64,
+    ) -> Result<Signal, Failure> {
         let array = read_npy(path, Kind::SIGNAL, limit)?;
         if let Some(axes) =
             axes.filter(|axes| array.shape.len() > 1 && !array.shape.ends_with(axes))
@@ -194,17 +209,18 @@ impl SignalArgs {
             )
             .into());
         }
+        let row = |n: usize| if half { n / 2 + 1 } else { n };
         let n = match (axes, array.shape.as_slice()) {
             (Some(axes), _) => axes.iter().fold(1usize, |n, &d| n.saturating_mul(d)),
             (None, &[_, columns]) => columns,
-            _ => self.length(),
+            _ => row(self.length()),
         };
-        if let Some(wanted) = self.n.filter(|&wanted| wanted != n) {
+        if let Some(wanted) = self.n.filter(|&wanted| row(wanted) != n) {
             let found = format!("rows of {n} numbers and --n {wanted}");
             return Err(FileError::format(
                 path,
                 found,
-                "the same length: leave --n out, or reshape the array",
+                "rows of as many numbers: leave --n out, or reshape the array",
             )
             .into());
         }
