@@ -38,6 +38,17 @@ enum EngineName {
     Fast,
 }
 
+impl EngineArg {
+    /// The engine that runs: the checkers watch the reference engine only.
+    pub(crate) fn runs(self, check: bool) -> Engine {
+        if check {
+            Engine::Reference
+        } else {
+            self.into()
+        }
+    }
+}
+
 impl From<EngineArg> for Engine {
     fn from(arg: EngineArg) -> Self {
         match arg.engine {
@@ -69,13 +80,9 @@ pub(crate) struct SimulationArgs {
 }
 
 impl SimulationArgs {
-    /// The engine that runs: the checkers watch the reference engine only.
+    /// The engine that runs.
     pub(crate) fn engine(&self) -> Engine {
-        if self.check {
-            Engine::Reference
-        } else {
-            self.engine.into()
-        }
+        self.engine.runs(self.check)
     }
 
     /// Checks the outputs before the work starts.

@@ -74,6 +74,16 @@ pub(crate) fn seconds(s: f64) -> String {
     }
 }
 
+/// A frequency with a fitting unit.
+pub(crate) fn frequency(hz: f64) -> String {
+    match hz {
+        f if f >= 1e9 => format!("{} GHz", f / 1e9),
+        f if f >= 1e6 => format!("{} MHz", f / 1e6),
+        f if f >= 1e3 => format!("{} kHz", f / 1e3),
+        f => format!("{f} Hz"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +104,10 @@ mod tests {
         assert_eq!(seconds(2.0), "2.000 s");
         assert_eq!(seconds(0.0015), "1.500 ms");
         assert_eq!(seconds(1e-6), "1.000 us");
+        assert_eq!(frequency(1.5e9), "1.5 GHz");
+        assert_eq!(frequency(2e6), "2 MHz");
+        assert_eq!(frequency(44_100.0), "44.1 kHz");
+        assert_eq!(frequency(0.5), "0.5 Hz");
         assert_eq!(percent(1, 3), " 33.3 %");
         assert_eq!(percent(0, 0), "-");
     }

@@ -195,7 +195,8 @@ fn sized(option: &str, n: usize, limit: u64) -> Result<(), Failure> {
     )))
 }
 
-fn taps(path: &Path, limit: u64) -> Result<Vec<Complex32>, Failure> {
+/// The one row of an array.
+pub(crate) fn taps(path: &Path, limit: u64) -> Result<Vec<Complex32>, Failure> {
     let array = read_npy(path, Kind::SIGNAL, limit)?;
     let rows = if let [rows, _] = *array.shape.as_slice() {
         rows

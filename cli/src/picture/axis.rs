@@ -30,7 +30,7 @@ impl Axis {
     }
 
     /// Round values with their place along the axis, 0 to 1, and their text.
-    pub(super) fn ticks(&self, about: usize) -> Vec<(f64, String)> {
+    pub(crate) fn ticks(&self, about: usize) -> Vec<(f64, String)> {
         let span = self.to - self.from;
         if !span.is_finite() || span <= 0.0 {
             return Vec::new();

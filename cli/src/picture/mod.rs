@@ -41,6 +41,38 @@ const CELLS: usize = 1024;
 const MIN_SIDE: usize = 320;
 
 impl Field {
+    /// `columns` x `rows` decibels, `value(column, row)` each; of those that
+    /// share a cell of the picture the largest shows. Values more than `range`
+    /// below the largest take the darkest colour.
+    pub(crate) fn new(
+        title: String,
+        [columns, rows]: [usize; 2],
+        value: impl Fn(usize, usize) -> f32,
+        x: Axis,
+        y: Axis,
+        range: f32,
+    ) -> Self {
+        let (width, height) = (columns.clamp(1, CELLS), rows.clamp(1, CELLS));
+        let mut values = vec![f32::NEG_INFINITY; width * height];
+        for row in 0..rows {
+            let line = &mut values[row * height / rows * width..][..width];
+            for column in 0..columns {
+                let cell = &mut line[column * width / columns];
+                *cell = cell.max(value(column, row));
+            }
+        }
+        Self {
+            title,
+            columns: width,
+            rows: height,
+            values,
+            x,
+            y,
+            unit: "dB".to_owned(),
+            range,
+        }
+    }
+
     /// The spectra of `rows` transforms of `n` points, of which the first
     /// `bins` are shown upwards, time running to the right.
     pub(crate) fn spectra(
@@ -52,27 +84,13 @@ impl Field {
         y: Axis,
     ) -> Self {
         let columns = spectra.len().checked_div(n).unwrap_or(0);
-        let (width, height) = (columns.clamp(1, CELLS), bins.clamp(1, CELLS));
-        let mut values = vec![f32::NEG_INFINITY; width * height];
-        for (column, spectrum) in spectra.chunks_exact(n.max(1)).enumerate() {
-            let cell_x = column * width / columns.max(1);
-            for (bin, z) in spectrum.iter().take(bins).enumerate() {
-                let cell = &mut values[bin * height / bins.max(1) * width + cell_x];
-                // Through f64: a square of a large f32 would overflow.
-                let power = f64::from(z.re).powi(2) + f64::from(z.im).powi(2);
-                *cell = cell.max((10.0 * power.log10()) as f32);
-            }
-        }
-        Self {
-            title,
-            columns: width,
-            rows: height,
-            values,
-            x,
-            y,
-            unit: "dB".to_owned(),
-            range: 80.0,
-        }
+        let value = |column: usize, bin: usize| {
+            let z = spectra[column * n + bin];
+            // Through f64: a square of a large f32 would overflow.
+            let power = f64::from(z.re).powi(2) + f64::from(z.im).powi(2);
+            (10.0 * power.log10()) as f32
+        };
+        Self::new(title, [columns, bins.min(n)], value, x, y, 80.0)
     }
 
     /// Smallest and largest value of the colour scale.

@@ -145,3 +145,42 @@ pub(crate) fn wav(rate: u32, samples: &[i16]) -> Vec<u8> {
     out.extend(samples.iter().flat_map(|s| s.to_le_bytes()));
     out
 }
+
+/// Waits until a process handles SIGINT itself.
+#[cfg(target_os = "linux")]
+fn wait_for_handler(pid: u32) {
+    for _ in 0..500 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let caught = status
+            .lines()
+            .find_map(|l| l.strip_prefix("SigCgt:"))
+            .unwrap()
+            .trim();
+        if u64::from_str_radix(caught, 16).unwrap() & 2 != 0 {
+            return;
+        }
+    }
+    panic!("no handler after ten seconds");
+}
+
+/// Presses Ctrl-C a moment after a command began to listen for it: its exit code
+/// and what it said on standard error.
+#[cfg(target_os = "linux")]
+pub(crate) fn interrupted(mut command: Command) -> (Option<i32>, String) {
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for_handler(child.id());
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    // The shell's own: not every system has the program.
+    let kill = Command::new("sh")
+        .args(["-c", &format!("kill -INT {}", child.id())])
+        .status()
+        .unwrap();
+    assert!(kill.success());
+    let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+    (status.code(), String::from_utf8(stderr).unwrap())
+}

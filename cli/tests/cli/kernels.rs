@@ -1,7 +1,8 @@
 //! `cp2 asm`, `disasm`, `run`, `map`, `machines`: a user's own kernels and machines.
 
+#[cfg(target_os = "linux")]
+use crate::bench::interrupted;
 use crate::bench::{Bench, bytes, lanes, npy};
-use std::io::Read as _;
 use std::process::Stdio;
 
 const DOUBLE: &str = "\
@@ -178,53 +179,14 @@ fn guests_that_misbehave_end_cleanly() {
         .fails(1, &["register r2", "unwritten.s:1"]);
 }
 
-/// Waits until a process handles SIGINT itself.
-#[cfg(target_os = "linux")]
-fn wait_for_handler(pid: u32) {
-    for _ in 0..500 {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-        let caught = status
-            .lines()
-            .find_map(|l| l.strip_prefix("SigCgt:"))
-            .unwrap()
-            .trim();
-        if u64::from_str_radix(caught, 16).unwrap() & 2 != 0 {
-            return;
-        }
-    }
-    panic!("no handler after ten seconds");
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn ctrl_c_ends_with_a_dump() {
     let bench = Bench::new();
     bench.write("spin.s", "again:  jmp again\n        stop\n");
     bench.cp2("asm spin.s").works();
-    let mut child = bench
-        .command("run spin.elf")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    wait_for_handler(child.id());
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    // The shell's own: not every system has the program.
-    let kill = std::process::Command::new("sh")
-        .args(["-c", &format!("kill -INT {}", child.id())])
-        .status()
-        .unwrap();
-    assert!(kill.success());
-    let status = child.wait().unwrap();
-    let mut err = String::new();
-    child
-        .stderr
-        .take()
-        .unwrap()
-        .read_to_string(&mut err)
-        .unwrap();
-    assert_eq!(status.code(), Some(3), "{err}");
+    let (code, err) = interrupted(bench.command("run spin.elf"));
+    assert_eq!(code, Some(3), "{err}");
     assert!(
         err.contains("interrupted") && err.contains("cycle"),
         "{err}"

@@ -8,4 +8,5 @@ mod fft;
 mod filters;
 mod kernels;
 mod measure;
+mod pipelines;
 mod readme;

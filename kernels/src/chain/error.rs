@@ -1,6 +1,6 @@
-use crate::conv::ConvError;
-use crate::dsp::DspError;
-use crate::fft::FftError;
+use cp2_emu::Finding;
+use cp2_host::End;
+use std::error::Error;
 
 /// Why a chain cannot be planned or run.
 #[derive(Debug, thiserror::Error)]
@@ -14,7 +14,7 @@ pub enum ChainError {
         /// Its value.
         found: String,
         /// What is possible.
-        expected: &'static str,
+        expected: String,
     },
     /// Data of another shape.
     #[error("the data hold {found} numbers; expected {expected}")]
@@ -24,29 +24,97 @@ pub enum ChainError {
         /// What was expected.
         expected: String,
     },
-    /// A filter.
-    #[error(transparent)]
-    Filter(#[from] ConvError),
-    /// A vector operation.
-    #[error(transparent)]
-    Vector(#[from] DspError),
-    /// A transform.
-    #[error(transparent)]
-    Fft(#[from] FftError),
-    /// A stage did not finish.
+    /// The machine has no kernel for a stage of that size.
+    #[error("no stage `{stage}` for {size} on this machine: {cause}")]
+    Plan {
+        /// The stage.
+        stage: &'static str,
+        /// The sizes on which it depends.
+        size: String,
+        /// What its planner says.
+        cause: Box<dyn Error + Send + Sync>,
+    },
+    /// A stage cannot be run.
+    #[error("stage `{stage}`: {cause}")]
+    Stage {
+        /// The stage.
+        stage: &'static str,
+        /// What is in the way.
+        cause: Box<dyn Error + Send + Sync>,
+    },
+    /// A stage did not finish: a fault, a deadlock, a limit, an interruption.
     #[error("stage `{stage}`: {end}")]
     Unfinished {
         /// The stage.
         stage: &'static str,
         /// How it ended.
-        end: String,
+        end: End,
     },
     /// The checkers found something in a stage.
-    #[error("stage `{stage}`: the checkers found {findings} errors in its kernel")]
+    #[error("stage `{stage}`: the checkers object to its kernel {} times, first: {first}", .rest + 1)]
     Findings {
         /// The stage.
         stage: &'static str,
-        /// How many.
-        findings: usize,
+        /// The first objection.
+        first: Finding,
+        /// How many more there are.
+        rest: usize,
     },
+}
+
+impl ChainError {
+    pub(super) fn spec(
+        what: &'static str,
+        found: impl ToString,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self::Spec {
+            what,
+            found: found.to_string(),
+            expected: expected.into(),
+        }
+    }
+}
+
+/// Names the stage that cannot be planned, and what decides about it.
+pub(super) fn planned<T, E: Error + Send + Sync + 'static>(
+    stage: &'static str,
+    size: impl Into<String>,
+    plan: Result<T, E>,
+) -> Result<T, ChainError> {
+    plan.map_err(|cause| ChainError::Plan {
+        stage,
+        size: size.into(),
+        cause: cause.into(),
+    })
+}
+
+/// The most of anything that is counted.
+const MOST: usize = 1 << 20;
+
+/// Checks how many there are of something; what the corner turns deal out in
+/// pairs must be even.
+pub(super) fn check_count(
+    what: &'static str,
+    found: usize,
+    least: usize,
+    even: bool,
+) -> Result<(), ChainError> {
+    if (least..=MOST).contains(&found) && (!even || found % 2 == 0) {
+        return Ok(());
+    }
+    let kind = if even { "an even number" } else { "a number" };
+    Err(ChainError::spec(
+        what,
+        found,
+        format!("{kind} from {least} to {MOST}"),
+    ))
+}
+
+/// Checks a frequency in Hz.
+pub(super) fn check_rate(what: &'static str, found: f64) -> Result<(), ChainError> {
+    if found.is_finite() && found > 0.0 {
+        return Ok(());
+    }
+    Err(ChainError::spec(what, found, "a frequency above 0 Hz"))
 }

@@ -10,91 +10,61 @@
 //! memory. The time of a chain is the sum of its stages' times, set-up,
 //! program loads and last stores of each included.
 
+mod accuracy;
 mod error;
+mod peaks;
 mod radar;
 mod scene;
 mod sonar;
+mod spectra;
+mod stages;
 
+pub use accuracy::Accuracy;
 pub use error::ChainError;
-pub use radar::{Detection, Radar, RadarMap, RadarSpec, Target};
-pub use sonar::{Contact, Sonar, SonarPicture, SonarSpec};
+pub use radar::{Detection, Radar, RadarSpec, Target};
+pub use sonar::{Contact, Sonar, SonarSpec, Source};
+pub use stages::{Stage, add_stages};
 
-use crate::job::KernelRun;
 use cp2_host::Options;
-use num_complex::Complex32;
+use num_complex::{Complex32, Complex64};
 
-/// What one stage cost.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Stage {
-    /// The stage.
-    pub name: &'static str,
-    /// Simulated cycles, everything included.
-    pub cycles: u64,
-    /// Its lower bound in cycles.
-    pub bound_cycles: u64,
+/// A planned chain: blocks of samples in, spectra out.
+pub trait Receiver {
+    /// Rows of a block, and samples in each.
+    fn block(&self) -> (usize, usize);
+
+    /// The spectra of a block, row after row.
+    ///
+    /// # Errors
+    /// A block of another size, or a stage that does not finish.
+    fn process(&self, block: &[Complex32], options: &Options) -> Result<Received, ChainError>;
+
+    /// The same spectra in double precision, from the definitions.
+    fn reference(&self, block: &[Complex32]) -> Vec<Complex64>;
 }
 
-/// A chain in progress: collects what its stages cost.
-#[derive(Debug)]
-struct Stages {
-    options: Options,
-    done: Vec<Stage>,
+/// What a chain makes of a block.
+#[derive(Clone, Debug, Default)]
+pub struct Received {
+    /// Spectra: of a [`Radar`] `ranges` rows of `pulses`, of a [`Sonar`]
+    /// `beams` x frames rows of `points`.
+    pub spectra: Vec<Complex32>,
+    /// Their power in dB.
+    pub decibels: Vec<f32>,
+    /// What each stage cost.
+    pub stages: Vec<Stage>,
 }
 
-impl Stages {
-    fn new(options: &Options) -> Self {
-        Self {
-            options: options.clone(),
-            done: Vec::new(),
-        }
+fn check_block(block: &[Complex32], (rows, columns): (usize, usize)) -> Result<(), ChainError> {
+    if block.len() == rows * columns {
+        return Ok(());
     }
-
-    /// Options for the next stage.
-    fn options(&self) -> Options {
-        self.options.clone()
-    }
-
-    /// Books a stage and takes its result.
-    fn take<O>(&mut self, name: &'static str, run: KernelRun<O>) -> Result<O, ChainError> {
-        let report = &run.run.report;
-        self.done.push(Stage {
-            name,
-            cycles: report.cycles,
-            bound_cycles: run.bound.0,
-        });
-        let end = report.end.to_string();
-        if !report.findings.is_empty() {
-            return Err(ChainError::Findings {
-                stage: name,
-                findings: report.findings.len(),
-            });
-        }
-        run.output
-            .ok_or(ChainError::Unfinished { stage: name, end })
-    }
+    Err(ChainError::Shape {
+        found: block.len(),
+        expected: format!("{rows} rows of {columns}"),
+    })
 }
 
-/// Complex numbers as consecutive floats.
-fn floats(z: &[Complex32]) -> Vec<f32> {
-    z.iter().flat_map(|z| [z.re, z.im]).collect()
-}
-
-/// The reverse of [`floats`].
-fn numbers(x: &[f32]) -> Vec<Complex32> {
-    x.chunks_exact(2)
-        .map(|z| Complex32::new(z[0], z[1]))
-        .collect()
-}
-
-/// Adds the costs of `more` to those of `all`, stage by stage.
-pub fn add_stages(all: &mut Vec<Stage>, more: &[Stage]) {
-    for stage in more {
-        match all.iter_mut().find(|s| s.name == stage.name) {
-            Some(sum) => {
-                sum.cycles += stage.cycles;
-                sum.bound_cycles += stage.bound_cycles;
-            }
-            None => all.push(stage.clone()),
-        }
-    }
+fn wide(z: &Complex32) -> Complex64 {
+    Complex64::new(z.re.into(), z.im.into())
 }

@@ -1,153 +1,206 @@
 //! `cp2 pipeline radar`.
 
-use super::{Common, Error, Found, on_all, title};
+use super::receive::{Keep, receive};
+use super::report::{Found, conclude, listed, scene};
+use super::{Common, LIMIT, cells};
+use crate::commands::channels::taps;
+use crate::io::shown;
 use crate::outcome::{Failure, Outcome};
-use crate::picture::{Axis, Field};
-use crate::table::{Align, Table};
-use cp2_kernels::chain::{Detection, Radar, RadarSpec, Target};
+use crate::picture::Field;
+use crate::table::frequency;
+use cp2_kernels::chain::{Detection, Radar, RadarSpec};
 use serde_json::json;
+use std::path::PathBuf;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
     common: Common,
-    /// Pulses that are processed together
+    /// Pulses that are processed together: rows of a block
     #[arg(long, value_name = "P", default_value_t = RadarSpec::default().pulses)]
     pulses: usize,
     /// Range cells; a pulse has so many samples and those of the chirp less one
     #[arg(long, value_name = "R", default_value_t = RadarSpec::default().ranges)]
     ranges: usize,
+    /// Samples of the chirp that is sent; sample i of n has the phase pi (i - n/2)^2 / n
+    #[arg(long, value_name = "N", default_value_t = RadarSpec::default().chirp)]
+    chirp: usize,
+    /// What is sent instead of a chirp, as complex64 or float32: .npy [default: the chirp]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "input",
+        conflicts_with = "chirp"
+    )]
+    pulse: Option<PathBuf>,
+    /// Complex samples per second
+    #[arg(long, value_name = "HZ", default_value_t = RadarSpec::default().sample_rate)]
+    sample_rate: f64,
+    /// Pulses per second [default: 1500, fewer where the samples of a pulse take longer]
+    #[arg(long, value_name = "HZ")]
+    pulse_rate: Option<f64>,
+    /// Carrier frequency
+    #[arg(long, value_name = "HZ", default_value_t = RadarSpec::default().carrier)]
+    carrier: f64,
+}
+
+impl Args {
+    fn spec(&self, chirp: usize) -> RadarSpec {
+        let mut spec = RadarSpec {
+            pulses: self.pulses,
+            ranges: self.ranges,
+            chirp,
+            sample_rate: self.sample_rate,
+            carrier: self.carrier,
+            ..RadarSpec::default()
+        };
+        let fastest = self.sample_rate / spec.samples() as f64;
+        spec.pulse_rate = self.pulse_rate.unwrap_or(spec.pulse_rate.min(fastest));
+        spec
+    }
 }
 
 /// Runs the radar.
 pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let common = &args.common;
-    common.check_outputs()?;
-    let spec = RadarSpec {
-        pulses: args.pulses,
-        ranges: args.ranges,
-        ..RadarSpec::default()
-    };
-    let mut machines = common.machines()?;
-    let mut radars = Vec::new();
-    for on in &machines {
-        radars.push(Radar::new(spec.clone(), &on.machine).map_err(Failure::input)?);
-    }
-    let blocks = common.load(spec.pulses, spec.samples(), |seed| spec.echoes(seed))?;
-    let progress = crate::progress::steps(blocks.len() as u64, json);
-    let (mut error, mut spectra) = (Error::default(), Vec::new());
-    let mut last = None;
-    for block in &blocks {
-        progress.begin("blocks");
-        let mut planned = radars.iter();
-        let map = on_all(&mut machines, |_| {
-            let radar = planned
-                .next()
-                .ok_or_else(|| Failure::input("--machine: expected at least one machine"))?;
-            let map = radar
-                .process(block, &common.options())
-                .map_err(Failure::input)?;
-            let stages = map.stages.clone();
-            Ok((map, stages))
-        })?;
-        if let Some(radar) = radars.first() {
-            error.add(&map.spectra, &radar.reference(block));
-            last = Some((radar.detections(&map), map.decibels));
-        }
-        spectra.extend(map.spectra);
-        progress.done();
-    }
-    drop(progress);
-    let (detections, decibels) = last.unwrap_or_default();
-    let missed = if common.input.is_none() {
+    common.check_outputs(args.pulse.as_deref(), None)?;
+    let own = args
+        .pulse
+        .as_deref()
+        .map(|path| taps(path, LIMIT))
+        .transpose()?;
+    let spec = args.spec(own.as_ref().map_or(args.chirp, Vec::len));
+    let results = receive(
+        common,
+        |machine| match &own {
+            Some(pulse) => Radar::with_pulse(spec.clone(), pulse.clone(), machine),
+            None => Radar::new(spec.clone(), machine),
+        },
+        |seed| spec.echoes(seed),
+        ["--pulses", "--ranges + --chirp - 1"],
+        Keep {
+            spectra: common.output.is_some(),
+            decibels: false,
+        },
+        json,
+    )?;
+    let detections = results.receiver().detections(&results.last);
+    let (scene, note) = scene(common, json!(spec.targets()), spec.resolves_targets());
+    let missed = if scene["judged"] == true {
         judge(&spec, &detections)
     } else {
         Vec::new()
     };
+    let picture = |path| {
+        let title = common.title("Range and Doppler");
+        ("picture", path, field(&spec, &results.last.decibels, title))
+    };
     let found = Found {
         name: "radar",
-        text: text(&detections, blocks.len(), &spec),
-        json: json!({"blocks": blocks.len(), "spec": spec, "detections": detections}),
-        signal_seconds: spec.seconds() * blocks.len() as f64,
-        error,
+        text: text(&spec, results.blocks, &detections) + note,
+        json: json!({
+            "spec": spec,
+            "pulse": args.pulse.as_deref().map(shown),
+            "range_cell_m": spec.range_cell(),
+            "speed_cell_m_s": spec.speed_cell(),
+            "scene": scene,
+            "detections": detections,
+        }),
+        seconds: spec.seconds(),
         missed,
-        shape: vec![blocks.len() * spec.ranges, spec.pulses],
-        spectra,
-        field: field(
-            &spec,
-            &decibels,
-            title("Range and Doppler", common.input.as_deref()),
-        ),
+        shape: vec![spec.ranges, spec.pulses],
+        pictures: common.picture.as_deref().map(picture).into_iter().collect(),
     };
-    common.conclude(found, &machines)
+    conclude(common, &results, found)
 }
 
 /// Every target has its detection within a cell, and nothing else was detected.
 fn judge(spec: &RadarSpec, detections: &[Detection]) -> Vec<String> {
-    let near = |t: &Target, d: &Detection| {
-        (t.range_m - d.range_m).abs() <= 1.5 * spec.range_cell()
-            && (t.speed_m_s - d.speed_m_s).abs() <= 1.5 * spec.speed_cell()
-    };
-    let targets = spec.targets();
-    let missed = targets
+    let found: Vec<_> = detections
         .iter()
-        .filter(|t| !detections.iter().any(|d| near(t, d)))
-        .map(|t| {
-            format!(
-                "the target at {:.0} m, {:+.1} m/s was not found",
-                t.range_m, t.speed_m_s
-            )
-        });
-    let ghosts = detections
+        .map(|d| (d.range_m, d.speed_m_s))
+        .collect();
+    let there = spec.targets().map(|t| (t.range_m, t.speed_m_s));
+    let lacks = |all: &[(f64, f64)], one| !all.iter().any(|other| spec.near(*other, one, 1.5));
+    let missed = there
         .iter()
-        .filter(|d| !targets.iter().any(|t| near(t, d)))
-        .map(|d| format!("nothing is at {:.0} m, {:+.1} m/s", d.range_m, d.speed_m_s));
+        .filter(|t| lacks(&found, **t))
+        .map(|(range, speed)| format!("the target at {range:.0} m, {speed:+.1} m/s was not found"));
+    let ghosts = found
+        .iter()
+        .filter(|d| lacks(&there, **d))
+        .map(|(range, speed)| format!("nothing is at {range:.0} m, {speed:+.1} m/s"));
     missed.chain(ghosts).collect()
 }
 
-fn text(detections: &[Detection], blocks: usize, spec: &RadarSpec) -> String {
-    let mut table = Table::new(&[Align::Right, Align::Right, Align::Right]);
-    table.row(["range", "speed", "above the median"]);
-    for d in detections.iter().take(20) {
-        table.row([
+fn text(spec: &RadarSpec, blocks: usize, detections: &[Detection]) -> String {
+    let highest = (spec.pulses / 2) as f64 * spec.speed_cell();
+    let rows = detections.iter().map(|d| {
+        [
             format!("{:.0} m", d.range_m),
             format!("{:+.1} m/s", d.speed_m_s),
             format!("{:.1} dB", d.above_db),
-        ]);
-    }
+        ]
+    });
     format!(
-        "{blocks} x {} pulses of {} samples; {} detections in the last block\n{table}\n",
-        spec.pulses,
+        "carrier {}, {} pulses per second, {} samples of each at {}, {} of them the pulse\n\
+         cells of {:.3} m and {:.3} m/s, up to {:.0} m and {highest:.1} m/s; positive speeds move away\n\
+         {blocks} x {} pulses; {} detections in the last block\n{}",
+        frequency(spec.carrier),
+        spec.pulse_rate,
         spec.samples(),
-        detections.len()
+        frequency(spec.sample_rate),
+        spec.chirp,
+        spec.range_cell(),
+        spec.speed_cell(),
+        (spec.ranges - 1) as f64 * spec.range_cell(),
+        spec.pulses,
+        detections.len(),
+        listed(["range", "speed", "above the median"], rows)
     )
 }
 
 /// Range to the right, speed upwards, 0 in the middle.
 fn field(spec: &RadarSpec, decibels: &[f32], title: String) -> Field {
     let (pulses, ranges) = (spec.pulses, spec.ranges);
-    let half = pulses as f64 / 2.0 * spec.speed_cell();
-    let values = (0..pulses)
-        .flat_map(|row| {
-            let doppler = (row + pulses.div_ceil(2)) % pulses;
-            (0..ranges).map(move |r| (r, doppler))
-        })
-        .map(|(r, doppler)| {
-            decibels
-                .get(r * pulses + doppler)
-                .copied()
-                .unwrap_or(f32::NAN)
-        })
-        .collect();
-    Field {
+    let points: Vec<usize> = spec.by_speed().collect();
+    let value = |range: usize, row: usize| {
+        let cell = points.get(row).map(|point| range * pulses + point);
+        cell.and_then(|cell| decibels.get(cell))
+            .copied()
+            .unwrap_or(f32::NAN)
+    };
+    let lowest = points.first().map_or(0.0, |point| spec.speed(*point));
+    Field::new(
         title,
-        columns: ranges,
-        rows: pulses,
-        values,
-        x: Axis::new("range", "m", 0.0, ranges as f64 * spec.range_cell()),
-        y: Axis::new("speed", "m/s", -half, half),
-        unit: "dB".to_owned(),
-        range: 40.0,
+        [ranges, pulses],
+        value,
+        cells("range", "m", 0.0, spec.range_cell(), ranges),
+        cells("speed", "m/s", lowest, spec.speed_cell(), pulses),
+        40.0,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_drawn_at_its_speed() {
+        let spec = RadarSpec {
+            pulses: 8,
+            ranges: 4,
+            ..RadarSpec::default()
+        };
+        let mut decibels = vec![0.0; 32];
+        // Point 2 of range 3: two cells towards the radar.
+        decibels[3 * 8 + 2] = 9.0;
+        let field = field(&spec, &decibels, String::new());
+        assert_eq!(field.values[2 * 4 + 3], 9.0, "two below the middle row, 4");
+        // The cell of 0 m/s is half below and half above 0.
+        let axis = cells("speed", "m/s", -4.0, 1.0, 8);
+        let zero = axis.ticks(4).into_iter().find(|t| t.1 == "0").unwrap();
+        assert!((zero.0 - 4.5 / 8.0).abs() < 1e-12, "{}", zero.0);
     }
 }

@@ -1,11 +1,12 @@
 //! `cp2 pipeline sonar`.
 
-use super::{Common, Error, Found, on_all, title};
+use super::receive::{Keep, receive};
+use super::report::{Found, conclude, listed, scene};
+use super::{Common, cells};
 use crate::outcome::{Failure, Outcome};
 use crate::picture::{Axis, Field};
-use crate::table::{Align, Table};
+use crate::table::frequency;
 use cp2_kernels::chain::{Contact, Sonar, SonarSpec};
-use num_complex::Complex32;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -14,15 +15,27 @@ use std::path::PathBuf;
 pub(super) struct Args {
     #[command(flatten)]
     common: Common,
-    /// Hydrophones, half a wavelength apart: rows of the input
+    /// Hydrophones, half a wavelength of the centre frequency apart: rows of a block
     #[arg(long, value_name = "H", default_value_t = SonarSpec::default().hydrophones)]
     hydrophones: usize,
-    /// Beams
+    /// Beams, evenly spaced in the sine of the bearing
     #[arg(long, value_name = "B", default_value_t = SonarSpec::default().beams)]
     beams: usize,
     /// Samples of each hydrophone in a block
     #[arg(long, value_name = "N", default_value_t = SonarSpec::default().samples)]
     samples: usize,
+    /// Complex samples per second, around the centre frequency
+    #[arg(long, value_name = "HZ", default_value_t = SonarSpec::default().sample_rate)]
+    sample_rate: f64,
+    /// Keep one of so many samples behind the filter
+    #[arg(long, value_name = "D", default_value_t = SonarSpec::default().decimate)]
+    decimate: usize,
+    /// Taps of the filter, a low pass of 0.45 of the rate it leaves
+    #[arg(long, value_name = "T", default_value_t = SonarSpec::default().taps)]
+    taps: usize,
+    /// Points of a spectrum
+    #[arg(long, value_name = "N", default_value_t = SonarSpec::default().points)]
+    points: usize,
     /// Write the spectrogram of the loudest beam: .png or .svg [default: not written]
     #[arg(long, value_name = "FILE")]
     spectrogram: Option<PathBuf>,
@@ -31,178 +44,159 @@ pub(super) struct Args {
 /// Runs the sonar.
 pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let common = &args.common;
-    common.check_outputs()?;
-    if let Some(path) = &args.spectrogram {
-        crate::picture::check_name(path)?;
-        let mut outputs = crate::io::Outputs::beside(common.input.as_deref());
-        for other in common.output.iter().chain(&common.picture) {
-            outputs.check(other)?;
-        }
-        outputs.check(path)?;
-    }
+    common.check_outputs(None, args.spectrogram.as_deref())?;
     let spec = SonarSpec {
         hydrophones: args.hydrophones,
         beams: args.beams,
         samples: args.samples,
-        ..SonarSpec::default()
+        sample_rate: args.sample_rate,
+        decimate: args.decimate,
+        taps: args.taps,
+        points: args.points,
     };
-    let mut machines = common.machines()?;
-    let mut sonars = Vec::new();
-    for on in &machines {
-        sonars.push(Sonar::new(spec.clone(), &on.machine).map_err(Failure::input)?);
-    }
-    let blocks = common.load(spec.hydrophones, spec.samples, |seed| spec.sound(seed))?;
-    let progress = crate::progress::steps(blocks.len() as u64, json);
-    let (mut error, mut spectra) = (Error::default(), Vec::new());
-    let (mut contacts, mut bearings): (Vec<Contact>, Vec<f32>) = (Vec::new(), Vec::new());
-    for block in &blocks {
-        progress.begin("blocks");
-        let mut planned = sonars.iter();
-        let picture = on_all(&mut machines, |_| {
-            let sonar = planned
-                .next()
-                .ok_or_else(|| Failure::input("--machine: expected at least one machine"))?;
-            let picture = sonar
-                .process(block, &common.options())
-                .map_err(Failure::input)?;
-            let stages = picture.stages.clone();
-            Ok((picture, stages))
-        })?;
-        if let Some(sonar) = sonars.first() {
-            error.add(&picture.spectra, &sonar.reference(block));
-            contacts = sonar.contacts(&picture);
-            bearings = sonar.bearings(&picture);
-        }
-        spectra.extend(picture.spectra);
-        progress.done();
-    }
-    drop(progress);
-    let missed = if common.input.is_none() {
+    let results = receive(
+        common,
+        |machine| Sonar::new(spec.clone(), machine),
+        |seed| spec.sound(seed),
+        ["--hydrophones", "--samples"],
+        Keep {
+            spectra: common.output.is_some(),
+            decibels: args.spectrogram.is_some(),
+        },
+        json,
+    )?;
+    let contacts = results.receiver().contacts(&results.last);
+    let bearings = results.receiver().bearings(&results.last);
+    let (scene, note) = scene(common, json!(spec.sources()), spec.resolves_sources());
+    let missed = if scene["judged"] == true {
         judge(&spec, &contacts)
     } else {
         Vec::new()
     };
-    let mut json = json!({"blocks": blocks.len(), "spec": spec, "contacts": contacts});
-    let mut more = String::new();
+    let mut pictures = Vec::new();
+    if let Some(path) = &common.picture {
+        let title = common.title("Bearing and frequency");
+        pictures.push(("picture", path.as_path(), field(&spec, &bearings, title)));
+    }
     if let Some(path) = &args.spectrogram {
-        crate::picture::write(path, &spectrogram(&spec, &spectra, &bearings, blocks.len()))?;
-        json["spectrogram"] = json!(crate::io::shown(path));
-        more = format!("spectrogram: {}\n", path.display());
+        let field = spectrogram(&spec, &results.decibels, &bearings, results.blocks);
+        pictures.push(("spectrogram", path.as_path(), field));
     }
     let found = Found {
         name: "sonar",
-        text: text(&contacts, blocks.len(), &spec) + &more,
-        json,
-        signal_seconds: spec.seconds() * blocks.len() as f64,
-        error,
+        text: text(&spec, results.blocks, &contacts) + note,
+        json: json!({
+            "spec": spec,
+            "frequency_cell_hz": spec.frequency_cell(),
+            "scene": scene,
+            "contacts": contacts,
+        }),
+        seconds: spec.seconds(),
         missed,
-        shape: vec![blocks.len() * spec.beams, spec.frames(), spec.points],
-        spectra,
-        field: field(
-            &spec,
-            bearings,
-            title("Bearing and frequency", common.input.as_deref()),
-        ),
+        shape: vec![spec.beams, spec.frames(), spec.points],
+        pictures,
     };
-    common.conclude(found, &machines)
+    conclude(common, &results, found)
 }
 
 /// Every source has its contact within a beam and two points, and there are no others.
 fn judge(spec: &SonarSpec, contacts: &[Contact]) -> Vec<String> {
-    let beam = 2.0 / spec.beams as f64;
-    let near = |a: &Contact, b: &Contact| {
-        let sines = [a, b].map(|c| c.bearing_deg.to_radians().sin());
-        (sines[0] - sines[1]).abs() <= 1.1 * beam
-            && (a.frequency_hz - b.frequency_hz).abs() <= 2.1 * spec.frequency_cell()
-    };
-    let sources = spec.contacts();
+    let place = |bearing: f64, frequency: f64| format!("{bearing:+.1} degrees, {frequency:+.1} Hz");
+    let sources = spec.sources();
     let missed = sources
         .iter()
-        .filter(|s| !contacts.iter().any(|c| near(s, c)))
+        .filter(|s| !contacts.iter().any(|c| spec.near(s, c)))
         .map(|s| {
-            format!(
-                "the source at {:+.1} degrees, {:+.1} Hz was not found",
-                s.bearing_deg, s.frequency_hz
-            )
+            let place = place(s.bearing_deg, s.frequency_hz);
+            format!("the source at {place} was not found")
         });
     let ghosts = contacts
         .iter()
-        .filter(|c| !sources.iter().any(|s| near(s, c)))
-        .map(|c| {
-            format!(
-                "nothing is at {:+.1} degrees, {:+.1} Hz",
-                c.bearing_deg, c.frequency_hz
-            )
-        });
+        .filter(|c| !sources.iter().any(|s| spec.near(s, c)))
+        .map(|c| format!("nothing is at {}", place(c.bearing_deg, c.frequency_hz)));
     missed.chain(ghosts).collect()
 }
 
-fn text(contacts: &[Contact], blocks: usize, spec: &SonarSpec) -> String {
-    let mut table = Table::new(&[Align::Right, Align::Right, Align::Right]);
-    table.row(["bearing", "frequency", "above the median"]);
-    for c in contacts.iter().take(20) {
-        table.row([
+fn text(spec: &SonarSpec, blocks: usize, contacts: &[Contact]) -> String {
+    let rows = contacts.iter().map(|c| {
+        [
             format!("{:+.1} degrees", c.bearing_deg),
             format!("{:+.1} Hz", c.frequency_hz),
-            format!("{:.1} dB", c.level),
-        ]);
-    }
+            format!("{:.1} dB", c.above_db),
+        ]
+    });
     format!(
-        "{blocks} x {} samples of {} hydrophones, {} beams; {} contacts in the last block\n{table}\n",
-        spec.samples,
+        "{} hydrophones half a wavelength apart, {} samples of each at {}, {} beams\n\
+         one of {} samples behind {} taps; {} spectra of {} points a beam, {:.3} Hz apart\n\
+         {blocks} x {} samples; {} contacts in the last block\n{}",
         spec.hydrophones,
+        spec.samples,
+        frequency(spec.sample_rate),
         spec.beams,
-        contacts.len()
+        spec.decimate,
+        spec.taps,
+        spec.frames(),
+        spec.points,
+        spec.frequency_cell(),
+        spec.samples,
+        contacts.len(),
+        listed(["bearing", "frequency", "above the median"], rows)
+    )
+}
+
+fn frequencies(spec: &SonarSpec) -> Axis {
+    let (cell, points) = (spec.frequency_cell(), spec.points);
+    cells(
+        "frequency from the centre",
+        "Hz",
+        spec.frequency(0),
+        cell,
+        points,
     )
 }
 
 /// Frequency to the right, beams upwards.
-fn field(spec: &SonarSpec, bearings: Vec<f32>, title: String) -> Field {
-    let half = spec.points as f64 / 2.0 * spec.frequency_cell();
-    Field {
+fn field(spec: &SonarSpec, bearings: &[f32], title: String) -> Field {
+    let (points, beams) = (spec.points, spec.beams);
+    let value = |i: usize, beam: usize| {
+        let cell = bearings.get(beam * points + i);
+        cell.copied().unwrap_or(f32::NAN)
+    };
+    let apart = spec.sine(1) - spec.sine(0);
+    let sines = cells("sine of the bearing", "", spec.sine(0), apart, beams);
+    Field::new(
         title,
-        columns: spec.points,
-        rows: spec.beams,
-        values: bearings,
-        x: Axis::new("frequency from the centre", "Hz", -half, half),
-        y: Axis::new(
-            "sine of the bearing",
-            "",
-            spec.sine(0),
-            spec.sine(spec.beams),
-        ),
-        unit: "dB".to_owned(),
-        range: 30.0,
-    }
+        [points, beams],
+        value,
+        frequencies(spec),
+        sines,
+        30.0,
+    )
 }
 
 /// Time to the right, frequency upwards, for the beam with the loudest cell.
-fn spectrogram(spec: &SonarSpec, spectra: &[Complex32], bearings: &[f32], blocks: usize) -> Field {
+fn spectrogram(spec: &SonarSpec, decibels: &[f32], bearings: &[f32], blocks: usize) -> Field {
+    let (points, frames) = (spec.points, spec.frames());
     let loudest = bearings
         .iter()
         .enumerate()
         .max_by(|a, b| a.1.total_cmp(b.1))
-        .map_or(0, |(i, _)| i / spec.points);
-    let beam = spec.frames() * spec.points;
-    let mut rows = Vec::new();
-    for block in spectra.chunks(beam * spec.beams) {
-        for frame in block
-            .chunks(beam)
-            .nth(loudest)
-            .unwrap_or_default()
-            .chunks(spec.points)
-        {
-            let (above, below) = frame.split_at(spec.points.div_ceil(2));
-            rows.extend(below.iter().chain(above).copied());
-        }
-    }
-    let half = spec.points as f64 / 2.0 * spec.frequency_cell();
-    Field::spectra(
-        &rows,
-        spec.points,
-        spec.points,
+        .map_or(0, |(i, _)| i / points);
+    let order: Vec<usize> = spec.by_frequency().collect();
+    let value = |column: usize, i: usize| {
+        let (block, frame) = (column / frames, column % frames);
+        let row = (block * spec.beams + loudest) * frames + frame;
+        let cell = order.get(i).map(|point| row * points + point);
+        cell.and_then(|cell| decibels.get(cell))
+            .copied()
+            .unwrap_or(f32::NAN)
+    };
+    Field::new(
         format!("Beam at sine {:+.3}", spec.sine(loudest)),
+        [frames * blocks, points],
+        value,
         Axis::new("time", "s", 0.0, spec.seconds() * blocks as f64),
-        Axis::new("frequency from the centre", "Hz", -half, half),
+        frequencies(spec),
+        80.0,
     )
 }

@@ -1,0 +1,141 @@
+//! Blocks through a chain, on every machine.
+
+use super::Common;
+use crate::interrupt;
+use crate::outcome::Failure;
+use cp2_kernels::chain::{Accuracy, ChainError, Received, Receiver, Stage, add_stages};
+use cp2_machine::Machine;
+use num_complex::Complex32;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// A chain on a machine, and what became of it.
+pub(super) struct OnMachine<R> {
+    pub(super) machine: Arc<Machine>,
+    pub(super) receiver: R,
+    pub(super) stages: Vec<Stage>,
+    /// Of the worst block.
+    pub(super) accuracy: Accuracy,
+    /// Whether its results are those of the first machine, bit for bit.
+    pub(super) same_bits: bool,
+}
+
+/// What to keep of all blocks.
+#[derive(Clone, Copy)]
+pub(super) struct Keep {
+    pub(super) spectra: bool,
+    pub(super) decibels: bool,
+}
+
+/// What all blocks gave.
+pub(super) struct Results<R> {
+    /// At least one.
+    pub(super) machines: Vec<OnMachine<R>>,
+    pub(super) blocks: usize,
+    /// Whether all samples were numbers: if not, nothing is known about errors.
+    pub(super) finite: bool,
+    /// Of the last block on the first machine.
+    pub(super) last: Received,
+    /// Of all blocks on the first machine, where they are kept.
+    pub(super) spectra: Vec<Complex32>,
+    pub(super) decibels: Vec<f32>,
+}
+
+impl<R> Results<R> {
+    /// The chain on the first machine.
+    pub(super) fn receiver(&self) -> &R {
+        &self.machines[0].receiver
+    }
+}
+
+/// Plans a chain on every machine and runs all blocks: those of the file, or
+/// as many as asked for of the scene. Every machine is compared with the reference.
+pub(super) fn receive<R: Receiver>(
+    common: &Common,
+    plan: impl Fn(&Arc<Machine>) -> Result<R, ChainError>,
+    scene: impl Fn(u64) -> Vec<Complex32>,
+    shape: [&str; 2],
+    keep: Keep,
+    json: bool,
+) -> Result<Results<R>, Failure> {
+    let on = |name: &String| {
+        let machine = Arc::new(Machine::load(name)?);
+        Ok::<_, Failure>(OnMachine {
+            receiver: plan(&machine)?,
+            machine,
+            stages: Vec::new(),
+            accuracy: Accuracy::default(),
+            same_bits: true,
+        })
+    };
+    let machines = common
+        .machines
+        .iter()
+        .map(on)
+        .collect::<Result<Vec<_>, _>>()?;
+    let size = match machines.first() {
+        Some(first) => first.receiver.block(),
+        None => return Err(Failure::input("--machine: expected at least one machine")),
+    };
+    let file = common.load(size, shape)?;
+    let numbers = size.0 * size.1;
+    let blocks = match &file {
+        Some(data) => data.len() / numbers,
+        None => common.blocks as usize,
+    };
+    let mut results = Results {
+        machines,
+        blocks,
+        finite: true,
+        last: Received::default(),
+        spectra: Vec::new(),
+        decibels: Vec::new(),
+    };
+    let progress = crate::progress::steps(blocks as u64, json);
+    for k in 0..blocks {
+        progress.begin("blocks");
+        let block: Cow<'_, [Complex32]> = match &file {
+            Some(data) => data[k * numbers..][..numbers].into(),
+            None => scene(common.seed.wrapping_add(k as u64)).into(),
+        };
+        results.take(&block, common)?;
+        if keep.spectra {
+            results.spectra.extend(&results.last.spectra);
+        }
+        if keep.decibels {
+            results.decibels.extend(&results.last.decibels);
+        }
+        progress.done();
+    }
+    Ok(results)
+}
+
+impl<R: Receiver> Results<R> {
+    /// A block on every machine.
+    fn take(&mut self, block: &[Complex32], common: &Common) -> Result<(), Failure> {
+        interrupt::check()?;
+        self.finite &= block.iter().all(|z| z.is_finite());
+        let reference = self.finite.then(|| self.receiver().reference(block));
+        for (i, on) in self.machines.iter_mut().enumerate() {
+            interrupt::check()?;
+            let received = on.receiver.process(block, &common.options())?;
+            add_stages(&mut on.stages, &received.stages);
+            if let Some(reference) = &reference {
+                on.accuracy = on.accuracy.worst(Accuracy::of(&received, reference));
+            }
+            if i == 0 {
+                self.last = received;
+            } else {
+                on.same_bits &= bits(&received).eq(bits(&self.last));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn bits(received: &Received) -> impl Iterator<Item = u32> {
+    let spectra = received.spectra.iter().flat_map(|z| [z.re, z.im]);
+    spectra
+        .chain(received.decibels.iter().copied())
+        .map(f32::to_bits)
+}

@@ -1,0 +1,210 @@
+//! What a chain did, for people and for programs.
+
+use super::Common;
+use super::receive::{OnMachine, Results};
+use crate::io::{Array, shown, write_whole};
+use crate::outcome::{Failure, Outcome, UNVERIFIED};
+use crate::picture::{self, Field};
+use crate::simulation::merge;
+use crate::table::{Align, Table, seconds};
+use cp2_kernels::chain::{Accuracy, Stage};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// What a chain found.
+pub(super) struct Found<'a> {
+    pub(super) name: &'static str,
+    pub(super) text: String,
+    pub(super) json: Value,
+    /// Seconds of signal in a block.
+    pub(super) seconds: f64,
+    /// What of a generated scene was missed, or found without being there.
+    pub(super) missed: Vec<String>,
+    /// Shape of a block's spectra; those of many blocks lie one behind the other.
+    pub(super) shape: Vec<usize>,
+    /// Name in the report, file, content.
+    pub(super) pictures: Vec<(&'static str, &'a Path, Field)>,
+}
+
+/// Puts the report together and writes the files.
+pub(super) fn conclude<R>(
+    common: &Common,
+    results: &Results<R>,
+    found: Found<'_>,
+) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome {
+        text: found.text,
+        ..Outcome::default()
+    };
+    let signal = found.seconds * results.blocks as f64;
+    let mut rows = Vec::new();
+    let mut worst = Accuracy::default();
+    for (i, on) in results.machines.iter().enumerate() {
+        let first = (i > 0).then(|| results.machines[0].machine.name.as_str());
+        let (row, text) = figures(on, signal, results.finite, first);
+        outcome.text += &text;
+        rows.push(row);
+        worst = worst.worst(on.accuracy);
+        if results.finite {
+            judge(on, &mut outcome);
+        }
+    }
+    for missed in &found.missed {
+        outcome.exit = UNVERIFIED;
+        outcome.notes += &format!("error: {missed}\n");
+    }
+    let known = results.finite.then_some(worst);
+    let mut json = json!({
+        "schema": "cp2-pipeline/2",
+        "tool_version": env!("CARGO_PKG_VERSION"),
+        "pipeline": found.name,
+        "engine": common.engine.runs(common.check),
+        "input": common.input.as_deref().map(shown),
+        "seed": common.input.is_none().then_some(common.seed),
+        "blocks": results.blocks,
+        "signal_seconds": signal,
+        "rel_error": known.map(|k| k.rel_error),
+        "decibels_error": known.map(|k| k.decibels_error),
+        "verified": known.map(|k| k.holds() && found.missed.is_empty()),
+        "machines": rows,
+    });
+    // The first machine's figures, for who asks for one only.
+    if let Some(first) = rows.first() {
+        for key in ["cycles", "bound_cycles", "efficiency", "real_time_factor"] {
+            json[key] = first[key].clone();
+        }
+    }
+    json = merge(json, found.json);
+    if let Some(path) = &common.output {
+        let mut shape = found.shape;
+        if let Some(first) = shape.first_mut() {
+            *first *= results.blocks;
+        }
+        write_whole(path, &Array::of_complex(&shape, &results.spectra).to_npy())?;
+        outcome.text += &format!("spectra: {}\n", path.display());
+        json["output"] = json!(shown(path));
+    }
+    for (name, path, field) in &found.pictures {
+        picture::write(path, field)?;
+        outcome.text += &format!("{name}: {}\n", path.display());
+        json[*name] = json!(shown(path));
+    }
+    outcome.json = json;
+    Ok(outcome)
+}
+
+/// What a machine took for the signal; `first` is the machine with which it is compared.
+fn figures<R>(
+    on: &OnMachine<R>,
+    signal: f64,
+    finite: bool,
+    first: Option<&str>,
+) -> (Value, String) {
+    let sum = |f: fn(&Stage) -> u64| on.stages.iter().map(f).sum::<u64>();
+    let (cycles, bound) = (sum(|s| s.cycles), sum(|s| s.bound_cycles));
+    let simulated = cycles as f64 / on.machine.cp2.clock_hz as f64;
+    let factor = signal / simulated;
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Left]);
+    table.row(["stage", "cycles", "efficiency", "programs"]);
+    for stage in &on.stages {
+        let efficiency = stage.bound_cycles as f64 / stage.cycles.max(1) as f64;
+        table.row([
+            stage.name.to_owned(),
+            stage.cycles.to_string(),
+            format!("{efficiency:.3}"),
+            stage.programs.join(", "),
+        ]);
+    }
+    let known = finite.then_some(on.accuracy);
+    let error = match known {
+        Some(a) => format!(
+            "{:.2e} relative RMS, decibels {:.1e} dB",
+            a.rel_error, a.decibels_error
+        ),
+        None => "not known (an input that is not finite)".to_owned(),
+    };
+    let bits = match (first, on.same_bits) {
+        (None, _) => String::new(),
+        (Some(first), true) => format!("; the same bits as on {first}"),
+        (Some(first), false) => format!("; other bits than on {first}"),
+    };
+    let text = format!(
+        "{}: {} of signal in {cycles} cycles = {} simulated: {factor:.1} times real time\n{table}error against double precision: {error}{bits}\n\n",
+        on.machine.name,
+        seconds(signal),
+        seconds(simulated)
+    );
+    let row = json!({
+        "machine": on.machine.name,
+        "machine_hash": on.machine.hash,
+        "cycles": cycles,
+        "bound_cycles": bound,
+        "efficiency": bound as f64 / cycles.max(1) as f64,
+        "seconds_simulated": simulated,
+        "real_time_factor": factor,
+        "rel_error": known.map(|k| k.rel_error),
+        "decibels_error": known.map(|k| k.decibels_error),
+        "verified": known.map(|k| k.holds()),
+        "same_bits": on.same_bits,
+        "stages": on.stages,
+    });
+    (row, text)
+}
+
+/// Exit code and notes for a machine whose result is wrong.
+fn judge<R>(on: &OnMachine<R>, outcome: &mut Outcome) {
+    let (a, name) = (on.accuracy, &on.machine.name);
+    if a.holds() {
+        return;
+    }
+    outcome.exit = UNVERIFIED;
+    outcome.notes += &if a.rel_error > Accuracy::SPECTRA {
+        format!(
+            "error: {name}: the spectra's relative error is {:.2e}; expected at most {:.0e}; with samples this large or small f32 may overflow or underflow\n",
+            a.rel_error,
+            Accuracy::SPECTRA
+        )
+    } else {
+        format!(
+            "error: {name}: a decibel is off by {:.2e} dB; expected at most {:.0e} dB; the power of spectra above 1.8e19 or below 1e-19 leaves the range of f32: scale the input\n",
+            a.decibels_error,
+            Accuracy::DECIBELS
+        )
+    };
+}
+
+/// The part of a report about a generated scene: what is in it, and whether it
+/// can be judged. Nothing for a file.
+pub(super) fn scene(common: &Common, there: Value, resolved: bool) -> (Value, &'static str) {
+    if common.input.is_some() {
+        return (Value::Null, "");
+    }
+    let note = if resolved {
+        ""
+    } else {
+        "too few cells to tell the scene's parts apart: what was found is not judged\n"
+    };
+    (json!({"contents": there, "judged": resolved}), note)
+}
+
+/// What was found, as a table of at most 20 rows; without rows nothing.
+pub(super) fn listed<const N: usize>(
+    head: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+) -> String {
+    const SHOWN: usize = 20;
+    let mut table = Table::new(&[Align::Right; N]);
+    table.row(head);
+    let rows: Vec<_> = rows.collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let hidden = rows.len().saturating_sub(SHOWN);
+    for row in rows.into_iter().take(SHOWN) {
+        table.row(row);
+    }
+    match hidden {
+        0 => format!("{table}\n"),
+        more => format!("{table}and {more} more\n\n"),
+    }
+}

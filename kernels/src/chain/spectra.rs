@@ -1,0 +1,133 @@
+//! How every chain ends: Hann window, FFT, decibels.
+
+use super::error::planned;
+use super::stages::Stages;
+use super::{ChainError, Received};
+use crate::dsp::{Map, MapOp, Window};
+use crate::fft::{Fft, FftPlanner};
+use cp2_machine::Machine;
+use num_complex::{Complex32, Complex64};
+use rustfft::FftPlanner as ReferencePlanner;
+use std::sync::Arc;
+
+/// Points around a peak that belong to it: the main lobe of the Hann window has
+/// two on each side.
+pub(super) const LOBE: usize = 3;
+/// Highest sidelobe of the Hann window, and room for noise, in dB below the peak.
+pub(super) const HANN: f32 = 31.5 - 3.0;
+
+/// Windowed spectra of rows, and their power.
+#[derive(Debug)]
+pub(super) struct Spectra {
+    window: Map,
+    /// The window again and again, where a row and its window have no room in
+    /// DMEM: then it is an array like the data.
+    repeated: Option<Vec<f32>>,
+    fft: Arc<dyn Fft>,
+    decibels: Map,
+}
+
+impl Spectra {
+    /// For `rows` rows of `points`, which a chain calls `name`.
+    pub(super) fn new(
+        rows: usize,
+        points: usize,
+        name: &str,
+        machine: &Arc<Machine>,
+    ) -> Result<Self, ChainError> {
+        let floats = 2 * rows * points;
+        let map = |op| Map::new(op, floats, machine.clone());
+        let size = || format!("{points} {name}");
+        let coefficients = Window::Hann.complex_coefficients(points);
+        // A row comes, its window stays, a row goes: 8 bytes a point each.
+        let short = 32 * points as u64 <= machine.cp2.dmem.0;
+        let (window, repeated) = if short {
+            (MapOp::Window(coefficients), None)
+        } else {
+            (MapOp::Multiply, Some(coefficients.repeat(rows)))
+        };
+        let fft = FftPlanner::new(machine.clone()).plan_forward(points);
+        Ok(Self {
+            window: planned("window", size(), map(window))?,
+            repeated,
+            fft: planned("spectra", size(), fft)?,
+            decibels: planned("decibels", size(), map(MapOp::Decibels))?,
+        })
+    }
+
+    pub(super) fn process(
+        &self,
+        rows: &[Complex32],
+        mut stages: Stages,
+    ) -> Result<Received, ChainError> {
+        let rows = floats(rows);
+        let mut inputs = vec![rows.as_slice()];
+        inputs.extend(self.repeated.as_deref());
+        let windowed = stages.run("window", |options| {
+            self.window.process_with(&inputs, options)
+        })?;
+        let windowed = numbers(&windowed);
+        let spectra = stages.run("spectra", |options| {
+            self.fft.process_with(&windowed, options)
+        })?;
+        let power = floats(&spectra);
+        let decibels = stages.run("decibels", |options| {
+            self.decibels.process_with(&[&power], options)
+        })?;
+        Ok(Received {
+            spectra,
+            decibels,
+            stages: stages.done,
+        })
+    }
+}
+
+/// The window in double precision.
+pub(super) fn window(points: usize) -> Vec<Complex64> {
+    let coefficients = Window::Hann.coefficients(points);
+    coefficients.iter().map(|w| f64::from(*w).into()).collect()
+}
+
+/// Transforms of rows of `points` in double precision.
+pub(super) fn transform(rows: &mut [Complex64], points: usize) {
+    ReferencePlanner::new()
+        .plan_fft_forward(points)
+        .process(rows);
+}
+
+/// Windowed spectra of rows of `points` in double precision.
+pub(super) fn reference(rows: &mut [Complex64], points: usize) {
+    let window = window(points);
+    for row in rows.chunks_mut(points) {
+        for (x, w) in row.iter_mut().zip(&window) {
+            *x *= w;
+        }
+    }
+    transform(rows, points);
+}
+
+/// Sums of x(i + k) conj(x(i)) for k from 0.
+pub(super) fn autocorrelation(x: &[Complex64]) -> Vec<Complex64> {
+    let n = (2 * x.len()).next_power_of_two();
+    let mut power = x.to_vec();
+    power.resize(n, Complex64::default());
+    transform(&mut power, n);
+    for z in &mut power {
+        *z = Complex64::from(z.norm_sqr() / n as f64);
+    }
+    // The spectrum is real: the inverse is the conjugate of the transform.
+    transform(&mut power, n);
+    power.iter().take(x.len()).map(|z| z.conj()).collect()
+}
+
+/// Complex numbers as consecutive floats.
+fn floats(z: &[Complex32]) -> Vec<f32> {
+    z.iter().flat_map(|z| [z.re, z.im]).collect()
+}
+
+/// The reverse of [`floats`].
+fn numbers(x: &[f32]) -> Vec<Complex32> {
+    x.chunks_exact(2)
+        .map(|z| Complex32::new(z[0], z[1]))
+        .collect()
+}

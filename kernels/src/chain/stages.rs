@@ -1,0 +1,86 @@
+//! The stages of a chain in progress.
+
+use super::ChainError;
+use crate::job::KernelRun;
+use cp2_host::Options;
+use std::error::Error;
+
+/// What one stage cost.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Stage {
+    /// The stage.
+    pub name: &'static str,
+    /// The programs that the planner chose for it.
+    pub programs: Vec<String>,
+    /// Simulated cycles, everything included.
+    pub cycles: u64,
+    /// Its lower bound in cycles.
+    pub bound_cycles: u64,
+}
+
+/// A chain in progress: collects what its stages cost.
+#[derive(Debug)]
+pub(super) struct Stages {
+    options: Options,
+    pub(super) done: Vec<Stage>,
+}
+
+impl Stages {
+    pub(super) fn new(options: &Options) -> Self {
+        Self {
+            options: options.clone(),
+            done: Vec::new(),
+        }
+    }
+
+    /// Runs a stage, books it and takes its result.
+    pub(super) fn run<O, E: Error + Send + Sync + 'static>(
+        &mut self,
+        name: &'static str,
+        stage: impl FnOnce(Options) -> Result<KernelRun<O>, E>,
+    ) -> Result<O, ChainError> {
+        let run = stage(self.options.clone()).map_err(|cause| ChainError::Stage {
+            stage: name,
+            cause: cause.into(),
+        })?;
+        let report = run.run.report;
+        let mut programs: Vec<String> = Vec::new();
+        for pass in &run.passes {
+            let program = &pass.program().name;
+            if !programs.contains(program) {
+                programs.push(program.clone());
+            }
+        }
+        self.done.push(Stage {
+            name,
+            programs,
+            cycles: report.cycles,
+            bound_cycles: run.bound.0,
+        });
+        let rest = report.findings.len().saturating_sub(1);
+        if let Some(first) = report.findings.into_iter().next() {
+            return Err(ChainError::Findings {
+                stage: name,
+                first,
+                rest,
+            });
+        }
+        run.output.ok_or(ChainError::Unfinished {
+            stage: name,
+            end: report.end,
+        })
+    }
+}
+
+/// Adds the costs of `more` to those of `all`, stage by stage.
+pub fn add_stages(all: &mut Vec<Stage>, more: &[Stage]) {
+    for stage in more {
+        match all.iter_mut().find(|s| s.name == stage.name) {
+            Some(sum) => {
+                sum.cycles += stage.cycles;
+                sum.bound_cycles += stage.bound_cycles;
+            }
+            None => all.push(stage.clone()),
+        }
+    }
+}
