@@ -9,13 +9,16 @@
 //! here reads or writes memory but through references, and no more than they
 //! refer to.
 
-use super::portable::Step;
+use super::portable::{Step, go_on};
 use crate::core::Guest;
 
 /// How a word is run; generic over the host, so that it is compiled for each.
 pub(super) trait Body {
-    /// Runs a word; false, and nothing changed, where it would fault, or where a
-    /// branch goes the way that the block does not.
+    /// Whether the word's arithmetic comes after it.
+    const THEN_COMPUTES: bool;
+
+    /// Runs a word, but for what comes after it; false, and nothing changed, where
+    /// it would fault, or where a branch goes the way that the block does not.
     fn run<H: Host>(host: H, step: &Step, guest: &mut Guest<'_>) -> bool;
 }
 
@@ -43,9 +46,11 @@ impl Host for Avx {
     }
 }
 
-/// A function that runs a word, and that this host can execute.
+/// A function that runs words from the first of some steps on, each of which calls
+/// the next at its end, which a compiler makes a jump. It returns how many are
+/// left, the one that did not run included. This host can execute it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Run(unsafe fn(&Step, &mut Guest<'_>) -> bool);
+pub(super) struct Run(unsafe fn(&[Step], &mut Guest<'_>) -> usize);
 
 impl Run {
     /// The function of `B` for a host.
@@ -55,16 +60,31 @@ impl Run {
             Some(_) => Self(wide::<B>),
             #[cfg(not(target_arch = "x86_64"))]
             Some(avx) => match avx {},
-            None => Self(|step, guest| B::run(Any, step, guest)),
+            None => Self(|steps, guest| perform::<B, Any>(Any, steps, guest)),
         }
     }
 
-    /// Runs a word.
+    /// Runs the word of the first step, and goes on.
     #[inline(always)]
     #[allow(unsafe_code, reason = "see the module's safety argument")]
-    pub(super) fn call(self, step: &Step, guest: &mut Guest<'_>) -> bool {
+    pub(super) fn call(self, steps: &[Step], guest: &mut Guest<'_>) -> usize {
         // SAFETY: a function that asks for AVX2 was made from the proof of it.
-        unsafe { (self.0)(step, guest) }
+        unsafe { (self.0)(steps, guest) }
+    }
+}
+
+#[inline(always)]
+fn perform<B: Body, H: Host>(host: H, steps: &[Step], guest: &mut Guest<'_>) -> usize {
+    let Some((step, rest)) = steps.split_first() else {
+        return 0;
+    };
+    if !B::run(host, step, guest) {
+        return steps.len();
+    }
+    if B::THEN_COMPUTES {
+        step.then(steps, guest)
+    } else {
+        go_on(rest, guest)
     }
 }
 
@@ -93,8 +113,8 @@ mod x86 {
     /// # Safety
     /// The host has AVX2.
     #[target_feature(enable = "avx2")]
-    pub(in crate::fast) unsafe fn wide<B: Body>(step: &Step, guest: &mut Guest<'_>) -> bool {
-        B::run(Avx(()), step, guest)
+    pub(in crate::fast) unsafe fn wide<B: Body>(steps: &[Step], guest: &mut Guest<'_>) -> usize {
+        super::perform::<B, Avx>(Avx(()), steps, guest)
     }
 
     /// Two lanes.

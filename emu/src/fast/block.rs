@@ -201,7 +201,7 @@ impl Block {
         let mut word = |i: usize, guest: &mut Guest<'_>| {
             let step = text.steps.get(places[i].steps as usize);
             let step = step.filter(|step| step.word as usize == self.skip + i);
-            step.is_none_or(|step| portable::few(std::slice::from_ref(step), guest) == 1)
+            step.is_none_or(|step| portable::once(std::slice::from_ref(step), guest) == 1)
         };
         let hot = &mut self.hot;
         let done = hot.run(words, looping, guest, frame, passes, &mut word)?;

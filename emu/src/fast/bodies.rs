@@ -84,13 +84,15 @@ fn fetch<'a, const MODE: u8, const WORDS: usize>(
 struct Load<const MODE: u8, const WORDS: usize, const LANES: usize>;
 
 impl<const MODE: u8, const WORDS: usize, const LANES: usize> Body for Load<MODE, WORDS, LANES> {
+    const THEN_COMPUTES: bool = true;
+
     #[inline(always)]
     fn run<H: Host>(_: H, step: &Step, guest: &mut Guest<'_>) -> bool {
         let Some(value) = fetch::<MODE, WORDS>(step, guest.dmem, guest.scalars) else {
             return false;
         };
         arrive::<WORDS, LANES>(step, guest.file, value);
-        step.compute(guest)
+        true
     }
 }
 
@@ -98,15 +100,17 @@ impl<const MODE: u8, const WORDS: usize, const LANES: usize> Body for Load<MODE,
 struct Late<const MODE: u8, const WORDS: usize, const LANES: usize>;
 
 impl<const MODE: u8, const WORDS: usize, const LANES: usize> Body for Late<MODE, WORDS, LANES> {
+    const THEN_COMPUTES: bool = false;
+
     #[inline(always)]
     fn run<H: Host>(_: H, step: &Step, guest: &mut Guest<'_>) -> bool {
         let Some(value) = fetch::<MODE, WORDS>(step, guest.dmem, guest.scalars) else {
             return false;
         };
         let value = *value;
-        let done = step.compute(guest);
+        step.compute(guest);
         arrive::<WORDS, LANES>(step, guest.file, &value);
-        done
+        true
     }
 }
 
@@ -114,6 +118,8 @@ impl<const MODE: u8, const WORDS: usize, const LANES: usize> Body for Late<MODE,
 struct Store<const MODE: u8, const WORDS: usize>;
 
 impl<const MODE: u8, const WORDS: usize> Body for Store<MODE, WORDS> {
+    const THEN_COMPUTES: bool = true;
+
     #[inline(always)]
     fn run<H: Host>(_: H, step: &Step, guest: &mut Guest<'_>) -> bool {
         let at = step.generate::<MODE>(guest.scalars, WORDS as u32 * 4);
@@ -122,7 +128,7 @@ impl<const MODE: u8, const WORDS: usize> Body for Store<MODE, WORDS> {
         };
         *words = step.row.lanes(guest.file);
         step.update(guest.scalars, at.next);
-        step.compute(guest)
+        true
     }
 }
 
@@ -130,6 +136,8 @@ impl<const MODE: u8, const WORDS: usize> Body for Store<MODE, WORDS> {
 struct LoadScalars<const MODE: u8>;
 
 impl<const MODE: u8> Body for LoadScalars<MODE> {
+    const THEN_COMPUTES: bool = true;
+
     #[inline(always)]
     fn run<H: Host>(_: H, step: &Step, guest: &mut Guest<'_>) -> bool {
         let at = step.generate::<MODE>(guest.scalars, step.bytes);
@@ -146,7 +154,7 @@ impl<const MODE: u8> Body for LoadScalars<MODE> {
             guest.scalars[(usize::from(step.first) + i) % SCALARS] = word;
         }
         step.update(guest.scalars, at.next);
-        step.compute(guest)
+        true
     }
 }
 
@@ -187,10 +195,12 @@ macro_rules! operates {
         pub(super) struct $name<$(const $parameter: bool),*>;
 
         impl<$(const $parameter: bool),*> Body for $name<$($parameter),*> {
+            const THEN_COMPUTES: bool = COMPUTES;
+
             #[inline(always)]
             fn run<H: Host>(_: H, $step: &Step, guest: &mut Guest<'_>) -> bool {
                 scalar::execute(&mut Plain, $op, guest.scalars);
-                !COMPUTES || $step.compute(guest)
+                true
             }
         }
     };
@@ -241,10 +251,12 @@ pub(super) fn guard(computes: bool) -> Run {
 struct Guard<const COMPUTES: bool>;
 
 impl<const COMPUTES: bool> Body for Guard<COMPUTES> {
+    const THEN_COMPUTES: bool = COMPUTES;
+
     #[inline(always)]
     fn run<H: Host>(_: H, step: &Step, guest: &mut Guest<'_>) -> bool {
         let value = guest.scalars[usize::from(step.tested().0) % SCALARS];
-        step.goes_on(value) && (!COMPUTES || step.compute(guest))
+        step.goes_on(value)
     }
 }
 
@@ -256,11 +268,14 @@ macro_rules! computes {
         }
 
         $(impl Body for ops::$op {
+            const THEN_COMPUTES: bool = false;
+
             #[inline(always)]
             fn run<H: Host>(host: H, step: &Step, guest: &mut Guest<'_>) -> bool {
                 let operands = &mut Operands {
                     file: guest.file,
                     rows: &step.rows,
+                    second: step.second,
                     host,
                 };
                 arith::perform(&mut Wide(host), Op::$op, &step.inst, operands);

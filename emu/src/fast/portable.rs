@@ -6,7 +6,7 @@
 
 use super::avx::{Avx, Run};
 use super::bodies::{self, MODULO, OFFSET, POST, STEP};
-use super::wide::Row;
+use super::wide::{ByteRow, Row};
 use crate::core::Guest;
 use crate::decoded::Decoded;
 use crate::semantics::action::{Action, ControlOp, Data, MemoryOp, ScalarOp, Source};
@@ -17,12 +17,14 @@ use cp2_asm::isa::{Address, Inst, Kind, Mode, SCALARS, Scalar};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     run: Run,
-    /// Runs the word's arithmetic, which never faults. Memory operations end by
-    /// calling it, so that the compiler can make that a jump.
+    /// Runs the word's arithmetic, which never faults, and goes on.
     compute: Run,
     pub(super) inst: Inst,
     /// Where the operands of the arithmetic begin.
     pub(super) rows: [Row; 5],
+    /// Where the second of them does, written another way: compilers would find
+    /// the places of two results together, as vectors, which takes longer.
+    pub(super) second: ByteRow,
     /// Constant of the addressing mode, an offset or an increment, or of an
     /// operation on scalars.
     pub(super) amount: i32,
@@ -52,11 +54,7 @@ pub(crate) struct Step {
 /// times all of them ran, and how many did after that.
 pub(crate) fn run(steps: &[Step], guest: &mut Guest<'_>, times: u64) -> (u64, usize) {
     for whole in 0..times {
-        let done = if steps.len() < SITES {
-            few(steps, guest)
-        } else {
-            once(steps, guest)
-        };
+        let done = once(steps, guest);
         if done < steps.len() {
             return (whole, done);
         }
@@ -64,37 +62,30 @@ pub(crate) fn run(steps: &[Step], guest: &mut Guest<'_>, times: u64) -> (u64, us
     (times, 0)
 }
 
-/// Steps called from places of their own: a host predicts the target of each
-/// call better than that of one call for all.
-const SITES: usize = 8;
+/// Steps that may call one another, should a compiler not make that jumps.
+const DEPTH: usize = 128;
 
 /// Runs `steps` up to the first that does not; returns how many ran.
-pub(crate) fn once(steps: &[Step], guest: &mut Guest<'_>) -> usize {
-    let mut sites = steps.chunks_exact(SITES);
-    let mut done = 0;
-    for chunk in &mut sites {
-        // Unrolled: the length is known.
-        for (i, step) in chunk.iter().enumerate() {
-            if !step.run.call(step, guest) {
-                return done + i;
-            }
-        }
-        done += SITES;
-    }
-    done + few(sites.remainder(), guest)
-}
-
-/// [`once`] for few steps, without further ado.
 #[inline]
-pub(crate) fn few(steps: &[Step], guest: &mut Guest<'_>) -> usize {
+pub(crate) fn once(steps: &[Step], guest: &mut Guest<'_>) -> usize {
     let mut done = 0;
-    for step in steps {
-        if !step.run.call(step, guest) {
+    for some in steps.chunks(DEPTH) {
+        let left = go_on(some, guest);
+        done += some.len() - left;
+        if left > 0 {
             break;
         }
-        done += 1;
     }
     done
+}
+
+/// Runs a few steps up to the first that does not; returns how many are left.
+#[inline(always)]
+pub(super) fn go_on(steps: &[Step], guest: &mut Guest<'_>) -> usize {
+    match steps.first() {
+        Some(step) => step.run.call(steps, guest),
+        None => 0,
+    }
 }
 
 impl Step {
@@ -110,11 +101,13 @@ impl Step {
 
     fn on(word: &Decoded, host: Option<Avx>) -> Self {
         let compute = bodies::compute(word.word.arith.op, host);
+        let rows = rows(&word.word.arith);
         let mut step = Self {
             run: compute,
             compute,
             inst: word.word.arith,
-            rows: rows(&word.word.arith),
+            second: ByteRow::of(rows[1]),
+            rows,
             amount: 0,
             bytes: 1,
             base: 0,
@@ -191,8 +184,14 @@ impl Step {
 
     /// Runs the word's arithmetic alone.
     #[inline(always)]
-    pub(crate) fn compute(&self, guest: &mut Guest<'_>) -> bool {
-        self.compute.call(self, guest)
+    pub(crate) fn compute(&self, guest: &mut Guest<'_>) {
+        self.compute.call(std::slice::from_ref(self), guest);
+    }
+
+    /// Runs the word's arithmetic, the first of `steps`, and goes on.
+    #[inline(always)]
+    pub(super) fn then(&self, steps: &[Self], guest: &mut Guest<'_>) -> usize {
+        self.compute.call(steps, guest)
     }
 
     /// The scalar that a guard tests.
@@ -293,7 +292,7 @@ mod tests {
                 let done = {
                     let mut guest = Guest { file: &mut file, dmem: &mut dmem, scalars: &mut scalars };
                     let step = Step::on(&word, host);
-                    step.run.call(&step, &mut guest)
+                    once(&[step], &mut guest)
                 };
                 Ok((done, file, dmem, scalars))
             };

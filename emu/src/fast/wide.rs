@@ -304,7 +304,20 @@ pub(super) struct Operands<'a, H> {
     pub file: &'a mut File,
     /// Where each operand begins.
     pub rows: &'a [Row; 5],
+    pub second: ByteRow,
     pub host: H,
+}
+
+impl<H> Operands<'_, H> {
+    /// The first row of an operand of `N` lanes.
+    #[inline(always)]
+    fn first<const N: usize>(&self, operand: usize) -> usize {
+        if operand == 1 {
+            self.second.first::<N>()
+        } else {
+            self.rows[operand].first::<N>()
+        }
+    }
 }
 
 impl<H: Host> Registers<Four> for Operands<'_, H> {
@@ -322,13 +335,14 @@ impl<H: Host> Registers<Four> for Operands<'_, H> {
 
     #[inline(always)]
     fn operand<const N: usize>(&self, _: &Inst, operand: usize) -> [Four; N] {
-        let lanes: [Lane; N] = self.rows[operand].lanes(self.file);
-        std::array::from_fn(|i| Four::new(lanes[i]))
+        let first = self.first::<N>(operand);
+        std::array::from_fn(|i| Four::new(self.file.0[first + i]))
     }
 
     #[inline(always)]
     fn replace<const N: usize>(&mut self, _: &Inst, operand: usize, value: [Four; N]) {
-        let lanes = self.rows[operand].lanes_mut::<N>(self.file);
+        let first = self.first::<N>(operand);
+        let lanes = &mut self.file.0[first..first + N];
         for (to, i) in lanes.chunks_exact_mut(PAIR).zip((0..N).step_by(PAIR)) {
             let two = [value[i], value[(i + 1) % N]];
             match (self.host.avx(), to.first_chunk_mut()) {
@@ -374,3 +388,25 @@ impl Row {
         &mut file.0[first..first + N]
     }
 }
+
+/// A row, in bytes from the beginning of the file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ByteRow(u16);
+
+impl ByteRow {
+    /// The same row.
+    pub(super) fn of(row: Row) -> Self {
+        Self(u16::from(row.0) * (LANE / 2))
+    }
+
+    /// See [`Row::first`].
+    #[inline(always)]
+    fn first<const N: usize>(self) -> usize {
+        const SIZE: usize = FILE_LANES * LANE as usize;
+        let lane = usize::from(LANE);
+        (usize::from(self.0) & (SIZE - 1) & !(N * lane - 1)) / lane
+    }
+}
+
+/// Bytes of a lane.
+const LANE: u16 = size_of::<Lane>() as u16;

@@ -200,7 +200,7 @@ fn check(
     };
     let mut frame = Frame::default();
     let steps: Vec<Step> = decoded.iter().map(|word| Step::new(word, 0, 0)).collect();
-    let mut word = |i: usize, guest: &mut Guest<'_>| portable::few(&steps[i..=i], guest) == 1;
+    let mut word = |i: usize, guest: &mut Guest<'_>| portable::once(&steps[i..=i], guest) == 1;
     let mut done = code.run(&mut hot.guest().unwrap(), &mut frame, passes, &mut word);
     if done == 0 && code.assumes {
         assert!(hot == *start, "changed something without running");
