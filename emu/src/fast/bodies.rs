@@ -126,7 +126,7 @@ impl<const MODE: u8, const WORDS: usize> Body for Store<MODE, WORDS> {
         let Some(words) = words::<WORDS>(guest.dmem, at.address) else {
             return false;
         };
-        *words = step.row.lanes(guest.file);
+        words.copy_from_slice(step.row.lanes::<WORDS>(guest.file));
         step.update(guest.scalars, at.next);
         true
     }

@@ -323,7 +323,7 @@ impl<H> Operands<'_, H> {
 impl<H: Host> Registers<Four> for Operands<'_, H> {
     #[inline(always)]
     fn read(&self, reg: u8, lane: u8) -> Four {
-        let lanes: [Lane; PAIR] = Row::of_pair(reg).lanes(self.file);
+        let lanes = Row::of_pair(reg).lanes::<PAIR>(self.file);
         Four::new(lanes[usize::from(lane) % PAIR])
     }
 
@@ -377,11 +377,12 @@ impl Row {
 
     /// So many lanes from there on.
     #[inline(always)]
-    pub(super) fn lanes<const N: usize>(self, file: &File) -> [Lane; N] {
-        std::array::from_fn(|i| file.0[self.first::<N>() + i])
+    pub(super) fn lanes<const N: usize>(self, file: &File) -> &[Lane] {
+        let first = self.first::<N>();
+        &file.0[first..first + N]
     }
 
-    /// The same, to be replaced; they are always there.
+    /// The same, to be replaced.
     #[inline(always)]
     pub(super) fn lanes_mut<const N: usize>(self, file: &mut File) -> &mut [Lane] {
         let first = self.first::<N>();
