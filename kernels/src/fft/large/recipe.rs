@@ -37,7 +37,6 @@ pub struct LargeRecipe {
     /// Page buffers of the column pass and of the row pass.
     buffers: [usize; 2],
     sections: u64,
-    expected: Expected,
 }
 
 impl LargeRecipe {
@@ -47,7 +46,7 @@ impl LargeRecipe {
         BITS.map(|bits| 1 << bits).collect()
     }
 
-    /// The division that should be fastest for one transform.
+    /// The division that should be fastest, alone and in a batch.
     ///
     /// # Errors
     /// A length without a division, or a machine whose DMEM or sections fit none.
@@ -62,10 +61,10 @@ impl LargeRecipe {
     /// All divisions whose pages fit, the fastest first.
     pub(super) fn candidates(n: usize, direction: Direction, machine: &Machine) -> Vec<Self> {
         let sections = machine.cp2.sections;
-        let mut all = Vec::new();
+        let mut all: Vec<(f64, Self)> = Vec::new();
         let granule_fits = machine.dma.granule.0 == 16 && sections.is_power_of_two();
         if !n.is_power_of_two() || !BITS.contains(&n.ilog2()) || !granule_fits {
-            return all;
+            return Vec::new();
         }
         // Of three passes each takes about a third of the bits.
         let outers = match n.ilog2() {
@@ -84,7 +83,7 @@ impl LargeRecipe {
                             && columns.per_section() * sections <= n2
                             && rows.per_section() * sections <= n1;
                         for buffers in buffers(&columns, &rows) {
-                            let mut recipe = Self {
+                            let recipe = Self {
                                 n,
                                 direction,
                                 outer,
@@ -92,11 +91,9 @@ impl LargeRecipe {
                                 rows: rows.clone(),
                                 buffers,
                                 sections: sections as u64,
-                                expected: Expected::default(),
                             };
                             if fits && recipe.least_dmem() <= machine.cp2.dmem.0 {
-                                recipe.expected = recipe.expect(machine, 1);
-                                all.push(recipe);
+                                all.push((recipe.weight(machine), recipe));
                             }
                         }
                     }
@@ -104,11 +101,17 @@ impl LargeRecipe {
             }
         }
         // A third pass costs more than any division in two.
-        all.sort_by(|a, b| {
-            let passes = a.outer().is_some().cmp(&b.outer().is_some());
-            passes.then(a.expected.cycles.total_cmp(&b.expected.cycles))
+        all.sort_by(|(a, one), (b, other)| {
+            let passes = one.outer().is_some().cmp(&other.outer().is_some());
+            passes.then(a.total_cmp(b))
         });
-        all
+        all.into_iter().map(|(_, recipe)| recipe).collect()
+    }
+
+    /// What candidates are compared by: a transform alone counts as much as one of several.
+    fn weight(&self, machine: &Machine) -> f64 {
+        let each = |batch: u64| self.expect(machine, batch).cycles / batch as f64;
+        each(1) + each(4)
     }
 
     /// Whether the lines of pass 0 (columns) or 1 (rows) go through DMEM in parts.
