@@ -153,7 +153,7 @@ mod tests {
         map[9 * 30 + 29] = 34.5; // the same down the column
         map[12 * 30 + 10] = 12.0; // deeper than the dynamic range
         assert_eq!(found(&map, 30, [SIDE, RING]), [(5, 29)]);
-        map[10 * 30 + 29] = 34.5; // beyond the reach
+        map[10 * 30 + 29] = 34.6; // beyond the reach
         map[15 * 30 + 15] = 30.0;
         let three = [(5, 29), (10, 29), (15, 15)];
         assert_eq!(found(&map, 30, [SIDE, RING]), three);
