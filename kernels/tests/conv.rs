@@ -7,7 +7,7 @@ mod common;
 use common::{Bits, clean, floats, machine};
 use cp2_emu::Cause;
 use cp2_kernels::conv::{
-    ConvError, ConvProblem, ConvRun, Convolver, Mode, Numbers, Places, Rate, matched,
+    ConvError, ConvProblem, ConvRun, Convolver, Mode, Numbers, Places, Rate, Streaming, matched,
 };
 use cp2_kernels::{Job, Problem};
 use cp2_machine::Machine;
@@ -488,6 +488,39 @@ proptest! {
     ) {
         prop_assume!(!mode.outputs(samples, taps).is_empty());
         check(&real_taps(taps, seed), &floats(!seed, channels * samples), channels, mode);
+    }
+
+    /// Piece by piece as at once.
+    #[test]
+    fn streams_agree_with_the_reference(
+        taps in 1usize..60,
+        piece in 1usize..200,
+        pieces in 1usize..6,
+        channels in 1usize..4,
+        seed in any::<u64>(),
+    ) {
+        let h = real_taps(taps, seed);
+        let samples = piece * pieces;
+        let x = floats(!seed, channels * samples);
+        let mut filter = Streaming::<f32>::new(&VM7, &h, channels, piece).unwrap();
+        let mut y = vec![0.0; x.len()];
+        for i in 0..pieces {
+            let part = |c: usize| c * samples + i * piece..c * samples + (i + 1) * piece;
+            let next: Vec<f32> = (0..channels).flat_map(|c| x[part(c)].to_vec()).collect();
+            let done = filter.push(&next).unwrap().output.unwrap();
+            for (c, done) in done.chunks(piece).enumerate() {
+                y[part(c)].copy_from_slice(done);
+            }
+        }
+        // The first outputs of the full convolution, cut where the signal ends.
+        let full = ConvProblem::new(&h, channels, samples, Mode::Full).unwrap();
+        let rest = run(&Convolver::new::<f32>(&VM7, &h, channels, samples, Mode::Full).unwrap(), &x);
+        let mut all = rest.output.unwrap();
+        for (all, y) in all.chunks_mut(samples + taps - 1).zip(y.chunks(samples)) {
+            all[..samples].copy_from_slice(y);
+        }
+        prop_assert!(full.compare(&x, &all).holds());
+        prop_assert!(filter.push(&x[..0]).is_err());
     }
 
     #[test]

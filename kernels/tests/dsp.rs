@@ -274,10 +274,7 @@ proptest! {
 
     #[test]
     fn small_products(m in 1usize..5, k in 1usize..5, n in 1usize..5, count in 1usize..40, seed in 0u64..1000, vm in 0usize..2) {
-        let even = [m * k, k * n, m * n].iter().all(|s| s % 2 == 0);
-        let plan = SmallProducts::new(m, k, n, machine(vm));
-        prop_assert_eq!(plan.is_ok(), even);
-        let Ok(plan) = plan else { return Ok(()); };
+        let plan = SmallProducts::new(m, k, n, machine(vm)).unwrap();
         let (a, b) = (complex(seed, m * k * count), complex(seed + 1, k * n * count));
         let c = output(|options| plan.process_with(&a, &b, options));
         prop_assert_eq!(c.len(), m * n * count);
@@ -291,8 +288,7 @@ proptest! {
     }
 
     #[test]
-    fn transposes(rows in 1usize..70, columns in 1usize..70, vm in 0usize..2) {
-        let (rows, columns) = (2 * rows, 2 * columns);
+    fn transposes(rows in 1usize..140, columns in 1usize..140, vm in 0usize..2) {
         let x: Vec<Complex32> = (0..rows * columns).map(|i| Complex32::new(i as f32, -(i as f32))).collect();
         let plan = Transposition::new(rows, columns, machine(vm)).unwrap();
         let y = output(|options| plan.process_with(&x, options));
@@ -337,7 +333,7 @@ fn what_is_not_possible_is_said() {
         Err(DspError::Size { .. })
     ));
     assert!(matches!(
-        Transposition::new(3, 4, vm7()),
+        Transposition::new(0, 4, vm7()),
         Err(DspError::Size { .. })
     ));
 }

@@ -59,7 +59,24 @@ pub(super) struct Wanted<'a> {
     pub(super) rate: Rate,
 }
 
-impl Wanted<'_> {
+impl<'a> Wanted<'a> {
+    /// Taps for channels of so many samples, at a rate, as far as there is something to do.
+    pub(super) fn new(
+        taps: &'a [Complex32],
+        (channels, samples): (usize, usize),
+        (mode, rate): (Mode, Rate),
+    ) -> Result<Self, ConvError> {
+        let wanted = Self {
+            taps,
+            channels,
+            samples,
+            mode,
+            rate,
+        };
+        wanted.check()?;
+        Ok(wanted)
+    }
+
     /// The outputs wanted of the full convolution, or of all at another rate.
     pub(super) fn outputs(&self) -> Range<usize> {
         match self.rate {
@@ -69,7 +86,7 @@ impl Wanted<'_> {
     }
 
     /// Whether there are taps, samples, and outputs of them.
-    pub(super) fn check(&self) -> Result<(), ConvError> {
+    fn check(&self) -> Result<(), ConvError> {
         let (samples, taps) = (self.samples, self.taps.len());
         if taps == 0 {
             return Err(ConvError::NoTaps);

@@ -78,14 +78,7 @@ impl Convolver {
         (taps, channels, samples): (&[Complex32], usize, usize),
         (mode, rate): (Mode, Rate),
     ) -> Result<Self, ConvError> {
-        let wanted = Wanted {
-            taps,
-            channels,
-            samples,
-            mode,
-            rate,
-        };
-        wanted.check()?;
+        let wanted = Wanted::new(taps, (channels, samples), (mode, rate))?;
         if T::REAL && taps.iter().any(|h| h.im != 0.0) {
             return Err(ConvError::ComplexTaps);
         }

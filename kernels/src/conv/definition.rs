@@ -83,14 +83,7 @@ impl ConvProblem {
         samples: usize,
         (mode, rate): (Mode, Rate),
     ) -> Result<Self, ConvError> {
-        let wanted = Wanted {
-            taps,
-            channels,
-            samples,
-            mode,
-            rate,
-        };
-        wanted.check()?;
+        Wanted::new(taps, (channels, samples), (mode, rate))?;
         Ok(Self {
             taps: taps.to_vec(),
             channels,

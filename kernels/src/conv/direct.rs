@@ -3,7 +3,7 @@
 use super::error::ConvError;
 use super::filter::{COMPLEX, Filter};
 use super::program::{fill, program};
-use super::tile::{Shape, Tile};
+use super::tile::{Shape, Tiles};
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
@@ -12,20 +12,26 @@ use std::sync::Arc;
 const COPIES: usize = 3;
 /// Words beside the tiles, and more.
 const REST: usize = 256;
+/// Tiles that fill and drain the pipeline and go round the loop.
+const SOME: usize = 64;
 /// Words of a page: the page loop is a hardware loop.
 const PAGE_WORDS: usize = 4095;
 
+/// Words of program memory.
+fn memory(machine: &Machine) -> usize {
+    usize::try_from(machine.cp2.program.0 / 8).unwrap_or(PAGE_WORDS)
+}
+
 /// Words of a tile that program memory has room for.
 fn room(machine: &Machine) -> usize {
-    let memory = usize::try_from(machine.cp2.program.0 / 8).unwrap_or(PAGE_WORDS);
-    memory.min(PAGE_WORDS).saturating_sub(REST) / COPIES
+    memory(machine).min(PAGE_WORDS).saturating_sub(REST) / COPIES
 }
 
 /// A schedule on a machine.
 #[derive(Clone, Debug)]
 pub(super) struct Direct {
     shape: Shape,
-    tile: Tile,
+    tiles: Tiles,
     /// The taps in the order of their use, the real ones twice.
     table: Vec<Complex32>,
 }
@@ -50,7 +56,10 @@ impl Direct {
         if !fits(multiplies) || !fits(decimate) {
             return None;
         }
-        let tile = Tile::new(shape, machine).filter(|t| fits(t.words))?;
+        let tiles = Tiles::new(shape, machine)?;
+        if tiles.words(SOME).text.lines().count() > PAGE_WORDS.min(memory(machine)) {
+            return None;
+        }
         let at = |m: usize| taps.get(m).copied().unwrap_or_default();
         let table = shape.order().into_iter().map(at);
         let table = if shape.real {
@@ -58,7 +67,11 @@ impl Direct {
         } else {
             table.collect()
         };
-        Some(Self { shape, tile, table })
+        Some(Self {
+            shape,
+            tiles,
+            table,
+        })
     }
 
     /// Numbers of tiles worth making a block of: as many as leave room for two
@@ -77,17 +90,12 @@ impl Direct {
 
     /// The filter whose blocks are `tiles` tiles.
     pub(super) fn filter(&self, tiles: usize, machine: &Arc<Machine>) -> Result<Filter, ConvError> {
-        let (shape, tile) = (self.shape, &self.tile);
+        let shape = self.shape;
         let half = shape.width() * tiles;
         let points = half * shape.lanes();
-        let bytes = |n: usize| i64::try_from(n as u64 * COMPLEX).unwrap_or(i64::MAX);
-        let defines = [
-            ("TAPS", self.table.len() as i64),
-            ("REAL", i64::from(shape.real)),
-            ("HALF_IN", bytes(half * shape.decimate)),
-            ("HALF_OUT", bytes(half * shape.interpolate)),
-        ];
-        let mut program = program("direct.s", &defines, &tile.text(tiles), machine)?;
+        let made = self.tiles.words(tiles);
+        let defines = [("TAPS", self.table.len() as i64)];
+        let mut program = program("direct.s", &defines, &made.text, machine)?;
         fill(&mut program, "taps", &self.table);
         let rate = match (shape.decimate, shape.interpolate) {
             (1, 1) => String::new(),
@@ -108,8 +116,9 @@ impl Direct {
             in_place: false,
             fixed: true,
             operations: vec![(Class::Madd, (half * shape.taps) as u64)],
-            cycles_per_block: (tiles * tile.words + tile.fill()) as u64,
-            cycles_per_page: 12,
+            cycles_per_block: made.cycles,
+            // The page loop's words and the load of the arguments.
+            cycles_per_page: 8,
             long: None,
         })
     }

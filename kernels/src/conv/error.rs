@@ -42,6 +42,16 @@ pub enum ConvError {
         /// Numbers found.
         found: usize,
     },
+    /// A piece of a stream has another length.
+    #[error("a piece of {found} numbers; expected {channels} x {samples}, samples of each channel")]
+    Piece {
+        /// Channels of the stream.
+        channels: usize,
+        /// Samples of a channel in a piece.
+        samples: usize,
+        /// Numbers found.
+        found: usize,
+    },
     /// `valid` needs a signal that is no shorter than the filter.
     #[error(
         "no output of {samples} samples is valid for {taps} taps: the signal must be no shorter than the filter"

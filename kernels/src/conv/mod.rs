@@ -17,6 +17,7 @@ mod long;
 mod overlap;
 mod program;
 mod rate;
+mod streaming;
 mod tile;
 
 pub use choice::{Candidate, Choice};
@@ -27,3 +28,4 @@ pub use error::ConvError;
 pub use filter::Numbers;
 pub use program::source;
 pub use rate::Rate;
+pub use streaming::Streaming;

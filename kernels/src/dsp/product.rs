@@ -8,7 +8,7 @@ use super::kernel::{Kernel, Recipe, pointer};
 use super::ops::Ops;
 use super::plan::Planned;
 use crate::job::{Job, KernelRun, Least};
-use crate::pipeline::{Reg, Value};
+use crate::pipeline::{Body, Reg, Value};
 use cp2_host::{Buffer, Options, Paging, Stream};
 use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
@@ -32,11 +32,10 @@ impl SmallProducts {
     /// Plans products of `m` x `k` by `k` x `n` matrices, stored row by row.
     ///
     /// # Errors
-    /// Sides whose matrices have an odd number of elements (the DMA and the
-    /// quads want two at a time) or do not fit the registers.
+    /// Sides whose matrices are empty or do not fit the registers.
     pub fn new(m: usize, k: usize, n: usize, machine: Arc<Machine>) -> Result<Self, DspError> {
         let sizes = [(m, k), (k, n), (m, n)].map(|(a, b)| a.checked_mul(b));
-        let possible = |s: &Option<usize>| s.is_some_and(|s| s > 0 && s % 2 == 0 && s <= MOST);
+        let possible = |s: &Option<usize>| s.is_some_and(|s| s > 0 && s <= MOST);
         let factors = sizes[0]
             .unwrap_or(MOST)
             .saturating_add(sizes[1].unwrap_or(MOST));
@@ -44,9 +43,7 @@ impl SmallProducts {
             return Err(DspError::Size {
                 what: "a product of small matrices",
                 found: factors,
-                expected: format!(
-                    "factors of at most {MOST} elements together, an even number in each matrix"
-                ),
+                expected: format!("factors of at most {MOST} elements together"),
             });
         }
         let kernel = build([m, k, n], &machine)?;
@@ -146,10 +143,18 @@ impl SmallProducts {
     }
 }
 
-/// Element `i` of a matrix in quads.
-fn element(quads: &[Value], i: usize) -> Reg {
-    let half = if i % 2 == 0 { Reg::Lo } else { Reg::Hi };
-    half(quads[i / 2])
+/// Room for the elements of a matrix: quads, or pairs where they are an odd
+/// number, because then every other matrix begins in the middle of a quad.
+/// Returns what is moved at a time and what holds every element.
+fn elements(body: &mut Body, size: usize) -> (Vec<Reg>, Vec<Reg>) {
+    if size % 2 != 0 {
+        let pairs: Vec<Reg> = (0..size).map(|_| Reg::Whole(body.pair())).collect();
+        return (pairs.clone(), pairs);
+    }
+    let quads: Vec<Value> = (0..size / 2).map(|_| body.quad()).collect();
+    let halves = quads.iter().flat_map(|&q| [Reg::Lo(q), Reg::Hi(q)]);
+    let halves = halves.collect();
+    (quads.into_iter().map(Reg::Whole).collect(), halves)
 }
 
 fn build([m, k, n]: [usize; 3], machine: &Machine) -> Result<Kernel, DspError> {
@@ -158,23 +163,24 @@ fn build([m, k, n]: [usize; 3], machine: &Machine) -> Result<Kernel, DspError> {
     let from_a = pointer(&mut ops.body, 0, bytes(m * k));
     let from_b = pointer(&mut ops.body, 2, bytes(k * n));
     let to = pointer(&mut ops.body, 1, bytes(m * n));
-    let mut load = |from, size: usize| -> Vec<Value> {
-        let quads = (0..size / 2).map(|i| {
-            let value = ops.body.quad();
-            ops.body.load(Reg::Whole(value), from, 16 * i as i64);
-            value
-        });
-        quads.collect()
+    let place =
+        |moved: &[Reg], size: usize, i: usize| (bytes(size) / moved.len() as i64) * i as i64;
+    let mut load = |from, size: usize| -> Vec<Reg> {
+        let (moved, all) = elements(&mut ops.body, size);
+        for (i, &reg) in moved.iter().enumerate() {
+            ops.body.load(reg, from, place(&moved, size, i));
+        }
+        all
     };
     let (a, b) = (load(from_a, m * k), load(from_b, k * n));
-    let c: Vec<Value> = (0..m * n / 2).map(|_| ops.body.quad()).collect();
-    for i in 0..m * n {
+    let (stored, c) = elements(&mut ops.body, m * n);
+    for (i, &last) in c.iter().enumerate() {
         let (row, column) = (i / n, i % n);
         let mut sum = None;
         for j in 0..k {
-            let (x, y) = (element(&a, row * k + j), element(&b, j * n + column));
+            let (x, y) = (a[row * k + j], b[j * n + column]);
             let to = if j + 1 == k {
-                element(&c, i)
+                last
             } else {
                 Reg::Whole(ops.body.pair())
             };
@@ -185,8 +191,8 @@ fn build([m, k, n]: [usize; 3], machine: &Machine) -> Result<Kernel, DspError> {
             sum = Some(to);
         }
     }
-    for (i, &value) in c.iter().enumerate() {
-        ops.body.store(Reg::Whole(value), to, 16 * i as i64);
+    for (i, &reg) in stored.iter().enumerate() {
+        ops.body.store(reg, to, place(&stored, m * n, i));
     }
     Recipe {
         name: "small-product",

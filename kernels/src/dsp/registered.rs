@@ -84,7 +84,7 @@ pub(crate) const KERNELS: [Entry; 19] = [
             Parameter::new("n", 4, "columns of the second factor"),
             Parameter::new("count", 4096, "products"),
         ],
-        sizes: &[&[2, 2, 2, 16384], &[4, 4, 4, 4096]],
+        sizes: &[&[2, 2, 2, 16384], &[3, 3, 3, 8192], &[4, 4, 4, 4096]],
         prepare: prepare_products,
     },
     Entry {

@@ -7,7 +7,7 @@
 use super::error::DspError;
 use super::kernel::{Kernel, Recipe, pointer};
 use super::ops::Ops;
-use super::plan::Planned;
+use super::plan::{Planned, padded_rows};
 use crate::job::{Job, KernelRun, Least};
 use crate::pipeline::Reg;
 use cp2_dma::Level;
@@ -29,6 +29,9 @@ pub type Transposition = Planned<Tiles>;
 /// Sides of a matrix and of its blocks.
 #[derive(Debug)]
 pub struct Tiles {
+    /// Rows and columns.
+    sides: [usize; 2],
+    /// Made even: the DMA moves two numbers at a time.
     rows: usize,
     columns: usize,
     band: usize,
@@ -39,17 +42,20 @@ impl Transposition {
     /// Plans the transposition of a matrix of `rows` x `columns`, stored row by row.
     ///
     /// # Errors
-    /// Sides that are zero or odd: the DMA moves two numbers at a time.
+    /// Sides that are zero.
     pub fn new(rows: usize, columns: usize, machine: Arc<Machine>) -> Result<Self, DspError> {
-        for side in [rows, columns] {
-            if side == 0 || side % 2 != 0 {
+        let sides = [rows, columns];
+        for side in sides {
+            if side == 0 || side >= usize::MAX / 2 {
                 return Err(DspError::Size {
                     what: "a side of the matrix",
                     found: side,
-                    expected: "a positive even number".to_owned(),
+                    expected: "a positive number of rows and columns that memory can hold"
+                        .to_owned(),
                 });
             }
         }
+        let [rows, columns] = sides.map(|side| side.next_multiple_of(2));
         let divisor = |side: usize, most: usize| {
             let even = (1..=most / 2).rev().map(|half| 2 * half);
             even.into_iter().find(|d| side % d == 0).unwrap_or(2)
@@ -57,6 +63,7 @@ impl Transposition {
         let (band, strip) = (divisor(rows, BAND), divisor(columns, COLUMNS));
         let kernel = build(band, strip, &machine)?;
         let shape = Tiles {
+            sides,
             rows,
             columns,
             band,
@@ -68,8 +75,9 @@ impl Transposition {
     /// What any program must move.
     #[must_use]
     pub fn least(&self) -> Least {
+        let [rows, columns] = self.shape.sides;
         Least {
-            bytes: 2 * u128::from(COMPLEX) * self.shape.rows as u128 * self.shape.columns as u128,
+            bytes: 2 * u128::from(COMPLEX) * rows as u128 * columns as u128,
             ..Least::default()
         }
     }
@@ -98,7 +106,15 @@ impl Transposition {
         options: Options,
     ) -> Result<KernelRun<Vec<Complex32>>, DspError> {
         let (job, y) = self.job(matrix, options)?;
-        Ok(job.run(self.bound(), |run| run.read(y))?)
+        let ([rows, columns], wide) = (self.shape.sides, self.shape.rows);
+        Ok(job.run(self.bound(), |run| {
+            let all = run.read(y)?;
+            if [rows, columns] == [wide, self.shape.columns] {
+                return Ok(all);
+            }
+            let own = all.chunks(wide).take(columns);
+            Ok(own.flat_map(|row| &row[..rows]).copied().collect())
+        })?)
     }
 
     pub(super) fn job(
@@ -106,21 +122,21 @@ impl Transposition {
         matrix: &[Complex32],
         options: Options,
     ) -> Result<(Job, Buffer<Complex32>), DspError> {
-        if Some(matrix.len()) != self.shape.rows.checked_mul(self.shape.columns) {
+        let [rows, columns] = self.shape.sides;
+        if Some(matrix.len()) != rows.checked_mul(columns) {
             return Err(DspError::Length {
                 what: "the matrix",
                 found: matrix.len(),
-                expected: format!("{} x {}", self.shape.rows, self.shape.columns),
+                expected: format!("{rows} x {columns}"),
             });
         }
         self.check()?;
+        let mut x = padded_rows(matrix, columns, self.shape.columns);
+        x.resize(self.shape.rows * self.shape.columns, Complex32::default());
         let output = [self.shape.columns as u64, self.shape.rows as u64];
-        self.passes(
-            options,
-            (&[matrix.to_vec()], &output),
-            self.strips(),
-            |pass, x, y| self.paging(pass, x[0], y),
-        )
+        self.passes(options, (&[x], &output), self.strips(), |pass, x, y| {
+            self.paging(pass, x[0], y)
+        })
     }
 
     /// Whether the blocks of a pass follow one another along a row of the
@@ -173,7 +189,8 @@ impl Transposition {
 
     /// Refuses matrices that do not fit system memory.
     pub(super) fn check(&self) -> Result<(), DspError> {
-        self.fits(self.least().bytes)
+        let numbers = self.shape.rows as u128 * self.shape.columns as u128;
+        self.fits(2 * u128::from(COMPLEX) * numbers)
     }
 
     /// No arithmetic in any pass.

@@ -87,9 +87,20 @@ pub(crate) struct Body {
     pub(super) quads: Vec<bool>,
     /// Address register and step of every pointer.
     pub(super) pointers: Vec<(u8, Step)>,
+    /// Whether the arithmetic is issued in the order given, evenly spread.
+    pub(super) in_order: bool,
 }
 
 impl Body {
+    /// A body whose arithmetic is issued in the order given, for chains that
+    /// run side by side: no more of them than given at a time hold registers.
+    pub(crate) fn in_order() -> Self {
+        Self {
+            in_order: true,
+            ..Self::default()
+        }
+    }
+
     /// A new quad, not yet computed.
     pub(crate) fn quad(&mut self) -> Value {
         self.quads.push(true);
@@ -138,6 +149,11 @@ impl Body {
     pub(crate) fn load(&mut self, reg: Reg, pointer: Pointer, offset: i64) {
         let name = if self.is_quad(reg) { "ldq" } else { "ldp" };
         self.access(name, Class::Load, pointer, offset, &[reg], &[]);
+    }
+
+    /// A load of a pair into both halves of the quad `reg`.
+    pub(crate) fn load_twice(&mut self, reg: Reg, pointer: Pointer, offset: i64) {
+        self.access("ldd", Class::Load, pointer, offset, &[reg], &[]);
     }
 
     /// Loads so many pairs from a pointer, two at a time, or one alone; each

@@ -101,52 +101,126 @@ impl Schedule {
         // Blocks of one interval in which every stage has an iteration.
         let steady = (iterations + 1).saturating_sub(stages);
         let turns = (steady / unroll).min(MAX_COUNT);
-        let blocks = (iterations + stages).saturating_sub(1);
-        let looped = if turns > 1 { turns * unroll } else { 0 };
-        let fill = stages - 1;
-        let mut text;
+        // Nothing behind the last operation of the last iteration.
+        let total = (iterations.max(1) - 1) * interval + end;
+        let fill = (stages - 1) * interval;
+        let once = unroll * interval;
+        let looped = if turns > 1 { turns * once } else { 0 };
+        let (before, behind) = if looped > 0 {
+            (fill, fill + looped)
+        } else {
+            (total, total)
+        };
+        let slots = self.slots();
+        let words = |times: Range<u64>| self.words(&slots, times, iterations);
+        let arithmetic = self.body.ops.iter().zip(&self.cycles);
+        let arithmetic = arithmetic.filter(|(op, _)| op.access.is_none());
+        let first = arithmetic.clone().map(|(_, &at)| u64::from(at)).min();
+        let last = arithmetic.map(|(_, &at)| u64::from(at)).max();
+        let (mut head, mut tail) = (0, total);
+        if let (Some(first), Some(last), true) = (first, last, self.body.in_order) {
+            head = first.min(before);
+            tail = (last + 1 + total - end).max(behind);
+        }
+        let (mut text, early) = self.towards_arithmetic(&slots, 0..head, iterations);
+        text += &words(head..before.min(tail));
         let mut setup = 0;
         if looped > 0 {
-            text = self.words(0..fill, iterations, end);
             let _ = writeln!(text, "    loop {turns} {{");
-            text += &self.words(fill..fill + unroll, iterations, end);
+            text += &words(fill..fill + once);
             text += "    }\n";
-            text += &self.words(fill + looped..blocks, iterations, end);
+            text += &words(behind..tail);
             setup = 1 + u64::from(self.loop_setup);
-        } else {
-            text = self.words(0..blocks, iterations, end);
         }
+        let (stores, late) = self.towards_arithmetic(&slots, tail..total, iterations);
+        text += &stores;
         Emitted {
             text,
-            cycles: (iterations.max(1) - 1) * interval + end + setup,
+            cycles: total + setup - early - late,
         }
     }
 
-    /// The words of some blocks; nothing behind the last operation of the last iteration.
-    fn words(&self, blocks: Range<u64>, iterations: u64, end: u64) -> String {
+    /// The words of times before the first arithmetic operation, as late as possible, or
+    /// behind the last, as early, and how many cycles that saves.
+    fn towards_arithmetic(
+        &self,
+        slots: &[Vec<usize>],
+        times: Range<u64>,
+        iterations: u64,
+    ) -> (String, u64) {
         let interval = u64::from(self.interval);
-        let total = (iterations.max(1) - 1) * interval + end;
-        (blocks.start * interval..(blocks.end * interval).min(total))
-            .map(|t| self.word(t / interval, t % interval, iterations))
+        let loads = times.start == 0;
+        // Each by its distance from the arithmetic, the nearest first.
+        let mut words: Vec<(u64, u64, String)> = times
+            .clone()
+            .filter_map(|t| {
+                let slot = &slots[(t % interval) as usize];
+                let own = self.instances(slot, t, iterations);
+                let slack = own.iter().map(|&(op, _)| u64::from(self.slack[op])).min()?;
+                let apart = if loads {
+                    times.end - t
+                } else {
+                    t - times.start + 1
+                };
+                Some((apart, slack, self.word(slot, t, iterations)))
+            })
+            .collect();
+        if loads {
+            words.reverse();
+        }
+        let mut lines: Vec<String> = Vec::new();
+        for (apart, slack, word) in words {
+            let wanted = apart.saturating_sub(slack).max(1) as usize;
+            while lines.len() + 1 < wanted {
+                lines.push("    nop\n".to_owned());
+            }
+            lines.push(word);
+        }
+        let saved = (times.end - times.start).saturating_sub(lines.len() as u64);
+        if loads {
+            lines.reverse();
+        }
+        (lines.concat(), saved)
+    }
+
+    /// The operations of every cycle of the interval.
+    fn slots(&self) -> Vec<Vec<usize>> {
+        let mut slots = vec![Vec::new(); self.interval as usize];
+        for (op, &at) in self.cycles.iter().enumerate() {
+            slots[(at % self.interval) as usize].push(op);
+        }
+        slots
+    }
+
+    /// The words of some cycles.
+    fn words(&self, slots: &[Vec<usize>], times: Range<u64>, iterations: u64) -> String {
+        let interval = u64::from(self.interval);
+        times
+            .map(|t| self.word(&slots[(t % interval) as usize], t, iterations))
             .collect()
     }
 
-    /// The word of a cycle in a block: of each operation scheduled there, the
-    /// instance of the iteration whose turn it is.
-    fn word(&self, block: u64, cycle: u64, iterations: u64) -> String {
+    /// The instance, by iteration, of what is scheduled at a cycle of each, whose turn it is.
+    fn instance(&self, at: u32, time: u64, iterations: u64) -> Option<u64> {
+        let passed = time.checked_sub(u64::from(at))?;
         let interval = u64::from(self.interval);
-        let instance = |at: u32| {
-            let at = u64::from(at);
-            (at % interval == cycle)
-                .then(|| block.checked_sub(at / interval))
-                .flatten()
-                .filter(|&i| i < iterations)
-        };
+        let iteration = passed / interval;
+        (passed % interval == 0 && iteration < iterations).then_some(iteration)
+    }
+
+    /// Of operations those that are issued at a time, with the iteration.
+    fn instances(&self, ops: &[usize], time: u64, iterations: u64) -> Vec<(usize, u64)> {
+        let own = ops.iter();
+        own.filter_map(|&op| Some((op, self.instance(self.cycles[op], time, iterations)?)))
+            .collect()
+    }
+
+    /// The word of a time: of each operation scheduled there, the instance of
+    /// the iteration whose turn it is.
+    fn word(&self, ops: &[usize], time: u64, iterations: u64) -> String {
         let mut slots: Vec<String> = Vec::new();
-        for (op, &at) in self.cycles.iter().enumerate() {
-            if let Some(i) = instance(at) {
-                slots.push(self.operation(op, i));
-            }
+        for (op, i) in self.instances(ops, time, iterations) {
+            slots.push(self.operation(op, i));
         }
         for (&(_, step), at) in self.body.pointers.iter().zip(&self.steps) {
             if let (
@@ -154,7 +228,7 @@ impl Schedule {
                     step, table, by, ..
                 },
                 Some(_),
-            ) = (step, at.and_then(instance))
+            ) = (step, at.and_then(|at| self.instance(at, time, iterations)))
             {
                 slots.push(format!("ldx s{step}, [a{table}]+s{by}%"));
             }

@@ -20,6 +20,6 @@ mod schedule;
 mod tests;
 
 pub(crate) use body::{Body, Pointer, Reg, Step, Value};
-pub(crate) use emit::Setup;
+pub(crate) use emit::{Emitted, Setup};
 pub(crate) use schedule::Schedule;
 pub use schedule::Unschedulable;

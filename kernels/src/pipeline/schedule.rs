@@ -1,6 +1,6 @@
 //! The modulo schedule of a body.
 
-use super::body::{Body, Op, Reg, table};
+use super::body::{Body, Op, Reg, Step, table};
 use super::registers::{self, Registers};
 use cp2_machine::{Class, ClassMap, Machine};
 
@@ -31,6 +31,8 @@ pub(crate) struct Schedule {
     /// The operation with which every pointer steps.
     pub(super) last: Vec<usize>,
     pub(super) registers: Registers,
+    /// By how many cycles a load could come later, a store earlier, where nothing else is in the way.
+    pub(super) slack: Vec<u32>,
     pub(super) loop_setup: u32,
 }
 
@@ -48,9 +50,8 @@ impl Body {
         let slots = self.arithmetic().max(self.memory()).max(1);
         let least = slots.max(self.busiest_unit(machine)) as u32;
         for interval in least..least + SLACK {
-            // A wider window lets the stores of an iteration lie closer to their operands.
-            for window in [1.0, 0.75, 0.5, 0.25] {
-                let Some(found) = Attempt::new(self, machine, interval).run(window) else {
+            for &(window, first) in self.tries() {
+                let Some(found) = Attempt::new(self, machine, interval).run(window, first) else {
                     continue;
                 };
                 let (cycles, steps, last) = found;
@@ -59,6 +60,7 @@ impl Body {
                     registers::allocate(self, &cycles, interval, registers, latency)
                 {
                     return Ok(Schedule {
+                        slack: self.slack(&cycles, latency),
                         body: self.clone(),
                         interval,
                         cycles,
@@ -75,6 +77,43 @@ impl Body {
             registers,
             interval: least + SLACK - 1,
         })
+    }
+}
+
+/// What takes free memory slots first.
+#[derive(Clone, Copy)]
+enum First {
+    Loads,
+    Stores,
+}
+
+impl Body {
+    /// Of every load and store the cycles that it could be moved towards the
+    /// arithmetic.
+    fn slack(&self, cycles: &[u32], latency: impl Fn(&Op) -> i64) -> Vec<u32> {
+        let mut slack = vec![i64::MAX; self.ops.len()];
+        for (reader, sources) in sources(self).into_iter().enumerate() {
+            for writer in sources {
+                let apart = i64::from(cycles[reader]) - i64::from(cycles[writer]);
+                let spare = apart - latency(&self.ops[writer]);
+                for end in [reader, writer] {
+                    slack[end] = slack[end].min(spare);
+                }
+            }
+        }
+        let spare = |s: i64| if s == i64::MAX { 0 } else { s.max(0) as u32 };
+        slack.into_iter().map(spare).collect()
+    }
+
+    /// How to place memory operations: all stores of a pointer within that part of an interval.
+    fn tries(&self) -> &'static [(f64, First)] {
+        use First::{Loads, Stores};
+        if self.in_order {
+            // Short chains leave loads little room, many of them the stores.
+            return &[(1.0, Loads), (1.0, Stores)];
+        }
+        // A wider window lets the stores of an iteration lie closer to their operands.
+        &[(1.0, Loads), (0.75, Loads), (0.5, Loads), (0.25, Loads)]
     }
 }
 
@@ -117,19 +156,6 @@ impl<'a> Attempt<'a> {
         latency(self.machine, self.body.ops[op].class)
     }
 
-    /// The operations that compute what `op` reads.
-    fn sources(&self, op: usize) -> Vec<usize> {
-        let uses = &self.body.ops[op].uses;
-        (0..self.body.ops.len())
-            .filter(|&d| {
-                self.body.ops[d]
-                    .defs
-                    .iter()
-                    .any(|d| uses.iter().any(|u| overlap(*d, *u)))
-            })
-            .collect()
-    }
-
     /// The first or last free cycle of a slot between two times, both included.
     fn find(free: &[bool], interval: i64, times: impl Iterator<Item = i64>) -> Option<i64> {
         let mut times = times;
@@ -158,11 +184,19 @@ impl<'a> Attempt<'a> {
         Some(t)
     }
 
-    fn run(mut self, window: f64) -> Option<Found> {
-        let sources: Vec<Vec<usize>> = (0..self.body.ops.len()).map(|i| self.sources(i)).collect();
+    fn run(mut self, window: f64, first: First) -> Option<Found> {
+        let sources = sources(self.body);
         self.place_arithmetic(&sources)?;
-        self.place_loads(&sources)?;
-        self.place_stores(&sources, window)?;
+        match first {
+            First::Loads => {
+                self.place_loads(&sources)?;
+                self.place_stores(&sources, window)?;
+            }
+            First::Stores => {
+                self.place_stores(&sources, window)?;
+                self.place_loads(&sources)?;
+            }
+        }
         self.carried()?;
         let last = self.last_accesses()?;
         let steps = self.place_steps(&last)?;
@@ -179,7 +213,14 @@ impl<'a> Attempt<'a> {
         ))
     }
 
-    /// As early as possible, longest path to the end first; loads are taken to be there.
+    /// Whether the accesses of an iteration through a pointer must lie within an interval:
+    /// not those of a body in order through one that stays where it is.
+    fn steps(&self, pointer: usize) -> bool {
+        !self.body.in_order || self.body.pointers[pointer].1 != Step::Bytes(0)
+    }
+
+    /// As early as possible, longest path to the end first, or in the order given;
+    /// loads are taken to be there.
     fn place_arithmetic(&mut self, sources: &[Vec<usize>]) -> Option<()> {
         let ops = &self.body.ops;
         let mut height = vec![0; ops.len()];
@@ -191,9 +232,15 @@ impl<'a> Attempt<'a> {
         let mut order: Vec<usize> = (0..ops.len())
             .filter(|&i| ops[i].access.is_none())
             .collect();
-        order.sort_by_key(|&i| (-height[i], i));
-        for op in order {
+        if !self.body.in_order {
+            order.sort_by_key(|&i| (-height[i], i));
+        }
+        let count = order.len().max(1) as i64;
+        for (place, op) in (0..).zip(order) {
             let mut earliest = 0;
+            if self.body.in_order {
+                earliest = place * self.interval / count;
+            }
             for &source in sources[op].iter().filter(|&&s| ops[s].access.is_none()) {
                 earliest = earliest.max(self.at[source]? + self.latency(source));
             }
@@ -215,7 +262,11 @@ impl<'a> Attempt<'a> {
         }
         let mut order: Vec<usize> = (0..ops.len()).filter(|&i| ops[i].is_load()).collect();
         order.sort_by_key(|&i| (deadline[i], i));
-        let mut first: Vec<Option<i64>> = vec![None; self.body.pointers.len()];
+        if self.body.in_order {
+            // None is then pushed further than those behind it need.
+            order.reverse();
+        }
+        let mut ends: Vec<Option<(i64, i64)>> = vec![None; self.body.pointers.len()];
         for op in order {
             let pointer = ops[op].access?.pointer;
             // What is only copied is loaded at once.
@@ -224,11 +275,15 @@ impl<'a> Attempt<'a> {
             } else {
                 deadline[op]
             };
-            if let Some(first) = first[pointer] {
+            let mut bound = i64::MIN;
+            if let Some((first, last)) = ends[pointer].filter(|_| self.steps(pointer)) {
                 latest = latest.min(first + self.interval - 1);
+                bound = last - self.interval + 1;
             }
-            let t = self.memory_in((latest - self.interval + 1..=latest).rev())?;
-            first[pointer] = Some(first[pointer].map_or(t, |f: i64| f.min(t)));
+            let earliest = bound.max(latest - self.interval + 1);
+            let t = self.memory_in((earliest..=latest).rev())?;
+            let (first, last) = ends[pointer].unwrap_or((t, t));
+            ends[pointer] = Some((first.min(t), last.max(t)));
             self.at[op] = Some(t);
         }
         Some(())
@@ -296,7 +351,7 @@ impl<'a> Attempt<'a> {
                         .filter_map(|(i, _)| self.at[i].map(|t| (t, i)))
                 };
                 let ((first, _), (last, op)) = (own().min()?, own().max()?);
-                (last - first < self.interval).then_some(op)
+                (last - first < self.interval || !self.steps(pointer)).then_some(op)
             })
             .collect()
     }
@@ -324,4 +379,31 @@ fn overlap(a: Reg, b: Reg) -> bool {
         (Some((a, x)), Some((b, y))) => a == b && x & y != 0,
         _ => false,
     }
+}
+
+/// For every operation those that compute what it reads.
+fn sources(body: &Body) -> Vec<Vec<usize>> {
+    let ops = &body.ops;
+    let mut writers: Vec<Vec<(usize, Reg)>> = vec![Vec::new(); body.quads.len()];
+    for (i, op) in ops.iter().enumerate() {
+        for &def in &op.defs {
+            if let Some((value, _)) = def.value() {
+                writers[value.0].push((i, def));
+            }
+        }
+    }
+    let of = |op: &Op| {
+        let uses = op.uses.iter().filter_map(|&u| Some((u, u.value()?.0)));
+        let mut found: Vec<usize> = uses
+            .flat_map(|(used, value)| {
+                let own = writers[value.0].iter();
+                own.filter(move |(_, def)| overlap(*def, used))
+                    .map(|&(i, _)| i)
+            })
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    };
+    ops.iter().map(of).collect()
 }
