@@ -1,7 +1,8 @@
 //! The functional effect of a transfer.
 
 use crate::runs::{Recipient, Run};
-use crate::{Descriptor, DescriptorError, Direction, Level, Target, validate};
+use crate::sweep::Sweep;
+use crate::{Descriptor, DescriptorError, Direction, Level, validate};
 use cp2_machine::Machine;
 
 /// An access a memory refused.
@@ -14,41 +15,6 @@ pub struct AccessError {
     pub bytes: u64,
     /// Why.
     pub reason: String,
-}
-
-/// How the shares of all sections lie in one buffer: piece `i` of section `s`
-/// begins at `s * section + i * step`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spread {
-    /// Sections.
-    pub sections: u32,
-    /// Bytes from a section's share to the next section's.
-    pub section: usize,
-    /// Bytes of a piece: what is contiguous in the buffer.
-    pub piece: usize,
-    /// Bytes from a section's piece to its next.
-    pub step: usize,
-}
-
-impl Spread {
-    /// Section, address and place in the buffer of every piece of `bytes` at `address`.
-    pub fn pieces(
-        self,
-        address: u32,
-        bytes: usize,
-    ) -> impl Iterator<Item = (u32, u32, std::ops::Range<usize>)> {
-        let count = bytes / self.piece.max(1);
-        (0..self.sections).flat_map(move |s| {
-            (0..count).map(move |i| {
-                let from = s as usize * self.section + i * self.step;
-                (
-                    s,
-                    address + (i * self.piece) as u32,
-                    from..from + self.piece,
-                )
-            })
-        })
-    }
 }
 
 /// The local memories of a coprocessor, as the DMA controller sees them.
@@ -65,38 +31,17 @@ pub trait LocalMemory {
     /// When the section or the bytes do not exist.
     fn write(&mut self, section: u32, address: u32, data: &[u8]) -> Result<(), AccessError>;
 
-    /// Reads the same `bytes` of every section's DMEM.
-    ///
-    /// # Errors
-    /// When the bytes do not exist.
-    fn read_each(
-        &self,
-        address: u32,
-        bytes: usize,
-        spread: Spread,
-        out: &mut [u8],
-    ) -> Result<(), AccessError> {
-        for (section, address, range) in spread.pieces(address, bytes) {
-            self.read(section, address, &mut out[range])?;
-        }
-        Ok(())
+    /// Carries out a whole transfer of every section between `span`, as it is in
+    /// system memory, and DMEM, where the memory can do that at once: then true.
+    fn load_sweep(&mut self, sweep: &Sweep, span: &[u8]) -> bool {
+        let _ = (sweep, span);
+        false
     }
 
-    /// Writes the same `bytes` of every section's DMEM.
-    ///
-    /// # Errors
-    /// When the bytes do not exist.
-    fn write_each(
-        &mut self,
-        address: u32,
-        bytes: usize,
-        spread: Spread,
-        data: &[u8],
-    ) -> Result<(), AccessError> {
-        for (section, address, range) in spread.pieces(address, bytes) {
-            self.write(section, address, &data[range])?;
-        }
-        Ok(())
+    /// The same for a store.
+    fn store_sweep(&self, sweep: &Sweep, span: &mut [u8]) -> bool {
+        let _ = (sweep, span);
+        false
     }
 
     /// Writes bytes of the program memory.
@@ -119,6 +64,18 @@ pub trait SystemMemory {
     /// # Errors
     /// When the bytes do not exist or the host has no memory left for them.
     fn write(&mut self, address: u64, data: &[u8]) -> Result<(), AccessError>;
+
+    /// Bytes that lie together on the host, if these do.
+    fn span(&self, address: u64, bytes: u64) -> Option<&[u8]> {
+        let _ = (address, bytes);
+        None
+    }
+
+    /// The same to be written.
+    fn span_mut(&mut self, address: u64, bytes: u64) -> Option<&mut [u8]> {
+        let _ = (address, bytes);
+        None
+    }
 }
 
 /// Why a copy did not happen, or stopped.
@@ -176,35 +133,47 @@ impl Copier {
         system: &mut impl SystemMemory,
     ) -> Result<(), CopyError> {
         validate(d, machine)?;
-        let sections = machine.cp2.sections.max(1) as u32;
+        if swept(d, machine, local, system) {
+            return Ok(());
+        }
         let mut mover = Mover {
             local,
             system,
             direction: d.direction,
-            sections,
+            sections: machine.cp2.sections.max(1) as u32,
             granule: machine.dma.granule.0.max(1),
             buffer: &mut self.buffer,
         };
-        match d.target {
-            Target::Blocks { stride } if d.direction == Direction::Load || apart(d, stride) => {
-                // The runs of section 0; those of the others lie beside them.
-                let first = Descriptor {
-                    target: Target::Section(0),
-                    levels: d.levels.clone(),
-                    ..*d
-                };
-                first
-                    .runs(machine)
-                    .try_for_each(|run| mover.beside(run, stride))
-            }
-            _ => d.runs(machine).try_for_each(|run| mover.run(run)),
+        d.runs(machine).try_for_each(|run| mover.run(run))
+    }
+}
+
+/// Carries out the transfer of a valid descriptor at once, if the memories can.
+fn swept(
+    d: &Descriptor,
+    machine: &Machine,
+    local: &mut impl LocalMemory,
+    system: &mut impl SystemMemory,
+) -> bool {
+    let Some((span, sweep)) = Sweep::of(d, machine) else {
+        return false;
+    };
+    let (first, bytes) = (span.start, span.end - span.start);
+    match d.direction {
+        Direction::Load => {
+            let span = system.span(first, bytes);
+            span.is_some_and(|span| local.load_sweep(&sweep, span))
+        }
+        Direction::Store => {
+            let span = system.span_mut(first, bytes);
+            span.is_some_and(|span| local.store_sweep(&sweep, span))
         }
     }
 }
 
-/// Whether the blocks of the sections do not meet in system memory: then it
-/// does not matter in which order they move.
-fn apart(d: &Descriptor, stride: i64) -> bool {
+/// Whether the blocks of the sections may meet in system memory: then it matters
+/// in which order they move.
+pub(crate) fn overlaps(d: &Descriptor, stride: i64) -> bool {
     let reach = |l: &Level| {
         u128::from(l.count.saturating_sub(1)) * u128::from(l.system_stride.unsigned_abs())
     };
@@ -213,7 +182,7 @@ fn apart(d: &Descriptor, stride: i64) -> bool {
         .iter()
         .map(reach)
         .fold(u128::from(d.run), |sum, r| sum.saturating_add(r));
-    block <= u128::from(stride.unsigned_abs())
+    block > u128::from(stride.unsigned_abs())
 }
 
 struct Mover<'a, L, S> {
@@ -234,42 +203,6 @@ fn room(buffer: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
 }
 
 impl<L: LocalMemory, S: SystemMemory> Mover<'_, L, S> {
-    /// Moves the run of section 0 and the others', each `stride` bytes further in system memory.
-    fn beside(&mut self, run: Run, stride: i64) -> Result<(), CopyError> {
-        let each = PIECE / u64::from(self.sections);
-        let most = (each - each % self.granule).max(self.granule);
-        let mut done = 0;
-        while done < run.bytes {
-            let bytes = (run.bytes - done).min(most) as usize;
-            let data = room(self.buffer, bytes * self.sections as usize);
-            let spread = Spread {
-                sections: self.sections,
-                section: bytes,
-                piece: bytes,
-                step: bytes,
-            };
-            let local = run.local + done as u32;
-            let system =
-                |s: usize| (run.system + done).wrapping_add_signed(stride.wrapping_mul(s as i64));
-            match self.direction {
-                Direction::Load => {
-                    for (s, part) in data.chunks_exact_mut(bytes).enumerate() {
-                        self.system.read(system(s), part)?;
-                    }
-                    self.local.write_each(local, bytes, spread, data)?;
-                }
-                Direction::Store => {
-                    self.local.read_each(local, bytes, spread, data)?;
-                    for (s, part) in data.chunks_exact(bytes).enumerate() {
-                        self.system.write(system(s), part)?;
-                    }
-                }
-            }
-            done += bytes as u64;
-        }
-        Ok(())
-    }
-
     /// Moves one run, piece by piece.
     fn run(&mut self, run: Run) -> Result<(), CopyError> {
         // Dealt pieces are whole rounds, so that every piece starts with section 0.
@@ -326,26 +259,12 @@ impl<L: LocalMemory, S: SystemMemory> Mover<'_, L, S> {
 
     /// Moves granules between the buffer and the sections, in turn.
     fn dealt(&mut self, run: Run) -> Result<(), CopyError> {
-        let granule = self.granule as usize;
-        let round = granule * self.sections as usize;
-        let (whole, data) = (
-            run.bytes as usize / round * granule,
-            room(self.buffer, run.bytes as usize),
-        );
-        let spread = Spread {
-            sections: self.sections,
-            section: granule,
-            piece: granule,
-            step: round,
-        };
-        match self.direction {
-            Direction::Load => self.local.write_each(run.local, whole, spread, data)?,
-            Direction::Store => self.local.read_each(run.local, whole, spread, data)?,
-        }
-        // The last round need not be complete.
-        let rest = data.chunks_exact_mut(round).into_remainder();
-        let local = run.local + whole as u32;
-        for (s, part) in (0..).zip(rest.chunks_mut(granule)) {
+        let (granule, sections) = (self.granule as usize, self.sections);
+        let data = room(self.buffer, run.bytes as usize);
+        let places = (run.local..)
+            .step_by(granule)
+            .flat_map(|local| (0..sections).map(move |s| (s, local)));
+        for ((s, local), part) in places.zip(data.chunks_mut(granule)) {
             match self.direction {
                 Direction::Load => self.local.write(s, local, part)?,
                 Direction::Store => self.local.read(s, local, part)?,

@@ -1,6 +1,7 @@
 //! A transfer as plain data.
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use std::fmt;
 
 /// Which way the words move.
@@ -44,6 +45,9 @@ pub struct Level {
     pub local_stride: i64,
 }
 
+/// Levels of a descriptor, within it as long as they are few.
+pub type Levels = SmallVec<[Level; 3]>;
+
 /// A DMA descriptor: runs of `run` bytes, repeated by up to three nested levels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Descriptor {
@@ -58,7 +62,7 @@ pub struct Descriptor {
     /// Bytes of one contiguous run (for [`Target::Deal`] counted in system memory).
     pub run: u64,
     /// Nested repetitions, innermost first; empty for a single run.
-    pub levels: Vec<Level>,
+    pub levels: Levels,
     /// CP2 event to post when the transfer completes.
     pub event: Option<u32>,
 }
@@ -67,7 +71,7 @@ impl Descriptor {
     /// A load of one run; add levels and an event with [`Self::level`] and [`Self::event`].
     #[must_use]
     pub fn load(target: Target, system: u64, local: u32, run: u64) -> Self {
-        let (direction, levels, event) = (Direction::Load, Vec::new(), None);
+        let (direction, levels, event) = (Direction::Load, Levels::new(), None);
         Self {
             direction,
             target,

@@ -31,12 +31,14 @@ mod copy;
 mod descriptor;
 mod error;
 mod runs;
+mod sweep;
 mod timing;
 mod validate;
 
-pub use copy::{AccessError, Copier, CopyError, LocalMemory, Spread, SystemMemory, copy};
-pub use descriptor::{Descriptor, Direction, Level, Target};
+pub use copy::{AccessError, Copier, CopyError, LocalMemory, SystemMemory, copy};
+pub use descriptor::{Descriptor, Direction, Level, Levels, Target};
 pub use error::{DescriptorError, Field, FieldValue, Memory, Rule};
 pub use runs::{Recipient, Run, Runs};
+pub use sweep::{Step, Sweep};
 pub use timing::{Schedule, TransferTime, transfer_time};
 pub use validate::validate;

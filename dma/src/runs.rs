@@ -3,6 +3,7 @@
 use crate::{Descriptor, Target};
 use cp2_machine::Machine;
 use serde::{Deserialize, Serialize};
+use smallvec::{SmallVec, smallvec};
 
 /// Bytes that are contiguous in system memory, and where their other end is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,11 +59,14 @@ pub(crate) struct Turn {
     pub(crate) local: i128,
 }
 
+/// Steps between runs: see [`Nest::breaks`].
+pub(crate) type Breaks = SmallVec<[(u64, u64); 4]>;
+
 /// A descriptor as a nest of loops over one run, innermost first. The blocks of
 /// [`Target::Blocks`] are the outermost loop, over the sections.
 #[derive(Clone, Debug)]
 pub(crate) struct Nest {
-    pub(crate) turns: Vec<Turn>,
+    pub(crate) turns: SmallVec<[Turn; 4]>,
     system: u64,
     local: u32,
     run: u64,
@@ -77,7 +81,7 @@ impl Nest {
             system: i128::from(l.system_stride),
             local: i128::from(l.local_stride),
         };
-        let mut turns: Vec<Turn> = d.levels.iter().map(turn).collect();
+        let mut turns: SmallVec<_> = d.levels.iter().map(turn).collect();
         let to = match d.target {
             Target::Program => Recipient::Program,
             Target::Section(section) => Recipient::Section(section),
@@ -116,8 +120,8 @@ impl Nest {
     /// When a turn advances, every inner turn falls back to its start: the step
     /// in system memory is the same each time, so that all advances of one turn
     /// touch or none does.
-    pub(crate) fn breaks(&self) -> Vec<(u64, u64)> {
-        let mut breaks = Vec::new();
+    pub(crate) fn breaks(&self) -> Breaks {
+        let mut breaks = Breaks::new();
         let mut every: u64 = 1;
         let mut back = 0;
         for turn in &self.turns {
@@ -145,7 +149,7 @@ impl Nest {
 #[derive(Clone, Debug)]
 pub struct Runs {
     nest: Nest,
-    index: Vec<u64>,
+    index: SmallVec<[u64; 4]>,
     left: u64,
 }
 
@@ -160,7 +164,7 @@ impl Descriptor {
     pub fn runs(&self, machine: &Machine) -> Runs {
         let nest = Nest::new(self, machine);
         Runs {
-            index: vec![0; nest.turns.len()],
+            index: smallvec![0; nest.turns.len()],
             left: nest.count(),
             nest,
         }

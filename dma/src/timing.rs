@@ -1,6 +1,6 @@
 //! How long a transfer occupies the engine, and when each granule crosses.
 
-use crate::runs::Nest;
+use crate::runs::{Breaks, Nest};
 use crate::{Descriptor, Recipient};
 use cp2_machine::{Machine, Ticks};
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub struct Schedule {
     runs: u64,
     /// Pairs `(every, but)`: steps to a run whose number is a multiple of `every`
     /// but not of `but` begin a new contiguous run.
-    breaks: Vec<(u64, u64)>,
+    breaks: Breaks,
     granule: Ticks,
     gap: Ticks,
     to: Recipient,

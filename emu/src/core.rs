@@ -2,12 +2,12 @@
 //! it inside the crate, everyone else goes through the run-copy interface.
 
 use crate::fault::FaultKind;
-use crate::interleave::Lines;
+use crate::interleave;
 use crate::layout::{COLUMNS, File, Group, LINE_BYTES, LINE_LANES, Line, PAIR};
 use crate::semantics::action::MemoryOp;
 use crate::semantics::address::{Generated, generate};
 use cp2_asm::isa::{SCALARS, Scalar};
-use cp2_dma::Spread;
+use cp2_dma::Sweep;
 use cp2_machine::{LANE_BYTES, Machine};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -113,6 +113,21 @@ impl Core {
         }
     }
 
+    /// Back to the state after reset: everything zero.
+    pub(crate) fn reset(&mut self) {
+        for group in &mut self.groups {
+            *group.file = File::default();
+            group.dmem.fill(Line::default());
+        }
+        self.scalars.fill(0);
+        self.program.fill(0);
+        self.loaded.fill(false);
+        self.pc = 0;
+        self.loops.clear();
+        self.calls.clear();
+        self.events.iter_mut().for_each(VecDeque::clear);
+    }
+
     /// Number of sections.
     #[must_use]
     pub fn sections(&self) -> usize {
@@ -188,62 +203,19 @@ impl Core {
         Ok(())
     }
 
-    /// Copies the same run of every section's DMEM out; `spread` says where to.
-    ///
-    /// # Errors
-    /// The run leaves the memory or is not a whole number of 32-bit words.
-    pub(crate) fn read_each(
-        &self,
-        address: u32,
-        bytes: usize,
-        spread: Spread,
-        out: &mut [u8],
-    ) -> Result<(), FaultKind> {
-        match self.lines(address, bytes, spread)? {
-            Some(lines) => {
-                let dmem = &self.groups[0].dmem;
-                lines.read(&dmem[lines.first..lines.first + lines.count], out);
-                Ok(())
-            }
-            None => spread
-                .pieces(address, bytes)
-                .try_for_each(|(s, at, range)| self.read_dmem(s as usize, at, &mut out[range])),
-        }
+    /// Carries out a load of every section; false, and nothing done, where its
+    /// runs are not whole lines.
+    pub(crate) fn load_sweep(&mut self, sweep: &Sweep, span: &[u8]) -> bool {
+        let guest = self.guest();
+        guest.is_some_and(|guest| interleave::load(sweep, span, guest.dmem))
     }
 
-    /// Copies the same run into every section's DMEM.
-    ///
-    /// # Errors
-    /// The run leaves the memory or is not a whole number of 32-bit words.
-    pub(crate) fn write_each(
-        &mut self,
-        address: u32,
-        bytes: usize,
-        spread: Spread,
-        data: &[u8],
-    ) -> Result<(), FaultKind> {
-        match self.lines(address, bytes, spread)? {
-            Some(lines) => {
-                let dmem = &mut self.groups[0].dmem;
-                lines.write(&mut dmem[lines.first..lines.first + lines.count], data);
-                Ok(())
-            }
-            None => spread
-                .pieces(address, bytes)
-                .try_for_each(|(s, at, range)| self.write_dmem(s as usize, at, &data[range])),
+    /// The same for a store.
+    pub(crate) fn store_sweep(&self, sweep: &Sweep, span: &mut [u8]) -> bool {
+        match &self.groups[..] {
+            [group] if self.sections == COLUMNS => interleave::store(sweep, span, &group.dmem),
+            _ => false,
         }
-    }
-
-    /// The lines of a run of every section, where it is whole lines of one group.
-    fn lines(
-        &self,
-        address: u32,
-        bytes: usize,
-        spread: Spread,
-    ) -> Result<Option<Lines>, FaultKind> {
-        self.dmem_words(0, address, bytes)?;
-        let lines = Lines::of(address, bytes, spread);
-        Ok(lines.filter(|_| self.sections == COLUMNS))
     }
 
     /// Copies a run into program memory.

@@ -9,10 +9,11 @@ use crate::core::{Core, Loop, Poster};
 use crate::counters::Counters;
 use crate::decoded::{Decoded, decode};
 use crate::execute;
-use crate::fast::{Fast, Pause};
+use crate::fast::Pause;
 use crate::fault::{Fault, FaultKind};
 use crate::observer::{Observer, Unobserved};
 use crate::port::Port;
+use crate::programs::Programs;
 use crate::semantics::action::{Action, ControlOp};
 use crate::simd::Simd;
 use crate::timing::{Outcome, Scoreboard, Stall, penalty};
@@ -100,9 +101,9 @@ pub(crate) struct Cp2 {
     pub status: Status,
     pub port: Port,
     pub engine: Engine,
-    /// What `fast` has not booked.
+    /// What `programs` has not booked.
     counters: Counters,
-    /// Stale while `fast` has the issue state.
+    /// Stale while `programs` has the issue state.
     board: Scoreboard,
     /// The account of the `wait` at the program counter.
     waited: Waited,
@@ -110,7 +111,7 @@ pub(crate) struct Cp2 {
     now: u64,
     /// Decoded program; `None` where not decoded since the last load.
     decoded: Vec<Option<Decoded>>,
-    fast: Fast,
+    programs: Programs,
 }
 
 /// A coprocessor without what only mirrors its state.
@@ -151,7 +152,7 @@ impl From<State> for Cp2 {
             waited: state.waited,
             now: state.now,
             decoded: Vec::new(),
-            fast: Fast::default(),
+            programs: Programs::default(),
         }
     }
 }
@@ -168,7 +169,7 @@ impl Clone for Cp2 {
             waited: self.waited.clone(),
             now: self.now,
             decoded: Vec::new(),
-            fast: Fast::default(),
+            programs: Programs::default(),
         }
     }
 }
@@ -201,21 +202,21 @@ impl Cp2 {
             waited: Waited::default(),
             now: 0,
             decoded: Vec::new(),
-            fast: Fast::default(),
+            programs: Programs::default(),
         }
     }
 
     /// What the coprocessor did.
     pub(crate) fn counters(&self) -> Counters {
         let mut counters = self.counters.clone();
-        self.fast.tally(&mut counters);
+        self.programs.fast.tally(&mut counters);
         counters
     }
 
     /// The scoreboard without what lies in the past, which nothing depends on.
     fn board(&self) -> Scoreboard {
         let mut board = Scoreboard::default();
-        match self.fast.pending() {
+        match self.programs.fast.pending() {
             Some(pending) => board.resume(pending, self.now),
             None => board.resume(&self.board.relative(self.now), self.now),
         }
@@ -224,8 +225,8 @@ impl Cp2 {
 
     /// Starts a kernel whose first word may issue in cycle `at`.
     pub(crate) fn launch(&mut self, entry: u32, args: u32, at: u64) {
-        self.fast.leave(&mut self.board, self.now);
-        self.fast.moved();
+        self.programs.fast.leave(&mut self.board, self.now);
+        self.programs.fast.moved();
         self.core.launch(entry, args);
         self.now = at;
         self.status = Status::Running;
@@ -239,12 +240,37 @@ impl Cp2 {
         }
     }
 
-    /// Forgets decoded words after program memory changed.
+    /// Forgets decoded words, after program memory changed.
     pub(crate) fn program_changed(&mut self) {
         self.decoded.clear();
-        self.fast.leave(&mut self.board, self.now);
-        self.fast.tally(&mut self.counters);
-        self.fast.clear();
+        self.programs.settled = false;
+        self.book();
+    }
+
+    /// Books what blocks ran.
+    fn book(&mut self) {
+        let fast = &mut self.programs.fast;
+        fast.leave(&mut self.board, self.now);
+        fast.tally(&mut self.counters);
+        fast.uncount();
+    }
+
+    /// Back to the state after reset. What was made of programs is kept for
+    /// when they come back.
+    pub(crate) fn reset(&mut self) {
+        self.programs.fast.uncount();
+        self.programs.settled = false;
+        self.core.reset();
+        self.status = Status::Idle;
+        self.port = Port::default();
+        self.counters = Counters {
+            sections: self.counters.sections,
+            ..Counters::default()
+        };
+        self.board = Scoreboard::default();
+        self.waited = Waited::default();
+        self.now = 0;
+        self.decoded.clear();
     }
 
     /// Runs every word whose issue cycle is at most `limit` on the chosen engine.
@@ -273,12 +299,17 @@ impl Cp2 {
         if self.status != Status::Running || !self.port.idle() {
             return Pause::Step;
         }
-        if self.fast.full() {
-            self.program_changed();
+        if self.programs.fast.full() {
+            self.book();
+            self.programs.clear();
+        }
+        if !self.programs.settled {
+            self.programs.follow(&self.core);
         }
         let (core, now) = (&mut self.core, &mut self.now);
         let simd = self.engine.simd();
-        self.fast.run(core, machine, &self.board, now, limit, simd)
+        let fast = &mut self.programs.fast;
+        fast.run(core, machine, &self.board, now, limit, simd)
     }
 
     /// Runs every word whose issue cycle is at most `limit`: step by step, and
@@ -294,7 +325,7 @@ impl Cp2 {
             if ahead(self) == Pause::Limit {
                 return Exit::Limit;
             }
-            self.fast.leave(&mut self.board, self.now);
+            self.programs.fast.leave(&mut self.board, self.now);
             match self.step(machine, limit, observer) {
                 Ok(None) => {}
                 Ok(Some(exit)) => return exit,
@@ -443,7 +474,7 @@ impl Cp2 {
 
     /// Books the word's issue and its operations.
     fn account(&mut self, pc: u32, decoded: &Decoded, at: u64) {
-        self.fast.stepped();
+        self.programs.fast.stepped();
         self.board.issue(&decoded.timing, at);
         if decoded.timing.uses_dmem {
             self.port.commit(at);

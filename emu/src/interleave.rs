@@ -1,138 +1,235 @@
 //! DMEM of all sections at once: a line is a transposed square of words, so
-//! that a block for each section goes in and out in whole lines.
+//! that runs of every section go in and out in whole lines.
 
-use crate::layout::{COLUMNS, LINE_BYTES, LINE_LANES, Lane, Line};
-use cp2_dma::Spread;
-use cp2_machine::LANE_BYTES;
+use crate::layout::{COLUMNS, LINE_BYTES, Line};
+use bytemuck::cast;
+use cp2_dma::{Step, Sweep};
+use std::ops::Range;
+use wide::u32x4;
 
-/// Lines of DMEM and where their bytes lie in a buffer.
-pub(crate) struct Lines {
-    /// The first line.
-    pub first: usize,
-    /// How many.
-    pub count: usize,
-    /// Bytes from one section's part of a line to the next section's, in the buffer.
-    section: usize,
-    /// Bytes from one line to the next.
-    step: usize,
+/// Copies a transfer of every section into DMEM; false, and nothing done, where
+/// it is not whole lines inside both memories.
+pub(crate) fn load(sweep: &Sweep, span: &[u8], dmem: &mut [Line]) -> bool {
+    each(sweep, span.len(), dmem.len(), |rows, at, line| {
+        let (parts, lines) = (rows.parts(at), rows.lines(line));
+        let [a, b, c, d] = parts.map(|part| span.get(part).unwrap_or_default());
+        let lines = dmem.get_mut(lines).unwrap_or_default();
+        let mut at = 0;
+        for line in lines.iter_mut().step_by(rows.line) {
+            let rows_of_line = [row(a, at), row(b, at), row(c, at), row(d, at)];
+            line.0 = cast(u32x4::transpose(rows_of_line));
+            at += rows.byte;
+        }
+    })
 }
 
-impl Lines {
-    /// The lines of a run, where it is whole lines of [`COLUMNS`] sections.
-    pub(crate) fn of(address: u32, bytes: usize, spread: Spread) -> Option<Self> {
-        let whole = |n: usize| n % LINE_BYTES == 0;
-        let step = match spread.piece {
-            LINE_BYTES => spread.step,
-            piece if piece == spread.step && whole(piece) => LINE_BYTES,
-            _ => return None,
-        };
-        let lines = whole(address as usize) && whole(bytes);
-        (lines && spread.sections as usize == COLUMNS).then_some(Self {
-            first: address as usize / LINE_BYTES,
-            count: bytes / LINE_BYTES,
-            section: spread.section,
-            step,
+/// Copies a transfer of every section from DMEM: see [`load`].
+pub(crate) fn store(sweep: &Sweep, span: &mut [u8], dmem: &[Line]) -> bool {
+    each(sweep, span.len(), dmem.len(), |rows, at, line| {
+        let lines = dmem.get(rows.lines(line)).unwrap_or_default();
+        let [a, b, c, d] = rows.parts(at).map(|part| part.start);
+        let mut at = 0;
+        for line in lines.iter().step_by(rows.line) {
+            let turned = u32x4::transpose(cast(line.0));
+            put(span, a + at, turned[0]);
+            put(span, b + at, turned[1]);
+            put(span, c + at, turned[2]);
+            put(span, d + at, turned[3]);
+            at += rows.byte;
+        }
+    })
+}
+
+/// Lines at equal distances, and their rows in system memory.
+#[derive(Clone, Copy, Debug)]
+struct Rows {
+    count: usize,
+    /// Bytes from a line's rows to the next line's.
+    byte: usize,
+    /// Lines from a line to the next.
+    line: usize,
+    /// Bytes from a section's rows to the next section's.
+    section: isize,
+}
+
+impl Rows {
+    /// The sections' parts of system memory, the first row of section 0 at `at`.
+    #[inline]
+    fn parts(self, at: usize) -> [Range<usize>; COLUMNS] {
+        let bytes = (self.count - 1) * self.byte + LINE_BYTES;
+        std::array::from_fn(|s| {
+            let from = at.wrapping_add_signed(self.section.wrapping_mul(s as isize));
+            from..from.wrapping_add(bytes)
         })
     }
 
-    /// Copies from the buffer into DMEM.
-    pub(crate) fn write(&self, dmem: &mut [Line], data: &[u8]) {
-        for (i, line) in dmem.iter_mut().enumerate() {
-            let row = |s: usize| row(data, i * self.step + s * self.section);
-            line.0 = transposed([row(0), row(1), row(2), row(3)]);
-        }
+    #[inline]
+    fn lines(self, first: usize) -> Range<usize> {
+        first..first + (self.count - 1) * self.line + 1
     }
+}
 
-    /// Copies from DMEM into the buffer.
-    pub(crate) fn read(&self, dmem: &[Line], out: &mut [u8]) {
-        for (i, line) in dmem.iter().enumerate() {
-            for (s, words) in transposed(line.0).into_iter().enumerate() {
-                let at = i * self.step + s * self.section;
-                if let Some(to) = out.get_mut(at..at + LINE_BYTES) {
-                    for (to, word) in to.chunks_exact_mut(LANE_BYTES).zip(words) {
-                        to.copy_from_slice(&word.to_le_bytes());
-                    }
-                }
+/// Gives `copy` the rows of a sweep, with the place of the first row of section
+/// 0 and the first line; false where it is not whole lines inside memories of
+/// `bytes` bytes and `lines` lines.
+fn each(
+    sweep: &Sweep,
+    bytes: usize,
+    lines: usize,
+    mut copy: impl FnMut(Rows, usize, usize),
+) -> bool {
+    let whole = |n: usize| n % LINE_BYTES == 0;
+    let aligned = whole(sweep.local)
+        && whole(sweep.run)
+        && sweep.steps.iter().all(|s| whole(s.local.unsigned_abs()));
+    let inside = |(systems, locals): (Range<usize>, Range<usize>)| {
+        systems.end <= bytes && locals.end <= lines * LINE_BYTES
+    };
+    if !aligned || sweep.run == 0 || !sweep.reach(COLUMNS).is_some_and(inside) {
+        return false;
+    }
+    let run = Step {
+        count: sweep.run / LINE_BYTES,
+        system: LINE_BYTES as isize,
+        local: LINE_BYTES as isize,
+    };
+    let (inner, outer) = match sweep.steps.split_first() {
+        Some((first, rest)) if run.count == 1 => (*first, rest),
+        _ => (run, &sweep.steps[..]),
+    };
+    let (Ok(byte), Ok(local)) = (usize::try_from(inner.system), usize::try_from(inner.local))
+    else {
+        return false;
+    };
+    let rows = Rows {
+        count: inner.count,
+        byte,
+        line: local / LINE_BYTES,
+        section: sweep.section,
+    };
+    if rows.count == 0 || rows.line == 0 {
+        return false;
+    }
+    turns(outer, sweep.start, sweep.local, &mut |at, local| {
+        copy(rows, at, local / LINE_BYTES);
+    });
+    true
+}
+
+/// Every turn of `steps`, the innermost first: places in system memory and DMEM.
+fn turns(steps: &[Step], at: usize, local: usize, each: &mut dyn FnMut(usize, usize)) {
+    match steps.split_last() {
+        None => each(at, local),
+        Some((step, inner)) => {
+            for i in 0..step.count as isize {
+                let at = at.wrapping_add_signed(i.wrapping_mul(step.system));
+                let local = local.wrapping_add_signed(i.wrapping_mul(step.local));
+                turns(inner, at, local, each);
             }
         }
     }
 }
 
-/// Four words of a buffer; zeros beyond its end.
-#[inline]
-fn row(data: &[u8], at: usize) -> Lane {
-    let bytes = data.get(at..).and_then(<[u8]>::first_chunk::<LINE_BYTES>);
-    let bytes = bytes.unwrap_or(&[0; LINE_BYTES]);
-    std::array::from_fn(|i| {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|j| bytes[LANE_BYTES * i + j]);
-        u32::from_le_bytes([a, b, c, d])
-    })
+/// Four words of a part.
+#[inline(always)]
+fn row(part: &[u8], at: usize) -> u32x4 {
+    match part.get(at..).and_then(<[u8]>::first_chunk::<LINE_BYTES>) {
+        Some(bytes) => little(cast(*bytes)),
+        None => u32x4::default(),
+    }
 }
 
-/// Rows and columns exchanged, in two steps of pairs, which compilers turn into
-/// vector operations.
-#[inline]
-fn transposed([a, b, c, d]: [Lane; LINE_LANES]) -> [Lane; LINE_LANES] {
-    let low = |x: Lane, y: Lane| [x[0], y[0], x[1], y[1]];
-    let high = |x: Lane, y: Lane| [x[2], y[2], x[3], y[3]];
-    let (ac, bd) = (low(a, c), low(b, d));
-    let (ac_high, bd_high) = (high(a, c), high(b, d));
-    [
-        low(ac, bd),
-        high(ac, bd),
-        low(ac_high, bd_high),
-        high(ac_high, bd_high),
-    ]
+/// Writes four words of a part.
+#[inline(always)]
+fn put(span: &mut [u8], at: usize, words: u32x4) {
+    if let Some(to) = span
+        .get_mut(at..)
+        .and_then(<[u8]>::first_chunk_mut::<LINE_BYTES>)
+    {
+        *to = cast(little(words));
+    }
+}
+
+/// Between the host's order of bytes and CP2's.
+#[inline(always)]
+fn little(words: u32x4) -> u32x4 {
+    if cfg!(target_endian = "little") {
+        words
+    } else {
+        u32x4::new(words.to_array().map(u32::swap_bytes))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::Core;
-    use cp2_machine::{Bytes, Machine};
-    use proptest::prelude::*;
 
-    fn core(sections: usize) -> Core {
-        let mut machine = Machine::builtin("vm7").unwrap();
-        machine.cp2.sections = sections;
-        machine.cp2.dmem = Bytes(512);
-        Core::new(&machine)
-    }
-
-    #[test]
-    fn transposing() {
-        let rows: [Lane; 4] = std::array::from_fn(|r| std::array::from_fn(|c| (10 * r + c) as u32));
-        let turned = transposed(rows);
-        for r in 0..4 {
-            for c in 0..4 {
-                assert_eq!(turned[r][c], rows[c][r]);
-            }
+    /// A sweep of 2 x 3 runs; `run` bytes each.
+    fn sweep(run: usize) -> Sweep {
+        let step = |count, system, local| Step {
+            count,
+            system,
+            local,
+        };
+        Sweep {
+            start: 64,
+            section: 512,
+            local: 32,
+            run,
+            steps: vec![step(2, 48, 64), step(3, -32, 128)].into(),
         }
     }
 
-    proptest! {
-        #[test]
-        fn all_sections_at_once_are_one_after_the_other(
-            sections in 1usize..=6, at in 0u32..8, words in 1usize..20, unit in prop::sample::select(vec![4usize, 8, 16, 32]),
-            dealt: bool, data in prop::collection::vec(any::<u8>(), 6 * 80 * 4),
-        ) {
-            let bytes = (words * 4).next_multiple_of(unit);
-            let spread = if dealt {
-                Spread { sections: sections as u32, section: unit, piece: unit, step: sections * unit }
-            } else {
-                Spread { sections: sections as u32, section: bytes, piece: bytes, step: bytes }
-            };
-            let address = at * unit as u32;
-            let (mut together, mut apart) = (core(sections), core(sections));
-            together.write_each(address, bytes, spread, &data).unwrap();
-            for (s, at, range) in spread.pieces(address, bytes) {
-                apart.write_dmem(s as usize, at, &data[range]).unwrap();
+    #[test]
+    fn what_goes_in_comes_out() {
+        for run in [16, 32] {
+            let span: Vec<u8> = (0..1700).map(|i| (i * 31 % 251) as u8).collect();
+            let mut dmem = vec![Line::default(); 64];
+            assert!(load(&sweep(run), &span, &mut dmem));
+            for s in 0..4 {
+                for (i, j) in [(0, 0), (1, 0), (0, 2), (1, 2)] {
+                    let at = 64 + 512 * s + 48 * i - 32 * j;
+                    let local = 32 + 64 * i + 128 * j + run - 4;
+                    let word = dmem[local / 16].0[local % 16 / 4][s];
+                    assert_eq!(word.to_le_bytes(), span[at + run - 4..at + run]);
+                }
             }
-            prop_assert_eq!(&together, &apart);
-            let mut back = vec![0; sections * bytes];
-            together.read_each(address, bytes, spread, &mut back).unwrap();
-            prop_assert_eq!(&back[..], &data[..sections * bytes]);
-            prop_assert!(together.write_each(512, 16, spread, &data).is_err());
+            let mut back = vec![0; span.len()];
+            assert!(store(&sweep(run), &mut back, &dmem));
+            for (new, old) in back.iter().zip(&span).filter(|(new, _)| **new != 0) {
+                assert_eq!(new, old);
+            }
+            assert!(back.iter().filter(|b| **b != 0).count() > 4 * 90);
+        }
+    }
+
+    #[test]
+    fn what_lies_outside_or_is_no_whole_line_is_refused() {
+        let mut dmem = vec![Line::default(); 64];
+        let good = sweep(32);
+        assert!(load(&good, &[0; 1700], &mut dmem));
+        assert!(!load(&good, &[0; 1600], &mut dmem));
+        assert!(!load(&good, &[0; 1700], &mut dmem[..23]));
+        for bad in [
+            Sweep {
+                local: 40,
+                ..good.clone()
+            },
+            Sweep {
+                run: 24,
+                ..good.clone()
+            },
+            Sweep {
+                start: 32,
+                ..good.clone()
+            },
+            Sweep {
+                section: -16,
+                ..good.clone()
+            },
+        ] {
+            assert!(!load(&bad, &[0; 1700], &mut dmem), "{bad:?}");
+            assert!(!store(&bad, &mut [0; 1700], &dmem), "{bad:?}");
         }
     }
 }

@@ -26,6 +26,7 @@ mod memory;
 mod observer;
 mod port;
 mod processor;
+mod programs;
 pub mod semantics;
 mod simd;
 #[cfg(any(test, feature = "testing"))]

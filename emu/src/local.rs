@@ -3,7 +3,7 @@
 use crate::check::Checker;
 use crate::engine::Cp2;
 use crate::memory;
-use cp2_dma::{AccessError, LocalMemory, Spread, SystemMemory};
+use cp2_dma::{AccessError, LocalMemory, Sweep, SystemMemory};
 
 /// The coprocessor's memories; tells the checkers what is written.
 pub(crate) struct Local<'a> {
@@ -38,35 +38,13 @@ impl LocalMemory for Local<'_> {
         Ok(())
     }
 
-    fn read_each(
-        &self,
-        address: u32,
-        bytes: usize,
-        spread: Spread,
-        out: &mut [u8],
-    ) -> Result<(), AccessError> {
-        self.cp2
-            .core
-            .read_each(address, bytes, spread, out)
-            .map_err(|e| refused(address.into(), bytes, e))
+    fn load_sweep(&mut self, sweep: &Sweep, span: &[u8]) -> bool {
+        // Checkers want to know of every run.
+        self.checker.is_none() && self.cp2.core.load_sweep(sweep, span)
     }
 
-    fn write_each(
-        &mut self,
-        address: u32,
-        bytes: usize,
-        spread: Spread,
-        data: &[u8],
-    ) -> Result<(), AccessError> {
-        let core = &mut self.cp2.core;
-        core.write_each(address, bytes, spread, data)
-            .map_err(|e| refused(address.into(), bytes, e))?;
-        if let Some(checker) = &mut self.checker {
-            for section in 0..spread.sections as usize {
-                checker.dmem_written(section, address, bytes as u32);
-            }
-        }
-        Ok(())
+    fn store_sweep(&self, sweep: &Sweep, span: &mut [u8]) -> bool {
+        self.cp2.core.store_sweep(sweep, span)
     }
 
     fn write_program(&mut self, address: u32, bytes: &[u8]) -> Result<(), AccessError> {
@@ -87,5 +65,111 @@ impl SystemMemory for memory::SystemMemory {
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), AccessError> {
         self.write(address, bytes)
             .map_err(|e| refused(address, bytes.len(), e))
+    }
+
+    fn span(&self, address: u64, bytes: u64) -> Option<&[u8]> {
+        self.span(address, bytes)
+    }
+
+    fn span_mut(&mut self, address: u64, bytes: u64) -> Option<&mut [u8]> {
+        self.span_mut(address, bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cp2_dma::{Descriptor, Direction, Level, Target, copy, validate};
+    use cp2_machine::{Bytes, Machine};
+    use proptest::prelude::*;
+
+    /// System memory that shows no spans: transfers go run by run.
+    struct Apart(memory::SystemMemory);
+
+    impl SystemMemory for Apart {
+        fn read(&self, address: u64, out: &mut [u8]) -> Result<(), AccessError> {
+            SystemMemory::read(&self.0, address, out)
+        }
+
+        fn write(&mut self, address: u64, data: &[u8]) -> Result<(), AccessError> {
+            SystemMemory::write(&mut self.0, address, data)
+        }
+    }
+
+    fn machine(sections: usize) -> Machine {
+        let mut machine = Machine::builtin("vm7").unwrap();
+        machine.cp2.sections = sections;
+        machine.cp2.dmem = Bytes(1024);
+        machine.host.memory = Bytes(8192);
+        machine
+    }
+
+    fn descriptor() -> impl Strategy<Value = Descriptor> {
+        let strides = (-20i64..=40, -3i64..=8);
+        let levels = prop::collection::vec((1u32..=4, strides), 0..=2);
+        let target = prop_oneof![
+            (-40i64..=60).prop_map(|n| Target::Blocks { stride: 16 * n }),
+            Just(Target::Deal),
+        ];
+        (
+            any::<bool>(),
+            target,
+            0u64..400,
+            0u32..60,
+            1u64..=12,
+            levels,
+        )
+            .prop_map(|(store, target, system, local, run, levels)| Descriptor {
+                direction: if store {
+                    Direction::Store
+                } else {
+                    Direction::Load
+                },
+                target,
+                system: 16 * system,
+                local: 16 * local,
+                run: 16 * run,
+                levels: levels
+                    .into_iter()
+                    .map(|(count, (system, local))| Level {
+                        count,
+                        system_stride: 16 * system,
+                        local_stride: 16 * local,
+                    })
+                    .collect(),
+                event: None,
+            })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn a_transfer_at_once_is_its_runs_one_after_the_other(
+            sections in 3usize..=4, d in descriptor(), seed in any::<u32>(),
+        ) {
+            let machine = machine(sections);
+            prop_assume!(validate(&d, &machine).is_ok());
+            let mut cp2 = [Cp2::new(&machine), Cp2::new(&machine)];
+            let mut state = seed;
+            let mut noise = |n: usize| -> Vec<u8> {
+                let next = || {
+                    state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    (state >> 24) as u8
+                };
+                std::iter::repeat_with(next).take(n).collect()
+            };
+            for s in 0..sections {
+                let bytes = noise(1024);
+                cp2.iter_mut().for_each(|cp2| cp2.core.write_dmem(s, 0, &bytes).unwrap());
+            }
+            let mut memory = memory::SystemMemory::new(8192);
+            memory.write(0, &noise(8192)).unwrap();
+            let mut apart = Apart(memory.clone());
+            let [one, other] = &mut cp2;
+            copy(&d, &machine, &mut Local { cp2: one, checker: None }, &mut memory).unwrap();
+            copy(&d, &machine, &mut Local { cp2: other, checker: None }, &mut apart).unwrap();
+            prop_assert_eq!(&memory, &apart.0);
+            prop_assert_eq!(&one.core, &other.core);
+        }
     }
 }

@@ -1,15 +1,66 @@
-//! System memory: the control CPU's, allocated page by page as it is touched.
+//! System memory: the control CPU's, allocated as it is touched.
+//!
+//! It is a list of regions, each contiguous on the host as far as it has been
+//! written, so that a transfer works on host slices. Hosts give memory that was never
+//! written for nothing, so a region grows in few large steps.
 
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
-/// Bytes per page of the lazy allocation. Not a property of the machine.
-const PAGE: u64 = 64 * 1024;
+/// Bytes of a region. Not a property of the machine, like all constants here.
+const REGION: u64 = 1 << 28;
 
-/// Pages of a directory: 64 MiB of memory.
-const PAGES: u64 = 1024;
+/// What a region has at first, and how many times as much at each step.
+const FIRST: usize = 1 << 16;
+const GROWTH: usize = 16;
 
-/// Pages that were written; the others are zero.
-type Directory = Vec<Option<Box<[u8]>>>;
+/// Bytes that are written to a file together, or left out where all are zero.
+const PAGE: usize = 1 << 16;
+
+/// The start of a region; behind it all is zero.
+#[derive(Debug, Default)]
+struct Region {
+    bytes: Vec<u8>,
+    /// Behind this many nothing was written.
+    used: usize,
+}
+
+impl Region {
+    /// Makes room for the first `end` bytes.
+    fn grow(&mut self, end: usize) {
+        if end > self.bytes.len() {
+            let mut size = self.bytes.len().max(FIRST);
+            while size < end {
+                size = size.saturating_mul(GROWTH);
+            }
+            self.resize(size.min(REGION as usize));
+        }
+        self.used = self.used.max(end);
+    }
+
+    fn resize(&mut self, size: usize) {
+        // Zeros that the host need not write.
+        let mut bytes = vec![0; size];
+        bytes[..self.used].copy_from_slice(self.written());
+        self.bytes = bytes;
+    }
+
+    fn written(&self) -> &[u8] {
+        &self.bytes[..self.used]
+    }
+}
+
+impl Clone for Region {
+    fn clone(&self) -> Self {
+        let mut clone = Self {
+            bytes: Vec::new(),
+            used: 0,
+        };
+        clone.grow(self.used);
+        clone.bytes[..self.used].copy_from_slice(self.written());
+        clone
+    }
+}
 
 /// An access outside the machine's system memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
@@ -27,16 +78,31 @@ pub struct OutOfMemory {
 }
 
 /// Byte-addressed system memory; bytes never written read as zero.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "Contents", into = "Contents")]
 pub struct SystemMemory {
     size: u64,
     /// As far as memory was written.
-    directories: Vec<Option<Directory>>,
-    allocated: u64,
+    regions: Vec<Region>,
 }
 
-/// Size, number and bytes of the pages that were written: the form in files.
+/// Equality of what can be read.
+impl PartialEq for SystemMemory {
+    fn eq(&self, other: &Self) -> bool {
+        let count = self.regions.len().max(other.regions.len());
+        let same = |i| {
+            let (a, b) = (self.written(i), other.written(i));
+            let both = a.len().min(b.len());
+            let zeros = |rest: &[u8]| rest.iter().all(|byte| *byte == 0);
+            a[..both] == b[..both] && zeros(&a[both..]) && zeros(&b[both..])
+        };
+        self.size == other.size && (0..count).all(same)
+    }
+}
+
+impl Eq for SystemMemory {}
+
+/// Size, number and bytes of the pages that are not zero: the form in files.
 #[derive(Serialize, Deserialize)]
 struct Contents {
     size: u64,
@@ -45,14 +111,15 @@ struct Contents {
 
 impl From<SystemMemory> for Contents {
     fn from(memory: SystemMemory) -> Self {
-        let directories = (0..).zip(memory.directories);
-        let pages = directories.flat_map(|(d, directory)| {
-            let pages = (d * PAGES..).zip(directory.into_iter().flatten());
-            pages.filter_map(|(number, page)| Some((number, page?)))
+        let regions = (0..).zip(&memory.regions);
+        let pages = regions.flat_map(|(r, region)| {
+            let first = r * (REGION / PAGE as u64);
+            (first..).zip(region.written().chunks(PAGE))
         });
+        let filled = pages.filter(|(_, page)| page.iter().any(|byte| *byte != 0));
         Self {
             size: memory.size,
-            pages: pages.collect(),
+            pages: filled.map(|(number, page)| (number, page.into())).collect(),
         }
     }
 }
@@ -62,7 +129,7 @@ impl From<Contents> for SystemMemory {
         let mut memory = Self::new(contents.size);
         for (number, bytes) in contents.pages {
             // What lies outside the memory, or is no page, is no contents.
-            if let Some(address) = number.checked_mul(PAGE) {
+            if let Some(address) = number.checked_mul(PAGE as u64) {
                 let _ = memory.write(address, &bytes);
             }
         }
@@ -76,8 +143,7 @@ impl SystemMemory {
     pub fn new(size: u64) -> Self {
         Self {
             size,
-            directories: Vec::new(),
-            allocated: 0,
+            regions: Vec::new(),
         }
     }
 
@@ -87,10 +153,17 @@ impl SystemMemory {
         self.size
     }
 
-    /// Bytes of host memory held.
-    #[must_use]
-    pub fn allocated(&self) -> u64 {
-        self.allocated * PAGE
+    /// Takes the host memory for everything below `end` now, rather than as it is
+    /// written: then it is moved least.
+    pub fn reserve(&mut self, end: u64) {
+        let end = end.min(self.size);
+        for region in 0..end.div_ceil(REGION) {
+            let bytes = (end - region * REGION).min(REGION) as usize;
+            let region = self.region(region as usize);
+            if region.bytes.len() < bytes {
+                region.resize(bytes);
+            }
+        }
     }
 
     /// Copies out `out.len()` bytes from `address`.
@@ -99,12 +172,12 @@ impl SystemMemory {
     /// The range leaves the memory; nothing is copied.
     pub fn read(&self, address: u64, out: &mut [u8]) -> Result<(), OutOfMemory> {
         self.check(address, out.len() as u64)?;
-        for_each_page(address, out.len(), |page, offset, range| {
-            let part = &mut out[range];
-            match self.page(page) {
-                Some(bytes) => part.copy_from_slice(&bytes[offset..offset + part.len()]),
-                None => part.fill(0),
-            }
+        for_each_region(address, out.len(), |region, place, range| {
+            let out = &mut out[range];
+            let bytes = self.written(region).get(place.start..).unwrap_or_default();
+            let known = bytes.len().min(out.len());
+            out[..known].copy_from_slice(&bytes[..known]);
+            out[known..].fill(0);
         });
         Ok(())
     }
@@ -115,31 +188,45 @@ impl SystemMemory {
     /// The range leaves the memory; nothing is written.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), OutOfMemory> {
         self.check(address, bytes.len() as u64)?;
-        for_each_page(address, bytes.len(), |page, offset, range| {
-            let part = &bytes[range];
-            let page = self.page_mut(page);
-            page[offset..offset + part.len()].copy_from_slice(part);
+        for_each_region(address, bytes.len(), |region, place, range| {
+            let region = self.region(region);
+            region.grow(place.end);
+            region.bytes[place].copy_from_slice(&bytes[range]);
         });
         Ok(())
     }
 
-    fn page(&self, number: u64) -> Option<&[u8]> {
-        let directory = self.directories.get((number / PAGES) as usize)?.as_ref()?;
-        directory.get((number % PAGES) as usize)?.as_deref()
+    /// Bytes that lie together on the host, if these do.
+    pub(crate) fn span(&self, address: u64, bytes: u64) -> Option<&[u8]> {
+        let (region, place) = self.place(address, bytes)?;
+        self.regions.get(region)?.bytes.get(place)
     }
 
-    /// The page, made where it was not written before.
-    fn page_mut(&mut self, number: u64) -> &mut [u8] {
-        let (d, p) = ((number / PAGES) as usize, (number % PAGES) as usize);
-        if self.directories.len() <= d {
-            self.directories.resize(d + 1, None);
+    /// The same to be written.
+    pub(crate) fn span_mut(&mut self, address: u64, bytes: u64) -> Option<&mut [u8]> {
+        let (region, place) = self.place(address, bytes)?;
+        let region = self.region(region);
+        region.grow(place.end);
+        region.bytes.get_mut(place)
+    }
+
+    /// Region and range in it, where it is one region.
+    fn place(&self, address: u64, bytes: u64) -> Option<(usize, Range<usize>)> {
+        self.check(address, bytes).ok()?;
+        let first = address % REGION;
+        let end = first + bytes;
+        (end <= REGION).then_some(((address / REGION) as usize, first as usize..end as usize))
+    }
+
+    fn region(&mut self, number: usize) -> &mut Region {
+        if self.regions.len() <= number {
+            self.regions.resize_with(number + 1, Region::default);
         }
-        let directory = self.directories[d].get_or_insert_with(|| vec![None; PAGES as usize]);
-        let allocated = &mut self.allocated;
-        directory[p].get_or_insert_with(|| {
-            *allocated += 1;
-            vec![0; PAGE as usize].into()
-        })
+        &mut self.regions[number]
+    }
+
+    fn written(&self, region: usize) -> &[u8] {
+        self.regions.get(region).map_or(&[], Region::written)
     }
 
     fn check(&self, address: u64, bytes: u64) -> Result<(), OutOfMemory> {
@@ -154,18 +241,18 @@ impl SystemMemory {
     }
 }
 
-/// Splits a range into page number, offset in the page, and range of the caller's buffer.
-fn for_each_page(
+/// Splits a range into region, range in the region, and range of the caller's buffer.
+fn for_each_region(
     address: u64,
     len: usize,
-    mut part: impl FnMut(u64, usize, std::ops::Range<usize>),
+    mut part: impl FnMut(usize, Range<usize>, Range<usize>),
 ) {
     let mut done = 0;
     while done < len {
         let at = address + done as u64;
-        let offset = (at % PAGE) as usize;
-        let n = (PAGE as usize - offset).min(len - done);
-        part(at / PAGE, offset, done..done + n);
+        let first = (at % REGION) as usize;
+        let n = (REGION as usize - first).min(len - done);
+        part((at / REGION) as usize, first..first + n, done..done + n);
         done += n;
     }
 }
@@ -175,15 +262,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_was_written_across_pages_and_zero_elsewhere() {
+    fn reads_what_was_written_across_regions_and_zero_elsewhere() {
         let mut memory = SystemMemory::new(1 << 30);
         let data: Vec<u8> = (0..200_000u32).map(|i| (i * 7) as u8).collect();
-        memory.write(PAGE - 5, &data).unwrap();
-        let mut back = vec![1; data.len() + 2];
-        memory.read(PAGE - 6, &mut back).unwrap();
-        assert_eq!((back[0], back[back.len() - 1]), (0, 0));
-        assert_eq!(&back[1..=data.len()], &data[..]);
-        assert_eq!(memory.allocated(), 5 * PAGE);
+        for at in [PAGE as u64 - 5, REGION - 100_000] {
+            memory.write(at, &data).unwrap();
+            let mut back = vec![1; data.len() + 2];
+            memory.read(at - 1, &mut back).unwrap();
+            assert_eq!((back[0], back[back.len() - 1]), (0, 0));
+            assert_eq!(&back[1..=data.len()], &data[..]);
+        }
+        assert_eq!(memory.span(PAGE as u64 - 5, 200_000), Some(&data[..]));
+        assert_eq!(memory.span(REGION - 1, 2), None);
+        assert_eq!(memory.span_mut(5 * REGION, 1), None);
+    }
+
+    #[test]
+    fn equal_is_what_reads_alike() {
+        let written = |at: u64, value: u8| {
+            let mut memory = SystemMemory::new(1 << 30);
+            memory.write(at, &[value; 3]).unwrap();
+            memory
+        };
+        let empty = SystemMemory::new(1 << 30);
+        assert_eq!(written(70_000, 0), empty);
+        assert_eq!(written(3 * REGION - 1, 0), empty);
+        assert_ne!(written(70_000, 1), empty);
+        let mut reserved = written(70_000, 1);
+        reserved.reserve(2_000_000);
+        assert_eq!(reserved, written(70_000, 1));
+        let text = serde_json::to_string(&reserved).unwrap();
+        assert_eq!(
+            serde_json::from_str::<SystemMemory>(&text).unwrap(),
+            reserved
+        );
+        assert_eq!(reserved.clone(), reserved);
     }
 
     #[test]

@@ -117,6 +117,18 @@ impl Processor {
         }
     }
 
+    /// Back to the state after reset, time included. System memory stays as it is.
+    /// What the engine has made of programs is kept for when they are loaded again.
+    pub fn reset(&mut self) {
+        self.cp2.reset();
+        self.transfers.clear();
+        if self.checker.is_some() {
+            self.checker = Some(Checker::new(&self.machine));
+        }
+        self.now = Ticks::ZERO;
+        self.stopping = None;
+    }
+
     /// Switches the checkers on: reads of DMEM or registers never written, and
     /// transfers that race with a running kernel, become [`Finding`]s.
     #[must_use]

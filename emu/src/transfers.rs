@@ -28,6 +28,12 @@ pub(crate) struct Transfers {
 }
 
 impl Transfers {
+    /// Forgets all.
+    pub(crate) fn clear(&mut self) {
+        self.running = None;
+        self.queue.clear();
+    }
+
     /// Descriptors held, the running one included.
     pub(crate) fn len(&self) -> usize {
         self.queue.len() + usize::from(self.running.is_some())

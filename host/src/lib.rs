@@ -20,8 +20,8 @@ pub mod testing;
 pub mod timeline;
 
 pub use device::{
-    Action, Buffer, Command, CommandError, Device, DmaReport, Element, End, Event, HostError,
-    HostReport, Options, Placed, Run, RunReport, Trace, WINDOW,
+    Action, After, Buffer, Command, CommandError, Device, DmaReport, Element, End, Event,
+    HostError, HostReport, Options, Placed, Run, RunReport, Trace, WINDOW,
 };
 pub use map::{MapError, MapJob, MapRun, map};
 pub use page_source::{PAGE_EVENT, PageArguments, PageKernel, Paged, PlanSource};

@@ -1,9 +1,10 @@
 //! A plan as device commands.
 
-use crate::device::{Action, Buffer, Command, Device, Event, HostError, Placed};
-use crate::schedule::{ArgBlock, Page, Plan, Step, StepId, StepKind, Steps};
-use cp2_dma::{Descriptor, Target};
-use std::collections::{BTreeMap, VecDeque};
+use crate::device::{Action, After, Buffer, Command, Device, Event, HostError, Placed};
+use crate::schedule::{ArgBlock, Made, Plan, Step, StepId, StepKind, Steps, Stream};
+use cp2_dma::{Descriptor, Direction, Target};
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// The event by which a loaded page is announced to the kernel, and the signal
 /// by which the kernel gives it back (`page.s`).
@@ -55,17 +56,28 @@ impl Paged {
 #[derive(Debug)]
 pub struct PlanSource<'a> {
     plan: &'a Plan,
-    kernel: &'a PageKernel,
     arguments: &'a PageArguments,
+    names: Names,
+    made: Made<'a>,
     steps: Steps,
     /// What everything waits for.
-    after: Vec<Event>,
+    after: After,
     /// Commands made and not yet given.
     ready: VecDeque<Command>,
     /// Number of the next command made.
     next: u64,
     /// Last command of each recent step.
-    last: BTreeMap<StepId, Event>,
+    last: Vec<(StepId, Event)>,
+}
+
+/// The names that commands have.
+#[derive(Debug)]
+struct Names {
+    kernel: Arc<str>,
+    arguments: Arc<str>,
+    page: Arc<str>,
+    inputs: Vec<Arc<str>>,
+    outputs: Vec<Arc<str>>,
 }
 
 impl<'a> PlanSource<'a> {
@@ -74,30 +86,39 @@ impl<'a> PlanSource<'a> {
     #[must_use]
     pub fn new(
         plan: &'a Plan,
-        kernel: &'a PageKernel,
+        kernel: &PageKernel,
         arguments: &'a PageArguments,
         first: Event,
         after: &[Event],
     ) -> Self {
+        let all = |streams: &[Stream]| streams.iter().map(|s| s.name.as_str().into()).collect();
         let mut source = Self {
             plan,
-            kernel,
             arguments,
+            names: Names {
+                kernel: kernel.name.as_str().into(),
+                arguments: "arguments".into(),
+                page: "page".into(),
+                inputs: all(&plan.job().inputs),
+                outputs: all(&plan.job().outputs),
+            },
+            made: Made::new(plan),
             steps: plan.steps(),
-            after: [after, &arguments.written].concat(),
+            after: after.iter().chain(&arguments.written).copied().collect(),
             ready: VecDeque::new(),
             next: first.number(),
-            last: BTreeMap::new(),
+            last: Vec::new(),
         };
-        let mut after = source.after.clone();
         if let Some(block) = plan.first_args() {
-            let load = load(block.start(), arguments.first);
-            after.push(source.make("arguments", None, Action::Dma(load), after.clone()));
+            let load = Action::Dma(load(block.start(), arguments.first));
+            let mut after = source.after.clone();
+            let loaded = source.make(source.names.arguments.clone(), None, load, after.clone());
+            after.push(loaded);
             let action = Action::Launch {
                 entry: kernel.entry,
                 args: block.address,
             };
-            source.make(&kernel.name, None, action, after);
+            source.make(source.names.kernel.clone(), None, action, after);
         }
         source
     }
@@ -107,9 +128,9 @@ impl<'a> PlanSource<'a> {
         Event::at(first.number() + 1)
     }
 
-    fn make(&mut self, name: &str, page: Option<u64>, action: Action, after: Vec<Event>) -> Event {
+    fn make(&mut self, name: Arc<str>, page: Option<u64>, action: Action, after: After) -> Event {
         self.ready.push_back(Command {
-            name: name.to_string(),
+            name,
             page,
             action,
             after,
@@ -119,68 +140,82 @@ impl<'a> PlanSource<'a> {
     }
 
     fn step(&mut self, step: &Step) {
-        let plan = self.plan;
         let index = step.id.page;
-        let Some(page) = plan.pages().get(index) else {
-            return;
-        };
-        let mut after: Vec<Event> = step
-            .after
-            .iter()
-            .filter_map(|id| self.last.get(id))
-            .copied()
-            .collect();
-        if index < plan.degree() as u64 {
+        let known = |id: &StepId| self.last.iter().find(|(last, _)| last == id);
+        let before = step.after.iter().filter_map(known);
+        let mut after: After = before.map(|(_, event)| *event).collect();
+        if index < self.plan.degree() as u64 {
             after.extend_from_slice(&self.after);
         }
         let made = match step.id.kind {
-            StepKind::Load => Some(self.load(&page, after.clone())),
+            StepKind::Load => Some(self.load(index, &after)),
             StepKind::Compute => {
                 let action = Action::WaitSignal { event: PAGE_EVENT };
-                let name = &self.kernel.name;
+                let name = self.names.kernel.clone();
                 Some(self.make(name, Some(index), action, after.clone()))
             }
-            StepKind::Store => {
-                let streams = &plan.job().outputs;
-                let stores = plan.stores(&page).into_iter();
-                let make = |(stream, d): (usize, Descriptor)| {
-                    let name = &streams[stream].name;
-                    self.make(name, Some(index), Action::Dma(d), after.clone())
-                };
-                stores.map(make).last()
-            }
+            StepKind::Store => self.transfers(Direction::Store, index, &after),
         };
         // A step without commands is complete when what it waits for is.
         if let Some(last) = made.or(after.iter().max().copied()) {
-            self.last.insert(step.id, last);
+            self.last.push((step.id, last));
         }
-        let oldest = index.saturating_sub(2 * plan.degree() as u64 + 1);
-        self.last.retain(|id, _| id.page >= oldest);
+        let oldest = index.saturating_sub(2 * self.plan.degree() as u64 + 1);
+        self.last.retain(|(id, _)| id.page >= oldest);
+    }
+
+    /// The transfers of page `k`; the last one.
+    fn transfers(&mut self, direction: Direction, k: u64, after: &After) -> Option<Event> {
+        let names = match direction {
+            Direction::Load => &self.names.inputs,
+            Direction::Store => &self.names.outputs,
+        };
+        let transfers = self.made.of(direction, k);
+        for (stream, descriptor) in transfers {
+            self.ready.push_back(Command {
+                name: names[*stream].clone(),
+                page: Some(k),
+                action: Action::Dma(descriptor.clone()),
+                after: after.clone(),
+            });
+        }
+        self.next += transfers.len() as u64;
+        (!transfers.is_empty()).then(|| Event::at(self.next - 1))
     }
 
     /// The transfers of a load, the arguments first where they change. The last
     /// one announces the page; where nothing is loaded, the CPU does.
-    fn load(&mut self, page: &Page, after: Vec<Event>) -> Event {
-        let plan = self.plan;
-        let index = Some(page.index);
-        let mut transfers: Vec<(&str, Descriptor)> = Vec::new();
-        if plan.loads_args(page) {
-            let block = plan.args_of(page);
-            let image = self.arguments.of(&block);
-            transfers.extend(image.map(|image| ("arguments", load(block.start(), image))));
+    fn load(&mut self, k: u64, after: &After) -> Event {
+        let mut last = None;
+        if let Some(page) = self
+            .plan
+            .changes_args(k)
+            .then(|| self.plan.pages().get(k))
+            .flatten()
+        {
+            let block = self.plan.args_of(&page);
+            if let Some(image) = self.arguments.of(&block) {
+                let load = Action::Dma(load(block.start(), image));
+                last = Some(self.make(self.names.arguments.clone(), Some(k), load, after.clone()));
+            }
         }
-        let streams = &plan.job().inputs;
-        let loads = plan.loads(page).into_iter();
-        transfers.extend(loads.map(|(stream, d)| (streams[stream].name.as_str(), d)));
-        if let Some((_, last)) = transfers.last_mut() {
-            last.event = Some(PAGE_EVENT);
+        last = self.transfers(Direction::Load, k, after).or(last);
+        match (last, self.ready.back_mut()) {
+            (
+                Some(last),
+                Some(Command {
+                    action: Action::Dma(descriptor),
+                    ..
+                }),
+            ) => {
+                descriptor.event = Some(PAGE_EVENT);
+                last
+            }
+            _ => {
+                let action = Action::Post { event: PAGE_EVENT };
+                self.make(self.names.page.clone(), Some(k), action, after.clone())
+            }
         }
-        let make = |(name, d)| self.make(name, index, Action::Dma(d), after.clone());
-        let last = transfers.into_iter().map(make).last();
-        last.unwrap_or_else(|| {
-            let action = Action::Post { event: PAGE_EVENT };
-            self.make("page", index, action, after)
-        })
     }
 }
 

@@ -7,7 +7,7 @@ use cp2_dma::Descriptor;
 use cp2_host::emit::Output;
 use cp2_host::{
     Buffer, Device, Element, Event, HostError, Options, PageArguments, PageKernel, Paging, Placed,
-    Plan, PlanError, Run,
+    Plan, PlanError, Run, RunReport,
 };
 use cp2_machine::{Cycles, Machine};
 use std::sync::Arc;
@@ -72,6 +72,8 @@ pub enum JobError {
 pub struct Job {
     device: Device,
     passes: Vec<Pass>,
+    /// Address and bytes of the first input.
+    first: Option<(u64, u64)>,
 }
 
 /// A pass of a job over its arrays.
@@ -186,6 +188,7 @@ impl Job {
         Self {
             device: Device::with_options(machine, options),
             passes: Vec::new(),
+            first: None,
         }
     }
 
@@ -194,7 +197,9 @@ impl Job {
     /// # Errors
     /// System memory is used up.
     pub fn input<T: Element>(&mut self, values: &[T]) -> Result<Buffer<T>, JobError> {
-        Ok(self.device.alloc_from(values)?)
+        let buffer = self.device.alloc_from(values)?;
+        self.first.get_or_insert((buffer.address(), buffer.bytes()));
+        Ok(buffer)
     }
 
     /// Room for a result, and what a recording of the run calls it.
@@ -293,17 +298,8 @@ impl Job {
         &self.passes
     }
 
-    /// Carries the passes out. `bound` is the least time the job can take;
-    /// `read` fetches the output of a run that finished.
-    ///
-    /// # Errors
-    /// The device refuses a command, or `read` fails. A run that does not
-    /// finish is no error: it has no output and a report that says why.
-    pub fn run<O>(
-        mut self,
-        bound: Cycles,
-        read: impl FnOnce(&Run) -> Result<O, HostError>,
-    ) -> Result<KernelRun<O>, JobError> {
+    /// Gives the commands of all passes.
+    fn give(&mut self) -> Result<(), JobError> {
         let device = &mut self.device;
         let mut after: Vec<Event> = Vec::new();
         let mut loaded: Option<u64> = None;
@@ -315,6 +311,28 @@ impl Job {
             }
             after = pass.give(device, &after)?;
         }
+        Ok(())
+    }
+
+    /// Makes the job one that is carried out again and again: `output` is what it
+    /// gives, its first input what it is given.
+    #[must_use]
+    pub fn prepare<O: Element>(self, output: Buffer<O>) -> PreparedJob<O> {
+        PreparedJob { job: self, output }
+    }
+
+    /// Carries the passes out. `bound` is the least time the job can take;
+    /// `read` fetches the output of a run that finished.
+    ///
+    /// # Errors
+    /// The device refuses a command, or `read` fails. A run that does not
+    /// finish is no error: it has no output and a report that says why.
+    pub fn run<O>(
+        mut self,
+        bound: Cycles,
+        read: impl FnOnce(&Run) -> Result<O, HostError>,
+    ) -> Result<KernelRun<O>, JobError> {
+        self.give()?;
         let run = self.device.finish()?;
         let output = if run.report.end.is_finished() {
             Some(read(&run)?)
@@ -327,6 +345,48 @@ impl Job {
             bound,
             run,
         })
+    }
+}
+
+/// A job whose device, programs and arrays stay from run to run. Each is a run
+/// of its own, from cycle 0, with the report that a new job's would be; what the
+/// host engine has learnt about the programs it knows the next time.
+///
+/// System memory stays as it is between runs, but for the input that is written:
+/// a job that reads what it never wrote may find what the run before left.
+#[derive(Debug)]
+pub struct PreparedJob<O> {
+    job: Job,
+    output: Buffer<O>,
+}
+
+impl<O: Element> PreparedJob<O> {
+    /// Replaces the job's first input, from its start.
+    ///
+    /// # Errors
+    /// More values than it has.
+    pub fn write<I: Element>(&mut self, input: &[I]) -> Result<(), JobError> {
+        let (address, bytes) = self.job.first.unwrap_or_default();
+        let first = Buffer::at(address, bytes / I::BYTES.max(1) as u64);
+        Ok(self.job.device.write(first, input)?)
+    }
+
+    /// Runs the job on the input that is there. A run that does not finish is
+    /// no error: its report says why.
+    ///
+    /// # Errors
+    /// The device refuses a command.
+    pub fn run(&mut self) -> Result<RunReport, JobError> {
+        self.job.give()?;
+        Ok(self.job.device.finish_and_restart()?)
+    }
+
+    /// Fetches the output, from its start.
+    ///
+    /// # Errors
+    /// More values than it has.
+    pub fn read(&self, output: &mut [O]) -> Result<(), JobError> {
+        Ok(self.job.device.fetch(self.output, output)?)
     }
 }
 

@@ -20,6 +20,6 @@ pub mod registry;
 mod ring;
 
 pub use backend::{Plan, Problem, Verdict};
-pub use job::{Job, JobError, KernelRun, Least};
+pub use job::{Job, JobError, KernelRun, Least, PreparedJob};
 pub use pipeline::Unschedulable;
 pub use random::Random;

@@ -10,7 +10,10 @@
 use cp2_dma::{Descriptor, Target, transfer_time};
 use cp2_host::{Action, Command, Device, Event, HostError};
 use cp2_machine::{Cycles, Machine};
+use std::cell::Cell;
+use std::collections::VecDeque;
 use std::fmt;
+use std::sync::Arc;
 
 /// Event that the DMA posts when a page is loaded.
 const LOADED: u32 = 0;
@@ -183,37 +186,15 @@ impl RingPass {
         (name, entry): (&str, u32),
         after: &[Event],
     ) -> Result<[Event; 2], HostError> {
-        let ahead = self.ahead();
-        let give = |device: &mut Device, name: &str, page, action, after: &[Event]| {
-            device.command(Command {
-                name: name.to_owned(),
-                page: Some(page),
-                action,
-                after: after.to_vec(),
-            })
-        };
-        let load = |device: &mut Device, page: u64, after: &[Event]| {
-            for descriptor in self.loads(page) {
-                give(device, "load", page, Action::Dma(descriptor), after)?;
-            }
-            Ok::<(), HostError>(())
-        };
-        for page in 0..ahead.min(self.count()) {
-            load(device, page, after)?;
-        }
-        let stopped = device.launch(name, entry, self.ring.arguments, after)?;
-        let mut last = stopped;
-        for page in 0..self.count() {
-            let wait = Action::WaitSignal { event: DONE };
-            let done = give(device, "done", page, wait, &[])?;
-            for store in self.stores(page) {
-                last = give(device, "store", page, Action::Dma(store), &[done])?;
-            }
-            if page + ahead < self.count() {
-                load(device, page + ahead, &[last])?;
-            }
-        }
-        Ok([last, stopped])
+        let stored = Cell::new(None);
+        let mut launched = None;
+        let last = device.stream(|first| {
+            let source = Source::new(self, (name, entry), first, after, &stored);
+            launched = Some(source.launch);
+            source
+        })?;
+        let stopped = launched.unwrap_or(last);
+        Ok([stored.get().unwrap_or(stopped), stopped])
     }
 
     /// Pages that are loaded before the first is stored.
@@ -282,6 +263,95 @@ struct Kind {
     store: u64,
     issues: u64,
     overhead: u64,
+}
+
+/// The commands of a pass, made as the device asks for them: the loads of the
+/// pages ahead and the launch, then for each page the wait for its end, its
+/// stores, and the loads of the page that takes its buffer.
+struct Source<'a> {
+    pass: &'a RingPass,
+    names: [Arc<str>; 3],
+    launch: Event,
+    /// Number of the next command made.
+    next: Event,
+    /// Made and not yet given.
+    ready: VecDeque<Command>,
+    /// The page whose turn it is.
+    page: u64,
+    /// The last store so far.
+    stored: &'a Cell<Option<Event>>,
+}
+
+impl<'a> Source<'a> {
+    fn new(
+        pass: &'a RingPass,
+        (name, entry): (&str, u32),
+        first: Event,
+        after: &[Event],
+        stored: &'a Cell<Option<Event>>,
+    ) -> Self {
+        let mut source = Self {
+            pass,
+            names: ["load", "done", "store"].map(Arc::from),
+            launch: first,
+            next: first,
+            ready: VecDeque::new(),
+            page: 0,
+            stored,
+        };
+        for page in 0..pass.ahead().min(pass.count()) {
+            source.load(page, after);
+        }
+        let args = pass.ring.arguments;
+        let action = Action::Launch { entry, args };
+        source.launch = source.make(Command::new(name, action).after(after));
+        source
+    }
+
+    fn give(&mut self, name: usize, page: u64, action: Action, after: &[Event]) -> Event {
+        self.make(Command {
+            name: self.names[name].clone(),
+            page: Some(page),
+            action,
+            after: after.into(),
+        })
+    }
+
+    fn make(&mut self, command: Command) -> Event {
+        self.ready.push_back(command);
+        let made = self.next;
+        self.next = made.following();
+        made
+    }
+
+    fn load(&mut self, page: u64, after: &[Event]) {
+        for descriptor in self.pass.loads(page) {
+            self.give(0, page, Action::Dma(descriptor), after);
+        }
+    }
+}
+
+impl Iterator for Source<'_> {
+    type Item = Command;
+
+    fn next(&mut self) -> Option<Command> {
+        let (ahead, count) = (self.pass.ahead(), self.pass.count());
+        if self.ready.is_empty() && self.page < count {
+            let page = self.page;
+            self.page += 1;
+            let wait = Action::WaitSignal { event: DONE };
+            let done = self.give(1, page, wait, &[]);
+            for store in self.pass.stores(page) {
+                let last = self.give(2, page, Action::Dma(store), &[done]);
+                self.stored.set(Some(last));
+            }
+            if page + ahead < count {
+                let last = self.stored.get().unwrap_or(self.launch);
+                self.load(page + ahead, &[last]);
+            }
+        }
+        self.ready.pop_front()
+    }
 }
 
 /// What a pass should take.

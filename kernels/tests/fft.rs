@@ -457,3 +457,33 @@ proptest! {
         prop_assert_eq!(output(plan(n, Direction::Inverse), &x), forward);
     }
 }
+
+/// Each run of a prepared job is the run of a new one: output, cycles, causes,
+/// counters; also where programs take turns.
+#[test]
+fn a_prepared_job_runs_as_a_new_one() {
+    for n in [256, 4096, 8192, 4099] {
+        let fft = FftPlanner::new(machine("vm7")).plan_forward(n).unwrap();
+        let batch = 5 * 4096usize.div_ceil(n);
+        let inputs = [1, 2].map(|seed| {
+            let problem = FftProblem::new(n, Direction::Forward, batch).unwrap();
+            problem.random(seed)
+        });
+        let options = Options::default;
+        let mut prepared = fft.prepare(&inputs[0], options()).unwrap();
+        let [_, pitch] = fft.arrays(batch).unwrap();
+        for input in [&inputs[0], &inputs[1], &inputs[0]] {
+            if pitch == n {
+                prepared.write(input).unwrap();
+            }
+            let report = prepared.run().unwrap();
+            let new = fft.process_with(input, options()).unwrap();
+            assert_eq!(report, new.run.report, "{}", fft.recipe());
+            let mut output = vec![Complex32::default(); n * batch];
+            prepared.read(&mut output).unwrap();
+            if pitch == n {
+                assert_eq!(Some(output), new.output, "{}", fft.recipe());
+            }
+        }
+    }
+}

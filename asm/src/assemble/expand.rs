@@ -6,7 +6,7 @@ use super::symbols::redefined;
 use crate::diag::{Chain, Fail, Problem, nearest};
 use crate::source::Span;
 use crate::syntax::{Node, Parser, Scope, Tok, Token};
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::rc::Rc;
 
 impl Assembler<'_> {
@@ -44,20 +44,40 @@ impl Assembler<'_> {
     }
 
     /// The line with macro parameters filled in.
-    fn substitute(&mut self, line: &[Token], context: &Context) -> Result<Vec<Token>, Fail> {
-        let mut out = Vec::with_capacity(line.len());
+    fn substitute<'t>(
+        &mut self,
+        line: &'t [Token],
+        context: &Context,
+    ) -> Result<Cow<'t, [Token]>, Fail> {
+        let out = if line.iter().any(|t| matches!(t.tok, Tok::Param(_))) {
+            Cow::Owned(Self::filled(line, context)?)
+        } else {
+            Cow::Borrowed(line)
+        };
+        self.tokens += out.len() as u64;
+        if self.tokens > limits::ALL_TOKENS {
+            let at = line.first().map_or(Span::START, |t| t.at);
+            self.halt(
+                "the number of expanded tokens",
+                limits::ALL_TOKENS,
+                at,
+                context.chain,
+            );
+        }
+        Ok(out)
+    }
+
+    fn filled(line: &[Token], context: &Context) -> Result<Vec<Token>, Fail> {
+        let mut out = Vec::with_capacity(2 * line.len());
         for (place, token) in line.iter().enumerate() {
             let Tok::Param(name) = &token.tok else {
                 out.push(token.clone());
                 continue;
             };
-            let found = context.arguments.as_ref().and_then(|a| a.get(name));
-            let Some(argument) = found else {
-                let known = context
-                    .arguments
-                    .iter()
-                    .flat_map(|a| a.keys())
-                    .map(AsRef::as_ref);
+            let mut arguments = context.arguments.iter().flat_map(|a| a.iter());
+            let Some((_, argument)) = arguments.find(|(known, _)| known == name) else {
+                let all = context.arguments.iter().flat_map(|a| a.iter());
+                let known = all.map(|(known, _)| known.as_ref());
                 let problem = Problem::UnknownParameter {
                     name: name.to_string(),
                     near: nearest(name, known),
@@ -93,16 +113,6 @@ impl Assembler<'_> {
                 };
                 return Err(Fail::new(problem, token.at));
             }
-        }
-        self.tokens += out.len() as u64;
-        if self.tokens > limits::ALL_TOKENS {
-            let at = line.first().map_or(Span::START, |t| t.at);
-            self.halt(
-                "the number of expanded tokens",
-                limits::ALL_TOKENS,
-                at,
-                context.chain,
-            );
         }
         Ok(out)
     }
@@ -295,7 +305,7 @@ impl Assembler<'_> {
             return Err(fail.related(definition.at, "defined here"));
         }
         let mut given = given.into_iter();
-        let mut arguments: Arguments = HashMap::new();
+        let mut arguments = Arguments::with_capacity(definition.parameters.len());
         for parameter in &definition.parameters {
             let tokens = match (given.next(), &parameter.default) {
                 (Some(tokens), _) => tokens
@@ -319,7 +329,7 @@ impl Assembler<'_> {
                     return Err(fail.related(definition.at, "defined here"));
                 }
             };
-            arguments.insert(parameter.name.clone(), tokens);
+            arguments.push((parameter.name.clone(), tokens));
         }
         let scope: Scope = self.names.macro_scope();
         let chain: Chain = self

@@ -95,7 +95,9 @@ impl Assembler<'_> {
         context: &Context,
     ) -> Result<Option<&'t [Token]>, Fail> {
         let mut p = Parser::new(tokens, &self.names, context.scope);
-        if !p.at_name() {
+        // Most lines have none, which shows without reading a name with its parts.
+        let may = |next: &Token| next.glued || next.is(":");
+        if !p.at_name() || !tokens.get(1).is_some_and(may) {
             return Ok(None);
         }
         let name = p.name("a label")?;

@@ -71,8 +71,8 @@ pub(super) struct Parameter {
     pub(super) default: Option<Vec<Token>>,
 }
 
-/// The arguments of one macro call.
-pub(super) type Arguments = HashMap<Rc<str>, Vec<Token>>;
+/// The arguments of one macro call: few, so that a list is faster than a table.
+pub(super) type Arguments = Vec<(Rc<str>, Vec<Token>)>;
 
 /// Where a line is expanded.
 #[derive(Clone, Debug)]

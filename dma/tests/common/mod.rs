@@ -68,7 +68,7 @@ pub(crate) fn descriptor() -> impl Strategy<Value = Descriptor> {
                 system: system as u64,
                 local: local as u32,
                 run: run as u64,
-                levels,
+                levels: levels.into(),
                 event,
             },
         )

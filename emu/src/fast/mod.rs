@@ -75,14 +75,20 @@ pub(crate) struct Fast {
 }
 
 impl Fast {
-    /// Whether it is time to [`Fast::clear`].
+    /// Whether it is time to start afresh.
     pub(crate) fn full(&self) -> bool {
         self.words >= WORDS
     }
 
-    /// Forgets everything. First [`Fast::leave`] and [`Fast::tally`].
-    pub(crate) fn clear(&mut self) {
-        *self = Self::default();
+    /// Whether nothing was translated.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Forgets where the core stands and what ran, but not what was translated.
+    pub(crate) fn uncount(&mut self) {
+        (self.at, self.left) = (None, None);
+        self.nodes.iter_mut().for_each(Node::uncount);
     }
 
     /// Makes `board` the scoreboard again, for others to work with.

@@ -233,6 +233,14 @@ impl Node {
         states.number(board.relative(after))
     }
 
+    /// Forgets what ran through this node.
+    pub(crate) fn uncount(&mut self) {
+        let sides = self.sides.iter_mut().map(|(edge, _)| edge);
+        let edges = self.edges.iter_mut().chain(sides);
+        let edges = edges.chain(self.cuts.values_mut());
+        edges.for_each(|edge| edge.count = 0);
+    }
+
     /// Books everything that ran through this node.
     pub(crate) fn tally(
         &self,

@@ -74,7 +74,7 @@ pub(crate) fn descriptor(
         system,
         local,
         run,
-        levels: vec![],
+        levels: Default::default(),
         event: None,
     }
 }

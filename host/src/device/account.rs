@@ -17,16 +17,13 @@ impl Engine {
         };
         self.dma
             .count(category, bytes, transfer.completes - transfer.started);
-        let (name, page) = self
-            .transfers
-            .get(&transfer.tag)
-            .cloned()
-            .unwrap_or_default();
         let (command, start, end) = (transfer.tag, transfer.started, transfer.completes);
-        self.timeline.push(Slice {
+        let submitted = self.transfers.iter().find(|t| t.command == command);
+        let page = submitted.and_then(|t| t.page);
+        self.timeline.push(start, end, || Slice {
             track: Track::Dma,
             category,
-            name,
+            name: submitted.map_or_else(String::new, |t| t.name.to_string()),
             page,
             command,
             start,
@@ -34,7 +31,8 @@ impl Engine {
             bytes,
         });
         if let (Some(_), Some(page)) = (transfer.descriptor.event, page) {
-            self.ready.insert(page, end);
+            self.ready.retain(|(other, _)| *other != page);
+            self.ready.push((page, end));
         }
         let base = self.machine.time_base();
         let at = base.ceil_cycles(transfer.completes).0;
@@ -51,14 +49,15 @@ impl Engine {
             page,
             first,
         } = self.kernel.take()?;
-        self.timeline.push(Slice {
+        let (start, end) = (self.ticks(first), self.ticks(until.max(first)));
+        self.timeline.push(start, end, || Slice {
             track: Track::Cp2,
             category: Category::Kernel,
-            name,
+            name: name.to_string(),
             page,
             command,
-            start: self.ticks(first),
-            end: self.ticks(until.max(first)),
+            start,
+            end,
             bytes: 0,
         });
         Some(command)
@@ -67,16 +66,18 @@ impl Engine {
     /// A page that the kernel signalled in cycle `at` goes on the timeline: from
     /// its load, or the page before, to the signal.
     pub(super) fn page_done(&mut self, command: u64, name: &str, page: u64, at: u64) {
-        let loaded = self.ready.remove(&page).unwrap_or_default();
-        let (start, end) = (loaded.max(self.paged), self.ticks(at + 1));
+        let ready = self.ready.iter().position(|(ready, _)| *ready == page);
+        let loaded = ready.map(|at| self.ready.swap_remove(at).1);
+        let end = self.ticks(at + 1);
+        let start = loaded.unwrap_or_default().max(self.paged).min(end);
         self.paged = end;
-        self.timeline.push(Slice {
+        self.timeline.push(start, end, || Slice {
             track: Track::Cp2,
             category: Category::Page,
             name: name.to_string(),
             page: Some(page),
             command,
-            start: start.min(end),
+            start,
             end,
             bytes: 0,
         });

@@ -2,7 +2,9 @@
 
 use cp2_dma::Descriptor;
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use std::fmt;
+use std::sync::Arc;
 
 /// Stands for the completion of a command, as the control CPU sees it.
 ///
@@ -20,6 +22,12 @@ impl Event {
 }
 
 impl Event {
+    /// That of the command which is given next.
+    #[must_use]
+    pub fn following(self) -> Self {
+        Self(self.0 + 1)
+    }
+
     pub(crate) fn at(number: u64) -> Self {
         Self(number)
     }
@@ -78,11 +86,14 @@ pub enum Action {
     },
 }
 
+/// What a command waits for, within it as long as that is little.
+pub type After = SmallVec<[Event; 4]>;
+
 /// An action, what it waits for, and its name on the timeline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
     /// Name on the timeline: a kernel, a stream, a purpose.
-    pub name: String,
+    pub name: Arc<str>,
     /// The page it belongs to, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u64>,
@@ -90,8 +101,8 @@ pub struct Command {
     #[serde(flatten)]
     pub action: Action,
     /// Earlier commands that must be complete.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub after: Vec<Event>,
+    #[serde(default, skip_serializing_if = "After::is_empty")]
+    pub after: After,
 }
 
 impl Command {
@@ -99,10 +110,10 @@ impl Command {
     #[must_use]
     pub fn new(name: &str, action: Action) -> Self {
         Self {
-            name: name.to_string(),
+            name: name.into(),
             page: None,
             action,
-            after: Vec::new(),
+            after: After::new(),
         }
     }
 

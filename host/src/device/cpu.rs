@@ -2,7 +2,7 @@
 
 use super::account::moved;
 use super::command::{Action, Command};
-use super::engine::{Busy, Engine, Kernel};
+use super::engine::{Busy, Engine, Given, Kernel, Submitted};
 use super::error::{CommandError, HostError};
 use super::progress::Kind;
 use crate::timeline::{Category, Slice, Track};
@@ -16,12 +16,21 @@ pub(crate) const MAX_COST: u64 = 1 << 48;
 impl Engine {
     /// Begins the oldest ready command, if any.
     pub(super) fn take_ready(&mut self) -> Result<bool, HostError> {
-        let Some(index) = self.window.iter().position(|(_, c)| self.is_ready(c)) else {
+        if !std::mem::take(&mut self.stirred) {
+            return Ok(false);
+        }
+        let Some(index) = self.window.iter().position(|given| self.is_ready(given)) else {
             return Ok(false);
         };
-        let Some((command, what)) = self.window.remove(index) else {
+        let Some(Given {
+            number: command,
+            command: what,
+            ..
+        }) = self.window.remove(index)
+        else {
             return Ok(false);
         };
+        self.stirred = true;
         let cost = cost(&self.machine, &what.action);
         self.host.commands += 1;
         self.host.busy += cost;
@@ -34,15 +43,9 @@ impl Engine {
         Ok(true)
     }
 
-    pub(super) fn is_ready(&self, command: &Command) -> bool {
-        // A transfer may queue behind one it waits for: the engine works in order.
-        let queued =
-            |d: u64| matches!(command.action, Action::Dma(_)) && self.transfers.contains_key(&d);
-        command
-            .after
-            .iter()
-            .all(|d| self.progress.is_complete(d.0) || queued(d.0))
-            && match command.action {
+    fn is_ready(&self, given: &Given) -> bool {
+        given.left.is_empty()
+            && match given.command.action {
                 Action::Dma(_) => self.transfers.len() < self.machine.dma.queue,
                 Action::Launch { .. } => !self.cp2_taken,
                 Action::WaitSignal { event } => {
@@ -87,7 +90,12 @@ impl Engine {
                         },
                     )
                 })?;
-                self.transfers.insert(command, (name.clone(), page));
+                self.transfers.push(Submitted {
+                    command,
+                    name: name.clone(),
+                    page,
+                });
+                self.release(command, true);
                 done = false;
                 (Category::Descriptor, bytes)
             }
@@ -136,14 +144,14 @@ impl Engine {
             }
         };
         if done {
-            self.progress.complete(command, self.now, Kind::Host);
+            self.complete(command, self.now, Kind::Host);
         }
         if self.now > from {
             let (start, end) = (self.ticks(from), self.ticks(self.now));
-            self.timeline.push(Slice {
+            self.timeline.push(start, end, || Slice {
                 track: Track::Host,
                 category,
-                name,
+                name: name.to_string(),
                 page,
                 command,
                 start,

@@ -4,7 +4,7 @@
 //! executed it takes the oldest that is ready, and is busy with it for its
 //! cost; then it takes the next.
 
-use super::command::Command;
+use super::command::{Action, After, Command, Event};
 use super::error::HostError;
 use super::idle::Idle;
 use super::options::Options;
@@ -41,6 +41,23 @@ pub(super) enum Arrival {
     },
 }
 
+/// A command in the window.
+#[derive(Debug)]
+pub(super) struct Given {
+    pub(super) number: u64,
+    pub(super) command: Command,
+    /// The commands that it still waits for.
+    pub(super) left: After,
+}
+
+/// A transfer that was submitted and not seen complete.
+#[derive(Debug)]
+pub(super) struct Submitted {
+    pub(super) command: u64,
+    pub(super) name: Arc<str>,
+    pub(super) page: Option<u64>,
+}
+
 /// What the CPU is busy with.
 #[derive(Debug)]
 pub(super) struct Busy {
@@ -54,7 +71,7 @@ pub(super) struct Busy {
 #[derive(Debug)]
 pub(super) struct Kernel {
     pub(super) command: u64,
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
     pub(super) page: Option<u64>,
     pub(super) first: u64,
 }
@@ -66,19 +83,21 @@ pub(crate) struct Engine {
     pub(super) options: Options,
     /// The CPU's present cycle.
     pub(super) now: u64,
-    pub(super) window: VecDeque<(u64, Command)>,
+    pub(super) window: VecDeque<Given>,
+    /// Something happened that may have made a command of the window ready.
+    pub(super) stirred: bool,
     pub(super) progress: Progress,
     pub(super) busy: Option<Busy>,
     pub(super) arrivals: VecDeque<(u64, Arrival)>,
-    /// Transfers submitted and not seen complete: name and page.
-    pub(super) transfers: BTreeMap<u64, (String, Option<u64>)>,
+    /// Transfers submitted and not seen complete.
+    pub(super) transfers: Vec<Submitted>,
     pub(super) kernel: Option<Kernel>,
     /// A kernel was launched and its stop has not been seen.
     pub(super) cp2_taken: bool,
     /// Signals seen and not consumed: the cycles in which they were given.
     pub(super) signals: BTreeMap<u32, VecDeque<u64>>,
     /// When the pages that a kernel may take were loaded, until it is done with them.
-    pub(super) ready: BTreeMap<u64, Ticks>,
+    pub(super) ready: Vec<(u64, Ticks)>,
     /// End of the last page, or first issue of the kernel.
     pub(super) paged: Ticks,
     /// A fence is in the window: nothing else enters.
@@ -103,20 +122,43 @@ impl Engine {
             options,
             now: 0,
             window: VecDeque::new(),
+            stirred: false,
             progress: Progress::default(),
             busy: None,
             arrivals: VecDeque::new(),
-            transfers: BTreeMap::new(),
+            transfers: Vec::new(),
             kernel: None,
             cp2_taken: false,
             signals: BTreeMap::new(),
-            ready: BTreeMap::new(),
+            ready: Vec::new(),
             paged: Ticks::ZERO,
             fenced: false,
             idle: Idle::default(),
             dma: DmaReport::default(),
             host: HostReport::default(),
         }
+    }
+
+    /// Back to cycle 0, with the memory as it is now.
+    pub(crate) fn restart(&mut self) {
+        self.processor.reset();
+        self.timeline = Timeline::new(self.machine.time_base(), self.options.trace.clone());
+        self.now = 0;
+        self.window.clear();
+        self.stirred = false;
+        self.progress = Progress::default();
+        self.busy = None;
+        self.arrivals.clear();
+        self.transfers.clear();
+        self.kernel = None;
+        self.cp2_taken = false;
+        self.signals.clear();
+        self.ready.clear();
+        self.paged = Ticks::ZERO;
+        self.fenced = false;
+        self.idle = Idle::default();
+        self.dma = DmaReport::default();
+        self.host = HostReport::default();
     }
 
     /// Runs until `source` gives no more commands and, if `drain`, all are complete.
@@ -162,9 +204,43 @@ impl Engine {
             }
             super::admit(&self.machine, self.progress.given(), &command)?;
             self.fenced = command.is_fence();
-            self.window.push_back((self.progress.give(), command));
+            self.admitted(command);
         }
         Ok(true)
+    }
+
+    /// Takes a command into the window.
+    fn admitted(&mut self, command: Command) {
+        let transfer = matches!(command.action, Action::Dma(_));
+        let waits = |d: &&Event| {
+            let queued = transfer && self.transfers.iter().any(|t| t.command == d.0);
+            !queued && !self.progress.is_complete(d.0)
+        };
+        let left = command.after.iter().filter(waits).copied().collect();
+        let number = self.progress.give();
+        self.stirred = true;
+        self.window.push_back(Given {
+            number,
+            command,
+            left,
+        });
+    }
+
+    /// Nobody waits for `command` any more; only transfers, if it is queued:
+    /// the DMA works in order, so that a transfer may queue behind one it waits for.
+    pub(super) fn release(&mut self, command: u64, queued: bool) {
+        self.stirred = true;
+        for given in &mut self.window {
+            if !queued || matches!(given.command.action, Action::Dma(_)) {
+                given.left.retain(|d| d.0 != command);
+            }
+        }
+    }
+
+    /// A command is complete, as the CPU sees it.
+    pub(super) fn complete(&mut self, command: u64, at: u64, kind: Kind) {
+        self.progress.complete(command, at, kind);
+        self.release(command, false);
     }
 
     /// The CPU learns of completions up to the present cycle.
@@ -174,15 +250,16 @@ impl Engine {
                 break;
             }
             self.arrivals.pop_front();
+            self.stirred = true;
             match arrival {
                 Arrival::Transfer { command, kind } => {
-                    self.transfers.remove(&command);
-                    self.progress.complete(command, at, kind);
+                    self.transfers.retain(|t| t.command != command);
+                    self.complete(command, at, kind);
                 }
                 Arrival::Kernel { command } => {
                     self.cp2_taken = false;
                     self.idle.stop_seen(at);
-                    self.progress.complete(command, at, Kind::Kernel);
+                    self.complete(command, at, Kind::Kernel);
                 }
                 Arrival::Signal { event, at } => {
                     self.signals.entry(event).or_default().push_back(at);
@@ -271,7 +348,7 @@ impl Engine {
             .window
             .iter()
             .take(8)
-            .map(|(n, c)| (*n, c.name.clone()))
+            .map(|given| (given.number, given.command.name.to_string()))
             .collect();
         let kernel = match quiet {
             Quiet::Waiting { event, pc } => Some((event, pc)),

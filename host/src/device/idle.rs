@@ -37,6 +37,8 @@ struct Moved {
 pub(crate) struct Idle {
     /// First cycle not yet accounted for; kernels account for their own.
     from: u64,
+    /// A kernel is launched: it accounts for its own cycles.
+    kernel: bool,
     /// When the last kernel's stop was seen.
     stop_seen: Option<u64>,
     /// The transfers since `from`, in order; neighbours of a kind are one.
@@ -59,22 +61,26 @@ impl Idle {
         self.wait(seen.min(launch), cause);
         self.until(launch, Cause::WaitHost);
         self.until(first, Cause::Launch);
-        self.transfers.retain(|t| t.end > first);
+        self.kernel = true;
+        self.transfers.clear();
     }
 
     /// The kernel's last cycle was before `cycle`.
     pub(crate) fn stop(&mut self, cycle: u64) {
         self.from = cycle;
+        self.kernel = false;
         self.stop_seen = None;
-        self.transfers.retain(|t| t.end > cycle);
     }
 
     pub(crate) fn stop_seen(&mut self, cycle: u64) {
         self.stop_seen = Some(cycle);
     }
 
-    /// A transfer ran from `start` to `end`.
+    /// A transfer ran from `start` to `end`, which is now.
     pub(crate) fn transfer(&mut self, start: u64, end: u64, kind: Kind) {
+        if self.kernel {
+            return;
+        }
         let cause = if kind == Kind::Load {
             Cause::WaitLoad
         } else {

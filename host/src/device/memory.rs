@@ -88,6 +88,12 @@ impl<T: Element> Buffer<T> {
         }
     }
 
+    /// The values at an address that the device gave to another buffer.
+    #[must_use]
+    pub fn at(address: u64, len: u64) -> Self {
+        Self::new(address, len)
+    }
+
     /// Byte address of the first value.
     #[must_use]
     pub fn address(&self) -> u64 {
@@ -152,6 +158,24 @@ pub(crate) fn in_parts<T: Element, E>(
     Ok(())
 }
 
+/// Fills `values` with what `read` gives, a part after the other.
+pub(crate) fn out_parts<T: Element, E>(
+    values: &mut [T],
+    mut read: impl FnMut(u64, &mut [u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut at = 0;
+    let mut buffer = vec![0; PART.max(T::BYTES)];
+    for part in values.chunks_mut((PART / T::BYTES.max(1)).max(1)) {
+        let bytes = &mut buffer[..part.len() * T::BYTES];
+        read(at, bytes)?;
+        at += bytes.len() as u64;
+        for (value, bytes) in part.iter_mut().zip(bytes.chunks_exact(T::BYTES.max(1))) {
+            *value = T::get(bytes);
+        }
+    }
+    Ok(())
+}
+
 /// The values in `bytes`.
 pub(crate) fn from_bytes<T: Element>(bytes: &[u8]) -> Vec<T> {
     bytes.chunks_exact(T::BYTES.max(1)).map(T::get).collect()
@@ -175,6 +199,11 @@ impl Allocator {
             next: 0,
             taken: Vec::new(),
         }
+    }
+
+    /// Where what was handed out ends.
+    pub(crate) fn end(&self) -> u64 {
+        self.next
     }
 
     /// `bytes` bytes at a multiple of the granule and of `align`.

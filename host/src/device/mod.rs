@@ -19,7 +19,7 @@ mod report;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use command::{Action, Command, Event};
+pub use command::{Action, After, Command, Event};
 pub use engine::WINDOW;
 pub use error::{CommandError, HostError};
 pub use memory::{Buffer, Element};
@@ -34,7 +34,7 @@ use cp2_emu::{OutOfMemory, SystemMemory};
 use cp2_machine::Machine;
 use cpu::{MAX_COST, cost};
 use engine::Engine;
-use memory::{Allocator, from_bytes, in_parts, to_bytes};
+use memory::{Allocator, from_bytes, in_parts, out_parts, to_bytes};
 use std::sync::Arc;
 
 /// A processor under the control of a host program.
@@ -129,12 +129,7 @@ impl Device {
     /// # Errors
     /// More values than the buffer holds, or simulated time has begun.
     pub fn write<T: Element>(&mut self, buffer: Buffer<T>, values: &[T]) -> Result<(), HostError> {
-        if values.len() as u64 > buffer.len() {
-            return Err(HostError::Length {
-                values: values.len() as u64,
-                len: buffer.len(),
-            });
-        }
+        holds(buffer, values)?;
         in_parts(values, |at, bytes| {
             self.write_bytes(buffer.address() + at, bytes)
         })
@@ -221,12 +216,7 @@ impl Device {
         values: &[T],
         after: &[Event],
     ) -> Result<Event, HostError> {
-        if values.len() as u64 > buffer.len() {
-            return Err(HostError::Length {
-                values: values.len() as u64,
-                len: buffer.len(),
-            });
-        }
+        holds(buffer, values)?;
         let action = Action::Write {
             address: buffer.address(),
             bytes: to_bytes(values),
@@ -293,6 +283,8 @@ impl Device {
     fn begin(&mut self) {
         if !self.started {
             self.started = true;
+            let end = self.memory.end();
+            self.engine.processor.memory_mut().reserve(end);
             if let Some(recording) = &mut self.recording {
                 recording.keep(
                     &self.programs,
@@ -315,6 +307,35 @@ impl Device {
         Ok(())
     }
 
+    /// Runs every command to its end and goes back to cycle 0: the device is as
+    /// new, but for its system memory, and for what the engine has made of
+    /// programs, so that the same commands take less host time the next time.
+    ///
+    /// # Errors
+    /// See [`Device::finish`].
+    pub fn finish_and_restart(&mut self) -> Result<RunReport, HostError> {
+        self.simulate(false)?;
+        let end = self.end.take().unwrap_or(End::Finished);
+        let report = self.engine.report(end);
+        self.engine.restart();
+        (self.next, self.started) = (0, false);
+        Ok(report)
+    }
+
+    /// Fetches a buffer while no time passes: before the first simulated cycle.
+    ///
+    /// # Errors
+    /// More values than the buffer holds, or simulated time has begun.
+    pub fn fetch<T: Element>(&self, buffer: Buffer<T>, out: &mut [T]) -> Result<(), HostError> {
+        holds(buffer, out)?;
+        if self.started {
+            return Err(HostError::Started);
+        }
+        let memory = self.engine.processor.memory();
+        out_parts(out, |at, bytes| memory.read(buffer.address() + at, bytes))?;
+        Ok(())
+    }
+
     /// Runs every command to its end; then time stands still and memory can be read.
     ///
     /// # Errors
@@ -325,6 +346,17 @@ impl Device {
         let end = self.end.unwrap_or(End::Finished);
         Ok(Run::new(self.engine, self.programs, end, self.recording))
     }
+}
+
+/// Refuses more values than a buffer holds.
+fn holds<T: Element>(buffer: Buffer<T>, values: &[T]) -> Result<(), HostError> {
+    if values.len() as u64 > buffer.len() {
+        return Err(HostError::Length {
+            values: values.len() as u64,
+            len: buffer.len(),
+        });
+    }
+    Ok(())
 }
 
 /// Bytes of system memory, as far as this computer can hold them.
@@ -357,7 +389,7 @@ fn admit(machine: &Machine, number: u64, command: &Command) -> Result<(), HostEr
     }
     let fail = |reason: CommandError| HostError::Command {
         command: number,
-        name: command.name.clone(),
+        name: command.name.to_string(),
         reason: Box::new(reason),
     };
     let memory = |address: u64, bytes: u64| {

@@ -1,6 +1,6 @@
 //! Which commands are complete, in memory that does not grow with their number.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::VecDeque;
 
 /// What kind of completion a kernel may have waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,18 +19,18 @@ const REMEMBERED: usize = 1024;
 pub(crate) struct Progress {
     /// Commands from here on have not been given yet.
     given: u64,
-    /// Given and not complete. A kernel may stay here while thousands of
-    /// later commands come and go.
-    open: BTreeSet<u64>,
-    /// When the latest were seen complete.
-    seen: BTreeMap<u64, (u64, Kind)>,
+    /// Given and not complete, ascending. A kernel may stay here while thousands
+    /// of later commands come and go.
+    open: Vec<u64>,
+    /// When the latest were seen complete, ascending.
+    seen: VecDeque<(u64, u64, Kind)>,
 }
 
 impl Progress {
     /// The number of the next command, which is given now.
     pub(crate) fn give(&mut self) -> u64 {
         let number = self.given;
-        self.open.insert(number);
+        self.open.push(number);
         self.given += 1;
         number
     }
@@ -41,15 +41,18 @@ impl Progress {
     }
 
     pub(crate) fn complete(&mut self, command: u64, cycle: u64, kind: Kind) {
-        self.open.remove(&command);
-        self.seen.insert(command, (cycle, kind));
+        if let Ok(at) = self.open.binary_search(&command) {
+            self.open.remove(at);
+        }
+        let at = self.seen.partition_point(|seen| seen.0 < command);
+        self.seen.insert(at, (command, cycle, kind));
         if self.seen.len() > REMEMBERED {
-            self.seen.pop_first();
+            self.seen.pop_front();
         }
     }
 
     pub(crate) fn is_complete(&self, command: u64) -> bool {
-        command < self.given && !self.open.contains(&command)
+        command < self.given && self.open.binary_search(&command).is_err()
     }
 
     /// Whether every command given is complete.
@@ -59,6 +62,10 @@ impl Progress {
 
     /// When and how a recent command was seen complete.
     pub(crate) fn seen(&self, command: u64) -> Option<(u64, Kind)> {
-        self.seen.get(&command).copied()
+        let at = self
+            .seen
+            .binary_search_by_key(&command, |seen| seen.0)
+            .ok()?;
+        Some((self.seen[at].1, self.seen[at].2))
     }
 }

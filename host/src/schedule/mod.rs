@@ -17,6 +17,7 @@ mod check;
 mod error;
 mod estimate;
 mod job;
+mod made;
 mod map;
 mod page;
 mod plan;
@@ -30,6 +31,7 @@ pub use buffer::{Buffer as PageBuffer, BufferError, BufferState, Buffers, Transi
 pub use error::PlanError;
 pub use estimate::Estimate;
 pub use job::{BlocksPerSection, Buffering, PageArgs, Paging, Piece, Reserved, Stream};
+pub(crate) use made::Made;
 pub use map::{DmemMap, Region};
 pub use page::{Page, Pages};
 pub use plan::{ArgBlock, Plan};

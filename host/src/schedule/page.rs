@@ -132,11 +132,18 @@ impl Pages {
     /// Page `k`, or `None` past the last.
     #[must_use]
     pub fn get(&self, k: u64) -> Option<Page> {
+        let (first, blocks) = self.extent(k)?;
+        Some(self.share(k, first, blocks))
+    }
+
+    /// First block and number of blocks of page `k`. Pages of as many blocks differ
+    /// only by the first one.
+    pub(crate) fn extent(&self, k: u64) -> Option<(u64, u64)> {
         if k >= self.len() {
             return None;
         }
         let (edge, full) = (self.edge_blocks(), self.page_blocks());
-        let (first, blocks) = if edge == 0 {
+        Some(if edge == 0 {
             let first = k * full;
             (first, full.min(self.blocks - first))
         } else if k == 0 {
@@ -146,8 +153,17 @@ impl Pages {
         } else {
             let first = edge + (k - 1) * full;
             (first, full.min(self.blocks - edge - first))
-        };
-        Some(self.share(k, first, blocks))
+        })
+    }
+
+    /// Blocks that every section computes of a page of `blocks`.
+    pub(crate) fn per_section(&self, blocks: u64) -> u32 {
+        // At most the page size, which is u32.
+        u32::try_from(self.each(blocks)).unwrap_or(self.size)
+    }
+
+    fn each(&self, blocks: u64) -> u64 {
+        blocks.div_ceil(u64::from(self.sections)).max(1)
     }
 
     /// The per-section counts that occur, each once.
@@ -168,7 +184,7 @@ impl Pages {
     /// Deals `blocks` blocks from `first` on to the sections.
     fn share(&self, index: u64, first: u64, blocks: u64) -> Page {
         let sections = u64::from(self.sections);
-        let per = blocks.div_ceil(sections).max(1);
+        let per = self.each(blocks);
         let spare = blocks - per;
         // An even spacing where one covers all blocks: a single descriptor serves it.
         let even = (sections > 1 && spare % (sections - 1) == 0).then(|| spare / (sections - 1));
@@ -181,12 +197,11 @@ impl Pages {
                     }
             })
             .collect();
-        // `per` is at most the page size, which is u32.
         Page {
             index,
             first,
             blocks,
-            per_section: u32::try_from(per).unwrap_or(self.size),
+            per_section: self.per_section(blocks),
             starts,
         }
     }

@@ -220,10 +220,16 @@ impl Plan {
     /// before the kernel is launched.
     #[must_use]
     pub fn loads_args(&self, page: &Page) -> bool {
-        let before = page.index.checked_sub(self.degree as u64);
-        before
-            .and_then(|k| self.pages.get(k))
-            .is_some_and(|p| p.per_section != page.per_section)
+        self.changes_args(page.index)
+    }
+
+    /// [`Plan::loads_args`] of page `k`.
+    pub(crate) fn changes_args(&self, k: u64) -> bool {
+        let blocks = |k| self.pages.extent(k).map(|(_, blocks)| blocks);
+        let before = k.checked_sub(self.degree as u64).and_then(blocks);
+        before.zip(blocks(k)).is_some_and(|(before, now)| {
+            self.pages.per_section(before) != self.pages.per_section(now)
+        })
     }
 
     /// What buffer `buffer` holds for a page of `per_section` blocks.

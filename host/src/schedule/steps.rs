@@ -1,6 +1,7 @@
 //! The order of the steps, and what each waits for.
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use std::fmt;
 
 /// What a step does with its page.
@@ -42,7 +43,7 @@ pub struct Step {
     pub id: StepId,
     /// Steps that must be complete. A transfer that waits for an earlier
     /// transfer may be queued behind it: the DMA engine works in order.
-    pub after: Vec<StepId>,
+    pub after: SmallVec<[StepId; 2]>,
 }
 
 /// The steps of a plan, in the order the CPU should prefer them; an iterator

@@ -2,7 +2,8 @@
 
 use super::job::{Piece, Stream};
 use super::page::Page;
-use cp2_dma::{Descriptor, Direction, Level, Target};
+use cp2_dma::{Descriptor, Direction, Level, Levels, Target};
+use smallvec::SmallVec;
 
 /// Blocks of one or all sections that one descriptor per piece can move.
 pub(super) struct Share {
@@ -103,7 +104,7 @@ impl Share {
         };
         let system = stream.system + self.first * stream.stride;
         let local = u64::from(local) + self.skip * stream.pitch;
-        let descriptor = |block: u64, (run, levels): (u64, Vec<Level>)| Descriptor {
+        let descriptor = |block: u64, (run, levels): (u64, Levels)| Descriptor {
             direction,
             target,
             system: (system + block * stream.stride).saturating_add_signed(piece.system),
@@ -114,7 +115,7 @@ impl Share {
             levels,
             event: None,
         };
-        let mut levels = piece.levels.clone();
+        let mut levels: SmallVec<[Level; 4]> = SmallVec::from_slice(&piece.levels);
         let count = u32::try_from(self.count).unwrap_or(u32::MAX);
         levels.push(Level {
             count,
@@ -135,8 +136,8 @@ impl Share {
 }
 
 /// The same runs with as few levels as possible.
-fn merge(mut run: u64, levels: &[Level]) -> (u64, Vec<Level>) {
-    let mut out: Vec<Level> = Vec::new();
+fn merge(mut run: u64, levels: &[Level]) -> (u64, Levels) {
+    let mut out = Levels::new();
     for &level in levels.iter().filter(|l| l.count != 1) {
         match out.last_mut() {
             None if level.system_stride == signed(run) && level.local_stride == signed(run) => {

@@ -135,8 +135,8 @@ impl Timeline {
         }
     }
 
-    /// Adds a slice, or counts it as dropped.
-    pub fn push(&mut self, slice: Slice) {
+    /// Adds the slice of a time, or counts it as dropped.
+    pub fn push(&mut self, start: Ticks, end: Ticks, slice: impl FnOnce() -> Slice) {
         let from = Ticks(
             self.trace
                 .window
@@ -149,10 +149,10 @@ impl Timeline {
                 .end
                 .saturating_mul(self.base.ticks_per_cycle),
         );
-        if slice.end <= from || slice.start >= to || self.slices.len() >= self.trace.limit {
+        if end <= from || start >= to || self.slices.len() >= self.trace.limit {
             self.dropped += 1;
         } else {
-            self.slices.push(slice);
+            self.slices.push(slice());
         }
     }
 

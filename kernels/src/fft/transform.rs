@@ -5,7 +5,7 @@ use super::error::FftError;
 use super::plan::{FftRun, batch_of};
 use super::recipe::Direction;
 use crate::backend::Plan;
-use crate::job::{Job, Least};
+use crate::job::{Job, Least, PreparedJob};
 use cp2_asm::Program;
 use cp2_host::{Buffer, Element, Options, Paging, Reserved};
 use cp2_machine::{Class, Cycles, Machine};
@@ -145,6 +145,21 @@ pub trait Fft: fmt::Debug + Send + Sync {
         let y = job.output("y", &[rows as u64, pitch as u64])?;
         self.append(&mut job, batch, x.address(), y.address())?;
         Ok((job, y))
+    }
+
+    /// A job that transforms batches as large as `input` again and again;
+    /// `input` is the first. Its arrays are those of [`Fft::arrays`]: rows of most
+    /// recipes follow each other, those of others have a gap behind each.
+    ///
+    /// # Errors
+    /// See [`Fft::process_with`].
+    fn prepare(
+        &self,
+        input: &[Complex32],
+        options: Options,
+    ) -> Result<PreparedJob<Complex32>, FftError> {
+        let (job, y) = self.job(input, options)?;
+        Ok(job.prepare(y))
     }
 
     /// Transforms `input`, a whole number of transforms, each `len` consecutive

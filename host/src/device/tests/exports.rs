@@ -159,7 +159,7 @@ fn the_timeline_exports() {
         .timeline
         .slices
         .iter()
-        .for_each(|s| windowed.push(s.clone()));
+        .for_each(|s| windowed.push(s.start, s.end, || s.clone()));
     assert_eq!(windowed.slices.len(), 5);
     assert_eq!(windowed.dropped as usize + 5, report.timeline.slices.len());
     assert!(

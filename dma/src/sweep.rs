@@ -1,0 +1,123 @@
+//! A transfer of every section, all sections at once.
+
+use crate::copy::overlaps;
+use crate::{Descriptor, Direction, Target};
+use cp2_machine::Machine;
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// Repetition of everything inside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Turns, at least 1.
+    pub count: usize,
+    /// Bytes from turn to turn in system memory.
+    pub system: isize,
+    /// Bytes from turn to turn in DMEM.
+    pub local: isize,
+}
+
+/// Runs that all sections have at the same DMEM addresses, and in system
+/// memory at a distance from each other: section 0's run is at `start`, section `s`'s
+/// `s * section` bytes behind it; `steps` repeat them, the innermost first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sweep {
+    /// First byte of section 0's first run, from the start of the span.
+    pub start: usize,
+    /// Bytes from a section's run to the next section's.
+    pub section: isize,
+    /// First byte in DMEM.
+    pub local: usize,
+    /// Bytes of a run.
+    pub run: usize,
+    /// Repetitions.
+    pub steps: SmallVec<[Step; 4]>,
+}
+
+impl Sweep {
+    /// A valid descriptor as a sweep, and the span of system memory it touches;
+    /// none where sections take part in their own ways, or where the order of
+    /// the sections matters.
+    #[must_use]
+    pub(crate) fn of(d: &Descriptor, machine: &Machine) -> Option<(Range<u64>, Self)> {
+        let sections = machine.cp2.sections.max(1);
+        let granule = machine.dma.granule.0.max(1);
+        let mut steps = SmallVec::new();
+        let (run, section) = match d.target {
+            Target::Blocks { stride } => {
+                if d.direction == Direction::Store && overlaps(d, stride) {
+                    return None;
+                }
+                (d.run, isize::try_from(stride).ok()?)
+            }
+            Target::Deal => {
+                let round = granule.checked_mul(sections as u64)?;
+                if d.run % round != 0 {
+                    return None;
+                }
+                steps.push(Step {
+                    count: usize::try_from(d.run / round).ok()?,
+                    system: isize::try_from(round).ok()?,
+                    local: isize::try_from(granule).ok()?,
+                });
+                (granule, isize::try_from(granule).ok()?)
+            }
+            Target::Program | Target::Section(_) | Target::Broadcast => return None,
+        };
+        for level in d.levels.iter().filter(|l| l.count > 1) {
+            steps.push(Step {
+                count: level.count as usize,
+                system: isize::try_from(level.system_stride).ok()?,
+                local: isize::try_from(level.local_stride).ok()?,
+            });
+        }
+        let run = usize::try_from(run).ok()?;
+        let mut sweep = Self {
+            start: 0,
+            section,
+            local: d.local as usize,
+            run,
+            steps,
+        };
+        let (below, above) = sweep.systems(sections)?;
+        sweep.start = below;
+        let first = d.system.checked_sub(below as u64)?;
+        let end = d
+            .system
+            .checked_add(above as u64)?
+            .checked_add(run as u64)?;
+        Some((first..end, sweep))
+    }
+
+    /// How far `sections` sections go below and above section 0's first run.
+    fn systems(&self, sections: usize) -> Option<(usize, usize)> {
+        let steps = self.steps.iter().map(|s| (s.count, s.system));
+        reach(steps.chain([(sections, self.section)]))
+    }
+
+    /// The ranges of the span and of DMEM that `sections` sections touch; none
+    /// where these begin below 0.
+    #[must_use]
+    pub fn reach(&self, sections: usize) -> Option<(Range<usize>, Range<usize>)> {
+        let locals = reach(self.steps.iter().map(|s| (s.count, s.local)))?;
+        let range = |at: usize, (below, above): (usize, usize)| {
+            let end = at.checked_add(above)?.checked_add(self.run)?;
+            Some(at.checked_sub(below)?..end)
+        };
+        Some((
+            range(self.start, self.systems(sections)?)?,
+            range(self.local, locals)?,
+        ))
+    }
+}
+
+/// How far repetitions `(count, distance)` go below and above where they begin.
+fn reach(turns: impl Iterator<Item = (usize, isize)>) -> Option<(usize, usize)> {
+    let (mut below, mut above) = (0usize, 0usize);
+    for (count, distance) in turns {
+        let times = count.saturating_sub(1);
+        let side = if distance < 0 { &mut below } else { &mut above };
+        *side = side.checked_add(times.checked_mul(distance.unsigned_abs())?)?;
+    }
+    Some((below, above))
+}
