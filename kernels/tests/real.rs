@@ -102,49 +102,35 @@ fn every_even_length_is_accurate_there_and_back() {
     }
 }
 
-/// 1024 transforms: N/4 (log2 N + 1) issues or the DMA. Efficiency there and back.
+/// 1024 transforms on both machines: N/4 (log2 N + 1) issues or the DMA. Efficiency there and back.
 #[test]
 fn powers_of_two_are_fast() {
-    for (n, there, back) in [
-        (128, 0.68, 0.70),
-        (256, 0.79, 0.81),
-        (512, 0.83, 0.89),
-        (1024, 0.85, 0.87),
-        (2048, 0.89, 0.92),
-    ] {
-        let x = random(n, 1024, n as u64);
-        let fft = planner("vm7").plan_real_forward(n).unwrap();
-        let done = fft.process(&x).unwrap();
-        let inverse = planner("vm7").plan_real_inverse(n).unwrap();
-        let undone = inverse.process(done.output.as_ref().unwrap()).unwrap();
-        for (recipe, cycles, bound, expected, floor) in [
-            (
-                fft.recipe(),
-                done.run.report.cycles,
-                done.bound.0,
-                fft.expected(1024),
-                there,
-            ),
-            (
-                inverse.recipe(),
-                undone.run.report.cycles,
-                undone.bound.0,
-                inverse.expected(1024),
-                back,
-            ),
-        ] {
-            let efficiency = bound as f64 / cycles as f64;
-            let expected = expected.unwrap().0 as f64 / cycles as f64;
-            println!(
-                "{recipe}: {cycles} cycles, bound {bound}, efficiency {efficiency:.3}, expected {expected:.3}"
-            );
-            assert!(
-                (floor..=1.0).contains(&efficiency),
-                "{recipe}: {efficiency:.3}"
-            );
-            assert!((0.9..=1.1).contains(&expected), "{recipe}: {expected:.3}");
+    let mut slow = Vec::new();
+    let mut check = |machine: &str, recipe: String, cycles: u64, bound: u64, expected: u64| {
+        let efficiency = bound as f64 / cycles as f64;
+        let expected = expected as f64 / cycles as f64;
+        let line = format!(
+            "{machine}, {recipe}: {cycles} cycles, bound {bound}, efficiency {efficiency:.3}, expected {expected:.3}"
+        );
+        println!("{line}");
+        if !(0.85..=1.0).contains(&efficiency) || !(0.9..=1.1).contains(&expected) {
+            slow.push(line);
+        }
+    };
+    for machine in ["vm7", "vm9"] {
+        for n in [128, 256, 512, 1024, 2048] {
+            let x = random(n, 1024, n as u64);
+            let fft = planner(machine).plan_real_forward(n).unwrap();
+            let done = fft.process(&x).unwrap();
+            let (cycles, bound) = (done.run.report.cycles, done.bound.0);
+            check(machine, fft.recipe(), cycles, bound, fft.expected(1024).unwrap().0);
+            let fft = planner(machine).plan_real_inverse(n).unwrap();
+            let done = fft.process(done.output.as_ref().unwrap()).unwrap();
+            let (cycles, bound) = (done.run.report.cycles, done.bound.0);
+            check(machine, fft.recipe(), cycles, bound, fft.expected(1024).unwrap().0);
         }
     }
+    assert!(slow.is_empty(), "{slow:#?}");
 }
 
 #[test]

@@ -25,12 +25,7 @@ pub(super) struct Chirp<'a> {
 
 impl Chirp<'_> {
     fn column<'a>(&self, constants: &'a Constants) -> Column<'a> {
-        Column {
-            direction: self.direction,
-            factors: &[],
-            constants,
-            mirrored: false,
-        }
+        Column::plain(self.direction, constants)
     }
 
     fn twins(&self, looped: &mut Loop, block: u8) -> [Pointer; 2] {

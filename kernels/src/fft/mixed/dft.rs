@@ -55,6 +55,8 @@ pub(super) enum Constant {
     Complex(f64),
     /// exp(-2 pi i num/den): a pair.
     Root(u32, u32),
+    /// Half of exp(-2 pi i num/den): a pair.
+    HalfRoot(u32, u32),
 }
 
 /// The powers of w that a column of a radix reads, in units of the angle of w,
@@ -95,31 +97,48 @@ fn sines(r: usize, j: usize) -> (usize, f64, bool, Vec<(usize, f64)>) {
     )
 }
 
-/// The constants of a radix.
-pub(super) fn constants(radix: usize, first: bool) -> Vec<Constant> {
+/// The constants of a radix; `scale`: of [`Column::scale`].
+pub(super) fn constants(radix: usize, first: bool, scale: f64) -> Vec<Constant> {
     let mut all: Vec<Constant> = Vec::new();
     let mut need = |c: Constant| {
         if place(&all, c).is_none() {
             all.push(c);
         }
     };
+    if scale != 1.0 {
+        need(Constant::Real(scale));
+    }
     if radix % 2 == 1 {
         let h = (radix - 1) / 2;
         for j in 1..=h {
-            (1..=h).for_each(|k| need(Constant::Real(angle(radix, j * k).cos().abs())));
+            (1..=h).for_each(|k| need(Constant::Real(scale * angle(radix, j * k).cos().abs())));
             let (_, sine, _, others) = sines(radix, j);
             others
                 .iter()
                 .for_each(|(_, ratio)| need(Constant::Real(ratio.abs())));
-            need(Constant::Complex(sine));
+            need(Constant::Complex(scale * sine));
         }
-    } else if first && radix > 2 {
-        need(Constant::Complex(1.0));
+    } else if first {
+        if scale != 1.0 {
+            need(Constant::Complex(scale));
+        }
+        if radix > 2 {
+            need(Constant::Complex(1.0));
+        }
         if radix == 8 {
-            need(Constant::Root(1, 8));
+            need(root(scale));
         }
     }
     all
+}
+
+/// An eighth of a turn, scaled by 1 or 1/2.
+fn root(scale: f64) -> Constant {
+    if scale == 1.0 {
+        Constant::Root(1, 8)
+    } else {
+        Constant::HalfRoot(1, 8)
+    }
 }
 
 /// Where a constant is in a list: numbers that differ by rounding are the same.
@@ -151,9 +170,23 @@ pub(super) struct Column<'a> {
     pub(super) constants: &'a Constants,
     /// The upper half of the rows of a power of two are conjugates; w = 1.
     pub(super) mirrored: bool,
+    /// What the results are multiplied by, 1 or, where w = 1, 1/2. Only row 0 takes a
+    /// product for it: all others meet a factor on their way.
+    pub(super) scale: f64,
 }
 
-impl Column<'_> {
+impl<'a> Column<'a> {
+    /// Without factors.
+    pub(super) fn plain(direction: Direction, constants: &'a Constants) -> Self {
+        Self {
+            direction,
+            factors: &[],
+            constants,
+            mirrored: false,
+            scale: 1.0,
+        }
+    }
+
     fn name(&self, forward: &'static str, inverse: &'static str) -> &'static str {
         match self.direction {
             Direction::Forward => forward,
@@ -208,44 +241,52 @@ impl Column<'_> {
 
     /// The transform of column `x`.
     pub(super) fn transform(&self, body: &mut Body, x: &[Value]) -> Vec<Value> {
-        match *x {
+        let mut rows = x.to_vec();
+        if self.scale != 1.0 {
+            let scale = self.constants.register(Constant::Real(self.scale));
+            rows[0] = body.quad_op("mul", &[Reg::Whole(x[0]), scale]);
+        }
+        // Whose first operand has been scaled.
+        let scaled = self.scale;
+        match *rows {
             [a, b] => {
-                let (a, b) = self.level(body, (a, b), 0, false);
+                let (a, b) = self.level(body, (a, b), 0, false, scaled);
                 vec![a, b]
             }
             [a, b, c, d] => {
-                let (a, c) = self.level(body, (a, c), 0, false);
-                let (b, d) = self.level(body, (b, d), 0, false);
-                let (y0, y2) = self.level(body, (a, b), 1, false);
-                let (y1, y3) = self.level(body, (c, d), 1, true);
+                let (a, c) = self.level(body, (a, c), 0, false, scaled);
+                let (b, d) = self.level(body, (b, d), 0, false, 1.0);
+                let (y0, y2) = self.level(body, (a, b), 1, false, scaled);
+                let (y1, y3) = self.level(body, (c, d), 1, true, scaled);
                 vec![y0, y1, y2, y3]
             }
             [x0, x1, x2, x3, x4, x5, x6, x7] => {
-                let (s0, d0) = self.level(body, (x0, x4), 0, false);
-                let (s2, d2) = self.level(body, (x2, x6), 0, false);
-                let (s1, d1) = self.level(body, (x1, x5), 0, false);
-                let (s3, d3) = self.level(body, (x3, x7), 0, false);
-                let (e0, e2) = self.level(body, (s0, s2), 1, false);
-                let (o0, o2) = self.level(body, (s1, s3), 1, false);
-                let (e1, e3) = self.level(body, (d0, d2), 1, true);
-                let (o1, o3) = self.level(body, (d1, d3), 1, true);
-                let (y0, y4) = self.level(body, (e0, o0), 2, false);
-                let (y2, y6) = self.level(body, (e2, o2), 2, true);
-                let (y1, y5) = self.level(body, (e1, o1), 3, false);
-                let (y3, y7) = self.level(body, (e3, o3), 3, true);
+                let (s0, d0) = self.level(body, (x0, x4), 0, false, scaled);
+                let (s2, d2) = self.level(body, (x2, x6), 0, false, 1.0);
+                let (s1, d1) = self.level(body, (x1, x5), 0, false, 1.0);
+                let (s3, d3) = self.level(body, (x3, x7), 0, false, 1.0);
+                let (e0, e2) = self.level(body, (s0, s2), 1, false, scaled);
+                let (o0, o2) = self.level(body, (s1, s3), 1, false, 1.0);
+                let (e1, e3) = self.level(body, (d0, d2), 1, true, scaled);
+                let (o1, o3) = self.level(body, (d1, d3), 1, true, 1.0);
+                let (y0, y4) = self.level(body, (e0, o0), 2, false, scaled);
+                let (y2, y6) = self.level(body, (e2, o2), 2, true, scaled);
+                let (y1, y5) = self.level(body, (e1, o1), 3, false, scaled);
+                let (y3, y7) = self.level(body, (e3, o3), 3, true, scaled);
                 vec![y0, y1, y2, y3, y4, y5, y6, y7]
             }
-            _ => self.odd(body, x),
+            _ => self.odd(body, &rows),
         }
     }
 
-    /// A butterfly with the power of w at `index` of [`powers`].
+    /// A butterfly with the power of w at `index` of [`powers`], its first operand scaled.
     fn level(
         &self,
         body: &mut Body,
         pair: (Value, Value),
         index: usize,
         turned: bool,
+        scale: f64,
     ) -> (Value, Value) {
         if self.mirrored && index == 0 {
             let one = self.constants.register(Constant::Complex(1.0));
@@ -253,9 +294,11 @@ impl Column<'_> {
         }
         let w = match (self.factors.get(index), index, turned) {
             (Some(&w), ..) => w,
-            (None, 3, _) => [self.constants.register(Constant::Root(1, 8)); 2],
-            (None, _, true) => [self.constants.register(Constant::Complex(1.0)); 2],
-            (None, _, false) => return Self::sum(body, pair),
+            (None, 3, _) => [self.constants.register(root(scale)); 2],
+            (None, _, turned) if turned || scale != 1.0 => {
+                [self.constants.register(Constant::Complex(scale)); 2]
+            }
+            (None, ..) => return Self::sum(body, pair),
         };
         self.butterfly(body, pair, w, turned)
     }
@@ -275,20 +318,26 @@ impl Column<'_> {
             .collect();
         let mut zero = x[0];
         for &(a, _) in &pairs {
-            zero = body.quad_op("add", &[Reg::Whole(zero), Reg::Whole(a)]);
+            zero = if self.scale == 1.0 {
+                body.quad_op("add", &[Reg::Whole(zero), Reg::Whole(a)])
+            } else {
+                self.multiply_add(body, self.scale, a, zero)
+            };
         }
         let mut y = vec![zero; r];
         for j in 1..=h {
             let mut m = x[0];
             for (k, &(a, _)) in (1..).zip(&pairs) {
-                m = self.multiply_add(body, angle(r, j * k).cos(), a, m);
+                m = self.multiply_add(body, self.scale * angle(r, j * k).cos(), a, m);
             }
             let (pivot, sine, negative, others) = sines(r, j);
             let mut n = pairs[pivot - 1].1;
             for (k, ratio) in others {
                 n = self.multiply_add(body, ratio, pairs[k - 1].1, n);
             }
-            let sine = self.constants.register(Constant::Complex(sine));
+            let sine = self
+                .constants
+                .register(Constant::Complex(self.scale * sine));
             let (minus, plus) = self.butterfly(body, (m, n), [sine; 2], true);
             (y[j], y[r - j]) = if negative {
                 (plus, minus)

@@ -23,6 +23,8 @@ pub(super) struct Pass<'a> {
     pub(super) loads_apart: bool,
     /// Whether it stores them so.
     pub(super) stores_apart: bool,
+    /// What the results of the first pass are multiplied by, 1 or 1/2.
+    pub(super) scale: f64,
     /// Numbers that the results of the last pass are multiplied by, as directives.
     pub(super) product: &'a [String],
     /// Address register of the block it reads.
@@ -57,7 +59,7 @@ impl Pass<'_> {
         name: &str,
     ) -> Result<(), Unschedulable> {
         text.label(&format!("pass{name}"));
-        let constants = text.constants(name, constants(self.radix, self.done == 1));
+        let constants = text.constants(name, constants(self.radix, self.done == 1, self.scale));
         let mut looped = Loop::new();
         let rows = (self.n / self.radix) as i64;
 
@@ -103,6 +105,7 @@ impl Pass<'_> {
             factors: &factors,
             constants: &constants,
             mirrored: false,
+            scale: self.scale,
         };
         let mut y = column.transform(&mut looped.body, &x);
         if !self.product.is_empty() {

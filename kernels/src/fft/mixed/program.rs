@@ -157,7 +157,8 @@ struct Complex<'a> {
     radices: &'a [usize],
     done: usize,
     ends: (bool, bool),
-    /// What the results are multiplied by, if anything.
+    /// What the results are multiplied by: all of them, 1 or 1/2, and each, if anything.
+    scale: f64,
     product: &'a [String],
 }
 
@@ -174,6 +175,7 @@ impl Complex<'_> {
                     direction: self.direction,
                     loads_apart: self.ends.0 && i == 0,
                     stores_apart: self.ends.1 && i + 1 == self.radices.len(),
+                    scale: if i == 0 { self.scale } else { 1.0 },
                     product: if i + 1 == self.radices.len() {
                         self.product
                     } else {
@@ -206,6 +208,7 @@ pub(super) fn mixed(
         radices,
         done: 1,
         ends: (true, true),
+        scale: 1.0,
         product: &[],
     };
     passes.write(&mut making)?;
@@ -235,7 +238,7 @@ pub(super) fn real(
     let mut bytes = [time, time, spectrum];
     let forward = direction == Direction::Forward;
     if !forward {
-        bytes = [spectrum, time + real(0, 0).behind(), time];
+        bytes = [spectrum, time, time];
     }
     let mut making = Making::new(machine, radices.len() + 1, bytes);
     let passes = Complex {
@@ -245,6 +248,8 @@ pub(super) fn real(
         radices,
         done: if forward { 1 } else { joint },
         ends: (forward, !forward),
+        // The split expects halves.
+        scale: if forward { 0.5 } else { 1.0 },
         product: &[],
     };
     if forward {
@@ -298,6 +303,7 @@ pub(super) fn bluestein(
             radices,
             done: 1,
             ends: (false, false),
+            scale: 1.0,
             product,
         };
         passes.write(&mut making)?;

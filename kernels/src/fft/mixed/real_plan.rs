@@ -5,6 +5,7 @@ use super::dft::{issues, powers};
 use super::long::LongReal;
 use super::plan::{BlockRecipe as _, check_room};
 use super::program::real;
+use super::real::RealPass;
 use super::recipe::{MixedRecipe, best_order, factors, least_slots};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
@@ -33,6 +34,9 @@ pub struct RealRecipe {
     joint: usize,
 }
 
+/// Numbers of one half of the pairs of a block, at a guess.
+const BLOCK: usize = 1024;
+
 impl RealRecipe {
     /// The recipe whose kernel takes the fewest cycles.
     fn new(n: usize, direction: Direction, machine: &Machine) -> Result<Self, FftError> {
@@ -42,6 +46,8 @@ impl RealRecipe {
         }
         check_room(4 * n as u64, &format!("real fft {n} {direction}"), machine)?;
         let mut best: Option<(u64, Self)> = None;
+        // As many as a block is likely to have: of few, fill and drain weigh more.
+        let pairs = (BLOCK / m.max(1)).clamp(1, 8);
         let mut error = FftError::RealLength { n };
         for joint in JOINT {
             if m % joint != 0 || (joint > 1 && m == joint) {
@@ -57,7 +63,7 @@ impl RealRecipe {
                 radices: best_order(radices, (forward, !forward)),
                 joint,
             };
-            match recipe.kernel(1, machine) {
+            match recipe.kernel(pairs, machine) {
                 Ok(made) if best.as_ref().is_none_or(|(c, _)| made.block_cycles < *c) => {
                     best = Some((made.block_cycles, recipe));
                 }
@@ -89,32 +95,43 @@ impl RealRecipe {
         complex + m as u64
     }
 
-    /// The least slots of two transforms by this recipe: its passes, and for every
-    /// couple of columns of the joint pass its arithmetic (the split takes three
-    /// issues for two numbers, the merge two) or its loads, factors and stores.
+    /// The least slots of two transforms by this recipe: its passes, and of the
+    /// joint pass for every couple of columns, and for those that are alone, the
+    /// arithmetic (five issues for two numbers of each of two transforms in the
+    /// split, four in the merge) or loads, factors and stores.
     fn slots(&self) -> u64 {
         let (m, r) = (self.n / 2, self.joint as u64);
-        let couples = (m / self.joint / 2 + 1) as u64;
-        let (arithmetic, memory, passes) = match self.direction {
+        let (forward, inverse) = ((true, false), (false, true));
+        let (joined, transform, turns, passes) = match self.direction {
             Direction::Forward => {
-                let factors = (2 * powers(self.joint).len() as u64 + r).div_ceil(2);
-                let passes = least_slots(m, 1, &self.radices, (true, false));
-                (
-                    4 * issues(self.joint, false) + 6 * r,
-                    6 * r + factors,
-                    passes,
-                )
+                let passes = least_slots(m, 1, &self.radices, forward);
+                let turns = 2 * powers(self.joint).len() as u64 + r;
+                (5, issues(self.joint, false), turns, passes)
             }
             Direction::Inverse => {
-                let passes = least_slots(m, self.joint, &self.radices, (false, true));
-                (
-                    4 * issues(self.joint, true) + 4 * r,
-                    6 * r + r.div_ceil(2),
-                    passes,
-                )
+                let passes = least_slots(m, self.joint, &self.radices, inverse);
+                (4, issues(self.joint, true), r, passes)
             }
         };
-        passes + couples * arithmetic.max(memory)
+        let couple = (4 * transform + joined * r).max(6 * r + turns.div_ceil(2));
+        let pass = self.joint_pass();
+        let alone = pass.alone();
+        let pairs: usize = alone.iter().map(|(_, pairs)| pairs.len()).sum();
+        let (columns, pairs) = (alone.len() as u64, pairs as u64);
+        // The middle of the spectrum is its own partner.
+        let memory = columns * r + 4 * pairs - 2 * (columns - 1);
+        let alone = (2 * columns * transform + joined * pairs).max(memory);
+        passes + pass.couples() as u64 * couple + alone
+    }
+
+    fn joint_pass(&self) -> RealPass {
+        RealPass {
+            m: self.n / 2,
+            pairs: 1,
+            radix: self.joint,
+            from: 0,
+            to: 0,
+        }
     }
 }
 

@@ -141,6 +141,9 @@ impl Text {
                 Constant::Real(x) => format!(".float {x:?}, {x:?}, {x:?}, {x:?}"),
                 Constant::Complex(x) => format!(".complex {x:?}, 0"),
                 Constant::Root(num, den) => format!(".cis -{num}, {den}"),
+                Constant::HalfRoot(num, den) => {
+                    format!(".complex cos({num}.0/{den})/2, -sin({num}.0/{den})/2")
+                }
             });
         }
         if pairs.len() % 2 == 1 {

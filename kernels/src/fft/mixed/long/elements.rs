@@ -164,12 +164,7 @@ fn product(
     let (x, w) = (looped.body.quad(), looped.body.quad());
     looped.body.load(Reg::Whole(x), from, 0);
     looped.body.load(Reg::Whole(w), factors, 0);
-    let column = Column {
-        direction,
-        factors: &[],
-        constants: &constants,
-        mirrored: false,
-    };
+    let column = Column::plain(direction, &constants);
     let y = column.product(&mut looped.body, x, LANES.map(|lane| lane(w)));
     let to = looped.stream(Base::Register(OUTPUT, 0), Walk::Bytes(QUAD));
     looped.body.store(Reg::Whole(y), to, 0);

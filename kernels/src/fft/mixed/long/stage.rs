@@ -90,8 +90,10 @@ impl Stage {
                 machine: machine.name.clone(),
             });
         }
+        let behind = usize::from(!buffers.in_place);
         let ring = Ring {
-            behind: usize::from(!buffers.in_place),
+            behind,
+            ahead: COUNT - behind,
             ..Ring::new(arguments, first, COUNT, buffers.page, buffers.factors)
         };
         Ok(Self {
