@@ -88,6 +88,18 @@ fn assert_accurate(fft: &dyn Fft, x: &[Complex32], options: Options) -> Vec<Comp
     y
 }
 
+/// Products of 2, 3, 5 and 7 beyond local memory, in two passes.
+#[test]
+fn mixed_radices_in_two_passes() {
+    for (n, batch) in [(4000, 3), (3000, 1), (10_000, 2), (44_100, 1)] {
+        for direction in DIRECTIONS {
+            let fft = planner().plan(n, direction).unwrap();
+            assert!(fft.recipe().contains("mixed columns"), "{}", fft.recipe());
+            assert_accurate(&*fft, &complex(n * batch, n as u64), checked());
+        }
+    }
+}
+
 /// Both directions of real transforms against the complex one in double precision.
 fn assert_real(n: usize, batch: usize, seed: u64, options: &Options) {
     let x: Vec<f32> = complex(n * batch, seed).iter().map(|z| z.re).collect();

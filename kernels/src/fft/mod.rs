@@ -24,7 +24,7 @@ pub use large::{FftNd, FftNdKernel, LargeFft, LargeFftKernel, LargeRecipe, Lines
 pub use mixed::{
     BlockFft, BlockRecipe, BluesteinFft, BluesteinKernel, BluesteinRecipe, ComplexToReal,
     LongBluestein, MixedFft, MixedKernel, MixedRecipe, RealKernel, RealRecipe, RealRun,
-    RealToComplex,
+    RealToComplex, TwoPassFft,
 };
 pub use plan::{FftRun, LocalFft};
 pub use planner::{Candidate, FftPlanner, TYPICAL_BATCH};

@@ -2,7 +2,7 @@ use super::error::FftError;
 use super::large::{LargeFft, LargeRecipe};
 use super::mixed::{
     BluesteinFft, BluesteinRecipe, ComplexToReal, LongBluestein, LongReal, MixedFft, MixedRecipe,
-    RealToComplex,
+    RealToComplex, TwoPassFft,
 };
 use super::plan::LocalFft;
 use super::recipe::{Direction, MAX_LENGTH, Recipe};
@@ -53,6 +53,33 @@ pub struct Candidate {
 /// Real transforms from here on are taken to be cheapest by one of half the length.
 const LONG: usize = 8192;
 
+/// Part of the expected time that a bound must be for no other recipe to be looked at.
+const NEAR: f64 = 0.95;
+
+/// Lengths from which on a transform by columns is considered.
+const BY_COLUMNS: usize = 512;
+
+/// The transforms of mixed radix: two at a time, two columns at a time, or, where
+/// nothing else is to be had, in two passes over system memory.
+pub(super) fn mixed(
+    n: usize,
+    direction: Direction,
+    machine: &Arc<Machine>,
+) -> Vec<Result<Arc<dyn Fft>, FftError>> {
+    // Of short transforms many fit local memory side by side.
+    let columns = MixedRecipe::columns(n, direction).filter(|_| n >= BY_COLUMNS);
+    let recipes = [MixedRecipe::new(n, direction), columns];
+    let made = recipes.into_iter().flatten().map(|recipe| {
+        let fft = MixedFft::new(recipe, machine.clone())?;
+        Ok(Arc::new(fft) as Arc<dyn Fft>)
+    });
+    let mut all: Vec<_> = made.collect();
+    if !n.is_power_of_two() && all.iter().all(Result::is_err) {
+        all.push(TwoPassFft::new(n, direction, machine).map(|fft| Arc::new(fft) as _));
+    }
+    all
+}
+
 /// The transform of a power of two, in local memory or in passes over system memory.
 pub(super) fn power_of_two(
     n: usize,
@@ -102,9 +129,8 @@ impl FftPlanner {
         if Recipe::new(n, direction).is_ok() {
             any |= consider(self.plan_local(n, direction).map(|fft| fft as _))?;
         }
-        if let Some(recipe) = MixedRecipe::new(n, direction) {
-            let fft = MixedFft::new(recipe, self.machine.clone());
-            any |= consider(fft.map(|fft| Arc::new(fft) as _))?;
+        for fft in mixed(n, direction, &self.machine) {
+            any |= consider(fft)?;
         }
         if n > MAX_LENGTH && LargeRecipe::lengths().contains(&n) {
             let fft = LargeFft::new(n, direction, self.machine.clone());
@@ -134,14 +160,25 @@ impl FftPlanner {
         if let Some(fft) = self.made.get(&(n, direction)) {
             return Ok(fft.clone());
         }
-        let candidates = self.candidates(n, direction)?;
-        let fft = candidates
-            .into_iter()
-            .next()
-            .ok_or(FftError::Length { n })?
-            .fft;
+        let fft = match self.near_the_bound(n, direction) {
+            Some(fft) => fft,
+            None => {
+                let candidates = self.candidates(n, direction)?;
+                let first = candidates.into_iter().next();
+                first.ok_or(FftError::Length { n })?.fft
+            }
+        };
         self.made.insert((n, direction), fft.clone());
         Ok(fft)
+    }
+
+    /// The hand-written kernel, where what it should take is so near the bound of every
+    /// recipe that comparing would cost more than it could gain.
+    fn near_the_bound(&self, n: usize, direction: Direction) -> Option<Arc<dyn Fft>> {
+        Recipe::new(n, direction).ok()?;
+        let fft = self.plan_local(n, direction).ok()?;
+        let (expected, bound) = (fft.expected(TYPICAL_BATCH).ok()?, fft.bound(TYPICAL_BATCH));
+        (bound.0 as f64 >= NEAR * expected.0 as f64).then_some(fft as _)
     }
 
     /// The FFT of length `n` by the hand-written kernels for powers of two.

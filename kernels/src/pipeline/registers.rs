@@ -28,7 +28,8 @@ fn lifetimes(body: &Body, cycles: &[u32], latency: impl Fn(&Op) -> i64) -> Vec<(
     live
 }
 
-/// Gives every value registers below `limit`: first fit on the circle of the unrolled loop.
+/// Gives every value registers below `limit`: first fit on the circle of the
+/// unrolled loop, in the order of their beginnings, or else the longest lived first.
 pub(super) fn allocate(
     body: &Body,
     cycles: &[u32],
@@ -37,17 +38,31 @@ pub(super) fn allocate(
     latency: impl Fn(&Op) -> i64,
 ) -> Option<Registers> {
     let live = lifetimes(body, cycles, latency);
-    let longest = live.iter().map(|(a, b)| b.saturating_sub(*a));
-    let longest = longest.max().unwrap_or(0);
+    let length = |v: usize| live[v].1.saturating_sub(live[v].0);
+    let longest = (0..live.len()).map(length).max().unwrap_or(0);
     let unroll = longest.div_ceil(interval).max(1);
+    // Quads need two registers side by side: they choose first.
+    let begun = |v: usize, i: u32| (!body.quads[v], live[v].0 + i * interval);
+    let lived = |v: usize, i: u32| (!body.quads[v], (u32::MAX - length(v)).saturating_add(i));
+    fit(body, &live, (interval, unroll), limit, begun)
+        .or_else(|| fit(body, &live, (interval, unroll), limit, lived))
+}
+
+/// First fit in the order of a key.
+fn fit(
+    body: &Body,
+    live: &[(u32, u32)],
+    (interval, unroll): (u32, u32),
+    limit: u8,
+    key: impl Fn(usize, u32) -> (bool, u32),
+) -> Option<Registers> {
     let circle = (unroll * interval) as usize;
     let mut taken = vec![vec![false; circle]; usize::from(limit)];
     let mut base = vec![vec![0; unroll as usize]; live.len()];
     let mut order: Vec<(usize, u32)> = (0..live.len())
         .flat_map(|v| (0..unroll).map(move |i| (v, i)))
         .collect();
-    // Quads need two registers side by side: they choose first.
-    order.sort_by_key(|&(v, i)| (!body.quads[v], live[v].0 + i * interval));
+    order.sort_by_key(|&(v, i)| key(v, i));
     for (v, i) in order {
         let (width, (from, to)) = (1 + usize::from(body.quads[v]), live[v]);
         let times: Vec<usize> = (from..to)

@@ -1,4 +1,4 @@
-//! Batches through kernels whose block is 2V transforms.
+//! Batches through kernels whose block is 2V transforms, or one.
 
 use crate::fft::error::FftError;
 use crate::fft::transform::{expected, place, rows_of};
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Pairs of transforms in a block that are tried: the more, the less a pass's
 /// fill and drain weigh; the fewer, the larger a transform fits.
-const PAIRS: [usize; 6] = [1, 2, 4, 8, 16, 32];
+const PAIRS: [usize; 8] = [1, 2, 4, 6, 8, 12, 16, 32];
 /// Bytes of a block from which on more pairs gain nothing.
 const ENOUGH: u64 = 32_768;
 
@@ -39,17 +39,17 @@ pub(in crate::fft) struct Generated {
     pub(in crate::fft) scratch: u64,
 }
 
-/// A page kernel for blocks of so many pairs.
+/// A page kernel for blocks of so many transforms.
 #[derive(Debug)]
 struct Kernel {
-    pairs: usize,
+    transforms: usize,
     made: Generated,
 }
 
 impl Kernel {
     /// The batch in whole blocks.
     fn padded(&self, batch: usize) -> usize {
-        batch.next_multiple_of(2 * self.pairs)
+        batch.next_multiple_of(self.transforms)
     }
 }
 
@@ -79,8 +79,29 @@ impl Blocks {
                 break;
             }
             let made = make(pairs)?;
-            kernels.push(Kernel { pairs, made });
+            let transforms = 2 * pairs;
+            kernels.push(Kernel { transforms, made });
         }
+        Self::with(name, machine, bytes, kernels)
+    }
+
+    /// One kernel, whose blocks are one transform.
+    pub(super) fn single(
+        name: String,
+        machine: Arc<Machine>,
+        bytes: (u64, u64),
+        made: Generated,
+    ) -> Result<Self, FftError> {
+        let transforms = 1;
+        Self::with(name, machine, bytes, vec![Kernel { transforms, made }])
+    }
+
+    fn with(
+        name: String,
+        machine: Arc<Machine>,
+        bytes: (u64, u64),
+        kernels: Vec<Kernel>,
+    ) -> Result<Self, FftError> {
         let blocks = Self {
             name,
             machine,
@@ -134,7 +155,7 @@ impl Blocks {
 
     fn assembled(&self, kernel: &Kernel) -> Result<Arc<Program>, FftError> {
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(program) = programs.get(&kernel.pairs) {
+        if let Some(program) = programs.get(&kernel.transforms) {
             return Ok(program.clone());
         }
         let options = cp2_asm::Options {
@@ -143,13 +164,13 @@ impl Blocks {
         };
         let source = Source::new(self.file(kernel), kernel.made.text.clone());
         let program = Arc::new(assemble(&source, &options)?.program);
-        programs.insert(kernel.pairs, program.clone());
+        programs.insert(kernel.transforms, program.clone());
         Ok(program)
     }
 
     /// The name of a kernel's generated source.
     fn file(&self, kernel: &Kernel) -> String {
-        format!("{}, {} at a time.s", self.name, 2 * kernel.pairs)
+        format!("{}, {} at a time.s", self.name, kernel.transforms)
     }
 
     /// The source of a kernel by its name.
@@ -165,13 +186,13 @@ impl Blocks {
         };
         let batch = usize::try_from(room(&self.machine, &program) / (self.bytes.0 + self.bytes.1));
         // Room for filling up to whole blocks.
-        let most = 2 * self.kernels.iter().map(|k| k.pairs).max().unwrap_or(1);
+        let most = self.kernels.iter().map(|k| k.transforms).max().unwrap_or(1);
         batch.unwrap_or(usize::MAX).saturating_sub(most)
     }
 
     /// `apart`: bytes from a transform to the next in system memory.
     fn paging(&self, kernel: &Kernel, batch: usize, at: (u64, u64), apart: (u64, u64)) -> Paging {
-        let (made, transforms) = (&kernel.made, 2 * kernel.pairs as u32);
+        let (made, transforms) = (&kernel.made, kernel.transforms as u32);
         let stream = |name, at, bytes: u64, apart: u64, pitch| {
             let count = u64::from(transforms);
             let piece = if apart == bytes {
@@ -192,7 +213,7 @@ impl Blocks {
             cycles_per_block: Some(made.block_cycles),
             cycles_per_page: made.page_cycles,
             ..Paging::new(
-                (kernel.padded(batch) / (2 * kernel.pairs)) as u64,
+                (kernel.padded(batch) / kernel.transforms) as u64,
                 vec![stream("x", at.0, self.bytes.0, apart.0, made.pitch.0)],
                 vec![stream("y", at.1, self.bytes.1, apart.1, made.pitch.1)],
             )

@@ -1,7 +1,8 @@
 //! The FFTs of mixed radix and of real numbers in the registry of kernels.
 
-use super::{BluesteinFft, BluesteinRecipe, LongBluestein, MixedFft, MixedRecipe};
+use super::{BluesteinFft, BluesteinRecipe, LongBluestein};
 use crate::fft::entry::{numbers, prepared};
+use crate::fft::planner::mixed;
 use crate::fft::{Direction, Fft, FftError, FftPlanner};
 use crate::registry::{Kernel, KernelError, Parameter, Prepared, Size};
 use cp2_host::Options;
@@ -31,6 +32,12 @@ fn sizes(lengths: &[u64]) -> Vec<Size> {
     lengths.iter().map(size).collect()
 }
 
+/// Long transforms in shorter batches: lengths and batches.
+fn long(sizes: &[(u64, u64)]) -> Vec<Size> {
+    let size = |&(n, batch)| Size::new(&[("n", n), ("batch", batch)]);
+    sizes.iter().map(size).collect()
+}
+
 /// Batches of complex transforms of lengths 2^a 3^b 5^c 7^d.
 #[derive(Clone, Copy, Debug)]
 pub struct MixedKernel;
@@ -55,7 +62,9 @@ impl Kernel for MixedKernel {
     }
 
     fn sizes(&self) -> Vec<Size> {
-        sizes(&[343, 625, 840, 1000])
+        let mut all = sizes(&[343, 625, 840, 1000, 1536, 2000]);
+        all.extend(long(&[(10_000, 16), (100_000, 1)]));
+        all
     }
 
     fn prepare(
@@ -66,10 +75,14 @@ impl Kernel for MixedKernel {
     ) -> Result<Prepared, KernelError> {
         let (n, batch) = (size.positive("n")?, size.positive("batch")?);
         let wrong = |e| KernelError::of(self.name(), e);
-        let recipe =
-            MixedRecipe::new(n, Direction::Forward).ok_or_else(|| wrong(FftError::Length { n }))?;
-        let fft = MixedFft::new(recipe, machine.clone()).map_err(wrong)?;
-        prepared(&fft, batch, options).map_err(wrong)
+        let made = mixed(n, Direction::Forward, machine).into_iter();
+        let priced = made.filter_map(|fft| {
+            let fft = fft.ok()?;
+            Some((fft.expected(batch).ok()?, fft))
+        });
+        let best = priced.min_by_key(|(cycles, _)| cycles.0);
+        let (_, fft) = best.ok_or_else(|| wrong(FftError::Length { n }))?;
+        prepared(&*fft, batch, options).map_err(wrong)
     }
 }
 
@@ -101,8 +114,7 @@ impl Kernel for BluesteinKernel {
 
     fn sizes(&self) -> Vec<Size> {
         let mut all = sizes(&[127, 251]);
-        let long = |(n, batch)| Size::new(&[("n", n), ("batch", batch)]);
-        all.extend([(1009, 64), (10_007, 4), (100_003, 1)].map(long));
+        all.extend(long(&[(1009, 64), (10_007, 4), (100_003, 1)]));
         all
     }
 
@@ -156,8 +168,9 @@ impl Kernel for RealKernel {
 
     fn sizes(&self) -> Vec<Size> {
         // A short transform's first load and last store weigh less in a long batch.
-        let mut all = vec![Size::new(&[("n", 256), ("batch", 4 * BATCH)])];
+        let mut all = long(&[(128, 4 * BATCH), (256, 4 * BATCH)]);
         all.extend(sizes(&[512, 1024, 2048]));
+        all.extend(long(&[(4096, 64), (16_384, 16), (65_536, 4)]));
         all
     }
 

@@ -22,8 +22,8 @@ mod walk;
 
 pub use bluestein::{BluesteinFft, BluesteinRecipe};
 pub use entry::{BluesteinKernel, MixedKernel, RealKernel};
-pub use long::LongBluestein;
 pub(super) use long::LongReal;
+pub use long::{LongBluestein, TwoPassFft};
 pub use plan::{BlockFft, BlockRecipe, MixedFft};
 pub use real_plan::{ComplexToReal, RealRecipe, RealRun, RealToComplex};
 pub use recipe::MixedRecipe;

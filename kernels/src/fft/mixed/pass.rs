@@ -7,15 +7,40 @@ use crate::fft::Direction;
 use crate::pipeline::{Reg, Unschedulable};
 use cp2_machine::Machine;
 
-/// A pass of radix r after L, over a block of 2V transforms of N numbers.
+/// What the two halves of a quad are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Lanes {
+    /// Numbers of two transforms.
+    Transforms,
+    /// Neighbouring columns of one transform.
+    Columns,
+}
+
+/// What the results of the last pass are multiplied by.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Product<'a> {
+    /// Nothing.
+    None,
+    /// The same numbers for all transforms, as directives.
+    Table(&'a [String]),
+    /// Quads that lie at an address register as the results do.
+    Quads(u8),
+}
+
+/// A pass of radix r after L, over a block of 2V transforms of N numbers, or of one.
 ///
-/// The transforms come and go one behind the other. In between, number j of
+/// Of several, the transforms come and go one behind the other. In between, number j of
 /// transform pair p is the quad j V + p. An iteration takes column c = t L + k
 /// of pair p; p runs fastest, then k, then t.
+///
+/// One transform lies as it does in system memory in every pass, V = 1, and an iteration
+/// takes columns c and c + 1: the same with N/2 quads, L/2 for L, and factors of its own
+/// for each half. Only the first pass, L = 1, stores single numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pass<'a> {
     pub(super) n: usize,
     pub(super) pairs: usize,
+    pub(super) lanes: Lanes,
     pub(super) radix: usize,
     pub(super) done: usize,
     pub(super) direction: Direction,
@@ -25,8 +50,8 @@ pub(super) struct Pass<'a> {
     pub(super) stores_apart: bool,
     /// What the results of the first pass are multiplied by, 1 or 1/2.
     pub(super) scale: f64,
-    /// Numbers that the results of the last pass are multiplied by, as directives.
-    pub(super) product: &'a [String],
+    /// What the results of the last pass are multiplied by.
+    pub(super) product: Product<'a>,
     /// Address register of the block it reads.
     pub(super) from: u8,
     /// Address register of the block it writes.
@@ -34,8 +59,22 @@ pub(super) struct Pass<'a> {
 }
 
 impl Pass<'_> {
+    /// Numbers that one quad has of a transform.
+    fn width(&self) -> usize {
+        match self.lanes {
+            Lanes::Transforms => 1,
+            Lanes::Columns => 2,
+        }
+    }
+
+    /// Bytes between two numbers of the output that are so many columns apart.
+    fn columns(&self, columns: usize) -> i64 {
+        (columns / self.width()) as i64 * self.quads()
+    }
+
     fn write_walk(&self) -> Walk {
-        let (period, done) = (self.done * self.pairs, self.done as i64);
+        let done = (self.done / self.width()) as i64;
+        let period = self.done / self.width() * self.pairs;
         let jump = (self.radix as i64 - 1) * done * self.quads();
         if self.done * self.radix == self.n {
             Walk::Bytes(QUAD)
@@ -61,7 +100,7 @@ impl Pass<'_> {
         text.label(&format!("pass{name}"));
         let constants = text.constants(name, constants(self.radix, self.done == 1, self.scale));
         let mut looped = Loop::new();
-        let rows = (self.n / self.radix) as i64;
+        let rows = self.n / self.radix;
 
         // Two transforms one behind the other have a pointer each.
         let twins = |looped: &mut Loop, block: u8| {
@@ -74,13 +113,13 @@ impl Pass<'_> {
         if self.loads_apart {
             let [a, b] = twins(&mut looped, self.from);
             for (m, &x) in (0..).zip(&x) {
-                looped.body.load(Reg::Lo(x), a, m * rows * COMPLEX);
-                looped.body.load(Reg::Hi(x), b, m * rows * COMPLEX);
+                looped.body.load(Reg::Lo(x), a, m * rows as i64 * COMPLEX);
+                looped.body.load(Reg::Hi(x), b, m * rows as i64 * COMPLEX);
             }
         } else {
             let a = looped.stream(Base::Register(self.from, 0), Walk::Bytes(QUAD));
             for (m, &x) in (0..).zip(&x) {
-                looped.body.load(Reg::Whole(x), a, m * rows * self.quads());
+                looped.body.load(Reg::Whole(x), a, m * self.columns(rows));
             }
         }
 
@@ -88,16 +127,21 @@ impl Pass<'_> {
         if self.done > 1 {
             let powers = powers(self.radix);
             let circle = self.radix * self.done;
-            let lines = (0..self.done).map(|k| {
+            let width = self.width();
+            let lines = (0..self.done).step_by(width).map(|k| {
                 // Eighths of a turn occur with radix 8, whose circle is a multiple of 8.
-                let factor = |&(power, eighths)| (k * power + eighths * circle / 8, circle);
-                powers.iter().map(factor).collect()
+                let factor = |(power, eighths), k| (k * power + eighths * circle / 8, circle);
+                let lanes = |&power| (k..k + width).map(move |k| factor(power, k));
+                powers.iter().flat_map(lanes).collect()
             });
             let (label, bytes) = text.roots(name, lines.collect());
-            let round = (self.done * self.radix < self.n).then(|| bytes * self.done as i64);
+            let lines = (self.done / width) as i64;
+            let round = (self.done * self.radix < self.n).then_some(bytes * lines);
             let walk = Walk::held(self.pairs, bytes, round);
             let pointer = looped.stream(Base::Table(label), walk);
-            factors = looped.body.load_pairs(pointer, powers.len());
+            let loaded = looped.body.load_pairs(pointer, width * powers.len());
+            let lanes = |pairs: &[[Reg; 2]]| [pairs[0][0], pairs[width - 1][1]];
+            factors = loaded.chunks_exact(width).map(lanes).collect();
         }
 
         let column = Column {
@@ -108,20 +152,41 @@ impl Pass<'_> {
             scale: self.scale,
         };
         let mut y = column.transform(&mut looped.body, &x);
-        if !self.product.is_empty() {
-            let result =
-                |k: usize| (0..self.radix).map(move |m| self.product[m * self.done + k].clone());
-            let lines = (0..self.done).map(|k| result(k).collect());
-            let (label, bytes) = text.pairs(&format!("product{name}"), lines.collect());
-            let walk = Walk::held(self.pairs, bytes, None);
-            let pointer = looped.stream(Base::Table(label), walk);
-            let factors = looped.body.load_pairs(pointer, self.radix);
-            for (y, factor) in y.iter_mut().zip(factors) {
-                *y = column.product(&mut looped.body, *y, factor);
+        let factors = match self.product {
+            Product::None => Vec::new(),
+            Product::Table(all) => {
+                let result =
+                    |k: usize| (0..self.radix).map(move |m| all[m * self.done + k].clone());
+                let lines = (0..self.done).map(|k| result(k).collect());
+                let (label, bytes) = text.pairs(&format!("product{name}"), lines.collect());
+                let walk = Walk::held(self.pairs, bytes, None);
+                let pointer = looped.stream(Base::Table(label), walk);
+                looped.body.load_pairs(pointer, self.radix)
             }
+            Product::Quads(register) => {
+                let pointer = looped.stream(Base::Register(register, 0), self.write_walk());
+                let mut load = |m: usize| {
+                    let w = looped.body.quad();
+                    let offset = m as i64 * self.columns(self.done);
+                    looped.body.load(Reg::Whole(w), pointer, offset);
+                    [Reg::Lo(w), Reg::Hi(w)]
+                };
+                (0..self.radix).map(&mut load).collect()
+            }
+        };
+        for (y, factor) in y.iter_mut().zip(factors) {
+            *y = column.product(&mut looped.body, *y, factor);
         }
 
-        if self.stores_apart {
+        if self.done < self.width() {
+            // The results of columns c and c + 1, one column behind the other.
+            let both = QUAD * self.radix as i64;
+            let a = looped.stream(Base::Register(self.to, 0), Walk::Bytes(both));
+            for (m, &y) in (0..).zip(&y) {
+                looped.body.store(Reg::Lo(y), a, m * COMPLEX);
+                looped.body.store(Reg::Hi(y), a, m * COMPLEX + both / 2);
+            }
+        } else if self.stores_apart {
             let [a, b] = twins(&mut looped, self.to);
             for (m, &y) in (0..).zip(&y) {
                 let offset = m * self.done as i64 * COMPLEX;
@@ -131,12 +196,11 @@ impl Pass<'_> {
         } else {
             let a = looped.stream(Base::Register(self.to, 0), self.write_walk());
             for (m, &y) in (0..).zip(&y) {
-                looped
-                    .body
-                    .store(Reg::Whole(y), a, m * self.done as i64 * self.quads());
+                let offset = m * self.columns(self.done);
+                looped.body.store(Reg::Whole(y), a, offset);
             }
         }
-        let iterations = self.n / self.radix * self.pairs;
+        let iterations = self.n / self.radix / self.width() * self.pairs;
         looped.write(text, machine, &constants, iterations, name)
     }
 }

@@ -1,7 +1,8 @@
 //! Batches of transforms in local memory, paged through their kernel.
 
 use super::blocks::{Blocks, Generated};
-use super::program::mixed;
+use super::pass::Lanes;
+use super::program::{columns, mixed};
 use super::recipe::MixedRecipe;
 use crate::fft::Direction;
 use crate::fft::error::FftError;
@@ -44,7 +45,8 @@ pub trait BlockRecipe: fmt::Debug + fmt::Display + Send + Sync {
 ///
 /// A block is 2V transforms: pairs are the two halves of a quad, so that any
 /// length, odd ones too, keeps all lanes busy. A batch is filled up with
-/// transforms of zeros to whole blocks.
+/// transforms of zeros to whole blocks. Or it is one, and the halves of a quad are
+/// two columns of it.
 #[derive(Debug)]
 pub struct BlockFft<R> {
     recipe: R,
@@ -82,10 +84,17 @@ impl MixedFft {
         recipe: MixedRecipe,
         machine: Arc<Machine>,
     ) -> Result<Self, FftError> {
-        let n = recipe.len();
-        Self::of(recipe, machine.clone(), n, |recipe, pairs| {
-            mixed(n, recipe.radices(), recipe.direction(), pairs, &machine)
-        })
+        let (n, direction) = (recipe.len(), recipe.direction());
+        if recipe.lanes() == Lanes::Transforms {
+            return Self::of(recipe, machine.clone(), n, |recipe, pairs| {
+                mixed(n, recipe.radices(), direction, pairs, &machine)
+            });
+        }
+        let bytes = n as u64 * COMPLEX;
+        check_room(bytes / 2, &recipe, &machine)?;
+        let made = columns(n, recipe.radices(), direction, &machine)?;
+        let blocks = Blocks::single(recipe.to_string(), machine, (bytes, bytes), made)?;
+        Ok(Self { recipe, blocks })
     }
 }
 

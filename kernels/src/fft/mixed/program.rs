@@ -2,10 +2,10 @@
 
 use super::blocks::Generated;
 use super::chirp::Chirp;
-use super::pass::Pass;
+use super::pass::{Lanes, Pass, Product};
 use super::real::RealPass;
 use super::text::Text;
-use super::walk::QUAD;
+use super::walk::{COMPLEX, QUAD};
 use crate::fft::Direction;
 use crate::pipeline::Unschedulable;
 use cp2_machine::Machine;
@@ -153,13 +153,14 @@ fn block(numbers: usize, pairs: usize) -> u64 {
 struct Complex<'a> {
     n: usize,
     pairs: usize,
+    lanes: Lanes,
     direction: Direction,
     radices: &'a [usize],
     done: usize,
     ends: (bool, bool),
     /// What the results are multiplied by: all of them, 1 or 1/2, and each, if anything.
     scale: f64,
-    product: &'a [String],
+    product: Product<'a>,
 }
 
 impl Complex<'_> {
@@ -170,6 +171,7 @@ impl Complex<'_> {
                 let pass = Pass {
                     n: self.n,
                     pairs: self.pairs,
+                    lanes: self.lanes,
                     radix,
                     done,
                     direction: self.direction,
@@ -179,7 +181,7 @@ impl Complex<'_> {
                     product: if i + 1 == self.radices.len() {
                         self.product
                     } else {
-                        &[]
+                        Product::None
                     },
                     from,
                     to,
@@ -190,6 +192,72 @@ impl Complex<'_> {
         }
         Ok(())
     }
+}
+
+/// A route for so many passes from block to scratch and back, which ends where it began.
+fn there_and_back(passes: usize) -> Vec<(u8, u8)> {
+    let both = [(INPUT, SCRATCH), (SCRATCH, INPUT)];
+    let mut route: Vec<_> = both.into_iter().cycle().take(passes).collect();
+    if passes % 2 == 1 {
+        // The last pass, of quads, can write a column where it has read it.
+        route.pop();
+        route.push((INPUT, INPUT));
+    }
+    route
+}
+
+/// The passes of `couples` couples of transforms of `n` numbers, from a page to the same
+/// page, where in the end number j of couple p is the quad j V + p. In the beginning it
+/// is there too, and the results are multiplied by quads that lie as they do at the
+/// register `factors`; or, without factors, the transforms lie one behind the other.
+pub(super) fn in_place(
+    n: usize,
+    (radices, direction): (&[usize], Direction),
+    couples: usize,
+    factors: Option<u8>,
+    machine: &Machine,
+) -> Result<Text, Unschedulable> {
+    let route = there_and_back(radices.len());
+    let mut making = Making::along(machine, route, [0; 3], true, 0);
+    let passes = Complex {
+        n,
+        pairs: couples,
+        lanes: Lanes::Transforms,
+        direction,
+        radices,
+        done: 1,
+        ends: (factors.is_none(), false),
+        scale: 1.0,
+        product: factors.map_or(Product::None, Product::Quads),
+    };
+    passes.write(&mut making)?;
+    Ok(making.text)
+}
+
+/// The kernel of one transform of `n` numbers by the radices in order, the first of
+/// them even and `n` a multiple of twice that: in place, with a scratch block.
+pub(super) fn columns(
+    n: usize,
+    radices: &[usize],
+    direction: Direction,
+    machine: &Machine,
+) -> Result<Generated, Unschedulable> {
+    let route = there_and_back(radices.len());
+    let bytes = (n * COMPLEX as usize) as u64;
+    let mut making = Making::along(machine, route, [bytes; 3], true, 1);
+    let passes = Complex {
+        n,
+        pairs: 1,
+        lanes: Lanes::Columns,
+        direction,
+        radices,
+        done: 1,
+        ends: (false, false),
+        scale: 1.0,
+        product: Product::None,
+    };
+    passes.write(&mut making)?;
+    Ok(making.finish(&format!("FFT of {n} by {radices:?}, {direction}")))
 }
 
 /// The kernel of 2 `pairs` transforms of `n` numbers by the radices in order.
@@ -204,12 +272,13 @@ pub(super) fn mixed(
     let passes = Complex {
         n,
         pairs,
+        lanes: Lanes::Transforms,
         direction,
         radices,
         done: 1,
         ends: (true, true),
         scale: 1.0,
-        product: &[],
+        product: Product::None,
     };
     passes.write(&mut making)?;
     let count = 2 * pairs;
@@ -244,13 +313,14 @@ pub(super) fn real(
     let passes = Complex {
         n: m,
         pairs,
+        lanes: Lanes::Transforms,
         direction,
         radices,
         done: if forward { 1 } else { joint },
         ends: (forward, !forward),
         // The split expects halves.
         scale: if forward { 0.5 } else { 1.0 },
-        product: &[],
+        product: Product::None,
     };
     if forward {
         passes.write(&mut making)?;
@@ -295,10 +365,15 @@ pub(super) fn bluestein(
     };
     making.pass(|text, machine, name, from, to| ends(from, to).begin(text, machine, name))?;
     making.pass(|text, machine, name, from, to| ends(from, to).fill(text, machine, name))?;
-    for (direction, product) in [(direction, filter), (direction.opposite(), &[][..])] {
+    let filters = [
+        (direction, Product::Table(filter)),
+        (direction.opposite(), Product::None),
+    ];
+    for (direction, product) in filters {
         let passes = Complex {
             n: m,
             pairs,
+            lanes: Lanes::Transforms,
             direction,
             radices,
             done: 1,

@@ -96,8 +96,12 @@ impl RealPass {
 
     /// Two pointers to the beginnings of the spectra of the pairs.
     fn beginnings(&self, looped: &mut Loop, block: u8) -> [Pointer; 2] {
-        [0, self.row()]
-            .map(|behind| looped.stream(Base::Register(block, behind), Walk::Bytes(2 * self.row())))
+        // Too far for an immediate step where transforms are long.
+        let (pair, pairs) = (2 * self.row(), self.pairs as i64);
+        [0, self.row()].map(|behind| {
+            let walk = Walk::Modulo(pair, pair * pairs);
+            looped.stream(Base::Register(block, behind), walk)
+        })
     }
 
     /// A table that all pairs share: `count` lines of `line`.

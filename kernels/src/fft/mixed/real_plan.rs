@@ -98,7 +98,7 @@ impl RealRecipe {
     /// The least slots of two transforms by this recipe: its passes, and of the
     /// joint pass for every couple of columns, and for those that are alone, the
     /// arithmetic (five issues for two numbers of each of two transforms in the
-    /// split, four in the merge) or loads, factors and stores.
+    /// split, four in the merge) or loads, factors, stores and steps.
     fn slots(&self) -> u64 {
         let (m, r) = (self.n / 2, self.joint as u64);
         let (forward, inverse) = ((true, false), (false, true));
@@ -113,7 +113,9 @@ impl RealRecipe {
                 (4, issues(self.joint, true), r, passes)
             }
         };
-        let couple = (4 * transform + joined * r).max(6 * r + turns.div_ceil(2));
+        // Pointers that wait for all pairs of a block have their steps in tables.
+        let steps = 2 + u64::from(self.direction == Direction::Inverse);
+        let couple = (4 * transform + joined * r).max(6 * r + turns.div_ceil(2) + steps);
         let pass = self.joint_pass();
         let alone = pass.alone();
         let pairs: usize = alone.iter().map(|(_, pairs)| pairs.len()).sum();

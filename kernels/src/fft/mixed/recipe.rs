@@ -1,6 +1,7 @@
 //! The passes of a transform of mixed radix.
 
 use super::dft::{RADICES, issues, powers};
+use super::pass::Lanes;
 use super::plan::BlockRecipe;
 use crate::fft::Direction;
 use std::fmt;
@@ -18,6 +19,7 @@ pub struct MixedRecipe {
     n: usize,
     direction: Direction,
     radices: Vec<usize>,
+    lanes: Lanes,
 }
 
 impl MixedRecipe {
@@ -31,7 +33,39 @@ impl MixedRecipe {
             n,
             direction,
             radices,
+            lanes: Lanes::Transforms,
         })
+    }
+
+    /// The same with two columns of one transform at a time, which need half the
+    /// local memory: the first radix and the number of its columns are even.
+    #[must_use]
+    pub fn columns(n: usize, direction: Direction) -> Option<Self> {
+        let odd = factors(n)?.into_iter().filter(|r| r % 2 == 1);
+        let odd: Vec<usize> = odd.filter(|&r| r > 1).collect();
+        let orders = splits(n.trailing_zeros()).into_iter().flat_map(|twos| {
+            let radices = [twos, odd.clone()].concat();
+            let firsts: Vec<usize> = (0..radices.len()).collect();
+            let order = move |(first, last): (usize, usize)| column_order(&radices, first, last);
+            let pairs = firsts.clone().into_iter();
+            let pairs = pairs.flat_map(move |a| firsts.clone().into_iter().map(move |b| (a, b)));
+            pairs.filter_map(order)
+        });
+        let usable = |order: &Vec<usize>| order[0] % 2 == 0 && n % (2 * order[0]) == 0;
+        let radices = orders
+            .filter(usable)
+            .min_by_key(|order| column_slots(n, order, true))?;
+        Some(Self {
+            n,
+            direction,
+            radices,
+            lanes: Lanes::Columns,
+        })
+    }
+
+    /// What the halves of a quad are.
+    pub(super) fn lanes(&self) -> Lanes {
+        self.lanes
     }
 
     /// The radices of the passes in order.
@@ -67,7 +101,10 @@ impl BlockRecipe for MixedRecipe {
     }
 
     fn slots(&self) -> u64 {
-        least_slots(self.n, 1, &self.radices, (true, true))
+        match self.lanes {
+            Lanes::Transforms => least_slots(self.n, 1, &self.radices, (true, true)),
+            Lanes::Columns => 2 * column_slots(self.n, &self.radices, false),
+        }
     }
 }
 
@@ -76,10 +113,14 @@ impl fmt::Display for MixedRecipe {
         let radices: Vec<String> = self.radices.iter().map(usize::to_string).collect();
         write!(
             f,
-            "fft {} {}: mixed {}",
+            "fft {} {}: mixed {}{}",
             self.n,
             self.direction,
-            radices.join(" x ")
+            radices.join(" x "),
+            match self.lanes {
+                Lanes::Transforms => "",
+                Lanes::Columns => ", by columns",
+            }
         )
     }
 }
@@ -119,6 +160,53 @@ pub(super) fn factors(n: usize) -> Option<Vec<usize>> {
         radices.push(2);
     }
     Some(radices)
+}
+
+/// The ways to write 2^twos as a product of 8, 4 and 2, with few factors.
+fn splits(twos: u32) -> Vec<Vec<usize>> {
+    let mut all = Vec::new();
+    for eights in 0..=twos / 3 {
+        let rest = twos - 3 * eights;
+        for fours in (rest / 2).saturating_sub(1)..=rest / 2 {
+            let parts = [(8, eights), (4, fours), (2, rest - 2 * fours)];
+            let parts = parts.map(|(radix, count)| vec![radix; count as usize]);
+            all.push(parts.concat());
+        }
+    }
+    all
+}
+
+/// The radices with those of two indices first and last, the others from the largest to the smallest.
+fn column_order(radices: &[usize], first: usize, last: usize) -> Option<Vec<usize>> {
+    if first == last && radices.len() > 1 {
+        return None;
+    }
+    let others = radices.iter().enumerate();
+    let others = others.filter(|&(i, _)| i != first && i != last);
+    let mut middle: Vec<usize> = others.map(|(_, &r)| r).collect();
+    middle.sort_unstable_by(|a, b| b.cmp(a));
+    let ends = (*radices.get(first)?, *radices.get(last)?);
+    if radices.len() == 1 {
+        return Some(vec![ends.0]);
+    }
+    Some([vec![ends.0], middle, vec![ends.1]].concat())
+}
+
+/// The slots of all passes of one transform, two columns at a time: the first
+/// stores single numbers, the others load factors for each column, those
+/// between may load steps.
+fn column_slots(n: usize, order: &[usize], steps: bool) -> u64 {
+    let pass = |(i, &radix): (usize, &usize)| {
+        let (first, last) = (i == 0, i + 1 == order.len());
+        let r = radix as u64;
+        let memory = if first {
+            3 * r
+        } else {
+            2 * r + powers(radix).len() as u64 + u64::from(steps && !last)
+        };
+        (n / radix / 2) as u64 * memory.max(2 * issues(radix, first))
+    };
+    order.iter().enumerate().map(pass).sum()
 }
 
 /// The slots of a column of two transforms: arithmetic or memory, whichever are more.

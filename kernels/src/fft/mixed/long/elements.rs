@@ -2,7 +2,7 @@
 //! complex ones and back.
 
 use super::slices::{Cut, Place, Slices};
-use super::stage::{Buffers, FACTORS, INPUT, OUTPUT, Stage};
+use super::stage::{Buffers, FACTORS, INPUT, OUTPUT, SHORT, Stage};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::mixed::dft::{Column, Constant, LANES};
@@ -48,6 +48,8 @@ impl Elementwise {
         let buffers = Buffers {
             page: cut.numbers() * COMPLEX,
             factors: element.factor_bytes() * cut.slice,
+            scratch: 0,
+            count: SHORT,
             in_place: matches!(element, Element::Product(_)),
         };
         let name = format!("{} of {} x {}", element.name(), cut.group, cut.slice);

@@ -6,7 +6,7 @@
 //! cover k = 0 .. M/2, and where they go beyond they compute the same numbers once more.
 
 use super::slices::{Cut, Place};
-use super::stage::{Buffers, FACTORS, INPUT, OUTPUT, Stage};
+use super::stage::{Buffers, FACTORS, INPUT, OUTPUT, SHORT, Stage};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::mixed::dft::Constant;
@@ -53,6 +53,8 @@ impl Half {
         let buffers = Buffers {
             page: 2 * side,
             factors: side,
+            scratch: 0,
+            count: SHORT,
             in_place: true,
         };
         let name = match direction {

@@ -12,6 +12,8 @@ mod half;
 mod real;
 mod slices;
 mod stage;
+mod two_pass;
 
 pub use bluestein::LongBluestein;
 pub(in crate::fft) use real::LongReal;
+pub use two_pass::TwoPassFft;

@@ -17,7 +17,7 @@ pub(super) const OUTPUT: u8 = 9;
 pub(super) const FACTORS: u8 = 10;
 
 /// Cycles of a page beside what it computes: its addresses, the signal, the branch.
-const PAGE: u64 = 10;
+const PAGE: u64 = 11;
 
 /// A page kernel, assembled, and the buffers it works in.
 #[derive(Debug)]
@@ -35,12 +35,19 @@ pub(super) struct Buffers {
     /// Bytes of a page and of its factors in DMEM.
     pub(super) page: u64,
     pub(super) factors: u64,
+    /// Bytes of working space, at the end of DMEM.
+    pub(super) scratch: u64,
+    /// Page buffers.
+    pub(super) count: usize,
     /// Whether the output takes the place of the input.
     pub(super) in_place: bool,
 }
 
-/// Page buffers: one computes, one is stored, two are loaded.
-const COUNT: usize = 4;
+/// Address register of the working space.
+const SCRATCH: u8 = 11;
+
+/// Page buffers of short pages: one computes, one is stored, two are loaded.
+pub(super) const SHORT: usize = 4;
 
 impl Stage {
     /// The kernel whose pages are worked on by what `write` writes.
@@ -51,6 +58,7 @@ impl Stage {
         write: impl FnOnce(&mut Text) -> Result<(), Unschedulable>,
     ) -> Result<Self, FftError> {
         let mut made = Text::default();
+        let scratch = machine.cp2.dmem.0.saturating_sub(buffers.scratch);
         write(&mut made)?;
         let text = format!(
             "; {name}: generated, see docs/fft-mixed.md.\n\
@@ -61,19 +69,23 @@ impl Stage {
              addi a7, a15, 16\n    \
              mov b7, a7\n    \
              movi s7, 8\n    \
-             nop\n    nop\n    nop\n    \
+             movi s{}, 8\n    \
+             nop\n    nop\n    \
              mov l7, c15\n\
              page:\n    \
              ldx2 a{INPUT}, [a7]+s7%\n    \
              ldx2 a{FACTORS}, [a7]+s7%\n    \
-             wait 0\n\
+             wait 0\n    \
+             movi a{SCRATCH}, {scratch}\n\
              {}    \
              addi c14, c14, -1\n    \
              signal 1\n    \
              bnz c14, page\n    \
              stop\n\
              .dmem 0\n{}",
-            made.words, made.data
+            Text::EIGHT,
+            made.words,
+            made.data
         );
         let options = cp2_asm::Options {
             machine: Some(machine),
@@ -82,9 +94,10 @@ impl Stage {
         let source = Source::new(format!("{name}.s"), text);
         let program = Arc::new(assemble(&source, &options)?.program);
         let arguments = data_end(&program).next_multiple_of(16);
-        let first = arguments + Ring::argument_bytes(COUNT);
-        let end = first + COUNT as u64 * (buffers.page + buffers.factors);
-        if end > machine.cp2.dmem.0 || machine.dma.granule.0 != 16 {
+        let count = buffers.count;
+        let first = arguments + Ring::argument_bytes(count);
+        let end = first + count as u64 * (buffers.page + buffers.factors);
+        if end > scratch || machine.dma.granule.0 != 16 {
             return Err(FftError::NoRoom {
                 transform: name,
                 machine: machine.name.clone(),
@@ -93,8 +106,8 @@ impl Stage {
         let behind = usize::from(!buffers.in_place);
         let ring = Ring {
             behind,
-            ahead: COUNT - behind,
-            ..Ring::new(arguments, first, COUNT, buffers.page, buffers.factors)
+            ahead: count - behind,
+            ..Ring::new(arguments, first, count, buffers.page, buffers.factors)
         };
         Ok(Self {
             name,
