@@ -225,6 +225,11 @@ impl Blocks {
         Ok(self.best(batch)?.0.padded(batch))
     }
 
+    /// Transforms of a block of the kernel for a batch.
+    pub(super) fn transforms(&self, batch: usize) -> usize {
+        self.best(batch).map_or(1, |(kernel, _)| kernel.transforms)
+    }
+
     /// Adds the pass over a batch whose rows follow each other.
     pub(super) fn append(
         &self,

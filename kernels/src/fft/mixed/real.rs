@@ -41,7 +41,7 @@ type Alone = (usize, Vec<(usize, usize)>);
 
 impl RealPass {
     /// Columns of the transform's pass, L.
-    fn columns(&self) -> usize {
+    pub(super) fn columns(&self) -> usize {
         self.m / self.radix
     }
 
@@ -63,7 +63,7 @@ impl RealPass {
     }
 
     /// Bytes of one number of all transforms.
-    fn quads(&self) -> i64 {
+    pub(super) fn quads(&self) -> i64 {
         QUAD * self.pairs as i64
     }
 
@@ -78,7 +78,7 @@ impl RealPass {
     }
 
     /// Two pointers to the spectra of the pairs, upwards from X[1] or downwards from X[M - 1].
-    fn spectra(&self, looped: &mut Loop, block: u8, down: bool) -> [Pointer; 2] {
+    pub(super) fn spectra(&self, looped: &mut Loop, block: u8, down: bool) -> [Pointer; 2] {
         [0, self.row()].map(|behind| {
             let step = if down { -COMPLEX } else { COMPLEX };
             let walk = Walk::apart(self.m + 1, self.pairs, step);
@@ -95,7 +95,7 @@ impl RealPass {
     }
 
     /// Two pointers to the beginnings of the spectra of the pairs.
-    fn beginnings(&self, looped: &mut Loop, block: u8) -> [Pointer; 2] {
+    pub(super) fn beginnings(&self, looped: &mut Loop, block: u8) -> [Pointer; 2] {
         // Too far for an immediate step where transforms are long.
         let (pair, pairs) = (2 * self.row(), self.pairs as i64);
         [0, self.row()].map(|behind| {
@@ -105,7 +105,7 @@ impl RealPass {
     }
 
     /// A table that all pairs share: `count` lines of `line`.
-    fn table(
+    pub(super) fn table(
         &self,
         text: &mut Text,
         looped: &mut Loop,
@@ -123,7 +123,7 @@ impl RealPass {
     }
 
     /// exp(-2 pi i k/N) as a directive.
-    fn turn(&self, k: usize) -> String {
+    pub(super) fn turn(&self, k: usize) -> String {
         format!(".cis -{k}, {}", 2 * self.m)
     }
 
@@ -146,7 +146,7 @@ impl RealPass {
         (0..self.radix).map(load).collect()
     }
 
-    fn column<'a>(
+    pub(super) fn column<'a>(
         &self,
         direction: Direction,
         factors: &'a [[Reg; 2]],
@@ -265,155 +265,6 @@ impl RealPass {
         }
         looped.write(text, machine, constants, self.pairs, name)
     }
-
-    /// Complex to real: the merge and the first pass of the inverse transform,
-    /// of radix 1 or even.
-    pub(super) fn merge(
-        &self,
-        text: &mut Text,
-        machine: &Machine,
-        name: &str,
-    ) -> Result<(), Unschedulable> {
-        text.label(&format!("merge{name}"));
-        let mut wanted = constants(self.radix, true, 1.0);
-        if self.radix <= 2 {
-            wanted.push(Constant::Complex(1.0));
-        }
-        let constants = text.constants(name, wanted);
-        if self.couples() > 0 {
-            self.merge_couples(text, machine, &constants, name)?;
-        }
-        self.merge_alone(text, machine, &constants, &format!("{name}a"))
-    }
-
-    fn merge_couples(
-        &self,
-        text: &mut Text,
-        machine: &Machine,
-        constants: &Constants,
-        name: &str,
-    ) -> Result<(), Unschedulable> {
-        let (r, columns) = (self.radix, self.columns());
-        let mut looped = Loop::new();
-        let up = self.spectra(&mut looped, self.from, false);
-        let down = self.spectra(&mut looped, self.from, true);
-        // X[c + m L] and X[M - c - m L].
-        let offsets = (0..r).map(|m| COMPLEX * (m * columns) as i64);
-        let (ups, downs): (Vec<Value>, Vec<Value>) = offsets
-            .map(|offset| {
-                (
-                    load_lanes(&mut looped.body, up, offset),
-                    load_lanes(&mut looped.body, down, -offset),
-                )
-            })
-            .unzip();
-
-        // The rows of columns c and L - c of Z: the lower half as they are, the
-        // upper half conjugated. Row m of L - c is number M - c - (r - 1 - m) L.
-        let half = (r / 2).max(1);
-        let turns = |c: usize| -> Vec<String> {
-            let low = |m: usize| {
-                let second = (r > 1).then(|| self.turn(columns - c + m * columns));
-                std::iter::once(self.turn(c + m * columns)).chain(second)
-            };
-            (0..half).flat_map(low).collect()
-        };
-        let lines = (1..=self.couples()).map(turns).collect();
-        let w = self.table(text, &mut looped, name, lines);
-        let one = constants.register(Constant::Complex(1.0));
-        let (mut rows, mut mirrored) = (ups.clone(), ups.clone());
-        let mut w = w.into_iter();
-        let mut next = || w.next().unwrap_or([Reg::Pair(u8::MAX); 2]);
-        for m in 0..half {
-            let (z, conjugate) = join(&mut looped.body, (ups[m], downs[m]), next(), one);
-            (rows[m], mirrored[r - 1 - m]) = (z, conjugate);
-            if r > 1 {
-                let partners = (downs[r - 1 - m], ups[r - 1 - m]);
-                let (z, conjugate) = join(&mut looped.body, partners, next(), one);
-                (mirrored[m], rows[r - 1 - m]) = (z, conjugate);
-            }
-        }
-        let column = self.column(Direction::Inverse, &[], constants);
-        let (mut y, mut below) = (rows, mirrored);
-        if r == 1 {
-            below = vec![looped.body.quad_op("conj", &[Reg::Whole(below[0])])];
-        } else {
-            y = column.transform(&mut looped.body, &y);
-            below = column.transform(&mut looped.body, &below);
-        }
-
-        // Column c becomes the numbers c r .., column L - c those from (L - c) r on.
-        let (step, numbers) = (self.quads() * r as i64, r as i64);
-        let end = self.quads() * self.m as i64;
-        for (y, start, numbers) in [(y, step, numbers), (below, end - step, -numbers)] {
-            let walk = Walk::side_by_side(self.pairs, numbers, None);
-            let pointer = looped.stream(Base::Register(self.to, start), walk);
-            for (m, &y) in (0..).zip(&y) {
-                looped.body.store(Reg::Whole(y), pointer, m * self.quads());
-            }
-        }
-        let iterations = self.couples() * self.pairs;
-        looped.write(text, machine, constants, iterations, name)
-    }
-
-    fn merge_alone(
-        &self,
-        text: &mut Text,
-        machine: &Machine,
-        constants: &Constants,
-        name: &str,
-    ) -> Result<(), Unschedulable> {
-        let (r, columns, alone) = (self.radix, self.columns(), self.alone());
-        let mut looped = Loop::new();
-        let from = self.beginnings(&mut looped, self.from);
-        let to = looped.stream(Base::Register(self.to, 0), Walk::Bytes(QUAD));
-        let turns = alone.iter().flat_map(|(c, pairs)| {
-            let turn = |&(m, _): &(usize, usize)| self.turn(c + m * columns);
-            pairs.iter().map(turn).collect::<Vec<_>>()
-        });
-        let line = turns.collect();
-        let mut turns = self.table(text, &mut looped, name, vec![line]).into_iter();
-        let one = constants.register(Constant::Complex(1.0));
-        for (c, pairs) in &alone {
-            let mut rows = Vec::new();
-            for &(m, partner) in pairs {
-                let k = (c + m * columns) as i64;
-                let x = load_lanes(&mut looped.body, from, COMPLEX * k);
-                let y = load_lanes(&mut looped.body, from, COMPLEX * (self.m as i64 - k));
-                let turn = turns.next().unwrap_or([Reg::Pair(u8::MAX); 2]);
-                let (z, conjugate) = join(&mut looped.body, (x, y), turn, one);
-                // The upper half of the rows conjugated.
-                if m < r.div_ceil(2) {
-                    rows.push((m, z));
-                }
-                if partner >= r.div_ceil(2) {
-                    rows.push((partner, conjugate));
-                }
-            }
-            rows.sort_by_key(|&(m, _)| m);
-            let rows: Vec<Value> = rows.into_iter().map(|(_, z)| z).collect();
-            let y = match r {
-                1 => rows,
-                _ => self
-                    .column(Direction::Inverse, &[], constants)
-                    .transform(&mut looped.body, &rows),
-            };
-            for (m, &y) in y.iter().enumerate() {
-                let number = (c * r + m) as i64;
-                looped.body.store(Reg::Whole(y), to, number * self.quads());
-            }
-        }
-        looped.write(text, machine, constants, self.pairs, name)
-    }
-}
-
-/// A number of each of two transforms.
-fn load_lanes(body: &mut Body, pointers: [Pointer; 2], offset: i64) -> Value {
-    let x = body.quad();
-    for (lane, pointer) in LANES.iter().zip(pointers) {
-        body.load(lane(x), pointer, offset);
-    }
-    x
 }
 
 /// X[k] and X[M-k] from Z[k]/2 and Z[M-k]/2.
@@ -430,18 +281,4 @@ fn separate(
         body.op("bflyn", &[lane(x), lane(conjugate)], &[lane(s), lane(d), w]);
     }
     (x, body.quad_op("conj", &[Reg::Whole(conjugate)]))
-}
-
-/// Z[k] and conj Z[M-k] from X[k] and X[M-k].
-fn join(body: &mut Body, pair: (Value, Value), w: [Reg; 2], one: Reg) -> (Value, Value) {
-    let (s, d) = mirror(body, pair, one);
-    let (z, conjugate) = (body.quad(), body.quad());
-    for (lane, w) in LANES.iter().zip(w) {
-        body.op(
-            "bflyci",
-            &[lane(z), lane(conjugate)],
-            &[lane(s), lane(d), w],
-        );
-    }
-    (z, conjugate)
 }

@@ -1,163 +1,19 @@
 //! Batches of transforms of real numbers.
 
-use super::blocks::{Blocks, Generated};
-use super::dft::{issues, powers};
+use super::blocks::Blocks;
 use super::long::LongReal;
-use super::plan::{BlockRecipe as _, check_room};
-use super::program::real;
-use super::real::RealPass;
-use super::recipe::{MixedRecipe, best_order, factors, least_slots};
+use super::real_recipe::RealRecipe;
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::plan::batch_of;
 use crate::fft::transform::rows_of;
 use crate::job::{Job, KernelRun, Least};
-use crate::pipeline::Unschedulable;
 use cp2_asm::Program;
 use cp2_host::{Buffer, Options};
 use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
-
-/// Radices of the pass that goes together with the split or the merge.
-const JOINT: [usize; 4] = [1, 2, 4, 8];
-
-/// The passes of a transform of N real numbers, N even: those of N/2 complex
-/// ones, of which one also separates (or joins) the spectrum.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct RealRecipe {
-    n: usize,
-    direction: Direction,
-    radices: Vec<usize>,
-    joint: usize,
-}
-
-/// Numbers of one half of the pairs of a block, at a guess.
-const BLOCK: usize = 1024;
-
-impl RealRecipe {
-    /// The recipe whose kernel takes the fewest cycles.
-    fn new(n: usize, direction: Direction, machine: &Machine) -> Result<Self, FftError> {
-        let m = n / 2;
-        if n % 2 == 1 || factors(m).is_none() {
-            return Err(FftError::RealLength { n });
-        }
-        check_room(4 * n as u64, &format!("real fft {n} {direction}"), machine)?;
-        let mut best: Option<(u64, Self)> = None;
-        // As many as a block is likely to have: of few, fill and drain weigh more.
-        let pairs = (BLOCK / m.max(1)).clamp(1, 8);
-        let mut error = FftError::RealLength { n };
-        for joint in JOINT {
-            if m % joint != 0 || (joint > 1 && m == joint) {
-                continue;
-            }
-            let Some(radices) = factors(m / joint) else {
-                continue;
-            };
-            let forward = direction == Direction::Forward;
-            let recipe = Self {
-                n,
-                direction,
-                radices: best_order(radices, (forward, !forward)),
-                joint,
-            };
-            match recipe.kernel(pairs, machine) {
-                Ok(made) if best.as_ref().is_none_or(|(c, _)| made.block_cycles < *c) => {
-                    best = Some((made.block_cycles, recipe));
-                }
-                Ok(_) => {}
-                Err(e) => error = e.into(),
-            }
-        }
-        best.map(|(_, recipe)| recipe).ok_or(error)
-    }
-
-    fn kernel(&self, pairs: usize, machine: &Machine) -> Result<Generated, Unschedulable> {
-        real(
-            self.n / 2,
-            &self.radices,
-            self.joint,
-            self.direction,
-            pairs,
-            machine,
-        )
-    }
-
-    /// The least arithmetic issues of one transform: those of N/2 complex
-    /// numbers, and two butterflies for every two numbers of the spectrum. For
-    /// a power of two that is N/4 (log2 N + 1).
-    #[must_use]
-    pub fn issues(&self) -> u64 {
-        let m = self.n / 2;
-        let complex = MixedRecipe::new(m, self.direction).map_or(0, |r| r.issues());
-        complex + m as u64
-    }
-
-    /// The least slots of two transforms by this recipe: its passes, and of the
-    /// joint pass for every couple of columns, and for those that are alone, the
-    /// arithmetic (five issues for two numbers of each of two transforms in the
-    /// split, four in the merge) or loads, factors, stores and steps.
-    fn slots(&self) -> u64 {
-        let (m, r) = (self.n / 2, self.joint as u64);
-        let (forward, inverse) = ((true, false), (false, true));
-        let (joined, transform, turns, passes) = match self.direction {
-            Direction::Forward => {
-                let passes = least_slots(m, 1, &self.radices, forward);
-                let turns = 2 * powers(self.joint).len() as u64 + r;
-                (5, issues(self.joint, false), turns, passes)
-            }
-            Direction::Inverse => {
-                let passes = least_slots(m, self.joint, &self.radices, inverse);
-                (4, issues(self.joint, true), r, passes)
-            }
-        };
-        // Pointers that wait for all pairs of a block have their steps in tables.
-        let steps = 2 + u64::from(self.direction == Direction::Inverse);
-        let couple = (4 * transform + joined * r).max(6 * r + turns.div_ceil(2) + steps);
-        let pass = self.joint_pass();
-        let alone = pass.alone();
-        let pairs: usize = alone.iter().map(|(_, pairs)| pairs.len()).sum();
-        let (columns, pairs) = (alone.len() as u64, pairs as u64);
-        // The middle of the spectrum is its own partner.
-        let memory = columns * r + 4 * pairs - 2 * (columns - 1);
-        let alone = (2 * columns * transform + joined * pairs).max(memory);
-        passes + pass.couples() as u64 * couple + alone
-    }
-
-    fn joint_pass(&self) -> RealPass {
-        RealPass {
-            m: self.n / 2,
-            pairs: 1,
-            radix: self.joint,
-            from: 0,
-            to: 0,
-        }
-    }
-}
-
-impl fmt::Display for RealRecipe {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let radices: Vec<String> = self.radices.iter().map(usize::to_string).collect();
-        let (n, direction, radices) = (self.n, self.direction, radices.join(" x "));
-        let joint = if self.joint == 1 {
-            String::new()
-        } else {
-            format!("{} with ", self.joint)
-        };
-        match direction {
-            Direction::Forward => write!(
-                f,
-                "real fft {n} {direction}: mixed {radices} x {joint}split"
-            ),
-            Direction::Inverse => write!(
-                f,
-                "real fft {n} {direction}: mixed {joint}merge x {radices}"
-            ),
-        }
-    }
-}
 
 /// A batch of real transforms that has been run.
 pub type RealRun<T> = KernelRun<Vec<T>>;
@@ -266,8 +122,9 @@ impl Real {
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
         match self {
             // Memory operations count where they are more than the arithmetic.
-            Self::Local { recipe, .. } => {
-                vec![vec![(Class::Butterfly, batch as u64 * recipe.slots() / 2)]]
+            Self::Local { recipe, blocks } => {
+                let slots = recipe.slots(blocks.transforms(batch) <= 2);
+                vec![vec![(Class::Butterfly, batch as u64 * slots / 2)]]
             }
             Self::Long(real) => real.operations(batch),
         }

@@ -1,0 +1,167 @@
+//! The passes of a transform of real numbers in local memory.
+
+use super::blocks::Generated;
+use super::dft::{issues, powers};
+use super::plan::{BlockRecipe as _, check_room};
+use super::program::real;
+use super::real::RealPass;
+use super::recipe::{MixedRecipe, best_order, factors, least_slots};
+use crate::fft::Direction;
+use crate::fft::error::FftError;
+use crate::pipeline::Unschedulable;
+use cp2_machine::Machine;
+use std::fmt;
+
+/// Radices of the pass that goes together with the split or the merge.
+const JOINT: [usize; 4] = [1, 2, 4, 8];
+
+/// The passes of a transform of N real numbers, N even: those of N/2 complex
+/// ones, of which one also separates (or joins) the spectrum.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RealRecipe {
+    pub(super) n: usize,
+    direction: Direction,
+    radices: Vec<usize>,
+    joint: usize,
+}
+
+/// Numbers of one half of the pairs of a block, at a guess.
+const BLOCK: usize = 1024;
+
+impl RealRecipe {
+    /// The recipe whose kernel takes the fewest cycles.
+    pub(super) fn new(n: usize, direction: Direction, machine: &Machine) -> Result<Self, FftError> {
+        let m = n / 2;
+        if n % 2 == 1 || factors(m).is_none() {
+            return Err(FftError::RealLength { n });
+        }
+        check_room(4 * n as u64, &format!("real fft {n} {direction}"), machine)?;
+        let mut best: Option<(u64, Self)> = None;
+        // As many as a block is likely to have: of few, fill and drain weigh more.
+        let pairs = (BLOCK / m.max(1)).clamp(1, 8);
+        let mut error = FftError::RealLength { n };
+        for joint in JOINT {
+            if m % joint != 0 || (joint > 1 && m == joint) {
+                continue;
+            }
+            let Some(radices) = factors(m / joint) else {
+                continue;
+            };
+            let forward = direction == Direction::Forward;
+            let recipe = Self {
+                n,
+                direction,
+                radices: best_order(radices, (forward, !forward)),
+                joint,
+            };
+            match recipe.kernel(pairs, machine) {
+                Ok(made) if best.as_ref().is_none_or(|(c, _)| made.block_cycles < *c) => {
+                    best = Some((made.block_cycles, recipe));
+                }
+                Ok(_) => {}
+                Err(e) => error = e.into(),
+            }
+        }
+        best.map(|(_, recipe)| recipe).ok_or(error)
+    }
+
+    pub(super) fn kernel(
+        &self,
+        pairs: usize,
+        machine: &Machine,
+    ) -> Result<Generated, Unschedulable> {
+        real(
+            self.n / 2,
+            &self.radices,
+            self.joint,
+            self.direction,
+            pairs,
+            machine,
+        )
+    }
+
+    /// The least arithmetic issues of one transform: those of N/2 complex
+    /// numbers, and two butterflies for every two numbers of the spectrum. For
+    /// a power of two that is N/4 (log2 N + 1).
+    #[must_use]
+    pub fn issues(&self) -> u64 {
+        let m = self.n / 2;
+        let complex = MixedRecipe::new(m, self.direction).map_or(0, |r| r.issues());
+        complex + m as u64
+    }
+
+    /// The least slots of two transforms by this recipe: its passes, and of the
+    /// joint pass for every couple of columns, and for those that are alone, the
+    /// arithmetic (five issues for two numbers of each of two transforms in the
+    /// split, four in the merge) or loads, factors, stores and steps.
+    pub(super) fn slots(&self, one_pair: bool) -> u64 {
+        let (m, r) = (self.n / 2, self.joint as u64);
+        let (forward, inverse) = ((true, false), (false, true));
+        let (joined, transform, turns, passes) = match self.direction {
+            Direction::Forward => {
+                let passes = least_slots(m, 1, &self.radices, forward) + self.halves();
+                let turns = 2 * powers(self.joint).len() as u64 + r;
+                (5, issues(self.joint, false), turns, passes)
+            }
+            Direction::Inverse => {
+                let passes = least_slots(m, self.joint, &self.radices, inverse);
+                (4, issues(self.joint, true), r, passes)
+            }
+        };
+        // Pointers that wait for all pairs of a block have their steps in tables.
+        let steps = match self.direction {
+            _ if one_pair => 0,
+            Direction::Forward => 2,
+            Direction::Inverse => 3,
+        };
+        let couple = (4 * transform + joined * r).max(6 * r + turns.div_ceil(2) + steps);
+        let pass = self.joint_pass();
+        let alone = pass.alone();
+        let pairs: usize = alone.iter().map(|(_, pairs)| pairs.len()).sum();
+        let (columns, pairs) = (alone.len() as u64, pairs as u64);
+        // The middle of the spectrum is its own partner.
+        let memory = columns * r + 4 * pairs - 2 * (columns - 1);
+        let alone = (2 * columns * transform + joined * pairs).max(memory);
+        passes + pass.couples() as u64 * couple + alone
+    }
+
+    /// What the products by which the first pass halves its results add to its slots.
+    fn halves(&self) -> u64 {
+        let radix = self.radices.first().copied().unwrap_or(1);
+        let (arithmetic, memory) = (2 * issues(radix, true), 3 * radix as u64);
+        let more = (arithmetic + 1).saturating_sub(arithmetic.max(memory));
+        (self.n / 2 / radix) as u64 * more
+    }
+
+    fn joint_pass(&self) -> RealPass {
+        RealPass {
+            m: self.n / 2,
+            pairs: 1,
+            radix: self.joint,
+            from: 0,
+            to: 0,
+        }
+    }
+}
+
+impl fmt::Display for RealRecipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let radices: Vec<String> = self.radices.iter().map(usize::to_string).collect();
+        let (n, direction, radices) = (self.n, self.direction, radices.join(" x "));
+        let joint = if self.joint == 1 {
+            String::new()
+        } else {
+            format!("{} with ", self.joint)
+        };
+        match direction {
+            Direction::Forward => write!(
+                f,
+                "real fft {n} {direction}: mixed {radices} x {joint}split"
+            ),
+            Direction::Inverse => write!(
+                f,
+                "real fft {n} {direction}: mixed {joint}merge x {radices}"
+            ),
+        }
+    }
+}
