@@ -23,10 +23,6 @@ pub(super) struct Hole(usize);
 pub(super) struct Asm {
     /// Of the vector instructions to come.
     pub form: Form,
-    /// Instructions so far.
-    pub count: u32,
-    /// Those of a pass.
-    pub pass: u32,
     encoder: Encoder,
     at: usize,
     error: Option<IcedError>,
@@ -58,8 +54,6 @@ impl Asm {
     pub(super) fn new() -> Self {
         Self {
             form: Form::default(),
-            count: 0,
-            pass: 0,
             encoder: Encoder::new(64),
             at: 0,
             error: None,
@@ -72,7 +66,6 @@ impl Asm {
     }
 
     pub(super) fn put(&mut self, instruction: Result<Instruction, IcedError>) {
-        self.count += 1;
         match instruction.and_then(|i| self.encoder.encode(&i, self.at as u64)) {
             Ok(bytes) => self.at += bytes,
             Err(error) => self.error = self.error.take().or(Some(error)),

@@ -13,16 +13,18 @@ struct Load {
     moves: u32,
     loads: u32,
     stores: u32,
+    /// Instructions beyond one each.
+    more: u32,
 }
 
-/// Sixths of a cycle that a host takes for a pass of the segment, a number of
-/// `instructions`, for comparison with its other forms.
+/// Sixths of a cycle that a host takes for a pass of the segment, about: for
+/// comparison with the segment's other forms.
 ///
 /// Six instructions go in a cycle. Two ports compute on 512 bits, three on 256; one of them moves lanes. Two
 /// loads of 512 bits or three of 256 go in a cycle, one store or two (Intel's
 /// optimization manual, Golden Cove; their predecessors differ in the third
 /// load and the second store).
-pub(super) fn cost(segment: &Segment, instructions: u32) -> u32 {
+pub(super) fn cost(segment: &Segment) -> u32 {
     let mut all = Load::default();
     let arena = &segment.vectors.arena;
     let stored: HashSet<Id> = segment
@@ -52,22 +54,31 @@ pub(super) fn cost(segment: &Segment, instructions: u32) -> u32 {
             Inst::StoreQuad(..) | Inst::StorePair(..) | Inst::SetHome(..) => all.stores += 1,
             Inst::Min(..) | Inst::Max(..) | Inst::Compare(..) | Inst::Convert(..) => {
                 all.vectors += 3;
+                all.more += 2;
             }
-            Inst::Select(..) => all.vectors += 2,
+            Inst::Select(..) => {
+                all.vectors += 2;
+                all.more += 1;
+            }
+            Inst::Canonical(_) => {
+                all.vectors += 1;
+                all.more += 1;
+            }
             Inst::Binary(..)
             | Inst::With(..)
             | Inst::AddSub(..)
             | Inst::SubAdd(..)
-            | Inst::Shift(..)
-            | Inst::Canonical(_) => all.vectors += 1,
+            | Inst::Shift(..) => all.vectors += 1,
             // Scalars have ports that vectors do not use.
             _ => {}
         }
     }
-    let (vectors, loads, stores) = if segment.vectors.form.narrow() {
-        (2, 2, 3)
+    let instructions = (segment.top.len() + segment.body.len()) as u32 + all.more;
+    let (vectors, loads, stores, instructions) = if segment.vectors.form.narrow() {
+        // Vectors are twice as many, and a good part of them are spilled.
+        (2, 2, 3, instructions + instructions / 8)
     } else {
-        (3, 3, 6)
+        (3, 3, 6, instructions)
     };
     [
         vectors * all.vectors,

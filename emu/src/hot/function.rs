@@ -122,17 +122,6 @@ fn surround(asm: &mut Asm, begin: usize, used: u32, vectors: bool, exits: Vec<Ex
 /// Scalar registers used, and the branches of checks before anything was done.
 type Body = (u32, Vec<asm::Hole>);
 
-/// Instructions of a segment, of one pass where it is `repeated`.
-pub(super) fn instructions(segment: &Segment, repeated: bool) -> Result<u32, Refusal> {
-    let mut asm = Asm::new();
-    if repeated {
-        looping(&mut asm, segment)?;
-    } else {
-        straight(&mut asm, segment)?;
-    }
-    Ok(asm.pass)
-}
-
 fn straight(asm: &mut Asm, segment: &Segment) -> Result<Body, Refusal> {
     asm.form = segment.vectors.form;
     let order = Order {
@@ -143,7 +132,6 @@ fn straight(asm: &mut Asm, segment: &Segment) -> Result<Body, Refusal> {
     for (position, id) in order.insts.iter().enumerate() {
         lower.inst(position, *id)?;
     }
-    lower.asm.pass = lower.asm.count;
     Ok((lower.scalars_used, lower.holes))
 }
 
@@ -173,14 +161,13 @@ fn looping(asm: &mut Asm, segment: &Segment) -> Result<Body, Refusal> {
     };
     let mut lower = Lower::new(asm, segment, &order, carried);
     lower.enter(carried);
-    let (head, before) = (lower.asm.at(), lower.asm.count);
+    let head = lower.asm.at();
     for (position, id) in order.insts[..end].iter().enumerate() {
         lower.inst(position, *id)?;
     }
     lower.close(carried)?;
     lower.asm.put(Instruction::with1(Code::Dec_rm64, asm::LEFT));
     lower.asm.branch(Code::Jne_rel32_64, head);
-    lower.asm.pass = lower.asm.count - before;
     // A check of a later pass comes here too: that pass has not begun.
     for hole in std::mem::take(&mut lower.holes) {
         lower.asm.land(hole);

@@ -38,7 +38,6 @@ use crate::layout::LINE_BYTES;
 use crate::semantics::action::{Action, ControlOp};
 use crate::simd::Simd;
 use asm::Asm;
-use build::Segment;
 use cp2_asm::isa::SCALARS;
 use executable::Executable;
 use form::Form;
@@ -203,7 +202,8 @@ fn compile(
         whole = alone && taken == words.len();
         chain.extend(guard(&words[at]));
         assumes |= !steps.enter.is_empty();
-        let segment = cheapest(build::candidates(&steps, whole, forms), whole)?;
+        let candidates = build::candidates(&steps, whole, forms);
+        let segment = candidates.into_iter().min_by_key(cost::cost)?;
         chain.push(Link::Segment(Box::new(segment), taken as u32));
         at += taken;
     }
@@ -222,24 +222,6 @@ fn compile(
         dmem_bytes: dmem_bytes as usize,
         misses: 0,
     })
-}
-
-/// The cheapest of the segments, which are loops' whole bodies where `looping`.
-fn cheapest(mut candidates: Vec<Segment>, looping: bool) -> Option<Segment> {
-    if candidates.len() == 1 {
-        return candidates.pop();
-    }
-    let (mut best, mut least) = (None, u32::MAX);
-    for segment in candidates {
-        let Ok(instructions) = function::instructions(&segment, looping) else {
-            continue;
-        };
-        let cost = cost::cost(&segment, instructions);
-        if cost < least {
-            (best, least) = (Some(segment), cost);
-        }
-    }
-    best
 }
 
 /// What tests the branch of a word that a block goes on behind.
