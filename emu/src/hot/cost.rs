@@ -76,7 +76,7 @@ pub(super) fn cost(segment: &Segment) -> u32 {
     let instructions = (segment.top.len() + segment.body.len()) as u32 + all.more;
     let (vectors, loads, stores, instructions) = if segment.vectors.form.narrow() {
         // Vectors are twice as many, and a good part of them are spilled.
-        (2, 2, 3, instructions + instructions / 8)
+        (2, 2, 3, instructions + instructions / 4)
     } else {
         (3, 3, 6, instructions)
     };
