@@ -93,9 +93,13 @@ impl MachineArg {
 
     /// Its file, which no output may replace.
     pub(crate) fn file(&self) -> Option<&Path> {
-        let built_in = Machine::names().contains(&self.machine.as_str());
-        (!built_in).then(|| Path::new(&self.machine))
+        machine_file(&self.machine)
     }
+}
+
+/// The file of a machine that is not built in.
+fn machine_file(machine: &str) -> Option<&Path> {
+    (!Machine::names().contains(&machine)).then(|| Path::new(machine))
 }
 
 /// Reads a text file.

@@ -5,6 +5,7 @@ mod receive;
 mod report;
 mod sonar;
 
+use super::machine_file;
 use crate::io::{Outputs, check_extension, read_npy};
 use crate::outcome::{BAD_INPUT, Failure, GUEST_FAULT, Outcome, UNVERIFIED};
 use crate::picture::{self, Axis};
@@ -86,7 +87,9 @@ impl Common {
         pulse: Option<&Path>,
         spectrogram: Option<&Path>,
     ) -> Result<(), Failure> {
-        let mut outputs = Outputs::beside(self.input.as_deref().into_iter().chain(pulse));
+        let machines = self.machines.iter().filter_map(|m| machine_file(m));
+        let inputs = self.input.as_deref().into_iter().chain(pulse);
+        let mut outputs = Outputs::beside(inputs.chain(machines));
         if let Some(path) = &self.output {
             check_extension(path, "npy", ".npy")?;
             outputs.check(path)?;

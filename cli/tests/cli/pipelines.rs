@@ -158,6 +158,10 @@ fn a_pulse_of_ones_own_is_an_input() {
     bench
         .cp2(&format!("{radar} --input x.npy --output pulse.npy"))
         .fails(2, &["also an input"]);
+    bench.write("own.svg", "base = \"vm7\"\n");
+    bench
+        .cp2(&format!("{RADAR} --machine vm7,own.svg --picture own.svg"))
+        .fails(2, &["also an input"]);
     bench.write(
         "pulse.npy",
         npy("<f4", "False", "(16,)", &bytes(&[0.0; 16])),
