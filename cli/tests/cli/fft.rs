@@ -484,7 +484,7 @@ fn real_transforms_go_there_and_back() {
 fn the_planner_lists_what_it_chooses_from() {
     let bench = Bench::new();
     for (line, chosen, count) in [
-        ("--n 1024", "stockham", 2),
+        ("--n 1024", "stockham", 3),
         ("--n 360", "mixed", 1),
         ("--n 101", "bluestein", 1),
         ("--n 65536", "65536", 1),
