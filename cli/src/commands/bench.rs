@@ -1,6 +1,7 @@
 //! `cp2 bench`.
 
 use super::MachineArg;
+use crate::interrupt;
 use crate::outcome::{Failure, Outcome};
 use crate::provenance::Provenance;
 use crate::simulation::EngineArg;
@@ -53,7 +54,9 @@ pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
     let machine = Arc::new(args.machine.load()?);
     let engine = Engine::from(args.engine);
     let time = Duration::from_secs_f64(args.seconds);
-    let figures = measure(&machine, engine, time).map_err(Failure::input)?;
+    let figures =
+        measure(&machine, engine, time, &|| interrupt::check().is_err()).map_err(Failure::input)?;
+    interrupt::check()?;
     let workloads: Vec<Value> = figures.iter().map(|f| object(f, &machine)).collect();
     let features = host_features();
     let json = json!({

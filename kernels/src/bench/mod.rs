@@ -101,6 +101,7 @@ pub fn measure(
     machine: &Arc<Machine>,
     engine: Engine,
     time: Duration,
+    stop: &dyn Fn() -> bool,
 ) -> Result<Vec<Figures>, BenchError> {
     let mut workloads = workloads(machine, &options(engine))?;
     let mut figures = Vec::new();
@@ -114,8 +115,11 @@ pub fn measure(
         });
     }
     let started = Instant::now();
-    while started.elapsed() < time {
+    while started.elapsed() < time && !stop() {
         for (workload, figures) in workloads.iter_mut().zip(&mut figures) {
+            if stop() {
+                break;
+            }
             let burst = Instant::now();
             while burst.elapsed() < BURST {
                 let sample = workload.run()?;
