@@ -93,7 +93,7 @@ impl Figures {
 }
 
 /// Measures every workload on `machine` with `engine` for about `time`
-/// altogether, each at least once.
+/// altogether or until `stop` says so, each at least once.
 ///
 /// # Errors
 /// A workload does not run on the machine.
