@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let folder = &args.output;
     std::fs::create_dir_all(folder).map_err(|e| FileError::system(folder, "create", e))?;
     Outputs::default().check(&folder.join("echoes.npy"))?;
-    let fft = Planned::new(&machine, radar::N, Direction::Forward, false)?;
+    let fft = Planned::new(&machine, radar::N, Direction::Forward, false, radar::SWEEPS)?;
     let echoes = radar::echoes(args.seed);
     let simulation = SimulationArgs {
         trace: None,

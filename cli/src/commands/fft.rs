@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "AxB", conflicts_with_all = ["n", "real", "plan", "spectrogram"], value_parser = shape)]
     shape: Option<Shape>,
     /// List the recipes for the length with their expected cycles, and run nothing [default: run]
-    #[arg(long, conflicts_with_all = ["input", "output", "spectrogram", "emit", "batch", "trace", "profile", "check", "max_cycles", "hop", "window", "channel"])]
+    #[arg(long, conflicts_with_all = ["input", "output", "spectrogram", "emit", "trace", "profile", "check", "max_cycles", "hop", "window", "channel"])]
     plan: bool,
     #[command(flatten)]
     machine: MachineArg,
@@ -222,10 +222,12 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         Direction::Forward
     };
     if args.plan {
-        return show::show(&machine, args.signal.length(), direction, args.real);
+        let n = args.signal.length();
+        let batch = args.signal.batch(n)?;
+        return show::show(&machine, n, direction, args.real, batch);
     }
     let half = args.real && args.inverse && args.signal.input.is_some();
-    let plan = |row: usize| {
+    let plan = |row: usize, batch: usize| {
         if let Some(Shape(shape)) = &args.shape {
             return Planned::array(&machine, shape, direction);
         }
@@ -234,7 +236,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
             true => args.signal.n.unwrap_or(2 * row.saturating_sub(1)),
             false => row,
         };
-        Planned::new(&machine, n, direction, args.real)
+        Planned::new(&machine, n, direction, args.real, batch)
     };
     let axes = args.shape.as_ref().map(|Shape(axes)| axes.as_slice());
     let (fft, mut signal) = args.signal.load(&machine, axes, half, plan, |fft| {

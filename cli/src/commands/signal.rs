@@ -99,7 +99,18 @@ impl SignalArgs {
         self.n.unwrap_or(DEFAULT_N)
     }
 
-    /// Loads a signal for `machine`. `plan` makes whatever computes transforms of a length;
+    /// Transforms of `n` numbers to generate.
+    pub(crate) fn batch(&self, n: usize) -> Result<usize, Failure> {
+        let most = DEFAULT_NUMBERS / n.max(1);
+        match self.batch.unwrap_or(DEFAULT_BATCH.min(most).max(1)) {
+            0 => Err(Failure::input(
+                "--batch 0: nothing to transform; expected at least 1",
+            )),
+            batch => Ok(batch),
+        }
+    }
+
+    /// Loads a signal for `machine`. `plan` makes whatever computes so many transforms of a length;
     /// `axes` are those of a transform, where neither `--n` nor the array says;
     /// `half` says that the rows of a file hold half spectra of N / 2 + 1 numbers;
     /// `limits` gives its length and how many transforms it can take: sizes
@@ -109,12 +120,13 @@ impl SignalArgs {
         machine: &Machine,
         axes: Option<&[usize]>,
         half: bool,
-        plan: impl Fn(usize) -> Result<T, Failure>,
+        plan: impl Fn(usize, usize) -> Result<T, Failure>,
         limits: impl Fn(&T) -> (usize, usize),
     ) -> Result<(T, Signal), Failure> {
         let Some(path) = &self.input else {
             self.only_for_sound(None)?;
-            let plan = plan(self.length())?;
+            let n = axes.map_or(self.length(), numbers);
+            let plan = plan(self.length(), self.batch(n)?)?;
             let signal = self.generate(limits(&plan))?;
             return Ok((plan, signal));
         };
@@ -130,7 +142,7 @@ impl SignalArgs {
                     path.display()
                 )));
             }
-            "wav" => self.sound(path, |n| Ok(limits(&plan(n)?).1))?,
+            "wav" => self.sound(path, |n| Ok(limits(&plan(n, DEFAULT_BATCH)?).1))?,
             _ => {
                 return Err(FileError::Extension {
                     path: path.clone(),
@@ -139,7 +151,7 @@ impl SignalArgs {
                 .into());
             }
         };
-        let plan = plan(signal.n)?;
+        let plan = plan(signal.n, signal.batch())?;
         let (_, most) = limits(&plan);
         if signal.batch() > most {
             return Err(too_many(signal.n, signal.batch(), most));
@@ -165,14 +177,7 @@ impl SignalArgs {
     }
 
     fn generate(&self, (n, most): (usize, usize)) -> Result<Signal, Failure> {
-        let batch = self
-            .batch
-            .unwrap_or_else(|| DEFAULT_BATCH.min(DEFAULT_NUMBERS / n.max(1)).max(1));
-        if batch == 0 {
-            return Err(Failure::input(
-                "--batch 0: nothing to transform; expected at least 1",
-            ));
-        }
+        let batch = self.batch(n)?;
         if batch > most {
             return Err(too_many(n, batch, most));
         }
@@ -211,7 +216,7 @@ impl SignalArgs {
         }
         let row = |n: usize| if half { n / 2 + 1 } else { n };
         let n = match (axes, array.shape.as_slice()) {
-            (Some(axes), _) => axes.iter().fold(1usize, |n, &d| n.saturating_mul(d)),
+            (Some(axes), _) => numbers(axes),
             (None, &[_, columns]) => columns,
             _ => row(self.length()),
         };
@@ -291,13 +296,18 @@ impl SignalArgs {
     }
 }
 
+/// Numbers of an array.
+fn numbers(axes: &[usize]) -> usize {
+    axes.iter().fold(1, |n, &d| n.saturating_mul(d))
+}
+
 /// Lengths of axes as `--shape` takes them.
 fn lengths(axes: &[usize]) -> String {
     let lengths: Vec<String> = axes.iter().map(usize::to_string).collect();
     lengths.join("x")
 }
 
-fn too_many(n: usize, batch: usize, most: usize) -> Failure {
+pub(crate) fn too_many(n: usize, batch: usize, most: usize) -> Failure {
     Failure::input(format!(
         "{batch} transforms of {n} points do not fit the machine's system memory; expected at most {most}, or a machine with more memory"
     ))

@@ -505,8 +505,24 @@ fn the_planner_lists_what_it_chooses_from() {
         );
     }
     bench
+        .cp2("fft --plan --n 4096 --batch 0")
+        .fails(2, &["--batch 0"]);
+    bench
         .cp2("fft --plan --n 4194305")
         .fails(2, &["4194305", "1 to 2097152"]);
+}
+
+#[test]
+fn a_transform_alone_is_divided_among_the_sections() {
+    let bench = Bench::new();
+    let cycles = |batch: usize| {
+        let line = format!("fft --n 4096 --batch {batch} --json");
+        let json = bench.cp2(&line).works().json();
+        assert_eq!(json["verified"].as_bool(), Some(true));
+        json["cycles"].as_u64().unwrap()
+    };
+    let (one, four) = (cycles(1), cycles(4));
+    assert!(2 * one < four, "{one} {four}");
 }
 
 #[test]

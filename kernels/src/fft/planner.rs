@@ -33,10 +33,11 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct FftPlanner {
     machine: Arc<Machine>,
+    batch: usize,
     made: HashMap<(usize, Direction), Arc<dyn Fft>>,
 }
 
-/// Transforms in the batch for which recipes are compared.
+/// Transforms in the batch for which recipes are compared, unless [`FftPlanner::for_batch`] says another.
 pub const TYPICAL_BATCH: usize = 1024;
 
 /// A way to compute a transform, and what it should cost.
@@ -44,7 +45,7 @@ pub const TYPICAL_BATCH: usize = 1024;
 pub struct Candidate {
     /// The plan.
     pub fft: Arc<dyn Fft>,
-    /// Expected cycles of a batch of [`TYPICAL_BATCH`].
+    /// Expected cycles of the planner's batch.
     pub expected: Cycles,
     /// The lower bound of the same.
     pub bound: Cycles,
@@ -96,8 +97,17 @@ impl FftPlanner {
     /// A planner for `machine`.
     #[must_use]
     pub fn new(machine: Arc<Machine>) -> Self {
+        Self::for_batch(machine, TYPICAL_BATCH)
+    }
+
+    /// A planner of transforms that come `batch` at a time: fewer than the machine has sections
+    /// are cheaper by a recipe that divides each among them.
+    #[must_use]
+    pub fn for_batch(machine: Arc<Machine>, batch: usize) -> Self {
         Self {
             machine,
+            // From some pages on, more of them decide nothing.
+            batch: batch.clamp(1, TYPICAL_BATCH),
             made: HashMap::new(),
         }
     }
@@ -108,7 +118,7 @@ impl FftPlanner {
     /// There is none: no kernel for that length, or none that fits the machine.
     pub fn candidates(&self, n: usize, direction: Direction) -> Result<Vec<Candidate>, FftError> {
         let price = |fft: Arc<dyn Fft>| {
-            let (expected, bound) = (fft.expected(TYPICAL_BATCH)?, fft.bound(TYPICAL_BATCH));
+            let (expected, bound) = (fft.expected(self.batch)?, fft.bound(self.batch));
             Ok(Candidate {
                 fft,
                 expected,
@@ -132,7 +142,8 @@ impl FftPlanner {
         for fft in mixed(n, direction, &self.machine) {
             any |= consider(fft)?;
         }
-        if n > MAX_LENGTH && LargeRecipe::lengths().contains(&n) {
+        let divided = n > MAX_LENGTH || self.batch < self.machine.cp2.sections;
+        if divided && LargeRecipe::lengths().contains(&n) {
             let fft = LargeFft::new(n, direction, self.machine.clone());
             any |= consider(fft.map(|fft| Arc::new(fft) as _))?;
         }
@@ -177,7 +188,7 @@ impl FftPlanner {
     fn near_the_bound(&self, n: usize, direction: Direction) -> Option<Arc<dyn Fft>> {
         Recipe::new(n, direction).ok()?;
         let fft = self.plan_local(n, direction).ok()?;
-        let (expected, bound) = (fft.expected(TYPICAL_BATCH).ok()?, fft.bound(TYPICAL_BATCH));
+        let (expected, bound) = (fft.expected(self.batch).ok()?, fft.bound(self.batch));
         (bound.0 as f64 >= NEAR * expected.0 as f64).then_some(fft as _)
     }
 
@@ -222,7 +233,7 @@ impl FftPlanner {
             half => {
                 let whole = inner(n).map(LongReal::Whole);
                 let all = half.into_iter().chain(whole);
-                let price = |real: &LongReal| real.expected(TYPICAL_BATCH).map(|c| c.0);
+                let price = |real: &LongReal| real.expected(self.batch).map(|c| c.0);
                 let priced = all.filter_map(|real| Some((price(&real).ok()?, real)));
                 let best = priced.min_by_key(|(cycles, _)| *cycles);
                 best.map(|(_, real)| real).ok_or(FftError::RealLength { n })

@@ -38,14 +38,15 @@ macro_rules! each {
 }
 
 impl Planned {
-    /// The cheapest plan for transforms of `n` numbers, real ones or complex ones.
+    /// The cheapest plan for `batch` transforms of `n` numbers, real ones or complex ones.
     pub(crate) fn new(
         machine: &Arc<Machine>,
         n: usize,
         direction: Direction,
         real: bool,
+        batch: usize,
     ) -> Result<Self, Failure> {
-        let mut planner = FftPlanner::new(machine.clone());
+        let mut planner = FftPlanner::for_batch(machine.clone(), batch);
         let plan = match (real, direction) {
             (false, _) => planner.plan(n, direction).map(Self::Complex),
             (true, Direction::Forward) => planner.plan_real_forward(n).map(Self::Forward),

@@ -1,34 +1,41 @@
 //! `cp2 fft --plan`: what the planner chooses from.
 
 use super::Planned;
+use crate::commands::signal::too_many;
 use crate::outcome::{Failure, Outcome};
 use crate::provenance::Provenance;
 use crate::table::{Align, Table};
-use cp2_kernels::fft::{Direction, FftPlanner, TYPICAL_BATCH};
+use cp2_kernels::fft::{Direction, FftPlanner};
 use cp2_machine::Machine;
 use serde_json::json;
 use std::sync::Arc;
 
-/// Lists the recipes for transforms of `n` numbers, the chosen one first.
+/// Lists the recipes for `batch` transforms of `n` numbers, the chosen one first.
 pub(super) fn show(
     machine: &Arc<Machine>,
     n: usize,
     direction: Direction,
     real: bool,
+    batch: usize,
 ) -> Result<Outcome, Failure> {
     let plans: Vec<Planned> = if real {
-        vec![Planned::new(machine, n, direction, true)?]
+        vec![Planned::new(machine, n, direction, true, batch)?]
     } else {
-        let found = FftPlanner::new(machine.clone())
+        let found = FftPlanner::for_batch(machine.clone(), batch)
             .candidates(n, direction)
             .map_err(Failure::input)?;
         found.into_iter().map(|c| Planned::Complex(c.fft)).collect()
     };
+    for plan in &plans {
+        if batch > plan.max_batch() {
+            return Err(too_many(n, batch, plan.max_batch()));
+        }
+    }
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]);
     table.row(["recipe", "expected cycles", "bound", "bound/expected"]);
     let mut candidates = Vec::new();
     for plan in &plans {
-        let (expected, bound) = (plan.expected(TYPICAL_BATCH)?.0, plan.bound(TYPICAL_BATCH).0);
+        let (expected, bound) = (plan.expected(batch)?.0, plan.bound(batch).0);
         let ratio = bound as f64 / expected.max(1) as f64;
         table.row([
             plan.recipe(),
@@ -48,12 +55,12 @@ pub(super) fn show(
         _ => "the smallest expected time",
     };
     let text = format!(
-        "{TYPICAL_BATCH} transforms on {}:\n{table}chosen: {chosen}, {why}\n",
+        "{batch} transforms on {}:\n{table}chosen: {chosen}, {why}\n",
         machine.name
     );
     let figures = json!({
         "n": n,
-        "batch": TYPICAL_BATCH,
+        "batch": batch,
         "real": real,
         "inverse": direction == Direction::Inverse,
         "candidates": candidates,
