@@ -4,8 +4,8 @@
 //!
 //! An [`Avx`] exists only where [`Avx::find`] saw the host's AVX2: its field is
 //! private to this module, and here it is made in two places, in `find` and in
-//! [`wide`], which is reached only through a [`Run`] that was made from an
-//! [`Avx`]. Whoever has one may therefore execute such instructions. Nothing
+//! `wide`, which nothing outside can name and which is reached only through a [`Run`] that
+//! was made from an [`Avx`]. Whoever has one may therefore execute such instructions. Nothing
 //! here reads or writes memory but through references, and no more than they
 //! refer to.
 
@@ -89,7 +89,9 @@ fn perform<B: Body, H: Host>(host: H, steps: &[Step], guest: &mut Guest<'_>) -> 
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::{Avx, wide};
+pub(super) use x86::Avx;
+#[cfg(target_arch = "x86_64")]
+use x86::wide;
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) use absent::Avx;
@@ -113,7 +115,7 @@ mod x86 {
     /// # Safety
     /// The host has AVX2.
     #[target_feature(enable = "avx2")]
-    pub(in crate::fast) unsafe fn wide<B: Body>(steps: &[Step], guest: &mut Guest<'_>) -> usize {
+    pub(super) unsafe fn wide<B: Body>(steps: &[Step], guest: &mut Guest<'_>) -> usize {
         super::perform::<B, Avx>(Avx(()), steps, guest)
     }
 

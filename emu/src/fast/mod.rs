@@ -273,17 +273,18 @@ impl Fast {
             }
         };
         let number = self.nodes.len() as u32;
-        let node = Node::new(
-            (pc, state),
-            (block, &self.blocks[block as usize]),
-            &self.states,
-            &mut self.scratch,
-            machine,
-        );
-        self.words += 1 + node.len as usize;
+        let node = self.make((pc, state), block, machine);
         self.nodes.push(node);
         self.node_at.insert((pc, state), number);
         number
+    }
+
+    /// A block entered at a word in a state; it counts as room taken.
+    fn make(&mut self, entry: (u32, u32), block: u32, machine: &Machine) -> Node {
+        let block = (block, &self.blocks[block as usize]);
+        let node = Node::new(entry, block, &self.states, &mut self.scratch, machine);
+        self.words += 1 + node.len as usize;
+        node
     }
 }
 

@@ -4,7 +4,6 @@ use super::Fast;
 use super::block::Block;
 use super::habits::Habits;
 use super::text::Ends;
-use super::timed::Node;
 use crate::core::Core;
 use cp2_machine::Machine;
 
@@ -40,14 +39,7 @@ impl Fast {
                 number
             }
         };
-        let node = Node::new(
-            (pc, state),
-            (block, &self.blocks[block as usize]),
-            &self.states,
-            &mut self.scratch,
-            machine,
-        );
-        self.words += 1 + node.len as usize;
+        let node = self.make((pc, state), block, machine);
         // Whoever knew the node knows its successor; what it counted stays.
         let before = std::mem::replace(&mut self.nodes[at as usize], node);
         self.nodes.push(before);

@@ -104,6 +104,8 @@ impl<H: Host> Alu for Wide<H> {
     /// One test for all lanes: NaNs are rare.
     #[inline(always)]
     fn finish<const N: usize>(&mut self, lanes: [Four; N]) -> [Four; N] {
+        // Below, two and two lanes are all there are.
+        const { assert!(N <= 4) };
         if !lanes.iter().any(|lane| lane.raw) {
             return lanes;
         }
