@@ -1,4 +1,8 @@
 //! Whole sources to programs.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "oracles may use the host's functions"
+)]
 #![allow(clippy::unwrap_used, clippy::panic)] // Helpers of tests are tests.
 
 use cp2_asm::isa::{Mode, Op, Word};

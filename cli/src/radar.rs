@@ -95,7 +95,7 @@ pub(crate) fn echoes(seed: u64) -> Vec<Complex32> {
             let echo: Complex32 = tones
                 .iter()
                 .map(|&(frequency, phase, amplitude)| {
-                    let (sin, cos) = (TAU * (frequency * i as f64 + phase)).sin_cos();
+                    let (sin, cos) = libm::sincos(TAU * (frequency * i as f64 + phase));
                     Complex32::new(cos as f32, sin as f32) * amplitude
                 })
                 .sum();
@@ -185,7 +185,7 @@ pub(crate) fn detect(spectra: &[Complex32]) -> Detections {
 fn peaks(spectrum: &[Complex32]) -> Vec<f64> {
     let power: Vec<f64> = spectrum
         .iter()
-        .map(|z| f64::from(z.re).powi(2) + f64::from(z.im).powi(2))
+        .map(|z| num_complex::Complex64::new(z.re.into(), z.im.into()).norm_sqr())
         .collect();
     let mean = power.iter().sum::<f64>() / power.len().max(1) as f64;
     let mut out = Vec::new();

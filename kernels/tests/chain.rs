@@ -1,6 +1,10 @@
 //! The receivers against double precision, against what is in their scenes, and
 //! against scenes made from the physics alone.
 #![allow(
+    clippy::disallowed_methods,
+    reason = "oracles may use the host's functions"
+)]
+#![allow(
     missing_docs,
     clippy::unwrap_used,
     clippy::expect_used,

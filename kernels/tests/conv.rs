@@ -1,5 +1,9 @@
 //! Filters through the whole machine: device, scheduler, DMA, kernels, under the checkers.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "oracles may use the host's functions"
+)]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;

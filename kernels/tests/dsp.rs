@@ -1,4 +1,8 @@
 //! The signal processing set against double precision.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "oracles may use the host's functions"
+)]
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod common;

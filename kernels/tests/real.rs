@@ -1,5 +1,9 @@
 //! Transforms of real numbers through the whole machine, under the checkers.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "oracles may use the host's functions"
+)]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;

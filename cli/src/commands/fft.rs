@@ -138,7 +138,7 @@ impl Measured {
     /// None where the run did not finish: what it did is unknown.
     pub(crate) fn gflops(&self) -> Option<f64> {
         let n = self.problem.len() as f64;
-        let operations = self.nominal() * n * n.log2() * self.problem.batch() as f64;
+        let operations = self.nominal() * n * libm::log2(n) * self.problem.batch() as f64;
         let seconds = self.run.run.report.seconds_simulated;
         self.finished().then(|| operations / seconds / 1e9)
     }

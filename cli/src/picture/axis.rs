@@ -36,13 +36,13 @@ impl Axis {
             return Vec::new();
         }
         let raw = span / about.max(1) as f64;
-        let decade = 10_f64.powf(raw.log10().floor());
+        let decade = libm::exp10(libm::floor(libm::log10(raw)));
         let step = [1.0, 2.0, 5.0, 10.0]
             .map(|m| m * decade)
             .into_iter()
             .find(|&s| s >= raw * 0.999)
             .unwrap_or(decade);
-        let digits = (-step.log10().floor()).clamp(0.0, 12.0) as usize;
+        let digits = (-libm::floor(libm::log10(step))).clamp(0.0, 12.0) as usize;
         let first = (self.from / step - 1e-9).ceil();
         (0..=4 * about)
             .map(|i| (first + i as f64) * step)

@@ -87,8 +87,8 @@ impl Field {
         let value = |column: usize, bin: usize| {
             let z = spectra[column * n + bin];
             // Through f64: a square of a large f32 would overflow.
-            let power = f64::from(z.re).powi(2) + f64::from(z.im).powi(2);
-            (10.0 * power.log10()) as f32
+            let power = num_complex::Complex64::new(z.re.into(), z.im.into()).norm_sqr();
+            (10.0 * libm::log10(power)) as f32
         };
         Self::new(title, [columns, bins.min(n)], value, x, y, 80.0)
     }

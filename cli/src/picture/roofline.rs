@@ -21,7 +21,9 @@ struct Decades {
 
 impl Decades {
     fn around(values: impl Iterator<Item = f64>) -> Self {
-        let logs = values.filter(|v| v.is_finite() && *v > 0.0).map(f64::log10);
+        let logs = values
+            .filter(|v| v.is_finite() && *v > 0.0)
+            .map(libm::log10);
         let (low, high) = logs.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| {
             (l.min(v), h.max(v))
         });
@@ -37,7 +39,7 @@ impl Decades {
 
     /// Position of a value between 0 and 1.
     fn place(&self, value: f64) -> f64 {
-        (value.log10() - f64::from(self.low)) / f64::from(self.high - self.low)
+        (libm::log10(value) - f64::from(self.low)) / f64::from(self.high - self.low)
     }
 }
 
@@ -80,7 +82,7 @@ pub(crate) fn svg(roofline: &Roofline) -> String {
         escape(&format!("{} on {}", roofline.procedure, roofline.system))
     );
     for decade in across.low..=across.high {
-        let at = x(10f64.powi(decade));
+        let at = x(libm::exp10(decade.into()));
         let _ = writeln!(
             svg,
             r##"<path d="M{at:.1} {TOP}v{h}" stroke="#dddddd"/><text x="{at:.1}" y="{:.1}" text-anchor="middle">{}</text>"##,
@@ -89,7 +91,7 @@ pub(crate) fn svg(roofline: &Roofline) -> String {
         );
     }
     for decade in up.low..=up.high {
-        let at = y(10f64.powi(decade));
+        let at = y(libm::exp10(decade.into()));
         let _ = writeln!(
             svg,
             r##"<path d="M{LEFT} {at:.1}h{w}" stroke="#dddddd"/><text x="{:.1}" y="{:.1}" text-anchor="end">{}</text>"##,
@@ -112,7 +114,10 @@ pub(crate) fn svg(roofline: &Roofline) -> String {
             ))
         );
     }
-    let (left, right) = (10f64.powi(across.low), 10f64.powi(across.high));
+    let (left, right) = (
+        libm::exp10(across.low.into()),
+        libm::exp10(across.high.into()),
+    );
     for (i, slope) in roofline.slopes.iter().enumerate() {
         let colour = COLOURS[i % COLOURS.len()];
         let _ = writeln!(
@@ -165,7 +170,11 @@ pub(crate) fn svg(roofline: &Roofline) -> String {
 fn plain(decade: i32) -> String {
     match decade {
         0..=4 => format!("{}", 10u64.pow(decade.unsigned_abs())),
-        -4..=-1 => format!("{:.*}", decade.unsigned_abs() as usize, 10f64.powi(decade)),
+        -4..=-1 => format!(
+            "{:.*}",
+            decade.unsigned_abs() as usize,
+            libm::exp10(decade.into())
+        ),
         _ => format!("1e{decade}"),
     }
 }

@@ -190,7 +190,7 @@ fn draw(
 
 /// The next of 1, 2, 5 times a power of ten.
 fn round_step(wanted: f64) -> f64 {
-    let power = 10f64.powf(wanted.max(1e-9).log10().floor());
+    let power = libm::exp10(libm::floor(libm::log10(wanted.max(1e-9))));
     [1.0, 2.0, 5.0, 10.0]
         .into_iter()
         .map(|m| m * power)

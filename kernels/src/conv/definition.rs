@@ -177,7 +177,7 @@ impl ConvProblem {
         let taps: Vec<Complex64> = self.taps.iter().map(|&h| widen(h)).collect();
         let gain = gain(&taps);
         let length = (self.samples + self.taps.len()) as f64;
-        let allowed = (4.0 + 6.0 * length.log2()) / f64::from(1 << 24) * gain;
+        let allowed = (4.0 + 6.0 * libm::log2(length)) / f64::from(1 << 24) * gain;
         let mut tally = Tally::default();
         for (x, y) in input.chunks(self.samples).zip(output.chunks(wanted)) {
             let exact = self.exact(x, &taps);

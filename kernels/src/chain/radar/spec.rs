@@ -107,7 +107,10 @@ impl RadarSpec {
     #[must_use]
     pub fn pulse(&self) -> Vec<Complex32> {
         let n = self.chirp as f64;
-        let phase = |i: usize| (i as f64 - n / 2.0).powi(2) / (2.0 * n);
+        let phase = |i: usize| {
+            let from_middle = i as f64 - n / 2.0;
+            from_middle * from_middle / (2.0 * n)
+        };
         (0..self.chirp).map(|i| narrow(turn(phase(i)))).collect()
     }
 

@@ -24,6 +24,7 @@
 use super::text::Constants;
 use crate::fft::Direction;
 use crate::pipeline::{Body, Reg, Value};
+use cp2_asm::cis;
 
 /// The lanes of a quad.
 pub(super) const LANES: [fn(Value) -> Reg; 2] = [Reg::Lo, Reg::Hi];
@@ -70,15 +71,16 @@ pub(super) fn powers(radix: usize) -> Vec<(usize, usize)> {
     }
 }
 
-fn angle(r: usize, k: usize) -> f64 {
-    std::f64::consts::TAU * (k % r) as f64 / r as f64
+/// Cosine and sine of `k` of `r` parts of a turn.
+fn angle(r: usize, k: usize) -> (f64, f64) {
+    cis(k as i64, r as i64)
 }
 
 /// The row j of the sine matrix: (pivot, its |sine|, is it negative, for the
 /// other k: (k, ratio to the pivot)).
 fn sines(r: usize, j: usize) -> (usize, f64, bool, Vec<(usize, f64)>) {
     let h = (r - 1) / 2;
-    let sine = |k: usize| angle(r, j * k).sin();
+    let sine = |k: usize| angle(r, j * k).1;
     let mut pivot = 1;
     for k in 2..=h {
         // Equal but for rounding where the sines are: the first.
@@ -111,7 +113,7 @@ pub(super) fn constants(radix: usize, first: bool, scale: f64) -> Vec<Constant> 
     if radix % 2 == 1 {
         let h = (radix - 1) / 2;
         for j in 1..=h {
-            (1..=h).for_each(|k| need(Constant::Real(scale * angle(radix, j * k).cos().abs())));
+            (1..=h).for_each(|k| need(Constant::Real(scale * angle(radix, j * k).0.abs())));
             let (_, sine, _, others) = sines(radix, j);
             others
                 .iter()
@@ -328,7 +330,7 @@ impl<'a> Column<'a> {
         for j in 1..=h {
             let mut m = x[0];
             for (k, &(a, _)) in (1..).zip(&pairs) {
-                m = self.multiply_add(body, self.scale * angle(r, j * k).cos(), a, m);
+                m = self.multiply_add(body, self.scale * angle(r, j * k).0, a, m);
             }
             let (pivot, sine, negative, others) = sines(r, j);
             let mut n = pairs[pivot - 1].1;
