@@ -3,7 +3,7 @@
 
 use crate::fault::FaultKind;
 use crate::interleave;
-use crate::layout::{COLUMNS, File, Group, LINE_BYTES, LINE_LANES, Line, PAIR};
+use crate::layout::{COLUMNS, File, Group, LINE_LANES, Line, PAIR, one_group};
 use crate::semantics::action::MemoryOp;
 use crate::semantics::address::{Generated, generate};
 use cp2_asm::isa::{SCALARS, Scalar};
@@ -166,7 +166,7 @@ impl Core {
         let [group] = &mut self.groups[..] else {
             return None;
         };
-        (self.sections == COLUMNS && self.dmem_bytes % LINE_BYTES == 0).then_some(())?;
+        one_group(self.sections, self.dmem_bytes).then_some(())?;
         Some(Guest {
             file: &mut group.file,
             dmem: &mut group.dmem,

@@ -52,6 +52,16 @@ impl Engine {
         }
     }
 
+    /// The engine that runs on `machine`: all but the reference one are made for four sections.
+    #[must_use]
+    pub fn on(self, machine: &Machine) -> Self {
+        if crate::layout::one_group(machine.cp2.sections, machine.cp2.dmem.0 as usize) {
+            self
+        } else {
+            Self::Reference
+        }
+    }
+
     /// The host code that may be emitted.
     fn simd(self) -> Simd {
         match self {

@@ -19,6 +19,11 @@ pub(crate) const LINE_LANES: usize = 4;
 /// Bytes of one section's DMEM in a line.
 pub(crate) const LINE_BYTES: usize = 16;
 
+/// Whether a core is one group of full columns and whole lines: what the fast engines work on.
+pub(crate) const fn one_group(sections: usize, dmem_bytes: usize) -> bool {
+    sections == COLUMNS && dmem_bytes % LINE_BYTES == 0
+}
+
 /// Sixteen bytes of DMEM of each of four sections: `[word][section]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C, align(64))]

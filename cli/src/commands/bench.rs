@@ -52,7 +52,7 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
 pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
     let What::Emu(args) = &args.what;
     let machine = Arc::new(args.machine.load()?);
-    let engine = Engine::from(args.engine);
+    let engine = Engine::from(args.engine).on(&machine);
     let time = Duration::from_secs_f64(args.seconds);
     let figures =
         measure(&machine, engine, time, &|| interrupt::check().is_err()).map_err(Failure::input)?;

@@ -116,7 +116,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     }
     let paths: Vec<_> = files.iter().map(|(_, path)| shown(path)).collect();
     outcome.json = Provenance::new("cp2-demo/1", &machine, Some(args.seed))
-        .engine(simulation.engine())
+        .engine(simulation.engine().on(&machine))
         .with(merge(figures, json!({ "files": paths })));
     conclude(
         &simulation,

@@ -265,7 +265,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let mut outcome = Outcome {
         text: measured.text(),
         json: Provenance::new("cp2-fft/1", &machine, signal.origin.seed())
-            .engine(args.simulation.engine())
+            .engine(args.simulation.engine().on(&machine))
             .with(figures),
         ..Outcome::default()
     };

@@ -54,7 +54,7 @@ pub(crate) fn run(
         }
     };
     outcome.json = Provenance::new(task.schema, &machine, channels.seed)
-        .engine(task.simulation.engine())
+        .engine(task.simulation.engine().on(&machine))
         .with(outcome.json);
     outcome.json["input"] = json!(task.channels.input.as_deref().map(shown));
     if let Some(output) = output {

@@ -123,7 +123,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         }),
     );
     let json = Provenance::new("cp2-map/1", &machine, None)
-        .engine(args.simulation.engine())
+        .engine(args.simulation.engine().on(&machine))
         .with(figures);
     let mut outcome = Outcome {
         text,

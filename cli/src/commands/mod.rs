@@ -22,6 +22,7 @@ use crate::outcome::{Failure, Outcome};
 use cp2_asm::Program;
 use cp2_machine::Machine;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A command and its arguments.
 #[derive(Debug, clap::Subcommand)]
@@ -94,6 +95,36 @@ impl MachineArg {
     /// Its file, which no output may replace.
     pub(crate) fn file(&self) -> Option<&Path> {
         machine_file(&self.machine)
+    }
+}
+
+/// The `--machine` option of commands that compare machines.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MachinesArg {
+    /// Machine, by name or file; give it again for each more [default: every built-in machine]
+    #[arg(long = "machine", value_name = "NAME|FILE")]
+    machines: Vec<String>,
+}
+
+impl MachinesArg {
+    /// The machines, at least one.
+    pub(crate) fn load(&self) -> Result<Vec<Arc<Machine>>, Failure> {
+        if self.machines.is_empty() {
+            let builtin = Machine::names().into_iter().filter_map(Machine::builtin);
+            return Ok(builtin.map(Arc::new).collect());
+        }
+        let load = |name: &String| Ok(Arc::new(Machine::load(name)?));
+        self.machines.iter().map(load).collect()
+    }
+
+    /// Whether some were named.
+    pub(crate) fn are_named(&self) -> bool {
+        !self.machines.is_empty()
+    }
+
+    /// Their files, which no output may replace.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.machines.iter().filter_map(|m| machine_file(m))
     }
 }
 

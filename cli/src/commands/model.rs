@@ -2,7 +2,7 @@
 
 mod show;
 
-use super::MachineArg;
+use super::{MachineArg, MachinesArg};
 use crate::io::{FileError, Outputs, check_extension, write_whole};
 use crate::outcome::{Failure, Outcome};
 use crate::picture::roofline;
@@ -30,14 +30,8 @@ struct Whole {
     /// Expect and emulate every kernel of the library, at the sizes of its tables [default: one kernel, or a --procedure]
     #[arg(long)]
     all: bool,
-    /// With --all: machines, by name or file [default: every built-in machine]
-    #[arg(
-        long,
-        value_name = "NAME|FILE",
-        value_delimiter = ',',
-        requires = "all"
-    )]
-    machines: Vec<String>,
+    #[command(flatten)]
+    machines: MachinesArg,
     /// A procedure as TOML, see docs/performance-model.md [default: a kernel]
     #[arg(long, value_name = "FILE", requires = "system", conflicts_with = "all")]
     procedure: Option<PathBuf>,
@@ -99,10 +93,12 @@ impl FromArgMatches for Args {
             Some((name, matches)) => {
                 let kernel = registry::find(name)
                     .ok_or_else(|| clap::Error::raw(ErrorKind::InvalidSubcommand, name))?;
-                if whole.all || whole.procedure.is_some() {
+                if whole.all || whole.procedure.is_some() || whole.machines.are_named() {
                     return Err(clap::Error::raw(
                         ErrorKind::ArgumentConflict,
-                        format!("`{name}` is one kernel: leave out --all and --procedure\n"),
+                        format!(
+                            "`{name}` is one kernel: leave out --all and --procedure, and give its --machine behind it\n"
+                        ),
                     ));
                 }
                 let value = |p: &registry::Parameter| {
@@ -135,6 +131,11 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let whole = &args.whole;
     if whole.all {
         return table(whole, json);
+    }
+    if whole.machines.are_named() {
+        return Err(Failure::input(
+            "--machine goes with --all, or behind a kernel: `cp2 model fft --machine vm9`",
+        ));
     }
     match (&whole.procedure, &whole.system) {
         (Some(procedure), Some(system)) => described(procedure, system, whole.roofline.as_deref()),
@@ -174,20 +175,7 @@ fn single(kernel: &dyn Kernel, size: &Size, one: &One) -> Result<Outcome, Failur
 
 /// Every kernel, size and machine.
 fn table(whole: &Whole, json: bool) -> Result<Outcome, Failure> {
-    let machines: Vec<Arc<Machine>> = if whole.machines.is_empty() {
-        Machine::names()
-            .into_iter()
-            .filter_map(Machine::builtin)
-            .map(Arc::new)
-            .collect()
-    } else {
-        let load = |name: &String| Ok(Arc::new(Machine::load(name)?));
-        whole
-            .machines
-            .iter()
-            .map(load)
-            .collect::<Result<_, Failure>>()?
-    };
+    let machines = whole.machines.load()?;
     let work: Vec<_> = registry::all()
         .into_iter()
         .flat_map(|kernel| kernel.sizes().into_iter().map(move |size| (kernel, size)))

@@ -5,7 +5,7 @@ mod receive;
 mod report;
 mod sonar;
 
-use super::machine_file;
+use super::MachinesArg;
 use crate::io::{Outputs, check_extension, read_npy};
 use crate::outcome::{BAD_INPUT, Failure, GUEST_FAULT, Outcome, UNVERIFIED};
 use crate::picture::{self, Axis};
@@ -60,9 +60,9 @@ struct Common {
     /// Write the result as a picture: .png or .svg [default: not written]
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
-    /// Machines, by name or file; the first one's result is written
-    #[arg(long = "machine", value_name = "NAME|FILE", value_delimiter = ',', default_values_t = ["vm7".to_owned(), "vm9".to_owned()])]
-    machines: Vec<String>,
+    // The first one's result is what --output and --picture write.
+    #[command(flatten)]
+    machines: MachinesArg,
     /// Let the checkers watch every kernel; slower [default: not checked]
     #[arg(long)]
     check: bool,
@@ -87,9 +87,8 @@ impl Common {
         pulse: Option<&Path>,
         spectrogram: Option<&Path>,
     ) -> Result<(), Failure> {
-        let machines = self.machines.iter().filter_map(|m| machine_file(m));
         let inputs = self.input.as_deref().into_iter().chain(pulse);
-        let mut outputs = Outputs::beside(inputs.chain(machines));
+        let mut outputs = Outputs::beside(inputs.chain(self.machines.files()));
         if let Some(path) = &self.output {
             check_extension(path, "npy", ".npy")?;
             outputs.check(path)?;

@@ -110,7 +110,7 @@ fn launch(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
     let outcome = Outcome {
         text: table(&run.report),
         json: Provenance::new("cp2-run/1", &machine, None)
-            .engine(args.simulation.engine())
+            .engine(args.simulation.engine().on(&machine))
             .with(figures(&run.report)),
         ..Outcome::default()
     };
@@ -172,7 +172,7 @@ fn replay(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
     let mut outcome = Outcome {
         text: table(&run.report),
         json: Provenance::new("cp2-run/1", &machine, None)
-            .engine(args.simulation.engine())
+            .engine(args.simulation.engine().on(&machine))
             .with(figures(&run.report)),
         ..Outcome::default()
     };

@@ -51,3 +51,36 @@ fn nonsense_is_refused() {
         .cp2("bench emu --seconds=1e9")
         .fails(2, &["3600"]);
 }
+
+#[test]
+fn the_engine_that_ran_is_reported() {
+    let bench = Bench::new();
+    let eight =
+        "base = \"vm7\"\nname = \"eight\"\n[cp2]\nsections = {value = 8, unit = \"sections\"}\n";
+    std::fs::write(bench.path("eight.toml"), eight).unwrap();
+    for (machine, engine) in [("vm7", "fast"), ("eight.toml", "reference")] {
+        let line = format!("fft --n 64 --batch 8 --machine {machine} --json");
+        let json = bench.cp2(&line).works().json();
+        assert_eq!(json["engine"], engine, "{machine}");
+    }
+}
+
+#[test]
+fn machines_to_compare_are_named_one_by_one() {
+    let bench = Bench::new();
+    bench
+        .cp2("model --machine vm9 fft")
+        .fails(2, &["give its --machine behind it"]);
+    bench
+        .cp2("model --machine vm9")
+        .fails(2, &["goes with --all"]);
+    let line = "pipeline radar --pulses 16 --ranges 64 --chirp 16 --json --machine";
+    let json = bench.cp2(&format!("{line} vm9")).works().json();
+    assert_eq!(json["machines"].as_array().unwrap().len(), 1);
+    assert_eq!(json["machines"][0]["machine"], "vm9");
+    let json = bench
+        .cp2(&format!("{line} vm9 --machine vm7"))
+        .works()
+        .json();
+    assert_eq!(json["machines"][1]["machine"], "vm7");
+}

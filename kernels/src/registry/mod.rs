@@ -170,6 +170,8 @@ pub struct Row {
     pub parameters: BTreeMap<&'static str, u64>,
     /// Machine.
     pub machine: String,
+    /// Hash of its parameters.
+    pub machine_hash: String,
     /// What the model expects, in cycles.
     pub expected_cycles: f64,
     /// What the emulator measures, in cycles.
@@ -212,6 +214,7 @@ pub fn measure(
         size: size.to_string(),
         parameters: size.iter().collect(),
         machine: machine.name.clone(),
+        machine_hash: machine.hash.clone(),
         expected_cycles,
         emulated_cycles: report.cycles,
         ratio: expected_cycles / report.cycles.max(1) as f64,

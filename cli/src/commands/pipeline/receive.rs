@@ -58,8 +58,7 @@ pub(super) fn receive<R: Receiver>(
     keep: Keep,
     json: bool,
 ) -> Result<Results<R>, Failure> {
-    let on = |name: &String| {
-        let machine = Arc::new(Machine::load(name)?);
+    let on = |machine: Arc<Machine>| {
         Ok::<_, Failure>(OnMachine {
             receiver: plan(&machine)?,
             machine,
@@ -70,7 +69,8 @@ pub(super) fn receive<R: Receiver>(
     };
     let machines = common
         .machines
-        .iter()
+        .load()?
+        .into_iter()
         .map(on)
         .collect::<Result<Vec<_>, _>>()?;
     let size = match machines.first() {

@@ -41,7 +41,9 @@ pub(super) fn conclude<R>(
     let mut worst = Accuracy::default();
     for (i, on) in results.machines.iter().enumerate() {
         let first = (i > 0).then(|| results.machines[0].machine.name.as_str());
-        let (row, text) = figures(on, signal, results.finite, first);
+        let engine = common.engine.runs(common.check).on(&on.machine);
+        let (mut row, text) = figures(on, signal, results.finite, first);
+        row["engine"] = json!(engine);
         outcome.text += &text;
         rows.push(row);
         worst = worst.worst(on.accuracy);
@@ -58,7 +60,6 @@ pub(super) fn conclude<R>(
         "schema": "cp2-pipeline/2",
         "tool_version": env!("CARGO_PKG_VERSION"),
         "pipeline": found.name,
-        "engine": common.engine.runs(common.check),
         "input": common.input.as_deref().map(shown),
         "seed": common.input.is_none().then_some(common.seed),
         "blocks": results.blocks,
@@ -70,7 +71,13 @@ pub(super) fn conclude<R>(
     });
     // The first machine's figures, for who asks for one only.
     if let Some(first) = rows.first() {
-        for key in ["cycles", "bound_cycles", "efficiency", "real_time_factor"] {
+        for key in [
+            "engine",
+            "cycles",
+            "bound_cycles",
+            "efficiency",
+            "real_time_factor",
+        ] {
             json[key] = first[key].clone();
         }
     }
