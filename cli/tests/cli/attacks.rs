@@ -168,12 +168,10 @@ fn outputs_are_judged_before_the_work() {
         .cp2(&format!("{line} --emit no/run"))
         .fails(2, &["no/run"]);
     bench.write("file", "mine");
-    bench
-        .cp2(&format!("{line} --emit file"))
-        .fails(2, &["file"]);
-    bench
-        .cp2(&format!("{line} --emit ."))
-        .fails(2, &["commands.json"]);
+    bench.refuses(&[
+        (&format!("{line} --emit file"), &["file"]),
+        (&format!("{line} --emit ."), &["commands.json"]),
+    ]);
     assert_eq!(bench.files(), ["file"], "no half of the outputs is left");
     // An emitted directory is replaced, and with it whatever is in it.
     bench.cp2("fft --n 16 --batch 4 --emit run").works();
@@ -214,16 +212,12 @@ fn objects_are_known_by_their_contents() {
     bench.cp2("asm k.s -o kernel").works();
     let map = "map kernel --input x.npy --output y.npy --block 4";
     bench.cp2(map).works();
-    bench
-        .cp2(&format!("{map} -D x=1"))
-        .fails(2, &["kernel", "already"]);
-    bench
-        .cp2(&format!("{map} --arg word"))
-        .fails(2, &["32-bit number"]);
-    bench.cp2("run kernel --dmem 0=").fails(2, &["ADDR=FILE"]);
-    bench
-        .cp2("run kernel --dump-dmem 0:4=")
-        .fails(2, &["file name"]);
+    bench.refuses(&[
+        (&format!("{map} -D x=1"), &["kernel", "already"]),
+        (&format!("{map} --arg word"), &["32-bit number"]),
+        ("run kernel --dmem 0=", &["ADDR=FILE"]),
+        ("run kernel --dump-dmem 0:4=", &["file name"]),
+    ]);
 }
 
 /// An input that is not finite has no reference; the figures say that they do not know.

@@ -80,6 +80,13 @@ impl Bench {
     }
 
     /// Runs `cp2` with these arguments, separated by spaces.
+    /// Command lines that are bad input, and words their messages have.
+    pub(crate) fn refuses(&self, cases: &[(&str, &[&str])]) {
+        for (line, words) in cases {
+            self.cp2(line).fails(2, words);
+        }
+    }
+
     pub(crate) fn cp2(&self, line: &str) -> Ended {
         let Output {
             status,

@@ -9,8 +9,10 @@
 mod attacks;
 mod bench;
 mod fft;
+mod fft_refused;
 mod filters;
 mod kernels;
 mod measure;
 mod pipelines;
 mod readme;
+mod transforms;

@@ -68,12 +68,10 @@ fn the_engine_that_ran_is_reported() {
 #[test]
 fn machines_to_compare_are_named_one_by_one() {
     let bench = Bench::new();
-    bench
-        .cp2("model --machine vm9 fft")
-        .fails(2, &["give its --machine behind it"]);
-    bench
-        .cp2("model --machine vm9")
-        .fails(2, &["goes with --all"]);
+    bench.refuses(&[
+        ("model --machine vm9 fft", &["give its --machine behind it"]),
+        ("model --machine vm9", &["goes with --all"]),
+    ]);
     let line = "pipeline radar --pulses 16 --ranges 64 --chirp 16 --json --machine";
     let json = bench.cp2(&format!("{line} vm9")).works().json();
     assert_eq!(json["machines"].as_array().unwrap().len(), 1);

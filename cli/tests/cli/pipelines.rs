@@ -160,7 +160,9 @@ fn a_pulse_of_ones_own_is_an_input() {
         .fails(2, &["also an input"]);
     bench.write("own.svg", "base = \"vm7\"\n");
     bench
-        .cp2(&format!("{RADAR} --machine vm7 --machine own.svg --picture own.svg"))
+        .cp2(&format!(
+            "{RADAR} --machine vm7 --machine own.svg --picture own.svg"
+        ))
         .fails(2, &["also an input"]);
     bench.write(
         "pulse.npy",
