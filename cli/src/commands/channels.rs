@@ -1,7 +1,7 @@
 //! What the filter commands have in common: channels of samples, taps, results.
 
 use super::MachineArg;
-use crate::io::{Array, FileError, Kind, Outputs, check_extension, read_npy, shown, write_whole};
+use crate::io::{Array, FileError, Kind, Outputs, check_extension, read_rows, shown, write_whole};
 use crate::outcome::Failure;
 use cp2_kernels::Random;
 use cp2_machine::Machine;
@@ -197,7 +197,7 @@ fn sized(option: &str, n: usize, limit: u64) -> Result<(), Failure> {
 
 /// The one row of an array.
 pub(crate) fn taps(path: &Path, limit: u64) -> Result<Vec<Complex32>, Failure> {
-    let array = read_npy(path, Kind::SIGNAL, limit)?;
+    let array = read_rows(path, Kind::SIGNAL, limit)?;
     let rows = if let [rows, _] = *array.shape.as_slice() {
         rows
     } else {
@@ -211,7 +211,7 @@ pub(crate) fn taps(path: &Path, limit: u64) -> Result<Vec<Complex32>, Failure> {
 }
 
 fn signal(path: &Path, limit: u64) -> Result<(Vec<usize>, Samples), Failure> {
-    let array = read_npy(path, Kind::SIGNAL, limit)?;
+    let array = read_rows(path, Kind::SIGNAL, limit)?;
     if array.bytes.is_empty() {
         return Err(
             FileError::format(path, "an array without elements", "at least one sample").into(),

@@ -42,7 +42,7 @@ pub(crate) struct Args {
     #[arg(long)]
     real: bool,
     /// Transform arrays over all their axes: lengths with an x between, the last contiguous [default: rows]
-    #[arg(long, value_name = "AxB", conflicts_with_all = ["n", "real", "plan", "spectrogram"], value_parser = shape)]
+    #[arg(long, value_name = "AxB", conflicts_with_all = ["n", "real", "spectrogram"], value_parser = shape)]
     shape: Option<Shape>,
     /// List the recipes for the length with their expected cycles, and run nothing [default: run]
     #[arg(long, conflicts_with_all = ["input", "output", "spectrogram", "emit", "trace", "profile", "check", "max_cycles", "hop", "window", "channel"])]
@@ -222,9 +222,14 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         Direction::Forward
     };
     if args.plan {
-        let n = args.signal.length();
-        let batch = args.signal.batch(n)?;
-        return show::show(&machine, n, direction, args.real, batch);
+        let asked = show::Asked {
+            n: args.signal.length(),
+            axes: args.shape.as_ref().map(|Shape(axes)| axes.as_slice()),
+            direction,
+            real: args.real,
+        };
+        let batch = args.signal.batch(asked.numbers())?;
+        return show::show(&machine, &asked, batch);
     }
     let half = args.real && args.inverse && args.signal.input.is_some();
     let plan = |row: usize, batch: usize| {

@@ -1,7 +1,7 @@
 //! `cp2 map`: an array through a kernel of the user's own.
 
 use super::{AssemblerArgs, MachineArg, source_text};
-use crate::io::{Array, FileError, Kind, Outputs, read_npy, shown, write_whole};
+use crate::io::{Array, FileError, Kind, Outputs, read_rows, shown, write_whole};
 use crate::outcome::{Failure, Outcome};
 use crate::provenance::Provenance;
 use crate::simulation::{SimulationArgs, conclude, figures, merge, table};
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let machine = Arc::new(args.machine.load()?);
     let (program, notes) = args.assembler.kernel(&args.kernel, &machine)?;
     let program = Arc::new(program);
-    let array = read_npy(&args.input, Kind::ANY, machine.host.memory.0)?;
+    let array = read_rows(&args.input, Kind::ANY, machine.host.memory.0)?;
     if array.bytes.is_empty() {
         return Err(FileError::format(
             &args.input,

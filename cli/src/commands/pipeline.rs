@@ -6,7 +6,7 @@ mod report;
 mod sonar;
 
 use super::MachinesArg;
-use crate::io::{Outputs, check_extension, read_npy};
+use crate::io::{Outputs, check_extension, read_rows};
 use crate::outcome::{BAD_INPUT, Failure, GUEST_FAULT, Outcome, UNVERIFIED};
 use crate::picture::{self, Axis};
 use crate::simulation::EngineArg;
@@ -109,7 +109,7 @@ impl Common {
         let Some(path) = &self.input else {
             return Ok(None);
         };
-        let array = read_npy(path, crate::io::Kind::SIGNAL, LIMIT)?;
+        let array = read_rows(path, crate::io::Kind::SIGNAL, LIMIT)?;
         let data = array.to_complex();
         let whole = array.shape.last() == Some(&columns) && data.len() % (rows * columns) == 0;
         if whole && !data.is_empty() {

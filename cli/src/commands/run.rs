@@ -2,7 +2,7 @@
 
 use super::dump::{DmemDump, DmemLoad, registers_json, registers_text};
 use super::{read_object, source_text};
-use crate::io::{FileError, Kind, Outputs, read_npy};
+use crate::io::{FileError, Kind, Outputs, read_rows};
 use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::provenance::Provenance;
 use crate::simulation::{SimulationArgs, conclude, figures, table};
@@ -121,7 +121,7 @@ fn load_dmem(device: &mut Device, load: &DmemLoad) -> Result<Event, Failure> {
     let cp2 = &device.machine().cp2;
     let sections = cp2.sections;
     let limit = cp2.dmem.0.saturating_mul(sections as u64);
-    let array = read_npy(&load.file, Kind::ANY, limit)?;
+    let array = read_rows(&load.file, Kind::ANY, limit)?;
     let bytes = array.bytes.len() as u64;
     let (target, run) = match *array.shape.as_slice() {
         [rows, _] if rows == sections => {

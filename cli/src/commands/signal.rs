@@ -18,7 +18,7 @@ const DEFAULT_NUMBERS: usize = 1 << 20;
 /// The options that choose the input.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SignalArgs {
-    /// Signal: .npy (complex64 or float32) or .wav [default: random numbers]
+    /// Signal: .npy (complex64 or float32, transformed along the last axis) or .wav [default: random numbers]
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
     /// Points of a transform [default: what the rows of a 2-D input tell, else 1024]
@@ -217,7 +217,7 @@ impl SignalArgs {
         let row = |n: usize| if half { n / 2 + 1 } else { n };
         let n = match (axes, array.shape.as_slice()) {
             (Some(axes), _) => numbers(axes),
-            (None, &[_, columns]) => columns,
+            (None, &[.., _, columns]) => columns,
             _ => row(self.length()),
         };
         if let Some(wanted) = self.n.filter(|&wanted| row(wanted) != n) {

@@ -7,7 +7,7 @@ mod wav;
 mod window;
 
 pub(crate) use error::FileError;
-pub(crate) use npy::{Array, Kind, read_npy};
+pub(crate) use npy::{Array, Kind, read_npy, read_rows};
 pub(crate) use output::{Outputs, write_whole};
 pub(crate) use wav::read_wav;
 pub(crate) use window::{Window, frames};

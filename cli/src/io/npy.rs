@@ -1,5 +1,4 @@
-//! NumPy's `.npy`: complex64, or float32 taken as real parts; one or two
-//! dimensions; C or Fortran order.
+//! NumPy's `.npy`: complex64, or float32 taken as real parts; C or Fortran order.
 //!
 //! The format itself is `ndarray-npy`'s business. Its views compare the shape
 //! with the bytes that are there and allocate nothing for what a header merely
@@ -79,12 +78,12 @@ fn expected(kinds: &[Kind]) -> String {
     format!("little-endian {}, no record", names.join(" or "))
 }
 
-/// An array of one or two dimensions in C order.
+/// An array of one dimension or more in C order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Array {
     /// Element type.
     pub(crate) kind: Kind,
-    /// `[length]` or `[rows, columns]`.
+    /// Lengths of its axes.
     pub(crate) shape: Vec<usize>,
     /// The elements in little-endian bytes, last index fastest.
     pub(crate) bytes: Vec<u8>,
@@ -172,6 +171,19 @@ pub(crate) fn read_npy(path: &Path, kinds: &[Kind], limit: u64) -> Result<Array,
     parse(path, kinds, limit, BufReader::new(file), length)
 }
 
+/// The same of one or two dimensions.
+pub(crate) fn read_rows(path: &Path, kinds: &[Kind], limit: u64) -> Result<Array, FileError> {
+    let array = read_npy(path, kinds, limit)?;
+    if array.shape.len() > 2 {
+        return Err(FileError::format(
+            path,
+            format!("an array of {} dimensions", array.shape.len()),
+            "one dimension, or two (a row is one block)",
+        ));
+    }
+    Ok(array)
+}
+
 /// Parses an array; `length` is the size of the whole stream where known.
 fn parse(
     path: &Path,
@@ -236,12 +248,9 @@ fn elements(
             Kind::Uint32 => view(file, |x: &u32| x.to_le_bytes()),
         };
         match viewed {
-            Ok((shape, _)) if !(1..=2).contains(&shape.len()) => {
-                return Err(FileError::format(
-                    path,
-                    format!("an array of {} dimensions", shape.len()),
-                    "one dimension, or two (a row is one block)",
-                ));
+            Ok((shape, _)) if shape.is_empty() => {
+                let found = "an array of 0 dimensions, a single number";
+                return Err(FileError::format(path, found, "at least one dimension"));
             }
             Ok((shape, bytes)) => return Ok(Array { kind, shape, bytes }),
             Err(error @ ViewNpyError::WrongDescriptor(_)) => failure = Some(error),
@@ -419,9 +428,7 @@ mod tests {
         );
         assert!(message(&raw(&dict(">c8", "False", "(1,)"), &[0; 8])).contains(">c8"));
         assert!(message(&raw(&dict("<f8", "False", "(1,)"), &[0; 8])).contains("<f8"));
-        assert!(
-            message(&raw(&dict("<c8", "False", "(1, 1, 1)"), &[0; 8])).contains("3 dimensions")
-        );
+        assert!(message(&raw(&dict("<c8", "False", "()"), &[0; 8])).contains("0 dimensions"));
         assert!(message(&raw(&dict("<c8", "False", "(2,)"), &[0; 8])).contains("16 bytes"));
         assert!(message(&raw(&dict("<c8", "False", "(1,)"), &[0; 9])).contains("9 bytes"));
         assert!(message(&raw(&"(".repeat(9000), &[])).contains("dictionary"));

@@ -118,6 +118,20 @@ fn arrays_keep_their_shape_and_are_transformed() {
             );
         }
     }
+    // More axes: the last is the transform's, or several are by --shape.
+    bench.write("deep.npy", npy("<c8", "False", "(1, 3, 16)", &bytes(&x)));
+    bench.cp2("fft --input deep.npy --output d.npy").works();
+    assert_eq!(lanes(&bench.read("d.npy")), y);
+    assert!(String::from_utf8_lossy(&bench.read("d.npy")[..100]).contains("(1, 3, 16)"));
+    bench.write(
+        "x3.npy",
+        npy("<c8", "False", "(2, 32, 32)", &bytes(&vec![1.0; 2 * 2048])),
+    );
+    bench
+        .cp2("fft --input x3.npy --shape 32x32 --output y3.npy")
+        .works();
+    let y3 = lanes(&bench.read("y3.npy"));
+    assert!((0..2 * 2048).all(|i| y3[i] == if i % 2048 < 2 { 1024.0 } else { 0.0 }));
     // The inverse of the transform is 16 times the input.
     bench
         .cp2("fft --input y.npy --inverse --output z.npy")

@@ -77,7 +77,7 @@ fn hostile_arrays_are_errors() {
         (
             "cube",
             npy("<f4", "False", "(2, 2, 2)", &[0; 32]),
-            &["3 dimensions"],
+            &["rows of 2 numbers"],
         ),
         (
             "scalar",

@@ -69,6 +69,21 @@ fn the_planner_lists_what_it_chooses_from() {
             "{line}"
         );
     }
+    // What is listed as chosen is what runs.
+    for line in [
+        "--n 64 --batch 256",
+        "--n 32 --machine vm9 --batch 256",
+        "--n 24 --batch 4",
+        "--shape 32x64 --batch 2",
+    ] {
+        let plan = bench
+            .cp2(&format!("fft {line} --plan --json"))
+            .works()
+            .json();
+        let run = bench.cp2(&format!("fft {line} --json")).works().json();
+        assert_eq!(plan["chosen"], run["recipe"], "{line}");
+        assert_eq!(plan["candidates"][0]["recipe"], run["recipe"], "{line}");
+    }
     bench.refuses(&[
         ("fft --plan --n 4096 --batch 0", &["--batch 0"]),
         ("fft --plan --n 4194305", &["4194305", "1 to 2097152"]),

@@ -4,6 +4,7 @@
 //! a direction; the plan is first a plain description, a [`Recipe`]. See
 //! `docs/fft.md` for the algorithm and its schedule.
 
+mod choice;
 mod definition;
 mod eighths;
 mod entry;
@@ -17,6 +18,7 @@ mod recipe;
 mod resident;
 mod transform;
 
+pub use choice::{Choice, Why};
 pub use definition::{FftProblem, error_bound, hermitian, reference, reference_nd};
 pub use entry::FftKernel;
 pub use error::FftError;

@@ -1,3 +1,4 @@
+use super::choice::{Choice, Why};
 use super::error::FftError;
 use super::large::{LargeFft, LargeRecipe};
 use super::mixed::{
@@ -171,25 +172,38 @@ impl FftPlanner {
         if let Some(fft) = self.made.get(&(n, direction)) {
             return Ok(fft.clone());
         }
-        let fft = match self.near_the_bound(n, direction) {
-            Some(fft) => fft,
-            None => {
-                let candidates = self.candidates(n, direction)?;
-                let first = candidates.into_iter().next();
-                first.ok_or(FftError::Length { n })?.fft
-            }
-        };
+        let fft = self.choice(n, direction)?.fft;
         self.made.insert((n, direction), fft.clone());
         Ok(fft)
     }
 
+    /// What [`FftPlanner::plan`] takes, and why.
+    ///
+    /// # Errors
+    /// See [`FftPlanner::candidates`].
+    pub fn choice(&self, n: usize, direction: Direction) -> Result<Choice, FftError> {
+        if let Some(choice) = self.near_the_bound(n, direction) {
+            return Ok(choice);
+        }
+        let candidates = self.candidates(n, direction)?;
+        let why = match candidates.len() {
+            1 => Why::Only,
+            _ => Why::Cheapest,
+        };
+        let first = candidates.into_iter().next();
+        let fft = first.ok_or(FftError::Length { n })?.fft;
+        Ok(Choice { fft, why })
+    }
+
     /// The hand-written kernel, where what it should take is so near the bound of every
     /// recipe that comparing would cost more than it could gain.
-    fn near_the_bound(&self, n: usize, direction: Direction) -> Option<Arc<dyn Fft>> {
+    fn near_the_bound(&self, n: usize, direction: Direction) -> Option<Choice> {
         Recipe::new(n, direction).ok()?;
         let fft = self.plan_local(n, direction).ok()?;
         let (expected, bound) = (fft.expected(self.batch).ok()?, fft.bound(self.batch));
-        (bound.0 as f64 >= NEAR * expected.0 as f64).then_some(fft as _)
+        let share = bound.0 as f64 / expected.0.max(1) as f64;
+        let why = Why::NearBound(1.0 - share);
+        (share >= NEAR).then_some(Choice { fft, why })
     }
 
     /// The FFT of length `n` by the hand-written kernels for powers of two.

@@ -10,25 +10,70 @@ use cp2_machine::Machine;
 use serde_json::json;
 use std::sync::Arc;
 
-/// Lists the recipes for `batch` transforms of `n` numbers, the chosen one first.
+/// The transform that recipes are asked for.
+pub(super) struct Asked<'a> {
+    /// Its length where it has one axis.
+    pub(super) n: usize,
+    /// Its axes where it has more.
+    pub(super) axes: Option<&'a [usize]>,
+    /// Forward or inverse.
+    pub(super) direction: Direction,
+    /// Whether it is one of real numbers.
+    pub(super) real: bool,
+}
+
+impl Asked<'_> {
+    /// Numbers of a transform.
+    pub(super) fn numbers(&self) -> usize {
+        let axes = self.axes.unwrap_or(&[]);
+        match axes {
+            [] => self.n,
+            _ => axes.iter().fold(1, |n, &d| n.saturating_mul(d)),
+        }
+    }
+
+    /// The recipes, the one that runs first, and why it does.
+    fn plans(
+        &self,
+        machine: &Arc<Machine>,
+        batch: usize,
+    ) -> Result<(Vec<Planned>, String), Failure> {
+        let (n, direction) = (self.n, self.direction);
+        if let Some(axes) = self.axes {
+            let plan = Planned::array(machine, axes, direction)?;
+            return Ok((vec![plan], "axis after axis".to_owned()));
+        }
+        if self.real {
+            let plan = Planned::new(machine, n, direction, true, batch)?;
+            return Ok((
+                vec![plan],
+                "of real transforms the cheapest that fits".to_owned(),
+            ));
+        }
+        let planner = FftPlanner::for_batch(machine.clone(), batch);
+        let choice = planner.choice(n, direction).map_err(Failure::input)?;
+        let found = planner.candidates(n, direction).map_err(Failure::input)?;
+        let chosen = choice.fft.recipe();
+        let others = found.into_iter().map(|c| c.fft);
+        let others = others.filter(|fft| fft.recipe() != chosen);
+        let plans = std::iter::once(choice.fft.clone()).chain(others);
+        Ok((
+            plans.map(Planned::Complex).collect(),
+            choice.why.to_string(),
+        ))
+    }
+}
+
+/// Lists the recipes for `batch` transforms, the chosen one first.
 pub(super) fn show(
     machine: &Arc<Machine>,
-    n: usize,
-    direction: Direction,
-    real: bool,
+    asked: &Asked<'_>,
     batch: usize,
 ) -> Result<Outcome, Failure> {
-    let plans: Vec<Planned> = if real {
-        vec![Planned::new(machine, n, direction, true, batch)?]
-    } else {
-        let found = FftPlanner::for_batch(machine.clone(), batch)
-            .candidates(n, direction)
-            .map_err(Failure::input)?;
-        found.into_iter().map(|c| Planned::Complex(c.fft)).collect()
-    };
+    let (plans, why) = asked.plans(machine, batch)?;
     for plan in &plans {
         if batch > plan.max_batch() {
-            return Err(too_many(n, batch, plan.max_batch()));
+            return Err(too_many(asked.numbers(), batch, plan.max_batch()));
         }
     }
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]);
@@ -50,19 +95,21 @@ pub(super) fn show(
         }));
     }
     let chosen = plans.first().map(Planned::recipe).unwrap_or_default();
-    let why = match plans.len() {
-        1 => "the only recipe there is",
-        _ => "the smallest expected time",
+    let transforms = if batch == 1 {
+        "transform"
+    } else {
+        "transforms"
     };
     let text = format!(
-        "{batch} transforms on {}:\n{table}chosen: {chosen}, {why}\n",
+        "{batch} {transforms} on {}:\n{table}chosen: {chosen}, {why}\n",
         machine.name
     );
     let figures = json!({
-        "n": n,
+        "n": asked.axes.is_none().then_some(asked.n),
+        "shape": asked.axes,
         "batch": batch,
-        "real": real,
-        "inverse": direction == Direction::Inverse,
+        "real": asked.real,
+        "inverse": asked.direction == Direction::Inverse,
         "candidates": candidates,
         "chosen": chosen,
         "why": why,

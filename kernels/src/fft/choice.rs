@@ -1,0 +1,39 @@
+//! What a planner chose, and why.
+
+use super::transform::Fft;
+use std::fmt;
+use std::sync::Arc;
+
+/// The recipe a planner takes.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// The plan.
+    pub fft: Arc<dyn Fft>,
+    /// Why this one.
+    pub why: Why,
+}
+
+/// Why a recipe is taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Why {
+    /// Its expected time is so near the bound of every recipe that others could gain this share of it at most.
+    NearBound(f64),
+    /// Of several it has the smallest expected time.
+    Cheapest,
+    /// No other recipe for the length fits the machine.
+    Only,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NearBound(gain) => write!(
+                f,
+                "written by hand, and no recipe could gain more than {:.1} %",
+                100.0 * gain
+            ),
+            Self::Cheapest => f.write_str("the smallest expected time"),
+            Self::Only => f.write_str("the only recipe that fits"),
+        }
+    }
+}
