@@ -4,7 +4,7 @@ mod show;
 
 use super::{MachineArg, MachinesArg};
 use crate::io::{FileError, Outputs, check_extension, write_whole};
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{BAD_INPUT, Failure, GUEST_FAULT, Outcome};
 use crate::picture::roofline;
 use clap::{Arg, ArgMatches, Command, FromArgMatches, error::ErrorKind, value_parser};
 use cp2_host::Options;
@@ -166,8 +166,8 @@ fn single(kernel: &dyn Kernel, size: &Size, one: &One) -> Result<Outcome, Failur
     show::kernel(&mut outcome, kernel, size, &machine, bound);
     write_roofline(one.roofline.as_deref(), &procedure, &system, &mut outcome)?;
     if one.emulate {
-        let row = registry::measure(kernel, size, &machine, Options::default())
-            .map_err(Failure::input)?;
+        crate::interrupt::check()?;
+        let row = registry::measure(kernel, size, &machine, options()).map_err(unfinished)?;
         show::emulated(&mut outcome, &row);
     }
     Ok(outcome)
@@ -186,13 +186,10 @@ fn table(whole: &Whole, json: bool) -> Result<Outcome, Failure> {
     for (kernel, size, machine) in work {
         crate::interrupt::check()?;
         progress.begin(&format!("{} {size} {}", kernel.name(), machine.name));
-        match registry::measure(kernel, &size, machine, Options::default()) {
+        match registry::measure(kernel, &size, machine, options()) {
             Ok(row) => rows.push(row),
             // A run that was begun and did not end is no matter of size.
-            Err(e @ KernelError::Unfinished { .. }) => {
-                crate::interrupt::check()?;
-                return Err(Failure::input(e));
-            }
+            Err(e @ KernelError::Unfinished { .. }) => return Err(unfinished(e)),
             Err(e) => refused.push(show::Refused {
                 kernel: kernel.name(),
                 size: size.to_string(),
@@ -208,6 +205,26 @@ fn table(whole: &Whole, json: bool) -> Result<Outcome, Failure> {
             first.kernel, first.size, first.machine, first.reason
         ))),
         _ => Ok(show::rows(&rows, &refused)),
+    }
+}
+
+/// How kernels run here: until somebody loses patience.
+fn options() -> Options {
+    Options {
+        interrupt: Some(crate::interrupt::flag()),
+        ..Options::default()
+    }
+}
+
+/// A kernel's error; a run that was begun and did not end is the guest's.
+fn unfinished(error: KernelError) -> Failure {
+    let exit = match error {
+        KernelError::Unfinished { .. } => GUEST_FAULT,
+        _ => BAD_INPUT,
+    };
+    Failure {
+        exit,
+        ..Failure::input(error)
     }
 }
 

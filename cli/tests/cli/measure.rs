@@ -1,6 +1,8 @@
 //! `cp2 bench emu`: what it reports, not how fast it is.
 
 use crate::bench::Bench;
+#[cfg(target_os = "linux")]
+use crate::bench::interrupted;
 
 #[test]
 fn every_workload_is_reported() {
@@ -81,4 +83,13 @@ fn machines_to_compare_are_named_one_by_one() {
         .works()
         .json();
     assert_eq!(json["machines"][1]["machine"], "vm7");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_emulation_beside_the_model_can_be_interrupted() {
+    let line = "model fft-large --n 262144 --batch 64 --emulate";
+    let (code, err) = interrupted(Bench::new().command(line));
+    assert_eq!(code, Some(3), "{err}");
+    assert!(err.contains("interrupted"), "{err}");
 }
