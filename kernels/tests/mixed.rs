@@ -63,11 +63,17 @@ fn errors(n: usize, direction: Direction, x: &[Complex32], y: &[Complex32]) -> (
     (ours.rms, problem.judge(x, &scalar).rms)
 }
 
-fn assert_accurate(n: usize, direction: Direction, x: &[Complex32], y: &[Complex32]) {
-    let (ours, theirs) = errors(n, direction, x, y);
+/// Numbers of which the errors are a statistic: those of few scatter.
+const MANY: usize = 4096;
+
+/// The error of at least [`MANY`] numbers and `batch` transforms.
+fn assert_accurate(fft: &dyn Fft, batch: usize, seed: u64) {
+    let (n, direction) = (fft.len(), fft.direction());
+    let batch = batch.max(MANY.div_ceil(n));
+    let x = FftProblem::new(n, direction, batch).unwrap().random(seed);
+    let (ours, theirs) = errors(n, direction, &x, &output(fft, &x));
     assert!(
-        // The errors of few numbers scatter.
-        ours <= 1.5 * theirs.max(if x.len() < 128 { 6.0e-8 } else { 2.0e-8 }),
+        ours <= 1.5 * theirs,
         "{n} {direction}: {ours:e}, rustfft {theirs:e}"
     );
 }
@@ -79,9 +85,7 @@ fn every_small_length_is_accurate() {
             continue;
         }
         for direction in DIRECTIONS {
-            let problem = FftProblem::new(n, direction, 9).unwrap();
-            let x = problem.random(n as u64);
-            assert_accurate(n, direction, &x, &output(&*plan(n, direction), &x));
+            assert_accurate(&*plan(n, direction), 9, n as u64);
         }
     }
 }
@@ -93,13 +97,13 @@ fn batches_are_accurate_and_fast() {
         (3, 0.60),
         (15, 0.70),
         (60, 0.65),
-        (105, 0.82),
-        (243, 0.74),
-        (343, 0.92),
-        (360, 0.84),
-        (625, 0.93),
-        (840, 0.91),
-        (1000, 0.94),
+        (105, 0.86),
+        (243, 0.80),
+        (343, 0.94),
+        (360, 0.90),
+        (625, 0.95),
+        (840, 0.95),
+        (1000, 0.95),
         (1200, 0.80),
         (1536, 0.89),
         (1920, 0.81),
@@ -187,7 +191,7 @@ proptest! {
         let fft = plan(n, direction);
         let x = FftProblem::new(n, direction, batch).unwrap().random(seed);
         let y = output(&*fft, &x);
-        assert_accurate(n, direction, &x, &y);
+        assert_accurate(&*fft, batch, seed);
         // Scaling by a power of two scales every bit.
         let scale = 2.0f32.powi(k);
         let scaled: Vec<Complex32> = x.iter().map(|z| z * scale).collect();

@@ -80,6 +80,32 @@ fn the_model_explains_every_kernel() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// Generated kernels count their operations by class: where a unit does not take one every
+/// cycle, less than the whole time may be explained, but never more.
+#[test]
+fn slow_units_are_not_priced_twice() {
+    for (class, peak) in [("butterfly", "0.25"), ("add", "1"), ("madd", "1")] {
+        let text = format!(
+            "base = \"vm7\"\n[cp2]\ninterval.{class} = {{ value = 4, unit = \"cycles\" }}\n\
+             butterflies = {{ value = {peak}, unit = \"butterflies/cycle\" }}\n"
+        );
+        let machine = Arc::new(Machine::parse(class, &text).unwrap());
+        for (name, n) in [
+            ("fft-mixed", 343),
+            ("fft-mixed", 360),
+            ("fft-bluestein", 127),
+            ("fft-real", 256),
+            ("fft-real-inverse", 128),
+        ] {
+            let size = Size::new(&[("n", n), ("batch", 128)]);
+            let kernel = registry::find(name).unwrap();
+            let row = registry::measure(kernel, &size, &machine, Options::default()).unwrap();
+            assert!((0.5..=1.0).contains(&row.ratio), "{class}: {row:#?}");
+            assert!(row.efficiency <= 1.0, "{class}: {row:#?}");
+        }
+    }
+}
+
 #[test]
 fn a_size_that_is_none_is_refused() {
     let vm7 = Arc::new(Machine::builtin("vm7").unwrap());

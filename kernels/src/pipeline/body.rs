@@ -1,6 +1,6 @@
 //! The dataflow of one iteration.
 
-use cp2_machine::Class;
+use cp2_machine::{Class, ClassMap};
 
 /// A value that one iteration computes: a quad or a pair of registers' worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -210,12 +210,21 @@ impl Body {
     /// Cycles that the busiest unit needs for its operations of one iteration,
     /// where it does not take one every cycle.
     pub(super) fn busiest_unit(&self, machine: &cp2_machine::Machine) -> usize {
-        let cycles = |class: Class| {
-            let own = |op: &&Op| op.access.is_none() && op.class == class;
-            let interval = usize::try_from(machine.cp2.interval[class].0).unwrap_or(usize::MAX);
-            self.ops.iter().filter(own).count().saturating_mul(interval)
-        };
-        Class::ALL.into_iter().map(cycles).max().unwrap_or(0)
+        let classes = self.classes();
+        let cycles = classes.iter().map(|(class, &count)| {
+            let interval = machine.cp2.interval[class].0;
+            usize::try_from(count.saturating_mul(interval)).unwrap_or(usize::MAX)
+        });
+        cycles.max().unwrap_or(0)
+    }
+
+    /// Operations of the arithmetic slot by class.
+    pub(super) fn classes(&self) -> ClassMap<u64> {
+        let mut classes = ClassMap::default();
+        for op in self.ops.iter().filter(|op| op.access.is_none()) {
+            classes[op.class] += 1;
+        }
+        classes
     }
 
     /// Operations of the memory slot, step tables included.

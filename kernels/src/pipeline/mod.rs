@@ -14,12 +14,16 @@
 
 mod body;
 mod emit;
+mod greedy;
+mod operations;
 mod registers;
 mod schedule;
+mod swing;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use body::{Body, Pointer, Reg, Step, Value};
 pub(crate) use emit::{Emitted, Setup};
+pub(crate) use operations::Operations;
 pub(crate) use schedule::Schedule;
 pub use schedule::Unschedulable;

@@ -2,6 +2,7 @@
 
 use super::body::{Body, Op, Reg, Step, table};
 use super::registers::{self, Registers};
+use super::swing::{First, Ties};
 use cp2_machine::{Class, ClassMap, Machine};
 
 /// No schedule was found.
@@ -50,8 +51,8 @@ impl Body {
         let slots = self.arithmetic().max(self.memory()).max(1);
         let least = slots.max(self.busiest_unit(machine)) as u32;
         for interval in least..least + SLACK {
-            for &(window, first) in self.tries() {
-                let Some(found) = Attempt::new(self, machine, interval).run(window, first) else {
+            for &order in self.tries() {
+                let Some(found) = Attempt::new(self, machine, interval).run(order) else {
                     continue;
                 };
                 let (cycles, steps, last) = found;
@@ -80,11 +81,18 @@ impl Body {
     }
 }
 
-/// What takes free memory slots first.
-#[derive(Clone, Copy)]
-enum First {
-    Loads,
-    Stores,
+/// In which order operations are placed.
+#[derive(Clone, Copy, Debug)]
+enum Order {
+    /// Arithmetic as early as possible, then loads, then stores, all of a pointer
+    /// within that part of an interval.
+    Loads(f64),
+    /// The same with stores before loads.
+    Stores(f64),
+    /// Like `Loads`, arithmetic in the order in which it is written.
+    Written(f64),
+    /// From neighbour to neighbour: see `swing`.
+    Swing(First, Ties),
 }
 
 impl Body {
@@ -105,15 +113,26 @@ impl Body {
         slack.into_iter().map(spare).collect()
     }
 
-    /// How to place memory operations: all stores of a pointer within that part of an interval.
-    fn tries(&self) -> &'static [(f64, First)] {
-        use First::{Loads, Stores};
+    /// The orders to try.
+    fn tries(&self) -> &'static [Order] {
+        use Order::{Loads, Stores, Swing, Written};
         if self.in_order {
             // Short chains leave loads little room, many of them the stores.
-            return &[(1.0, Loads), (1.0, Stores)];
+            return &[Loads(1.0), Stores(1.0)];
         }
         // A wider window lets the stores of an iteration lie closer to their operands.
-        &[(1.0, Loads), (0.75, Loads), (0.5, Loads), (0.25, Loads)]
+        &[
+            Loads(1.0),
+            Loads(0.75),
+            Loads(0.5),
+            Loads(0.25),
+            Written(1.0),
+            Written(0.5),
+            Swing(First::End, Ties::Early),
+            Swing(First::End, Ties::Late),
+            Swing(First::Beginning, Ties::Early),
+            Swing(First::Beginning, Ties::Late),
+        ]
     }
 }
 
@@ -122,15 +141,15 @@ fn latency(machine: &Machine, class: Class) -> i64 {
 }
 
 /// One interval tried. Times are relative to the first arithmetic operation and may be negative.
-struct Attempt<'a> {
-    body: &'a Body,
+pub(super) struct Attempt<'a> {
+    pub(super) body: &'a Body,
     machine: &'a Machine,
-    interval: i64,
+    pub(super) interval: i64,
     arithmetic: Vec<bool>,
     memory: Vec<bool>,
     /// When the unit of a class takes an operation, where it does not take one every cycle.
     units: ClassMap<Vec<bool>>,
-    at: Vec<Option<i64>>,
+    pub(super) at: Vec<Option<i64>>,
 }
 
 type Found = (Vec<u32>, Vec<Option<u32>>, Vec<usize>);
@@ -152,7 +171,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    fn latency(&self, op: usize) -> i64 {
+    pub(super) fn latency(&self, op: usize) -> i64 {
         latency(self.machine, self.body.ops[op].class)
     }
 
@@ -162,13 +181,17 @@ impl<'a> Attempt<'a> {
         times.find(|t| free[t.rem_euclid(interval) as usize])
     }
 
-    fn arithmetic_from(&mut self, class: Class, earliest: i64) -> Option<i64> {
-        let n = self.interval;
+    pub(super) fn arithmetic_in(
+        &mut self,
+        op: usize,
+        mut times: impl Iterator<Item = i64>,
+    ) -> Option<i64> {
+        let (n, class) = (self.interval, self.body.ops[op].class);
         let interval = i64::try_from(self.machine.cp2.interval[class].0).ok()?;
         let (slots, unit) = (&self.arithmetic, &self.units[class]);
         let place = |t: i64| t.rem_euclid(n) as usize;
         let takes = |t: i64| unit.is_empty() || (t..t + interval).all(|t| unit[place(t)]);
-        let t = (earliest..earliest + n).find(|&t| slots[place(t)] && takes(t))?;
+        let t = times.find(|&t| slots[place(t)] && takes(t))?;
         self.arithmetic[place(t)] = false;
         let unit = &mut self.units[class];
         if !unit.is_empty() {
@@ -177,25 +200,27 @@ impl<'a> Attempt<'a> {
         Some(t)
     }
 
-    fn memory_in(&mut self, times: impl Iterator<Item = i64>) -> Option<i64> {
+    pub(super) fn memory_in(&mut self, times: impl Iterator<Item = i64>) -> Option<i64> {
         let n = self.interval;
         let t = Self::find(&self.memory, n, times)?;
         self.memory[t.rem_euclid(n) as usize] = false;
         Some(t)
     }
 
-    fn run(mut self, window: f64, first: First) -> Option<Found> {
+    fn run(mut self, order: Order) -> Option<Found> {
         let sources = sources(self.body);
-        self.place_arithmetic(&sources)?;
-        match first {
-            First::Loads => {
+        match order {
+            Order::Loads(window) | Order::Written(window) => {
+                self.place_arithmetic(&sources, matches!(order, Order::Written(_)))?;
                 self.place_loads(&sources)?;
                 self.place_stores(&sources, window)?;
             }
-            First::Stores => {
+            Order::Stores(window) => {
+                self.place_arithmetic(&sources, false)?;
                 self.place_stores(&sources, window)?;
                 self.place_loads(&sources)?;
             }
+            Order::Swing(first, ties) => self.place_swinging(&sources, first, ties)?,
         }
         self.carried()?;
         let last = self.last_accesses()?;
@@ -215,104 +240,8 @@ impl<'a> Attempt<'a> {
 
     /// Whether the accesses of an iteration through a pointer must lie within an interval:
     /// not those of a body in order through one that stays where it is.
-    fn steps(&self, pointer: usize) -> bool {
+    pub(super) fn steps(&self, pointer: usize) -> bool {
         !self.body.in_order || self.body.pointers[pointer].1 != Step::Bytes(0)
-    }
-
-    /// As early as possible, longest path to the end first, or in the order given;
-    /// loads are taken to be there.
-    fn place_arithmetic(&mut self, sources: &[Vec<usize>]) -> Option<()> {
-        let ops = &self.body.ops;
-        let mut height = vec![0; ops.len()];
-        for op in (0..ops.len()).rev() {
-            for &source in &sources[op] {
-                height[source] = height[source].max(height[op] + self.latency(source));
-            }
-        }
-        let mut order: Vec<usize> = (0..ops.len())
-            .filter(|&i| ops[i].access.is_none())
-            .collect();
-        if !self.body.in_order {
-            order.sort_by_key(|&i| (-height[i], i));
-        }
-        let count = order.len().max(1) as i64;
-        for (place, op) in (0..).zip(order) {
-            let mut earliest = 0;
-            if self.body.in_order {
-                earliest = place * self.interval / count;
-            }
-            for &source in sources[op].iter().filter(|&&s| ops[s].access.is_none()) {
-                earliest = earliest.max(self.at[source]? + self.latency(source));
-            }
-            self.at[op] = Some(self.arithmetic_from(ops[op].class, earliest)?);
-        }
-        Some(())
-    }
-
-    /// As late as possible, so that registers are not held for long.
-    fn place_loads(&mut self, sources: &[Vec<usize>]) -> Option<()> {
-        let ops = &self.body.ops;
-        let mut deadline = vec![i64::MAX; ops.len()];
-        for (at, sources) in self.at.iter().zip(sources) {
-            if let Some(at) = at {
-                for &source in sources {
-                    deadline[source] = deadline[source].min(at - self.latency(source));
-                }
-            }
-        }
-        let mut order: Vec<usize> = (0..ops.len()).filter(|&i| ops[i].is_load()).collect();
-        order.sort_by_key(|&i| (deadline[i], i));
-        if self.body.in_order {
-            // None is then pushed further than those behind it need.
-            order.reverse();
-        }
-        let mut ends: Vec<Option<(i64, i64)>> = vec![None; self.body.pointers.len()];
-        for op in order {
-            let pointer = ops[op].access?.pointer;
-            // What is only copied is loaded at once.
-            let mut latest = if deadline[op] == i64::MAX {
-                0
-            } else {
-                deadline[op]
-            };
-            let mut bound = i64::MIN;
-            if let Some((first, last)) = ends[pointer].filter(|_| self.steps(pointer)) {
-                latest = latest.min(first + self.interval - 1);
-                bound = last - self.interval + 1;
-            }
-            let earliest = bound.max(latest - self.interval + 1);
-            let t = self.memory_in((earliest..=latest).rev())?;
-            let (first, last) = ends[pointer].unwrap_or((t, t));
-            ends[pointer] = Some((first.min(t), last.max(t)));
-            self.at[op] = Some(t);
-        }
-        Some(())
-    }
-
-    /// As early as possible, all of a pointer within `window` of an interval.
-    fn place_stores(&mut self, sources: &[Vec<usize>], window: f64) -> Option<()> {
-        let ops = &self.body.ops;
-        let stores: Vec<usize> = (0..ops.len())
-            .filter(|&i| ops[i].access.is_some() && !ops[i].is_load())
-            .collect();
-        // A store of what the loop does not compute is ready at once.
-        let mut ready = vec![0; ops.len()];
-        let mut latest = vec![0; self.body.pointers.len()];
-        for &op in &stores {
-            for &source in &sources[op] {
-                ready[op] = ready[op].max(self.at[source]? + self.latency(source));
-            }
-            let pointer = ops[op].access?.pointer;
-            latest[pointer] = latest[pointer].max(ready[op]);
-        }
-        let reach = ((self.interval - 1) as f64 * window) as i64;
-        let mut order = stores;
-        order.sort_by_key(|&i| (ready[i], i));
-        for op in order {
-            let earliest = ready[op].max(latest[ops[op].access?.pointer] - reach);
-            self.at[op] = Some(self.memory_in(earliest..earliest + self.interval)?);
-        }
-        Some(())
     }
 
     /// Registers that are carried from an iteration to the next: what stands

@@ -128,9 +128,10 @@ pub struct Prepared {
     pub job: Job,
     /// The least that the whole computation needs: its bound.
     pub least: Least,
-    /// For each pass of the job, the least arithmetic it has to issue: class,
-    /// and number of operations of one section, all sections together. A
-    /// formula of the algorithm, never a count of a run.
+    /// For each pass of the job, the least it has to issue: class, and number of
+    /// operations of one section, all sections together; arithmetic, and of the memory
+    /// slot what no arithmetic goes along with. A formula of the algorithm, or of
+    /// the dataflow of a generated loop, never a count of a run.
     pub operations: Vec<Vec<(Class, u64)>>,
 }
 

@@ -28,7 +28,7 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
         let (first, middle, last) = traffic(pass, machine);
         let counts = operations.get(index).map_or(&[][..], Vec::as_slice);
         let mut compute: Vec<Demand> = whole_rounds(pass, counts, machine)
-            .map(|(class, count)| Demand::operations(cp2::ARITHMETIC, class.name(), count))
+            .map(|(class, count)| Demand::operations(unit(class), class.name(), count))
             .collect();
         // The CPU learns of the last page, builds its store, and the DMA, idle
         // by then, begins it. A busy DMA hides all of this.
@@ -59,6 +59,16 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
         );
     }
     procedure
+}
+
+/// The slot of the word that takes a class.
+fn unit(class: Class) -> &'static str {
+    match class {
+        Class::Load | Class::ScalarLoad | Class::Scalar | Class::Control => cp2::MEMORY_SLOT,
+        Class::Integer | Class::Add | Class::Madd | Class::Butterfly | Class::Elementary => {
+            cp2::ARITHMETIC
+        }
+    }
 }
 
 /// Operations of all sections, those included that have no block of their own left in a page:

@@ -3,11 +3,11 @@
 use crate::fft::error::FftError;
 use crate::fft::transform::{expected, place, rows_of};
 use crate::job::{Job, KernelRun, Least, room};
-use crate::pipeline::Unschedulable;
+use crate::pipeline::{Operations, Unschedulable};
 use cp2_asm::{Program, Source, assemble};
 use cp2_dma::Level;
 use cp2_host::{Buffer, Element, Options, Paging, Piece, Stream};
-use cp2_machine::{Cycles, Machine};
+use cp2_machine::{Class, Cycles, Machine};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,6 +28,8 @@ pub(in crate::fft) struct Generated {
     pub(in crate::fft) tables: u64,
     /// Cycles per block.
     pub(in crate::fft) block_cycles: u64,
+    /// What a block issues at least.
+    pub(in crate::fft) operations: Operations,
     /// Cycles per page beside its blocks.
     pub(in crate::fft) page_cycles: u64,
     /// Bytes from a block to the next in a page of inputs and of outputs; the
@@ -148,6 +150,15 @@ impl Blocks {
         self.best(batch).map(|(_, cycles)| cycles)
     }
 
+    /// What the blocks of a batch issue at least, see [`crate::fft::Fft::operations`].
+    pub(super) fn operations(&self, batch: usize) -> Vec<(Class, u64)> {
+        let Ok((kernel, _)) = self.best(batch) else {
+            return Vec::new();
+        };
+        let blocks = kernel.padded(batch) / kernel.transforms;
+        kernel.made.operations.times(blocks as u64)
+    }
+
     /// The program a batch is transformed by.
     pub(super) fn program(&self, batch: usize) -> Result<Arc<Program>, FftError> {
         self.assembled(self.best(batch)?.0)
@@ -223,11 +234,6 @@ impl Blocks {
     /// The rows of arrays for a batch: whole blocks.
     pub(super) fn padded(&self, batch: usize) -> Result<usize, FftError> {
         Ok(self.best(batch)?.0.padded(batch))
-    }
-
-    /// Transforms of a block of the kernel for a batch.
-    pub(super) fn transforms(&self, batch: usize) -> usize {
-        self.best(batch).map_or(1, |(kernel, _)| kernel.transforms)
     }
 
     /// Adds the pass over a batch whose rows follow each other.

@@ -2,7 +2,7 @@
 
 use super::plan::{BlockFft, BlockRecipe};
 use super::program::bluestein;
-use super::recipe::{LONGEST, MixedRecipe, best_order, cost, factors, least_slots};
+use super::recipe::{LONGEST, MixedRecipe, best_order, cost, factors};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use cp2_asm::cis;
@@ -99,14 +99,6 @@ impl BlockRecipe for BluesteinRecipe {
     fn issues(&self) -> u64 {
         let transform = MixedRecipe::new(self.m, self.direction).map_or(0, |r| r.issues());
         2 * transform + self.m as u64 + 2 * self.n as u64
-    }
-
-    /// The least slots of two transforms: both transforms, the products with the
-    /// filter (arithmetic, in the last pass) and with the chirp (four memory
-    /// operations a number), and the zeros.
-    fn slots(&self) -> u64 {
-        let (n, m) = (self.n as u64, self.m as u64);
-        2 * least_slots(self.m, 1, &self.radices, (false, false)) + m + 8 * n + (m - n)
     }
 }
 

@@ -30,7 +30,7 @@ impl Chirp<'_> {
 
     fn twins(&self, looped: &mut Loop, block: u8) -> [Pointer; 2] {
         [0, COMPLEX * self.n as i64].map(|behind| {
-            let walk = Walk::apart(self.n, self.pairs, COMPLEX);
+            let walk = Walk::apart(self.n, (self.pairs, 1), COMPLEX);
             looped.stream(Base::Register(block, behind), walk)
         })
     }

@@ -172,6 +172,8 @@ pub(super) struct Column<'a> {
     pub(super) constants: &'a Constants,
     /// The upper half of the rows of a power of two are conjugates; w = 1.
     pub(super) mirrored: bool,
+    /// The factors are not those of this column, L - c, but of column c; forward, a power of two.
+    pub(super) opposite: bool,
     /// What the results are multiplied by, 1 or, where w = 1, 1/2. Only row 0 takes a
     /// product for it: all others meet a factor on their way.
     pub(super) scale: f64,
@@ -185,6 +187,7 @@ impl<'a> Column<'a> {
             factors: &[],
             constants,
             mirrored: false,
+            opposite: false,
             scale: 1.0,
         }
     }
@@ -294,6 +297,9 @@ impl<'a> Column<'a> {
             let one = self.constants.register(Constant::Complex(1.0));
             return mirror(body, pair, one);
         }
+        if self.opposite {
+            return self.opposite(body, pair, index, turned);
+        }
         let w = match (self.factors.get(index), index, turned) {
             (Some(&w), ..) => w,
             (None, 3, _) => [self.constants.register(root(scale)); 2],
@@ -303,6 +309,33 @@ impl<'a> Column<'a> {
             (None, ..) => return Self::sum(body, pair),
         };
         self.butterfly(body, pair, w, turned)
+    }
+
+    /// The same with the factor of column c, whose angle is that of a turn less than
+    /// the factor's here, column L - c: w of the first level becomes `-conj w`, the others
+    /// `-i conj w`, where of the last level of radix 8 one becomes the other.
+    fn opposite(
+        &self,
+        body: &mut Body,
+        (x, y): (Value, Value),
+        index: usize,
+        turned: bool,
+    ) -> (Value, Value) {
+        let (name, index) = match (index, turned) {
+            (0, _) => ("bflyc", 0),
+            (1, false) => ("bflyci", 1),
+            (1, true) => ("bflyc", 1),
+            (i, false) => ("bflyci", 5 - i),
+            (i, true) => ("bflyc", 5 - i),
+        };
+        // A factor too few would be a bug that the assembler finds.
+        let missing = [Reg::Pair(u8::MAX); 2];
+        let w = self.factors.get(index).copied().unwrap_or(missing);
+        let (d, e) = (body.quad(), body.quad());
+        for (lane, w) in LANES.iter().zip(w) {
+            body.op(name, &[lane(e), lane(d)], &[lane(x), lane(y), w]);
+        }
+        (d, e)
     }
 
     fn odd(&self, body: &mut Body, x: &[Value]) -> Vec<Value> {

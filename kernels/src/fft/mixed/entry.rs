@@ -168,13 +168,8 @@ impl Kernel for RealKernel {
 
     fn sizes(&self) -> Vec<Size> {
         // A short transform's first load and last store weigh less in a long batch.
-        // Not 256, nor back 128 and 1024: their joint passes have more steps, or values
-        // in registers, than room (`docs/fft-mixed.md`).
-        let mut all = match self.0 {
-            Direction::Forward => long(&[(128, 4 * BATCH), (1024, BATCH)]),
-            Direction::Inverse => Vec::new(),
-        };
-        all.extend(sizes(&[512, 2048]));
+        let mut all = long(&[(128, 4 * BATCH), (256, 4 * BATCH)]);
+        all.extend(sizes(&[512, 1024, 2048]));
         all.extend(long(&[(4096, 64), (16_384, 16), (65_536, 4)]));
         all
     }

@@ -36,66 +36,62 @@ impl RealPass {
         constants: &Constants,
         name: &str,
     ) -> Result<(), Unschedulable> {
-        let (r, columns) = (self.radix, self.columns());
+        let (r, columns, at_once) = (self.radix, self.columns(), self.at_once());
+        let (half, one) = (self.half(), constants.register(Constant::Complex(1.0)));
         let mut looped = Loop::new();
         let up = self.spectra(&mut looped, self.from, false);
         let down = self.spectra(&mut looped, self.from, true);
-        // X[c + m L] and X[M - c - m L].
-        let offsets = (0..r).map(|m| COMPLEX * (m * columns) as i64);
-        let (ups, downs): (Vec<Value>, Vec<Value>) = offsets
-            .map(|offset| {
-                (
-                    load_lanes(&mut looped.body, up, offset),
-                    load_lanes(&mut looped.body, down, -offset),
-                )
-            })
-            .unzip();
-
-        // The rows of columns c and L - c of Z: the lower half as they are, the
-        // upper half conjugated. Row m of L - c is number M - c - (r - 1 - m) L.
-        let half = (r / 2).max(1);
-        let turns = |c: usize| -> Vec<String> {
-            let low = |m: usize| {
-                let second = (r > 1).then(|| self.turn(columns - c + m * columns));
-                std::iter::once(self.turn(c + m * columns)).chain(second)
-            };
-            (0..half).flat_map(low).collect()
-        };
+        let turns = |c: usize| (0..half).map(|m| self.turn(c + m * columns)).collect();
         let lines = (1..=self.couples()).map(turns).collect();
-        let w = self.table(text, &mut looped, name, lines);
-        let one = constants.register(Constant::Complex(1.0));
-        let (mut rows, mut mirrored) = (ups.clone(), ups.clone());
-        let mut w = w.into_iter();
-        let mut next = || w.next().unwrap_or([Reg::Pair(u8::MAX); 2]);
-        for m in 0..half {
-            let (z, conjugate) = join(&mut looped.body, (ups[m], downs[m]), next(), one);
-            (rows[m], mirrored[r - 1 - m]) = (z, conjugate);
-            if r > 1 {
-                let partners = (downs[r - 1 - m], ups[r - 1 - m]);
-                let (z, conjugate) = join(&mut looped.body, partners, next(), one);
-                (mirrored[m], rows[r - 1 - m]) = (z, conjugate);
-            }
-        }
-        let column = self.column(Direction::Inverse, &[], constants);
-        let (mut y, mut below) = (rows, mirrored);
-        if r == 1 {
-            below = vec![looped.body.quad_op("conj", &[Reg::Whole(below[0])])];
-        } else {
-            y = column.transform(&mut looped.body, &y);
-            below = column.transform(&mut looped.body, &below);
-        }
-
+        let turns = self.table(text, &mut looped, name, lines);
         // Column c becomes the numbers c r .., column L - c those from (L - c) r on.
         let (step, numbers) = (self.quads() * r as i64, r as i64);
         let end = self.quads() * self.m as i64;
-        for (y, start, numbers) in [(y, step, numbers), (below, end - step, -numbers)] {
-            let walk = Walk::side_by_side(self.pairs, numbers, None);
-            let pointer = looped.stream(Base::Register(self.to, start), walk);
-            for (m, &y) in (0..).zip(&y) {
-                looped.body.store(Reg::Whole(y), pointer, m * self.quads());
+        let to = [(step, numbers), (end - step, -numbers)].map(|(start, numbers)| {
+            let walk = Walk::side_by_side((self.pairs, at_once), numbers);
+            looped.stream(Base::Register(self.to, start), walk)
+        });
+
+        let body = &mut looped.body;
+        for pair in 0..at_once as i64 {
+            // X[c + m L] and X[M - c - m L].
+            let behind = 2 * pair * self.row();
+            let offsets = (0..r).map(|m| COMPLEX * (m * columns) as i64);
+            let (ups, downs): (Vec<Value>, Vec<Value>) = offsets
+                .map(|offset| {
+                    (
+                        load_lanes(body, up, behind + offset),
+                        load_lanes(body, down, behind - offset),
+                    )
+                })
+                .unzip();
+
+            // The rows of columns c and L - c of Z: the lower half as they are, the
+            // upper half conjugated. Row m of L - c is number M - c - (r - 1 - m) L.
+            let (mut rows, mut mirrored) = (ups.clone(), ups.clone());
+            for m in 0..half {
+                let turn = (turns[m], false);
+                (rows[m], mirrored[r - 1 - m]) = join(body, (ups[m], downs[m]), turn, one);
+                if r > 1 {
+                    let partners = (downs[r - 1 - m], ups[r - 1 - m]);
+                    let turn = (turns[half - 1 - m], true);
+                    (mirrored[m], rows[r - 1 - m]) = join(body, partners, turn, one);
+                }
+            }
+            let column = self.column(Direction::Inverse, &[], constants);
+            let (y, below) = if r == 1 {
+                (rows, vec![body.quad_op("conj", &[Reg::Whole(mirrored[0])])])
+            } else {
+                let mut of = |rows: &[Value]| column.transform(body, rows);
+                (of(&rows), of(&mirrored))
+            };
+            for (y, to) in [y, below].iter().zip(to) {
+                for (m, &y) in (0..).zip(y) {
+                    body.store(Reg::Whole(y), to, m * self.quads() + pair * QUAD);
+                }
             }
         }
-        let iterations = self.couples() * self.pairs;
+        let iterations = self.couples() * self.pairs / at_once;
         looped.write(text, machine, constants, iterations, name)
     }
 
@@ -124,7 +120,7 @@ impl RealPass {
                 let x = load_lanes(&mut looped.body, from, COMPLEX * k);
                 let y = load_lanes(&mut looped.body, from, COMPLEX * (self.m as i64 - k));
                 let turn = turns.next().unwrap_or([Reg::Pair(u8::MAX); 2]);
-                let (z, conjugate) = join(&mut looped.body, (x, y), turn, one);
+                let (z, conjugate) = join(&mut looped.body, (x, y), (turn, false), one);
                 // The upper half of the rows conjugated.
                 if m < r.div_ceil(2) {
                     rows.push((m, z));
@@ -159,16 +155,22 @@ fn load_lanes(body: &mut Body, pointers: [Pointer; 2], offset: i64) -> Value {
     x
 }
 
-/// Z[k] and conj Z[M-k] from X[k] and X[M-k].
-fn join(body: &mut Body, pair: (Value, Value), w: [Reg; 2], one: Reg) -> (Value, Value) {
+/// Z[k] and conj Z[M-k] from X[k] and X[M-k], and w or, `turned`, v with `conj w = i v`.
+fn join(
+    body: &mut Body,
+    pair: (Value, Value),
+    (w, turned): ([Reg; 2], bool),
+    one: Reg,
+) -> (Value, Value) {
     let (s, d) = mirror(body, pair, one);
     let (z, conjugate) = (body.quad(), body.quad());
     for (lane, w) in LANES.iter().zip(w) {
-        body.op(
-            "bflyci",
-            &[lane(z), lane(conjugate)],
-            &[lane(s), lane(d), w],
-        );
+        let operands = [lane(s), lane(d), w];
+        if turned {
+            body.op("bfly", &[lane(conjugate), lane(z)], &operands);
+        } else {
+            body.op("bflyci", &[lane(z), lane(conjugate)], &operands);
+        }
     }
     (z, conjugate)
 }

@@ -105,7 +105,7 @@ impl Pass<'_> {
         // Two transforms one behind the other have a pointer each.
         let twins = |looped: &mut Loop, block: u8| {
             [0, COMPLEX * self.n as i64].map(|behind| {
-                let walk = Walk::apart(self.n, self.pairs, COMPLEX);
+                let walk = Walk::apart(self.n, (self.pairs, 1), COMPLEX);
                 looped.stream(Base::Register(block, behind), walk)
             })
         };
@@ -149,6 +149,7 @@ impl Pass<'_> {
             factors: &factors,
             constants: &constants,
             mirrored: false,
+            opposite: false,
             scale: self.scale,
         };
         let mut y = column.transform(&mut looped.body, &x);

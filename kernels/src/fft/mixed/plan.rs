@@ -35,10 +35,6 @@ pub trait BlockRecipe: fmt::Debug + fmt::Display + Send + Sync {
 
     /// The least arithmetic issues of one transform by this recipe.
     fn issues(&self) -> u64;
-
-    /// The least slots of the words of two transforms by this recipe: arithmetic,
-    /// or memory operations where they are more, see `docs/fft-mixed.md`.
-    fn slots(&self) -> u64;
 }
 
 /// A planned transform that fits local memory.
@@ -151,12 +147,8 @@ impl<R: BlockRecipe> Fft for BlockFft<R> {
         }
     }
 
-    /// Slots count as arithmetic.
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
-        vec![vec![(
-            Class::Butterfly,
-            batch as u64 * self.recipe.slots() / 2,
-        )]]
+        vec![self.blocks.operations(batch)]
     }
 
     fn arrays(&self, batch: usize) -> Result<[usize; 2], FftError> {

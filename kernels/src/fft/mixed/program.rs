@@ -133,6 +133,7 @@ impl<'a> Making<'a> {
             words: self.text.words.lines().count() as u64,
             tables: self.text.bytes,
             block_cycles: self.text.cycles,
+            operations: self.text.operations,
             page_cycles: PAGE,
             pitch,
             in_place: self.in_place,

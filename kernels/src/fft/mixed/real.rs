@@ -73,15 +73,31 @@ impl RealPass {
     }
 
     /// Bytes of a spectrum.
-    fn row(&self) -> i64 {
+    pub(super) fn row(&self) -> i64 {
         COMPLEX * (self.m as i64 + 1)
+    }
+
+    /// Couples of transforms that an iteration over couples of columns takes: in radix 1
+    /// and 2 steps and factors, which they share, are more than the memory slot has room for.
+    pub(super) fn at_once(&self) -> usize {
+        let even = |&count: &usize| self.pairs % count == 0;
+        match self.radix {
+            1 | 2 => [4, 2].into_iter().find(even).unwrap_or(1),
+            _ => 1,
+        }
+    }
+
+    /// Different factors of a couple of columns beside the powers: those of the rows
+    /// r/2 .. are -i times those of the rows below, and those of column L - c conjugates.
+    pub(super) fn half(&self) -> usize {
+        (self.radix / 2).max(1)
     }
 
     /// Two pointers to the spectra of the pairs, upwards from X[1] or downwards from X[M - 1].
     pub(super) fn spectra(&self, looped: &mut Loop, block: u8, down: bool) -> [Pointer; 2] {
         [0, self.row()].map(|behind| {
             let step = if down { -COMPLEX } else { COMPLEX };
-            let walk = Walk::apart(self.m + 1, self.pairs, step);
+            let walk = Walk::apart(self.m + 1, (self.pairs, self.at_once()), step);
             let (start, inside) = if down {
                 (
                     self.row() - 2 * COMPLEX,
@@ -116,7 +132,7 @@ impl RealPass {
         let (label, bytes) = text.pairs(&format!("factors{name}"), lines);
         let walk = match count {
             1 => Walk::Bytes(0),
-            _ => Walk::held(self.pairs, bytes, None),
+            _ => Walk::held(self.pairs / self.at_once(), bytes, None),
         };
         let pointer = looped.stream(Base::Table(label), walk);
         looped.body.load_pairs(pointer, length)
@@ -157,6 +173,7 @@ impl RealPass {
             factors,
             constants,
             mirrored: direction == Direction::Inverse,
+            opposite: false,
             scale: 1.0,
         }
     }
@@ -185,41 +202,47 @@ impl RealPass {
         constants: &Constants,
         name: &str,
     ) -> Result<(), Unschedulable> {
-        let (r, columns) = (self.radix, self.columns());
+        let (r, columns, at_once) = (self.radix, self.columns(), self.at_once());
         let mut looped = Loop::new();
         // Column c upwards, column L - c downwards.
         let up = Base::Register(self.from, self.quads());
-        let up = looped.stream(up, Walk::Bytes(QUAD));
+        let up = looped.stream(up, Walk::Bytes(QUAD * at_once as i64));
         let down = Base::Register(self.from, self.round() - self.quads());
-        let down = looped.stream(down, Walk::side_by_side(self.pairs, -1, None));
-        let rows = [up, down].map(|pointer| self.load_rows(&mut looped.body, pointer, 0));
+        let down = looped.stream(down, Walk::side_by_side((self.pairs, at_once), -1));
 
         let line = |c: usize| {
-            let turns = (0..r).map(|m| self.turn(c + m * columns)).collect();
-            [self.powers(c), self.powers(columns - c), turns].concat()
+            let turns = (0..self.half())
+                .map(|m| self.turn(c + m * columns))
+                .collect();
+            [self.powers(c), turns].concat()
         };
         let lines = (1..=self.couples()).map(line).collect();
         let factors = self.table(text, &mut looped, name, lines);
-        let count = powers(r).len();
-        let (first, rest) = factors.split_at(count);
-        let (second, turns) = rest.split_at(count);
-        let [above, below] = [(&rows[0], first), (&rows[1], second)].map(|(x, factors)| {
-            let column = self.column(Direction::Forward, factors, constants);
-            column.transform(&mut looped.body, x)
-        });
-
-        let up = self.spectra(&mut looped, self.to, false);
-        let down = self.spectra(&mut looped, self.to, true);
-        for m in 0..r {
-            let pair = (above[m], below[r - 1 - m]);
-            let (x, mirrored) = separate(&mut looped.body, pair, turns[m], constants);
-            let offset = COMPLEX * (m * columns) as i64;
-            for (lane, (up, down)) in LANES.iter().zip(up.into_iter().zip(down)) {
-                looped.body.store(lane(x), up, offset);
-                looped.body.store(lane(mirrored), down, -offset);
+        let (powers, turns) = factors.split_at(powers(r).len());
+        let to_up = self.spectra(&mut looped, self.to, false);
+        let to_down = self.spectra(&mut looped, self.to, true);
+        for pair in 0..at_once as i64 {
+            let columns_of = [(up, false), (down, true)].map(|(pointer, opposite)| {
+                let x = self.load_rows(&mut looped.body, pointer, pair * QUAD);
+                let column = Column {
+                    opposite,
+                    ..self.column(Direction::Forward, powers, constants)
+                };
+                column.transform(&mut looped.body, &x)
+            });
+            let [above, below] = columns_of;
+            for m in 0..r {
+                let turn = (turns[m % self.half()], m >= self.half());
+                let both = (above[m], below[r - 1 - m]);
+                let (x, mirrored) = separate(&mut looped.body, both, turn, constants);
+                let (behind, offset) = (2 * pair * self.row(), COMPLEX * (m * columns) as i64);
+                for (lane, (up, down)) in LANES.iter().zip(to_up.into_iter().zip(to_down)) {
+                    looped.body.store(lane(x), up, behind + offset);
+                    looped.body.store(lane(mirrored), down, behind - offset);
+                }
             }
         }
-        let iterations = self.couples() * self.pairs;
+        let iterations = self.couples() * self.pairs / at_once;
         looped.write(text, machine, constants, iterations, name)
     }
 
@@ -252,7 +275,8 @@ impl RealPass {
                 let (turn, rest) = turns.split_at(1);
                 turns = rest;
                 let pair = (z[m], z[partner]);
-                let (x, mirrored) = separate(&mut looped.body, pair, turn[0], constants);
+                let turn = (turn[0], false);
+                let (x, mirrored) = separate(&mut looped.body, pair, turn, constants);
                 let k = c + m * columns;
                 for (lane, to) in LANES.iter().zip(to) {
                     looped.body.store(lane(x), to, COMPLEX * k as i64);
@@ -267,18 +291,23 @@ impl RealPass {
     }
 }
 
-/// X[k] and X[M-k] from Z[k]/2 and Z[M-k]/2.
+/// X[k] and X[M-k] from Z[k]/2 and Z[M-k]/2, and w or, `turned`, what -i is a factor of in w.
 fn separate(
     body: &mut Body,
     pair: (Value, Value),
-    w: [Reg; 2],
+    (w, turned): ([Reg; 2], bool),
     constants: &Constants,
 ) -> (Value, Value) {
     let one = constants.register(Constant::Complex(1.0));
     let (s, d) = mirror(body, pair, one);
     let (x, conjugate) = (body.quad(), body.quad());
     for (lane, w) in LANES.iter().zip(w) {
-        body.op("bflyn", &[lane(x), lane(conjugate)], &[lane(s), lane(d), w]);
+        let operands = [lane(s), lane(d), w];
+        if turned {
+            body.op("bfly", &[lane(conjugate), lane(x)], &operands);
+        } else {
+            body.op("bflyn", &[lane(x), lane(conjugate)], &operands);
+        }
     }
     (x, body.quad_op("conj", &[Reg::Whole(conjugate)]))
 }

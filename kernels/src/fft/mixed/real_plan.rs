@@ -121,11 +121,7 @@ impl Real {
 
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
         match self {
-            // Memory operations count where they are more than the arithmetic.
-            Self::Local { recipe, blocks } => {
-                let slots = recipe.slots(blocks.transforms(batch) <= 2);
-                vec![vec![(Class::Butterfly, batch as u64 * slots / 2)]]
-            }
+            Self::Local { blocks, .. } => vec![blocks.operations(batch)],
             Self::Long(real) => real.operations(batch),
         }
     }

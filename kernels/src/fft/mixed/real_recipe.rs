@@ -1,11 +1,9 @@
 //! The passes of a transform of real numbers in local memory.
 
 use super::blocks::Generated;
-use super::dft::{issues, powers};
 use super::plan::{BlockRecipe as _, check_room};
 use super::program::real;
-use super::real::RealPass;
-use super::recipe::{MixedRecipe, best_order, factors, least_slots};
+use super::recipe::{MixedRecipe, best_order, factors};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::pipeline::Unschedulable;
@@ -88,59 +86,6 @@ impl RealRecipe {
         let m = self.n / 2;
         let complex = MixedRecipe::new(m, self.direction).map_or(0, |r| r.issues());
         complex + m as u64
-    }
-
-    /// The least slots of two transforms by this recipe: its passes, and of the
-    /// joint pass for every couple of columns, and for those that are alone, the
-    /// arithmetic (five issues for two numbers of each of two transforms in the
-    /// split, four in the merge) or loads, factors, stores and steps.
-    pub(super) fn slots(&self, one_pair: bool) -> u64 {
-        let (m, r) = (self.n / 2, self.joint as u64);
-        let (forward, inverse) = ((true, false), (false, true));
-        let (joined, transform, turns, passes) = match self.direction {
-            Direction::Forward => {
-                let passes = least_slots(m, 1, &self.radices, forward) + self.halves();
-                let turns = 2 * powers(self.joint).len() as u64 + r;
-                (5, issues(self.joint, false), turns, passes)
-            }
-            Direction::Inverse => {
-                let passes = least_slots(m, self.joint, &self.radices, inverse);
-                (4, issues(self.joint, true), r, passes)
-            }
-        };
-        // Pointers that wait for all pairs of a block have their steps in tables.
-        let steps = match self.direction {
-            _ if one_pair => 0,
-            Direction::Forward => 2,
-            Direction::Inverse => 3,
-        };
-        let couple = (4 * transform + joined * r).max(6 * r + turns.div_ceil(2) + steps);
-        let pass = self.joint_pass();
-        let alone = pass.alone();
-        let pairs: usize = alone.iter().map(|(_, pairs)| pairs.len()).sum();
-        let (columns, pairs) = (alone.len() as u64, pairs as u64);
-        // The middle of the spectrum is its own partner.
-        let memory = columns * r + 4 * pairs - 2 * (columns - 1);
-        let alone = (2 * columns * transform + joined * pairs).max(memory);
-        passes + pass.couples() as u64 * couple + alone
-    }
-
-    /// What the products by which the first pass halves its results add to its slots.
-    fn halves(&self) -> u64 {
-        let radix = self.radices.first().copied().unwrap_or(1);
-        let (arithmetic, memory) = (2 * issues(radix, true), 3 * radix as u64);
-        let more = (arithmetic + 1).saturating_sub(arithmetic.max(memory));
-        (self.n / 2 / radix) as u64 * more
-    }
-
-    fn joint_pass(&self) -> RealPass {
-        RealPass {
-            m: self.n / 2,
-            pairs: 1,
-            radix: self.joint,
-            from: 0,
-            to: 0,
-        }
     }
 }
 

@@ -54,7 +54,7 @@ impl MixedRecipe {
         let usable = |order: &Vec<usize>| order[0] % 2 == 0 && n % (2 * order[0]) == 0;
         let radices = orders
             .filter(usable)
-            .min_by_key(|order| column_slots(n, order, true))?;
+            .min_by_key(|order| column_slots(n, order))?;
         Some(Self {
             n,
             direction,
@@ -98,13 +98,6 @@ impl BlockRecipe for MixedRecipe {
             .iter()
             .map(|&r| columns(r) * (issues(r, false) - issues(r, true)));
         all - saved.max().unwrap_or(0)
-    }
-
-    fn slots(&self) -> u64 {
-        match self.lanes {
-            Lanes::Transforms => least_slots(self.n, 1, &self.radices, (true, true)),
-            Lanes::Columns => 2 * column_slots(self.n, &self.radices, false),
-        }
     }
 }
 
@@ -195,14 +188,14 @@ fn column_order(radices: &[usize], first: usize, last: usize) -> Option<Vec<usiz
 /// The slots of all passes of one transform, two columns at a time: the first
 /// stores single numbers, the others load factors for each column, those
 /// between may load steps.
-fn column_slots(n: usize, order: &[usize], steps: bool) -> u64 {
+fn column_slots(n: usize, order: &[usize]) -> u64 {
     let pass = |(i, &radix): (usize, &usize)| {
         let (first, last) = (i == 0, i + 1 == order.len());
         let r = radix as u64;
         let memory = if first {
             3 * r
         } else {
-            2 * r + powers(radix).len() as u64 + u64::from(steps && !last)
+            2 * r + powers(radix).len() as u64 + u64::from(!last)
         };
         (n / radix / 2) as u64 * memory.max(2 * issues(radix, first))
     };

@@ -1,7 +1,7 @@
 //! Putting assembly together.
 
 use super::dft::{Constant, place};
-use crate::pipeline::Reg;
+use crate::pipeline::{Operations, Reg};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -16,6 +16,8 @@ pub(super) struct Text {
     pub(super) bytes: u64,
     /// Cycles of the words of one block, as far as they are known.
     pub(super) cycles: u64,
+    /// What the loops of one block issue at least.
+    pub(super) operations: Operations,
 }
 
 impl Text {

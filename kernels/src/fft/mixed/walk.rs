@@ -22,13 +22,13 @@ pub(super) enum Walk {
 
 impl Walk {
     /// Through transforms of `n` numbers that lie one behind the other: pair
-    /// after pair, then `step` bytes on.
-    pub(super) fn apart(n: usize, pairs: usize, step: i64) -> Self {
+    /// after pair, `at_once` of them in an iteration, then `step` bytes on.
+    pub(super) fn apart(n: usize, (pairs, at_once): (usize, usize), step: i64) -> Self {
         let pair = QUAD * n as i64;
-        match pairs {
-            1 => Self::Bytes(step),
-            _ => Self::Modulo(pair, pair * pairs as i64 - step),
+        if pairs == at_once {
+            return Self::Bytes(step);
         }
+        Self::Modulo(pair * at_once as i64, pair * pairs as i64 - step)
     }
 
     /// Through what all pairs share: so many iterations in one place, then `step` bytes on.
@@ -40,16 +40,16 @@ impl Walk {
         }
     }
 
-    /// Through quads of interleaved pairs: pair after pair, then from the first
-    /// pair of a number to that of the number `numbers` further on.
-    pub(super) fn side_by_side(pairs: usize, numbers: i64, round: Option<i64>) -> Self {
-        let step = QUAD * (pairs as i64 * (numbers - 1) + 1);
-        match (pairs, round) {
-            (1, None) => Self::Bytes(step),
-            (1, Some(round)) => Self::Modulo(step, round),
-            _ if numbers == 1 && round.is_none() => Self::Bytes(QUAD),
-            _ => Self::Table(Self::every(pairs, QUAD, step), round),
+    /// Through quads of interleaved pairs: pair after pair, `at_once` of them in an
+    /// iteration, then from the first pair of a number to that of the number
+    /// `numbers` further on.
+    pub(super) fn side_by_side((pairs, at_once): (usize, usize), numbers: i64) -> Self {
+        let near = QUAD * at_once as i64;
+        let far = near + QUAD * pairs as i64 * (numbers - 1);
+        if pairs == at_once || numbers == 1 {
+            return Self::Bytes(far);
         }
+        Self::Table(Self::every(pairs / at_once, near, far), None)
     }
 
     /// A step, and another one every `period` iterations.
@@ -182,7 +182,9 @@ impl Loop {
                 registers: vec![a, stream.table],
             });
         }
-        let made = schedule.emit(iterations as u64).set_up(setups);
+        let iterations = iterations as u64;
+        text.operations.add(&self.body, iterations, machine);
+        let made = schedule.emit(iterations).set_up(setups);
         text.words += &made.text;
         text.cycles += made.cycles;
         Ok(())

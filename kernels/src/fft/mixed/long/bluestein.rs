@@ -134,10 +134,13 @@ impl Fft for LongBluestein {
     }
 
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
-        let product = |n: usize| vec![vec![(Class::Madd, (n * batch) as u64)]];
-        let [begin, middle, end] = self.multiplications().map(product);
-        let [there, back] = self.inner.each_ref().map(|fft| fft.operations(batch));
-        [begin, there, middle, back, end].concat()
+        let Ok(products) = self.products(batch) else {
+            return Vec::new();
+        };
+        let rows = products[0].rows();
+        let [ends, middle] = products.map(|pass| vec![pass.operations()]);
+        let [there, back] = self.inner.each_ref().map(|fft| fft.operations(rows));
+        [ends.clone(), there, middle, back, ends].concat()
     }
 
     fn arrays(&self, batch: usize) -> Result<[usize; 2], FftError> {

@@ -11,7 +11,7 @@ use crate::fft::mixed::text::{Constants, Text};
 use crate::fft::mixed::walk::{Base, Loop, QUAD, Walk};
 use crate::job::Job;
 use crate::pipeline::{Reg, Unschedulable};
-use cp2_machine::Machine;
+use cp2_machine::{Class, Machine};
 
 /// Numbers of a section's page, factors included.
 const PAGE: u64 = 1024;
@@ -94,6 +94,11 @@ impl Elementwise {
         factors: u64,
     ) -> Result<(), FftError> {
         self.stage.append(job, self.slices(places, factors))
+    }
+
+    /// What the pass issues at least.
+    pub(super) fn operations(&self) -> Vec<(Class, u64)> {
+        self.stage.operations(self.cut.count())
     }
 
     /// Expected cycles.

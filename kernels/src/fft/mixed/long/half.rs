@@ -18,7 +18,7 @@ use crate::pipeline::{Reg, Unschedulable};
 use crate::ring::Pages;
 use cp2_asm::cis;
 use cp2_dma::{Descriptor, Target};
-use cp2_machine::Machine;
+use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 
 /// Numbers of a slice, at most: four pages with their factors fit DMEM.
@@ -105,6 +105,11 @@ impl Half {
     pub(super) fn append(&self, job: &mut Job, places: [Place; 2]) -> Result<(), FftError> {
         let factors = job.input(&self.factors())?.address();
         self.stage.append(job, self.pages(places, factors))
+    }
+
+    /// What the pass issues at least.
+    pub(super) fn operations(&self) -> Vec<(Class, u64)> {
+        self.stage.operations(self.cut.count())
     }
 
     /// Expected cycles.

@@ -106,23 +106,18 @@ impl LongReal {
     /// See [`Fft::operations`].
     pub(in crate::fft) fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
         let inner = self.inner().operations(batch);
-        let numbers = (batch * self.len()) as u64;
-        let pass = |class, issues| vec![vec![(class, issues)]];
-        let passes = match (self, self.direction()) {
-            // Three issues for a number of the spectrum and its partner.
-            (Self::Halves(_), Direction::Forward) => {
-                [inner, pass(Class::Butterfly, numbers / 4 * 3)]
-            }
-            (Self::Halves(_), Direction::Inverse) => {
-                [pass(Class::Butterfly, numbers / 4 * 3), inner]
-            }
-            (Self::Whole(_), Direction::Forward) => [pass(Class::Integer, numbers), inner],
-            (Self::Whole(_), Direction::Inverse) => {
-                let narrow = pass(Class::Integer, numbers / 2);
-                [pass(Class::Madd, numbers), [inner, narrow].concat()]
+        let Ok((around, _)) = self.around(batch) else {
+            return Vec::new();
+        };
+        let (before, behind) = match (around, self.direction()) {
+            (Around::Half(split), Direction::Forward) => (vec![], vec![split.operations()]),
+            (Around::Half(join), Direction::Inverse) => (vec![join.operations()], vec![]),
+            (Around::Widen(widen), _) => (vec![widen.operations()], vec![]),
+            (Around::Narrow { double, narrow }, _) => {
+                (vec![double.operations()], vec![narrow.operations()])
             }
         };
-        passes.concat()
+        [before, inner, behind].concat()
     }
 
     /// Numbers from a row of half spectra to the next in system memory: whole

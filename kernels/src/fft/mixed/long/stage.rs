@@ -8,7 +8,7 @@ use crate::job::{Job, data_end};
 use crate::pipeline::Unschedulable;
 use crate::ring::{Pages, Ring, RingPass};
 use cp2_asm::{Program, Source, assemble};
-use cp2_machine::Machine;
+use cp2_machine::{Class, Machine};
 use std::sync::Arc;
 
 /// Address registers of a page's input, its output and its factors.
@@ -26,6 +26,8 @@ pub(super) struct Stage {
     program: Arc<Program>,
     /// Cycles of a page.
     cycles: u64,
+    /// What all sections issue for a page at least.
+    operations: Vec<(Class, u64)>,
     ring: Ring,
 }
 
@@ -113,6 +115,7 @@ impl Stage {
             name,
             program,
             cycles: made.cycles,
+            operations: made.operations.times(machine.cp2.sections as u64),
             ring,
         })
     }
@@ -120,6 +123,13 @@ impl Stage {
     /// Cycles of a page beside its arithmetic issues.
     pub(super) fn overhead(&self, issues: u64) -> u64 {
         self.cycles.saturating_sub(issues) + PAGE
+    }
+
+    /// What so many pages issue at least, all sections together.
+    pub(super) fn operations(&self, pages: u64) -> Vec<(Class, u64)> {
+        let all = self.operations.iter();
+        all.map(|&(class, count)| (class, count.saturating_mul(pages)))
+            .collect()
     }
 
     /// Adds a pass to a job.

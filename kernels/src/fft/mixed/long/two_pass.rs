@@ -286,12 +286,11 @@ impl Fft for TwoPassFft {
     }
 
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
-        let pass = |lines: &Lines| {
-            let couples = (batch * lines.count / COUPLE) as u64;
-            let page = lines.slots() / lines.couples;
-            vec![(Class::Butterfly, couples * page as u64)]
-        };
-        vec![pass(&self.columns), pass(&self.rows)]
+        let pages = self.passes(batch, [0; 3], 0);
+        let stages = self.stages.iter().zip(pages);
+        stages
+            .map(|(stage, pages)| stage.operations(pages.count()))
+            .collect()
     }
 
     fn append(&self, job: &mut Job, batch: usize, from: u64, to: u64) -> Result<(), FftError> {

@@ -1,0 +1,31 @@
+//! What generated words issue.
+
+use super::Body;
+use cp2_machine::{Class, ClassMap, Machine};
+
+/// Operations of one section: arithmetic by class, and, as class `Control`, the memory
+/// operations of loops for which their arithmetic is not long enough. By the
+/// dataflow of the loops alone, whatever the schedule made of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Operations(ClassMap<u64>);
+
+impl Operations {
+    /// Adds the iterations of a loop.
+    pub(crate) fn add(&mut self, body: &Body, iterations: u64, machine: &Machine) {
+        let classes = body.classes();
+        for (class, count) in classes.iter() {
+            self.0[class] += count * iterations;
+        }
+        let beneath = body.arithmetic().max(body.busiest_unit(machine));
+        let more = body.memory().saturating_sub(beneath) as u64;
+        self.0[Class::Control] += more * iterations;
+    }
+
+    /// So many times these operations.
+    pub(crate) fn times(&self, times: u64) -> Vec<(Class, u64)> {
+        let issued = self.0.iter().filter(|(_, count)| **count > 0);
+        issued
+            .map(|(class, &count)| (class, count.saturating_mul(times)))
+            .collect()
+    }
+}
