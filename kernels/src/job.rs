@@ -447,11 +447,12 @@ impl Least {
     }
 }
 
+/// Bytes of system memory for argument blocks and alignment: they take far less than this.
+pub(crate) const ROOM_BESIDE: u64 = 65_536;
+
 /// Bytes of system memory that arrays can take beside `program`.
 #[must_use]
 pub fn room(machine: &Machine, program: &Program) -> u64 {
-    /// Argument blocks and alignment: far less than this.
-    const REST: u64 = 65_536;
     let data: usize = program.dmem.iter().map(|s| s.bytes.len()).sum();
     let image = 8 * program.words.len() + data;
     machine
@@ -459,7 +460,7 @@ pub fn room(machine: &Machine, program: &Program) -> u64 {
         .memory
         .0
         .saturating_sub(image as u64)
-        .saturating_sub(REST)
+        .saturating_sub(ROOM_BESIDE)
 }
 
 /// Where the data of a program ends in DMEM.

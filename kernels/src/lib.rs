@@ -7,6 +7,7 @@
 //! page the data through an emulated CP2: each describes a [`Job`]. Builds for other machines implement
 //! the same trait and are judged by the same problems.
 
+mod assembly;
 mod backend;
 pub mod bench;
 pub mod chain;
@@ -19,6 +20,7 @@ mod random;
 pub mod registry;
 mod ring;
 
+pub use assembly::{Lack, Unfit};
 pub use backend::{Plan, Problem, Verdict};
 pub use job::{Job, JobError, KernelRun, Least, PreparedJob};
 pub use pipeline::Unschedulable;

@@ -130,6 +130,26 @@ impl RingPass {
         self.work.count()
     }
 
+    /// The transfers of the first pages, of every kind, and of the argument block.
+    pub(crate) fn first_transfers(&self, machine: &Machine) -> Vec<Descriptor> {
+        let pages = 0..self.work.period().min(self.count());
+        let moved = pages.flat_map(|page| [self.loads(page), self.stores(page)]);
+        let arguments = self.argument_load(0, self.padded(machine).len() as u64 * 4);
+        moved.flatten().chain([arguments]).collect()
+    }
+
+    /// The words of the argument block, as many as the DMA's granules hold.
+    fn padded(&self, machine: &Machine) -> Vec<u32> {
+        let mut words = self.ring.arguments(self.count());
+        let granule = (machine.dma.granule.0 / 4).max(1) as usize;
+        words.resize(words.len().next_multiple_of(granule), 0);
+        words
+    }
+
+    fn argument_load(&self, system: u64, bytes: u64) -> Descriptor {
+        Descriptor::load(Target::Broadcast, system, self.ring.arguments, bytes)
+    }
+
     /// Number of page buffers.
     pub(crate) fn buffers(&self) -> usize {
         self.ring.ahead + self.ring.behind
@@ -168,14 +188,9 @@ impl RingPass {
 
     /// The transfer that loads the argument block, whose words it puts in system memory.
     pub(crate) fn place(&self, device: &mut Device) -> Result<Descriptor, HostError> {
-        let words = device.alloc_from(&self.ring.arguments(self.count()))?;
-        let (system, local) = (words.address(), self.ring.arguments);
-        Ok(Descriptor::load(
-            Target::Broadcast,
-            system,
-            local,
-            words.bytes(),
-        ))
+        let words = self.padded(device.machine());
+        let words = device.alloc_from(&words)?;
+        Ok(self.argument_load(words.address(), words.bytes()))
     }
 
     /// Gives the commands of the pass, which wait for `after`. Returns the last

@@ -4,6 +4,7 @@ use super::MachineArg;
 use crate::io::{Array, FileError, Kind, Outputs, check_extension, read_rows, shown, write_whole};
 use crate::outcome::Failure;
 use cp2_kernels::Random;
+use cp2_kernels::conv::{Extent, Mode, Rate};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use serde_json::{Value, json};
@@ -40,6 +41,9 @@ pub(crate) struct ChannelArgs {
     /// Generate real numbers [default: complex ones]
     #[arg(long)]
     real: bool,
+    /// Print the kernels considered and their expected times; filter nothing
+    #[arg(long, conflicts_with_all = ["output", "SimulationArgs"])]
+    pub(crate) plan: bool,
     /// Seed of generated numbers, uniform in [-1, 1)
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
@@ -71,7 +75,11 @@ pub(crate) struct Channels {
 
 impl ChannelArgs {
     /// Reads or generates signal and taps.
-    pub(crate) fn load(&self, machine: &Machine) -> Result<Channels, Failure> {
+    pub(crate) fn load(
+        &self,
+        machine: &Machine,
+        (mode, rate): (Mode, Rate),
+    ) -> Result<Channels, Failure> {
         let limit = machine.host.memory.0;
         let mut random = Random::new(self.seed);
         let taps = match &self.taps {
@@ -80,7 +88,11 @@ impl ChannelArgs {
         };
         let (shape, samples) = match &self.input {
             Some(path) => signal(path, limit)?,
-            None => self.random_signal(&mut random, limit)?,
+            None => {
+                let extent = self.extent(taps.len(), (mode, rate), limit)?;
+                extent.check(machine).map_err(Failure::input)?;
+                self.random_signal(&mut random, &extent)
+            }
         };
         // Real samples take real taps; complex taps make complex samples of them.
         let samples = match samples {
@@ -112,22 +124,38 @@ impl ChannelArgs {
         })
     }
 
-    fn random_signal(
+    /// What is to be generated.
+    fn extent(
         &self,
-        random: &mut Random,
+        taps: usize,
+        (mode, rate): (Mode, Rate),
         limit: u64,
-    ) -> Result<(Vec<usize>, Samples), Failure> {
+    ) -> Result<Extent, Failure> {
         let channels = self.channels.unwrap_or(1);
         let samples = self.samples.unwrap_or(DEFAULT_SAMPLES);
         sized("--channels", channels, limit)?;
         sized("--samples", samples, limit)?;
         let all = channels.saturating_mul(samples);
         sized("--channels times --samples", all, limit)?;
+        let number = if self.real { 4 } else { 8 };
+        Ok(Extent {
+            taps,
+            channels,
+            samples,
+            mode,
+            rate,
+            number,
+        })
+    }
+
+    fn random_signal(&self, random: &mut Random, extent: &Extent) -> (Vec<usize>, Samples) {
+        let (channels, samples) = (extent.channels, extent.samples);
+        let all = channels * samples;
         let samples_of = match self.real {
             true => Samples::Real((0..all).map(|_| random.uniform()).collect()),
             false => Samples::Complex((0..all).map(|_| random.complex()).collect()),
         };
-        Ok((vec![channels, samples], samples_of))
+        (vec![channels, samples], samples_of)
     }
 
     /// Checks the outputs before the work starts.

@@ -40,7 +40,9 @@ pub(crate) fn run(
     let mut outputs = task.channels.check_outputs(task.machine)?;
     task.simulation.check_outputs(&mut outputs)?;
     let machine: Arc<Machine> = Arc::new(task.machine.load()?);
-    let mut channels = task.channels.load(&machine)?;
+    let mut channels = task
+        .channels
+        .load(&machine, (task.mode, task.rate.unwrap_or_default()))?;
     channels.taps = change(channels.taps);
     let (taps, count) = (&channels.taps, channels.channels);
     let (mut outcome, output) = match &channels.samples {
@@ -85,6 +87,22 @@ fn filter<T: Numbers>(
     };
     let (problem, filter) = planned.map_err(Failure::input)?;
     let bound = filter.bound::<T>(channels);
+    if task.channels.plan {
+        let outcome = Outcome {
+            text: format!(
+                "{}\nbound {} cycles\n{:#}",
+                problem.title(),
+                bound.get(),
+                filter.choice()
+            ),
+            json: merge(
+                choice(&problem, &filter),
+                json!({ "bound_cycles": bound.get() }),
+            ),
+            ..Outcome::default()
+        };
+        return Ok((outcome, None));
+    }
     let (options, progress) = task.simulation.begin(Some(bound.get()), json);
     let started = Instant::now();
     let run = filter.process_with(x, options).map_err(Failure::input)?;
@@ -120,22 +138,15 @@ fn filter<T: Numbers>(
     Ok((outcome, run.output))
 }
 
-fn fields<T>(
-    problem: &ConvProblem,
-    filter: &Convolver,
-    run: &ConvRun<T>,
-    verdict: Option<Verdict>,
-    host_seconds: f64,
-) -> Value {
-    let report = &run.run.report;
-    let pass = run.passes.first();
+/// What was planned.
+fn choice(problem: &ConvProblem, filter: &Convolver) -> Value {
     let candidates: Vec<Value> = filter
         .choice()
         .candidates
         .iter()
-        .map(|c| json!({ "kernel": c.kernel, "expected_cycles": c.cycles }))
+        .map(|c| json!({ "kernel": c.kernel, "expected_cycles": c.cycles.map(|c| c.round() as u64) }))
         .collect();
-    let own = json!({
+    json!({
         "channels": problem.channels(),
         "samples": problem.samples(),
         "taps": problem.taps().len(),
@@ -145,6 +156,19 @@ fn fields<T>(
         "outputs": problem.outputs(),
         "kernel": filter.kernel(),
         "candidates": candidates,
+    })
+}
+
+fn fields<T>(
+    problem: &ConvProblem,
+    filter: &Convolver,
+    run: &ConvRun<T>,
+    verdict: Option<Verdict>,
+    host_seconds: f64,
+) -> Value {
+    let report = &run.run.report;
+    let pass = run.passes.first();
+    let own = json!({
         "bound_cycles": run.bound.get(),
         "efficiency": report.end.is_finished().then(|| run.efficiency()),
         "rel_error": verdict.map(|v| v.rms),
@@ -154,7 +178,7 @@ fn fields<T>(
         "pages": pass.map(|p| p.pages()),
         "host_seconds": host_seconds,
     });
-    merge(figures(report), own)
+    merge(figures(report), merge(choice(problem, filter), own))
 }
 
 fn text<T>(
@@ -179,7 +203,7 @@ fn text<T>(
         ),
         None => "error: not known (no result, or samples or taps that are not finite)\n".to_owned(),
     };
-    text += "kernels considered, the one taken first:\n";
+    text += "kernels considered, the one taken first (--plan lists all):\n";
     text += &filter.choice().to_string();
     text + &format!("simulated in {}\n", seconds(host_seconds))
 }

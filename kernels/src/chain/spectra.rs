@@ -46,7 +46,7 @@ impl Spectra {
         } else {
             (MapOp::Multiply, Some(coefficients.repeat(rows)))
         };
-        let fft = FftPlanner::new(machine.clone()).plan_forward(points);
+        let fft = FftPlanner::for_batch(machine.clone(), rows).plan_forward(points);
         Ok(Self {
             window: planned("window", size(), map(window))?,
             repeated,

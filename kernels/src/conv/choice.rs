@@ -5,6 +5,7 @@ use super::direct::Direct;
 use super::error::ConvError;
 use super::filter::{Filter, Numbers};
 use super::long;
+use super::memory::Extent;
 use super::overlap::{self, LENGTHS, lead};
 use super::rate::Rate;
 use cp2_machine::Machine;
@@ -36,16 +37,29 @@ pub struct Choice {
     pub candidates: Vec<Candidate>,
 }
 
+/// Kernels that are printed unless all are asked for (`{:#}`).
+const PRINTED: usize = 3;
+
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, c) in self.candidates.iter().enumerate() {
+        let all = self.candidates.len();
+        let printed = if f.alternate() { all } else { PRINTED };
+        let best = self.candidates.first().and_then(|c| c.cycles);
+        for (i, c) in self.candidates.iter().take(printed).enumerate() {
             let mark = if i == 0 { "*" } else { " " };
-            match c.cycles {
-                Some(cycles) => writeln!(f, "{mark} {}: expected {cycles:.0} cycles", c.kernel)?,
-                None => writeln!(f, "{mark} {}: does not fit the machine", c.kernel)?,
+            write!(f, "{mark} {}: ", c.kernel)?;
+            match (c.cycles, best) {
+                (Some(cycles), Some(best)) if i > 0 => {
+                    writeln!(f, "{cycles:.0} cycles, {:.2} times as long", cycles / best)?;
+                }
+                (Some(cycles), _) => writeln!(f, "expected {cycles:.0} cycles")?,
+                (None, _) => f.write_str("does not fit\n")?,
             }
         }
-        Ok(())
+        match all.saturating_sub(printed) {
+            0 => Ok(()),
+            more => writeln!(f, "  and {more} more"),
+        }
     }
 }
 
@@ -75,6 +89,18 @@ impl<'a> Wanted<'a> {
         };
         wanted.check()?;
         Ok(wanted)
+    }
+
+    /// The arrays, of numbers of this kind.
+    pub(super) fn extent<T: Numbers>(&self) -> Extent {
+        Extent {
+            taps: self.taps.len(),
+            channels: self.channels,
+            samples: self.samples,
+            mode: self.mode,
+            rate: self.rate,
+            number: size_of::<T>(),
+        }
     }
 
     /// The outputs wanted of the full convolution, or of all at another rate.
@@ -107,8 +133,11 @@ impl<'a> Wanted<'a> {
 /// Kernels and their expected times.
 struct Contest<'a> {
     wanted: Wanted<'a>,
+    machine: &'a Machine,
     best: Option<(f64, Filter)>,
     candidates: Vec<Candidate>,
+    /// Why a kernel was refused, where none is taken.
+    refused: Option<ConvError>,
 }
 
 impl Contest<'_> {
@@ -120,17 +149,29 @@ impl Contest<'_> {
     ) -> Result<(), ConvError> {
         let filter = match filter {
             Ok(filter) => filter,
-            Err(ConvError::Assembly(_)) => {
+            Err(ConvError::Unfit(unfit)) if unfit.is_refusal() => {
                 self.candidates.push(Candidate {
                     kernel: kernel.to_owned(),
                     cycles: None,
                 });
+                self.refused.get_or_insert(ConvError::Unfit(unfit));
                 return Ok(());
             }
             Err(error) => return Err(error),
         };
         let layout = filter.layout::<T>(self.wanted.channels, self.wanted.samples);
-        let cycles = filter.estimate(layout.total);
+        let fits = filter.check_room::<T>(&self.wanted.extent::<T>(), self.machine);
+        let cycles = match fits.and_then(|()| filter.estimate(layout.total)) {
+            Ok(cycles) => cycles,
+            // What may have been said of memory is nearer to what can be changed.
+            Err(error) => {
+                let memory = matches!(error, ConvError::OutOfMemory { .. });
+                if memory || self.refused.is_none() {
+                    self.refused = Some(error);
+                }
+                None
+            }
+        };
         self.candidates.push(Candidate {
             kernel: format!("{}, {} outputs a block", filter.title, filter.out),
             cycles,
@@ -141,14 +182,22 @@ impl Contest<'_> {
         Ok(())
     }
 
-    fn decide(mut self, machine: &Machine) -> Result<(Filter, Choice), ConvError> {
+    fn decide(mut self) -> Result<(Filter, Choice), ConvError> {
+        let machine = self.machine;
         let (taps, rate) = (self.wanted.taps.len(), self.wanted.rate);
-        let (_, filter) = self.best.ok_or(match rate {
-            Rate::Same => ConvError::TooManyTaps {
+        let refused = self.refused.take();
+        let (_, filter) = self.best.ok_or_else(|| match (rate, refused) {
+            (_, Some(memory @ ConvError::OutOfMemory { .. })) => memory,
+            (Rate::Same, _) if taps > long::MOST_TAPS => ConvError::TooManyTaps {
                 taps,
                 most: long::MOST_TAPS,
             },
-            rate => ConvError::NoSchedule {
+            (Rate::Same, why) => ConvError::NoKernel {
+                taps,
+                machine: machine.name.clone(),
+                why: why.map_or_else(|| long::needs(machine), |why| why.to_string()),
+            },
+            (rate, _) => ConvError::NoSchedule {
                 taps,
                 most: Direct::most_taps(self.wanted.taps, machine),
                 rate,
@@ -178,20 +227,28 @@ pub(super) fn choose<T: Numbers>(
     } = wanted;
     let mut contest = Contest {
         wanted,
+        machine,
         best: None,
         candidates: Vec::new(),
+        refused: None,
     };
     if rate == Rate::Same {
         let lengths = || LENGTHS.map(|b| 1usize << b);
-        for n in lengths().filter(|&n| lead(taps.len()) < n) {
+        for n in lengths().filter(|&n| lead(taps.len(), machine) < n) {
             let name = format!("overlap-save {n}");
             contest.enter::<T>(&name, overlap::filter(taps, n, machine))?;
         }
         // Blocks that go over memory three times pay where those of one are mostly overlap.
         let rows = || long::ROW_LENGTHS.into_iter();
         for row in rows().filter(|&row| taps.len() > LONG && long::takes(taps.len(), row)) {
-            for filter in long::filters(taps, row, machine)? {
-                contest.enter::<T>("", Ok(filter))?;
+            let name = format!("overlap-save by rows of {row}");
+            match long::filters(taps, row, machine) {
+                Ok(filters) => {
+                    for filter in filters {
+                        contest.enter::<T>(&name, Ok(filter))?;
+                    }
+                }
+                Err(error) => contest.enter::<T>(&name, Err(error))?,
             }
         }
         let outputs = wanted.outputs();
@@ -205,5 +262,5 @@ pub(super) fn choose<T: Numbers>(
             contest.enter::<T>("direct", direct.filter(tiles, machine))?;
         }
     }
-    contest.decide(machine)
+    contest.decide()
 }

@@ -82,19 +82,7 @@ impl Convolver {
         if T::REAL && taps.iter().any(|h| h.im != 0.0) {
             return Err(ConvError::ComplexTaps);
         }
-        let room = machine.host.memory.0;
-        let needed = (channels as u64)
-            .saturating_mul(samples as u64)
-            .saturating_mul(2 * size_of::<T>() as u64);
-        if needed > room {
-            return Err(ConvError::OutOfMemory {
-                channels,
-                samples,
-                needed,
-                room,
-                machine: machine.name.clone(),
-            });
-        }
+        wanted.extent::<T>().check(machine)?;
         let (filter, choice) = choose::<T>(wanted, machine)?;
         Ok(Self {
             taps: taps.to_vec(),
@@ -271,19 +259,9 @@ impl Convolver {
         if found % samples != 0 {
             return Err(ConvError::Ragged { samples, found });
         }
-        let layout = self.filter.layout::<T>(channels, samples);
-        let needed = self.filter.bytes(layout.total);
-        let room = job::room(self.machine(), self.program());
-        if needed > room {
-            return Err(ConvError::OutOfMemory {
-                channels,
-                samples,
-                needed,
-                room,
-                machine: self.machine().name.clone(),
-            });
-        }
-        Ok(layout)
+        let extent = self.wanted(channels).extent::<T>();
+        self.filter.check_room::<T>(&extent, self.machine())?;
+        Ok(self.filter.layout::<T>(channels, samples))
     }
 }
 

@@ -95,7 +95,7 @@ impl Direct {
         let points = half * shape.lanes();
         let made = self.tiles.words(tiles);
         let defines = [("TAPS", self.table.len() as i64)];
-        let mut program = program("direct.s", &defines, &made.text, machine)?;
+        let mut program = program(("direct.s", "direct filter"), &defines, &made.text, machine)?;
         fill(&mut program, "taps", &self.table);
         let rate = match (shape.decimate, shape.interpolate) {
             (1, 1) => String::new(),

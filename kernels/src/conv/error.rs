@@ -1,6 +1,6 @@
 use super::rate::Rate;
+use crate::assembly::Unfit;
 use crate::job::JobError;
-use cp2_asm::Diagnostics;
 
 /// Why a convolution cannot be planned or run.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +19,16 @@ pub enum ConvError {
         taps: usize,
         /// How many there may be.
         most: usize,
+    },
+    /// No kernel fits the machine, and why the last one considered does not.
+    #[error("no kernel for {taps} taps fits {machine}: {why}")]
+    NoKernel {
+        /// Taps.
+        taps: usize,
+        /// The machine.
+        machine: String,
+        /// What the machine lacks.
+        why: String,
     },
     /// Program memory, registers or DMEM do not suffice for a direct filter.
     #[error(
@@ -85,7 +95,7 @@ pub enum ConvError {
     ComplexTaps,
     /// Input and output do not fit the machine's system memory.
     #[error(
-        "{channels} channels of {samples} samples and their results take {needed} bytes; the system memory of {machine} has room for {room}"
+        "{channels} channels of {samples} samples and their results take {needed} bytes; the system memory of {machine} has room for {room}: expected at most {most} samples of each"
     )]
     OutOfMemory {
         /// Channels.
@@ -96,15 +106,17 @@ pub enum ConvError {
         needed: u64,
         /// Bytes there are.
         room: u64,
+        /// Samples of each channel that fit.
+        most: usize,
         /// The machine.
         machine: String,
     },
     /// A plan was given another problem than it was made for.
     #[error("this plan filters other channels, or with other taps, than the problem's")]
     OtherProblem,
-    /// The kernel does not assemble for the machine.
-    #[error("{0}")]
-    Assembly(#[from] Diagnostics),
+    /// The machine has too little of something for the kernel.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
     /// The run cannot be paged, or the device refused a command.
     #[error(transparent)]
     Job(#[from] JobError),

@@ -2,7 +2,8 @@
 
 use super::error::ConvError;
 use super::long::Long;
-use crate::job::{Job, JobError, KernelRun};
+use super::memory::Extent;
+use crate::job::{Job, JobError, KernelRun, room};
 use cp2_asm::Program;
 use cp2_host::{
     BlocksPerSection, Buffer, Options, Paging, Piece, Plan, PlanError, Reserved, Stream,
@@ -188,15 +189,26 @@ impl Filter {
         numbers.saturating_mul(COMPLEX).saturating_add(beside)
     }
 
-    /// Expected cycles for `blocks` blocks; none where they cannot be paged.
-    pub(super) fn estimate(&self, blocks: usize) -> Option<f64> {
+    /// Refuses channels whose blocks system memory does not hold.
+    pub(super) fn check_room<T: Numbers>(
+        &self,
+        extent: &Extent,
+        machine: &Machine,
+    ) -> Result<(), ConvError> {
+        let room = room(machine, &self.program);
+        let blocks = |samples| self.layout::<T>(extent.channels, samples).total;
+        extent.check_room(machine, room, |samples| self.bytes(blocks(samples)))
+    }
+
+    /// Expected cycles for `blocks` blocks; none where they are too few for this kernel.
+    pub(super) fn estimate(&self, blocks: usize) -> Result<Option<f64>, ConvError> {
         if let Some(long) = &self.long {
-            return long.estimate(blocks);
+            return Ok(long.estimate(blocks));
         }
         let y = (self.input_len(blocks) as u64 * COMPLEX).next_multiple_of(64);
         let mut paging = self.paging(blocks, 0, y);
         paging.reserved.extend(reserved(&self.program));
-        Some(Plan::new(paging, &self.machine).ok()?.estimate().cycles)
+        Ok(Some(Plan::new(paging, &self.machine)?.estimate().cycles))
     }
 
     /// A job that filters the channels of `x`, and where its outputs will be.

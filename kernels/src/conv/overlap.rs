@@ -1,7 +1,7 @@
 //! The overlap-save kernel: which lengths there are and what its data is.
 
 use super::error::ConvError;
-use super::filter::Filter;
+use super::filter::{COMPLEX, Filter};
 use super::program::{fill, program};
 use cp2_asm::Program;
 use cp2_machine::{Class, Machine};
@@ -58,9 +58,16 @@ pub(super) fn response(taps: &[Complex32], n: usize) -> Vec<Complex32> {
         .collect()
 }
 
-/// Samples before an output that it needs, made even: pages begin at quads.
-pub(super) fn lead(taps: usize) -> usize {
-    (taps - 1).next_multiple_of(2)
+/// Samples before an output that it needs, made whole granules: blocks begin at those.
+pub(super) fn lead(taps: usize, machine: &Machine) -> usize {
+    (taps - 1).next_multiple_of(unit(machine))
+}
+
+/// Numbers of a granule of the DMA; pages begin at quads.
+fn unit(machine: &Machine) -> usize {
+    usize::try_from(machine.dma.granule.0 / COMPLEX)
+        .unwrap_or(1)
+        .max(2)
 }
 
 /// Arithmetic issues of a block: N/2 log2 N butterflies each way, and N/2
@@ -95,7 +102,7 @@ pub(super) fn filter(
     n: usize,
     machine: &Arc<Machine>,
 ) -> Result<Filter, ConvError> {
-    let lead = lead(taps.len());
+    let lead = lead(taps.len(), machine);
     let kernel = kernel(taps, n, machine)?;
     Ok(Filter {
         title: format!("overlap-save {n}"),
@@ -114,11 +121,12 @@ pub(super) fn whole(
     outputs: Range<usize>,
     machine: &Arc<Machine>,
 ) -> Result<Filter, ConvError> {
-    let first = outputs.start & !1;
+    let unit = unit(machine);
+    let first = outputs.start / unit * unit;
     let kernel = kernel(taps, n, machine)?;
     Ok(Filter {
         title: format!("one block of {n} a channel"),
-        out: (outputs.end - first).next_multiple_of(2),
+        out: (outputs.end - first).next_multiple_of(unit),
         skip: first,
         first,
         ..kernel
@@ -129,7 +137,12 @@ pub(super) fn whole(
 fn kernel_of(n: usize, machine: &Machine) -> Result<Program, ConvError> {
     let Digits { outer, middle } = digits(n);
     let defines = [("N", n as i64), ("A", outer.into()), ("M", middle as i64)];
-    program("overlap.s", &defines, "", machine)
+    program(
+        ("overlap.s", &format!("overlap-save {n}")),
+        &defines,
+        "",
+        machine,
+    )
 }
 
 /// The kernel for blocks of `n`, each for itself.

@@ -1,7 +1,8 @@
 //! Assembly sources of the filters, and constants and data they are specialised by.
 
 use super::error::ConvError;
-use cp2_asm::{Options, Program, Source, Value, assemble};
+use crate::assembly::assembly;
+use cp2_asm::{Options, Program, Source, Value};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 
@@ -40,9 +41,9 @@ fn include(name: &str, tiles: &str) -> Result<Source, String> {
     Ok(Source::new(file, text))
 }
 
-/// Assembles `name` for `machine`, with `tiles` as what it includes as `tiles.s`.
+/// Assembles `name`, known to users as `title`, for `machine`, with `tiles` as what it includes as `tiles.s`.
 pub(super) fn program(
-    name: &str,
+    (name, title): (&str, &str),
     defines: &[(&str, i64)],
     tiles: &str,
     machine: &Machine,
@@ -57,7 +58,8 @@ pub(super) fn program(
         machine: Some(machine),
         include: Some(&include),
     };
-    Ok(assemble(&Source::new(format!("{FOLDER}{name}"), text), &options)?.program)
+    let source = Source::new(format!("{FOLDER}{name}"), text);
+    Ok(assembly(title, &source, &options)?.program)
 }
 
 /// Replaces the data at `symbol` by `values`. The sources leave room for them.

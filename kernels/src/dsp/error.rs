@@ -1,6 +1,6 @@
+use crate::assembly::Unfit;
 use crate::job::JobError;
 use crate::pipeline::Unschedulable;
-use cp2_asm::Diagnostics;
 
 /// Why an operation cannot be planned or run.
 #[derive(Debug, thiserror::Error)]
@@ -39,9 +39,9 @@ pub enum DspError {
     /// No schedule for the machine.
     #[error(transparent)]
     Schedule(#[from] Unschedulable),
-    /// The kernel does not assemble for the machine.
-    #[error("{0}")]
-    Assembly(#[from] Diagnostics),
+    /// The machine has too little of something for the kernel.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
     /// The job cannot be carried out.
     #[error(transparent)]
     Job(#[from] JobError),

@@ -2,8 +2,9 @@
 
 use super::error::DspError;
 use super::ops::Ops;
+use crate::assembly::assembly;
 use crate::pipeline::{Body, Pointer, Schedule};
-use cp2_asm::{Program, Source, assemble};
+use cp2_asm::{Program, Source};
 use cp2_machine::Machine;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -73,7 +74,7 @@ impl Recipe<'_> {
         };
         let source = Source::new(self.name, text.clone());
         Ok(Kernel {
-            program: Arc::new(assemble(&source, &options)?.program),
+            program: Arc::new(assembly(self.name, &source, &options)?.program),
             source: text,
             cycles: (emitted.cycles + beside as u64) * self.turns,
         })

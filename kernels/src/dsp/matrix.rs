@@ -9,9 +9,10 @@ use super::error::DspError;
 use super::kernel::{Kernel, address};
 use super::ops::Ops;
 use super::plan::{Planned, padded_rows};
+use crate::assembly::assembly;
 use crate::job::{Job, KernelRun, Least};
 use crate::pipeline::{Reg, Step};
-use cp2_asm::{Source, assemble};
+use cp2_asm::Source;
 use cp2_host::{Buffer, Options, Paging, Stream};
 use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
@@ -272,7 +273,12 @@ fn build(
         machine: Some(machine),
         ..cp2_asm::Options::default()
     };
-    let program = assemble(&Source::new("beamformer", text.clone()), &options)?.program;
+    let program = assembly(
+        "beamformer",
+        &Source::new("beamformer", text.clone()),
+        &options,
+    )?
+    .program;
     // Pointers, zeros, sums and stores of four beams.
     let beside = 2 * SNAPSHOTS + 2 * sums.len() + SNAPSHOTS * BEAMS / 2;
     Ok(Kernel {

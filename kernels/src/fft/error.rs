@@ -1,6 +1,6 @@
+use crate::assembly::Unfit;
 use crate::job::JobError;
 use crate::pipeline::Unschedulable;
-use cp2_asm::Diagnostics;
 
 /// The longest transform of any length: its convolution is the longest power of two.
 const LONGEST: usize = 1 << 21;
@@ -99,9 +99,9 @@ pub enum FftError {
         /// The number of transforms.
         batch: usize,
     },
-    /// The kernel does not assemble for the machine.
-    #[error("{0}")]
-    Assembly(#[from] Diagnostics),
+    /// The machine has too little of something for the kernel.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
     /// Input and output do not fit the machine's system memory.
     #[error(
         "{batch} transforms of length {n} and their results do not fit the system memory of {machine}; at most {most} do"
@@ -128,15 +128,33 @@ pub enum FftError {
 }
 
 impl FftError {
+    /// Of two refusals the one that says more: what is lacking rather than that something is.
+    pub(super) fn or(self, other: Self) -> Self {
+        let says = |error: &Self| match error {
+            Self::Length { .. } | Self::RealLength { .. } => 0,
+            Self::NoRoom { .. } => 1,
+            Self::Job(_) | Self::Schedule(_) => 2,
+            Self::Unfit(_) => 3,
+            _ => 4,
+        };
+        if says(&other) > says(&self) {
+            other
+        } else {
+            self
+        }
+    }
+
     /// Whether it says that the machine has no room for a recipe: others may do.
     pub(super) fn is_refusal(&self) -> bool {
-        matches!(
-            self,
+        match self {
+            Self::Unfit(unfit) => unfit.is_refusal(),
             Self::NoRoom { .. }
-                | Self::Division { .. }
-                | Self::Job(_)
-                | Self::Length { .. }
-                | Self::RealLength { .. }
-        )
+            | Self::Division { .. }
+            | Self::Schedule(_)
+            | Self::Job(_)
+            | Self::Length { .. }
+            | Self::RealLength { .. } => true,
+            _ => false,
+        }
     }
 }

@@ -5,6 +5,7 @@ use super::error::FftError;
 use super::program::{program, source};
 use super::recipe::{Direction, Layout, Recipe};
 use super::transform::{Fft, expected, load};
+use crate::assembly::moves;
 use crate::job::{self, Job, KernelRun, Least};
 use crate::ring::{Ring, RingPass};
 use cp2_asm::{Program, Segment};
@@ -30,11 +31,15 @@ pub struct LocalFft {
 impl LocalFft {
     pub(super) fn new(recipe: Recipe, machine: Arc<Machine>) -> Result<Self, FftError> {
         let program = Arc::new(program(&recipe, &machine)?.program);
-        Ok(Self {
+        let fft = Self {
             recipe,
             machine,
             program,
-        })
+        };
+        if fft.recipe.layout() == Layout::Ring {
+            moves(&fft.recipe(), &fft.ring(1, 0, 0), &fft.machine)?;
+        }
+        Ok(fft)
     }
 
     /// What the planner has decided.

@@ -119,7 +119,18 @@ impl FftPlanner {
     /// There is none: no kernel for that length, or none that fits the machine.
     pub fn candidates(&self, n: usize, direction: Direction) -> Result<Vec<Candidate>, FftError> {
         let price = |fft: Arc<dyn Fft>| {
-            let (expected, bound) = (fft.expected(self.batch)?, fft.bound(self.batch));
+            let priced = fft
+                .expected(self.batch)
+                .map(|expected| (self.batch, expected));
+            // Of a batch too large for system memory as much as it holds.
+            let (batch, expected) = priced.or_else(|e| {
+                let most = fft.max_batch().min(self.batch);
+                match most {
+                    0 => Err(e),
+                    most => Ok((most, fft.expected(most)?)),
+                }
+            })?;
+            let bound = fft.bound(batch);
             Ok(Candidate {
                 fft,
                 expected,
@@ -127,13 +138,21 @@ impl FftPlanner {
             })
         };
         let mut found: Vec<Candidate> = Vec::new();
+        let mut refused = FftError::Length { n };
+        let mut refuse = |e: FftError| {
+            let before = std::mem::replace(&mut refused, FftError::Length { n });
+            refused = before.or(e);
+        };
         let mut consider = |fft: Result<Arc<dyn Fft>, FftError>| match fft.and_then(price) {
             Ok(candidate) => {
                 found.push(candidate);
                 Ok(true)
             }
-            // What has no room is no candidate.
-            Err(e) if e.is_refusal() => Ok(false),
+            // What the machine has no room for is no candidate.
+            Err(e) if e.is_refusal() => {
+                refuse(e);
+                Ok(false)
+            }
             Err(e) => Err(e),
         };
         let mut any = false;
@@ -159,7 +178,7 @@ impl FftPlanner {
         }
         found.sort_by_key(|c| c.expected.0);
         if found.is_empty() {
-            return Err(FftError::Length { n });
+            return Err(refused);
         }
         Ok(found)
     }

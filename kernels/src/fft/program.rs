@@ -4,7 +4,8 @@
 use super::error::FftError;
 use super::large::Lines;
 use super::recipe::{Direction, Layout, Recipe};
-use cp2_asm::{Assembly, Options, Source, Value, assemble};
+use crate::assembly::assembly;
+use cp2_asm::{Assembly, Options, Source, Value};
 use cp2_machine::Machine;
 
 const FFT: (&str, &str) = ("fft.s", include_str!("fft.s"));
@@ -66,7 +67,7 @@ pub(super) fn program(recipe: &Recipe, machine: &Machine) -> Result<Assembly, Ff
         Layout::Stockham => FFT,
         Layout::Ring => FFT4096,
     };
-    assembly((name, text), defines(recipe), machine)
+    kernel(&recipe.to_string(), (name, text), defines(recipe), machine)
 }
 
 /// Assembles `large.s` for columns and rows, either of which may be missing;
@@ -100,7 +101,12 @@ pub(super) fn large_program(
         .into_iter()
         .map(|(name, value)| (name, Value::Int(value)))
         .collect();
-    assembly(LARGE, defines, machine)
+    let title = [("columns", columns), ("rows", rows)];
+    let title = title
+        .iter()
+        .filter_map(|(name, lines)| Some(format!("{name} of {}", (*lines)?.len())));
+    let title = title.collect::<Vec<_>>().join(" and ");
+    kernel(&title, LARGE, defines, machine)
 }
 
 /// Assembles `lines2048.s` for columns, or for rows.
@@ -112,10 +118,11 @@ pub(super) fn parts_program(
     let inverse = direction == Direction::Inverse;
     let defines = [("ROWS", rows), ("INVERSE", inverse)]
         .map(|(name, value)| (name.to_owned(), Value::Int(i64::from(value))));
-    assembly(LINES, defines.to_vec(), machine)
+    kernel("lines of 2048", LINES, defines.to_vec(), machine)
 }
 
-fn assembly(
+fn kernel(
+    title: &str,
     (name, text): (&str, &str),
     defines: Vec<(String, Value)>,
     machine: &Machine,
@@ -125,15 +132,14 @@ fn assembly(
         machine: Some(machine),
         include: Some(&include),
     };
-    Ok(assemble(
-        &Source::new(format!("{FOLDER}{name}"), text),
-        &options,
-    )?)
+    let source = Source::new(format!("{FOLDER}{name}"), text);
+    Ok(assembly(title, &source, &options)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cp2_asm::assemble;
 
     /// The schedules hold the latencies of both machines: no word waits for an operand.
     #[test]

@@ -34,6 +34,8 @@ pub(super) const MOST_TAPS: usize = (ROWS - 1) * (1 << 10) + 1;
 const TOGETHER: [usize; 3] = [1, 2, 4];
 /// Page buffers of columns alone: one computes, one is stored, one loaded, one waits.
 const ALONE: usize = 4;
+/// Local memory that a machine should have: what pages, factors and tables take at least, in round numbers.
+const DMEM: u64 = 56 << 10;
 
 /// What the passes of blocks need.
 #[derive(Debug)]
@@ -50,6 +52,18 @@ pub(super) struct Long {
 /// Whether a block of such rows has more than what overlaps.
 pub(super) fn takes(taps: usize, row: usize) -> bool {
     (taps - 1).div_ceil(row) < ROWS
+}
+
+/// What of a machine blocks beyond local memory need.
+pub(super) fn needs(machine: &Machine) -> String {
+    let (cp2, dma) = (&machine.cp2, &machine.dma);
+    format!(
+        "blocks beyond local memory take a DMA granule of 16 bytes, {DMEM} bytes of local memory and sections by which {} can be divided; these are {}, {} and {}",
+        ROW_LENGTHS[0] / shape::COLUMNS,
+        dma.granule.0,
+        cp2.dmem.0,
+        cp2.sections,
+    )
 }
 
 /// Filters whose blocks have rows of `row` numbers; none where they cannot be
@@ -70,7 +84,8 @@ pub(super) fn filters(
     let Some(pages) = shape.pages().filter(|_| machine.dma.granule.0 == 16) else {
         return Ok(Vec::new());
     };
-    let program = Arc::new(program("long.s", &defines, "", machine)?);
+    let title = format!("overlap-save by rows of {row}");
+    let program = Arc::new(program(("long.s", &title), &defines, "", machine)?);
     let rows: Arc<[Complex32]> = tables::rows(taps, &shape).into();
     let columns: Arc<[Complex32]> = tables::columns(&shape).into();
     let longs = TOGETHER.map(|together| Long {

@@ -4,6 +4,7 @@ use super::lines::{COMPLEX, Lines, rows_of};
 use super::nd::Axis;
 use super::parts;
 use super::recipe::LargeRecipe;
+use crate::assembly::moves;
 use crate::fft::error::FftError;
 use crate::fft::program::{large_program, parts_program, source};
 use crate::fft::recipe::Direction;
@@ -37,8 +38,17 @@ impl LargeFft {
             n,
             machine: machine.name.clone(),
         };
+        let mut unfit = None;
         for recipe in LargeRecipe::candidates(n, direction, &machine) {
-            let programs = programs(&recipe, &machine)?;
+            let programs = match programs(&recipe, &machine) {
+                Ok(programs) => programs,
+                // Smaller pages may do.
+                Err(FftError::Unfit(e)) if e.is_size() => {
+                    unfit = unfit.or(Some(e));
+                    continue;
+                }
+                Err(e) => return Err(e),
+            };
             let ends = [data_end(&programs[0]), data_end(&programs[1])];
             let Some(rings) = recipe.rings(ends, machine.cp2.dmem.0) else {
                 continue;
@@ -50,6 +60,9 @@ impl LargeFft {
                     Some(axis.ok_or_else(refused)?)
                 }
             };
+            for pass in recipe.passes(rings.clone(), 1, [0; 3], [0; 2]) {
+                moves(&recipe.to_string(), &pass, &machine)?;
+            }
             return Ok(Self {
                 recipe,
                 programs,
@@ -58,7 +71,7 @@ impl LargeFft {
                 machine,
             });
         }
-        Err(refused())
+        Err(unfit.map_or_else(refused, FftError::Unfit))
     }
 
     /// The columns of the pass before the two, where there is one.

@@ -1,10 +1,11 @@
 //! Batches through kernels whose block is 2V transforms, or one.
 
+use crate::assembly::assembly;
 use crate::fft::error::FftError;
 use crate::fft::transform::{expected, place, rows_of};
 use crate::job::{Job, KernelRun, Least, room};
 use crate::pipeline::{Operations, Unschedulable};
-use cp2_asm::{Program, Source, assemble};
+use cp2_asm::{Program, Source};
 use cp2_dma::Level;
 use cp2_host::{Buffer, Element, Options, Paging, Piece, Stream};
 use cp2_machine::{Class, Cycles, Machine};
@@ -112,6 +113,8 @@ impl Blocks {
             programs: Mutex::default(),
         };
         blocks.expected(1)?;
+        // What it needs beside room for data the assembler knows.
+        blocks.program(1)?;
         Ok(blocks)
     }
 
@@ -174,7 +177,7 @@ impl Blocks {
             ..cp2_asm::Options::default()
         };
         let source = Source::new(self.file(kernel), kernel.made.text.clone());
-        let program = Arc::new(assemble(&source, &options)?.program);
+        let program = Arc::new(assembly(&self.name, &source, &options)?.program);
         programs.insert(kernel.transforms, program.clone());
         Ok(program)
     }

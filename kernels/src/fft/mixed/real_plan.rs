@@ -39,7 +39,7 @@ impl Real {
         long: impl FnOnce() -> Result<LongReal, FftError>,
     ) -> Result<Self, FftError> {
         match Self::local(n, direction, machine) {
-            Err(e) if e.is_refusal() => long().map(Self::Long),
+            Err(e) if e.is_refusal() => long().map(Self::Long).map_err(|long| e.or(long)),
             local => local,
         }
     }

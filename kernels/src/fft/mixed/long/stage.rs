@@ -1,13 +1,14 @@
 //! Persistent page kernels: for every page of a ring they wait for its load,
 //! work on it, and signal.
 
+use crate::assembly::assembly;
 use crate::fft::error::FftError;
 use crate::fft::mixed::text::Text;
 use crate::fft::transform::load;
 use crate::job::{Job, data_end};
 use crate::pipeline::Unschedulable;
 use crate::ring::{Pages, Ring, RingPass};
-use cp2_asm::{Program, Source, assemble};
+use cp2_asm::{Program, Source};
 use cp2_machine::{Class, Machine};
 use std::sync::Arc;
 
@@ -94,7 +95,7 @@ impl Stage {
             ..cp2_asm::Options::default()
         };
         let source = Source::new(format!("{name}.s"), text);
-        let program = Arc::new(assemble(&source, &options)?.program);
+        let program = Arc::new(assembly(&name, &source, &options)?.program);
         let arguments = data_end(&program).next_multiple_of(16);
         let count = buffers.count;
         let first = arguments + Ring::argument_bytes(count);

@@ -1,0 +1,212 @@
+//! Kernels assembled for a machine, and what a machine lacks for a kernel.
+
+use crate::ring::RingPass;
+use cp2_asm::{Assembly, Diagnostics, Options, Problem, Source, assemble};
+use cp2_machine::Machine;
+use std::fmt;
+
+/// What of a machine a kernel needs more of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Lack {
+    /// Registers of a section: at least so many needed, and found.
+    Registers(usize, usize),
+    /// Hardware loops inside one another: needed, found.
+    Loops(usize, usize),
+    /// Words of program memory: at least so many needed, and found.
+    Words(usize, usize),
+    /// Bytes of a section's local memory: at least so many needed, and found.
+    Dmem(u64, u64),
+    /// Event counters: at least so many needed, and found.
+    Events(usize, usize),
+    /// A distance in bytes that no load or store reaches.
+    Reach(i64),
+    /// An extension, by its name.
+    Extension(String),
+    /// Less of something that the assembler limits.
+    Limit(&'static str, u64),
+    /// A rule of the DMA that its transfers would break, in words.
+    Transfers(String),
+}
+
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Registers(needs, has) => write!(f, "{needs} registers or more, of {has}"),
+            Self::Loops(needs, has) => write!(f, "{needs} nested loops, of {has}"),
+            Self::Words(needs, has) => {
+                write!(f, "{needs} words of program memory or more, of {has}")
+            }
+            Self::Dmem(needs, has) => {
+                write!(f, "{needs} bytes of local memory or more, of {has}")
+            }
+            Self::Events(needs, has) => write!(f, "{needs} events or more, of {has}"),
+            Self::Reach(bytes) => write!(f, "loads and stores that reach {bytes} bytes"),
+            Self::Extension(name) => write!(f, "the extension {name}"),
+            Self::Limit(what, limit) => write!(f, "more than {limit} for {what}"),
+            Self::Transfers(rule) => write!(f, "transfers that its DMA refuses: {rule}"),
+        }
+    }
+}
+
+/// Why a kernel does not run on a machine.
+#[derive(Clone, Debug)]
+pub struct Unfit {
+    /// The kernel.
+    pub kernel: String,
+    /// The machine.
+    pub machine: String,
+    /// What the machine has too little of; nothing where the source is wrong.
+    pub lacks: Vec<Lack>,
+    /// What the assembler said.
+    pub diagnostics: Diagnostics,
+}
+
+impl std::error::Error for Unfit {}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            kernel, machine, ..
+        } = self;
+        if self.lacks.is_empty() {
+            return write!(f, "`{kernel}` is no program:\n{}", self.diagnostics);
+        }
+        let lacks: Vec<String> = self.lacks.iter().map(Lack::to_string).collect();
+        let lacks = lacks.join(", ");
+        write!(f, "`{kernel}` does not run on {machine}: it needs {lacks}")
+    }
+}
+
+impl Unfit {
+    /// A kernel whose transfers break a rule.
+    fn transfers(kernel: &str, machine: &Machine, rule: impl fmt::Display) -> Self {
+        Self {
+            kernel: kernel.to_owned(),
+            machine: machine.name.clone(),
+            lacks: vec![Lack::Transfers(rule.to_string())],
+            diagnostics: Diagnostics::default(),
+        }
+    }
+
+    /// Whether the same kernel over less data may run.
+    pub(crate) fn is_size(&self) -> bool {
+        let size = |lack: &Lack| matches!(lack, Lack::Reach(_) | Lack::Dmem(..) | Lack::Words(..));
+        self.is_refusal() && self.lacks.iter().all(size)
+    }
+
+    /// Whether another kernel may run: it is the machine that lacks something.
+    pub(crate) fn is_refusal(&self) -> bool {
+        !self.lacks.is_empty()
+    }
+}
+
+/// Assembles `source` for a machine as `options` say; `kernel` is what users know it by.
+pub(crate) fn assembly(
+    kernel: &str,
+    source: &Source,
+    options: &Options<'_>,
+) -> Result<Assembly, Unfit> {
+    assemble(source, options).map_err(|diagnostics| {
+        let machine = options.machine.map(|m| m.name.clone());
+        Unfit {
+            kernel: kernel.to_owned(),
+            machine: machine.unwrap_or_default(),
+            lacks: lacks(&diagnostics),
+            diagnostics,
+        }
+    })
+}
+
+/// What a machine lacks by the assembler's words; nothing if that is not all they say.
+fn lacks(diagnostics: &Diagnostics) -> Vec<Lack> {
+    let mut all: Vec<Lack> = Vec::new();
+    for diagnostic in diagnostics.iter() {
+        let lack = match &diagnostic.problem {
+            Problem::Absent {
+                what: "register",
+                index,
+                count,
+                ..
+            } => Lack::Registers(index + 1, *count),
+            Problem::Absent { index, count, .. } => Lack::Events(index + 1, *count),
+            Problem::LoopDepth { depth, most, .. } => Lack::Loops(*depth, *most),
+            Problem::ProgramFull { words, most, .. } => Lack::Words(*words, *most),
+            Problem::DmemFull { end, most, .. } => Lack::Dmem(*end, *most),
+            Problem::OutOfRange { value, .. } => Lack::Reach(value.saturating_abs()),
+            Problem::Extension { names, .. } => Lack::Extension(names.clone()),
+            Problem::Limit { what, limit } => Lack::Limit(what, *limit),
+            Problem::MoreErrors { .. } | Problem::MoreWarnings { .. } => continue,
+            _ => return Vec::new(),
+        };
+        let same = |l: &&mut Lack| std::mem::discriminant(*l) == std::mem::discriminant(&lack);
+        match all.iter_mut().find(same) {
+            // The most that is asked for says it all.
+            Some(known) => *known = larger(known.clone(), lack),
+            None => all.push(lack),
+        }
+    }
+    all
+}
+
+fn larger(a: Lack, b: Lack) -> Lack {
+    let size = |lack: &Lack| match *lack {
+        Lack::Registers(n, _) | Lack::Loops(n, _) | Lack::Words(n, _) | Lack::Events(n, _) => {
+            n as u64
+        }
+        Lack::Dmem(n, _) => n,
+        Lack::Reach(n) => n.unsigned_abs(),
+        Lack::Extension(_) | Lack::Limit(..) | Lack::Transfers(_) => 0,
+    };
+    if size(&b) > size(&a) { b } else { a }
+}
+
+/// Whether a machine's DMA moves the first pages of a pass.
+pub(crate) fn moves(kernel: &str, pass: &RingPass, machine: &Machine) -> Result<(), Unfit> {
+    // Whether arrays fit system memory is another question.
+    let mut roomy = machine.clone();
+    roomy.host.memory.0 = u64::MAX / 4;
+    let rules = pass.first_transfers(machine).into_iter();
+    let broken = rules
+        .filter_map(|d| cp2_dma::validate(&d, &roomy).err())
+        .next();
+    match broken {
+        Some(rule) => Err(Unfit::transfers(kernel, machine, rule)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unfit(text: &str, machine: &Machine) -> Unfit {
+        let options = Options {
+            machine: Some(machine),
+            ..Options::default()
+        };
+        assembly("test", &Source::new("test.s", text), &options).unwrap_err()
+    }
+
+    #[test]
+    fn the_most_that_is_asked_for_is_named() {
+        let mut machine = Machine::builtin("vm7").unwrap();
+        machine.cp2.registers = 32;
+        machine.cp2.program = cp2_machine::Bytes(16);
+        let text = ".program\nadd r40, r50, r1\nadd r45, r1, r2\nstop\n";
+        let unfit = unfit(text, &machine);
+        assert!(unfit.is_refusal());
+        let said = unfit.to_string();
+        assert!(said.contains("51 registers or more, of 32"), "{said}");
+        assert!(said.contains("3 words of program memory"), "{said}");
+        assert!(!said.contains('\n'), "{said}");
+    }
+
+    #[test]
+    fn a_wrong_source_is_no_refusal() {
+        let vm7 = Machine::builtin("vm7").unwrap();
+        let unfit = unfit(".program\nad r1, r2, r3\nstop\n", &vm7);
+        assert!(!unfit.is_refusal());
+        assert!(unfit.to_string().contains("test.s"), "{unfit}");
+    }
+}

@@ -1,0 +1,78 @@
+//! What of system memory a filter takes.
+
+use super::definition::Mode;
+use super::error::ConvError;
+use super::rate::Rate;
+use crate::job::ROOM_BESIDE;
+use cp2_machine::Machine;
+
+/// Channels of one length, how they are filtered, and the bytes of a number.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// Taps of the filter.
+    pub taps: usize,
+    /// Channels.
+    pub channels: usize,
+    /// Samples of each.
+    pub samples: usize,
+    /// The outputs wanted.
+    pub mode: Mode,
+    /// At this rate; another than one output a sample gives all of them.
+    pub rate: Rate,
+    /// Bytes of a sample and of an output.
+    pub number: usize,
+}
+
+impl Extent {
+    /// Bytes that samples and outputs take whatever the kernel.
+    fn bytes(&self, samples: usize) -> u64 {
+        let outputs = match self.rate {
+            Rate::Same => self.mode.outputs(samples, self.taps).len(),
+            rate => rate.outputs(samples, self.taps),
+        };
+        (samples as u64)
+            .saturating_add(outputs as u64)
+            .saturating_mul(self.channels as u64)
+            .saturating_mul(self.number as u64)
+    }
+
+    /// Refuses channels that no kernel has room for, before any samples are made.
+    ///
+    /// # Errors
+    /// [`ConvError::OutOfMemory`].
+    pub fn check(&self, machine: &Machine) -> Result<(), ConvError> {
+        let room = machine.host.memory.0.saturating_sub(ROOM_BESIDE);
+        self.check_room(machine, room, |samples| self.bytes(samples))
+    }
+
+    /// The same where so many samples take `needed` bytes and there are `room`.
+    pub(super) fn check_room(
+        &self,
+        machine: &Machine,
+        room: u64,
+        needed: impl Fn(usize) -> u64,
+    ) -> Result<(), ConvError> {
+        let samples = self.samples;
+        if needed(samples) <= room {
+            return Ok(());
+        }
+        // The most that fit lie between what fits and what does not.
+        let (mut fits, mut not) = (0, samples);
+        while not - fits > 1 {
+            let middle = fits + (not - fits) / 2;
+            if needed(middle) <= room {
+                fits = middle;
+            } else {
+                not = middle;
+            }
+        }
+        Err(ConvError::OutOfMemory {
+            channels: self.channels,
+            samples,
+            needed: needed(samples),
+            room,
+            most: fits,
+            machine: machine.name.clone(),
+        })
+    }
+}

@@ -1,0 +1,123 @@
+//! Machines that the kernels were not written for: what does not run on them says in one line
+//! what it needs, in words that need no knowledge of the sources.
+
+mod common;
+
+use cp2_kernels::conv::{Convolver, Mode};
+use cp2_kernels::fft::{Direction, FftNd, FftPlanner};
+use cp2_machine::{Bytes, Machine};
+use num_complex::Complex32;
+use std::sync::Arc;
+
+fn odd(change: impl FnOnce(&mut Machine)) -> Arc<Machine> {
+    let mut machine = (*common::machine("vm7")).clone();
+    machine.name = "odd".to_owned();
+    change(&mut machine);
+    Arc::new(machine)
+}
+
+fn machines() -> Vec<Arc<Machine>> {
+    vec![
+        odd(|m| m.cp2.dmem = Bytes(16 << 20)),
+        odd(|m| m.cp2.dmem = Bytes(8 << 10)),
+        odd(|m| m.cp2.registers = 32),
+        odd(|m| m.cp2.loop_depth = 1),
+        odd(|m| m.cp2.program = Bytes(1 << 10)),
+        odd(|m| m.cp2.sections = 3),
+        odd(|m| m.dma.granule = Bytes(64)),
+        odd(|m| m.dma.granule = Bytes(4)),
+        odd(|m| m.dma.levels = 1),
+        odd(|m| m.host.memory = Bytes(256 << 10)),
+    ]
+}
+
+/// What a refusal may not do.
+fn check(what: &str, machine: &Machine, refusal: &dyn std::error::Error) {
+    let said = refusal.to_string();
+    assert!(!said.contains('\n'), "{what} on {machine:?}: {said}");
+    for word in ["-->", ".s:", "no program", "command "] {
+        assert!(!said.contains(word), "{what}: {said}");
+    }
+}
+
+#[test]
+fn transforms_run_or_say_what_they_need() {
+    for machine in machines() {
+        for (n, batch) in [(60, 64), (256, 64), (4096, 4), (65_536, 1)] {
+            let what = format!("fft {n} x {batch}");
+            let mut planner = FftPlanner::for_batch(machine.clone(), batch);
+            if let Err(e) = planner.plan(n, Direction::Forward) {
+                check(&what, &machine, &e);
+            }
+        }
+        if let Err(e) = FftPlanner::for_batch(machine.clone(), 4).plan_real_forward(60) {
+            check("real fft 60", &machine, &e);
+        }
+        for shape in [[64, 64], [512, 512]] {
+            if let Err(e) = FftNd::new(&shape, Direction::Forward, machine.clone()) {
+                check("fft of two dimensions", &machine, &e);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_lacks_is_named() {
+    let said = |machine, n| {
+        let planner = FftPlanner::new(machine);
+        let refused = planner.candidates(n, Direction::Forward);
+        refused
+            .map(|_| String::new())
+            .unwrap_or_else(|e| e.to_string())
+    };
+    let reg32 = said(odd(|m| m.cp2.registers = 32), 256);
+    assert!(reg32.contains("registers or more, of 32"), "{reg32}");
+    let loops = said(odd(|m| m.cp2.loop_depth = 1), 256);
+    assert!(loops.contains("nested loops, of 1"), "{loops}");
+    let levels = said(odd(|m| m.dma.levels = 1), 4096);
+    assert!(levels.contains("levels"), "{levels}");
+    let granule = said(odd(|m| m.dma.granule = Bytes(64)), 65_536);
+    assert!(granule.contains("granule of 16 bytes"), "{granule}");
+    // Pages that no offset of a load would reach are not taken.
+    let big = odd(|m| m.cp2.dmem = Bytes(16 << 20));
+    assert_eq!(said(big.clone(), 65_536), "");
+    FftNd::new(&[512, 512], Direction::Forward, big).unwrap();
+}
+
+#[test]
+fn filters_run_or_say_what_they_need() {
+    for machine in machines() {
+        for (taps, samples) in [(5, 3000), (65, 3000), (4097, 8000)] {
+            let what = format!("{taps} taps on {}", machine.cp2.registers);
+            let h = vec![Complex32::ONE; taps];
+            let planned = Convolver::new::<Complex32>(&machine, &h, 1, samples, Mode::Full);
+            match planned {
+                Ok(filter) if taps < 4097 => {
+                    let x = vec![Complex32::ONE; samples];
+                    let done = filter.process(&x).unwrap_or_else(|e| panic!("{what}: {e}"));
+                    let y = done.output.unwrap();
+                    assert!((y[taps + 7].re - taps as f32).abs() < 1e-3 * taps as f32);
+                }
+                Ok(_) => {}
+                Err(e) => check(&what, &machine, &e),
+            }
+        }
+    }
+}
+
+#[test]
+fn memory_is_named_where_it_is_what_lacks() {
+    let small = odd(|m| m.host.memory = Bytes(1 << 20));
+    let h = vec![Complex32::ONE; 3];
+    let plan = |samples| Convolver::new::<Complex32>(&small, &h, 1, samples, Mode::Full);
+    let said = plan(100_000).unwrap_err().to_string();
+    let most: usize = said
+        .split("at most ")
+        .nth(1)
+        .and_then(|rest| rest.split(' ').next()?.parse().ok())
+        .unwrap_or_else(|| panic!("{said}"));
+    assert!(said.contains("system memory"), "{said}");
+    // Samples and outputs are 16 bytes.
+    assert!((40_000..65_536).contains(&most), "{said}");
+    plan(9 * most / 10).unwrap();
+}
