@@ -29,6 +29,12 @@ impl Axis {
         }
     }
 
+    /// Where a value of the axis lies, 0 to 1.
+    pub(super) fn place(&self, value: f64) -> Option<f64> {
+        let place = (value - self.from) / (self.to - self.from);
+        (0.0..=1.0).contains(&place).then_some(place)
+    }
+
     /// Round values with their place along the axis, 0 to 1, and their text.
     pub(crate) fn ticks(&self, about: usize) -> Vec<(f64, String)> {
         let span = self.to - self.from;

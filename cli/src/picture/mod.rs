@@ -33,7 +33,14 @@ pub(crate) struct Field {
     pub(crate) unit: String,
     /// Values below the largest by more than this take the darkest colour.
     pub(crate) range: f32,
+    /// What was found, as values of both axes: encircled, numbered from 1.
+    pub(crate) marks: Vec<[f64; 2]>,
 }
+
+/// Most marks on a picture: as many as the report lists.
+const MARKS: usize = 20;
+/// Radius of a mark in pixels.
+const MARK_RADIUS: usize = 8;
 
 /// Largest number of cells along one side of a picture; more are merged, the largest value winning.
 const CELLS: usize = 1024;
@@ -70,6 +77,15 @@ impl Field {
             y,
             unit: "dB".to_owned(),
             range,
+            marks: Vec::new(),
+        }
+    }
+
+    /// The same with marks.
+    pub(crate) fn marked(self, marks: impl IntoIterator<Item = [f64; 2]>) -> Self {
+        Self {
+            marks: marks.into_iter().take(MARKS).collect(),
+            ..self
         }
     }
 
@@ -149,6 +165,19 @@ impl Layout {
             bar: [left + w + 20, 14],
             cell,
         }
+    }
+
+    /// The centres of the marks inside the coloured area in pixels, with their numbers.
+    fn marks(&self, field: &Field) -> Vec<([f64; 2], usize)> {
+        let [left, top, w, h] = self.plot.map(|p| p as f64);
+        let place = |&[x, y]: &[f64; 2]| {
+            let (x, y) = (field.x.place(x)?, field.y.place(y)?);
+            Some([left + x * w, top + (1.0 - y) * h])
+        };
+        let numbered = field.marks.iter().zip(1..);
+        numbered
+            .filter_map(|(mark, number)| Some((place(mark)?, number)))
+            .collect()
     }
 }
 
@@ -247,6 +276,22 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}");
         }
+    }
+
+    #[test]
+    fn what_was_found_is_encircled() {
+        let marked = field(64, 400).marked([[0.75, 12.0], [9.0, 12.0]]);
+        let layout = Layout::new(&marked);
+        let [left, top, w, h] = layout.plot;
+        let (x, y) = (left + w / 2, top + h / 2);
+        // The second lies outside the axes.
+        assert_eq!(layout.marks(&marked), [([x as f64, y as f64], 1)]);
+        let text = vector::svg(&marked).unwrap();
+        assert!(
+            text.contains(&format!(r#"<circle cx="{x}.0" cy="{y}.0""#)),
+            "{text}"
+        );
+        assert_ne!(raster::png(&marked), raster::png(&field(64, 400)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! PNG.
 
-use super::{Field, Layout, colour, font};
+use super::{Field, Layout, MARK_RADIUS, colour, font};
 
 /// Encodes RGB pixels.
 pub(super) fn encode(width: usize, height: usize, pixels: &[u8]) -> Result<Vec<u8>, String> {
@@ -55,10 +55,31 @@ impl Canvas {
     }
 
     fn text(&mut self, x: usize, y: usize, text: &str) {
+        self.coloured(x, y, text, [0; 3]);
+    }
+
+    fn coloured(&mut self, x: usize, y: usize, text: &str, colour: [u8; 3]) {
         for (i, c) in text.chars().enumerate() {
             for (column, bits) in font::glyph(c).iter().enumerate() {
                 for row in (0..8).filter(|row| bits >> row & 1 == 1) {
-                    self.dot(x + i * font::ADVANCE + column, y + row, [0; 3]);
+                    self.dot(x + i * font::ADVANCE + column, y + row, colour);
+                }
+            }
+        }
+    }
+
+    /// A circle, a pixel wide.
+    fn ring(&mut self, [x, y]: [usize; 2], radius: usize, colour: [u8; 3]) {
+        let square = |d: usize| (d * d) as f64;
+        for j in 0..=2 * radius {
+            for i in 0..=2 * radius {
+                let far = square(i.abs_diff(radius)) + square(j.abs_diff(radius));
+                if (far.sqrt() - radius as f64).abs() < 0.6 {
+                    self.dot(
+                        (x + i).wrapping_sub(radius),
+                        (y + j).wrapping_sub(radius),
+                        colour,
+                    );
                 }
             }
         }
@@ -147,5 +168,16 @@ pub(super) fn png(field: &Field) -> Result<Vec<u8>, String> {
         canvas.text(bar + bar_w + 8, y.saturating_sub(font::HEIGHT / 2), &text);
     }
     canvas.text(bar, 12, &field.unit);
+    for ([x, y], number) in layout.marks(field) {
+        let (at, white) = ([x as usize, y as usize], [255; 3]);
+        canvas.ring(at, MARK_RADIUS, white);
+        let right = at[0] + MARK_RADIUS + 2;
+        canvas.coloured(
+            right,
+            at[1].saturating_sub(font::HEIGHT),
+            &number.to_string(),
+            white,
+        );
+    }
     encode(width, height, &canvas.pixels)
 }

@@ -1,17 +1,18 @@
 //! SVG: the coloured area is an embedded image, everything else is text and lines.
 
-use super::{Axis, Field, Layout, colour, raster};
+use super::{Axis, Field, Layout, MARK_RADIUS, colour, raster};
 use std::fmt::Write as _;
 
 /// The whole picture.
 pub(super) fn svg(field: &Field) -> Result<String, String> {
+    let layout = Layout::new(field);
     let Layout {
         width,
         height,
         plot: [left, top, w, h],
         bar: [bar, bar_w],
         ..
-    } = Layout::new(field);
+    } = layout;
     let image = base64(&raster::encode(
         field.columns,
         field.rows,
@@ -86,6 +87,13 @@ pub(super) fn svg(field: &Field) -> Result<String, String> {
                 y + 4.0
             ))?;
         }
+    }
+    for ([x, y], number) in layout.marks(field) {
+        line(format_args!(
+            r#"<circle cx="{x:.1}" cy="{y:.1}" r="{MARK_RADIUS}" fill="none" stroke="white" stroke-width="1.5"/><text x="{:.1}" y="{:.1}" fill="white">{number}</text>"#,
+            x + MARK_RADIUS as f64 + 2.0,
+            y - 2.0
+        ))?;
     }
     line(format_args!("</svg>"))?;
     Ok(out)

@@ -94,7 +94,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     };
     let picture = |path| {
         let title = common.title("Range and Doppler");
-        ("picture", path, field(&spec, &results.last.decibels, title))
+        let found = detections.iter().map(|d| [d.range_m, d.speed_m_s]);
+        let field = field(&spec, &results.last.decibels, title);
+        ("picture", path, field.marked(found))
     };
     let found = Found {
         name: "radar",

@@ -76,7 +76,12 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let mut pictures = Vec::new();
     if let Some(path) = &common.picture {
         let title = common.title("Bearing and frequency");
-        pictures.push(("picture", path.as_path(), field(&spec, &bearings, title)));
+        let sine = |degrees: f64| libm::sin(degrees.to_radians());
+        let found = contacts
+            .iter()
+            .map(|c| [c.frequency_hz, sine(c.bearing_deg)]);
+        let field = field(&spec, &bearings, title);
+        pictures.push(("picture", path.as_path(), field.marked(found)));
     }
     if let Some(path) = &args.spectrogram {
         let field = spectrogram(&spec, &results.decibels, &bearings, results.blocks);
