@@ -31,6 +31,13 @@ pub trait LocalMemory {
     /// When the section or the bytes do not exist.
     fn write(&mut self, section: u32, address: u32, data: &[u8]) -> Result<(), AccessError>;
 
+    /// Writes the same bytes of every section's DMEM, where the memory can do that
+    /// at once: then true.
+    fn write_all(&mut self, address: u32, data: &[u8]) -> bool {
+        let _ = (address, data);
+        false
+    }
+
     /// Carries out a whole transfer of every section between `span`, as it is in
     /// system memory, and DMEM, where the memory can do that at once: then true.
     fn load_sweep(&mut self, sweep: &Sweep, span: &[u8]) -> bool {
@@ -235,6 +242,7 @@ impl<L: LocalMemory, S: SystemMemory> Mover<'_, L, S> {
                 match run.to {
                     Recipient::Program => self.local.write_program(run.local, data)?,
                     Recipient::Section(s) => self.local.write(s, run.local, data)?,
+                    Recipient::All if self.local.write_all(run.local, data) => {}
                     Recipient::All => {
                         for s in 0..self.sections {
                             self.local.write(s, run.local, data)?;

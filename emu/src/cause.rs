@@ -2,6 +2,7 @@
 
 use cp2_machine::Class;
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -97,46 +98,73 @@ impl fmt::Display for Cause {
     }
 }
 
-/// Cycles by cause.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Causes(Vec<u64>);
+/// Cycles by cause: only those with any are kept, for most words have few.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<u64>", into = "Vec<u64>")]
+pub struct Causes(SmallVec<[(Cause, u64); 2]>);
 
-impl Default for Causes {
-    fn default() -> Self {
-        Self(vec![0; CAUSES])
+impl From<Vec<u64>> for Causes {
+    fn from(cycles: Vec<u64>) -> Self {
+        let mut causes = Self::default();
+        for cause in Cause::all() {
+            causes.add(cause, cycles.get(cause.index()).copied().unwrap_or(0));
+        }
+        causes
+    }
+}
+
+impl From<Causes> for Vec<u64> {
+    fn from(causes: Causes) -> Self {
+        let mut cycles = vec![0; CAUSES];
+        for (cause, n) in causes.0 {
+            cycles[cause.index()] = n;
+        }
+        cycles
     }
 }
 
 impl Causes {
     /// Charges `cycles` to `cause`.
+    #[inline]
     pub fn add(&mut self, cause: Cause, cycles: u64) {
-        self.0[cause.index()] += cycles;
+        if cycles == 0 {
+            return;
+        }
+        // Most often.
+        match self.0.first_mut() {
+            Some((first, sum)) if *first == cause => return *sum += cycles,
+            _ => {}
+        }
+        let at = self.0.iter().position(|(other, _)| *other >= cause);
+        match at {
+            Some(at) if self.0[at].0 == cause => self.0[at].1 += cycles,
+            at => self.0.insert(at.unwrap_or(self.0.len()), (cause, cycles)),
+        }
     }
 
     /// Cycles charged to `cause`.
     #[must_use]
     pub fn get(&self, cause: Cause) -> u64 {
-        self.0[cause.index()]
+        let of = self.0.iter().find(|(other, _)| *other == cause);
+        of.map_or(0, |(_, cycles)| *cycles)
     }
 
     /// All cycles.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.0.iter().sum()
+        self.0.iter().map(|(_, cycles)| cycles).sum()
     }
 
     /// Adds another account to this one.
     pub fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
-            *mine += theirs;
+        for (cause, cycles) in &other.0 {
+            self.add(*cause, *cycles);
         }
     }
 
     /// The causes with any cycles, in the order of reports.
     pub fn iter(&self) -> impl Iterator<Item = (Cause, u64)> + '_ {
-        Cause::all()
-            .map(|c| (c, self.get(c)))
-            .filter(|(_, n)| *n > 0)
+        self.0.iter().copied()
     }
 
     /// Name and cycles, for reports.
@@ -159,5 +187,11 @@ mod tests {
         assert_eq!(causes.total(), Cause::all().count() as u64);
         assert!(Cause::all().all(|c| causes.get(c) == 1));
         assert_eq!(causes.to_map().len(), Cause::all().count());
+        let order: Vec<Cause> = causes.iter().map(|(cause, _)| cause).collect();
+        assert_eq!(order, Cause::all().collect::<Vec<_>>());
+        causes.add(Cause::Launch, 4);
+        let all = Vec::from(causes.clone());
+        assert_eq!((all.len(), all[Cause::Launch.index()]), (CAUSES, 5));
+        assert_eq!(Causes::from(all), causes);
     }
 }

@@ -4,6 +4,7 @@
 use crate::fault::FaultKind;
 use crate::interleave;
 use crate::layout::{COLUMNS, File, Group, LINE_LANES, Line, PAIR, one_group};
+use crate::loaded::Loaded;
 use crate::semantics::action::MemoryOp;
 use crate::semantics::address::{Generated, generate};
 use cp2_asm::isa::{SCALARS, Scalar};
@@ -77,7 +78,7 @@ pub struct Core {
     scalars: Vec<u32>,
     pub(crate) program: Vec<u64>,
     /// `[word]`: ever loaded.
-    pub(crate) loaded: Vec<bool>,
+    pub(crate) loaded: Loaded,
     pub(crate) pc: u32,
     pub(crate) loops: Vec<Loop>,
     pub(crate) calls: Vec<Call>,
@@ -105,7 +106,7 @@ impl Core {
             groups: vec![Group::new(dmem_bytes); cp2.sections.div_ceil(COLUMNS)],
             scalars: vec![0; SCALARS],
             program: vec![0; cp2.program.0 as usize / WORD_BYTES],
-            loaded: vec![false; cp2.program.0 as usize / WORD_BYTES],
+            loaded: Loaded::none(cp2.program.0 as usize / WORD_BYTES),
             pc: 0,
             loops: Vec::new(),
             calls: Vec::new(),
@@ -120,8 +121,12 @@ impl Core {
             group.dmem.fill(Line::default());
         }
         self.scalars.fill(0);
-        self.program.fill(0);
-        self.loaded.fill(false);
+        let loaded = self.loaded.all().len();
+        self.program
+            .iter_mut()
+            .take(loaded)
+            .for_each(|word| *word = 0);
+        self.loaded.clear();
         self.pc = 0;
         self.loops.clear();
         self.calls.clear();
@@ -203,6 +208,13 @@ impl Core {
         Ok(())
     }
 
+    /// Writes the same run of every section's DMEM; false, and nothing done, where
+    /// it is not whole lines.
+    pub(crate) fn broadcast(&mut self, address: u32, bytes: &[u8]) -> bool {
+        let guest = self.guest();
+        guest.is_some_and(|guest| interleave::spread(bytes, address as usize, guest.dmem))
+    }
+
     /// Carries out a load of every section; false, and nothing done, where its
     /// runs are not whole lines.
     pub(crate) fn load_sweep(&mut self, sweep: &Sweep, span: &[u8]) -> bool {
@@ -239,7 +251,7 @@ impl Core {
         for (chunk, word) in bytes.chunks_exact(WORD_BYTES).zip(words) {
             *word = chunk.try_into().map_or(0, u64::from_le_bytes);
         }
-        self.loaded[first..end].fill(true);
+        self.loaded.load(first, end);
         Ok(())
     }
 

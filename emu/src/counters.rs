@@ -44,14 +44,24 @@ impl Counters {
     }
 
     /// Books `times` issues of the word at `pc` and their operations.
+    #[inline]
     pub(crate) fn issued(&mut self, pc: u32, decoded: &Decoded, times: u64) {
-        self.charge(pc, Cause::Issue, times);
-        self.word(pc).words += times;
         self.words += times;
-        self.work.add(&decoded.work, times);
+        self.causes.add(Cause::Issue, times);
+        self.work.issued(&decoded.amount, times);
+        let word = self.word(pc);
+        word.words += times;
+        word.causes.add(Cause::Issue, times);
+    }
+
+    /// Makes room for the counters of the first `words` words.
+    pub(crate) fn reserve(&mut self, words: usize) {
+        let more = words.saturating_sub(self.per_word.len());
+        self.per_word.reserve_exact(more);
     }
 
     /// The counters of the word at `pc`; the table grows as far as programs reach.
+    #[inline]
     pub(crate) fn word(&mut self, pc: u32) -> &mut WordCounters {
         let pc = pc as usize;
         if pc >= self.per_word.len() {

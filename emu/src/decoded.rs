@@ -3,7 +3,7 @@
 use crate::fault::FaultKind;
 use crate::semantics::action::{Action, action};
 use crate::timing::WordTiming;
-use crate::work::Work;
+use crate::work::Amount;
 use cp2_asm::isa::{Kind, Op, RegSet, Word};
 use cp2_machine::Machine;
 
@@ -19,7 +19,7 @@ pub(crate) struct Decoded {
     /// Whether the arithmetic slot does something.
     pub computes: bool,
     /// What one issue amounts to.
-    pub work: Work,
+    pub amount: Amount,
     /// Of a branch that a block goes on behind: whether it is then taken. Where
     /// it goes the other way, no tier runs the word, and the engine does.
     pub expect: Option<bool>,
@@ -57,7 +57,7 @@ pub(crate) fn decode(bits: u64, machine: &Machine) -> Result<Decoded, FaultKind>
         reads,
         writes,
         computes: word.arith.op != Op::Nop,
-        work: Work::of(&word, machine.cp2.sections),
+        amount: Amount::of(&word, machine.cp2.sections),
         expect: None,
         word,
     })

@@ -7,7 +7,7 @@
 use crate::cause::Cause;
 use crate::core::{Core, Loop, Poster};
 use crate::counters::Counters;
-use crate::decoded::{Decoded, decode};
+use crate::decoded::Decoded;
 use crate::execute;
 use crate::fast::Pause;
 use crate::fault::{Fault, FaultKind};
@@ -119,8 +119,6 @@ pub(crate) struct Cp2 {
     waited: Waited,
     /// First cycle in which the next word could issue.
     now: u64,
-    /// Decoded program; `None` where not decoded since the last load.
-    decoded: Vec<Option<Decoded>>,
     programs: Programs,
 }
 
@@ -161,7 +159,6 @@ impl From<State> for Cp2 {
             board: state.board,
             waited: state.waited,
             now: state.now,
-            decoded: Vec::new(),
             programs: Programs::default(),
         }
     }
@@ -178,7 +175,6 @@ impl Clone for Cp2 {
             board: self.board(),
             waited: self.waited.clone(),
             now: self.now,
-            decoded: Vec::new(),
             programs: Programs::default(),
         }
     }
@@ -211,7 +207,6 @@ impl Cp2 {
             board: Scoreboard::default(),
             waited: Waited::default(),
             now: 0,
-            decoded: Vec::new(),
             programs: Programs::default(),
         }
     }
@@ -219,14 +214,24 @@ impl Cp2 {
     /// What the coprocessor did.
     pub(crate) fn counters(&self) -> Counters {
         let mut counters = self.counters.clone();
-        self.programs.fast.tally(&mut counters);
+        self.programs.fast().tally(&mut counters);
         counters
+    }
+
+    /// What the coprocessor did; it begins to count anew.
+    pub(crate) fn take_counters(&mut self) -> Counters {
+        self.book();
+        let fresh = Counters {
+            sections: self.counters.sections,
+            ..Counters::default()
+        };
+        std::mem::replace(&mut self.counters, fresh)
     }
 
     /// The scoreboard without what lies in the past, which nothing depends on.
     fn board(&self) -> Scoreboard {
         let mut board = Scoreboard::default();
-        match self.programs.fast.pending() {
+        match self.programs.fast().pending() {
             Some(pending) => board.resume(pending, self.now),
             None => board.resume(&self.board.relative(self.now), self.now),
         }
@@ -235,8 +240,8 @@ impl Cp2 {
 
     /// Starts a kernel whose first word may issue in cycle `at`.
     pub(crate) fn launch(&mut self, entry: u32, args: u32, at: u64) {
-        self.programs.fast.leave(&mut self.board, self.now);
-        self.programs.fast.moved();
+        self.programs.fast_mut().leave(&mut self.board, self.now);
+        self.programs.fast_mut().moved();
         self.core.launch(entry, args);
         self.now = at;
         self.status = Status::Running;
@@ -252,14 +257,13 @@ impl Cp2 {
 
     /// Forgets decoded words, after program memory changed.
     pub(crate) fn program_changed(&mut self) {
-        self.decoded.clear();
-        self.programs.settled = false;
         self.book();
+        self.programs.changed();
     }
 
     /// Books what blocks ran.
     fn book(&mut self) {
-        let fast = &mut self.programs.fast;
+        let fast = self.programs.fast_mut();
         fast.leave(&mut self.board, self.now);
         fast.tally(&mut self.counters);
         fast.uncount();
@@ -268,8 +272,8 @@ impl Cp2 {
     /// Back to the state after reset. What was made of programs is kept for
     /// when they come back.
     pub(crate) fn reset(&mut self) {
-        self.programs.fast.uncount();
-        self.programs.settled = false;
+        self.programs.fast_mut().uncount();
+        self.programs.changed();
         self.core.reset();
         self.status = Status::Idle;
         self.port = Port::default();
@@ -280,7 +284,6 @@ impl Cp2 {
         self.board = Scoreboard::default();
         self.waited = Waited::default();
         self.now = 0;
-        self.decoded.clear();
     }
 
     /// Runs every word whose issue cycle is at most `limit` on the chosen engine.
@@ -309,16 +312,14 @@ impl Cp2 {
         if self.status != Status::Running || !self.port.idle() {
             return Pause::Step;
         }
-        if self.programs.fast.full() {
+        if self.programs.fast().full() {
             self.book();
             self.programs.clear();
         }
-        if !self.programs.settled {
-            self.programs.follow(&self.core);
-        }
+        self.programs.follow(&self.core);
         let (core, now) = (&mut self.core, &mut self.now);
         let simd = self.engine.simd();
-        let fast = &mut self.programs.fast;
+        let fast = self.programs.fast_mut();
         fast.run(core, machine, &self.board, now, limit, simd)
     }
 
@@ -335,7 +336,7 @@ impl Cp2 {
             if ahead(self) == Pause::Limit {
                 return Exit::Limit;
             }
-            self.programs.fast.leave(&mut self.board, self.now);
+            self.programs.fast_mut().leave(&mut self.board, self.now);
             match self.step(machine, limit, observer) {
                 Ok(None) => {}
                 Ok(Some(exit)) => return exit,
@@ -365,7 +366,8 @@ impl Cp2 {
             return Ok(Some(Exit::Limit));
         }
         let pc = self.core.pc;
-        let decoded = self.fetch(machine).map_err(|kind| (None, kind))?;
+        let fetched = self.programs.fetch(&self.core, machine);
+        let decoded = fetched.map_err(|kind| (None, kind))?;
         let (mut at, wait) = self.board.earliest(&decoded.timing, self.now);
         let mut stalls = [
             Stall::from(wait),
@@ -423,24 +425,6 @@ impl Cp2 {
         Ok(exit)
     }
 
-    /// The decoded word at the program counter.
-    fn fetch(&mut self, machine: &Machine) -> Result<Decoded, FaultKind> {
-        let pc = self.core.pc as usize;
-        if !self.core.loaded.get(pc).is_some_and(|loaded| *loaded) {
-            return Err(FaultKind::NoProgram);
-        }
-        // As far as programs reach: most are far shorter than program memory.
-        if self.decoded.len() <= pc {
-            self.decoded.resize((pc + 1).next_power_of_two(), None);
-        }
-        if let Some(decoded) = self.decoded[pc] {
-            return Ok(decoded);
-        }
-        let decoded = decode(self.core.program[pc], machine)?;
-        self.decoded[pc] = Some(decoded);
-        Ok(decoded)
-    }
-
     /// The event a `wait` asks for, and its posts.
     fn awaited(&mut self, action: Action) -> Option<(u32, &mut VecDeque<(Poster, u64)>)> {
         let Action::Control(ControlOp::Wait { event }) = action else {
@@ -484,7 +468,7 @@ impl Cp2 {
 
     /// Books the word's issue and its operations.
     fn account(&mut self, pc: u32, decoded: &Decoded, at: u64) {
-        self.programs.fast.stepped();
+        self.programs.fast_mut().stepped();
         self.board.issue(&decoded.timing, at);
         if decoded.timing.uses_dmem {
             self.port.commit(at);

@@ -2,23 +2,38 @@
 //! that runs of every section go in and out in whole lines.
 
 use crate::layout::{COLUMNS, LINE_BYTES, Line};
+use crate::turned;
 use bytemuck::cast;
 use cp2_dma::{Step, Sweep};
 use std::ops::Range;
 use wide::u32x4;
 
+/// Copies the same bytes into every section's DMEM from `address` on; false, and
+/// nothing done, where they are not whole lines inside it.
+pub(crate) fn spread(bytes: &[u8], address: usize, dmem: &mut [Line]) -> bool {
+    let (first, count) = (address / LINE_BYTES, bytes.len() / LINE_BYTES);
+    let whole = address % LINE_BYTES == 0 && bytes.len() % LINE_BYTES == 0;
+    let Some(lines) = dmem.get_mut(first..first + count).filter(|_| whole) else {
+        return false;
+    };
+    for (line, words) in lines.iter_mut().zip(bytes.chunks_exact(LINE_BYTES)) {
+        line.0 = row(words, 0).to_array().map(|word| [word; COLUMNS]);
+    }
+    true
+}
+
 /// Copies a transfer of every section into DMEM; false, and nothing done, where
 /// it is not whole lines inside both memories.
 pub(crate) fn load(sweep: &Sweep, span: &[u8], dmem: &mut [Line]) -> bool {
     each(sweep, span.len(), dmem.len(), |rows, at, line| {
-        let (parts, lines) = (rows.parts(at), rows.lines(line));
-        let [a, b, c, d] = parts.map(|part| span.get(part).unwrap_or_default());
-        let lines = dmem.get_mut(lines).unwrap_or_default();
-        let mut at = 0;
-        for line in lines.iter_mut().step_by(rows.line) {
-            let rows_of_line = [row(a, at), row(b, at), row(c, at), row(d, at)];
-            line.0 = cast(u32x4::transpose(rows_of_line));
-            at += rows.byte;
+        if turned::load(span, at, rows, dmem, line) {
+            return;
+        }
+        for (at, line) in rows.places(at, line) {
+            let from = |s: usize| row(span, rows.of_section(at, s));
+            if let Some(line) = dmem.get_mut(line) {
+                line.0 = cast(u32x4::transpose([from(0), from(1), from(2), from(3)]));
+            }
         }
     })
 }
@@ -26,46 +41,52 @@ pub(crate) fn load(sweep: &Sweep, span: &[u8], dmem: &mut [Line]) -> bool {
 /// Copies a transfer of every section from DMEM: see [`load`].
 pub(crate) fn store(sweep: &Sweep, span: &mut [u8], dmem: &[Line]) -> bool {
     each(sweep, span.len(), dmem.len(), |rows, at, line| {
-        let lines = dmem.get(rows.lines(line)).unwrap_or_default();
-        let [a, b, c, d] = rows.parts(at).map(|part| part.start);
-        let mut at = 0;
-        for line in lines.iter().step_by(rows.line) {
+        if turned::store(span, at, rows, dmem, line) {
+            return;
+        }
+        for (at, line) in rows.places(at, line) {
+            let line = dmem.get(line).copied().unwrap_or_default();
             let turned = u32x4::transpose(cast(line.0));
-            put(span, a + at, turned[0]);
-            put(span, b + at, turned[1]);
-            put(span, c + at, turned[2]);
-            put(span, d + at, turned[3]);
-            at += rows.byte;
+            for (s, words) in turned.into_iter().enumerate() {
+                put(span, rows.of_section(at, s), words);
+            }
         }
     })
 }
 
-/// Lines at equal distances, and their rows in system memory.
+/// Lines at equal distances, and their rows in system memory; all of that a few
+/// times, at equal distances again.
 #[derive(Clone, Copy, Debug)]
-struct Rows {
-    count: usize,
+pub(crate) struct Rows {
+    pub count: usize,
     /// Bytes from a line's rows to the next line's.
-    byte: usize,
+    pub byte: usize,
     /// Lines from a line to the next.
-    line: usize,
+    pub line: usize,
     /// Bytes from a section's rows to the next section's.
-    section: isize,
+    pub section: isize,
+    pub turns: usize,
+    /// Bytes from turn to turn.
+    pub turn_byte: isize,
+    /// Lines from turn to turn.
+    pub turn_line: isize,
 }
 
 impl Rows {
-    /// The sections' parts of system memory, the first row of section 0 at `at`.
-    #[inline]
-    fn parts(self, at: usize) -> [Range<usize>; COLUMNS] {
-        let bytes = (self.count - 1) * self.byte + LINE_BYTES;
-        std::array::from_fn(|s| {
-            let from = at.wrapping_add_signed(self.section.wrapping_mul(s as isize));
-            from..from.wrapping_add(bytes)
-        })
+    /// Where a section's row is, if the first section's is at `at`.
+    #[inline(always)]
+    pub(crate) fn of_section(self, at: usize, section: usize) -> usize {
+        at.wrapping_add_signed(self.section.wrapping_mul(section as isize))
     }
 
-    #[inline]
-    fn lines(self, first: usize) -> Range<usize> {
-        first..first + (self.count - 1) * self.line + 1
+    /// The places of all rows of the first section, and lines.
+    fn places(self, at: usize, line: usize) -> impl Iterator<Item = (usize, usize)> {
+        (0..self.turns as isize).flat_map(move |turn| {
+            let at = at.wrapping_add_signed(turn.wrapping_mul(self.turn_byte));
+            let line = line.wrapping_add_signed(turn.wrapping_mul(self.turn_line));
+            let place = move |i: usize| (at + i * self.byte, line + i * self.line);
+            (0..self.count).map(place)
+        })
     }
 }
 
@@ -101,11 +122,23 @@ fn each(
     else {
         return false;
     };
+    let once = Step {
+        count: 1,
+        system: 0,
+        local: 0,
+    };
+    let (turn, outer) = match outer.split_first() {
+        Some((first, rest)) => (*first, rest),
+        None => (once, outer),
+    };
     let rows = Rows {
         count: inner.count,
         byte,
         line: local / LINE_BYTES,
         section: sweep.section,
+        turns: turn.count,
+        turn_byte: turn.system,
+        turn_line: turn.local / LINE_BYTES as isize,
     };
     if rows.count == 0 || rows.line == 0 {
         return false;

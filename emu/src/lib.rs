@@ -21,6 +21,7 @@ mod footprint;
 mod hot;
 mod interleave;
 mod layout;
+mod loaded;
 mod local;
 mod memory;
 mod observer;
@@ -33,6 +34,7 @@ mod simd;
 pub mod testing;
 pub mod timing;
 mod transfers;
+mod turned;
 mod waited;
 mod work;
 

@@ -38,6 +38,10 @@ impl LocalMemory for Local<'_> {
         Ok(())
     }
 
+    fn write_all(&mut self, address: u32, bytes: &[u8]) -> bool {
+        self.checker.is_none() && self.cp2.core.broadcast(address, bytes)
+    }
+
     fn load_sweep(&mut self, sweep: &Sweep, span: &[u8]) -> bool {
         // Checkers want to know of every run.
         self.checker.is_none() && self.cp2.core.load_sweep(sweep, span)
@@ -83,16 +87,20 @@ mod tests {
     use cp2_machine::{Bytes, Machine};
     use proptest::prelude::*;
 
-    /// System memory that shows no spans: transfers go run by run.
-    struct Apart(memory::SystemMemory);
+    /// Core memory that can do nothing at once: transfers go run by run, section by section.
+    struct Runs<'a>(Local<'a>);
 
-    impl SystemMemory for Apart {
-        fn read(&self, address: u64, out: &mut [u8]) -> Result<(), AccessError> {
-            SystemMemory::read(&self.0, address, out)
+    impl LocalMemory for Runs<'_> {
+        fn read(&self, section: u32, address: u32, out: &mut [u8]) -> Result<(), AccessError> {
+            self.0.read(section, address, out)
         }
 
-        fn write(&mut self, address: u64, data: &[u8]) -> Result<(), AccessError> {
-            SystemMemory::write(&mut self.0, address, data)
+        fn write(&mut self, section: u32, address: u32, data: &[u8]) -> Result<(), AccessError> {
+            self.0.write(section, address, data)
+        }
+
+        fn write_program(&mut self, address: u32, data: &[u8]) -> Result<(), AccessError> {
+            self.0.write_program(address, data)
         }
     }
 
@@ -110,6 +118,7 @@ mod tests {
         let target = prop_oneof![
             (-40i64..=60).prop_map(|n| Target::Blocks { stride: 16 * n }),
             Just(Target::Deal),
+            Just(Target::Broadcast),
         ];
         (
             any::<bool>(),
@@ -164,11 +173,12 @@ mod tests {
             }
             let mut memory = memory::SystemMemory::new(8192);
             memory.write(0, &noise(8192)).unwrap();
-            let mut apart = Apart(memory.clone());
+            let mut apart = memory.clone();
             let [one, other] = &mut cp2;
             copy(&d, &machine, &mut Local { cp2: one, checker: None }, &mut memory).unwrap();
-            copy(&d, &machine, &mut Local { cp2: other, checker: None }, &mut apart).unwrap();
-            prop_assert_eq!(&memory, &apart.0);
+            let other_local = Local { cp2: other, checker: None };
+            copy(&d, &machine, &mut Runs(other_local), &mut apart).unwrap();
+            prop_assert_eq!(&memory, &apart);
             prop_assert_eq!(&one.core, &other.core);
         }
     }

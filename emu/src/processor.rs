@@ -208,6 +208,11 @@ impl Processor {
         self.cp2.counters()
     }
 
+    /// The counters of the coprocessor, which begins to count anew.
+    pub fn take_counters(&mut self) -> Counters {
+        self.cp2.take_counters()
+    }
+
     /// What the checkers found, in order of discovery; empty without checks.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {

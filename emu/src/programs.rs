@@ -1,73 +1,123 @@
-//! Translations of programs that may come back: a job that is repeated loads
+//! What was made of programs that may come back: a job that is repeated loads
 //! the same words again, a job of several passes its programs in turn.
 
 use crate::core::Core;
+use crate::decoded::{Decoded, decode};
 use crate::fast::Fast;
+use crate::fault::FaultKind;
+use cp2_machine::Machine;
 
 /// Programs remembered besides the one in program memory.
 const MOST: usize = 8;
 
-/// What program memory held when a translation was made.
+/// A program, and what was made of it.
 #[derive(Debug, Default)]
-struct Image {
+struct Made {
+    /// Program memory, up to the last word that was loaded.
     words: Vec<u64>,
     loaded: Vec<bool>,
+    /// `None` where not yet decoded.
+    decoded: Vec<Option<Decoded>>,
+    fast: Fast,
 }
 
-impl Image {
+impl Made {
     fn of(core: &Core) -> Self {
         Self {
-            words: core.program.clone(),
-            loaded: core.loaded.clone(),
+            words: core.loaded.of(&core.program).to_vec(),
+            loaded: core.loaded.all().to_vec(),
+            ..Self::default()
         }
     }
 
-    fn is_in(&self, core: &Core) -> bool {
-        self.words == core.program && self.loaded == core.loaded
+    fn is_of(&self, core: &Core) -> bool {
+        self.words == core.loaded.of(&core.program) && self.loaded == core.loaded.all()
     }
 }
 
 /// The translation of the program in program memory, and of others before it.
 #[derive(Debug, Default)]
 pub(crate) struct Programs {
-    /// What [`Programs::fast`] is of.
-    image: Image,
-    /// The translation in use.
-    pub fast: Fast,
-    /// Program memory was not written since `image` was compared with it.
-    pub settled: bool,
+    /// Of what program memory held when it was last looked at.
+    now: Made,
+    /// Program memory was not written since then.
+    settled: bool,
     /// The oldest first.
-    kept: Vec<(Image, Fast)>,
+    kept: Vec<Made>,
 }
 
 impl Programs {
-    /// Makes `fast` the translation of what program memory holds. First
-    /// [`Fast::leave`], and [`Fast::tally`] and [`Fast::uncount`].
+    /// The translation in use.
+    pub(crate) fn fast(&self) -> &Fast {
+        &self.now.fast
+    }
+
+    /// The translation in use, which [`Programs::follow`] has brought up to date.
+    pub(crate) fn fast_mut(&mut self) -> &mut Fast {
+        &mut self.now.fast
+    }
+
+    /// Program memory was written. First [`Fast::leave`], [`Fast::tally`] and [`Fast::uncount`].
+    pub(crate) fn changed(&mut self) {
+        self.settled = false;
+    }
+
+    /// Finds what was made of the program that program memory holds.
+    #[inline]
     pub(crate) fn follow(&mut self, core: &Core) {
+        if !self.settled {
+            self.find(core);
+        }
+    }
+
+    #[cold]
+    fn find(&mut self, core: &Core) {
         self.settled = true;
         if !core.loops.is_empty() {
             // They may end at words where the loops of the program do not.
-            return self.put(Image::of(core), Fast::default());
+            return self.put(Made::of(core));
         }
-        if self.image.is_in(core) {
+        if self.now.is_of(core) {
             return;
         }
-        let (image, fast) = match self.kept.iter().position(|(image, _)| image.is_in(core)) {
+        let made = match self.kept.iter().position(|made| made.is_of(core)) {
             Some(i) => self.kept.remove(i),
-            None => (Image::of(core), Fast::default()),
+            None => Made::of(core),
         };
-        self.put(image, fast);
+        self.put(made);
     }
 
-    fn put(&mut self, image: Image, fast: Fast) {
-        let before = std::mem::replace(&mut self.image, image);
-        let left = std::mem::replace(&mut self.fast, fast);
-        if !left.is_empty() {
+    fn put(&mut self, made: Made) {
+        let before = std::mem::replace(&mut self.now, made);
+        if !before.fast.is_empty() {
             if self.kept.len() == MOST {
                 self.kept.remove(0);
             }
-            self.kept.push((before, left));
+            self.kept.push(before);
         }
+    }
+
+    /// The decoded word at the program counter.
+    ///
+    /// # Errors
+    /// It was never loaded, or the machine lacks what it asks for.
+    pub(crate) fn fetch(&mut self, core: &Core, machine: &Machine) -> Result<Decoded, FaultKind> {
+        self.follow(core);
+        let pc = core.pc as usize;
+        if !core.loaded.is(pc) {
+            return Err(FaultKind::NoProgram);
+        }
+        let decoded = &mut self.now.decoded;
+        // As far as programs reach: most are far shorter than program memory.
+        if decoded.len() <= pc {
+            decoded.resize(core.loaded.all().len(), None);
+        }
+        if let Some(decoded) = decoded[pc] {
+            return Ok(decoded);
+        }
+        let word = decode(core.program[pc], machine)?;
+        decoded[pc] = Some(word);
+        Ok(word)
     }
 
     /// Forgets all translations.

@@ -18,6 +18,8 @@ pub struct Transfer {
     pub data: Ticks,
     /// When it completes and takes effect.
     pub completes: Ticks,
+    /// Granules that cross the channel to system memory.
+    pub granules: u64,
 }
 
 /// The queue and the running transfer.
@@ -83,13 +85,14 @@ impl Transfers {
         setup: cp2_machine::Cycles,
     ) {
         let data = at + machine.time_base().cycles(setup);
-        let completes = data + transfer_time(&descriptor, machine).body;
+        let time = transfer_time(&descriptor, machine);
         self.running = Some(Transfer {
             descriptor,
             tag,
             started: at,
             data,
-            completes,
+            completes: data + time.body,
+            granules: time.granules,
         });
     }
 }

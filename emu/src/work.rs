@@ -1,8 +1,8 @@
 //! What an issue of a word amounts to, in operations, flops and bytes.
 
 use crate::semantics::action::{Action, Data, action};
-use cp2_asm::isa::{Op, Word};
-use cp2_machine::ClassMap;
+use cp2_asm::isa::{Op, Row, Word};
+use cp2_machine::{Class, ClassMap};
 use serde::{Deserialize, Serialize};
 
 /// Work done, all sections together.
@@ -18,33 +18,66 @@ pub struct Work {
     pub dmem_written: u64,
 }
 
+/// What one issue of a word amounts to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Amount {
+    /// Of the operations in its slots.
+    classes: [Option<Class>; 2],
+    flops: u64,
+    dmem_read: u64,
+    dmem_written: u64,
+}
+
+impl Amount {
+    /// The work of one issue of `word` on a machine of `sections` sections.
+    pub(crate) fn of(word: &Word, sections: usize) -> Self {
+        let sections = sections as u64;
+        let rows = [word.arith.row(), word.mem.row()];
+        let class = |row: &Row| (!matches!(row.op, Op::Nop | Op::MemNop)).then_some(row.class);
+        let flops = rows.map(|row| (u64::from(row.muls) + u64::from(row.adds)) * sections);
+        let mut amount = Self {
+            classes: rows.map(class),
+            flops: flops.iter().sum(),
+            dmem_read: 0,
+            dmem_written: 0,
+        };
+        if let Some(Action::Memory(op)) = action(&word.mem) {
+            let bytes = u64::from(op.bytes);
+            match op.data {
+                Data::Load { .. } | Data::LoadDuplicate { .. } => {
+                    amount.dmem_read = bytes * sections;
+                }
+                Data::LoadScalars { .. } => amount.dmem_read = bytes,
+                Data::Store { .. } => amount.dmem_written = bytes * sections,
+            }
+        }
+        amount
+    }
+}
+
 impl Work {
     /// The work of one issue of `word` on a machine of `sections` sections.
     #[must_use]
     pub fn of(word: &Word, sections: usize) -> Self {
         let mut work = Self::default();
-        let sections = sections as u64;
-        for inst in [&word.arith, &word.mem] {
-            let row = inst.row();
-            if !matches!(row.op, Op::Nop | Op::MemNop) {
-                work.operations[row.class] += 1;
-            }
-            work.flops += (u64::from(row.muls) + u64::from(row.adds)) * sections;
-        }
-        if let Some(Action::Memory(op)) = action(&word.mem) {
-            let bytes = u64::from(op.bytes);
-            match op.data {
-                Data::Load { .. } | Data::LoadDuplicate { .. } => work.dmem_read = bytes * sections,
-                Data::LoadScalars { .. } => work.dmem_read = bytes,
-                Data::Store { .. } => work.dmem_written = bytes * sections,
-            }
-        }
+        work.issued(&Amount::of(word, sections), 1);
         work
+    }
+
+    /// Adds the work of `times` issues of a word.
+    #[inline]
+    pub(crate) fn issued(&mut self, amount: &Amount, times: u64) {
+        for class in amount.classes.into_iter().flatten() {
+            self.operations[class] += times;
+        }
+        self.flops += amount.flops * times;
+        self.dmem_read += amount.dmem_read * times;
+        self.dmem_written += amount.dmem_written * times;
     }
 
     /// Adds `times` times `other`.
     pub fn add(&mut self, other: &Self, times: u64) {
-        for class in cp2_machine::Class::ALL {
+        for class in Class::ALL {
             self.operations[class] += other.operations[class] * times;
         }
         self.flops += other.flops * times;

@@ -153,7 +153,12 @@ pub(crate) fn scaled(quantity: Quantity, num: u128, den: u128, scale: u64) -> Op
 /// Greatest common divisor; `gcd(0, n) = n`.
 pub(crate) fn gcd(mut a: u128, mut b: u128) -> u128 {
     while b != 0 {
-        (a, b) = (b, a % b);
+        // Narrow divisions take a fraction of the time, and every event asks for time bases.
+        let rest = match (u64::try_from(a), u64::try_from(b)) {
+            (Ok(a), Ok(b)) => u128::from(a % b),
+            _ => a % b,
+        };
+        (a, b) = (b, rest);
     }
     a
 }

@@ -32,6 +32,8 @@ pub(crate) struct Block {
     /// Words of `text` before the block, and steps.
     skip: usize,
     skip_steps: usize,
+    /// Where the counts of the text's words begin, in a tally.
+    pub counts: usize,
     /// What follows, and what else decides whether all words can run.
     pub needs: Needs,
     /// Address of the last word.
@@ -42,6 +44,8 @@ pub(crate) struct Block {
 /// Where a branch leads that does not go the block's way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Side {
+    /// The word of the block that it is.
+    pub word: usize,
     /// Whether it is taken then.
     pub taken: bool,
     pub target: u32,
@@ -71,6 +75,7 @@ impl Block {
             text: Arc::new(text),
             skip: 0,
             skip_steps: 0,
+            counts: 0,
             hot: Tier::default(),
         }
     }
@@ -86,6 +91,22 @@ impl Block {
             hot: Tier::default(),
             ..*self
         })
+    }
+
+    /// Whether it is the first of those that share its text.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.skip == 0
+    }
+
+    /// Where the count of a word is, in a tally.
+    pub(crate) fn count(&self, word: usize) -> usize {
+        self.counts + self.skip + word
+    }
+
+    /// The words that the block turns behind.
+    pub(crate) fn turning(&self) -> impl Iterator<Item = usize> {
+        let turns = self.text.turns.iter();
+        turns.filter_map(|turn| turn.word.checked_sub(self.skip))
     }
 
     /// The words.
@@ -130,8 +151,8 @@ impl Block {
         self.text.places[self.skip + word].turns
     }
 
-    /// The ways out at the block's side, each with the word that takes it.
-    pub(crate) fn sides(&self) -> impl Iterator<Item = (usize, Side)> {
+    /// The ways out at the block's side.
+    pub(crate) fn sides(&self) -> impl Iterator<Item = Side> {
         let words = self.words().iter().enumerate();
         words.filter_map(|(i, word)| {
             let Action::Control(ControlOp::Branch { target, .. }) = word.action else {
@@ -139,12 +160,12 @@ impl Block {
             };
             let place = &self.text.places[self.skip + i];
             let taken = !word.expect?;
-            let side = Side {
+            Some(Side {
+                word: i,
                 taken,
                 target: if taken { target } else { place.pc + 1 },
                 back: place.back,
-            };
-            Some((i, side))
+            })
         })
     }
 

@@ -16,6 +16,7 @@ mod block;
 mod bodies;
 mod habits;
 pub(crate) mod portable;
+mod tally;
 mod text;
 mod timed;
 mod trace;
@@ -23,7 +24,6 @@ mod ways;
 mod wide;
 
 use crate::core::Core;
-use crate::counters::Counters;
 use crate::engine::advance;
 use crate::execute;
 use crate::hot::Frame;
@@ -56,6 +56,8 @@ pub(crate) enum Pause {
 pub(crate) struct Fast {
     ends: Option<Ends>,
     blocks: Vec<Block>,
+    /// Counts of a tally: one for each word of every text, and one behind each text.
+    counts: usize,
     /// Block at a word address.
     block_at: HashMap<u32, u32>,
     nodes: Vec<Node>,
@@ -135,19 +137,6 @@ impl Fast {
     pub(crate) fn pending(&self) -> Option<&Pending> {
         let at = self.at?;
         Some(self.states.pending(self.nodes[at as usize].state))
-    }
-
-    /// Adds what ran here to `counters`.
-    pub(crate) fn tally(&self, counters: &mut Counters) {
-        let mut board = Scoreboard::default();
-        for node in &self.nodes {
-            node.tally(
-                &self.blocks[node.block as usize],
-                &self.states,
-                &mut board,
-                counters,
-            );
-        }
     }
 
     /// Runs words whose issue cycle is at most `limit`, as far as it can.
@@ -262,20 +251,29 @@ impl Fast {
             Some(block) => *block,
             None => {
                 let ends = self.ends.get_or_insert_with(|| Ends::find(core));
-                let number = self.blocks.len() as u32;
                 let suffix =
                     inside.and_then(|(block, words)| self.blocks[block as usize].suffix(words));
                 let block =
                     suffix.unwrap_or_else(|| Block::translate(core, machine, ends, None, pc));
-                self.blocks.push(block);
-                self.block_at.insert(pc, number);
-                number
+                self.keep(pc, block)
             }
         };
         let number = self.nodes.len() as u32;
         let node = self.make((pc, state), block, machine);
         self.nodes.push(node);
         self.node_at.insert((pc, state), number);
+        number
+    }
+
+    /// The number of a new block, the one at `pc` from now on.
+    fn keep(&mut self, pc: u32, mut block: Block) -> u32 {
+        if block.is_whole() {
+            block.counts = self.counts;
+            self.counts += block.words().len() + 1;
+        }
+        let number = self.blocks.len() as u32;
+        self.blocks.push(block);
+        self.block_at.insert(pc, number);
         number
     }
 

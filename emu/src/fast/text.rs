@@ -76,8 +76,8 @@ impl Ends {
             ends: vec![false; core.program.len()],
             bodies: Vec::new(),
         };
-        for (pc, bits) in core.program.iter().enumerate() {
-            if let (true, Ok(word)) = (core.loaded[pc], Word::decode(*bits)) {
+        for (pc, bits) in core.loaded.of(&core.program).iter().enumerate() {
+            if let (true, Ok(word)) = (core.loaded.is(pc), Word::decode(*bits)) {
                 if let Some(words) = body(&word.mem) {
                     found.mark(pc + words);
                     found.bodies.push((pc as u32 + 1, (pc + words) as u32));
@@ -126,7 +126,7 @@ impl Text {
         let mut open = None;
         let end = loop {
             let at = pc as usize;
-            if text.words.len() == LONGEST || !core.loaded.get(at).is_some_and(|loaded| *loaded) {
+            if text.words.len() == LONGEST || !core.loaded.is(at) {
                 break End::Falls;
             }
             let Ok(word) = decode(core.program[at], machine) else {

@@ -4,7 +4,6 @@ use super::block::{Block, End, Needs, Side};
 use super::habits::Habits;
 use super::portable::Step;
 use crate::core::Core;
-use crate::counters::Counters;
 use crate::semantics::action::ControlOp;
 use crate::timing::{Outcome, Pending, Scoreboard, Stall, penalty};
 use cp2_machine::Machine;
@@ -49,7 +48,7 @@ pub(crate) struct Edge {
     /// Times taken.
     pub count: u64,
     /// What the last word's outcome cost.
-    lost: Stall,
+    pub lost: Stall,
     /// Cycles from the block's entry to the next word's candidate cycle.
     pub cycles: u64,
     /// Issue state there, or [`UNKNOWN`].
@@ -105,6 +104,8 @@ pub(crate) struct Node {
     pub last: u64,
     /// Cycle in which each word issues, from the entry.
     pub issue: Vec<u64>,
+    /// The words that wait, and for what.
+    pub waits: Vec<(usize, Stall)>,
     /// By outcome of the last word.
     pub edges: [Edge; 4],
     /// The edge last found out.
@@ -114,7 +115,7 @@ pub(crate) struct Node {
     /// By guard: where the block is left at its side.
     pub sides: Vec<(Edge, Side)>,
     /// After so many words, where somebody left there.
-    cuts: BTreeMap<usize, Edge>,
+    pub cuts: BTreeMap<usize, Edge>,
 }
 
 /// All outcomes, in the order of a node's edges.
@@ -136,23 +137,27 @@ impl Node {
     ) -> Self {
         board.resume(states.pending(state), 0);
         let mut issue = Vec::with_capacity(block.words().len());
+        let mut waits = Vec::new();
         let mut now = 0;
         for (i, word) in block.words().iter().enumerate() {
-            let (at, _) = board.earliest(&word.timing, now);
+            let (at, wait) = board.earliest(&word.timing, now);
             board.issue(&word.timing, at);
             issue.push(at);
+            if wait.cycles > 0 {
+                waits.push((i, Stall::from(wait)));
+            }
             now = at + 1;
             if block.turns(i) {
                 now += penalty(Outcome::Taken, &machine.cp2).cycles;
             }
         }
-        let side = |(word, side): (usize, Side)| {
+        let side = |side: Side| {
             let outcome = if side.taken {
                 Outcome::Taken
             } else {
                 Outcome::Next
             };
-            let edge = Edge::new(issue[word] + 1, penalty(outcome, &machine.cp2));
+            let edge = Edge::new(issue[side.word] + 1, penalty(outcome, &machine.cp2));
             (edge, side)
         };
         Self {
@@ -169,6 +174,7 @@ impl Node {
             end: block.last,
             last: issue.last().copied().unwrap_or(0),
             issue,
+            waits,
             edges: OUTCOMES.map(|outcome| Edge::new(now, penalty(outcome, &machine.cp2))),
             stepped: None,
             usual: Usual {
@@ -211,7 +217,7 @@ impl Node {
     }
 
     /// What a word's outcome costs, where the word is not the last.
-    fn inside(&self, block: &Block, word: usize) -> Stall {
+    pub(super) fn inside(&self, block: &Block, word: usize) -> Stall {
         let turns = block.turns(word);
         let outcome = if turns { Outcome::Taken } else { Outcome::Next };
         self.edges[outcome as usize].lost
@@ -239,43 +245,5 @@ impl Node {
         let edges = self.edges.iter_mut().chain(sides);
         let edges = edges.chain(self.cuts.values_mut());
         edges.for_each(|edge| edge.count = 0);
-    }
-
-    /// Books everything that ran through this node.
-    pub(crate) fn tally(
-        &self,
-        block: &Block,
-        states: &States,
-        board: &mut Scoreboard,
-        counters: &mut Counters,
-    ) {
-        let sides = self.sides.iter().map(|(edge, _)| edge);
-        let ways = self.edges.iter().chain(sides);
-        let mut left: u64 = ways.chain(self.cuts.values()).map(|way| way.count).sum();
-        if left == 0 {
-            return;
-        }
-        board.resume(states.pending(self.state), 0);
-        let (mut now, mut sides) = (0, self.sides.iter());
-        for (i, word) in block.words().iter().enumerate() {
-            left -= self.cuts.get(&i).map_or(0, |cut| cut.count);
-            if left == 0 {
-                break;
-            }
-            let (at, wait) = board.earliest(&word.timing, now);
-            board.issue(&word.timing, at);
-            let (pc, stall, lost) = (block.pc(i), Stall::from(wait), self.inside(block, i));
-            now = at + 1 + lost.cycles;
-            counters.charge(pc, stall.cause, stall.cycles * left);
-            counters.issued(pc, word, left);
-            if let Some((side, _)) = word.expect.and_then(|_| sides.next()) {
-                counters.charge(pc, side.lost.cause, side.lost.cycles * side.count);
-                left -= side.count;
-            }
-            counters.charge(pc, lost.cause, lost.cycles * left);
-        }
-        for edge in &self.edges {
-            counters.charge(block.last, edge.lost.cause, edge.lost.cycles * edge.count);
-        }
     }
 }

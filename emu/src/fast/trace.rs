@@ -33,10 +33,7 @@ impl Fast {
                     self.nodes[at as usize].settled = true;
                     return;
                 }
-                let number = self.blocks.len() as u32;
-                self.blocks.push(block);
-                self.block_at.insert(pc, number);
-                number
+                self.keep(pc, block)
             }
         };
         let node = self.make((pc, state), block, machine);

@@ -4,13 +4,13 @@ use super::engine::{Arrival, Engine, Kernel};
 use super::progress::Kind;
 use super::report::{End, RunReport};
 use crate::timeline::{Category, Slice, Track};
-use cp2_dma::{Descriptor, Direction, transfer_time};
-use cp2_emu::{Cause, Dump, Status};
-use cp2_machine::{Cycles, Machine};
+use cp2_dma::Direction;
+use cp2_emu::{Cause, Counters, Dump, Status};
+use cp2_machine::Cycles;
 
 impl Engine {
     pub(super) fn transfer_done(&mut self, transfer: &cp2_emu::Transfer) {
-        let bytes = moved(&self.machine, &transfer.descriptor);
+        let bytes = transfer.granules.saturating_mul(self.machine.dma.granule.0);
         let (kind, category) = match transfer.descriptor.direction {
             Direction::Load => (Kind::Load, Category::Load),
             Direction::Store => (Kind::Store, Category::Store),
@@ -34,7 +34,7 @@ impl Engine {
             self.ready.retain(|(other, _)| *other != page);
             self.ready.push((page, end));
         }
-        let base = self.machine.time_base();
+        let base = self.timeline.base;
         let at = base.ceil_cycles(transfer.completes).0;
         let started = base.ceil_cycles(transfer.started).0;
         self.idle.transfer(started, at, kind);
@@ -83,8 +83,8 @@ impl Engine {
         });
     }
 
-    /// The account of the run, which ended like this.
-    pub(crate) fn report(&mut self, end: End) -> RunReport {
+    /// The account of the run, which ended like this, with what CP2 counted.
+    pub(crate) fn report(&mut self, end: End, counters: Counters) -> RunReport {
         let at = self.at();
         if self.kernel.is_some() {
             self.kernel_ended(match &end {
@@ -95,7 +95,6 @@ impl Engine {
             self.idle.end(at);
         }
         let mut causes = self.idle.causes().clone();
-        let counters = self.processor.counters();
         causes.merge(&counters.causes);
         if let Status::Waiting { .. } = self.processor.status() {
             // The wait that did not end is not yet in the kernel's account.
@@ -123,11 +122,4 @@ impl Engine {
             end,
         }
     }
-}
-
-/// Bytes a transfer moves over the channel to system memory.
-pub(super) fn moved(machine: &Machine, descriptor: &Descriptor) -> u64 {
-    transfer_time(descriptor, machine)
-        .granules
-        .saturating_mul(machine.dma.granule.0)
 }

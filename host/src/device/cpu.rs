@@ -1,11 +1,11 @@
 //! What the control CPU does with a command, and what it costs.
 
-use super::account::moved;
 use super::command::{Action, Command};
 use super::engine::{Busy, Engine, Given, Kernel, Submitted};
 use super::error::{CommandError, HostError};
 use super::progress::Kind;
 use crate::timeline::{Category, Slice, Track};
+use cp2_dma::{Descriptor, transfer_time};
 use cp2_emu::SubmitError;
 use cp2_machine::Machine;
 use std::collections::VecDeque;
@@ -80,7 +80,11 @@ impl Engine {
         let mut done = true;
         let (category, bytes) = match action {
             Action::Dma(descriptor) => {
-                let bytes = moved(&self.machine, &descriptor);
+                let bytes = if self.timeline.is_full() {
+                    0
+                } else {
+                    moved(&self.machine, &descriptor)
+                };
                 self.processor.submit(descriptor, command).map_err(|e| {
                     fail(
                         &name,
@@ -178,4 +182,10 @@ pub(crate) fn cost(machine: &Machine, action: &Action) -> u64 {
         Action::Read { bytes, .. } => touch(*bytes),
         Action::Launch { .. } | Action::Post { .. } | Action::WaitSignal { .. } => 0,
     }
+}
+
+/// Bytes a transfer moves over the channel to system memory.
+fn moved(machine: &Machine, descriptor: &Descriptor) -> u64 {
+    let granules = transfer_time(descriptor, machine).granules;
+    granules.saturating_mul(machine.dma.granule.0)
 }

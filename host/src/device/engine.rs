@@ -146,7 +146,7 @@ impl Engine {
         self.now = 0;
         self.window.clear();
         self.stirred = false;
-        self.progress = Progress::default();
+        self.progress.clear();
         self.busy = None;
         self.arrivals.clear();
         self.transfers.clear();
@@ -359,10 +359,10 @@ impl Engine {
 
     /// The processor's present, in whole cycles.
     pub(super) fn at(&self) -> u64 {
-        self.machine.time_base().ceil_cycles(self.processor.now()).0
+        self.timeline.base.ceil_cycles(self.processor.now()).0
     }
 
     pub(super) fn ticks(&self, cycle: u64) -> Ticks {
-        self.machine.time_base().cycles(Cycles(cycle))
+        self.timeline.base.cycles(Cycles(cycle))
     }
 }

@@ -322,7 +322,8 @@ impl Device {
     pub fn finish_and_restart(&mut self) -> Result<RunReport, HostError> {
         self.simulate(false)?;
         let end = self.end.take().unwrap_or(End::Finished);
-        let report = self.engine.report(end);
+        let counters = self.engine.processor.take_counters();
+        let report = self.engine.report(end, counters);
         self.engine.restart();
         (self.next, self.started) = (0, false);
         Ok(report)

@@ -181,7 +181,8 @@ impl Run {
         end: End,
         recording: Option<Recording>,
     ) -> Self {
-        let report = engine.report(end);
+        let counters = engine.processor.counters();
+        let report = engine.report(end, counters);
         Self {
             report,
             processor: engine.processor,

@@ -27,6 +27,13 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
+    /// Forgets all.
+    pub(crate) fn clear(&mut self) {
+        self.given = 0;
+        self.open.clear();
+        self.seen.clear();
+    }
+
     /// The number of the next command, which is given now.
     pub(crate) fn give(&mut self) -> u64 {
         let number = self.given;

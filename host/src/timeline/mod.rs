@@ -135,6 +135,12 @@ impl Timeline {
         }
     }
 
+    /// Whether it keeps no more slices.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.slices.len() >= self.trace.limit
+    }
+
     /// Adds the slice of a time, or counts it as dropped.
     pub fn push(&mut self, start: Ticks, end: Ticks, slice: impl FnOnce() -> Slice) {
         let from = Ticks(
@@ -149,7 +155,7 @@ impl Timeline {
                 .end
                 .saturating_mul(self.base.ticks_per_cycle),
         );
-        if end <= from || start >= to || self.slices.len() >= self.trace.limit {
+        if end <= from || start >= to || self.is_full() {
             self.dropped += 1;
         } else {
             self.slices.push(slice());

@@ -1,0 +1,79 @@
+//! Counters by word and cause, from what the nodes counted.
+
+use super::Fast;
+use super::block::Block;
+use super::timed::Node;
+use crate::counters::Counters;
+
+impl Fast {
+    /// Adds what ran here to `counters`.
+    ///
+    /// A text's words have the change of their count from word to word: a node that
+    /// ran, however long it is, changes it where it is entered and left.
+    pub(crate) fn tally(&self, counters: &mut Counters) {
+        let mut changes = vec![0; self.counts];
+        for node in &self.nodes {
+            node.tally(&self.blocks[node.block as usize], &mut changes, counters);
+        }
+        let whole = || self.blocks.iter().filter(|block| block.is_whole());
+        let last = whole().map(|block| block.last as usize + 1).max();
+        counters.reserve(last.unwrap_or(0));
+        for block in whole() {
+            let mut times = 0u64;
+            for (i, word) in block.words().iter().enumerate() {
+                times = times.wrapping_add(changes[block.count(i)]);
+                if times > 0 {
+                    counters.issued(block.pc(i), word, times);
+                }
+            }
+        }
+    }
+}
+
+impl Node {
+    /// Books the waits and turns of what ran through this node, and where the
+    /// counts of words change.
+    fn tally(&self, block: &Block, changes: &mut [u64], counters: &mut Counters) {
+        let ends: u64 = self.edges.iter().map(|edge| edge.count).sum();
+        let cuts = self.cuts.iter().map(|(words, edge)| (*words, edge.count));
+        let sides = self.sides.iter();
+        let sides = sides.map(|(edge, side)| (side.word + 1, edge.count));
+        // The words after which the block was left, and how often.
+        let exits: Vec<(usize, u64)> = cuts.chain(sides).filter(|exit| exit.1 > 0).collect();
+        let all = ends + exits.iter().map(|exit| exit.1).sum::<u64>();
+        if all == 0 {
+            return;
+        }
+        let mut change = |word, by: u64| {
+            let place = &mut changes[block.count(word)];
+            *place = place.wrapping_add(by);
+        };
+        change(0, all);
+        change(self.len as usize, ends.wrapping_neg());
+        for (words, times) in &exits {
+            change(*words, times.wrapping_neg());
+        }
+
+        let ran = |word: usize| {
+            let before = exits.iter().filter(|(words, _)| *words <= word);
+            all - before.map(|exit| exit.1).sum::<u64>()
+        };
+        for (word, stall) in &self.waits {
+            counters.charge(block.pc(*word), stall.cause, stall.cycles * ran(*word));
+        }
+        for word in block.turning() {
+            let aside = self.sides.iter().filter(|(_, side)| side.word == word);
+            let aside: u64 = aside.map(|(edge, _)| edge.count).sum();
+            let lost = self.inside(block, word);
+            let times = ran(word) - aside;
+            counters.charge(block.pc(word), lost.cause, lost.cycles * times);
+        }
+        for (edge, side) in &self.sides {
+            let pc = block.pc(side.word);
+            counters.charge(pc, edge.lost.cause, edge.lost.cycles * edge.count);
+        }
+        for edge in &self.edges {
+            counters.charge(block.last, edge.lost.cause, edge.lost.cycles * edge.count);
+        }
+    }
+}
