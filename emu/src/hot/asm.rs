@@ -3,6 +3,7 @@
 use super::form::Form;
 use super::frame;
 use super::ir::{Constant, Lanes};
+use super::steps::PAIRS;
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register};
 
 /// Register file, DMEM, scalars, frame, passes left: the arguments of the code.
@@ -32,6 +33,14 @@ pub(super) struct Asm {
 /// Byte displacement from a register.
 pub(super) fn mem(base: Register, displacement: i64) -> MemoryOperand {
     MemoryOperand::with_base_displ(base, displacement)
+}
+
+/// A pair register.
+pub(super) fn pair(register: usize) -> MemoryOperand {
+    match register.checked_sub(PAIRS) {
+        None => mem(FILE, 32 * register as i64),
+        Some(kept) => mem(FRAME, frame::KEPT + 32 * kept as i64),
+    }
 }
 
 /// A constant of the frame in every lane.

@@ -8,13 +8,11 @@ use super::form::Form;
 use super::ir::{At, Half, Id, Inst};
 use super::rounds::{Carried, Layout};
 use super::rows::Row;
-use super::steps::{Access, Arith, PAIRS, Steps, Value};
+use super::steps::{Access, Arith, REGISTERS, Steps, Value, Values};
 use super::sums::Sum;
 use super::vectors::{Operand, Vectors};
 use std::collections::HashMap;
-
-/// Words ahead in which a partner is looked for.
-const AHEAD: usize = 24;
+use std::rc::Rc;
 
 /// Bytes of a pair in a section's DMEM.
 const PAIR_BYTES: i32 = 8;
@@ -31,27 +29,60 @@ pub(super) struct Segment {
     /// What follows the last pass.
     pub exit: Vec<Id>,
     pub carried: Vec<Carried>,
+    /// What a loop whose passes overlap does before and after.
+    pub ends: Option<Box<Ends>>,
+}
+
+/// See [`super::retime`].
+#[derive(Debug)]
+pub(super) struct Ends {
+    pub first: Segment,
+    pub last: Segment,
 }
 
 pub(super) struct Builder {
     pub s: Vectors,
     pub values: Vec<Option<Half>>,
-    done: Vec<bool>,
+    /// The operations by step, and which of them have been built.
+    pub ops: Rc<[Option<Arith>]>,
+    pub done: Vec<bool>,
+    /// The step that makes a value.
+    makers: Vec<Option<usize>>,
+    /// Those that wait until their partners can be built.
+    pub waiting: Vec<usize>,
+    /// Steps whose operations stand beside each other.
+    pub partners: Vec<Option<usize>>,
     /// Whether a pair register's value at the beginning is seen bit by bit.
-    pub observed: [bool; PAIRS],
-    pub used: [bool; PAIRS],
+    pub observed: [bool; REGISTERS],
+    pub used: [bool; REGISTERS],
 }
 
-/// Makes a segment of the steps. `layout`: where they are a loop's whole body, how
+/// Makes a segment of the steps, with the partners that are known. `layout`: where they are a loop's whole body, how
 /// the loop carries its registers; and the layout in which a pass leaves them.
-fn build(mut steps: Steps, layout: Option<&Layout>, form: Form) -> (Segment, Layout) {
+pub(super) fn build(
+    mut steps: Steps,
+    partners: &[Option<usize>],
+    layout: Option<&Layout>,
+    form: Form,
+) -> (Segment, Layout) {
     let looping = layout.is_some();
+    let ops: Rc<[Option<Arith>]> = steps.steps.iter_mut().map(|s| s.arith.take()).collect();
+    let mut makers = vec![None; steps.values];
+    for (i, op) in ops.iter().enumerate() {
+        for out in op.iter().flat_map(|op| op.outs.iter().flatten()) {
+            makers[*out as usize] = Some(i);
+        }
+    }
     let mut b = Builder {
         s: Vectors::new(form, std::mem::take(&mut steps.arena)),
         values: vec![None; steps.values],
-        done: vec![false; steps.steps.len()],
-        observed: [false; PAIRS],
-        used: [false; PAIRS],
+        done: vec![false; ops.len()],
+        ops,
+        makers,
+        waiting: Vec::new(),
+        partners: partners.to_vec(),
+        observed: [false; REGISTERS],
+        used: [false; REGISTERS],
     };
     if let Some(layout) = layout {
         b.begin_loop(layout);
@@ -63,14 +94,8 @@ fn build(mut steps: Steps, layout: Option<&Layout>, form: Form) -> (Segment, Lay
                 b.ask(&steps.next, at);
             }
         }
-        if let (Some(arith), false) = (&step.arith, b.done[i]) {
-            if form.narrow() {
-                b.each(arith);
-            } else if arith.quad {
-                b.quad(arith);
-            } else {
-                b.pair(&steps, i, arith);
-            }
+        if !b.may_wait(i) {
+            b.operation(i);
         }
         if let Some(
             access @ (Access::LoadQuad(..) | Access::LoadPair(..) | Access::LoadDuplicate(..)),
@@ -79,6 +104,10 @@ fn build(mut steps: Steps, layout: Option<&Layout>, form: Form) -> (Segment, Lay
             b.access(access);
         }
         b.s.body.extend(&step.late);
+        b.meet();
+    }
+    for i in std::mem::take(&mut b.waiting) {
+        b.operation(i);
     }
     let mut left = Layout::default();
     let (exit, carried) = if let Some(layout) = layout {
@@ -97,36 +126,9 @@ fn build(mut steps: Steps, layout: Option<&Layout>, form: Form) -> (Segment, Lay
         enter: steps.enter,
         exit,
         carried,
+        ends: None,
     };
     (segment, left)
-}
-
-/// Layouts to try for a loop, each the one that a pass in the one before leaves.
-const LAYOUTS: usize = 3;
-
-/// The segments that the steps may become, any of which will do; `looping` where
-/// they are a loop's whole body. What runs once per call has the first form.
-pub(super) fn candidates(steps: &Steps, looping: bool, forms: &[Form]) -> Vec<Segment> {
-    let mut all = Vec::new();
-    let forms = if looping {
-        forms
-    } else {
-        forms.get(..1).unwrap_or(&[])
-    };
-    for &form in forms {
-        let mut layout = looping.then(|| Layout::natural(steps, form));
-        for _ in 0..LAYOUTS {
-            let (segment, left) = build(steps.clone(), layout.as_ref(), form);
-            all.push(segment);
-            let better =
-                layout.filter(|layout| *layout != left && left.carried.len() <= form.carried());
-            if better.is_none() {
-                break;
-            }
-            layout = Some(left);
-        }
-    }
-    all
 }
 
 impl Builder {
@@ -135,13 +137,24 @@ impl Builder {
         if let Some(half) = self.values[i] {
             return half;
         }
-        // Only what the segment finds has no value yet.
+        self.make(value);
+        if let Some(half) = self.values[i] {
+            return half;
+        }
+        // What the segment finds.
         let pairs = self.s.form.pairs();
         let v = self.s.emit(Inst::Home((i / pairs) as u8));
         let hi = i % pairs == 1;
         let half = Half { v, hi };
         self.values[i] = Some(half);
         half
+    }
+
+    /// Builds the operation that makes a value, if that waits still.
+    pub(super) fn make(&mut self, value: Value) {
+        if let Some(maker) = self.makers[value as usize] {
+            self.operation(maker);
+        }
     }
 
     pub(super) fn note(&mut self, value: Value, observed: bool) {
@@ -151,7 +164,7 @@ impl Builder {
         }
     }
 
-    fn set(&mut self, value: Value, v: Id, hi: bool) {
+    pub(super) fn set(&mut self, value: Value, v: Id, hi: bool) {
         self.values[value as usize] = Some(Half { v, hi });
     }
 
@@ -231,6 +244,22 @@ impl Builder {
         self.s.value(operand)
     }
 
+    /// Builds the operation of a step, unless that has been done.
+    pub(super) fn operation(&mut self, i: usize) {
+        let ops = self.ops.clone();
+        let (Some(arith), false) = (&ops[i], self.done[i]) else {
+            return;
+        };
+        self.done[i] = true;
+        if self.s.form.narrow() {
+            self.each(arith);
+        } else if arith.quad {
+            self.quad(arith);
+        } else {
+            self.pair(i, arith);
+        }
+    }
+
     fn quad(&mut self, arith: &Arith) {
         let operands: Vec<Operand> = arith
             .ins
@@ -288,121 +317,8 @@ impl Builder {
         self.s.pick(a, b, lanes.map(|lane| (lane % 2) as u8))
     }
 
-    fn ready(&self, value: Value) -> bool {
-        (value as usize) < PAIRS || self.values[value as usize].is_some()
-    }
-
-    /// Shuffles that packing the operands takes.
-    fn cost(&mut self, row: Row, first: &Arith, second: &Arith) -> usize {
-        let in_place = match row {
-            Row::Butterfly(..) => 2,
-            Row::Complex(_) => 1,
-            Row::Lanes(_) | Row::Immediate | Row::Mix(..) => 0,
-            Row::ComplexThen(..) => 3,
-            _ => 3,
-        };
-        let both = first.ins.iter().zip(&second.ins);
-        let factors = row
-            .factor()
-            .map(|i| usize::from(first.ins[i] != second.ins[i]));
-        let moves = both.take(in_place).filter(|(a, b)| {
-            let (lo, hi) = (self.place(a[0]), self.place(b[0]));
-            !(lo.0 == hi.0 && !lo.1 && hi.1)
-        });
-        moves.count() + factors.unwrap_or(0)
-    }
-
-    /// Where a value is, without listing a load of what has not been used yet.
-    fn place(&self, value: Value) -> (i64, bool) {
-        match self.values[value as usize] {
-            Some(half) => (i64::from(half.v), half.hi),
-            None => (-1 - i64::from(value / 2), value % 2 == 1),
-        }
-    }
-
-    fn pair(&mut self, steps: &Steps, i: usize, arith: &Arith) {
-        let mut best: Option<(usize, usize, bool)> = None;
-        let ahead = steps.steps.iter().enumerate().skip(i + 1).take(AHEAD);
-        for (j, step) in ahead {
-            let Some(other) = &step.arith else { continue };
-            let alike = other.row == arith.row
-                && !other.quad
-                && (!matches!(arith.row, Row::Shift(_) | Row::Immediate)
-                    || other.inst.imm == arith.inst.imm);
-            if self.done[j] || !alike || !other.ins.iter().all(|v| self.ready(v[0])) {
-                continue;
-            }
-            let (up, down) = (
-                self.cost(arith.row, arith, other),
-                self.cost(arith.row, other, arith),
-            );
-            let (cost, swapped) = if down < up { (down, true) } else { (up, false) };
-            if best.is_none_or(|(least, ..)| cost < least) {
-                best = Some((cost, j, swapped));
-            }
-            if cost == 0 {
-                break;
-            }
-        }
-        let partner = best.filter(|(cost, ..)| *cost < arith.row.price().max(1));
-        self.done[i] = true;
-        match partner.and_then(|(_, j, swapped)| Some((j, steps.steps[j].arith.as_ref()?, swapped)))
-        {
-            Some((j, other, swapped)) => {
-                self.done[j] = true;
-                let (lower, upper) = if swapped {
-                    (other, arith)
-                } else {
-                    (arith, other)
-                };
-                self.two(lower, upper);
-            }
-            None => self.one(arith),
-        }
-    }
-
-    fn two(&mut self, lower: &Arith, upper: &Arith) {
-        let observes = lower.row.observes();
-        let operands: Vec<Operand> = lower
-            .ins
-            .iter()
-            .zip(&upper.ins)
-            .map(|(a, b)| {
-                self.note(a[0], observes);
-                self.note(b[0], observes);
-                let lo = self.half(a[0]);
-                Operand::Two(lo, self.half(b[0]))
-            })
-            .collect();
-        let results = lower.row.emit(&mut self.s, &lower.inst, &operands);
-        let outs = lower.outs.iter().zip(&upper.outs);
-        for ((a, b), v) in outs.zip(results.into_iter().flatten()) {
-            self.set(a[0], v, false);
-            self.set(b[0], v, true);
-        }
-    }
-
-    /// An operation by itself, in the half where more of its operands are.
-    fn one(&mut self, arith: &Arith) {
-        let observes = arith.row.observes();
-        let halves: Vec<Half> = arith
-            .ins
-            .iter()
-            .map(|v| {
-                self.note(v[0], observes);
-                self.half(v[0])
-            })
-            .collect();
-        let upper = 2 * halves.iter().filter(|h| h.hi).count() > halves.len();
-        let operands: Vec<Operand> = halves.into_iter().map(|h| Operand::One(h, upper)).collect();
-        let results = arith.row.emit(&mut self.s, &arith.inst, &operands);
-        for (outs, v) in arith.outs.iter().zip(results.into_iter().flatten()) {
-            self.set(outs[0], v, upper);
-        }
-    }
-
     /// What a vector of the register file ends as.
-    pub(super) fn at_home(&mut self, last: &[Value; PAIRS], home: usize) -> Id {
+    pub(super) fn at_home(&mut self, last: &Values, home: usize) -> Id {
         match ends(self.s.form, last, home) {
             &[lo, hi] => self.packed([lo, hi]),
             values => {
@@ -415,7 +331,7 @@ impl Builder {
     }
 
     /// Writes back the vectors of the register file that changed and that `which` names.
-    pub(super) fn homes(&mut self, last: &[Value; PAIRS], which: impl Fn(u8) -> bool) -> Vec<Id> {
+    pub(super) fn homes(&mut self, last: &Values, which: impl Fn(u8) -> bool) -> Vec<Id> {
         let form = self.s.form;
         let mut all = Vec::new();
         for home in (0..form.homes()).filter(|home| which(*home as u8)) {
@@ -429,13 +345,13 @@ impl Builder {
 }
 
 /// The values that a vector of the register file ends with.
-pub(super) fn ends(form: Form, last: &[Value; PAIRS], home: usize) -> &[Value] {
+pub(super) fn ends(form: Form, last: &Values, home: usize) -> &[Value] {
     let pairs = form.pairs();
     &last[pairs * home..pairs * (home + 1)]
 }
 
 /// Whether these are others than those it began with.
-pub(super) fn changed(form: Form, last: &[Value; PAIRS], home: usize) -> bool {
+pub(super) fn changed(form: Form, last: &Values, home: usize) -> bool {
     let values = (form.pairs() * home..).zip(ends(form, last, home));
     values
         .into_iter()

@@ -17,6 +17,20 @@ struct Load {
     more: u32,
 }
 
+/// Sixths of a cycle for so many passes of a segment, about.
+pub(super) fn total(segment: &Segment, passes: u64) -> u64 {
+    let pass = u64::from(cost(segment));
+    match &segment.ends {
+        None => passes.saturating_mul(pass),
+        Some(ends) => {
+            let once = u64::from(cost(&ends.first) + cost(&ends.last));
+            (passes.saturating_sub(1))
+                .saturating_mul(pass)
+                .saturating_add(once)
+        }
+    }
+}
+
 /// Sixths of a cycle that a host takes for a pass of the segment, about: for
 /// comparison with the segment's other forms.
 ///
@@ -24,7 +38,7 @@ struct Load {
 /// loads of 512 bits or three of 256 go in a cycle, one store or two (Intel's
 /// optimization manual, Golden Cove; their predecessors differ in the third
 /// load and the second store).
-pub(super) fn cost(segment: &Segment) -> u32 {
+fn cost(segment: &Segment) -> u32 {
     let mut all = Load::default();
     let arena = &segment.vectors.arena;
     let stored: HashSet<Id> = segment

@@ -1,6 +1,6 @@
 //! The forms that emitted code may have: which vectors, how many registers.
 
-use super::steps::PAIRS;
+use super::steps::REGISTERS;
 use iced_x86::{Code, Register};
 
 /// What the code of a segment is made of.
@@ -49,9 +49,9 @@ impl Form {
         self.pairs() == 1
     }
 
-    /// Vectors of the register file.
+    /// Vectors of the register file, and of what is kept in the frame.
     pub(super) const fn homes(self) -> usize {
-        PAIRS / self.pairs()
+        REGISTERS / self.pairs()
     }
 
     /// Bytes of a vector.

@@ -1,5 +1,6 @@
 //! What emitted code needs beside the guest's state: constants and spill slots.
 
+use super::steps::{PAIRS, REGISTERS};
 use crate::alu::NAN;
 use crate::simd::Simd;
 
@@ -19,6 +20,8 @@ pub(crate) struct Frame {
     spread: [[u32; 8]; 16],
     vectors: [u32; VECTOR_BYTES / 4],
     scalars: [u32; SCALAR_SLOTS],
+    /// Pair registers beyond the guest's.
+    kept: [[u32; 8]; REGISTERS - PAIRS],
     /// What the host code may use.
     pub(crate) simd: Simd,
     /// Blocks compiled for this frame; emitted code knows nothing of it.
@@ -43,6 +46,7 @@ pub(super) const ALTERNATE: i64 = 128;
 pub(super) const SPREAD: i64 = 192;
 pub(super) const VECTORS: i64 = SPREAD + 512;
 pub(super) const SCALARS: i64 = VECTORS + VECTOR_BYTES as i64;
+pub(super) const KEPT: i64 = SCALARS + 4 * SCALAR_SLOTS as i64;
 
 impl Default for Frame {
     fn default() -> Self {
@@ -72,6 +76,7 @@ impl Default for Frame {
             spread: constants.map(|bits| [bits; 8]),
             vectors: [0; VECTOR_BYTES / 4],
             scalars: [0; SCALAR_SLOTS],
+            kept: [[0; 8]; REGISTERS - PAIRS],
             simd: Simd::best(),
             compiled: 0,
         }

@@ -3,7 +3,7 @@
 use super::asm::{self, Asm};
 use super::build::Segment;
 use super::frame;
-use super::ir::Class;
+use super::ir::{Class, Id};
 use super::lower::{Lower, Order, Refusal, SCALAR_REGISTERS};
 use super::rounds::Carried;
 use iced_x86::{Code, Instruction, Register};
@@ -124,8 +124,13 @@ type Body = (u32, Vec<asm::Hole>);
 
 fn straight(asm: &mut Asm, segment: &Segment) -> Result<Body, Refusal> {
     asm.form = segment.vectors.form;
+    list(asm, segment, &[&segment.top, &segment.body])
+}
+
+/// Emits lists one after the other.
+fn list(asm: &mut Asm, segment: &Segment, lists: &[&Vec<Id>]) -> Result<Body, Refusal> {
     let order = Order {
-        insts: [&segment.top[..], &segment.body].concat(),
+        insts: lists.iter().flat_map(|list| list.iter().copied()).collect(),
         end: usize::MAX,
     };
     let mut lower = Lower::new(asm, segment, &order, &[]);
@@ -143,16 +148,17 @@ fn looping(asm: &mut Asm, segment: &Segment) -> Result<Body, Refusal> {
         asm::LEFT,
     ));
     // The first pass's checks, while nothing has been done.
-    let order = Order {
-        insts: [&segment.top[..], &segment.enter].concat(),
-        end: usize::MAX,
-    };
-    let mut first = Lower::new(asm, segment, &order, &[]);
-    for (position, id) in order.insts.iter().enumerate() {
-        first.inst(position, *id)?;
+    let (mut used, nothing) = list(asm, segment, &[&segment.top, &segment.enter])?;
+    let mut skip = Vec::new();
+    if let Some(ends) = &segment.ends {
+        used |= straight(asm, &ends.first)?.0;
+        asm.put(Instruction::with1(Code::Dec_rm64, asm::LEFT));
+        skip.push(asm.branch_later(Code::Je_rel32_64));
+        // What follows the loop needs a pass of the loop.
+        let (scalars, holes) = list(asm, segment, &[&segment.top])?;
+        used |= scalars;
+        skip.extend(holes);
     }
-    let (mut used, nothing) = (first.scalars_used, first.holes);
-
     let carried: &[Carried] = &segment.carried;
     let end = segment.top.len() + segment.body.len();
     let order = Order {
@@ -176,6 +182,12 @@ fn looping(asm: &mut Asm, segment: &Segment) -> Result<Body, Refusal> {
         lower.inst(position, *id)?;
     }
     used |= lower.scalars_used;
+    if let Some(ends) = &segment.ends {
+        for hole in skip {
+            asm.land(hole);
+        }
+        used |= straight(asm, &ends.last)?.0;
+    }
     asm.put(Instruction::with2(
         Code::Mov_r64_rm64,
         Register::RAX,

@@ -204,7 +204,7 @@ impl<'a> Lower<'a> {
     }
 
     fn at_home(&self, home: u8) -> MemoryOperand {
-        asm::mem(asm::FILE, self.form().bytes() * i64::from(home))
+        select::home(self.form(), home)
     }
 
     fn in_slot(&self, slot: u16) -> MemoryOperand {

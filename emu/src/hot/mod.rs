@@ -12,6 +12,7 @@
 
 mod asm;
 mod build;
+mod candidates;
 mod carry;
 mod cost;
 mod executable;
@@ -20,7 +21,10 @@ mod frame;
 mod function;
 mod ir;
 mod lower;
+mod pairs;
+mod partners;
 mod registers;
+mod retime;
 mod rounds;
 mod rows;
 mod scalars;
@@ -134,7 +138,7 @@ impl Tier {
                 // A fault, or a buffer that is out of the ordinary.
                 code.misses += 1;
                 if code.assumes {
-                    **code = compile(words, looping, bytes, None, forms(frame.simd))?;
+                    **code = compile(words, looping, bytes, None, forms(frame.simd), passes)?;
                 } else if code.misses > MISSES {
                     *self = Self::Refused;
                 }
@@ -155,6 +159,7 @@ impl Tier {
             bytes,
             Some(guest.scalars),
             forms(frame.simd),
+            passes,
         );
         frame.compiled += usize::from(code.is_some());
         *self = code.map_or(Self::Refused, |code| Self::Hot(Box::new(code)));
@@ -167,7 +172,7 @@ impl Tier {
 
 /// Compiles a block, each segment in the cheapest of `forms`, all of which the
 /// host must have; `looping` where it is the whole body of a loop. `None` where
-/// a word is not for this tier.
+/// a word is not for this tier. It will run `passes` at a time, more or less.
 ///
 /// With the scalars that it is about to run with, the code of a loop may do
 /// nothing at all where circular buffers are less ordinary: [`Code::assumes`].
@@ -177,6 +182,7 @@ fn compile(
     dmem_bytes: u32,
     assume: Option<&[u32; SCALARS]>,
     forms: &[Form],
+    passes: u64,
 ) -> Option<Code> {
     let mut asm = Asm::new();
     let mut assumes = false;
@@ -202,8 +208,10 @@ fn compile(
         whole = alone && taken == words.len();
         chain.extend(guard(&words[at]));
         assumes |= !steps.enter.is_empty();
-        let candidates = build::candidates(&steps, whole, forms);
-        let segment = candidates.into_iter().min_by_key(cost::cost)?;
+        let candidates = candidates::candidates(&steps, whole, forms);
+        let segment = candidates
+            .into_iter()
+            .min_by_key(|segment| cost::total(segment, passes))?;
         chain.push(Link::Segment(Box::new(segment), taken as u32));
         at += taken;
     }

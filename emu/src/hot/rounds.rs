@@ -3,7 +3,8 @@
 use super::build::Builder;
 use super::form::Form;
 use super::ir::{Half, Id, Inst};
-use super::steps::{Access, PAIRS, Steps, Value};
+use super::partners::Partners;
+use super::steps::{Access, REGISTERS, Steps, Value, Values};
 use super::vectors::Operand;
 use std::collections::HashMap;
 
@@ -39,16 +40,16 @@ pub(super) struct Layout {
 
 /// How a loop's first values are used.
 struct Uses {
-    used: [bool; PAIRS],
-    /// Other than as a factor whose lanes are spread.
-    straight: [bool; PAIRS],
+    used: [bool; REGISTERS],
+    /// Other than as a factor each of whose lanes is spread over a whole vector.
+    straight: [bool; REGISTERS],
 }
 
 impl Uses {
-    fn find(steps: &Steps) -> Self {
+    fn find(steps: &Steps, partners: &[Option<usize>]) -> Self {
         let mut uses = Self {
-            used: [false; PAIRS],
-            straight: [false; PAIRS],
+            used: [false; REGISTERS],
+            straight: [false; REGISTERS],
         };
         let mut note = |value: Value, straight: bool| {
             if let Some(used) = uses.used.get_mut(value as usize) {
@@ -56,18 +57,18 @@ impl Uses {
                 uses.straight[value as usize] |= straight;
             }
         };
-        for step in &steps.steps {
+        for (at, step) in steps.steps.iter().enumerate() {
             if let Some(arith) = &step.arith {
+                let partner = partners.get(at).copied().flatten();
+                let beside = partner.and_then(|j| steps.steps[j].arith.as_ref());
                 for (i, values) in arith.ins.iter().enumerate() {
-                    let factor = arith.row.factor() == Some(i);
+                    let one = beside.is_none_or(|other| other.ins[i] == *values);
+                    let factor = arith.row.factor() == Some(i) && one;
                     values.iter().for_each(|value| note(*value, !factor));
                 }
             }
-            match step.access {
-                Some(Access::StoreQuad(values, _)) => values.iter().for_each(|v| note(*v, true)),
-                Some(Access::StorePair(value, _)) => note(value, true),
-                _ => {}
-            }
+            let stored = step.access.iter().filter_map(Access::stores);
+            stored.flatten().for_each(|value| note(value, true));
         }
         for (r, value) in steps.last.iter().enumerate() {
             if *value as usize != r {
@@ -81,7 +82,7 @@ impl Uses {
 impl Layout {
     /// Vector by vector as the register file has them.
     pub(super) fn natural(steps: &Steps, form: Form) -> Self {
-        let uses = Uses::find(steps);
+        let uses = Uses::find(steps, &[]);
         let mut layout = Self::default();
         let mut rest = Vec::new();
         for home in 0..form.homes() {
@@ -111,6 +112,55 @@ impl Layout {
         layout.carried = rest.into_iter().map(|(_, pairs)| pairs).collect();
         layout
     }
+
+    /// Those in one vector that lie so when a pass ends.
+    pub(super) fn together(
+        steps: &Steps,
+        partners: &[Option<usize>],
+        places: &Partners,
+        form: Form,
+    ) -> Self {
+        let uses = Uses::find(steps, partners);
+        let mut carried: Vec<[Option<u8>; 2]> = Vec::new();
+        let mut of: HashMap<u32, usize> = HashMap::new();
+        for r in (0..REGISTERS).filter(|r| uses.used[*r] && steps.last[*r] as usize != *r) {
+            let Some((v, upper)) = places.place(steps.last[r]) else {
+                continue;
+            };
+            let k = *of.entry(v).or_insert(carried.len());
+            match carried.get_mut(k) {
+                Some(pairs) if pairs[usize::from(upper)].is_none() => {
+                    pairs[usize::from(upper)] = Some(r as u8);
+                }
+                _ => {
+                    let mut pairs = [None; 2];
+                    pairs[usize::from(upper)] = Some(r as u8);
+                    carried.push(pairs);
+                }
+            }
+        }
+        // Memory spreads lanes for nothing, and has what does not fit.
+        let straight = |r: &u8| uses.straight[usize::from(*r)];
+        carried.sort_by_key(|pairs| !pairs.iter().flatten().any(straight));
+        let fit = carried
+            .iter()
+            .filter(|pairs| pairs.iter().flatten().any(straight))
+            .count();
+        let rest = carried.split_off(fit.min(form.carried()));
+        let mut through: Vec<u8> = Vec::new();
+        for r in rest.iter().flatten().flatten() {
+            let home = r / form.pairs() as u8;
+            if !through.contains(&home) {
+                through.push(home);
+            }
+        }
+        // A vector of the register file goes as a whole.
+        for half in carried.iter_mut().flatten() {
+            *half = half.filter(|r| !through.contains(&(r / form.pairs() as u8)));
+        }
+        carried.retain(|pairs| pairs.iter().flatten().next().is_some());
+        Self { carried, through }
+    }
 }
 
 impl Builder {
@@ -128,7 +178,7 @@ impl Builder {
 
     /// The layout in which the pass, as far as it is built, leaves what it carries;
     /// what is in no vector with another one stays as it was.
-    pub(super) fn left(&mut self, last: &[Value; PAIRS], layout: &Layout) -> Layout {
+    pub(super) fn left(&mut self, last: &Values, layout: &Layout) -> Layout {
         let mut carried: Vec<[Option<u8>; 2]> = Vec::new();
         let mut of: HashMap<Id, usize> = HashMap::new();
         for r in layout.carried.iter().flatten().flatten() {
@@ -167,13 +217,13 @@ impl Builder {
     /// What a loop carries, and what follows its last pass.
     pub(super) fn end_of_loop(
         &mut self,
-        last: &[Value; PAIRS],
+        last: &Values,
         layout: &Layout,
     ) -> (Vec<Id>, Vec<Carried>) {
         let form = self.s.form;
         // A register whose first value ends in another one is seen as it is.
         for (r, value) in last.iter().enumerate() {
-            if (*value as usize) < PAIRS && *value as usize != r {
+            if (*value as usize) < REGISTERS && *value as usize != r {
                 self.note(*value, true);
             }
         }
@@ -268,7 +318,7 @@ impl Builder {
 
     /// The end value of what is carried in the halves of a vector: canonical only
     /// where the next pass looks at its bits.
-    fn carry(&mut self, last: &[Value; PAIRS], pairs: [Option<u8>; 2]) -> Id {
+    fn carry(&mut self, last: &Values, pairs: [Option<u8>; 2]) -> Id {
         let held: Vec<usize> = pairs.iter().flatten().map(|r| usize::from(*r)).collect();
         let observed = held.iter().any(|r| self.observed[*r]);
         let mut halves = Vec::new();

@@ -173,6 +173,17 @@ impl Row {
         }
     }
 
+    /// How many operands, the first ones, must lie beside those of a second operation to
+    /// save moving lanes.
+    pub(super) fn in_place(self) -> usize {
+        match self {
+            Self::Butterfly(..) => 2,
+            Self::Complex(_) => 1,
+            Self::Lanes(_) | Self::Immediate | Self::Mix(..) => 0,
+            _ => 3,
+        }
+    }
+
     /// Host instructions that a second operation beside the first one saves.
     pub(super) fn price(self) -> usize {
         match self {

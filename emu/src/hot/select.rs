@@ -1,6 +1,6 @@
 //! The host instructions of each instruction.
 
-use super::asm::{self, Asm, FILE, FRAME, Hole, TEMP, every, mem};
+use super::asm::{self, Asm, FRAME, Hole, TEMP, every, mem};
 use super::form::{Form, SCRATCH};
 use super::frame;
 use super::ir::{Compare, Convert, Inst, Lanes};
@@ -34,8 +34,8 @@ pub(super) fn order(inst: &Inst) -> Order {
     }
 }
 
-fn home(form: Form, home: u8) -> MemoryOperand {
-    mem(FILE, form.bytes() * i64::from(home))
+pub(super) fn home(form: Form, home: u8) -> MemoryOperand {
+    asm::pair(form.pairs() * usize::from(home))
 }
 
 pub(super) type Emitted = Result<Instruction, IcedError>;
@@ -159,7 +159,7 @@ pub(super) fn encode(asm: &mut Asm, inst: &Inst, d: u8, r: [u8; 4], failed: &mut
 /// Loads pairs of the register file to the halves of a vector.
 pub(super) fn gather(asm: &mut Asm, d: u8, pairs: [Option<u8>; 2]) {
     let form = asm.form;
-    let at = |pair: u8| mem(FILE, 32 * i64::from(pair));
+    let at = |pair: u8| asm::pair(usize::from(pair));
     let d = form.vector(d);
     match pairs {
         [Some(lo), Some(hi)] if lo % 2 == 0 && hi == lo + 1 => {

@@ -16,8 +16,15 @@ use std::collections::HashMap;
 /// Pair registers of a section.
 pub(super) const PAIRS: usize = 64;
 
-/// A value of a pair register; the first [`PAIRS`] are those the segment finds.
+/// Pair registers that a segment knows: the guest's, and more in the frame, in which
+/// a loop's pass keeps operands for the next one (see [`super::retime`]).
+pub(super) const REGISTERS: usize = PAIRS + 32;
+
+/// A value of a pair register; the first [`REGISTERS`] are those the segment finds.
 pub(super) type Value = u32;
+
+/// A value for every pair register.
+pub(super) type Values = [Value; REGISTERS];
 
 /// An arithmetic operation on values.
 #[derive(Clone, Debug)]
@@ -42,6 +49,46 @@ pub(super) enum Access {
     StorePair(Value, At),
 }
 
+impl Arith {
+    /// Whether the operation of two pairs may be one on vectors.
+    pub(super) fn alike(&self, other: &Self) -> bool {
+        let immediate = matches!(self.row, Row::Shift(_) | Row::Immediate);
+        self.row == other.row
+            && !self.quad
+            && !other.quad
+            && (!immediate || self.inst.imm == other.inst.imm)
+    }
+}
+
+impl Access {
+    /// The values that are loaded, to the lower and the upper half of a vector.
+    pub(super) fn loads(&self) -> Option<[Value; 2]> {
+        match *self {
+            Self::LoadQuad(values, _) | Self::LoadDuplicate(values, _) => Some(values),
+            Self::LoadPair(value, _) => Some([value; 2]),
+            Self::StoreQuad(..) | Self::StorePair(..) => None,
+        }
+    }
+
+    /// The values that are stored.
+    pub(super) fn stores(&self) -> Option<[Value; 2]> {
+        match *self {
+            Self::StoreQuad(values, _) => Some(values),
+            Self::StorePair(value, _) => Some([value; 2]),
+            _ => None,
+        }
+    }
+
+    /// The same with other values to store.
+    pub(super) fn storing(self, map: impl Fn(Value) -> Value) -> Self {
+        match self {
+            Self::StoreQuad(values, at) => Self::StoreQuad(values.map(map), at),
+            Self::StorePair(value, at) => Self::StorePair(map(value), at),
+            load => load,
+        }
+    }
+}
+
 /// One word.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Step {
@@ -62,7 +109,7 @@ pub(super) struct Steps {
     pub steps: Vec<Step>,
     pub values: usize,
     /// The values the pair registers hold in the end.
-    pub last: [Value; PAIRS],
+    pub last: Values,
     /// Scalars to write back.
     pub scalars: Vec<Id>,
     /// Where addresses through a scalar's first value are in the next pass of a loop.
@@ -94,7 +141,7 @@ pub(super) fn steps(
             top: Vec::new(),
             enter: Vec::new(),
             steps: Vec::new(),
-            values: PAIRS,
+            values: REGISTERS,
             last: std::array::from_fn(|i| i as Value),
             scalars: Vec::new(),
             next: HashMap::new(),
@@ -164,11 +211,7 @@ impl Pass {
     }
 
     /// `None`: not emitted; `Some(None)`: only renames registers.
-    fn arith(
-        &mut self,
-        inst: &cp2_asm::isa::Inst,
-        before: &[Value; PAIRS],
-    ) -> Option<Option<Arith>> {
+    fn arith(&mut self, inst: &cp2_asm::isa::Inst, before: &Values) -> Option<Option<Arith>> {
         let mut registers = Vec::new();
         let mut quad = false;
         let operands = inst.row().form.operands();
@@ -229,7 +272,7 @@ impl Pass {
     fn memory(
         &mut self,
         op: crate::semantics::action::MemoryOp,
-        before: &[Value; PAIRS],
+        before: &Values,
     ) -> Option<Option<Access>> {
         let base = self.scalar(Scalar::address(op.address.base));
         let offset = match op.address.mode {
