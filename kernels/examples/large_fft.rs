@@ -85,6 +85,6 @@ fn row(bits: u32, batch: usize, machine: Arc<Machine>) -> Result<String, Box<dyn
         "| 2^{bits} | {batch} | {name} | {columns} x {rows} | {cycles} | {} | {:.3} | {:.3} |",
         done.bound.0,
         done.efficiency(),
-        fft.own_bound(batch) / cycles as f64
+        fft.own_bound(batch).map_or(f64::NAN, |own| own.0) / cycles as f64
     ))
 }

@@ -44,9 +44,9 @@ pub(crate) struct ChannelArgs {
     /// Print the kernels considered and their expected times; filter nothing
     #[arg(long, conflicts_with_all = ["output", "SimulationArgs"])]
     pub(crate) plan: bool,
-    /// Seed of generated numbers, uniform in [-1, 1)
-    #[arg(long, value_name = "S", default_value_t = 1)]
-    seed: u64,
+    /// Seed of generated numbers, uniform in [-1, 1) [default: 1]
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
 }
 
 /// Channels, one behind the other.
@@ -81,7 +81,15 @@ impl ChannelArgs {
         (mode, rate): (Mode, Rate),
     ) -> Result<Channels, Failure> {
         let limit = machine.host.memory.0;
-        let mut random = Random::new(self.seed);
+        let generated = self.taps.is_none() || self.input.is_none();
+        let unused = [("--real", self.real), ("--seed", self.seed.is_some())];
+        if let Some((option, _)) = unused.iter().find(|(_, given)| *given && !generated) {
+            return Err(Failure::input(format!(
+                "{option} is about generated numbers, and both --input and --taps are files; leave it out"
+            )));
+        }
+        let seed = self.seed.unwrap_or(1);
+        let mut random = Random::new(seed);
         let taps = match &self.taps {
             Some(path) => taps(path, limit)?,
             None => self.random_taps(&mut random, limit)?,
@@ -101,7 +109,6 @@ impl ChannelArgs {
             }
             samples => samples,
         };
-        let generated = self.taps.is_none() || self.input.is_none();
         Ok(Channels {
             channels: if let [rows, _] = *shape.as_slice() {
                 rows
@@ -111,7 +118,7 @@ impl ChannelArgs {
             shape,
             samples,
             taps,
-            seed: generated.then_some(self.seed),
+            seed: generated.then_some(seed),
         })
     }
 

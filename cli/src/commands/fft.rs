@@ -72,6 +72,8 @@ pub(crate) struct Measured {
     pub(crate) problem: FftProblem,
     /// Whether input or output are real numbers.
     pub(crate) real: bool,
+    /// The least cycles of the recipe itself, and the formula.
+    pub(crate) own: Option<(f64, &'static str)>,
     /// Run.
     pub(crate) run: FftRun,
     /// Comparison; none where there is no result or no finite input.
@@ -95,8 +97,9 @@ pub(crate) fn measure(
     let output = run.output.as_ref().filter(|_| finite);
     let verdict = output.map(|output| fft.judge(&problem, input, output));
     Ok(Measured {
-        problem,
         real: fft.is_real(),
+        own: fft.own_bound(problem.batch()),
+        problem,
         run,
         verdict,
         host_seconds,
@@ -148,6 +151,14 @@ impl Measured {
         self.finished().then(|| self.run.efficiency())
     }
 
+    /// The same of the recipe's own bound, where it has one.
+    fn own_efficiency(&self) -> Option<f64> {
+        let cycles = self.run.run.report.cycles.max(1) as f64;
+        self.own
+            .filter(|_| self.finished())
+            .map(|own| own.0 / cycles)
+    }
+
     fn finished(&self) -> bool {
         self.run.run.report.end.is_finished()
     }
@@ -162,6 +173,9 @@ impl Measured {
             "real": self.real,
             "bound_cycles": self.run.bound.get(),
             "efficiency": self.efficiency(),
+            "own_bound_cycles": self.own.map(|own| own.0),
+            "own_bound_formula": self.own.map(|own| own.1),
+            "own_efficiency": self.own_efficiency(),
             "gflops": self.gflops(),
             "rel_error_vs_rustfft": self.verdict.map(|v| v.rms),
             "worst_error_over_tolerance": self.verdict.map(|v| v.worst),
@@ -187,6 +201,11 @@ impl Measured {
             }
             None => ", not finished\n".to_owned(),
         };
+        if let Some(((cycles, formula), efficiency)) = self.own.zip(self.own_efficiency()) {
+            text += &format!(
+                "the recipe's own bound {cycles:.0} cycles, efficiency {efficiency:.3}: {formula}\n"
+            );
+        }
         text += &match &self.verdict {
             Some(v) => format!(
                 "error against rustfft in f64: {:.2e} relative RMS, worst transform {:.2} of the tolerance\n",

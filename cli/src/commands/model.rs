@@ -6,6 +6,7 @@ use super::{MachineArg, MachinesArg};
 use crate::io::{FileError, Outputs, check_extension, write_whole};
 use crate::outcome::{BAD_INPUT, Failure, GUEST_FAULT, Outcome};
 use crate::picture::roofline;
+use crate::simulation::EngineArg;
 use clap::{Arg, ArgMatches, Command, FromArgMatches, error::ErrorKind, value_parser};
 use cp2_host::Options;
 use cp2_kernels::registry::{self, Kernel, KernelError, Size};
@@ -38,6 +39,8 @@ struct Whole {
     /// The system of the --procedure: TOML, or a built-in machine [default: none]
     #[arg(long, value_name = "NAME|FILE", requires = "procedure")]
     system: Option<String>,
+    #[command(flatten)]
+    engine: EngineArg,
     /// With --procedure: write the roofline: .svg [default: not written]
     #[arg(
         id = "roofline-of",
@@ -56,6 +59,8 @@ struct One {
     /// Emulate it too and compare [default: only the model]
     #[arg(long)]
     emulate: bool,
+    #[command(flatten)]
+    engine: EngineArg,
     /// Write the roofline: .svg [default: not written]
     #[arg(long, value_name = "FILE")]
     roofline: Option<PathBuf>,
@@ -167,7 +172,8 @@ fn single(kernel: &dyn Kernel, size: &Size, one: &One) -> Result<Outcome, Failur
     write_roofline(one.roofline.as_deref(), &procedure, &system, &mut outcome)?;
     if one.emulate {
         crate::interrupt::check()?;
-        let row = registry::measure(kernel, size, &machine, options()).map_err(unfinished)?;
+        let row =
+            registry::measure(kernel, size, &machine, options(one.engine)).map_err(unfinished)?;
         show::emulated(&mut outcome, &row);
     }
     Ok(outcome)
@@ -186,7 +192,7 @@ fn table(whole: &Whole, json: bool) -> Result<Outcome, Failure> {
     for (kernel, size, machine) in work {
         crate::interrupt::check()?;
         progress.begin(&format!("{} {size} {}", kernel.name(), machine.name));
-        match registry::measure(kernel, &size, machine, options()) {
+        match registry::measure(kernel, &size, machine, options(whole.engine)) {
             Ok(row) => rows.push(row),
             // A run that was begun and did not end is no matter of size.
             Err(e @ KernelError::Unfinished { .. }) => return Err(unfinished(e)),
@@ -209,8 +215,9 @@ fn table(whole: &Whole, json: bool) -> Result<Outcome, Failure> {
 }
 
 /// How kernels run here: until somebody loses patience.
-fn options() -> Options {
+fn options(engine: EngineArg) -> Options {
     Options {
+        engine: engine.into(),
         interrupt: Some(crate::interrupt::flag()),
         ..Options::default()
     }

@@ -84,6 +84,29 @@ fn the_planner_lists_what_it_chooses_from() {
         assert_eq!(plan["chosen"], run["recipe"], "{line}");
         assert_eq!(plan["candidates"][0]["recipe"], run["recipe"], "{line}");
     }
+    // A long transform's own bound comes with its formula; a bound is the problem's, whatever the recipe.
+    let long = bench.cp2("fft --n 8192 --batch 1 --json").works().json();
+    assert!((0.92..=1.0).contains(&long["own_efficiency"].as_f64().unwrap()));
+    assert!(
+        long["own_bound_formula"]
+            .as_str()
+            .unwrap()
+            .contains("pages")
+    );
+    let plan = bench
+        .cp2("fft --n 4096 --batch 3 --plan --json")
+        .works()
+        .json();
+    let bounds: Vec<_> = plan["candidates"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| &c["bound_cycles"])
+        .collect();
+    assert!(
+        bounds.len() > 1 && bounds.iter().all(|b| *b == bounds[0]),
+        "{bounds:?}"
+    );
     bench.refuses(&[
         ("fft --plan --n 4096 --batch 0", &["--batch 0"]),
         ("fft --plan --n 4194305", &["4194305", "1 to 2097152"]),

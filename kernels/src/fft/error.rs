@@ -3,7 +3,7 @@ use crate::job::JobError;
 use crate::pipeline::Unschedulable;
 
 /// The longest transform of any length: its convolution is the longest power of two.
-const LONGEST: usize = 1 << 21;
+pub(super) const LONGEST: usize = 1 << 21;
 
 /// Why a transform cannot be planned or run.
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,5 @@
 use super::choice::{Choice, Why};
-use super::error::FftError;
+use super::error::{FftError, LONGEST};
 use super::large::{LargeFft, LargeRecipe};
 use super::mixed::{
     BluesteinFft, BluesteinRecipe, ComplexToReal, LongBluestein, LongReal, MixedFft, MixedRecipe,
@@ -178,7 +178,11 @@ impl FftPlanner {
         }
         found.sort_by_key(|c| c.expected.0);
         if found.is_empty() {
-            return Err(refused);
+            // A length that no machine has is no matter of this one.
+            return Err(match n > LONGEST && n != 2 * LONGEST {
+                true => FftError::Length { n },
+                false => refused,
+            });
         }
         Ok(found)
     }

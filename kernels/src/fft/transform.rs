@@ -95,6 +95,12 @@ pub trait Fft: fmt::Debug + Send + Sync {
         self.least(batch).cycles(self.machine())
     }
 
+    /// The least time that the recipe itself can take, where it costs by design what
+    /// the bound leaves out: in cycles, and the formula in words.
+    fn own_bound(&self, _batch: usize) -> Option<(f64, &'static str)> {
+        None
+    }
+
     /// The time that a batch should take, from formulas alone.
     ///
     /// # Errors

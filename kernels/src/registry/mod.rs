@@ -14,6 +14,7 @@ pub use procedure::procedure;
 pub use size::{Parameter, Size, SizeError};
 
 use crate::job::{Job, JobError, KernelRun, Least};
+use cp2_emu::Engine;
 use cp2_host::Options;
 use cp2_machine::{Class, Machine};
 use cp2_model::{Estimate, ModelError, Procedure, System, estimate};
@@ -173,6 +174,8 @@ pub struct Row {
     pub machine: String,
     /// Hash of its parameters.
     pub machine_hash: String,
+    /// Engine that emulated it.
+    pub engine: Engine,
     /// What the model expects, in cycles.
     pub expected_cycles: f64,
     /// What the emulator measures, in cycles.
@@ -197,6 +200,7 @@ pub fn measure(
     machine: &Arc<Machine>,
     options: Options,
 ) -> Result<Row, KernelError> {
+    let engine = options.engine.on(machine);
     let prepared = kernel.prepare(size, machine, options)?;
     let expected = prepared.estimate(kernel.name())?;
     let run = prepared.run()?;
@@ -216,6 +220,7 @@ pub fn measure(
         parameters: size.iter().collect(),
         machine: machine.name.clone(),
         machine_hash: machine.hash.clone(),
+        engine,
         expected_cycles,
         emulated_cycles: report.cycles,
         ratio: expected_cycles / report.cycles.max(1) as f64,

@@ -108,6 +108,14 @@ impl Planned {
         each!(self, fft => fft.bound(batch))
     }
 
+    /// The least cycles of the recipe itself, and the formula.
+    pub(crate) fn own_bound(&self, batch: usize) -> Option<(f64, &'static str)> {
+        match self {
+            Self::Complex(fft) => fft.own_bound(batch),
+            _ => None,
+        }
+    }
+
     pub(crate) fn expected(&self, batch: usize) -> Result<Cycles, Failure> {
         each!(self, fft => fft.expected(batch)).map_err(Failure::input)
     }

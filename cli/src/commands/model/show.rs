@@ -130,6 +130,7 @@ pub(super) fn kernel(
 /// Adds the emulator's measurement.
 pub(super) fn emulated(outcome: &mut Outcome, row: &Row) {
     let own = json!({
+        "engine": row.engine,
         "emulated_cycles": row.emulated_cycles,
         "ratio": row.ratio,
         "efficiency": row.efficiency,

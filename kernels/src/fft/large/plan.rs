@@ -16,6 +16,9 @@ use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
+/// The formula of a recipe's own bound, for reports.
+const OWN_BOUND: &str = "image / bandwidth + sum over passes of max(T(load) + pages A + T(store), pages (T(load) + T(store)))";
+
 /// A planned FFT of more numbers than fit in DMEM.
 #[derive(Debug)]
 pub struct LargeFft {
@@ -96,16 +99,6 @@ impl LargeFft {
 
     fn bytes(&self) -> u64 {
         self.recipe.len() as u64 * COMPLEX
-    }
-
-    /// The least cycles that this recipe can take, which costs what the bound
-    /// leaves out: the program and its tables on their way to CP2, the products of
-    /// the last row pass, the factors of the rows, set-ups and runs of the DMA, and
-    /// in each pass the first load and the last store (`docs/fft-large.md`).
-    #[must_use]
-    pub fn own_bound(&self, batch: usize) -> f64 {
-        let passes = self.recipe.expect(&self.machine, batch as u64).least;
-        self.image() + passes + self.outer_expected(batch).least
     }
 
     /// The programs in the order in which they are loaded.
@@ -191,6 +184,15 @@ impl Fft for LargeFft {
         &self.machine
     }
 
+    /// The recipe costs what the bound leaves out: the program and its tables on their
+    /// way to CP2, the products of the last row pass, the factors of the rows, set-ups and
+    /// runs of the DMA, and in each pass the first load and the last store (`docs/fft-large.md`).
+    fn own_bound(&self, batch: usize) -> Option<(f64, &'static str)> {
+        let passes = self.recipe.expect(&self.machine, batch as u64).least;
+        let cycles = self.image() + passes + self.outer_expected(batch).least;
+        Some((cycles, OWN_BOUND))
+    }
+
     fn program(&self, _batch: usize) -> Result<Option<Arc<Program>>, FftError> {
         Ok(Some(self.programs[0].clone()))
     }
@@ -215,13 +217,19 @@ impl Fft for LargeFft {
         usize::try_from(free / (3 * self.bytes())).unwrap_or(usize::MAX)
     }
 
-    /// What any two passes over memory must compute and move: all butterflies,
-    /// and every number over the DMA channel four times.
+    /// All butterflies, and every number over the DMA channel: in and out once where a
+    /// section's DMEM could hold the transform, though this recipe divides it; twice, as in
+    /// any two passes over memory, where none could.
     fn least(&self, batch: usize) -> Least {
         let batch = batch as u128;
+        let passes = if self.bytes() < self.machine.cp2.dmem.0 {
+            1
+        } else {
+            2
+        };
         Least {
             butterflies: batch * u128::from(self.recipe.butterflies()),
-            bytes: batch * u128::from(4 * self.bytes()),
+            bytes: batch * u128::from(2 * passes * self.bytes()),
             ..Least::default()
         }
     }
