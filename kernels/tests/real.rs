@@ -89,7 +89,7 @@ fn every_even_length_is_accurate_there_and_back() {
     // Others are in `any_length.rs`.
     let local = |n: &usize| ![11, 13, 17, 19, 23, 29, 31].iter().any(|p| n % p == 0);
     let even = (2..=64).step_by(2).filter(local);
-    for n in even.chain([90, 98, 100, 128, 210, 256, 486, 512]) {
+    for n in even.chain([90, 98, 100, 128, 210, 256, 486, 512, 2048, 2304, 3840, 4096]) {
         let x = random(n, 5, n as u64);
         let y = forward(n, &x);
         let exact = parts(&spectra(&x, n));
@@ -122,7 +122,7 @@ fn powers_of_two_are_fast() {
         }
     };
     for machine in ["vm7", "vm9"] {
-        for n in [128, 256, 512, 1024, 2048] {
+        for n in [128, 256, 512, 1024, 2048, 4096] {
             // The first load and the last store of short ones weigh much in a short batch.
             let batch = if n <= 256 { 4096 } else { 1024 };
             let x = random(n, batch, n as u64);

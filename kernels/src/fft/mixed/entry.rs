@@ -170,7 +170,7 @@ impl Kernel for RealKernel {
         // A short transform's first load and last store weigh less in a long batch.
         let mut all = long(&[(128, 4 * BATCH), (256, 4 * BATCH)]);
         all.extend(sizes(&[512, 1024, 2048]));
-        all.extend(long(&[(4096, 64), (16_384, 16), (65_536, 4)]));
+        all.extend(long(&[(4096, BATCH), (16_384, 16), (65_536, 4)]));
         all
     }
 

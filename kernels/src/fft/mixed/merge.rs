@@ -1,11 +1,12 @@
 //! From half spectra to the first pass of the inverse transform; see `real`.
 
-use super::dft::{Constant, LANES, constants, mirror};
+use super::dft::{Column, Constant, constants};
+use super::lanes::{Number, both, join};
 use super::real::RealPass;
 use super::text::{Constants, Text};
-use super::walk::{Base, COMPLEX, Loop, QUAD, Walk};
+use super::walk::{COMPLEX, Loop, QUAD};
 use crate::fft::Direction;
-use crate::pipeline::{Body, Pointer, Reg, Unschedulable, Value};
+use crate::pipeline::{Body, Reg, Unschedulable, Value};
 use cp2_machine::Machine;
 
 impl RealPass {
@@ -23,10 +24,18 @@ impl RealPass {
             wanted.push(Constant::Complex(1.0));
         }
         let constants = text.constants(name, wanted);
-        if self.couples() > 0 {
+        if self.iterations() > 0 {
             self.merge_couples(text, machine, &constants, name)?;
         }
         self.merge_alone(text, machine, &constants, &format!("{name}a"))
+    }
+
+    /// The columns of the transform's first pass, the upper half of whose rows are conjugates.
+    fn first_pass<'a>(&self, constants: &'a Constants) -> Column<'a> {
+        Column {
+            mirrored: true,
+            ..Column::plain(Direction::Inverse, constants)
+        }
     }
 
     fn merge_couples(
@@ -36,63 +45,60 @@ impl RealPass {
         constants: &Constants,
         name: &str,
     ) -> Result<(), Unschedulable> {
-        let (r, columns, at_once) = (self.radix, self.columns(), self.at_once());
-        let (half, one) = (self.half(), constants.register(Constant::Complex(1.0)));
+        let (r, half) = (self.radix, self.half());
+        let one = constants.register(Constant::Complex(1.0));
         let mut looped = Loop::new();
         let up = self.spectra(&mut looped, self.from, false);
         let down = self.spectra(&mut looped, self.from, true);
-        let turns = |c: usize| (0..half).map(|m| self.turn(c + m * columns)).collect();
-        let lines = (1..=self.couples()).map(turns).collect();
-        let turns = self.table(text, &mut looped, name, lines);
+        let turns = self.table(text, &mut looped, name, self.lines(|c| self.turns(c)));
         // Column c becomes the numbers c r .., column L - c those from (L - c) r on.
-        let (step, numbers) = (self.quads() * r as i64, r as i64);
-        let end = self.quads() * self.m as i64;
-        let to = [(step, numbers), (end - step, -numbers)].map(|(start, numbers)| {
-            let walk = Walk::side_by_side((self.pairs, at_once), numbers);
-            looped.stream(Base::Register(self.to, start), walk)
-        });
+        let to = [false, true].map(|down| self.results(&mut looped, down));
 
         let body = &mut looped.body;
-        for pair in 0..at_once as i64 {
+        for pair in 0..self.at_once() as i64 {
             // X[c + m L] and X[M - c - m L].
             let behind = 2 * pair * self.row();
-            let offsets = (0..r).map(|m| COMPLEX * (m * columns) as i64);
-            let (ups, downs): (Vec<Value>, Vec<Value>) = offsets
-                .map(|offset| {
-                    (
-                        load_lanes(body, up, behind + offset),
-                        load_lanes(body, down, behind - offset),
-                    )
-                })
-                .unzip();
+            let mut load = |m: usize| {
+                let offset = self.spectrum_round() * m as i64;
+                let x = up.load(body, behind + offset);
+                (both(x), both(down.load(body, behind - offset)))
+            };
+            let (ups, downs): (Vec<_>, Vec<_>) = (0..r).map(&mut load).unzip();
 
             // The rows of columns c and L - c of Z: the lower half as they are, the
             // upper half conjugated. Row m of L - c is number M - c - (r - 1 - m) L.
-            let (mut rows, mut mirrored) = (ups.clone(), ups.clone());
+            let [rows, mirrored] = [(); 2].map(|()| rows(body, r));
             for m in 0..half {
-                let turn = (turns[m], false);
-                (rows[m], mirrored[r - 1 - m]) = join(body, (ups[m], downs[m]), turn, one);
+                let across = r - 1 - m;
+                let (z, y) = (both(rows[m]), both(mirrored[across]));
+                let spectra = (&ups[m][..], &downs[m][..]);
+                join(body, [&z, &y], spectra, (&turns[m][..], false), one);
                 if r > 1 {
-                    let partners = (downs[r - 1 - m], ups[r - 1 - m]);
-                    let turn = (turns[half - 1 - m], true);
-                    (mirrored[m], rows[r - 1 - m]) = join(body, partners, turn, one);
+                    let (z, y) = (both(mirrored[m]), both(rows[across]));
+                    let spectra = (&downs[across][..], &ups[across][..]);
+                    join(
+                        body,
+                        [&z, &y],
+                        spectra,
+                        (&turns[half - 1 - m][..], true),
+                        one,
+                    );
                 }
             }
-            let column = self.column(Direction::Inverse, &[], constants);
-            let (y, below) = if r == 1 {
-                (rows, vec![body.quad_op("conj", &[Reg::Whole(mirrored[0])])])
+            let column = self.first_pass(constants);
+            let y = if r == 1 {
+                let below = body.quad_op("conj", &[Reg::Whole(mirrored[0])]);
+                [rows, vec![below]]
             } else {
-                let mut of = |rows: &[Value]| column.transform(body, rows);
-                (of(&rows), of(&mirrored))
+                [rows, mirrored].map(|rows| column.transform(body, &rows))
             };
-            for (y, to) in [y, below].iter().zip(to) {
+            for (y, to) in y.iter().zip(to) {
                 for (m, &y) in (0..).zip(y) {
-                    body.store(Reg::Whole(y), to, m * self.quads() + pair * QUAD);
+                    to.behind(pair * QUAD).store(body, y, m * self.quads());
                 }
             }
         }
-        let iterations = self.couples() * self.pairs / at_once;
-        looped.write(text, machine, constants, iterations, name)
+        looped.write(text, machine, constants, self.iterations(), name)
     }
 
     fn merge_alone(
@@ -102,75 +108,52 @@ impl RealPass {
         constants: &Constants,
         name: &str,
     ) -> Result<(), Unschedulable> {
-        let (r, columns, alone) = (self.radix, self.columns(), self.alone());
+        let (r, alone) = (self.radix, self.alone());
+        let one = constants.register(Constant::Complex(1.0));
         let mut looped = Loop::new();
         let from = self.beginnings(&mut looped, self.from);
-        let to = looped.stream(Base::Register(self.to, 0), Walk::Bytes(QUAD));
-        let turns = alone.iter().flat_map(|(c, pairs)| {
-            let turn = |&(m, _): &(usize, usize)| self.turn(c + m * columns);
-            pairs.iter().map(turn).collect::<Vec<_>>()
-        });
-        let line = turns.collect();
-        let mut turns = self.table(text, &mut looped, name, vec![line]).into_iter();
-        let one = constants.register(Constant::Complex(1.0));
-        for (c, pairs) in &alone {
-            let mut rows = Vec::new();
-            for &(m, partner) in pairs {
-                let k = (c + m * columns) as i64;
-                let x = load_lanes(&mut looped.body, from, COMPLEX * k);
-                let y = load_lanes(&mut looped.body, from, COMPLEX * (self.m as i64 - k));
-                let turn = turns.next().unwrap_or([Reg::Pair(u8::MAX); 2]);
-                let (z, conjugate) = join(&mut looped.body, (x, y), (turn, false), one);
-                // The upper half of the rows conjugated.
-                if m < r.div_ceil(2) {
-                    rows.push((m, z));
+        let to = self.block(&mut looped, self.to);
+        let numbers = self.alone_numbers();
+        let line = numbers.iter().map(|&k| self.turn(k)).collect();
+        let turns = self.pairs_of(text, &mut looped, name, vec![line]);
+        let body = &mut looped.body;
+        let rows: Vec<Vec<Value>> = alone.iter().map(|_| rows(body, r)).collect();
+        for (&k, turn) in numbers.iter().zip(turns) {
+            let partner = self.m - k;
+            let [x, y] = [k, partner].map(|k| {
+                let lanes = Number::new(body, from.len()).lanes;
+                for (&lane, &pointer) in lanes.iter().zip(&from) {
+                    body.load(lane, pointer, COMPLEX * k as i64);
                 }
-                if partner >= r.div_ceil(2) {
-                    rows.push((partner, conjugate));
-                }
-            }
-            rows.sort_by_key(|&(m, _)| m);
-            let rows: Vec<Value> = rows.into_iter().map(|(_, z)| z).collect();
-            let y = match r {
-                1 => rows,
-                _ => self
-                    .column(Direction::Inverse, &[], constants)
-                    .transform(&mut looped.body, &rows),
+                lanes
+            });
+            // The upper half of the rows conjugated; what is no row of these is not needed.
+            let [(z, low), (conjugate, high)] = [k, partner % self.m].map(|k| {
+                let upper = k / self.columns() >= r.div_ceil(2);
+                (self.lanes_of(&alone, &rows, k), upper)
+            });
+            let mut spare = |keep: bool, lanes: Vec<Reg>| match keep {
+                true => lanes,
+                false => Number::new(body, from.len()).lanes,
             };
-            for (m, &y) in y.iter().enumerate() {
-                let number = (c * r + m) as i64;
-                looped.body.store(Reg::Whole(y), to, number * self.quads());
+            let (z, conjugate) = (spare(!low, z), spare(high, conjugate));
+            join(body, [&z, &conjugate], (&x, &y), (&turn[..], false), one);
+        }
+        for (columns, rows) in alone.iter().zip(&rows) {
+            let y = match r {
+                1 => rows.clone(),
+                _ => self.first_pass(constants).transform(body, rows),
+            };
+            let to = self.columns_in(to, columns, r);
+            for (m, &y) in (0..).zip(&y) {
+                to.store(body, y, m * self.quads());
             }
         }
         looped.write(text, machine, constants, self.pairs, name)
     }
 }
 
-/// A number of each of two transforms.
-fn load_lanes(body: &mut Body, pointers: [Pointer; 2], offset: i64) -> Value {
-    let x = body.quad();
-    for (lane, pointer) in LANES.iter().zip(pointers) {
-        body.load(lane(x), pointer, offset);
-    }
-    x
-}
-
-/// Z[k] and conj Z[M-k] from X[k] and X[M-k], and w or, `turned`, v with `conj w = i v`.
-fn join(
-    body: &mut Body,
-    pair: (Value, Value),
-    (w, turned): ([Reg; 2], bool),
-    one: Reg,
-) -> (Value, Value) {
-    let (s, d) = mirror(body, pair, one);
-    let (z, conjugate) = (body.quad(), body.quad());
-    for (lane, w) in LANES.iter().zip(w) {
-        let operands = [lane(s), lane(d), w];
-        if turned {
-            body.op("bfly", &[lane(conjugate), lane(z)], &operands);
-        } else {
-            body.op("bflyci", &[lane(z), lane(conjugate)], &operands);
-        }
-    }
-    (z, conjugate)
+/// Rows of a column that are not yet computed.
+fn rows(body: &mut Body, r: usize) -> Vec<Value> {
+    (0..r).map(|_| body.quad()).collect()
 }

@@ -10,6 +10,7 @@ mod bluestein;
 mod chirp;
 mod dft;
 mod entry;
+mod lanes;
 mod long;
 mod merge;
 mod pass;

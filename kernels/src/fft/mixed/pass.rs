@@ -16,6 +16,31 @@ pub(super) enum Lanes {
     Columns,
 }
 
+impl Lanes {
+    /// Numbers that one quad has of a transform.
+    pub(super) fn width(self) -> usize {
+        match self {
+            Self::Transforms => 1,
+            Self::Columns => 2,
+        }
+    }
+
+    /// How a recipe says so.
+    pub(super) fn suffix(self) -> &'static str {
+        match self {
+            Self::Transforms => "",
+            Self::Columns => ", by columns",
+        }
+    }
+
+    /// Of factors for one column after the other those of both lanes.
+    pub(super) fn factors(self, loaded: &[[Reg; 2]]) -> Vec<[Reg; 2]> {
+        let width = self.width();
+        let both = |pairs: &[[Reg; 2]]| [pairs[0][0], pairs[width - 1][1]];
+        loaded.chunks_exact(width).map(both).collect()
+    }
+}
+
 /// What the results of the last pass are multiplied by.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Product<'a> {
@@ -61,10 +86,7 @@ pub(super) struct Pass<'a> {
 impl Pass<'_> {
     /// Numbers that one quad has of a transform.
     fn width(&self) -> usize {
-        match self.lanes {
-            Lanes::Transforms => 1,
-            Lanes::Columns => 2,
-        }
+        self.lanes.width()
     }
 
     /// Bytes between two numbers of the output that are so many columns apart.
@@ -140,8 +162,7 @@ impl Pass<'_> {
             let walk = Walk::held(self.pairs, bytes, round);
             let pointer = looped.stream(Base::Table(label), walk);
             let loaded = looped.body.load_pairs(pointer, width * powers.len());
-            let lanes = |pairs: &[[Reg; 2]]| [pairs[0][0], pairs[width - 1][1]];
-            factors = loaded.chunks_exact(width).map(lanes).collect();
+            factors = self.lanes.factors(&loaded);
         }
 
         let column = Column {

@@ -286,7 +286,7 @@ pub(super) fn mixed(
     Ok(making.finish(&format!("{count} FFTs of {n} by {radices:?}, {direction}")))
 }
 
-/// The kernel of 2 `pairs` transforms of 2 `m` real numbers to `m` + 1 complex
+/// The kernel of 2 `pairs` transforms, or of one by columns, of 2 `m` real numbers to `m` + 1 complex
 /// ones, or back: the radices of the complex transform, and that of the pass
 /// which is done together with the split (the last) or the merge (the first).
 pub(super) fn real(
@@ -294,31 +294,42 @@ pub(super) fn real(
     radices: &[usize],
     joint: usize,
     direction: Direction,
-    pairs: usize,
+    (lanes, pairs): (Lanes, usize),
     machine: &Machine,
 ) -> Result<Generated, Unschedulable> {
     let real = |from, to| RealPass {
         m,
         pairs,
+        lanes,
         radix: joint,
         from,
         to,
     };
-    let (time, spectrum) = (block(m, pairs), block(m + 1, pairs));
+    let (time, spectrum) = match lanes {
+        Lanes::Transforms => (block(m, pairs), block(m + 1, pairs)),
+        Lanes::Columns => (block(m, pairs) / 2, block(m + 2, pairs) / 2),
+    };
     let mut bytes = [time, time, spectrum];
     let forward = direction == Direction::Forward;
     if !forward {
         bytes = [spectrum, time, time];
     }
-    let mut making = Making::new(machine, radices.len() + 1, bytes);
+    let count = radices.len() + 1;
+    let mut making = match lanes {
+        Lanes::Transforms => Making::new(machine, count, bytes),
+        Lanes::Columns => Making::along(machine, there_and_back(count), bytes, true, 1),
+    };
     let passes = Complex {
         n: m,
         pairs,
-        lanes: Lanes::Transforms,
+        lanes,
         direction,
         radices,
         done: if forward { 1 } else { joint },
-        ends: (forward, !forward),
+        ends: match lanes {
+            Lanes::Transforms => (forward, !forward),
+            Lanes::Columns => (false, false),
+        },
         // The split expects halves.
         scale: if forward { 0.5 } else { 1.0 },
         product: Product::None,
@@ -330,7 +341,7 @@ pub(super) fn real(
         making.pass(|text, machine, name, from, to| real(from, to).merge(text, machine, name))?;
         passes.write(&mut making)?;
     }
-    let (count, n) = (2 * pairs, 2 * m);
+    let (count, n) = (2 * pairs / lanes.width(), 2 * m);
     Ok(making.finish(&format!(
         "{count} real FFTs of {n} by {radices:?} and {joint}, {direction}"
     )))

@@ -13,20 +13,28 @@
 //! and L - c of the last (or, with L = M/r, the first) pass have all the partners of
 //! their numbers, number c + m L being that of (L - c) + (r - 1 - m) L. Columns 0 and
 //! L/2, whose numbers are partners of each other, make a loop of their own.
+//!
+//! The halves of a quad are two transforms, or columns c and c + 1 of one, c even: then their
+//! partners, columns L - c and L - c - 1, are single numbers, and columns 1 and L - 1
+//! are in the loop of their own.
 
-use super::dft::{Column, Constant, LANES, constants, mirror, powers};
+use super::dft::{Column, Constant, LANES, constants, powers};
+use super::lanes::{Number, Place, both, separate};
+use super::pass::Lanes;
 use super::text::{Constants, Text};
 use super::walk::{Base, COMPLEX, Loop, QUAD, Walk};
 use crate::fft::Direction;
-use crate::pipeline::{Body, Pointer, Reg, Unschedulable, Value};
+use crate::pipeline::{Pointer, Reg, Unschedulable, Value};
 use cp2_machine::Machine;
 
-/// The pass at the side of the real numbers' spectrum, over a block of 2V transforms.
+/// The pass at the side of the real numbers' spectrum, over a block of 2V transforms, or of one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RealPass {
     /// Complex numbers of a transform, M.
     pub(super) m: usize,
     pub(super) pairs: usize,
+    /// What the halves of a quad are; columns: `pairs` is 1, L a multiple of 4.
+    pub(super) lanes: Lanes,
     /// The radix of the pass of the transform that it does as well; 1: none.
     pub(super) radix: usize,
     /// Address register of the block it reads.
@@ -35,36 +43,66 @@ pub(super) struct RealPass {
     pub(super) to: u8,
 }
 
-/// A column by itself: its index, and for each of its numbers that has a partner
-/// in the column, or is its own, both.
-type Alone = (usize, Vec<(usize, usize)>);
-
 impl RealPass {
     /// Columns of the transform's pass, L.
     pub(super) fn columns(&self) -> usize {
         self.m / self.radix
     }
 
-    /// Couples of columns: c and L - c are not the same.
-    pub(super) fn couples(&self) -> usize {
+    /// Columns of a quad.
+    fn width(&self) -> usize {
+        self.lanes.width()
+    }
+
+    /// Columns up to which c and L - c are not the same.
+    fn couples(&self) -> usize {
         (self.columns() - 1) / 2
     }
 
-    /// Columns 0 and, where there is one, L/2.
-    pub(super) fn alone(&self) -> Vec<Alone> {
-        let (r, columns) = (self.radix, self.columns());
-        let zero = (0..=r / 2).map(|m| (m, (r - m) % r)).collect();
-        let mut all = vec![(0, zero)];
-        if columns % 2 == 0 {
-            let middle = (0..r.div_ceil(2)).map(|m| (m, r - 1 - m)).collect();
-            all.push((columns / 2, middle));
+    /// The columns of the loop over couples, one of each quad.
+    fn coupled(&self) -> impl Iterator<Item = usize> + use<> {
+        (self.width()..=self.couples()).step_by(self.width())
+    }
+
+    /// Iterations over couples of columns.
+    pub(super) fn iterations(&self) -> usize {
+        self.coupled().count() * self.pairs / self.at_once()
+    }
+
+    /// The columns by themselves, by quads.
+    pub(super) fn alone(&self) -> Vec<Vec<usize>> {
+        let columns = self.columns();
+        match self.lanes {
+            Lanes::Columns => vec![vec![0, columns / 2], vec![1, columns - 1]],
+            Lanes::Transforms if columns % 2 == 0 => vec![vec![0], vec![columns / 2]],
+            Lanes::Transforms => vec![vec![0]],
         }
-        all
+    }
+
+    /// The numbers k <= M/2 of columns by themselves; their partners are M - k.
+    pub(super) fn alone_numbers(&self) -> Vec<usize> {
+        let alone = self.alone().concat();
+        let own = |k: &usize| alone.contains(&(k % self.columns()));
+        (0..=self.m / 2).filter(own).collect()
+    }
+
+    /// The lanes of number k among rows of columns by themselves.
+    pub(super) fn lanes_of(&self, alone: &[Vec<usize>], rows: &[Vec<Value>], k: usize) -> Vec<Reg> {
+        let (c, m) = (k % self.columns(), k / self.columns());
+        for (columns, rows) in alone.iter().zip(rows) {
+            if let Some(lane) = columns.iter().position(|&column| column == c) {
+                return match self.lanes {
+                    Lanes::Transforms => both(rows[m]),
+                    Lanes::Columns => vec![LANES[lane](rows[m])],
+                };
+            }
+        }
+        Vec::new()
     }
 
     /// Bytes of one number of all transforms.
     pub(super) fn quads(&self) -> i64 {
-        QUAD * self.pairs as i64
+        COMPLEX * (LANES.len() / self.width() * self.pairs) as i64
     }
 
     /// Bytes from a row of the pass to the next.
@@ -75,6 +113,11 @@ impl RealPass {
     /// Bytes of a spectrum.
     pub(super) fn row(&self) -> i64 {
         COMPLEX * (self.m as i64 + 1)
+    }
+
+    /// Bytes of a spectrum from a row of the pass to the next.
+    pub(super) fn spectrum_round(&self) -> i64 {
+        COMPLEX * self.columns() as i64
     }
 
     /// Couples of transforms that an iteration over couples of columns takes: in radix 1
@@ -93,35 +136,105 @@ impl RealPass {
         (self.radix / 2).max(1)
     }
 
-    /// Two pointers to the spectra of the pairs, upwards from X[1] or downwards from X[M - 1].
-    pub(super) fn spectra(&self, looped: &mut Loop, block: u8, down: bool) -> [Pointer; 2] {
-        [0, self.row()].map(|behind| {
-            let step = if down { -COMPLEX } else { COMPLEX };
-            let walk = Walk::apart(self.m + 1, (self.pairs, self.at_once()), step);
-            let (start, inside) = if down {
-                (
-                    self.row() - 2 * COMPLEX,
-                    COMPLEX * (self.couples() as i64 + 1),
-                )
-            } else {
-                (COMPLEX, 0)
+    /// The spectra, upwards from the first coupled column or downwards from its partner.
+    pub(super) fn spectra(&self, looped: &mut Loop, block: u8, down: bool) -> Place {
+        let (first, pairs) = (self.width() as i64, (self.pairs, self.at_once()));
+        let step = if down { -COMPLEX } else { COMPLEX } * first;
+        let start = if down {
+            self.row() - COMPLEX * (first + 1)
+        } else {
+            COMPLEX * first
+        };
+        if self.lanes == Lanes::Columns {
+            let pointer = looped.stream(Base::Register(block, start), Walk::Bytes(step));
+            return match down {
+                false => Place::Quad(pointer, 0),
+                true => Place::Apart([(pointer, 0), (pointer, -COMPLEX)]),
             };
-            looped.stream_inside(Base::Register(block, behind + start), walk, inside)
-        })
+        }
+        let inside = if down {
+            COMPLEX * (self.couples() as i64 + 1)
+        } else {
+            0
+        };
+        Place::Apart([0, self.row()].map(|behind| {
+            let walk = Walk::apart(self.m + 1, pairs, step);
+            let base = Base::Register(block, behind + start);
+            (looped.stream_inside(base, walk, inside), 0)
+        }))
     }
 
-    /// Two pointers to the beginnings of the spectra of the pairs.
-    pub(super) fn beginnings(&self, looped: &mut Loop, block: u8) -> [Pointer; 2] {
+    /// Pointers to the beginnings of the spectra of a pair, or to that of the spectrum.
+    pub(super) fn beginnings(&self, looped: &mut Loop, block: u8) -> Vec<Pointer> {
+        if self.lanes == Lanes::Columns {
+            return vec![looped.stream(Base::Register(block, 0), Walk::Bytes(QUAD))];
+        }
         // Too far for an immediate step where transforms are long.
         let (pair, pairs) = (2 * self.row(), self.pairs as i64);
-        [0, self.row()].map(|behind| {
+        let pointers = [0, self.row()].map(|behind| {
             let walk = Walk::Modulo(pair, pair * pairs);
             looped.stream(Base::Register(block, behind), walk)
-        })
+        });
+        pointers.to_vec()
     }
 
-    /// A table that all pairs share: `count` lines of `line`.
-    pub(super) fn table(
+    /// A pointer to a block, which goes from pair to pair.
+    pub(super) fn block(&self, looped: &mut Loop, block: u8) -> Pointer {
+        looped.stream(Base::Register(block, 0), Walk::Bytes(QUAD))
+    }
+
+    /// Columns of a quad, which begin `numbers` numbers from each other, in a block.
+    pub(super) fn columns_in(&self, block: Pointer, columns: &[usize], numbers: usize) -> Place {
+        let at = |c: usize| (block, (c * numbers) as i64 * self.quads());
+        match columns {
+            &[c, d] => Place::Apart([at(c), at(d)]),
+            columns => Place::Quad(block, columns.iter().map(|&c| at(c).1).sum()),
+        }
+    }
+
+    /// The quads or single numbers of a column and the next, or of its partner and the one before.
+    fn side(&self, pointer: Pointer, apart: i64) -> Place {
+        match self.lanes {
+            Lanes::Transforms => Place::Quad(pointer, 0),
+            Lanes::Columns => Place::Apart([(pointer, 0), (pointer, apart)]),
+        }
+    }
+
+    /// Where the results of the first pass for coupled columns, or their partners, go.
+    pub(super) fn results(&self, looped: &mut Loop, down: bool) -> Place {
+        let (numbers, step) = (self.radix as i64, self.quads() * self.radix as i64);
+        let first = step * self.width() as i64;
+        let (start, numbers, apart) = if down {
+            (self.quads() * self.m as i64 - first, -numbers, -step)
+        } else {
+            (first, numbers, step)
+        };
+        let walk = match self.lanes {
+            Lanes::Transforms => Walk::side_by_side((self.pairs, self.at_once()), numbers),
+            Lanes::Columns if down => Walk::Bytes(-first),
+            Lanes::Columns => Walk::Bytes(first),
+        };
+        let pointer = looped.stream(Base::Register(self.to, start), walk);
+        self.side(pointer, apart)
+    }
+
+    /// The lines of a table for the loop over coupled columns.
+    pub(super) fn lines(&self, of: impl Fn(usize) -> Vec<String>) -> Vec<Vec<String>> {
+        self.coupled()
+            .map(|c| self.line(&[c, c + 1][..self.width()], &of))
+            .collect()
+    }
+
+    /// The factors of columns of a quad, the first of each, the second of each ...
+    fn line(&self, columns: &[usize], of: impl Fn(usize) -> Vec<String>) -> Vec<String> {
+        let all: Vec<Vec<String>> = columns.iter().map(|&c| of(c)).collect();
+        let count = all.first().map_or(0, Vec::len);
+        let turn = |i: usize| all.iter().map(move |own| own[i].clone());
+        (0..count).flat_map(turn).collect()
+    }
+
+    /// A table that all pairs share: pairs of registers.
+    pub(super) fn pairs_of(
         &self,
         text: &mut Text,
         looped: &mut Loop,
@@ -138,9 +251,27 @@ impl RealPass {
         looped.body.load_pairs(pointer, length)
     }
 
+    /// The same with a factor for each column of a quad.
+    pub(super) fn table(
+        &self,
+        text: &mut Text,
+        looped: &mut Loop,
+        name: &str,
+        lines: Vec<Vec<String>>,
+    ) -> Vec<[Reg; 2]> {
+        let pairs = self.pairs_of(text, looped, name, lines);
+        self.lanes.factors(&pairs)
+    }
+
     /// exp(-2 pi i k/N) as a directive.
     pub(super) fn turn(&self, k: usize) -> String {
         format!(".cis -{k}, {}", 2 * self.m)
+    }
+
+    /// The different ones of a column's rows.
+    pub(super) fn turns(&self, c: usize) -> Vec<String> {
+        let turn = |m: usize| self.turn(c + m * self.columns());
+        (0..self.half()).map(turn).collect()
     }
 
     /// The factors of a column of the transform's pass.
@@ -151,31 +282,23 @@ impl RealPass {
         powers(self.radix).iter().map(factor).collect()
     }
 
-    /// The column's rows, through a pointer to its first.
-    fn load_rows(&self, body: &mut Body, pointer: Pointer, offset: i64) -> Vec<Value> {
-        let load = |m: usize| {
-            let x = body.quad();
-            let at = offset + m as i64 * self.round();
-            body.load(Reg::Whole(x), pointer, at);
-            x
-        };
-        (0..self.radix).map(load).collect()
-    }
-
-    pub(super) fn column<'a>(
+    /// The transform of a column whose rows lie at a place.
+    fn column(
         &self,
-        direction: Direction,
-        factors: &'a [[Reg; 2]],
-        constants: &'a Constants,
-    ) -> Column<'a> {
-        Column {
-            direction,
+        looped: &mut Loop,
+        rows: Place,
+        (factors, opposite): (&[[Reg; 2]], bool),
+        constants: &Constants,
+    ) -> Vec<Value> {
+        let body = &mut looped.body;
+        let load = |m: usize| rows.load(body, m as i64 * self.round());
+        let x: Vec<Value> = (0..self.radix).map(load).collect();
+        let column = Column {
+            opposite,
             factors,
-            constants,
-            mirrored: direction == Direction::Inverse,
-            opposite: false,
-            scale: 1.0,
-        }
+            ..Column::plain(Direction::Forward, constants)
+        };
+        column.transform(body, &x)
     }
 
     /// Real to complex: the last pass of the transform and the split.
@@ -189,7 +312,7 @@ impl RealPass {
         let mut wanted = constants(self.radix, false, 1.0);
         wanted.push(Constant::Complex(1.0));
         let constants = text.constants(name, wanted);
-        if self.couples() > 0 {
+        if self.iterations() > 0 {
             self.split_couples(text, machine, &constants, name)?;
         }
         self.split_alone(text, machine, &constants, &format!("{name}a"))
@@ -202,48 +325,38 @@ impl RealPass {
         constants: &Constants,
         name: &str,
     ) -> Result<(), Unschedulable> {
-        let (r, columns, at_once) = (self.radix, self.columns(), self.at_once());
+        let (r, at_once) = (self.radix, self.at_once());
+        let one = constants.register(Constant::Complex(1.0));
         let mut looped = Loop::new();
         // Column c upwards, column L - c downwards.
-        let up = Base::Register(self.from, self.quads());
-        let up = looped.stream(up, Walk::Bytes(QUAD * at_once as i64));
-        let down = Base::Register(self.from, self.round() - self.quads());
+        let first = self.quads() * self.width() as i64;
+        let up = Base::Register(self.from, first);
+        let up = Place::Quad(looped.stream(up, Walk::Bytes(QUAD * at_once as i64)), 0);
+        let down = Base::Register(self.from, self.round() - first);
         let down = looped.stream(down, Walk::side_by_side((self.pairs, at_once), -1));
+        let down = self.side(down, -COMPLEX);
 
-        let line = |c: usize| {
-            let turns = (0..self.half())
-                .map(|m| self.turn(c + m * columns))
-                .collect();
-            [self.powers(c), turns].concat()
-        };
-        let lines = (1..=self.couples()).map(line).collect();
+        let lines = self.lines(|c| [self.powers(c), self.turns(c)].concat());
         let factors = self.table(text, &mut looped, name, lines);
         let (powers, turns) = factors.split_at(powers(r).len());
         let to_up = self.spectra(&mut looped, self.to, false);
         let to_down = self.spectra(&mut looped, self.to, true);
         for pair in 0..at_once as i64 {
-            let columns_of = [(up, false), (down, true)].map(|(pointer, opposite)| {
-                let x = self.load_rows(&mut looped.body, pointer, pair * QUAD);
-                let column = Column {
-                    opposite,
-                    ..self.column(Direction::Forward, powers, constants)
-                };
-                column.transform(&mut looped.body, &x)
+            let [above, below] = [(up, false), (down, true)].map(|(rows, opposite)| {
+                let rows = rows.behind(pair * QUAD);
+                self.column(&mut looped, rows, (powers, opposite), constants)
             });
-            let [above, below] = columns_of;
+            let body = &mut looped.body;
             for m in 0..r {
-                let turn = (turns[m % self.half()], m >= self.half());
-                let both = (above[m], below[r - 1 - m]);
-                let (x, mirrored) = separate(&mut looped.body, both, turn, constants);
-                let (behind, offset) = (2 * pair * self.row(), COMPLEX * (m * columns) as i64);
-                for (lane, (up, down)) in LANES.iter().zip(to_up.into_iter().zip(to_down)) {
-                    looped.body.store(lane(x), up, behind + offset);
-                    looped.body.store(lane(mirrored), down, behind - offset);
-                }
+                let turn = (&turns[m % self.half()][..], m >= self.half());
+                let (x, y) = (both(above[m]), both(below[r - 1 - m]));
+                let [x, partner] = separate(body, (&x, &y), turn, one);
+                let (behind, offset) = (2 * pair * self.row(), self.spectrum_round() * m as i64);
+                to_up.store(body, x.whole, behind + offset);
+                to_down.store(body, partner.whole, behind - offset);
             }
         }
-        let iterations = self.couples() * self.pairs / at_once;
-        looped.write(text, machine, constants, iterations, name)
+        looped.write(text, machine, constants, self.iterations(), name)
     }
 
     fn split_alone(
@@ -253,61 +366,42 @@ impl RealPass {
         constants: &Constants,
         name: &str,
     ) -> Result<(), Unschedulable> {
-        let (columns, alone) = (self.columns(), self.alone());
+        let (alone, numbers) = (self.alone(), self.alone_numbers());
+        let one = constants.register(Constant::Complex(1.0));
         let mut looped = Loop::new();
-        let from = looped.stream(Base::Register(self.from, 0), Walk::Bytes(QUAD));
-        let turns = |&(c, ref pairs): &Alone| -> Vec<String> {
-            let turns = pairs.iter().map(|&(m, _)| self.turn(c + m * columns));
-            turns.collect()
-        };
-        let own = alone.iter().flat_map(|(c, _)| self.powers(*c));
-        let line = own.chain(alone.iter().flat_map(turns)).collect();
-        let factors = self.table(text, &mut looped, name, vec![line]);
-        let (own, mut turns) = factors.split_at(powers(self.radix).len() * alone.len());
+        let from = self.block(&mut looped, self.from);
+        let own = alone
+            .iter()
+            .flat_map(|columns| self.line(columns, |c| self.powers(c)));
+        let line = own.chain(numbers.iter().map(|&k| self.turn(k))).collect();
+        let factors = self.pairs_of(text, &mut looped, name, vec![line]);
+        let count = powers(self.radix).len() * self.width();
+        let (own, turns) = factors.split_at(count * alone.len());
         let to = self.beginnings(&mut looped, self.to);
-        for (i, (c, pairs)) in alone.iter().enumerate() {
-            let count = own.len() / alone.len();
-            let factors = &own[i * count..(i + 1) * count];
-            let rows = self.load_rows(&mut looped.body, from, *c as i64 * self.quads());
-            let column = self.column(Direction::Forward, factors, constants);
-            let z = column.transform(&mut looped.body, &rows);
-            for &(m, partner) in pairs {
-                let (turn, rest) = turns.split_at(1);
-                turns = rest;
-                let pair = (z[m], z[partner]);
-                let turn = (turn[0], false);
-                let (x, mirrored) = separate(&mut looped.body, pair, turn, constants);
-                let k = c + m * columns;
-                for (lane, to) in LANES.iter().zip(to) {
-                    looped.body.store(lane(x), to, COMPLEX * k as i64);
-                    if 2 * k != self.m {
-                        let k = self.m - k;
-                        looped.body.store(lane(mirrored), to, COMPLEX * k as i64);
-                    }
+        let mut column = |(i, columns): (usize, &Vec<usize>)| {
+            let rows = self.columns_in(from, columns, 1);
+            let factors = self.lanes.factors(&own[i * count..(i + 1) * count]);
+            self.column(&mut looped, rows, (&factors, false), constants)
+        };
+        let z: Vec<Vec<Value>> = alone.iter().enumerate().map(&mut column).collect();
+        let body = &mut looped.body;
+        for (&k, turn) in numbers.iter().zip(turns) {
+            let [x, y] = [k, (self.m - k) % self.m].map(|k| self.lanes_of(&alone, &z, k));
+            let [x, partner] = separate(body, (&x, &y), (&turn[..], false), one);
+            let mut store = |number: &Number, k: usize| {
+                for (lane, &to) in number.lanes.iter().zip(&to) {
+                    body.store(*lane, to, COMPLEX * k as i64);
                 }
+            };
+            store(&x, k);
+            if 2 * k != self.m {
+                store(&partner, self.m - k);
+            }
+            if k == 0 && self.lanes == Lanes::Columns {
+                // The DMA moves whole granules: what lies behind number M must be something.
+                store(&partner, self.m + 1);
             }
         }
         looped.write(text, machine, constants, self.pairs, name)
     }
-}
-
-/// X[k] and X[M-k] from Z[k]/2 and Z[M-k]/2, and w or, `turned`, what -i is a factor of in w.
-fn separate(
-    body: &mut Body,
-    pair: (Value, Value),
-    (w, turned): ([Reg; 2], bool),
-    constants: &Constants,
-) -> (Value, Value) {
-    let one = constants.register(Constant::Complex(1.0));
-    let (s, d) = mirror(body, pair, one);
-    let (x, conjugate) = (body.quad(), body.quad());
-    for (lane, w) in LANES.iter().zip(w) {
-        let operands = [lane(s), lane(d), w];
-        if turned {
-            body.op("bfly", &[lane(conjugate), lane(x)], &operands);
-        } else {
-            body.op("bflyn", &[lane(x), lane(conjugate)], &operands);
-        }
-    }
-    (x, body.quad_op("conj", &[Reg::Whole(conjugate)]))
 }

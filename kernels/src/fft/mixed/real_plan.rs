@@ -2,11 +2,13 @@
 
 use super::blocks::Blocks;
 use super::long::LongReal;
+use super::pass::Lanes;
 use super::real_recipe::RealRecipe;
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::plan::batch_of;
-use crate::fft::transform::rows_of;
+use crate::fft::planner::TYPICAL_BATCH;
+use crate::fft::transform::{rows_of, spread};
 use crate::job::{Job, KernelRun, Least};
 use cp2_asm::Program;
 use cp2_host::{Buffer, Options};
@@ -21,6 +23,12 @@ pub type RealRun<T> = KernelRun<Vec<T>>;
 /// A job, where its output will be, and numbers from a row of it to the next.
 type Made<O> = (Job, Buffer<O>, usize);
 
+/// Lengths from which on a real transform by columns is considered.
+const BY_COLUMNS: usize = 2048;
+
+/// Part of the expected time that the bound must be for no passes over system memory to be looked at.
+const WORTH: f64 = 0.6;
+
 /// What real transforms of both directions have in common.
 #[derive(Debug)]
 enum Real {
@@ -31,28 +39,60 @@ enum Real {
 }
 
 impl Real {
-    /// By local memory where it fits, else what `long` makes.
+    /// By local memory where it fits, by the way that takes less time, else what `long` makes.
     fn new(
         n: usize,
         direction: Direction,
         machine: Arc<Machine>,
         long: impl FnOnce() -> Result<LongReal, FftError>,
     ) -> Result<Self, FftError> {
-        match Self::local(n, direction, machine) {
-            Err(e) if e.is_refusal() => long().map(Self::Long).map_err(|long| e.or(long)),
-            local => local,
+        let (mut best, mut refusal): (Option<(Cycles, Self)>, _) = (None, None);
+        let columns = (n >= BY_COLUMNS).then_some(Lanes::Columns);
+        for lanes in [Some(Lanes::Transforms), columns].into_iter().flatten() {
+            let priced = Self::local(n, direction, lanes, &machine)
+                .and_then(|local| Ok((local.expected(TYPICAL_BATCH)?, local)));
+            match priced {
+                Ok(local) if best.as_ref().is_none_or(|(least, _)| local.0 < *least) => {
+                    best = Some(local);
+                }
+                Ok(_) => {}
+                Err(e) if e.is_refusal() => refusal = refusal.or(Some(e)),
+                Err(e) => return Err(e),
+            }
         }
+        let Some((cycles, local)) = best else {
+            let refused = |long| match refusal {
+                Some(local) => FftError::or(local, long),
+                None => long,
+            };
+            return long().map(Self::Long).map_err(refused);
+        };
+        let bound = local.least(TYPICAL_BATCH).cycles(&machine);
+        if bound.0 as f64 >= WORTH * cycles.0 as f64 {
+            return Ok(local);
+        }
+        let long = long().map(Self::Long);
+        let cheaper = |long: &Self| long.expected(TYPICAL_BATCH).is_ok_and(|c| c < cycles);
+        Ok(long.ok().filter(cheaper).unwrap_or(local))
     }
 
-    fn local(n: usize, direction: Direction, machine: Arc<Machine>) -> Result<Self, FftError> {
-        let recipe = RealRecipe::new(n, direction, &machine)?;
-        let (time, spectrum) = (4 * n as u64, 8 * (n as u64 / 2 + 1));
+    fn local(
+        n: usize,
+        direction: Direction,
+        lanes: Lanes,
+        machine: &Arc<Machine>,
+    ) -> Result<Self, FftError> {
+        let recipe = RealRecipe::new(n, direction, lanes, machine)?;
+        let (time, spectrum) = (4 * n as u64, 8 * recipe.spectrum() as u64);
         let bytes = match direction {
             Direction::Forward => (time, spectrum),
             Direction::Inverse => (spectrum, time),
         };
-        let make = |pairs| recipe.kernel(pairs, &machine);
-        let blocks = Blocks::new(recipe.to_string(), machine.clone(), bytes, make)?;
+        let (name, make) = (recipe.to_string(), |pairs| recipe.kernel(pairs, machine));
+        let blocks = match recipe.lanes() {
+            Lanes::Transforms => Blocks::new(name, machine.clone(), bytes, make)?,
+            Lanes::Columns => Blocks::single(name, machine.clone(), bytes, make(1)?)?,
+        };
         Ok(Self::Local { recipe, blocks })
     }
 
@@ -134,7 +174,7 @@ impl Real {
     ) -> Result<Made<Complex32>, FftError> {
         match self {
             Self::Local { recipe, blocks } => {
-                let out = recipe.n / 2 + 1;
+                let out = recipe.spectrum();
                 let (job, y) = blocks.job(input, batch, (recipe.n, out), options)?;
                 Ok((job, y, out))
             }
@@ -151,8 +191,10 @@ impl Real {
         let input = &real_ends(input, self.len());
         match self {
             Self::Local { recipe, blocks } => {
-                let apart = (recipe.n / 2 + 1, recipe.n);
-                let (job, y) = blocks.job(input, batch, apart, options)?;
+                let (row, from) = (recipe.n / 2 + 1, recipe.spectrum());
+                let spread = (from > row).then(|| spread(input, row, [batch, from]));
+                let input = spread.as_deref().unwrap_or(input);
+                let (job, y) = blocks.job(input, batch, (from, recipe.n), options)?;
                 Ok((job, y, recipe.n))
             }
             Self::Long(real) => real.inverse(input, batch, options),

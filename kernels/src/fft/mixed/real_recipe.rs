@@ -1,6 +1,7 @@
 //! The passes of a transform of real numbers in local memory.
 
 use super::blocks::Generated;
+use super::pass::Lanes;
 use super::plan::{BlockRecipe as _, check_room};
 use super::program::real;
 use super::recipe::{MixedRecipe, best_order, factors};
@@ -21,6 +22,7 @@ pub struct RealRecipe {
     direction: Direction,
     radices: Vec<usize>,
     joint: usize,
+    lanes: Lanes,
 }
 
 /// Numbers of one half of the pairs of a block, at a guess.
@@ -28,29 +30,41 @@ const BLOCK: usize = 1024;
 
 impl RealRecipe {
     /// The recipe whose kernel takes the fewest cycles.
-    pub(super) fn new(n: usize, direction: Direction, machine: &Machine) -> Result<Self, FftError> {
+    pub(super) fn new(
+        n: usize,
+        direction: Direction,
+        lanes: Lanes,
+        machine: &Machine,
+    ) -> Result<Self, FftError> {
         let m = n / 2;
         if n % 2 == 1 || factors(m).is_none() {
             return Err(FftError::RealLength { n });
         }
-        check_room(4 * n as u64, &format!("real fft {n} {direction}"), machine)?;
+        check_room(
+            4 * n as u64 / lanes.width() as u64,
+            &format!("real fft {n} {direction}"),
+            machine,
+        )?;
         let mut best: Option<(u64, Self)> = None;
         // As many as a block is likely to have: of few, fill and drain weigh more.
-        let pairs = (BLOCK / m.max(1)).clamp(1, 8);
+        let pairs = match lanes {
+            Lanes::Transforms => (BLOCK / m.max(1)).clamp(1, 8),
+            Lanes::Columns => 1,
+        };
         let mut error = FftError::RealLength { n };
         for joint in JOINT {
             if m % joint != 0 || (joint > 1 && m == joint) {
                 continue;
             }
-            let Some(radices) = factors(m / joint) else {
+            let Some(radices) = radices(m, joint, direction, lanes) else {
                 continue;
             };
-            let forward = direction == Direction::Forward;
             let recipe = Self {
                 n,
                 direction,
-                radices: best_order(radices, (forward, !forward)),
+                radices,
                 joint,
+                lanes,
             };
             match recipe.kernel(pairs, machine) {
                 Ok(made) if best.as_ref().is_none_or(|(c, _)| made.block_cycles < *c) => {
@@ -73,9 +87,20 @@ impl RealRecipe {
             &self.radices,
             self.joint,
             self.direction,
-            pairs,
+            (self.lanes, pairs),
             machine,
         )
+    }
+
+    /// What the halves of a quad are.
+    pub(super) fn lanes(&self) -> Lanes {
+        self.lanes
+    }
+
+    /// Numbers from a half spectrum to the next in system memory: those of pairs follow each
+    /// other, single ones begin at whole granules.
+    pub(super) fn spectrum(&self) -> usize {
+        self.n / 2 + self.lanes.width()
     }
 
     /// The least arithmetic issues of one transform: those of N/2 complex
@@ -87,6 +112,22 @@ impl RealRecipe {
         let complex = MixedRecipe::new(m, self.direction).map_or(0, |r| r.issues());
         complex + m as u64
     }
+}
+
+/// The radices of the other passes, in order.
+fn radices(m: usize, joint: usize, direction: Direction, lanes: Lanes) -> Option<Vec<usize>> {
+    let (rest, forward) = (m / joint, direction == Direction::Forward);
+    if lanes == Lanes::Transforms {
+        return Some(best_order(factors(rest)?, (forward, !forward)));
+    }
+    // Couples of columns beside the four that are alone.
+    let coupled = rest % 4 == 0 && rest > 4 && joint % 2 == 0;
+    let recipe = MixedRecipe::columns(rest, direction).filter(|_| coupled)?;
+    let mut radices = recipe.radices().to_vec();
+    if !forward {
+        radices.reverse();
+    }
+    Some(radices)
 }
 
 impl fmt::Display for RealRecipe {
@@ -107,6 +148,7 @@ impl fmt::Display for RealRecipe {
                 f,
                 "real fft {n} {direction}: mixed {joint}merge x {radices}"
             ),
-        }
+        }?;
+        f.write_str(self.lanes.suffix())
     }
 }

@@ -110,10 +110,7 @@ impl fmt::Display for MixedRecipe {
             self.n,
             self.direction,
             radices.join(" x "),
-            match self.lanes {
-                Lanes::Transforms => "",
-                Lanes::Columns => ", by columns",
-            }
+            self.lanes.suffix()
         )
     }
 }
