@@ -179,7 +179,7 @@ impl FftPlanner {
         found.sort_by_key(|c| c.expected.0);
         if found.is_empty() {
             // A length that no machine has is no matter of this one.
-            return Err(match n > LONGEST && n != 2 * LONGEST {
+            return Err(match n == 0 || n > LONGEST && n != 2 * LONGEST {
                 true => FftError::Length { n },
                 false => refused,
             });
