@@ -5,7 +5,8 @@ use super::slices::Place;
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::mixed::bluestein::{chirp, filter};
-use crate::fft::mixed::plan::COMPLEX;
+use crate::fft::mixed::plan::{BlockRecipe as _, COMPLEX};
+use crate::fft::mixed::recipe::MixedRecipe;
 use crate::fft::planner::power_of_two;
 use crate::fft::transform::Fft;
 use crate::job::{Job, Least};
@@ -60,6 +61,15 @@ impl LongBluestein {
             product(self.direction, self.n)?,
             product(self.direction, self.convolution())?,
         ])
+    }
+
+    /// Zeros behind the products with the chirp, where these do not reach the end of a row.
+    fn zeros(&self, ends: &Elementwise) -> Result<Option<Elementwise>, FftError> {
+        let length = self.convolution().saturating_sub(ends.reach());
+        if length == 0 {
+            return Ok(None);
+        }
+        Elementwise::new(Element::Zero, (ends.rows(), length), self.machine()).map(Some)
     }
 
     /// Products of one transform: with the chirp, with the filter, with the chirp.
@@ -117,15 +127,24 @@ impl Fft for LongBluestein {
             .host
             .memory
             .0
-            .saturating_sub(4 * m + (1 << 20));
+            .saturating_sub(6 * m + (1 << 20));
         // As many rows again may fill up groups.
         usize::try_from(free / (7 * m)).unwrap_or(usize::MAX)
     }
 
-    /// Two transforms of length M, into which products with the chirp and the filter could be put.
+    /// Two transforms of length M, into which products with the chirp and the filter could be put;
+    /// of a length that radices 2, 3, 5 and 7 do with fewer issues, those, and every number twice
+    /// over the DMA channel.
     fn least(&self, batch: usize) -> Least {
         let inner = self.inner[0].least(batch);
         let products: usize = self.multiplications().iter().sum();
+        if let Some(recipe) = MixedRecipe::new(self.n, self.direction) {
+            return Least {
+                issues: batch as u128 * u128::from(recipe.issues()),
+                bytes: batch as u128 * 2 * self.n as u128 * u128::from(COMPLEX),
+                ..Least::default()
+            };
+        }
         Least {
             butterflies: 2 * inner.butterflies,
             issues: 2 * inner.issues + batch as u128 * products as u128,
@@ -138,9 +157,13 @@ impl Fft for LongBluestein {
             return Vec::new();
         };
         let rows = products[0].rows();
+        let Ok(zeros) = self.zeros(&products[0]) else {
+            return Vec::new();
+        };
+        let zeros = zeros.iter().map(Elementwise::operations).collect();
         let [ends, middle] = products.map(|pass| vec![pass.operations()]);
         let [there, back] = self.inner.each_ref().map(|fft| fft.operations(rows));
-        [ends.clone(), there, middle, back, ends].concat()
+        [zeros, ends.clone(), there, middle, back, ends].concat()
     }
 
     fn arrays(&self, batch: usize) -> Result<[usize; 2], FftError> {
@@ -154,11 +177,20 @@ impl Fft for LongBluestein {
         let (outer, inner) = ((ends.reach() as u64) * COMPLEX, m as u64 * COMPLEX);
         let factors = job.input(&narrow(&chirp(self.n), ends.reach()))?.address();
         let filter = job.input(&narrow(&filter(self.n, m), m))?.address();
-        // The zeros behind the numbers of a row are there before time begins.
-        let a = job.input(&vec![Complex32::default(); rows * m])?.address();
+        let zeros = self.zeros(&ends)?;
+        // Zeros may go beyond the last row.
+        let filled = zeros
+            .as_ref()
+            .map_or(rows * m, |zeros| zeros.rows().max(rows) * m + zeros.reach());
+        let a = job.temporary::<Complex32>(filled as u64)?.address();
         let b = job.temporary::<Complex32>((rows * m) as u64)?.address();
         let place = |address, pitch| Place { address, pitch };
         let [there, back] = &self.inner;
+        if let Some(zeros) = zeros {
+            // Slices may reach into the next row, whose numbers come later.
+            let granule = job.input(&[Complex32::default(); 2])?.address();
+            zeros.append(job, [place(granule, 0), place(a + outer, inner)], 0)?;
+        }
         ends.append(job, [place(from, outer), place(a, inner)], factors)?;
         there.append(job, rows, a, b)?;
         middle.append(job, [place(b, inner); 2], filter)?;
@@ -170,7 +202,9 @@ impl Fft for LongBluestein {
         let products = self.products(batch)?;
         let [ends, middle] = products.each_ref().map(|p| p.expected(self.machine()));
         let rows = products[0].rows();
+        let zeros = self.zeros(&products[0])?;
+        let zeros = zeros.map_or(0.0, |pass| pass.expected(self.machine()));
         let inner = self.inner[0].expected(rows)?.0 + self.inner[1].expected(rows)?.0;
-        Ok(Cycles(inner + (2.0 * ends + middle).ceil() as u64))
+        Ok(Cycles(inner + (zeros + 2.0 * ends + middle).ceil() as u64))
     }
 }

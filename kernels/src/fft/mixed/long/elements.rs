@@ -27,6 +27,8 @@ pub(super) enum Element {
     Widen,
     /// The real part of a complex number.
     Narrow,
+    /// 0, whatever was there; a page waits for a granule that is not looked at.
+    Zero,
 }
 
 /// A pass over rows of a length.
@@ -50,7 +52,7 @@ impl Elementwise {
             factors: element.factor_bytes() * cut.slice,
             scratch: 0,
             count: SHORT,
-            in_place: matches!(element, Element::Product(_)),
+            in_place: matches!(element, Element::Product(_) | Element::Zero),
         };
         let name = format!("{} of {} x {}", element.name(), cut.group, cut.slice);
         let stage = Stage::new(name, machine, buffers, |text| {
@@ -118,6 +120,7 @@ impl Element {
             Self::Product(Direction::Inverse) => "product with the conjugate",
             Self::Widen => "real to complex",
             Self::Narrow => "real parts",
+            Self::Zero => "zeros",
         }
     }
 
@@ -127,13 +130,14 @@ impl Element {
             Self::Product(_) => (COMPLEX, COMPLEX),
             Self::Widen => (REAL, COMPLEX),
             Self::Narrow => (COMPLEX, REAL),
+            Self::Zero => (0, COMPLEX),
         }
     }
 
     fn factor_bytes(self) -> u64 {
         match self {
             Self::Product(_) => COMPLEX,
-            Self::Widen | Self::Narrow => 0,
+            Self::Widen | Self::Narrow | Self::Zero => 0,
         }
     }
 
@@ -142,6 +146,7 @@ impl Element {
         match self {
             Self::Product(_) | Self::Widen => numbers,
             Self::Narrow => numbers / 2,
+            Self::Zero => 0,
         }
     }
 
@@ -151,6 +156,7 @@ impl Element {
             Self::Product(direction) => product(direction, cut, text, machine),
             Self::Widen => widen(cut, text, machine),
             Self::Narrow => narrow(cut, text, machine),
+            Self::Zero => zero(cut, text, machine),
         }
     }
 }
@@ -194,6 +200,16 @@ fn widen(cut: &Cut, text: &mut Text, machine: &Machine) -> Result<(), Unschedula
     looped.body.store(Reg::Whole(y), to, 0);
     let iterations = cut.numbers() as usize / 2;
     looped.write(text, machine, &constants, iterations, "")
+}
+
+fn zero(cut: &Cut, text: &mut Text, machine: &Machine) -> Result<(), Unschedulable> {
+    let constants = text.constants("", vec![Constant::Real(0.0)]);
+    let mut looped = Loop::new();
+    let to = looped.stream(Base::Register(OUTPUT, 0), Walk::Bytes(QUAD));
+    looped
+        .body
+        .store(constants.register(Constant::Real(0.0)), to, 0);
+    looped.write(text, machine, &constants, cut.numbers() as usize / 2, "")
 }
 
 fn narrow(cut: &Cut, text: &mut Text, machine: &Machine) -> Result<(), Unschedulable> {

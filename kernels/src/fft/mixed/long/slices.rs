@@ -78,7 +78,7 @@ fn group(rows: u64) -> u64 {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slices {
     pub(super) cut: Cut,
-    /// Where rows are read, and bytes of an element there.
+    /// Where rows are read, and bytes of an element there; 0: a granule for all pages.
     pub(super) from: (Place, u64),
     /// Where they are written.
     pub(super) to: (Place, u64),
@@ -89,6 +89,8 @@ pub(super) struct Slices {
     pub(super) overhead: u64,
 }
 
+/// Bytes of a granule of the DMA, of which a page is loaded that reads nothing.
+const GRANULE: u64 = 16;
 /// Bytes of a complex factor.
 const FACTOR: u64 = 8;
 
@@ -125,7 +127,10 @@ impl Pages for Slices {
             let target = Target::Blocks { stride };
             Descriptor::load(target, system + slice * run, factors, run)
         });
-        let rows = self.rows(page, local, self.from, Descriptor::load);
+        let rows = match self.from {
+            (place, 0) => Descriptor::load(Target::Section(0), place.address, local, GRANULE),
+            from => self.rows(page, local, from, Descriptor::load),
+        };
         shared.into_iter().chain([rows]).collect()
     }
 
