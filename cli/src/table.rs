@@ -76,17 +76,28 @@ pub(crate) fn seconds(s: f64) -> String {
 
 /// A frequency with a fitting unit.
 pub(crate) fn frequency(hz: f64) -> String {
-    match hz {
-        f if f >= 1e9 => format!("{} GHz", f / 1e9),
-        f if f >= 1e6 => format!("{} MHz", f / 1e6),
-        f if f >= 1e3 => format!("{} kHz", f / 1e3),
-        f => format!("{f} Hz"),
-    }
+    let (number, unit) = match hz {
+        f if f >= 1e9 => (f / 1e9, "GHz"),
+        f if f >= 1e6 => (f / 1e6, "MHz"),
+        f if f >= 1e3 => (f / 1e3, "kHz"),
+        f => (f, "Hz"),
+    };
+    let digits = format!("{number:.3}");
+    let digits = digits.trim_end_matches('0').trim_end_matches('.');
+    format!("{digits} {unit}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn frequencies_have_three_decimals_at_most() {
+        assert_eq!(frequency(2e6), "2 MHz");
+        assert_eq!(frequency(332.060_434_999), "332.06 Hz");
+        assert_eq!(frequency(0.014_719), "0.015 Hz");
+        assert_eq!(frequency(100.0), "100 Hz");
+    }
 
     #[test]
     fn columns_line_up() {

@@ -41,7 +41,7 @@ pub(crate) struct ChannelArgs {
     /// Generate real numbers [default: complex ones]
     #[arg(long)]
     real: bool,
-    /// Print the kernels considered and their expected times; filter nothing
+    /// Print the kernels considered and their expected times, and filter nothing [default: filter]
     #[arg(long, conflicts_with_all = ["output", "SimulationArgs"])]
     pub(crate) plan: bool,
     /// Seed of generated numbers, uniform in [-1, 1) [default: 1]

@@ -42,6 +42,15 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     }
 }
 
+/// Frequencies accepted: beyond, double precision does not hold the phase of a scene.
+const HERTZ: std::ops::RangeInclusive<f64> = 1e-3..=1e12;
+
+/// A frequency in Hz.
+fn hertz(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|f| HERTZ.contains(f));
+    number.ok_or_else(|| format!("expected {} to {:e} Hz", HERTZ.start(), HERTZ.end()))
+}
+
 /// Options of every chain.
 #[derive(Debug, clap::Args)]
 struct Common {

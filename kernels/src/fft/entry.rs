@@ -1,5 +1,6 @@
 //! The FFTs of local memory in the registry of kernels.
 
+use super::recipe::{MAX_LENGTH, Recipe};
 use super::{Direction, Fft, FftError, FftPlanner};
 use crate::random::Random;
 use crate::registry::{Kernel, KernelError, Parameter, Prepared, Size};
@@ -62,11 +63,21 @@ impl Kernel for FftKernel {
     ) -> Result<Prepared, KernelError> {
         let (n, batch) = (size.positive("n")?, size.positive("batch")?);
         let wrong = |e| KernelError::of(NAME, e);
+        if Recipe::new(n, Direction::Forward).is_err() {
+            return Err(wrong_length(n));
+        }
         let fft = FftPlanner::new(machine.clone())
             .plan_local(n, Direction::Forward)
             .map_err(wrong)?;
         prepared(&*fft, batch, options).map_err(wrong)
     }
+}
+
+/// What to ask instead.
+fn wrong_length(n: usize) -> KernelError {
+    let others = "fft-mixed has products of 2, 3, 5 and 7, fft-bluestein other lengths, fft-large longer powers of two";
+    let why = format!("n = {n}: expected a power of two from 16 to {MAX_LENGTH}; {others}");
+    KernelError::of(NAME, why)
 }
 
 /// A batch of a complex transform.

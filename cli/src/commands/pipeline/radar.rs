@@ -2,7 +2,7 @@
 
 use super::receive::{Keep, receive};
 use super::report::{Found, conclude, listed, scene};
-use super::{Common, LIMIT, cells};
+use super::{Common, LIMIT, cells, hertz};
 use crate::commands::channels::taps;
 use crate::io::shown;
 use crate::outcome::{Failure, Outcome};
@@ -35,13 +35,13 @@ pub(super) struct Args {
     )]
     pulse: Option<PathBuf>,
     /// Complex samples per second
-    #[arg(long, value_name = "HZ", default_value_t = RadarSpec::default().sample_rate)]
+    #[arg(long, value_name = "HZ", value_parser = hertz, default_value_t = RadarSpec::default().sample_rate)]
     sample_rate: f64,
     /// Pulses per second [default: 1500, fewer where the samples of a pulse take longer]
-    #[arg(long, value_name = "HZ")]
+    #[arg(long, value_name = "HZ", value_parser = hertz)]
     pulse_rate: Option<f64>,
     /// Carrier frequency
-    #[arg(long, value_name = "HZ", default_value_t = RadarSpec::default().carrier)]
+    #[arg(long, value_name = "HZ", value_parser = hertz, default_value_t = RadarSpec::default().carrier)]
     carrier: f64,
 }
 
@@ -146,11 +146,11 @@ fn text(spec: &RadarSpec, blocks: usize, detections: &[Detection]) -> String {
         ]
     });
     format!(
-        "carrier {}, {} pulses per second, {} samples of each at {}, {} of them the pulse\n\
+        "carrier {}, pulses at {}, {} samples of each at {}, {} of them the pulse\n\
          cells of {:.3} m and {:.3} m/s, up to {:.0} m and {highest:.1} m/s; positive speeds move away\n\
          {blocks} x {} pulses; {} detections in the last block\n{}",
         frequency(spec.carrier),
-        spec.pulse_rate,
+        frequency(spec.pulse_rate),
         spec.samples(),
         frequency(spec.sample_rate),
         spec.chirp,

@@ -2,7 +2,7 @@
 
 use super::receive::{Keep, receive};
 use super::report::{Found, conclude, listed, scene};
-use super::{Common, cells};
+use super::{Common, cells, hertz};
 use crate::outcome::{Failure, Outcome};
 use crate::picture::{Axis, Field};
 use crate::table::frequency;
@@ -25,7 +25,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = SonarSpec::default().samples)]
     samples: usize,
     /// Complex samples per second, around the centre frequency
-    #[arg(long, value_name = "HZ", default_value_t = SonarSpec::default().sample_rate)]
+    #[arg(long, value_name = "HZ", value_parser = hertz, default_value_t = SonarSpec::default().sample_rate)]
     sample_rate: f64,
     /// Keep one of so many samples behind the filter
     #[arg(long, value_name = "D", default_value_t = SonarSpec::default().decimate)]
