@@ -168,8 +168,8 @@ impl Fast {
                     None => continue,
                 }
             };
-            let passes = passes(core, node, at, slack);
-            let times = passes.max(1);
+            let (backs, ends) = passes(core, node, at, slack);
+            let times = backs + u64::from(ends);
             let Some(mut guest) = core.guest() else {
                 break Pause::Step;
             };
@@ -183,12 +183,13 @@ impl Fast {
                 Some(ran) => ran,
                 None => portable::run(node.steps(), &mut guest, times),
             };
-            if passes > 0 {
+            if backs > 0 {
+                let backs = whole.min(backs);
                 let back = &mut node.edges[Outcome::LoopBack as usize];
-                back.count += whole;
-                *now += whole * back.cycles;
+                back.count += backs;
+                *now += backs * back.cycles;
                 if let Some(top) = core.loops.last_mut() {
-                    top.left -= whole as u32;
+                    top.left -= backs as u32;
                 }
             }
             if whole < times {
@@ -199,7 +200,7 @@ impl Fast {
                 }
                 break Pause::Step;
             }
-            if passes > 0 {
+            if !ends {
                 continue;
             }
             core.pc = node.end;
@@ -286,14 +287,14 @@ impl Fast {
     }
 }
 
-/// How often the block runs and comes back to its start in the same state, as
-/// long as the last pass's last word issues within `slack` cycles of the first
-/// pass's; zero where it does not, or where nobody knows yet.
+/// How often the block runs and comes back to its start in the same state, and
+/// whether it runs once more and leads on, as long as each pass's last word issues
+/// within `slack` cycles of the first pass's. Where nobody knows yet it leads on at once.
 #[inline]
-fn passes(core: &Core, node: &Node, at: u32, slack: u64) -> u64 {
+fn passes(core: &Core, node: &Node, at: u32, slack: u64) -> (u64, bool) {
     let back = &node.edges[Outcome::LoopBack as usize];
     if node.needs.end != End::Body || back.next != at {
-        return 0;
+        return (0, true);
     }
     let outer = core.callers_loops();
     match core.loops[outer..].last() {
@@ -301,11 +302,11 @@ fn passes(core: &Core, node: &Node, at: u32, slack: u64) -> u64 {
             let most = u64::from(top.left - 1);
             // The division is not free, and seldom needed.
             if most.saturating_mul(back.cycles) <= slack {
-                most
+                (most, true)
             } else {
-                most.min(slack / back.cycles + 1)
+                (most.min(slack / back.cycles + 1), false)
             }
         }
-        _ => 0,
+        _ => (0, true),
     }
 }
