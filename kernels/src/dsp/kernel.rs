@@ -51,6 +51,27 @@ pub(super) struct Kernel {
     pub(super) cycles: u64,
 }
 
+impl Kernel {
+    /// Assembles its text; `cycles` are those of a block.
+    pub(super) fn assemble(
+        name: &str,
+        text: String,
+        cycles: u64,
+        machine: &Machine,
+    ) -> Result<Self, DspError> {
+        let options = cp2_asm::Options {
+            machine: Some(machine),
+            ..cp2_asm::Options::default()
+        };
+        let source = Source::new(name, text.clone());
+        Ok(Self {
+            program: Arc::new(assembly(name, &source, &options)?.program),
+            source: text,
+            cycles,
+        })
+    }
+}
+
 /// Address register of pointer `i` of a body: pointers are made in this order.
 pub(super) fn address(i: usize) -> u8 {
     i as u8
@@ -68,16 +89,8 @@ impl Recipe<'_> {
         let emitted = schedule.emit(self.iterations);
         let beside = self.before.lines().count() + self.after.lines().count() + self.tables.len();
         let text = self.text(&schedule, &emitted.text);
-        let options = cp2_asm::Options {
-            machine: Some(machine),
-            ..cp2_asm::Options::default()
-        };
-        let source = Source::new(self.name, text.clone());
-        Ok(Kernel {
-            program: Arc::new(assembly(self.name, &source, &options)?.program),
-            source: text,
-            cycles: (emitted.cycles + beside as u64) * self.turns,
-        })
+        let cycles = (emitted.cycles + beside as u64) * self.turns;
+        Kernel::assemble(self.name, text, cycles, machine)
     }
 
     /// The argument block's word of input or output `i`.

@@ -24,6 +24,7 @@ mod plan;
 mod product;
 mod reduce;
 mod registered;
+mod tile;
 mod transpose;
 mod window;
 

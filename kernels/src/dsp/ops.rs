@@ -17,6 +17,15 @@ pub(super) struct Ops {
 const QUADS: u8 = 32;
 
 impl Ops {
+    /// A body that needs no registers beside its values.
+    pub(super) fn of(body: Body) -> Self {
+        Self {
+            body,
+            constants: Vec::new(),
+            carried: 0,
+        }
+    }
+
     /// An empty body with constants, each in the four lanes of a quad.
     pub(super) fn new(constants: &[u32]) -> Self {
         Self {

@@ -5,6 +5,7 @@ use super::kernel::Kernel;
 use crate::job::{Job, room};
 use cp2_host::{Buffer, Element, Options, Paging};
 use cp2_machine::Machine;
+use num_complex::Complex32;
 use std::sync::Arc;
 
 /// An operation planned for a machine: its shape and its page kernels, a pass for each.
@@ -90,6 +91,12 @@ impl<S> Planned<S> {
 
 /// Numbers of 4 bytes in a granule of the DMA and in a quad.
 pub(super) const QUAD: usize = 4;
+
+/// A complex number as two words of a table.
+pub(super) fn words(w: Complex32) -> String {
+    let [re, im] = [w.re, w.im].map(|part| part.to_bits() as i32);
+    format!("    .int {re}, {im}\n")
+}
 
 /// A copy filled up with zeros to `len` numbers.
 pub(super) fn padded<T: Copy + Default>(values: &[T], len: usize) -> Vec<T> {

@@ -1,25 +1,24 @@
 //! Products of many pairs of small complex matrices, m x k by k x n.
 //!
-//! Each product is one iteration with every element in registers: m k n
-//! complex products, all but the first of a sum with its addition.
+//! An iteration is one product, or two where one would not end where a quad
+//! does: m k n complex products, all but the first of a sum with its addition.
 
 use super::error::DspError;
 use super::kernel::{Kernel, Recipe, pointer};
 use super::ops::Ops;
 use super::plan::Planned;
+use super::tile::{self, COMPLEX, Factor, SUMS, parts};
 use crate::job::{Job, KernelRun, Least};
-use crate::pipeline::{Body, Reg, Value};
+use crate::pipeline::Body;
 use cp2_host::{Buffer, Options, Paging, Stream};
 use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// Bytes of a complex number.
-const COMPLEX: usize = 8;
-/// Products in a block.
-const BLOCK: usize = 16;
-/// Most elements of the two factors: they have to stay in registers.
-const MOST: usize = 32;
+/// Complex products of a block, about: it takes little of that to fill the pipeline.
+const BLOCK: usize = 1024;
+/// Most elements of a matrix: then m k n is at most 512.
+const MOST: usize = 64;
 
 /// Planned products of matrices of one shape.
 pub type SmallProducts = Planned<Sides>;
@@ -36,14 +35,12 @@ impl SmallProducts {
     pub fn new(m: usize, k: usize, n: usize, machine: Arc<Machine>) -> Result<Self, DspError> {
         let sizes = [(m, k), (k, n), (m, n)].map(|(a, b)| a.checked_mul(b));
         let possible = |s: &Option<usize>| s.is_some_and(|s| s > 0 && s <= MOST);
-        let factors = sizes[0]
-            .unwrap_or(MOST)
-            .saturating_add(sizes[1].unwrap_or(MOST));
-        if !sizes.iter().all(possible) || factors > MOST {
+        if !sizes.iter().all(possible) {
+            let found = sizes.into_iter().map(|s| s.unwrap_or(usize::MAX)).max();
             return Err(DspError::Size {
                 what: "a product of small matrices",
-                found: factors,
-                expected: format!("factors of at most {MOST} elements together"),
+                found: found.unwrap_or_default(),
+                expected: format!("matrices of 1 to {MOST} elements each"),
             });
         }
         let kernel = build([m, k, n], &machine)?;
@@ -116,11 +113,12 @@ impl SmallProducts {
             });
         }
         self.check(count)?;
-        let blocks = count.div_ceil(BLOCK);
-        let whole = |x: &[Complex32], size: usize| super::plan::padded(x, blocks * BLOCK * size);
-        let bytes = |size: usize| (BLOCK * size * COMPLEX) as u64;
+        let block = block([m, k, n]);
+        let blocks = count.div_ceil(block);
+        let whole = |x: &[Complex32], size: usize| super::plan::padded(x, blocks * block * size);
+        let bytes = |size: usize| (block * size * COMPLEX) as u64;
         let inputs = [whole(a, m * k), whole(b, k * n)];
-        let output = [(blocks * BLOCK) as u64, m as u64, n as u64];
+        let output = [(blocks * block) as u64, m as u64, n as u64];
         self.passes(options, (&inputs, &output), 1, |_, x, y| {
             let a = Stream::contiguous("a", x[0], bytes(m * k));
             let b = Stream::contiguous("b", x[1], bytes(k * n));
@@ -131,7 +129,7 @@ impl SmallProducts {
 
     /// Refuses arrays that do not fit system memory.
     pub(super) fn check(&self, count: usize) -> Result<(), DspError> {
-        let whole = count as u128 + BLOCK as u128;
+        let whole = (count + block(self.shape.0)) as u128;
         let [m, k, n] = self.shape.0.map(|s| s as u128);
         let bytes = whole * COMPLEX as u128 * (m * k + k * n + m * n);
         self.fits(bytes)
@@ -143,56 +141,50 @@ impl SmallProducts {
     }
 }
 
-/// Room for the elements of a matrix: quads, or pairs where they are an odd
-/// number, because then every other matrix begins in the middle of a quad.
-/// Returns what is moved at a time and what holds every element.
-fn elements(body: &mut Body, size: usize) -> (Vec<Reg>, Vec<Reg>) {
-    if size % 2 != 0 {
-        let pairs: Vec<Reg> = (0..size).map(|_| Reg::Whole(body.pair())).collect();
-        return (pairs.clone(), pairs);
-    }
-    let quads: Vec<Value> = (0..size / 2).map(|_| body.quad()).collect();
-    let halves = quads.iter().flat_map(|&q| [Reg::Lo(q), Reg::Hi(q)]);
-    let halves = halves.collect();
-    (quads.into_iter().map(Reg::Whole).collect(), halves)
+/// Products of a block: a whole number of iterations.
+fn block([m, k, n]: [usize; 3]) -> usize {
+    (BLOCK / (m * k * n)).clamp(4, 32).next_multiple_of(2)
 }
 
 fn build([m, k, n]: [usize; 3], machine: &Machine) -> Result<Kernel, DspError> {
-    let mut ops = Ops::new(&[]);
-    let bytes = |size: usize| (size * COMPLEX) as i64;
+    // In order they need the fewest registers; where sums are few and latencies
+    // long, the longest chains have to go first.
+    let ordered = recipe([m, k, n], Body::in_order()).build(machine);
+    match ordered {
+        Err(DspError::Schedule(_)) => recipe([m, k, n], Body::default()).build(machine),
+        done => done,
+    }
+}
+
+fn recipe([m, k, n]: [usize; 3], body: Body) -> Recipe<'static> {
+    let mut ops = Ops::of(body);
+    let tile = if [m * k, k * n, m * n].iter().all(|size| size % 2 == 0) {
+        1
+    } else {
+        2
+    };
+    let bytes = |size: usize| (tile * size * COMPLEX) as i64;
     let from_a = pointer(&mut ops.body, 0, bytes(m * k));
     let from_b = pointer(&mut ops.body, 2, bytes(k * n));
     let to = pointer(&mut ops.body, 1, bytes(m * n));
-    let place =
-        |moved: &[Reg], size: usize, i: usize| (bytes(size) / moved.len() as i64) * i as i64;
-    let mut load = |from, size: usize| -> Vec<Reg> {
-        let (moved, all) = elements(&mut ops.body, size);
-        for (i, &reg) in moved.iter().enumerate() {
-            ops.body.load(reg, from, place(&moved, size, i));
-        }
-        all
+    // Blocks of about as many sums as there are cycles until one is there again.
+    let (tall, wide) = match m {
+        1 => (1, SUMS),
+        2 => (2, 6),
+        _ => (3.max(SUMS / n), SUMS / 2),
     };
-    let (a, b) = (load(from_a, m * k), load(from_b, k * n));
-    let (stored, c) = elements(&mut ops.body, m * n);
-    for (i, &last) in c.iter().enumerate() {
-        let (row, column) = (i / n, i % n);
-        let mut sum = None;
-        for j in 0..k {
-            let (x, y) = (a[row * k + j], b[j * n + column]);
-            let to = if j + 1 == k {
-                last
-            } else {
-                Reg::Whole(ops.body.pair())
-            };
-            match sum {
-                None => ops.body.op("cmul", &[to], &[x, y]),
-                Some(before) => ops.body.op("cmadd", &[to], &[x, y, before]),
+    for product in 0..tile {
+        let factor = |pointer, rows: usize, columns: usize| Factor {
+            pointer,
+            place: move |i: usize, j: usize| (product * rows + i) * columns + j,
+        };
+        let (a, b, c) = (factor(from_a, m, k), factor(from_b, k, n), factor(to, m, n));
+        for rows in parts(m, tall) {
+            for columns in parts(n, wide) {
+                let sides = (rows.clone(), columns, k);
+                tile::block(&mut ops.body, (&a, &b, &c), sides, true);
             }
-            sum = Some(to);
         }
-    }
-    for (i, &reg) in stored.iter().enumerate() {
-        ops.body.store(reg, to, place(&stored, m * n, i));
     }
     Recipe {
         name: "small-product",
@@ -201,7 +193,7 @@ fn build([m, k, n]: [usize; 3], machine: &Machine) -> Result<Kernel, DspError> {
         outputs: vec![(to, 0, 0)],
         results: None,
         tables: Vec::new(),
-        iterations: BLOCK as u64,
+        iterations: (block([m, k, n]) / tile) as u64,
         turns: 1,
         pages: (2, 1),
         before: String::new(),
@@ -209,5 +201,4 @@ fn build([m, k, n]: [usize; 3], machine: &Machine) -> Result<Kernel, DspError> {
         next: String::new(),
         data: String::new(),
     }
-    .build(machine)
 }

@@ -1,0 +1,146 @@
+//! Long vectors: for a few snapshots and beams one pass over the elements,
+//! whose even and odd ones have sums of their own.
+
+use crate::dsp::error::DspError;
+use crate::dsp::kernel::{Kernel, address};
+use crate::dsp::ops::Ops;
+use crate::dsp::plan::words;
+use crate::dsp::tile::{COMPLEX, SUMS, shares};
+use crate::pipeline::{Reg, Step};
+use cp2_machine::Machine;
+use num_complex::Complex32;
+use std::fmt::Write as _;
+
+/// Most beams side by side.
+const BEAMS: usize = 4;
+
+/// Numbers of a vector in memory, filled up, and vectors side by side.
+pub(super) fn sides(elements: usize, beams: usize) -> (usize, usize) {
+    let groups = shares(beams, BEAMS);
+    let least = groups.iter().map(|g| g.0).min().unwrap_or(1);
+    let tile = SUMS.div_ceil(least).next_multiple_of(2);
+    (elements.next_multiple_of(2), tile)
+}
+
+/// A block is a tile of vectors; the `beams` rows of the matrix are filled up like them.
+pub(super) fn build(
+    weights: &[Complex32],
+    (wide, beams, tile): (usize, usize, usize),
+    machine: &Machine,
+) -> Result<Kernel, DspError> {
+    let bytes = |numbers: usize| numbers * COMPLEX;
+    let mut text = format!(
+        "; A complex matrix times long vectors: generated.\n.include \"page.s\"\n.macro body\n    ldx2 c4, [a15]\n    ldx2 c6, [a15 + 8]\n    \
+         movi s0, {}\n    movi s1, {}\n    mov a10, c4\n    mov a11, c5\n    loop c6 {{\n",
+        bytes(tile * wide),
+        bytes((tile - 1) * beams),
+    );
+    let (mut data, mut cycles, mut first) = (String::new(), 5, 0);
+    let mut constants = (String::new(), String::new());
+    for (kind, (size, count)) in shares(beams, BEAMS).into_iter().enumerate() {
+        let group = Group {
+            wide,
+            beams,
+            tile,
+            size,
+            pairs: (first | beams | size) % 2 != 0,
+        };
+        let (ops, weight, own, own_cycles) = group.words(machine)?;
+        constants = (ops.load_constants(), ops.constant_table());
+        let _ = writeln!(
+            text,
+            "    movi a{tile}, weights{kind} + {weight}\n    loop {count} {{\n{own}    nop\n    }}"
+        );
+        cycles += 3 + own_cycles * count as u64;
+        let _ = writeln!(data, "    .align 16\nweights{kind}:");
+        let own = &weights[first * wide..][..size * count * wide];
+        for group in own.chunks(size * wide) {
+            for e in (0..wide).step_by(2) {
+                let pairs = group.chunks(wide).map(|beam| &beam[e..e + 2]);
+                data += &pairs.flatten().map(|&w| words(w)).collect::<String>();
+            }
+        }
+        first += size * count;
+    }
+    text += "    add a10, a10, s0\n    add a11, a11, s1\n    nop\n    }\n.endm\n.program\n.entry start\nstart:\n";
+    text += &constants.0;
+    text += "    page_begin\n    body\n    page_end\n    stop\n.dmem 0\n";
+    text += &constants.1;
+    text += &data;
+    Kernel::assemble("beamformer", text, cycles, machine)
+}
+
+/// Beams side by side.
+struct Group {
+    wide: usize,
+    beams: usize,
+    tile: usize,
+    size: usize,
+    /// Results begin in the middle of a quad.
+    pairs: bool,
+}
+
+impl Group {
+    /// Its constants, the bias of its weights' pointer, its words and their cycles.
+    fn words(&self, machine: &Machine) -> Result<(Ops, i64, String, u64), DspError> {
+        let (tile, size) = (self.tile, self.size);
+        let bytes = |numbers: usize| numbers * COMPLEX;
+        let mut ops = Ops::new(&[0]);
+        let sums: Vec<u8> = (0..tile * size).map(|_| ops.carry()).collect();
+        let snapshot: Vec<_> = (0..tile)
+            .map(|i| ops.body.pointer(address(i), Step::Bytes(16)))
+            .collect();
+        let step = Step::Bytes(bytes(2 * size) as i64);
+        let weight = ops.body.pointer(address(tile), step);
+        let x: Vec<_> = snapshot
+            .iter()
+            .map(|&from| {
+                let value = ops.body.quad();
+                ops.body.load(Reg::Whole(value), from, 0);
+                value
+            })
+            .collect();
+        for b in 0..size {
+            let w = ops.body.quad();
+            ops.body.load(Reg::Whole(w), weight, 16 * b as i64);
+            for (t, &x) in x.iter().enumerate() {
+                let sum = 2 * sums[t * size + b];
+                for (w, x, sum) in [
+                    (Reg::Lo(w), Reg::Lo(x), sum),
+                    (Reg::Hi(w), Reg::Hi(x), sum + 1),
+                ] {
+                    let sum = Reg::Pair(sum);
+                    ops.body.op("cmadd", &[sum], &[w, x, sum]);
+                }
+            }
+        }
+        let schedule = ops.schedule(machine)?;
+        let inner = schedule.emit(self.wide as u64 / 2);
+        let mut text = String::new();
+        for (i, &pointer) in snapshot.iter().enumerate() {
+            let offset = bytes(i * self.wide) as i64 + schedule.bias(pointer);
+            let _ = writeln!(text, "    movi s2, {offset}\n    add a{i}, a10, s2");
+        }
+        for sum in &sums {
+            let _ = writeln!(text, "    mov q{sum}, q31");
+        }
+        text += &inner.text;
+        // Even and odd elements; results of a snapshot side by side.
+        for (i, sum) in sums.iter().enumerate() {
+            let _ = writeln!(text, "    add r{i}, r{}, r{}", 2 * sum, 2 * sum + 1);
+        }
+        let (width, store) = if self.pairs {
+            (1, "stp r")
+        } else {
+            (2, "stq q")
+        };
+        for i in (0..tile * size).step_by(width) {
+            let offset = bytes(i / size * self.beams + i % size);
+            let _ = writeln!(text, "    {store}{}, [a11 + {offset}]", i / width);
+        }
+        let _ = writeln!(text, "    addi a11, a11, {}", bytes(size));
+        let beside = text.lines().count() - inner.text.lines().count();
+        let cycles = inner.cycles + beside as u64 + 1;
+        Ok((ops, schedule.bias(weight), text, cycles))
+    }
+}

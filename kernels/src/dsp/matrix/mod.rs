@@ -1,0 +1,180 @@
+//! A complex matrix times many vectors: beamforming.
+//!
+//! y[t][b] = sum over e of w[b][e] x[t][e]: one complex multiply-add for each
+//! element, beam and snapshot.
+
+mod long;
+mod short;
+
+use super::error::DspError;
+use super::plan::{Planned, padded_rows};
+use super::tile::COMPLEX;
+use crate::job::{Job, KernelRun, Least};
+use cp2_host::{Buffer, Options, Paging, Stream};
+use cp2_machine::{Class, Cycles, Machine};
+use num_complex::Complex32;
+use std::sync::Arc;
+
+/// A planned product with a fixed matrix.
+pub type Beamformer = Planned<Weights>;
+
+/// Sides of a matrix, and how vectors are stored for it.
+#[derive(Debug)]
+pub struct Weights {
+    elements: usize,
+    beams: usize,
+    /// Numbers of a snapshot in system memory.
+    wide: usize,
+    /// Snapshots of a block.
+    block: usize,
+}
+
+impl Beamformer {
+    /// Plans the product with `weights`, `beams` rows of `elements`.
+    ///
+    /// # Errors
+    /// An empty or ragged matrix, one that local memory cannot hold beside its
+    /// vectors, or a machine without a schedule.
+    pub fn new(
+        weights: &[Complex32],
+        elements: usize,
+        machine: Arc<Machine>,
+    ) -> Result<Self, DspError> {
+        if elements == 0 || weights.is_empty() || weights.len() % elements != 0 {
+            return Err(DspError::Length {
+                what: "the matrix",
+                found: weights.len(),
+                expected: format!("rows of {elements}, at least one"),
+            });
+        }
+        let beams = weights.len() / elements;
+        let (wide, tile) = if elements <= short::MOST {
+            (elements, 2)
+        } else {
+            long::sides(elements, beams)
+        };
+        // The table with even groups of beams, and two pages in and out beside it.
+        let table = COMPLEX as u128 * wide as u128 * (beams + beams / 4 + 1) as u128;
+        let pages = 2 * COMPLEX as u128 * tile as u128 * (wide as u128 + beams as u128);
+        let room = u128::from(machine.cp2.dmem.0).checked_sub(table);
+        let Some(room) = room.filter(|&room| pages <= room) else {
+            return Err(DspError::Size {
+                what: "a matrix",
+                found: weights.len(),
+                expected: format!(
+                    "at most what fits {} bytes of local memory beside its vectors",
+                    machine.cp2.dmem.0
+                ),
+            });
+        };
+        let (kernel, block) = if elements <= short::MOST {
+            let cut = short::Cut::new(elements, beams, room as usize);
+            (cut.build(weights, &machine)?, cut.block)
+        } else {
+            let padded = padded_rows(weights, elements, wide);
+            (long::build(&padded, (wide, beams, tile), &machine)?, tile)
+        };
+        let shape = Weights {
+            elements,
+            beams,
+            wide,
+            block,
+        };
+        Ok(Self::of("beamformer", shape, machine, vec![kernel]))
+    }
+
+    /// Beams.
+    #[must_use]
+    pub fn beams(&self) -> usize {
+        self.shape.beams
+    }
+
+    /// What any program must compute and move for `snapshots`.
+    #[must_use]
+    pub fn least(&self, snapshots: usize) -> Least {
+        let (t, e, b) = (
+            snapshots as u128,
+            self.shape.elements as u128,
+            self.shape.beams as u128,
+        );
+        Least {
+            issues: t * e * b,
+            bytes: COMPLEX as u128 * t * (e + b),
+            ..Least::default()
+        }
+    }
+
+    /// Lower bound of the time for `snapshots`.
+    #[must_use]
+    pub fn bound(&self, snapshots: usize) -> Cycles {
+        self.least(snapshots).cycles(self.machine())
+    }
+
+    /// The beams of `snapshots`: rows of `elements` in, rows of `beams` out.
+    ///
+    /// # Errors
+    /// Snapshots of another length, or that do not fit the machine.
+    pub fn process(&self, snapshots: &[Complex32]) -> Result<KernelRun<Vec<Complex32>>, DspError> {
+        self.process_with(snapshots, Options::default())
+    }
+
+    /// The same on a device with options.
+    ///
+    /// # Errors
+    /// See [`Beamformer::process`].
+    pub fn process_with(
+        &self,
+        snapshots: &[Complex32],
+        options: Options,
+    ) -> Result<KernelRun<Vec<Complex32>>, DspError> {
+        let (job, y) = self.job(snapshots, options)?;
+        let count = snapshots.len() / self.shape.elements;
+        let beams = self.shape.beams;
+        Ok(job.run(self.bound(count), move |run| {
+            let mut all = run.read(y)?;
+            all.truncate(count * beams);
+            Ok(all)
+        })?)
+    }
+
+    pub(super) fn job(
+        &self,
+        snapshots: &[Complex32],
+        options: Options,
+    ) -> Result<(Job, Buffer<Complex32>), DspError> {
+        let count = snapshots.len() / self.shape.elements;
+        if count == 0 || snapshots.len() % self.shape.elements != 0 {
+            return Err(DspError::Length {
+                what: "the snapshots",
+                found: snapshots.len(),
+                expected: format!("rows of {}, at least one", self.shape.elements),
+            });
+        }
+        self.check(count)?;
+        let Weights {
+            wide, beams, block, ..
+        } = self.shape;
+        let blocks = count.div_ceil(block);
+        let mut x = padded_rows(snapshots, self.shape.elements, wide);
+        x.resize(blocks * block * wide, Complex32::default());
+        let bytes = |numbers: usize| (block * numbers * COMPLEX) as u64;
+        let output = [(blocks * block) as u64, beams as u64];
+        self.passes(options, (&[x], &output), 1, |_, x, y| {
+            let x = Stream::contiguous("x", x[0], bytes(wide));
+            let y = Stream::contiguous("y", y, bytes(beams));
+            Paging::new(blocks as u64, vec![x], vec![y])
+        })
+    }
+
+    /// Refuses arrays that do not fit system memory.
+    pub(super) fn check(&self, snapshots: usize) -> Result<(), DspError> {
+        let whole = snapshots as u128 + self.shape.block as u128;
+        let numbers = self.shape.wide + self.shape.beams;
+        self.fits(whole * (numbers * COMPLEX) as u128)
+    }
+
+    /// Least arithmetic of the pass for the model.
+    pub(super) fn operations(&self, snapshots: usize) -> Vec<Vec<(Class, u64)>> {
+        vec![vec![(Class::Madd, self.least(snapshots).issues as u64)]]
+    }
+}

@@ -1,0 +1,123 @@
+//! Short vectors: the sums of a few snapshots and beams unrolled over all
+//! elements are an iteration, which follows the one before without a pause.
+
+use crate::dsp::error::DspError;
+use crate::dsp::kernel::{Kernel, address};
+use crate::dsp::ops::Ops;
+use crate::dsp::plan::words;
+use crate::dsp::tile::{self, COMPLEX, Factor, SUMS};
+use crate::pipeline::{Body, Step};
+use cp2_machine::Machine;
+use num_complex::Complex32;
+use std::fmt::Write as _;
+
+/// Elements of the longest vector: two kinds of groups of beams have to fit a page's loop.
+pub(super) const MOST: usize = 64;
+/// Complex products of a snapshot and a group of beams, about.
+const GROUP: usize = 256;
+/// Cycles of a block, about: what it takes to fill the pipeline is then 1 or 2 % of it.
+const BLOCK: usize = 2048;
+
+/// How vectors are cut.
+#[derive(Clone, Debug)]
+pub(super) struct Cut {
+    elements: usize,
+    beams: usize,
+    /// Beams of a group, and how many groups.
+    groups: Vec<(usize, usize)>,
+    /// Snapshots side by side.
+    tile: usize,
+    /// Snapshots of a block.
+    pub(super) block: usize,
+}
+
+impl Cut {
+    /// For a matrix that leaves `room` bytes of local memory.
+    pub(super) fn new(elements: usize, beams: usize, room: usize) -> Self {
+        let most = (GROUP / elements).clamp(SUMS / 2, SUMS);
+        let groups = tile::shares(beams, most);
+        let least = groups.iter().map(|g| g.0).min().unwrap_or(1);
+        // An even number of vectors ends where a quad does.
+        let tile = SUMS.div_ceil(least).next_multiple_of(2);
+        let wanted = BLOCK.div_ceil(tile * most.min(beams) * elements);
+        let pages = 2 * tile * COMPLEX * (elements + beams);
+        let block = tile * wanted.min(room / pages).max(1);
+        Self {
+            elements,
+            beams,
+            groups,
+            tile,
+            block,
+        }
+    }
+
+    /// The kernel for a matrix of `beams` rows.
+    pub(super) fn build(
+        &self,
+        weights: &[Complex32],
+        machine: &Machine,
+    ) -> Result<Kernel, DspError> {
+        let bytes = |numbers: usize| numbers * COMPLEX;
+        let (mut inner, mut data, mut cycles) = (String::new(), String::new(), 0);
+        let mut first = 0;
+        for (kind, &(size, count)) in self.groups.iter().enumerate() {
+            let mut ops = Ops::of(Body::in_order());
+            let body = &mut ops.body;
+            let step = |numbers: usize| Step::Bytes(bytes(self.tile * numbers) as i64);
+            let x = Factor {
+                pointer: body.pointer(address(0), step(self.elements)),
+                place: |t, e| t * self.elements + e,
+            };
+            let y = Factor {
+                pointer: body.pointer(address(1), step(self.beams)),
+                place: |t, b| t * self.beams + first + b,
+            };
+            let w = Factor {
+                pointer: body.pointer(address(2), Step::Bytes(0)),
+                place: |e, b| e * size.next_multiple_of(2) + b,
+            };
+            // A group after the first begins where a quad does, if its size is even.
+            let quads = size % 2 == 0 || count == 1;
+            tile::block(
+                body,
+                (&x, &w, &y),
+                (0..self.tile, 0..size, self.elements),
+                quads,
+            );
+            let schedule = ops.schedule(machine)?;
+            let emitted = schedule.emit((self.block / self.tile) as u64);
+            let table = bytes(self.elements * size.next_multiple_of(2));
+            let _ = writeln!(
+                inner,
+                "    movi a10, weights{kind} + {}\n    movi s2, {}\n    add a9, c5, s2\n    movi s3, {}\n    movi s4, {table}\n    loop {count} {{\n    \
+                 add a0, c4, s3\n    mov a1, a9\n    mov a2, a10\n{}    add a10, a10, s4\n    addi a9, a9, {}\n    nop\n    }}",
+                schedule.bias(w.pointer),
+                schedule.bias(y.pointer),
+                schedule.bias(x.pointer),
+                emitted.text,
+                bytes(size)
+            );
+            cycles += 8 + (emitted.cycles + 6) * count as u64;
+            let _ = writeln!(data, "    .align 16\nweights{kind}:");
+            let own = &weights[first * self.elements..][..size * count * self.elements];
+            for group in own.chunks(size * self.elements) {
+                for e in 0..self.elements {
+                    for b in 0..size.next_multiple_of(2) {
+                        let place = b * self.elements + e;
+                        let w = group.get(place).copied().unwrap_or_default();
+                        data += &words(w);
+                    }
+                }
+            }
+            first += size * count;
+        }
+        let text = format!(
+            "; A complex matrix times short vectors: generated.\n.include \"page.s\"\n.macro body\n    ldx2 c4, [a15]\n    ldx2 c6, [a15 + 8]\n    \
+             movi s0, {}\n    movi s1, {}\n    loop c6 {{\n{inner}    add c4, c4, s0\n    add c5, c5, s1\n    nop\n    }}\n.endm\n\
+             .program\n.entry start\nstart:\n    page_begin\n    body\n    page_end\n    stop\n.dmem 0\n{data}",
+            bytes(self.block * self.elements),
+            bytes(self.block * self.beams),
+        );
+        Kernel::assemble("beamformer", text, cycles + 5, machine)
+    }
+}

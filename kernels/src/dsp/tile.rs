@@ -1,0 +1,143 @@
+//! A product of small complex matrices, unrolled: sums in registers, what they
+//! read loaded for each block of them.
+
+use crate::pipeline::{Body, Pointer, Reg, Value};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Bytes of a complex number.
+pub(super) const COMPLEX: usize = 8;
+/// Sums side by side: at least as many as cycles until one is there again.
+pub(super) const SUMS: usize = 8;
+
+/// Sides of `total` numbers in so many parts at most `most` long, and no longer
+/// than one another by more than one: lengths and how many there are of each.
+pub(super) fn shares(total: usize, most: usize) -> Vec<(usize, usize)> {
+    let parts = total.div_ceil(most.max(1)).max(1);
+    let (least, more) = (total / parts, total % parts);
+    let all = [(least + 1, more), (least, parts - more)];
+    all.into_iter().filter(|(_, count)| *count > 0).collect()
+}
+
+/// The same as ranges.
+pub(super) fn parts(total: usize, most: usize) -> Vec<Range<usize>> {
+    let lengths = shares(total, most);
+    let lengths = lengths.into_iter();
+    let each = lengths.flat_map(|(length, count)| std::iter::repeat_n(length, count));
+    let mut begin = 0;
+    each.map(|length| {
+        begin += length;
+        begin - length..begin
+    })
+    .collect()
+}
+
+/// Complex numbers one behind the other, from a quad's boundary on; `place`
+/// finds that of an element.
+pub(super) struct Factor<F> {
+    pub(super) pointer: Pointer,
+    pub(super) place: F,
+}
+
+/// Quads that a block has loaded, by their places.
+struct Held<'a, F> {
+    from: &'a Factor<F>,
+    quads: BTreeMap<usize, Value>,
+}
+
+impl<F: Fn(usize, usize) -> usize> Held<'_, F> {
+    fn element(&mut self, body: &mut Body, row: usize, column: usize) -> Reg {
+        let place = (self.from.place)(row, column);
+        let quad = *self.quads.entry(place / 2).or_insert_with(|| {
+            let quad = body.quad();
+            let offset = COMPLEX * (place - place % 2);
+            body.load(Reg::Whole(quad), self.from.pointer, offset as i64);
+            quad
+        });
+        half(quad, place)
+    }
+}
+
+fn half(quad: Value, place: usize) -> Reg {
+    if place % 2 == 0 {
+        Reg::Lo(quad)
+    } else {
+        Reg::Hi(quad)
+    }
+}
+
+impl<F: Fn(usize, usize) -> usize> Factor<F> {
+    fn held(&self) -> Held<'_, F> {
+        Held {
+            from: self,
+            quads: BTreeMap::new(),
+        }
+    }
+
+    /// Adds the stores of a block, and says where the sums of its elements go.
+    fn results(&self, body: &mut Body, elements: &[(usize, usize)], quads: bool) -> Vec<Target> {
+        let places: Vec<usize> = elements.iter().map(|&(i, j)| (self.place)(i, j)).collect();
+        let mut made = BTreeMap::new();
+        let targets = places.iter().map(|&place| {
+            let whole = quads && [place & !1, place | 1].iter().all(|p| places.contains(p));
+            let stored = if whole {
+                *made.entry(place / 2).or_insert_with(|| body.quad())
+            } else {
+                body.pair()
+            };
+            Target {
+                sum: if whole {
+                    half(stored, place)
+                } else {
+                    Reg::Whole(stored)
+                },
+                // Once for a quad.
+                store: (!whole || place % 2 == 0).then_some((Reg::Whole(stored), COMPLEX * place)),
+            }
+        });
+        targets.collect()
+    }
+}
+
+/// Where a sum ends, and what is stored of it.
+struct Target {
+    sum: Reg,
+    store: Option<(Reg, usize)>,
+}
+
+/// Adds to a body the block `rows` x `columns` of c = a b, whose sums have `depth` terms.
+/// What fills a quad of c is stored as one if `quads`.
+pub(super) fn block<A, B, C>(
+    body: &mut Body,
+    (a, b, c): (&Factor<A>, &Factor<B>, &Factor<C>),
+    (rows, columns, depth): (Range<usize>, Range<usize>, usize),
+    quads: bool,
+) where
+    A: Fn(usize, usize) -> usize,
+    B: Fn(usize, usize) -> usize,
+    C: Fn(usize, usize) -> usize,
+{
+    let elements: Vec<(usize, usize)> = rows
+        .flat_map(|i| columns.clone().map(move |j| (i, j)))
+        .collect();
+    let targets = c.results(body, &elements, quads);
+    let (mut a, mut b) = (a.held(), b.held());
+    let mut sums: Vec<Option<Reg>> = vec![None; elements.len()];
+    for k in 0..depth {
+        for ((sum, target), &(i, j)) in sums.iter_mut().zip(&targets).zip(&elements) {
+            let (x, y) = (a.element(body, i, k), b.element(body, k, j));
+            let next = if k + 1 < depth {
+                Reg::Whole(body.pair())
+            } else {
+                target.sum
+            };
+            match sum.replace(next) {
+                None => body.op("cmul", &[next], &[x, y]),
+                Some(before) => body.op("cmadd", &[next], &[x, y, before]),
+            }
+        }
+    }
+    for (reg, offset) in targets.into_iter().filter_map(|t| t.store) {
+        body.store(reg, c.pointer, offset as i64);
+    }
+}
