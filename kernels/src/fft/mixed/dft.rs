@@ -21,6 +21,7 @@
 //! butterflies `m[j] -+ i n[j]` multiply by that sine. Without factors the h
 //! products are not there.
 
+use super::last::Last;
 use super::text::Constants;
 use crate::fft::Direction;
 use crate::pipeline::{Body, Reg, Value};
@@ -124,9 +125,7 @@ pub(super) fn constants(radix: usize, first: bool, scale: f64) -> Vec<Constant> 
         if scale != 1.0 {
             need(Constant::Complex(scale));
         }
-        if radix > 2 {
-            need(Constant::Complex(1.0));
-        }
+        need(Constant::Complex(1.0));
         if radix == 8 {
             need(root(scale));
         }
@@ -174,6 +173,8 @@ pub(super) struct Column<'a> {
     pub(super) mirrored: bool,
     /// The factors are not those of this column, L - c, but of column c; forward, a power of two.
     pub(super) opposite: bool,
+    /// Results 2j and 2j + 1 of a lane are a quad, those of the lower lane first; w = 1, radix 2, 4, 8.
+    pub(super) across: bool,
     /// What the results are multiplied by, 1 or, where w = 1, 1/2. Only row 0 takes a
     /// product for it: all others meet a factor on their way.
     pub(super) scale: f64,
@@ -188,6 +189,7 @@ impl<'a> Column<'a> {
             constants,
             mirrored: false,
             opposite: false,
+            across: false,
             scale: 1.0,
         }
     }
@@ -207,16 +209,29 @@ impl<'a> Column<'a> {
         w: [Reg; 2],
         turned: bool,
     ) -> (Value, Value) {
+        let (d, e) = (body.quad(), body.quad());
+        let to = [d, e].map(|z| LANES.map(|lane| lane(z)));
+        self.butterfly_to(body, (x, y), w, turned, to);
+        (d, e)
+    }
+
+    /// The same with results to pairs of registers, those of both lanes for each.
+    pub(super) fn butterfly_to(
+        &self,
+        body: &mut Body,
+        (x, y): (Value, Value),
+        w: [Reg; 2],
+        turned: bool,
+        to: [[Reg; 2]; 2],
+    ) {
         let name = if turned {
             self.name("bflyn", "bflyci")
         } else {
             self.name("bfly", "bflyc")
         };
-        let (d, e) = (body.quad(), body.quad());
-        for (lane, w) in LANES.iter().zip(w) {
-            body.op(name, &[lane(d), lane(e)], &[lane(x), lane(y), w]);
+        for (i, lane) in LANES.iter().enumerate() {
+            body.op(name, &[to[0][i], to[1][i]], &[lane(x), lane(y), w[i]]);
         }
-        (d, e)
     }
 
     /// x * w.
@@ -253,17 +268,14 @@ impl<'a> Column<'a> {
         }
         // Whose first operand has been scaled.
         let scaled = self.scale;
+        let mut last = Last::new(self, body, rows.len());
         match *rows {
-            [a, b] => {
-                let (a, b) = self.level(body, (a, b), 0, false, scaled);
-                vec![a, b]
-            }
+            [a, b] => last.level(body, (a, b), (0, false), [0, 1]),
             [a, b, c, d] => {
                 let (a, c) = self.level(body, (a, c), 0, false, scaled);
                 let (b, d) = self.level(body, (b, d), 0, false, 1.0);
-                let (y0, y2) = self.level(body, (a, b), 1, false, scaled);
-                let (y1, y3) = self.level(body, (c, d), 1, true, scaled);
-                vec![y0, y1, y2, y3]
+                last.level(body, (a, b), (1, false), [0, 2]);
+                last.level(body, (c, d), (1, true), [1, 3]);
             }
             [x0, x1, x2, x3, x4, x5, x6, x7] => {
                 let (s0, d0) = self.level(body, (x0, x4), 0, false, scaled);
@@ -274,18 +286,18 @@ impl<'a> Column<'a> {
                 let (o0, o2) = self.level(body, (s1, s3), 1, false, 1.0);
                 let (e1, e3) = self.level(body, (d0, d2), 1, true, scaled);
                 let (o1, o3) = self.level(body, (d1, d3), 1, true, 1.0);
-                let (y0, y4) = self.level(body, (e0, o0), 2, false, scaled);
-                let (y2, y6) = self.level(body, (e2, o2), 2, true, scaled);
-                let (y1, y5) = self.level(body, (e1, o1), 3, false, scaled);
-                let (y3, y7) = self.level(body, (e3, o3), 3, true, scaled);
-                vec![y0, y1, y2, y3, y4, y5, y6, y7]
+                last.level(body, (e0, o0), (2, false), [0, 4]);
+                last.level(body, (e2, o2), (2, true), [2, 6]);
+                last.level(body, (e1, o1), (3, false), [1, 5]);
+                last.level(body, (e3, o3), (3, true), [3, 7]);
             }
-            _ => self.odd(body, &rows),
+            _ => return self.odd(body, &rows),
         }
+        last.results
     }
 
     /// A butterfly with the power of w at `index` of [`powers`], its first operand scaled.
-    fn level(
+    pub(super) fn level(
         &self,
         body: &mut Body,
         pair: (Value, Value),
@@ -300,15 +312,20 @@ impl<'a> Column<'a> {
         if self.opposite {
             return self.opposite(body, pair, index, turned);
         }
-        let w = match (self.factors.get(index), index, turned) {
-            (Some(&w), ..) => w,
-            (None, 3, _) => [self.constants.register(root(scale)); 2],
-            (None, _, turned) if turned || scale != 1.0 => {
-                [self.constants.register(Constant::Complex(scale)); 2]
-            }
-            (None, ..) => return Self::sum(body, pair),
+        match (self.factors.get(index), index, turned) {
+            (None, 0..=2, false) if scale == 1.0 => Self::sum(body, pair),
+            _ => self.butterfly(body, pair, self.factor(index, scale), turned),
+        }
+    }
+
+    /// The power of w at `index` of [`powers`], scaled where it is 1 or an eighth of a turn.
+    pub(super) fn factor(&self, index: usize, scale: f64) -> [Reg; 2] {
+        let constant = match index {
+            3 => root(scale),
+            _ => Constant::Complex(scale),
         };
-        self.butterfly(body, pair, w, turned)
+        let own = || [self.constants.register(constant); 2];
+        self.factors.get(index).copied().unwrap_or_else(own)
     }
 
     /// The same with the factor of column c, whose angle is that of a turn less than

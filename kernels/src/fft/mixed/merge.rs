@@ -20,7 +20,7 @@ impl RealPass {
     ) -> Result<(), Unschedulable> {
         text.label(&format!("merge{name}"));
         let mut wanted = constants(self.radix, true, 1.0);
-        if self.radix <= 2 {
+        if self.radix == 1 {
             wanted.push(Constant::Complex(1.0));
         }
         let constants = text.constants(name, wanted);

@@ -11,6 +11,7 @@ mod chirp;
 mod dft;
 mod entry;
 mod lanes;
+mod last;
 mod long;
 mod merge;
 mod pass;

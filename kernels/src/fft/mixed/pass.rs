@@ -60,7 +60,7 @@ pub(super) enum Product<'a> {
 ///
 /// One transform lies as it does in system memory in every pass, V = 1, and an iteration
 /// takes columns c and c + 1: the same with N/2 quads, L/2 for L, and factors of its own
-/// for each half. Only the first pass, L = 1, stores single numbers.
+/// for each half. The first pass, L = 1, has quads of two results of a column.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pass<'a> {
     pub(super) n: usize,
@@ -171,6 +171,7 @@ impl Pass<'_> {
             constants: &constants,
             mirrored: false,
             opposite: false,
+            across: self.done < self.width(),
             scale: self.scale,
         };
         let mut y = column.transform(&mut looped.body, &x);
@@ -204,9 +205,8 @@ impl Pass<'_> {
             // The results of columns c and c + 1, one column behind the other.
             let both = QUAD * self.radix as i64;
             let a = looped.stream(Base::Register(self.to, 0), Walk::Bytes(both));
-            for (m, &y) in (0..).zip(&y) {
-                looped.body.store(Reg::Lo(y), a, m * COMPLEX);
-                looped.body.store(Reg::Hi(y), a, m * COMPLEX + both / 2);
+            for (j, &y) in (0..).zip(&y) {
+                looped.body.store(Reg::Whole(y), a, j * QUAD);
             }
         } else if self.stores_apart {
             let [a, b] = twins(&mut looped, self.to);

@@ -182,15 +182,14 @@ fn column_order(radices: &[usize], first: usize, last: usize) -> Option<Vec<usiz
     Some([vec![ends.0], middle, vec![ends.1]].concat())
 }
 
-/// The slots of all passes of one transform, two columns at a time: the first
-/// stores single numbers, the others load factors for each column, those
-/// between may load steps.
+/// The slots of all passes of one transform, two columns at a time: all but the first
+/// load factors for each column, those between may load steps.
 fn column_slots(n: usize, order: &[usize]) -> u64 {
     let pass = |(i, &radix): (usize, &usize)| {
         let (first, last) = (i == 0, i + 1 == order.len());
         let r = radix as u64;
         let memory = if first {
-            3 * r
+            2 * r
         } else {
             2 * r + powers(radix).len() as u64 + u64::from(!last)
         };
