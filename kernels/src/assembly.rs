@@ -197,7 +197,7 @@ mod tests {
         let unfit = unfit(text, &machine);
         assert!(unfit.is_refusal());
         let said = unfit.to_string();
-        assert!(said.contains("51 registers or more, of 32"), "{said}");
+        assert!(said.contains("46 registers or more, of 32"), "{said}");
         assert!(said.contains("3 words of program memory"), "{said}");
         assert!(!said.contains('\n'), "{said}");
     }

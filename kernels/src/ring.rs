@@ -52,6 +52,8 @@ pub(crate) struct Ring {
     pub pages: Vec<u32>,
     /// A buffer of factors for each.
     pub factors: Vec<u32>,
+    /// Another address for each; what it is the kernel knows.
+    pub beside: Vec<u32>,
     /// How many buffers before a page's own its result lies: 0 or 1.
     pub behind: usize,
     /// Pages that are loaded before the first is stored.
@@ -75,6 +77,7 @@ impl Ring {
             arguments: at(arguments),
             pages: (0..n).map(|i| at(first + i * page)).collect(),
             factors: (0..n).map(|i| at(first + n * page + i * factors)).collect(),
+            beside: vec![0; buffers],
             behind: 1,
             ahead: buffers - 1,
         }
@@ -109,8 +112,9 @@ impl Ring {
             0,
             0,
         ];
-        for (k, (&page, &factors)) in self.pages.iter().zip(&self.factors).enumerate() {
-            words.extend([page, self.result(k as u64), factors, 0]);
+        let places = self.pages.iter().zip(&self.factors).zip(&self.beside);
+        for (k, ((&page, &factors), &beside)) in places.enumerate() {
+            words.extend([page, self.result(k as u64), factors, beside]);
         }
         words
     }

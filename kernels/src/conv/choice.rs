@@ -239,10 +239,10 @@ pub(super) fn choose<T: Numbers>(
             contest.enter::<T>(&name, overlap::filter(taps, n, machine))?;
         }
         // Blocks that go over memory three times pay where those of one are mostly overlap.
-        let rows = || long::ROW_LENGTHS.into_iter();
-        for row in rows().filter(|&row| taps.len() > LONG && long::takes(taps.len(), row)) {
-            let name = format!("overlap-save by rows of {row}");
-            match long::filters(taps, row, machine) {
+        let cuts = || long::CUTS.into_iter();
+        for cut in cuts().filter(|cut| taps.len() > LONG && cut.takes(taps.len())) {
+            let name = long::title(cut);
+            match long::filters(taps, cut, machine) {
                 Ok(filters) => {
                     for filter in filters {
                         contest.enter::<T>(&name, Ok(filter))?;

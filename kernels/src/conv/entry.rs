@@ -6,7 +6,7 @@ use crate::registry::{Entry, KernelError, Parameter, Prepared, Request};
 use num_complex::Complex32;
 
 /// Most taps that random ones are made of.
-const MOST_TAPS: usize = 1 << 16;
+const MOST_TAPS: usize = 1 << 18;
 
 const SAMPLES: Parameter = Parameter::new("samples", 131_072, "samples of a channel");
 const CHANNELS: Parameter = Parameter::new("channels", 1, "channels");
@@ -35,6 +35,7 @@ pub(crate) const KERNELS: [Entry; 2] = [
             &[129, 262_144, 1],
             &[4097, 225_000, 1],
             &[4097, 1_900_000, 1],
+            &[16_385, 1_900_000, 1],
             &[64, 960, 256],
         ],
         prepare: |request| {

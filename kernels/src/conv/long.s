@@ -1,4 +1,4 @@
-; Overlap-save with blocks beyond local memory, N = 64 R complex numbers as 64 rows of R:
+; Overlap-save with blocks beyond local memory, N = 8^C R complex numbers as 8^C rows of R:
 ; columns forward, rows forward, product and back, columns back. The three follow each other
 ; over system memory; CP2 works on pages of all three in turn, each of another block, so that
 ; the transfers of the columns are hidden behind the arithmetic of the rows.
@@ -7,18 +7,19 @@
 ;   R        length of a row, 8^A M
 ;   A        passes of radix 8 on each side of a row, 1 or 2
 ;   M        4, 8 or 16: the levels of each transform that the middle pass does
+;   C        passes of radix 8 down the columns, 2 or 3: 64 or 512 rows
 ;
 ; A page is 1024 numbers of a section, in place:
-;   columns  16 columns of 64 rows, number n of column c at 16 n + c
-;   rows     1024/R rows; at the page's factor address records of the forward passes, factors
-;            of the middle pass, and taps in the order in which the forward passes leave a
-;            spectrum (overlap.s)
-;   back     16 columns again; factors: records of the first pass, of the second
+;   columns  16 columns of 64 rows, number n of column c at 16 n + c; or 2 of 512, at 2 n + c
+;   rows     1024/R rows; at the page's factor address records of the forward passes and factors
+;            of the middle pass; taps in the order in which the forward passes leave a
+;            spectrum (overlap.s) where the page says
+;   back     the columns again; factors: records of the first pass, of the second, ..
 ; A record is 64 bytes: w^2, w^4, w, w W8, each for the columns A and B of an iteration.
 ;
 ; Entries, by the pages that take turns. At launch a15 is the address of
 ;   word 0 pages, word 1 bytes of the ring, then from byte 16 the ring: for each page
-;   in turn 16 bytes: page, the same again, factors, 0.
+;   in turn 16 bytes: page, the same again, factors, of rows the taps.
 ; For each page the kernel waits for event 0, which the DMA posts when the page has been
 ; loaded, and signals event 1 when it can be stored.
 ;
@@ -26,15 +27,22 @@
 ; depends on its frequency so far: a row goes on where the columns end. Back it is the other
 ; way round, one record per pair of columns, and the columns' depend on their place in the row.
 ;
-; DMEM: 64 bytes and 544 + 32 (M + 8 M (A == 2)) of records, steps of at most 1.3 KiB.
+; Passes of a page that follow each other directly run into each other (`joint`).
+;
+; DMEM: 64 bytes and 544 + 32 (M + 8 M (A == 2)) of records, 4 KiB more where C is 3, steps of
+; at most 1.4 KiB.
 
 ; Defaults, which a definition by the caller replaces.
 .equ R, 1024
 .equ A, 2
 .equ M, 16
+.equ C, 2
 
 .if M << (3*A) != R || (M != 4 && M != 8 && M != 16) || A > 2
 .error "R must be 8^A M with M = 4, 8 or 16 and A at most 2"
+.endif
+.if C != 2 && C != 3
+.error "C must be 2 or 3"
 .endif
 
 .equ INVERSE, 0
@@ -49,28 +57,34 @@
 ; The constants of pass t (pass8.s), in place, and
 ;   sub{t}   iterations of a sub-transform; its rows are 16 sub{t} bytes apart
 ;   own{t}   1: every iteration has a record; 0: a sub-transform has
-.macro pass t, n, factors, each
-    distances8 \t, 16*\n, 16*\n, \factors, 0
+;   walk{t}  1: steps come from a table, else they are
+;   on{t}    bytes from an iteration to the next
+;   at{t}    its records, `far{t}` bytes from where a10 points if that is 1; bytes of them
+.macro pass t, n, factors, each, at, far, length
+    distances8 \t, 16*\n, 16*\n, \factors, 0, \n == 1 ? 128 : 16
     .equ sub{\t}, \n
     .equ own{\t}, \each
+    .equ walk{\t}, \n > 1 && \n < 64
+    .equ far{\t}, \far
+    .equ bytes{\t}, \length
+    .equ at{\t}, \at
 .endm
     ; Columns forward.
-    pass 1, 64, 0, 0
-    pass 2, 8, 1, 0
+    pass 1, 64, 0, 0, 0, 0, 0
+    pass 2, 8, 1, 0, records2, 0, 512
+    pass 9, 1, 1, 1, records9, 0, 4096
     ; Rows forward; back.
-    pass 3, R/16, 4, 0
-    pass 4, R/128, 4, 0
-    pass 5, M/2, 1, 1
-    pass 6, 4*M, 1, 1
+    pass 3, R/16, 4, 0, 0, 1, 64*(1024/R)
+    pass 4, R/128, 4, 0, 64*(1024/R), 1, 512*(1024/R)
+    pass 5, M/2, 1, 1, records5, 0, 32*M
+    pass 6, 4*M, 1, 1, records6, 0, 256*M
     ; Columns back.
-    pass 7, 8, 4, 1
-    pass 8, 64, 4, 1
+    pass 10, 1, 4, 1, 0, 1, 64
+    pass 7, 8, 4, 1, 64*(C == 3), 1, 512
+    pass 8, 64, 4, 1, 512 + 64*(C == 3), 1, 4096
 
-; Where the records of pass 4, the factors of the middle pass and the taps are in the factors
-; of a page of rows.
-.equ RECORDS4, 64*(1024/R)
-.equ FACTORS, RECORDS4 + 512*(1024/R)*(A == 2)
-.equ TAPS, FACTORS + PAGE/2
+; Where the factors of the middle pass are in the factors of a page of rows.
+.equ FACTORS, 64*(1024/R) + 512*(1024/R)*(A == 2)
 
 ; Registers.
 ;   a0, a1   a pass reads, writes     s0, s1   their steps
@@ -78,6 +92,7 @@
 ;   a4       steps of the pass        s4       16
 ;   a7       the ring                 s7       8
 ;   a8, a10  the page, its factors    c14      pages left
+;   a11      taps of rows
 
 ; The hooks of frame8: the records, w^4 of A for the next iteration, and the next steps.
 .macro hook on, op, d, e, x, y, w, slot, n, c, p
@@ -87,48 +102,96 @@
     word \on, \op, \d, \e, \x, \y, \w, ldq, q25, [a2 - 32]
     .elif \slot == 18 && \n && tw{\n}
     word \on, \op, \d, \e, \x, \y, \w, ldp, r49, [a2 - 8]
-    .elif \slot == 20 && \n && \n == \c && sub{\n} < 64
+    .elif \slot == 20 && \n && \n == \c && walk{\n}
     word \on, \op, \d, \e, \x, \y, \w, ldx2, s0, [a4 - 8]
     .elif \slot == 21 && \n && tw{\n}
     word \on, \op, \d, \e, \x, \y, \w, ldq, q26, [a2]+s2%
     .elif \slot == 22 && \n && tw{\n}
     word \on, \op, \d, \e, \x, \y, \w, ldp, r48, [a2 - 16]
-    .elif \slot == 23 && \n && \n == \c && sub{\n} < 64
+    .elif \slot == 23 && \n && \n == \c && walk{\n}
     word \on, \op, \d, \e, \x, \y, \w, ldx2, s2, [a4]+s4%
     .else
     alone \on, \op, \d, \e, \x, \y, \w, 1
     .endif
 .endm
 
-; Pass t over a page; a2 is its first record, `length` bytes of records follow.
-.macro page8 op, opn, t, length
+; Number q of a record of pass t, 16 q bytes from its start, as where a{x} walks from.
+.macro walks x, t, q
+    .if far{\t}
+    addi a{\x}, a10, at{\t} + 16*\q
+    .else
+    movi a{\x}, at{\t} + 16*\q
+    .endif
+    mov b{\x}, a{\x}
+    movi l{\x}, bytes{\t}
+    movi s{\x}, 64*own{\t}
+.endm
+
+; What the loads of pass t need: where they begin, w^4 of the first column, how far they go.
+.macro reads t
     movi a0, xat{\t}
     add a0, a0, a8
-    mov a1, a0
-    movi s0, 16
-    movi s1, 16
+    movi s0, on{\t}
     .if tw{\t}
-    addi a2, a2, 32
-    mov b2, a2
-    movi l2, \length
-    addi a3, a2, 16
-    mov b3, a3
-    movi l3, \length
-    movi s2, 64*own{\t}
-    movi s3, 64*own{\t}
+    walks 2, \t, 2
     ldp r48, [a2 - 16]
     .endif
-    .if sub{\t} < 64
+.endm
+
+; What its first iteration needs as the second is loaded: w W8, and the table of steps.
+.macro computes t
+    .if tw{\t}
+    walks 3, \t, 3
+    .endif
+    .if walk{\t}
     movi a4, steps{\t} + 8
     mov b4, a4
     movi l4, 16*sub{\t}
     .endif
-    frame8 \op, \opn, \t, 0, 0, [a0]+s0, [a1]+s1, hook
-    frame8 \op, \opn, \t, \t, 0, [a0]+s0, [a1]+s1, hook
+.endm
+
+; What its stores need; a step from the table is there already.
+.macro writes t
+    movi a1, xat{\t}
+    add a1, a1, a8
+    .if walk{\t} == 0
+    movi s1, on{\t}
+    .endif
+.endm
+
+; Iterations of pass t: `pass` at work.
+.macro frame op, opn, n, c, p
+    frame8 \op, \opn, \n, \c, \p, [a0]+s0, [a1]+s1, hook
+.endm
+
+; Pass t by itself up to its last load.
+.macro begin op, opn, t
+    reads \t
+    frame \op, \opn, \t, 0, 0
+    computes \t
+    frame \op, \opn, \t, \t, 0
+    writes \t
     loop 62 {
-    frame8 \op, \opn, \t, \t, \t, [a0]+s0, [a1]+s1, hook
+    frame \op, \opn, \t, \t, \t
     }
-    frame8 \op, \opn, 0, \t, \t, [a0]+s0, [a1]+s1, hook
+.endm
+
+; Pass u up to its last load, while pass t ends: what t has still to store is not what the
+; first iterations of u load, whose rows its last iterations do not touch.
+.macro joint op, opn, t, u
+    reads \u
+    frame \op, \opn, \u, \t, \t
+    computes \u
+    frame \op, \opn, \u, \u, \t
+    writes \u
+    loop 62 {
+    frame \op, \opn, \u, \u, \u
+    }
+.endm
+
+; The end of pass t.
+.macro end op, opn, t
+    frame \op, \opn, 0, \t, \t
     tail8 \op, \opn, \t
 .endm
 
@@ -138,8 +201,7 @@
     mov b2, a2
     movi l2, PAGE/2
     movi s2, 16
-    movi a3, TAPS
-    add a3, a3, a10
+    mov a3, a11
     mov b3, a3
     movi l3, PAGE
     movi a4, constants
@@ -165,32 +227,43 @@
 .endm
 
 .macro columns_forward
-    page8 bfly, bflyn, 1, 0
-    movi a2, records2
-    page8 bfly, bflyn, 2, 512
+    begin bfly, bflyn, 1
+    joint bfly, bflyn, 1, 2
+    .if C == 3
+    joint bfly, bflyn, 2, 9
+    end bfly, bflyn, 9
+    .else
+    end bfly, bflyn, 2
+    .endif
 .endm
 
 .macro whole_rows
-    mov a2, a10
-    page8 bfly, bflyn, 3, 64*(1024/R)
+    begin bfly, bflyn, 3
     .if A == 2
-    addi a2, a10, RECORDS4
-    page8 bfly, bflyn, 4, 512*(1024/R)
+    joint bfly, bflyn, 3, 4
+    end bfly, bflyn, 4
+    .else
+    end bfly, bflyn, 3
     .endif
     middle
-    movi a2, records5
-    page8 bflyc, bflyci, 5, 32*M
+    begin bflyc, bflyci, 5
     .if A == 2
-    movi a2, records6
-    page8 bflyc, bflyci, 6, 256*M
+    joint bflyc, bflyci, 5, 6
+    end bflyc, bflyci, 6
+    .else
+    end bflyc, bflyci, 5
     .endif
 .endm
 
 .macro columns_back
-    mov a2, a10
-    page8 bflyc, bflyci, 7, 512
-    addi a2, a10, 512
-    page8 bflyc, bflyci, 8, 4096
+    .if C == 3
+    begin bflyc, bflyci, 10
+    joint bflyc, bflyci, 10, 7
+    .else
+    begin bflyc, bflyci, 7
+    .endif
+    joint bflyc, bflyci, 7, 8
+    end bflyc, bflyci, 8
 .endm
 
 ; An entry: pages of these kinds take turns until all are done.
@@ -271,18 +344,24 @@ records2:
     .rept 8, i
     record i, i, 64
     .endr
+records9:
+    .if C == 3
+    .rept 64, i
+    record i/8 + i%8*8, i/8 + i%8*8, 512
+    .endr
+    .endif
 records5:
     .rept M/2, i
     record 2*i, 2*i + 1, 8*M
     .endr
-    .if A == 2
 records6:
+    .if A == 2
     .rept 4*M, i
     record 2*i, 2*i + 1, 64*M
     .endr
     .endif
     .rept 7, i
-    .if sub{i + 1} < 64 && (A == 2 || (i + 1 != 4 && i + 1 != 6))
+    .if walk{i + 1} && (A == 2 || (i + 1 != 4 && i + 1 != 6))
 steps{i + 1}:
     steps sub{i + 1}, own{i + 1}
     .endif

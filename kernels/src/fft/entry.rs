@@ -1,94 +1,231 @@
-//! The FFTs of local memory in the registry of kernels.
+//! The FFTs in the registry of kernels.
 
+use super::large::{FftNd, LargeFft};
+use super::mixed::{BluesteinFft, BluesteinRecipe, LongBluestein};
+use super::planner::mixed;
 use super::recipe::{MAX_LENGTH, Recipe};
 use super::{Direction, Fft, FftError, FftPlanner};
 use crate::random::Random;
-use crate::registry::{Kernel, KernelError, Parameter, Prepared, Size};
-use cp2_host::Options;
-use cp2_machine::Machine;
+use crate::registry::{Entry, KernelError, Parameter, Prepared, Request};
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// Batches of complex transforms of powers of two that fit local memory.
-#[derive(Clone, Copy, Debug)]
-pub struct FftKernel;
+const BATCH: Parameter = Parameter::new("batch", 1024, "number of transforms");
+const ONE: Parameter = Parameter::new("batch", 1, "number of transforms");
 
-const NAME: &str = "fft";
+/// Real numbers of a transform, and sizes of the tables. A short transform's first load and
+/// last store weigh less in a long batch.
+const REAL: &[Parameter] = &[
+    Parameter::new(
+        "n",
+        1024,
+        "real numbers of a transform: even, 2^a 3^b 5^c 7^d",
+    ),
+    BATCH,
+];
+const REAL_SIZES: &[&[u64]] = &[
+    &[128, 4096],
+    &[256, 4096],
+    &[512, 1024],
+    &[1024, 1024],
+    &[2048, 1024],
+    &[4096, 1024],
+    &[16_384, 16],
+    &[65_536, 4],
+];
 
-impl Kernel for FftKernel {
-    fn name(&self) -> &'static str {
-        NAME
-    }
+/// The longest transforms whose convolution is done in local memory on every machine.
+const LOCAL_BLUESTEIN: usize = 500;
 
-    fn summary(&self) -> &'static str {
-        "complex FFTs of one length, 16 to 4096, in batches"
-    }
-
-    fn sources(&self) -> &'static [&'static str] {
-        &[
+/// All FFTs.
+pub(crate) const KERNELS: [Entry; 7] = [
+    Entry {
+        name: "fft",
+        summary: "complex FFTs of one length, 16 to 4096, in batches",
+        sources: &[
             "fft/fft.s",
             "fft/frame4.s",
             "fft/frame8.s",
             "fft/fft4096.s",
             "fft/hooks4096.s",
-        ]
-    }
+        ],
+        parameters: &[Parameter::new("n", 1024, "length of a transform"), BATCH],
+        sizes: &[
+            &[16, 1024],
+            &[32, 1024],
+            &[64, 1024],
+            &[128, 1024],
+            &[256, 1024],
+            &[512, 1024],
+            &[1024, 1024],
+            &[2048, 1024],
+            &[4096, 1024],
+        ],
+        prepare: |request| {
+            let [n] = request.positive(["n"])?;
+            if Recipe::new(n, Direction::Forward).is_err() {
+                return Err(request.refused(other_kernels(n)));
+            }
+            batch(request, |n, _| {
+                let planner = FftPlanner::new(request.machine.clone());
+                Ok(planner.plan_local(n, Direction::Forward)?)
+            })
+        },
+    },
+    Entry {
+        name: "fft-large",
+        summary: "complex FFTs of 2^11 to 2^22 numbers in two or three passes over system memory",
+        sources: &[
+            "fft/large.s",
+            "fft/blocks.s",
+            "fft/pass8.s",
+            "fft/shifted8.s",
+            "fft/lines2048.s",
+        ],
+        parameters: &[Parameter::new("n", 65_536, "length of a transform"), ONE],
+        sizes: &[
+            &[1 << 13, 4],
+            &[1 << 14, 4],
+            &[1 << 16, 4],
+            &[1 << 18, 1],
+            &[1 << 20, 1],
+            &[1 << 21, 1],
+            &[1 << 22, 1],
+        ],
+        prepare: |request| {
+            batch(request, |n, _| {
+                let fft = LargeFft::new(n, Direction::Forward, request.machine.clone())?;
+                Ok(Arc::new(fft))
+            })
+        },
+    },
+    Entry {
+        name: "fft-nd",
+        summary: "complex FFTs of two and three dimensions, a pass over system memory for every axis",
+        sources: &["fft/large.s", "fft/blocks.s", "fft/pass8.s"],
+        parameters: &[
+            Parameter::new(
+                "planes",
+                1,
+                "length of the first of three axes; 1 for two dimensions",
+            ),
+            Parameter::new("rows", 256, "length of the last axis but one"),
+            Parameter::new("columns", 256, "length of the last axis"),
+            Parameter::new("batch", 1, "number of arrays"),
+        ],
+        sizes: &[
+            &[1, 256, 256, 1],
+            &[1, 512, 512, 1],
+            &[1, 1024, 1024, 1],
+            &[64, 64, 64, 1],
+        ],
+        prepare: |request| {
+            let [planes, rows, columns, batch] =
+                request.positive(["planes", "rows", "columns", "batch"])?;
+            let shape = [planes, rows, columns];
+            let shape = if planes == 1 { &shape[1..] } else { &shape };
+            let machine = request.machine.clone();
+            let fft = FftNd::new(shape, Direction::Forward, machine);
+            fft.and_then(|fft| prepared(&fft, batch, request))
+                .map_err(|e| request.refused(e))
+        },
+    },
+    Entry {
+        name: "fft-mixed",
+        summary: "complex FFTs of radix 2, 3, 5 and 7, in batches",
+        sources: &[],
+        parameters: &[
+            Parameter::new("n", 1000, "length of a transform: 2^a 3^b 5^c 7^d"),
+            BATCH,
+        ],
+        sizes: &[
+            &[343, 1024],
+            &[625, 1024],
+            &[840, 1024],
+            &[1000, 1024],
+            &[1536, 1024],
+            &[2000, 1024],
+            &[10_000, 16],
+            &[100_000, 1],
+        ],
+        prepare: |request| {
+            batch(request, |n, batch| {
+                let made = mixed(n, Direction::Forward, request.machine).into_iter();
+                let priced = made.filter_map(|fft| {
+                    let fft = fft.ok()?;
+                    Some((fft.expected(batch).ok()?, fft))
+                });
+                let best = priced.min_by_key(|(cycles, _)| cycles.0);
+                best.map(|(_, fft)| fft).ok_or(FftError::Length { n })
+            })
+        },
+    },
+    Entry {
+        name: "fft-bluestein",
+        summary: "complex FFTs of any length by convolutions, in batches",
+        sources: &[],
+        parameters: &[
+            Parameter::new("n", 251, "length of a transform: any"),
+            BATCH,
+        ],
+        sizes: &[
+            &[127, 1024],
+            &[251, 1024],
+            &[1009, 64],
+            &[10_007, 4],
+            &[100_003, 1],
+        ],
+        prepare: |request| {
+            batch(request, |n, _| {
+                let machine = request.machine;
+                Ok(match BluesteinRecipe::new(n, Direction::Forward) {
+                    Some(recipe) if n <= LOCAL_BLUESTEIN => {
+                        Arc::new(BluesteinFft::new(recipe, machine.clone())?)
+                    }
+                    _ => Arc::new(LongBluestein::new(n, Direction::Forward, machine)?),
+                })
+            })
+        },
+    },
+    Entry {
+        name: "fft-real",
+        summary: "FFTs of real numbers to half spectra, in batches",
+        sources: &[],
+        parameters: REAL,
+        sizes: REAL_SIZES,
+        prepare: |request| real(request, Direction::Forward),
+    },
+    Entry {
+        name: "fft-real-inverse",
+        summary: "inverse FFTs of half spectra to real numbers, in batches",
+        sources: &[],
+        parameters: REAL,
+        sizes: REAL_SIZES,
+        prepare: |request| real(request, Direction::Inverse),
+    },
+];
 
-    fn parameters(&self) -> &'static [Parameter] {
-        &[
-            Parameter {
-                name: "n",
-                default: 1024,
-                help: "length of a transform",
-            },
-            Parameter {
-                name: "batch",
-                default: 1024,
-                help: "number of transforms",
-            },
-        ]
-    }
-
-    fn sizes(&self) -> Vec<Size> {
-        (4..=12)
-            .map(|log2| Size::new(&[("n", 1 << log2), ("batch", 1024)]))
-            .collect()
-    }
-
-    fn prepare(
-        &self,
-        size: &Size,
-        machine: &Arc<Machine>,
-        options: Options,
-    ) -> Result<Prepared, KernelError> {
-        let (n, batch) = (size.positive("n")?, size.positive("batch")?);
-        let wrong = |e| KernelError::of(NAME, e);
-        if Recipe::new(n, Direction::Forward).is_err() {
-            return Err(wrong_length(n));
-        }
-        let fft = FftPlanner::new(machine.clone())
-            .plan_local(n, Direction::Forward)
-            .map_err(wrong)?;
-        prepared(&*fft, batch, options).map_err(wrong)
-    }
-}
-
-/// What to ask instead.
-fn wrong_length(n: usize) -> KernelError {
+/// What to ask for a length that `fft` does not have.
+fn other_kernels(n: usize) -> String {
     let others = "fft-mixed has products of 2, 3, 5 and 7, fft-bluestein other lengths, fft-large longer powers of two";
-    let why = format!("n = {n}: expected a power of two from 16 to {MAX_LENGTH}; {others}");
-    KernelError::of(NAME, why)
+    format!("n = {n}: expected a power of two from 16 to {MAX_LENGTH}; {others}")
 }
 
-/// A batch of a complex transform.
-pub(super) fn prepared(
-    fft: &dyn Fft,
-    batch: usize,
-    options: Options,
-) -> Result<Prepared, FftError> {
+/// A batch of the complex transform that `plan` makes for a length and a batch.
+fn batch(
+    request: &Request<'_>,
+    plan: impl FnOnce(usize, usize) -> Result<Arc<dyn Fft>, FftError>,
+) -> Result<Prepared, KernelError> {
+    let [n, batch] = request.positive(["n", "batch"])?;
+    plan(n, batch)
+        .and_then(|fft| prepared(&*fft, batch, request))
+        .map_err(|e| request.refused(e))
+}
+
+fn prepared(fft: &dyn Fft, batch: usize, request: &Request<'_>) -> Result<Prepared, FftError> {
     let count = fft.len().saturating_mul(batch);
     fft.batch_of(count)?;
-    let (job, _) = fft.job(&numbers(count), options)?;
+    let (job, _) = fft.job(&numbers(count), request.options.clone())?;
     Ok(Prepared {
         job,
         least: fft.least(batch),
@@ -96,8 +233,41 @@ pub(super) fn prepared(
     })
 }
 
+/// A batch of real transforms, there or back.
+fn real(request: &Request<'_>, direction: Direction) -> Result<Prepared, KernelError> {
+    let [n, batch] = request.positive(["n", "batch"])?;
+    let (planner, options) = (
+        FftPlanner::new(request.machine.clone()),
+        request.options.clone(),
+    );
+    let forward = || {
+        let fft = planner.plan_real_forward(n)?;
+        let count = n.saturating_mul(batch);
+        fft.batch_of(count)?;
+        let input: Vec<f32> = numbers(count).iter().map(|z| z.re).collect();
+        let (job, ..) = fft.job(&input, options.clone())?;
+        Ok((job, fft.least(batch), fft.operations(batch)))
+    };
+    let inverse = || {
+        let fft = planner.plan_real_inverse(n)?;
+        let count = (n / 2 + 1).saturating_mul(batch);
+        fft.batch_of(count)?;
+        let (job, ..) = fft.job(&numbers(count), options.clone())?;
+        Ok((job, fft.least(batch), fft.operations(batch)))
+    };
+    let made = match direction {
+        Direction::Forward => forward(),
+        Direction::Inverse => inverse(),
+    };
+    let (job, least, operations) = made.map_err(|e: FftError| request.refused(e))?;
+    Ok(Prepared {
+        job,
+        least,
+        operations,
+    })
+}
+
 /// Random numbers, always the same.
-pub(super) fn numbers(count: usize) -> Vec<Complex32> {
-    let mut random = Random::new(1);
-    (0..count).map(|_| random.complex()).collect()
+fn numbers(count: usize) -> Vec<Complex32> {
+    Random::new(1).complexes(count)
 }

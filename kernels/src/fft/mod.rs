@@ -20,13 +20,12 @@ mod transform;
 
 pub use choice::{Choice, Why};
 pub use definition::{FftProblem, error_bound, hermitian, reference, reference_nd};
-pub use entry::FftKernel;
+pub(crate) use entry::KERNELS;
 pub use error::FftError;
-pub use large::{FftNd, FftNdKernel, LargeFft, LargeFftKernel, LargeRecipe, Lines};
+pub use large::{FftNd, LargeFft, LargeRecipe, Lines};
 pub use mixed::{
-    BlockFft, BlockRecipe, BluesteinFft, BluesteinKernel, BluesteinRecipe, ComplexToReal,
-    LongBluestein, MixedFft, MixedKernel, MixedRecipe, RealKernel, RealRecipe, RealRun,
-    RealToComplex, TwoPassFft,
+    BlockFft, BlockRecipe, BluesteinFft, BluesteinRecipe, ComplexToReal, LongBluestein, MixedFft,
+    MixedRecipe, RealRecipe, RealRun, RealToComplex, TwoPassFft,
 };
 pub use plan::{FftRun, LocalFft};
 pub use planner::{Candidate, FftPlanner, TYPICAL_BATCH};

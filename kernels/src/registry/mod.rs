@@ -24,21 +24,10 @@ use std::sync::Arc;
 /// Every kernel, in the order of the tables.
 #[must_use]
 pub fn all() -> Vec<&'static dyn Kernel> {
-    use crate::fft::{
-        BluesteinKernel, Direction, FftKernel, FftNdKernel, LargeFftKernel, MixedKernel, RealKernel,
-    };
-    let mut all: Vec<&'static dyn Kernel> = vec![
-        &FftKernel,
-        &LargeFftKernel,
-        &FftNdKernel,
-        &MixedKernel,
-        &BluesteinKernel,
-        &RealKernel(Direction::Forward),
-        &RealKernel(Direction::Inverse),
-    ];
-    let entries = crate::conv::KERNELS.iter().chain(&crate::dsp::KERNELS);
-    all.extend(entries.map(|k| k as &dyn Kernel));
-    all
+    use crate::{conv, dsp, fft};
+    let entries = fft::KERNELS.iter().chain(&conv::KERNELS);
+    let entries = entries.chain(&dsp::KERNELS);
+    entries.map(|k| k as &dyn Kernel).collect()
 }
 
 /// The kernel of that name.

@@ -1,4 +1,4 @@
-//! Overlap-save with blocks beyond local memory: N = 64 R numbers as 64 rows.
+//! Overlap-save with blocks beyond local memory, as 64 or 512 rows.
 //!
 //! Every block goes over system memory three times: columns forward, rows
 //! (forward, product, back), columns back, its pages dealt to the sections. While
@@ -8,6 +8,7 @@
 //! (`docs/convolution.md`).
 
 mod pages;
+mod places;
 mod shape;
 mod tables;
 
@@ -16,24 +17,24 @@ use super::filter::{COMPLEX, Filter};
 use super::overlap::{Digits, digits};
 use super::program::program;
 use crate::job::{Job, JobError, data_end};
-use crate::ring::{Ring, RingPass};
+use crate::ring::RingPass;
 use cp2_asm::Program;
 use cp2_host::Buffer;
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
-use pages::{Addresses, Blocks, Kind, PAGE_BYTES, Phase};
-use shape::{ROWS, Shape};
+use pages::{Addresses, Blocks, Kind, Phase};
+use places::{Places, Room, places};
+use shape::{PAGE, Shape};
 use std::sync::Arc;
 
-pub(super) use shape::ROW_LENGTHS;
+pub(super) use shape::{CUTS, Cut};
 
 /// Most taps: all rows but one may overlap.
-pub(super) const MOST_TAPS: usize = (ROWS - 1) * (1 << 10) + 1;
+pub(super) const MOST_TAPS: usize = (512 - 1) * (1 << 10) + 1;
 
-/// Blocks that go through their pages together.
-const TOGETHER: [usize; 3] = [1, 2, 4];
-/// Page buffers of columns alone: one computes, one is stored, one loaded, one waits.
-const ALONE: usize = 4;
+/// Blocks that go through their pages together: the more, the fewer factors are moved; but the
+/// first and the last are hidden behind nothing, and all should be a multiple.
+const TOGETHER: [usize; 11] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16];
 /// Local memory that a machine should have: what pages, factors and tables take at least, in round numbers.
 const DMEM: u64 = 56 << 10;
 
@@ -49,43 +50,42 @@ pub(super) struct Long {
     columns: Arc<[Complex32]>,
 }
 
-/// Whether a block of such rows has more than what overlaps.
-pub(super) fn takes(taps: usize, row: usize) -> bool {
-    (taps - 1).div_ceil(row) < ROWS
-}
-
 /// What of a machine blocks beyond local memory need.
 pub(super) fn needs(machine: &Machine) -> String {
     let (cp2, dma) = (&machine.cp2, &machine.dma);
     format!(
         "blocks beyond local memory take a DMA granule of 16 bytes, {DMEM} bytes of local memory and sections by which {} can be divided; these are {}, {} and {}",
-        ROW_LENGTHS[0] / shape::COLUMNS,
+        CUTS[0].numbers() / PAGE,
         dma.granule.0,
         cp2.dmem.0,
         cp2.sections,
     )
 }
 
-/// Filters whose blocks have rows of `row` numbers; none where they cannot be
+/// Filters with blocks of a kind; none where they cannot be
 /// dealt to the sections or local memory is too small.
 pub(super) fn filters(
     taps: &[Complex32],
-    row: usize,
+    cut: Cut,
     machine: &Arc<Machine>,
 ) -> Result<Vec<Filter>, ConvError> {
-    let Digits { outer, middle } = digits(row);
-    let defines = [("R", row as i64), ("A", outer.into()), ("M", middle as i64)];
+    let Digits { outer, middle } = digits(cut.row);
+    let defines = [
+        ("R", cut.row as i64),
+        ("A", outer.into()),
+        ("M", middle as i64),
+        ("C", cut.passes().into()),
+    ];
     let shape = Shape {
-        row,
+        cut,
         sections: machine.cp2.sections,
         together: 1,
-        skip: (taps.len() - 1).div_ceil(row),
+        skip: cut.skip(taps.len()),
     };
     let Some(pages) = shape.pages().filter(|_| machine.dma.granule.0 == 16) else {
         return Ok(Vec::new());
     };
-    let title = format!("overlap-save by rows of {row}");
-    let program = Arc::new(program(("long.s", &title), &defines, "", machine)?);
+    let program = Arc::new(program(("long.s", &title(cut)), &defines, "", machine)?);
     let rows: Arc<[Complex32]> = tables::rows(taps, &shape).into();
     let columns: Arc<[Complex32]> = tables::columns(&shape).into();
     let longs = TOGETHER.map(|together| Long {
@@ -100,22 +100,27 @@ pub(super) fn filters(
     Ok(fit.map(Long::filter).collect())
 }
 
+/// What users know the kernel by.
+pub(super) fn title(cut: Cut) -> String {
+    format!("overlap-save {} by rows of {}", cut.numbers(), cut.row)
+}
+
 impl Long {
     fn filter(self) -> Filter {
         let Shape {
-            row,
+            cut,
             together,
             skip,
             ..
         } = self.shape;
         let n = self.shape.numbers();
-        let lead = skip * row;
+        let lead = skip * cut.row;
         let turns = match together {
             1 => String::new(),
             _ => format!(", {together} blocks in turn"),
         };
         Filter {
-            title: format!("overlap-save {n} by rows of {row}{turns}"),
+            title: title(cut) + &turns,
             program: self.program.clone(),
             machine: self.machine.clone(),
             lead,
@@ -133,64 +138,10 @@ impl Long {
         }
     }
 
-    /// Page buffers for kinds that take turns, and whether rows have room for the next factors.
-    fn ring(&self, kinds: &[Kind]) -> Option<(Ring, bool)> {
-        let areas = [2, 1].into_iter();
-        areas
-            .map(|areas| (self.ring_of(kinds, areas), areas > 1))
-            .find_map(|(ring, early)| Some((ring?, early)))
-    }
-
-    /// The same with so many places for the factors of rows.
-    fn ring_of(&self, kinds: &[Kind], areas: usize) -> Option<Ring> {
-        let together = self.shape.together;
-        // Buffers of each kind: alone it needs some to wait in; rows come a turn early.
-        let alone = kinds.len() == 1;
-        let places = |kind: Kind| match kind {
-            Kind::Rows => (2, tables::row_bytes(self.shape.row), areas),
-            Kind::Columns if alone => (ALONE, 0, 1),
-            Kind::Back if alone => (ALONE, tables::COLUMN_BYTES, ALONE),
-            Kind::Columns => (1, 0, 1),
-            Kind::Back => (1, tables::COLUMN_BYTES, 1),
-        };
-        let most = kinds
-            .iter()
-            .map(|&kind| places(kind))
-            .fold(1, |most, (pages, _, areas)| {
-                most.max(pages).max(areas * together)
-            });
-        let entries = kinds.len() * most;
+    /// The buffers of kinds that take turns.
+    fn places(&self, kinds: &[Kind]) -> Option<Places> {
         let first = data_end(&self.program).next_multiple_of(16);
-        let mut end = first + Ring::argument_bytes(entries);
-        let mut take = |count: usize, bytes: u64| -> Vec<u32> {
-            let at: Vec<u32> = (0..count as u64)
-                .map(|i| (end + i * bytes) as u32)
-                .collect();
-            end += count as u64 * bytes;
-            at
-        };
-        let places: Vec<(Vec<u32>, Vec<u32>)> = kinds
-            .iter()
-            .map(|&kind| places(kind))
-            .map(|(pages, bytes, areas)| (take(pages, PAGE_BYTES), take(areas, bytes)))
-            .collect();
-        let steps = || (0..most).flat_map(|step| places.iter().map(move |place| (step, place)));
-        let ring = Ring {
-            arguments: first as u32,
-            pages: steps()
-                .map(|(step, (pages, _))| pages[step % pages.len()])
-                .collect(),
-            factors: steps()
-                .map(|(step, (_, areas))| areas[step / together % areas.len()])
-                .collect(),
-            behind: 0,
-            ahead: if alone {
-                places[0].0.len()
-            } else {
-                kinds.len()
-            },
-        };
-        (end <= self.machine.cp2.dmem.0).then_some(ring)
+        places(kinds, &self.shape, first, self.machine.cp2.dmem.0)
     }
 
     /// Whether local memory has room for all that take turns at a time.
@@ -204,7 +155,7 @@ impl Long {
             &[rows, back],
             &[back],
         ];
-        all.iter().all(|kinds| self.ring(kinds).is_some())
+        all.iter().all(|kinds| self.places(kinds).is_some())
     }
 
     fn blocks(&self, total: usize, at: Addresses) -> Blocks {
@@ -242,7 +193,8 @@ impl Long {
                         blocks,
                         kinds,
                         units: 1,
-                        early_factors: false,
+                        room: Room::One,
+                        taps: [0; 2],
                     },
                 )),
             }
@@ -260,9 +212,10 @@ impl Long {
             .into_iter()
             .filter_map(|(name, phase)| {
                 let kinds: Vec<Kind> = phase.kinds.iter().map(|k| k.0).collect();
-                let (ring, early_factors) = self.ring(&kinds)?;
+                let Places { ring, room, taps } = self.places(&kinds)?;
                 let phase = Phase {
-                    early_factors,
+                    room,
+                    taps,
                     ..phase
                 };
                 Some((name, RingPass::new(ring, phase)))

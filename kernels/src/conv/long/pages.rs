@@ -1,12 +1,14 @@
 //! The pages of a phase: the transfers of columns forward, rows, columns back.
 
-use super::shape::{COLUMNS, PAGE, PASSES, ROWS, Shape};
-use super::tables::{COLUMN_BYTES, row_bytes};
+use super::places::Room;
+use super::shape::{PAGE, Shape};
+use super::tables::{TAP_BYTES, column_bytes, row_bytes};
 use crate::conv::filter::COMPLEX;
 use crate::conv::overlap::digits;
 use crate::ring::Pages;
 use cp2_dma::{Descriptor, Target};
 use cp2_machine::Class;
+use std::ops::Range;
 
 /// A kind of page, in the order in which a block goes through them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,11 +22,17 @@ impl Kind {
     pub(super) const ALL: [Self; 3] = [Self::Columns, Self::Rows, Self::Back];
 }
 
-/// Cycles of a pass of radix 8 beside its butterflies, of the middle pass, and
-/// of a page, as long.s has them.
-const PASS: u64 = 47;
+/// Cycles beside the butterflies, as long.s has them: of the first pass of radix 8 of those
+/// that run into each other, of each further one, of the middle pass, and of a page.
+const FIRST: u64 = 47;
+const JOINT: u64 = 19;
 const MIDDLE: u64 = 100;
 const TURN: u64 = 24;
+
+/// ... of so many passes that run into each other.
+fn passes(count: u32) -> u64 {
+    FIRST + u64::from(count - 1) * JOINT
+}
 
 /// Bytes of a section's page.
 pub(super) const PAGE_BYTES: u64 = PAGE as u64 * COMPLEX;
@@ -69,8 +77,10 @@ pub(super) struct Phase {
     pub(super) kinds: Vec<(Kind, u64)>,
     /// Units of each kind.
     pub(super) units: u64,
-    /// Whether the factors of rows have room for those of the next.
-    pub(super) early_factors: bool,
+    /// What has room beside what is in use.
+    pub(super) room: Room,
+    /// Where taps lie that have places of their own.
+    pub(super) taps: [u32; 2],
 }
 
 impl Blocks {
@@ -92,8 +102,8 @@ impl Blocks {
     fn arithmetic(&self, kind: Kind) -> (u64, u64) {
         let page = PAGE as u64;
         match kind {
-            Kind::Columns | Kind::Back => (page / 2 * u64::from(3 * PASSES), 0),
-            Kind::Rows => (page * u64::from(self.shape.row.ilog2()), page / 2),
+            Kind::Columns | Kind::Back => (page / 2 * u64::from(3 * self.shape.cut.passes()), 0),
+            Kind::Rows => (page * u64::from(self.shape.cut.row.ilog2()), page / 2),
         }
     }
 
@@ -106,11 +116,16 @@ impl Blocks {
         local: u32,
         from: usize,
     ) -> Descriptor {
-        let own = COLUMNS as u64 * COMPLEX;
+        let cut = self.shape.cut;
+        let own = cut.columns() as u64 * COMPLEX;
         let local = local + (from as u64 * own) as u32;
         let run = own * self.shape.sections as u64;
-        let pitch = self.shape.row as u64 * COMPLEX;
-        make(Target::Deal, system, local, run).level((ROWS - from) as u32, pitch as i64, own as i64)
+        let pitch = cut.row as u64 * COMPLEX;
+        make(Target::Deal, system, local, run).level(
+            (cut.rows - from) as u32,
+            pitch as i64,
+            own as i64,
+        )
     }
 }
 
@@ -122,6 +137,10 @@ struct Place {
     block: u64,
     turn: u64,
     number: u64,
+    /// Whether its factors are others than those of the page before.
+    begins: bool,
+    /// Pages with the same factors before it, in the phase.
+    group: u64,
 }
 
 impl Phase {
@@ -129,16 +148,25 @@ impl Phase {
         let kinds = self.kinds.len() as u64;
         let (kind, first) = self.kinds[(page % kinds) as usize];
         let (step, together) = (page / kinds, self.blocks.together());
-        let unit = first + step / (together * self.blocks.pages);
+        let each = together * self.blocks.pages;
+        let unit = first + step / each;
+        // The columns back begin in the middle of a turn: their factors come when those of
+        // rows do not.
+        let rotated = match kind {
+            Kind::Back if kinds > 1 => (step + together / 2) % each,
+            _ => step % each,
+        };
+        let turn = rotated % together;
         // The last units overlap rather than end behind the last block.
         let begin = (unit * together).min(self.blocks.total.saturating_sub(together));
-        let turn = step % together;
         Place {
             kind,
             unit,
             block: begin + turn,
             turn,
-            number: step / together % self.blocks.pages,
+            number: rotated / together,
+            begins: turn == 0 || step % each == 0,
+            group: step / together,
         }
     }
 
@@ -164,14 +192,15 @@ impl Phase {
 
     /// Where a column tile of the page is in an array whose blocks are `apart`.
     fn tile_at(&self, place: &Place, block: u64) -> u64 {
-        let wide = (COLUMNS * self.blocks.shape.sections) as u64 * COMPLEX;
+        let shape = &self.blocks.shape;
+        let wide = (shape.cut.columns() * shape.sections) as u64 * COMPLEX;
         block + place.number * wide
     }
 
     /// Where a block begins in the input or the output.
     fn outside(&self, array: u64, place: &Place) -> u64 {
         let shape = &self.blocks.shape;
-        array + place.block * ((ROWS - shape.skip) * shape.row) as u64 * COMPLEX
+        array + place.block * ((shape.cut.rows - shape.skip) * shape.cut.row) as u64 * COMPLEX
     }
 
     /// Where it is between its passes.
@@ -184,25 +213,62 @@ impl Phase {
     fn each(
         &self,
         make: fn(Target, u64, u32, u64) -> Descriptor,
-        place: &Place,
+        number: u64,
         (array, local, bytes): (u64, u32, u64),
+    ) -> Descriptor {
+        self.part(make, number, (array, local, bytes), 0..bytes)
+    }
+
+    /// Bytes `part` of the `bytes` that a section has of page `number`.
+    fn part(
+        &self,
+        make: fn(Target, u64, u32, u64) -> Descriptor,
+        number: u64,
+        (array, local, bytes): (u64, u32, u64),
+        part: Range<u64>,
     ) -> Descriptor {
         let target = Target::Blocks {
             stride: bytes as i64,
         };
-        let pages = place.number * self.blocks.shape.sections as u64;
-        make(target, array + pages * bytes, local, bytes)
+        let from = array + number * self.blocks.shape.sections as u64 * bytes + part.start;
+        make(target, from, local, part.end - part.start)
     }
 
-    /// The loads of rows: the factors where they change, the rows.
-    fn rows(&self, place: &Place, local: u32, factors: u32) -> (Option<Descriptor>, Descriptor) {
-        let at = self.blocks.at.rows;
-        let bytes = row_bytes(self.blocks.shape.row);
-        let change = place.turn == 0;
-        let factors = change.then(|| self.each(Descriptor::load, place, (at, factors, bytes)));
+    /// The taps of a group of pages of rows.
+    fn taps(&self, group: u64) -> Descriptor {
+        let bytes = row_bytes(self.blocks.shape.cut.row);
+        let local = self.taps[(group % 2) as usize];
+        let from = (self.blocks.at.rows, local, bytes);
+        let number = group % self.blocks.pages;
+        self.part(Descriptor::load, number, from, bytes - TAP_BYTES..bytes)
+    }
+
+    /// The factors of rows where they change, with taps that have no places of their own.
+    fn factors(&self, place: &Place, local: u32) -> Option<Descriptor> {
+        let bytes = row_bytes(self.blocks.shape.cut.row);
+        let end = match self.room {
+            Room::Taps => bytes - TAP_BYTES,
+            Room::Both | Room::One => bytes,
+        };
+        let from = (self.blocks.at.rows, local, bytes);
+        let load = || self.part(Descriptor::load, place.number, from, 0..end);
+        place.begins.then(load)
+    }
+
+    /// The rows.
+    fn rows(&self, place: &Place, local: u32) -> Descriptor {
         let from = self.inside(place);
-        let rows = self.each(Descriptor::load, place, (from, local, PAGE_BYTES));
-        (factors, rows)
+        self.each(Descriptor::load, place.number, (from, local, PAGE_BYTES))
+    }
+
+    /// The taps that come behind what a page of rows waits for: in the middle of its turns
+    /// those of the next group.
+    fn next_taps(&self, page: u64) -> Option<Descriptor> {
+        let place = self.place(page);
+        let middle = place.turn == self.blocks.together() / 2;
+        let wanted = place.kind == Kind::Rows && self.room == Room::Taps && middle;
+        let groups = self.units * self.blocks.pages;
+        (wanted && place.group + 1 < groups).then(|| self.taps(place.group + 1))
     }
 
     /// Rows come with the page before, into a buffer of their own, where there is such a page.
@@ -229,15 +295,18 @@ impl Pages for Phase {
                 vec![b.tile(load, self.tile_at(&place, from), local, 0)]
             }
             Kind::Rows => {
-                let (factors, rows) = self.rows(&place, local, factors);
-                let factors = factors.filter(|_| !(self.is_early() && self.early_factors));
-                let rows = (!self.is_early()).then_some(rows);
-                factors.into_iter().chain(rows).collect()
+                let early = self.is_early();
+                let factors = self.factors(&place, factors);
+                let factors = factors.filter(|_| !(early && self.room == Room::Both));
+                let first = self.room == Room::Taps && page < self.kinds.len() as u64;
+                let taps = first.then(|| self.taps(0));
+                let rows = (!early).then(|| self.rows(&place, local));
+                factors.into_iter().chain(taps).chain(rows).collect()
             }
             Kind::Back => {
-                let change = place.turn == 0;
-                let factors =
-                    change.then(|| self.each(load, &place, (b.at.columns, factors, COLUMN_BYTES)));
+                let bytes = column_bytes(b.shape.cut);
+                let factors = || self.each(load, place.number, (b.at.columns, factors, bytes));
+                let factors = place.begins.then(factors);
                 let from = self.tile_at(&place, self.inside(&place));
                 let tile = b.tile(load, from, local, 0);
                 factors.into_iter().chain([tile]).collect()
@@ -247,12 +316,14 @@ impl Pages for Phase {
 
     fn early(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
         let place = self.place(page);
+        let taps = page.checked_sub(1).and_then(|page| self.next_taps(page));
         if place.kind != Kind::Rows || !self.is_early() {
-            return Vec::new();
+            return taps.into_iter().collect();
         }
-        let (factors, rows) = self.rows(&place, local, factors);
-        let factors = factors.filter(|_| self.early_factors);
-        factors.into_iter().chain([rows]).collect()
+        let factors = self.factors(&place, factors);
+        let factors = factors.filter(|_| self.room == Room::Both);
+        let rows = self.rows(&place, local);
+        factors.into_iter().chain([rows]).chain(taps).collect()
     }
 
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
@@ -261,7 +332,7 @@ impl Pages for Phase {
         let inside = self.inside(&place);
         vec![match place.kind {
             Kind::Columns => b.tile(store, self.tile_at(&place, inside), local, 0),
-            Kind::Rows => self.each(store, &place, (inside, local, PAGE_BYTES)),
+            Kind::Rows => self.each(store, place.number, (inside, local, PAGE_BYTES)),
             Kind::Back => {
                 let to = self.outside(b.at.y, &place);
                 b.tile(store, self.tile_at(&place, to), local, b.shape.skip)
@@ -276,8 +347,8 @@ impl Pages for Phase {
 
     fn overhead(&self, page: u64) -> u64 {
         TURN + match self.place(page).kind {
-            Kind::Columns | Kind::Back => u64::from(PASSES) * PASS,
-            Kind::Rows => MIDDLE + 2 * u64::from(digits(self.blocks.shape.row).outer) * PASS,
+            Kind::Columns | Kind::Back => passes(self.blocks.shape.cut.passes()),
+            Kind::Rows => MIDDLE + 2 * passes(digits(self.blocks.shape.cut.row).outer),
         }
     }
 }

@@ -1,23 +1,68 @@
 //! How a long block is cut into pages.
 
-/// Rows of a block.
-pub(super) const ROWS: usize = 64;
-/// Columns of a page of columns.
-pub(super) const COLUMNS: usize = 16;
-/// Numbers of a section's page: 16 columns, or some rows.
-pub(super) const PAGE: usize = ROWS * COLUMNS;
-/// Passes of radix 8 down the columns.
-pub(super) const PASSES: u32 = 2;
-/// Lengths of a row. 256 would need records for every other iteration, and
-/// gains nothing: blocks of 2^13 and of 2^15 cost as little as those of 2^14
-/// wherever these are the best.
-pub(in crate::conv) const ROW_LENGTHS: [usize; 3] = [128, 512, 1024];
+/// Numbers of a section's page: some columns, or some rows.
+pub(super) const PAGE: usize = 1024;
 
-/// Blocks of `ROWS` rows.
+/// A block of `rows` rows of `row` numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::conv) struct Cut {
+    /// Rows: 64, or 512.
+    pub(in crate::conv) rows: usize,
+    /// Numbers of a row.
+    pub(in crate::conv) row: usize,
+}
+
+/// The blocks that there are. Rows of 256 would need records for every other
+/// iteration, and gain nothing: blocks of 2^13 and of 2^15 cost as little as those of
+/// 2^14 wherever these are the best. For the same reason there is none of 2^17: columns
+/// of 128 would need passes of radix 4 for at most 1.5 %.
+pub(in crate::conv) const CUTS: [Cut; 5] = [
+    Cut::of(64, 128),
+    Cut::of(64, 512),
+    Cut::of(64, 1024),
+    Cut::of(512, 512),
+    Cut::of(512, 1024),
+];
+
+/// Taps from which on blocks of 512 rows can be the fastest (`docs/convolution.md`).
+const MANY_ROWS: usize = 8192;
+
+impl Cut {
+    const fn of(rows: usize, row: usize) -> Self {
+        Self { rows, row }
+    }
+
+    /// Numbers of a block.
+    pub(in crate::conv) fn numbers(self) -> usize {
+        self.rows * self.row
+    }
+
+    /// Rows of a block that so many taps make no outputs of.
+    pub(in crate::conv) fn skip(self, taps: usize) -> usize {
+        (taps - 1).div_ceil(self.row)
+    }
+
+    /// Whether a block has more than what overlaps, and nothing else is certain to be faster.
+    pub(in crate::conv) fn takes(self, taps: usize) -> bool {
+        self.skip(taps) < self.rows && (self.rows == CUTS[0].rows || taps > MANY_ROWS)
+    }
+
+    /// Columns of a section's page.
+    pub(super) fn columns(self) -> usize {
+        PAGE / self.rows
+    }
+
+    /// Passes of radix 8 down the columns.
+    pub(super) fn passes(self) -> u32 {
+        self.rows.ilog2() / 3
+    }
+}
+
+/// Blocks on a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
-    /// Numbers of a row.
-    pub(super) row: usize,
+    /// Rows and their length.
+    pub(super) cut: Cut,
     /// Sections that a block is dealt to.
     pub(super) sections: usize,
     /// Blocks of which the same pages follow one another, with the same factors.
@@ -29,18 +74,19 @@ pub(super) struct Shape {
 impl Shape {
     /// Numbers of a block.
     pub(super) fn numbers(&self) -> usize {
-        ROWS * self.row
+        self.cut.numbers()
     }
 
     /// Pages of each kind in a block, if it can be dealt.
     pub(super) fn pages(&self) -> Option<usize> {
-        let pages = self.row / COLUMNS;
+        let pages = self.numbers() / PAGE;
         (pages % self.sections == 0).then_some(pages / self.sections)
     }
 
     /// The columns of a section's page: dealt two neighbours at a time.
-    pub(super) fn columns(&self, page: usize, section: usize) -> [usize; COLUMNS] {
-        let all = self.sections;
-        std::array::from_fn(|c| page * all * COLUMNS + c / 2 * 2 * all + 2 * section + c % 2)
+    pub(super) fn columns(&self, page: usize, section: usize) -> Vec<usize> {
+        let (all, own) = (self.sections, self.cut.columns());
+        let column = |c: usize| page * all * own + c / 2 * 2 * all + 2 * section + c % 2;
+        (0..own).map(column).collect()
     }
 }

@@ -1,15 +1,10 @@
 //! Factors and taps of the passes of a long block, in the order in which
 //! `long.s` meets them.
 
-use super::shape::{COLUMNS, PAGE, PASSES, ROWS, Shape};
+use super::shape::{Cut, PAGE, Shape};
 use crate::conv::overlap::{Digits, digits, frequency, response};
 use cp2_asm::cis;
 use num_complex::Complex32;
-
-/// The frequency that row r begins with: its digits in reverse order.
-fn prefix(r: usize) -> usize {
-    reversed(r, PASSES)
-}
 
 fn reversed(i: usize, digits: u32) -> usize {
     (0..digits).fold(0, |k, d| 8 * k + (i >> (3 * d)) % 8)
@@ -30,28 +25,31 @@ fn record(pair: [usize; 2], den: usize) -> [Complex32; 8] {
 
 /// Factors and taps of the pages of rows.
 pub(super) fn rows(taps: &[Complex32], shape: &Shape) -> Vec<Complex32> {
-    let (row, together) = (shape.row, PAGE / shape.row);
+    let Cut { rows: height, row } = shape.cut;
+    let together = PAGE / row;
     let response = response(taps, shape.numbers());
-    let first: Vec<usize> = (0..ROWS).collect();
+    // The frequency that a row begins with: its digits in reverse order.
+    let prefix = |r: usize| reversed(r, shape.cut.passes());
+    let first: Vec<usize> = (0..height).collect();
     let mut all = Vec::new();
     for rows in first.chunks(together) {
         let Digits { outer, middle } = digits(row);
         for pass in 0..outer {
             for &r in rows {
                 for i in 0..1usize << (3 * pass) {
-                    let k = prefix(r) + ROWS * reversed(i, pass);
-                    all.extend(record([k; 2], (8 * ROWS) << (3 * pass)));
+                    let k = prefix(r) + height * reversed(i, pass);
+                    all.extend(record([k; 2], (8 * height) << (3 * pass)));
                 }
             }
         }
         for &r in rows {
             for group in 0..row / middle {
-                let k = prefix(r) + ROWS * reversed(group, outer);
-                all.extend(middle_factors(k, ROWS << (3 * outer), middle));
+                let k = prefix(r) + height * reversed(group, outer);
+                all.extend(middle_factors(k, height << (3 * outer), middle));
             }
         }
         for &r in rows {
-            let at = |place| response[prefix(r) + ROWS * frequency(place, row)];
+            let at = |place| response[prefix(r) + height * frequency(place, row)];
             all.extend((0..row).map(at));
         }
     }
@@ -72,6 +70,9 @@ fn middle_factors(k: usize, den: usize, middle: usize) -> impl Iterator<Item = C
     })
 }
 
+/// Bytes of the taps of a page of rows, the last part of its table.
+pub(super) const TAP_BYTES: u64 = PAGE as u64 * 8;
+
 /// Bytes of the table of a page of rows.
 pub(super) fn row_bytes(row: usize) -> u64 {
     let records = (0..digits(row).outer).map(|pass| (PAGE / row) << (3 * pass));
@@ -81,14 +82,15 @@ pub(super) fn row_bytes(row: usize) -> u64 {
 /// Factors of the pages of columns back.
 pub(super) fn columns(shape: &Shape) -> Vec<Complex32> {
     let mut all = Vec::new();
-    for page in 0..shape.row / COLUMNS {
+    let (row, own) = (shape.cut.row, shape.cut.columns());
+    for page in 0..row / own {
         let columns = shape.columns(page / shape.sections, page % shape.sections);
-        for pass in 0..PASSES {
-            for pair in 0..(COLUMNS << (3 * pass)) / 2 {
-                let k = |c: usize| columns[c % COLUMNS] + shape.row * (c / COLUMNS);
+        for pass in 0..shape.cut.passes() {
+            for pair in 0..(own << (3 * pass)) / 2 {
+                let k = |c: usize| columns[c % own] + row * (c / own);
                 all.extend(record(
                     [2 * pair, 2 * pair + 1].map(k),
-                    8 * (shape.row << (3 * pass)),
+                    8 * (row << (3 * pass)),
                 ));
             }
         }
@@ -97,31 +99,36 @@ pub(super) fn columns(shape: &Shape) -> Vec<Complex32> {
 }
 
 /// Bytes of the table of a page of columns back.
-pub(super) const COLUMN_BYTES: u64 = 64 * (8 + 64);
+pub(super) fn column_bytes(cut: Cut) -> u64 {
+    let records = (0..cut.passes()).map(|pass| (cut.columns() << (3 * pass)) / 2);
+    64 * records.sum::<usize>() as u64
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conv::long::shape::ROW_LENGTHS;
+    use crate::conv::long::shape::CUTS;
 
     #[test]
     fn tables_have_the_size_that_the_kernel_expects() {
-        for row in ROW_LENGTHS {
+        for cut in CUTS {
             let shape = Shape {
-                row,
+                cut,
                 sections: 4,
                 together: 1,
                 skip: 1,
             };
-            let pages = (row / COLUMNS) as u64;
+            let pages = (cut.numbers() / PAGE) as u64;
             let taps = [Complex32::ONE];
-            assert_eq!(rows(&taps, &shape).len() as u64 * 8, pages * row_bytes(row));
-            assert_eq!(columns(&shape).len() as u64 * 8, pages * COLUMN_BYTES);
+            let bytes = |table: Vec<Complex32>| table.len() as u64 * 8;
+            assert_eq!(bytes(rows(&taps, &shape)), pages * row_bytes(cut.row));
+            assert_eq!(bytes(columns(&shape)), pages * column_bytes(cut));
         }
     }
 
     #[test]
     fn rows_begin_with_reversed_digits() {
-        assert_eq!((prefix(1), prefix(8), prefix(63)), (8, 1, 63));
+        assert_eq!([1, 8, 63].map(|r| reversed(r, 2)), [8, 1, 63]);
+        assert_eq!([1, 8, 64].map(|r| reversed(r, 3)), [64, 8, 1]);
     }
 }

@@ -1,13 +1,11 @@
 //! Transforms larger than DMEM: two passes over system memory, or three.
 
-mod entry;
 mod lines;
 mod nd;
 mod parts;
 mod plan;
 mod recipe;
 
-pub use entry::{FftNdKernel, LargeFftKernel};
 pub use lines::Lines;
 pub use nd::FftNd;
 pub use plan::LargeFft;

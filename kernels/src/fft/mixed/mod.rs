@@ -9,7 +9,6 @@ mod blocks;
 mod bluestein;
 mod chirp;
 mod dft;
-mod entry;
 mod lanes;
 mod last;
 mod long;
@@ -25,7 +24,6 @@ mod text;
 mod walk;
 
 pub use bluestein::{BluesteinFft, BluesteinRecipe};
-pub use entry::{BluesteinKernel, MixedKernel, RealKernel};
 pub(super) use long::LongReal;
 pub use long::{LongBluestein, TwoPassFft};
 pub use plan::{BlockFft, BlockRecipe, MixedFft};

@@ -249,7 +249,7 @@ macro_rules! real_transform {
             }
 
             /// See [`Fft::operations`](crate::fft::Fft::operations).
-            pub(super) fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
+            pub(in crate::fft) fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
                 self.0.operations(batch)
             }
 
@@ -280,12 +280,12 @@ macro_rules! real_transform {
             }
 
             /// What any program must compute and move for `batch` transforms.
-            pub(super) fn least(&self, batch: usize) -> Least {
+            pub(in crate::fft) fn least(&self, batch: usize) -> Least {
                 self.0.least(batch)
             }
 
             /// The job that transforms `input`, whole rows, and its output.
-            pub(super) fn job(
+            pub(in crate::fft) fn job(
                 &self,
                 input: &[$input],
                 options: Options,
@@ -295,7 +295,7 @@ macro_rules! real_transform {
             }
 
             /// The batch that `found` numbers make, and the numbers of a result.
-            pub(super) fn batch_of(&self, found: usize) -> Result<(usize, usize), FftError> {
+            pub(in crate::fft) fn batch_of(&self, found: usize) -> Result<(usize, usize), FftError> {
                 let row: fn(usize) -> usize = $in_len;
                 let out: fn(usize) -> usize = $out_len;
                 let batch = batch_of(found, row(self.len()), self.max_batch(), self.machine())?;

@@ -1,0 +1,85 @@
+//! The receivers against double precision, against what is in their scenes, and
+//! against scenes made from the physics alone.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "oracles may use the host's functions"
+)]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod refusals;
+mod scenes;
+mod whole;
+
+use cp2_host::{End, Options};
+use cp2_kernels::Random;
+use cp2_kernels::chain::{
+    Accuracy, ChainError, Radar, RadarSpec, Received, Receiver as _, Sonar, SonarSpec,
+};
+use cp2_machine::Machine;
+use num_complex::{Complex32, Complex64};
+use std::f64::consts::{PI, TAU};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+fn machines() -> Vec<Arc<Machine>> {
+    Machine::names().into_iter().map(common::machine).collect()
+}
+
+fn vm7() -> Arc<Machine> {
+    common::machine("vm7")
+}
+
+fn narrow(z: Complex64) -> Complex32 {
+    Complex32::new(z.re as f32, z.im as f32)
+}
+
+/// A radar whose blocks simulate quickly.
+fn small_radar() -> RadarSpec {
+    RadarSpec {
+        pulses: 16,
+        ranges: 64,
+        chirp: 16,
+        ..RadarSpec::default()
+    }
+}
+
+/// Every target has its detection, and every detection its target.
+fn sees(radar: &Radar, map: &Received) {
+    let spec = radar.spec();
+    let detections = radar.detections(map);
+    let found: Vec<_> = detections
+        .iter()
+        .map(|d| (d.range_m, d.speed_m_s))
+        .collect();
+    let there = spec.targets().map(|t| (t.range_m, t.speed_m_s));
+    for target in there {
+        let seen = found.iter().any(|d| spec.near(target, *d, 1.5));
+        assert!(seen, "{spec:?}: {target:?} is missing in {detections:?}");
+    }
+    for detection in found {
+        let real = there.iter().any(|t| spec.near(*t, detection, 1.5));
+        assert!(real, "{spec:?}: nothing is at {detection:?}");
+    }
+}
+
+/// Every source has its contact, and every contact its source.
+fn hears(sonar: &Sonar, picture: &Received) {
+    let spec = sonar.spec();
+    let contacts = sonar.contacts(picture);
+    for source in spec.sources() {
+        let heard = contacts.iter().any(|c| spec.near(&source, c));
+        assert!(heard, "{spec:?}: {source:?} is missing in {contacts:?}");
+    }
+    for contact in contacts {
+        let real = spec.sources().iter().any(|s| spec.near(s, &contact));
+        assert!(real, "{spec:?}: nothing is at {contact:?}");
+    }
+}

@@ -1,0 +1,202 @@
+//! What is refused, and what is seen to be wrong.
+
+use super::*;
+
+#[test]
+fn wrong_decibels_and_overflow_are_seen() {
+    let spec = small_radar();
+    let radar = Radar::new(spec.clone(), &vm7()).unwrap();
+    let echoes = spec.echoes(1);
+    let scaled = |scale: f32| -> (Received, Accuracy) {
+        let data: Vec<Complex32> = echoes.iter().map(|z| z * scale).collect();
+        let map = radar.process(&data, &Options::default()).unwrap();
+        let accuracy = Accuracy::of(&map, &radar.reference(&data));
+        (map, accuracy)
+    };
+    let (mut map, right) = scaled(1.0);
+    assert!(right.holds() && right.decibels_error > 0.0, "{right:?}");
+    for tiny_or_large in [1e-12, 1e12] {
+        assert!(scaled(tiny_or_large).1.holds());
+    }
+    // The power overflows or is lost; the spectra are right.
+    for lost in [1e30, 1e-30] {
+        let (_, accuracy) = scaled(lost);
+        assert!(
+            accuracy.rel_error < 1e-6 && !accuracy.holds(),
+            "{accuracy:?}"
+        );
+    }
+    // The spectra overflow.
+    assert_eq!(scaled(2e37).1.rel_error, f64::INFINITY);
+    let reference = radar.reference(&echoes);
+    map.decibels[77] += 1e-3;
+    assert!(!Accuracy::of(&map, &reference).holds());
+    map.decibels[77] = f32::NAN;
+    assert!(!Accuracy::of(&map, &reference).holds());
+    map.decibels.pop();
+    assert!(!Accuracy::of(&map, &reference).holds());
+    assert!(!right.worst(Accuracy::of(&map, &reference)).holds());
+}
+
+#[test]
+fn stages_that_do_not_finish_say_how_they_ended() {
+    let spec = small_radar();
+    let radar = Radar::new(spec.clone(), &vm7()).unwrap();
+    let stopped = Options {
+        interrupt: Some(Arc::new(AtomicBool::new(true))),
+        ..Options::default()
+    };
+    let limited = Options {
+        max_cycles: Some(1000),
+        ..Options::default()
+    };
+    for (options, expected) in [
+        (stopped, End::Interrupted),
+        (limited, End::MaxCycles { limit: 1000 }),
+    ] {
+        match radar.process(&spec.echoes(1), &options) {
+            Err(ChainError::Unfinished { stage, end }) => {
+                assert_eq!((stage, end), ("pulse compression", expected));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_by_name() {
+    let radar = RadarSpec::default;
+    let refused = [
+        (
+            RadarSpec {
+                pulses: 0,
+                ..radar()
+            },
+            "pulses: 0 ",
+        ),
+        (
+            RadarSpec {
+                pulses: 3,
+                ..radar()
+            },
+            "pulses: 3 ",
+        ),
+        (
+            RadarSpec {
+                pulses: usize::MAX,
+                ..radar()
+            },
+            "pulses: ",
+        ),
+        (
+            RadarSpec {
+                ranges: 101,
+                ..radar()
+            },
+            "ranges: 101 ",
+        ),
+        (
+            RadarSpec {
+                ranges: usize::MAX,
+                ..radar()
+            },
+            "ranges: ",
+        ),
+        (
+            RadarSpec {
+                chirp: 0,
+                ..radar()
+            },
+            "chirp: 0 ",
+        ),
+        (
+            RadarSpec {
+                carrier: f64::NAN,
+                ..radar()
+            },
+            "carrier: NaN ",
+        ),
+        (
+            RadarSpec {
+                sample_rate: 0.0,
+                ..radar()
+            },
+            "sample rate: 0 ",
+        ),
+        (
+            RadarSpec {
+                pulse_rate: 2000.0,
+                ..radar()
+            },
+            "pulse rate: 2000 Hz ",
+        ),
+    ];
+    for (spec, words) in refused {
+        let error = Radar::new(spec, &vm7()).err().map(|e| e.to_string());
+        let error = error.expect(words);
+        assert!(error.contains(words), "{error}");
+    }
+    let sonar = SonarSpec::default;
+    let refused = [
+        (
+            SonarSpec {
+                samples: 1023,
+                ..sonar()
+            },
+            "samples: 1023 ",
+        ),
+        (
+            SonarSpec {
+                samples: usize::MAX,
+                ..sonar()
+            },
+            "samples: ",
+        ),
+        (
+            SonarSpec {
+                hydrophones: 5,
+                ..sonar()
+            },
+            "hydrophones: 5 ",
+        ),
+        (
+            SonarSpec {
+                beams: 1,
+                ..sonar()
+            },
+            "beams: 1 ",
+        ),
+        (
+            SonarSpec {
+                decimate: 0,
+                ..sonar()
+            },
+            "decimate: 0 ",
+        ),
+        (SonarSpec { taps: 0, ..sonar() }, "taps: 0 "),
+        (
+            SonarSpec {
+                points: 33,
+                ..sonar()
+            },
+            "points: 33 ",
+        ),
+        (
+            SonarSpec {
+                sample_rate: -1.0,
+                ..sonar()
+            },
+            "sample rate: -1 ",
+        ),
+    ];
+    for (spec, words) in refused {
+        let error = Sonar::new(spec, &vm7()).err().map(|e| e.to_string());
+        let error = error.expect(words);
+        assert!(error.contains(words), "{error}");
+    }
+    let radar = Radar::new(small_radar(), &vm7()).unwrap();
+    assert!(matches!(
+        radar.process(&[], &Options::default()),
+        Err(ChainError::Shape { .. })
+    ));
+}

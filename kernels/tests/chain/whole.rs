@@ -1,0 +1,74 @@
+//! Whole receivers on both machines.
+
+use super::*;
+
+#[test]
+fn the_radar_sees_its_targets_and_is_faster_than_real_time() {
+    let spec = RadarSpec {
+        ranges: 256,
+        ..RadarSpec::default()
+    };
+    for machine in machines() {
+        let radar = Radar::new(spec.clone(), &machine).unwrap();
+        let echoes = spec.echoes(5);
+        let map = radar.process(&echoes, &Options::default()).unwrap();
+        let accuracy = Accuracy::of(&map, &radar.reference(&echoes));
+        assert!(
+            accuracy.rel_error < 1e-6 && accuracy.holds(),
+            "{accuracy:?}"
+        );
+        sees(&radar, &map);
+        let cycles: u64 = map.stages.iter().map(|s| s.cycles).sum();
+        let seconds = cycles as f64 / machine.cp2.clock_hz as f64;
+        assert!(
+            seconds < spec.seconds(),
+            "{seconds} s for {} s",
+            spec.seconds()
+        );
+        for stage in &map.stages {
+            assert!(stage.bound_cycles <= stage.cycles, "{stage:?}");
+            assert!(!stage.programs.is_empty(), "{stage:?}");
+        }
+    }
+}
+
+#[test]
+fn the_sonar_hears_its_sources() {
+    let spec = SonarSpec {
+        hydrophones: 16,
+        beams: 16,
+        samples: 2048,
+        points: 128,
+        ..SonarSpec::default()
+    };
+    for machine in machines() {
+        let sonar = Sonar::new(spec.clone(), &machine).unwrap();
+        let sound = spec.sound(3);
+        let picture = sonar.process(&sound, &Options::default()).unwrap();
+        let accuracy = Accuracy::of(&picture, &sonar.reference(&sound));
+        assert!(
+            accuracy.rel_error < 1e-6 && accuracy.holds(),
+            "{accuracy:?}"
+        );
+        assert_eq!(picture.decibels.len(), spec.beams * spec.filtered());
+        assert_eq!(sonar.bearings(&picture).len(), spec.beams * spec.points);
+        hears(&sonar, &picture);
+    }
+}
+
+/// The window of 4096 points leaves no room in DMEM for a row.
+#[test]
+fn rows_may_be_long() {
+    let spec = SonarSpec {
+        hydrophones: 2,
+        beams: 4,
+        samples: 8192,
+        decimate: 2,
+        points: 4096,
+        ..SonarSpec::default()
+    };
+    let sonar = Sonar::new(spec.clone(), &vm7()).unwrap();
+    let sound = spec.sound(1);
+    let picture = sonar.process(&sound, &Options::default()).unwrap();
+    assert!(Accuracy::of(&picture, &sonar.reference(&sound)).holds());
+}

@@ -1,0 +1,83 @@
+//! Filters through the whole machine: device, scheduler, DMA, kernels, under the checkers.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "oracles may use the host's functions"
+)]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod fast;
+mod random;
+mod uses;
+mod values;
+
+use common::{Bits, clean, floats, machine};
+use cp2_emu::Cause;
+use cp2_kernels::conv::{
+    ConvError, ConvProblem, ConvRun, Convolver, Mode, Numbers, Places, Rate, Streaming, matched,
+};
+use cp2_kernels::{Job, Problem};
+use cp2_machine::Machine;
+use num_complex::Complex32;
+use proptest::prelude::*;
+use std::sync::{Arc, LazyLock};
+
+static VM7: LazyLock<Arc<Machine>> = LazyLock::new(|| machine("vm7"));
+
+fn run<T: Numbers + Bits>(filter: &Convolver, x: &[T]) -> ConvRun<T> {
+    clean(|options| filter.process_with(x, options))
+}
+
+fn complex(n: usize, seed: u64) -> Vec<Complex32> {
+    common::complex(seed, n)
+}
+
+fn real_taps(n: usize, seed: u64) -> Vec<Complex32> {
+    floats(seed, n).into_iter().map(Complex32::from).collect()
+}
+
+/// Plans, runs and compares with the reference.
+fn check<T: Numbers + Bits>(
+    taps: &[Complex32],
+    x: &[T],
+    channels: usize,
+    mode: Mode,
+) -> ConvRun<T> {
+    let samples = x.len() / channels;
+    let filter = Convolver::new::<T>(&VM7, taps, channels, samples, mode).unwrap();
+    judged(
+        &filter,
+        x,
+        &ConvProblem::new(taps, channels, samples, mode).unwrap(),
+    )
+}
+
+/// Runs and compares with the reference.
+fn judged<T: Numbers + Bits>(filter: &Convolver, x: &[T], problem: &ConvProblem) -> ConvRun<T> {
+    let done = run(filter, x);
+    let verdict = problem.compare(x, done.output.as_ref().unwrap());
+    assert!(
+        verdict.holds(),
+        "{} by {}: {verdict:?}",
+        problem.title(),
+        filter.kernel()
+    );
+    done
+}
+
+fn resample<T: Numbers + Bits>(
+    taps: &[Complex32],
+    x: &[T],
+    channels: usize,
+    rate: Rate,
+) -> ConvRun<T> {
+    let samples = x.len() / channels;
+    let filter = Convolver::resampler::<T>(&VM7, taps, channels, samples, rate).unwrap();
+    judged(
+        &filter,
+        x,
+        &ConvProblem::resampled(taps, channels, samples, rate).unwrap(),
+    )
+}

@@ -1,0 +1,47 @@
+//! Any length and direction.
+
+use super::*;
+
+/// Few cases where an FFT is long: one of 4096 takes 25 thousand cycles.
+fn row() -> impl Strategy<Value = (usize, Direction, u64)> {
+    let n = prop_oneof![8 => 4u32..8, 3 => 8u32..11, 1 => 11u32..13].prop_map(|b| 1usize << b);
+    (
+        n,
+        prop_oneof![Just(Direction::Forward), Just(Direction::Inverse)],
+        any::<u64>(),
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Finite input of any dynamic range without over- and underflow.
+    #[test]
+    fn the_error_bound_holds((n, direction, seed) in row(), spread in 0i32..60) {
+        let mut random = Random::new(seed);
+        let x: Vec<Complex32> = (0..2 * n)
+            .map(|_| random.complex() * 2.0f32.powi((random.next_u64() % (spread as u64 + 1)) as i32 - spread / 2))
+            .collect();
+        let verdict = judge(n, direction, &x, &output(plan(n, direction), &x));
+        prop_assert!(verdict.holds(), "{n} {direction}: {verdict:?}");
+    }
+
+    #[test]
+    fn powers_of_two_scale_every_bit((n, direction, seed) in row(), k in -60i32..60) {
+        let x = FftProblem::new(n, direction, 1).unwrap().random(seed);
+        let scale = 2.0f32.powi(k);
+        let scaled: Vec<Complex32> = x.iter().map(|z| z * scale).collect();
+        let (a, b) = (output(plan(n, direction), &x), output(plan(n, direction), &scaled));
+        let a: Vec<Complex32> = a.iter().map(|z| z * scale).collect();
+        prop_assert_eq!(bits(&a), bits(&b));
+    }
+
+    /// The inverse is the forward transform of the conjugate, conjugated, to the last bit.
+    #[test]
+    fn the_inverse_mirrors_the_forward((n, _, seed) in row(), batch in 1usize..6) {
+        let x = FftProblem::new(n, Direction::Inverse, batch).unwrap().random(seed);
+        let mirrored: Vec<Complex32> = x.iter().map(Complex32::conj).collect();
+        let forward: Vec<Complex32> = output(plan(n, Direction::Forward), &mirrored).iter().map(Complex32::conj).collect();
+        prop_assert_eq!(output(plan(n, Direction::Inverse), &x), forward);
+    }
+}
