@@ -151,6 +151,22 @@ fn powers_of_two_are_fast() {
     assert!(slow.is_empty(), "{slow:#?}");
 }
 
+/// Beyond local memory the split is a pass of its own over system memory, and the DMA is the
+/// limit: 16 N bytes of the complex transform, which the bound counts, and 8 N of the split.
+#[test]
+fn long_powers_of_two_take_the_time_of_their_transfers() {
+    for (n, batch) in [(16_384, 16), (65_536, 4)] {
+        let fft = planner("vm7").plan_real_forward(n).unwrap();
+        let done = fft.process(&random(n, batch, 5)).unwrap();
+        let efficiency = done.efficiency();
+        println!("{}: {efficiency:.3}", fft.recipe());
+        assert!((0.60..=0.72).contains(&efficiency), "{n}: {efficiency:.3}");
+        let cycles = done.run.report.cycles as f64;
+        let expected = fft.expected(batch).unwrap().0 as f64 / cycles;
+        assert!((0.95..=1.05).contains(&expected), "{n}: {expected:.3}");
+    }
+}
+
 #[test]
 fn machines_and_batches_do_not_change_the_bits() {
     for n in [30, 128, 252] {

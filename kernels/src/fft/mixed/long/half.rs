@@ -4,6 +4,9 @@
 //! A slice of a section is the numbers k = k0 .. k0 + S and their partners M - k:
 //! it replaces k0 .. k0 + S - 1 and M - k0 - S .. M - k0 - 1. The slices
 //! cover k = 0 .. M/2, and where they go beyond they compute the same numbers once more.
+//!
+//! The pass takes the DMA's time, so that the factor of k0 + s is made of two, one of k0 that
+//! comes with the page and one of s that stays in DMEM: a product of whose issues there is room.
 
 use super::slices::{Cut, Place};
 use super::stage::{Buffers, FACTORS, INPUT, OUTPUT, SHORT, Stage};
@@ -49,10 +52,9 @@ impl Half {
             rows: rows as u64,
             ..Cut::new(machine.cp2.sections, 1, m as u64 / 2, 2 * SLICE)
         };
-        let side = (cut.slice + GRANULE) * COMPLEX;
         let buffers = Buffers {
-            page: 2 * side,
-            factors: side,
+            page: 2 * (cut.slice + GRANULE) * COMPLEX,
+            factors: GRANULE * COMPLEX,
             scratch: 0,
             count: SHORT,
             in_place: true,
@@ -62,7 +64,7 @@ impl Half {
             Direction::Inverse => format!("join by {}", cut.slice),
         };
         let stage = Stage::new(name, machine, buffers, |text| {
-            write(direction, cut.slice, text, machine)
+            write(direction, (cut.slice, m as u64), text, machine)
         })?;
         Ok(Self {
             direction,
@@ -72,22 +74,18 @@ impl Half {
         })
     }
 
-    /// beta of the split, or w of the join, for every k that slices reach.
+    /// w of the first number of every slice, a granule for each.
     fn factors(&self) -> Vec<Complex32> {
-        let factor = |k: u64| {
-            let (re, im) = cis(-(k as i64), 2 * self.m as i64);
-            let (re, im) = match self.direction {
-                // (1 + i w)/2.
-                Direction::Forward => ((1.0 - im) / 2.0, re / 2.0),
-                Direction::Inverse => (re, im),
-            };
-            Complex32::new(re as f32, im as f32)
+        let slices = 0..self.cut.reach() / self.cut.slice;
+        let factor = |slice: u64| {
+            let (re, im) = cis(-((slice * self.cut.slice) as i64), 2 * self.m as i64);
+            [Complex32::new(re as f32, im as f32), Complex32::default()]
         };
-        (0..self.cut.reach() + GRANULE).map(factor).collect()
+        slices.flat_map(factor).collect()
     }
 
     fn pages(&self, [from, to]: [Place; 2], factors: u64) -> HalfPages {
-        let issues = 3 * (self.cut.slice + 1);
+        let issues = 4 * (self.cut.slice + 1);
         HalfPages {
             direction: self.direction,
             m: self.m,
@@ -125,30 +123,46 @@ impl Half {
 /// The words of a page: upwards from k0, downwards from M - k0.
 fn write(
     direction: Direction,
-    slice: u64,
+    (slice, m): (u64, u64),
     text: &mut Text,
     machine: &Machine,
 ) -> Result<(), Unschedulable> {
-    let constants = text.constants("", vec![Constant::Complex(1.0)]);
-    let one = constants.register(Constant::Complex(1.0));
+    let wanted = [1.0, 0.5].map(Constant::Complex);
+    let mut constants = text.constants("", wanted.to_vec());
+    let [one, half] = wanted.map(|c| constants.register(c));
+    // w of k0 stays in a register.
+    constants.first -= 1;
+    let own = Reg::Pair(constants.first);
+    text.word(&format!("ldp r{}, [a{FACTORS}]", constants.first));
+    // i w/2 or w of s.
+    let turn = |s: u64| match direction {
+        Direction::Forward => {
+            let (re, im) = cis(-(s as i64), 2 * m as i64);
+            vec![format!(".complex {:?}, {:?}", -im / 2.0, re / 2.0)]
+        }
+        Direction::Inverse => vec![format!(".cis -{s}, {}", 2 * m)],
+    };
+    let (turns, _) = text.pairs("turns", (0..=slice).map(turn).collect());
     let mut looped = Loop::new();
     let step = COMPLEX as i64;
     let last = (2 * slice + GRANULE) as i64 * step;
     let mut stream =
         |register, at, step| looped.stream(Base::Register(register, at), Walk::Bytes(step));
     let (up, down) = (stream(INPUT, 0, step), stream(INPUT, last, -step));
-    let factors = stream(FACTORS, 0, step);
     let (to_up, to_down) = (stream(OUTPUT, 0, step), stream(OUTPUT, last, -step));
+    let factors = looped.stream(Base::Table(turns), Walk::Bytes(step));
     let body = &mut looped.body;
     let mut load = |pointer| {
         let x = body.pair();
         body.load(Reg::Whole(x), pointer, 0);
         Reg::Whole(x)
     };
-    let (p, q, w) = (load(up), load(down), load(factors));
-    let [a, b, c, d] = [(); 4].map(|()| Reg::Whole(body.pair()));
+    let (p, q, turn) = (load(up), load(down), load(factors));
+    let [w, a, b, c, d] = [(); 5].map(|()| Reg::Whole(body.pair()));
     match direction {
         Direction::Forward => {
+            // beta = (1 + i w)/2.
+            body.op("cmadd", &[w], &[turn, own, half]);
             body.op("cmsubc", &[a], &[one, q, p]);
             body.op("cmsub", &[b], &[w, a, p]);
             body.op("bflyyc", &[c, d], &[q, a, w]);
@@ -156,6 +170,7 @@ fn write(
             body.store(c, to_down, 0);
         }
         Direction::Inverse => {
+            body.op("cmul", &[w], &[turn, own]);
             body.op("bflyy", &[a, b], &[p, q, one]);
             body.op("bflyci", &[c, d], &[a, b, w]);
             let mirrored = Reg::Whole(body.pair());
@@ -235,9 +250,9 @@ impl Pages for HalfPages {
         let (bytes, granule) = (self.slice(), GRANULE * COMPLEX);
         let run = bytes + granule;
         let target = Target::Blocks {
-            stride: bytes as i64,
+            stride: granule as i64,
         };
-        let w = Descriptor::load(target, self.factors + slice * bytes, factors, run);
+        let w = Descriptor::load(target, self.factors + slice * granule, factors, granule);
         let mut loads = vec![w];
         loads.extend(self.both(page, (self.from, local), run, Descriptor::load));
         // The partner of number 0 is number 0.
