@@ -10,7 +10,8 @@
 //! * It accesses memory through its four pointers only, all of which outlive the
 //!   call and are borrowed exclusively for it:
 //!   the register file, scalars and frame at constant offsets below their sizes
-//!   (register numbers are below 64, slots below the limits in `frame`);
+//!   (the guest's register numbers are below 64, numbers from there on and slots below
+//!   the limits in `frame`);
 //!   DMEM at addresses that a check in the code has compared with the size that
 //!   the code was compiled for, which `run` compares with the memory it is given.
 //! * The host has the instructions: `compile` asked for them.

@@ -48,6 +48,13 @@ pub(super) const VECTORS: i64 = SPREAD + 512;
 pub(super) const SCALARS: i64 = VECTORS + VECTOR_BYTES as i64;
 pub(super) const KEPT: i64 = SCALARS + 4 * SCALAR_SLOTS as i64;
 
+// Emitted code finds them there.
+const _: () = assert!(
+    std::mem::offset_of!(Frame, vectors) == VECTORS as usize
+        && std::mem::offset_of!(Frame, scalars) == SCALARS as usize
+        && std::mem::offset_of!(Frame, kept) == KEPT as usize
+);
+
 impl Default for Frame {
     fn default() -> Self {
         let one = 1f32.to_bits();
