@@ -10,8 +10,10 @@ mod common;
 
 use common::{clean, complex};
 use cp2_kernels::fft::{Direction, FftPlanner, reference};
+use cp2_machine::Machine;
 use num_complex::{Complex32, Complex64};
 use proptest::prelude::*;
+use std::sync::Arc;
 
 fn planner(machine: &str) -> FftPlanner {
     FftPlanner::new(common::machine(machine))
@@ -164,6 +166,24 @@ fn long_powers_of_two_take_the_time_of_their_transfers() {
         let cycles = done.run.report.cycles as f64;
         let expected = fft.expected(batch).unwrap().0 as f64 / cycles;
         assert!((0.95..=1.05).contains(&expected), "{n}: {expected:.3}");
+    }
+}
+
+/// Pages are as long as DMEM allows, and no longer than their addresses reach.
+#[test]
+fn other_sizes_of_local_memory() {
+    let x = random(16_384, 1, 3);
+    let there = forward(16_384, &x);
+    for size in ["32, unit = \"KiB\"", "16, unit = \"MiB\""] {
+        let text = format!("base = \"vm7\"\n[cp2]\ndmem = {{ value = {size} }}\n");
+        let machine = Arc::new(Machine::parse("dmem", &text).unwrap());
+        let fft = FftPlanner::new(machine).plan_real_forward(16_384).unwrap();
+        let done = clean(|options| fft.process_with(&x, options))
+            .output
+            .unwrap();
+        for (a, b) in there.iter().zip(&done) {
+            assert!((a - b).norm() <= 1.0e-3, "{size}: {a} {b}");
+        }
     }
 }
 

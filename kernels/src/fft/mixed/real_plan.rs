@@ -65,7 +65,8 @@ impl Real {
                 Some(local) => FftError::or(local, long),
                 None => long,
             };
-            return long().map(Self::Long).map_err(refused);
+            let fits = |long: LongReal| long.expected(1).map(|_| Self::Long(long));
+            return long().and_then(fits).map_err(refused);
         };
         let bound = local.least(TYPICAL_BATCH).cycles(&machine);
         if bound.0 as f64 >= WORTH * cycles.0 as f64 {

@@ -2,7 +2,7 @@
 //! complex ones and back.
 
 use super::slices::{Cut, Place, Slices};
-use super::stage::{Buffers, FACTORS, INPUT, OUTPUT, SHORT, Stage};
+use super::stage::{Buffers, FACTORS, INPUT, OUTPUT, SHORT, Stage, short_page};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::mixed::dft::{Column, Constant, LANES};
@@ -13,8 +13,6 @@ use crate::job::Job;
 use crate::pipeline::{Reg, Unschedulable};
 use cp2_machine::{Class, Machine};
 
-/// Numbers of a section's page, factors included.
-const PAGE: u64 = 1024;
 /// Bytes of a real number.
 const REAL: u64 = 4;
 
@@ -46,7 +44,12 @@ impl Elementwise {
         (rows, length): (usize, usize),
         machine: &Machine,
     ) -> Result<Self, FftError> {
-        let cut = Cut::new(machine.cp2.sections, rows as u64, length as u64, PAGE);
+        let cut = Cut::new(
+            machine.cp2.sections,
+            rows as u64,
+            length as u64,
+            short_page(machine),
+        );
         let buffers = Buffers {
             page: cut.numbers() * COMPLEX,
             factors: element.factor_bytes() * cut.slice,

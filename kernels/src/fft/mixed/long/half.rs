@@ -9,7 +9,7 @@
 //! comes with the page and one of s that stays in DMEM: a product of whose issues there is room.
 
 use super::slices::{Cut, Place};
-use super::stage::{Buffers, FACTORS, INPUT, OUTPUT, SHORT, Stage};
+use super::stage::{Buffers, FACTORS, INPUT, OUTPUT, SHORT, Stage, short_page};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::mixed::dft::Constant;
@@ -24,8 +24,6 @@ use cp2_dma::{Descriptor, Target};
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 
-/// Numbers of a slice, at most: four pages with their factors fit DMEM.
-const SLICE: u64 = 512;
 /// Numbers of a DMA granule, by which a slice is longer where it is read.
 const GRANULE: u64 = 2;
 /// The shortest transforms, of which a slice of each section fills half.
@@ -50,7 +48,7 @@ impl Half {
     ) -> Result<Self, FftError> {
         let cut = Cut {
             rows: rows as u64,
-            ..Cut::new(machine.cp2.sections, 1, m as u64 / 2, 2 * SLICE)
+            ..Cut::new(machine.cp2.sections, 1, m as u64 / 2, short_page(machine))
         };
         let buffers = Buffers {
             page: 2 * (cut.slice + GRANULE) * COMPLEX,

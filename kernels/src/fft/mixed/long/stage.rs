@@ -49,6 +49,15 @@ pub(super) struct Buffers {
 /// Address register of the working space.
 const SCRATCH: u8 = 11;
 
+/// Bytes of DMEM that are used, however many there are: addresses are immediates of 18 bits.
+pub(super) const REACH: u64 = (1 << 17) - 16;
+
+/// Numbers of the short pages of a section, factors included.
+pub(super) fn short_page(machine: &Machine) -> u64 {
+    // Of so much of DMEM four of them, and a table, fit.
+    (machine.cp2.dmem.0 / 64).min(1024)
+}
+
 /// Page buffers of short pages: one computes, one is stored, two are loaded.
 pub(super) const SHORT: usize = 4;
 
@@ -61,7 +70,12 @@ impl Stage {
         write: impl FnOnce(&mut Text) -> Result<(), Unschedulable>,
     ) -> Result<Self, FftError> {
         let mut made = Text::default();
-        let scratch = machine.cp2.dmem.0.saturating_sub(buffers.scratch);
+        let scratch = machine
+            .cp2
+            .dmem
+            .0
+            .min(REACH)
+            .saturating_sub(buffers.scratch);
         write(&mut made)?;
         let text = format!(
             "; {name}: generated, see docs/fft-mixed.md.\n\

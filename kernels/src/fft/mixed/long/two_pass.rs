@@ -5,7 +5,7 @@
 //! rows. The DMA deals granules to the sections in turn, so that the halves of a quad
 //! are neighbouring columns, and of the results neighbouring rows.
 
-use super::stage::{Buffers, FACTORS, Stage};
+use super::stage::{Buffers, FACTORS, REACH, Stage};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::mixed::dft::issues;
@@ -69,7 +69,7 @@ impl Lines {
         let fits = |lines: &Self| {
             let buffers = if columns { 2 * BUFFERS } else { BUFFERS } + 1;
             lines.page_lines(sections) <= count
-                && buffers * lines.page_bytes() + TABLES <= machine.cp2.dmem.0 as usize
+                && buffers * lines.page_bytes() + TABLES <= machine.cp2.dmem.0.min(REACH) as usize
         };
         let all = COUPLES.into_iter().map(of).filter(fits);
         let priced = all.map(|lines| (lines.cost(machine), lines));
