@@ -2,6 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use cp2_host::Options;
+use cp2_kernels::dsp::{MapOp, ReductionOp};
 use cp2_kernels::registry::{self, Kernel, Size};
 use cp2_machine::Machine;
 use std::collections::BTreeSet;
@@ -37,6 +38,18 @@ fn every_assembly_file_belongs_to_a_registered_kernel() {
         files, registered,
         "files of kernels/src and `sources` of the registry"
     );
+}
+
+/// Operations that no assembly file stands for: the lists come from their enumerations.
+#[test]
+fn every_operation_of_the_signal_processing_set_is_registered() {
+    let maps = MapOp::all();
+    let names = maps.iter().map(MapOp::name);
+    for name in names.chain(ReductionOp::all().iter().map(|op| op.name())) {
+        let kernel = registry::find(name);
+        let kernel = kernel.unwrap_or_else(|| panic!("{name} is not in the registry"));
+        assert!(!kernel.sizes().is_empty(), "{name}");
+    }
 }
 
 #[test]

@@ -116,7 +116,15 @@ impl Recipe<'_> {
         let mut point = |pointer: Pointer, page: usize, offset: i64| {
             let bias = schedule.bias(pointer) + offset;
             let register = schedule.register_of(pointer);
-            let _ = writeln!(text, "    addi a{register}, c{}, {bias}", 4 + page);
+            let page = 4 + page;
+            let _ = if (-2048..2048).contains(&bias) {
+                writeln!(text, "    addi a{register}, c{page}, {bias}")
+            } else {
+                writeln!(
+                    text,
+                    "    movi a{register}, {bias}\n    add a{register}, a{register}, c{page}"
+                )
+            };
         };
         for &(pointer, page, offset) in &self.inputs {
             point(pointer, self.word(true, page), offset);

@@ -3,7 +3,7 @@
 
 use super::error::DspError;
 use super::kernel::{Kernel, Recipe, pointer};
-use super::ops::Ops;
+use super::ops::{Ops, operations};
 use super::plan::{Planned, QUAD, padded, padded_rows};
 use crate::job::{Job, KernelRun, Least};
 use crate::pipeline::{Pointer, Reg, Value};
@@ -12,32 +12,34 @@ use cp2_machine::{Class, Cycles, Machine};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// What is done with every element. Complex numbers are two consecutive
-/// floats, real part first.
-#[derive(Clone, Debug, PartialEq)]
-pub enum MapOp {
-    /// a x.
-    Scale(f32),
-    /// a x + y, the product rounded first.
-    Axpy(f32),
-    /// x + y.
-    Add,
-    /// x - y.
-    Subtract,
-    /// x y.
-    Multiply,
-    /// x y of complex numbers.
-    ComplexMultiply,
-    /// Every row of x times these coefficients, one for each float of a row.
-    Window(Vec<f32>),
-    /// |z|^2 of complex z.
-    Power,
-    /// |z| of complex z; |z|^2 has to be representable.
-    Magnitude,
-    /// arg z of complex z in radians, -pi to pi; finite z only.
-    Phase,
-    /// 10 log10 |z|^2 of complex z.
-    Decibels,
+operations! {
+    /// What is done with every element. Complex numbers are two consecutive
+    /// floats, real part first.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum MapOp {
+        /// a x.
+        Scale(f32 = 1.5),
+        /// a x + y, the product rounded first.
+        Axpy(f32 = 1.5),
+        /// x + y.
+        Add,
+        /// x - y.
+        Subtract,
+        /// x y.
+        Multiply,
+        /// x y of complex numbers.
+        ComplexMultiply,
+        /// Every row of x times these coefficients, one for each float of a row.
+        Window(Vec<f32> = super::Window::Hann.coefficients(1024)),
+        /// |z|^2 of complex z.
+        Power,
+        /// |z| of complex z; |z|^2 has to be representable.
+        Magnitude,
+        /// arg z of complex z in radians, -pi to pi; finite z only.
+        Phase,
+        /// 10 log10 |z|^2 of complex z.
+        Decibels,
+    }
 }
 
 /// Odd minimax-like polynomial for atan on [0, 1] in t^2, without its leading
@@ -161,10 +163,8 @@ impl MapOp {
             Self::Power => power(ops, x).0,
             Self::Magnitude => {
                 let (p, _) = power(ops, x);
-                let above = ops.q("max", &[p, a]);
-                let inside = ops.q("min", &[above, ops.constant(1)]);
-                let root = ops.pairs("rsqrt", &[inside]);
-                ops.q("mul", &[p, root])
+                let most = ops.constant(1);
+                ops.root(p, (a, most))
             }
             Self::Decibels => {
                 let (p, _) = power(ops, x);
@@ -177,7 +177,7 @@ impl MapOp {
 }
 
 fn power(ops: &mut Ops, x: &[Value]) -> (Reg, Reg) {
-    let (re, im) = ops.split(x[0], x[1]);
+    let (re, im) = ops.split(Reg::Whole(x[0]), Reg::Whole(x[1]));
     let square = ops.q("mul", &[re, re]);
     (ops.q("madd", &[im, im, square]), re)
 }
@@ -186,7 +186,7 @@ fn power(ops: &mut Ops, x: &[Value]) -> (Reg, Reg) {
 fn phase(ops: &mut Ops, x: &[Value], table: &[Value]) -> Reg {
     let (coefficients, others) = table.split_at(ATAN.len());
     let [tiny, half_pi, pi, shift, sign] = [0, 1, 2, 3, 4].map(|i| Reg::Whole(others[i]));
-    let (re, im) = ops.split(x[0], x[1]);
+    let (re, im) = ops.split(Reg::Whole(x[0]), Reg::Whole(x[1]));
     let (ax, ay) = (ops.q("abs", &[re]), ops.q("abs", &[im]));
     let larger = ops.q("max", &[ax, ay]);
     let smaller = ops.q("min", &[ax, ay]);

@@ -1,6 +1,6 @@
 //! Pieces of bodies: constants, carried registers, formulas on quads.
 
-use crate::pipeline::{Body, Reg, Schedule, Unschedulable, Value};
+use crate::pipeline::{Body, Reg, Schedule, Unschedulable};
 use cp2_machine::Machine;
 
 /// A body together with the registers that outlive an iteration.
@@ -96,16 +96,31 @@ impl Ops {
         Reg::Whole(value)
     }
 
+    /// `name` on the halves of two quads: of the first below, of the second above.
+    fn across(&mut self, name: &'static str, a: Reg, b: Reg) -> Reg {
+        let value = self.body.quad();
+        for (to, from) in [(Reg::Lo(value), a), (Reg::Hi(value), b)] {
+            self.body.op(name, &[to], &[lo(from), hi(from)]);
+        }
+        Reg::Whole(value)
+    }
+
     /// Real and imaginary parts of the four complex numbers in two quads.
-    pub(super) fn split(&mut self, a: Value, b: Value) -> (Reg, Reg) {
-        let mut part = |name| {
-            let value = self.body.quad();
-            let (lower, upper) = (Reg::Lo(value), Reg::Hi(value));
-            self.body.op(name, &[lower], &[Reg::Lo(a), Reg::Hi(a)]);
-            self.body.op(name, &[upper], &[Reg::Lo(b), Reg::Hi(b)]);
-            Reg::Whole(value)
-        };
-        (part("trnlo"), part("trnhi"))
+    pub(super) fn split(&mut self, a: Reg, b: Reg) -> (Reg, Reg) {
+        (self.across("trnlo", a, b), self.across("trnhi", a, b))
+    }
+
+    /// The sum of the halves of a quad, and that of another's.
+    pub(super) fn fold(&mut self, a: Reg, b: Reg) -> Reg {
+        self.across("add", a, b)
+    }
+
+    /// The root of p, where it lies within limits; 0 and infinity as they are.
+    pub(super) fn root(&mut self, p: Reg, (least, most): (Reg, Reg)) -> Reg {
+        let above = self.q("max", &[p, least]);
+        let inside = self.q("min", &[above, most]);
+        let root = self.pairs("rsqrt", &[inside]);
+        self.q("mul", &[p, root])
     }
 }
 
@@ -126,3 +141,28 @@ fn hi(reg: Reg) -> Reg {
         other => other,
     }
 }
+
+/// Declares an enumeration of operations, and one of each as a list: an
+/// operation that is added is in the list, and the registry has to know it.
+macro_rules! operations {
+    (
+        $(#[$about:meta])*
+        pub enum $name:ident {
+            $($(#[$doc:meta])* $variant:ident $(($value:ty = $example:expr))?,)*
+        }
+    ) => {
+        $(#[$about])*
+        pub enum $name {
+            $($(#[$doc])* $variant $(($value))?,)*
+        }
+
+        impl $name {
+            /// One of each operation, those with parameters as the registry measures them.
+            #[must_use]
+            pub fn all() -> Vec<Self> {
+                vec![$(Self::$variant $(($example))?,)*]
+            }
+        }
+    };
+}
+pub(super) use operations;

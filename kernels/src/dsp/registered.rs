@@ -1,7 +1,7 @@
 //! The signal processing set in the registry of kernels.
 
 use super::{
-    Beamformer, DspError, Map, MapOp, Reduction, ReductionOp, SmallProducts, Transposition, Window,
+    Beamformer, DspError, Map, MapOp, Reduction, ReductionOp, SmallProducts, Transposition,
 };
 use crate::random::Random;
 use crate::registry::{Entry, KernelError, Parameter, Prepared, Request};
@@ -30,7 +30,14 @@ const fn reduction(op: ReductionOp, summary: &'static str) -> Entry {
                 Parameter::new("rows", 1024, "rows"),
             ]
         },
-        sizes: &[&[1024, 256]],
+        sizes: &[
+            &[16, 16384],
+            &[64, 4096],
+            &[100, 4096],
+            &[256, 1024],
+            &[1024, 256],
+            &[4096, 128],
+        ],
         prepare: prepare_reduction,
     }
 }
@@ -112,7 +119,7 @@ pub(crate) const KERNELS: [Entry; 19] = [
             Parameter::new("rows", 1024, "rows"),
             Parameter::new("columns", 1024, "columns"),
         ],
-        sizes: &[&[4096, 128]],
+        sizes: &[&[4096, 128], &[64, 64], &[256, 256], &[1000, 300]],
         prepare: prepare_transposition,
     },
 ];
@@ -120,6 +127,16 @@ pub(crate) const KERNELS: [Entry; 19] = [
 impl Request<'_> {
     fn planned<T>(&self, plan: Result<T, DspError>) -> Result<T, KernelError> {
         plan.map_err(|e| self.refused(e))
+    }
+
+    /// The operation whose name the kernel has.
+    fn operation<T>(
+        &self,
+        all: Vec<T>,
+        name: impl Fn(&T) -> &'static str,
+    ) -> Result<T, KernelError> {
+        let found = all.into_iter().find(|op| name(op) == self.kernel);
+        found.ok_or_else(|| self.refused("no operation has this name"))
     }
 
     /// Arrays of random floats.
@@ -134,19 +151,7 @@ fn slices(arrays: &[Vec<f32>]) -> Vec<&[f32]> {
 }
 
 fn prepare_map(request: &Request<'_>) -> Result<Prepared, KernelError> {
-    let op = match request.kernel {
-        "scale" => MapOp::Scale(1.5),
-        "axpy" => MapOp::Axpy(1.5),
-        "add" => MapOp::Add,
-        "subtract" => MapOp::Subtract,
-        "multiply" => MapOp::Multiply,
-        "complex-multiply" => MapOp::ComplexMultiply,
-        "window" => MapOp::Window(Window::Hann.coefficients(1024)),
-        "power" => MapOp::Power,
-        "magnitude" => MapOp::Magnitude,
-        "phase" => MapOp::Phase,
-        _ => MapOp::Decibels,
-    };
+    let op = request.operation(MapOp::all(), MapOp::name)?;
     let [n] = request.positive(["n"])?;
     let n = request.elements(&[n])?;
     let count = op.inputs();
@@ -162,14 +167,7 @@ fn prepare_map(request: &Request<'_>) -> Result<Prepared, KernelError> {
 }
 
 fn prepare_reduction(request: &Request<'_>) -> Result<Prepared, KernelError> {
-    let all = [
-        ReductionOp::Sum,
-        ReductionOp::Dot,
-        ReductionOp::ComplexDot,
-        ReductionOp::Norm,
-    ];
-    let op = all.into_iter().find(|op| op.name() == request.kernel);
-    let op = op.unwrap_or(ReductionOp::Max);
+    let op = request.operation(ReductionOp::all(), |op| op.name())?;
     let [n, rows] = request.positive(["n", "rows"])?;
     let plan = request.planned(Reduction::new(op, n, request.machine.clone()))?;
     let len = request.elements(&[n, rows])?;

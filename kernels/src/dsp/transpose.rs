@@ -18,10 +18,11 @@ use std::sync::Arc;
 
 /// Bytes of a complex number.
 const COMPLEX: u64 = 8;
-/// Rows of a band and columns of a block at most: runs of 256 bytes both ways,
-/// and two blocks in and out fit local memory.
-const BAND: usize = 32;
-const COLUMNS: usize = 32;
+/// Cycles of two columns of a block beside those of their numbers: a pipeline that
+/// fills and drains, four pointers.
+const COLUMN_PAIR: u128 = 20;
+/// Rows of a band and columns of a block at most, but for blocks of whole rows.
+const MOST: usize = 64;
 
 /// A planned transposition.
 pub type Transposition = Planned<Tiles>;
@@ -31,7 +32,7 @@ pub type Transposition = Planned<Tiles>;
 pub struct Tiles {
     /// Rows and columns.
     sides: [usize; 2],
-    /// Made even: the DMA moves two numbers at a time.
+    /// Filled up to whole blocks.
     rows: usize,
     columns: usize,
     band: usize,
@@ -55,12 +56,9 @@ impl Transposition {
                 });
             }
         }
-        let [rows, columns] = sides.map(|side| side.next_multiple_of(2));
-        let divisor = |side: usize, most: usize| {
-            let even = (1..=most / 2).rev().map(|half| 2 * half);
-            even.into_iter().find(|d| side % d == 0).unwrap_or(2)
-        };
-        let (band, strip) = (divisor(rows, BAND), divisor(columns, COLUMNS));
+        let (band, strip) = cut(sides, &machine);
+        let rows = rows.next_multiple_of(band);
+        let columns = columns.next_multiple_of(strip);
         let kernel = build(band, strip, &machine)?;
         let shape = Tiles {
             sides,
@@ -197,6 +195,56 @@ impl Transposition {
     pub(super) fn operations(&self) -> Vec<Vec<(Class, u64)>> {
         vec![Vec::new(); self.strips()]
     }
+}
+
+/// Rows and columns of a block: those of the least time by the machine's data. All
+/// bytes and runs go over the channel; what stands alone at both ends of a pass, does so
+/// for each.
+fn cut([rows, columns]: [usize; 2], machine: &Machine) -> (usize, usize) {
+    let (dma, host) = (&machine.dma, &machine.host);
+    let ends = host.launch.0 + 2 * (host.completion.0 + host.descriptor.0 + dma.setup_idle.0);
+    let sections = machine.cp2.sections as u128;
+    let ends = u128::from(ends);
+    let time = |(band, strip): (usize, usize)| {
+        let (bands, strips) = (rows.div_ceil(band), columns.div_ceil(strip));
+        let [bands, strips, band, strip] = [bands, strips, band, strip].map(|n| n as u128);
+        let blocks = bands * strips;
+        let numbers = blocks.saturating_mul(band * strip);
+        let bytes = numbers.saturating_mul(2 * u128::from(COMPLEX));
+        let (bytes_of, cycles) = (dma.bandwidth.num.max(1), dma.bandwidth.den);
+        let moved = bytes.saturating_mul(cycles.into()) / u128::from(bytes_of);
+        let runs = |whole: bool, each| {
+            if whole {
+                1
+            } else {
+                blocks.saturating_mul(each)
+            }
+        };
+        let runs = runs(strips == 1, band).saturating_add(runs(bands == 1, strip));
+        let runs = runs.saturating_mul(dma.run.0.into());
+        let block = strip / 2 * (band + COLUMN_PAIR);
+        let computed = blocks.div_ceil(sections).saturating_mul(block);
+        let passes = bands.min(strips);
+        // With a block for each section there is nothing to move while they compute.
+        let alone = if blocks / passes <= sections {
+            block
+        } else {
+            0
+        };
+        let busy = moved.saturating_add(runs).max(computed);
+        busy.saturating_add(passes.saturating_mul(ends + alone))
+    };
+    // Two pages in and out, and as much again as a block for arguments.
+    let fits = |band: usize, strip: usize| {
+        5 * band as u64 * strip as u64 * COMPLEX <= machine.cp2.dmem.0 || band * strip == 4
+    };
+    let sides = |side: usize| {
+        let even = (2..=MOST.min(side + 1)).step_by(2);
+        even.chain((side < 4 * MOST).then(|| side.next_multiple_of(2)))
+    };
+    let all = sides(rows).flat_map(|band| sides(columns).map(move |strip| (band, strip)));
+    let all = all.filter(|&(band, strip)| fits(band, strip));
+    all.min_by_key(|&cut| time(cut)).unwrap_or((2, 2))
 }
 
 /// Two rows and two columns in an iteration, down the columns.

@@ -89,6 +89,9 @@ pub(crate) struct Body {
     pub(super) pointers: Vec<(u8, Step)>,
     /// Whether the arithmetic is issued in the order given, evenly spread.
     pub(super) in_order: bool,
+    /// Cycles that an interval is longer than the least, so that a chain at the end of an
+    /// iteration finds room before the next is half done.
+    pub(crate) spare: usize,
 }
 
 impl Body {

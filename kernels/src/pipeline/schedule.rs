@@ -49,7 +49,7 @@ impl Body {
         registers: u8,
     ) -> Result<Schedule, Unschedulable> {
         let slots = self.arithmetic().max(self.memory()).max(1);
-        let least = slots.max(self.busiest_unit(machine)) as u32;
+        let least = (slots.max(self.busiest_unit(machine)) + self.spare) as u32;
         for interval in least..least + SLACK {
             for &order in self.tries() {
                 let Some(found) = Attempt::new(self, machine, interval).run(order) else {

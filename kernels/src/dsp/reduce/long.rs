@@ -1,0 +1,217 @@
+//! Long rows: a pass over the elements for each, with several sums or
+//! candidates side by side.
+
+use super::super::kernel::{Kernel, Recipe, pointer};
+use super::super::ops::Ops;
+use super::{DspError, QUAD, ReductionOp};
+use crate::pipeline::{Pointer, Reg};
+use cp2_machine::Machine;
+
+/// Accumulators side by side, each a quad: with so many none is needed again before it is there.
+const SUMS: usize = 8;
+/// The fewest, where the row is filled up less.
+const FEWEST: usize = 5;
+/// The same for the largest element, which needs two quads each.
+const MAXIMA: usize = 4;
+
+/// Quads of an iteration for rows of `n` floats: what fills up the fewest.
+fn quads(op: ReductionOp, n: usize) -> usize {
+    let least = |quads: &usize| n.next_multiple_of(QUAD * quads);
+    let sums = (FEWEST..=SUMS).rev().min_by_key(least);
+    if op == ReductionOp::Max {
+        MAXIMA
+    } else {
+        sums.unwrap_or(SUMS)
+    }
+}
+
+/// Rows of a block of the pass that joins the sums of parts.
+pub(super) const JOINED: usize = 16;
+
+/// Joins the sums of so many parts of each row.
+pub(super) fn build_join(parts: usize, machine: &Machine) -> Result<Kernel, DspError> {
+    let mut ops = Ops::new(&[]);
+    let from = pointer(&mut ops.body, 0, 16 * parts as i64);
+    let to = pointer(&mut ops.body, 1, 16);
+    let sums: Vec<Reg> = (0..parts)
+        .map(|part| {
+            let sum = ops.body.quad();
+            ops.body.load(Reg::Whole(sum), from, 16 * part as i64);
+            Reg::Whole(sum)
+        })
+        .collect();
+    let total = sums.into_iter().reduce(|a, b| ops.q("add", &[a, b]));
+    if let Some(total) = total {
+        ops.body.store(total, to, 0);
+    }
+    Recipe {
+        name: "join",
+        ops,
+        inputs: vec![(from, 0, 0)],
+        outputs: vec![(to, 0, 0)],
+        results: None,
+        tables: Vec::new(),
+        iterations: JOINED as u64,
+        turns: 1,
+        pages: (1, 1),
+        before: String::new(),
+        after: String::new(),
+        next: String::new(),
+        data: String::new(),
+    }
+    .build(machine)
+}
+
+/// Floats of a row of `n` in memory, filled up.
+pub(super) fn wide(op: ReductionOp, n: usize) -> usize {
+    n.next_multiple_of(QUAD * quads(op, n))
+}
+
+pub(super) fn build(op: ReductionOp, n: usize, machine: &Machine) -> Result<Kernel, DspError> {
+    if op == ReductionOp::Max {
+        return build_max(n, machine);
+    }
+    // Zero; the smallest and the largest number whose root is a number.
+    let mut ops = Ops::new(&[0, 1, f32::MAX.to_bits()]);
+    let count = quads(op, n);
+    let sums: Vec<u8> = (0..count).map(|_| ops.carry()).collect();
+    let step = (16 * count) as i64;
+    let x = pointer(&mut ops.body, 0, step);
+    let y = (op.inputs() == 2).then(|| pointer(&mut ops.body, 2, step));
+    let (first, second): (Vec<_>, Vec<_>) = (0..count)
+        .map(|i| {
+            let mut load = |from| {
+                let value = ops.body.quad();
+                ops.body.load(Reg::Whole(value), from, 16 * i as i64);
+                value
+            };
+            let first = load(x);
+            (first, y.map_or(first, load))
+        })
+        .unzip();
+    for (i, &sum) in sums.iter().enumerate() {
+        let (a, b) = (first[i], second[i]);
+        let (name, uses): (_, Vec<Reg>) = match op {
+            ReductionOp::Sum => ("add", vec![Reg::Quad(sum), Reg::Whole(a)]),
+            ReductionOp::ComplexDot => {
+                let halves = [(Reg::Lo(a), Reg::Lo(b)), (Reg::Hi(a), Reg::Hi(b))];
+                for ((a, b), pair) in halves.into_iter().zip([2 * sum, 2 * sum + 1]) {
+                    let pair = Reg::Pair(pair);
+                    ops.body.op("cmaddc", &[pair], &[a, b, pair]);
+                }
+                continue;
+            }
+            _ => ("madd", vec![Reg::Whole(a), Reg::Whole(b), Reg::Quad(sum)]),
+        };
+        ops.body.op(name, &[Reg::Quad(sum)], &uses);
+    }
+    let zero = sums
+        .iter()
+        .map(|s| format!("    mov q{s}, q31\n"))
+        .collect();
+    let mut after = String::new();
+    // Pairs of accumulators, then the halves of the quad, then its lanes.
+    let mut width = count;
+    while width > 1 {
+        let half = width.div_ceil(2);
+        for i in 0..width / 2 {
+            after += &format!("    add q{0}, q{0}, q{1}\n", sums[i], sums[i + half]);
+        }
+        width = half;
+    }
+    let total = sums[0];
+    after += &format!("    trnhi q0, q{total}, q{total}\n    add q0, q0, q{total}\n");
+    if op != ReductionOp::ComplexDot {
+        after += "    swap q1, q0\n    add q0, q0, q1\n";
+    }
+    if op == ReductionOp::Norm {
+        after += "    max r2, r0, r60\n    min r2, r2, r58\n    rsqrt r2, r2\n    mul r0, r0, r2\n";
+    }
+    after += "    stq q0, [a1]+16\n";
+    recipe(op, ops, x, y, n, zero, after).build(machine)
+}
+
+/// Four candidates side by side: comparison and two selections for each.
+fn build_max(n: usize, machine: &Machine) -> Result<Kernel, DspError> {
+    let mut ops = Ops::new(&[0, f32::NEG_INFINITY.to_bits()]);
+    let best: Vec<(u8, u8)> = (0..MAXIMA).map(|_| (ops.carry(), ops.carry())).collect();
+    let step = (16 * MAXIMA) as i64;
+    let x = pointer(&mut ops.body, 0, step);
+    let places = pointer(&mut ops.body, 2, 16);
+    let place = ops.body.quad();
+    ops.body.load(Reg::Whole(place), places, 0);
+    for (i, &(value, at)) in best.iter().enumerate() {
+        let found = ops.body.quad();
+        ops.body.load(Reg::Whole(found), x, 16 * i as i64);
+        let (value, at, found) = (Reg::Quad(value), Reg::Quad(at), Reg::Whole(found));
+        // The first of equals stays.
+        let larger = ops.q("cmplt", &[value, found]);
+        ops.body.op("sel", &[value], &[found, value, larger]);
+        ops.body.op("sel", &[at], &[Reg::Whole(place), at, larger]);
+    }
+    let start = best
+        .iter()
+        .map(|(value, at)| format!("    mov q{value}, q30\n    mov q{at}, q31\n"))
+        .collect();
+    // The place of candidate i is 16 times the iteration, plus 4 i plus the lane.
+    let mut after = String::from("    movi a2, lanes\n    ldq q8, [a2]\n    ldq q9, [a2 + 16]\n");
+    for (i, (_, at)) in best.iter().enumerate() {
+        after += &format!("    iadd q{at}, q{at}, q8\n");
+        if i + 1 < MAXIMA {
+            after += "    iadd q8, q8, q9\n";
+        }
+    }
+    // Of two candidates the larger; of equals the one whose place is less.
+    let choose = |a: (u8, u8), b: (u8, u8)| {
+        let ((v, p), (w, q)) = (a, b);
+        format!(
+            "    cmplt q0, q{v}, q{w}\n    cmpeq q1, q{v}, q{w}\n    icmplt q2, q{q}, q{p}\n    \
+             and q1, q1, q2\n    or q0, q0, q1\n    sel q{v}, q{w}, q{v}, q0\n    sel q{p}, q{q}, q{p}, q0\n"
+        )
+    };
+    after += &choose(best[0], best[1]);
+    after += &choose(best[2], best[3]);
+    after += &choose(best[0], best[2]);
+    let ((v, p), (w, q)) = (best[0], best[1]);
+    after += &format!("    trnhi q{w}, q{v}, q{v}\n    trnhi q{q}, q{p}, q{p}\n");
+    after += &choose(best[0], best[1]);
+    after += &format!("    swap q{w}, q{v}\n    swap q{q}, q{p}\n");
+    after += &choose(best[0], best[1]);
+    after += &format!("    trnlo q0, q{v}, q{p}\n    stq q0, [a1]+16\n");
+    let iterations = n / (QUAD * MAXIMA);
+    let mut data =
+        String::from("    .align 16\nlanes:\n    .int 0, 1, 2, 3\n    .int 4, 4, 4, 4\nplaces:\n");
+    data += &format!("    .rept {iterations}, i\n    .int 16*i, 16*i, 16*i, 16*i\n    .endr\n");
+    let mut recipe = recipe(ReductionOp::Max, ops, x, None, n, start, after);
+    recipe.tables.push((places, "places"));
+    recipe.data = data;
+    recipe.build(machine)
+}
+
+fn recipe<'a>(
+    op: ReductionOp,
+    ops: Ops,
+    x: Pointer,
+    y: Option<Pointer>,
+    n: usize,
+    before: String,
+    after: String,
+) -> Recipe<'a> {
+    let mut inputs = vec![(x, 0, 0)];
+    inputs.extend(y.map(|y| (y, 1, 0)));
+    Recipe {
+        name: op.name(),
+        ops,
+        inputs,
+        outputs: Vec::new(),
+        results: Some(1),
+        tables: Vec::new(),
+        iterations: (n / (QUAD * quads(op, n))) as u64,
+        turns: 1,
+        pages: (op.inputs(), 1),
+        before,
+        after,
+        next: String::new(),
+        data: String::new(),
+    }
+}

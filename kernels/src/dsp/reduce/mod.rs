@@ -1,0 +1,327 @@
+//! Row by row: sum, dot product, norm, largest element and its place.
+
+mod long;
+mod short;
+
+use super::error::DspError;
+use super::ops::operations;
+use super::plan::{Planned, QUAD, padded, padded_rows};
+use crate::job::{Job, KernelRun, Least};
+use cp2_host::{Buffer, Options, Paging, Stream};
+use cp2_machine::{Class, Cycles, Machine};
+use std::sync::Arc;
+
+operations! {
+    /// What a row is reduced to.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ReductionOp {
+        /// The sum of floats.
+        Sum,
+        /// The sum of x y of floats.
+        Dot,
+        /// The sum of x conj(y) of complex numbers.
+        ComplexDot,
+        /// The root of the sum of squares of floats; of complex numbers likewise.
+        Norm,
+        /// The largest float and its first place. No NaN.
+        Max,
+    }
+}
+
+/// A reduced row: for [`ReductionOp::Max`] the value and its place, for
+/// [`ReductionOp::ComplexDot`] real and imaginary part, else the value.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Extreme {
+    /// The value, or its real part.
+    pub value: f32,
+    /// The imaginary part of a complex value, else 0.
+    pub imaginary: f32,
+    /// The place of the largest element, else 0.
+    pub place: u32,
+}
+
+/// Bytes beside the inputs of a long row: result, argument block, its places and tables.
+const ARGUMENTS: usize = 128;
+/// Floats of the longest row.
+pub(super) const MAX_ROW: usize = 4096;
+
+impl ReductionOp {
+    /// Arrays it reads.
+    #[must_use]
+    pub fn inputs(self) -> usize {
+        match self {
+            Self::Dot | Self::ComplexDot => 2,
+            Self::Sum | Self::Norm | Self::Max => 1,
+        }
+    }
+
+    /// Arithmetic issues for four floats: an add or multiply-add of a quad,
+    /// two complex multiply-adds, or comparison and two selections.
+    #[must_use]
+    pub fn issues(self) -> u64 {
+        match self {
+            Self::Sum | Self::Dot | Self::Norm => 1,
+            Self::ComplexDot => 2,
+            Self::Max => 3,
+        }
+    }
+
+    /// Name of the kernel.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Dot => "dot",
+            Self::ComplexDot => "complex-dot",
+            Self::Norm => "norm",
+            Self::Max => "max",
+        }
+    }
+
+    /// Floats, or places, that it makes of a row.
+    fn results(self) -> usize {
+        match self {
+            Self::Sum | Self::Dot | Self::Norm => 1,
+            Self::ComplexDot | Self::Max => 2,
+        }
+    }
+}
+
+/// A planned reduction of rows of one length.
+pub type Reduction = Planned<Rows>;
+
+/// What rows of which length are reduced to.
+#[derive(Debug)]
+pub struct Rows {
+    op: ReductionOp,
+    n: usize,
+    /// Floats of a row in system memory.
+    wide: usize,
+    /// Rows of a block, which share quads of results; one long row has its own.
+    block: usize,
+    /// Parts of a row, each a block of its own, whose sums another pass joins.
+    parts: usize,
+}
+
+impl Rows {
+    /// Quads of the results of a block.
+    fn quads(&self) -> usize {
+        if self.block == 1 {
+            return 1;
+        }
+        self.block / short::ROWS * self.op.results()
+    }
+
+    /// What a row has been reduced to.
+    fn result(&self, quads: &[[u32; 4]], row: usize) -> Extreme {
+        let at = |quad: usize, lane: usize| quads.get(quad).map_or(0, |q| q[lane]);
+        let (own, lane) = (row / short::ROWS * self.op.results(), row % short::ROWS);
+        let [value, second] = match (self.block, self.op) {
+            (1, ReductionOp::Max) => [at(row, 0), at(row, 2)],
+            (1, _) => [at(row, 0), at(row, 1)],
+            (_, ReductionOp::ComplexDot) => {
+                let (quad, lane) = (own + lane / 2, 2 * (lane % 2));
+                [at(quad, lane), at(quad, lane + 1)]
+            }
+            _ => [at(own, lane), at(own + 1, lane)],
+        };
+        let of = |op: ReductionOp| if self.op == op { second } else { 0 };
+        Extreme {
+            value: f32::from_bits(value),
+            imaginary: f32::from_bits(of(ReductionOp::ComplexDot)),
+            place: of(ReductionOp::Max),
+        }
+    }
+}
+
+impl Reduction {
+    /// Plans `op` for rows of `n` floats (2 m floats for m complex numbers).
+    ///
+    /// # Errors
+    /// A length the operation does not have, or a machine without a schedule for it.
+    pub fn new(op: ReductionOp, n: usize, machine: Arc<Machine>) -> Result<Self, DspError> {
+        let odd = op == ReductionOp::ComplexDot && n % 2 != 0;
+        if n == 0 || n > MAX_ROW || odd {
+            return Err(DspError::Size {
+                what: op.name(),
+                found: n,
+                expected: format!(
+                    "rows of 1 to {MAX_ROW} floats, an even number for complex ones; split longer rows"
+                ),
+            });
+        }
+        if n <= short::most(op) {
+            let wide = n.next_multiple_of(QUAD);
+            let (kernel, block) = short::build(op, wide, &machine)?;
+            let shape = Rows {
+                op,
+                n,
+                wide,
+                block,
+                parts: 1,
+            };
+            return Ok(Self::of(op.name(), shape, machine, vec![kernel]));
+        }
+        // As many parts as it takes for two to be in local memory at a time.
+        let two = |parts: &usize| {
+            let part = long::wide(op, n.div_ceil(*parts)) * op.inputs() * 4;
+            2 * (part + ARGUMENTS) as u64 <= machine.cp2.dmem.0
+        };
+        let sums = op.inputs() == 2;
+        let parts = if sums { (1..8).find(two) } else { None }.unwrap_or(1);
+        let part = long::wide(op, n.div_ceil(parts));
+        let mut kernels = vec![long::build(op, part, &machine)?];
+        if parts > 1 {
+            kernels.push(long::build_join(parts, &machine)?);
+        }
+        let shape = Rows {
+            op,
+            n,
+            wide: parts * part,
+            block: 1,
+            parts,
+        };
+        Ok(Self::of(op.name(), shape, machine, kernels))
+    }
+
+    /// What any program must compute and move for `rows`.
+    #[must_use]
+    pub fn least(&self, rows: usize) -> Least {
+        let (floats, op) = (rows as u128 * self.shape.n as u128, self.shape.op);
+        let results = rows as u128 * op.results() as u128;
+        Least {
+            issues: floats * u128::from(op.issues()) / QUAD as u128,
+            bytes: 4 * (floats * op.inputs() as u128 + results),
+            ..Least::default()
+        }
+    }
+
+    /// Lower bound of the time for `rows`.
+    #[must_use]
+    pub fn bound(&self, rows: usize) -> Cycles {
+        self.least(rows).cycles(self.machine())
+    }
+
+    /// Reduces the rows of the inputs.
+    ///
+    /// # Errors
+    /// Inputs that are no rows, of another number, or that do not fit the machine.
+    pub fn process(&self, inputs: &[&[f32]]) -> Result<KernelRun<Vec<Extreme>>, DspError> {
+        self.process_with(inputs, Options::default())
+    }
+
+    /// The same on a device with options.
+    ///
+    /// # Errors
+    /// See [`Reduction::process`].
+    pub fn process_with(
+        &self,
+        inputs: &[&[f32]],
+        options: Options,
+    ) -> Result<KernelRun<Vec<Extreme>>, DspError> {
+        let (job, y) = self.job(inputs, options)?;
+        let rows = inputs.first().map_or(0, |x| x.len() / self.shape.n);
+        let shape = &self.shape;
+        Ok(job.run(self.bound(rows), |run| {
+            let quads = run.read(y)?;
+            Ok((0..rows).map(|row| shape.result(&quads, row)).collect())
+        })?)
+    }
+
+    pub(super) fn job(
+        &self,
+        inputs: &[&[f32]],
+        options: Options,
+    ) -> Result<(Job, Buffer<[u32; 4]>), DspError> {
+        let len = inputs.first().map_or(0, |x| x.len());
+        let same = inputs.iter().all(|x| x.len() == len);
+        if inputs.len() != self.shape.op.inputs() || !same || len == 0 || len % self.shape.n != 0 {
+            return Err(DspError::Length {
+                what: "an input",
+                found: len,
+                expected: format!(
+                    "{} arrays of rows of {}",
+                    self.shape.op.inputs(),
+                    self.shape.n
+                ),
+            });
+        }
+        let rows = len / self.shape.n;
+        self.check(rows)?;
+        let Rows {
+            wide, block, parts, ..
+        } = self.shape;
+        let blocks = rows.div_ceil(block);
+        // What fills a row up must not be the largest: its own last element is not.
+        let fill = |x: &&[f32]| match self.shape.op {
+            ReductionOp::Max if wide > self.shape.n => x
+                .chunks(self.shape.n)
+                .flat_map(|row| {
+                    let last = row.last().copied().unwrap_or_default();
+                    let rest = std::iter::repeat_n(last, wide - row.len());
+                    row.iter().copied().chain(rest)
+                })
+                .collect(),
+            _ => padded_rows(x, self.shape.n, wide),
+        };
+        let whole = |x: &&[f32]| padded(&fill(x), blocks * block * wide);
+        let mut arrays: Vec<Vec<f32>> = inputs.iter().map(whole).collect();
+        if parts > 1 {
+            // Room for the sums of the parts.
+            let rows = rows.next_multiple_of(long::JOINED);
+            arrays.push(vec![0.0; rows * parts * QUAD]);
+        }
+        let quads = self.shape.quads();
+        let output = [(blocks * quads).next_multiple_of(long::JOINED) as u64];
+        let passes = parts.min(2);
+        self.passes(options, (&arrays, &output), passes, |pass, x, y| {
+            let stream = |name, at, bytes: usize| Stream::contiguous(name, at, bytes as u64);
+            if pass == 1 {
+                let sums = x.last().copied().unwrap_or_default();
+                let sums = stream("sums", sums, 16 * parts * long::JOINED);
+                let y = stream("y", y, 16 * long::JOINED);
+                return Paging::new(rows.div_ceil(long::JOINED) as u64, vec![sums], vec![y]);
+            }
+            let inputs = x.iter().take(self.shape.op.inputs());
+            let to = if parts > 1 { x.last().copied() } else { None };
+            let x = inputs.map(|&at| stream("x", at, 4 * block * wide / parts));
+            let y = stream("y", to.unwrap_or(y), 16 * quads);
+            Paging::new((blocks * parts) as u64, x.collect(), vec![y])
+        })
+    }
+
+    /// Refuses arrays that do not fit system memory.
+    pub(super) fn check(&self, rows: usize) -> Result<(), DspError> {
+        let Rows {
+            op,
+            wide,
+            block,
+            parts,
+            ..
+        } = self.shape;
+        let row = 4 * wide as u128 * op.inputs() as u128 + 16 * parts as u128 + 16;
+        let bytes = (rows as u128 + block.max(long::JOINED) as u128) * row;
+        self.fits(bytes)
+    }
+
+    /// Least arithmetic of the pass for the model.
+    pub(super) fn operations(&self, rows: usize) -> Vec<Vec<(Class, u64)>> {
+        let Rows {
+            op,
+            wide,
+            block,
+            parts,
+            ..
+        } = self.shape;
+        let issues = if block == 1 {
+            self.least(rows).issues as u64
+        } else {
+            (rows / short::ROWS) as u64 * short::issues(op, wide / QUAD)
+        };
+        let mut passes = vec![vec![(Class::Add, issues)]];
+        if parts > 1 {
+            passes.push(vec![(Class::Add, (rows * (parts - 1)) as u64)]);
+        }
+        passes
+    }
+}
