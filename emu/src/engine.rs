@@ -1,11 +1,13 @@
-//! The reference engine: one word at a time, nothing clever; and the choice of
-//! the engine.
+//! The reference engine: one word at a time, nothing clever.
 //!
 //! [`Cp2`] is the coprocessor as a component of the processor's event queue:
 //! it advances to a given cycle and reports what stopped it.
 
+mod state;
+
 use crate::cause::Cause;
-use crate::core::{Core, Loop, Poster};
+use crate::choice::Engine;
+use crate::core::{Core, Poster};
 use crate::counters::Counters;
 use crate::decoded::Decoded;
 use crate::execute;
@@ -15,62 +17,13 @@ use crate::observer::{Observer, Unobserved};
 use crate::port::Port;
 use crate::programs::Programs;
 use crate::semantics::action::{Action, ControlOp};
-use crate::simd::Simd;
-use crate::timing::{Outcome, Scoreboard, Stall, penalty};
+use crate::timing::{Scoreboard, Stall, penalty};
 use crate::waited::Waited;
 use cp2_dma::Direction;
 use cp2_machine::Machine;
 use serde::{Deserialize, Serialize};
+use state::State;
 use std::collections::VecDeque;
-
-/// What executes kernels. All agree in every bit, cycle, cause, counter and fault.
-///
-/// Checkers want to see every access: a processor with checks runs on the
-/// reference engine whatever is chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Engine {
-    /// Word by word, straight from the definitions.
-    Reference,
-    /// Block by block (`docs/engine.md`), the same code on every host.
-    Portable,
-    /// As [`Engine::Fast`], with host code of AVX2 at most.
-    Avx2,
-    /// Block by block, and host code for what runs often where the host has
-    /// what that takes.
-    #[default]
-    Fast,
-}
-
-impl Engine {
-    /// The best of the engine's tiers that this host can run, for reports.
-    #[must_use]
-    pub fn tier(self) -> &'static str {
-        match self {
-            Self::Reference => "word-by-word",
-            _ => self.simd().name(),
-        }
-    }
-
-    /// The engine that runs on `machine`: all but the reference one are made for four sections.
-    #[must_use]
-    pub fn on(self, machine: &Machine) -> Self {
-        if crate::layout::one_group(machine.cp2.sections, machine.cp2.dmem.0 as usize) {
-            self
-        } else {
-            Self::Reference
-        }
-    }
-
-    /// The host code that may be emitted.
-    fn simd(self) -> Simd {
-        match self {
-            Self::Reference | Self::Portable => Simd::None,
-            Self::Avx2 => Simd::best().min(Simd::Avx2),
-            Self::Fast => Simd::best(),
-        }
-    }
-}
 
 /// What the coprocessor is doing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,77 +73,6 @@ pub(crate) struct Cp2 {
     /// First cycle in which the next word could issue.
     now: u64,
     programs: Programs,
-}
-
-/// A coprocessor without what only mirrors its state.
-#[derive(Serialize, Deserialize)]
-struct State {
-    core: Core,
-    status: Status,
-    port: Port,
-    counters: Counters,
-    board: Scoreboard,
-    waited: Waited,
-    now: u64,
-}
-
-impl From<Cp2> for State {
-    fn from(cp2: Cp2) -> Self {
-        Self {
-            counters: cp2.counters(),
-            board: cp2.board(),
-            waited: cp2.waited.clone(),
-            core: cp2.core,
-            status: cp2.status,
-            port: cp2.port,
-            now: cp2.now,
-        }
-    }
-}
-
-impl From<State> for Cp2 {
-    fn from(state: State) -> Self {
-        Self {
-            core: state.core,
-            status: state.status,
-            port: state.port,
-            engine: Engine::default(),
-            counters: state.counters,
-            board: state.board,
-            waited: state.waited,
-            now: state.now,
-            programs: Programs::default(),
-        }
-    }
-}
-
-impl Clone for Cp2 {
-    fn clone(&self) -> Self {
-        Self {
-            core: self.core.clone(),
-            status: self.status.clone(),
-            port: self.port.clone(),
-            engine: self.engine,
-            counters: self.counters(),
-            board: self.board(),
-            waited: self.waited.clone(),
-            now: self.now,
-            programs: Programs::default(),
-        }
-    }
-}
-
-/// Equality of everything that is state; the engine, and what it remembers, is none.
-impl PartialEq for Cp2 {
-    fn eq(&self, other: &Self) -> bool {
-        self.core == other.core
-            && self.status == other.status
-            && self.counters() == other.counters()
-            && self.port == other.port
-            && self.board() == other.board()
-            && self.waited == other.waited
-            && self.now == other.now
-    }
 }
 
 impl Cp2 {
@@ -475,52 +357,4 @@ impl Cp2 {
         }
         self.counters.issued(pc, decoded, 1);
     }
-}
-
-/// Ends of hardware loops: where the word after `pc` lies.
-#[inline(always)]
-pub(crate) fn advance(core: &mut Core, pc: u32) -> Outcome {
-    core.pc = pc + 1;
-    // A called function does not end the passes of its caller's loops.
-    let outer = core.callers_loops();
-    while let Some(top) = core.loops[outer..].last_mut() {
-        if top.end != pc {
-            break;
-        }
-        if top.left > 1 {
-            top.left -= 1;
-            core.pc = top.start;
-            return Outcome::LoopBack;
-        }
-        core.loops.pop();
-    }
-    Outcome::Next
-}
-
-/// Sets up a hardware loop over the `length` words after `pc`.
-#[inline(always)]
-pub(crate) fn set_up_loop(
-    core: &mut Core,
-    machine: &Machine,
-    count: u32,
-    length: u32,
-) -> Result<Outcome, FaultKind> {
-    let pc = core.pc;
-    let end = pc + length;
-    if count == 0 {
-        // The body's last word may be that of an outer loop as well.
-        let _ = advance(core, end);
-        return Ok(Outcome::Taken);
-    }
-    let depth = machine.cp2.loop_depth;
-    if core.loops.len() >= depth {
-        return Err(FaultKind::LoopDepth { depth });
-    }
-    core.loops.push(Loop {
-        start: pc + 1,
-        end,
-        left: count,
-    });
-    core.pc = pc + 1;
-    Ok(Outcome::LoopSetup)
 }

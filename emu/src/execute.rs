@@ -3,9 +3,9 @@
 use crate::alu::Plain;
 use crate::core::{Call, Core};
 use crate::decoded::Decoded;
-use crate::engine::{advance, set_up_loop};
 use crate::fault::FaultKind;
 use crate::layout::PAIR;
+use crate::loops::{advance, set_up_loop};
 use crate::observer::{Access, Observer};
 use crate::semantics::action::{Action, ControlOp, Data, MemoryOp, Source};
 use crate::semantics::arith::{self, Registers};

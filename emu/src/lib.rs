@@ -8,6 +8,7 @@
 pub mod alu;
 mod cause;
 mod check;
+mod choice;
 mod core;
 mod counters;
 mod decoded;
@@ -23,6 +24,7 @@ mod interleave;
 mod layout;
 mod loaded;
 mod local;
+mod loops;
 mod memory;
 mod observer;
 mod port;
@@ -40,10 +42,11 @@ mod work;
 
 pub use cause::{Cause, Causes};
 pub use check::{Finding, Objection};
+pub use choice::Engine;
 pub use core::{ARGUMENTS, Addresses, Core, Poster};
 pub use counters::{Counters, WordCounters};
 pub use dump::Dump;
-pub use engine::{Engine, Status};
+pub use engine::Status;
 pub use fault::{Fault, FaultKind};
 pub use memory::{OutOfMemory, SystemMemory};
 pub use observer::{Access, Observer, Unobserved};

@@ -9,9 +9,10 @@
 //! [`Processor::run_until`] and acts at [`Processor::now`].
 
 use crate::check::{Checker, Finding};
+use crate::choice::Engine;
 use crate::core::{Core, Poster};
 use crate::counters::Counters;
-use crate::engine::{Cp2, Engine, Exit, Status};
+use crate::engine::{Cp2, Exit, Status};
 use crate::fault::Fault;
 use crate::footprint::for_each_part;
 use crate::local::Local;

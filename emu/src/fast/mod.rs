@@ -24,9 +24,9 @@ mod ways;
 mod wide;
 
 use crate::core::Core;
-use crate::engine::advance;
 use crate::execute;
 use crate::hot::Frame;
+use crate::loops::advance;
 use crate::simd::Simd;
 use crate::timing::{Outcome, Pending, Scoreboard};
 use block::{Block, End};

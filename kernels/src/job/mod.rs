@@ -1,13 +1,22 @@
 //! One job on one device: arrays, programs, and the passes that page the
 //! arrays through the programs. Every kernel of the library runs through it.
 
+mod least;
+mod memory;
+mod prepared;
+
+pub use least::Least;
+pub use memory::room;
+pub(crate) use memory::{ROOM_BESIDE, data_end};
+pub use prepared::PreparedJob;
+
 use crate::ring::RingPass;
 use cp2_asm::Program;
 use cp2_dma::Descriptor;
 use cp2_host::emit::Output;
 use cp2_host::{
     Buffer, Device, Element, Event, HostError, Options, PageArguments, PageKernel, Paging, Placed,
-    Plan, PlanError, Run, RunReport,
+    Plan, PlanError, Run,
 };
 use cp2_machine::{Cycles, Machine};
 use std::sync::Arc;
@@ -348,48 +357,6 @@ impl Job {
     }
 }
 
-/// A job whose device, programs and arrays stay from run to run. Each is a run
-/// of its own, from cycle 0, with the report that a new job's would be; what the
-/// host engine has learnt about the programs it knows the next time.
-///
-/// System memory stays as it is between runs, but for the input that is written:
-/// a job that reads what it never wrote may find what the run before left.
-#[derive(Debug)]
-pub struct PreparedJob<O> {
-    job: Job,
-    output: Buffer<O>,
-}
-
-impl<O: Element> PreparedJob<O> {
-    /// Replaces the job's first input, from its start.
-    ///
-    /// # Errors
-    /// More values than it has.
-    pub fn write<I: Element>(&mut self, input: &[I]) -> Result<(), JobError> {
-        let (address, bytes) = self.job.first.unwrap_or_default();
-        let first = Buffer::at(address, bytes / I::BYTES.max(1) as u64);
-        Ok(self.job.device.write(first, input)?)
-    }
-
-    /// Runs the job on the input that is there. A run that does not finish is
-    /// no error: its report says why.
-    ///
-    /// # Errors
-    /// The device refuses a command.
-    pub fn run(&mut self) -> Result<RunReport, JobError> {
-        self.job.give()?;
-        Ok(self.job.device.finish_and_restart()?)
-    }
-
-    /// Fetches the output, from its start.
-    ///
-    /// # Errors
-    /// More values than it has.
-    pub fn read(&self, output: &mut [O]) -> Result<(), JobError> {
-        Ok(self.job.device.fetch(self.output, output)?)
-    }
-}
-
 /// A job that has been run.
 #[derive(Debug)]
 pub struct KernelRun<O> {
@@ -409,65 +376,4 @@ impl<O> KernelRun<O> {
     pub fn efficiency(&self) -> f64 {
         self.bound.0 as f64 / self.run.report.cycles.max(1) as f64
     }
-}
-
-/// The least that a computation needs whatever the program: the two terms of
-/// its lower bound.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Least {
-    /// Complex butterflies x + yw, x - yw.
-    pub butterflies: u128,
-    /// Other arithmetic issues, each one section's work of a cycle.
-    pub issues: u128,
-    /// Bytes over the DMA channel: every input and output once.
-    pub bytes: u128,
-}
-
-impl Least {
-    /// All arithmetic at the machine's peak rate, or all bytes over the
-    /// channel, whichever takes longer. Butterflies and other arithmetic share
-    /// the sections' arithmetic slot.
-    #[must_use]
-    pub fn cycles(&self, machine: &Machine) -> Cycles {
-        let ratio = |count: u128, num: u64, den: u64| {
-            count
-                .saturating_mul(u128::from(den))
-                .div_ceil(u128::from(num.max(1)))
-        };
-        let (cp2, dma) = (&machine.cp2, &machine.dma);
-        let rate = cp2.butterflies_per_cycle;
-        // Butterflies and issues over the sections, over the common denominator.
-        let slots = self
-            .butterflies
-            .saturating_mul(u128::from(rate.den))
-            .saturating_add(self.issues.saturating_mul(u128::from(rate.num)));
-        let compute = ratio(slots, rate.num.saturating_mul(cp2.sections as u64), 1);
-        let transfer = ratio(self.bytes, dma.bandwidth.num, dma.bandwidth.den);
-        Cycles(u64::try_from(compute.max(transfer)).unwrap_or(u64::MAX))
-    }
-}
-
-/// Bytes of system memory for argument blocks and alignment: they take far less than this.
-pub(crate) const ROOM_BESIDE: u64 = 65_536;
-
-/// Bytes of system memory that arrays can take beside `program`.
-#[must_use]
-pub fn room(machine: &Machine, program: &Program) -> u64 {
-    let data: usize = program.dmem.iter().map(|s| s.bytes.len()).sum();
-    let image = 8 * program.words.len() + data;
-    machine
-        .host
-        .memory
-        .0
-        .saturating_sub(image as u64)
-        .saturating_sub(ROOM_BESIDE)
-}
-
-/// Where the data of a program ends in DMEM.
-pub(crate) fn data_end(program: &Program) -> u64 {
-    let ends = program
-        .dmem
-        .iter()
-        .map(|s| u64::from(s.address) + s.bytes.len() as u64);
-    ends.max().unwrap_or(0)
 }
