@@ -79,6 +79,8 @@ pub(crate) struct Code {
     dmem_bytes: usize,
     /// How often it did nothing.
     misses: u32,
+    /// Passes at a time that it was made for.
+    passes: u64,
 }
 
 /// The forms to choose from.
@@ -107,8 +109,11 @@ pub(crate) enum Tier {
     /// It has not run.
     #[default]
     Cold,
-    /// It has run so many passes elsewhere.
-    Warm(u64),
+    /// It has run so many passes elsewhere, and so many of them at a time.
+    Warm {
+        all: u64,
+        most: u64,
+    },
     Hot(Box<Code>),
     /// It is not for this tier.
     Refused,
@@ -140,19 +145,20 @@ impl Tier {
                 // A fault, or a buffer that is out of the ordinary.
                 code.misses += 1;
                 if code.assumes {
-                    **code = compile(words, looping, bytes, None, forms(frame.simd), passes)?;
+                    **code = compile(words, looping, bytes, None, forms(frame.simd), code.passes)?;
                 } else if code.misses > MISSES {
                     *self = Self::Refused;
                 }
                 return None;
             }
             Self::Refused => return None,
-            Self::Cold => 0,
-            Self::Warm(before) => *before,
+            Self::Cold => (0, 0),
+            Self::Warm { all, most } => (*all, *most),
         };
-        let all = before.saturating_add(passes);
+        let all = before.0.saturating_add(passes);
+        let most = before.1.max(passes);
         if all < WORTH || frame.compiled >= BLOCKS {
-            *self = Self::Warm(all);
+            *self = Self::Warm { all, most };
             return None;
         }
         let code = compile(
@@ -161,7 +167,7 @@ impl Tier {
             bytes,
             Some(guest.scalars),
             forms(frame.simd),
-            passes,
+            most,
         );
         frame.compiled += usize::from(code.is_some());
         *self = code.map_or(Self::Refused, |code| Self::Hot(Box::new(code)));
@@ -231,6 +237,7 @@ fn compile(
         assumes,
         dmem_bytes: dmem_bytes as usize,
         misses: 0,
+        passes,
     })
 }
 
