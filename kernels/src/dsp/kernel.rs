@@ -18,9 +18,9 @@ pub(super) struct Recipe<'a> {
     pub(super) ops: Ops,
     /// Pointers that walk through the input pages, one for each pointer of a
     /// page, with the input and bytes from the block's start.
-    pub(super) inputs: Vec<(Pointer, usize, i64)>,
+    pub(super) inputs: Vec<InPage>,
     /// The same for output pages.
-    pub(super) outputs: Vec<(Pointer, usize, i64)>,
+    pub(super) outputs: Vec<InPage>,
     /// Address register in which the words after the loop find the output page.
     pub(super) results: Option<u8>,
     /// Pointers into tables, which start anew in every block: label.
@@ -82,7 +82,35 @@ pub(super) fn pointer(body: &mut Body, index: usize, bytes: i64) -> Pointer {
     body.pointer(address(index), crate::pipeline::Step::Bytes(bytes))
 }
 
-impl Recipe<'_> {
+/// A pointer into the page of an input or output, and where in a block it begins.
+pub(super) type InPage = (Pointer, usize, i64);
+
+impl<'a> Recipe<'a> {
+    /// A body that streams blocks of so many iterations from pages of inputs to an output's.
+    pub(super) fn streaming(
+        name: &'a str,
+        ops: Ops,
+        (inputs, outputs): (Vec<InPage>, Vec<InPage>),
+        iterations: usize,
+    ) -> Self {
+        let pages = |of: &[InPage]| of.iter().map(|&(_, page, _)| page + 1).max();
+        Self {
+            name,
+            pages: (pages(&inputs).unwrap_or(1), 1),
+            ops,
+            inputs,
+            outputs,
+            results: None,
+            tables: Vec::new(),
+            iterations: iterations as u64,
+            turns: 1,
+            before: String::new(),
+            after: String::new(),
+            next: String::new(),
+            data: String::new(),
+        }
+    }
+
     /// Schedules and assembles it.
     pub(super) fn build(self, machine: &Machine) -> Result<Kernel, DspError> {
         let schedule = self.ops.schedule(machine)?;

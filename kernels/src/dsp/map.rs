@@ -467,20 +467,11 @@ fn build(op: &MapOp, block: usize, machine: &Machine) -> Result<Kernel, DspError
         Some(y) => inputs.push((y, 1, 0)),
         None => {}
     }
+    let pages = (inputs, vec![(out, 0, 0)]);
     Recipe {
-        name: op.name(),
-        ops,
-        inputs,
-        outputs: vec![(out, 0, 0)],
-        results: None,
         tables,
-        iterations: (block / ratio / QUAD / quads) as u64,
-        turns: 1,
-        pages: (op.inputs(), 1),
-        before: String::new(),
-        after: String::new(),
-        next: String::new(),
         data,
+        ..Recipe::streaming(op.name(), ops, pages, block / ratio / QUAD / quads)
     }
     .build(machine)
 }

@@ -186,19 +186,6 @@ fn recipe([m, k, n]: [usize; 3], body: Body) -> Recipe<'static> {
             }
         }
     }
-    Recipe {
-        name: "small-product",
-        ops,
-        inputs: vec![(from_a, 0, 0), (from_b, 1, 0)],
-        outputs: vec![(to, 0, 0)],
-        results: None,
-        tables: Vec::new(),
-        iterations: (block([m, k, n]) / tile) as u64,
-        turns: 1,
-        pages: (2, 1),
-        before: String::new(),
-        after: String::new(),
-        next: String::new(),
-        data: String::new(),
-    }
+    let pages = (vec![(from_a, 0, 0), (from_b, 1, 0)], vec![(to, 0, 0)]);
+    Recipe::streaming("small-product", ops, pages, block([m, k, n]) / tile)
 }

@@ -272,20 +272,15 @@ fn build(band: usize, strip: usize, machine: &Machine) -> Result<Kernel, DspErro
          movi s1, {column}\n    add a1, a1, s1\n    add a3, a3, s1\n"
     );
     let down = (band as i64 - 1) * row;
+    let pages = (
+        vec![(from[0], 0, 0), (from[1], 0, row)],
+        vec![(to[0], 0, 0), (to[1], 0, column)],
+    );
     Recipe {
-        name: "transpose",
-        ops,
-        inputs: vec![(from[0], 0, 0), (from[1], 0, row)],
-        outputs: vec![(to[0], 0, 0), (to[1], 0, column)],
-        results: None,
-        tables: Vec::new(),
-        iterations: band as u64 / 2,
         turns: strip as u64 / 2,
-        pages: (1, 1),
-        before: String::new(),
         after,
         next: format!("    movi s2, {down}\n    add a0, a0, s2\n    add a2, a2, s2\n"),
-        data: String::new(),
+        ..Recipe::streaming("transpose", ops, pages, band / 2)
     }
     .build(machine)
 }

@@ -44,22 +44,8 @@ pub(super) fn build_join(parts: usize, machine: &Machine) -> Result<Kernel, DspE
     if let Some(total) = total {
         ops.body.store(total, to, 0);
     }
-    Recipe {
-        name: "join",
-        ops,
-        inputs: vec![(from, 0, 0)],
-        outputs: vec![(to, 0, 0)],
-        results: None,
-        tables: Vec::new(),
-        iterations: JOINED as u64,
-        turns: 1,
-        pages: (1, 1),
-        before: String::new(),
-        after: String::new(),
-        next: String::new(),
-        data: String::new(),
-    }
-    .build(machine)
+    let pages = (vec![(from, 0, 0)], vec![(to, 0, 0)]);
+    Recipe::streaming("join", ops, pages, JOINED).build(machine)
 }
 
 /// Floats of a row of `n` in memory, filled up.
@@ -199,19 +185,11 @@ fn recipe<'a>(
 ) -> Recipe<'a> {
     let mut inputs = vec![(x, 0, 0)];
     inputs.extend(y.map(|y| (y, 1, 0)));
+    let iterations = n / (QUAD * quads(op, n));
     Recipe {
-        name: op.name(),
-        ops,
-        inputs,
-        outputs: Vec::new(),
         results: Some(1),
-        tables: Vec::new(),
-        iterations: (n / (QUAD * quads(op, n))) as u64,
-        turns: 1,
-        pages: (op.inputs(), 1),
         before,
         after,
-        next: String::new(),
-        data: String::new(),
+        ..Recipe::streaming(op.name(), ops, (inputs, Vec::new()), iterations)
     }
 }

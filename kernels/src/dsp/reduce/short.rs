@@ -145,26 +145,17 @@ pub(super) fn build(
     });
     let mut inputs = vec![(x, 0, 0)];
     inputs.extend(y.map(|y| (y, 1, 0)));
+    let pages = (inputs, vec![(to, 0, 0)]);
     let recipe = Recipe {
-        name: op.name(),
-        ops,
-        inputs,
-        outputs: vec![(to, 0, 0)],
-        results: None,
         tables: places
             .map(|places| (places, "places"))
             .into_iter()
             .collect(),
-        iterations: (block / ROWS) as u64,
-        turns: 1,
-        pages: (op.inputs(), 1),
-        before: String::new(),
-        after: String::new(),
-        next: String::new(),
         data: match places {
             Some(_) => format!("    .align 16\nplaces:\n{}", lines.collect::<String>()),
             None => String::new(),
         },
+        ..Recipe::streaming(op.name(), ops, pages, block / ROWS)
     };
     Ok((recipe.build(machine)?, block))
 }
