@@ -35,22 +35,26 @@ pub(crate) const PAIR: usize = 2;
 /// Lanes of the largest register file: 64 registers of two lanes.
 pub(crate) const FILE_LANES: usize = 128;
 
-/// The registers of four sections: `[register][lane][section]`.
+/// Lanes that a register file has room for: what begins at any of the places that a
+/// byte can name, half a lane from each other, and is a quad at most, is inside.
+pub(crate) const FILE_ROOM: usize = FILE_LANES + LINE_LANES;
+
+/// The registers of four sections: `[register][lane][section]`, and room that nobody uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<Lane>", into = "Vec<Lane>")]
 #[repr(C, align(64))]
-pub(crate) struct File(pub [Lane; FILE_LANES]);
+pub(crate) struct File(pub [Lane; FILE_ROOM]);
 
 impl Default for File {
     fn default() -> Self {
-        Self([Lane::default(); FILE_LANES])
+        Self([Lane::default(); FILE_ROOM])
     }
 }
 
 impl From<Vec<Lane>> for File {
     fn from(lanes: Vec<Lane>) -> Self {
         let mut file = Self::default();
-        for (mine, lane) in file.0.iter_mut().zip(lanes) {
+        for (mine, lane) in file.0.iter_mut().zip(lanes).take(FILE_LANES) {
             *mine = lane;
         }
         file
@@ -59,7 +63,7 @@ impl From<Vec<Lane>> for File {
 
 impl From<File> for Vec<Lane> {
     fn from(file: File) -> Self {
-        file.0.to_vec()
+        file.0[..FILE_LANES].to_vec()
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::avx::{Avx, Body, Host, Run};
 use super::portable::Step;
-use super::wide::{Operands, Wide};
+use super::rows::Operands;
+use super::wide::Wide;
 use crate::alu::Plain;
 use crate::core::Guest;
 use crate::layout::{File, LINE_LANES, Lane, Line, PAIR};

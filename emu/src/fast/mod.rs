@@ -16,6 +16,7 @@ mod block;
 mod bodies;
 mod habits;
 pub(crate) mod portable;
+mod rows;
 mod tally;
 mod text;
 mod timed;

@@ -6,7 +6,7 @@
 
 use super::avx::{Avx, Run};
 use super::bodies::{self, MODULO, OFFSET, POST, STEP};
-use super::wide::{ByteRow, Row};
+use super::rows::{ByteRow, Row};
 use crate::core::Guest;
 use crate::decoded::Decoded;
 use crate::semantics::action::{Action, ControlOp, Data, MemoryOp, ScalarOp, Source};
@@ -32,7 +32,7 @@ pub(crate) struct Step {
     pub(super) bytes: u32,
     /// Address register, the scalar tested, or the first operand of an operation on scalars.
     pub(super) base: u8,
-    /// Step register, or the second operand of an operation on scalars.
+    /// The scalar that is the step, or the second operand of an operation on scalars.
     pub(super) step: u8,
     /// The register loaded or stored.
     pub(super) row: Row,
@@ -61,6 +61,9 @@ pub(crate) fn run(steps: &[Step], guest: &mut Guest<'_>, times: u64) -> (u64, us
     }
     (times, 0)
 }
+
+const FIRST_ADDRESS: Scalar = Scalar::address(0);
+const FIRST_STEP: Scalar = Scalar::step(0);
 
 /// Steps that may call one another, should a compiler not make that jumps.
 const DEPTH: usize = 128;
@@ -155,7 +158,9 @@ impl Step {
         }
         match mode {
             Mode::Offset(amount) | Mode::Post(amount) => self.amount = amount,
-            Mode::Step(step) | Mode::Modulo(step) | Mode::Reverse(step) => self.step = step,
+            Mode::Step(step) | Mode::Modulo(step) | Mode::Reverse(step) => {
+                self.step = Scalar::step(step).0;
+            }
         }
     }
 
@@ -224,14 +229,22 @@ impl Step {
         let mode = match MODE {
             OFFSET => Mode::Offset(self.amount),
             POST => Mode::Post(self.amount),
-            STEP => Mode::Step(self.step),
-            MODULO => Mode::Modulo(self.step),
-            _ => Mode::Reverse(self.step),
+            STEP => Mode::Step(0),
+            MODULO => Mode::Modulo(0),
+            _ => Mode::Reverse(0),
         };
-        let base = self.base;
-        generate(Address { base, mode }, bytes, |scalar| {
-            scalars[usize::from(scalar.0) % SCALARS]
-        })
+        // The first registers of their kinds stand for those of the word, so that
+        // which is which is known when this is compiled.
+        let read = |scalar: Scalar| {
+            let base = usize::from(self.base);
+            let place = match scalar {
+                FIRST_ADDRESS => base,
+                FIRST_STEP => usize::from(self.step),
+                other => usize::from(other.0) + base % usize::from(Address::MODULO_REGISTERS),
+            };
+            scalars[place % SCALARS]
+        };
+        generate(Address { base: 0, mode }, bytes, read)
     }
 }
 
@@ -254,7 +267,7 @@ fn rows(inst: &Inst) -> [Row; 5] {
 mod tests {
     use super::*;
     use crate::decoded::decode;
-    use crate::layout::{FILE_LANES, File, Line};
+    use crate::layout::{FILE_ROOM, File, Line};
     use cp2_asm::testing::any_word;
     use cp2_machine::Machine;
     use proptest::prelude::*;
@@ -286,7 +299,7 @@ mod tests {
                 let mut file = File(std::array::from_fn(|i| {
                     std::array::from_fn(|s| some(4 * i + s))
                 }));
-                prop_assert_eq!(file.0.len(), FILE_LANES);
+                prop_assert_eq!(file.0.len(), FILE_ROOM);
                 let mut dmem = vec![Line([[some(3), some(5), some(8), some(2)]; 4]); 64];
                 let mut scalars: [u32; SCALARS] = std::array::from_fn(|i| 8 * step + 8 * (i as u32 % 4));
                 let done = {

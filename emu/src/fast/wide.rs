@@ -2,11 +2,9 @@
 
 use super::avx::Host;
 use crate::alu::{Alu, NAN, Plain};
-use crate::layout::{FILE_LANES, File, Lane, PAIR};
-use crate::semantics::arith::Registers;
+use crate::layout::Lane;
 use crate::semantics::elementary::Function;
 use bytemuck::cast;
-use cp2_asm::isa::Inst;
 use wide::{CmpEq, CmpLe, CmpLt, f32x4, i32x4, u32x4};
 
 /// A lane of four sections.
@@ -20,11 +18,17 @@ pub(crate) struct Four {
 
 impl Four {
     #[inline(always)]
-    fn new(bits: impl bytemuck::Pod) -> Self {
+    pub(super) fn new(bits: impl bytemuck::Pod) -> Self {
         Self {
             bits: cast_lane(bits),
             raw: false,
         }
+    }
+
+    /// As they are stored.
+    #[inline(always)]
+    pub(super) fn lane(self) -> Lane {
+        self.bits.to_array()
     }
 
     #[inline(always)]
@@ -89,7 +93,7 @@ pub(super) struct Wide<H>(pub H);
 
 /// Two lanes as floats.
 #[inline(always)]
-fn floats([a, b]: [Four; 2]) -> [f32x4; 2] {
+pub(super) fn floats([a, b]: [Four; 2]) -> [f32x4; 2] {
     [a.float(), b.float()]
 }
 
@@ -300,116 +304,3 @@ impl<H: Host> Alu for Wide<H> {
         a.map(|a| Plain.elementary(function, a))
     }
 }
-
-/// The register file, as a word's operands see it, on a host.
-pub(super) struct Operands<'a, H> {
-    pub file: &'a mut File,
-    /// Where each operand begins.
-    pub rows: &'a [Row; 5],
-    pub second: ByteRow,
-    pub host: H,
-}
-
-impl<H> Operands<'_, H> {
-    /// The first row of an operand of `N` lanes.
-    #[inline(always)]
-    fn first<const N: usize>(&self, operand: usize) -> usize {
-        if operand == 1 {
-            self.second.first::<N>()
-        } else {
-            self.rows[operand].first::<N>()
-        }
-    }
-}
-
-impl<H: Host> Registers<Four> for Operands<'_, H> {
-    #[inline(always)]
-    fn read(&self, reg: u8, lane: u8) -> Four {
-        let lanes = Row::of_pair(reg).lanes::<PAIR>(self.file);
-        Four::new(lanes[usize::from(lane) % PAIR])
-    }
-
-    #[inline(always)]
-    fn write(&mut self, reg: u8, lane: u8, value: Four) {
-        let lanes = Row::of_pair(reg).lanes_mut::<PAIR>(self.file);
-        lanes[usize::from(lane) % PAIR] = value.bits.to_array();
-    }
-
-    #[inline(always)]
-    fn operand<const N: usize>(&self, _: &Inst, operand: usize) -> [Four; N] {
-        let first = self.first::<N>(operand);
-        std::array::from_fn(|i| Four::new(self.file.0[first + i]))
-    }
-
-    #[inline(always)]
-    fn replace<const N: usize>(&mut self, _: &Inst, operand: usize, value: [Four; N]) {
-        let first = self.first::<N>(operand);
-        let lanes = &mut self.file.0[first..first + N];
-        for (to, i) in lanes.chunks_exact_mut(PAIR).zip((0..N).step_by(PAIR)) {
-            let two = [value[i], value[(i + 1) % N]];
-            match (self.host.avx(), to.first_chunk_mut()) {
-                (Some(avx), Some(to)) => avx.store(to, floats(two)),
-                _ => to.copy_from_slice(&two.map(|lane| lane.bits.to_array())),
-            }
-        }
-    }
-}
-
-/// A row of the register file, where a register's lanes begin: twice its number,
-/// which a host multiplies by eight as it forms an address.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Row(u8);
-
-impl Row {
-    /// Of a pair register.
-    pub(super) fn of_pair(register: u8) -> Self {
-        Self((usize::from(register) * PAIR % FILE_LANES * 2) as u8)
-    }
-
-    /// Of a quad register.
-    pub(super) fn of_quad(register: u8) -> Self {
-        Self::of_pair(register.wrapping_mul(2))
-    }
-
-    /// The mask only tells the compiler that `N` lanes are there.
-    #[inline(always)]
-    fn first<const N: usize>(self) -> usize {
-        (usize::from(self.0) & !(2 * N - 1) & 0xff) / 2
-    }
-
-    /// So many lanes from there on.
-    #[inline(always)]
-    pub(super) fn lanes<const N: usize>(self, file: &File) -> &[Lane] {
-        let first = self.first::<N>();
-        &file.0[first..first + N]
-    }
-
-    /// The same, to be replaced.
-    #[inline(always)]
-    pub(super) fn lanes_mut<const N: usize>(self, file: &mut File) -> &mut [Lane] {
-        let first = self.first::<N>();
-        &mut file.0[first..first + N]
-    }
-}
-
-/// A row, in bytes from the beginning of the file.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ByteRow(u16);
-
-impl ByteRow {
-    /// The same row.
-    pub(super) fn of(row: Row) -> Self {
-        Self(u16::from(row.0) * (LANE / 2))
-    }
-
-    /// See [`Row::first`].
-    #[inline(always)]
-    fn first<const N: usize>(self) -> usize {
-        const SIZE: usize = FILE_LANES * LANE as usize;
-        let lane = usize::from(LANE);
-        (usize::from(self.0) & (SIZE - 1) & !(N * lane - 1)) / lane
-    }
-}
-
-/// Bytes of a lane.
-const LANE: u16 = size_of::<Lane>() as u16;

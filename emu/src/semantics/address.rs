@@ -12,6 +12,7 @@ pub struct Generated {
 }
 
 /// Forms the address of an access of `bytes` and its register's next value.
+#[inline(always)]
 #[must_use]
 pub fn generate(address: Address, bytes: u32, read: impl Fn(Scalar) -> u32) -> Generated {
     let a = read(Scalar::address(address.base));

@@ -1,0 +1,144 @@
+//! The register file, as the operands of a word see it.
+
+use super::avx::Host;
+use super::wide::{Four, floats};
+use crate::layout::{COLUMNS, FILE_LANES, File, Lane, PAIR};
+use crate::semantics::arith::Registers;
+use bytemuck::{cast_slice, cast_slice_mut};
+use cp2_asm::isa::Inst;
+
+/// The register file, as a word's operands see it, on a host.
+pub(super) struct Operands<'a, H> {
+    pub file: &'a mut File,
+    /// Where each operand begins.
+    pub rows: &'a [Row; 5],
+    pub second: ByteRow,
+    pub host: H,
+}
+
+impl<H> Operands<'_, H> {
+    /// The lanes of an operand.
+    #[inline(always)]
+    fn lanes<const N: usize>(&self, operand: usize) -> &[Lane] {
+        if operand == 1 {
+            self.second.lanes::<N>(self.file)
+        } else {
+            self.rows[operand].lanes::<N>(self.file)
+        }
+    }
+}
+
+impl<H: Host> Registers<Four> for Operands<'_, H> {
+    #[inline(always)]
+    fn read(&self, reg: u8, lane: u8) -> Four {
+        let lanes = Row::of_pair(reg).lanes::<PAIR>(self.file);
+        Four::new(lanes[usize::from(lane) % PAIR])
+    }
+
+    #[inline(always)]
+    fn write(&mut self, reg: u8, lane: u8, value: Four) {
+        let lanes = Row::of_pair(reg).lanes_mut::<PAIR>(self.file);
+        lanes[usize::from(lane) % PAIR] = value.lane();
+    }
+
+    #[inline(always)]
+    fn operand<const N: usize>(&self, _: &Inst, operand: usize) -> [Four; N] {
+        let lanes = self.lanes::<N>(operand);
+        std::array::from_fn(|i| Four::new(lanes[i]))
+    }
+
+    #[inline(always)]
+    fn replace<const N: usize>(&mut self, _: &Inst, operand: usize, value: [Four; N]) {
+        let lanes = if operand == 1 {
+            self.second.lanes_mut::<N>(self.file)
+        } else {
+            self.rows[operand].lanes_mut::<N>(self.file)
+        };
+        for (to, i) in lanes.chunks_exact_mut(PAIR).zip((0..N).step_by(PAIR)) {
+            let two = [value[i], value[(i + 1) % N]];
+            match (self.host.avx(), to.first_chunk_mut()) {
+                (Some(avx), Some(to)) => avx.store(to, floats(two)),
+                _ => to.copy_from_slice(&two.map(Four::lane)),
+            }
+        }
+    }
+}
+
+/// A row of the register file, where a register's lanes begin: twice its number,
+/// which a host multiplies by eight as it forms an address. Whatever the byte, a
+/// quad from there on is inside a [`File`], and compilers know it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Row(u8);
+
+impl Row {
+    /// Of a pair register.
+    pub(super) fn of_pair(register: u8) -> Self {
+        Self((usize::from(register) * PAIR % FILE_LANES * 2) as u8)
+    }
+
+    /// Of a quad register.
+    pub(super) fn of_quad(register: u8) -> Self {
+        Self::of_pair(register.wrapping_mul(2))
+    }
+
+    /// The first word of the row.
+    #[inline(always)]
+    fn word(self) -> usize {
+        usize::from(self.0) * (COLUMNS / 2)
+    }
+
+    /// So many lanes from there on.
+    #[inline(always)]
+    pub(super) fn lanes<const N: usize>(self, file: &File) -> &[Lane] {
+        lanes::<N>(file, self.word())
+    }
+
+    /// The same, to be replaced.
+    #[inline(always)]
+    pub(super) fn lanes_mut<const N: usize>(self, file: &mut File) -> &mut [Lane] {
+        lanes_mut::<N>(file, self.word())
+    }
+}
+
+#[inline(always)]
+fn lanes<const N: usize>(file: &File, word: usize) -> &[Lane] {
+    cast_slice(&file.0.as_flattened()[word..word + N * COLUMNS])
+}
+
+#[inline(always)]
+fn lanes_mut<const N: usize>(file: &mut File, word: usize) -> &mut [Lane] {
+    cast_slice_mut(&mut file.0.as_flattened_mut()[word..word + N * COLUMNS])
+}
+
+/// A row, in bytes from the beginning of the file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ByteRow(u16);
+
+impl ByteRow {
+    /// The same row.
+    pub(super) fn of(row: Row) -> Self {
+        Self(u16::from(row.0) * (LANE / 2))
+    }
+
+    /// The first word of the row. The mask only tells the compiler that it is inside.
+    #[inline(always)]
+    fn word(self) -> usize {
+        const MASK: u16 = (FILE_LANES as u16 - 1) * LANE;
+        usize::from(self.0 & MASK) / size_of::<u32>()
+    }
+
+    /// So many lanes from there on.
+    #[inline(always)]
+    fn lanes<const N: usize>(self, file: &File) -> &[Lane] {
+        lanes::<N>(file, self.word())
+    }
+
+    /// The same, to be replaced.
+    #[inline(always)]
+    fn lanes_mut<const N: usize>(self, file: &mut File) -> &mut [Lane] {
+        lanes_mut::<N>(file, self.word())
+    }
+}
+
+/// Bytes of a lane.
+const LANE: u16 = size_of::<Lane>() as u16;
