@@ -198,20 +198,9 @@
 ; The middle pass over a page.
 .macro middle
     addi a2, a10, FACTORS
-    mov b2, a2
-    movi l2, PAGE/2
-    movi s2, 16
     mov a3, a11
-    mov b3, a3
-    movi l3, PAGE
-    movi a4, constants
-    ldq q28, [a4 + 16]
-    ldq q29, [a4 + 32]
-    addi a0, a8, 112
-    mov b0, a0
+    mid_ready PAGE/2, PAGE
     movi l0, PAGE
-    movi s0, 128
-    mov a1, a0
     movi c1, 64
     mid_pass
 .endm
@@ -333,12 +322,7 @@ back_page:
 .endm
 
 .dmem 0
-constants:
-    .cis 0, 8
-    .cis -1, 8
-    .rept 4, j
-    .cis -j, 16
-    .endr
+    mid_constants
     .align 16
 records2:
     .rept 8, i

@@ -123,6 +123,33 @@
     cmul r16, r0, r32 || stq q15, [a1]+128
 .endm
 
+; What the pass needs: the page at a8, of l0 bytes; factors from a2 on, taps from a3 on, so many
+; bytes of each; `constants` as `mid_constants` has them.
+.macro mid_ready factors, taps
+    mov b2, a2
+    movi l2, \factors
+    movi s2, 16
+    mov b3, a3
+    movi l3, \taps
+    movi a4, constants
+    ldq q28, [a4 + 16]
+    ldq q29, [a4 + 32]
+    addi a0, a8, 112
+    mov b0, a0
+    movi s0, 128
+    mov a1, a0
+.endm
+
+; 1 and W8 for frame8.s, and for the levels I.
+.macro mid_constants
+constants:
+    .cis 0, 8
+    .cis -1, 8
+    .rept 4, j
+    .cis -j, 16
+    .endr
+.endm
+
 ; The pass: c1 iterations, the pointers set to the first 16 numbers. The
 ; loads of the last iteration wrap to the first numbers; nothing becomes of them.
 .macro mid_pass

@@ -63,19 +63,8 @@
 .macro middle
     movi a2, middle_factors
     movi a3, taps
-    mov b2, a2
-    movi l2, 4*N
-    movi s2, 16
-    mov b3, a3
-    movi l3, 8*N
-    movi a4, constants
-    ldq q28, [a4 + 16]
-    ldq q29, [a4 + 32]
-    addi a0, a8, 112
-    mov b0, a0
+    mid_ready 4*N, 8*N
     mov l0, c3
-    movi s0, 128
-    mov a1, a0
     addi c1, c1, 2
     mid_pass
     addi c1, c1, -2
@@ -146,12 +135,7 @@ start:
 .endm
 
 .dmem 0
-constants:
-    .cis 0, 8
-    .cis -1, 8
-    .rept 4, j
-    .cis -j, 16
-    .endr
+    mid_constants
 taps:
     .space 8*N
 middle_factors:

@@ -1,0 +1,93 @@
+//! The page kernels of the operations.
+
+use super::op::MapOp;
+use crate::dsp::error::DspError;
+use crate::dsp::kernel::{Kernel, Recipe, pointer};
+use crate::dsp::ops::Ops;
+use crate::dsp::plan::{QUAD, padded};
+use crate::pipeline::{Pointer, Reg, Value};
+use cp2_machine::Machine;
+use std::fmt::Write as _;
+
+/// Numbers of a table that one pointer loads, and the labels of the groups.
+const GROUP: usize = 4;
+const TABLES: [&str; 4] = ["table0", "table1", "table2", "table3"];
+
+/// Output quads an iteration makes: enough to hide what is not pipelined.
+fn quads(op: &MapOp, block: usize) -> usize {
+    let whole = block / op.ratio() / QUAD;
+    match op {
+        MapOp::Power | MapOp::Magnitude | MapOp::Phase | MapOp::Decibels => 1,
+        _ => [4, 2].into_iter().find(|q| whole % q == 0).unwrap_or(1),
+    }
+}
+
+/// The page kernel of an operation for blocks of `block` floats.
+pub(super) fn build(op: &MapOp, block: usize, machine: &Machine) -> Result<Kernel, DspError> {
+    let mut ops = Ops::new(&op.constants());
+    let (quads, ratio) = (quads(op, block), op.ratio());
+    let step = (16 * quads) as i64;
+    let x = pointer(&mut ops.body, 0, step * ratio as i64);
+    let out = pointer(&mut ops.body, 1, step);
+    let windowed = matches!(op, MapOp::Window(_));
+    let two = windowed || op.inputs() == 2;
+    let y = two.then(|| pointer(&mut ops.body, 2, step));
+    // A pointer's accesses lie within an interval: few of them for each.
+    let groups = op.table().len().div_ceil(GROUP);
+    let coefficients: Vec<Pointer> = (0..groups)
+        .map(|i| pointer(&mut ops.body, 3 + i, 0))
+        .collect();
+    let mut results = Vec::new();
+    for q in 0..quads {
+        let load = |ops: &mut Ops, from, index: usize| {
+            let value = ops.body.quad();
+            ops.body.load(Reg::Whole(value), from, 16 * index as i64);
+            value
+        };
+        let values: Vec<Value> = (0..ratio)
+            .map(|i| load(&mut ops, x, q * ratio + i))
+            .collect();
+        let second = y.map(|y| load(&mut ops, y, q));
+        let table: Vec<Value> = (0..op.table().len())
+            .map(|i| load(&mut ops, coefficients[i / GROUP], i % GROUP))
+            .collect();
+        results.push(op.formula(&mut ops, &values, second, &table));
+    }
+    for (q, result) in results.into_iter().enumerate() {
+        ops.body.store(result, out, 16 * q as i64);
+    }
+    let mut data = String::new();
+    if let MapOp::Window(w) = op {
+        data += "    .align 16\nwindow:\n";
+        for x in padded(w, block) {
+            let _ = writeln!(data, "    .int {}", x.to_bits() as i32);
+        }
+    }
+    let mut inputs = vec![(x, 0, 0)];
+    let mut tables = Vec::new();
+    for (i, (&from, group)) in coefficients
+        .iter()
+        .zip(op.table().chunks(GROUP))
+        .enumerate()
+    {
+        let label = TABLES[i % TABLES.len()];
+        let _ = writeln!(data, "    .align 16\n{label}:");
+        for &bits in group {
+            let bits = bits as i32;
+            let _ = writeln!(data, "    .int {bits}, {bits}, {bits}, {bits}");
+        }
+        tables.push((from, label));
+    }
+    match y {
+        Some(y) if windowed => tables.push((y, "window")),
+        Some(y) => inputs.push((y, 1, 0)),
+        None => {}
+    }
+    let pages = (inputs, vec![(out, 0, 0)]);
+    Recipe {
+        tables,
+        data,
+        ..Recipe::streaming(op.name(), ops, pages, block / ratio / QUAD / quads)
+    }
+    .build(machine)
+}

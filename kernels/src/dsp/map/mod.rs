@@ -1,0 +1,202 @@
+//! Element by element: scale, axpy, sums and products, windows, power,
+//! magnitude, phase, decibels.
+
+mod build;
+mod op;
+
+pub use op::MapOp;
+
+use super::error::DspError;
+use super::plan::{Planned, QUAD, padded, padded_rows};
+use crate::job::{Job, KernelRun, Least};
+use build::build;
+use cp2_host::{Buffer, Options, Paging, Piece, Stream};
+use cp2_machine::{Class, Cycles, Machine};
+use std::sync::Arc;
+
+/// Floats of a large array's block.
+const BLOCK: usize = 1024;
+/// Most floats of a row that are in local memory at a time, with as many of its window.
+const PART: usize = 2048;
+/// Floats of the smallest block.
+const SMALL: usize = 64;
+
+/// A planned operation on arrays of one length.
+pub type Map = Planned<Elements>;
+
+/// An operation, and how arrays are cut for it.
+#[derive(Debug)]
+pub struct Elements {
+    op: MapOp,
+    /// Floats of each input.
+    len: usize,
+    /// Floats of each input in a block; a block of a window is a row, or a part of it.
+    block: usize,
+    /// Floats of a row, where rows matter.
+    row: Option<usize>,
+    /// Parts of a row, each a pass.
+    parts: usize,
+}
+
+impl Map {
+    /// Plans `op` for arrays of `len` floats.
+    ///
+    /// # Errors
+    /// A length the operation does not have, or a machine without a schedule for it.
+    pub fn new(op: MapOp, len: usize, machine: Arc<Machine>) -> Result<Self, DspError> {
+        let wrong = |expected: String| DspError::Size {
+            what: op.name(),
+            found: len,
+            expected,
+        };
+        let whole = op.ratio() * if op == MapOp::ComplexMultiply { 2 } else { 1 };
+        if len == 0 || len % whole != 0 {
+            return Err(wrong(format!("a positive multiple of {whole} floats")));
+        }
+        let row = match &op {
+            MapOp::Window(w) if w.is_empty() || len % w.len() != 0 => {
+                return Err(wrong("whole rows of the window's length".to_owned()));
+            }
+            MapOp::Window(w) => Some(w.len()),
+            _ => None,
+        };
+        let parts = row.unwrap_or(1).div_ceil(PART);
+        let block = match row {
+            Some(n) => n.div_ceil(parts).next_multiple_of(QUAD),
+            None => (len / 16).clamp(SMALL, BLOCK).next_multiple_of(SMALL),
+        };
+        let kernels = match &op {
+            MapOp::Window(w) => w
+                .chunks(block)
+                .map(|part| build(&MapOp::Window(part.to_vec()), block, &machine))
+                .collect::<Result<_, _>>()?,
+            op => vec![build(op, block, &machine)?],
+        };
+        let name = op.name();
+        let shape = Elements {
+            op,
+            len,
+            block,
+            row,
+            parts: kernels.len(),
+        };
+        Ok(Self::of(name, shape, machine, kernels))
+    }
+
+    fn blocks(&self) -> usize {
+        self.shape
+            .len
+            .div_ceil(self.shape.row.unwrap_or(self.shape.block))
+    }
+
+    /// Floats of a row in system memory, or of a block where there are no rows.
+    fn wide(&self) -> usize {
+        self.shape.parts * self.shape.block
+    }
+
+    /// What any program must compute and move.
+    #[must_use]
+    pub fn least(&self) -> Least {
+        let outputs = self.shape.len as u128 / self.shape.op.ratio() as u128;
+        Least {
+            issues: outputs * u128::from(self.shape.op.issues()) / QUAD as u128,
+            bytes: 4 * (self.shape.len as u128 * self.shape.op.inputs() as u128 + outputs),
+            ..Least::default()
+        }
+    }
+
+    /// Lower bound of the time.
+    #[must_use]
+    pub fn bound(&self) -> Cycles {
+        self.least().cycles(self.machine())
+    }
+
+    /// Applies the operation: `inputs` are as many arrays as it reads.
+    ///
+    /// # Errors
+    /// Arrays of another number or length, or that do not fit the machine.
+    pub fn process(&self, inputs: &[&[f32]]) -> Result<KernelRun<Vec<f32>>, DspError> {
+        self.process_with(inputs, Options::default())
+    }
+
+    /// The same on a device with options.
+    ///
+    /// # Errors
+    /// See [`Map::process`].
+    pub fn process_with(
+        &self,
+        inputs: &[&[f32]],
+        options: Options,
+    ) -> Result<KernelRun<Vec<f32>>, DspError> {
+        let (job, y) = self.job(inputs, options)?;
+        let (len, row) = (self.shape.len / self.shape.op.ratio(), self.shape.row);
+        let wide = self.wide() / self.shape.op.ratio();
+        Ok(job.run(self.bound(), move |run| {
+            let mut all = run.read(y)?;
+            if let Some(n) = row.filter(|n| *n != wide) {
+                all = all.chunks(wide).flat_map(|r| &r[..n]).copied().collect();
+            }
+            all.truncate(len);
+            Ok(all)
+        })?)
+    }
+
+    pub(super) fn job(
+        &self,
+        inputs: &[&[f32]],
+        options: Options,
+    ) -> Result<(Job, Buffer<f32>), DspError> {
+        if inputs.len() != self.shape.op.inputs()
+            || inputs.iter().any(|x| x.len() != self.shape.len)
+        {
+            return Err(DspError::Length {
+                what: "an input",
+                found: inputs
+                    .iter()
+                    .map(|x| x.len())
+                    .find(|n| *n != self.shape.len)
+                    .unwrap_or(0),
+                expected: format!("{} arrays of {}", self.shape.op.inputs(), self.shape.len),
+            });
+        }
+        self.check()?;
+        let total = self.blocks() * self.wide();
+        let arrays: Vec<Vec<f32>> = inputs
+            .iter()
+            .map(|x| match self.shape.row {
+                Some(n) => padded_rows(x, n, self.wide()),
+                None => padded(x, total),
+            })
+            .collect();
+        let (ratio, parts) = (self.shape.op.ratio() as u64, self.shape.parts);
+        let (block, wide) = (self.shape.block as u64 * 4, self.wide() as u64 * 4);
+        // Part `i` of every row, `1 / by` as many bytes as the inputs have.
+        let part = |name, at, i: usize, by: u64| {
+            let bytes = block / by;
+            let piece = Piece::new(bytes, Vec::new());
+            Stream::strided(name, at + i as u64 * bytes, wide / by, bytes, vec![piece])
+        };
+        self.passes(
+            options,
+            (&arrays, &[total as u64 / ratio]),
+            parts,
+            |i, x, y| {
+                let x = x.iter().map(|&at| part("x", at, i, 1)).collect();
+                Paging::new(self.blocks() as u64, x, vec![part("y", y, i, ratio)])
+            },
+        )
+    }
+
+    /// Refuses arrays that do not fit system memory.
+    pub(super) fn check(&self) -> Result<(), DspError> {
+        let padded = self.blocks() as u128 * self.wide() as u128;
+        let arrays = self.shape.op.inputs() as u128 + 1;
+        self.fits(4 * padded * arrays)
+    }
+
+    /// Least arithmetic of the pass for the model.
+    pub(super) fn operations(&self) -> Vec<Vec<(Class, u64)>> {
+        let parts = self.shape.parts;
+        vec![vec![(Class::Integer, self.least().issues as u64 / parts as u64)]; parts]
+    }
+}

@@ -1,0 +1,233 @@
+//! The operations: what they read, compute and cost.
+
+use crate::dsp::ops::{Ops, operations};
+use crate::pipeline::{Reg, Value};
+
+operations! {
+    /// What is done with every element. Complex numbers are two consecutive
+    /// floats, real part first.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum MapOp {
+        /// a x.
+        Scale(f32 = 1.5),
+        /// a x + y, the product rounded first.
+        Axpy(f32 = 1.5),
+        /// x + y.
+        Add,
+        /// x - y.
+        Subtract,
+        /// x y.
+        Multiply,
+        /// x y of complex numbers.
+        ComplexMultiply,
+        /// Every row of x times these coefficients, one for each float of a row.
+        Window(Vec<f32> = crate::dsp::Window::Hann.coefficients(1024)),
+        /// |z|^2 of complex z.
+        Power,
+        /// |z| of complex z; |z|^2 has to be representable.
+        Magnitude,
+        /// arg z of complex z in radians, -pi to pi; finite z only.
+        Phase,
+        /// 10 log10 |z|^2 of complex z.
+        Decibels,
+    }
+}
+
+/// Odd minimax-like polynomial for atan on [0, 1] in t^2, without its leading
+/// 1: interpolation of atan(sqrt s) / sqrt s at nine Chebyshev nodes, error 1.9e-8.
+const ATAN: [f32; 8] = [
+    -0.333_330_36,
+    0.199_918_72,
+    -0.141_977_98,
+    0.106_183_71,
+    -0.074_568_55,
+    0.042_137_623,
+    -0.015_731_25,
+    0.002_766_283_5,
+];
+
+impl MapOp {
+    /// Arrays it reads.
+    #[must_use]
+    pub fn inputs(&self) -> usize {
+        match self {
+            Self::Axpy(_) | Self::Add | Self::Subtract | Self::Multiply | Self::ComplexMultiply => {
+                2
+            }
+            _ => 1,
+        }
+    }
+
+    /// Floats of each input that make one float of the output.
+    pub(super) fn ratio(&self) -> usize {
+        match self {
+            Self::Power | Self::Magnitude | Self::Phase | Self::Decibels => 2,
+            _ => 1,
+        }
+    }
+
+    /// Arithmetic issues for four floats of the output: the formulas below,
+    /// each operation on the widest operands there are (a quad; a pair for
+    /// the elementary unit and for complex products).
+    #[must_use]
+    pub fn issues(&self) -> u64 {
+        match self {
+            Self::Scale(_)
+            | Self::Axpy(_)
+            | Self::Add
+            | Self::Subtract
+            | Self::Multiply
+            | Self::Window(_) => 1,
+            Self::ComplexMultiply => 2,
+            // Four transposes of pairs bring re and im apart; re re + im im.
+            Self::Power => 6,
+            // p rsqrt(p), p kept off 0 and infinity in the root.
+            Self::Magnitude => 6 + 2 + 2 + 1,
+            // atan of the smaller over the larger: 2 abs, max, min, max, 2 rcp,
+            // product, t^2, t^3, t^4, t^8, 7 + 1 madd; three reflections of 3, 3 and 2.
+            Self::Phase => 4 + 2 + 3 + 2 + 3 + 2 + 8 + 8,
+            Self::Decibels => 6 + 2 + 1,
+        }
+    }
+
+    /// What every iteration loads, each number in the four lanes of a quad.
+    pub(super) fn table(&self) -> Vec<u32> {
+        if *self != Self::Phase {
+            return Vec::new();
+        }
+        let (half, pi) = (std::f32::consts::FRAC_PI_2, std::f32::consts::PI);
+        let floats = ATAN.into_iter().chain([f32::MIN_POSITIVE, half, pi]);
+        floats.map(f32::to_bits).chain([31, 1 << 31]).collect()
+    }
+
+    /// Name of the kernel.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Scale(_) => "scale",
+            Self::Axpy(_) => "axpy",
+            Self::Add => "add",
+            Self::Subtract => "subtract",
+            Self::Multiply => "multiply",
+            Self::ComplexMultiply => "complex-multiply",
+            Self::Window(_) => "window",
+            Self::Power => "power",
+            Self::Magnitude => "magnitude",
+            Self::Phase => "phase",
+            Self::Decibels => "decibels",
+        }
+    }
+
+    pub(super) fn constants(&self) -> Vec<u32> {
+        let floats = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect();
+        match self {
+            Self::Scale(a) | Self::Axpy(a) => floats(&[*a]),
+            // The smallest and the largest number whose root is a number.
+            Self::Magnitude => vec![1, f32::MAX.to_bits()],
+            Self::Decibels => floats(&[(10.0 * std::f64::consts::LOG10_2) as f32]),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The result of four floats, from the quads of each input and of a table
+    /// that every iteration loads anew: registers are for what computes.
+    pub(super) fn formula(
+        &self,
+        ops: &mut Ops,
+        x: &[Value],
+        y: Option<Value>,
+        table: &[Value],
+    ) -> Reg {
+        let first = Reg::Whole(x[0]);
+        let second = y.map_or(first, Reg::Whole);
+        let a = ops.constant(0);
+        match self {
+            Self::Scale(_) => ops.q("mul", &[first, a]),
+            Self::Axpy(_) => ops.q("madd", &[first, a, second]),
+            Self::Add => ops.q("add", &[first, second]),
+            Self::Subtract => ops.q("sub", &[first, second]),
+            Self::Multiply | Self::Window(_) => ops.q("mul", &[first, second]),
+            Self::ComplexMultiply => ops.pairs("cmul", &[first, second]),
+            Self::Power => power(ops, x).0,
+            Self::Magnitude => {
+                let (p, _) = power(ops, x);
+                let most = ops.constant(1);
+                ops.root(p, (a, most))
+            }
+            Self::Decibels => {
+                let (p, _) = power(ops, x);
+                let log = ops.pairs("log2", &[p]);
+                ops.q("mul", &[log, a])
+            }
+            Self::Phase => phase(ops, x, table),
+        }
+    }
+}
+
+fn power(ops: &mut Ops, x: &[Value]) -> (Reg, Reg) {
+    let (re, im) = ops.split(Reg::Whole(x[0]), Reg::Whole(x[1]));
+    let square = ops.q("mul", &[re, re]);
+    (ops.q("madd", &[im, im, square]), re)
+}
+
+/// atan2(im, re).
+fn phase(ops: &mut Ops, x: &[Value], table: &[Value]) -> Reg {
+    let (coefficients, others) = table.split_at(ATAN.len());
+    let [tiny, half_pi, pi, shift, sign] = [0, 1, 2, 3, 4].map(|i| Reg::Whole(others[i]));
+    let (re, im) = ops.split(Reg::Whole(x[0]), Reg::Whole(x[1]));
+    let (ax, ay) = (ops.q("abs", &[re]), ops.q("abs", &[im]));
+    let larger = ops.q("max", &[ax, ay]);
+    let smaller = ops.q("min", &[ax, ay]);
+    let divisor = ops.q("max", &[larger, tiny]);
+    let inverse = ops.pairs("rcp", &[divisor]);
+    let t = ops.q("mul", &[smaller, inverse]);
+    let square = ops.q("mul", &[t, t]);
+    let cube = ops.q("mul", &[t, square]);
+    // Estrin's scheme: two operations more than Horner's, half as long a chain.
+    let fourth = ops.q("mul", &[square, square]);
+    let eighth = ops.q("mul", &[fourth, fourth]);
+    let mut terms: Vec<Reg> = coefficients.iter().map(|&c| Reg::Whole(c)).collect();
+    for power in [square, fourth, eighth] {
+        terms = terms
+            .chunks_exact(2)
+            .map(|pair| ops.q("madd", &[pair[1], power, pair[0]]))
+            .collect();
+    }
+    let p = terms.first().copied().unwrap_or(square);
+    let angle = ops.q("madd", &[cube, p, t]);
+    // Steeper than the diagonal; left of the imaginary axis; below the real one.
+    let steep = ops.q("cmplt", &[ax, ay]);
+    let other = ops.q("sub", &[half_pi, angle]);
+    let angle = ops.q("sel", &[other, angle, steep]);
+    let left = ops.q("sar", &[re, shift]);
+    let other = ops.q("sub", &[pi, angle]);
+    let angle = ops.q("sel", &[other, angle, left]);
+    let below = ops.q("and", &[im, sign]);
+    ops.q("or", &[angle, below])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_issue_what_the_bound_counts() {
+        let window = MapOp::Window(vec![1.0; 64]);
+        for op in [
+            MapOp::Scale(2.0),
+            MapOp::Axpy(2.0),
+            MapOp::ComplexMultiply,
+            window,
+            MapOp::Power,
+            MapOp::Magnitude,
+            MapOp::Phase,
+            MapOp::Decibels,
+        ] {
+            let mut ops = Ops::new(&op.constants());
+            let (a, b) = (ops.body.quad(), ops.body.quad());
+            let table: Vec<Value> = op.table().iter().map(|_| ops.body.quad()).collect();
+            op.formula(&mut ops, &[a, b], Some(b), &table);
+            assert_eq!(ops.body.arithmetic() as u64, op.issues(), "{}", op.name());
+        }
+    }
+}
