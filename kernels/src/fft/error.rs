@@ -133,9 +133,8 @@ impl FftError {
         let says = |error: &Self| match error {
             Self::Length { .. } | Self::RealLength { .. } => 0,
             Self::NoRoom { .. } => 1,
-            Self::Job(_) | Self::Schedule(_) => 2,
-            Self::Unfit(_) => 3,
-            _ => 4,
+            Self::Division { .. } | Self::Job(_) | Self::Schedule(_) => 2,
+            _ => 3,
         };
         if says(&other) > says(&self) {
             other

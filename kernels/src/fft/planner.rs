@@ -268,12 +268,16 @@ impl FftPlanner {
             // Half the length is cheaper as long as pages are long.
             Some(half) if n >= LONG => Ok(half),
             half => {
-                let whole = inner(n).map(LongReal::Whole);
+                let refused = FftError::RealLength { n };
+                let (whole, refused) = match inner(n) {
+                    Ok(fft) => (Some(LongReal::Whole(fft)), refused),
+                    Err(e) => (None, refused.or(e)),
+                };
                 let all = half.into_iter().chain(whole);
                 let price = |real: &LongReal| real.expected(self.batch).map(|c| c.0);
                 let priced = all.filter_map(|real| Some((price(&real).ok()?, real)));
                 let best = priced.min_by_key(|(cycles, _)| *cycles);
-                best.map(|(_, real)| real).ok_or(FftError::RealLength { n })
+                best.map(|(_, real)| real).ok_or(refused)
             }
         }
     }
