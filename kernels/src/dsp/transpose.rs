@@ -225,8 +225,8 @@ fn cut([rows, columns]: [usize; 2], machine: &Machine) -> (usize, usize) {
         let block = strip / 2 * (band + COLUMN_PAIR);
         let computed = blocks.div_ceil(sections).saturating_mul(block);
         let passes = bands.min(strips);
-        // With a block for each section there is nothing to move while they compute.
-        let alone = if blocks / passes <= sections {
+        // Without two whole rounds there is too little to move while a block is computed.
+        let alone = if blocks / passes < 2 * sections {
             block
         } else {
             0
