@@ -131,7 +131,7 @@ fn wrong_input_is_refused_with_words() {
             "conv --samples 10 --length 20 --mode valid",
             vec!["no shorter"],
         ),
-        ("conv --samples 100 --length 70000", vec!["70000 taps"]),
+        ("conv --samples 100 --length 600000", vec!["600000 taps"]),
         ("fir --samples 100 --decimate 0", vec!["at least 1"]),
         ("fir --samples 100 --length 100000", vec!["100000 taps"]),
         (
