@@ -16,7 +16,7 @@ pub struct Choice {
 /// Why a recipe is taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Why {
-    /// Its expected time is so near the bound of every recipe that others could gain this share of it at most.
+    /// Its expected time is so near the bound of every recipe that others could save this share of long batches' at most.
     NearBound(f64),
     /// Of several it has the smallest expected time.
     Cheapest,
@@ -29,7 +29,7 @@ impl fmt::Display for Why {
         match self {
             Self::NearBound(gain) => write!(
                 f,
-                "written by hand, and no recipe could gain more than {:.1} %",
+                "written by hand, and of long batches no recipe could save more than {:.1} %",
                 100.0 * gain
             ),
             Self::Cheapest => f.write_str("the smallest expected time"),

@@ -58,6 +58,12 @@ const LONG: usize = 8192;
 /// Part of the expected time that a bound must be for no other recipe to be looked at.
 const NEAR: f64 = 0.95;
 
+/// The hand-written kernel, or why the machine has no room for it; none where there is none.
+type Local = Option<Result<Arc<dyn Fft>, FftError>>;
+
+/// Lengths from which on the hand-written kernel is judged by long batches.
+const FINE: usize = 64;
+
 /// Lengths from which on a transform by columns is considered.
 const BY_COLUMNS: usize = 512;
 
@@ -118,6 +124,22 @@ impl FftPlanner {
     /// # Errors
     /// There is none: no kernel for that length, or none that fits the machine.
     pub fn candidates(&self, n: usize, direction: Direction) -> Result<Vec<Candidate>, FftError> {
+        self.with_local(n, direction, self.local(n, direction))
+    }
+
+    /// The hand-written kernel where there is one for the length.
+    fn local(&self, n: usize, direction: Direction) -> Local {
+        let recipe = Recipe::new(n, direction).ok()?;
+        Some(LocalFft::new(recipe, self.machine.clone()).map(|fft| Arc::new(fft) as _))
+    }
+
+    /// See [`FftPlanner::candidates`]; `local` is of [`FftPlanner::local`], made once.
+    fn with_local(
+        &self,
+        n: usize,
+        direction: Direction,
+        local: Local,
+    ) -> Result<Vec<Candidate>, FftError> {
         let price = |fft: Arc<dyn Fft>| {
             let priced = fft
                 .expected(self.batch)
@@ -156,8 +178,8 @@ impl FftPlanner {
             Err(e) => Err(e),
         };
         let mut any = false;
-        if Recipe::new(n, direction).is_ok() {
-            any |= consider(self.plan_local(n, direction).map(|fft| fft as _))?;
+        if let Some(local) = local {
+            any |= consider(local)?;
         }
         for fft in mixed(n, direction, &self.machine) {
             any |= consider(fft)?;
@@ -205,10 +227,11 @@ impl FftPlanner {
     /// # Errors
     /// See [`FftPlanner::candidates`].
     pub fn choice(&self, n: usize, direction: Direction) -> Result<Choice, FftError> {
-        if let Some(choice) = self.near_the_bound(n, direction) {
+        let local = self.local(n, direction);
+        if let Some(choice) = self.near_the_bound(local.as_ref()) {
             return Ok(choice);
         }
-        let candidates = self.candidates(n, direction)?;
+        let candidates = self.with_local(n, direction, local)?;
         let why = match candidates.len() {
             1 => Why::Only,
             _ => Why::Cheapest,
@@ -220,10 +243,13 @@ impl FftPlanner {
 
     /// The hand-written kernel, where what it should take is so near the bound of every
     /// recipe that comparing would cost more than it could gain.
-    fn near_the_bound(&self, n: usize, direction: Direction) -> Option<Choice> {
-        Recipe::new(n, direction).ok()?;
-        let fft = self.plan_local(n, direction).ok()?;
-        let (expected, bound) = (fft.expected(self.batch).ok()?, fft.bound(self.batch));
+    fn near_the_bound(&self, local: Option<&Result<Arc<dyn Fft>, FftError>>) -> Option<Choice> {
+        let fft = local?.as_ref().ok()?.clone();
+        // Its pages hold one transform of a section where they must, no others' fewer: what a
+        // short batch adds, the first page in and the last one out, others have too.
+        let fine = fft.len() >= FINE && self.batch >= self.machine.cp2.sections;
+        let batch = if fine { TYPICAL_BATCH } else { self.batch };
+        let (expected, bound) = (fft.expected(batch).ok()?, fft.bound(batch));
         let share = bound.0 as f64 / expected.0.max(1) as f64;
         let why = Why::NearBound(1.0 - share);
         (share >= NEAR).then_some(Choice { fft, why })
