@@ -1,7 +1,7 @@
 //! A plan as device commands.
 
 use crate::device::{Action, After, Buffer, Command, Device, Event, HostError, Placed};
-use crate::schedule::{ArgBlock, Made, Plan, Step, StepId, StepKind, Steps, Stream};
+use crate::schedule::{ArgBlock, Made, Plan, Step, StepId, StepKind, Steps, Stream, granule};
 use cp2_dma::{Descriptor, Direction, Target};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -296,11 +296,9 @@ impl Device {
     /// # Errors
     /// System memory is used up.
     pub fn page_arguments(&mut self, plan: &Plan) -> Result<PageArguments, HostError> {
-        let granule = usize::try_from(self.machine().dma.granule.0).unwrap_or(1);
-        // Whole granules.
-        let padded = |words: &mut Vec<u32>| {
-            words.resize(words.len().next_multiple_of((granule / 4).max(1)), 0)
-        };
+        // As far apart as the plan has them in DMEM.
+        let apart = usize::try_from(granule(self.machine()) / 4).unwrap_or(1);
+        let padded = |words: &mut Vec<u32>| words.resize(words.len().next_multiple_of(apart), 0);
         let mut written = Vec::new();
         let mut image = |device: &mut Self, words: &[u32]| {
             let buffer = device.alloc(words.len() as u64)?;

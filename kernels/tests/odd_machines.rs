@@ -1,10 +1,14 @@
 //! Machines that the kernels were not written for: what does not run on them says in one line
 //! what it needs, in words that need no knowledge of the sources.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
 mod common;
 
+use cp2_host::Options;
 use cp2_kernels::conv::{Convolver, Mode};
 use cp2_kernels::fft::{Direction, FftNd, FftPlanner};
+use cp2_kernels::registry;
 use cp2_machine::{Bytes, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
@@ -57,6 +61,19 @@ fn transforms_run_or_say_what_they_need() {
             if let Err(e) = FftNd::new(&shape, Direction::Forward, machine.clone()) {
                 check("fft of two dimensions", &machine, &e);
             }
+        }
+    }
+}
+
+#[test]
+fn several_inputs_are_paged_by_finer_granules() {
+    for granule in [4, 8] {
+        let machine = odd(|m| m.dma.granule = Bytes(granule));
+        for name in ["axpy", "dot", "small-products"] {
+            let kernel = registry::find(name).unwrap();
+            let row = registry::measure(kernel, &kernel.sizes()[0], &machine, Options::default());
+            let row = row.unwrap_or_else(|e| panic!("{name}, granule of {granule} bytes: {e}"));
+            assert!(row.efficiency <= 1.0, "{row:?}");
         }
     }
 }

@@ -34,5 +34,6 @@ pub use job::{BlocksPerSection, Buffering, PageArgs, Paging, Piece, Reserved, St
 pub(crate) use made::Made;
 pub use map::{DmemMap, Region};
 pub use page::{Page, Pages};
+pub(crate) use plan::granule;
 pub use plan::{ArgBlock, Plan};
 pub use steps::{Step, StepId, StepKind, Steps};

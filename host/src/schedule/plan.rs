@@ -15,6 +15,11 @@ use serde::{Deserialize, Serialize};
 /// Bytes of the widest DMEM access: kernels want their data at multiples of it, however small the granule.
 const QUAD: u64 = 16;
 
+/// What places and sizes of page buffers and argument blocks are multiples of.
+pub(crate) fn granule(machine: &Machine) -> u64 {
+    machine.dma.granule.0.max(QUAD)
+}
+
 /// How a paging job is carried out: a plain value, independent of any device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -308,7 +313,7 @@ struct Frame {
 
 impl Frame {
     fn new(job: &Paging, machine: &Machine, degree: usize, size: u32) -> Option<Self> {
-        let granule = machine.dma.granule.0.max(QUAD);
+        let granule = granule(machine);
         let mut map = DmemMap::new(machine.cp2.dmem.0);
         for r in &job.reserved {
             if !map.reserve(&r.name, r.address, r.bytes) {
@@ -372,7 +377,7 @@ impl Frame {
 
     fn plan(&self, job: &Paging, machine: &Machine, pages: Pages) -> Option<Plan> {
         let mut map = self.map.clone();
-        let granule = machine.dma.granule.0.max(QUAD);
+        let granule = granule(machine);
         let words =
             3 + job.inputs.len().max(1) + job.outputs.len().max(1) - 1 + job.args.words.len();
         let bytes = (u64::from(HEADER) + 4 * words as u64).next_multiple_of(granule);
