@@ -78,6 +78,30 @@ fn several_inputs_are_paged_by_finer_granules() {
     }
 }
 
+/// Recipes that the machine has no room for are passed over for those that do with less.
+#[test]
+fn small_memories_take_longer_passes() {
+    let d32 = odd(|m| m.cp2.dmem = Bytes(32 << 10));
+    for (n, floor) in [(2048, 0.5), (4096, 0.5), (997, 0.1)] {
+        let fft = FftPlanner::for_batch(d32.clone(), 8).plan(n, Direction::Forward);
+        let fft = fft.unwrap_or_else(|e| panic!("{n}: {e}"));
+        let x = common::complex(n as u64, 8 * n);
+        let done = fft.process(&x).unwrap();
+        assert!(done.run.report.end.is_finished());
+        assert!(
+            done.efficiency() >= floor,
+            "{}: {}",
+            fft.recipe(),
+            done.efficiency()
+        );
+    }
+    // A transform alone is divided where that is cheaper, however large the memory.
+    let d128 = odd(|m| m.cp2.dmem = Bytes(128 << 10));
+    let alone = FftPlanner::for_batch(d128, 1).plan(5000, Direction::Forward);
+    let cycles = alone.unwrap().expected(1).unwrap().get();
+    assert!(cycles < 40_000, "{cycles} cycles; 59,629 on one section");
+}
+
 #[test]
 fn what_lacks_is_named() {
     let said = |machine, n| {

@@ -30,7 +30,7 @@ impl fmt::Display for Why {
             Self::NearBound(gain) => write!(
                 f,
                 "written by hand, and of long batches no recipe could save more than {:.1} %",
-                100.0 * gain
+                100.0 * gain.max(0.0)
             ),
             Self::Cheapest => f.write_str("the smallest expected time"),
             Self::Only => f.write_str("the only recipe that fits"),

@@ -150,7 +150,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
         ],
         prepare: |request| {
             batch(request, |n, batch| {
-                let made = mixed(n, Direction::Forward, request.machine).into_iter();
+                let made = mixed(n, Direction::Forward, request.machine, false).into_iter();
                 let priced = made.filter_map(|fft| {
                     let fft = fft.ok()?;
                     Some((fft.expected(batch).ok()?, fft))

@@ -64,15 +64,19 @@ type Local = Option<Result<Arc<dyn Fft>, FftError>>;
 /// Lengths from which on the hand-written kernel is judged by long batches.
 const FINE: usize = 64;
 
+/// Lengths from which on it may pay to divide one transform among the sections.
+const DIVIDED: usize = 1000;
+
 /// Lengths from which on a transform by columns is considered.
 const BY_COLUMNS: usize = 512;
 
 /// The transforms of mixed radix: two at a time, two columns at a time, or, where
-/// nothing else is to be had, in two passes over system memory.
+/// nothing else is to be had or a transform is to be `divided`, in two passes over system memory.
 pub(super) fn mixed(
     n: usize,
     direction: Direction,
     machine: &Arc<Machine>,
+    divided: bool,
 ) -> Vec<Result<Arc<dyn Fft>, FftError>> {
     // Of short transforms many fit local memory side by side.
     let columns = MixedRecipe::columns(n, direction).filter(|_| n >= BY_COLUMNS);
@@ -82,7 +86,7 @@ pub(super) fn mixed(
         Ok(Arc::new(fft) as Arc<dyn Fft>)
     });
     let mut all: Vec<_> = made.collect();
-    if !n.is_power_of_two() && all.iter().all(Result::is_err) {
+    if !n.is_power_of_two() && (divided || all.iter().all(Result::is_err)) {
         all.push(TwoPassFft::new(n, direction, machine).map(|fft| Arc::new(fft) as _));
     }
     all
@@ -94,10 +98,14 @@ pub(super) fn power_of_two(
     direction: Direction,
     machine: &Arc<Machine>,
 ) -> Result<Arc<dyn Fft>, FftError> {
-    match Recipe::new(n, direction) {
-        Ok(recipe) => Ok(Arc::new(LocalFft::new(recipe, machine.clone())?)),
-        Err(_) => Ok(Arc::new(LargeFft::new(n, direction, machine.clone())?)),
+    if let Ok(recipe) = Recipe::new(n, direction) {
+        let local = LocalFft::new(recipe, machine.clone());
+        let fits = |fft: &LocalFft| fft.expected(1).is_ok();
+        if local.as_ref().is_ok_and(fits) || !LargeRecipe::lengths().contains(&n) {
+            return Ok(Arc::new(local?));
+        }
     }
+    Ok(Arc::new(LargeFft::new(n, direction, machine.clone())?))
 }
 
 impl FftPlanner {
@@ -171,7 +179,7 @@ impl FftPlanner {
                 Ok(true)
             }
             // What the machine has no room for is no candidate.
-            Err(e) if e.is_refusal() => {
+            Err(e) if e.is_refusal() || matches!(e, FftError::Unfit(_)) => {
                 refuse(e);
                 Ok(false)
             }
@@ -181,11 +189,16 @@ impl FftPlanner {
         if let Some(local) = local {
             any |= consider(local)?;
         }
-        for fft in mixed(n, direction, &self.machine) {
+        // Passes over system memory divide a transform among the sections.
+        let few = self.batch < self.machine.cp2.sections;
+        for fft in mixed(n, direction, &self.machine, few && n >= DIVIDED) {
             any |= consider(fft)?;
         }
-        let divided = n > MAX_LENGTH || self.batch < self.machine.cp2.sections;
-        if divided && LargeRecipe::lengths().contains(&n) {
+        if !any && !n.is_power_of_two() {
+            let fft = TwoPassFft::new(n, direction, &self.machine);
+            any |= consider(fft.map(|fft| Arc::new(fft) as _))?;
+        }
+        if (n > MAX_LENGTH || few || !any) && LargeRecipe::lengths().contains(&n) {
             let fft = LargeFft::new(n, direction, self.machine.clone());
             any |= consider(fft.map(|fft| Arc::new(fft) as _))?;
         }
