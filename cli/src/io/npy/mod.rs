@@ -1,0 +1,150 @@
+//! NumPy's `.npy`: complex64, or float32 taken as real parts; C or Fortran order.
+
+mod read;
+
+pub(crate) use read::{read_npy, read_rows};
+
+use ndarray::{ArrayView, IxDyn};
+use ndarray_npy::{WritableElement, WriteNpyExt};
+use num_complex::Complex32;
+
+/// Element types, all little-endian and of 32-bit lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Two float32.
+    Complex64,
+    /// 32-bit float.
+    Float32,
+    /// Signed 32-bit integer.
+    Int32,
+    /// Unsigned 32-bit integer.
+    Uint32,
+}
+
+impl Kind {
+    /// What signals are made of.
+    pub(crate) const SIGNAL: &'static [Self] = &[Self::Complex64, Self::Float32];
+    /// Whatever DMEM can hold.
+    pub(crate) const ANY: &'static [Self] =
+        &[Self::Complex64, Self::Float32, Self::Int32, Self::Uint32];
+
+    /// NumPy's name.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Complex64 => "complex64",
+            Self::Float32 => "float32",
+            Self::Int32 => "int32",
+            Self::Uint32 => "uint32",
+        }
+    }
+
+    /// As the header writes it.
+    const fn descr(self) -> &'static str {
+        match self {
+            Self::Complex64 => "<c8",
+            Self::Float32 => "<f4",
+            Self::Int32 => "<i4",
+            Self::Uint32 => "<u4",
+        }
+    }
+
+    /// Bytes of one element.
+    pub(crate) const fn bytes(self) -> usize {
+        if matches!(self, Self::Complex64) {
+            8
+        } else {
+            4
+        }
+    }
+}
+
+/// The kinds in words, for messages.
+fn expected(kinds: &[Kind]) -> String {
+    let names: Vec<String> = kinds
+        .iter()
+        .map(|k| format!("{} ('{}')", k.name(), k.descr()))
+        .collect();
+    format!("little-endian {}, no record", names.join(" or "))
+}
+
+/// An array of one dimension or more in C order.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Array {
+    /// Element type.
+    pub(crate) kind: Kind,
+    /// Lengths of its axes.
+    pub(crate) shape: Vec<usize>,
+    /// The elements in little-endian bytes, last index fastest.
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Array {
+    /// An array of complex numbers.
+    pub(crate) fn of_complex(shape: &[usize], data: &[Complex32]) -> Self {
+        let bytes = data
+            .iter()
+            .flat_map(|z| [z.re.to_le_bytes(), z.im.to_le_bytes()])
+            .flatten()
+            .collect();
+        Self {
+            kind: Kind::Complex64,
+            shape: shape.to_vec(),
+            bytes,
+        }
+    }
+
+    /// An array of the real parts of complex numbers.
+    pub(crate) fn of_real(shape: &[usize], data: &[Complex32]) -> Self {
+        let bytes = data.iter().flat_map(|z| z.re.to_le_bytes()).collect();
+        Self {
+            kind: Kind::Float32,
+            shape: shape.to_vec(),
+            bytes,
+        }
+    }
+
+    /// The elements as complex numbers, those of one lane as real parts.
+    pub(crate) fn to_complex(&self) -> Vec<Complex32> {
+        let mut lanes = self
+            .bytes
+            .chunks_exact(4)
+            .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+        if self.kind != Kind::Complex64 {
+            return lanes.map(|re| Complex32::new(re, 0.0)).collect();
+        }
+        let mut out = Vec::with_capacity(self.bytes.len() / 8);
+        while let (Some(re), Some(im)) = (lanes.next(), lanes.next()) {
+            out.push(Complex32::new(re, im));
+        }
+        out
+    }
+
+    /// The whole `.npy` file.
+    pub(crate) fn to_npy(&self) -> Vec<u8> {
+        let lanes = || self.bytes.chunks_exact(4).map(|b| [b[0], b[1], b[2], b[3]]);
+        match self.kind {
+            Kind::Complex64 => write(&self.shape, &self.to_complex()),
+            Kind::Float32 => write(
+                &self.shape,
+                &lanes().map(f32::from_le_bytes).collect::<Vec<_>>(),
+            ),
+            Kind::Int32 => write(
+                &self.shape,
+                &lanes().map(i32::from_le_bytes).collect::<Vec<_>>(),
+            ),
+            Kind::Uint32 => write(
+                &self.shape,
+                &lanes().map(u32::from_le_bytes).collect::<Vec<_>>(),
+            ),
+        }
+    }
+}
+
+fn write<T: WritableElement>(shape: &[usize], elements: &[T]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let array = ArrayView::from_shape(IxDyn(shape), elements);
+    // The elements fill the shape by construction, and a vector takes all bytes.
+    let written = array.is_ok_and(|a| a.write_npy(&mut out).is_ok());
+    debug_assert!(written, "{} elements in {shape:?}", elements.len());
+    out
+}
