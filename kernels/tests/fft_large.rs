@@ -6,7 +6,7 @@ use cp2_host::Options;
 use cp2_host::testing::on_both_engines;
 use cp2_kernels::Random;
 use cp2_kernels::fft::{
-    Direction, Fft, FftNd, FftRun, LargeFft, error_bound, reference, reference_nd,
+    Direction, Fft, FftNd, FftRun, LargeFft, LargeRecipe, error_bound, reference, reference_nd,
 };
 use cp2_machine::Machine;
 use num_complex::{Complex32, Complex64};
@@ -123,6 +123,21 @@ fn single_transforms_on_vm7() {
 fn single_transforms_on_vm9() {
     accurate_and_fast(&[13, 14, 15, 16], 1, "vm9", true);
     accurate_and_fast(&[17], 1, "vm9", false);
+}
+
+/// Columns and rows go through the channel in runs of 128 bytes at least.
+#[test]
+fn runs_are_long() {
+    for name in ["vm7", "vm9"] {
+        for bits in 13..=18 {
+            let machine = machine(name);
+            let recipe = LargeRecipe::new(1 << bits, Direction::Forward, &machine).unwrap();
+            for lines in [recipe.columns(), recipe.rows()] {
+                let run = lines.per_section() * machine.cp2.sections * size_of::<Complex32>();
+                assert!(run >= 128, "{recipe} on {name}: runs of {run} bytes");
+            }
+        }
+    }
 }
 
 #[test]

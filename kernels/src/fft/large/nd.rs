@@ -1,6 +1,7 @@
 //! Transforms of two and more dimensions: a pass over memory for every axis.
 
 use super::lines::{COMPLEX, ColumnPages, Lines};
+use super::recipe::RUN;
 use crate::fft::error::FftError;
 use crate::fft::plan::LocalFft;
 use crate::fft::program::{large_program, source};
@@ -145,13 +146,21 @@ impl Axis {
                 found.push((axis.pass(1, [0; 2]).expect(machine).cycles, axis));
             }
         }
-        found.sort_by(|a, b| a.0.total_cmp(&b.0));
+        found.sort_by(|(a, one), (b, other)| {
+            let short = |axis: &Self| axis.run() < RUN;
+            short(one).cmp(&short(other)).then(a.total_cmp(b))
+        });
         Ok(found.into_iter().next().map(|(_, axis)| axis))
     }
 
     /// Columns, and how many are in a section's page.
     pub(super) fn lines(&self) -> &Lines {
         &self.lines
+    }
+
+    /// Bytes of a run in system memory.
+    fn run(&self) -> u64 {
+        self.lines.per_section() as u64 * self.sections * COMPLEX
     }
 
     /// Bytes of the program and its tables.

@@ -1,6 +1,6 @@
 //! How a transform larger than DMEM is cut into columns and rows.
 
-use super::lines::{ColumnPages, Lines, RowPages, SMALLEST};
+use super::lines::{COMPLEX, ColumnPages, Lines, RowPages, SMALLEST};
 use super::parts::{self, ColumnParts, RowParts};
 use crate::fft::error::FftError;
 use crate::fft::recipe::Direction;
@@ -13,6 +13,9 @@ pub(super) const BITS: std::ops::RangeInclusive<u32> = 11..=22;
 /// The largest number of bits of a length whose lines are all shorter than 2048. A page
 /// of those leaves no room for others but in parts (`docs/fft-large.md`).
 const WHOLE_PAGES: u32 = 20;
+
+/// Bytes of a run that pages of columns and rows have wherever one of that width fits.
+pub(super) const RUN: u64 = 128;
 
 /// A transform of N = N1 N2 numbers as columns of length N1 and rows of length N2,
 /// or of N = N0 N1 N2 with another pass of columns of length N0 before them.
@@ -100,10 +103,12 @@ impl LargeRecipe {
                 }
             }
         }
-        // A third pass costs more than any division in two.
+        // A third pass costs more than any division in two. Short runs are for lines that
+        // leave no room for a page with long ones.
         all.sort_by(|(a, one), (b, other)| {
             let passes = one.outer().is_some().cmp(&other.outer().is_some());
-            passes.then(a.total_cmp(b))
+            let runs = one.short_runs().cmp(&other.short_runs());
+            passes.then(runs).then(a.total_cmp(b))
         });
         all.into_iter().map(|(_, recipe)| recipe).collect()
     }
@@ -112,6 +117,15 @@ impl LargeRecipe {
     fn weight(&self, machine: &Machine) -> f64 {
         let each = |batch: u64| self.expect(machine, batch).cycles / batch as f64;
         each(1) + each(4)
+    }
+
+    /// How many of the last two passes have runs shorter than [`RUN`].
+    fn short_runs(&self) -> usize {
+        let short = |lines: &&Lines| lines.per_section() as u64 * self.sections * COMPLEX < RUN;
+        [&self.columns, &self.rows]
+            .into_iter()
+            .filter(short)
+            .count()
     }
 
     /// Whether the lines of pass 0 (columns) or 1 (rows) go through DMEM in parts.
