@@ -129,7 +129,7 @@ fn single_transforms_on_vm9() {
 #[test]
 fn runs_are_long() {
     for name in ["vm7", "vm9"] {
-        for bits in 13..=18 {
+        for bits in 13..=20 {
             let machine = machine(name);
             let recipe = LargeRecipe::new(1 << bits, Direction::Forward, &machine).unwrap();
             for lines in [recipe.columns(), recipe.rows()] {
@@ -147,13 +147,15 @@ fn batches() {
     }
 }
 
-/// The longest: every division with 1024 columns or rows.
+/// Lines of 1024 numbers in eighths of a page, beside whole pages and each other.
 #[test]
 fn a_million_numbers() {
-    accurate_and_fast(&[19, 20], 1, "vm7", false);
+    accurate_and_fast(&[19], 1, "vm7", true);
+    accurate_and_fast(&[20], 1, "vm7", false);
+    accurate_and_fast(&[19, 20], 1, "vm9", false);
 }
 
-/// Lines of 2048 numbers in eighths of a page, and the way back for a batch.
+/// Lines of 2048 numbers in eighths of a page, 1024 beside them, and the way back for a batch.
 #[test]
 fn four_million_numbers() {
     accurate_and_fast(&[21], 1, "vm7", true);

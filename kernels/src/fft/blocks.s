@@ -38,35 +38,51 @@
     .endr
 .endm
 
-; Pass t >= 2, radix 4, blocks of D bytes in a page of B bytes.
-.macro blocks4 op, opn, t, D, B
+; Constants of pass t >= 2, radix 4, over blocks of D bytes. An iteration is `on` bytes from the
+; one before; its columns 2, 3 are `beside` bytes from columns 0, 1, and have, if `own`,
+; factors of their own: w^2 of columns 0, 1, of 2, 3, then w.
+.macro distances4 t, D, on=32, beside=16, own=0
     .equ apart{\t}, \D/4
-    .equ beside{\t}, 16
-    .equ own{\t}, 0
-    movi a0, 3*\D/4 + 16
-    add a0, a0, a8
+    .equ beside{\t}, \beside
+    .equ own{\t}, \own
+    .equ on{\t}, \on
+    ; From the last iteration of a block to the next block, and from a factor to the next.
+    .equ next{\t}, \D - (\D/128 - 1)*\on
+    .equ each{\t}, 8 + 8*\own
+.endm
+
+; The pass over such blocks in a page of B bytes.
+.macro blocks4 op, opn, t, D, B
+    distances4 \t, \D
+    walk4 \op, \opn, \t, \D, \B, a8
+.endm
+
+; ... which begins at address `at`.
+.macro walk4 op, opn, t, D, B, at
+    movi a0, 3*\D/4 + beside{\t}
+    add a0, a0, \at
     mov a1, a0
-    ldp r48, [a2]+8
-    ldp r49, [a2]+8
-    frame4 \op, \opn, \t, 1, 0, 0, [a0]+32, [a1]+32
+    factor4 \t, 1, [a2]+each{\t}
+    factor4 \t, 2, [a2]+each{\t}
+    frame4 \op, \opn, \t, 1, 0, 0, [a0]+on{\t}, [a1]+on{\t}
     .if \D == 256
-    frame4 \op, \opn, \t, 1, 1, 0, [a0]+(32 + 3*\D/4), [a1]+32
+    frame4 \op, \opn, \t, 1, 1, 0, [a0]+next{\t}, [a1]+on{\t}
     .else
-    frame4 \op, \opn, \t, 1, 1, 0, [a0]+32, [a1]+32
+    frame4 \op, \opn, \t, 1, 1, 0, [a0]+on{\t}, [a1]+on{\t}
     inside4 \op, \opn, \t, \D
     .endif
     .if \B > \D
     loop \B/\D - 1 {
-    frame4 \op, \opn, \t, 1, 1, 1, [a0]+32, [a1]+32, 1
+    frame4 \op, \opn, \t, 1, 1, 1, [a0]+on{\t}, [a1]+on{\t}, 1, [a2]+each{\t}
     .if \D == 256
-    frame4 \op, \opn, \t, 1, 1, 1, [a0]+(32 + 3*\D/4), [a1]+(32 + 3*\D/4), 2
+    frame4 \op, \opn, \t, 1, 1, 1, [a0]+next{\t}, [a1]+next{\t}, 2, [a2]+each{\t}
     .else
-    frame4 \op, \opn, \t, 1, 1, 1, [a0]+32, [a1]+(32 + 3*\D/4), 2
+    frame4 \op, \opn, \t, 1, 1, 1, [a0]+on{\t}, [a1]+next{\t}, 2, [a2]+each{\t}
     inside4 \op, \opn, \t, \D
     .endif
     }
     .endif
-    frame4 \op, \opn, \t, 0, 1, 1, [a0], [a1]+32
+    frame4 \op, \opn, \t, 0, 1, 1, [a0], [a1]+on{\t}
     tail4 \op, \opn, \t
 .endm
 
@@ -74,12 +90,12 @@
 .macro inside4 op, opn, t, D
     .if \D/128 > 8
     loop \D/128 - 3 {
-    frame4 \op, \opn, \t, 1, 1, 1, [a0]+32, [a1]+32
+    frame4 \op, \opn, \t, 1, 1, 1, [a0]+on{\t}, [a1]+on{\t}
     }
     .else
     .rept \D/128 - 3
-    frame4 \op, \opn, \t, 1, 1, 1, [a0]+32, [a1]+32
+    frame4 \op, \opn, \t, 1, 1, 1, [a0]+on{\t}, [a1]+on{\t}
     .endr
     .endif
-    frame4 \op, \opn, \t, 1, 1, 1, [a0]+(32 + 3*\D/4), [a1]+32
+    frame4 \op, \opn, \t, 1, 1, 1, [a0]+next{\t}, [a1]+on{\t}
 .endm

@@ -80,7 +80,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
             "fft/blocks.s",
             "fft/pass8.s",
             "fft/shifted8.s",
-            "fft/lines2048.s",
+            "fft/parts.s",
         ],
         parameters: &[Parameter::new("n", 65_536, "length of a transform"), ONE],
         sizes: &[

@@ -89,22 +89,31 @@
     .endif
 .endm
 
+; Factors of pass k >= 2: which = 1: w^2, 2: w.
+.macro factor4 k, which, from
+    .if own{\k}
+    ldq q{23 + \which}, \from
+    .else
+    ldp r{47 + \which}, \from
+    .endif
+.endm
+
 ; A frame of 16 cycles of pass k. n, c, p: whether there is such an iteration. Without c
 ; (the first loads) or n (the last butterflies) no empty words; after a frame
 ; without n comes tail4. rd, wr: addresses of the last load and the last store, which step.
-; fresh: a block begins, and a word is added for a factor: 1 for the w^2 of n, 2 for the w of c.
-.macro frame4 op, opn, k, n, c, p, rd, wr, fresh=0
+; fresh: a block begins, and a word is added for its factors at `from`: 1 for the w^2 of n, 2 for the w of c.
+.macro frame4 op, opn, k, n, c, p, rd, wr, fresh=0, from=0
     .rept 4, i
     second4 \p, \op, \opn, \k, 2 + i/2, i % 2, row4, \n, i, 0, \rd
     .endr
     .if \fresh == 2
-    ldp r49, [a2]+8
+    factor4 \k, 2, \from
     .endif
     .rept 4, i
     first4 \c, \op, \opn, \k, 2 + i/2, i % 2, result4, \p, (\k ? 2*i : i), 0, \wr
     .endr
     .if \fresh == 1
-    ldp r48, [a2]+8
+    factor4 \k, 1, \from
     .endif
     .rept 4, i
     second4 \c, \op, \opn, \k, i/2, i % 2, row4, \n, i, 1, \rd

@@ -11,7 +11,7 @@ use cp2_machine::Machine;
 const FFT: (&str, &str) = ("fft.s", include_str!("fft.s"));
 const FFT4096: (&str, &str) = ("fft4096.s", include_str!("fft4096.s"));
 const LARGE: (&str, &str) = ("large.s", include_str!("large.s"));
-const LINES: (&str, &str) = ("lines2048.s", include_str!("lines2048.s"));
+const PARTS: (&str, &str) = ("parts.s", include_str!("parts.s"));
 const INCLUDED: [(&str, &str); 6] = [
     ("hooks4096.s", include_str!("hooks4096.s")),
     ("frame8.s", include_str!("frame8.s")),
@@ -36,7 +36,7 @@ fn include(name: &str, _from: &str) -> Result<Source, String> {
 #[must_use]
 pub fn source(file: &str) -> Option<&'static str> {
     let name = file.strip_prefix(FOLDER)?;
-    let all = [FFT, FFT4096, LARGE, LINES].into_iter().chain(INCLUDED);
+    let all = [FFT, FFT4096, LARGE, PARTS].into_iter().chain(INCLUDED);
     all.into_iter()
         .find(|(n, _)| *n == name)
         .map(|(_, text)| text)
@@ -109,16 +109,21 @@ pub(super) fn large_program(
     kernel(&title, LARGE, defines, machine)
 }
 
-/// Assembles `lines2048.s` for columns, or for rows.
+/// Assembles `parts.s` for columns, or for rows.
 pub(super) fn parts_program(
+    lines: &Lines,
     rows: bool,
     direction: Direction,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
-    let inverse = direction == Direction::Inverse;
-    let defines = [("ROWS", rows), ("INVERSE", inverse)]
-        .map(|(name, value)| (name.to_owned(), Value::Int(i64::from(value))));
-    kernel("lines of 2048", LINES, defines.to_vec(), machine)
+    let defines = [
+        ("ROWS", i64::from(rows)),
+        ("INVERSE", i64::from(direction == Direction::Inverse)),
+        ("COUPLES", lines.per_section() as i64 / 2),
+    ];
+    let defines = defines.map(|(name, value)| (name.to_owned(), Value::Int(value)));
+    let title = format!("lines of {} in parts", lines.len());
+    kernel(&title, PARTS, defines.to_vec(), machine)
 }
 
 fn kernel(
@@ -165,7 +170,7 @@ mod tests {
     /// Without definitions the sources are programs too: `cp2 asm` takes them as they are.
     #[test]
     fn the_sources_have_defaults() {
-        for (name, text) in [FFT, FFT4096, LARGE, LINES] {
+        for (name, text) in [FFT, FFT4096, LARGE, PARTS] {
             let options = Options {
                 include: Some(&include),
                 ..Options::default()

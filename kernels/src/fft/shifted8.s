@@ -27,6 +27,7 @@
 ;   12..19  level 2: A, B            12: w^4, w^2 of base for the next; from 13: its numbers
 ;   20..23  w^4, w^2 of the next     numbers
 ;   24..31  level 3: A, B            numbers up to 28; 29: steps
+; Cycles 1, 2 and 31 have room for row factors.
 ; No word waits for an operand, on vm7 or vm9.
 
 ; A butterfly alone.
@@ -52,6 +53,15 @@
     .endif
 .endm
 
+; A butterfly, with the load of the next row factors q{i} if `fresh`.
+.macro sf_row op, d, e, x, y, w, fresh, i
+    .if \fresh
+    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || ldq q{\i}, [a3]+s3%
+    .else
+    sf \op, \d, \e, \x, \y, \w
+    .endif
+.endm
+
 ; A product with the same.
 .macro sp_ld d, x, y, ld, i, pitch
     .if \ld
@@ -63,12 +73,12 @@
 
 ; One iteration. st: there are results to store; pitch: bytes from a row to the next;
 ; ws: bytes from a result to the next; ld: there is a next iteration; walk: steps come
-; from the table.
-.macro shifted8 op, opn, st, pitch, ws, ld=1, walk=1
+; from the table; fresh: the next iteration is of another couple, whose row factors a3 finds in steps of s3.
+.macro shifted8 op, opn, st, pitch, ws, ld=1, walk=1, fresh=0
     ; level 1
     \op r16, r17, r0, r8, r48 || ldq q31, [a2]+s2%
-    sf \op, 18, 19, 4, 12, 48
-    sf \op, 20, 21, 2, 10, 48
+    sf_row \op, 18, 19, 4, 12, 48, \fresh, 28
+    sf_row \op, 20, 21, 2, 10, 48, \fresh, 29
     sf \op, 22, 23, 6, 14, 48
     sf_st \op, 24, 25, 1, 9, 49, \st, 4, \ws
     sf_st \op, 26, 27, 5, 13, 49, \st, 2, \ws
@@ -112,7 +122,7 @@
     .else
     sf \op, 35, 43, 25, 29, 55
     .endif
-    sf \opn, 39, 47, 27, 31, 55
+    sf_row \opn, 39, 47, 27, 31, 55, \fresh, 30
 .endm
 
 ; The row factors of the next couple, and its first w^4, w^2.

@@ -9,8 +9,6 @@ use num_complex::Complex32;
 
 /// Bytes of a complex number.
 pub(super) const COMPLEX: u64 = 8;
-/// Bytes of a quad: two numbers side by side.
-const QUAD: u64 = 2 * COMPLEX;
 /// The radix of every last pass.
 const LAST: usize = 8;
 /// Most passes before the last that the source has room for.
@@ -49,6 +47,7 @@ pub struct Lines {
     length: usize,
     per_section: usize,
     radices: Vec<usize>,
+    in_parts: bool,
 }
 
 impl Lines {
@@ -58,6 +57,18 @@ impl Lines {
             length,
             per_section,
             radices: radices(length)?,
+            in_parts: false,
+        })
+    }
+
+    /// As many couples as fill a page that goes through DMEM in parts; none where there is no kernel.
+    pub(super) fn parts(length: usize) -> Option<Self> {
+        let couples = parts::PAGE / (2 * length);
+        (1..=parts::MOST_COUPLES).contains(&couples).then(|| Self {
+            length,
+            per_section: 2 * couples,
+            radices: vec![4, 8, 8 / couples, 8],
+            in_parts: true,
         })
     }
 
@@ -75,7 +86,7 @@ impl Lines {
 
     /// Lines of each section in a page.
     #[must_use]
-    pub fn per_section(&self) -> usize {
+    pub const fn per_section(&self) -> usize {
         self.per_section
     }
 
@@ -122,13 +133,13 @@ impl Lines {
 
     /// Whether a page goes through DMEM in parts.
     pub(super) fn in_parts(&self) -> bool {
-        self.length == parts::LENGTH
+        self.in_parts
     }
 
     /// Bytes of the factors for a section's page of shifted rows.
     pub(super) fn factor_bytes(&self) -> u64 {
         if self.in_parts() {
-            return parts::FACTORS;
+            return parts::factor_bytes(self);
         }
         let mut sets = 1;
         let mut numbers = 3;
@@ -390,6 +401,3 @@ impl Pages for RowPages {
         self.lines.overhead(self.lines.per_section)
     }
 }
-
-/// Bytes of a page's smallest unit: two lines of each section.
-pub(super) const SMALLEST: usize = (QUAD / COMPLEX) as usize;

@@ -1,4 +1,4 @@
-//! The page kernels of `lines2048.s`: lines of 2048 numbers, which go through DMEM in
+//! The page kernels of `parts.s`: lines of 2048 or 1024 numbers, which go through DMEM in
 //! eighths of a page. How each eighth is loaded and stored.
 
 use super::lines::{COMPLEX, Lines, root, rows_of, set};
@@ -6,37 +6,54 @@ use crate::ring::{Pages, Ring};
 use cp2_dma::{Descriptor, Target};
 use num_complex::Complex32;
 
-/// Length of the lines.
-pub(super) const LENGTH: usize = 2048;
-/// Lines of a section's page.
-pub(super) const PER_SECTION: usize = 2;
-/// Sections, so that a row of a tile has as many numbers as the last radix.
+/// Numbers of a section's page.
+pub(super) const PAGE: usize = 4096;
+/// The most couples of lines of a page.
+pub(super) const MOST_COUPLES: usize = 2;
+/// Sections, so that a row of a tile has a multiple of as many numbers as the last radix.
 pub(super) const SECTIONS: u64 = 4;
+/// Numbers that the last pass takes.
+const LAST: u64 = 8;
 /// Blocks of a page.
 const BLOCKS: u64 = 8;
 /// Blocks in the ring, which begins at address 0.
 pub(super) const RING: usize = 12;
 /// Bytes of a block.
-const BLOCK: u64 = LENGTH as u64 * PER_SECTION as u64 * COMPLEX / BLOCKS;
-/// Bytes of a row of a tile: the run of a couple of columns of each section.
-const RUN: u64 = PER_SECTION as u64 * SECTIONS * COMPLEX;
-/// Bytes of an eighth of the factors for a section's page of rows.
-const SLICE: u64 = 304;
-/// Bytes of these factors.
-pub(super) const FACTORS: u64 = BLOCKS * SLICE;
-/// Cycles of a page of columns beside its arithmetic, as the words of `lines2048.s` have it.
-const COLUMN_OVERHEAD: u64 = 359;
+const BLOCK: u64 = PAGE as u64 * COMPLEX / BLOCKS;
+/// Bytes of a row of every section's couple.
+const QUADS: u64 = 2 * SECTIONS * COMPLEX;
+/// Cycles of a page of columns beside its arithmetic, of one couple or two, as the words of `parts.s` have it.
+const COLUMN_OVERHEAD: [u64; MOST_COUPLES] = [359, 393];
 /// ... of a page of rows.
-const ROW_OVERHEAD: u64 = 371;
+const ROW_OVERHEAD: [u64; MOST_COUPLES] = [371, 523];
 
 /// Bytes of the ring. Behind it come the factors of two pages of rows, then tables.
 const RING_BYTES: u64 = RING as u64 * BLOCK;
+
+/// Couples of lines in a section's page.
+const fn couples(lines: &Lines) -> u64 {
+    lines.per_section() as u64 / 2
+}
+
+/// Bytes of an eighth of the factors for a section's page of rows.
+const fn slice(lines: &Lines) -> u64 {
+    256 + 48 * couples(lines)
+}
+
+/// Bytes of the factors for a section's page of rows.
+pub(super) const fn factor_bytes(lines: &Lines) -> u64 {
+    BLOCKS * slice(lines)
+}
+
 /// DMEM for ring, factors and tables.
-pub(super) const fn bytes(rows: bool) -> u64 {
-    // Sets of 32 bytes of pass 4; of columns also those of passes 1 to 3.
-    let sets = 32 * 256 + if rows { 0 } else { 16 + 32 * (4 + 32) };
+pub(super) const fn bytes(lines: &Lines, rows: bool) -> u64 {
+    // Two ones, and sets of 32 bytes of passes 2 to 4.
+    let tables = match rows {
+        true => 32 * 256 + 2 * factor_bytes(lines),
+        false => 16 + 32 * (4 + 32 + 256) / couples(lines) + 64 * (couples(lines) - 1),
+    };
     let steps = 64 * 8 + 8 * 16;
-    RING_BYTES + sets + steps + if rows { 2 * FACTORS } else { 0 }
+    RING_BYTES + tables + steps
 }
 
 /// The ring; the argument block lies at `arguments`.
@@ -44,15 +61,13 @@ pub(super) fn ring(arguments: u64) -> Ring {
     Ring::in_place(arguments, 0, RING, BLOCK)
 }
 
-/// The strides of a block's results p0, p2, p3: `row` bytes from a result to the next in system memory.
-fn results(descriptor: Descriptor, row: i64) -> Descriptor {
-    descriptor
-        .level(4, row, 1024)
-        .level(8, 32 * row, 128)
-        .level(8, 256 * row, 16)
+/// Whether rows of `length` numbers can be loaded from tiles of `width` columns: a block's
+/// eighth of a digit n0 is tiles, or a part of one that has all of digit n2.
+pub(super) fn takes_tiles(length: usize, width: usize) -> bool {
+    width % LAST as usize == 0 && width <= length / 32
 }
 
-/// Columns of matrices that follow each other, 2048 rows of `width` numbers, stored as tiles.
+/// Columns of matrices that follow each other, rows of `width` numbers, stored as tiles.
 #[derive(Clone, Debug)]
 pub(super) struct ColumnParts {
     pub lines: Lines,
@@ -65,8 +80,13 @@ pub(super) struct ColumnParts {
 }
 
 impl ColumnParts {
+    /// Bytes of a row of a tile.
+    fn run(&self) -> u64 {
+        couples(&self.lines) * QUADS
+    }
+
     fn tiles(&self) -> u64 {
-        self.width * COMPLEX / RUN
+        self.width * COMPLEX / self.run()
     }
 }
 
@@ -79,20 +99,27 @@ impl Pages for ColumnParts {
     fn loads(&self, block: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
         let (page, n1) = (block / BLOCKS, block % BLOCKS);
         let (matrix, tile) = (page / self.tiles(), page % self.tiles());
-        let row = self.width * COMPLEX;
-        let first = matrix * LENGTH as u64 + 64 * n1;
-        let from = self.from + first * row + tile * RUN;
-        let row = row as i64;
-        let load = Descriptor::load(Target::Deal, from, local, RUN);
-        vec![load.level(64, row, 16).level(4, 512 * row, 1024)]
+        let (row, length) = (self.width * COMPLEX, self.lines.len() as u64);
+        let first = matrix * length + length / 32 * n1;
+        let from = self.from + first * row + tile * self.run();
+        let share = (self.run() / SECTIONS) as i64;
+        let load = Descriptor::load(Target::Deal, from, local, self.run())
+            .level((length / 32) as u32, row as i64, share)
+            .level(4, (length / 4 * row) as i64, 1024);
+        vec![load]
     }
 
-    /// Block p1, as rows of a tile.
+    /// Block p1, as rows of a tile: results p0, p2, p3.
     fn stores(&self, block: u64, local: u32) -> Vec<Descriptor> {
         let (page, p1) = (block / BLOCKS, block % BLOCKS);
-        let to = self.to + (page * LENGTH as u64 + 4 * p1) * RUN;
-        let store = Descriptor::store(Target::Deal, to, local, RUN);
-        vec![results(store, RUN as i64)]
+        let (run, couples) = (self.run(), couples(&self.lines) as i64);
+        let to = self.to + (page * self.lines.len() as u64 + 4 * p1) * run;
+        let row = run as i64;
+        let store = Descriptor::store(Target::Deal, to, local, run)
+            .level(4, row, 1024)
+            .level(8 / couples as u32, 32 * row, 128 * couples)
+            .level(8, 256 / couples * row, 16 * couples);
+        vec![store]
     }
 
     fn issues(&self, _block: u64) -> u64 {
@@ -100,7 +127,7 @@ impl Pages for ColumnParts {
     }
 
     fn overhead(&self, _block: u64) -> u64 {
-        COLUMN_OVERHEAD / BLOCKS
+        COLUMN_OVERHEAD[couples(&self.lines) as usize - 1] / BLOCKS
     }
 }
 
@@ -110,6 +137,8 @@ pub(super) struct RowParts {
     pub lines: Lines,
     pub matrices: u64,
     pub height: u64,
+    /// Columns of a tile.
+    pub tile: u64,
     /// Address of the tiles.
     pub from: u64,
     /// Address of the results.
@@ -120,11 +149,11 @@ pub(super) struct RowParts {
 
 impl RowParts {
     fn per_matrix(&self) -> u64 {
-        self.height / (PER_SECTION as u64 * SECTIONS)
+        self.height / (self.lines.per_section() as u64 * SECTIONS)
     }
 
     fn matrix_bytes(&self) -> u64 {
-        self.height * LENGTH as u64 * COMPLEX
+        self.height * self.lines.len() as u64 * COMPLEX
     }
 }
 
@@ -133,37 +162,72 @@ impl Pages for RowParts {
         self.matrices * self.per_matrix() * BLOCKS
     }
 
-    /// An eighth of the factors, then block n1: the tiles of each n0 and n2.
+    /// An eighth of the factors, then block n1: of each couple the tiles of each n0 and n2,
+    /// one by one where they are wider than a digit n3.
     fn loads(&self, block: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
         let (page, n1) = (block / BLOCKS, block % BLOCKS);
         let (matrix, group) = (page / self.per_matrix(), page % self.per_matrix());
-        let buffer = RING_BYTES + page % 2 * FACTORS + n1 * SLICE;
+        let (each, slice, couples) = (
+            factor_bytes(&self.lines),
+            slice(&self.lines),
+            couples(&self.lines),
+        );
+        let buffer = RING_BYTES + page % 2 * each + n1 * slice;
         let target = Target::Blocks {
-            stride: FACTORS as i64,
+            stride: each as i64,
         };
-        let system = self.factors + group * SECTIONS * FACTORS + n1 * SLICE;
-        let slice = Descriptor::load(target, system, buffer as u32, SLICE);
-        let tile = (self.height * RUN) as i64;
-        let rows = self.from + matrix * self.matrix_bytes();
-        let system = rows + group * SECTIONS * 2 * RUN + n1 * 8 * tile as u64;
+        let system = self.factors + group * SECTIONS * each + n1 * slice;
+        let mut loads = vec![Descriptor::load(target, system, buffer as u32, slice)];
+        let (row, piece) = (self.tile * COMPLEX, LAST * COMPLEX);
+        let tile = self.height * row;
+        // Tiles of a block for each n0, and digits n2 of a tile.
+        let tiles = self.lines.len() as u64 / 32 / self.tile;
+        let wide = self.tile / LAST;
+        let first = self.from + matrix * self.matrix_bytes() + n1 * tiles * tile;
         let target = Target::Blocks {
-            stride: 2 * RUN as i64,
+            stride: 2 * row as i64,
         };
-        let data = Descriptor::load(target, system, local, 2 * RUN);
-        let data = data.level(8, tile, 128).level(4, 64 * tile, 1024);
-        vec![slice, data]
+        let n0 = (8 * tiles * tile) as i64;
+        for couple in 0..couples {
+            let rows = first + (group * couples + couple) * SECTIONS * 2 * row;
+            let local = local + 512 * couple as u32;
+            if wide == 1 {
+                let load = Descriptor::load(target, rows, local, piece)
+                    .level(2, row as i64, 64)
+                    .level(tiles as u32, tile as i64, 128);
+                loads.push(load.level(4, n0, 1024));
+                continue;
+            }
+            loads.extend((0..tiles).map(|i| {
+                let local = local + (128 * wide * i) as u32;
+                Descriptor::load(target, rows + i * tile, local, piece)
+                    .level(wide as u32, piece as i64, 128)
+                    .level(2, row as i64, 64)
+                    .level(4, n0, 1024)
+            }));
+        }
+        loads
     }
 
-    /// Block p1: quads of neighbouring rows.
+    /// Block p1: quads of neighbouring rows, of two couples those of each p2.
     fn stores(&self, block: u64, local: u32) -> Vec<Descriptor> {
         let (page, p1) = (block / BLOCKS, block % BLOCKS);
         let (matrix, group) = (page / self.per_matrix(), page % self.per_matrix());
-        let row = self.height * COMPLEX;
-        let to = self.to + matrix * self.matrix_bytes() + group * RUN + 4 * p1 * row;
-        vec![results(
-            Descriptor::store(Target::Deal, to, local, RUN),
-            row as i64,
-        )]
+        let (row, couples) = (self.height * COMPLEX, couples(&self.lines));
+        let to = self.to + matrix * self.matrix_bytes() + group * couples * QUADS + 4 * p1 * row;
+        let store = |to, local| Descriptor::store(Target::Deal, to, local, QUADS);
+        let (step, last) = (row as i64, (256 / couples * row) as i64);
+        if couples == 1 {
+            let all = store(to, local).level(4, step, 1024);
+            return vec![all.level(8, 32 * step, 128).level(8, last, 16)];
+        }
+        let of = |p2: u32| {
+            store(to + 32 * u64::from(p2) * row, local + 128 * p2)
+                .level(couples as u32, QUADS as i64, 512)
+                .level(4, step, 1024)
+                .level(8, last, 16)
+        };
+        (0..8 / couples as u32).map(of).collect()
     }
 
     fn issues(&self, _block: u64) -> u64 {
@@ -171,36 +235,55 @@ impl Pages for RowParts {
     }
 
     fn overhead(&self, _block: u64) -> u64 {
-        ROW_OVERHEAD / BLOCKS
+        ROW_OVERHEAD[couples(&self.lines) as usize - 1] / BLOCKS
     }
 }
 
 /// The factors for the rows of a section's page, in a transform of `turns` numbers.
-fn factors(rows: &[usize], turns: usize) -> Vec<Complex32> {
-    let matrix = turns / LENGTH;
-    let mut factors = Vec::with_capacity((FACTORS / COMPLEX) as usize);
-    for power in [2, 1] {
-        factors.extend(rows.iter().map(|row| root(power * row, 4 * matrix)));
-    }
-    for (done, length) in [(4, 32), (32, 256)] {
-        for k in 0..done {
-            for row in rows {
-                factors.extend(set(8, k * matrix + row, length * matrix));
+fn factors(lines: &Lines, rows: &[usize], turns: usize) -> Vec<Complex32> {
+    let matrix = turns / lines.len();
+    let numbers = (factor_bytes(lines) / COMPLEX) as usize;
+    let mut factors = Vec::with_capacity(numbers);
+    // The powers of a couple's rows at frequency k, of a digit at which `length` numbers are done.
+    let powers =
+        |all: &mut Vec<Complex32>, of: &[usize], couple: &[usize], k: usize, length: usize| {
+            for power in of {
+                let each = couple.iter().map(|row| power * (k * matrix + row));
+                all.extend(each.map(|turn| root(turn, length * matrix)));
             }
+        };
+    for couple in rows.chunks(2) {
+        powers(&mut factors, &[2, 1], couple, 0, 4);
+    }
+    let eights = |all: &mut Vec<Complex32>, k: usize, length: usize| {
+        for row in rows {
+            all.extend(set(8, k * matrix + row, length * matrix));
+        }
+    };
+    for k in 0..4 {
+        eights(&mut factors, k, 32);
+    }
+    for k in 0..32 {
+        if lines.radix(2) == 8 {
+            eights(&mut factors, k, 256);
+            continue;
+        }
+        for couple in rows.chunks(2) {
+            powers(&mut factors, &[2, 1], couple, k, 128);
         }
     }
-    for power in [4, 2, 1] {
-        factors.extend(rows.iter().map(|row| root(power * row, turns)));
+    for couple in rows.chunks(2) {
+        powers(&mut factors, &[4, 2, 1], couple, 0, lines.len());
     }
-    factors.resize((FACTORS / COMPLEX) as usize, Complex32::default());
+    factors.resize(numbers, Complex32::default());
     factors
 }
 
 /// The factors for all pages of `height` rows.
-pub(super) fn all_factors(height: usize, turns: usize) -> Vec<Complex32> {
-    let sections = SECTIONS as usize;
-    let of = |i: usize| rows_of(i / sections, i % sections, sections, PER_SECTION);
-    (0..height / PER_SECTION)
-        .flat_map(|i| factors(&of(i), turns))
+pub(super) fn all_factors(lines: &Lines, height: usize, turns: usize) -> Vec<Complex32> {
+    let (sections, per) = (SECTIONS as usize, lines.per_section());
+    let of = |i: usize| rows_of(i / sections, i % sections, sections, per);
+    (0..height / per)
+        .flat_map(|i| factors(lines, &of(i), turns))
         .collect()
 }

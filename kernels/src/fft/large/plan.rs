@@ -127,7 +127,7 @@ impl LargeFft {
     fn factors(&self) -> Vec<Complex32> {
         let (recipe, sections) = (&self.recipe, self.machine.cp2.sections);
         if recipe.in_parts(1) {
-            return parts::all_factors(recipe.height(), recipe.len());
+            return parts::all_factors(recipe.rows(), recipe.height(), recipe.len());
         }
         let per = recipe.rows().per_section();
         let pages = recipe.height() / (per * sections);
@@ -143,18 +143,18 @@ impl LargeFft {
 /// The programs of columns and rows.
 fn programs(recipe: &LargeRecipe, machine: &Machine) -> Result<[Arc<Program>; 2], FftError> {
     let direction = recipe.direction();
-    let lines = [Some(recipe.columns()), Some(recipe.rows())];
+    let lines = [recipe.columns(), recipe.rows()];
     let shifted = recipe.outer().is_some();
-    if lines.into_iter().flatten().all(|lines| !lines.in_parts()) {
-        let both = large_program(lines[0], lines[1], shifted, direction, machine)?;
+    if lines.into_iter().all(|lines| !lines.in_parts()) {
+        let both = large_program(Some(lines[0]), Some(lines[1]), shifted, direction, machine)?;
         let both = Arc::new(both.program);
         return Ok([both.clone(), both]);
     }
     let program = |pass: usize| {
         let assembly = match (recipe.in_parts(pass), pass) {
-            (true, _) => parts_program(pass == 1, direction, machine),
-            (_, 0) => large_program(lines[0], None, shifted, direction, machine),
-            _ => large_program(None, lines[1], shifted, direction, machine),
+            (true, _) => parts_program(lines[pass], pass == 1, direction, machine),
+            (_, 0) => large_program(Some(lines[0]), None, shifted, direction, machine),
+            _ => large_program(None, Some(lines[1]), shifted, direction, machine),
         };
         Ok::<_, FftError>(Arc::new(assembly?.program))
     };

@@ -1,6 +1,6 @@
 //! How a transform larger than DMEM is cut into columns and rows.
 
-use super::lines::{COMPLEX, ColumnPages, Lines, RowPages, SMALLEST};
+use super::lines::{COMPLEX, ColumnPages, Lines, RowPages};
 use super::parts::{self, ColumnParts, RowParts};
 use crate::fft::error::FftError;
 use crate::fft::recipe::Direction;
@@ -10,9 +10,14 @@ use std::fmt;
 
 /// The smallest number of bits of a length, and the largest.
 pub(super) const BITS: std::ops::RangeInclusive<u32> = 11..=22;
-/// The largest number of bits of a length whose lines are all shorter than 2048. A page
-/// of those leaves no room for others but in parts (`docs/fft-large.md`).
-const WHOLE_PAGES: u32 = 20;
+/// The largest number of bits of a length whose lines are all shorter than 1024. A page
+/// of those, with long runs, leaves no room for others but in parts (`docs/fft-large.md`).
+const WHOLE_PAGES: u32 = 18;
+/// The largest number of bits of a length whose lines are all shorter than 2048, which
+/// have no pages but in parts.
+const TWO_PASSES: u32 = 20;
+/// Length of the lines that have no other pages.
+const LONGEST: usize = parts::PAGE / 2;
 
 /// Bytes of a run that pages of columns and rows have wherever one of that width fits.
 pub(super) const RUN: u64 = 128;
@@ -71,20 +76,18 @@ impl LargeRecipe {
         }
         // Of three passes each takes about a third of the bits.
         let outers = match n.ilog2() {
-            ..=WHOLE_PAGES => vec![1],
+            ..=TWO_PASSES => vec![1],
             bits => vec![1, 1 << (bits / 3)],
         };
         for outer in outers {
             let inner = n / outer;
             for bits in 5..inner.ilog2() {
                 let (n1, n2) = (1usize << bits, inner >> bits);
-                for columns in lines(n1, n, sections) {
-                    for rows in lines(n2, n, sections) {
-                        // Rows in parts want the smallest tiles.
-                        let tiles = !rows.in_parts() || columns.per_section() == SMALLEST;
-                        let fits = tiles
-                            && columns.per_section() * sections <= n2
-                            && rows.per_section() * sections <= n1;
+                for columns in lines(n1, (n, outer), sections) {
+                    for rows in lines(n2, (n, outer), sections) {
+                        let tile = columns.per_section() * sections;
+                        let tiles = !rows.in_parts() || parts::takes_tiles(n2, tile);
+                        let fits = tiles && tile <= n2 && rows.per_section() * sections <= n1;
                         for buffers in buffers(&columns, &rows) {
                             let recipe = Self {
                                 n,
@@ -141,7 +144,7 @@ impl LargeRecipe {
     /// DMEM for the buffers of a pass.
     fn ring_bytes(&self, pass: usize) -> u64 {
         if self.in_parts(pass) {
-            return parts::bytes(pass == 1);
+            return parts::bytes([&self.columns, &self.rows][pass], pass == 1);
         }
         let each = match pass {
             0 => self.columns.page_bytes() + self.column_factor_bytes(),
@@ -257,11 +260,13 @@ impl LargeRecipe {
             };
             RingPass::new(first, columns)
         };
+        let tile = self.columns.per_section() as u64 * self.sections;
         let rows = if self.rows.in_parts() {
             let rows = RowParts {
                 lines: self.rows.clone(),
                 matrices: batch,
                 height: self.height() as u64,
+                tile,
                 from: tiles,
                 to: y,
                 factors,
@@ -273,7 +278,7 @@ impl LargeRecipe {
                 sections: self.sections,
                 matrices: batch,
                 height: self.height() as u64,
-                tile: self.columns.per_section() as u64 * self.sections,
+                tile,
                 from: tiles,
                 to: y,
                 factors,
@@ -298,19 +303,13 @@ impl LargeRecipe {
     }
 }
 
-/// Lines of `length` that there are page kernels for, in a transform of `n`.
-fn lines(length: usize, n: usize, sections: usize) -> Vec<Lines> {
-    let in_parts = length == parts::LENGTH;
-    if in_parts && (n.ilog2() <= WHOLE_PAGES || sections as u64 != parts::SECTIONS) {
-        return Vec::new();
-    }
-    let counts: &[usize] = if in_parts {
-        &[SMALLEST]
-    } else {
-        &[2, 4, 8, 16]
-    };
-    let all = counts.iter().filter_map(|&per| Lines::new(length, per));
-    all.collect()
+/// Lines of `length` that there are page kernels for, in a transform of `n` in two
+/// passes, or in more after one of columns of `outer`.
+fn lines(length: usize, (n, outer): (usize, usize), sections: usize) -> Vec<Lines> {
+    let parts = n.ilog2() > WHOLE_PAGES && outer == 1 && sections as u64 == parts::SECTIONS;
+    let parts = Lines::parts(length).filter(|_| parts);
+    let whole = [2, 4, 8, 16].map(|per| Lines::new(length, per).filter(|_| length < LONGEST));
+    whole.into_iter().flatten().chain(parts).collect()
 }
 
 /// The numbers of page buffers to consider for columns and rows.

@@ -1,47 +1,55 @@
-; Lines of 2048 numbers in eighths of a page: columns, or rows at shifted frequencies, two of
-; each section at a time, through a ring of blocks in DMEM (docs/fft-large.md).
+; Lines of 2048 or of 1024 numbers in eighths of a page: columns, or rows at shifted frequencies,
+; through a ring of blocks in DMEM (docs/fft-large.md).
 ;
 ; The caller defines (program.rs does):
 ;   INVERSE  0: exp(-2 pi i jk/N), 1: exp(+2 pi i jk/N); neither is scaled
 ;   ROWS     0: columns, 1: rows
+;   COUPLES  1: a page is a couple of lines A and B of 2048; 2: two couples of lines of 1024
 ;
-; A page is a couple of lines A and B, 32 KiB, in eight of the twelve blocks of 4 KiB of a ring;
-; a section's lines are neighbours in the matrix. Launched once for all pages; word 0
+; A section's page of 32 KiB lies in eight of the twelve blocks of 4 KiB of a ring; the lines of
+; a couple are neighbours in the matrix. Launched once for all pages; word 0
 ; of the argument block is the number of blocks, 8 for each page. Block j, counted through all
 ; pages, lies at 4096 (j mod 12). Event 0 is posted for every block that has been loaded, with an
 ; eighth of the page's factors in front of it (rows), in order; event 1 is signalled for every block
 ; whose results are complete, in order. The host loads block j + 12 when block j is stored.
 ;
-; With digits n = 512 n0 + 64 n1 + 8 n2 + n3, k = p0 + 4 p1 + 32 p2 + 256 p3:
+; With digits n = L/4 n0 + L/32 n1 + 8 n2 + n3, k = p0 + 4 p1 + 32 p2 + L/8 p3, L = 2048 or 1024:
 ;   pass 1  n0 -> p0, radix 4, block after block
 ;   pass 2  n1 -> p1, radix 8, over the eight blocks
-;   pass 3  n2 -> p2, radix 8, in a block
+;   pass 3  n2 -> p2, radix 8, or 4 where L = 1024, in a block
 ;   pass 4  n3 -> p3, radix 8, in a block, which is then complete
 ; all in place, passes 3 and 4 on four blocks, a half page, and then on the other four: blocks are so
 ; stored and loaded from the middle of a page's time on. A half page lies in one piece: the ring is
 ; three of them. In a page whose first half is the last of the ring, pass 2 finds
 ; rows 4 .. 7 before rows 0 .. 3: pass 6 is that one.
 ;
-; Block n1 (then p1) of a page holds, in bytes,
-;   columns   1024 n0 + 128 n2 + 16 n3 + 8 (B)      result 1024 p0 + 128 p2 + 16 p3 + 8 (B)
-;   rows      1024 n0 + 128 n2 + 64 (B) + 8 n3      the same
+; Block n1 (then p1) of a page holds, in bytes, with c = 0, 1 for the couple where there are two,
+;   columns   1024 n0 + 128 COUPLES n2 + 16 COUPLES n3 + 16 c + 8 (B)      result p0, p2, p3 likewise
+;   rows      1024 n0 + 512 c + 128 n2 + 64 (B) + 8 n3      result 1024 p0 + 512 c + 128 p2 + 16 p3 + 8 (B)
 ; Neighbours of a quad share their factors, the columns A and B or the numbers n3, n3 + 1 of a
 ; row, but in the last pass of rows, where A and B each have their own (shifted8.s).
 ;
-; Factors of rows, 2384 bytes for a page: pass 1 w^2 of A, B, w of A, B; pass 2 for (p0 row) and pass 3
-; for (p1 p0 row) w^4, w^2, w, w W8; pass 4 the powers 4, 2, 1 of A and B.
+; Factors of rows, 2384 or 2720 bytes for a page: pass 1 for each couple w^2 of A, B, w of A, B; pass 2
+; for (p0 row) w^4, w^2, w, w W8; pass 3 for (p1 p0 row) the same, or for (p1 p0 couple) those
+; of pass 1; pass 4 for each couple the powers 4, 2, 1 of A and B.
 ;
-; DMEM: the ring, 48 KiB, behind it 8 KiB of factors of pass 4, and of rows two buffers of 2.4 KiB for
-; theirs, else 1.1 KiB.
-; Cycles of a page on vm7: columns 22528 and 359, rows 24576 and 371, while data is there in time.
-
+; DMEM: the ring, 48 KiB, behind it 8 KiB of factors of pass 4 (4 of columns of 1024), and of rows two
+; buffers of 2.4 or 2.8 KiB for theirs, else 1.2 KiB at most.
+; Cycles of a page on vm7, while data is there in time: columns 22528 and 359, rows 24576 and 371; of
+; two couples 20480 and 393, 22528 and 523.
 ; Defaults, which a definition by the caller replaces.
 .equ INVERSE, 0
 .equ ROWS, 0
+.equ COUPLES, 1
+
+.if COUPLES != 1 && COUPLES != 2
+.error "COUPLES must be 1 or 2"
+.endif
 
 .include "frame8.s"
 .include "pass8.s"
 .include "frame4.s"
+.include "blocks.s"
 .include "shifted8.s"
 
 .equ BLOCK, 4096
@@ -50,7 +58,12 @@
 .equ LOADED, 0
 .equ COMPLETE, 1
 ; Bytes of the factors of a page of rows, in eighths that are multiples of 16 bytes.
-.equ FACTORS, 8*304
+.equ FACTORS, 8*(256 + 48*COUPLES)
+
+; Sets of pass 4 in 1024 bytes: rows have one for every 128 bytes, columns share theirs.
+.equ SETS, ROWS ? 8 : 8/COUPLES
+; 1: couples of rows with factors of their own take turns in a block.
+.equ TURNS, ROWS*(COUPLES - 1)
 
 ; Registers: a8, a9 first and second half of the page, a10 its factors, a6 two ones; c7 bytes of the ring, c9 the sum of the
 ; addresses of the factor buffers, c14 pages left.
@@ -60,8 +73,17 @@
 .equ beside2, ROWS ? 64 : 16
 .equ own2, ROWS
     distances8 2, BLOCK, BLOCK, 3, 0
+    .if COUPLES == 1
     distances8 3, 128, 128, 3, 1
     distances8 4, 16, 16, 3, 0, 128, 0
+    .else
+    .if ROWS
+    distances4 3, 512, 16, 64, 1
+    .else
+    distances4 3, 1024
+    .endif
+    distances8 4, 32, 32, 3, 1
+    .endif
 ; Pass 2 where rows 4 .. 7 lie before rows 0 .. 3: a0 and a1 point between.
 .equ set6, 0
 .equ row1_6, BLOCK
@@ -90,22 +112,36 @@
 
 ; The hook of pass 4 when a block has been stored.
 .macro done8 on, op, d, e, x, y, w, slot, n, c, p
-    .if \slot == 22
+    .if \slot == 23
     \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || signal COMPLETE
     .else
     own8 \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
     .endif
 .endm
 
+; Four iterations of pass 1 through a row's 128 bytes; new: the third is the first of couple c = 1.
+.macro four op, opn, new
+    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s1%
+    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s2%, [a1]+s1%
+    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s1%, \new, [a10 + 32]
+    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s2%, 2*\new, [a10 + 48]
+.endm
+
 ; The iterations of pass 1 in a block but the first two. s1, s2, s3: steps to the
 ; next quads, to the next n2 and to the next block.
 .macro inside op, opn
-    .if ROWS
+    .if TURNS
+    loop 3 {
+    four \op, \opn, 0
+    }
+    four \op, \opn, 1
+    loop 3 {
+    four \op, \opn, 0
+    }
+    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s1%
+    .elif ROWS
     loop 7 {
-    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s1%
-    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s2%, [a1]+s1%
-    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s1%
-    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s2%
+    four \op, \opn, 0
     }
     frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s1%
     .else
@@ -138,8 +174,8 @@
     inside \op, \opn
     loop 7 {
     wait LOADED
-    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s1%
-    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s3%
+    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s1%, TURNS, [a10]
+    frame4 \op, \opn, 2, 1, 1, 1, [a0]+s1%, [a1]+s3%, 2*TURNS, [a10 + 16]
     inside \op, \opn
     }
     frame4 \op, \opn, 2, 0, 1, 1, [a0]+s1%, [a1]+s1%
@@ -148,12 +184,12 @@
 
 .macro pass2 op, opn, t
     .if ROWS
-    addi a2, a10, 32
+    addi a2, a10, 32*COUPLES
     .else
     movi a2, factors2
     .endif
     movi c1, 254
-    shared_at \t, steps2, 512, ROWS ? 256 : 128, ROWS ? 4 : 64
+    shared_at \t, steps2, 512, ROWS ? 256*COUPLES : 128, ROWS ? 4 : 64
     .if \t == 2
     pass8 \op, \opn, 2, a8
     .else
@@ -167,38 +203,45 @@
 ; Passes 3 and 4 on half h = 0, 1, which lies at `half`.
 .macro half op, opn, half, h
     .if ROWS
-    addi a2, a10, 288 + 1024*\h
+    addi a2, a10, 288*COUPLES + 1024*\h
     .else
-    movi a2, factors3 + 512*\h
+    movi a2, factors3 + 512/COUPLES*\h
     .endif
+    .if COUPLES == 1
     movi c1, 126
     shared_at 3, steps3, 128, ROWS ? 1024 : 512, ROWS ? 4 : 8
     pass8 \op, \opn, 3, \half
-    movi a2, factors4 + 4096*\h
+    .else
+    walk4 \op, \opn, 3, (ROWS ? 512 : 1024), HALF, \half
+    .endif
+    movi a2, factors4 + 512*SETS*\h
     .if ROWS
     shifted_half \op, \opn, \half
+    .elif COUPLES == 1
+    shared_at 4, 0, 0, 4096, 1
+    columns_half \op, \opn, \half, [a0]+128, [a1]+128
     .else
-    columns_half \op, \opn, \half
+    shared_at 4, steps4, 32, 2048, 2
+    columns_half \op, \opn, \half, [a0]+s0, [a1]+s1
     .endif
 .endm
 
-.macro columns_half op, opn, half
-    shared_at 4, 0, 0, 4096, 1
+.macro columns_half op, opn, half, rd, wr
     movi a0, xat4
     add a0, a0, \half
     mov a1, a0
-    frame8 \op, \opn, 4, 0, 0, [a0]+128, [a1], own8
-    frame8 \op, \opn, 4, 4, 0, [a0]+128, [a1], begin8
+    frame8 \op, \opn, 4, 0, 0, \rd, [a1], own8
+    frame8 \op, \opn, 4, 4, 0, \rd, [a1], begin8
     loop 3 {
     loop 31 {
-    frame8 \op, \opn, 4, 4, 4, [a0]+128, [a1]+128, own8
+    frame8 \op, \opn, 4, 4, 4, \rd, \wr, own8
     }
-    frame8 \op, \opn, 4, 4, 4, [a0]+128, [a1]+128, done8
+    frame8 \op, \opn, 4, 4, 4, \rd, \wr, done8
     }
     loop 30 {
-    frame8 \op, \opn, 4, 4, 4, [a0]+128, [a1]+128, own8
+    frame8 \op, \opn, 4, 4, 4, \rd, \wr, own8
     }
-    frame8 \op, \opn, 0, 4, 4, [a0], [a1]+128, own8
+    frame8 \op, \opn, 0, 4, 4, [a0], \wr, own8
     tail8 \op, \opn, 4
     signal COMPLETE
 .endm
@@ -212,14 +255,39 @@
     .endif
 .endm
 
+; 32 iterations of the last pass of rows, the first of them the second of a couple and of a block.
+.macro shifted_block op, opn
+    .if TURNS
+    loop 8 {
+    shifted_four \op, \opn
+    }
+    .else
+    loop 32 {
+    shifted8 \op, \opn, 1, 64, 16, 1, 0
+    }
+    .endif
+.endm
+
+; Four of them: with the third the next couple's row factors come.
+.macro shifted_four op, opn
+    .rept 4, i
+    shifted8 \op, \opn, 1, 64, 16, 1, 0, i == 2
+    .endr
+.endm
+
 .macro shifted_half op, opn, half
     movi b2, factors4
     movi l2, 8192
     movi s2, 16
     movi s0, 128
     mov s1, s0
-    movi a3, 2336
+    movi a3, 288*COUPLES + 2048
     add a3, a3, a10
+    .if TURNS
+    mov b3, a3
+    movi l3, 96
+    movi s3, 16
+    .endif
     mov a0, \half
     mov a1, \half
     ldq q31, [a2]+s2%
@@ -230,14 +298,20 @@
     couple
     shifted8 \op, \opn, 0, 64, 16, 1, 0
     loop 3 {
-    loop 32 {
-    shifted8 \op, \opn, 1, 64, 16, 1, 0
-    }
+    shifted_block \op, \opn
     signal COMPLETE
     }
+    .if TURNS
+    loop 7 {
+    shifted_four \op, \opn
+    }
+    shifted8 \op, \opn, 1, 64, 16, 1, 0
+    shifted8 \op, \opn, 1, 64, 16, 1, 0
+    .else
     loop 30 {
     shifted8 \op, \opn, 1, 64, 16, 1, 0
     }
+    .endif
     shifted8 \op, \opn, 1, 64, 16, 0, 0
     last8 16
     signal COMPLETE
@@ -315,28 +389,35 @@ factors2:
     set i, 32
     .endr
 factors3:
-    .rept 32, i
-    set i%4 + 4*(i/4), 256
+    .rept 32, k
+    .if COUPLES == 1
+    set k, 256
+    .else
+    .cis -2*k, 128
+    .cis -k, 128
+    .endif
     .endr
     .endif
 factors4:
-    .rept 256, i
-    set i/8%4 + 4*(i/32) + 32*(i%8), 2048
+    .rept 32*SETS, i
+    set i/SETS%4 + 4*(i/(4*SETS)) + 32*(i%(8/COUPLES)), 2048/COUPLES
     .endr
-; How far from the set of iteration j - 1 to that of iteration j.
-.macro set_step2 j
-    .if ROWS
-    .int (\j)%4 ? 0 : (\j)%8 && (\j)%64 ? 32 : (\j)%64 ? -32 : 32
-    .else
-    .int (\j)%64 ? 0 : 32
-    .endif
-.endm
+; The set of iteration j - 1 of pass 2.
+    .rept 67, j
+.equ set2_{j}, ROWS ? (j + 63)/64*2*COUPLES + (j + 63)%64/32*2*(COUPLES - 1) + (j + 63)%8/4 : (j + 63)/64
+    .endr
 steps2:
     .rept 64, j
-    set_step2 j
-    set_step2 j + 2
+    .int 32*(set2_{j + 1} - set2_{j}), 32*(set2_{j + 3} - set2_{j + 2})
     .endr
+    .if COUPLES == 1
 steps3:
     .rept 8, j
     .int 32*(j%(ROWS ? 4 : 8) == 0), 32*((j + 2)%(ROWS ? 4 : 8) == 0), j == 7 ? 912 : 16, j == 1 ? 912 : 16
     .endr
+    .elif !ROWS
+steps4:
+    .rept 2, j
+    .int 32*(j == 0), 32*(j == 0), j ? 240 : 16, j ? 240 : 16
+    .endr
+    .endif
