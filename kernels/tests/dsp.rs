@@ -239,10 +239,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
-    fn rows_are_reduced(n in 1usize..300, rows in 1usize..20, seed in 0u64..1000, vm in 0usize..2) {
-        let n = 2 * n;
+    fn rows_are_reduced(n in prop_oneof![1usize..24, 24usize..600], rows in 1usize..20, seed in 0u64..1000, vm in 0usize..2) {
         let (x, y) = (floats(seed, n * rows), floats(seed + 1, n * rows));
-        for op in ReductionOp::all() {
+        let complex = n % 2 == 0;
+        for op in ReductionOp::all().into_iter().filter(|op| complex || *op != ReductionOp::ComplexDot) {
             let plan = Reduction::new(op, n, machine(vm)).unwrap();
             let inputs = [x.as_slice(), &y];
             let found = output(|options| plan.process_with(&inputs[..op.inputs()], options));

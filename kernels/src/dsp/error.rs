@@ -36,6 +36,20 @@ pub enum DspError {
         /// The machine.
         machine: String,
     },
+    /// What is moved alone is no whole number of the DMA's granules.
+    #[error(
+        "{what} has {bytes} bytes, but the DMA of {machine} moves {granule} at a time; a granule that divides them is needed"
+    )]
+    Granule {
+        /// What is moved.
+        what: &'static str,
+        /// Its bytes.
+        bytes: u64,
+        /// Bytes of a granule.
+        granule: u64,
+        /// The machine.
+        machine: String,
+    },
     /// No schedule for the machine.
     #[error(transparent)]
     Schedule(#[from] Unschedulable),

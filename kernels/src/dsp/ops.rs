@@ -17,19 +17,15 @@ pub(super) struct Ops {
 const QUADS: u8 = 32;
 
 impl Ops {
-    /// A body that needs no registers beside its values.
-    pub(super) fn of(body: Body) -> Self {
-        Self {
-            body,
-            constants: Vec::new(),
-            carried: 0,
-        }
-    }
-
     /// An empty body with constants, each in the four lanes of a quad.
     pub(super) fn new(constants: &[u32]) -> Self {
+        Self::of(Body::default(), constants)
+    }
+
+    /// The same of a body that is made.
+    pub(super) fn of(body: Body, constants: &[u32]) -> Self {
         Self {
-            body: Body::default(),
+            body,
             constants: constants.to_vec(),
             carried: 0,
         }
@@ -89,9 +85,9 @@ impl Ops {
     /// `name` on each pair of quads.
     pub(super) fn pairs(&mut self, name: &'static str, uses: &[Reg]) -> Reg {
         let value = self.body.quad();
-        for half in [lo, hi] {
-            let uses: Vec<Reg> = uses.iter().map(|&r| half(r)).collect();
-            self.body.op(name, &[half(Reg::Whole(value))], &uses);
+        for which in [0, 1] {
+            let uses: Vec<Reg> = uses.iter().map(|&r| half(r, which)).collect();
+            self.body.op(name, &[half(Reg::Whole(value), which)], &uses);
         }
         Reg::Whole(value)
     }
@@ -100,7 +96,7 @@ impl Ops {
     fn across(&mut self, name: &'static str, a: Reg, b: Reg) -> Reg {
         let value = self.body.quad();
         for (to, from) in [(Reg::Lo(value), a), (Reg::Hi(value), b)] {
-            self.body.op(name, &[to], &[lo(from), hi(from)]);
+            self.body.op(name, &[to], &[half(from, 0), half(from, 1)]);
         }
         Reg::Whole(value)
     }
@@ -108,6 +104,40 @@ impl Ops {
     /// Real and imaginary parts of the four complex numbers in two quads.
     pub(super) fn split(&mut self, a: Reg, b: Reg) -> (Reg, Reg) {
         (self.across("trnlo", a, b), self.across("trnhi", a, b))
+    }
+
+    /// The lanes of four quads, those of a lane as a quad.
+    pub(super) fn lanes(&mut self, rows: [Reg; 4]) -> [Reg; 4] {
+        [(0, "trnlo"), (0, "trnhi"), (1, "trnlo"), (1, "trnhi")].map(|(which, name)| {
+            let value = self.body.quad();
+            for (to, two) in [Reg::Lo(value), Reg::Hi(value)]
+                .into_iter()
+                .zip(rows.chunks(2))
+            {
+                let from: Vec<Reg> = two.iter().map(|&row| half(row, which)).collect();
+                self.body.op(name, &[to], &from);
+            }
+            Reg::Whole(value)
+        })
+    }
+
+    /// Of two candidates, values and places, lane by lane that with the larger value; of equals the first.
+    pub(super) fn larger(&mut self, (a, at): (Reg, Reg), (b, other): (Reg, Reg)) -> (Reg, Reg) {
+        let larger = self.q("cmplt", &[a, b]);
+        let value = self.q("sel", &[b, a, larger]);
+        (value, self.q("sel", &[other, at, larger]))
+    }
+
+    /// An operation on all values, as a tree.
+    pub(super) fn tournament(&mut self, name: &'static str, values: &[Reg]) -> Reg {
+        match values {
+            [one] => *one,
+            _ => {
+                let (a, b) = values.split_at(values.len() / 2);
+                let both = [self.tournament(name, a), self.tournament(name, b)];
+                self.q(name, &both)
+            }
+        }
     }
 
     /// The sum of the halves of a quad, and that of another's.
@@ -124,21 +154,13 @@ impl Ops {
     }
 }
 
-/// The lower pair of a quad.
-fn lo(reg: Reg) -> Reg {
-    match reg {
-        Reg::Whole(v) => Reg::Lo(v),
-        Reg::Quad(q) => Reg::Pair(2 * q),
-        other => other,
-    }
-}
-
-/// The upper pair of a quad.
-fn hi(reg: Reg) -> Reg {
-    match reg {
-        Reg::Whole(v) => Reg::Hi(v),
-        Reg::Quad(q) => Reg::Pair(2 * q + 1),
-        other => other,
+/// The lower (0) or upper (1) pair of a quad.
+pub(super) fn half(reg: Reg, which: usize) -> Reg {
+    match (reg, which) {
+        (Reg::Whole(v), 0) => Reg::Lo(v),
+        (Reg::Whole(v), _) => Reg::Hi(v),
+        (Reg::Quad(q), _) => Reg::Pair(2 * q + which as u8),
+        (other, _) => other,
     }
 }
 

@@ -92,6 +92,27 @@ impl<S> Planned<S> {
 /// Numbers of 4 bytes in a granule of the DMA and in a quad.
 pub(super) const QUAD: usize = 4;
 
+/// Bytes of a quad.
+pub(super) const QUAD_BYTES: u64 = 16;
+
+/// Refuses machines whose DMA does not move so many bytes without others.
+pub(super) fn whole_granules(
+    what: &'static str,
+    bytes: u64,
+    machine: &Machine,
+) -> Result<(), DspError> {
+    let granule = machine.dma.granule.0;
+    if bytes % granule.max(1) == 0 {
+        return Ok(());
+    }
+    Err(DspError::Granule {
+        what,
+        bytes,
+        granule,
+        machine: machine.name.clone(),
+    })
+}
+
 /// A complex number as two words of a table.
 pub(super) fn words(w: Complex32) -> String {
     let [re, im] = [w.re, w.im].map(|part| part.to_bits() as i32);

@@ -38,9 +38,9 @@ impl SmallProducts {
         if !sizes.iter().all(possible) {
             let found = sizes.into_iter().map(|s| s.unwrap_or(usize::MAX)).max();
             return Err(DspError::Size {
-                what: "a product of small matrices",
+                what: "the number of elements of a matrix",
                 found: found.unwrap_or_default(),
-                expected: format!("matrices of 1 to {MOST} elements each"),
+                expected: format!("1 to {MOST} elements of each"),
             });
         }
         let kernel = build([m, k, n], &machine)?;
@@ -157,7 +157,7 @@ fn build([m, k, n]: [usize; 3], machine: &Machine) -> Result<Kernel, DspError> {
 }
 
 fn recipe([m, k, n]: [usize; 3], body: Body) -> Recipe<'static> {
-    let mut ops = Ops::of(body);
+    let mut ops = Ops::of(body, &[]);
     let tile = if [m * k, k * n, m * n].iter().all(|size| size % 2 == 0) {
         1
     } else {

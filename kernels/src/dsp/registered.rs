@@ -18,6 +18,36 @@ const fn map(name: &'static str, summary: &'static str) -> Entry {
     }
 }
 
+/// Lengths and numbers of rows.
+const ROWS: &[&[u64]] = &[
+    &[4, 65536],
+    &[5, 65536],
+    &[7, 32768],
+    &[8, 32768],
+    &[16, 16384],
+    &[33, 8192],
+    &[64, 4096],
+    &[100, 4096],
+    &[255, 1024],
+    &[256, 1024],
+    &[1024, 256],
+    &[4096, 128],
+];
+
+/// The same of complex numbers.
+const EVEN_ROWS: &[&[u64]] = &[
+    &[4, 65536],
+    &[6, 32768],
+    &[16, 16384],
+    &[34, 8192],
+    &[64, 4096],
+    &[100, 4096],
+    &[254, 1024],
+    &[256, 1024],
+    &[1024, 256],
+    &[4096, 128],
+];
+
 /// A reduction of rows.
 const fn reduction(op: ReductionOp, summary: &'static str) -> Entry {
     Entry {
@@ -30,14 +60,11 @@ const fn reduction(op: ReductionOp, summary: &'static str) -> Entry {
                 Parameter::new("rows", 1024, "rows"),
             ]
         },
-        sizes: &[
-            &[16, 16384],
-            &[64, 4096],
-            &[100, 4096],
-            &[256, 1024],
-            &[1024, 256],
-            &[4096, 128],
-        ],
+        sizes: match op {
+            // Complex numbers are two floats.
+            ReductionOp::ComplexDot => EVEN_ROWS,
+            _ => ROWS,
+        },
         prepare: prepare_reduction,
     }
 }

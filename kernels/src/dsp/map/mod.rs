@@ -45,7 +45,7 @@ impl Map {
     /// A length the operation does not have, or a machine without a schedule for it.
     pub fn new(op: MapOp, len: usize, machine: Arc<Machine>) -> Result<Self, DspError> {
         let wrong = |expected: String| DspError::Size {
-            what: op.name(),
+            what: "the number of floats",
             found: len,
             expected,
         };

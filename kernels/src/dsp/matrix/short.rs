@@ -61,7 +61,7 @@ impl Cut {
         let (mut inner, mut data, mut cycles) = (String::new(), String::new(), 0);
         let mut first = 0;
         for (kind, &(size, count)) in self.groups.iter().enumerate() {
-            let mut ops = Ops::of(Body::in_order());
+            let mut ops = Ops::of(Body::in_order(), &[]);
             let body = &mut ops.body;
             let step = |numbers: usize| Step::Bytes(bytes(self.tile * numbers) as i64);
             let x = Factor {

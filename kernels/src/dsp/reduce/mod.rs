@@ -1,14 +1,17 @@
 //! Row by row: sum, dot product, norm, largest element and its place.
 
+mod extreme;
+mod group;
 mod long;
 mod short;
 
 use super::error::DspError;
 use super::ops::operations;
-use super::plan::{Planned, QUAD, padded, padded_rows};
+use super::plan::{Planned, QUAD, QUAD_BYTES, padded, padded_rows, whole_granules};
 use crate::job::{Job, KernelRun, Least};
 use cp2_host::{Buffer, Options, Paging, Stream};
 use cp2_machine::{Class, Cycles, Machine};
+use group::ROWS;
 use std::sync::Arc;
 
 operations! {
@@ -101,6 +104,10 @@ pub struct Rows {
     block: usize,
     /// Parts of a row, each a block of its own, whose sums another pass joins.
     parts: usize,
+    /// Of short rows, the lane of the result in which each of four is.
+    lanes: [usize; ROWS],
+    /// Of short rows, arithmetic issues for four.
+    issues: u64,
 }
 
 impl Rows {
@@ -109,13 +116,13 @@ impl Rows {
         if self.block == 1 {
             return 1;
         }
-        self.block / short::ROWS * self.op.results()
+        self.block / ROWS * self.op.results()
     }
 
     /// What a row has been reduced to.
     fn result(&self, quads: &[[u32; 4]], row: usize) -> Extreme {
         let at = |quad: usize, lane: usize| quads.get(quad).map_or(0, |q| q[lane]);
-        let (own, lane) = (row / short::ROWS * self.op.results(), row % short::ROWS);
+        let (own, lane) = (row / ROWS * self.op.results(), self.lanes[row % ROWS]);
         let [value, second] = match (self.block, self.op) {
             (1, ReductionOp::Max) => [at(row, 0), at(row, 2)],
             (1, _) => [at(row, 0), at(row, 1)],
@@ -143,24 +150,25 @@ impl Reduction {
         let odd = op == ReductionOp::ComplexDot && n % 2 != 0;
         if n == 0 || n > MAX_ROW || odd {
             return Err(DspError::Size {
-                what: op.name(),
+                what: "a row's length",
                 found: n,
                 expected: format!(
-                    "rows of 1 to {MAX_ROW} floats, an even number for complex ones; split longer rows"
+                    "1 to {MAX_ROW} floats, an even number for complex ones; split longer rows"
                 ),
             });
         }
         if n <= short::most(op) {
-            let wide = n.next_multiple_of(QUAD);
-            let (kernel, block) = short::build(op, wide, &machine)?;
+            let short = short::build(op, n, &machine)?;
             let shape = Rows {
                 op,
                 n,
-                wide,
-                block,
+                wide: n,
+                block: short.rows,
                 parts: 1,
+                lanes: short.lanes,
+                issues: short.issues,
             };
-            return Ok(Self::of(op.name(), shape, machine, vec![kernel]));
+            return Ok(Self::of(op.name(), shape, machine, vec![short.kernel]));
         }
         // As many parts as it takes for two to be in local memory at a time.
         let two = |parts: &usize| {
@@ -170,6 +178,7 @@ impl Reduction {
         let sums = op.inputs() == 2;
         let parts = if sums { (1..8).find(two) } else { None }.unwrap_or(1);
         let part = long::wide(op, n.div_ceil(parts));
+        whole_granules("the result of a row", QUAD_BYTES, &machine)?;
         let mut kernels = vec![long::build(op, part, &machine)?];
         if parts > 1 {
             kernels.push(long::build_join(parts, &machine)?);
@@ -180,6 +189,8 @@ impl Reduction {
             wide: parts * part,
             block: 1,
             parts,
+            lanes: [0; ROWS],
+            issues: 0,
         };
         Ok(Self::of(op.name(), shape, machine, kernels))
     }
@@ -292,31 +303,20 @@ impl Reduction {
 
     /// Refuses arrays that do not fit system memory.
     pub(super) fn check(&self, rows: usize) -> Result<(), DspError> {
-        let Rows {
-            op,
-            wide,
-            block,
-            parts,
-            ..
-        } = self.shape;
-        let row = 4 * wide as u128 * op.inputs() as u128 + 16 * parts as u128 + 16;
-        let bytes = (rows as u128 + block.max(long::JOINED) as u128) * row;
+        let shape = &self.shape;
+        let row =
+            4 * shape.wide as u128 * shape.op.inputs() as u128 + 16 * shape.parts as u128 + 16;
+        let bytes = (rows as u128 + shape.block.max(long::JOINED) as u128) * row;
         self.fits(bytes)
     }
 
     /// Least arithmetic of the pass for the model.
     pub(super) fn operations(&self, rows: usize) -> Vec<Vec<(Class, u64)>> {
-        let Rows {
-            op,
-            wide,
-            block,
-            parts,
-            ..
-        } = self.shape;
+        let (block, parts) = (self.shape.block, self.shape.parts);
         let issues = if block == 1 {
             self.least(rows).issues as u64
         } else {
-            (rows / short::ROWS) as u64 * short::issues(op, wide / QUAD)
+            (rows / ROWS) as u64 * self.shape.issues
         };
         let mut passes = vec![vec![(Class::Add, issues)]];
         if parts > 1 {

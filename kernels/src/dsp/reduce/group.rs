@@ -1,0 +1,118 @@
+//! Four rows of n floats, one behind the other: n quads, whatever n is.
+//!
+//! Registers are loaded by quads at multiples of 16 bytes and by pairs at multiples of
+//! 8. An even row begins at such a multiple; of an odd one the first float, or the last,
+//! shares a pair with a neighbour: rows 0 and 1 share one, rows 2 and 3 another. So the
+//! floats of a row are
+//!
+//! * *units* of four, each a quad, or two pairs where rows do not begin at multiples of 16 bytes;
+//! * an *extra* pair, where there are two or three more: those of two rows are loaded as a quad;
+//! * an *odd* one: those of all rows are the two shared pairs, in the rows' order.
+
+use super::super::kernel::{InPage, pointer};
+use super::QUAD;
+use crate::pipeline::{Body, Pointer, Reg};
+
+/// Rows of a group.
+pub(super) const ROWS: usize = 4;
+
+/// How rows of one length are loaded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Group {
+    pub(super) n: usize,
+    /// Units of a row.
+    pub(super) units: usize,
+    /// Whether there is an extra pair.
+    pub(super) extra: bool,
+    /// Whether there is an odd float.
+    pub(super) odd: bool,
+}
+
+impl Group {
+    pub(super) fn new(n: usize) -> Self {
+        Self {
+            n,
+            units: n / QUAD,
+            extra: n % QUAD >= 2,
+            odd: n % 2 == 1,
+        }
+    }
+
+    /// The first float of a row that is not the odd one.
+    fn begin(&self, row: usize) -> usize {
+        row * self.n + usize::from(self.odd && row % 2 == 1)
+    }
+}
+
+/// A group of an input, and the pointers through which it is loaded as far as there are: to
+/// quads, to the pairs of units, and to what rows have beside their units. An iteration's
+/// accesses through a pointer lie within an interval and have offsets of one alignment.
+#[derive(Debug)]
+pub(super) struct Input {
+    group: Group,
+    /// The input's number.
+    input: usize,
+    pointers: [Option<Pointer>; 3],
+}
+
+impl Input {
+    pub(super) fn new(group: Group, input: usize) -> Self {
+        Self {
+            group,
+            input,
+            pointers: [None; 3],
+        }
+    }
+
+    /// Its pointers, as the page kernel wants them.
+    pub(super) fn pages(&self) -> impl Iterator<Item = InPage> + '_ {
+        let pointers = self.pointers.iter().flatten();
+        pointers.map(|&pointer| (pointer, self.input, 0))
+    }
+
+    fn pointer(&mut self, body: &mut Body, which: usize) -> Pointer {
+        let register = 2 + 3 * self.input + which;
+        let bytes = (4 * ROWS * self.group.n) as i64;
+        *self.pointers[which].get_or_insert_with(|| pointer(body, register, bytes))
+    }
+
+    /// A quad of the group.
+    pub(super) fn quad(&mut self, body: &mut Body, quad: usize) -> Reg {
+        let value = Reg::Whole(body.quad());
+        let from = self.pointer(body, 0);
+        body.load(value, from, 16 * quad as i64);
+        value
+    }
+
+    /// A quad of two pairs, by the places of their first floats.
+    fn pairs(&mut self, body: &mut Body, which: usize, places: [usize; 2]) -> Reg {
+        let value = body.quad();
+        let from = self.pointer(body, which);
+        for (half, at) in [Reg::Lo(value), Reg::Hi(value)].into_iter().zip(places) {
+            body.load(half, from, 4 * at as i64);
+        }
+        Reg::Whole(value)
+    }
+
+    /// Loads a unit of a row.
+    pub(super) fn unit(&mut self, body: &mut Body, row: usize, unit: usize) -> Reg {
+        let at = self.group.begin(row) + QUAD * unit;
+        if at % QUAD == 0 {
+            self.quad(body, at / QUAD)
+        } else {
+            self.pairs(body, 1, [at, at + 2])
+        }
+    }
+
+    /// Loads the extra pairs of rows 0 and 1 (`half` 0), or of rows 2 and 3.
+    pub(super) fn extra(&mut self, body: &mut Body, half: usize) -> Reg {
+        let of = |row: usize| self.group.begin(row) + QUAD * self.group.units;
+        self.pairs(body, 2, [of(2 * half), of(2 * half + 1)])
+    }
+
+    /// Loads the odd float of every row.
+    pub(super) fn odd(&mut self, body: &mut Body) -> Reg {
+        let n = self.group.n;
+        self.pairs(body, 2, [n - 1, 3 * n - 1])
+    }
+}
