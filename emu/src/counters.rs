@@ -2,7 +2,6 @@
 //! and per program word.
 
 use crate::cause::{Cause, Causes};
-use crate::decoded::Decoded;
 use crate::work::Work;
 use serde::{Deserialize, Serialize};
 
@@ -43,15 +42,17 @@ impl Counters {
         }
     }
 
-    /// Books `times` issues of the word at `pc` and their operations.
+    /// Books `times` issues of each of the words at `places`, but for their work.
     #[inline]
-    pub(crate) fn issued(&mut self, pc: u32, decoded: &Decoded, times: u64) {
-        self.words += times;
-        self.causes.add(Cause::Issue, times);
-        self.work.issued(&decoded.amount, times);
-        let word = self.word(pc);
-        word.words += times;
-        word.causes.add(Cause::Issue, times);
+    pub(crate) fn issued(&mut self, places: impl ExactSizeIterator<Item = u32>, times: u64) {
+        let words = times * places.len() as u64;
+        self.words += words;
+        self.causes.add(Cause::Issue, words);
+        for pc in places {
+            let word = self.word(pc);
+            word.words += times;
+            word.causes.add(Cause::Issue, times);
+        }
     }
 
     /// Makes room for the counters of the first `words` words.

@@ -355,6 +355,7 @@ impl Cp2 {
         if decoded.timing.uses_dmem {
             self.port.commit(at);
         }
-        self.counters.issued(pc, decoded, 1);
+        self.counters.work.issued(&decoded.amount);
+        self.counters.issued(std::iter::once(pc), 1);
     }
 }

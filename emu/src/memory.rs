@@ -17,10 +17,16 @@ const GROWTH: usize = 16;
 /// Bytes that are written to a file together, or left out where all are zero.
 const PAGE: usize = 1 << 16;
 
+/// Bytes of a line of the host's cache. A store across two of them costs several others.
+const HOST_LINE: usize = 64;
+
 /// The start of a region; behind it all is zero.
 #[derive(Debug, Default)]
 struct Region {
-    bytes: Vec<u8>,
+    /// Never grows in place, so that it stays where it is on the host.
+    room: Vec<u8>,
+    /// Where the region begins in `room`: with a line of the host's cache.
+    start: usize,
     /// Behind this many nothing was written.
     used: usize,
 }
@@ -28,8 +34,9 @@ struct Region {
 impl Region {
     /// Makes room for the first `end` bytes.
     fn grow(&mut self, end: usize) {
-        if end > self.bytes.len() {
-            let mut size = self.bytes.len().max(FIRST);
+        let mut size = self.bytes().len();
+        if end > size {
+            size = size.max(FIRST);
             while size < end {
                 size = size.saturating_mul(GROWTH);
             }
@@ -40,24 +47,38 @@ impl Region {
 
     fn resize(&mut self, size: usize) {
         // Zeros that the host need not write.
-        let mut bytes = vec![0; size];
-        bytes[..self.used].copy_from_slice(self.written());
-        self.bytes = bytes;
+        let room = vec![0; size + HOST_LINE];
+        let mut new = Self {
+            start: room.as_ptr().align_offset(HOST_LINE).min(HOST_LINE),
+            room,
+            used: self.used,
+        };
+        new.bytes_mut()[..self.used].copy_from_slice(self.written());
+        *self = new;
+    }
+
+    /// All bytes that there is room for.
+    fn bytes(&self) -> &[u8] {
+        let end = self.room.len().saturating_sub(HOST_LINE - self.start);
+        &self.room[self.start..end]
+    }
+
+    /// The same to be written.
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        let end = self.room.len().saturating_sub(HOST_LINE - self.start);
+        &mut self.room[self.start..end]
     }
 
     fn written(&self) -> &[u8] {
-        &self.bytes[..self.used]
+        &self.bytes()[..self.used]
     }
 }
 
 impl Clone for Region {
     fn clone(&self) -> Self {
-        let mut clone = Self {
-            bytes: Vec::new(),
-            used: 0,
-        };
+        let mut clone = Self::default();
         clone.grow(self.used);
-        clone.bytes[..self.used].copy_from_slice(self.written());
+        clone.bytes_mut()[..self.used].copy_from_slice(self.written());
         clone
     }
 }
@@ -160,7 +181,7 @@ impl SystemMemory {
         for region in 0..end.div_ceil(REGION) {
             let bytes = (end - region * REGION).min(REGION) as usize;
             let region = self.region(region as usize);
-            if region.bytes.len() < bytes {
+            if region.bytes().len() < bytes {
                 region.resize(bytes);
             }
         }
@@ -191,7 +212,7 @@ impl SystemMemory {
         for_each_region(address, bytes.len(), |region, place, range| {
             let region = self.region(region);
             region.grow(place.end);
-            region.bytes[place].copy_from_slice(&bytes[range]);
+            region.bytes_mut()[place].copy_from_slice(&bytes[range]);
         });
         Ok(())
     }
@@ -199,7 +220,7 @@ impl SystemMemory {
     /// Bytes that lie together on the host, if these do.
     pub(crate) fn span(&self, address: u64, bytes: u64) -> Option<&[u8]> {
         let (region, place) = self.place(address, bytes)?;
-        self.regions.get(region)?.bytes.get(place)
+        self.regions.get(region)?.bytes().get(place)
     }
 
     /// The same to be written.
@@ -207,7 +228,7 @@ impl SystemMemory {
         let (region, place) = self.place(address, bytes)?;
         let region = self.region(region);
         region.grow(place.end);
-        region.bytes.get_mut(place)
+        region.bytes_mut().get_mut(place)
     }
 
     /// Region and range in it, where it is one region.
@@ -272,7 +293,9 @@ mod tests {
             assert_eq!((back[0], back[back.len() - 1]), (0, 0));
             assert_eq!(&back[1..=data.len()], &data[..]);
         }
-        assert_eq!(memory.span(PAGE as u64 - 5, 200_000), Some(&data[..]));
+        let span = memory.span(PAGE as u64 - 5, 200_000).unwrap();
+        assert_eq!(span, &data[..]);
+        assert_eq!((span.as_ptr() as usize + 5) % HOST_LINE, 0);
         assert_eq!(memory.span(REGION - 1, 2), None);
         assert_eq!(memory.span_mut(5 * REGION, 1), None);
     }

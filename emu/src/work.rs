@@ -60,19 +60,30 @@ impl Work {
     #[must_use]
     pub fn of(word: &Word, sections: usize) -> Self {
         let mut work = Self::default();
-        work.issued(&Amount::of(word, sections), 1);
+        work.issued(&Amount::of(word, sections));
         work
     }
 
-    /// Adds the work of `times` issues of a word.
+    /// Adds the work of an issue of a word.
     #[inline]
-    pub(crate) fn issued(&mut self, amount: &Amount, times: u64) {
+    pub(crate) fn issued(&mut self, amount: &Amount) {
         for class in amount.classes.into_iter().flatten() {
-            self.operations[class] += times;
+            self.operations[class] += 1;
         }
-        self.flops += amount.flops * times;
-        self.dmem_read += amount.dmem_read * times;
-        self.dmem_written += amount.dmem_written * times;
+        self.flops += amount.flops;
+        self.dmem_read += amount.dmem_read;
+        self.dmem_written += amount.dmem_written;
+    }
+
+    /// What came after `before`, which this begins with.
+    pub(crate) fn since(mut self, before: &Self) -> Self {
+        for class in Class::ALL {
+            self.operations[class] -= before.operations[class];
+        }
+        self.flops -= before.flops;
+        self.dmem_read -= before.dmem_read;
+        self.dmem_written -= before.dmem_written;
+        self
     }
 
     /// Adds `times` times `other`.

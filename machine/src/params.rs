@@ -112,10 +112,13 @@ impl Machine {
         // Any ratio is possible here: what needs too fine a tick is refused by `check`.
         let cycles = u128::from(self.dma.granule.0.max(1)) * u128::from(den);
         let g = gcd(cycles, num.into());
-        let whole = |ticks: u128| u64::try_from(ticks).unwrap_or(u64::MAX);
+        let ticks = |of: u128| match (u64::try_from(of), u64::try_from(g)) {
+            (Ok(of), Ok(g)) => of / g,
+            _ => u64::try_from(of / g).unwrap_or(u64::MAX),
+        };
         TimeBase {
-            ticks_per_cycle: whole(u128::from(num) / g),
-            ticks_per_granule: whole(cycles / g),
+            ticks_per_cycle: ticks(num.into()),
+            ticks_per_granule: ticks(cycles),
             clock_hz: self.cp2.clock_hz,
         }
     }

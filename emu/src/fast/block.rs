@@ -7,7 +7,9 @@ use crate::core::{Call, Core, Guest};
 use crate::decoded::Decoded;
 use crate::hot::{Frame, Tier};
 use crate::semantics::action::{Action, ControlOp};
+use crate::work::Work;
 use cp2_machine::Machine;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What follows a block's last word.
@@ -144,6 +146,18 @@ impl Block {
     /// Address of a word.
     pub(crate) fn pc(&self, word: usize) -> u32 {
         self.text.places[self.skip + word].pc
+    }
+
+    /// Addresses of some of the words.
+    pub(super) fn places(&self, words: Range<usize>) -> impl ExactSizeIterator<Item = u32> {
+        let places = &self.text.places[self.skip + words.start..self.skip + words.end];
+        places.iter().map(|place| place.pc)
+    }
+
+    /// What some of the words do, each once.
+    pub(super) fn work(&self, words: Range<usize>) -> Work {
+        let sums = &self.text.sums[self.skip..];
+        sums[words.end].since(&sums[words.start])
     }
 
     /// Whether the block turns behind a word.

@@ -11,6 +11,7 @@ use crate::semantics::action::{Data, ScalarOp, Source};
 use crate::semantics::scalar::Binary;
 use crate::semantics::{arith, scalar};
 use cp2_asm::isa::{Mode, Op, SCALARS, Scalar};
+use std::marker::PhantomData;
 
 // Addressing modes, as parameters of the functions below.
 pub(super) const OFFSET: u8 = 0;
@@ -19,31 +20,80 @@ pub(super) const STEP: u8 = 2;
 pub(super) const MODULO: u8 = 3;
 pub(super) const REVERSE: u8 = 4;
 
-/// What runs a word with this memory operation. `early`: whether what is loaded
-/// may arrive before the arithmetic.
-pub(super) fn memory(mode: Mode, data: Data, early: bool, host: Option<Avx>) -> Run {
-    match mode {
-        Mode::Offset(_) => access::<OFFSET>(data, early, host),
-        Mode::Post(_) => access::<POST>(data, early, host),
-        Mode::Step(_) => access::<STEP>(data, early, host),
-        Mode::Modulo(_) => access::<MODULO>(data, early, host),
-        Mode::Reverse(_) => access::<REVERSE>(data, early, host),
+/// A word with a memory operation.
+#[derive(Clone, Copy)]
+pub(super) struct Access {
+    /// Of its arithmetic.
+    pub op: Op,
+    pub mode: Mode,
+    pub data: Data,
+    /// Whether what is loaded may arrive before the arithmetic.
+    pub early: bool,
+    pub host: Option<Avx>,
+}
+
+impl Access {
+    /// What runs it.
+    pub(super) fn run(self) -> Run {
+        match self.mode {
+            Mode::Offset(_) => self.by::<OFFSET>(),
+            Mode::Post(_) => self.by::<POST>(),
+            Mode::Step(_) => self.by::<STEP>(),
+            Mode::Modulo(_) => self.by::<MODULO>(),
+            Mode::Reverse(_) => self.by::<REVERSE>(),
+        }
+    }
+
+    fn by<const MODE: u8>(self) -> Run {
+        const QUAD: usize = LINE_LANES;
+        let host = self.host;
+        match (self.data, self.early) {
+            (Data::Load { count: 1, .. }, true) => self.of::<MODE, Load<MODE, PAIR, PAIR>>(),
+            (Data::Load { .. }, true) => self.of::<MODE, Load<MODE, QUAD, QUAD>>(),
+            (Data::LoadDuplicate { .. }, true) => self.of::<MODE, Load<MODE, PAIR, QUAD>>(),
+            (Data::Load { count: 1, .. }, false) => Run::of::<Late<MODE, PAIR, PAIR>>(host),
+            (Data::Load { .. }, false) => Run::of::<Late<MODE, QUAD, QUAD>>(host),
+            (Data::LoadDuplicate { .. }, false) => Run::of::<Late<MODE, PAIR, QUAD>>(host),
+            (Data::Store { count: 1, .. }, _) => self.of::<MODE, Store<MODE, PAIR>>(),
+            (Data::Store { .. }, _) => self.of::<MODE, Store<MODE, QUAD>>(),
+            (Data::LoadScalars { .. }, _) => Run::of::<LoadScalars<MODE>>(None),
+        }
+    }
+
+    /// The memory operation, then the arithmetic: one function where that is a
+    /// butterfly, for these are most of a transform's words.
+    fn of<const MODE: u8, B: Body>(self) -> Run {
+        let fused = match self.host {
+            Some(avx) if MODE != REVERSE => beside::<B>(self.op, avx),
+            _ => None,
+        };
+        fused.unwrap_or_else(|| Run::of::<B>(self.host))
     }
 }
 
-fn access<const MODE: u8>(data: Data, early: bool, host: Option<Avx>) -> Run {
-    const QUAD: usize = LINE_LANES;
-    match (data, early) {
-        (Data::Load { count: 1, .. }, true) => Run::of::<Load<MODE, PAIR, PAIR>>(host),
-        (Data::Load { .. }, true) => Run::of::<Load<MODE, QUAD, QUAD>>(host),
-        (Data::LoadDuplicate { .. }, true) => Run::of::<Load<MODE, PAIR, QUAD>>(host),
-        (Data::Load { count: 1, .. }, false) => Run::of::<Late<MODE, PAIR, PAIR>>(host),
-        (Data::Load { .. }, false) => Run::of::<Late<MODE, QUAD, QUAD>>(host),
-        (Data::LoadDuplicate { .. }, false) => Run::of::<Late<MODE, PAIR, QUAD>>(host),
-        (Data::Store { count: 1, .. }, _) => Run::of::<Store<MODE, PAIR>>(host),
-        (Data::Store { .. }, _) => Run::of::<Store<MODE, QUAD>>(host),
-        (Data::LoadScalars { .. }, _) => Run::of::<LoadScalars<MODE>>(None),
+/// A body and the arithmetic that comes after it.
+struct Beside<A, B>(PhantomData<(A, B)>);
+
+impl<A: Body, B: Body> Body for Beside<A, B> {
+    const THEN_COMPUTES: bool = false;
+
+    #[inline(always)]
+    fn run<H: Host>(host: H, step: &Step, guest: &mut Guest<'_>) -> bool {
+        A::run(host, step, guest) && B::run(host, step, guest)
     }
+}
+
+/// What runs a word whose arithmetic, `op`, comes after `B`; none for most.
+fn beside<B: Body>(op: Op, host: Avx) -> Option<Run> {
+    macro_rules! butterflies {
+        ($($op:ident)*) => {
+            match op {
+                $(Op::$op => Some(Run::of::<Beside<B, ops::$op>>(Some(host))),)*
+                _ => None,
+            }
+        };
+    }
+    butterflies!(Bfly BflyC BflyI BflyCI BflyN BflyCN)
 }
 
 /// `WORDS` words of every section's DMEM at `address`, where there are such.

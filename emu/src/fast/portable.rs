@@ -128,7 +128,14 @@ impl Step {
                 let (arith, mem) = (&word.word.arith, &word.word.mem);
                 let early = ((arith.reads() | arith.writes()) & mem.writes()).is_empty();
                 step.access(op);
-                step.run = bodies::memory(op.address.mode, op.data, early, host);
+                let access = bodies::Access {
+                    op: arith.op,
+                    mode: op.address.mode,
+                    data: op.data,
+                    early,
+                    host,
+                };
+                step.run = access.run();
             }
             Action::Scalar(op) => {
                 step.operate(op);

@@ -11,19 +11,25 @@ impl Fast {
     /// A text's words have the change of their count from word to word: a node that
     /// ran, however long it is, changes it where it is entered and left.
     pub(crate) fn tally(&self, counters: &mut Counters) {
+        let whole = || self.blocks.iter().filter(|block| block.is_whole());
+        let last = whole().map(|block| block.last as usize + 1).max();
+        counters.reserve(last.unwrap_or(0));
         let mut changes = vec![0; self.counts];
         for node in &self.nodes {
             node.tally(&self.blocks[node.block as usize], &mut changes, counters);
         }
-        let whole = || self.blocks.iter().filter(|block| block.is_whole());
-        let last = whole().map(|block| block.last as usize + 1).max();
-        counters.reserve(last.unwrap_or(0));
         for block in whole() {
-            let mut times = 0u64;
-            for (i, word) in block.words().iter().enumerate() {
-                times = times.wrapping_add(changes[block.count(i)]);
+            let changes = &changes[block.counts..][..block.words().len()];
+            let (mut times, mut first) = (0u64, 0);
+            while let Some((change, rest)) = changes[first..].split_first() {
+                times = times.wrapping_add(*change);
+                // The words behind it that ran as often.
+                let same = rest.iter().take_while(|change| **change == 0).count();
+                let words = first..first + 1 + same;
+                first = words.end;
                 if times > 0 {
-                    counters.issued(block.pc(i), word, times);
+                    counters.work.add(&block.work(words.clone()), times);
+                    counters.issued(block.places(words), times);
                 }
             }
         }

@@ -6,6 +6,7 @@ use super::portable::Step;
 use crate::core::Core;
 use crate::decoded::{Decoded, decode};
 use crate::semantics::action::{Action, ControlOp};
+use crate::work::Work;
 use cp2_asm::isa::{Inst, Op, Word};
 use cp2_machine::Machine;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub(super) struct Text {
     pub steps: Arc<[Step]>,
     /// Where they are.
     pub places: Vec<Place>,
+    /// What the words before each do, and all of them, once each.
+    pub sums: Vec<Work>,
     /// The turns that words before the last one take, in order.
     pub turns: Vec<Turn>,
     /// First and last target of the jumps outside calls.
@@ -219,6 +222,12 @@ impl Text {
 
     /// Works out what running the block needs to know of its turns and guards.
     fn settle(&mut self) {
+        let mut sum = Work::default();
+        self.sums.push(sum);
+        self.sums.extend(self.words.iter().map(|word| {
+            sum.issued(&word.amount);
+            sum
+        }));
         for turn in &self.turns {
             self.places[turn.word].turns = true;
             let word = &mut self.words[turn.word];

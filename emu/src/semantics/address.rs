@@ -51,13 +51,20 @@ pub const fn modulo(a: u32, s: u32, b: u32, l: u32) -> u32 {
     let next = a.wrapping_add(s);
     let offset = next.wrapping_sub(b);
     if (offset as i32) < 0 {
+        seldom();
         next.wrapping_add(l)
     } else if offset >= l {
+        seldom();
         next.wrapping_sub(l)
     } else {
         next
     }
 }
+
+/// Says that the branch to here is worth predicting, for pointers seldom come round.
+#[cold]
+#[inline]
+const fn seldom() {}
 
 /// `a + s` with the carry running from high bits to low: bit-reversed order.
 ///
