@@ -140,13 +140,25 @@ pub(crate) const KERNELS: [Entry; 19] = [
     },
     Entry {
         name: "transpose",
-        summary: "the transpose of a complex matrix",
+        summary: "the transposes of complex matrices",
         sources: &[],
         parameters: &[
             Parameter::new("rows", 1024, "rows"),
             Parameter::new("columns", 1024, "columns"),
+            Parameter::new("count", 1, "matrices"),
         ],
-        sizes: &[&[4096, 128], &[64, 64], &[256, 256], &[1000, 300]],
+        sizes: &[
+            &[4, 4, 4096],
+            &[5, 5, 4096],
+            &[16, 16, 256],
+            &[31, 33, 64],
+            &[64, 64, 1],
+            &[64, 64, 64],
+            &[256, 256, 1],
+            &[4096, 128, 1],
+            &[1000, 300, 1],
+            &[3, 30000, 1],
+        ],
         prepare: prepare_transposition,
     },
 ];
@@ -248,9 +260,10 @@ fn prepare_products(request: &Request<'_>) -> Result<Prepared, KernelError> {
 }
 
 fn prepare_transposition(request: &Request<'_>) -> Result<Prepared, KernelError> {
-    let [rows, columns] = request.positive(["rows", "columns"])?;
-    let len = request.elements(&[rows, columns])?;
-    let plan = request.planned(Transposition::new(rows, columns, request.machine.clone()))?;
+    let [rows, columns, count] = request.positive(["rows", "columns", "count"])?;
+    let len = request.elements(&[rows, columns, count])?;
+    let machine = request.machine.clone();
+    let plan = request.planned(Transposition::batch(count, rows, columns, machine))?;
     request.planned(plan.check())?;
     let x = Random::new(1).complexes(len);
     Ok(Prepared {

@@ -1,0 +1,190 @@
+//! The transposes of complex matrices: rows of runs in, runs of columns out.
+//!
+//! A block is a band of rows times a few columns, or several small matrices. The load
+//! brings its rows; CP2 moves every number from its row to its column; the store writes a
+//! run for each column. No arithmetic: the bound is the DMA's.
+
+mod cut;
+mod made;
+
+use super::error::DspError;
+use super::plan::{Planned, padded, padded_rows};
+use crate::job::{Job, KernelRun, Least};
+use cp2_dma::Level;
+use cp2_host::{Buffer, Options, Paging, Piece, Stream};
+use cp2_machine::{Class, Cycles, Machine};
+use cut::Cut;
+use num_complex::Complex32;
+use std::sync::Arc;
+
+/// Bytes of a complex number.
+const COMPLEX: u64 = 8;
+
+/// More numbers than any memory holds.
+const MOST_NUMBERS: usize = usize::MAX >> 16;
+
+/// A planned transposition.
+pub type Transposition = Planned<Tiles>;
+
+/// Matrices, and how they are divided into blocks.
+#[derive(Debug)]
+pub struct Tiles {
+    /// Matrices, rows and columns as they are wanted.
+    count: usize,
+    sides: [usize; 2],
+    cut: Cut,
+}
+
+impl Transposition {
+    /// Plans the transposition of a matrix of `rows` x `columns`, stored row by row.
+    ///
+    /// # Errors
+    /// Sides that are zero.
+    pub fn new(rows: usize, columns: usize, machine: Arc<Machine>) -> Result<Self, DspError> {
+        Self::batch(1, rows, columns, machine)
+    }
+
+    /// The same of `count` matrices, one behind the other.
+    ///
+    /// # Errors
+    /// Sides or a number that are zero.
+    pub fn batch(
+        count: usize,
+        rows: usize,
+        columns: usize,
+        machine: Arc<Machine>,
+    ) -> Result<Self, DspError> {
+        let numbers = rows.checked_mul(columns).and_then(|n| n.checked_mul(count));
+        if !numbers.is_some_and(|n| (1..MOST_NUMBERS).contains(&n)) {
+            let found = if numbers == Some(0) {
+                0
+            } else {
+                rows.max(columns).max(count)
+            };
+            return Err(DspError::Size {
+                what: "a side or number of matrices",
+                found,
+                expected: "positive ones, and matrices that memory can hold".to_owned(),
+            });
+        }
+        let sides = [rows, columns];
+        let cut = Cut::best(count, sides, &machine);
+        let kernel = made::kernel(&cut, &machine)?;
+        let shape = Tiles { count, sides, cut };
+        Ok(Self::of("transpose", shape, machine, vec![kernel]))
+    }
+
+    /// What any program must move.
+    #[must_use]
+    pub fn least(&self) -> Least {
+        let [rows, columns] = self.shape.sides;
+        let numbers = rows as u128 * columns as u128 * self.shape.count as u128;
+        Least {
+            bytes: 2 * u128::from(COMPLEX) * numbers,
+            ..Least::default()
+        }
+    }
+
+    /// Lower bound of the time.
+    #[must_use]
+    pub fn bound(&self) -> Cycles {
+        self.least().cycles(self.machine())
+    }
+
+    /// The transposes of `matrices`.
+    ///
+    /// # Errors
+    /// Matrices of another size, or that do not fit the machine.
+    pub fn process(&self, matrices: &[Complex32]) -> Result<KernelRun<Vec<Complex32>>, DspError> {
+        self.process_with(matrices, Options::default())
+    }
+
+    /// The same on a device with options.
+    ///
+    /// # Errors
+    /// See [`Transposition::process`].
+    pub fn process_with(
+        &self,
+        matrices: &[Complex32],
+        options: Options,
+    ) -> Result<KernelRun<Vec<Complex32>>, DspError> {
+        let (job, y) = self.job(matrices, options)?;
+        let ([rows, columns], cut) = (self.shape.sides, &self.shape.cut);
+        Ok(job.run(self.bound(), |run| {
+            let all = run.read(y)?;
+            if [rows, columns] == cut.sides && all.len() == matrices.len() {
+                return Ok(all);
+            }
+            let each = all.chunks(cut.numbers()).take(self.shape.count);
+            let own = each.flat_map(|matrix| matrix.chunks(cut.sides[0]).take(columns));
+            Ok(own.flat_map(|row| &row[..rows]).copied().collect())
+        })?)
+    }
+
+    pub(super) fn job(
+        &self,
+        matrices: &[Complex32],
+        options: Options,
+    ) -> Result<(Job, Buffer<Complex32>), DspError> {
+        let ([rows, columns], count, cut) = (self.shape.sides, self.shape.count, &self.shape.cut);
+        let one = rows.checked_mul(columns);
+        if Some(matrices.len()) != one.and_then(|one| one.checked_mul(count)) {
+            return Err(DspError::Length {
+                what: "the matrices",
+                found: matrices.len(),
+                expected: format!("{count} of {rows} x {columns}"),
+            });
+        }
+        self.check()?;
+        let x = padded_rows(matrices, columns, cut.sides[1]);
+        let x = padded_rows(&x, rows * cut.sides[1], cut.numbers());
+        let x = padded(&x, cut.matrices * cut.numbers());
+        let [rows, columns] = cut.sides;
+        let output = [(cut.matrices * columns) as u64, rows as u64];
+        self.passes(options, (&[x], &output), cut.passes(), |pass, x, y| {
+            self.paging(pass, x[0], y)
+        })
+    }
+
+    /// The blocks of a pass, which lie equally far apart.
+    fn paging(&self, pass: usize, x: u64, y: u64) -> Paging {
+        let cut = &self.shape.cut;
+        let steps = cut.steps(pass);
+        let block = (cut.band * cut.strip * cut.each) as u64 * COMPLEX;
+        let [rows, columns] = cut.sides;
+        let level = |count: usize, system: usize, local: usize| Level {
+            count: count as u32,
+            system_stride: (system as u64 * COMPLEX) as i64,
+            local_stride: (local as u64 * COMPLEX) as i64,
+        };
+        let stream = |name, at: u64, i: usize, side: Option<Piece>| {
+            let [first, next] = [steps.start[i], steps.next[i]].map(|n| n as u64 * COMPLEX);
+            // Without a side to step along, a block is one run.
+            let piece = side.unwrap_or_else(|| Piece::new(block, Vec::new()));
+            Stream::strided(name, at + first, next, block, vec![piece])
+        };
+        let side = |run: usize, level| Piece::new(run as u64 * COMPLEX, vec![level]);
+        let load = level(cut.band, columns, cut.strip);
+        let load = (cut.strips() > 1).then(|| side(cut.strip, load));
+        let store = level(cut.strip, rows, cut.band);
+        let store = (cut.bands() > 1).then(|| side(cut.band, store));
+        let x = stream("x", x, 0, load);
+        let y = stream("y", y, 1, store);
+        Paging::new(steps.blocks as u64, vec![x], vec![y])
+    }
+
+    /// Refuses matrices that do not fit system memory.
+    pub(super) fn check(&self) -> Result<(), DspError> {
+        let cut = &self.shape.cut;
+        let [rows, columns] = cut.sides.map(|side| side as u128);
+        let numbers = rows
+            .saturating_mul(columns)
+            .saturating_mul(cut.matrices as u128);
+        self.fits(numbers.saturating_mul(2 * u128::from(COMPLEX)))
+    }
+
+    /// No arithmetic in any pass.
+    pub(super) fn operations(&self) -> Vec<Vec<(Class, u64)>> {
+        vec![Vec::new(); self.shape.cut.passes()]
+    }
+}
