@@ -36,7 +36,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     if chosen.is_empty() {
         println!("\n| shape | machine | cycles | bound | efficiency |");
         println!("|---|---|---|---|---|");
-        let shapes: [&[usize]; 5] = [
+        let shapes: [&[usize]; 6] = [
+            &[1024, 64],
             &[128, 128],
             &[256, 256],
             &[512, 512],

@@ -41,6 +41,14 @@ pub(crate) trait Pages: fmt::Debug + Send + Sync {
     fn issues(&self, page: u64) -> u64;
     /// Cycles of a page beside them.
     fn overhead(&self, page: u64) -> u64;
+    /// Pages that belong together: none of them is done before all have been loaded.
+    fn group(&self) -> u64 {
+        1
+    }
+    /// Those issues of such a page that need no other.
+    fn head(&self, _page: u64) -> u64 {
+        0
+    }
 }
 
 /// Where the buffers of a pass are in DMEM.
@@ -241,12 +249,14 @@ impl RingPass {
                 load: self.loads(page).iter().map(body).sum(),
                 store: self.stores(page).iter().map(body).sum(),
                 issues: of(Cycles(self.work.issues(page))),
+                head: of(Cycles(self.work.head(page))),
                 overhead: of(Cycles(self.work.overhead(page))),
             })
             .collect();
         let kind = |page: u64| kinds[(page % kinds.len() as u64) as usize];
         let see = of(machine.host.completion) + of(machine.host.descriptor);
-        let idle = of(machine.dma.setup_idle);
+        // Instead of the set-up of a transfer behind another, which each has.
+        let idle = of(machine.dma.setup_idle).saturating_sub(of(machine.dma.setup_queued));
         let (count, ahead) = (self.count(), self.ahead());
         let (mut dma, mut cp2) = (idle, idle);
         let mut loaded = std::collections::VecDeque::new();
@@ -255,10 +265,18 @@ impl RingPass {
             loaded.push_back(dma);
         }
         let (mut issues, mut moved) = (0, 0);
+        let group = self.work.group().max(1);
         for page in 0..count {
+            if page % group == 0 {
+                for page in page..count.min(page + group) {
+                    cp2 = cp2.max(loaded.pop_front().unwrap_or(cp2)) + kind(page).head;
+                }
+            }
             let this = kind(page);
-            cp2 = cp2.max(loaded.pop_front().unwrap_or(cp2)) + this.issues + this.overhead;
-            dma = dma.max(cp2 + see + idle) + this.store;
+            cp2 += this.issues - this.head + this.overhead;
+            // The channel is still at work when the store is given, or starts anew.
+            let given = cp2 + see;
+            dma = if given <= dma { dma } else { given + idle } + this.store;
             if page + ahead < count {
                 dma += kind(page + ahead).load;
                 loaded.push_back(dma);
@@ -281,6 +299,8 @@ struct Kind {
     load: u64,
     store: u64,
     issues: u64,
+    /// Of the issues those that need no other page of the group.
+    head: u64,
     overhead: u64,
 }
 

@@ -105,6 +105,11 @@ fn accurate_and_fast(lengths: &[u32], batch: usize, name: &str, check: bool) {
             (0.92..=1.0).contains(&own),
             "2^{b} x {batch} on {name}: {own}"
         );
+        let priced = fft.expected(batch).unwrap().0 as f64 / cycles as f64;
+        assert!(
+            (0.995..=1.0).contains(&priced),
+            "2^{b} x {batch} on {name}: priced {priced}"
+        );
         assert_eq!(
             cycles,
             documented_cycles(b, batch, name),
@@ -289,7 +294,8 @@ fn documented_array(shape: &str, machine: &str) -> u64 {
 
 #[test]
 fn arrays_are_accurate_and_fast() {
-    let shapes: [(&str, &[usize]); 4] = [
+    let shapes: [(&str, &[usize]); 5] = [
+        ("1024x64", &[1024, 64]),
         ("128x128", &[128, 128]),
         ("256x256", &[256, 256]),
         ("512x512", &[512, 512]),
@@ -327,7 +333,13 @@ fn arrays_are_accurate_and_fast() {
 fn arrays_of_any_shape() {
     let vm7 = machine("vm7");
     for direction in DIRECTIONS {
-        let shapes: [&[usize]; 4] = [&[32, 16], &[256, 32], &[64, 2048], &[32, 64, 16]];
+        let shapes: [&[usize]; 5] = [
+            &[32, 16],
+            &[256, 32],
+            &[64, 2048],
+            &[2048, 16],
+            &[32, 64, 16],
+        ];
         for shape in shapes {
             let fft = FftNd::new(shape, direction, vm7.clone()).unwrap();
             let x = random(3 * fft.len(), 7);
@@ -364,7 +376,7 @@ fn shapes_without_kernels_are_refused() {
         &[64],
         &[64, 0],
         &[16, 64],
-        &[2048, 64],
+        &[4096, 64],
         &[64, 100],
         &[1024, usize::MAX / 2 + 1],
     ];

@@ -14,6 +14,8 @@ const N: u64 = 4096;
 const BYTES: i64 = (N * COMPLEX) as i64;
 /// Bytes of a block.
 pub(super) const BLOCK: u64 = N * COMPLEX / BLOCKS;
+/// Issues of a pass of radix 8 over a transform.
+const PASS: u64 = N / 2 * 3;
 /// Cycles of a transform beside its butterflies (`docs/fft.md`).
 const OVERHEAD: u64 = 88;
 
@@ -78,8 +80,22 @@ impl Pages for Blocks {
         })
     }
 
-    fn issues(&self, _page: u64) -> u64 {
-        N / 2 * u64::from(N.trailing_zeros()) / BLOCKS
+    fn period(&self) -> u64 {
+        BLOCKS
+    }
+
+    /// Passes 1 and 4 go block by block, 2 and 3 between them through all.
+    fn issues(&self, page: u64) -> u64 {
+        let middle = if page % BLOCKS == 0 { 2 * PASS } else { 0 };
+        self.head(page) + middle + PASS / BLOCKS
+    }
+
+    fn group(&self) -> u64 {
+        BLOCKS
+    }
+
+    fn head(&self, _page: u64) -> u64 {
+        PASS / BLOCKS
     }
 
     fn overhead(&self, _page: u64) -> u64 {

@@ -14,14 +14,6 @@ const LAST: usize = 8;
 /// Most passes before the last that the source has room for.
 const PASSES: usize = 3;
 
-/// Cycles that a pass of radix 8 over a page takes beside its arithmetic: pointers,
-/// first loads, last stores (`blocks.s`).
-const PASS8_OVERHEAD: u64 = 51;
-/// ... of radix 4,
-const PASS4_OVERHEAD: u64 = 34;
-/// and for each of its blocks.
-const BLOCK4_OVERHEAD: u64 = 5;
-
 /// The radices of all passes, the last of them 8, fours first; none for a
 /// length that has no kernel.
 pub(super) fn radices(length: usize) -> Option<Vec<usize>> {
@@ -96,10 +88,14 @@ impl Lines {
         &self.radices
     }
 
+    /// The radices of the passes but the last.
+    pub(super) fn early(&self) -> &[usize] {
+        &self.radices[..self.radices.len() - 1]
+    }
+
     /// Radix of pass `i` but the last; 1 where there is none.
     pub(in crate::fft) fn radix(&self, i: usize) -> usize {
-        let early = &self.radices[..self.radices.len() - 1];
-        early.get(i).copied().unwrap_or(1)
+        self.early().get(i).copied().unwrap_or(1)
     }
 
     /// Bytes of a page in DMEM.
@@ -118,19 +114,6 @@ impl Lines {
         self.butterflies() + (self.length * self.per_section / 2) as u64
     }
 
-    /// What a page takes beside its arithmetic whose first pass is over `blocks` blocks.
-    fn overhead(&self, mut blocks: usize) -> u64 {
-        let mut cycles = 0;
-        for &radix in &self.radices {
-            cycles += match radix {
-                4 => PASS4_OVERHEAD + BLOCK4_OVERHEAD * blocks as u64,
-                _ => PASS8_OVERHEAD,
-            };
-            blocks *= radix;
-        }
-        cycles
-    }
-
     /// Whether a page goes through DMEM in parts.
     pub(super) fn in_parts(&self) -> bool {
         self.in_parts
@@ -143,7 +126,7 @@ impl Lines {
         }
         let mut sets = 1;
         let mut numbers = 3;
-        for &radix in &self.radices[..self.radices.len() - 1] {
+        for &radix in self.early() {
             numbers += sets * (radix / 2);
             sets *= radix;
         }
@@ -180,7 +163,7 @@ impl Lines {
     fn early_factors(&self, rows: &[usize], matrix: usize) -> Vec<Complex32> {
         let mut factors = Vec::new();
         let mut done = 1;
-        for (i, &radix) in self.radices[..self.radices.len() - 1].iter().enumerate() {
+        for (i, &radix) in self.early().iter().enumerate() {
             for &row in rows {
                 for block in 0..done {
                     // w = exp(-2 pi i (frequency + row/matrix)/(radix done))
@@ -307,7 +290,7 @@ impl Pages for ColumnPages {
     }
 
     fn overhead(&self, _page: u64) -> u64 {
-        self.lines.overhead(1)
+        self.lines.column_overhead()
     }
 }
 
@@ -398,6 +381,6 @@ impl Pages for RowPages {
     }
 
     fn overhead(&self, _page: u64) -> u64 {
-        self.lines.overhead(self.lines.per_section)
+        self.lines.row_overhead()
     }
 }

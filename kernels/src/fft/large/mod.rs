@@ -1,5 +1,6 @@
 //! Transforms larger than DMEM: two passes over system memory, or three.
 
+mod cost;
 mod lines;
 mod nd;
 mod parts;

@@ -1,10 +1,12 @@
 //! Transforms of two and more dimensions: a pass over memory for every axis.
 
 use super::lines::{COMPLEX, ColumnPages, Lines};
+use super::parts::{self, ColumnParts};
+use super::plan::image;
 use super::recipe::RUN;
 use crate::fft::error::FftError;
 use crate::fft::plan::LocalFft;
-use crate::fft::program::{large_program, source};
+use crate::fft::program::{large_program, parts_program, source};
 use crate::fft::recipe::{Direction, Recipe};
 use crate::fft::transform::Fft;
 use crate::job::{self, Job, Least, data_end};
@@ -58,7 +60,7 @@ impl FftNd {
     ///
     /// # Errors
     /// An axis without a kernel (powers of two: the last from 16 to 4096, the
-    /// others from 32 to 1024), or an array too narrow or too large for the machine.
+    /// others from 32 to 2048), or an array too narrow or too large for the machine.
     pub fn new(
         shape: &[usize],
         direction: Direction,
@@ -113,41 +115,41 @@ impl Axis {
         if machine.dma.granule.0 != 16 {
             return Ok(None);
         }
+        let dmem = machine.cp2.dmem.0;
+        let whole = [2, 4, 8, 16].map(|per| Lines::new(length, per));
+        let parts = Lines::parts(length).filter(|_| sections == parts::SECTIONS);
         let mut found = Vec::new();
-        for per_section in [2, 4, 8, 16] {
-            let Some(lines) = Lines::new(length, per_section) else {
-                continue;
-            };
-            if width % (per_section as u64 * sections) != 0
-                || 3 * lines.page_bytes() > machine.cp2.dmem.0
-            {
+        for lines in whole.into_iter().flatten().chain(parts) {
+            let fits = lines.in_parts() || 3 * lines.page_bytes() <= dmem;
+            if width % (lines.per_section() as u64 * sections) != 0 || !fits {
                 continue;
             }
-            let program = match large_program(Some(&lines), None, false, direction, machine) {
-                Ok(assembly) => assembly.program,
+            let assembly = match lines.in_parts() {
+                true => parts_program(&lines, false, direction, machine),
+                false => large_program(Some(&lines), None, false, direction, machine),
+            };
+            let program = match assembly {
+                Ok(assembly) => Arc::new(assembly.program),
                 // Smaller pages may do.
                 Err(FftError::Unfit(e)) if e.is_size() => continue,
                 Err(e) => return Err(e),
             };
-            let first = data_end(&program).next_multiple_of(16);
-            for buffers in [3, 4] {
-                let pages = first + Ring::argument_bytes(buffers);
-                if pages + buffers as u64 * lines.page_bytes() > machine.cp2.dmem.0 {
-                    continue;
-                }
+            for ring in rings(&lines, data_end(&program).next_multiple_of(16), dmem) {
                 let axis = Self {
                     matrices,
                     width,
                     sections,
                     lines: lines.clone(),
-                    ring: Ring::new(first, pages, buffers, lines.page_bytes(), 0),
-                    program: Arc::new(program.clone()),
+                    ring,
+                    program: program.clone(),
                 };
                 found.push((axis.pass(1, [0; 2]).expect(machine).cycles, axis));
             }
         }
+        // Where pages with long runs are fewer than go through DMEM at a time, time alone decides.
+        let many = matrices * width * COMPLEX / RUN > 3;
         found.sort_by(|(a, one), (b, other)| {
-            let short = |axis: &Self| axis.run() < RUN;
+            let short = |axis: &Self| many && axis.run() < RUN;
             short(one).cmp(&short(other)).then(a.total_cmp(b))
         });
         Ok(found.into_iter().next().map(|(_, axis)| axis))
@@ -165,7 +167,7 @@ impl Axis {
 
     /// Bytes of the program and its tables.
     pub(super) fn image(&self) -> u64 {
-        8 * self.program.words.len() as u64 + data_end(&self.program)
+        image(&self.program) as u64
     }
 
     /// What the pass should take, the load of its program included.
@@ -193,11 +195,23 @@ impl Axis {
 
     /// The pass over `batch` arrays from one address to another, or in place.
     fn pass(&self, batch: u64, [from, to]: [u64; 2]) -> RingPass {
+        let (lines, matrices, width) = (self.lines.clone(), batch * self.matrices, self.width);
+        if lines.in_parts() {
+            let work = ColumnParts {
+                lines,
+                matrices,
+                width,
+                from,
+                to,
+                tiled: false,
+            };
+            return RingPass::new(self.ring.clone(), work);
+        }
         let work = ColumnPages {
-            lines: self.lines.clone(),
+            lines,
             sections: self.sections,
-            matrices: batch * self.matrices,
-            width: self.width,
+            matrices,
+            width,
             from,
             to,
             tiled: None,
@@ -205,6 +219,21 @@ impl Axis {
         };
         RingPass::new(self.ring.clone(), work)
     }
+}
+
+/// The ways to have buffers for pages of `lines` behind tables that end at `first` in DMEM.
+fn rings(lines: &Lines, first: u64, dmem: u64) -> Vec<Ring> {
+    if lines.in_parts() {
+        // The ring lies before the tables.
+        let fits = first + Ring::argument_bytes(parts::RING) <= dmem;
+        return fits.then(|| parts::ring(first)).into_iter().collect();
+    }
+    let ring = |buffers: usize| {
+        let pages = first + Ring::argument_bytes(buffers);
+        let fits = pages + buffers as u64 * lines.page_bytes() <= dmem;
+        fits.then(|| Ring::new(first, pages, buffers, lines.page_bytes(), 0))
+    };
+    [3, 4].into_iter().filter_map(ring).collect()
 }
 
 impl Fft for FftNd {

@@ -61,13 +61,29 @@ pub(super) fn ring(arguments: u64) -> Ring {
     Ring::in_place(arguments, 0, RING, BLOCK)
 }
 
+/// Butterflies of pass `i` over a section's page.
+fn pass(lines: &Lines, i: usize) -> u64 {
+    PAGE as u64 / 2 * u64::from(lines.radices()[i].ilog2())
+}
+
+/// Issues up to where a block is complete: pass 1 on each as it comes, pass 2 on all, pass 3 on
+/// half of them and the `last` one by one.
+fn issues(lines: &Lines, block: u64, last: u64) -> u64 {
+    let due = |every: u64, cycles: u64| if block % every == 0 { cycles } else { 0 };
+    let (across, half) = (
+        due(BLOCKS, pass(lines, 1)),
+        due(BLOCKS / 2, pass(lines, 2) / 2),
+    );
+    pass(lines, 0) / BLOCKS + across + half + last / BLOCKS
+}
+
 /// Whether rows of `length` numbers can be loaded from tiles of `width` columns: a block's
 /// eighth of a digit n0 is tiles, or a part of one that has all of digit n2.
 pub(super) fn takes_tiles(length: usize, width: usize) -> bool {
     width % LAST as usize == 0 && width <= length / 32
 }
 
-/// Columns of matrices that follow each other, rows of `width` numbers, stored as tiles.
+/// Columns of matrices that follow each other, rows of `width` numbers, stored as tiles or in place.
 #[derive(Clone, Debug)]
 pub(super) struct ColumnParts {
     pub lines: Lines,
@@ -75,8 +91,10 @@ pub(super) struct ColumnParts {
     pub width: u64,
     /// Address of the matrices.
     pub from: u64,
-    /// Address of the tiles.
+    /// Address of the results.
     pub to: u64,
+    /// Whether the results of a page are a tile; else they lie as the input does.
+    pub tiled: bool,
 }
 
 impl ColumnParts {
@@ -88,6 +106,12 @@ impl ColumnParts {
     fn tiles(&self) -> u64 {
         self.width * COMPLEX / self.run()
     }
+
+    /// Bytes from the first matrix to row `row` of a page where its columns lie as in the matrix.
+    fn at(&self, page: u64, row: u64) -> u64 {
+        let (matrix, tile) = (page / self.tiles(), page % self.tiles());
+        (matrix * self.lines.len() as u64 + row) * self.width * COMPLEX + tile * self.run()
+    }
 }
 
 impl Pages for ColumnParts {
@@ -98,10 +122,8 @@ impl Pages for ColumnParts {
     /// Block n1: rows n2, n3 of each n0.
     fn loads(&self, block: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
         let (page, n1) = (block / BLOCKS, block % BLOCKS);
-        let (matrix, tile) = (page / self.tiles(), page % self.tiles());
         let (row, length) = (self.width * COMPLEX, self.lines.len() as u64);
-        let first = matrix * length + length / 32 * n1;
-        let from = self.from + first * row + tile * self.run();
+        let from = self.from + self.at(page, length / 32 * n1);
         let share = (self.run() / SECTIONS) as i64;
         let load = Descriptor::load(Target::Deal, from, local, self.run())
             .level((length / 32) as u32, row as i64, share)
@@ -109,21 +131,36 @@ impl Pages for ColumnParts {
         vec![load]
     }
 
-    /// Block p1, as rows of a tile: results p0, p2, p3.
+    /// Block p1: results p0, p2, p3.
     fn stores(&self, block: u64, local: u32) -> Vec<Descriptor> {
         let (page, p1) = (block / BLOCKS, block % BLOCKS);
         let (run, couples) = (self.run(), couples(&self.lines) as i64);
-        let to = self.to + (page * self.lines.len() as u64 + 4 * p1) * run;
-        let row = run as i64;
-        let store = Descriptor::store(Target::Deal, to, local, run)
+        let (to, row) = match self.tiled {
+            true => ((page * self.lines.len() as u64 + 4 * p1) * run, run),
+            false => (self.at(page, 4 * p1), self.width * COMPLEX),
+        };
+        let row = row as i64;
+        let store = Descriptor::store(Target::Deal, self.to + to, local, run)
             .level(4, row, 1024)
             .level(8 / couples as u32, 32 * row, 128 * couples)
             .level(8, 256 / couples * row, 16 * couples);
         vec![store]
     }
 
-    fn issues(&self, _block: u64) -> u64 {
-        self.lines.butterflies() / BLOCKS
+    fn period(&self) -> u64 {
+        BLOCKS
+    }
+
+    fn issues(&self, block: u64) -> u64 {
+        issues(&self.lines, block, pass(&self.lines, 3))
+    }
+
+    fn group(&self) -> u64 {
+        BLOCKS
+    }
+
+    fn head(&self, _block: u64) -> u64 {
+        pass(&self.lines, 0) / BLOCKS
     }
 
     fn overhead(&self, _block: u64) -> u64 {
@@ -230,8 +267,21 @@ impl Pages for RowParts {
         (0..8 / couples as u32).map(of).collect()
     }
 
-    fn issues(&self, _block: u64) -> u64 {
-        self.lines.shifted_issues() / BLOCKS
+    fn period(&self) -> u64 {
+        BLOCKS
+    }
+
+    /// The last pass has a product for every two numbers.
+    fn issues(&self, block: u64) -> u64 {
+        issues(&self.lines, block, pass(&self.lines, 3) + PAGE as u64 / 2)
+    }
+
+    fn group(&self) -> u64 {
+        BLOCKS
+    }
+
+    fn head(&self, _block: u64) -> u64 {
+        pass(&self.lines, 0) / BLOCKS
     }
 
     fn overhead(&self, _block: u64) -> u64 {

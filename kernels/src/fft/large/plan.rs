@@ -162,7 +162,7 @@ fn programs(recipe: &LargeRecipe, machine: &Machine) -> Result<[Arc<Program>; 2]
 }
 
 /// Bytes of a program and its tables.
-fn image(program: &Program) -> usize {
+pub(super) fn image(program: &Program) -> usize {
     let data: usize = program.dmem.iter().map(|s| s.bytes.len()).sum();
     8 * program.words.len() + data
 }

@@ -245,6 +245,7 @@ impl LargeRecipe {
                 width: self.rows.len() as u64,
                 from: x,
                 to: tiles,
+                tiled: true,
             };
             RingPass::new(first, columns)
         } else {

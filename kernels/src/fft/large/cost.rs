@@ -1,0 +1,55 @@
+//! What the page kernels of `large.s` take beside their arithmetic.
+
+use super::lines::Lines;
+
+/// Cycles of a page beside its arithmetic, words counted in `large.s` and what it includes:
+/// the loop around a page,
+const PAGE: u64 = 9;
+/// a pass of radix 8 in place: pointers, first loads, last stores,
+const EIGHT: u64 = 50;
+/// one without factors,
+const WHOLE: u64 = 39;
+/// the last pass of columns, and of rows,
+const LAST_OF_COLUMNS: u64 = 55;
+const LAST_OF_ROWS: u64 = 56;
+/// where there are more couples of rows than one, and for each of these,
+const COUPLES: u64 = 4;
+const COUPLE: u64 = 11;
+/// a pass of radix 4,
+const FOUR: u64 = 31;
+/// a loop, over its blocks or over the iterations of one of more than 1 KiB,
+const LOOP: u64 = 3;
+/// and each further block.
+const BLOCK: u64 = 2;
+
+impl Lines {
+    /// What a page takes beside its arithmetic but for the last pass, whose first pass is over `blocks` blocks.
+    fn overhead(&self, mut blocks: u64) -> u64 {
+        let mut cycles = PAGE;
+        for &radix in self.early() {
+            cycles += match radix {
+                8 if blocks == 1 => WHOLE,
+                8 => EIGHT,
+                _ => {
+                    let more = LOOP * u64::from(blocks > 1) + BLOCK * (blocks - 1);
+                    let long = self.page_bytes() / blocks > 1024;
+                    FOUR + more + LOOP * blocks * u64::from(long)
+                }
+            };
+            blocks *= radix as u64;
+        }
+        cycles
+    }
+
+    /// The same for a page of columns.
+    pub(super) fn column_overhead(&self) -> u64 {
+        self.overhead(1) + LAST_OF_COLUMNS
+    }
+
+    /// The same for a page of shifted rows.
+    pub(super) fn row_overhead(&self) -> u64 {
+        let more = self.per_section() as u64 / 2 - 1;
+        let couples = COUPLES * u64::from(more > 0) + COUPLE * more;
+        self.overhead(self.per_section() as u64) + LAST_OF_ROWS + couples
+    }
+}
