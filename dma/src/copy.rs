@@ -1,5 +1,6 @@
 //! The functional effect of a transfer.
 
+use crate::apart::Room;
 use crate::runs::{Recipient, Run};
 use crate::sweep::Sweep;
 use crate::{Descriptor, DescriptorError, Direction, Level, validate};
@@ -83,6 +84,13 @@ pub trait SystemMemory {
         let _ = (address, bytes);
         None
     }
+
+    /// Told of a transfer before it moves anything. A memory that keeps stores
+    /// apart gives room for the runs of this one, one behind the other; then nothing is written to it.
+    fn apart(&mut self, d: &Descriptor, machine: &Machine) -> Option<&mut [u8]> {
+        let _ = (d, machine);
+        None
+    }
 }
 
 /// Why a copy did not happen, or stopped.
@@ -140,6 +148,21 @@ impl Copier {
         system: &mut impl SystemMemory,
     ) -> Result<(), CopyError> {
         validate(d, machine)?;
+        if let Some(room) = system.apart(d, machine) {
+            let (packed, _) = d.packed(machine);
+            return self.runs(&packed, machine, local, &mut Room(room));
+        }
+        self.runs(d, machine, local, system)
+    }
+
+    /// Moves the bytes of a valid transfer.
+    fn runs(
+        &mut self,
+        d: &Descriptor,
+        machine: &Machine,
+        local: &mut impl LocalMemory,
+        system: &mut impl SystemMemory,
+    ) -> Result<(), CopyError> {
         if swept(d, machine, local, system) {
             return Ok(());
         }

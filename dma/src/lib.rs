@@ -27,6 +27,7 @@
 //!
 //! `docs/dma.md` states every assumption of the model, with a micro-benchmark each.
 
+mod apart;
 mod copy;
 mod descriptor;
 mod error;

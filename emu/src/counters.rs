@@ -55,6 +55,22 @@ impl Counters {
         }
     }
 
+    /// Adds other counters of the same core.
+    pub fn merge(&mut self, other: &Self) {
+        self.words += other.words;
+        self.work.add(&other.work, 1);
+        self.causes.merge(&other.causes);
+        self.kernels += other.kernels;
+        if self.per_word.len() < other.per_word.len() {
+            let words = other.per_word.len();
+            self.per_word.resize_with(words, WordCounters::default);
+        }
+        for (word, more) in self.per_word.iter_mut().zip(&other.per_word) {
+            word.words += more.words;
+            word.causes.merge(&more.causes);
+        }
+    }
+
     /// Makes room for the counters of the first `words` words.
     pub(crate) fn reserve(&mut self, words: usize) {
         let more = words.saturating_sub(self.per_word.len());

@@ -3,6 +3,7 @@
 //! [`Cp2`] is the coprocessor as a component of the processor's event queue:
 //! it advances to a given cycle and reports what stopped it.
 
+mod moved;
 mod state;
 
 use crate::cause::Cause;

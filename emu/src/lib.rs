@@ -6,6 +6,7 @@
 //! * [`Processor`]: CP2, DMA and system memory in one event queue.
 
 pub mod alu;
+mod apart;
 mod cause;
 mod check;
 mod choice;
@@ -40,6 +41,7 @@ mod turned;
 mod waited;
 mod work;
 
+pub use apart::{Apart, Spans, Stores};
 pub use cause::{Cause, Causes};
 pub use check::{Finding, Objection};
 pub use choice::Engine;
@@ -50,6 +52,6 @@ pub use engine::Status;
 pub use fault::{Fault, FaultKind};
 pub use memory::{OutOfMemory, SystemMemory};
 pub use observer::{Access, Observer, Unobserved};
-pub use processor::{LaunchError, NoEvent, Notice, Processor, Quiet, SubmitError};
+pub use processor::{Course, LaunchError, NoEvent, Notice, Processor, Quiet, SubmitError};
 pub use transfers::Transfer;
 pub use work::Work;

@@ -3,7 +3,8 @@
 use crate::check::Checker;
 use crate::engine::Cp2;
 use crate::memory;
-use cp2_dma::{AccessError, LocalMemory, Sweep, SystemMemory};
+use cp2_dma::{AccessError, Descriptor, LocalMemory, Sweep, SystemMemory};
+use cp2_machine::Machine;
 
 /// The coprocessor's memories; tells the checkers what is written.
 pub(crate) struct Local<'a> {
@@ -77,6 +78,10 @@ impl SystemMemory for memory::SystemMemory {
 
     fn span_mut(&mut self, address: u64, bytes: u64) -> Option<&mut [u8]> {
         self.span_mut(address, bytes)
+    }
+
+    fn apart(&mut self, d: &Descriptor, machine: &Machine) -> Option<&mut [u8]> {
+        self.apart_mut()?.transfer(d, machine)
     }
 }
 

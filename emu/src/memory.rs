@@ -4,6 +4,7 @@
 //! written, so that a transfer works on host slices. Hosts give memory that was never
 //! written for nothing, so a region grows in few large steps.
 
+use crate::apart::Apart;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -105,6 +106,8 @@ pub struct SystemMemory {
     size: u64,
     /// As far as memory was written.
     regions: Vec<Region>,
+    /// Where it shares another's bytes: the other, and what it would write.
+    apart: Option<Box<Apart>>,
 }
 
 /// Equality of what can be read.
@@ -165,7 +168,22 @@ impl SystemMemory {
         Self {
             size,
             regions: Vec::new(),
+            apart: None,
         }
+    }
+
+    /// Begins to share another's bytes.
+    pub fn set_apart(&mut self, apart: Apart) {
+        self.apart = Some(Box::new(apart));
+    }
+
+    pub(crate) fn apart_mut(&mut self) -> Option<&mut Apart> {
+        self.apart.as_deref_mut()
+    }
+
+    /// Ends the sharing: what was kept apart.
+    pub fn take_apart(&mut self) -> Option<Apart> {
+        self.apart.take().map(|apart| *apart)
     }
 
     /// Size in bytes.
@@ -192,6 +210,9 @@ impl SystemMemory {
     /// # Errors
     /// The range leaves the memory; nothing is copied.
     pub fn read(&self, address: u64, out: &mut [u8]) -> Result<(), OutOfMemory> {
+        if let Some(apart) = &self.apart {
+            return apart.base().read(address, out);
+        }
         self.check(address, out.len() as u64)?;
         for_each_region(address, out.len(), |region, place, range| {
             let out = &mut out[range];
@@ -209,6 +230,10 @@ impl SystemMemory {
     /// The range leaves the memory; nothing is written.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), OutOfMemory> {
         self.check(address, bytes.len() as u64)?;
+        if let Some(apart) = &mut self.apart {
+            apart.write(address, bytes);
+            return Ok(());
+        }
         for_each_region(address, bytes.len(), |region, place, range| {
             let region = self.region(region);
             region.grow(place.end);
@@ -219,12 +244,18 @@ impl SystemMemory {
 
     /// Bytes that lie together on the host, if these do.
     pub(crate) fn span(&self, address: u64, bytes: u64) -> Option<&[u8]> {
+        if let Some(apart) = &self.apart {
+            return apart.base().span(address, bytes);
+        }
         let (region, place) = self.place(address, bytes)?;
         self.regions.get(region)?.bytes().get(place)
     }
 
     /// The same to be written.
     pub(crate) fn span_mut(&mut self, address: u64, bytes: u64) -> Option<&mut [u8]> {
+        if self.apart.is_some() {
+            return None;
+        }
         let (region, place) = self.place(address, bytes)?;
         let region = self.region(region);
         region.grow(place.end);

@@ -66,6 +66,16 @@ impl Port {
         });
     }
 
+    /// Moves everything later, by so many cycles, which are so many ticks.
+    pub(crate) fn later(&mut self, cycles: u64, ticks: Ticks) {
+        if *self != Self::default() {
+            self.settled = self.settled.saturating_add(cycles);
+        }
+        for arrivals in &mut self.transfers {
+            arrivals.data += ticks;
+        }
+    }
+
     /// Cycles a memory word that can otherwise issue in cycle `at` has to give way.
     pub(crate) fn delay(&mut self, at: u64) -> u64 {
         if self.idle() {

@@ -8,6 +8,10 @@
 //! The control CPU is the caller: it advances the processor with
 //! [`Processor::run_until`] and acts at [`Processor::now`].
 
+mod moved;
+
+pub use moved::Course;
+
 use crate::check::{Checker, Finding};
 use crate::choice::Engine;
 use crate::core::{Core, Poster};

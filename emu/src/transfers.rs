@@ -45,6 +45,25 @@ impl Transfers {
         self.running.as_ref()
     }
 
+    /// Moves what runs later.
+    pub(crate) fn later(&mut self, ticks: Ticks) {
+        if let Some(running) = &mut self.running {
+            running.started += ticks;
+            running.data += ticks;
+            running.completes += ticks;
+        }
+    }
+
+    /// Gives `change` every descriptor with its tag.
+    pub(crate) fn each(&mut self, mut change: impl FnMut(&mut Descriptor, &mut u64)) {
+        if let Some(running) = &mut self.running {
+            change(&mut running.descriptor, &mut running.tag);
+        }
+        for (descriptor, tag) in &mut self.queue {
+            change(descriptor, tag);
+        }
+    }
+
     /// Takes a valid descriptor at `now`; true if it started at once.
     pub(crate) fn submit(
         &mut self,

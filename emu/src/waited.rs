@@ -33,6 +33,13 @@ impl Waited {
         }
     }
 
+    /// Moves everything later.
+    pub(crate) fn later(&mut self, cycles: u64) {
+        if self.from > 0 {
+            self.from = self.from.saturating_add(cycles);
+        }
+    }
+
     /// The causes of a wait from `since` until a post of `cause` was seen in
     /// cycle `seen`.
     pub(crate) fn causes(&self, since: u64, seen: u64, cause: Cause) -> [(Cause, u64); 3] {

@@ -21,7 +21,7 @@ pub mod timeline;
 
 pub use device::{
     Action, After, Buffer, Command, CommandError, Device, DmaReport, Element, End, Event,
-    HostError, HostReport, Options, Placed, Run, RunReport, Trace, WINDOW,
+    HostError, HostReport, Options, Placed, Run, RunReport, Trace, Turns, WINDOW,
 };
 pub use map::{MapError, MapJob, MapRun, map};
 pub use page_source::{PAGE_EVENT, PageArguments, PageKernel, Paged, PlanSource};

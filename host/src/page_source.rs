@@ -1,6 +1,6 @@
 //! A plan as device commands.
 
-use crate::device::{Action, After, Buffer, Command, Device, Event, HostError, Placed};
+use crate::device::{Action, After, Buffer, Command, Device, Event, HostError, Placed, Turns};
 use crate::schedule::{ArgBlock, Made, Plan, Step, StepId, StepKind, Steps, Stream, granule};
 use cp2_dma::{Descriptor, Direction, Target};
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ pub struct PageKernel {
 }
 
 /// The argument blocks of a plan in system memory, ready to be loaded.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageArguments {
     /// Those of the first pages, one for each buffer.
     first: Buffer<u32>,
@@ -53,7 +53,7 @@ impl Paged {
 /// of [`Plan::steps`]: a load's last transfer posts [`PAGE_EVENT`], for the
 /// kernel's part the CPU waits for the signal. Its memory does not depend on
 /// the number of pages.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PlanSource<'a> {
     plan: &'a Plan,
     arguments: &'a PageArguments,
@@ -71,7 +71,7 @@ pub struct PlanSource<'a> {
 }
 
 /// The names that commands have.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Names {
     kernel: Arc<str>,
     arguments: Arc<str>,
@@ -244,6 +244,29 @@ impl Iterator for PlanSource<'_> {
     }
 }
 
+impl Turns for PlanSource<'_> {
+    fn turns(&self) -> u64 {
+        self.plan.pages().len()
+    }
+
+    fn turn(&self) -> Option<u64> {
+        self.steps.turn().filter(|_| self.ready.is_empty())
+    }
+
+    fn period(&self) -> u64 {
+        self.plan.degree() as u64
+    }
+
+    fn leave_out(&mut self, turns: u64, commands: u64) {
+        self.steps.leave_out(turns);
+        self.next += commands;
+        for (id, last) in &mut self.last {
+            id.page += turns;
+            *last = last.later(commands);
+        }
+    }
+}
+
 impl Device {
     /// Pages an array through a kernel: loads the program `placed`, writes the
     /// argument blocks, gives the commands of `plan`.
@@ -279,7 +302,7 @@ impl Device {
         after: &[Event],
     ) -> Result<Paged, HostError> {
         let mut stopped = None;
-        let stored = self.stream(|first| {
+        let (stored, _) = self.stream_turns(|first| {
             stopped = Some(PlanSource::launch(first));
             PlanSource::new(plan, kernel, arguments, first, after)
         })?;

@@ -8,9 +8,8 @@
 //! `k + n`'s next: all `n` are under way.
 
 use cp2_dma::{Descriptor, Target, transfer_time};
-use cp2_host::{Action, Command, Device, Event, HostError};
+use cp2_host::{Action, Command, Device, Event, HostError, Turns};
 use cp2_machine::{Cycles, Machine};
-use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
@@ -213,15 +212,9 @@ impl RingPass {
         (name, entry): (&str, u32),
         after: &[Event],
     ) -> Result<[Event; 2], HostError> {
-        let stored = Cell::new(None);
-        let mut launched = None;
-        let last = device.stream(|first| {
-            let source = Source::new(self, (name, entry), first, after, &stored);
-            launched = Some(source.launch);
-            source
-        })?;
-        let stopped = launched.unwrap_or(last);
-        Ok([stored.get().unwrap_or(stopped), stopped])
+        let source = |first| Source::new(self, (name, entry), first, after);
+        let (_, source) = device.stream_turns(source)?;
+        Ok([source.stored.unwrap_or(source.launch), source.launch])
     }
 
     /// Pages that are loaded before the first is stored.
@@ -307,6 +300,7 @@ struct Kind {
 /// The commands of a pass, made as the device asks for them: the loads of the
 /// pages ahead and the launch, then for each page the wait for its end, its
 /// stores, and the loads of the page that takes its buffer.
+#[derive(Clone)]
 struct Source<'a> {
     pass: &'a RingPass,
     names: [Arc<str>; 3],
@@ -318,17 +312,11 @@ struct Source<'a> {
     /// The page whose turn it is.
     page: u64,
     /// The last store so far.
-    stored: &'a Cell<Option<Event>>,
+    stored: Option<Event>,
 }
 
 impl<'a> Source<'a> {
-    fn new(
-        pass: &'a RingPass,
-        (name, entry): (&str, u32),
-        first: Event,
-        after: &[Event],
-        stored: &'a Cell<Option<Event>>,
-    ) -> Self {
+    fn new(pass: &'a RingPass, (name, entry): (&str, u32), first: Event, after: &[Event]) -> Self {
         let mut source = Self {
             pass,
             names: ["load", "done", "store"].map(Arc::from),
@@ -336,7 +324,7 @@ impl<'a> Source<'a> {
             next: first,
             ready: VecDeque::new(),
             page: 0,
-            stored,
+            stored: None,
         };
         for page in 0..pass.ahead().min(pass.count()) {
             source.load(page, after);
@@ -382,14 +370,49 @@ impl Iterator for Source<'_> {
             let done = self.give(1, page, wait, &[]);
             for store in self.pass.stores(page) {
                 let last = self.give(2, page, Action::Dma(store), &[done]);
-                self.stored.set(Some(last));
+                self.stored = Some(last);
             }
             if page + ahead < count {
-                let last = self.stored.get().unwrap_or(self.launch);
+                let last = self.stored.unwrap_or(self.launch);
                 self.load(page + ahead, &[last]);
             }
         }
         self.ready.pop_front()
+    }
+}
+
+/// Of the same pass: where it stands.
+impl PartialEq for Source<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.pass, other.pass)
+            && (self.launch, self.next, self.page, self.stored)
+                == (other.launch, other.next, other.page, other.stored)
+            && self.ready == other.ready
+    }
+}
+
+impl Turns for Source<'_> {
+    fn turns(&self) -> u64 {
+        self.pass.count()
+    }
+
+    fn turn(&self) -> Option<u64> {
+        self.ready.is_empty().then_some(self.page)
+    }
+
+    fn period(&self) -> u64 {
+        let (mut a, mut b) = (self.pass.ring.pages.len() as u64, self.pass.work.period());
+        let both = a.saturating_mul(b);
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        both / a.max(1)
+    }
+
+    fn leave_out(&mut self, turns: u64, commands: u64) {
+        self.page += turns;
+        self.next = self.next.later(commands);
+        self.stored = self.stored.map(|last| last.later(commands));
     }
 }
 

@@ -1,8 +1,9 @@
 //! What the engine notes down, and the report made of it.
 
-use super::engine::{Arrival, Engine, Kernel};
+use super::engine::Engine;
 use super::progress::Kind;
 use super::report::{End, RunReport};
+use super::state::{Arrival, Kernel};
 use crate::timeline::{Category, Slice, Track};
 use cp2_dma::Direction;
 use cp2_emu::{Cause, Counters, Dump, Status};
@@ -18,7 +19,7 @@ impl Engine {
         self.dma
             .count(category, bytes, transfer.completes - transfer.started);
         let (command, start, end) = (transfer.tag, transfer.started, transfer.completes);
-        let submitted = self.transfers.iter().find(|t| t.command == command);
+        let submitted = self.state.transfers.iter().find(|t| t.command == command);
         let page = submitted.and_then(|t| t.page);
         self.timeline.push(start, end, || Slice {
             track: Track::Dma,
@@ -31,13 +32,13 @@ impl Engine {
             bytes,
         });
         if let (Some(_), Some(page)) = (transfer.descriptor.event, page) {
-            self.ready.retain(|(other, _)| *other != page);
-            self.ready.push((page, end));
+            self.state.ready.retain(|(other, _)| *other != page);
+            self.state.ready.push((page, end));
         }
         let base = self.timeline.base;
         let at = base.ceil_cycles(transfer.completes).0;
         let started = base.ceil_cycles(transfer.started).0;
-        self.idle.transfer(started, at, kind);
+        self.state.idle.transfer(started, at, kind);
         self.arrive(at, Arrival::Transfer { command, kind });
     }
 
@@ -48,7 +49,7 @@ impl Engine {
             name,
             page,
             first,
-        } = self.kernel.take()?;
+        } = self.state.kernel.take()?;
         let (start, end) = (self.ticks(first), self.ticks(until.max(first)));
         self.timeline.push(start, end, || Slice {
             track: Track::Cp2,
@@ -66,11 +67,15 @@ impl Engine {
     /// A page that the kernel signalled in cycle `at` goes on the timeline: from
     /// its load, or the page before, to the signal.
     pub(super) fn page_done(&mut self, command: u64, name: &str, page: u64, at: u64) {
-        let ready = self.ready.iter().position(|(ready, _)| *ready == page);
-        let loaded = ready.map(|at| self.ready.swap_remove(at).1);
+        let ready = self
+            .state
+            .ready
+            .iter()
+            .position(|(ready, _)| *ready == page);
+        let loaded = ready.map(|at| self.state.ready.swap_remove(at).1);
         let end = self.ticks(at + 1);
-        let start = loaded.unwrap_or_default().max(self.paged).min(end);
-        self.paged = end;
+        let start = loaded.unwrap_or_default().max(self.state.paged).min(end);
+        self.state.paged = end;
         self.timeline.push(start, end, || Slice {
             track: Track::Cp2,
             category: Category::Page,
@@ -86,22 +91,22 @@ impl Engine {
     /// The account of the run, which ended like this, with what CP2 counted.
     pub(crate) fn report(&mut self, end: End, counters: Counters) -> RunReport {
         let at = self.at();
-        if self.kernel.is_some() {
+        if self.state.kernel.is_some() {
             self.kernel_ended(match &end {
                 End::Fault(fault) => fault.cycle,
                 _ => at,
             });
         } else if !end.is_finished() {
-            self.idle.end(at);
+            self.state.idle.end(at);
         }
-        let mut causes = self.idle.causes().clone();
+        let mut causes = self.state.idle.causes().clone();
         causes.merge(&counters.causes);
         if let Status::Waiting { .. } = self.processor.status() {
             // The wait that did not end is not yet in the kernel's account.
             causes.add(Cause::WaitHost, at.saturating_sub(causes.total()));
         }
         let cycles = if end.is_finished() {
-            self.now
+            self.state.now
         } else {
             causes.total()
         };

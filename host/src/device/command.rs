@@ -25,7 +25,13 @@ impl Event {
     /// That of the command which is given next.
     #[must_use]
     pub fn following(self) -> Self {
-        Self(self.0 + 1)
+        self.later(1)
+    }
+
+    /// That of the command which is given so many commands later.
+    #[must_use]
+    pub fn later(self, commands: u64) -> Self {
+        Self(self.0.saturating_add(commands))
     }
 
     pub(crate) fn at(number: u64) -> Self {

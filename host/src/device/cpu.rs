@@ -1,9 +1,10 @@
 //! What the control CPU does with a command, and what it costs.
 
 use super::command::{Action, Command};
-use super::engine::{Busy, Engine, Given, Kernel, Submitted};
+use super::engine::Engine;
 use super::error::{CommandError, HostError};
 use super::progress::Kind;
+use super::state::{Busy, Given, Kernel, Submitted};
 use crate::timeline::{Category, Slice, Track};
 use cp2_dma::{Descriptor, transfer_time};
 use cp2_emu::SubmitError;
@@ -16,29 +17,34 @@ pub(crate) const MAX_COST: u64 = 1 << 48;
 impl Engine {
     /// Begins the oldest ready command, if any.
     pub(super) fn take_ready(&mut self) -> Result<bool, HostError> {
-        if !std::mem::take(&mut self.stirred) {
+        if !std::mem::take(&mut self.state.stirred) {
             return Ok(false);
         }
-        let Some(index) = self.window.iter().position(|given| self.is_ready(given)) else {
+        let Some(index) = self
+            .state
+            .window
+            .iter()
+            .position(|given| self.is_ready(given))
+        else {
             return Ok(false);
         };
         let Some(Given {
             number: command,
             command: what,
             ..
-        }) = self.window.remove(index)
+        }) = self.state.window.remove(index)
         else {
             return Ok(false);
         };
-        self.stirred = true;
+        self.state.stirred = true;
         let cost = cost(&self.machine, &what.action);
         self.host.commands += 1;
         self.host.busy += cost;
-        self.busy = Some(Busy {
+        self.state.busy = Some(Busy {
             command,
             what,
-            from: self.now,
-            until: self.now.saturating_add(cost),
+            from: self.state.now,
+            until: self.state.now.saturating_add(cost),
         });
         Ok(true)
     }
@@ -46,11 +52,13 @@ impl Engine {
     fn is_ready(&self, given: &Given) -> bool {
         given.left.is_empty()
             && match given.command.action {
-                Action::Dma(_) => self.transfers.len() < self.machine.dma.queue,
-                Action::Launch { .. } => !self.cp2_taken,
-                Action::WaitSignal { event } => {
-                    self.signals.get(&event).is_some_and(|s| !s.is_empty())
-                }
+                Action::Dma(_) => self.state.transfers.len() < self.machine.dma.queue,
+                Action::Launch { .. } => !self.state.cp2_taken,
+                Action::WaitSignal { event } => self
+                    .state
+                    .signals
+                    .get(&event)
+                    .is_some_and(|s| !s.is_empty()),
                 _ => true,
             }
     }
@@ -62,7 +70,7 @@ impl Engine {
             what,
             from,
             ..
-        }) = self.busy.take()
+        }) = self.state.busy.take()
         else {
             return Ok(());
         };
@@ -94,7 +102,7 @@ impl Engine {
                         },
                     )
                 })?;
-                self.transfers.push(Submitted {
+                self.state.transfers.push(Submitted {
                     command,
                     name: name.clone(),
                     page,
@@ -107,17 +115,20 @@ impl Engine {
                 self.processor
                     .launch(entry, args)
                     .map_err(|e| fail(&name, e.into()))?;
-                let first = self.now.saturating_add(self.machine.host.launch.0);
-                let last = after.iter().filter_map(|d| self.progress.seen(d.0)).max();
-                self.idle.launch(self.now, first, last);
-                self.kernel = Some(Kernel {
+                let first = self.state.now.saturating_add(self.machine.host.launch.0);
+                let last = after
+                    .iter()
+                    .filter_map(|d| self.state.progress.seen(d.0))
+                    .max();
+                self.state.idle.launch(self.state.now, first, last);
+                self.state.kernel = Some(Kernel {
                     command,
                     name: name.clone(),
                     page,
                     first,
                 });
-                self.cp2_taken = true;
-                self.paged = self.ticks(first);
+                self.state.cp2_taken = true;
+                self.state.paged = self.ticks(first);
                 done = false;
                 (Category::Work, 0)
             }
@@ -127,10 +138,10 @@ impl Engine {
                 (Category::Work, bytes.len() as u64)
             }
             Action::Read { bytes, .. } => {
-                self.fenced = false;
+                self.state.fenced = false;
                 // All is complete, as at the end of a run: the host program may go
                 // on by what it read, or have been recorded when it did.
-                self.idle.end(self.now);
+                self.state.idle.end(self.state.now);
                 (Category::Work, bytes)
             }
             Action::Post { event } => {
@@ -140,7 +151,7 @@ impl Engine {
                 (Category::Work, 0)
             }
             Action::WaitSignal { event } => {
-                let signals = self.signals.get_mut(&event);
+                let signals = self.state.signals.get_mut(&event);
                 if let (Some(at), Some(page)) = (signals.and_then(VecDeque::pop_front), page) {
                     self.page_done(command, &name, page, at);
                 }
@@ -148,10 +159,10 @@ impl Engine {
             }
         };
         if done {
-            self.complete(command, self.now, Kind::Host);
+            self.complete(command, self.state.now, Kind::Host);
         }
-        if self.now > from {
-            let (start, end) = (self.ticks(from), self.ticks(self.now));
+        if self.state.now > from {
+            let (start, end) = (self.ticks(from), self.ticks(self.state.now));
             self.timeline.push(start, end, || Slice {
                 track: Track::Host,
                 category,

@@ -4,16 +4,15 @@
 //! executed it takes the oldest that is ready, and is busy with it for its
 //! cost; then it takes the next.
 
-use super::command::{Action, After, Command, Event};
+use super::command::{Action, Command, Event};
 use super::error::HostError;
-use super::idle::Idle;
 use super::options::Options;
-use super::progress::{Kind, Progress};
+use super::progress::Kind;
 use super::report::{DmaReport, End, HostReport};
+use super::state::{Arrival, Given, State};
 use crate::timeline::Timeline;
 use cp2_emu::{Notice, Processor, Quiet};
 use cp2_machine::{Cycles, Machine, Ticks};
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -24,85 +23,12 @@ pub const WINDOW: usize = 64;
 /// Simulated cycles between looks at the interrupt flag.
 const POLL: u64 = 1 << 20;
 
-/// A completion on its way to the CPU.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Arrival {
-    Transfer {
-        command: u64,
-        kind: Kind,
-    },
-    Kernel {
-        command: u64,
-    },
-    /// Signalled in this cycle.
-    Signal {
-        event: u32,
-        at: u64,
-    },
-}
-
-/// A command in the window.
-#[derive(Debug)]
-pub(super) struct Given {
-    pub(super) number: u64,
-    pub(super) command: Command,
-    /// The commands that it still waits for.
-    pub(super) left: After,
-}
-
-/// A transfer that was submitted and not seen complete.
-#[derive(Debug)]
-pub(super) struct Submitted {
-    pub(super) command: u64,
-    pub(super) name: Arc<str>,
-    pub(super) page: Option<u64>,
-}
-
-/// What the CPU is busy with.
-#[derive(Debug)]
-pub(super) struct Busy {
-    pub(super) command: u64,
-    pub(super) what: Command,
-    pub(super) from: u64,
-    pub(super) until: u64,
-}
-
-/// A running kernel.
-#[derive(Debug)]
-pub(super) struct Kernel {
-    pub(super) command: u64,
-    pub(super) name: Arc<str>,
-    pub(super) page: Option<u64>,
-    pub(super) first: u64,
-}
-
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub(super) machine: Arc<Machine>,
     pub(crate) processor: Processor,
     pub(super) options: Options,
-    /// The CPU's present cycle.
-    pub(super) now: u64,
-    pub(super) window: VecDeque<Given>,
-    /// Something happened that may have made a command of the window ready.
-    pub(super) stirred: bool,
-    pub(super) progress: Progress,
-    pub(super) busy: Option<Busy>,
-    pub(super) arrivals: VecDeque<(u64, Arrival)>,
-    /// Transfers submitted and not seen complete.
-    pub(super) transfers: Vec<Submitted>,
-    pub(super) kernel: Option<Kernel>,
-    /// A kernel was launched and its stop has not been seen.
-    pub(super) cp2_taken: bool,
-    /// Signals seen and not consumed: the cycles in which they were given.
-    pub(super) signals: BTreeMap<u32, VecDeque<u64>>,
-    /// When the pages that a kernel may take were loaded, until it is done with them.
-    pub(super) ready: Vec<(u64, Ticks)>,
-    /// End of the last page, or first issue of the kernel.
-    pub(super) paged: Ticks,
-    /// A fence is in the window: nothing else enters.
-    pub(super) fenced: bool,
-    pub(super) idle: Idle,
+    pub(super) state: State,
     pub(crate) timeline: Timeline,
     pub(crate) dma: DmaReport,
     pub(crate) host: HostReport,
@@ -120,20 +46,7 @@ impl Engine {
             timeline: Timeline::new(machine.time_base(), options.trace.clone()),
             machine,
             options,
-            now: 0,
-            window: VecDeque::new(),
-            stirred: false,
-            progress: Progress::default(),
-            busy: None,
-            arrivals: VecDeque::new(),
-            transfers: Vec::new(),
-            kernel: None,
-            cp2_taken: false,
-            signals: BTreeMap::new(),
-            ready: Vec::new(),
-            paged: Ticks::ZERO,
-            fenced: false,
-            idle: Idle::default(),
+            state: State::default(),
             dma: DmaReport::default(),
             host: HostReport::default(),
         }
@@ -143,20 +56,7 @@ impl Engine {
     pub(crate) fn restart(&mut self) {
         self.processor.reset();
         self.timeline = Timeline::new(self.machine.time_base(), self.options.trace.clone());
-        self.now = 0;
-        self.window.clear();
-        self.stirred = false;
-        self.progress.clear();
-        self.busy = None;
-        self.arrivals.clear();
-        self.transfers.clear();
-        self.kernel = None;
-        self.cp2_taken = false;
-        self.signals.clear();
-        self.ready.clear();
-        self.paged = Ticks::ZERO;
-        self.fenced = false;
-        self.idle = Idle::default();
+        self.state.clear();
         self.dma = DmaReport::default();
         self.host = HostReport::default();
     }
@@ -167,19 +67,38 @@ impl Engine {
         source: &mut dyn Iterator<Item = Command>,
         drain: bool,
     ) -> Result<Option<End>, HostError> {
+        self.wake();
+        self.go_on(source, drain)
+    }
+
+    /// The CPU begins to work, now.
+    pub(super) fn wake(&mut self) {
+        self.state.now = self.state.now.max(self.at());
+    }
+
+    /// The same, where a source that had no more has: as if it had been one.
+    pub(super) fn go_on(
+        &mut self,
+        source: &mut dyn Iterator<Item = Command>,
+        drain: bool,
+    ) -> Result<Option<End>, HostError> {
         let mut pending = None;
-        self.now = self.now.max(self.at());
         loop {
             // A completion may let a fence in.
             self.deliver();
             if !self.fill(source, &mut pending)? && !drain {
                 return Ok(None);
             }
-            if self.busy.as_ref().is_some_and(|b| b.until <= self.now) {
+            if self
+                .state
+                .busy
+                .as_ref()
+                .is_some_and(|b| b.until <= self.state.now)
+            {
                 self.finish_work()?;
                 continue;
             }
-            if self.busy.is_none() && self.take_ready()? {
+            if self.state.busy.is_none() && self.take_ready()? {
                 continue;
             }
             if let Some(end) = self.advance() {
@@ -194,32 +113,37 @@ impl Engine {
         source: &mut dyn Iterator<Item = Command>,
         pending: &mut Option<Command>,
     ) -> Result<bool, HostError> {
-        while !self.fenced && self.window.len() < WINDOW {
+        while !self.state.fenced && self.state.window.len() < WINDOW {
             let Some(command) = pending.take().or_else(|| source.next()) else {
                 return Ok(false);
             };
-            if command.is_fence() && !self.progress.all_complete() {
+            if command.is_fence() && !self.state.progress.all_complete() {
                 *pending = Some(command);
                 break;
             }
-            super::admit(&self.machine, self.progress.given(), &command)?;
-            self.fenced = command.is_fence();
+            super::admit(&self.machine, self.state.progress.given(), &command)?;
+            self.state.fenced = command.is_fence();
             self.admitted(command);
         }
         Ok(true)
+    }
+
+    /// The number of the next command.
+    pub(super) fn given(&self) -> u64 {
+        self.state.progress.given()
     }
 
     /// Takes a command into the window.
     fn admitted(&mut self, command: Command) {
         let transfer = matches!(command.action, Action::Dma(_));
         let waits = |d: &&Event| {
-            let queued = transfer && self.transfers.iter().any(|t| t.command == d.0);
-            !queued && !self.progress.is_complete(d.0)
+            let queued = transfer && self.state.transfers.iter().any(|t| t.command == d.0);
+            !queued && !self.state.progress.is_complete(d.0)
         };
         let left = command.after.iter().filter(waits).copied().collect();
-        let number = self.progress.give();
-        self.stirred = true;
-        self.window.push_back(Given {
+        let number = self.state.progress.give();
+        self.state.stirred = true;
+        self.state.window.push_back(Given {
             number,
             command,
             left,
@@ -229,8 +153,8 @@ impl Engine {
     /// Nobody waits for `command` any more; only transfers, if it is queued:
     /// the DMA works in order, so that a transfer may queue behind one it waits for.
     pub(super) fn release(&mut self, command: u64, queued: bool) {
-        self.stirred = true;
-        for given in &mut self.window {
+        self.state.stirred = true;
+        for given in &mut self.state.window {
             if !queued || matches!(given.command.action, Action::Dma(_)) {
                 given.left.retain(|d| d.0 != command);
             }
@@ -239,30 +163,30 @@ impl Engine {
 
     /// A command is complete, as the CPU sees it.
     pub(super) fn complete(&mut self, command: u64, at: u64, kind: Kind) {
-        self.progress.complete(command, at, kind);
+        self.state.progress.complete(command, at, kind);
         self.release(command, false);
     }
 
     /// The CPU learns of completions up to the present cycle.
     fn deliver(&mut self) {
-        while let Some(&(at, arrival)) = self.arrivals.front() {
-            if at > self.now {
+        while let Some(&(at, arrival)) = self.state.arrivals.front() {
+            if at > self.state.now {
                 break;
             }
-            self.arrivals.pop_front();
-            self.stirred = true;
+            self.state.arrivals.pop_front();
+            self.state.stirred = true;
             match arrival {
                 Arrival::Transfer { command, kind } => {
-                    self.transfers.retain(|t| t.command != command);
+                    self.state.transfers.retain(|t| t.command != command);
                     self.complete(command, at, kind);
                 }
                 Arrival::Kernel { command } => {
-                    self.cp2_taken = false;
-                    self.idle.stop_seen(at);
+                    self.state.cp2_taken = false;
+                    self.state.idle.stop_seen(at);
                     self.complete(command, at, Kind::Kernel);
                 }
                 Arrival::Signal { event, at } => {
-                    self.signals.entry(event).or_default().push_back(at);
+                    self.state.signals.entry(event).or_default().push_back(at);
                 }
             }
         }
@@ -271,8 +195,8 @@ impl Engine {
     /// Simulated time goes on to the next thing the CPU can act on; an end if there is none.
     fn advance(&mut self) -> Option<End> {
         let next = [
-            self.busy.as_ref().map(|b| b.until),
-            self.arrivals.front().map(|a| a.0),
+            self.state.busy.as_ref().map(|b| b.until),
+            self.state.arrivals.front().map(|a| a.0),
         ]
         .into_iter()
         .flatten()
@@ -280,7 +204,7 @@ impl Engine {
         let quiet = self.processor.quiet();
         if next.is_none() {
             match quiet {
-                Some(Quiet::Idle) if self.window.is_empty() => return Some(self.finished()),
+                Some(Quiet::Idle) if self.state.window.is_empty() => return Some(self.finished()),
                 Some(quiet) => return Some(self.deadlock(quiet)),
                 None => {}
             }
@@ -305,7 +229,7 @@ impl Engine {
         match self.processor.run_until(self.ticks(limit)) {
             Notice::Limit => {
                 if next == Some(limit) {
-                    self.now = limit;
+                    self.state.now = limit;
                 }
                 None
             }
@@ -315,7 +239,7 @@ impl Engine {
             }
             Notice::KernelStopped => {
                 let at = self.at();
-                self.idle.stop(at);
+                self.state.idle.stop(at);
                 if let Some(command) = self.kernel_ended(at) {
                     self.arrive(at, Arrival::Kernel { command });
                 }
@@ -334,17 +258,19 @@ impl Engine {
     }
 
     pub(super) fn arrive(&mut self, at: u64, arrival: Arrival) {
-        self.arrivals
+        self.state
+            .arrivals
             .push_back((at + self.machine.host.completion.0, arrival));
     }
 
     fn finished(&mut self) -> End {
-        self.idle.end(self.now);
+        self.state.idle.end(self.state.now);
         End::Finished
     }
 
     fn deadlock(&self, quiet: Quiet) -> End {
         let waiting = self
+            .state
             .window
             .iter()
             .take(8)

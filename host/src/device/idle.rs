@@ -26,14 +26,14 @@ use super::progress::Kind;
 use cp2_emu::{Cause, Causes};
 
 /// Cycles in which the DMA worked on transfers of one direction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Moved {
     start: u64,
     end: u64,
     cause: Cause,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Idle {
     /// First cycle not yet accounted for; kernels account for their own.
     from: u64,

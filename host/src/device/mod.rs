@@ -16,8 +16,10 @@ mod options;
 mod program;
 mod progress;
 mod report;
+mod state;
 #[cfg(test)]
 pub(crate) mod tests;
+mod turns;
 
 pub use command::{Action, After, Command, Event};
 pub use engine::WINDOW;
@@ -27,6 +29,7 @@ pub use options::{Options, Trace};
 pub(crate) use program::parts;
 pub use program::{Placed, Run};
 pub use report::{DmaReport, End, HostReport, RunReport};
+pub use turns::Turns;
 
 use crate::emit::{Output, Recording};
 use cp2_dma::Descriptor;
@@ -36,6 +39,7 @@ use cpu::{MAX_COST, cost};
 use engine::Engine;
 use memory::{Allocator, from_bytes, in_parts, out_parts, to_bytes};
 use std::sync::Arc;
+use turns::Helper;
 
 /// A processor under the control of a host program.
 ///
@@ -62,6 +66,8 @@ use std::sync::Arc;
 pub struct Device {
     machine: Arc<Machine>,
     engine: Engine,
+    /// Devices for other host threads.
+    helpers: Vec<Helper>,
     memory: Allocator,
     programs: Vec<Placed>,
     /// Commands given and not yet taken by the engine.
@@ -87,6 +93,7 @@ impl Device {
             memory: Allocator::new(machine.host.memory.0, machine.dma.granule.0),
             recording: options.record.then(Recording::default),
             engine: Engine::new(machine.clone(), options),
+            helpers: Vec::new(),
             machine,
             programs: Vec::new(),
             queue: Vec::new(),
@@ -268,22 +275,48 @@ impl Device {
         source: impl FnOnce(Event) -> S,
     ) -> Result<Event, HostError> {
         let source = source(Event(self.next));
+        let (last, _) = self.give(source, |device, queued, source| {
+            device
+                .engine
+                .run(&mut queued.into_iter().chain(source), false)
+        })?;
+        Ok(last)
+    }
+
+    /// The same for a source that repeats itself: its turns may run on several host
+    /// threads. Gives it back as it is then.
+    ///
+    /// # Errors
+    /// A command could not be carried out.
+    pub fn stream_turns<S: Turns>(
+        &mut self,
+        source: impl FnOnce(Event) -> S,
+    ) -> Result<(Event, S), HostError> {
+        let source = source(Event(self.next));
+        self.give(source, |device, queued, source| {
+            turns::run(&mut device.engine, &mut device.helpers, queued, source)
+        })
+    }
+
+    /// Gives what is queued and all of `source`, by `run`.
+    fn give<S: Iterator<Item = Command>>(
+        &mut self,
+        mut source: S,
+        run: impl FnOnce(&mut Self, Vec<Command>, &mut S) -> Result<Option<End>, HostError>,
+    ) -> Result<(Event, S), HostError> {
         // Recorded or not, time begins here: what follows costs the same.
         self.begin();
         if self.recording.is_some() {
             // What is recorded has to be kept anyway.
-            for command in source {
+            for command in source.by_ref() {
                 self.command(command)?;
             }
         } else if self.end.is_none() {
-            let mut count = 0;
             let queued = std::mem::take(&mut self.queue);
-            let mut commands = queued.into_iter().chain(source.inspect(|_| count += 1));
-            self.end = self.engine.run(&mut commands, false)?;
-            drop(commands);
-            self.next += count;
+            self.end = run(self, queued, &mut source)?;
+            self.next = self.next.max(self.engine.given());
         }
-        Ok(Event(self.next.saturating_sub(1)))
+        Ok((Event(self.next.saturating_sub(1)), source))
     }
 
     fn begin(&mut self) {

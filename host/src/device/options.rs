@@ -6,6 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 pub struct Options {
     /// What executes kernels: the same results, faster or from the definitions.
     pub engine: cp2_emu::Engine,
+    /// Host threads that a paged pass may run on, with the same results; 0 is one as well.
+    pub threads: usize,
+    /// Counts the stretches of pages that were run ahead of their turn by other threads, and
+    /// used. It says how fast the host was, nothing about the run.
+    pub taken_over: Option<Arc<AtomicU64>>,
     /// End the run at this cycle.
     pub max_cycles: Option<u64>,
     /// End the run soon after this becomes true.

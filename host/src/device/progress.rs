@@ -15,7 +15,10 @@ pub(crate) enum Kind {
 /// Completions remembered with their time, for the account of idle cycles.
 const REMEMBERED: usize = 1024;
 
-#[derive(Clone, Debug, Default)]
+/// Command, cycle and kind of completions, by command.
+pub(crate) type Seen = VecDeque<(u64, u64, Kind)>;
+
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Progress {
     /// Commands from here on have not been given yet.
     given: u64,
@@ -23,7 +26,7 @@ pub(crate) struct Progress {
     /// of later commands come and go.
     open: Vec<u64>,
     /// When the latest were seen complete, ascending.
-    seen: VecDeque<(u64, u64, Kind)>,
+    seen: Seen,
 }
 
 impl Progress {
@@ -51,11 +54,31 @@ impl Progress {
         if let Ok(at) = self.open.binary_search(&command) {
             self.open.remove(at);
         }
-        let at = self.seen.partition_point(|seen| seen.0 < command);
-        self.seen.insert(at, (command, cycle, kind));
+        self.remember((command, cycle, kind));
+    }
+
+    fn remember(&mut self, completion: (u64, u64, Kind)) {
+        let at = self.seen.partition_point(|seen| seen.0 < completion.0);
+        self.seen.insert(at, completion);
         if self.seen.len() > REMEMBERED {
             self.seen.pop_front();
         }
+    }
+
+    /// Takes the completions remembered.
+    pub(crate) fn take_seen(&mut self) -> Seen {
+        std::mem::take(&mut self.seen)
+    }
+
+    /// Remembers completions of elsewhere: in whatever order, the latest commands' stay.
+    pub(crate) fn add_seen(&mut self, seen: Seen) {
+        seen.into_iter().for_each(|s| self.remember(s));
+    }
+
+    /// As many commands later: `number` gives each open one's.
+    pub(crate) fn moved(&mut self, commands: u64, number: impl Fn(u64) -> u64) {
+        self.given = self.given.saturating_add(commands);
+        self.open.iter_mut().for_each(|open| *open = number(*open));
     }
 
     pub(crate) fn is_complete(&self, command: u64) -> bool {

@@ -89,6 +89,14 @@ pub struct DmaReport {
 }
 
 impl DmaReport {
+    /// Adds what the DMA did at another time.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.transfers += other.transfers;
+        self.loaded += other.loaded;
+        self.stored += other.stored;
+        self.busy += other.busy;
+    }
+
     pub(crate) fn count(&mut self, category: Category, bytes: u64, time: Ticks) {
         self.transfers += 1;
         self.busy += time;
@@ -106,6 +114,14 @@ pub struct HostReport {
     pub commands: u64,
     /// Cycles busy with descriptors and work.
     pub busy: u64,
+}
+
+impl HostReport {
+    /// Adds what the CPU did at another time.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.commands += other.commands;
+        self.busy += other.busy;
+    }
 }
 
 /// Everything measured in a run.

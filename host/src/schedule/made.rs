@@ -5,7 +5,7 @@ use cp2_dma::{Descriptor, Direction};
 
 /// The transfers of a plan's pages. Pages of as many blocks in the same buffer
 /// differ only in where they lie in system memory: what was made for the one before is moved on.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Made<'a> {
     plan: &'a Plan,
     /// By buffer.
@@ -14,7 +14,7 @@ pub(crate) struct Made<'a> {
 }
 
 /// Those of one page in one direction.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Transfers {
     /// First block of the page, and how many it has.
     first: u64,

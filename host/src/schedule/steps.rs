@@ -57,7 +57,7 @@ pub struct Step {
 /// buffers of their own, for the store of the same turn): the DMA works in
 /// order, so a page that is loaded has an output buffer that is free, and the
 /// kernel waits for nothing but the load.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Steps {
     pages: u64,
     degree: u64,
@@ -78,6 +78,23 @@ impl Steps {
             page: 0,
             phase: 0,
         }
+    }
+
+    /// The page whose turn is next, between two turns.
+    pub(crate) fn turn(&self) -> Option<u64> {
+        let last = self.page.saturating_add(self.degree) >= self.pages;
+        match self.phase {
+            _ if self.prologue < self.degree.min(self.pages) => None,
+            0 => Some(self.page),
+            // Nothing is left to load.
+            2 if last => Some(self.page + 1),
+            _ => None,
+        }
+    }
+
+    /// Leaves out some turns; only between two.
+    pub(crate) fn leave_out(&mut self, turns: u64) {
+        self.page += turns;
     }
 
     fn load(&self, page: u64) -> Step {

@@ -138,7 +138,19 @@ impl Timeline {
     /// Whether it keeps no more slices.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.slices.len() >= self.trace.limit
+        self.room() == 0
+    }
+
+    /// How many slices it can still keep.
+    pub(crate) fn room(&self) -> usize {
+        self.trace.limit.saturating_sub(self.slices.len())
+    }
+
+    /// Goes on with the slices of `other`, which has the same window.
+    pub(crate) fn append(&mut self, other: &mut Self) {
+        let kept = other.slices.len().min(self.room());
+        self.dropped += other.dropped + (other.slices.len() - kept) as u64;
+        self.slices.extend(other.slices.drain(..kept));
     }
 
     /// Adds the slice of a time, or counts it as dropped.

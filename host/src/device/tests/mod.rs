@@ -4,6 +4,7 @@ mod commands;
 mod ends;
 mod exports;
 mod paging;
+mod threads;
 
 use super::*;
 use crate::map::{MapJob, map};

@@ -1,0 +1,239 @@
+//! Memory that several processors read at once: each keeps what it stores apart,
+//! to be carried out when nobody reads any more.
+
+use crate::memory::{OutOfMemory, SystemMemory};
+use cp2_dma::{Descriptor, Direction, Target};
+use cp2_machine::Machine;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Ranges that are told apart.
+const MOST: usize = 64;
+
+/// Least room for stores, in bytes.
+const ROOM: usize = 1 << 16;
+
+/// Ranges of addresses. Where they are many, what lies between the nearest counts as well.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spans(Vec<Range<u64>>);
+
+impl Spans {
+    /// Adds a range.
+    pub fn insert(&mut self, range: Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        // Those that it touches become one with it.
+        let first = self.0.partition_point(|r| r.end < range.start);
+        let end = first + self.0[first..].partition_point(|r| r.start <= range.end);
+        let joined = self.0[first..end]
+            .iter()
+            .fold(range, |sum, r| sum.start.min(r.start)..sum.end.max(r.end));
+        self.0.splice(first..end, [joined]);
+        if self.0.len() > MOST {
+            let gap = |i: &usize| self.0[i + 1].start - self.0[*i].end;
+            let nearest = (0..self.0.len() - 1).min_by_key(gap).unwrap_or(0);
+            self.0[nearest].end = self.0.remove(nearest + 1).end;
+        }
+    }
+
+    /// Adds all ranges of `other`.
+    pub fn extend(&mut self, other: &Self) {
+        other.0.iter().for_each(|range| self.insert(range.clone()));
+    }
+
+    /// Whether any address is in both.
+    #[must_use]
+    pub fn meets(&self, other: &Self) -> bool {
+        let meets = |range: &Range<u64>| {
+            let at = other.0.partition_point(|r| r.end <= range.start);
+            other.0.get(at).is_some_and(|r| r.start < range.end)
+        };
+        self.0.iter().any(meets)
+    }
+}
+
+/// Stores in their order, with the bytes they move.
+#[derive(Clone, Debug, Default)]
+pub struct Stores {
+    /// Each with the place of its first run; the others follow.
+    transfers: Vec<(Descriptor, usize)>,
+    bytes: Vec<u8>,
+    used: usize,
+    spans: Spans,
+}
+
+impl Stores {
+    /// Where they go.
+    #[must_use]
+    pub fn spans(&self) -> &Spans {
+        &self.spans
+    }
+
+    /// Forgets all, but for the room they take on the host.
+    pub fn clear(&mut self) {
+        self.transfers.clear();
+        self.spans = Spans::default();
+        self.used = 0;
+    }
+
+    /// Room for the runs of a store to `span`, `bytes` bytes together.
+    fn push(&mut self, d: Descriptor, span: Range<u64>, bytes: usize) -> &mut [u8] {
+        let (first, end) = (self.used, self.used + bytes);
+        if end > self.bytes.len() {
+            self.bytes
+                .resize(end.max(2 * self.bytes.len()).max(ROOM), 0);
+        }
+        self.transfers.push((d, first));
+        self.spans.insert(span);
+        self.used = end;
+        &mut self.bytes[first..end]
+    }
+}
+
+/// What a processor does with memory that it shares.
+#[derive(Clone, Debug)]
+pub struct Apart {
+    base: Arc<SystemMemory>,
+    /// What was read.
+    pub loaded: Spans,
+    /// What would have been written. Loads do not see it.
+    pub stores: Stores,
+}
+
+impl Apart {
+    /// Forgets what was read and written.
+    pub fn clear(&mut self) {
+        self.loaded = Spans::default();
+        self.stores.clear();
+    }
+
+    pub(crate) fn base(&self) -> &SystemMemory {
+        &self.base
+    }
+
+    /// Notes a valid transfer: room for the runs of a store.
+    pub(crate) fn transfer(&mut self, d: &Descriptor, machine: &Machine) -> Option<&mut [u8]> {
+        let span = d.span(machine);
+        match d.direction {
+            Direction::Load => {
+                self.loaded.insert(span);
+                None
+            }
+            Direction::Store => {
+                let (_, bytes) = d.packed(machine);
+                let bytes = usize::try_from(bytes).ok()?;
+                Some(self.stores.push(d.clone(), span, bytes))
+            }
+        }
+    }
+
+    /// Notes bytes that the caller writes.
+    pub(crate) fn write(&mut self, address: u64, bytes: &[u8]) {
+        let len = bytes.len() as u64;
+        let d = Descriptor::store(Target::Section(0), address, 0, len);
+        let room = self.stores.push(d, address..address + len, bytes.len());
+        room.copy_from_slice(bytes);
+    }
+}
+
+impl SystemMemory {
+    /// A memory that reads from `base`, which others may read as well, and keeps
+    /// what is written apart, in the room of `stores`.
+    #[must_use]
+    pub fn sharing(base: Arc<Self>, mut stores: Stores) -> Self {
+        stores.clear();
+        let mut memory = Self::new(base.size());
+        memory.set_apart(Apart {
+            base,
+            loaded: Spans::default(),
+            stores,
+        });
+        memory
+    }
+
+    /// Carries out what was kept apart.
+    ///
+    /// # Errors
+    /// A store leaves the memory.
+    pub fn carry_out(&mut self, stores: &Stores, machine: &Machine) -> Result<(), OutOfMemory> {
+        for (d, first) in &stores.transfers {
+            let mut at = *first;
+            for run in d.runs(machine) {
+                let end = at + run.bytes as usize;
+                self.write(run.system, stores.bytes.get(at..end).unwrap_or_default())?;
+                at = end;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn ranges_hold_what_was_inserted(
+            ranges in prop::collection::vec((0u64..200, 0u64..9), 0..60),
+            others in prop::collection::vec((0u64..200, 0u64..9), 0..4),
+        ) {
+            let of = |ranges: &[(u64, u64)]| {
+                let mut spans = Spans::default();
+                ranges.iter().for_each(|&(at, n)| spans.insert(at..at + n));
+                spans
+            };
+            let bytes = |ranges: &[(u64, u64)]| -> Vec<u64> {
+                ranges.iter().flat_map(|&(at, n)| at..at + n).collect()
+            };
+            let (spans, other) = (of(&ranges), of(&others));
+            prop_assert!(spans.0.windows(2).all(|w| w[0].end < w[1].start));
+            let (all, theirs) = (bytes(&ranges), bytes(&others));
+            let held: u64 = spans.0.iter().map(|r| r.end - r.start).sum();
+            let mut distinct = all.clone();
+            distinct.sort_unstable();
+            distinct.dedup();
+            prop_assert_eq!(held, distinct.len() as u64);
+            prop_assert_eq!(spans.meets(&other), theirs.iter().any(|b| all.contains(b)));
+            prop_assert_eq!(spans.meets(&other), other.meets(&spans));
+            let mut both = spans.clone();
+            both.extend(&other);
+            prop_assert_eq!(both, of(&[ranges, others].concat()));
+        }
+    }
+
+    #[test]
+    fn many_ranges_are_held_in_few() {
+        let mut spans = Spans::default();
+        (0..1000).for_each(|i| spans.insert(100 * i..100 * i + 10));
+        assert_eq!(spans.0.len(), MOST);
+        for i in 0..1000 {
+            let mut one = Spans::default();
+            one.insert(100 * i + 9..100 * i + 10);
+            assert!(spans.meets(&one));
+        }
+    }
+
+    #[test]
+    fn what_is_kept_apart_is_carried_out_later() {
+        let vm7 = Machine::builtin("vm7").unwrap();
+        let mut base = SystemMemory::new(1 << 20);
+        base.write(0, &[1; 64]).unwrap();
+        let mut base = Arc::new(base);
+        let mut apart = SystemMemory::sharing(base.clone(), Stores::default());
+        apart.write(16, &[2; 32]).unwrap();
+        apart.write(32, &[3; 32]).unwrap();
+        let mut seen = [0; 64];
+        apart.read(0, &mut seen).unwrap();
+        assert_eq!(seen, [1; 64]);
+        let stores = apart.take_apart().unwrap().stores;
+        let base = Arc::get_mut(&mut base).unwrap();
+        base.carry_out(&stores, &vm7).unwrap();
+        base.read(0, &mut seen).unwrap();
+        assert_eq!(seen[..16], [1; 16]);
+        assert_eq!(seen[16..32], [2; 16]);
+        assert_eq!(seen[32..], [3; 32]);
+    }
+}

@@ -1,0 +1,91 @@
+//! A processor's state, moved to another place of a run that repeats itself.
+
+use super::Processor;
+use crate::core::Core;
+use crate::counters::Counters;
+use cp2_asm::isa::{SCALARS, Scalar};
+use cp2_dma::Descriptor;
+use cp2_machine::Cycles;
+
+/// What counts while a kernel repeats itself: scalars, and the passes left of hardware loops.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Course {
+    scalars: Vec<u32>,
+    left: Vec<u32>,
+}
+
+impl Course {
+    /// How far it has come since `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let difference = |now: &[u32], before: &[u32]| {
+            let both = now.iter().zip(before);
+            both.map(|(now, before)| now.wrapping_sub(*before))
+                .collect()
+        };
+        Self {
+            scalars: difference(&self.scalars, &before.scalars),
+            left: difference(&self.left, &before.left),
+        }
+    }
+}
+
+fn scalars() -> impl Iterator<Item = Scalar> {
+    (0..SCALARS).map(|i| Scalar(i as u8))
+}
+
+impl Core {
+    /// What counts goes on by `times` times `steps`.
+    fn go_on(&mut self, steps: &Course, times: u64) {
+        // Numbers modulo 2^32.
+        let on = |now: u32, step: u32| now.wrapping_add(step.wrapping_mul(times as u32));
+        for (scalar, &step) in scalars().zip(&steps.scalars) {
+            self.set_scalar(scalar, on(self.scalar(scalar), step));
+        }
+        for (running, &step) in self.loops.iter_mut().zip(&steps.left) {
+            running.left = on(running.left, step);
+        }
+    }
+}
+
+impl Processor {
+    /// What counts, now.
+    #[must_use]
+    pub fn course(&self) -> Course {
+        let core = &self.cp2.core;
+        Course {
+            scalars: scalars().map(|s| core.scalar(s)).collect(),
+            left: core.loops.iter().map(|l| l.left).collect(),
+        }
+    }
+
+    /// Becomes as `other` is, but for system memory, and with counters that begin
+    /// anew. What the engine has made of programs stays.
+    pub fn follow(&mut self, other: &Self) {
+        self.cp2.follow(&other.cp2);
+        self.transfers.clone_from(&other.transfers);
+        self.checker.clone_from(&other.checker);
+        self.now = other.now;
+        self.stopping = other.stopping;
+    }
+
+    /// Moves everything `cycles` later, and what counts on by `times` times `steps`.
+    pub fn move_on(&mut self, cycles: u64, steps: &Course, times: u64) {
+        let ticks = self.time_base().cycles(Cycles(cycles));
+        self.cp2.later(cycles, ticks);
+        self.cp2.core.go_on(steps, times);
+        self.transfers.later(ticks);
+        self.now += ticks;
+        self.stopping = self.stopping.map(|at| at + ticks);
+    }
+
+    /// Gives `change` every descriptor under way or queued, with its tag.
+    pub fn for_each_transfer(&mut self, change: impl FnMut(&mut Descriptor, &mut u64)) {
+        self.transfers.each(change);
+    }
+
+    /// Adds to the counters of the coprocessor.
+    pub fn count(&mut self, more: &Counters) {
+        self.cp2.count(more);
+    }
+}

@@ -1,0 +1,193 @@
+//! A stretch of turns on a device beside the true one.
+
+use super::super::command::{Action, Command};
+use super::super::engine::Engine;
+use super::super::progress::Seen;
+use super::super::state::State;
+use super::moved::Move;
+use super::pace::Rate;
+use super::{Turns, Until};
+use crate::device::Options;
+use crate::timeline::Timeline;
+use cp2_emu::{Counters, Processor, Spans, Stores, SystemMemory};
+use cp2_machine::Machine;
+use std::sync::Arc;
+
+/// A device for segments. It stays from pass to pass: its engine learns programs, too.
+#[derive(Debug)]
+pub(in super::super) struct Helper {
+    pub(super) engine: Engine,
+    /// Room for what it stores.
+    pub(super) stores: Stores,
+}
+
+/// The turns of a segment, and where the guess begins.
+pub(super) struct Share<'a> {
+    pub rate: &'a Rate,
+    /// Turns from the present to where it is guessed; none for the segment that begins now.
+    pub ahead: u64,
+    /// Turns before that whose commands may be under way there.
+    pub back: u64,
+    /// First turn, and the first of the next segment.
+    pub first: u64,
+    pub end: u64,
+}
+
+/// What decides how a run goes on: it is compared.
+#[derive(Debug, PartialEq)]
+pub(super) struct Point<S> {
+    state: State,
+    processor: Processor,
+    source: S,
+}
+
+/// A segment that was run.
+pub(super) struct Segment<S> {
+    /// The guess it began with, if it was one.
+    pub begin: Option<Point<S>>,
+    pub source: S,
+    pub counters: Counters,
+    pub seen: Seen,
+    pub loaded: Spans,
+}
+
+impl<S: Turns> Segment<S> {
+    /// Whether the run that begins here goes on what `before`, which ended in `engine`, was.
+    pub(super) fn continues(&self, before: &Self, engine: &Engine) -> bool {
+        self.begin.as_ref().is_some_and(|begin| {
+            begin.source == before.source
+                && begin.state == engine.state
+                && begin.processor == engine.processor
+        })
+    }
+}
+
+fn launches(command: &Command) -> bool {
+    matches!(command.action, Action::Launch { .. })
+}
+
+impl Helper {
+    pub(super) fn new(machine: &Arc<Machine>, options: &Options) -> Self {
+        Self {
+            engine: Engine::new(machine.clone(), options.clone()),
+            stores: Stores::default(),
+        }
+    }
+
+    /// Runs a segment of what `source` gives after `from`, reading `memory`; none where that
+    /// ends early or is not worth following. Stores are kept.
+    pub(super) fn run<S: Turns>(
+        &mut self,
+        from: &Engine,
+        memory: Arc<SystemMemory>,
+        mut source: S,
+        share: &Share<'_>,
+    ) -> Option<Segment<S>> {
+        self.follow(from);
+        let stores = std::mem::take(&mut self.stores);
+        *self.engine.processor.memory_mut() = SystemMemory::sharing(memory, stores);
+        let segment = self.segment(&mut source, share);
+        let apart = self.engine.processor.memory_mut().take_apart()?;
+        self.stores = apart.stores;
+        let (begin, counters, seen) = segment?;
+        Some(Segment {
+            begin,
+            source,
+            counters,
+            seen,
+            loaded: apart.loaded,
+        })
+    }
+
+    fn segment<S: Turns>(
+        &mut self,
+        source: &mut S,
+        share: &Share<'_>,
+    ) -> Option<(Option<Point<S>>, Counters, Seen)> {
+        let mut begin = None;
+        if share.ahead > 0 {
+            self.guess(source, share)?;
+            self.advance(source, share.first)?;
+            begin = Some(self.point(source));
+        }
+        self.advance(source, share.end)?;
+        let engine = &mut self.engine;
+        let counters = engine.processor.take_counters();
+        Some((begin, counters, engine.state.progress.take_seen()))
+    }
+
+    /// Becomes as `from` is, with sums that begin anew.
+    fn follow(&mut self, from: &Engine) {
+        let engine = &mut self.engine;
+        engine.options = from.options.clone();
+        engine.options.progress = None;
+        engine.options.trace.limit = from.timeline.room();
+        engine.state.clone_from(&from.state);
+        engine.processor.follow(&from.processor);
+        self.begin();
+    }
+
+    /// Moves on to where `source` will be `share.ahead` turns further on.
+    fn guess<S: Turns>(&mut self, source: &mut S, share: &Share<'_>) -> Option<()> {
+        let rate = share.rate;
+        let commands = |turns: u64| (turns / rate.turns).checked_mul(rate.commands);
+        let left_out = share.ahead.checked_sub(share.back)?;
+        let given = self.engine.state.progress.given();
+        source.leave_out(left_out, commands(left_out)?);
+        let there = source.turn()?.checked_add(share.back)?;
+        let commands_there: Vec<Command> = Until::new(source, there).collect();
+        let on = Move {
+            rate,
+            times: share.ahead / rate.turns,
+            first: given.checked_add(commands(left_out)?)?,
+            commands: &commands_there,
+        };
+        self.engine.moved(&on)
+    }
+
+    /// Runs to the beginning of a turn.
+    fn advance<S: Turns>(&mut self, source: &mut S, turn: u64) -> Option<()> {
+        // A launch would ask when earlier commands were complete.
+        let state = &self.engine.state;
+        let busy = state.busy.iter().map(|busy| &busy.what);
+        if state
+            .window
+            .iter()
+            .map(|given| &given.command)
+            .chain(busy)
+            .any(launches)
+        {
+            return None;
+        }
+        let mut part = Until::new(source, turn);
+        let went = self.engine.go_on(&mut part, false);
+        (matches!(went, Ok(None)) && !part.launched).then_some(())
+    }
+
+    /// What decides how it goes on; sums begin here.
+    fn point<S: Turns>(&mut self, source: &S) -> Point<S> {
+        self.begin();
+        let processor = &mut self.engine.processor;
+        let apart = processor.memory_mut().take_apart();
+        let point = Point {
+            state: self.engine.state.clone(),
+            processor: processor.clone(),
+            source: source.clone(),
+        };
+        if let Some(mut apart) = apart {
+            apart.clear();
+            processor.memory_mut().set_apart(apart);
+        }
+        point
+    }
+
+    /// All sums begin anew.
+    fn begin(&mut self) {
+        let engine = &mut self.engine;
+        let base = engine.machine.time_base();
+        engine.timeline = Timeline::new(base, engine.options.trace.clone());
+        (engine.dma, engine.host) = Default::default();
+        engine.processor.take_counters();
+        engine.state.progress.take_seen();
+    }
+}

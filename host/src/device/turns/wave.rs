@@ -1,0 +1,180 @@
+//! Segments side by side.
+
+use super::super::engine::Engine;
+use super::super::error::HostError;
+use super::Turns;
+use super::pace::Rate;
+use super::segment::{Helper, Segment, Share};
+use cp2_emu::{Spans, SystemMemory};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+
+/// Bytes that a segment stores, about: they are kept until all are done.
+const BYTES: u64 = 8 << 20;
+
+/// Turns that pass before what a guess was wrong about is replaced, beside a period.
+const BESIDE: u64 = 3;
+
+/// How many times as long as its guess's run a segment is at least.
+const WORTH: u64 = 4;
+
+/// As many segments as threads, one behind the other.
+pub(super) struct Wave<'a> {
+    rate: &'a Rate,
+    first: u64,
+    /// Turns of a segment, of a guess's run before it, and those whose commands may be under way: all repetitions.
+    turns: u64,
+    warm: u64,
+    back: u64,
+    threads: usize,
+}
+
+impl<'a> Wave<'a> {
+    /// Whether a source may have turns enough.
+    pub(super) fn may_fit<S: Turns>(source: &S, threads: usize) -> bool {
+        let least = (source.period() + BESIDE).saturating_mul(WORTH);
+        source.turns() / threads as u64 >= least
+    }
+
+    /// Segments from turn `first` on, of `end`; none where they would be too short.
+    /// The guesses' runs last `care` turns and a few.
+    /// `under_way` commands have passed since the oldest that is not done.
+    pub(super) fn new(
+        (first, end): (u64, u64),
+        (care, under_way): (u64, u64),
+        threads: usize,
+        rate: &'a Rate,
+    ) -> Option<Self> {
+        let whole = |turns: u64| turns.checked_next_multiple_of(rate.turns);
+        let warm = whole(care.checked_add(BESIDE)?)?;
+        let back = under_way.div_ceil(rate.commands).checked_mul(rate.turns)?;
+        let least = whole((back.checked_add(warm)?).max(warm.checked_mul(WORTH)?))?;
+        let most = BYTES / rate.stored.max(1) * rate.turns;
+        let all = (end - first) / threads as u64 / rate.turns * rate.turns;
+        // What is under way must be of turns, not of what was before them.
+        (all >= least && first >= back).then(|| Self {
+            rate,
+            first,
+            turns: all.min(most.max(least)),
+            warm,
+            back,
+            threads,
+        })
+    }
+
+    fn share(&self, number: usize) -> Share<'a> {
+        let before = number as u64 * self.turns;
+        let first = self.first + before;
+        Share {
+            rate: self.rate,
+            ahead: before.saturating_sub(self.warm),
+            back: self.back,
+            first,
+            end: first + self.turns,
+        }
+    }
+
+    /// Runs the segments, and takes over those that are one run with what there
+    /// is: how many.
+    pub(super) fn run<S: Turns>(
+        &self,
+        engine: &mut Engine,
+        helpers: &mut Vec<Helper>,
+        source: &mut S,
+    ) -> Result<usize, HostError> {
+        while helpers.len() < self.threads {
+            helpers.push(Helper::new(&engine.machine, &engine.options));
+        }
+        let size = engine.processor.memory().size();
+        let memory = engine.processor.memory_mut();
+        let memory = Arc::new(std::mem::replace(memory, SystemMemory::new(size)));
+        let segments = self.segments(engine, helpers, &memory, source);
+        *engine.processor.memory_mut() = Arc::unwrap_or_clone(memory);
+        let taken = follow_each_other(&segments, helpers);
+        let mut segments: Vec<Segment<S>> = segments.into_iter().flatten().collect();
+        segments.truncate(taken);
+        take_over(engine, helpers, segments, source)?;
+        if let Some(count) = &engine.options.taken_over {
+            // The first would have been run in any case.
+            count.fetch_add(taken.saturating_sub(1) as u64, Ordering::Relaxed);
+        }
+        if let Some(progress) = &engine.options.progress {
+            progress.store(engine.at(), Ordering::Relaxed);
+        }
+        Ok(taken)
+    }
+
+    fn segments<S: Turns>(
+        &self,
+        engine: &Engine,
+        helpers: &mut [Helper],
+        memory: &Arc<SystemMemory>,
+        source: &S,
+    ) -> Vec<Option<Segment<S>>> {
+        thread::scope(|scope| {
+            let mut running = Vec::new();
+            for (number, helper) in helpers.iter_mut().enumerate().take(self.threads) {
+                let (share, memory, source) = (self.share(number), memory.clone(), source.clone());
+                running.push(scope.spawn(move || helper.run(engine, memory, source, &share)));
+            }
+            let ended = running
+                .into_iter()
+                .map(|thread| thread.join().ok().flatten());
+            ended.collect()
+        })
+    }
+}
+
+/// How many segments, from the first on, are one run, and load nothing that they store.
+fn follow_each_other<S: Turns>(segments: &[Option<Segment<S>>], helpers: &[Helper]) -> usize {
+    let mut stored = Spans::default();
+    let mut before: Option<(&Segment<S>, &Helper)> = None;
+    for (number, (segment, helper)) in segments.iter().zip(helpers).enumerate() {
+        let Some(segment) = segment else {
+            return number;
+        };
+        let continues =
+            before.is_none_or(|(before, helper)| segment.continues(before, &helper.engine));
+        stored.extend(helper.stores.spans());
+        if !continues || stored.meets(&segment.loaded) {
+            return number;
+        }
+        before = Some((segment, helper));
+    }
+    segments.len()
+}
+
+/// Lets the device go on behind `segments`.
+fn take_over<S: Turns>(
+    engine: &mut Engine,
+    helpers: &mut [Helper],
+    segments: Vec<Segment<S>>,
+    source: &mut S,
+) -> Result<(), HostError> {
+    let Some(last) = segments.len().checked_sub(1) else {
+        return Ok(());
+    };
+    let mut counters = engine.processor.take_counters();
+    let machine = engine.machine.clone();
+    for (segment, helper) in segments.into_iter().zip(helpers.iter_mut()) {
+        let memory = engine.processor.memory_mut();
+        memory.carry_out(&helper.stores, &machine)?;
+        counters.merge(&segment.counters);
+        engine.state.progress.add_seen(segment.seen);
+        let theirs = &mut helper.engine;
+        engine.timeline.append(&mut theirs.timeline);
+        engine.dma.add(&theirs.dma);
+        engine.host.add(&theirs.host);
+        *source = segment.source;
+    }
+    let theirs = &mut helpers[last].engine;
+    let seen = engine.state.progress.take_seen();
+    std::mem::swap(&mut engine.state, &mut theirs.state);
+    engine.state.progress.add_seen(seen);
+    // Translations go along; system memory stays.
+    std::mem::swap(&mut engine.processor, &mut theirs.processor);
+    std::mem::swap(engine.processor.memory_mut(), theirs.processor.memory_mut());
+    engine.processor.count(&counters);
+    Ok(())
+}
