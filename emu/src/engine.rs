@@ -101,6 +101,12 @@ impl Cp2 {
         counters
     }
 
+    /// Which part of the engine ran which words.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn ran(&self) -> crate::testing::Ran {
+        self.programs.ran()
+    }
+
     /// What the coprocessor did; it begins to count anew.
     pub(crate) fn take_counters(&mut self) -> Counters {
         self.book();
@@ -351,7 +357,8 @@ impl Cp2 {
 
     /// Books the word's issue and its operations.
     fn account(&mut self, pc: u32, decoded: &Decoded, at: u64) {
-        self.programs.fast_mut().stepped();
+        let loops = self.core.loops.len();
+        self.programs.fast_mut().stepped(decoded, loops);
         self.board.issue(&decoded.timing, at);
         if decoded.timing.uses_dmem {
             self.port.commit(at);

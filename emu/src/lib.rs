@@ -5,6 +5,7 @@
 //! * [`timing`]: when a word issues and what held it back, without values.
 //! * [`Processor`]: CP2, DMA and system memory in one event queue.
 
+mod account;
 pub mod alu;
 mod apart;
 mod cause;

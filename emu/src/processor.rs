@@ -218,6 +218,13 @@ impl Processor {
         self.cp2.take_counters()
     }
 
+    /// Which part of the engine ran which words, since the processor was made.
+    #[cfg(any(test, feature = "testing"))]
+    #[must_use]
+    pub fn ran(&self) -> crate::testing::Ran {
+        self.cp2.ran()
+    }
+
     /// What the checkers found, in order of discovery; empty without checks.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {

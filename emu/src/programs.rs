@@ -1,6 +1,7 @@
 //! What was made of programs that may come back: a job that is repeated loads
 //! the same words again, a job of several passes its programs in turn.
 
+use crate::account::Account;
 use crate::core::Core;
 use crate::decoded::{Decoded, decode};
 use crate::fast::Fast;
@@ -44,6 +45,8 @@ pub(crate) struct Programs {
     settled: bool,
     /// The oldest first.
     kept: Vec<Made>,
+    /// Who ran the words of programs before this one.
+    ran: Account,
 }
 
 impl Programs {
@@ -88,7 +91,8 @@ impl Programs {
     }
 
     fn put(&mut self, made: Made) {
-        let before = std::mem::replace(&mut self.now, made);
+        let mut before = std::mem::replace(&mut self.now, made);
+        self.ran.take(&mut before.fast.ran);
         if !before.fast.is_empty() {
             if self.kept.len() == MOST {
                 self.kept.remove(0);
@@ -122,6 +126,19 @@ impl Programs {
 
     /// Forgets all translations.
     pub(crate) fn clear(&mut self) {
-        *self = Self::default();
+        let mut ran = std::mem::take(&mut self.ran);
+        ran.take(&mut self.now.fast.ran);
+        *self = Self {
+            ran,
+            ..Self::default()
+        };
+    }
+
+    /// Who ran which words, of all programs.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn ran(&self) -> Account {
+        let mut ran = self.ran.clone();
+        ran.merge(&self.now.fast.ran);
+        ran
     }
 }

@@ -183,6 +183,34 @@ fn at_every_limit_among_turns() {
     lockstep(&Arc::new(shallow), &words, &[0; 16], &[], 1_000);
 }
 
+/// The rest of a block behind its jump, first where it was left there, then as a
+/// function where no call is left.
+#[test]
+fn at_every_limit_behind_a_jump_and_where_the_stack_is_full() {
+    let words = assembled(
+        ".program
+        nop
+        jmp first
+        nop
+    first:
+        nop
+    then:
+        addi c0, c0, 1
+        addi c1, c1, 1
+        signal 0
+        call then
+        stop
+        ",
+    );
+    let mut shallow = Machine::clone(&machine("vm7"));
+    shallow.cp2.call_depth = 1;
+    let shallow = Arc::new(shallow);
+    // None after which a checkpoint is read back: a machine of one's own gets another hash.
+    for stride in (1..30).filter(|stride| stride % 5 != 0) {
+        lockstep(&shallow, &words, &[0; 16], &[stride; 60], 1_000);
+    }
+}
+
 /// Branches that go either way: beside arithmetic, in a function, out of a loop,
 /// back to where they stand; the last pass of many stores outside DMEM.
 const BRANCHES: &str = "

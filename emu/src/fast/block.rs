@@ -3,6 +3,7 @@
 use super::habits::Habits;
 use super::portable::{self, Step};
 use super::text::{Ends, Text};
+use crate::account::Account;
 use crate::core::{Call, Core, Guest};
 use crate::decoded::Decoded;
 use crate::hot::{Frame, Tier};
@@ -88,6 +89,10 @@ impl Block {
         let skip = self.skip + words;
         self.text.places[skip].back.is_none().then(|| Self {
             text: self.text.clone(),
+            needs: Needs {
+                turns: self.text.turns.iter().any(|turn| turn.word >= skip),
+                ..self.needs
+            },
             skip,
             skip_steps: self.text.places[skip].steps as usize,
             hot: Tier::default(),
@@ -228,6 +233,7 @@ impl Block {
         guest: &mut Guest<'_>,
         frame: &mut Frame,
         passes: u64,
+        ran: &mut Account,
     ) -> Option<(u64, usize)> {
         let text = &*self.text;
         let words = &text.words[self.skip..];
@@ -236,7 +242,12 @@ impl Block {
         let mut word = |i: usize, guest: &mut Guest<'_>| {
             let step = text.steps.get(places[i].steps as usize);
             let step = step.filter(|step| step.word as usize == self.skip + i);
-            step.is_none_or(|step| portable::once(std::slice::from_ref(step), guest) == 1)
+            let whole =
+                step.is_none_or(|step| portable::once(std::slice::from_ref(step), guest) == 1);
+            if whole {
+                ran.not_emitted(&words[i]);
+            }
+            whole
         };
         let hot = &mut self.hot;
         let done = hot.run(words, looping, guest, frame, passes, &mut word)?;

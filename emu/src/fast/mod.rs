@@ -24,7 +24,9 @@ mod trace;
 mod ways;
 mod wide;
 
+use crate::account::{Account, By};
 use crate::core::Core;
+use crate::decoded::Decoded;
 use crate::execute;
 use crate::hot::Frame;
 use crate::loops::advance;
@@ -75,6 +77,8 @@ pub(crate) struct Fast {
     scratch: Scoreboard,
     /// What emitted code works with.
     frame: Box<Frame>,
+    /// Who ran which words.
+    pub(crate) ran: Account,
 }
 
 impl Fast {
@@ -102,8 +106,9 @@ impl Fast {
         }
     }
 
-    /// Others have run a word.
-    pub(crate) fn stepped(&mut self) {
+    /// Others have run a word, inside so many loops.
+    pub(crate) fn stepped(&mut self, word: &Decoded, loops: usize) {
+        self.ran.word(word, By::Step, loops);
         if let Some((_, _, words)) = &mut self.left {
             *words = words.saturating_add(1);
         }
@@ -176,14 +181,25 @@ impl Fast {
             };
             let emitted = if emit && times.saturating_mul(node.len.into()) >= ENTRY {
                 let block = &mut self.blocks[node.block as usize];
-                block.emitted(&mut guest, &mut self.frame, times)
+                block.emitted(&mut guest, &mut self.frame, times, &mut self.ran)
             } else {
                 None
             };
+            let by = emitted.map_or(By::Portable, |_| By::Emitted);
             let (whole, done) = match emitted {
                 Some(ran) => ran,
                 None => portable::run(node.steps(), &mut guest, times),
             };
+            if Account::KEPT {
+                let block = &self.blocks[node.block as usize];
+                let rest = if whole < times {
+                    block.words_before(done)
+                } else {
+                    0
+                };
+                let loops = core.loops.len();
+                self.ran.block(block.words(), whole, rest, by, loops);
+            }
             if backs > 0 {
                 let backs = whole.min(backs);
                 let back = &mut node.edges[Outcome::LoopBack as usize];

@@ -2,6 +2,7 @@
 
 use super::timed::{UNKNOWN, Usual};
 use super::{Fast, Pause, portable};
+use crate::account::{Account, By};
 use crate::core::{Call, Core};
 use crate::execute;
 use crate::timing::Outcome;
@@ -34,6 +35,16 @@ impl Fast {
             return (at, Some(Pause::Step));
         };
         let done = portable::once(steps, &mut guest);
+        if Account::KEPT {
+            let ran = if done < steps.len() {
+                block.words_before(done)
+            } else {
+                words
+            };
+            let loops = core.loops.len();
+            self.ran
+                .block(&block.words()[..ran], 1, 0, By::Portable, loops);
+        }
         if done < steps.len() {
             let (next, aside) = self.stop(core, machine, now, at, done);
             return (next, (!aside).then_some(Pause::Step));
@@ -66,6 +77,11 @@ impl Fast {
             if let Some(mut guest) = core.guest() {
                 step.compute(&mut guest);
             }
+        }
+        if Account::KEPT {
+            let block = &self.blocks[node.block as usize];
+            let word = &block.words()[block.words_before(done)];
+            self.ran.word(word, By::Portable, core.loops.len());
         }
         let guard = (step.guards - node.guards) as usize;
         let (edge, side) = &mut node.sides[guard];

@@ -114,15 +114,15 @@ pub fn cases(items: std::ops::Range<usize>) -> BoxedStrategy<Case> {
         3 => any::<u32>().prop_map(Fill::Floats),
         3 => any::<u32>().prop_map(Fill::Nasty),
     ];
-    let deeds = prop::collection::vec((0u16..1200, any_deed()), 0..8);
+    let deeds = prop::collection::vec((0u16..800, any_deed()), 0..12);
     (
         any_machine().prop_map(Arc::new),
         shape,
         prop::collection::vec(any_item(), items),
         fill,
         deeds,
-        prop::collection::vec(prop_oneof![3 => Just(0), 1 => any::<u16>()], 0..10),
-        50u16..3000,
+        prop::collection::vec(prop_oneof![3 => Just(0), 1 => any::<u16>()], 2..16),
+        100u16..5000,
         prop::collection::vec(1u16..900, 1..6),
     )
         .prop_map(
@@ -143,8 +143,9 @@ pub fn cases(items: std::ops::Range<usize>) -> BoxedStrategy<Case> {
 fn any_deed() -> BoxedStrategy<Deed> {
     let event = prop::option::of(0u8..4);
     let place = (any::<u16>(), any::<u16>());
+    let run = prop_oneof![3 => 0u8..12, 1 => 12u8..100];
     prop_oneof![
-        8 => (any::<bool>(), any::<u8>(), place, 0u8..12, 0u8..4, 0u8..3, event).prop_map(
+        8 => (any::<bool>(), any::<u8>(), place, run, 0u8..8, 0u8..3, event).prop_map(
             |(load, target, (slot, local), run, runs, gap, event)| Deed::Transfer {
                 load, target, slot, local, run, runs, gap, event,
             }
@@ -202,13 +203,6 @@ impl Case {
             Ok(listing) => listing.to_string(),
             Err((pc, error)) => format!("word {pc}: {error}"),
         }
-    }
-
-    /// Whether a deed replaces part of the program.
-    #[must_use]
-    pub fn replaces(&self) -> bool {
-        let replaces = |(_, deed): &(u16, Deed)| matches!(deed, Deed::Replace { .. });
-        self.deeds.iter().any(replaces)
     }
 }
 

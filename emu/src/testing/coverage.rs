@@ -1,7 +1,6 @@
 //! Which rows were executed, in which addressing mode, how often.
 
 use cp2_asm::isa::{Mode, Op, Word};
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// A row of the instruction table, with its addressing mode where it has one.
@@ -10,33 +9,40 @@ use std::fmt;
 pub struct Row {
     /// The row.
     pub op: Op,
-    /// Its addressing mode.
-    pub mode: Option<&'static str>,
+    /// Its addressing mode, by its place in [`MODES`].
+    mode: Option<usize>,
 }
 
 const MODES: [&str; 5] = ["offset", "post-increment", "step", "modulo", "reverse"];
+
+/// Places of a row in a count: without a mode, and in each.
+const COLUMNS: usize = 1 + MODES.len();
 
 impl Row {
     /// Every row in every addressing mode.
     pub fn all() -> impl Iterator<Item = Self> {
         Op::ALL.iter().flat_map(|&op| {
             let addressed = cp2_asm::isa::Inst::new(op).has_address();
-            let modes = if addressed {
-                MODES.map(Some).to_vec()
-            } else {
-                vec![None]
-            };
-            modes.into_iter().map(move |mode| Self { op, mode })
+            let modes = if addressed { MODES.len() } else { 1 };
+            (0..modes).map(move |i| Self {
+                op,
+                mode: addressed.then_some(i),
+            })
         })
+    }
+
+    /// Where the row stands in a count.
+    fn place(self) -> usize {
+        self.op as usize * COLUMNS + self.mode.map_or(0, |mode| 1 + mode)
     }
 
     fn of(inst: &cp2_asm::isa::Inst) -> Self {
         let mode = match inst.addr.mode {
-            Mode::Offset(_) => MODES[0],
-            Mode::Post(_) => MODES[1],
-            Mode::Step(_) => MODES[2],
-            Mode::Modulo(_) => MODES[3],
-            Mode::Reverse(_) => MODES[4],
+            Mode::Offset(_) => 0,
+            Mode::Post(_) => 1,
+            Mode::Step(_) => 2,
+            Mode::Modulo(_) => 3,
+            Mode::Reverse(_) => 4,
         };
         Self {
             op: inst.op,
@@ -49,35 +55,64 @@ impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let row = self.op.row();
         write!(f, "{:?} ({}, {:?})", self.op, row.mnemonic, row.form)?;
-        self.mode.map_or(Ok(()), |mode| write!(f, " {mode}"))
+        self.mode
+            .map_or(Ok(()), |mode| write!(f, " {}", MODES[mode]))
     }
 }
 
 /// Times each row was executed.
-#[derive(Clone, Debug, Default)]
-pub struct Coverage(BTreeMap<Row, u64>);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Coverage {
+    /// By row, as [`Row::place`] has it. An operation that replaced another in an
+    /// account was counted under it before: no count is ever below 0 at the end.
+    times: Vec<i64>,
+    words: i64,
+}
+
+impl Default for Coverage {
+    fn default() -> Self {
+        Self {
+            times: vec![0; Op::ALL.len() * COLUMNS],
+            words: 0,
+        }
+    }
+}
 
 impl Coverage {
     /// Books `times` issues of a word.
     pub fn add(&mut self, word: &Word, times: u64) {
+        self.book(word, times as i64);
+    }
+
+    /// Takes `times` issues of a word back, which are booked before or after.
+    pub fn remove(&mut self, word: &Word, times: u64) {
+        self.book(word, -(times as i64));
+    }
+
+    fn book(&mut self, word: &Word, times: i64) {
+        self.words += times;
         for inst in [&word.arith, &word.mem] {
-            *self.0.entry(Row::of(inst)).or_default() += times;
+            self.times[Row::of(inst).place()] += times;
         }
     }
 
-    /// The rows executed less than `times` times, and how often they were.
+    /// Words.
     #[must_use]
-    pub fn below(&self, times: u64) -> Vec<(Row, u64)> {
-        Row::all()
-            .map(|row| (row, self.0.get(&row).copied().unwrap_or(0)))
-            .filter(|(_, n)| *n < times)
-            .collect()
+    pub fn words(&self) -> u64 {
+        self.words.try_into().unwrap_or(0)
+    }
+
+    /// Times a row was executed.
+    #[must_use]
+    pub fn of(&self, row: Row) -> u64 {
+        self.times[row.place()].try_into().unwrap_or(0)
     }
 
     /// Adds another count to this one.
     pub fn merge(&mut self, other: &Self) {
-        for (row, times) in &other.0 {
-            *self.0.entry(*row).or_default() += times;
+        self.words += other.words;
+        for (all, more) in self.times.iter_mut().zip(&other.times) {
+            *all += more;
         }
     }
 }

@@ -1,10 +1,10 @@
 //! One case on two processors, compared as a whole again and again.
 
 use super::case::{Case, Deed};
-use super::coverage::Coverage;
 use super::layout::{LOW, TABLE, table};
+use super::ran::Ran;
 use crate::semantics::action::{Action, action};
-use crate::{Notice, Processor, Quiet};
+use crate::{Counters, Notice, Processor, Quiet, Status};
 use cp2_asm::isa::Word;
 use cp2_dma::{Descriptor, Target};
 use cp2_machine::{Cycles, Machine, Ticks};
@@ -22,17 +22,25 @@ const MOST_WORDS: u64 = 30_000;
 /// Cycles after which it ends, idle ones included.
 const MOST_CYCLES: u64 = 20_000_000;
 
-/// What a case amounted to.
+/// What a case amounted to, on the second processor.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// Words executed.
-    pub words: u64,
+    /// Words executed, and cycles by cause.
+    pub counters: Counters,
+    /// What ran the words.
+    pub ran: Ran,
+    /// Words of blocks that ran while a transfer did.
+    pub beside_transfers: u64,
+    /// Times a kernel was found waiting for an event.
+    pub waits: u64,
+    /// Events that the control CPU posted.
+    pub posts: u64,
+    /// Transfers that completed while a kernel ran.
+    pub completed: u64,
     /// Times the state as a whole was compared.
     pub comparisons: u64,
     /// Everything noticed, in order.
     pub notices: Vec<Notice>,
-    /// Rows executed; empty where the program was replaced.
-    pub coverage: Coverage,
 }
 
 /// How two processors differ.
@@ -89,13 +97,16 @@ pub fn lockstep(
     };
     run.prepare()?;
     run.run()?;
-    run.summary.words = run.left.counters().words;
-    if !case.replaces() {
-        for (word, counters) in words.iter().zip(&run.left.counters().per_word) {
-            run.summary.coverage.add(word, counters.words);
-        }
+    run.summary.counters = run.right.counters();
+    run.summary.ran = run.right.ran();
+    let (words, known) = (run.summary.counters.words, run.summary.ran.words());
+    if words == known {
+        Ok(run.summary)
+    } else {
+        Err(run.mismatch(&format!(
+            "{words} words ran, of which {known} are accounted for"
+        )))
     }
-    Ok(run.summary)
 }
 
 struct Lockstep<'a> {
@@ -184,10 +195,11 @@ impl Lockstep<'_> {
             }
             let limit = last.min(due).min(compare.max(self.left.now()));
             let notice = self.advance(limit)?;
-            if self.left.now() >= compare {
+            let late = self.left.now() >= last;
+            if late || self.left.now() >= compare {
                 self.compare()?;
                 compare = self.left.now() + ticks(self.case.every.into());
-                if self.left.now() >= last || self.left.counters().words >= MOST_WORDS {
+                if late || self.left.counters().words >= MOST_WORDS {
                     return Ok(());
                 }
             }
@@ -198,9 +210,13 @@ impl Lockstep<'_> {
                 // Where the control CPU answers, the next `wait` may be served at once.
                 Notice::Signal { event } if event % 2 == 0 => {
                     let event = *event;
-                    let _ = self.both("an answer", |p| p.post(event))?;
+                    self.post(event)?;
                 }
                 _ => {}
+            }
+            let running = *self.right.status() == Status::Running;
+            if matches!(notice, Notice::TransferDone(_)) && running {
+                self.summary.completed += 1;
             }
             if notice != Notice::Limit {
                 self.summary.notices.push(notice);
@@ -214,7 +230,8 @@ impl Lockstep<'_> {
             }
             match self.both("quiet", |p| p.quiet())? {
                 Some(Quiet::Waiting { event, .. }) => {
-                    let _ = self.both("a post", |p| p.post(event))?;
+                    self.summary.waits += 1;
+                    self.post(event)?;
                 }
                 Some(Quiet::Idle) if deed.is_none() && !self.launch(&mut launches)? => break,
                 _ => {}
@@ -233,7 +250,12 @@ impl Lockstep<'_> {
             self.cut += 1;
             // Ticks, so that a suspension falls between cycles too.
             let stop = self.right.now() + Ticks(u64::from(cut) * base.ticks_per_cycle + 1);
+            let moving = self.right.transfer().is_some();
+            let before = moving.then(|| self.right.ran().blocks());
             let notice = self.right.run_until(stop.min(limit));
+            if let Some(before) = before {
+                self.summary.beside_transfers += self.right.ran().blocks() - before;
+            }
             if notice != Notice::Limit || stop >= limit {
                 break notice;
             }
@@ -265,11 +287,18 @@ impl Lockstep<'_> {
         Ok(true)
     }
 
+    /// Posts an event, which the machine may lack.
+    fn post(&mut self, event: u32) -> Result<(), Mismatch> {
+        let posted = self.both("a post", |p| p.post(event))?;
+        self.summary.posts += u64::from(posted.is_ok());
+        Ok(())
+    }
+
     fn perform(&mut self, deed: &Deed) -> Result<(), Mismatch> {
         let machine = self.case.machine.clone();
         match *deed {
             Deed::Post { event } => {
-                let _ = self.both("a post", |p| p.post(event.into()))?;
+                self.post(event.into())?;
             }
             // Illegal ones are refused: alike.
             _ => {

@@ -13,6 +13,7 @@ mod items;
 mod layout;
 mod lockstep;
 mod machines;
+mod ran;
 mod tame;
 #[cfg(test)]
 mod tests;
@@ -20,3 +21,4 @@ mod tests;
 pub use case::{Case, Deed, Fill, Shape, cases};
 pub use coverage::{Coverage, Row};
 pub use lockstep::{Mismatch, Summary, lockstep};
+pub use ran::Ran;
