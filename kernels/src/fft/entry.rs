@@ -19,7 +19,7 @@ const REAL: &[Parameter] = &[
     Parameter::new(
         "n",
         1024,
-        "real numbers of a transform: even, 2^a 3^b 5^c 7^d",
+        "real numbers of a transform: even, prime factors to 31",
     ),
     BATCH,
 ];
@@ -132,16 +132,18 @@ pub(crate) const KERNELS: [Entry; 7] = [
     },
     Entry {
         name: "fft-mixed",
-        summary: "complex FFTs of radix 2, 3, 5 and 7, in batches",
+        summary: "complex FFTs of mixed radix: 2, 4, 8 and the odd prime numbers to 31, in batches",
         sources: &[],
         parameters: &[
-            Parameter::new("n", 1000, "length of a transform: 2^a 3^b 5^c 7^d"),
+            Parameter::new("n", 1000, "length of a transform: prime factors to 31"),
             BATCH,
         ],
         sizes: &[
+            &[143, 1024],
             &[343, 1024],
             &[625, 1024],
             &[840, 1024],
+            &[961, 1024],
             &[1000, 1024],
             &[1536, 1024],
             &[2000, 1024],
@@ -207,7 +209,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
 
 /// What to ask for a length that `fft` does not have.
 fn other_kernels(n: usize) -> String {
-    let others = "fft-mixed has products of 2, 3, 5 and 7, fft-bluestein other lengths, fft-large longer powers of two";
+    let others = "fft-mixed has products of prime numbers to 31, fft-bluestein other lengths, fft-large longer powers of two";
     format!("n = {n}: expected a power of two from 16 to {MAX_LENGTH}; {others}")
 }
 

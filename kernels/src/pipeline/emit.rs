@@ -156,7 +156,10 @@ impl Schedule {
             .filter_map(|t| {
                 let slot = &slots[(t % interval) as usize];
                 let own = self.instances(slot, t, iterations);
-                let slack = own.iter().map(|&(op, _)| u64::from(self.slack[op])).min()?;
+                let slack = own.iter().map(|&(op, _)| u64::from(self.slack[op])).min();
+                // The load of a step stays where it is.
+                let step = self.loaded_steps(t, iterations).next().map(|_| 0);
+                let slack = slack.or(step)?;
                 let apart = if loads {
                     times.end - t
                 } else {
@@ -222,21 +225,25 @@ impl Schedule {
         for (op, i) in self.instances(ops, time, iterations) {
             slots.push(self.operation(op, i));
         }
-        for (&(_, step), at) in self.body.pointers.iter().zip(&self.steps) {
-            if let (
-                Step::Table {
-                    step, table, by, ..
-                },
-                Some(_),
-            ) = (step, at.and_then(|at| self.instance(at, time, iterations)))
-            {
-                slots.push(format!("ldx s{step}, [a{table}]+s{by}%"));
-            }
-        }
+        slots.extend(self.loaded_steps(time, iterations));
         if slots.is_empty() {
             slots.push("nop".to_owned());
         }
         format!("    {}\n", slots.join(" || "))
+    }
+
+    /// The loads of steps at a time.
+    fn loaded_steps(&self, time: u64, iterations: u64) -> impl Iterator<Item = String> {
+        let pointers = self.body.pointers.iter().zip(&self.steps);
+        pointers.filter_map(move |(&(_, step), at)| {
+            self.instance((*at)?, time, iterations)?;
+            match step {
+                Step::Table {
+                    step, table, by, ..
+                } => Some(format!("ldx s{step}, [a{table}]+s{by}%")),
+                Step::Bytes(_) | Step::Modulo(_) => None,
+            }
+        })
     }
 
     fn operation(&self, index: usize, iteration: u64) -> String {

@@ -57,3 +57,36 @@ fn too_few_registers_are_an_error() {
     let error = body().schedule(&machine, 2).unwrap_err();
     assert!(error.to_string().contains("registers"), "{error}");
 }
+
+/// A step that a table has is loaded before it is made, in the fill too, whose words come as late as they can.
+#[test]
+fn steps_are_loaded_before_the_first_arithmetic() {
+    let machine = Machine::builtin("vm7").unwrap();
+    let mut body = Body::in_order();
+    let table = Step::Table {
+        step: 0,
+        table: 1,
+        by: 14,
+        modulo: false,
+    };
+    let (read, write) = (body.pointer(12, table), body.pointer(13, Step::Bytes(16)));
+    let loaded: Vec<_> = (0..6)
+        .map(|i| {
+            let x = body.quad();
+            body.load(Reg::Whole(x), read, 16 * i);
+            x
+        })
+        .collect();
+    let mut sum = loaded[0];
+    for &x in &loaded[1..] {
+        sum = body.quad_op("add", &[Reg::Whole(sum), Reg::Whole(x)]);
+    }
+    body.store(Reg::Whole(sum), write, 0);
+    let schedule = body.schedule(&machine, 64).unwrap();
+    for iterations in [1, 2, 3, 50] {
+        let made = schedule.emit(iterations);
+        let step = made.text.find("[a12]+s0").unwrap();
+        let load = made.text.find("ldx s0").unwrap();
+        assert!(load < step, "{}", made.text);
+    }
+}

@@ -3,16 +3,7 @@
 //!
 //! A column of r numbers x and a factor w becomes
 //! `y[m'] = sum over m of x[m] (w W_r^m')^m`, `W_r = exp(-2 pi i/r)`.
-//! Arithmetic issues for a column of one transform, w = 1 in the first pass:
-//!
-//! | radix | with w | w = 1 | how |
-//! |---|---|---|---|
-//! | 2 | 1 | 1 | a butterfly |
-//! | 4 | 4 | 4 | 2 levels of 2 butterflies |
-//! | 8 | 12 | 12 | 3 levels of 4 |
-//! | 3 | 4 | 3 | below |
-//! | 5 | 10 | 8 | |
-//! | 7 | 18 | 15 | |
+//! Radix 2 is a butterfly, 4 two levels of two, 8 three of four.
 //!
 //! An odd radix with h = (r - 1)/2: h products and h butterflies give
 //! `a[k], b[k] = w^k x[k] +- w^(r-k) x[r-k]`; h/2 issues (quad additions serve two
@@ -29,24 +20,6 @@ use cp2_asm::cis;
 
 /// The lanes of a quad.
 pub(super) const LANES: [fn(Value) -> Reg; 2] = [Reg::Lo, Reg::Hi];
-
-/// Radices there are, and for each its arithmetic issues per column with and without factors.
-pub(super) const RADICES: [(usize, u64, u64); 6] = [
-    (2, 1, 1),
-    (3, 4, 3),
-    (4, 4, 4),
-    (5, 10, 8),
-    (7, 18, 15),
-    (8, 12, 12),
-];
-
-/// The arithmetic issues of a column of one transform.
-pub(super) fn issues(radix: usize, first: bool) -> u64 {
-    RADICES
-        .iter()
-        .find(|(r, ..)| *r == radix)
-        .map_or(0, |&(_, with, without)| if first { without } else { with })
-}
 
 /// A constant of a radix that stays in registers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,13 +46,13 @@ pub(super) fn powers(radix: usize) -> Vec<(usize, usize)> {
 }
 
 /// Cosine and sine of `k` of `r` parts of a turn.
-fn angle(r: usize, k: usize) -> (f64, f64) {
+pub(super) fn angle(r: usize, k: usize) -> (f64, f64) {
     cis(k as i64, r as i64)
 }
 
 /// The row j of the sine matrix: (pivot, its |sine|, is it negative, for the
 /// other k: (k, ratio to the pivot)).
-fn sines(r: usize, j: usize) -> (usize, f64, bool, Vec<(usize, f64)>) {
+pub(super) fn sines(r: usize, j: usize) -> (usize, f64, bool, Vec<(usize, f64)>) {
     let h = (r - 1) / 2;
     let sine = |k: usize| angle(r, j * k).1;
     let mut pivot = 1;
@@ -150,6 +123,12 @@ pub(super) fn place(all: &[Constant], wanted: Constant) -> Option<usize> {
         }
         (a, b) => a == b,
     })
+}
+
+/// c + k a, k negative or not; the register holds |k|.
+pub(super) fn multiply_add(body: &mut Body, (k, factor): (f64, Reg), a: Value, c: Value) -> Value {
+    let name = if k < 0.0 { "nmsub" } else { "madd" };
+    body.quad_op(name, &[Reg::Whole(a), factor, Reg::Whole(c)])
 }
 
 /// x + conj(y) and x - conj(y).
@@ -254,9 +233,8 @@ impl<'a> Column<'a> {
 
     /// c + k a, k negative or not; the register holds |k|.
     fn multiply_add(&self, body: &mut Body, k: f64, a: Value, c: Value) -> Value {
-        let name = if k < 0.0 { "nmsub" } else { "madd" };
-        let k = self.constants.register(Constant::Real(k.abs()));
-        body.quad_op(name, &[Reg::Whole(a), k, Reg::Whole(c)])
+        let factor = self.constants.register(Constant::Real(k.abs()));
+        multiply_add(body, (k, factor), a, c)
     }
 
     /// The transform of column `x`.
@@ -355,19 +333,22 @@ impl<'a> Column<'a> {
         (d, e)
     }
 
+    /// `w^k x[k] +- w^(r-k) x[r-k]` of an odd radix, k = 1 .. h.
+    pub(super) fn pairs(&self, body: &mut Body, x: &[Value]) -> Vec<(Value, Value)> {
+        let (r, h) = (x.len(), (x.len() - 1) / 2);
+        let pair = |k| match (self.factors.get(k - 1), self.factors.get(r - k - 1)) {
+            (Some(&near), Some(&far)) => {
+                let near = self.product(body, x[k], near);
+                self.butterfly(body, (near, x[r - k]), far, false)
+            }
+            _ => Self::sum(body, (x[k], x[r - k])),
+        };
+        (1..=h).map(pair).collect()
+    }
+
     fn odd(&self, body: &mut Body, x: &[Value]) -> Vec<Value> {
         let (r, h) = (x.len(), (x.len() - 1) / 2);
-        let pairs: Vec<(Value, Value)> = (1..=h)
-            .map(
-                |k| match (self.factors.get(k - 1), self.factors.get(r - k - 1)) {
-                    (Some(&near), Some(&far)) => {
-                        let near = self.product(body, x[k], near);
-                        self.butterfly(body, (near, x[r - k]), far, false)
-                    }
-                    _ => Self::sum(body, (x[k], x[r - k])),
-                },
-            )
-            .collect();
+        let pairs = self.pairs(body, x);
         let mut zero = x[0];
         for &(a, _) in &pairs {
             zero = if self.scale == 1.0 {

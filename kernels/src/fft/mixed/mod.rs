@@ -1,4 +1,4 @@
-//! Transforms of lengths 2^a 3^b 5^c 7^d in local memory, complex and real.
+//! Transforms of lengths with prime factors to 31 in local memory, complex and real.
 //!
 //! Stockham's algorithm with a pass for every radix. The kernels are generated:
 //! `dft` has the dataflow of a column, `pass` and `real` add loads, factors and
@@ -10,16 +10,19 @@ mod bluestein;
 mod chirp;
 mod dft;
 mod lanes;
+mod large_radix;
 mod last;
 mod long;
 mod merge;
 mod pass;
 mod plan;
 mod program;
+mod radix;
 mod real;
 mod real_plan;
 mod real_recipe;
 mod recipe;
+mod rows;
 mod text;
 mod walk;
 

@@ -1,10 +1,12 @@
 //! One pass over a block.
 
 use super::dft::{Column, constants, powers};
-use super::text::Text;
+use super::radix::is_large;
+use super::rows::Rows;
+use super::text::{Constants, Text};
 use super::walk::{Base, COMPLEX, Loop, QUAD, Walk};
 use crate::fft::Direction;
-use crate::pipeline::{Reg, Unschedulable};
+use crate::pipeline::{Reg, Unschedulable, Value};
 use cp2_machine::Machine;
 
 /// What the two halves of a quad are.
@@ -112,6 +114,112 @@ impl Pass<'_> {
         QUAD * self.pairs as i64
     }
 
+    /// Two transforms one behind the other have a pointer each.
+    fn twins(&self, looped: &mut Loop, block: u8, columns: usize) -> Rows {
+        let pointers = [0, COMPLEX * self.n as i64].map(|behind| {
+            let walk = Walk::apart(self.n, (self.pairs, 1), COMPLEX);
+            looped.stream(Base::Register(block, behind), walk)
+        });
+        Rows::Twins(pointers, columns as i64 * COMPLEX)
+    }
+
+    /// The rows that the pass reads.
+    pub(super) fn input(&self, looped: &mut Loop) -> Rows {
+        let rows = self.n / self.radix;
+        if self.loads_apart {
+            return self.twins(looped, self.from, rows);
+        }
+        let pointer = looped.stream(Base::Register(self.from, 0), Walk::Bytes(QUAD));
+        Rows::Quads(pointer, self.columns(rows))
+    }
+
+    /// The rows that it writes.
+    pub(super) fn output(&self, looped: &mut Loop) -> Rows {
+        if self.stores_apart {
+            return self.twins(looped, self.to, self.done);
+        }
+        let (walk, apart) = if self.done < self.width() {
+            // The results of columns c and c + 1, one column behind the other.
+            (Walk::Bytes(QUAD * self.radix as i64), QUAD)
+        } else {
+            (self.write_walk(), self.columns(self.done))
+        };
+        Rows::Quads(looped.stream(Base::Register(self.to, 0), walk), apart)
+    }
+
+    /// Loads the factors of a column.
+    pub(super) fn factors(&self, text: &mut Text, looped: &mut Loop, name: &str) -> Vec<[Reg; 2]> {
+        if self.done == 1 {
+            return Vec::new();
+        }
+        let powers = powers(self.radix);
+        let circle = self.radix * self.done;
+        let width = self.width();
+        let lines = (0..self.done).step_by(width).map(|k| {
+            // Eighths of a turn occur with radix 8, whose circle is a multiple of 8.
+            let factor = |(power, eighths), k| (k * power + eighths * circle / 8, circle);
+            let lanes = |&power| (k..k + width).map(move |k| factor(power, k));
+            powers.iter().flat_map(lanes).collect()
+        });
+        let (label, bytes) = text.roots(name, lines.collect());
+        let lines = (self.done / width) as i64;
+        let round = (self.done * self.radix < self.n).then_some(bytes * lines);
+        let walk = Walk::held(self.pairs, bytes, round);
+        let pointer = looped.stream(Base::Table(label), walk);
+        let loaded = looped.body.load_pairs(pointer, width * powers.len());
+        self.lanes.factors(&loaded)
+    }
+
+    /// A column with its factors.
+    pub(super) fn column<'a>(
+        &self,
+        factors: &'a [[Reg; 2]],
+        constants: &'a Constants,
+    ) -> Column<'a> {
+        Column {
+            factors,
+            across: self.done < self.width(),
+            scale: self.scale,
+            ..Column::plain(self.direction, constants)
+        }
+    }
+
+    /// Multiplies results, those of the rows from the given one on, by what the pass multiplies them by.
+    pub(super) fn multiply(
+        &self,
+        (text, looped): (&mut Text, &mut Loop),
+        column: &Column<'_>,
+        (results, first): (&mut [Value], usize),
+        name: &str,
+    ) {
+        let rows = first..first + results.len();
+        let factors = match self.product {
+            Product::None => return,
+            Product::Table(all) => {
+                let line = |k: usize| rows.clone().map(move |m| all[m * self.done + k].clone());
+                let lines = (0..self.done).map(|k| line(k).collect());
+                let (label, bytes) = text.pairs(&format!("product{name}"), lines.collect());
+                let walk = Walk::held(self.pairs, bytes, None);
+                let pointer = looped.stream(Base::Table(label), walk);
+                looped.body.load_pairs(pointer, rows.len())
+            }
+            Product::Quads(register) => {
+                let pointer = looped.stream(Base::Register(register, 0), self.write_walk());
+                let quads = Rows::Quads(pointer, self.columns(self.done));
+                let loaded = rows.map(|m| quads.load(&mut looped.body, m));
+                loaded.map(|w| [Reg::Lo(w), Reg::Hi(w)]).collect()
+            }
+        };
+        for (y, factor) in results.iter_mut().zip(factors) {
+            *y = column.product(&mut looped.body, *y, factor);
+        }
+    }
+
+    /// How often the loops of the pass run.
+    pub(super) fn iterations(&self) -> usize {
+        self.n / self.radix / self.width() * self.pairs
+    }
+
     /// Writes the words and tables of the pass; `name` is unique.
     pub(super) fn write(
         &self,
@@ -120,109 +228,22 @@ impl Pass<'_> {
         name: &str,
     ) -> Result<(), Unschedulable> {
         text.label(&format!("pass{name}"));
+        if is_large(self.radix) {
+            return self.write_large(text, machine, name);
+        }
         let constants = text.constants(name, constants(self.radix, self.done == 1, self.scale));
         let mut looped = Loop::new();
-        let rows = self.n / self.radix;
-
-        // Two transforms one behind the other have a pointer each.
-        let twins = |looped: &mut Loop, block: u8| {
-            [0, COMPLEX * self.n as i64].map(|behind| {
-                let walk = Walk::apart(self.n, (self.pairs, 1), COMPLEX);
-                looped.stream(Base::Register(block, behind), walk)
-            })
-        };
-        let x: Vec<_> = (0..self.radix).map(|_| looped.body.quad()).collect();
-        if self.loads_apart {
-            let [a, b] = twins(&mut looped, self.from);
-            for (m, &x) in (0..).zip(&x) {
-                looped.body.load(Reg::Lo(x), a, m * rows as i64 * COMPLEX);
-                looped.body.load(Reg::Hi(x), b, m * rows as i64 * COMPLEX);
-            }
-        } else {
-            let a = looped.stream(Base::Register(self.from, 0), Walk::Bytes(QUAD));
-            for (m, &x) in (0..).zip(&x) {
-                looped.body.load(Reg::Whole(x), a, m * self.columns(rows));
-            }
-        }
-
-        let mut factors = Vec::new();
-        if self.done > 1 {
-            let powers = powers(self.radix);
-            let circle = self.radix * self.done;
-            let width = self.width();
-            let lines = (0..self.done).step_by(width).map(|k| {
-                // Eighths of a turn occur with radix 8, whose circle is a multiple of 8.
-                let factor = |(power, eighths), k| (k * power + eighths * circle / 8, circle);
-                let lanes = |&power| (k..k + width).map(move |k| factor(power, k));
-                powers.iter().flat_map(lanes).collect()
-            });
-            let (label, bytes) = text.roots(name, lines.collect());
-            let lines = (self.done / width) as i64;
-            let round = (self.done * self.radix < self.n).then_some(bytes * lines);
-            let walk = Walk::held(self.pairs, bytes, round);
-            let pointer = looped.stream(Base::Table(label), walk);
-            let loaded = looped.body.load_pairs(pointer, width * powers.len());
-            factors = self.lanes.factors(&loaded);
-        }
-
-        let column = Column {
-            direction: self.direction,
-            factors: &factors,
-            constants: &constants,
-            mirrored: false,
-            opposite: false,
-            across: self.done < self.width(),
-            scale: self.scale,
-        };
+        let input = self.input(&mut looped);
+        let rows = 0..self.radix;
+        let x: Vec<_> = rows.map(|m| input.load(&mut looped.body, m)).collect();
+        let factors = self.factors(text, &mut looped, name);
+        let column = self.column(&factors, &constants);
         let mut y = column.transform(&mut looped.body, &x);
-        let factors = match self.product {
-            Product::None => Vec::new(),
-            Product::Table(all) => {
-                let result =
-                    |k: usize| (0..self.radix).map(move |m| all[m * self.done + k].clone());
-                let lines = (0..self.done).map(|k| result(k).collect());
-                let (label, bytes) = text.pairs(&format!("product{name}"), lines.collect());
-                let walk = Walk::held(self.pairs, bytes, None);
-                let pointer = looped.stream(Base::Table(label), walk);
-                looped.body.load_pairs(pointer, self.radix)
-            }
-            Product::Quads(register) => {
-                let pointer = looped.stream(Base::Register(register, 0), self.write_walk());
-                let mut load = |m: usize| {
-                    let w = looped.body.quad();
-                    let offset = m as i64 * self.columns(self.done);
-                    looped.body.load(Reg::Whole(w), pointer, offset);
-                    [Reg::Lo(w), Reg::Hi(w)]
-                };
-                (0..self.radix).map(&mut load).collect()
-            }
-        };
-        for (y, factor) in y.iter_mut().zip(factors) {
-            *y = column.product(&mut looped.body, *y, factor);
+        self.multiply((text, &mut looped), &column, (&mut y, 0), name);
+        let output = self.output(&mut looped);
+        for (m, &y) in y.iter().enumerate() {
+            output.store(&mut looped.body, m, y);
         }
-
-        if self.done < self.width() {
-            // The results of columns c and c + 1, one column behind the other.
-            let both = QUAD * self.radix as i64;
-            let a = looped.stream(Base::Register(self.to, 0), Walk::Bytes(both));
-            for (j, &y) in (0..).zip(&y) {
-                looped.body.store(Reg::Whole(y), a, j * QUAD);
-            }
-        } else if self.stores_apart {
-            let [a, b] = twins(&mut looped, self.to);
-            for (m, &y) in (0..).zip(&y) {
-                let offset = m * self.done as i64 * COMPLEX;
-                looped.body.store(Reg::Lo(y), a, offset);
-                looped.body.store(Reg::Hi(y), b, offset);
-            }
-        } else {
-            let a = looped.stream(Base::Register(self.to, 0), self.write_walk());
-            for (m, &y) in (0..).zip(&y) {
-                let offset = m * self.columns(self.done);
-                looped.body.store(Reg::Whole(y), a, offset);
-            }
-        }
-        let iterations = self.n / self.radix / self.width() * self.pairs;
-        looped.write(text, machine, &constants, iterations, name)
+        looped.write(text, machine, &constants, self.iterations(), name)
     }
 }

@@ -1,18 +1,18 @@
 //! The passes of a transform of mixed radix.
 
-use super::dft::{RADICES, issues, powers};
 use super::pass::Lanes;
 use super::plan::BlockRecipe;
+use super::radix::{RADICES, factors as turns, factors_of, least_issues, slots};
 use crate::fft::Direction;
 use std::fmt;
 
-/// A transform of length 2^a 3^b 5^c 7^d by passes of radix 2, 3, 4, 5, 7 and 8.
+/// A transform by passes of radix 2, 4, 8 and the odd prime numbers to 31.
 ///
 /// ```
 /// use cp2_kernels::fft::{Direction, MixedRecipe};
 /// let recipe = MixedRecipe::new(360, Direction::Forward).unwrap();
 /// assert_eq!(recipe.to_string(), "fft 360 forward: mixed 5 x 3 x 3 x 8");
-/// assert!(MixedRecipe::new(11, Direction::Forward).is_none());
+/// assert!(MixedRecipe::new(37, Direction::Forward).is_none());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MixedRecipe {
@@ -84,20 +84,8 @@ impl BlockRecipe for MixedRecipe {
         self.direction
     }
 
-    /// Every column's, with the first pass, which has no factors, of the radix
-    /// that saves most by it.
     fn issues(&self) -> u64 {
-        let columns = |r: usize| (self.n / r.max(1)) as u64;
-        let all: u64 = self
-            .radices
-            .iter()
-            .map(|&r| columns(r) * issues(r, false))
-            .sum();
-        let saved = self
-            .radices
-            .iter()
-            .map(|&r| columns(r) * (issues(r, false) - issues(r, true)));
-        all - saved.max().unwrap_or(0)
+        least_issues(&self.radices)
     }
 }
 
@@ -123,33 +111,7 @@ pub(super) fn factors(n: usize) -> Option<Vec<usize>> {
     if n > LONGEST {
         return None;
     }
-    if n <= 1 {
-        return (n == 1).then(|| vec![1]);
-    }
-    let (mut rest, mut radices) = (n, Vec::new());
-    for radix in [7, 5, 3] {
-        while rest % radix == 0 {
-            rest /= radix;
-            radices.push(radix);
-        }
-    }
-    if !rest.is_power_of_two() {
-        return None;
-    }
-    let mut twos = rest.trailing_zeros();
-    // 4 x 4 costs less than 8 x 2.
-    while twos >= 3 && twos != 4 {
-        radices.push(8);
-        twos -= 3;
-    }
-    while twos >= 2 {
-        radices.push(4);
-        twos -= 2;
-    }
-    if twos == 1 {
-        radices.push(2);
-    }
-    Some(radices)
+    factors_of(n)
 }
 
 /// The ways to write 2^twos as a product of 8, 4 and 2, with few factors.
@@ -187,27 +149,14 @@ fn column_order(radices: &[usize], first: usize, last: usize) -> Option<Vec<usiz
 fn column_slots(n: usize, order: &[usize]) -> u64 {
     let pass = |(i, &radix): (usize, &usize)| {
         let (first, last) = (i == 0, i + 1 == order.len());
-        let r = radix as u64;
-        let memory = if first {
-            2 * r
+        let more = if first {
+            0
         } else {
-            2 * r + powers(radix).len() as u64 + u64::from(!last)
+            turns(radix) / 2 + u64::from(!last)
         };
-        (n / radix / 2) as u64 * memory.max(2 * issues(radix, first))
+        (n / radix / 2) as u64 * slots(radix, first, (false, false), more)
     };
     order.iter().enumerate().map(pass).sum()
-}
-
-/// The slots of a column of two transforms: arithmetic or memory, whichever are more.
-fn slots(radix: usize, first: bool, last: bool) -> u64 {
-    let r = radix as u64;
-    let read = if first {
-        2 * r
-    } else {
-        r + powers(radix).len().div_ceil(2) as u64
-    };
-    let write = if last { 2 * r } else { r + 1 };
-    (read + write).max(2 * issues(radix, first))
 }
 
 /// The least slots of the passes of two transforms of `n` numbers, steps of
@@ -216,14 +165,8 @@ fn slots(radix: usize, first: bool, last: bool) -> u64 {
 pub(super) fn least_slots(n: usize, done: usize, order: &[usize], ends: (bool, bool)) -> u64 {
     let pass = |(i, &radix): (usize, &usize)| {
         let (first, last) = (i == 0, i + 1 == order.len());
-        let (r, plain) = (radix as u64, first && done == 1);
-        let factors = if plain {
-            0
-        } else {
-            powers(radix).len().div_ceil(2) as u64
-        };
-        let ends = u64::from(ends.0 && first) + u64::from(ends.1 && last);
-        (n / radix) as u64 * (r * (2 + ends) + factors).max(2 * issues(radix, plain))
+        let apart = (ends.0 && first, ends.1 && last);
+        (n / radix) as u64 * slots(radix, first && done == 1, apart, 0)
     };
     order.iter().enumerate().map(pass).sum()
 }
@@ -233,7 +176,7 @@ pub(super) fn cost(order: &[usize], ends: (bool, bool)) -> u64 {
     let n: usize = order.iter().product();
     let pass = |(i, &r): (usize, &usize)| {
         let (first, last) = (ends.0 && i == 0, ends.1 && i + 1 == order.len());
-        (n / r) as u64 * slots(r, first, last)
+        (n / r) as u64 * slots(r, first, (first, last), u64::from(!last))
     };
     order.iter().enumerate().map(pass).sum()
 }
@@ -246,10 +189,9 @@ pub(super) fn best_order(mut radices: Vec<usize>, ends: (bool, bool)) -> Vec<usi
     if radices.len() < 2 {
         return radices;
     }
-    let known = RADICES.iter().map(|&(r, ..)| r);
-    let pairs = known
-        .clone()
-        .flat_map(|a| known.clone().map(move |b| (a, b)));
+    let pairs = RADICES
+        .iter()
+        .flat_map(|a| RADICES.iter().map(move |b| (*a, *b)));
     let orders = pairs.filter_map(|(first, last)| {
         let mut middle = radices.clone();
         for end in [first, last] {

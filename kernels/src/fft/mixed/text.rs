@@ -186,11 +186,15 @@ impl Constants {
     /// Where a constant is. One that was not loaded is a bug that the
     /// assembler finds: there is no such register.
     pub(super) fn register(&self, constant: Constant) -> Reg {
+        self.find(constant).unwrap_or(Reg::Pair(u8::MAX))
+    }
+
+    /// Where a constant is, if it is in a register.
+    pub(super) fn find(&self, constant: Constant) -> Option<Reg> {
         if let Some(i) = place(&self.quads, constant) {
-            return Reg::Quad(self.first / 2 + i as u8);
+            return Some(Reg::Quad(self.first / 2 + i as u8));
         }
-        place(&self.pairs, constant).map_or(Reg::Pair(u8::MAX), |i| {
-            Reg::Pair(self.first + (2 * self.quads.len() + i) as u8)
-        })
+        let i = place(&self.pairs, constant)?;
+        Some(Reg::Pair(self.first + (2 * self.quads.len() + i) as u8))
     }
 }

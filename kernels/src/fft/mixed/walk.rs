@@ -100,7 +100,15 @@ impl Loop {
             streams: Vec::new(),
             // The next is at the end.
             modulo: (0..8).rev().collect(),
-            plain: vec![10, 14, 13, 12],
+            plain: vec![14, 13, 12],
+        }
+    }
+
+    /// A loop whose arithmetic is issued in the order given.
+    pub(super) fn in_order() -> Self {
+        Self {
+            body: Body::in_order(),
+            ..Self::new()
         }
     }
 

@@ -133,7 +133,7 @@ impl Fft for LongBluestein {
     }
 
     /// Two transforms of length M, into which products with the chirp and the filter could be put;
-    /// of a length that radices 2, 3, 5 and 7 do with fewer issues, those, and every number twice
+    /// of a length that the radices of passes do with fewer issues, those, and every number twice
     /// over the DMA channel.
     fn least(&self, batch: usize) -> Least {
         let inner = self.inner[0].least(batch);

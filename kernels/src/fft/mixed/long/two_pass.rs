@@ -8,9 +8,9 @@
 use super::stage::{Buffers, FACTORS, REACH, Stage};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
-use crate::fft::mixed::dft::issues;
 use crate::fft::mixed::plan::COMPLEX;
 use crate::fft::mixed::program::in_place;
+use crate::fft::mixed::radix::least_issues;
 use crate::fft::mixed::recipe::{best_order, factors, least_slots};
 use crate::fft::transform::Fft;
 use crate::job::{Job, Least};
@@ -155,7 +155,7 @@ pub struct TwoPassFft {
 
 impl TwoPassFft {
     /// The transform of length `n`: a product of two even numbers, each a product
-    /// of 2, 3, 5 and 7 of which pages fit local memory.
+    /// of the radices of which pages fit local memory.
     ///
     /// # Errors
     /// Another length, or the machine has no room for it.
@@ -274,12 +274,9 @@ impl Fft for TwoPassFft {
     /// channel four times.
     fn least(&self, batch: usize) -> Least {
         let n = self.len();
-        let radices = || self.columns.radices.iter().chain(&self.rows.radices);
-        let of = |&r: &usize, first| (n / r) as u64 * issues(r, first);
-        let all: u64 = radices().map(|r| of(r, false)).sum();
-        let saved = radices().map(|r| of(r, false) - of(r, true)).max();
+        let radices = [&self.columns.radices[..], &self.rows.radices].concat();
         Least {
-            issues: batch as u128 * u128::from(all - saved.unwrap_or(0)),
+            issues: batch as u128 * u128::from(least_issues(&radices)),
             bytes: batch as u128 * 4 * n as u128 * u128::from(COMPLEX),
             ..Least::default()
         }

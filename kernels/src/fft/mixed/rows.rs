@@ -1,0 +1,38 @@
+//! The rows of the columns of a block.
+
+use crate::pipeline::{Body, Pointer, Reg, Value};
+
+/// Where the rows of a column are, one column in an iteration: pointers, and bytes from a row to the next.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Rows {
+    /// Quads.
+    Quads(Pointer, i64),
+    /// Single numbers of two transforms.
+    Twins([Pointer; 2], i64),
+}
+
+impl Rows {
+    /// Row m of the column.
+    pub(super) fn load(self, body: &mut Body, m: usize) -> Value {
+        let x = body.quad();
+        match self {
+            Self::Quads(a, apart) => body.load(Reg::Whole(x), a, m as i64 * apart),
+            Self::Twins([a, b], apart) => {
+                body.load(Reg::Lo(x), a, m as i64 * apart);
+                body.load(Reg::Hi(x), b, m as i64 * apart);
+            }
+        }
+        x
+    }
+
+    /// `y` becomes row m.
+    pub(super) fn store(self, body: &mut Body, m: usize, y: Value) {
+        match self {
+            Self::Quads(a, apart) => body.store(Reg::Whole(y), a, m as i64 * apart),
+            Self::Twins([a, b], apart) => {
+                body.store(Reg::Lo(y), a, m as i64 * apart);
+                body.store(Reg::Hi(y), b, m as i64 * apart);
+            }
+        }
+    }
+}
