@@ -17,6 +17,9 @@ use std::sync::Arc;
 /// Taps beyond which blocks beyond local memory are considered.
 const LONG: usize = 256;
 
+/// Taps beyond which direct filters are not, unless nothing else fits.
+const SHORT: usize = 128;
+
 /// A kernel that was considered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
@@ -199,7 +202,12 @@ impl Contest<'_> {
             },
             (rate, _) => ConvError::NoSchedule {
                 taps,
-                most: Direct::most_taps(self.wanted.taps, machine),
+                most: Direct::most_taps(
+                    self.wanted.taps,
+                    rate.decimate(),
+                    rate.interpolate(),
+                    machine,
+                ),
                 rate,
             },
         })?;
@@ -257,7 +265,10 @@ pub(super) fn choose<T: Numbers>(
             contest.enter::<T>(&name, overlap::whole(taps, n, outputs, machine))?;
         }
     }
-    if let Some(direct) = Direct::new(taps, rate.decimate(), rate.interpolate(), machine) {
+    // Of many taps, transforms take a small part of the time that multiply-adds do.
+    let short = rate != Rate::Same || taps.len() <= SHORT || contest.best.is_none();
+    let direct = short.then(|| Direct::new(taps, rate.decimate(), rate.interpolate(), machine));
+    if let Some(direct) = direct.flatten() {
         for tiles in direct.sizes(machine) {
             contest.enter::<T>("direct", direct.filter(tiles, machine))?;
         }

@@ -8,7 +8,8 @@
 ; Page kernel (docs/abi.md) of one block: word 0 the samples, word 1 the outputs.
 ;
 ;   a8, a9 samples, outputs: where they begin
-;   a0, a5 samples, a1 outputs of the first half, a3, a6 and a4 of the second; a2 taps
+;   a0, a5 samples, a1 outputs, a7 sums so far of the first half, a3, a6, a4 and a10 of the second;
+;   a2 taps, a11 where those of a part begin, s14 and s15 from a part to the next
 
 ; Default, which a definition by the caller replaces.
 .equ TAPS, 2
@@ -25,5 +26,7 @@ start:
     stop
 
 .dmem 0
+zero:                               ; what sums of parts of the taps begin with
+    .space 16
 taps:
     .space 8*TAPS

@@ -2,7 +2,7 @@
 
 use super::{ConvError, Convolver, Mode, Rate};
 use crate::random::Random;
-use crate::registry::{Entry, KernelError, Parameter, Prepared, Request};
+use crate::registry::{Entry, KernelError, Parameter, Prepared, Request, SizeError};
 use num_complex::Complex32;
 
 /// Most taps that random ones are made of.
@@ -69,14 +69,29 @@ pub(crate) const KERNELS: [Entry; 2] = [
             &[64, 131_072, 1, 4, 1, 1],
             &[64, 131_072, 1, 4, 1, 0],
             &[64, 32_768, 1, 1, 4, 1],
+            &[16, 65_536, 1, 1, 3, 1],
+            &[32, 32_768, 1, 1, 8, 1],
+            &[512, 32_768, 1, 1, 1, 1],
+            &[300, 16_384, 1, 1, 1, 0],
+            &[256, 131_072, 1, 8, 1, 1],
         ],
         prepare: |request| {
             let [channels, samples] = request.positive(["channels", "samples"])?;
             let rate = match request.positive(["decimate", "interpolate"])? {
                 [m, 1] => Rate::Decimate(m),
-                [_, i] => Rate::Interpolate(i),
+                [1, i] => Rate::Interpolate(i),
+                _ => {
+                    return Err(wrong(
+                        request,
+                        "interpolate",
+                        "1 where samples are decimated",
+                    ));
+                }
             };
-            let real = request.size.length("real")? != 0;
+            let real = match request.size.length("real")? {
+                real @ 0..=1 => real == 1,
+                _ => return Err(wrong(request, "real", "0 or 1")),
+            };
             prepared(request, channels, samples, real, |taps| {
                 let machine = request.machine;
                 Convolver::resampler::<Complex32>(machine, taps, channels, samples, rate)
@@ -84,6 +99,15 @@ pub(crate) const KERNELS: [Entry; 2] = [
         },
     },
 ];
+
+/// A value that the kernel does not have.
+fn wrong(request: &Request<'_>, name: &'static str, expected: &'static str) -> KernelError {
+    KernelError::Size(SizeError {
+        name,
+        size: request.size.to_string(),
+        expected,
+    })
+}
 
 fn prepared(
     request: &Request<'_>,

@@ -30,14 +30,14 @@ pub enum ConvError {
         /// What the machine lacks.
         why: String,
     },
-    /// Program memory, registers or DMEM do not suffice for a direct filter.
+    /// Program memory or local memory do not suffice for a direct filter.
     #[error(
-        "no direct filter of {taps} taps with {rate} fits the machine, whose program memory has room for {most} taps; use fewer, filter in two steps, or convolve and take what is needed of all outputs"
+        "no direct filter of {taps} taps with {rate} fits the machine, whose memories have room for {most} at that rate; use fewer, filter in two steps, or convolve and take what is needed of all outputs"
     )]
     NoSchedule {
         /// Taps.
         taps: usize,
-        /// How many there may be, if they are few enough for registers too.
+        /// How many there may be.
         most: usize,
         /// The rate asked for.
         rate: Rate,

@@ -1,12 +1,15 @@
 //! The inner loop of a direct filter: an iteration is a *tile*, a few outputs
 //! side by side, each a chain of multiply-adds; every tap and every sample of
-//! it is loaded once. `pipeline` makes the words: one multiply-add each where
+//! it is loaded once. A tile of a part of the taps goes on with the sums of the parts before. `pipeline` makes the words: one multiply-add each where
 //! the memory slot suffices for loads and stores.
 
 use crate::pipeline::{Body, Emitted, Pointer, Reg, Schedule, Setup, Step, Value};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::collections::BTreeMap;
+
+/// Taps of a phase up to which loads and stores of a tile outnumber its multiply-adds.
+const FEW: usize = 7;
 
 /// What is filtered, and how often there is an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +22,8 @@ pub(super) struct Shape {
     pub(super) decimate: usize,
     /// Outputs for a sample.
     pub(super) interpolate: usize,
+    /// Phases that are made side by side, with the same samples.
+    pub(super) together: usize,
 }
 
 impl Shape {
@@ -29,6 +34,7 @@ impl Shape {
             real: taps.iter().all(|h| h.im == 0.0),
             decimate,
             interpolate,
+            together: 1,
         }
     }
 
@@ -48,24 +54,54 @@ impl Shape {
         if self.real { 2 } else { 1 }
     }
 
-    /// The taps of a phase, in the order in which they are applied, each with
-    /// the sample of output 0 it applies to: through the samples of one
+    /// Samples and outputs of a tile.
+    pub(super) fn numbers(&self) -> usize {
+        self.width() * self.lanes() * (self.decimate + self.interpolate)
+    }
+
+    /// Samples that a tile of so many taps loads.
+    pub(super) fn moves(&self, taps: usize) -> usize {
+        let (taps, width) = (taps.div_ceil(self.interpolate).max(1), self.width());
+        // Those of outputs side by side overlap.
+        let apart = (width - 1).saturating_mul(self.decimate.min(taps));
+        let samples = self.interpolate.saturating_mul(taps.saturating_add(apart));
+        samples.saturating_mul(self.lanes())
+    }
+
+    /// The taps of phases that are made side by side, in the order in which they are applied,
+    /// each with the sample of output 0 it applies to, and its phase: through the samples of one
     /// residue, so that an output's sample is the next tap's of its neighbour.
-    fn phase(&self, phase: usize) -> Vec<(usize, usize)> {
-        let taps = (phase..self.taps.max(self.interpolate)).step_by(self.interpolate);
-        let mut taps: Vec<(usize, usize)> = taps
-            .map(|m| (m, self.lead() - m / self.interpolate))
-            .collect();
-        taps.sort_by_key(|&(_, at)| (at % self.decimate, at));
-        taps
+    fn groups(&self) -> Vec<Vec<(usize, usize, usize)>> {
+        let taps = self.taps.max(self.interpolate);
+        let of = |phase: usize| {
+            let taps = (phase..taps).step_by(self.interpolate);
+            taps.map(move |m| (self.lead() - m / self.interpolate, phase, m))
+        };
+        let phases: Vec<usize> = (0..self.interpolate).collect();
+        let groups = phases.chunks(self.together.max(1)).map(|group| {
+            let mut taps: Vec<_> = group.iter().flat_map(|&phase| of(phase)).collect();
+            taps.sort_by_key(|&(at, phase, _)| (at % self.decimate, at, phase));
+            taps
+        });
+        groups.collect()
     }
 
     /// The order in which a tile applies the taps.
     pub(super) fn order(&self) -> Vec<usize> {
-        (0..self.interpolate)
-            .flat_map(|phase| self.phase(phase))
-            .map(|(m, _)| m)
+        self.groups()
+            .into_iter()
+            .flatten()
+            .map(|tap| tap.2)
             .collect()
+    }
+
+    /// The same with so many phases side by side as may be worth it, the better first.
+    pub(super) fn alternatives(self) -> impl Iterator<Item = Self> {
+        let few = self.interpolate > 1 && self.taps.div_ceil(self.interpolate) <= FEW;
+        let all = [2, 1]
+            .into_iter()
+            .filter(move |&together| few || together == 1);
+        all.map(move |together| Self { together, ..self })
     }
 }
 
@@ -85,10 +121,12 @@ struct Tile {
     /// pointer lie within an interval, those to all samples are further apart.
     samples: Vec<[Half; 2]>,
     outputs: Vec<Half>,
+    /// To the sums that a tile goes on with, if it does.
+    sums: Vec<Half>,
 }
 
 impl Tile {
-    fn new(shape: Shape) -> Self {
+    fn new(shape: Shape, adds: bool) -> Self {
         let mut body = Body::in_order();
         let forward = |numbers: usize| Step::Bytes((8 * shape.width() * numbers) as i64);
         let taps = body.pointer(2, Step::Bytes(0));
@@ -96,11 +134,14 @@ impl Tile {
             pointer: body.pointer(register, step),
             half,
         };
-        let registers = [([0, 5], 1), ([3, 6], 4)];
-        let (mut samples, mut outputs) = (Vec::new(), Vec::new());
-        for (lane, (from, to)) in registers.into_iter().take(shape.lanes()).enumerate() {
+        let registers = [([0, 5], 1, 7), ([3, 6], 4, 10)];
+        let (mut samples, mut outputs, mut sums) = (Vec::new(), Vec::new(), Vec::new());
+        for (lane, (from, to, sum)) in registers.into_iter().take(shape.lanes()).enumerate() {
             samples.push(from.map(|a| half(a, lane, forward(shape.decimate))));
             outputs.push(half(to, lane, forward(shape.interpolate)));
+            if adds {
+                sums.push(half(sum, lane, forward(shape.interpolate)));
+            }
         }
         let mut tile = Self {
             shape,
@@ -108,24 +149,28 @@ impl Tile {
             taps,
             samples,
             outputs,
+            sums,
         };
         let count = shape.width() * shape.order().len();
         let (mut tap, mut done) = (0, 0);
-        for phase in 0..shape.interpolate {
+        for group in shape.groups() {
             let mut known: BTreeMap<usize, Value> = BTreeMap::new();
-            let mut sums: Vec<Option<Value>> = vec![None; shape.width()];
-            for (_, at) in shape.phase(phase) {
+            let mut sums: BTreeMap<(usize, usize), Option<Value>> = BTreeMap::new();
+            for (at, phase, _) in group {
                 let h = tile.tap(tap);
-                for (output, sum) in sums.iter_mut().enumerate() {
+                for output in 0..shape.width() {
                     let at = at + output * shape.decimate;
                     let late = usize::from(2 * done >= count);
+                    let place = output * shape.interpolate + phase;
+                    let sum = sums.entry((phase, output));
+                    let sum = sum.or_insert_with(|| adds.then(|| tile.before(place)));
                     let x = *known.entry(at).or_insert_with(|| tile.sample(at, late));
                     *sum = Some(tile.multiply_add(x, h, *sum));
                     done += 1;
                 }
                 tap += 1;
             }
-            for (output, sum) in sums.into_iter().enumerate() {
+            for ((phase, output), sum) in sums {
                 if let Some(sum) = sum {
                     tile.store(sum, output * shape.interpolate + phase);
                 }
@@ -160,6 +205,16 @@ impl Tile {
             self.body.load(part, pointers[late].pointer, 8 * at as i64);
         }
         x
+    }
+
+    /// The sum so far of an output.
+    fn before(&mut self, place: usize) -> Value {
+        let sum = self.value();
+        let parts = parts(self.shape, sum);
+        for (part, from) in parts.into_iter().zip(&self.sums) {
+            self.body.load(part, from.pointer, 8 * place as i64);
+        }
+        sum
     }
 
     fn multiply_add(&mut self, x: Value, h: Value, sum: Option<Value>) -> Value {
@@ -202,27 +257,33 @@ pub(super) struct Tiles {
     schedule: Schedule,
     /// Address register, the one it begins at, and bytes of a half from there.
     halves: Vec<(Pointer, u8, usize)>,
-    taps: Pointer,
+    /// To the taps, where they are all and so always the same.
+    taps: Option<Pointer>,
     shape: Shape,
+    /// Loads and stores of a tile that no arithmetic goes along with.
+    pub(super) waits: usize,
 }
 
 /// Pair registers.
 const PAIRS: u8 = 64;
-
 impl Tiles {
-    /// None where registers do not suffice.
-    pub(super) fn new(shape: Shape, machine: &Machine) -> Option<Self> {
-        let tile = Tile::new(shape);
+    /// None where registers do not suffice. Tiles that go on with sums find their taps through
+    /// a11, else through their label.
+    pub(super) fn new(shape: Shape, adds: bool, machine: &Machine) -> Option<Self> {
+        let tile = Tile::new(shape, adds);
         let schedule = tile.body.schedule(machine, PAIRS).ok()?;
+        let waits = tile.body.memory().saturating_sub(tile.body.arithmetic());
         let samples = tile.samples.iter().flatten();
         let samples = samples.map(|h| (h.pointer, 8, h.half * shape.decimate));
-        let outputs = tile.outputs.iter();
+        let outputs = tile.outputs.iter().chain(&tile.sums);
         let outputs = outputs.map(|h| (h.pointer, 9, h.half * shape.interpolate));
+        let taps = adds.then_some((tile.taps, 11, 0));
         Some(Self {
-            halves: samples.chain(outputs).collect(),
+            halves: samples.chain(outputs).chain(taps).collect(),
             schedule,
-            taps: tile.taps,
+            taps: (!adds).then_some(tile.taps),
             shape,
+            waits,
         })
     }
 
@@ -242,12 +303,14 @@ impl Tiles {
                 registers: vec![register],
             }
         };
-        let (taps, bias) = (s.register_of(self.taps), s.bias(self.taps));
-        let taps = Setup {
-            words: vec![format!("movi a{taps}, taps + {bias}")],
-            registers: vec![taps],
-        };
+        let taps = self.taps.map(|taps| {
+            let (taps, bias) = (s.register_of(taps), s.bias(taps));
+            Setup {
+                words: vec![format!("movi a{taps}, taps + {bias}")],
+                registers: vec![taps],
+            }
+        });
         let setups = self.halves.iter().enumerate().map(set_up);
-        s.emit(tiles as u64).set_up(setups.chain([taps]).collect())
+        s.emit(tiles as u64).set_up(setups.chain(taps).collect())
     }
 }
