@@ -46,21 +46,30 @@ fn main() -> Result<(), Box<dyn Error>> {
         ];
         for shape in shapes {
             for machine in ["vm7", "vm9"].into_iter().filter_map(Machine::builtin) {
-                println!("{}", array(shape, Arc::new(machine))?);
+                println!("{}", array(shape, 1, Arc::new(machine))?);
+            }
+        }
+        for shape in [[32, 16], [32, 32], [32, 64], [64, 16], [64, 32], [128, 16]] {
+            for machine in ["vm7", "vm9"].into_iter().filter_map(Machine::builtin) {
+                println!("{}", array(&shape, 256, Arc::new(machine))?);
             }
         }
     }
     Ok(())
 }
 
-fn array(shape: &[usize], machine: Arc<Machine>) -> Result<String, Box<dyn Error>> {
+fn array(shape: &[usize], batch: usize, machine: Arc<Machine>) -> Result<String, Box<dyn Error>> {
     let name = machine.name.clone();
     let fft = FftNd::new(shape, Direction::Forward, machine)?;
-    let done = fft.process(&random(fft.len()))?;
+    let done = fft.process(&random(batch * fft.len()))?;
     let cycles = done.run.report.cycles;
     let shape: Vec<String> = shape.iter().map(usize::to_string).collect();
+    let many = match batch {
+        1 => String::new(),
+        _ => format!("{batch} of "),
+    };
     Ok(format!(
-        "| {} | {name} | {cycles} | {} | {:.3} |",
+        "| {many}{} | {name} | {cycles} | {} | {:.3} |",
         shape.join("x"),
         done.bound.0,
         done.efficiency()

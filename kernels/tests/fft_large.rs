@@ -351,6 +351,55 @@ fn arrays_of_any_shape() {
     }
 }
 
+/// Arrays that a section holds are transformed there, one in each, whatever the batch.
+#[test]
+fn small_arrays_stay_in_local_memory() {
+    let shapes: [&[usize]; 6] = [
+        &[32, 16],
+        &[32, 32],
+        &[32, 64],
+        &[64, 16],
+        &[64, 32],
+        &[128, 16],
+    ];
+    for (direction, name) in DIRECTIONS.into_iter().zip(["vm7", "vm9"]) {
+        for shape in shapes {
+            let fft = FftNd::new(shape, direction, machine(name)).unwrap();
+            let n = fft.len();
+            // Enough for the arrays to be taken as wholes, and no multiple of the sections.
+            let x = random(15 * n, 7);
+            let process = |options| fft.process_with(&x, options);
+            let [done, fast] =
+                on_both_engines(&Options::default(), process, |d| &d.run.report).unwrap();
+            assert_eq!(done.run.report.findings, [], "{shape:?} on {name}");
+            let y = done.output.unwrap();
+            assert_eq!(bits(&y), bits(&fast.output.unwrap()));
+            let error = error(&reference_nd(&x, shape, direction), &y);
+            assert!(error <= error_bound(n) / 4.0, "{shape:?}: {error:.2e}");
+            // No array depends on another, nor on the section it is in.
+            assert_eq!(bits(&output(&fft, &x[n..])), bits(&y[n..]));
+        }
+    }
+}
+
+/// Many small arrays, near the bound of one load and one store.
+#[test]
+fn many_small_arrays_are_fast() {
+    for name in ["vm7", "vm9"] {
+        for (text, shape) in [("32x32", [32, 32]), ("64x32", [64, 32])] {
+            let fft = FftNd::new(&shape, Direction::Forward, machine(name)).unwrap();
+            let done = run(&fft, &random(256 * fft.len(), 1), false);
+            assert_eq!(done.passes.len(), 1, "{text} on {name}");
+            let (cycles, efficiency) = (done.run.report.cycles, done.efficiency());
+            println!("256 of {text} on {name}: {cycles} cycles, efficiency {efficiency:.3}");
+            assert!((0.94..=1.0).contains(&efficiency), "{text} on {name}");
+            assert_eq!(cycles, documented_array(&format!("256 of {text}"), name));
+            let priced = fft.expected(256).unwrap().0 as f64 / cycles as f64;
+            assert!((0.99..=1.0).contains(&priced), "{text} on {name}: {priced}");
+        }
+    }
+}
+
 /// The reference over two axes is the definition, term by term.
 #[test]
 fn the_reference_of_arrays_is_the_definition() {

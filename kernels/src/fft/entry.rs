@@ -44,6 +44,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
         summary: "complex FFTs of one length, 16 to 4096, in batches",
         sources: &[
             "fft/fft.s",
+            "fft/stockham.s",
             "fft/frame4.s",
             "fft/frame8.s",
             "fft/fft4096.s",
@@ -77,6 +78,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
         summary: "complex FFTs of 2^11 to 2^22 numbers in two or three passes over system memory",
         sources: &[
             "fft/large.s",
+            "fft/lines.s",
             "fft/blocks.s",
             "fft/pass8.s",
             "fft/shifted8.s",
@@ -102,7 +104,12 @@ pub(crate) const KERNELS: [Entry; 7] = [
     Entry {
         name: "fft-nd",
         summary: "complex FFTs of two and three dimensions, a pass over system memory for every axis",
-        sources: &["fft/large.s", "fft/blocks.s", "fft/pass8.s"],
+        sources: &[
+            "fft/large.s",
+            "fft/array.s",
+            "fft/lines.s",
+            "fft/stockham.s",
+        ],
         parameters: &[
             Parameter::new(
                 "planes",
@@ -117,6 +124,8 @@ pub(crate) const KERNELS: [Entry; 7] = [
             &[1, 256, 256, 1],
             &[1, 512, 512, 1],
             &[1, 1024, 1024, 1],
+            &[1, 32, 32, 256],
+            &[1, 64, 32, 256],
             &[64, 64, 64, 1],
         ],
         prepare: |request| {

@@ -12,7 +12,10 @@ const FFT: (&str, &str) = ("fft.s", include_str!("fft.s"));
 const FFT4096: (&str, &str) = ("fft4096.s", include_str!("fft4096.s"));
 const LARGE: (&str, &str) = ("large.s", include_str!("large.s"));
 const PARTS: (&str, &str) = ("parts.s", include_str!("parts.s"));
-const INCLUDED: [(&str, &str); 6] = [
+const ARRAY: (&str, &str) = ("array.s", include_str!("array.s"));
+const INCLUDED: [(&str, &str); 8] = [
+    ("stockham.s", include_str!("stockham.s")),
+    ("lines.s", include_str!("lines.s")),
     ("hooks4096.s", include_str!("hooks4096.s")),
     ("frame8.s", include_str!("frame8.s")),
     ("frame4.s", include_str!("frame4.s")),
@@ -36,7 +39,9 @@ fn include(name: &str, _from: &str) -> Result<Source, String> {
 #[must_use]
 pub fn source(file: &str) -> Option<&'static str> {
     let name = file.strip_prefix(FOLDER)?;
-    let all = [FFT, FFT4096, LARGE, PARTS].into_iter().chain(INCLUDED);
+    let all = [FFT, FFT4096, LARGE, PARTS, ARRAY]
+        .into_iter()
+        .chain(INCLUDED);
     all.into_iter()
         .find(|(n, _)| *n == name)
         .map(|(_, text)| text)
@@ -109,6 +114,27 @@ pub(super) fn large_program(
     kernel(&title, LARGE, defines, machine)
 }
 
+/// Assembles `array.s` for arrays whose columns are `lines`, all of them in a page.
+pub(super) fn array_program(
+    lines: &Lines,
+    rows: &Recipe,
+    machine: &Machine,
+) -> Result<Assembly, FftError> {
+    let inverse = rows.direction() == Direction::Inverse;
+    let mut defines = vec![
+        ("INVERSE".to_owned(), i64::from(inverse)),
+        ("N1".to_owned(), lines.len() as i64),
+        ("COLUMNS".to_owned(), rows.len() as i64),
+    ];
+    defines.extend((0..3).map(|i| (format!("P{}", i + 1), lines.radix(i) as i64)));
+    let radices = rows.passes().iter().enumerate();
+    defines.extend(radices.map(|(i, pass)| (format!("R{}", i + 1), pass.radix as i64)));
+    let defines = defines.into_iter();
+    let defines = defines.map(|(name, value)| (name, Value::Int(value)));
+    let title = format!("arrays of {} x {}", lines.len(), rows.len());
+    kernel(&title, ARRAY, defines.collect(), machine)
+}
+
 /// Assembles `parts.s` for columns, or for rows.
 pub(super) fn parts_program(
     lines: &Lines,
@@ -170,7 +196,7 @@ mod tests {
     /// Without definitions the sources are programs too: `cp2 asm` takes them as they are.
     #[test]
     fn the_sources_have_defaults() {
-        for (name, text) in [FFT, FFT4096, LARGE, PARTS] {
+        for (name, text) in [FFT, FFT4096, LARGE, PARTS, ARRAY] {
             let options = Options {
                 include: Some(&include),
                 ..Options::default()

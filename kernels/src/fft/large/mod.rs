@@ -1,5 +1,7 @@
 //! Transforms larger than DMEM: two passes over system memory, or three.
 
+mod array;
+mod axis;
 mod cost;
 mod lines;
 mod nd;

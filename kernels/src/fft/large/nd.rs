@@ -1,16 +1,13 @@
 //! Transforms of two and more dimensions: a pass over memory for every axis.
 
-use super::lines::{COMPLEX, ColumnPages, Lines};
-use super::parts::{self, ColumnParts};
-use super::plan::image;
-use super::recipe::RUN;
+use super::axis::Axis;
+use super::lines::COMPLEX;
 use crate::fft::error::FftError;
 use crate::fft::plan::LocalFft;
-use crate::fft::program::{large_program, parts_program, source};
+use crate::fft::program::source;
 use crate::fft::recipe::{Direction, Recipe};
 use crate::fft::transform::Fft;
-use crate::job::{self, Job, Least, data_end};
-use crate::ring::{Expected, Ring, RingPass};
+use crate::job::{self, Job, Least};
 use cp2_asm::Program;
 use cp2_host::{Buffer, Options};
 use cp2_machine::{Class, Cycles, Machine};
@@ -20,7 +17,8 @@ use std::sync::Arc;
 /// A planned FFT over all axes of an array, the last axis contiguous.
 ///
 /// The rows along the last axis are a batch of local transforms; every other
-/// axis is a pass of columns, in place in system memory.
+/// axis is a pass of columns, in place in system memory. Arrays of two axes of which a section
+/// holds three are transformed there, one in each section, where a batch has enough of them.
 ///
 /// ```
 /// use cp2_kernels::fft::{Direction, Fft as _, FftNd};
@@ -40,19 +38,8 @@ pub struct FftNd {
     machine: Arc<Machine>,
     rows: LocalFft,
     columns: Vec<Axis>,
-}
-
-/// An axis but the last.
-#[derive(Debug)]
-pub(super) struct Axis {
-    /// Matrices of one array whose columns lie along the axis.
-    matrices: u64,
-    /// Numbers from an element of a column to the next.
-    width: u64,
-    sections: u64,
-    lines: Lines,
-    ring: Ring,
-    program: Arc<Program>,
+    /// Arrays as wholes, where they fit.
+    whole: Option<Axis>,
 }
 
 impl FftNd {
@@ -87,9 +74,14 @@ impl FftNd {
             let axis = Axis::new(length, (matrices as u64, width as u64), direction, &machine)?;
             columns.push(axis.ok_or_else(refused)?);
         }
+        let whole = match shape {
+            &[length, width] => Axis::whole((length, width), direction, &machine)?,
+            _ => None,
+        };
         Ok(Self {
             shape: shape.to_vec(),
             direction,
+            whole,
             rows: LocalFft::new(rows, machine.clone())?,
             columns,
             machine,
@@ -101,139 +93,28 @@ impl FftNd {
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
-}
 
-impl Axis {
-    /// The fastest way through the columns of `matrices` matrices of `width` columns; none that fits.
-    pub(super) fn new(
-        length: usize,
-        (matrices, width): (u64, u64),
-        direction: Direction,
-        machine: &Machine,
-    ) -> Result<Option<Self>, FftError> {
-        let sections = machine.cp2.sections as u64;
-        if machine.dma.granule.0 != 16 {
-            return Ok(None);
+    /// The pass of arrays as wholes, where it is the faster one for a batch. Fewer
+    /// than there are sections would leave some idle.
+    fn whole(&self, batch: usize) -> Option<&Axis> {
+        let enough = batch >= self.machine.cp2.sections;
+        let whole = self.whole.as_ref().filter(|_| enough)?;
+        let cycles = whole.expect(&self.machine, batch as u64).cycles;
+        let faster = self
+            .expected_by_axes(batch)
+            .is_ok_and(|other| other < cycles);
+        (!faster).then_some(whole)
+    }
+
+    /// What a pass for every axis should take.
+    fn expected_by_axes(&self, batch: usize) -> Result<f64, FftError> {
+        let rows = batch.saturating_mul(self.len() / self.rows.len());
+        let mut cycles = self.rows.expected(rows)?.0 as f64;
+        for axis in &self.columns {
+            cycles += axis.expect(&self.machine, batch as u64).cycles;
         }
-        let dmem = machine.cp2.dmem.0;
-        let whole = [2, 4, 8, 16].map(|per| Lines::new(length, per));
-        let parts = Lines::parts(length).filter(|_| sections == parts::SECTIONS);
-        let mut found = Vec::new();
-        for lines in whole.into_iter().flatten().chain(parts) {
-            let fits = lines.in_parts() || 3 * lines.page_bytes() <= dmem;
-            if width % (lines.per_section() as u64 * sections) != 0 || !fits {
-                continue;
-            }
-            let assembly = match lines.in_parts() {
-                true => parts_program(&lines, false, direction, machine),
-                false => large_program(Some(&lines), None, false, direction, machine),
-            };
-            let program = match assembly {
-                Ok(assembly) => Arc::new(assembly.program),
-                // Smaller pages may do.
-                Err(FftError::Unfit(e)) if e.is_size() => continue,
-                Err(e) => return Err(e),
-            };
-            for ring in rings(&lines, data_end(&program).next_multiple_of(16), dmem) {
-                let axis = Self {
-                    matrices,
-                    width,
-                    sections,
-                    lines: lines.clone(),
-                    ring,
-                    program: program.clone(),
-                };
-                found.push((axis.pass(1, [0; 2]).expect(machine).cycles, axis));
-            }
-        }
-        // Where pages with long runs are fewer than go through DMEM at a time, time alone decides.
-        let many = matrices * width * COMPLEX / RUN > 3;
-        found.sort_by(|(a, one), (b, other)| {
-            let short = |axis: &Self| many && axis.run() < RUN;
-            short(one).cmp(&short(other)).then(a.total_cmp(b))
-        });
-        Ok(found.into_iter().next().map(|(_, axis)| axis))
+        Ok(cycles)
     }
-
-    /// Columns, and how many are in a section's page.
-    pub(super) fn lines(&self) -> &Lines {
-        &self.lines
-    }
-
-    /// Bytes of a run in system memory.
-    fn run(&self) -> u64 {
-        self.lines.per_section() as u64 * self.sections * COMPLEX
-    }
-
-    /// Bytes of the program and its tables.
-    pub(super) fn image(&self) -> u64 {
-        image(&self.program) as u64
-    }
-
-    /// What the pass should take, the load of its program included.
-    pub(super) fn expect(&self, machine: &Machine, batch: u64) -> Expected {
-        let rate = machine.dma.bandwidth;
-        let image = self.image() as f64 * rate.den as f64 / rate.num.max(1) as f64;
-        let pass = self.pass(batch, [0; 2]).expect(machine);
-        Expected {
-            cycles: pass.cycles + image,
-            least: pass.least + image,
-        }
-    }
-
-    /// Adds the pass over `batch` arrays to a job.
-    pub(super) fn add(
-        &self,
-        job: &mut Job,
-        batch: u64,
-        addresses: [u64; 2],
-    ) -> Result<(), FftError> {
-        let program = job.program(&format!("columns of {}", self.lines.len()), &self.program)?;
-        let pass = self.pass(batch, addresses);
-        Ok(job.ring(&program, "columns", pass)?)
-    }
-
-    /// The pass over `batch` arrays from one address to another, or in place.
-    fn pass(&self, batch: u64, [from, to]: [u64; 2]) -> RingPass {
-        let (lines, matrices, width) = (self.lines.clone(), batch * self.matrices, self.width);
-        if lines.in_parts() {
-            let work = ColumnParts {
-                lines,
-                matrices,
-                width,
-                from,
-                to,
-                tiled: false,
-            };
-            return RingPass::new(self.ring.clone(), work);
-        }
-        let work = ColumnPages {
-            lines,
-            sections: self.sections,
-            matrices,
-            width,
-            from,
-            to,
-            tiled: None,
-            factors: None,
-        };
-        RingPass::new(self.ring.clone(), work)
-    }
-}
-
-/// The ways to have buffers for pages of `lines` behind tables that end at `first` in DMEM.
-fn rings(lines: &Lines, first: u64, dmem: u64) -> Vec<Ring> {
-    if lines.in_parts() {
-        // The ring lies before the tables.
-        let fits = first + Ring::argument_bytes(parts::RING) <= dmem;
-        return fits.then(|| parts::ring(first)).into_iter().collect();
-    }
-    let ring = |buffers: usize| {
-        let pages = first + Ring::argument_bytes(buffers);
-        let fits = pages + buffers as u64 * lines.page_bytes() <= dmem;
-        fits.then(|| Ring::new(first, pages, buffers, lines.page_bytes(), 0))
-    };
-    [3, 4].into_iter().filter_map(ring).collect()
 }
 
 impl Fft for FftNd {
@@ -249,11 +130,16 @@ impl Fft for FftNd {
         let shape: Vec<String> = self.shape.iter().map(usize::to_string).collect();
         let mut text = format!("fft {}: rows by {}", shape.join(" x "), self.rows.recipe());
         for axis in self.columns.iter() {
+            let lines = axis.lines();
             text += &format!(
                 ", columns of {}, {} a section and page",
-                axis.lines.len(),
-                axis.lines.per_section()
+                lines.len(),
+                lines.per_section()
             );
+        }
+        if self.whole.is_some() {
+            let sections = self.machine.cp2.sections;
+            text += &format!("; of many arrays {sections} at a time, one a section and page");
         }
         text
     }
@@ -273,19 +159,23 @@ impl Fft for FftNd {
 
     /// Input and output.
     fn max_batch(&self) -> usize {
-        let images = self.columns.iter().map(Axis::image);
+        let images = self.columns.iter().chain(&self.whole).map(Axis::image);
         let free = job::room(&self.machine, self.rows.kernel()).saturating_sub(images.sum());
         usize::try_from(free / (2 * self.len() as u64 * COMPLEX)).unwrap_or(usize::MAX)
     }
 
     /// What one pass for every axis must compute and move: all butterflies, and
-    /// every number in and out of DMEM once for each axis.
+    /// every number in and out of DMEM once for each axis, or once for arrays as wholes.
     fn least(&self, batch: usize) -> Least {
         let numbers = batch as u128 * self.len() as u128;
+        let visits = match self.whole(batch) {
+            Some(_) => 1,
+            None => self.shape.len() as u128,
+        };
         let levels: u32 = self.shape.iter().map(|d| d.ilog2()).sum();
         Least {
             butterflies: numbers / 2 * u128::from(levels),
-            bytes: self.shape.len() as u128 * 2 * u128::from(COMPLEX) * numbers,
+            bytes: visits * 2 * u128::from(COMPLEX) * numbers,
             ..Least::default()
         }
     }
@@ -298,11 +188,18 @@ impl Fft for FftNd {
             .last()
             .into_iter()
             .chain(&self.shape[..self.columns.len()]);
-        axes.map(|length| vec![(Class::Butterfly, halves * u64::from(length.ilog2()))])
-            .collect()
+        let passes =
+            axes.map(|length| vec![(Class::Butterfly, halves * u64::from(length.ilog2()))]);
+        match self.whole(batch) {
+            Some(_) => vec![passes.flatten().collect()],
+            None => passes.collect(),
+        }
     }
 
     fn append(&self, job: &mut Job, batch: usize, from: u64, to: u64) -> Result<(), FftError> {
+        if let Some(whole) = self.whole(batch) {
+            return whole.add(job, batch as u64, [from, to]);
+        }
         let rows = batch * (self.len() / self.rows.len());
         self.rows.pass(job, rows, from, to)?;
         for axis in &self.columns {
@@ -326,11 +223,10 @@ impl Fft for FftNd {
     }
 
     fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
-        let rows = batch.saturating_mul(self.len() / self.rows.len());
-        let mut cycles = self.rows.expected(rows)?.0 as f64;
-        for axis in &self.columns {
-            cycles += axis.expect(&self.machine, batch as u64).cycles;
-        }
+        let cycles = match self.whole(batch) {
+            Some(whole) => whole.expect(&self.machine, batch as u64).cycles,
+            None => self.expected_by_axes(batch)?,
+        };
         Ok(Cycles(cycles.ceil() as u64))
     }
 }

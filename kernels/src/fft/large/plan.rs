@@ -1,7 +1,7 @@
 //! A transform larger than DMEM on CP2.
 
+use super::axis::Axis;
 use super::lines::{COMPLEX, Lines, rows_of};
-use super::nd::Axis;
 use super::parts;
 use super::recipe::LargeRecipe;
 use crate::assembly::moves;

@@ -1,0 +1,213 @@
+//! A pass of transforms of two and more dimensions: along an axis, or of both axes of arrays
+//! that fit a section's DMEM.
+
+use super::array::ArrayPages;
+use super::lines::{COMPLEX, ColumnPages, Lines};
+use super::parts::{self, ColumnParts};
+use super::plan::image;
+use super::recipe::RUN;
+use crate::fft::error::FftError;
+use crate::fft::program::{array_program, large_program, parts_program};
+use crate::fft::recipe::{Direction, Recipe};
+use crate::job::{Job, data_end};
+use crate::ring::{Expected, Ring, RingPass};
+use cp2_asm::Program;
+use cp2_machine::Machine;
+use std::sync::Arc;
+
+/// A pass over memory: along an axis but the last, or of arrays as wholes.
+#[derive(Debug)]
+pub(super) struct Axis {
+    /// Matrices of one array whose columns lie along the axis.
+    matrices: u64,
+    /// Numbers from an element of a column to the next.
+    width: u64,
+    sections: u64,
+    lines: Lines,
+    ring: Ring,
+    program: Arc<Program>,
+    /// The recipe of the rows where a page is an array, whose rows are transformed as well.
+    rows: Option<Recipe>,
+}
+
+impl Axis {
+    /// The fastest way through the columns of `matrices` matrices of `width` columns; none that fits.
+    pub(super) fn new(
+        length: usize,
+        (matrices, width): (u64, u64),
+        direction: Direction,
+        machine: &Machine,
+    ) -> Result<Option<Self>, FftError> {
+        let sections = machine.cp2.sections as u64;
+        if machine.dma.granule.0 != 16 {
+            return Ok(None);
+        }
+        let dmem = machine.cp2.dmem.0;
+        let whole = [2, 4, 8, 16].map(|per| Lines::new(length, per));
+        let parts = Lines::parts(length).filter(|_| sections == parts::SECTIONS);
+        let mut found = Vec::new();
+        for lines in whole.into_iter().flatten().chain(parts) {
+            let fits = lines.in_parts() || 3 * lines.page_bytes() <= dmem;
+            if width % (lines.per_section() as u64 * sections) != 0 || !fits {
+                continue;
+            }
+            let assembly = match lines.in_parts() {
+                true => parts_program(&lines, false, direction, machine),
+                false => large_program(Some(&lines), None, false, direction, machine),
+            };
+            let program = match assembly {
+                Ok(assembly) => Arc::new(assembly.program),
+                // Smaller pages may do.
+                Err(FftError::Unfit(e)) if e.is_size() => continue,
+                Err(e) => return Err(e),
+            };
+            for ring in rings(&lines, data_end(&program).next_multiple_of(16), dmem) {
+                let axis = Self {
+                    matrices,
+                    width,
+                    sections,
+                    lines: lines.clone(),
+                    ring,
+                    program: program.clone(),
+                    rows: None,
+                };
+                found.push((axis.pass(1, [0; 2]).expect(machine).cycles, axis));
+            }
+        }
+        // Where pages with long runs are fewer than go through DMEM at a time, time alone decides.
+        let many = matrices * width * COMPLEX / RUN > 3;
+        found.sort_by(|(a, one), (b, other)| {
+            let short = |axis: &Self| many && axis.run() < RUN;
+            short(one).cmp(&short(other)).then(a.total_cmp(b))
+        });
+        Ok(found.into_iter().next().map(|(_, axis)| axis))
+    }
+
+    /// Both axes of arrays of `length` rows of `width` numbers, each in a section's DMEM; none if
+    /// there is no such kernel or no room for three pages.
+    pub(super) fn whole(
+        (length, width): (usize, usize),
+        direction: Direction,
+        machine: &Machine,
+    ) -> Result<Option<Self>, FftError> {
+        // The two passes of the rows begin and end in the page.
+        let rows = Recipe::new(width, direction).ok();
+        let rows = rows.filter(|rows| rows.passes().len() == 2);
+        let (Some(lines), Some(rows)) = (Lines::new(length, width), rows) else {
+            return Ok(None);
+        };
+        let dmem = machine.cp2.dmem.0;
+        if machine.dma.granule.0 != 16 || 3 * lines.page_bytes() > dmem {
+            return Ok(None);
+        }
+        let program = match array_program(&lines, &rows, machine) {
+            Ok(assembly) => Arc::new(assembly.program),
+            Err(FftError::Unfit(e)) if e.is_size() => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        let rings = rings(&lines, data_end(&program).next_multiple_of(16), dmem);
+        Ok(rings.into_iter().next_back().map(|ring| Self {
+            matrices: 1,
+            width: width as u64,
+            sections: machine.cp2.sections as u64,
+            lines,
+            ring,
+            program,
+            rows: Some(rows),
+        }))
+    }
+
+    /// Columns, and how many are in a section's page.
+    pub(super) fn lines(&self) -> &Lines {
+        &self.lines
+    }
+
+    /// Bytes of a run in system memory.
+    fn run(&self) -> u64 {
+        self.lines.per_section() as u64 * self.sections * COMPLEX
+    }
+
+    /// Bytes of the program and its tables.
+    pub(super) fn image(&self) -> u64 {
+        image(&self.program) as u64
+    }
+
+    /// What the pass should take, the load of its program included.
+    pub(super) fn expect(&self, machine: &Machine, batch: u64) -> Expected {
+        let rate = machine.dma.bandwidth;
+        let image = self.image() as f64 * rate.den as f64 / rate.num.max(1) as f64;
+        let pass = self.pass(batch, [0; 2]).expect(machine);
+        Expected {
+            cycles: pass.cycles + image,
+            least: pass.least + image,
+        }
+    }
+
+    /// Adds the pass over `batch` arrays to a job.
+    pub(super) fn add(
+        &self,
+        job: &mut Job,
+        batch: u64,
+        addresses: [u64; 2],
+    ) -> Result<(), FftError> {
+        let (name, entry) = match self.rows {
+            Some(_) => (format!("{} x {}", self.lines.len(), self.width), "arrays"),
+            None => (format!("columns of {}", self.lines.len()), "columns"),
+        };
+        let program = job.program(&name, &self.program)?;
+        let pass = self.pass(batch, addresses);
+        Ok(job.ring(&program, entry, pass)?)
+    }
+
+    /// The pass over `batch` arrays from one address to another, or in place.
+    fn pass(&self, batch: u64, [from, to]: [u64; 2]) -> RingPass {
+        if self.rows.is_some() {
+            let work = ArrayPages {
+                lines: self.lines.clone(),
+                sections: self.sections,
+                batch,
+                from,
+                to,
+            };
+            return RingPass::new(self.ring.clone(), work);
+        }
+        let (lines, matrices, width) = (self.lines.clone(), batch * self.matrices, self.width);
+        if lines.in_parts() {
+            let work = ColumnParts {
+                lines,
+                matrices,
+                width,
+                from,
+                to,
+                tiled: false,
+            };
+            return RingPass::new(self.ring.clone(), work);
+        }
+        let work = ColumnPages {
+            lines,
+            sections: self.sections,
+            matrices,
+            width,
+            from,
+            to,
+            tiled: None,
+            factors: None,
+        };
+        RingPass::new(self.ring.clone(), work)
+    }
+}
+
+/// The ways to have buffers for pages of `lines` behind tables that end at `first` in DMEM.
+fn rings(lines: &Lines, first: u64, dmem: u64) -> Vec<Ring> {
+    if lines.in_parts() {
+        // The ring lies before the tables.
+        let fits = first + Ring::argument_bytes(parts::RING) <= dmem;
+        return fits.then(|| parts::ring(first)).into_iter().collect();
+    }
+    let ring = |buffers: usize| {
+        let pages = first + Ring::argument_bytes(buffers);
+        let fits = pages + buffers as u64 * lines.page_bytes() <= dmem;
+        fits.then(|| Ring::new(first, pages, buffers, lines.page_bytes(), 0))
+    };
+    [3, 4].into_iter().filter_map(ring).collect()
+}

@@ -1,0 +1,128 @@
+; Pages of lines (large.s, array.s): the loop around them, and the passes over columns.
+;
+; Whoever includes it defines N1, COLUMNS, P1 .. P3 and SHIFTED (large.s says how), and includes frame8.s,
+; pass8.s, frame4.s and blocks.s.
+
+; The page loop around `body`, which finds its pages in a8, a9 and a10.
+.macro pages body, op, opn
+    ldx2 c14, [a15]
+    addi a7, a15, 16
+    mov b7, a7
+    movi s7, 8
+    movi s5, 8
+    mov l7, c15
+.page:
+    ldx2 a8, [a7]+s7%
+    ldx2 a10, [a7]+s7%
+    wait 0
+    \body \op, \opn
+    addi c14, c14, -1
+    signal 1
+    bnz c14, .page
+    stop
+.endm
+
+; Pass t in place over blocks of D bytes in a page of B. The passes of columns are 12 to 15, of rows 16 to 18.
+.macro blocks op, opn, t, radix, D, B, steps
+    .if \radix == 8
+    blocks8 \op, \opn, \t, \D, \B, \steps
+    .elif \radix == 4
+    blocks4 \op, \opn, \t, \D, \B
+    .endif
+.endm
+
+.equ PAGE1, 8*N1*COLUMNS
+    distances8 15, 8*COLUMNS, PAGE1/8, 3, 1
+.macro column_passes op, opn
+    .if SHIFTED
+    mov a2, a10
+    blocks \op, \opn, 12, P1, PAGE1, PAGE1, steps11
+    addi a2, a10, SETS12
+    blocks \op, \opn, 13, P2, PAGE1/P1, PAGE1, steps12
+    addi a2, a10, SETS13
+    blocks \op, \opn, 14, P3, PAGE1/P1/P2, PAGE1, steps13
+    addi a2, a10, BASE1
+    .else
+    movi a2, factors1
+    .if P1 == 8
+    whole8 \op, \opn, 12, PAGE1
+    .else
+    blocks4 \op, \opn, 12, PAGE1, PAGE1
+    .endif
+    movi a2, factors1 + 16
+    blocks \op, \opn, 13, P2, PAGE1/P1, PAGE1, steps12
+    movi a2, factors13
+    blocks \op, \opn, 14, P3, PAGE1/P1/P2, PAGE1, steps13
+    movi a2, base1
+    .endif
+    shared_at 15, steps14, N1*COLUMNS, 4*N1, COLUMNS/2
+    movi c1, N1*COLUMNS/16 - 2
+    pass8_to \op, \opn, 15, a8, a9
+.endm
+
+; Where the sets of the passes begin in the factors of a page of shifted columns.
+.equ SETS12, 4*P1
+.equ SETS13, SETS12 + P1*4*P2*(P2 > 1)
+.equ BASE1, SETS13 + P1*P2*4*P3*(P3 > 1)
+
+; Factors of W^k, W = exp(-2 pi i/den).
+.macro set radix, k, den
+    .if \radix == 8
+    .cis -4*(\k), \den
+    .cis -2*(\k), \den
+    .cis -(\k), \den
+    .cis -(\k) - \den/8, \den
+    .elif \radix == 4
+    .cis -2*(\k), \den
+    .cis -(\k), \den
+    .endif
+.endm
+
+; What the column passes find in DMEM.
+.macro column_tables
+    .if SHIFTED
+    .if P1 == 8
+steps11:
+    steps8 PAGE1
+    .endif
+    .else
+factors1:
+    .if P1 == 8
+    .cis 0, 8
+    .cis -1, 8
+    .else
+    .cis 0, 4
+    .cis 0, 4
+    .endif
+    .rept P1, b
+    set P2, b, P1*P2
+    .endr
+factors13:
+    .rept P1*P2, b
+    set P3, b/P2 + P1*(b % P2), P1*P2*P3
+    .endr
+base1:
+    .rept N1/8, k
+    set 8, k, N1
+    .endr
+    .endif
+    .if P2 == 8
+steps12:
+    steps8 PAGE1/P1
+    .endif
+    .if P3 == 8
+steps13:
+    steps8 PAGE1/P1/P2
+    .endif
+; Where column k of the last pass begins, in numbers of one column.
+    .rept N1/8 + 1, k
+.equ at1_{k}, k%P1*(N1/P1) + k/P1%P2*(N1/P1/P2) + k/P1/P2%P3*(N1/P1/P2/P3)
+    .endr
+steps14:
+    .rept N1/8, k
+    .rept COLUMNS/2, c
+    .int 32*(c == 0), 32*((c + 2) % (COLUMNS/2) == 0)
+    .int 16 + (c == COLUMNS/2 - 1)*8*COLUMNS*(at1_{k + 1} - at1_{k} - 1), 16
+    .endr
+    .endr
+.endm
