@@ -12,7 +12,7 @@ impl Descriptor {
     pub fn span(&self, machine: &Machine) -> Range<u64> {
         let (mut low, mut high) = (i128::from(self.system), i128::from(self.system));
         for turn in Nest::new(self, machine).turns {
-            let reach = i128::from(turn.count.saturating_sub(1)) * turn.system;
+            let reach = i128::from(turn.count.saturating_sub(1)) * i128::from(turn.system);
             low += reach.min(0);
             high += reach.max(0);
         }

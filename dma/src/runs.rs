@@ -55,8 +55,8 @@ pub enum Recipient {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
     pub(crate) count: u64,
-    pub(crate) system: i128,
-    pub(crate) local: i128,
+    pub(crate) system: i64,
+    pub(crate) local: i64,
 }
 
 /// Steps between runs: see [`Nest::breaks`].
@@ -78,8 +78,8 @@ impl Nest {
     pub(crate) fn new(d: &Descriptor, machine: &Machine) -> Self {
         let turn = |l: &crate::Level| Turn {
             count: u64::from(l.count),
-            system: i128::from(l.system_stride),
-            local: i128::from(l.local_stride),
+            system: l.system_stride,
+            local: l.local_stride,
         };
         let mut turns: SmallVec<_> = d.levels.iter().map(turn).collect();
         let to = match d.target {
@@ -89,7 +89,7 @@ impl Nest {
                 let count = machine.cp2.sections as u64;
                 turns.push(Turn {
                     count,
-                    system: i128::from(stride),
+                    system: stride,
                     local: 0,
                 });
                 Recipient::Section(0)
@@ -126,11 +126,12 @@ impl Nest {
         let mut back = 0;
         for turn in &self.turns {
             let but = every.saturating_mul(turn.count.max(1));
-            if turn.system - back != i128::from(self.run) && but > every {
+            let system = i128::from(turn.system);
+            if system - back != i128::from(self.run) && but > every {
                 breaks.push((every, but));
             }
             every = but;
-            back += i128::from(turn.count.saturating_sub(1)) * turn.system;
+            back += i128::from(turn.count.saturating_sub(1)) * system;
         }
         breaks
     }
@@ -178,8 +179,9 @@ impl Iterator for Runs {
         self.left = self.left.checked_sub(1)?;
         let (mut system, mut local) = (i128::from(self.nest.system), i128::from(self.nest.local));
         for (turn, &i) in self.nest.turns.iter().zip(&self.index) {
-            system = system.wrapping_add(turn.system.wrapping_mul(i128::from(i)));
-            local = local.wrapping_add(turn.local.wrapping_mul(i128::from(i)));
+            let times = i128::from(i);
+            system = system.wrapping_add(i128::from(turn.system).wrapping_mul(times));
+            local = local.wrapping_add(i128::from(turn.local).wrapping_mul(times));
         }
         let to = match self.index.last() {
             Some(&section) if self.nest.blocks => Recipient::Section(section as u32),

@@ -49,8 +49,8 @@ pub fn validate(d: &Descriptor, machine: &Machine) -> Checked {
     if d.run > longest {
         return refuse(Field::Run, d.run.into(), inside_local, whole(longest));
     }
-    let systems = nest.turns.iter().map(|t| (t.count, t.system));
-    let locals = nest.turns.iter().map(|t| (t.count, t.local));
+    let systems = nest.turns.iter().map(|t| (t.count, t.system.into()));
+    let locals = nest.turns.iter().map(|t| (t.count, t.local.into()));
     let side = Side {
         rule: inside,
         size: system,
@@ -131,7 +131,12 @@ fn alignment(d: &Descriptor, machine: &Machine) -> Checked {
     let local = local_granule(d, machine);
     let multiple = |field, rule, granule: u64, value: i128, lo: i128, hi: i128| {
         let g = i128::from(granule);
-        if value.rem_euclid(g) == 0 {
+        // Narrow divisions take a fraction of the time, and transfers are many.
+        let whole = match (i64::try_from(value), i64::try_from(granule)) {
+            (Ok(value), Ok(granule)) => value.rem_euclid(granule) == 0,
+            _ => value.rem_euclid(g) == 0,
+        };
+        if whole {
             return Ok(());
         }
         let below = value - value.rem_euclid(g);

@@ -118,7 +118,9 @@ impl Core {
     pub(crate) fn reset(&mut self) {
         for group in &mut self.groups {
             *group.file = File::default();
-            group.dmem.fill(Line::default());
+            // A constant, so that compilers call what clears memory.
+            let lines = group.dmem.iter_mut();
+            lines.for_each(|line| *line = Line([[0; COLUMNS]; LINE_LANES]));
         }
         self.scalars.fill(0);
         let loaded = self.loaded.all().len();

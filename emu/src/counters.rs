@@ -34,6 +34,15 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Counters of the same core that counted nothing, with room for as much.
+    pub(crate) fn fresh(&self) -> Self {
+        Self {
+            sections: self.sections,
+            per_word: Vec::with_capacity(self.per_word.capacity()),
+            ..Self::default()
+        }
+    }
+
     /// Charges cycles to a cause and to the word at `pc`.
     pub(crate) fn charge(&mut self, pc: u32, cause: Cause, cycles: u64) {
         if cycles > 0 {
@@ -69,6 +78,17 @@ impl Counters {
             word.words += more.words;
             word.causes.merge(&more.causes);
         }
+    }
+
+    /// Counts anew.
+    pub(crate) fn clear(&mut self) {
+        let mut per_word = std::mem::take(&mut self.per_word);
+        per_word.clear();
+        *self = Self {
+            sections: self.sections,
+            per_word,
+            ..Self::default()
+        };
     }
 
     /// Makes room for the counters of the first `words` words.

@@ -110,10 +110,7 @@ impl Cp2 {
     /// What the coprocessor did; it begins to count anew.
     pub(crate) fn take_counters(&mut self) -> Counters {
         self.book();
-        let fresh = Counters {
-            sections: self.counters.sections,
-            ..Counters::default()
-        };
+        let fresh = self.counters.fresh();
         std::mem::replace(&mut self.counters, fresh)
     }
 
@@ -166,10 +163,7 @@ impl Cp2 {
         self.core.reset();
         self.status = Status::Idle;
         self.port = Port::default();
-        self.counters = Counters {
-            sections: self.counters.sections,
-            ..Counters::default()
-        };
+        self.counters.clear();
         self.board = Scoreboard::default();
         self.waited = Waited::default();
         self.now = 0;

@@ -46,54 +46,82 @@ impl Access {
 
     fn by<const MODE: u8>(self) -> Run {
         const QUAD: usize = LINE_LANES;
-        let host = self.host;
         match (self.data, self.early) {
             (Data::Load { count: 1, .. }, true) => self.of::<MODE, Load<MODE, PAIR, PAIR>>(),
             (Data::Load { .. }, true) => self.of::<MODE, Load<MODE, QUAD, QUAD>>(),
             (Data::LoadDuplicate { .. }, true) => self.of::<MODE, Load<MODE, PAIR, QUAD>>(),
-            (Data::Load { count: 1, .. }, false) => Run::of::<Late<MODE, PAIR, PAIR>>(host),
-            (Data::Load { .. }, false) => Run::of::<Late<MODE, QUAD, QUAD>>(host),
-            (Data::LoadDuplicate { .. }, false) => Run::of::<Late<MODE, PAIR, QUAD>>(host),
+            (Data::Load { count: 1, .. }, false) => self.of::<MODE, Late<MODE, PAIR, PAIR>>(),
+            (Data::Load { .. }, false) => self.of::<MODE, Late<MODE, QUAD, QUAD>>(),
+            (Data::LoadDuplicate { .. }, false) => self.of::<MODE, Late<MODE, PAIR, QUAD>>(),
             (Data::Store { count: 1, .. }, _) => self.of::<MODE, Store<MODE, PAIR>>(),
             (Data::Store { .. }, _) => self.of::<MODE, Store<MODE, QUAD>>(),
             (Data::LoadScalars { .. }, _) => Run::of::<LoadScalars<MODE>>(None),
         }
     }
 
-    /// The memory operation, then the arithmetic: one function where that is a
+    /// One function for the memory operation and the arithmetic where that is a
     /// butterfly, for these are most of a transform's words.
-    fn of<const MODE: u8, B: Body>(self) -> Run {
+    fn of<const MODE: u8, B: Beside>(self) -> Run {
         let fused = match self.host {
             Some(avx) if MODE != REVERSE => beside::<B>(self.op, avx),
             _ => None,
         };
-        fused.unwrap_or_else(|| Run::of::<B>(self.host))
+        fused.unwrap_or_else(|| Run::of::<Alone<B>>(self.host))
     }
 }
 
-/// A body and the arithmetic that comes after it.
-struct Beside<A, B>(PhantomData<(A, B)>);
+/// A memory operation beside arithmetic.
+trait Beside {
+    /// Whether the arithmetic may come after all of it.
+    const BEFORE: bool;
 
-impl<A: Body, B: Body> Body for Beside<A, B> {
-    const THEN_COMPUTES: bool = false;
-
-    #[inline(always)]
-    fn run<H: Host>(host: H, step: &Step, guest: &mut Guest<'_>) -> bool {
-        A::run(host, step, guest) && B::run(host, step, guest)
-    }
+    /// Runs it, and `compute` where arithmetic belongs; false, and nothing done,
+    /// where it would fault.
+    fn run(step: &Step, guest: &mut Guest<'_>, compute: impl FnOnce(&mut Guest<'_>)) -> bool;
 }
 
-/// What runs a word whose arithmetic, `op`, comes after `B`; none for most.
-fn beside<B: Body>(op: Op, host: Avx) -> Option<Run> {
+/// What runs a word whose arithmetic is `op` beside `B`; none for most.
+fn beside<B: Beside>(op: Op, host: Avx) -> Option<Run> {
     macro_rules! butterflies {
         ($($op:ident)*) => {
             match op {
-                $(Op::$op => Some(Run::of::<Beside<B, ops::$op>>(Some(host))),)*
+                $(Op::$op => Some(Run::of::<Fused<B, ops::$op>>(Some(host))),)*
                 _ => None,
             }
         };
     }
     butterflies!(Bfly BflyC BflyI BflyCI BflyN BflyCN)
+}
+
+/// A memory operation and certain arithmetic.
+struct Fused<B, C>(PhantomData<(B, C)>);
+
+impl<B: Beside, C: Body> Body for Fused<B, C> {
+    const THEN_COMPUTES: bool = false;
+
+    #[inline(always)]
+    fn run<H: Host>(host: H, step: &Step, guest: &mut Guest<'_>) -> bool {
+        B::run(step, guest, |guest| {
+            // It never faults.
+            C::run(host, step, guest);
+        })
+    }
+}
+
+/// A memory operation and whatever arithmetic.
+struct Alone<B>(PhantomData<B>);
+
+impl<B: Beside> Body for Alone<B> {
+    const THEN_COMPUTES: bool = B::BEFORE;
+
+    #[inline(always)]
+    fn run<H: Host>(_: H, step: &Step, guest: &mut Guest<'_>) -> bool {
+        B::run(step, guest, |guest| {
+            if !B::BEFORE {
+                step.compute(guest);
+            }
+        })
+    }
 }
 
 /// `WORDS` words of every section's DMEM at `address`, where there are such.
@@ -134,15 +162,16 @@ fn fetch<'a, const MODE: u8, const WORDS: usize>(
 /// A load of registers that the arithmetic does not touch.
 struct Load<const MODE: u8, const WORDS: usize, const LANES: usize>;
 
-impl<const MODE: u8, const WORDS: usize, const LANES: usize> Body for Load<MODE, WORDS, LANES> {
-    const THEN_COMPUTES: bool = true;
+impl<const MODE: u8, const WORDS: usize, const LANES: usize> Beside for Load<MODE, WORDS, LANES> {
+    const BEFORE: bool = true;
 
     #[inline(always)]
-    fn run<H: Host>(_: H, step: &Step, guest: &mut Guest<'_>) -> bool {
+    fn run(step: &Step, guest: &mut Guest<'_>, compute: impl FnOnce(&mut Guest<'_>)) -> bool {
         let Some(value) = fetch::<MODE, WORDS>(step, guest.dmem, guest.scalars) else {
             return false;
         };
         arrive::<WORDS, LANES>(step, guest.file, value);
+        compute(guest);
         true
     }
 }
@@ -150,16 +179,16 @@ impl<const MODE: u8, const WORDS: usize, const LANES: usize> Body for Load<MODE,
 /// A load of registers that the arithmetic reads.
 struct Late<const MODE: u8, const WORDS: usize, const LANES: usize>;
 
-impl<const MODE: u8, const WORDS: usize, const LANES: usize> Body for Late<MODE, WORDS, LANES> {
-    const THEN_COMPUTES: bool = false;
+impl<const MODE: u8, const WORDS: usize, const LANES: usize> Beside for Late<MODE, WORDS, LANES> {
+    const BEFORE: bool = false;
 
     #[inline(always)]
-    fn run<H: Host>(_: H, step: &Step, guest: &mut Guest<'_>) -> bool {
+    fn run(step: &Step, guest: &mut Guest<'_>, compute: impl FnOnce(&mut Guest<'_>)) -> bool {
         let Some(value) = fetch::<MODE, WORDS>(step, guest.dmem, guest.scalars) else {
             return false;
         };
         let value = *value;
-        step.compute(guest);
+        compute(guest);
         arrive::<WORDS, LANES>(step, guest.file, &value);
         true
     }
@@ -168,17 +197,18 @@ impl<const MODE: u8, const WORDS: usize, const LANES: usize> Body for Late<MODE,
 /// A store of `WORDS` lanes.
 struct Store<const MODE: u8, const WORDS: usize>;
 
-impl<const MODE: u8, const WORDS: usize> Body for Store<MODE, WORDS> {
-    const THEN_COMPUTES: bool = true;
+impl<const MODE: u8, const WORDS: usize> Beside for Store<MODE, WORDS> {
+    const BEFORE: bool = true;
 
     #[inline(always)]
-    fn run<H: Host>(_: H, step: &Step, guest: &mut Guest<'_>) -> bool {
+    fn run(step: &Step, guest: &mut Guest<'_>, compute: impl FnOnce(&mut Guest<'_>)) -> bool {
         let at = step.generate::<MODE>(guest.scalars, WORDS as u32 * 4);
         let Some(words) = words::<WORDS>(guest.dmem, at.address) else {
             return false;
         };
         words.copy_from_slice(step.row.lanes::<WORDS>(guest.file));
         step.update(guest.scalars, at.next);
+        compute(guest);
         true
     }
 }

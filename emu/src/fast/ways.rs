@@ -27,7 +27,7 @@ impl Fast {
         };
         let node = &self.nodes[at as usize];
         let block = &self.blocks[node.block as usize];
-        let time = node.issue.partition_point(|at| *at <= room);
+        let time = in_time(&node.issue, room);
         let safe = block.safe(core, machine);
         let words = time.min(safe);
         let steps = block.part(words);
@@ -197,5 +197,16 @@ impl Fast {
             .cut(&self.blocks[inside.0 as usize], words)
             .next = next;
         next
+    }
+}
+
+/// How many words issue within `room` cycles.
+fn in_time(issue: &[u64], room: u64) -> usize {
+    // One a cycle at most, and mostly that: then nothing is searched for.
+    let most =
+        usize::try_from(room).map_or(issue.len(), |room| issue.len().min(room.saturating_add(1)));
+    match issue[..most].last() {
+        Some(last) if *last > room => issue[..most].partition_point(|at| *at <= room),
+        _ => most,
     }
 }

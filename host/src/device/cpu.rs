@@ -4,7 +4,7 @@ use super::command::{Action, Command};
 use super::engine::Engine;
 use super::error::{CommandError, HostError};
 use super::progress::Kind;
-use super::state::{Busy, Given, Kernel, Submitted};
+use super::state::{Busy, Kernel, Submitted};
 use crate::timeline::{Category, Slice, Track};
 use cp2_dma::{Descriptor, transfer_time};
 use cp2_emu::SubmitError;
@@ -20,20 +20,10 @@ impl Engine {
         if !std::mem::take(&mut self.state.stirred) {
             return Ok(false);
         }
-        let Some(index) = self
-            .state
-            .window
-            .iter()
-            .position(|given| self.is_ready(given))
-        else {
-            return Ok(false);
-        };
-        let Some(Given {
-            number: command,
-            command: what,
-            ..
-        }) = self.state.window.remove(index)
-        else {
+        let mut window = std::mem::take(&mut self.state.window);
+        let taken = window.take(|command| self.is_ready(command));
+        self.state.window = window;
+        let Some((command, what)) = taken else {
             return Ok(false);
         };
         self.state.stirred = true;
@@ -49,18 +39,17 @@ impl Engine {
         Ok(true)
     }
 
-    fn is_ready(&self, given: &Given) -> bool {
-        given.left.is_empty()
-            && match given.command.action {
-                Action::Dma(_) => self.state.transfers.len() < self.machine.dma.queue,
-                Action::Launch { .. } => !self.state.cp2_taken,
-                Action::WaitSignal { event } => self
-                    .state
-                    .signals
-                    .get(&event)
-                    .is_some_and(|s| !s.is_empty()),
-                _ => true,
+    /// Whether a command that waits for no other can begin.
+    fn is_ready(&self, command: &Command) -> bool {
+        match command.action {
+            Action::Dma(_) => self.state.transfers.len() < self.machine.dma.queue,
+            Action::Launch { .. } => !self.state.cp2_taken,
+            Action::WaitSignal { event } => {
+                let signals = self.state.signals.get(&event);
+                signals.is_some_and(|s| !s.is_empty())
             }
+            _ => true,
+        }
     }
 
     /// The CPU is done with its part of a command, now.

@@ -4,12 +4,12 @@
 //! executed it takes the oldest that is ready, and is busy with it for its
 //! cost; then it takes the next.
 
-use super::command::{Action, Command, Event};
+use super::command::{Action, Command};
 use super::error::HostError;
 use super::options::Options;
 use super::progress::Kind;
 use super::report::{DmaReport, End, HostReport};
-use super::state::{Arrival, Given, State};
+use super::state::{Arrival, State};
 use crate::timeline::Timeline;
 use cp2_emu::{Notice, Processor, Quiet};
 use cp2_machine::{Cycles, Machine, Ticks};
@@ -135,30 +135,27 @@ impl Engine {
 
     /// Takes a command into the window.
     fn admitted(&mut self, command: Command) {
-        let transfer = matches!(command.action, Action::Dma(_));
-        let waits = |d: &&Event| {
-            let queued = transfer && self.state.transfers.iter().any(|t| t.command == d.0);
-            !queued && !self.state.progress.is_complete(d.0)
-        };
-        let left = command.after.iter().filter(waits).copied().collect();
         let number = self.state.progress.give();
+        let transfer = matches!(command.action, Action::Dma(_));
+        let State {
+            progress,
+            transfers,
+            window,
+            ..
+        } = &mut self.state;
+        let waits = |d: u64| {
+            let queued = transfer && transfers.iter().any(|t| t.command == d);
+            !queued && !progress.is_complete(d)
+        };
+        window.push(number, command, waits);
         self.state.stirred = true;
-        self.state.window.push_back(Given {
-            number,
-            command,
-            left,
-        });
     }
 
     /// Nobody waits for `command` any more; only transfers, if it is queued:
     /// the DMA works in order, so that a transfer may queue behind one it waits for.
     pub(super) fn release(&mut self, command: u64, queued: bool) {
         self.state.stirred = true;
-        for given in &mut self.state.window {
-            if !queued || matches!(given.command.action, Action::Dma(_)) {
-                given.left.retain(|d| d.0 != command);
-            }
-        }
+        self.state.window.release(command, queued);
     }
 
     /// A command is complete, as the CPU sees it.

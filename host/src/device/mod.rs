@@ -20,6 +20,7 @@ mod state;
 #[cfg(test)]
 pub(crate) mod tests;
 mod turns;
+mod window;
 
 pub use command::{Action, After, Command, Event};
 pub use engine::WINDOW;

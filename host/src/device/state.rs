@@ -1,8 +1,9 @@
 //! Everything beside the processor that decides how a run goes on.
 
-use super::command::{After, Command};
+use super::command::Command;
 use super::idle::Idle;
 use super::progress::{Kind, Progress};
+use super::window::Window;
 use cp2_machine::Ticks;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -22,15 +23,6 @@ pub(super) enum Arrival {
         event: u32,
         at: u64,
     },
-}
-
-/// A command in the window.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Given {
-    pub(super) number: u64,
-    pub(super) command: Command,
-    /// The commands that it still waits for.
-    pub(super) left: After,
 }
 
 /// A transfer that was submitted and not seen complete.
@@ -65,7 +57,7 @@ pub(super) struct Kernel {
 pub(super) struct State {
     /// The CPU's present cycle.
     pub(super) now: u64,
-    pub(super) window: VecDeque<Given>,
+    pub(super) window: Window,
     /// Something happened that may have made a command of the window ready.
     pub(super) stirred: bool,
     pub(super) progress: Progress,

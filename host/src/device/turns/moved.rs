@@ -1,6 +1,6 @@
 //! A device as it would be some turns later.
 
-use super::super::command::{Action, Command, Event};
+use super::super::command::{Action, Command};
 use super::super::engine::Engine;
 use super::super::state::{Arrival, State};
 use super::pace::Rate;
@@ -66,11 +66,8 @@ impl State {
         let later = |at: &mut u64| *at = at.saturating_add(cycles);
         let renumber = |number: &mut u64| *number = on.number(*number);
         later(&mut self.now);
-        for given in &mut self.window {
-            renumber(&mut given.number);
-            given.command = on.command(given.number)?.clone();
-            given.left.iter_mut().for_each(|Event(d)| renumber(d));
-        }
+        let (number, command) = (|number| on.number(number), |number| on.command(number));
+        self.window.replace(number, command)?;
         self.progress
             .moved(on.numbers(), |number| on.number(number));
         if let Some(busy) = &mut self.busy {

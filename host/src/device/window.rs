@@ -1,0 +1,132 @@
+//! Commands that were given and not begun.
+
+use super::command::{Action, Command, Event};
+use std::collections::VecDeque;
+
+/// A command in the window.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Given {
+    pub(super) number: u64,
+    pub(super) command: Command,
+    /// How many commands it still waits for.
+    left: usize,
+}
+
+/// That a command waits for another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Wait {
+    /// The one waited for.
+    of: u64,
+    by: u64,
+    /// Whether that is a transfer.
+    transfer: bool,
+}
+
+/// The commands, ascending, and who waits for whom. Neither to find what a completion
+/// lets go nor what may begin goes through all of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Window {
+    given: VecDeque<Given>,
+    /// By what is waited for.
+    waits: Vec<Wait>,
+    /// Those that wait for no command, ascending.
+    free: Vec<u64>,
+}
+
+impl Window {
+    pub(super) fn clear(&mut self) {
+        self.given.clear();
+        self.waits.clear();
+        self.free.clear();
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.given.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.given.is_empty()
+    }
+
+    /// The commands, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Given> {
+        self.given.iter()
+    }
+
+    /// Takes the next command, which waits for those that `waits` says so of.
+    pub(super) fn push(&mut self, number: u64, command: Command, waits: impl Fn(u64) -> bool) {
+        let transfer = matches!(command.action, Action::Dma(_));
+        let mut left = 0;
+        for &Event(of) in command.after.iter().filter(|Event(of)| waits(*of)) {
+            let at = self.waits.partition_point(|wait| wait.of <= of);
+            let by = number;
+            self.waits.insert(at, Wait { of, by, transfer });
+            left += 1;
+        }
+        if left == 0 {
+            self.free.push(number);
+        }
+        self.given.push_back(Given {
+            number,
+            command,
+            left,
+        });
+    }
+
+    /// Nobody waits for `command` any more; of `transfers` only, transfers.
+    pub(super) fn release(&mut self, command: u64, transfers: bool) {
+        let first = self.waits.partition_point(|wait| wait.of < command);
+        let mut at = first;
+        while let Some(&Wait { of, by, transfer }) = self.waits.get(at) {
+            if of != command {
+                break;
+            }
+            if transfers && !transfer {
+                at += 1;
+                continue;
+            }
+            self.waits.remove(at);
+            let place = self.place(by);
+            if let Some(given) = place.and_then(|place| self.given.get_mut(place)) {
+                given.left = given.left.saturating_sub(1);
+                if given.left == 0 {
+                    let at = self.free.partition_point(|free| *free < by);
+                    self.free.insert(at, by);
+                }
+            }
+        }
+    }
+
+    /// Takes out the first command that waits for no other and is ready otherwise.
+    pub(super) fn take(&mut self, ready: impl Fn(&Command) -> bool) -> Option<(u64, Command)> {
+        let given = |number: &u64| self.place(*number).and_then(|place| self.given.get(place));
+        let is_ready = |number: &u64| given(number).is_some_and(|given| ready(&given.command));
+        let number = self.free.remove(self.free.iter().position(is_ready)?);
+        let given = self.given.remove(self.place(number)?)?;
+        Some((number, given.command))
+    }
+
+    /// Gives every command the number and the content that it has elsewhere; none
+    /// where it has none.
+    pub(super) fn replace<'a>(
+        &mut self,
+        number: impl Fn(u64) -> u64,
+        command: impl Fn(u64) -> Option<&'a Command>,
+    ) -> Option<()> {
+        for given in &mut self.given {
+            given.number = number(given.number);
+            given.command = command(given.number)?.clone();
+        }
+        for wait in &mut self.waits {
+            (wait.of, wait.by) = (number(wait.of), number(wait.by));
+        }
+        self.free.iter_mut().for_each(|free| *free = number(*free));
+        Some(())
+    }
+
+    fn place(&self, number: u64) -> Option<usize> {
+        self.given
+            .binary_search_by_key(&number, |given| given.number)
+            .ok()
+    }
+}
