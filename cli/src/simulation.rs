@@ -60,6 +60,28 @@ impl From<EngineArg> for Engine {
     }
 }
 
+/// How the host carries a simulation out: nothing that the simulated machine could tell.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct HostArgs {
+    #[command(flatten)]
+    pub(crate) engine: EngineArg,
+    /// Host threads for pages that repeat each other, 1 to 64: the same bits, cycles and reports
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
+    threads: u8,
+}
+
+impl HostArgs {
+    /// The device's options: until somebody loses patience.
+    pub(crate) fn options(self) -> Options {
+        Options {
+            engine: self.engine.into(),
+            threads: self.threads.into(),
+            interrupt: Some(crate::interrupt::flag()),
+            ..Options::default()
+        }
+    }
+}
+
 /// Options of every command that simulates.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SimulationArgs {
@@ -73,7 +95,7 @@ pub(crate) struct SimulationArgs {
     #[arg(long)]
     pub(crate) check: bool,
     #[command(flatten)]
-    pub(crate) engine: EngineArg,
+    pub(crate) host: HostArgs,
     /// Stop after this many simulated cycles [default: no limit]
     #[arg(long, value_name = "CYCLES")]
     pub(crate) max_cycles: Option<u64>,
@@ -82,7 +104,7 @@ pub(crate) struct SimulationArgs {
 impl SimulationArgs {
     /// The engine that runs.
     pub(crate) fn engine(&self) -> Engine {
-        self.engine.runs(self.check)
+        self.host.engine.runs(self.check)
     }
 
     /// Checks the outputs before the work starts.
@@ -104,16 +126,14 @@ impl SimulationArgs {
         let cycles = Arc::new(AtomicU64::new(0));
         let options = Options {
             max_cycles: self.max_cycles,
-            interrupt: Some(crate::interrupt::flag()),
             check: self.check,
-            engine: self.engine.into(),
             trace: if self.trace.is_some() {
                 Trace::default()
             } else {
                 Trace::none()
             },
             progress: Some(cycles.clone()),
-            ..Options::default()
+            ..self.host.options()
         };
         (options, watch(cycles, expected, quiet))
     }

@@ -7,7 +7,7 @@ use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::picture::{self, Axis, Field};
 use crate::provenance::Provenance;
 use crate::radar::{self, Detections};
-use crate::simulation::{EngineArg, SimulationArgs, conclude, merge, write_trace};
+use crate::simulation::{HostArgs, SimulationArgs, conclude, merge, write_trace};
 use crate::table::{Align, Table};
 use cp2_host::Trace;
 use cp2_kernels::Problem as _;
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
-    engine: EngineArg,
+    host: HostArgs,
     #[command(flatten)]
     machine: MachineArg,
 }
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         trace: None,
         profile: false,
         check: true,
-        engine: args.engine,
+        host: args.host,
         max_cycles: None,
     };
     let (mut options, progress) = simulation.begin(Some(fft.bound(radar::SWEEPS).get()), json);

@@ -6,7 +6,7 @@ use super::{MachineArg, MachinesArg};
 use crate::io::{FileError, Outputs, check_extension, write_whole};
 use crate::outcome::{BAD_INPUT, Failure, GUEST_FAULT, Outcome};
 use crate::picture::roofline;
-use crate::simulation::EngineArg;
+use crate::simulation::HostArgs;
 use clap::{Arg, ArgMatches, Command, FromArgMatches, error::ErrorKind, value_parser};
 use cp2_host::Options;
 use cp2_kernels::registry::{self, Kernel, KernelError, Size};
@@ -40,7 +40,7 @@ struct Whole {
     #[arg(long, value_name = "NAME|FILE", requires = "procedure")]
     system: Option<String>,
     #[command(flatten)]
-    engine: EngineArg,
+    host: HostArgs,
     /// With --procedure: write the roofline: .svg [default: not written]
     #[arg(
         id = "roofline-of",
@@ -60,7 +60,7 @@ struct One {
     #[arg(long)]
     emulate: bool,
     #[command(flatten)]
-    engine: EngineArg,
+    host: HostArgs,
     /// Write the roofline: .svg [default: not written]
     #[arg(long, value_name = "FILE")]
     roofline: Option<PathBuf>,
@@ -173,7 +173,7 @@ fn single(kernel: &dyn Kernel, size: &Size, one: &One) -> Result<Outcome, Failur
     if one.emulate {
         crate::interrupt::check()?;
         let row =
-            registry::measure(kernel, size, &machine, options(one.engine)).map_err(unfinished)?;
+            registry::measure(kernel, size, &machine, one.host.options()).map_err(unfinished)?;
         show::emulated(&mut outcome, &row);
     }
     Ok(outcome)
@@ -192,7 +192,7 @@ fn table(whole: &Whole, json: bool) -> Result<Outcome, Failure> {
     for (kernel, size, machine) in work {
         crate::interrupt::check()?;
         progress.begin(&format!("{} {size} {}", kernel.name(), machine.name));
-        match registry::measure(kernel, &size, machine, options(whole.engine)) {
+        match registry::measure(kernel, &size, machine, whole.host.options()) {
             Ok(row) => rows.push(row),
             // A run that was begun and did not end is no matter of size.
             Err(e @ KernelError::Unfinished { .. }) => return Err(unfinished(e)),
@@ -211,15 +211,6 @@ fn table(whole: &Whole, json: bool) -> Result<Outcome, Failure> {
             first.kernel, first.size, first.machine, first.reason
         ))),
         _ => Ok(show::rows(&rows, &refused)),
-    }
-}
-
-/// How kernels run here: until somebody loses patience.
-fn options(engine: EngineArg) -> Options {
-    Options {
-        engine: engine.into(),
-        interrupt: Some(crate::interrupt::flag()),
-        ..Options::default()
     }
 }
 

@@ -9,7 +9,7 @@ use super::MachinesArg;
 use crate::io::{Outputs, check_extension, read_rows};
 use crate::outcome::{BAD_INPUT, Failure, GUEST_FAULT, Outcome, UNVERIFIED};
 use crate::picture::{self, Axis};
-use crate::simulation::EngineArg;
+use crate::simulation::HostArgs;
 use cp2_host::{Options, Trace};
 use cp2_kernels::chain::ChainError;
 use num_complex::Complex32;
@@ -76,17 +76,15 @@ struct Common {
     #[arg(long)]
     check: bool,
     #[command(flatten)]
-    engine: EngineArg,
+    host: HostArgs,
 }
 
 impl Common {
     fn options(&self) -> Options {
         Options {
             check: self.check,
-            engine: self.engine.into(),
-            interrupt: Some(crate::interrupt::flag()),
             trace: Trace::none(),
-            ..Options::default()
+            ..self.host.options()
         }
     }
 

@@ -41,7 +41,7 @@ pub(super) fn conclude<R>(
     let mut worst = Accuracy::default();
     for (i, on) in results.machines.iter().enumerate() {
         let first = (i > 0).then(|| results.machines[0].machine.name.as_str());
-        let engine = common.engine.runs(common.check).on(&on.machine);
+        let engine = common.host.engine.runs(common.check).on(&on.machine);
         let (mut row, text) = figures(on, signal, results.finite, first);
         row["engine"] = json!(engine);
         outcome.text += &text;
