@@ -9,7 +9,7 @@
 //! | [`Reduction`] | `rows` vectors of `n` numbers, or two such arrays | a number (and place) for each row |
 //! | [`Beamformer`] | snapshots of `elements` complex numbers | `beams` complex numbers for each snapshot |
 //! | [`SmallProducts`] | pairs of small complex matrices | their products |
-//! | [`Transposition`] | a complex matrix | its transpose |
+//! | [`Transposition`] | complex matrices | their transposes |
 //!
 //! The inner loops are modulo schedules made by `pipeline` for the machine's
 //! latencies; bounds are the arithmetic issues of the formula in its header or
