@@ -7,12 +7,16 @@
 //! A kernel that works in place leaves the result in buffer `k`, which is page
 //! `k + n`'s next: all `n` are under way.
 
-use cp2_dma::{Descriptor, Target, transfer_time};
+use cp2_dma::{Descriptor, Target};
 use cp2_host::{Action, Command, Device, Event, HostError, Turns};
-use cp2_machine::{Cycles, Machine};
+use cp2_machine::Machine;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
+
+mod price;
+
+pub(crate) use price::Expected;
 
 /// Event that the DMA posts when a page is loaded.
 const LOADED: u32 = 0;
@@ -40,6 +44,10 @@ pub(crate) trait Pages: fmt::Debug + Send + Sync {
     fn issues(&self, page: u64) -> u64;
     /// Cycles of a page beside them.
     fn overhead(&self, page: u64) -> u64;
+    /// How many of those come after the page has been signalled to be done.
+    fn after(&self) -> u64 {
+        0
+    }
     /// Pages that belong together: none of them is done before all have been loaded.
     fn group(&self) -> u64 {
         1
@@ -221,80 +229,6 @@ impl RingPass {
     fn ahead(&self) -> u64 {
         self.ring.ahead as u64
     }
-
-    /// What the pass should take on `machine`, and the least it can take: its
-    /// arithmetic or its transfers, with the first load and the last store.
-    pub(crate) fn expect(&self, machine: &Machine) -> Expected {
-        let tick = machine.time_base();
-        let of = |cycles: Cycles| tick.cycles(cycles).0;
-        let body = |d: &Descriptor| transfer_time(d, machine).body.0 + of(machine.dma.setup_queued);
-        let period = self.work.period();
-        let kinds: Vec<Kind> = (0..period.min(self.count()).max(1))
-            // The very first page may have more to load.
-            .map(|page| {
-                if page + period < self.count() {
-                    page + period
-                } else {
-                    page
-                }
-            })
-            .map(|page| Kind {
-                load: self.loads(page).iter().map(body).sum(),
-                store: self.stores(page).iter().map(body).sum(),
-                issues: of(Cycles(self.work.issues(page))),
-                head: of(Cycles(self.work.head(page))),
-                overhead: of(Cycles(self.work.overhead(page))),
-            })
-            .collect();
-        let kind = |page: u64| kinds[(page % kinds.len() as u64) as usize];
-        let see = of(machine.host.completion) + of(machine.host.descriptor);
-        // Instead of the set-up of a transfer behind another, which each has.
-        let idle = of(machine.dma.setup_idle).saturating_sub(of(machine.dma.setup_queued));
-        let (count, ahead) = (self.count(), self.ahead());
-        let (mut dma, mut cp2) = (idle, idle);
-        let mut loaded = std::collections::VecDeque::new();
-        for page in 0..ahead.min(count) {
-            dma += kind(page).load;
-            loaded.push_back(dma);
-        }
-        let (mut issues, mut moved) = (0, 0);
-        let group = self.work.group().max(1);
-        for page in 0..count {
-            if page % group == 0 {
-                for page in page..count.min(page + group) {
-                    cp2 = cp2.max(loaded.pop_front().unwrap_or(cp2)) + kind(page).head;
-                }
-            }
-            let this = kind(page);
-            cp2 += this.issues - this.head + this.overhead;
-            // The channel is still at work when the store is given, or starts anew.
-            let given = cp2 + see;
-            dma = if given <= dma { dma } else { given + idle } + this.store;
-            if page + ahead < count {
-                dma += kind(page + ahead).load;
-                loaded.push_back(dma);
-            }
-            issues += this.issues;
-            moved += this.load + this.store;
-        }
-        let scale = |ticks: u64| ticks as f64 / tick.ticks_per_cycle as f64;
-        let ends = kind(0).load + kind(count.max(1) - 1).store;
-        Expected {
-            cycles: scale(dma),
-            least: scale((ends + issues).max(moved)),
-        }
-    }
-}
-
-/// What a page costs, in ticks.
-#[derive(Clone, Copy)]
-struct Kind {
-    load: u64,
-    store: u64,
-    issues: u64,
-    /// Of the issues those that need no other page of the group.
-    head: u64,
-    overhead: u64,
 }
 
 /// The commands of a pass, made as the device asks for them: the loads of the
@@ -414,13 +348,4 @@ impl Turns for Source<'_> {
         self.next = self.next.later(commands);
         self.stored = self.stored.map(|last| last.later(commands));
     }
-}
-
-/// What a pass should take.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Expected {
-    /// Cycles expected.
-    pub cycles: f64,
-    /// Cycles it takes at least.
-    pub least: f64,
 }

@@ -1,5 +1,6 @@
 //! The page kernel of `array.s`: arrays of two axes, one in each section.
 
+use super::cost::AFTER;
 use super::lines::Lines;
 use crate::ring::Pages;
 use cp2_dma::{Descriptor, Target};
@@ -58,5 +59,9 @@ impl Pages for ArrayPages {
 
     fn overhead(&self, _page: u64) -> u64 {
         ROWS + self.lines.column_overhead()
+    }
+
+    fn after(&self) -> u64 {
+        AFTER
     }
 }

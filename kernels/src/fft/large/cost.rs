@@ -5,6 +5,8 @@ use super::lines::Lines;
 /// Cycles of a page beside its arithmetic, words counted in `large.s` and what it includes:
 /// the loop around a page,
 const PAGE: u64 = 9;
+/// of which this comes when the page is done,
+pub(super) const AFTER: u64 = 4;
 /// a pass of radix 8 in place: pointers, first loads, last stores,
 const EIGHT: u64 = 50;
 /// one without factors,

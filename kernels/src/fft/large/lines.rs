@@ -1,6 +1,7 @@
 //! The two page kernels of `large.s`: columns of a matrix, and its rows at
 //! shifted frequencies. What a page holds, how it is loaded and stored.
 
+use super::cost::AFTER;
 use super::parts;
 use crate::ring::Pages;
 use cp2_asm::cis;
@@ -292,6 +293,10 @@ impl Pages for ColumnPages {
     fn overhead(&self, _page: u64) -> u64 {
         self.lines.column_overhead()
     }
+
+    fn after(&self) -> u64 {
+        AFTER
+    }
 }
 
 /// Rows of tiled matrices of `height` rows; the results lie transposed.
@@ -382,5 +387,9 @@ impl Pages for RowPages {
 
     fn overhead(&self, _page: u64) -> u64 {
         self.lines.row_overhead()
+    }
+
+    fn after(&self) -> u64 {
+        AFTER
     }
 }
