@@ -76,7 +76,7 @@ impl Assembler<'_> {
                     let what = "a directive or local label";
                     return Err(Fail::new(
                         Problem::Reserved {
-                            name: name.text,
+                            name: name.text.to_string(),
                             what,
                         },
                         name.at,
@@ -90,7 +90,7 @@ impl Assembler<'_> {
                 let target = p.name("a register")?;
                 p.end()?;
                 let Some(register) = Register::named(&target.text, &self.names) else {
-                    let found = format!("`{}`", target.text);
+                    let found = format!("`{}`", &*target.text);
                     return Err(Fail::new(
                         Problem::Expected {
                             wanted: "a register".into(),
@@ -168,7 +168,7 @@ impl Assembler<'_> {
 
 /// A name with dashes.
 fn extension(p: &mut Parser<'_, '_>) -> Result<String, Fail> {
-    let mut name = p.name("an extension")?.text;
+    let mut name = p.name("an extension")?.text.to_string();
     while p.eat("-") {
         name.push('-');
         name.push_str(&p.name("the rest of the extension's name")?.text);

@@ -1,9 +1,10 @@
 //! Walks the blocks: repetitions, conditions, macro calls, lines.
 
+use super::arguments::Arguments;
 use super::limits;
-use super::state::{Arguments, Assembler, Context, Macro, Parameter};
+use super::state::{Assembler, Context, Macro, Parameter};
 use super::symbols::redefined;
-use crate::diag::{Chain, Fail, Problem, nearest};
+use crate::diag::{Chain, Expansion, Fail, Problem, nearest};
 use crate::source::Span;
 use crate::syntax::{Node, Parser, Scope, Tok, Token};
 use std::borrow::Cow;
@@ -74,10 +75,9 @@ impl Assembler<'_> {
                 out.push(token.clone());
                 continue;
             };
-            let mut arguments = context.arguments.iter().flat_map(|a| a.iter());
-            let Some((_, argument)) = arguments.find(|(known, _)| known == name) else {
-                let all = context.arguments.iter().flat_map(|a| a.iter());
-                let known = all.map(|(known, _)| known.as_ref());
+            let arguments = context.arguments.as_deref();
+            let Some(argument) = arguments.and_then(|all| all.of(name)) else {
+                let known = arguments.into_iter().flat_map(Arguments::names);
                 let problem = Problem::UnknownParameter {
                     name: name.to_string(),
                     near: nearest(name, known),
@@ -126,7 +126,7 @@ impl Assembler<'_> {
         let counter: Rc<str> = if p.eat(",") {
             let counter = p.name("a counter")?;
             self.names.check_free(&counter.text, counter.at)?;
-            counter.text.as_str().into()
+            counter.text.shared()
         } else {
             "".into()
         };
@@ -150,11 +150,7 @@ impl Assembler<'_> {
                 break;
             }
             let scope = self.names.counter_scope(context.scope, counter.clone(), i);
-            let what = if counter.is_empty() {
-                format!("iteration {i} of `.rept`")
-            } else {
-                format!("`.rept` with {counter} = {i}")
-            };
+            let what = Expansion::Iteration(counter.clone(), i);
             let chain = self.sink.expand(what, opener, context.chain);
             self.expand(
                 body,
@@ -215,7 +211,7 @@ impl Assembler<'_> {
         if super::select::is_mnemonic(&name.text) {
             return Err(Fail::new(
                 Problem::Reserved {
-                    name: name.text,
+                    name: name.text.to_string(),
                     what: "an instruction",
                 },
                 name.at,
@@ -224,13 +220,13 @@ impl Assembler<'_> {
         if name.text.starts_with('.') {
             return Err(Fail::new(
                 Problem::Reserved {
-                    name: name.text,
+                    name: name.text.to_string(),
                     what: "a directive or local label",
                 },
                 name.at,
             ));
         }
-        if let Some(old) = self.macros.get(name.text.as_str()) {
+        if let Some(old) = self.macros.get(&*name.text) {
             return Err(redefined(&name.text, name.at, Some(old.at)));
         }
         let mut parameters: Vec<Parameter> = Vec::new();
@@ -240,12 +236,12 @@ impl Assembler<'_> {
                 return Err(redefined(&parameter.text, parameter.at, None));
             }
             let default = if p.eat("=") {
-                Some(argument(&mut p)?)
+                Some(argument(&mut p)?.to_vec())
             } else {
                 None
             };
             parameters.push(Parameter {
-                name: parameter.text.as_str().into(),
+                name: parameter.text.shared(),
                 default,
             });
             if !p.at_end() {
@@ -253,7 +249,7 @@ impl Assembler<'_> {
             }
         }
         self.macros.insert(
-            name.text.as_str().into(),
+            name.text.shared(),
             Rc::new(Macro {
                 parameters,
                 body: body.clone(),
@@ -271,11 +267,12 @@ impl Assembler<'_> {
         rest: &[Token],
         context: &Context,
     ) -> Result<(), Fail> {
-        let Some(definition) = self.macros.get(name).cloned() else {
+        let Some((name, definition)) = self.macros.get_key_value(name) else {
             return Ok(());
         };
+        let (name, definition) = (name.clone(), definition.clone());
         let mut p = Parser::new(rest, &self.names, context.scope);
-        let mut given = Vec::new();
+        let mut given = Vec::with_capacity(definition.parameters.len());
         while !p.at_end() {
             given.push(argument(&mut p)?);
             if !p.at_end() {
@@ -305,36 +302,29 @@ impl Assembler<'_> {
             return Err(fail.related(definition.at, "defined here"));
         }
         let mut given = given.into_iter();
-        let mut arguments = Arguments::with_capacity(definition.parameters.len());
+        let mut arguments = Arguments::with_capacity(definition.clone(), rest.len());
         for parameter in &definition.parameters {
-            let tokens = match (given.next(), &parameter.default) {
-                (Some(tokens), _) => tokens
-                    .into_iter()
-                    // The names of an argument mean what they mean to the caller.
-                    .map(|t| Token {
-                        scope: Some(t.scope.unwrap_or(context.scope)),
-                        ..t
-                    })
-                    .collect(),
-                (None, Some(default)) => default.clone(),
+            match (given.next(), &parameter.default) {
+                // The names of an argument mean what they mean to the caller.
+                (Some(tokens), _) => arguments.push(tokens, Some(context.scope)),
+                (None, Some(default)) => arguments.push(default, None),
                 (None, None) => {
                     let parameter = parameter.name.to_string();
                     let fail = Fail::new(
                         Problem::MissingArgument {
-                            name: name.to_owned(),
+                            name: name.to_string(),
                             parameter,
                         },
                         at,
                     );
                     return Err(fail.related(definition.at, "defined here"));
                 }
-            };
-            arguments.push((parameter.name.clone(), tokens));
+            }
         }
         let scope: Scope = self.names.macro_scope();
         let chain: Chain = self
             .sink
-            .expand(format!("macro `{name}`, called"), at, context.chain);
+            .expand(Expansion::Macro(name.clone()), at, context.chain);
         let context = Context {
             scope,
             chain,
@@ -362,8 +352,8 @@ fn is_compound(argument: &[Token]) -> bool {
 }
 
 /// Tokens up to a comma outside of brackets.
-fn argument(p: &mut Parser<'_, '_>) -> Result<Vec<Token>, Fail> {
-    let mut tokens = Vec::new();
+fn argument<'t>(p: &mut Parser<'t, '_>) -> Result<&'t [Token], Fail> {
+    let rest = p.rest();
     let mut open = 0_u32;
     while let Some(token) = p.peek() {
         match &token.tok {
@@ -372,12 +362,10 @@ fn argument(p: &mut Parser<'_, '_>) -> Result<Vec<Token>, Fail> {
             Tok::Punct(")" | "]" | "}") => open = open.saturating_sub(1),
             _ => {}
         }
-        tokens.push(token.clone());
         p.next();
     }
-    if tokens.is_empty() {
-        p.expected("an argument")
-    } else {
-        Ok(tokens)
+    match rest.len() - p.rest().len() {
+        0 => p.expected("an argument"),
+        tokens => Ok(rest.get(..tokens).unwrap_or(rest)),
     }
 }

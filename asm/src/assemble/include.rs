@@ -2,7 +2,7 @@
 
 use super::limits;
 use super::state::{Assembler, Context};
-use crate::diag::{Fail, Problem};
+use crate::diag::{Expansion, Fail, Problem};
 use crate::source::{Source, Span};
 use crate::syntax::{self, Node};
 use std::path::{Path, PathBuf};
@@ -123,7 +123,7 @@ impl Assembler<'_> {
         };
         if let Some(loaded) = loaded {
             let chain = self.sink.expand(
-                format!("file {:?}, included", source.name),
+                Expansion::File(source.name.as_str().into()),
                 at,
                 context.chain,
             );

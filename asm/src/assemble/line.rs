@@ -37,12 +37,12 @@ impl Assembler<'_> {
             let arguments = p.rest();
             return self.directive(&name.text, name.at, arguments, context);
         }
-        if self.macros.contains_key(name.text.as_str()) {
+        if self.macros.contains_key(&*name.text) {
             let arguments = p.rest();
             return self.call(&name.text, name.at, arguments, context);
         }
         match Parser::new(rest, &self.names, context.scope).word() {
-            Ok(word) => self.word(&word, context),
+            Ok(word) => self.word(word, context),
             Err(fail) => {
                 if self.section == Section::Program {
                     let opens = rest.last().is_some_and(|t| t.is("{"));
@@ -114,7 +114,7 @@ impl Assembler<'_> {
         Ok(Some(rest))
     }
 
-    fn word(&mut self, word: &Slots, context: &Context) -> Result<(), Fail> {
+    fn word(&mut self, word: Slots, context: &Context) -> Result<(), Fail> {
         if self.section != Section::Program {
             let what = "an instruction".to_owned();
             return Err(Fail::new(
@@ -134,7 +134,7 @@ impl Assembler<'_> {
         };
         let mut insts: Vec<Selected> = Vec::with_capacity(word.insts.len());
         let mut failed = false;
-        for source in &word.insts {
+        for source in word.insts {
             match select(source, self.macros.keys().map(AsRef::as_ref)) {
                 Ok(selected) => insts.push(selected),
                 Err(fail) => {

@@ -4,6 +4,7 @@
 //! word takes one address; expressions that use later names are evaluated at
 //! the end. Every step is bounded ([`limits`]), every flaw has a place.
 
+mod arguments;
 mod data;
 mod directive;
 mod expand;
@@ -111,7 +112,7 @@ impl Assembler<'_> {
         self.names.location = pc.into();
         let slots = Parser::new(&tokens, &self.names, symbols::GLOBAL).word()?;
         let mut selected = Vec::new();
-        for source in &slots.insts {
+        for source in slots.insts {
             selected.push(select::select(source, std::iter::empty())?);
         }
         line::one_per_slot(&selected)?;
@@ -145,6 +146,6 @@ impl Assembler<'_> {
         };
         p.end()?;
         self.names.check_free(&name.text, name.at)?;
-        Ok((name.text, value))
+        Ok((name.text.to_string(), value))
     }
 }

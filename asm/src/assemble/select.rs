@@ -41,20 +41,24 @@ pub(super) struct Selected {
 /// The row and registers of an operation. `others` are further names that may
 /// stand in its place, for suggestions.
 pub(super) fn select<'a>(
-    source: &SourceInst,
+    source: SourceInst,
     others: impl Iterator<Item = &'a str>,
 ) -> Result<Selected, Fail> {
-    let Some(rows) = ROWS.get(source.mnemonic.as_str()) else {
+    let Some(rows) = ROWS.get(&*source.mnemonic) else {
         let near = nearest(&source.mnemonic, ROWS.keys().copied().chain(others));
         let problem = Problem::UnknownMnemonic {
-            name: source.mnemonic.clone(),
+            name: source.mnemonic.to_string(),
             near,
         };
         return Err(Fail::new(problem, source.mnemonic_at));
     };
-    match rows.iter().map(|op| op.row()).find(|row| fits(row, source)) {
+    match rows
+        .iter()
+        .map(|op| op.row())
+        .find(|row| fits(row, &source))
+    {
         Some(row) => fill(row, source),
-        None => Err(misfit(rows, source)),
+        None => Err(misfit(rows, &source)),
     }
 }
 
@@ -104,7 +108,7 @@ fn misfit(rows: &[Op], source: &SourceInst) -> Fail {
             .join(", ")
     };
     let forms = rows.iter().map(|op| form(op.row())).collect();
-    let mnemonic = source.mnemonic.clone();
+    let mnemonic = source.mnemonic.to_string();
     // A lone name where a register belongs is a misspelt register or alias.
     let name = match source.args.get(best) {
         Some((Arg::Expr(Expr::Symbol(key, _)), _)) => Some(key.to_string()),
@@ -171,7 +175,7 @@ pub(super) fn immediate_range(operand: &Operand) -> (i64, i64) {
     }
 }
 
-fn fill(row: &Row, source: &SourceInst) -> Result<Selected, Fail> {
+fn fill(row: &Row, source: SourceInst) -> Result<Selected, Fail> {
     let mut selected = Selected {
         inst: Inst::new(row.op),
         value: None,
@@ -182,10 +186,10 @@ fn fill(row: &Row, source: &SourceInst) -> Result<Selected, Fail> {
         mnemonic_at: source.mnemonic_at,
     };
     let mut registers = selected.inst.r.iter_mut();
-    for (operand, (arg, at)) in row.form.operands().iter().zip(&source.args) {
+    for (operand, (arg, at)) in row.form.operands().iter().zip(source.args) {
         match arg {
             Arg::Register(register) => {
-                let index = match *register {
+                let index = match register {
                     Register::Pair(i) | Register::Quad(i) => i,
                     Register::Scalar(s) => s.0,
                 };
@@ -194,7 +198,7 @@ fn fill(row: &Row, source: &SourceInst) -> Result<Selected, Fail> {
                         Problem::OddCouple {
                             register: register.to_string(),
                         },
-                        *at,
+                        at,
                     ));
                 }
                 if let Some(r) = registers.next() {
@@ -206,22 +210,22 @@ fn fill(row: &Row, source: &SourceInst) -> Result<Selected, Fail> {
                     Kind::Target | Kind::LoopEnd => &mut selected.target,
                     _ => &mut selected.value,
                 };
-                *part = Some((expr.clone(), *at));
+                *part = Some((expr, at));
             }
             Arg::Block => selected.block = true,
             Arg::Mem(mem) => {
-                let mode = match &mem.mode {
+                let mode = match mem.mode {
                     ModeArg::Offset(expr) => {
-                        selected.offset = Some((expr.clone(), mem.at));
+                        selected.offset = Some((expr, mem.at));
                         Mode::Offset(0)
                     }
                     ModeArg::Post(expr) => {
-                        selected.offset = Some((expr.clone(), mem.at));
+                        selected.offset = Some((expr, mem.at));
                         Mode::Post(0)
                     }
-                    ModeArg::Step(s) => Mode::Step(*s),
-                    ModeArg::Modulo(s) => Mode::Modulo(*s),
-                    ModeArg::Reverse(s) => Mode::Reverse(*s),
+                    ModeArg::Step(s) => Mode::Step(s),
+                    ModeArg::Modulo(s) => Mode::Modulo(s),
+                    ModeArg::Reverse(s) => Mode::Reverse(s),
                 };
                 selected.inst.addr = Address {
                     base: mem.base,

@@ -1,5 +1,6 @@
 //! What has been assembled so far: the words and data, their expressions still open.
 
+use super::arguments::Arguments;
 use super::limits;
 use super::select::Selected;
 use super::symbols::Table;
@@ -70,9 +71,6 @@ pub(super) struct Parameter {
     pub(super) name: Rc<str>,
     pub(super) default: Option<Vec<Token>>,
 }
-
-/// The arguments of one macro call: few, so that a list is faster than a table.
-pub(super) type Arguments = Vec<(Rc<str>, Vec<Token>)>;
 
 /// Where a line is expanded.
 #[derive(Clone, Debug)]

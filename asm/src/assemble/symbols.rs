@@ -5,7 +5,7 @@ use crate::diag::{Fail, Problem, nearest};
 use crate::expr::{Expr, Symbols, Value};
 use crate::program::{Symbol, SymbolKind};
 use crate::source::Span;
-use crate::syntax::{Names, Register, Scope};
+use crate::syntax::{Names, Register, Scope, Text};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -150,7 +150,7 @@ impl Table {
     /// Defines a label. A plain one becomes the owner of the local labels that follow.
     pub(super) fn label(
         &mut self,
-        name: &str,
+        name: &Text,
         scope: Scope,
         kind: SymbolKind,
         value: i64,
@@ -375,10 +375,11 @@ impl Names for Table {
         None
     }
 
-    fn key(&self, name: &str, scope: Scope) -> Rc<str> {
+    fn key(&self, name: &Text, scope: Scope) -> Rc<str> {
         if !name.starts_with('.') {
-            return name.into();
+            return name.shared();
         }
+        let name = &**name;
         match self.frame(scope).and_then(|f| f.expansion) {
             Some(expansion) => format!("{name}@{expansion}").into(),
             None => format!("{}{name}", self.parent).into(),

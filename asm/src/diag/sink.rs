@@ -4,6 +4,8 @@ use super::report::{Diagnostic, Diagnostics, Frame, Position, Related, Severity}
 use super::{Fail, Flaw, Problem, render};
 use crate::source::{SourceMap, Span};
 use std::collections::HashSet;
+use std::fmt;
+use std::rc::Rc;
 
 /// Which expansion a line came from: an index into the chain table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,9 +20,33 @@ const FRAMES: usize = 12;
 /// Most characters of a source's text that a message repeats.
 const QUOTED: usize = 400;
 
+/// What text is expanded from: named only where a message tells of it.
+#[derive(Clone, Debug)]
+pub(crate) enum Expansion {
+    /// A macro's call.
+    Macro(Rc<str>),
+    /// An included file.
+    File(Rc<str>),
+    /// An iteration, and its counter; without a name where it has none.
+    Iteration(Rc<str>, i64),
+}
+
+impl fmt::Display for Expansion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Macro(name) => write!(f, "macro `{name}`, called"),
+            Self::File(name) => write!(f, "file {name:?}, included"),
+            Self::Iteration(counter, i) if counter.is_empty() => {
+                write!(f, "iteration {i} of `.rept`")
+            }
+            Self::Iteration(counter, i) => write!(f, "`.rept` with {counter} = {i}"),
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Sink {
-    frames: Vec<(String, Span, Chain)>,
+    frames: Vec<(Expansion, Span, Chain)>,
     errors: Vec<(Flaw, Chain)>,
     warnings: Vec<(Flaw, Chain)>,
     seen: HashSet<(Span, &'static str, bool)>,
@@ -30,7 +56,7 @@ pub(crate) struct Sink {
 
 impl Sink {
     /// Opens an expansion inside `parent`.
-    pub(crate) fn expand(&mut self, what: String, at: Span, parent: Chain) -> Chain {
+    pub(crate) fn expand(&mut self, what: Expansion, at: Span, parent: Chain) -> Chain {
         self.frames.push((what, at, parent));
         Chain(Some(self.frames.len() as u32 - 1))
     }
@@ -111,7 +137,7 @@ impl Sink {
 
 fn resolve(
     map: &SourceMap,
-    frames: &[(String, Span, Chain)],
+    frames: &[(Expansion, Span, Chain)],
     flaw: Flaw,
     mut chain: Chain,
     severity: Severity,
@@ -121,7 +147,7 @@ fn resolve(
     while let Some((what, at, parent)) = chain.0.and_then(|i| frames.get(i as usize)) {
         if expansion.len() < FRAMES {
             expansion.push(Frame {
-                what: shorten(what, 0),
+                what: shorten(&what.to_string(), 0),
                 at: position(map, *at),
             });
         } else {

@@ -72,10 +72,13 @@ const BINARY: [(&str, u8, Binary); 18] = [
 impl Binary {
     /// The operator and how strongly it binds.
     pub(crate) fn by_text(text: &str) -> Option<(Self, u8)> {
-        BINARY
-            .iter()
-            .find(|row| row.0 == text)
-            .map(|row| (row.2, row.1))
+        // One or two bytes: not worth a call for each row.
+        let [first, second] = [0, 1].map(|i| text.as_bytes().get(i));
+        let same = |row: &&(&str, u8, Self)| {
+            let row = row.0.as_bytes();
+            row.first() == first && row.get(1) == second && row.len() == text.len()
+        };
+        BINARY.iter().find(same).map(|row| (row.2, row.1))
     }
 
     fn text(self) -> &'static str {

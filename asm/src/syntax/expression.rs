@@ -214,7 +214,7 @@ impl Parser<'_, '_> {
             return Ok(Expr::Value(value));
         }
         if Register::named(&ident.text, self.names).is_some() {
-            let found = format!("register `{}`", ident.text);
+            let found = format!("register `{}`", &*ident.text);
             return Err(Fail::new(
                 Problem::Expected {
                     wanted: "a value".into(),

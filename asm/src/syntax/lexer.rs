@@ -32,7 +32,10 @@ pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<
             start: start as u32,
             end: (start + length) as u32,
         };
-        let (length, tok) = if let Ok((after, skipped)) = blank(left) {
+        // Most characters show at once that they begin a token.
+        let may = !first.is_ascii_graphic() || matches!(first, ';' | '/');
+        let skipped = if may { blank(left).ok() } else { None };
+        let (length, tok) = if let Some((after, skipped)) = skipped {
             (left.len() - after.len(), Err(skipped))
         } else if first == '\n' {
             if !line.is_empty() {
@@ -72,6 +75,7 @@ pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<
         if let Err(Blank::Open) = tok {
             report(Fail::new(Problem::OpenComment, span(2)));
         }
+        let end = left.get(length..).unwrap_or("");
         match tok {
             Ok(tok) => {
                 line.push(Token {
@@ -82,11 +86,14 @@ pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<
                 });
                 glued = true;
             }
-            Err(_) => glued = false,
+            Err(_) => {
+                glued = false;
+                // Only ends of lines and block comments hold any.
+                let skipped = left.as_bytes().get(..length).unwrap_or(&[]);
+                number += skipped.iter().filter(|b| **b == b'\n').count() as u32;
+            }
         }
-        // Only ends of lines and block comments hold any.
-        number += left.get(..length).map_or(0, |t| t.matches('\n').count()) as u32;
-        left = left.get(length..).unwrap_or("");
+        left = end;
     }
     if !line.is_empty() {
         lines.push(line);
@@ -121,14 +128,19 @@ fn blank(s: &str) -> IResult<&str, Blank> {
 }
 
 fn token(s: &str) -> IResult<&str, Result<Tok, Problem>> {
-    alt((
-        number,
-        map(name, |n| Ok(Tok::Name(n.into()))),
-        parameter,
-        string,
-        punctuation,
-    ))
-    .parse(s)
+    // What else it could be shows at its first character.
+    match s.bytes().next() {
+        Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => named(s),
+        Some(b'0'..=b'9') => number(s),
+        Some(b'.') => alt((number, named, punctuation)).parse(s),
+        Some(b'\\') => parameter(s),
+        Some(b'"') => string(s),
+        _ => punctuation(s),
+    }
+}
+
+fn named(s: &str) -> IResult<&str, Result<Tok, Problem>> {
+    map(name, |n| Ok(Tok::Name(n.into()))).parse(s)
 }
 
 fn is_word(c: char) -> bool {
@@ -153,7 +165,11 @@ fn parameter(s: &str) -> IResult<&str, Result<Tok, Problem>> {
 }
 
 fn punctuation(s: &str) -> IResult<&str, Result<Tok, Problem>> {
-    match PUNCTUATION.into_iter().find(|p| s.starts_with(p)) {
+    let same = |p: &&str| {
+        let mut both = p.bytes().zip(s.bytes());
+        p.len() <= s.len() && both.all(|(p, s)| p == s)
+    };
+    match PUNCTUATION.into_iter().find(same) {
         Some(p) => map(tag(p), |_| Ok(Tok::Punct(p))).parse(s),
         None => Err(nom::Err::Error(nom::error::Error::new(
             s,

@@ -10,5 +10,5 @@ mod token;
 pub(crate) use block::{Node, blocks};
 pub(crate) use lexer::lines;
 pub(crate) use operand::{Arg, ModeArg, Register, Slots, SourceInst};
-pub(crate) use parser::{Names, Parser};
+pub(crate) use parser::{Names, Parser, Text};
 pub(crate) use token::{Scope, Tok, Token};

@@ -1,6 +1,6 @@
 //! Reads instruction words: slots, mnemonics, operands.
 
-use super::parser::{Names, Parser};
+use super::parser::{Names, Parser, Text};
 use super::token::Tok;
 use crate::diag::{Fail, Problem};
 use crate::expr::Expr;
@@ -77,7 +77,7 @@ pub(crate) enum ModeArg {
 /// One operation as written.
 #[derive(Clone, Debug)]
 pub(crate) struct SourceInst {
-    pub(crate) mnemonic: String,
+    pub(crate) mnemonic: Text,
     pub(crate) mnemonic_at: Span,
     pub(crate) args: Vec<(Arg, Span)>,
     /// Everything.
@@ -107,10 +107,10 @@ impl Parser<'_, '_> {
         if self.peek().is_some_and(|t| t.name() == Some(".allow")) {
             self.next();
             let what = self.name("`stall`")?;
-            if what.text != "stall" {
+            if &*what.text != "stall" {
                 let problem = Problem::Expected {
                     wanted: "`stall`".into(),
-                    found: format!("`{}`", what.text),
+                    found: format!("`{}`", &*what.text),
                 };
                 return Err(Fail::new(problem, what.at));
             }

@@ -6,6 +6,7 @@ use crate::diag::{Fail, Problem};
 use crate::expr::Symbols;
 use crate::expr::Value;
 use crate::source::Span;
+use std::fmt::{self, Write as _};
 use std::rc::Rc;
 
 /// What names mean while a line is read.
@@ -14,7 +15,7 @@ pub(crate) trait Names: Symbols {
     fn scoped(&self, name: &str, scope: Scope) -> Option<Value>;
     /// The global key of `name` as seen from `scope`: local labels belong to
     /// the label before them, or to the macro expansion.
-    fn key(&self, name: &str, scope: Scope) -> Rc<str>;
+    fn key(&self, name: &Text, scope: Scope) -> Rc<str>;
     /// Whether the global name has been defined so far.
     fn defined(&self, key: &str) -> bool;
     /// The current address, `.`.
@@ -23,10 +24,56 @@ pub(crate) trait Names: Symbols {
     fn alias(&self, name: &str) -> Option<Register>;
 }
 
+/// The text of a name.
+#[derive(Clone, Debug)]
+pub(crate) enum Text {
+    /// As its only token has it: most names, which cost nothing to read.
+    Token(Rc<str>),
+    /// Put together of its parts.
+    Parts(String),
+}
+
+impl std::ops::Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Self::Token(text) => text,
+            Self::Parts(text) => text,
+        }
+    }
+}
+
+impl Text {
+    /// The text, shared where it is a token's.
+    pub(crate) fn shared(&self) -> Rc<str> {
+        match self {
+            Self::Token(text) => text.clone(),
+            Self::Parts(text) => text.as_str().into(),
+        }
+    }
+
+    /// Puts a part behind it.
+    fn push(&mut self, part: impl fmt::Display) {
+        let mut parts = match std::mem::replace(self, Self::Parts(String::new())) {
+            Self::Parts(parts) => parts,
+            Self::Token(text) => {
+                // Most parts are small numbers.
+                let mut parts = String::with_capacity(text.len() + 8);
+                parts.push_str(&text);
+                parts
+            }
+        };
+        // A string takes anything.
+        let _ = write!(parts, "{part}");
+        *self = Self::Parts(parts);
+    }
+}
+
 /// A name with its computed parts filled in.
 #[derive(Clone, Debug)]
 pub(crate) struct Ident {
-    pub(crate) text: String,
+    pub(crate) text: Text,
     pub(crate) at: Span,
     pub(crate) scope: Scope,
 }
@@ -149,19 +196,19 @@ impl<'t, 'a> Parser<'t, 'a> {
 
     /// A name, its computed parts included: `r{2*i}`, `row{i}_end`.
     pub(crate) fn name(&mut self, wanted: &str) -> Result<Ident, Fail> {
-        let Some((token, first)) = self.peek().and_then(|t| Some((t, t.name()?))) else {
+        let Some((token, Tok::Name(first))) = self.peek().map(|t| (t, &t.tok)) else {
             return self.expected(wanted);
         };
         self.at += 1;
         let mut ident = Ident {
-            text: first.to_owned(),
+            text: Text::Token(first.clone()),
             at: token.at,
             scope: token.scope.unwrap_or(self.scope),
         };
         while let Some(part) = self.peek().filter(|t| t.glued) {
             match &part.tok {
-                Tok::Name(n) => ident.text.push_str(n),
-                Tok::Int(v) => ident.text.push_str(&v.to_string()),
+                Tok::Name(n) => ident.text.push(n),
+                Tok::Int(v) => ident.text.push(v),
                 // The brace of a loop block ends its line.
                 Tok::Punct("{") if self.peek_second().is_some() => {
                     self.at += 1;
@@ -180,7 +227,7 @@ impl<'t, 'a> Parser<'t, 'a> {
                             at,
                         ));
                     }
-                    ident.text.push_str(&value.to_string());
+                    ident.text.push(value);
                     if !self.is("}") {
                         return self.expected("`}`");
                     }
