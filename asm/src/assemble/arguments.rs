@@ -2,47 +2,47 @@
 
 use super::state::Macro;
 use crate::syntax::{Scope, Token};
+use std::ops::Range;
 use std::rc::Rc;
 
 /// What the parameters of a macro stand for in one of its expansions.
 #[derive(Clone, Debug)]
 pub(super) struct Arguments {
     definition: Rc<Macro>,
-    /// Of all arguments, one after the other.
-    tokens: Vec<Token>,
-    /// Where each argument's tokens end.
-    ends: Vec<usize>,
+    /// The line of the call.
+    line: Vec<Token>,
+    /// Where in it each argument stands that is given.
+    given: Vec<Range<usize>>,
 }
 
 impl Arguments {
-    /// None yet; room for so many tokens.
-    pub(super) fn with_capacity(definition: Rc<Macro>, tokens: usize) -> Self {
-        Self {
-            tokens: Vec::with_capacity(tokens),
-            ends: Vec::with_capacity(definition.parameters.len()),
-            definition,
+    /// The arguments that stand in a line. Their names belong to `scope`, where they
+    /// do not belong to another already.
+    pub(super) fn new(
+        definition: Rc<Macro>,
+        mut line: Vec<Token>,
+        given: Vec<Range<usize>>,
+        scope: Scope,
+    ) -> Self {
+        for token in &mut line {
+            token.scope = token.scope.or(Some(scope));
         }
-    }
-
-    /// The next parameter's argument. Its names belong to `scope`, where they do
-    /// not belong to another already.
-    pub(super) fn push(&mut self, tokens: &[Token], scope: Option<Scope>) {
-        self.tokens.extend(tokens.iter().map(|token| Token {
-            scope: token.scope.or(scope),
-            ..token.clone()
-        }));
-        self.ends.push(self.tokens.len());
+        Self {
+            definition,
+            line,
+            given,
+        }
     }
 
     /// What the parameter of that name stands for: parameters are few, so that
     /// looking through them is faster than a table.
     pub(super) fn of(&self, name: &str) -> Option<&[Token]> {
-        let place = self.names().position(|known| known == name)?;
-        let start = match place {
-            0 => 0,
-            _ => *self.ends.get(place - 1)?,
-        };
-        self.tokens.get(start..*self.ends.get(place)?)
+        let mut parameters = self.definition.parameters.iter().enumerate();
+        let (place, parameter) = parameters.find(|(_, p)| *p.name == *name)?;
+        match self.given.get(place) {
+            Some(tokens) => self.line.get(tokens.clone()),
+            None => parameter.default.as_deref(),
+        }
     }
 
     /// The names of the parameters.

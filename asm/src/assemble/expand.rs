@@ -33,7 +33,7 @@ impl Assembler<'_> {
             let done = match node {
                 Node::Line(line) => self
                     .substitute(line, context)
-                    .map(|line| self.line(&line, context)),
+                    .map(|line| self.line(line, context)),
                 Node::Repeat { head, body } => self.repeat(head, body, context),
                 Node::Macro { head, body } => self.define(head, body, context),
                 Node::If { arms } => self.choose(arms, context),
@@ -50,7 +50,7 @@ impl Assembler<'_> {
         line: &'t [Token],
         context: &Context,
     ) -> Result<Cow<'t, [Token]>, Fail> {
-        let out = if line.iter().any(|t| matches!(t.tok, Tok::Param(_))) {
+        let out = if line.iter().any(|t| matches!(*t.tok, Tok::Param(_))) {
             Cow::Owned(Self::filled(line, context)?)
         } else {
             Cow::Borrowed(line)
@@ -71,7 +71,7 @@ impl Assembler<'_> {
     fn filled(line: &[Token], context: &Context) -> Result<Vec<Token>, Fail> {
         let mut out = Vec::with_capacity(2 * line.len());
         for (place, token) in line.iter().enumerate() {
-            let Tok::Param(name) = &token.tok else {
+            let Tok::Param(name) = &*token.tok else {
                 out.push(token.clone());
                 continue;
             };
@@ -90,7 +90,7 @@ impl Assembler<'_> {
             ];
             let wrap = neighbours.into_iter().flatten().any(is_operator) && is_compound(argument);
             let paren = |p| Token {
-                tok: Tok::Punct(p),
+                tok: Rc::new(Tok::Punct(p)),
                 glued: false,
                 ..token.clone()
             };
@@ -259,22 +259,26 @@ impl Assembler<'_> {
         Ok(())
     }
 
-    /// A macro's call: binds the arguments and expands the body.
+    /// A macro's call, whose arguments begin at token `first` of the line: binds
+    /// them and expands the body.
     pub(super) fn call(
         &mut self,
         name: &str,
         at: Span,
-        rest: &[Token],
+        (line, first): (Cow<'_, [Token]>, usize),
         context: &Context,
     ) -> Result<(), Fail> {
         let Some((name, definition)) = self.macros.get_key_value(name) else {
             return Ok(());
         };
         let (name, definition) = (name.clone(), definition.clone());
-        let mut p = Parser::new(rest, &self.names, context.scope);
-        let mut given = Vec::with_capacity(definition.parameters.len());
+        let most = definition.parameters.len();
+        let mut given = Vec::with_capacity(most);
+        let mut p = Parser::new(line.get(first..).unwrap_or(&[]), &self.names, context.scope);
         while !p.at_end() {
-            given.push(argument(&mut p)?);
+            let before = line.len() - p.rest().len();
+            let tokens = argument(&mut p)?.len();
+            given.push(before..before + tokens);
             if !p.at_end() {
                 p.expect(",")?;
                 if p.at_end() {
@@ -282,18 +286,13 @@ impl Assembler<'_> {
                 }
             }
         }
-        let most = definition.parameters.len();
-        let fewest = definition
-            .parameters
-            .iter()
-            .filter(|q| q.default.is_none())
-            .count();
+        let parameters = &definition.parameters;
         if given.len() > most {
             let what = format!("macro `{name}`");
             let fail = Fail::new(
                 Problem::ArgumentCount {
                     what,
-                    fewest,
+                    fewest: parameters.iter().filter(|q| q.default.is_none()).count(),
                     most,
                     found: given.len(),
                 },
@@ -301,26 +300,15 @@ impl Assembler<'_> {
             );
             return Err(fail.related(definition.at, "defined here"));
         }
-        let mut given = given.into_iter();
-        let mut arguments = Arguments::with_capacity(definition.clone(), rest.len());
-        for parameter in &definition.parameters {
-            match (given.next(), &parameter.default) {
-                // The names of an argument mean what they mean to the caller.
-                (Some(tokens), _) => arguments.push(tokens, Some(context.scope)),
-                (None, Some(default)) => arguments.push(default, None),
-                (None, None) => {
-                    let parameter = parameter.name.to_string();
-                    let fail = Fail::new(
-                        Problem::MissingArgument {
-                            name: name.to_string(),
-                            parameter,
-                        },
-                        at,
-                    );
-                    return Err(fail.related(definition.at, "defined here"));
-                }
-            }
+        let mut others = parameters.iter().skip(given.len());
+        if let Some(missing) = others.find(|q| q.default.is_none()) {
+            let problem = Problem::MissingArgument {
+                name: name.to_string(),
+                parameter: missing.name.to_string(),
+            };
+            return Err(Fail::new(problem, at).related(definition.at, "defined here"));
         }
+        let arguments = Arguments::new(definition.clone(), line.into_owned(), given, context.scope);
         let scope: Scope = self.names.macro_scope();
         let chain: Chain = self
             .sink
@@ -339,7 +327,7 @@ impl Assembler<'_> {
 
 /// Whether the token joins values of an expression.
 fn is_operator(token: &Token) -> bool {
-    matches!(token.tok, Tok::Punct(p) if p != "||" && (crate::expr::Binary::by_text(p).is_some() || p == "~" || p == "!"))
+    matches!(*token.tok, Tok::Punct(p) if p != "||" && (crate::expr::Binary::by_text(p).is_some() || p == "~" || p == "!"))
 }
 
 /// Whether a macro argument is an expression that operators around it would
@@ -356,7 +344,7 @@ fn argument<'t>(p: &mut Parser<'t, '_>) -> Result<&'t [Token], Fail> {
     let rest = p.rest();
     let mut open = 0_u32;
     while let Some(token) = p.peek() {
-        match &token.tok {
+        match &*token.tok {
             Tok::Punct(",") if open == 0 => break,
             Tok::Punct("(" | "[" | "{") => open += 1,
             Tok::Punct(")" | "]" | "}") => open = open.saturating_sub(1),

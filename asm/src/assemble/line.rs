@@ -8,17 +8,18 @@ use crate::isa::Slot;
 use crate::program::SymbolKind;
 use crate::source::Span;
 use crate::syntax::{Arg, Parser, Slots, Token};
+use std::borrow::Cow;
 
 impl Assembler<'_> {
     /// Assembles one line; its first flaw is reported.
-    pub(super) fn line(&mut self, tokens: &[Token], context: &Context) {
+    pub(super) fn line(&mut self, tokens: Cow<'_, [Token]>, context: &Context) {
         if let Err(fail) = self.statement(tokens, context) {
             self.error(fail, context.chain);
         }
     }
 
-    fn statement(&mut self, tokens: &[Token], context: &Context) -> Result<(), Fail> {
-        let mut rest = tokens;
+    fn statement(&mut self, tokens: Cow<'_, [Token]>, context: &Context) -> Result<(), Fail> {
+        let mut rest = &*tokens;
         while let Some(after) = self.label(rest, context)? {
             rest = after;
         }
@@ -38,8 +39,8 @@ impl Assembler<'_> {
             return self.directive(&name.text, name.at, arguments, context);
         }
         if self.macros.contains_key(&*name.text) {
-            let arguments = p.rest();
-            return self.call(&name.text, name.at, arguments, context);
+            let first = tokens.len() - p.rest().len();
+            return self.call(&name.text, name.at, (tokens, first), context);
         }
         match Parser::new(rest, &self.names, context.scope).word() {
             Ok(word) => self.word(word, context),

@@ -53,7 +53,7 @@ impl Parser<'_, '_> {
     }
 
     fn climb(&mut self, mut left: Expr, start: Span, least: u8) -> Result<Expr, Fail> {
-        while let Some(Tok::Punct(text)) = self.peek().map(|t| &t.tok) {
+        while let Some(Tok::Punct(text)) = self.peek().map(|t| &*t.tok) {
             let Some((op, strength)) = Binary::by_text(text) else {
                 break;
             };
@@ -146,11 +146,11 @@ impl Parser<'_, '_> {
     fn prefix(&mut self) -> Result<Expr, Fail> {
         self.enter()?;
         let start = self.here();
-        let op = match self.peek().map(|t| &t.tok) {
+        let op = match self.peek().map(|t| &*t.tok) {
             Some(Tok::Punct(text)) => Unary::by_text(text),
             _ => None,
         };
-        let least = |t: Option<&Token>| t.is_some_and(|t| t.tok == Tok::TooLargeByOne);
+        let least = |t: Option<&Token>| t.is_some_and(|t| *t.tok == Tok::TooLargeByOne);
         let expr = if let Some(op) = op {
             self.next();
             if op == Unary::Neg && least(self.peek()) {
@@ -176,7 +176,7 @@ impl Parser<'_, '_> {
     }
 
     fn primary(&mut self) -> Result<Expr, Fail> {
-        match self.peek().map(|t| &t.tok) {
+        match self.peek().map(|t| &*t.tok) {
             Some(Tok::Int(v)) => {
                 self.next();
                 Ok(Expr::Value(Value::Int(*v)))

@@ -9,6 +9,7 @@ use nom::character::complete::{char, digit1, one_of};
 use nom::combinator::{map, opt, peek, recognize, rest, verify};
 use nom::sequence::{delimited, pair, preceded};
 use nom::{IResult, Parser};
+use std::rc::Rc;
 
 /// Longest first, so that `<<` is not two `<`.
 const PUNCTUATION: [&str; 35] = [
@@ -20,6 +21,7 @@ const PUNCTUATION: [&str; 35] = [
 pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<Vec<Token>> {
     let mut lines = Vec::new();
     let mut line = Vec::new();
+    let mut known = Known::default();
     let mut glued = false;
     let mut number = 1;
     let mut left = text;
@@ -79,7 +81,7 @@ pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<
         match tok {
             Ok(tok) => {
                 line.push(Token {
-                    tok,
+                    tok: known.of(tok),
                     at: span(length),
                     glued,
                     scope: None,
@@ -99,6 +101,24 @@ pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<
         lines.push(line);
     }
     lines
+}
+
+/// Punctuation seen so far, which all tokens share.
+#[derive(Default)]
+struct Known(Vec<(&'static str, Rc<Tok>)>);
+
+impl Known {
+    fn of(&mut self, tok: Tok) -> Rc<Tok> {
+        let Tok::Punct(text) = tok else {
+            return Rc::new(tok);
+        };
+        if let Some((_, known)) = self.0.iter().find(|(known, _)| *known == text) {
+            return known.clone();
+        }
+        let new = Rc::new(tok);
+        self.0.push((text, new.clone()));
+        new
+    }
 }
 
 /// What separates tokens within a line.

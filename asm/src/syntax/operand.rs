@@ -259,7 +259,7 @@ impl Parser<'_, '_> {
                 ));
             }
         };
-        match self.peek().map(|t| &t.tok) {
+        match self.peek().map(|t| &*t.tok) {
             Some(Tok::Punct("%")) => {
                 self.next();
                 if base >= Address::MODULO_REGISTERS {

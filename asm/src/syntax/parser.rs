@@ -180,7 +180,7 @@ impl<'t, 'a> Parser<'t, 'a> {
     }
 
     pub(crate) fn string(&mut self) -> Result<&'t str, Fail> {
-        match self.peek().map(|t| &t.tok) {
+        match self.peek().map(|t| &*t.tok) {
             Some(Tok::Str(s)) => {
                 self.at += 1;
                 Ok(s)
@@ -196,7 +196,7 @@ impl<'t, 'a> Parser<'t, 'a> {
 
     /// A name, its computed parts included: `r{2*i}`, `row{i}_end`.
     pub(crate) fn name(&mut self, wanted: &str) -> Result<Ident, Fail> {
-        let Some((token, Tok::Name(first))) = self.peek().map(|t| (t, &t.tok)) else {
+        let Some((token, Tok::Name(first))) = self.peek().map(|t| (t, &*t.tok)) else {
             return self.expected(wanted);
         };
         self.at += 1;
@@ -206,7 +206,7 @@ impl<'t, 'a> Parser<'t, 'a> {
             scope: token.scope.unwrap_or(self.scope),
         };
         while let Some(part) = self.peek().filter(|t| t.glued) {
-            match &part.tok {
+            match &*part.tok {
                 Tok::Name(n) => ident.text.push(n),
                 Tok::Int(v) => ident.text.push(v),
                 // The brace of a loop block ends its line.

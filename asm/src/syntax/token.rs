@@ -27,7 +27,8 @@ pub(crate) struct Scope(pub(crate) u32);
 /// A token and where it is from.
 #[derive(Clone, Debug)]
 pub(crate) struct Token {
-    pub(crate) tok: Tok,
+    /// Shared: expansion copies tokens many times.
+    pub(crate) tok: Rc<Tok>,
     pub(crate) at: Span,
     /// Nothing stands between this token and the one before.
     pub(crate) glued: bool,
@@ -38,11 +39,11 @@ pub(crate) struct Token {
 
 impl Token {
     pub(crate) fn is(&self, punct: &str) -> bool {
-        matches!(self.tok, Tok::Punct(p) if p == punct)
+        matches!(*self.tok, Tok::Punct(p) if p == punct)
     }
 
     pub(crate) fn name(&self) -> Option<&str> {
-        match &self.tok {
+        match &*self.tok {
             Tok::Name(n) => Some(n),
             _ => None,
         }
