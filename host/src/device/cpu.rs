@@ -5,6 +5,7 @@ use super::engine::Engine;
 use super::error::{CommandError, HostError};
 use super::progress::Kind;
 use super::state::{Busy, Kernel, Submitted};
+use super::window::Needs;
 use crate::timeline::{Category, Slice, Track};
 use cp2_dma::{Descriptor, transfer_time};
 use cp2_emu::SubmitError;
@@ -21,7 +22,7 @@ impl Engine {
             return Ok(false);
         }
         let mut window = std::mem::take(&mut self.state.window);
-        let taken = window.take(|command| self.is_ready(command));
+        let taken = window.take(|needs| self.has(needs));
         self.state.window = window;
         let Some((command, what)) = taken else {
             return Ok(false);
@@ -39,16 +40,15 @@ impl Engine {
         Ok(true)
     }
 
-    /// Whether a command that waits for no other can begin.
-    fn is_ready(&self, command: &Command) -> bool {
-        match command.action {
-            Action::Dma(_) => self.state.transfers.len() < self.machine.dma.queue,
-            Action::Launch { .. } => !self.state.cp2_taken,
-            Action::WaitSignal { event } => {
+    fn has(&self, needs: Needs) -> bool {
+        match needs {
+            Needs::Nothing => true,
+            Needs::Queue => self.state.transfers.len() < self.machine.dma.queue,
+            Needs::Core => !self.state.cp2_taken,
+            Needs::Signal(event) => {
                 let signals = self.state.signals.get(&event);
                 signals.is_some_and(|s| !s.is_empty())
             }
-            _ => true,
         }
     }
 

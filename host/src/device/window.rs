@@ -12,6 +12,32 @@ pub(super) struct Given {
     left: usize,
 }
 
+/// What a command needs besides the completion of others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Needs {
+    Nothing,
+    /// Room in the DMA queue.
+    Queue,
+    /// An idle coprocessor.
+    Core,
+    /// A signal of this event.
+    Signal(u32),
+}
+
+impl Needs {
+    fn of(action: &Action) -> Self {
+        match action {
+            Action::Dma(_) => Self::Queue,
+            Action::Launch { .. } => Self::Core,
+            Action::WaitSignal { event } => Self::Signal(*event),
+            Action::Work { .. }
+            | Action::Write { .. }
+            | Action::Read { .. }
+            | Action::Post { .. } => Self::Nothing,
+        }
+    }
+}
+
 /// That a command waits for another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Wait {
@@ -29,8 +55,8 @@ pub(super) struct Window {
     given: VecDeque<Given>,
     /// By what is waited for.
     waits: Vec<Wait>,
-    /// Those that wait for no command, ascending.
-    free: Vec<u64>,
+    /// Those that wait for no command, ascending, and what else they need.
+    free: Vec<(u64, Needs)>,
 }
 
 impl Window {
@@ -64,7 +90,7 @@ impl Window {
             left += 1;
         }
         if left == 0 {
-            self.free.push(number);
+            self.free.push((number, Needs::of(&command.action)));
         }
         self.given.push_back(Given {
             number,
@@ -75,8 +101,7 @@ impl Window {
 
     /// Nobody waits for `command` any more; of `transfers` only, transfers.
     pub(super) fn release(&mut self, command: u64, transfers: bool) {
-        let first = self.waits.partition_point(|wait| wait.of < command);
-        let mut at = first;
+        let mut at = self.waits.partition_point(|wait| wait.of < command);
         while let Some(&Wait { of, by, transfer }) = self.waits.get(at) {
             if of != command {
                 break;
@@ -90,18 +115,26 @@ impl Window {
             if let Some(given) = place.and_then(|place| self.given.get_mut(place)) {
                 given.left = given.left.saturating_sub(1);
                 if given.left == 0 {
-                    let at = self.free.partition_point(|free| *free < by);
-                    self.free.insert(at, by);
+                    let needs = Needs::of(&given.command.action);
+                    let at = self.free.partition_point(|free| free.0 < by);
+                    self.free.insert(at, (by, needs));
                 }
             }
         }
     }
 
-    /// Takes out the first command that waits for no other and is ready otherwise.
-    pub(super) fn take(&mut self, ready: impl Fn(&Command) -> bool) -> Option<(u64, Command)> {
-        let given = |number: &u64| self.place(*number).and_then(|place| self.given.get(place));
-        let is_ready = |number: &u64| given(number).is_some_and(|given| ready(&given.command));
-        let number = self.free.remove(self.free.iter().position(is_ready)?);
+    /// Takes out the first command that waits for no other and whose needs are met.
+    pub(super) fn take(&mut self, met: impl Fn(Needs) -> bool) -> Option<(u64, Command)> {
+        let mut unmet = None;
+        let first = self.free.iter().position(|&(_, needs)| {
+            // Many may need the same.
+            let ready = unmet != Some(needs) && met(needs);
+            if !ready {
+                unmet = Some(needs);
+            }
+            ready
+        });
+        let (number, _) = self.free.remove(first?);
         let given = self.given.remove(self.place(number)?)?;
         Some((number, given.command))
     }
@@ -120,7 +153,10 @@ impl Window {
         for wait in &mut self.waits {
             (wait.of, wait.by) = (number(wait.of), number(wait.by));
         }
-        self.free.iter_mut().for_each(|free| *free = number(*free));
+        for (free, needs) in &mut self.free {
+            *free = number(*free);
+            *needs = Needs::of(&command(*free)?.action);
+        }
         Some(())
     }
 
