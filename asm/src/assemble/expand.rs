@@ -69,12 +69,15 @@ impl Assembler<'_> {
     }
 
     fn filled(line: &[Token], context: &Context) -> Result<Vec<Token>, Fail> {
-        let mut out = Vec::with_capacity(2 * line.len());
+        // Stretches are copied at once: token by token takes several times as long.
+        let mut out: Vec<Token> = Vec::with_capacity(2 * line.len());
+        let mut copied = 0;
         for (place, token) in line.iter().enumerate() {
             let Tok::Param(name) = &*token.tok else {
-                out.push(token.clone());
                 continue;
             };
+            out.extend_from_slice(line.get(copied..place).unwrap_or(&[]));
+            copied = place + 1;
             let arguments = context.arguments.as_deref();
             let Some(argument) = arguments.and_then(|all| all.of(name)) else {
                 let known = arguments.into_iter().flat_map(Arguments::names);
@@ -95,15 +98,10 @@ impl Assembler<'_> {
                 ..token.clone()
             };
             out.extend(wrap.then(|| paren("(")));
-            for (i, part) in argument.iter().enumerate() {
-                out.push(Token {
-                    glued: if i == 0 {
-                        token.glued && !wrap
-                    } else {
-                        part.glued
-                    },
-                    ..part.clone()
-                });
+            let first = out.len();
+            out.extend_from_slice(argument);
+            if let Some(part) = out.get_mut(first) {
+                part.glued = token.glued && !wrap;
             }
             out.extend(wrap.then(|| paren(")")));
             if out.len() > limits::TOKENS {
@@ -114,6 +112,7 @@ impl Assembler<'_> {
                 return Err(Fail::new(problem, token.at));
             }
         }
+        out.extend_from_slice(line.get(copied..).unwrap_or(&[]));
         Ok(out)
     }
 
