@@ -1,5 +1,6 @@
-//! The emulator on FFTs, in DMEM and paged, by each engine; in words per
-//! second of host time. `cp2 bench emu` is the short form.
+//! The emulator on FFTs, in DMEM and paged, by each engine, in words per second of
+//! host time (`cp2 bench emu` is the short form); and what it takes to plan them.
+//! `cargo bench -p cp2-kernels --bench emulator [-- FILTER]`.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark")]
 
 use cp2_emu::Engine;
@@ -12,9 +13,10 @@ use num_complex::Complex32;
 use std::sync::Arc;
 use std::time::Duration;
 
-const ENGINES: [(&str, Engine); 3] = [
+const ENGINES: [(&str, Engine); 4] = [
     ("reference", Engine::Reference),
     ("portable", Engine::Portable),
+    ("avx2", Engine::Avx2),
     ("fast", Engine::Fast),
 ];
 
@@ -57,9 +59,26 @@ fn ffts(criterion: &mut Criterion) {
     }
 }
 
+/// What a command pays before anything runs: its kernel assembled, the recipes compared.
+fn plans(criterion: &mut Criterion) {
+    let machine: Arc<Machine> = Machine::builtin("vm7").unwrap().into();
+    let mut group = criterion.benchmark_group("plan");
+    for n in [256, 1024, 4096] {
+        group.bench_function(BenchmarkId::new("kernel", n), |b| {
+            let planner = FftPlanner::new(machine.clone());
+            b.iter(|| planner.plan_local(n, Direction::Forward).unwrap());
+        });
+        group.bench_function(BenchmarkId::new("of-4", n), |b| {
+            let planner = FftPlanner::for_batch(machine.clone(), 4);
+            b.iter(|| planner.choice(n, Direction::Forward).unwrap());
+        });
+    }
+    group.finish();
+}
+
 criterion_group! {
     name = emulator;
     config = Criterion::default().sample_size(20).measurement_time(Duration::from_secs(2));
-    targets = ffts
+    targets = ffts, plans
 }
 criterion_main!(emulator);

@@ -9,6 +9,7 @@
 
 mod case;
 mod coverage;
+mod difference;
 mod items;
 mod layout;
 mod lockstep;
