@@ -4,7 +4,7 @@
 use crate::account::Account;
 use crate::core::Core;
 use crate::decoded::{Decoded, decode};
-use crate::fast::Fast;
+use crate::fast::{Fast, sets_up};
 use crate::fault::FaultKind;
 use cp2_machine::Machine;
 
@@ -76,8 +76,8 @@ impl Programs {
     #[cold]
     fn find(&mut self, core: &Core) {
         self.settled = true;
-        if !core.loops.is_empty() {
-            // They may end at words where the loops of the program do not.
+        if !core.loops.iter().all(|running| sets_up(core, running)) {
+            // Others may end at words where the loops of the program do not.
             return self.put(Made::of(core));
         }
         if self.now.is_of(core) {

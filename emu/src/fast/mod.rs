@@ -36,6 +36,7 @@ use block::{Block, End};
 use cp2_machine::Machine;
 use std::collections::HashMap;
 use text::Ends;
+pub(crate) use text::sets_up;
 use timed::{Node, States, UNKNOWN};
 use trace::WARM;
 

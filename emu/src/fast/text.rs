@@ -3,7 +3,7 @@
 use super::block::End;
 use super::habits::{Certainty, Habits};
 use super::portable::Step;
-use crate::core::Core;
+use crate::core::{Core, Loop};
 use crate::decoded::{Decoded, decode};
 use crate::semantics::action::{Action, ControlOp};
 use crate::work::Work;
@@ -107,6 +107,15 @@ impl Ends {
         };
         !self.bodies.iter().any(leaves)
     }
+}
+
+/// Whether a running loop is one that program memory sets up as it is.
+pub(crate) fn sets_up(core: &Core, running: &Loop) -> bool {
+    let pc = running.start.wrapping_sub(1) as usize;
+    let word = core.program.get(pc).filter(|_| core.loaded.is(pc));
+    let word = word.and_then(|bits| Word::decode(*bits).ok());
+    word.and_then(|word| body(&word.mem))
+        .is_some_and(|words| pc + words == running.end as usize)
 }
 
 /// Length of the loop body that follows.
