@@ -67,6 +67,10 @@ const FINE: usize = 64;
 /// Lengths from which on it may pay to divide one transform among the sections.
 const DIVIDED: usize = 1000;
 
+/// Transforms a section up to which passes over system memory may be cheaper: a page that is
+/// filled, drained or left to fewer sections than there are still weighs.
+const FEW: usize = 8;
+
 /// Lengths from which on a transform by columns is considered.
 const BY_COLUMNS: usize = 512;
 
@@ -198,7 +202,7 @@ impl FftPlanner {
             let fft = TwoPassFft::new(n, direction, &self.machine);
             any |= consider(fft.map(|fft| Arc::new(fft) as _))?;
         }
-        if (n > MAX_LENGTH || few || !any) && LargeRecipe::lengths().contains(&n) {
+        if (n > MAX_LENGTH || !any || self.may_divide(n)) && LargeRecipe::lengths().contains(&n) {
             let fft = LargeFft::new(n, direction, self.machine.clone());
             any |= consider(fft.map(|fft| Arc::new(fft) as _))?;
         }
@@ -254,13 +258,20 @@ impl FftPlanner {
         Ok(Choice { fft, why })
     }
 
+    /// Whether a short batch of a long length might be cheaper in passes over system memory.
+    fn may_divide(&self, n: usize) -> bool {
+        LargeRecipe::lengths().contains(&n) && self.batch < FEW * self.machine.cp2.sections
+    }
+
     /// The hand-written kernel, where what it should take is so near the bound of every
     /// recipe that comparing would cost more than it could gain.
     fn near_the_bound(&self, local: Option<&Result<Arc<dyn Fft>, FftError>>) -> Option<Choice> {
         let fft = local?.as_ref().ok()?.clone();
         // Its pages hold one transform of a section where they must, no others' fewer: what a
         // short batch adds, the first page in and the last one out, others have too.
-        let fine = fft.len() >= FINE && self.batch >= self.machine.cp2.sections;
+        let fine = fft.len() >= FINE
+            && self.batch >= self.machine.cp2.sections
+            && !self.may_divide(fft.len());
         let batch = if fine { TYPICAL_BATCH } else { self.batch };
         let (expected, bound) = (fft.expected(batch).ok()?, fft.bound(batch));
         let share = bound.0 as f64 / expected.0.max(1) as f64;

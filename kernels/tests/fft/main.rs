@@ -4,6 +4,7 @@
 
 mod cycles;
 mod random;
+mod recipes;
 mod uses;
 mod values;
 

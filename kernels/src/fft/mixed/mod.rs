@@ -22,7 +22,6 @@ mod real;
 mod real_plan;
 mod real_recipe;
 mod recipe;
-mod repitch;
 mod rows;
 mod text;
 mod walk;

@@ -5,8 +5,8 @@ use super::slices::Place;
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::mixed::bluestein::{chirp, filter};
-use crate::fft::mixed::plan::{BlockRecipe as _, COMPLEX};
-use crate::fft::mixed::recipe::MixedRecipe;
+use crate::fft::mixed::plan::COMPLEX;
+use crate::fft::mixed::radix::{factors_of, least_issues};
 use crate::fft::planner::power_of_two;
 use crate::fft::transform::Fft;
 use crate::job::{Job, Least};
@@ -138,9 +138,9 @@ impl Fft for LongBluestein {
     fn least(&self, batch: usize) -> Least {
         let inner = self.inner[0].least(batch);
         let products: usize = self.multiplications().iter().sum();
-        if let Some(recipe) = MixedRecipe::new(self.n, self.direction) {
+        if let Some(radices) = factors_of(self.n) {
             return Least {
-                issues: batch as u128 * u128::from(recipe.issues()),
+                issues: batch as u128 * u128::from(least_issues(&radices)),
                 bytes: batch as u128 * 2 * self.n as u128 * u128::from(COMPLEX),
                 ..Least::default()
             };

@@ -9,7 +9,6 @@
 mod bluestein;
 mod elements;
 mod half;
-mod lines;
 mod real;
 mod slices;
 mod stage;
