@@ -6,6 +6,7 @@ use cp2_dma::{Descriptor, Direction, Target};
 use cp2_machine::Machine;
 use std::ops::Range;
 use std::sync::Arc;
+use std::thread;
 
 /// Ranges that are told apart.
 const MOST: usize = 64;
@@ -42,6 +43,11 @@ impl Spans {
         other.0.iter().for_each(|range| self.insert(range.clone()));
     }
 
+    /// From the first to the last.
+    fn bounds(&self) -> Option<Range<u64>> {
+        Some(self.0.first()?.start..self.0.last()?.end)
+    }
+
     /// Whether any address is in both.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
@@ -68,6 +74,34 @@ impl Stores {
     #[must_use]
     pub fn spans(&self) -> &Spans {
         &self.spans
+    }
+
+    /// Gives `put` every run's address and bytes, in order.
+    fn for_each_run<E>(
+        &self,
+        machine: &Machine,
+        mut put: impl FnMut(u64, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for (d, first) in &self.transfers {
+            let mut at = *first;
+            for run in d.runs(machine) {
+                let end = at + run.bytes as usize;
+                put(run.system, self.bytes.get(at..end).unwrap_or_default())?;
+                at = end;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes them to `part`, which begins at address `start` and holds all of them.
+    fn put(&self, start: u64, part: &mut [u8], machine: &Machine) {
+        let _ = self.for_each_run(machine, |address, bytes| {
+            let at = (address - start) as usize;
+            if let Some(room) = part.get_mut(at..at + bytes.len()) {
+                room.copy_from_slice(bytes);
+            }
+            Ok::<(), ()>(())
+        });
     }
 
     /// Forgets all, but for the room they take on the host.
@@ -152,20 +186,45 @@ impl SystemMemory {
         memory
     }
 
-    /// Carries out what was kept apart.
+    /// Carries out what several processors kept apart, one after the other, or side by side on a host thread
+    /// each where they wrote apart.
     ///
     /// # Errors
     /// A store leaves the memory.
-    pub fn carry_out(&mut self, stores: &Stores, machine: &Machine) -> Result<(), OutOfMemory> {
-        for (d, first) in &stores.transfers {
-            let mut at = *first;
-            for run in d.runs(machine) {
-                let end = at + run.bytes as usize;
-                self.write(run.system, stores.bytes.get(at..end).unwrap_or_default())?;
-                at = end;
+    pub fn carry_out(&mut self, all: &[&Stores], machine: &Machine) -> Result<(), OutOfMemory> {
+        if all.len() > 1 {
+            if let Some(parts) = self.parts(all) {
+                thread::scope(|scope| {
+                    for (start, bytes, stores) in parts {
+                        scope.spawn(move || stores.put(start, bytes, machine));
+                    }
+                });
+                return Ok(());
             }
         }
-        Ok(())
+        all.iter().try_for_each(|stores| {
+            stores.for_each_run(machine, |address, bytes| self.write(address, bytes))
+        })
+    }
+
+    /// The bytes from the first to the last that each one writes, where these lie apart and
+    /// together on the host; with the first one's address.
+    fn parts<'a>(&mut self, all: &[&'a Stores]) -> Option<Vec<(u64, &mut [u8], &'a Stores)>> {
+        let bounds = |stores: &&'a Stores| Some((stores.spans.bounds()?, *stores));
+        let mut bounds: Vec<_> = all.iter().filter_map(bounds).collect();
+        bounds.sort_by_key(|(range, _)| range.start);
+        let apart = bounds.windows(2).all(|w| w[0].0.end <= w[1].0.start);
+        let (first, last) = (&bounds.first()?.0, &bounds.last()?.0);
+        let (mut at, end) = (first.start, last.end);
+        let mut rest = self.span_mut(at, end.checked_sub(at)?).filter(|_| apart)?;
+        let mut parts = Vec::new();
+        for (range, stores) in bounds {
+            let (_, behind) = rest.split_at_mut((range.start - at) as usize);
+            let (part, behind) = behind.split_at_mut((range.end - range.start) as usize);
+            (rest, at) = (behind, range.end);
+            parts.push((range.start, part, stores));
+        }
+        Some(parts)
     }
 }
 
@@ -230,10 +289,39 @@ mod tests {
         assert_eq!(seen, [1; 64]);
         let stores = apart.take_apart().unwrap().stores;
         let base = Arc::get_mut(&mut base).unwrap();
-        base.carry_out(&stores, &vm7).unwrap();
+        base.carry_out(&[&stores], &vm7).unwrap();
         base.read(0, &mut seen).unwrap();
         assert_eq!(seen[..16], [1; 16]);
         assert_eq!(seen[16..32], [2; 16]);
         assert_eq!(seen[32..], [3; 32]);
+    }
+
+    proptest! {
+        /// Side by side or one after the other: the last one who writes an address has it.
+        #[test]
+        fn several_are_carried_out_in_their_order(
+            writes in prop::collection::vec(
+                prop::collection::vec((0u64..3, 0u64..40, 1usize..20, any::<u8>()), 0..6), 0..5),
+            far in any::<bool>(),
+        ) {
+            let vm7 = Machine::builtin("vm7").unwrap();
+            let base = Arc::new(SystemMemory::new(1 << 20));
+            let mut expected = SystemMemory::new(1 << 20);
+            let mut all = Vec::new();
+            for (number, writes) in (0..).zip(&writes) {
+                let mut apart = SystemMemory::sharing(base.clone(), Stores::default());
+                for &(block, at, len, value) in writes {
+                    let own = if far { 1000 * number } else { 0 };
+                    let (address, bytes) = (16 * (own + 7 * block) + at, vec![value; len]);
+                    apart.write(address, &bytes).unwrap();
+                    expected.write(address, &bytes).unwrap();
+                }
+                all.push(apart.take_apart().unwrap().stores);
+            }
+            let all: Vec<&Stores> = all.iter().collect();
+            let mut memory = SystemMemory::new(1 << 20);
+            memory.carry_out(&all, &vm7).unwrap();
+            prop_assert_eq!(memory, expected);
+        }
     }
 }

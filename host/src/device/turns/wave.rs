@@ -157,9 +157,11 @@ fn take_over<S: Turns>(
     };
     let mut counters = engine.processor.take_counters();
     let machine = engine.machine.clone();
+    let taken = helpers.iter().take(segments.len());
+    let stores: Vec<_> = taken.map(|helper| &helper.stores).collect();
+    let memory = engine.processor.memory_mut();
+    memory.carry_out(&stores, &machine)?;
     for (segment, helper) in segments.into_iter().zip(helpers.iter_mut()) {
-        let memory = engine.processor.memory_mut();
-        memory.carry_out(&helper.stores, &machine)?;
         counters.merge(&segment.counters);
         engine.state.progress.add_seen(segment.seen);
         let theirs = &mut helper.engine;
