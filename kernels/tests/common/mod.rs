@@ -1,6 +1,10 @@
 //! What the tests of kernels share.
 
 #![allow(dead_code, clippy::unwrap_used, reason = "every test uses a part")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "oracles may use the host's functions"
+)]
 
 use cp2_host::Options;
 use cp2_host::testing::on_both_engines;
@@ -62,4 +66,23 @@ pub(crate) fn clean<T: Bits, E: fmt::Display>(
     };
     assert!(bits(&done) == bits(&fast), "the engines' outputs differ");
     done
+}
+
+/// Half spectra of rows of n real numbers, n even, by rustfft's scalar code used in realfft's
+/// manner: a transform of half the length, then even and odd parts, all in f32.
+pub(crate) fn by_halves(x: &[f32], n: usize) -> Vec<Complex32> {
+    let m = n / 2;
+    let mut z: Vec<Complex32> = x.chunks(2).map(|x| Complex32::new(x[0], x[1])).collect();
+    let fft = rustfft::FftPlannerScalar::new().plan_fft_forward(m);
+    fft.process(&mut z);
+    let separate = |z: &[Complex32]| -> Vec<Complex32> {
+        let number = |k: usize| {
+            let (p, q) = (z[k % m], z[(m - k) % m].conj());
+            let turns = -std::f64::consts::TAU * (k as f64 / n as f64 + 0.25);
+            let turned = Complex32::new(turns.cos() as f32, turns.sin() as f32);
+            ((p + q) + (p - q) * turned) * 0.5
+        };
+        (0..=m).map(number).collect()
+    };
+    z.chunks(m).flat_map(separate).collect()
 }

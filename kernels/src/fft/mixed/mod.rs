@@ -22,6 +22,7 @@ mod real;
 mod real_plan;
 mod real_recipe;
 mod recipe;
+mod repitch;
 mod rows;
 mod text;
 mod walk;

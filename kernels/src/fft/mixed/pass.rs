@@ -71,6 +71,8 @@ pub(super) struct Pass<'a> {
     pub(super) radix: usize,
     pub(super) done: usize,
     pub(super) direction: Direction,
+    /// Numbers from a transform to the next where they lie one behind the other.
+    pub(super) pitch: usize,
     /// Whether it loads numbers of transforms that lie one behind the other.
     pub(super) loads_apart: bool,
     /// Whether it stores them so.
@@ -116,8 +118,8 @@ impl Pass<'_> {
 
     /// Two transforms one behind the other have a pointer each.
     fn twins(&self, looped: &mut Loop, block: u8, columns: usize) -> Rows {
-        let pointers = [0, COMPLEX * self.n as i64].map(|behind| {
-            let walk = Walk::apart(self.n, (self.pairs, 1), COMPLEX);
+        let pointers = [0, COMPLEX * self.pitch as i64].map(|behind| {
+            let walk = Walk::apart(self.pitch, (self.pairs, 1), COMPLEX);
             looped.stream(Base::Register(block, behind), walk)
         });
         Rows::Twins(pointers, columns as i64 * COMPLEX)

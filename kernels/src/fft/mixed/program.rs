@@ -4,6 +4,7 @@ use super::blocks::Generated;
 use super::chirp::Chirp;
 use super::pass::{Lanes, Pass, Product};
 use super::real::RealPass;
+use super::repitch::Repitch;
 use super::text::Text;
 use super::walk::{COMPLEX, QUAD};
 use crate::fft::Direction;
@@ -153,6 +154,8 @@ fn block(numbers: usize, pairs: usize) -> u64 {
 /// stores transforms that lie one behind the other.
 struct Complex<'a> {
     n: usize,
+    /// Numbers from a transform to the next where they lie one behind the other.
+    pitch: usize,
     pairs: usize,
     lanes: Lanes,
     direction: Direction,
@@ -171,6 +174,7 @@ impl Complex<'_> {
             making.pass(|text, machine, name, from, to| {
                 let pass = Pass {
                     n: self.n,
+                    pitch: self.pitch,
                     pairs: self.pairs,
                     lanes: self.lanes,
                     radix,
@@ -210,9 +214,9 @@ fn there_and_back(passes: usize) -> Vec<(u8, u8)> {
 /// The passes of `couples` couples of transforms of `n` numbers, from a page to the same
 /// page, where in the end number j of couple p is the quad j V + p. In the beginning it
 /// is there too, and the results are multiplied by quads that lie as they do at the
-/// register `factors`; or, without factors, the transforms lie one behind the other.
+/// register `factors`; or, without factors, the transforms lie one behind the other, `pitch` numbers apart.
 pub(super) fn in_place(
-    n: usize,
+    (n, pitch): (usize, usize),
     (radices, direction): (&[usize], Direction),
     couples: usize,
     factors: Option<u8>,
@@ -222,6 +226,7 @@ pub(super) fn in_place(
     let mut making = Making::along(machine, route, [0; 3], true, 0);
     let passes = Complex {
         n,
+        pitch,
         pairs: couples,
         lanes: Lanes::Transforms,
         direction,
@@ -233,6 +238,15 @@ pub(super) fn in_place(
     };
     passes.write(&mut making)?;
     Ok(making.text)
+}
+
+/// The kernel that copies couples of rows of `length` numbers to another distance.
+pub(super) fn repitch(rows: Repitch, machine: &Machine) -> Result<Generated, Unschedulable> {
+    let [from, to] = rows.bytes();
+    let route = vec![(INPUT, OUTPUT)];
+    let mut making = Making::along(machine, route, [from, 0, to], false, 0);
+    making.pass(|text, machine, name, from, to| rows.write((from, to), text, machine, name))?;
+    Ok(making.finish(&rows.to_string()))
 }
 
 /// The kernel of one transform of `n` numbers by the radices in order, the first of
@@ -248,6 +262,7 @@ pub(super) fn columns(
     let mut making = Making::along(machine, route, [bytes; 3], true, 1);
     let passes = Complex {
         n,
+        pitch: n,
         pairs: 1,
         lanes: Lanes::Columns,
         direction,
@@ -272,6 +287,7 @@ pub(super) fn mixed(
     let mut making = Making::new(machine, radices.len(), [block(n, pairs); 3]);
     let passes = Complex {
         n,
+        pitch: n,
         pairs,
         lanes: Lanes::Transforms,
         direction,
@@ -321,6 +337,7 @@ pub(super) fn real(
     };
     let passes = Complex {
         n: m,
+        pitch: m,
         pairs,
         lanes,
         direction,
@@ -384,6 +401,7 @@ pub(super) fn bluestein(
     for (direction, product) in filters {
         let passes = Complex {
             n: m,
+            pitch: m,
             pairs,
             lanes: Lanes::Transforms,
             direction,

@@ -9,6 +9,7 @@
 mod bluestein;
 mod elements;
 mod half;
+mod lines;
 mod real;
 mod slices;
 mod stage;
