@@ -4,6 +4,7 @@ use crate::copy::{AccessError, SystemMemory};
 use crate::runs::Nest;
 use crate::{Descriptor, Target};
 use cp2_machine::Machine;
+use smallvec::SmallVec;
 use std::ops::Range;
 
 impl Descriptor {
@@ -39,6 +40,50 @@ impl Descriptor {
             bytes = bytes.saturating_mul(machine.cp2.sections as u64);
         }
         (packed, bytes)
+    }
+
+    /// Gives `put` the address in system memory and the length of every stretch of a valid
+    /// transfer, in the order in which [`Descriptor::packed`] has them one behind the other: its
+    /// runs, those together that are as its strides have it. Addresses are stepped, so that
+    /// short runs cost little.
+    ///
+    /// # Errors
+    /// The first of `put`.
+    pub fn for_each_stretch<E>(
+        &self,
+        machine: &Machine,
+        mut put: impl FnMut(u64, usize) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut len = self.run;
+        // Turns left to go and all turns, with the step, innermost first.
+        let mut turns: SmallVec<[(u64, u64, i64); 4]> = SmallVec::new();
+        for turn in Nest::new(self, machine).turns {
+            match turn.count {
+                0 => return Ok(()),
+                count if turns.is_empty() && u64::try_from(turn.system) == Ok(len) => len *= count,
+                count => turns.push((count, count, turn.system)),
+            }
+        }
+        // A valid transfer lies in the host's memory.
+        let (mut at, len) = (self.system, len as usize);
+        loop {
+            put(at, len)?;
+            let mut advanced = false;
+            for (left, count, step) in &mut turns {
+                if *left > 1 {
+                    *left -= 1;
+                    at = at.wrapping_add_signed(*step);
+                    advanced = true;
+                    break;
+                }
+                *left = *count;
+                let back = step.wrapping_mul(count.wrapping_sub(1) as i64);
+                at = at.wrapping_add_signed(back.wrapping_neg());
+            }
+            if !advanced {
+                return Ok(());
+            }
+        }
     }
 }
 
@@ -108,6 +153,14 @@ mod tests {
                 end = end.max(run.system + run.bytes);
             }
             prop_assert_eq!((at, first..end), (bytes, span));
+            // Every byte's address in the order of the runs, either way.
+            let mut stretches = Vec::new();
+            let _ = d.for_each_stretch(&vm7, |at, len| {
+                stretches.extend(at..at + len as u64);
+                Ok::<(), ()>(())
+            });
+            let runs: Vec<u64> = d.runs(&vm7).flat_map(|r| r.system..r.system + r.bytes).collect();
+            prop_assert_eq!(stretches, runs);
         }
     }
 }

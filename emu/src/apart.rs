@@ -84,11 +84,11 @@ impl Stores {
     ) -> Result<(), E> {
         for (d, first) in &self.transfers {
             let mut at = *first;
-            for run in d.runs(machine) {
-                let end = at + run.bytes as usize;
-                put(run.system, self.bytes.get(at..end).unwrap_or_default())?;
-                at = end;
-            }
+            d.for_each_stretch(machine, |address, len| {
+                let from = at;
+                at += len;
+                put(address, self.bytes.get(from..at).unwrap_or_default())
+            })?;
         }
         Ok(())
     }
