@@ -103,11 +103,23 @@ fn mixed_radices_in_two_passes() {
         (7429, 1),
     ] {
         for direction in DIRECTIONS {
-            let fft = planner().plan(n, direction).unwrap();
-            assert!(fft.recipe().contains("mixed columns"), "{}", fft.recipe());
-            assert_accurate(&*fft, &complex(n * batch, n as u64), checked());
+            assert_two_passes(n, batch, direction, checked());
         }
     }
+}
+
+/// Long ones, with two page buffers and, of 1000 x 1000, with one.
+#[test]
+fn long_mixed_radices_in_two_passes() {
+    for n in [250_000, 393_216, 1_000_000] {
+        assert_two_passes(n, 1, Direction::Forward, Options::default());
+    }
+}
+
+fn assert_two_passes(n: usize, batch: usize, direction: Direction, options: Options) {
+    let fft = planner().plan(n, direction).unwrap();
+    assert!(fft.recipe().contains("mixed columns"), "{}", fft.recipe());
+    assert_accurate(&*fft, &complex(n * batch, n as u64), options);
 }
 
 /// Both directions of real transforms against the complex one in double precision.

@@ -2,7 +2,8 @@
 //!
 //! What a pass costs by formula: its program and tables, its first page and
 //! its last store stand alone. Between them run two branches: its arithmetic,
-//! until the last store can begin, and all other transfers.
+//! until the last store can begin, and all other transfers; but with room for one page
+//! in DMEM nothing runs beside anything else.
 
 use crate::job::{Job, Pass};
 use cp2_dma::{Descriptor, transfer_time};
@@ -40,23 +41,27 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
         // Between two passes the DMA need not stop: its queue holds the first
         // load of the next behind the last store of this one.
         let (begins, ends) = (index == 0, index + 1 == job.passes().len());
-        procedure = procedure.phase(
-            Phase::new(&format!("pass {}", index + 1))
-                .alone([
-                    Demand::action(cp2::DESCRIPTOR, u64::from(begins)),
-                    Demand::transfer(cp2::DMA, image),
-                    first.demand(u64::from(begins)),
-                    last.demand(0),
-                    Demand::action(cp2::COMPLETION, u64::from(ends)),
-                ])
-                .branch(compute)
-                .branch([middle.demand(0)])
-                .branch([Demand::operations(
-                    cp2::CPU,
-                    cp2::DESCRIPTORS,
-                    middle.transfers,
-                )]),
-        );
+        let phase = Phase::new(&format!("pass {}", index + 1))
+            .alone([
+                Demand::action(cp2::DESCRIPTOR, u64::from(begins)),
+                Demand::transfer(cp2::DMA, image),
+                first.demand(u64::from(begins)),
+                last.demand(0),
+                Demand::action(cp2::COMPLETION, u64::from(ends)),
+            ])
+            .branch(compute);
+        procedure = procedure.phase(if pass.buffers() > 1 {
+            let descriptors = Demand::operations(cp2::CPU, cp2::DESCRIPTORS, middle.transfers);
+            phase.branch([middle.demand(0)]).branch([descriptors])
+        } else {
+            // The CPU learns of every page, and the DMA begins its store.
+            let others = pass.pages().saturating_sub(1);
+            phase.alone([
+                middle.demand(others),
+                Demand::action(cp2::COMPLETION, others),
+                Demand::action(cp2::DESCRIPTOR, others),
+            ])
+        });
     }
     procedure
 }

@@ -6,21 +6,27 @@ use crate::fft::error::FftError;
 use crate::fft::mixed::plan::COMPLEX;
 use crate::fft::mixed::program::in_place;
 use crate::fft::mixed::recipe::{best_order, factors, least_slots};
-use crate::ring::Pages;
+use crate::ring::{Pages, RingPass};
 use cp2_dma::{Descriptor, Target};
 use cp2_machine::Machine;
 
 /// Transforms of a granule of the DMA and of a quad.
 pub(super) const COUPLE: usize = 2;
+/// Matrices for which lines are chosen: as many one by one as in one go.
+const FOUR: usize = 4;
+pub(super) const ALL: u64 = 2 * FOUR as u64;
 /// Couples of lines that a section's page may have.
 const COUPLES: [usize; 4] = [1, 2, 4, 8];
-/// Page buffers: one computes, one is stored, one is loaded.
-const BUFFERS: usize = 3;
+/// Page buffers: with two one computes while the other is stored and loaded, a third lets
+/// transfers run ahead, and with one alone nothing goes beside anything else.
+const BUFFERS: [usize; 3] = [3, 2, 1];
 /// DMEM for tables and arguments, at a guess; more is refused when it is known.
 const TABLES: usize = 12_288;
 /// Cycles of a pass over a page beside its slots, and of a page, at a guess.
-const PASS: usize = 60;
-const PAGE: usize = 30;
+const PASS: u64 = 60;
+const PAGE: u64 = 30;
+/// Cycles of a page behind its signal: the branch, and the addresses of the next.
+const AFTER: u64 = 6;
 
 /// Lines of one pass: columns or rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,13 +37,15 @@ pub(super) struct Lines {
     pub(super) radices: Vec<usize>,
     /// Couples of them in a section's page.
     pub(super) couples: usize,
+    /// Page buffers.
+    pub(super) buffers: usize,
     /// Whether they are columns, whose results are multiplied.
     columns: bool,
 }
 
 impl Lines {
     /// The lines of `length` numbers by the couples in a page that should take
-    /// the least time, and that time in cycles.
+    /// the least time, and the cycles of [`ALL`] matrices, four of them alone and four in one go.
     pub(super) fn best(
         (length, count): (usize, usize),
         columns: bool,
@@ -49,20 +57,24 @@ impl Lines {
         if radices.len() < if columns { 1 } else { 2 } {
             return None;
         }
-        let of = |couples| Self {
+        let of = |(couples, buffers)| Self {
             length,
             count: count.next_multiple_of(COUPLE),
             radices: radices.clone(),
             couples,
+            buffers,
             columns,
         };
         let fits = |lines: &Self| {
-            let buffers = if columns { 2 * BUFFERS } else { BUFFERS } + 1;
+            // Columns' factors have a buffer beside each, and all pages one working space.
+            let places = lines.buffers * if columns { 2 } else { 1 } + 1;
             lines.page_lines(sections) <= lines.count
-                && buffers * lines.page_bytes() + TABLES <= machine.cp2.dmem.0.min(REACH) as usize
+                && places * lines.page_bytes() + TABLES <= machine.cp2.dmem.0.min(REACH) as usize
         };
-        let all = COUPLES.into_iter().map(of).filter(fits);
-        let priced = all.map(|lines| (lines.cost(machine), lines));
+        let both = |couples| BUFFERS.map(|buffers| (couples, buffers));
+        let all = COUPLES.into_iter().flat_map(both).map(of).filter(fits);
+        let cost = |lines: &Self| FOUR as u64 * lines.cost(1, machine) + lines.cost(FOUR, machine);
+        let priced = all.map(|lines| (cost(&lines), lines));
         priced.min_by_key(|(cost, _)| *cost)
     }
 
@@ -106,36 +118,39 @@ impl Lines {
         self.count.div_ceil(self.page_lines(sections))
     }
 
-    /// Cycles of the pass: arithmetic or DMA, whichever is more.
-    fn cost(&self, machine: &Machine) -> u64 {
-        let sections = machine.cp2.sections;
-        let rate = machine.dma.bandwidth;
-        let arrays = if self.columns { 3 } else { 2 };
-        let bytes = (sections * self.page_bytes() * arrays) as u64;
-        let runs = if self.columns {
-            3 * self.length
-        } else {
-            self.length
+    /// Cycles of the pass over `batch` matrices, before its program is known.
+    fn cost(&self, batch: usize, machine: &Machine) -> u64 {
+        let pages = MatrixPages {
+            lines: self.clone(),
+            sections: machine.cp2.sections,
+            matrices: batch,
+            from: 0,
+            to: 0,
+            turns: 0,
+            issues: self.slots() as u64,
+            overhead: PASS * self.radices.len() as u64 + PAGE,
         };
-        let dma = bytes * rate.den / rate.num.max(1) + runs as u64;
-        let compute = self.slots() + PASS * self.radices.len() + PAGE;
-        self.pages(sections) as u64 * dma.max(compute as u64)
+        let pass = RingPass::new(self.ring_buffers().ring(0), pages);
+        pass.expect(machine).cycles as u64
+    }
+
+    fn ring_buffers(&self) -> Buffers {
+        let page = self.page_bytes() as u64;
+        Buffers {
+            page,
+            factors: if self.columns { page } else { 0 },
+            scratch: page,
+            count: self.buffers,
+            in_place: true,
+        }
     }
 
     /// The page kernel.
     pub(super) fn stage(&self, direction: Direction, machine: &Machine) -> Result<Stage, FftError> {
-        let page = self.page_bytes() as u64;
-        let buffers = Buffers {
-            page,
-            factors: if self.columns { page } else { 0 },
-            scratch: page,
-            count: BUFFERS,
-            in_place: true,
-        };
         let kind = if self.columns { "columns" } else { "rows" };
         let per = COUPLE * self.couples;
         let name = format!("{kind} of {}, {per} at a time", self.length);
-        Stage::new(name, machine, buffers, |text| {
+        Stage::new(name, machine, self.ring_buffers(), |text| {
             let factors = self.columns.then_some(FACTORS);
             let radices = (&self.radices[..], direction);
             let length = (self.length, self.even());
@@ -237,5 +252,9 @@ impl Pages for MatrixPages {
 
     fn overhead(&self, _page: u64) -> u64 {
         self.overhead
+    }
+
+    fn after(&self) -> u64 {
+        AFTER
     }
 }

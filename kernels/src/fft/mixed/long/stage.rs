@@ -46,6 +46,19 @@ pub(super) struct Buffers {
     pub(super) in_place: bool,
 }
 
+impl Buffers {
+    /// The ring of them behind the argument block.
+    pub(super) fn ring(&self, arguments: u64) -> Ring {
+        let behind = usize::from(!self.in_place);
+        let first = arguments + Ring::argument_bytes(self.count);
+        Ring {
+            behind,
+            ahead: self.count - behind,
+            ..Ring::new(arguments, first, self.count, self.page, self.factors)
+        }
+    }
+}
+
 /// Address register of the working space.
 const SCRATCH: u8 = 11;
 
@@ -111,27 +124,22 @@ impl Stage {
         let source = Source::new(format!("{name}.s"), text);
         let program = Arc::new(assembly(&name, &source, &options)?.program);
         let arguments = data_end(&program).next_multiple_of(16);
-        let count = buffers.count;
-        let first = arguments + Ring::argument_bytes(count);
-        let end = first + count as u64 * (buffers.page + buffers.factors);
+        let count = buffers.count as u64;
+        let end = arguments
+            + Ring::argument_bytes(buffers.count)
+            + count * (buffers.page + buffers.factors);
         if end > scratch || machine.dma.granule.0 != 16 {
             return Err(FftError::NoRoom {
                 transform: name,
                 machine: machine.name.clone(),
             });
         }
-        let behind = usize::from(!buffers.in_place);
-        let ring = Ring {
-            behind,
-            ahead: count - behind,
-            ..Ring::new(arguments, first, count, buffers.page, buffers.factors)
-        };
         Ok(Self {
             name,
             program,
             cycles: made.cycles,
             operations: made.operations.times(machine.cp2.sections as u64),
-            ring,
+            ring: buffers.ring(arguments),
         })
     }
 

@@ -6,7 +6,7 @@
 //! are neighbouring columns, and of the results neighbouring rows. An odd number of columns
 //! or rows is filled up by one, in a pass before or behind.
 
-use super::lines::{COUPLE, Lines, MatrixPages};
+use super::lines::{ALL, COUPLE, Lines, MatrixPages};
 use super::stage::Stage;
 use crate::fft::Direction;
 use crate::fft::error::FftError;
@@ -47,9 +47,9 @@ impl TwoPassFft {
         let most = machine.cp2.dmem.0 as usize / (COUPLE * COMPLEX as usize);
         let lengths = least - 1..=most.min(n);
         let divisions = lengths.filter(|n1| n % n1 == 0 && n / n1 <= most);
-        // Every number over the DMA channel, there and back.
+        // Every number of the matrices that are priced over the DMA channel, there and back.
         let rate = machine.dma.bandwidth;
-        let bytes = (n as u64).saturating_mul(2 * COMPLEX);
+        let bytes = (n as u64).saturating_mul(2 * COMPLEX * ALL);
         let copy = bytes.saturating_mul(rate.den) / rate.num.max(1);
         let priced = divisions.filter_map(|n1| {
             let columns = Lines::best((n1, n / n1), true, machine)?;
