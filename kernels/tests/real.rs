@@ -139,19 +139,73 @@ fn powers_of_two_are_fast() {
     assert!(slow.is_empty(), "{slow:#?}");
 }
 
-/// Beyond local memory the split is a pass of its own over system memory, and the DMA is the
-/// limit: 16 N bytes of the complex transform, which the bound counts, and 8 N of the split.
+/// Back, beyond local memory, the join is a pass of its own over system memory, and the DMA is the
+/// limit: 16 N bytes of the complex transform, which the bound counts, and 8 N of the join.
 #[test]
-fn long_powers_of_two_take_the_time_of_their_transfers() {
+fn long_powers_of_two_back_take_the_time_of_their_transfers() {
     for (n, batch) in [(16_384, 16), (65_536, 4)] {
-        let fft = planner("vm7").plan_real_forward(n).unwrap();
-        let done = fft.process(&random(n, batch, 5)).unwrap();
+        let fft = planner("vm7").plan_real_inverse(n).unwrap();
+        let done = fft.process(&complex(5, (n / 2 + 1) * batch)).unwrap();
         let efficiency = done.efficiency();
         println!("{}: {efficiency:.3}", fft.recipe());
         assert!((0.60..=0.72).contains(&efficiency), "{n}: {efficiency:.3}");
         let cycles = done.run.report.cycles as f64;
         let expected = fft.expected(batch).unwrap().0 as f64 / cycles;
         assert!((0.95..=1.05).contains(&expected), "{n}: {expected:.3}");
+    }
+}
+
+/// Forward in two passes: the arithmetic or two passes' transfers, alone and in batches.
+#[test]
+fn two_passes_are_fast() {
+    let mut slow = Vec::new();
+    for (n, batch, floors) in [
+        (16_384, 1, [0.60, 0.69]),
+        (16_384, 16, [0.71, 0.83]),
+        (32_768, 8, [0.71, 0.80]),
+        (65_536, 1, [0.69, 0.77]),
+        (65_536, 4, [0.75, 0.81]),
+        (131_072, 1, [0.73, 0.80]),
+        (262_144, 1, [0.76, 0.77]),
+    ] {
+        let x = random(n, batch, 5);
+        for (machine, floor) in ["vm7", "vm9"].into_iter().zip(floors) {
+            let fft = planner(machine).plan_real_forward(n).unwrap();
+            let done = fft.process(&x).unwrap();
+            let (cycles, efficiency) = (done.run.report.cycles as f64, done.efficiency());
+            let expected = fft.expected(batch).unwrap().0 as f64 / cycles;
+            let line = format!(
+                "{machine}, {n} x {batch}: {cycles} cycles, bound {}, efficiency {efficiency:.3}, expected {expected:.4}, {}",
+                done.bound.0,
+                fft.recipe()
+            );
+            println!("{line}");
+            if !(floor..=1.0).contains(&efficiency) || !(0.98..=1.0).contains(&expected) {
+                slow.push(line);
+            }
+        }
+    }
+    assert!(slow.is_empty(), "{slow:#?}");
+}
+
+/// Two passes over memory, on both machines, whose divisions into rows and columns differ.
+#[test]
+fn two_passes_are_accurate() {
+    for (n, batch) in [(16_384, 3), (32_768, 2), (65_536, 1), (262_144, 1)] {
+        let x = random(n, batch, n as u64);
+        let exact = parts(&spectra(&x, n));
+        let theirs = scalar(&x, n);
+        for machine in ["vm7", "vm9"] {
+            let fft = planner(machine).plan_real_forward(n).unwrap();
+            let done = clean(|options| fft.process_with(&x, options));
+            let y = done.output.unwrap();
+            let ours = rms(widen(&y).into_iter(), exact.iter());
+            println!("{}: {:.3} of rustfft's error", fft.recipe(), ours / theirs);
+            assert!(ours <= 1.5 * theirs, "{n}: {ours:e}, rustfft {theirs:e}");
+            for row in y.chunks(n / 2 + 1) {
+                assert_eq!((row[0].im, row[n / 2].im), (0.0, 0.0), "{n}");
+            }
+        }
     }
 }
 

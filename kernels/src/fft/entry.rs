@@ -202,7 +202,14 @@ pub(crate) const KERNELS: [Entry; 7] = [
     Entry {
         name: "fft-real",
         summary: "FFTs of real numbers to half spectra, in batches",
-        sources: &[],
+        sources: &[
+            "fft/large.s",
+            "fft/real.s",
+            "fft/lines.s",
+            "fft/blocks.s",
+            "fft/pass8.s",
+            "fft/shifted8.s",
+        ],
         parameters: REAL,
         sizes: REAL_SIZES,
         prepare: |request| real(request, Direction::Forward),

@@ -9,12 +9,15 @@
 ;                   factors say: the sets of all passes, the last one's by frequency
 ;   N2, ROWS        length of the rows, how many are in a section's page; N2 = 0: no such kernel
 ;   Q1 .. Q3        radices of the row passes but the last
+;   REAL            1: columns are couples of real ones, rows those of half a spectrum (real.s);
+;                   COLUMNS is 2, 4 or 8, ROWS 6 to 20
 ; The last pass of either has radix 8.
 ;
 ; Two kernels, entries `columns` and `rows`. Each works on page after page until all
 ; are done. At launch a15 is the address of
 ;   word 0 pages, word 1 bytes of the ring, then from byte 16 the ring: for each page
-;   in turn 16 bytes: input page, output page, factors (rows and shifted columns only), 0.
+;   in turn 16 bytes: input page, output page, factors (rows and shifted columns only), and of real
+;   rows N2/2 quads that stay from page to page.
 ; For each page the kernel waits for event 0, which the DMA posts when the page has
 ; been loaded, and signals event 1 when its result can be stored.
 ;
@@ -42,6 +45,7 @@
 .equ Q1, 8
 .equ Q2, 1
 .equ Q3, 1
+.equ REAL, 0
 
 .if N1 != 0 && 8*P1*P2*P3 != N1
 .error "the product of the radices P1 .. P3 and 8 is not N1"
@@ -56,6 +60,14 @@
 .include "blocks.s"
 .include "shifted8.s"
 .include "lines.s"
+.include "real.s"
+
+.macro columns_of op, opn
+    column_passes \op, \opn
+    .if REAL
+    separate
+    .endif
+.endm
 
 .equ PAGE2, 8*N2*ROWS
 .macro row_passes op, opn
@@ -67,6 +79,9 @@
     blocks \op, \opn, 18, Q3, 8*N2/Q1/Q2, PAGE2, steps23
     addi a3, a10, COUPLES
     shifted8_pass \op, \opn, N2/8, ROWS, steps2, base2
+    .if REAL
+    mirror ROWS/2
+    .endif
 .endm
 ; Where the sets of the passes begin in the factors of a page.
 .equ SETS2, ROWS*4*Q1
@@ -77,9 +92,9 @@
     .if N1
 columns:
     .if INVERSE
-    pages column_passes, bflyc, bflyci
+    pages columns_of, bflyc, bflyci
     .else
-    pages column_passes, bfly, bflyn
+    pages columns_of, bfly, bflyn
     .endif
     .endif
     .if N2
@@ -92,6 +107,11 @@ rows:
     .endif
 
 .dmem 0
+    .if REAL
+halves:
+    .float 0.5, 0.5, 0.5, 0.5
+    .float 0.5, -0.5, 0.5, -0.5
+    .endif
     .if N1
     column_tables
     .endif

@@ -41,6 +41,7 @@
 .equ INVERSE, 0
 .equ ROWS, 0
 .equ COUPLES, 1
+.equ REAL, 0
 
 .if COUPLES != 1 && COUPLES != 2
 .error "COUPLES must be 1 or 2"

@@ -13,7 +13,7 @@ const FFT4096: (&str, &str) = ("fft4096.s", include_str!("fft4096.s"));
 const LARGE: (&str, &str) = ("large.s", include_str!("large.s"));
 const PARTS: (&str, &str) = ("parts.s", include_str!("parts.s"));
 const ARRAY: (&str, &str) = ("array.s", include_str!("array.s"));
-const INCLUDED: [(&str, &str); 8] = [
+const INCLUDED: [(&str, &str); 9] = [
     ("stockham.s", include_str!("stockham.s")),
     ("lines.s", include_str!("lines.s")),
     ("hooks4096.s", include_str!("hooks4096.s")),
@@ -22,6 +22,7 @@ const INCLUDED: [(&str, &str); 8] = [
     ("pass8.s", include_str!("pass8.s")),
     ("blocks.s", include_str!("blocks.s")),
     ("shifted8.s", include_str!("shifted8.s")),
+    ("real.s", include_str!("real.s")),
 ];
 
 /// Where the sources are in this repository, for messages and line tables.
@@ -84,11 +85,31 @@ pub(super) fn large_program(
     direction: Direction,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
-    let inverse = direction == Direction::Inverse;
-    let mut defines = vec![
-        ("INVERSE".to_owned(), i64::from(inverse)),
-        ("SHIFTED".to_owned(), i64::from(shifted)),
+    let modes = [
+        ("INVERSE", direction == Direction::Inverse),
+        ("SHIFTED", shifted),
     ];
+    lines_program(columns, rows, &modes, machine)
+}
+
+/// Assembles `large.s` for couples of real columns, and rows of half a spectrum.
+pub(super) fn real_program(
+    columns: &Lines,
+    rows: &Lines,
+    machine: &Machine,
+) -> Result<Assembly, FftError> {
+    lines_program(Some(columns), Some(rows), &[("REAL", true)], machine)
+}
+
+fn lines_program(
+    columns: Option<&Lines>,
+    rows: Option<&Lines>,
+    modes: &[(&str, bool)],
+    machine: &Machine,
+) -> Result<Assembly, FftError> {
+    let modes = modes.iter();
+    let modes = modes.map(|&(name, on)| (name.to_owned(), i64::from(on)));
+    let mut defines: Vec<_> = modes.collect();
     for (lines, length, count, radix) in
         [(columns, "N1", "COLUMNS", "P"), (rows, "N2", "ROWS", "Q")]
     {

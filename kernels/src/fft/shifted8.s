@@ -10,6 +10,8 @@
 ; products in 32 cycles. The rows lie one behind the other; a result is a quad
 ; (A, B), so that couples of rows leave side by side.
 ;
+; The caller defines REAL, 0 or 1: whether the rows are half a spectrum's (real.s).
+;
 ; Registers.
 ;   q0..q7    number m of A is r{2m}, of B r{2m + 1}
 ;   q8..q15   levels 1 and 2
@@ -44,17 +46,25 @@
     .endif
 .endm
 
+; Where number i/2 of A or B is: with REAL even numbers come first.
+.macro number_at i
+.equ number_{\i}, 8*(REAL ? (\i)/2%2*4 + (\i)/4 : (\i)/2)
+.endm
+.rept 16, i
+    number_at i
+.endr
+
 ; A butterfly, with the load of number i/2 of A or B if `ld`.
 .macro sf_ld op, d, e, x, y, w, ld, i, pitch
     .if \ld
-    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || ldp r{\i}, [a0 + (\i)/2*8 + (\i)%2*(\pitch)]
+    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || ldp r{\i}, [a0 + number_{\i} + (\i)%2*(\pitch)]
     .else
     sf \op, \d, \e, \x, \y, \w
     .endif
 .endm
 
 ; A butterfly, with the load of the next row factors q{i} if `fresh`.
-.macro sf_row op, d, e, x, y, w, fresh, i
+.macro sf_row op, d, e, x, y, w, fresh, i, unused=0
     .if \fresh
     \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || ldq q{\i}, [a3]+s3%
     .else
@@ -65,10 +75,39 @@
 ; A product with the same.
 .macro sp_ld d, x, y, ld, i, pitch
     .if \ld
-    cmul r{\d}, r{\x}, r{\y} || ldp r{\i}, [a0 + (\i)/2*8 + (\i)%2*(\pitch)]
+    cmul r{\d}, r{\x}, r{\y} || ldp r{\i}, [a0 + number_{\i} + (\i)%2*(\pitch)]
     .else
     cmul r{\d}, r{\x}, r{\y}
     .endif
+.endm
+
+; A butterfly, with the step of a0, or the load of the next if `walk`.
+.macro sf_add op, d, e, x, y, w, unused=0, spare=0, more=0
+    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || add a0, a0, s0
+.endm
+.macro sf_walk op, d, e, x, y, w, walk, spare=0, more=0
+    .if \walk
+    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || ldx2 s0, [a5]+s5%
+    .else
+    sf \op, \d, \e, \x, \y, \w
+    .endif
+.endm
+
+; Butterfly m of level 3, results m and m + 4 of row A or B (row 0 or 1), in the word that macro `then` makes of it.
+; With REAL odd numbers count -i times, and result m + 4 of a couple is the quad (B, A).
+.macro third8 op, opn, row, m, then, a=0, b=0, c=0
+    .if REAL && (\m) >= 2
+    third8_as \op, \row, \m, 1, \then, \a, \b, \c
+    .elif REAL || (\m) >= 2
+    third8_as \opn, \row, \m, 0, \then, \a, \b, \c
+    .else
+    third8_as \op, \row, \m, 0, \then, \a, \b, \c
+    .endif
+.endm
+
+; ... with its results exchanged if `swap`.
+.macro third8_as op, row, m, swap, then, a, b, c
+    \then \op, 32 + 2*(\m) + (\swap ? 8 + (1 - \row) : \row), 32 + 2*(\m) + (\swap ? \row : 8 + (REAL ? 1 - \row : \row)), 16 + 8*\row + (\m), 20 + 8*\row + (\m), 52 + 2*((\m)%2) + \row, \a, \b, \c
 .endm
 
 ; One iteration. st: there are results to store; pitch: bytes from a row to the next;
@@ -111,18 +150,14 @@
     sp_ld 50, 63, 58, \ld, 9, \pitch
     sp_ld 51, 63, 59, \ld, 5, \pitch
     ; level 3
-    sf_ld \op, 32, 40, 16, 20, 52, \ld, 13, \pitch
-    sf_ld \opn, 36, 44, 18, 22, 52, \ld, 3, \pitch
-    sf_ld \op, 34, 42, 17, 21, 54, \ld, 11, \pitch
-    sf_ld \opn, 38, 46, 19, 23, 54, \ld, 7, \pitch
-    sf_ld \op, 33, 41, 24, 28, 53, \ld, 15, \pitch
-    \opn r37, r45, r26, r30, r53 || add a0, a0, s0
-    .if \walk
-    \op r35, r43, r25, r29, r55 || ldx2 s0, [a5]+s5%
-    .else
-    sf \op, 35, 43, 25, 29, 55
-    .endif
-    sf_row \opn, 39, 47, 27, 31, 55, \fresh, 30
+    third8 \op, \opn, 0, 0, sf_ld, \ld, 13, \pitch
+    third8 \op, \opn, 0, 2, sf_ld, \ld, 3, \pitch
+    third8 \op, \opn, 0, 1, sf_ld, \ld, 11, \pitch
+    third8 \op, \opn, 0, 3, sf_ld, \ld, 7, \pitch
+    third8 \op, \opn, 1, 0, sf_ld, \ld, 15, \pitch
+    third8 \op, \opn, 1, 2, sf_add
+    third8 \op, \opn, 1, 1, sf_walk, \walk
+    third8 \op, \opn, 1, 3, sf_row, \fresh, 30
 .endm
 
 ; The row factors of the next couple, and its first w^4, w^2.
@@ -163,7 +198,7 @@
     mov a0, a8
     mov a1, a9
     .rept 16, i
-    ldp r{i}, [a0 + i/2*8 + i%2*64*\L]
+    ldp r{i}, [a0 + number_{i} + i%2*64*\L]
     .endr
     add a0, a0, s0
     ldx2 s0, [a5]+s5%

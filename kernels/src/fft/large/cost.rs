@@ -23,6 +23,10 @@ const FOUR: u64 = 31;
 const LOOP: u64 = 3;
 /// and each further block.
 const BLOCK: u64 = 2;
+/// Words of `separate` and of `mirror` (`real.s`) beside loops and couples, and of an iteration of the former.
+const SEPARATE: u64 = 9;
+const MIRROR: u64 = 8;
+const FRAME: u64 = 16;
 
 impl Lines {
     /// What a page takes beside its arithmetic but for the last pass, whose first pass is over `blocks` blocks.
@@ -53,5 +57,19 @@ impl Lines {
         let more = self.per_section() as u64 / 2 - 1;
         let couples = COUPLES * u64::from(more > 0) + COUPLE * more;
         self.overhead(self.per_section() as u64) + LAST_OF_ROWS + couples
+    }
+
+    /// The separation of a page of couples of real columns (`real.s`).
+    pub(super) fn separate_cycles(&self) -> u64 {
+        let wide = self.per_section() as u64 / 2;
+        let frames = self.len() as u64 * wide / 8 + 1;
+        SEPARATE + 4 * wide + LOOP + FRAME * frames
+    }
+
+    /// The conjugates of a page of rows of half a spectrum.
+    pub(super) fn mirror_cycles(&self) -> u64 {
+        let couples = self.per_section() as u64 / 2;
+        let half = self.len() as u64 / 2;
+        MIRROR + couples + LOOP + (2 * couples + 2) * half
     }
 }

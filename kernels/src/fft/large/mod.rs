@@ -7,9 +7,12 @@ mod lines;
 mod nd;
 mod parts;
 mod plan;
+mod real;
+mod real_pages;
 mod recipe;
 
 pub use lines::Lines;
 pub use nd::FftNd;
 pub use plan::LargeFft;
+pub(in crate::fft) use real::LargeReal;
 pub use recipe::LargeRecipe;

@@ -6,6 +6,7 @@ use super::pass::Lanes;
 use super::real_recipe::RealRecipe;
 use crate::fft::Direction;
 use crate::fft::error::FftError;
+use crate::fft::large::LargeReal;
 use crate::fft::plan::batch_of;
 use crate::fft::planner::TYPICAL_BATCH;
 use crate::fft::transform::{rows_of, spread};
@@ -34,7 +35,9 @@ const WORTH: f64 = 0.6;
 enum Real {
     /// In local memory.
     Local { recipe: RealRecipe, blocks: Blocks },
-    /// By passes over system memory.
+    /// By two passes over system memory.
+    Large(Box<LargeReal>),
+    /// By passes over system memory around a complex transform.
     Long(LongReal),
 }
 
@@ -66,15 +69,26 @@ impl Real {
                 None => long,
             };
             let fits = |long: LongReal| long.expected(1).map(|_| Self::Long(long));
-            return long().and_then(fits).map_err(refused);
+            let large = Self::large(n, direction, &machine);
+            return large
+                .map_or_else(|| long().and_then(fits), Ok)
+                .map_err(refused);
         };
         let bound = local.least(TYPICAL_BATCH).cycles(&machine);
         if bound.0 as f64 >= WORTH * cycles.0 as f64 {
             return Ok(local);
         }
-        let long = long().map(Self::Long);
+        let large = Self::large(n, direction, &machine);
+        let long = large.map_or_else(|| long().map(Self::Long), Ok);
         let cheaper = |long: &Self| long.expected(TYPICAL_BATCH).is_ok_and(|c| c < cycles);
         Ok(long.ok().filter(cheaper).unwrap_or(local))
+    }
+
+    /// In two passes, which take less time than a complex transform and a pass that separates.
+    fn large(n: usize, direction: Direction, machine: &Arc<Machine>) -> Option<Self> {
+        let has = direction == Direction::Forward && LargeReal::has(n);
+        let made = has.then(|| LargeReal::new(n, machine.clone()).ok());
+        made.flatten().map(|real| Self::Large(Box::new(real)))
     }
 
     fn local(
@@ -100,6 +114,7 @@ impl Real {
     fn len(&self) -> usize {
         match self {
             Self::Local { recipe, .. } => recipe.n,
+            Self::Large(real) => real.len(),
             Self::Long(real) => real.len(),
         }
     }
@@ -107,6 +122,7 @@ impl Real {
     fn recipe(&self) -> String {
         match self {
             Self::Local { recipe, .. } => recipe.to_string(),
+            Self::Large(real) => real.recipe(),
             Self::Long(real) => real.to_string(),
         }
     }
@@ -114,6 +130,7 @@ impl Real {
     fn machine(&self) -> &Arc<Machine> {
         match self {
             Self::Local { blocks, .. } => blocks.machine(),
+            Self::Large(real) => real.machine(),
             Self::Long(real) => real.machine(),
         }
     }
@@ -121,6 +138,7 @@ impl Real {
     fn program(&self, batch: usize) -> Result<Option<Arc<Program>>, FftError> {
         match self {
             Self::Local { blocks, .. } => blocks.program(batch).map(Some),
+            Self::Large(real) => Ok(Some(real.program().clone())),
             Self::Long(_) => Ok(None),
         }
     }
@@ -128,6 +146,7 @@ impl Real {
     fn source(&self, file: &str) -> Option<String> {
         match self {
             Self::Local { blocks, .. } => blocks.source(file),
+            Self::Large(real) => real.source(file),
             Self::Long(real) => real.source(file),
         }
     }
@@ -135,6 +154,7 @@ impl Real {
     fn max_batch(&self) -> usize {
         match self {
             Self::Local { blocks, .. } => blocks.max_batch(),
+            Self::Large(real) => real.max_batch(),
             Self::Long(real) => real.max_batch(),
         }
     }
@@ -142,6 +162,7 @@ impl Real {
     fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
         match self {
             Self::Local { blocks, .. } => blocks.expected(batch),
+            Self::Large(real) => Ok(real.expected(batch)),
             Self::Long(real) => real.expected(batch),
         }
     }
@@ -156,6 +177,7 @@ impl Real {
                     ..Least::default()
                 }
             }
+            Self::Large(real) => real.least(batch),
             Self::Long(real) => real.least(batch),
         }
     }
@@ -163,6 +185,7 @@ impl Real {
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
         match self {
             Self::Local { blocks, .. } => vec![blocks.operations(batch)],
+            Self::Large(real) => real.operations(batch),
             Self::Long(real) => real.operations(batch),
         }
     }
@@ -179,6 +202,7 @@ impl Real {
                 let (job, y) = blocks.job(input, batch, (recipe.n, out), options)?;
                 Ok((job, y, out))
             }
+            Self::Large(real) => real.forward(input, batch, options),
             Self::Long(real) => real.forward(input, batch, options),
         }
     }
@@ -198,6 +222,9 @@ impl Real {
                 let (job, y) = blocks.job(input, batch, (from, recipe.n), options)?;
                 Ok((job, y, recipe.n))
             }
+            Self::Large(real) => Err(FftError::OtherProblem {
+                plan: real.recipe(),
+            }),
             Self::Long(real) => real.inverse(input, batch, options),
         }
     }

@@ -1,0 +1,365 @@
+//! A transform of real numbers larger than DMEM, in two passes over system memory.
+
+use super::lines::{COMPLEX, ColumnPages, Lines};
+use super::plan::image;
+use super::real_pages::{RealColumns, RealRows, SECTIONS, Tiles};
+use crate::assembly::moves;
+use crate::fft::error::FftError;
+use crate::fft::program::{real_program, source};
+use crate::fft::transform::load;
+use crate::job::{self, Job, Least, data_end};
+use crate::ring::{Ring, RingPass};
+use cp2_asm::Program;
+use cp2_host::{Buffer, Options};
+use cp2_machine::{Class, Cycles, Machine};
+use num_complex::Complex32;
+use std::fmt;
+use std::sync::Arc;
+
+/// Bits of the lengths: shorter ones have their complex numbers in local memory, lines of longer ones do not fit.
+const BITS: std::ops::RangeInclusive<u32> = 14..=18;
+/// Columns of a section's page.
+const COLUMNS: [usize; 3] = [2, 4, 8];
+/// Couples of rows of a section's page.
+const COUPLES: std::ops::RangeInclusive<usize> = 3..=10;
+/// Page buffers.
+const BUFFERS: [usize; 2] = [3, 4];
+/// The largest batch by which divisions are compared, with a transform alone.
+const FEW: u64 = 4;
+
+/// Rows N2 and columns N1 of a transform of N1 N2 real numbers, and the pages of both.
+#[derive(Clone, Debug)]
+struct Division {
+    columns: Lines,
+    rows: Lines,
+    buffers: [usize; 2],
+}
+
+/// Forward transforms of N real numbers: columns two at a time, then rows 0 to N1/2.
+#[derive(Debug)]
+pub(in crate::fft) struct LargeReal {
+    division: Division,
+    machine: Arc<Machine>,
+    program: Arc<Program>,
+    rings: [Ring; 2],
+}
+
+impl Division {
+    fn n(&self) -> u64 {
+        (self.columns.len() * self.rows.len()) as u64
+    }
+
+    fn tiles(&self) -> Tiles {
+        Tiles {
+            height: self.columns.len() as u64,
+            width: self.rows.len() as u64,
+        }
+    }
+
+    /// All that fit, the fastest first.
+    fn all(n: usize, machine: &Machine) -> Vec<Self> {
+        let dmem = machine.cp2.dmem.0;
+        let fit = machine.dma.granule.0 == 16 && machine.cp2.sections as u64 == SECTIONS;
+        if !n.is_power_of_two() || !fit {
+            return Vec::new();
+        }
+        let mut all = Vec::new();
+        for bits in 5..n.ilog2() {
+            let (n1, n2) = (1usize << bits, n >> bits);
+            // The passes do not depend on one another but for the program that both share.
+            let pass = |pass: usize, lines: Vec<Option<Lines>>| {
+                let lines = lines.into_iter().flatten();
+                let each = lines.flat_map(|lines| BUFFERS.map(|buffers| (lines.clone(), buffers)));
+                let fits = each.filter(|(lines, buffers)| {
+                    let division = |columns: &Lines, rows: &Lines| Self {
+                        columns: columns.clone(),
+                        rows: rows.clone(),
+                        buffers: [*buffers; 2],
+                    };
+                    let division = division(lines, lines);
+                    division.ring_bytes(pass) <= dmem
+                });
+                fits.collect::<Vec<_>>()
+            };
+            let columns = COLUMNS.map(|per| {
+                let fits = per * SECTIONS as usize * 2 <= n2;
+                Lines::new(n1, per).filter(|_| fits)
+            });
+            let rows = COUPLES.map(|couples| {
+                let fits = 2 * couples <= n1 / (2 * SECTIONS as usize) + 2;
+                Lines::new(n2, 2 * couples).filter(|_| fits)
+            });
+            let rows = pass(1, rows.collect());
+            for (columns, a) in pass(0, columns.to_vec()) {
+                for (rows, b) in &rows {
+                    all.push(Self {
+                        columns: columns.clone(),
+                        rows: rows.clone(),
+                        buffers: [a, *b],
+                    });
+                }
+            }
+        }
+        let weighed = all.into_iter().map(|division| {
+            let each = |batch: u64| division.expect(machine, batch) / batch as f64;
+            (each(1) + each(FEW), division)
+        });
+        let mut weighed: Vec<_> = weighed.collect();
+        weighed.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        weighed.into_iter().map(|(_, division)| division).collect()
+    }
+
+    /// DMEM for the buffers of a pass.
+    fn ring_bytes(&self, pass: usize) -> u64 {
+        let buffers = self.buffers[pass] as u64;
+        match pass {
+            0 => buffers * RealColumns::page_bytes(&self.columns),
+            _ => buffers * (self.rows.page_bytes() + self.rows.factor_bytes()) + self.kept(),
+        }
+    }
+
+    /// Bytes of the row that stays from page to page.
+    fn kept(&self) -> u64 {
+        self.rows.len() as u64 * COMPLEX
+    }
+
+    /// The argument blocks and buffers of both passes behind `end`; none if they do not fit in `dmem` bytes.
+    fn rings(&self, end: u64, dmem: u64) -> Option<[Ring; 2]> {
+        let first = end.next_multiple_of(16);
+        let second = first + Ring::argument_bytes(self.buffers[0]);
+        let pages = second + Ring::argument_bytes(self.buffers[1]);
+        let most = self.ring_bytes(0).max(self.ring_bytes(1));
+        if pages.saturating_add(most) > dmem {
+            return None;
+        }
+        let columns = RealColumns::page_bytes(&self.columns);
+        let columns = Ring::new(first, pages, self.buffers[0], columns, 0);
+        let (page, factors) = (self.rows.page_bytes(), self.rows.factor_bytes());
+        let (count, kept) = (self.buffers[1], pages + self.kept());
+        let rows = Ring::new(second, kept, count, page, factors);
+        let beside = vec![u32::try_from(pages).unwrap_or(u32::MAX); count];
+        Some([columns, Ring { beside, ..rows }])
+    }
+
+    /// The passes of `batch` transforms from `x` over `tiles` to `y`.
+    fn passes(
+        &self,
+        [first, second]: [Ring; 2],
+        batch: u64,
+        [x, tiles, y]: [u64; 3],
+        factors: u64,
+    ) -> [RingPass; 2] {
+        let columns = RealColumns {
+            columns: ColumnPages {
+                lines: self.columns.clone(),
+                sections: SECTIONS,
+                matrices: batch,
+                width: self.rows.len() as u64 / 2,
+                from: x,
+                to: tiles,
+                tiled: None,
+                factors: None,
+            },
+            tiles: self.tiles(),
+        };
+        let rows = RealRows {
+            lines: self.rows.clone(),
+            matrices: batch,
+            tiles: self.tiles(),
+            from: tiles,
+            to: y,
+            pitch: self.pitch() * COMPLEX,
+            factors,
+        };
+        [RingPass::new(first, columns), RingPass::new(second, rows)]
+    }
+
+    /// Numbers from a half spectrum to the next: whole granules.
+    fn pitch(&self) -> u64 {
+        self.n() / 2 + 2
+    }
+
+    /// The factors of all pages of rows, in the order of pages and sections.
+    fn factors(&self) -> Vec<Complex32> {
+        let height = self.tiles().height;
+        let pages = 0..RealRows::pages(&self.rows, height);
+        let firsts = pages.flat_map(|page| RealRows::firsts(&self.rows, height, page));
+        let each = firsts.flat_map(|first| {
+            let first = first as usize;
+            let rows: Vec<usize> = (first..first + self.rows.per_section()).collect();
+            self.rows.factors(&rows, self.n() as usize)
+        });
+        each.collect()
+    }
+
+    /// What the passes of `batch` transforms should take, without the load of the program.
+    fn expect(&self, machine: &Machine, batch: u64) -> f64 {
+        let Some(rings) = self.rings(0, u64::MAX) else {
+            return f64::INFINITY;
+        };
+        let passes = self.passes(rings, batch, [0; 3], 0);
+        passes.map(|pass| pass.expect(machine).cycles).iter().sum()
+    }
+}
+
+impl fmt::Display for Division {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "real fft {} forward: ", self.n())?;
+        let [columns, rows] = [&self.columns, &self.rows].map(|lines| {
+            let radices: Vec<String> = lines.radices().iter().map(ToString::to_string).collect();
+            let (length, per) = (lines.len(), lines.per_section());
+            format!(
+                "{length} ({}), {per} a section and page",
+                radices.join(" x ")
+            )
+        });
+        let [a, b] = self.buffers;
+        write!(
+            f,
+            "couples of columns of {columns}, {a} buffers, half of the rows of {rows}, {b} buffers"
+        )
+    }
+}
+
+impl LargeReal {
+    /// Whether there may be a plan for a length: a power of two beyond local memory.
+    pub(in crate::fft) fn has(n: usize) -> bool {
+        n.is_power_of_two() && BITS.contains(&n.ilog2())
+    }
+
+    /// The transform of `n` real numbers.
+    ///
+    /// # Errors
+    /// No division into pages fits the machine.
+    pub(in crate::fft) fn new(n: usize, machine: Arc<Machine>) -> Result<Self, FftError> {
+        let mut unfit = None;
+        for division in Division::all(n, &machine) {
+            let program = real_program(&division.columns, &division.rows, &machine);
+            let program = match program {
+                Ok(assembly) => Arc::new(assembly.program),
+                // Smaller pages may do.
+                Err(FftError::Unfit(e)) if e.is_size() => {
+                    unfit = unfit.or(Some(e));
+                    continue;
+                }
+                Err(e) => return Err(e),
+            };
+            let Some(rings) = division.rings(data_end(&program), machine.cp2.dmem.0) else {
+                continue;
+            };
+            for pass in division.passes(rings.clone(), 1, [0; 3], 0) {
+                moves(&division.to_string(), &pass, &machine)?;
+            }
+            return Ok(Self {
+                division,
+                machine,
+                program,
+                rings,
+            });
+        }
+        Err(unfit.map_or(FftError::RealLength { n }, FftError::Unfit))
+    }
+
+    pub(in crate::fft) fn len(&self) -> usize {
+        self.division.n() as usize
+    }
+
+    pub(in crate::fft) fn recipe(&self) -> String {
+        self.division.to_string()
+    }
+
+    pub(in crate::fft) fn machine(&self) -> &Arc<Machine> {
+        &self.machine
+    }
+
+    pub(in crate::fft) fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    pub(in crate::fft) fn source(&self, file: &str) -> Option<String> {
+        source(file).map(str::to_owned)
+    }
+
+    /// Input, tiles and half spectra.
+    pub(in crate::fft) fn max_batch(&self) -> usize {
+        let division = &self.division;
+        let each = 4 * division.n() + division.tiles().bytes() + division.pitch() * COMPLEX;
+        let factors = division.factors().len() as u64 * COMPLEX;
+        let free = job::room(&self.machine, &self.program).saturating_sub(factors);
+        usize::try_from(free / each).unwrap_or(usize::MAX)
+    }
+
+    /// N/4 (log2 N + 1) issues, and every byte over the channel: in and out once where a section's
+    /// DMEM could hold the transform, twice where none could.
+    pub(in crate::fft) fn least(&self, batch: usize) -> Least {
+        let (batch, n) = (batch as u128, u128::from(self.division.n()));
+        let passes = if 4 * self.division.n() < self.machine.cp2.dmem.0 {
+            1
+        } else {
+            2
+        };
+        Least {
+            butterflies: batch * (n / 4) * u128::from(n.ilog2()),
+            issues: batch * (n / 4),
+            bytes: batch * 8 * passes * n,
+        }
+    }
+
+    pub(in crate::fft) fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
+        let division = &self.division;
+        let passes = division.passes(self.rings.clone(), batch as u64, [0; 3], 0);
+        let pages = passes.map(|pass| pass.count() * SECTIONS);
+        let [columns, rows] = [&division.columns, &division.rows];
+        let butterflies = |lines: &Lines| (Class::Butterfly, lines.butterflies());
+        // What moves numbers takes longer than what it computes.
+        let columns = vec![
+            butterflies(columns),
+            (Class::Control, RealColumns::separated(columns)),
+        ];
+        let products = (Class::Madd, rows.shifted_issues() - rows.butterflies());
+        let rows = vec![
+            butterflies(rows),
+            products,
+            (Class::Control, RealRows::mirrored(rows)),
+        ];
+        let all = [columns, rows].into_iter().zip(pages);
+        let times = |(each, pages): (Vec<(Class, u64)>, u64)| {
+            let all = each.into_iter();
+            all.map(|(class, count)| (class, count * pages)).collect()
+        };
+        all.map(times).collect()
+    }
+
+    /// The job that transforms real numbers, where the half spectra will be, and numbers from one to the next.
+    pub(in crate::fft) fn forward(
+        &self,
+        input: &[f32],
+        batch: usize,
+        options: Options,
+    ) -> Result<(Job, Buffer<Complex32>, usize), FftError> {
+        let division = &self.division;
+        let mut job = Job::new(self.machine.clone(), options);
+        let x = job.input(input)?;
+        let tiles = division.tiles().bytes() * batch as u64;
+        let tiles = job.temporary::<Complex32>(tiles / COMPLEX)?;
+        let y = job.output("y", &[batch as u64, division.pitch()])?;
+        let factors = job.input(&division.factors())?;
+        let program = job.program(&self.recipe(), &self.program)?;
+        let passes = division.passes(
+            self.rings.clone(),
+            batch as u64,
+            [x.address(), tiles.address(), y.address()],
+            factors.address(),
+        );
+        for (pass, name) in passes.into_iter().zip(["columns", "rows"]) {
+            job.ring(&program, name, pass)?;
+        }
+        Ok((job, y, division.pitch() as usize))
+    }
+
+    pub(in crate::fft) fn expected(&self, batch: usize) -> Cycles {
+        let passes = self.division.expect(&self.machine, batch as u64);
+        let image = load(image(&self.program) as u64, &self.machine);
+        Cycles((passes + image).ceil() as u64)
+    }
+}
