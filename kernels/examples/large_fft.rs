@@ -36,7 +36,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     if chosen.is_empty() {
         println!("\n| shape | machine | cycles | bound | efficiency |");
         println!("|---|---|---|---|---|");
-        let shapes: [&[usize]; 6] = [
+        let shapes: [&[usize]; 11] = [
+            &[256, 16],
+            &[256, 32],
+            &[512, 16],
+            &[1024, 16],
+            &[2048, 16],
             &[1024, 64],
             &[128, 128],
             &[256, 256],

@@ -294,7 +294,11 @@ fn documented_array(shape: &str, machine: &str) -> u64 {
 
 #[test]
 fn arrays_are_accurate_and_fast() {
-    let shapes: [(&str, &[usize]); 5] = [
+    let shapes: [(&str, &[usize]); 9] = [
+        ("256x32", &[256, 32]),
+        ("512x16", &[512, 16]),
+        ("1024x16", &[1024, 16]),
+        ("2048x16", &[2048, 16]),
         ("1024x64", &[1024, 64]),
         ("128x128", &[128, 128]),
         ("256x256", &[256, 256]),
@@ -324,6 +328,8 @@ fn arrays_are_accurate_and_fast() {
                 cycles.abs_diff(documented) <= documented / 200,
                 "{text} on {name}: docs/fft-large.md says {documented}"
             );
+            let priced = fft.expected(1).unwrap().0 as f64 / cycles as f64;
+            assert!((0.92..=1.0).contains(&priced), "{text} on {name}: {priced}");
         }
     }
 }
@@ -347,6 +353,34 @@ fn arrays_of_any_shape() {
             let exact = reference_nd(&x, shape, direction);
             let error = error(&exact, &y);
             assert!(error <= error_bound(fft.len()), "{shape:?}: {error:.2e}");
+        }
+    }
+}
+
+/// The columns of narrow arrays are divided between the two passes, whatever sections there are.
+#[test]
+fn narrow_arrays_are_divided() {
+    for (direction, shape) in DIRECTIONS.into_iter().zip([[256, 32], [512, 16]]) {
+        for sections in [1, 2, 4, 8] {
+            let text = format!(
+                "base = \"vm9\"\n[cp2]\nsections = {{ value = {sections}, unit = \"sections\" }}"
+            );
+            let machine = Arc::new(Machine::parse("changed.toml", &text).unwrap());
+            let fft = FftNd::new(&shape, direction, machine).unwrap();
+            let n = fft.len();
+            let x = random(3 * n, 7);
+            let process = |options| fft.process_with(&x, options);
+            let [done, fast] =
+                on_both_engines(&Options::default(), process, |d| &d.run.report).unwrap();
+            assert_eq!(done.run.report.findings, [], "{shape:?}, {sections}");
+            let first = done.passes[0].program();
+            if sections == 4 {
+                assert!(first.name.contains("eighths"), "{shape:?}: {}", first.name);
+            }
+            let y = done.output.unwrap();
+            assert_eq!(bits(&y), bits(&fast.output.unwrap()));
+            let error = error(&reference_nd(&x, &shape, direction), &y);
+            assert!(error <= error_bound(n) / 4.0, "{shape:?}: {error:.2e}");
         }
     }
 }

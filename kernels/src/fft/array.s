@@ -2,11 +2,14 @@
 ;
 ; The caller defines (program.rs does):
 ;   INVERSE         0: exp(-2 pi i jk/N), 1: exp(+2 pi i jk/N); neither is scaled
-;   N1, COLUMNS     rows of an array, at least 32, and their length, 16, 32 or 64
+;   N1, COLUMNS     length of the columns, and how many there are
+;   GROUPS          rows of each n1, the number of a row in its column, which lie side by side: 1, but for N1 = 8,
+;                   of which a page may hold several; their length, COLUMNS/GROUPS, is 16, 32 or 64
 ;   P1 .. P3        radices of the column passes but the last (large.s)
 ;   R1, R2          radices of the row passes (fft.s)
 ;
-; Pages and their ring as in large.s: a page is an array, number n of row r at r COLUMNS + n, result likewise.
+; Pages and their ring as in large.s: a page is an array, number n of row r of n1 at n1 COLUMNS + r COLUMNS/GROUPS + n,
+; result likewise.
 ; The rows are transformed in place, with the output page for what is between their two passes (stockham.s); the
 ; columns in place but for the last pass, which puts their results in order in the output page (lines.s).
 
@@ -14,17 +17,18 @@
 .equ INVERSE, 0
 .equ N1, 32
 .equ COLUMNS, 32
+.equ GROUPS, 1
 .equ P1, 4
 .equ P2, 1
 .equ P3, 1
 .equ R1, 4
 .equ R2, 8
 
-.if 8*P1*P2*P3 != N1 || R1*R2 != COLUMNS
-.error "the product of the radices P1 .. P3 and 8 is not N1, or that of R1 and R2 is not COLUMNS"
+.if 8*P1*P2*P3 != N1 || R1*R2*GROUPS != COLUMNS
+.error "the product of the radices P1 .. P3 and 8 is not N1, or that of R1 and R2 is not COLUMNS/GROUPS"
 .endif
 
-.equ N, COLUMNS
+.equ N, COLUMNS/GROUPS
 .equ R3, 0
 .equ R4, 0
 .equ SHIFTED, 0
@@ -42,9 +46,9 @@
     mov c10, a7
     movi s0, 7*N
     movi s3, 8*N
-    movi c1, N1*N/16 - 2
-    movi c4, 8*N1*N - 32
-    movi c5, 8*N1*N - 128
+    movi c1, N1*COLUMNS/16 - 2
+    movi c4, 8*N1*COLUMNS - 32
+    movi c5, 8*N1*COLUMNS - 128
     add a12, a8, s0
     add a13, a9, s0
     ldq q30, [a14 + (constants - passes)]

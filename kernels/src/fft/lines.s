@@ -46,7 +46,7 @@
     movi a2, factors1
     .if P1 == 8
     whole8 \op, \opn, 12, PAGE1
-    .else
+    .elif P1 == 4
     blocks4 \op, \opn, 12, PAGE1, PAGE1
     .endif
     movi a2, factors1 + 16

@@ -135,7 +135,8 @@ fn lines_program(
     kernel(&title, LARGE, defines, machine)
 }
 
-/// Assembles `array.s` for arrays whose columns are `lines`, all of them in a page.
+/// Assembles `array.s` for arrays whose columns are `lines`, all of them in a page, or several
+/// times as many as a row has numbers.
 pub(super) fn array_program(
     lines: &Lines,
     rows: &Recipe,
@@ -145,7 +146,11 @@ pub(super) fn array_program(
     let mut defines = vec![
         ("INVERSE".to_owned(), i64::from(inverse)),
         ("N1".to_owned(), lines.len() as i64),
-        ("COLUMNS".to_owned(), rows.len() as i64),
+        ("COLUMNS".to_owned(), lines.per_section() as i64),
+        (
+            "GROUPS".to_owned(),
+            (lines.per_section() / rows.len()) as i64,
+        ),
     ];
     defines.extend((0..3).map(|i| (format!("P{}", i + 1), lines.radix(i) as i64)));
     let radices = rows.passes().iter().enumerate();

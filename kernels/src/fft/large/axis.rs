@@ -61,7 +61,7 @@ impl Axis {
                 Err(FftError::Unfit(e)) if e.is_size() => continue,
                 Err(e) => return Err(e),
             };
-            for ring in rings(&lines, data_end(&program).next_multiple_of(16), dmem) {
+            for ring in rings(&lines, 0, data_end(&program).next_multiple_of(16), dmem) {
                 let axis = Self {
                     matrices,
                     width,
@@ -105,7 +105,7 @@ impl Axis {
             Err(FftError::Unfit(e)) if e.is_size() => return Ok(None),
             Err(e) => return Err(e),
         };
-        let rings = rings(&lines, data_end(&program).next_multiple_of(16), dmem);
+        let rings = rings(&lines, 0, data_end(&program).next_multiple_of(16), dmem);
         Ok(rings.into_iter().next_back().map(|ring| Self {
             matrices: 1,
             width: width as u64,
@@ -197,8 +197,8 @@ impl Axis {
     }
 }
 
-/// The ways to have buffers for pages of `lines` behind tables that end at `first` in DMEM.
-fn rings(lines: &Lines, first: u64, dmem: u64) -> Vec<Ring> {
+/// The ways to have buffers for pages of `lines` and their factors behind tables that end at `first` in DMEM.
+pub(super) fn rings(lines: &Lines, factors: u64, first: u64, dmem: u64) -> Vec<Ring> {
     if lines.in_parts() {
         // The ring lies before the tables.
         let fits = first + Ring::argument_bytes(parts::RING) <= dmem;
@@ -206,8 +206,9 @@ fn rings(lines: &Lines, first: u64, dmem: u64) -> Vec<Ring> {
     }
     let ring = |buffers: usize| {
         let pages = first + Ring::argument_bytes(buffers);
-        let fits = pages + buffers as u64 * lines.page_bytes() <= dmem;
-        fits.then(|| Ring::new(first, pages, buffers, lines.page_bytes(), 0))
+        let page = lines.page_bytes();
+        let fits = pages + buffers as u64 * (page + factors) <= dmem;
+        fits.then(|| Ring::new(first, pages, buffers, page, factors))
     };
     [3, 4].into_iter().filter_map(ring).collect()
 }

@@ -11,7 +11,7 @@ use num_complex::Complex32;
 /// Bytes of a complex number.
 pub(super) const COMPLEX: u64 = 8;
 /// The radix of every last pass.
-const LAST: usize = 8;
+pub(super) const LAST: usize = 8;
 /// Most passes before the last that the source has room for.
 const PASSES: usize = 3;
 
@@ -54,6 +54,16 @@ impl Lines {
         })
     }
 
+    /// `per_section` lines of eight numbers.
+    pub(super) fn eight(per_section: usize) -> Self {
+        Self {
+            length: LAST,
+            per_section,
+            radices: vec![LAST],
+            in_parts: false,
+        }
+    }
+
     /// As many couples as fill a page that goes through DMEM in parts; none where there is no kernel.
     pub(super) fn parts(length: usize) -> Option<Self> {
         let couples = parts::PAGE / (2 * length);
@@ -71,7 +81,7 @@ impl Lines {
         self.length
     }
 
-    /// Never: a line has at least 32 numbers.
+    /// Never: a line has at least eight numbers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.length == 0

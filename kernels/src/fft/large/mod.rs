@@ -10,6 +10,7 @@ mod plan;
 mod real;
 mod real_pages;
 mod recipe;
+mod split;
 
 pub use lines::Lines;
 pub use nd::FftNd;

@@ -2,6 +2,7 @@
 
 use super::axis::Axis;
 use super::lines::COMPLEX;
+use super::split::Split;
 use crate::fft::error::FftError;
 use crate::fft::plan::LocalFft;
 use crate::fft::program::source;
@@ -18,7 +19,8 @@ use std::sync::Arc;
 ///
 /// The rows along the last axis are a batch of local transforms; every other
 /// axis is a pass of columns, in place in system memory. Arrays of two axes of which a section
-/// holds three are transformed there, one in each section, where a batch has enough of them.
+/// holds three are transformed there, one in each section, where a batch has enough of them. The
+/// columns of narrow ones may be divided between the two passes.
 ///
 /// ```
 /// use cp2_kernels::fft::{Direction, Fft as _, FftNd};
@@ -40,6 +42,19 @@ pub struct FftNd {
     columns: Vec<Axis>,
     /// Arrays as wholes, where they fit.
     whole: Option<Axis>,
+    /// Arrays whose columns are divided, where they are narrow.
+    split: Option<Split>,
+}
+
+/// How a batch is transformed.
+#[derive(Debug)]
+enum Way<'a> {
+    /// A pass for every axis.
+    Axes,
+    /// Arrays as wholes.
+    Whole(&'a Axis),
+    /// Columns divided between two passes.
+    Split(&'a Split),
 }
 
 impl FftNd {
@@ -74,14 +89,18 @@ impl FftNd {
             let axis = Axis::new(length, (matrices as u64, width as u64), direction, &machine)?;
             columns.push(axis.ok_or_else(refused)?);
         }
-        let whole = match shape {
-            &[length, width] => Axis::whole((length, width), direction, &machine)?,
-            _ => None,
+        let (whole, split) = match shape {
+            &[length, width] => (
+                Axis::whole((length, width), direction, &machine)?,
+                Split::new((length, width), direction, &machine)?,
+            ),
+            _ => (None, None),
         };
         Ok(Self {
             shape: shape.to_vec(),
             direction,
             whole,
+            split,
             rows: LocalFft::new(rows, machine.clone())?,
             columns,
             machine,
@@ -94,16 +113,30 @@ impl FftNd {
         &self.shape
     }
 
-    /// The pass of arrays as wholes, where it is the faster one for a batch. Fewer
-    /// than there are sections would leave some idle.
-    fn whole(&self, batch: usize) -> Option<&Axis> {
+    /// The fastest way for a batch, and what it should take. Fewer arrays than there are
+    /// sections would leave some idle if they were taken as wholes.
+    fn way(&self, batch: usize) -> Result<(Way<'_>, f64), FftError> {
+        let arrays = batch as u64;
+        let mut best = (Way::Axes, self.expected_by_axes(batch)?);
+        if let Some(split) = &self.split {
+            let cycles = split.expect(&self.machine, arrays).cycles;
+            if cycles < best.1 {
+                best = (Way::Split(split), cycles);
+            }
+        }
         let enough = batch >= self.machine.cp2.sections;
-        let whole = self.whole.as_ref().filter(|_| enough)?;
-        let cycles = whole.expect(&self.machine, batch as u64).cycles;
-        let faster = self
-            .expected_by_axes(batch)
-            .is_ok_and(|other| other < cycles);
-        (!faster).then_some(whole)
+        if let Some(whole) = self.whole.as_ref().filter(|_| enough) {
+            let cycles = whole.expect(&self.machine, arrays).cycles;
+            if cycles <= best.1 {
+                best = (Way::Whole(whole), cycles);
+            }
+        }
+        Ok(best)
+    }
+
+    /// The same where no batch is refused.
+    fn taken(&self, batch: usize) -> Way<'_> {
+        self.way(batch).map_or(Way::Axes, |(way, _)| way)
     }
 
     /// What a pass for every axis should take.
@@ -137,6 +170,12 @@ impl Fft for FftNd {
                 lines.per_section()
             );
         }
+        if let Some(split) = &self.split {
+            text += &format!(
+                "; or rows and eighths of columns, then columns of {}",
+                split.columns().len()
+            );
+        }
         if self.whole.is_some() {
             let sections = self.machine.cp2.sections;
             text += &format!("; of many arrays {sections} at a time, one a section and page");
@@ -157,20 +196,22 @@ impl Fft for FftNd {
         source(file).map(str::to_owned)
     }
 
-    /// Input and output.
+    /// Input and output, and what lies between passes.
     fn max_batch(&self) -> usize {
         let images = self.columns.iter().chain(&self.whole).map(Axis::image);
-        let free = job::room(&self.machine, self.rows.kernel()).saturating_sub(images.sum());
-        usize::try_from(free / (2 * self.len() as u64 * COMPLEX)).unwrap_or(usize::MAX)
+        let images = images.sum::<u64>() + self.split.as_ref().map_or(0, Split::image);
+        let free = job::room(&self.machine, self.rows.kernel()).saturating_sub(images);
+        let arrays = 2 + u64::from(self.split.is_some());
+        usize::try_from(free / (arrays * self.len() as u64 * COMPLEX)).unwrap_or(usize::MAX)
     }
 
     /// What one pass for every axis must compute and move: all butterflies, and
     /// every number in and out of DMEM once for each axis, or once for arrays as wholes.
     fn least(&self, batch: usize) -> Least {
         let numbers = batch as u128 * self.len() as u128;
-        let visits = match self.whole(batch) {
-            Some(_) => 1,
-            None => self.shape.len() as u128,
+        let visits = match self.taken(batch) {
+            Way::Whole(_) => 1,
+            Way::Axes | Way::Split(_) => self.shape.len() as u128,
         };
         let levels: u32 = self.shape.iter().map(|d| d.ilog2()).sum();
         Least {
@@ -182,23 +223,26 @@ impl Fft for FftNd {
 
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
         let halves = (self.len() / 2 * batch) as u64;
-        // The last axis is the first pass.
-        let axes = self
-            .shape
-            .last()
-            .into_iter()
-            .chain(&self.shape[..self.columns.len()]);
-        let passes =
-            axes.map(|length| vec![(Class::Butterfly, halves * u64::from(length.ilog2()))]);
-        match self.whole(batch) {
-            Some(_) => vec![passes.flatten().collect()],
-            None => passes.collect(),
+        let of = |levels: u32| vec![(Class::Butterfly, halves * u64::from(levels))];
+        let (way, levels) = (self.taken(batch), self.len().ilog2());
+        if let Way::Split(split) = way {
+            let second = split.columns().len().ilog2();
+            return vec![of(levels - second), of(second)];
         }
+        if let Way::Whole(_) = way {
+            return vec![of(levels)];
+        }
+        // The last axis is the first pass.
+        let last = self.shape.last().into_iter();
+        let axes = last.chain(&self.shape[..self.columns.len()]);
+        axes.map(|length| of(length.ilog2())).collect()
     }
 
     fn append(&self, job: &mut Job, batch: usize, from: u64, to: u64) -> Result<(), FftError> {
-        if let Some(whole) = self.whole(batch) {
-            return whole.add(job, batch as u64, [from, to]);
+        match self.taken(batch) {
+            Way::Whole(whole) => return whole.add(job, batch as u64, [from, to]),
+            Way::Split(split) => return split.add(job, batch as u64, [from, to]),
+            Way::Axes => (),
         }
         let rows = batch * (self.len() / self.rows.len());
         self.rows.pass(job, rows, from, to)?;
@@ -223,10 +267,7 @@ impl Fft for FftNd {
     }
 
     fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
-        let cycles = match self.whole(batch) {
-            Some(whole) => whole.expect(&self.machine, batch as u64).cycles,
-            None => self.expected_by_axes(batch)?,
-        };
+        let (_, cycles) = self.way(batch)?;
         Ok(Cycles(cycles.ceil() as u64))
     }
 }
