@@ -62,8 +62,26 @@ pub(crate) struct Turn {
 /// Steps between runs: see [`Nest::breaks`].
 pub(crate) type Breaks = SmallVec<[(u64, u64); 4]>;
 
-/// A descriptor as a nest of loops over one run, innermost first. The blocks of
-/// [`Target::Blocks`] are the outermost loop, over the sections.
+/// The repetitions of a descriptor, innermost first. The blocks of [`Target::Blocks`] are the
+/// outermost, over the sections.
+pub(crate) fn turns(d: &Descriptor, machine: &Machine) -> impl Iterator<Item = Turn> + Clone {
+    let level = |l: &crate::Level| Turn {
+        count: u64::from(l.count),
+        system: l.system_stride,
+        local: l.local_stride,
+    };
+    let blocks = match d.target {
+        Target::Blocks { stride } => Some(Turn {
+            count: machine.cp2.sections as u64,
+            system: stride,
+            local: 0,
+        }),
+        _ => None,
+    };
+    d.levels.iter().map(level).chain(blocks)
+}
+
+/// A descriptor as a nest of loops over one run: see [`turns`].
 #[derive(Clone, Debug)]
 pub(crate) struct Nest {
     pub(crate) turns: SmallVec<[Turn; 4]>,
@@ -76,30 +94,20 @@ pub(crate) struct Nest {
 
 impl Nest {
     pub(crate) fn new(d: &Descriptor, machine: &Machine) -> Self {
-        let turn = |l: &crate::Level| Turn {
-            count: u64::from(l.count),
-            system: l.system_stride,
-            local: l.local_stride,
-        };
-        let mut turns: SmallVec<_> = d.levels.iter().map(turn).collect();
+        let mut all = SmallVec::new();
+        for turn in turns(d, machine) {
+            all.push(turn);
+        }
         let to = match d.target {
             Target::Program => Recipient::Program,
             Target::Section(section) => Recipient::Section(section),
-            Target::Blocks { stride } => {
-                let count = machine.cp2.sections as u64;
-                turns.push(Turn {
-                    count,
-                    system: stride,
-                    local: 0,
-                });
-                Recipient::Section(0)
-            }
+            Target::Blocks { .. } => Recipient::Section(0),
             Target::Broadcast => Recipient::All,
             Target::Deal => Recipient::Deal,
         };
         let blocks = matches!(d.target, Target::Blocks { .. });
         Self {
-            turns,
+            turns: all,
             system: d.system,
             local: d.local,
             run: d.run,

@@ -1,7 +1,7 @@
 //! Is a descriptor legal on a machine?
 
 use crate::error::{DescriptorError, Field, FieldValue, Memory, Rule};
-use crate::runs::Nest;
+use crate::runs::turns;
 use crate::{Descriptor, Direction, Target};
 use cp2_machine::Machine;
 
@@ -26,7 +26,6 @@ fn refuse(field: Field, value: i128, rule: Rule, nearest: Option<i128>) -> Check
 pub fn validate(d: &Descriptor, machine: &Machine) -> Checked {
     shape(d, machine)?;
     alignment(d, machine)?;
-    let nest = Nest::new(d, machine);
     let (memory, size) = local_memory(d, machine);
     let sections = machine.cp2.sections as u64;
     let granule = machine.dma.granule.0.max(1);
@@ -49,8 +48,8 @@ pub fn validate(d: &Descriptor, machine: &Machine) -> Checked {
     if d.run > longest {
         return refuse(Field::Run, d.run.into(), inside_local, whole(longest));
     }
-    let systems = nest.turns.iter().map(|t| (t.count, t.system.into()));
-    let locals = nest.turns.iter().map(|t| (t.count, t.local.into()));
+    let systems = turns(d, machine).map(|t| (t.count, t.system));
+    let locals = turns(d, machine).map(|t| (t.count, t.local));
     let side = Side {
         rule: inside,
         size: system,
@@ -58,7 +57,7 @@ pub fn validate(d: &Descriptor, machine: &Machine) -> Checked {
         run: d.run,
         is_system: true,
     };
-    side.check(d, d.system.into(), systems)?;
+    side.check(d, d.system, systems)?;
     let side = Side {
         rule: inside_local,
         size,
@@ -148,6 +147,9 @@ fn alignment(d: &Descriptor, machine: &Machine) -> Checked {
         let nearest = near_first.into_iter().find(|n| (lo..=hi).contains(n));
         refuse(field, value, rule, nearest)
     };
+    if d.run > 0 && whole_at_a_glance(d, granule, local) {
+        return Ok(());
+    }
     let rule = Rule::Granule(granule);
     let local_rule = if local == granule {
         rule
@@ -172,6 +174,22 @@ fn alignment(d: &Descriptor, machine: &Machine) -> Checked {
         whole(Field::BlockStride, stride.into(), lo, hi)?;
     }
     Ok(())
+}
+
+/// Whether all that granules divide is whole granules: sure of it where that is true, and
+/// without divisions. They are powers of two on most machines.
+fn whole_at_a_glance(d: &Descriptor, granule: u64, local: u64) -> bool {
+    let block = match d.target {
+        Target::Blocks { stride } => stride,
+        _ => 0,
+    };
+    let (mut systems, mut locals) = (d.system | block as u64, d.run | u64::from(d.local));
+    for level in &d.levels {
+        systems |= level.system_stride as u64;
+        locals |= level.local_stride as u64;
+    }
+    let whole = |bits: u64, granule: u64| granule.is_power_of_two() && bits & (granule - 1) == 0;
+    whole(systems, granule) && whole(locals, local)
 }
 
 fn local_memory(d: &Descriptor, machine: &Machine) -> (Memory, u64) {
@@ -200,18 +218,39 @@ struct Side {
 }
 
 impl Side {
+    /// Whether all that the nest reaches lies in `0..size`, in narrow numbers, for transfers
+    /// are many and most are legal: what is too large for them is as large as they are.
+    fn holds(&self, start: u64, turns: impl Iterator<Item = (u64, i64)>) -> bool {
+        let narrow = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        let (mut low, mut high) = (0i64, narrow(self.run));
+        for (count, stride) in turns {
+            let reach = narrow(count.saturating_sub(1)).saturating_mul(stride);
+            low = low.saturating_add(reach.min(0));
+            high = high.saturating_add(reach.max(0));
+        }
+        let start = narrow(start);
+        // Nothing saturated where the sums are not at their ends.
+        let size = narrow(self.size).min(i64::MAX - 1);
+        low.saturating_add(start) >= 0 && high.saturating_add(start) <= size
+    }
+
     /// Checks that everything the nest reaches lies in `0..size`. Each turn widens
     /// the reach; the first that makes it larger than the memory is at fault,
     /// otherwise the start address.
     fn check(
         &self,
         d: &Descriptor,
-        start: i128,
-        turns: impl Iterator<Item = (u64, i128)>,
+        start: u64,
+        turns: impl Iterator<Item = (u64, i64)> + Clone,
     ) -> Checked {
+        if self.holds(start, turns.clone()) {
+            return Ok(());
+        }
+        let start = i128::from(start);
         let size = i128::from(self.size);
         let (mut low, mut high) = (0, i128::from(self.run));
         for (i, (count, stride)) in turns.enumerate() {
+            let stride = i128::from(stride);
             let span = high - low;
             let reach = i128::from(count.saturating_sub(1)) * stride;
             if span + reach.abs() > size {

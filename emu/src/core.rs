@@ -3,7 +3,7 @@
 
 use crate::fault::FaultKind;
 use crate::interleave;
-use crate::layout::{COLUMNS, File, Group, LINE_LANES, Line, PAIR, one_group};
+use crate::layout::{COLUMNS, Group, LINE_LANES, Line, PAIR, Registers, one_group};
 use crate::loaded::Loaded;
 use crate::semantics::action::MemoryOp;
 use crate::semantics::address::{Generated, generate};
@@ -75,7 +75,6 @@ pub struct Core {
     dmem_bytes: usize,
     /// Sections in fours.
     groups: Vec<Group>,
-    scalars: Vec<u32>,
     pub(crate) program: Vec<u64>,
     /// `[word]`: ever loaded.
     pub(crate) loaded: Loaded,
@@ -88,9 +87,8 @@ pub struct Core {
 
 /// What the words of a program work on, taken apart: four sections side by side.
 pub(crate) struct Guest<'a> {
-    pub file: &'a mut File,
+    pub registers: &'a mut Registers,
     pub dmem: &'a mut [Line],
-    pub scalars: &'a mut [u32; SCALARS],
 }
 
 impl Core {
@@ -104,7 +102,6 @@ impl Core {
             registers: cp2.registers,
             dmem_bytes,
             groups: vec![Group::new(dmem_bytes); cp2.sections.div_ceil(COLUMNS)],
-            scalars: vec![0; SCALARS],
             program: vec![0; cp2.program.0 as usize / WORD_BYTES],
             loaded: Loaded::none(cp2.program.0 as usize / WORD_BYTES),
             pc: 0,
@@ -117,12 +114,11 @@ impl Core {
     /// Back to the state after reset: everything zero.
     pub(crate) fn reset(&mut self) {
         for group in &mut self.groups {
-            *group.file = File::default();
+            *group.registers = Registers::default();
             // A constant, so that compilers call what clears memory.
             let lines = group.dmem.iter_mut();
             lines.for_each(|line| *line = Line([[0; COLUMNS]; LINE_LANES]));
         }
-        self.scalars.fill(0);
         let loaded = self.loaded.all().len();
         self.program
             .iter_mut()
@@ -150,7 +146,10 @@ impl Core {
     /// A shared scalar register.
     #[must_use]
     pub fn scalar(&self, scalar: Scalar) -> u32 {
-        self.scalars[usize::from(scalar.0) % SCALARS]
+        let group = self.groups.first();
+        group.map_or(0, |group| {
+            group.registers.scalars.0[usize::from(scalar.0) % SCALARS]
+        })
     }
 
     /// One lane of a section register, or `None` where it does not exist.
@@ -161,11 +160,12 @@ impl Core {
     }
 
     pub(crate) fn lane(&self, section: usize, register: usize, lane: usize) -> u32 {
-        self.groups[section / COLUMNS].file.0[register * PAIR + lane][section % COLUMNS]
+        self.groups[section / COLUMNS].registers.file.0[register * PAIR + lane][section % COLUMNS]
     }
 
     pub(crate) fn lane_mut(&mut self, section: usize, register: usize, lane: usize) -> &mut u32 {
-        &mut self.groups[section / COLUMNS].file.0[register * PAIR + lane][section % COLUMNS]
+        &mut self.groups[section / COLUMNS].registers.file.0[register * PAIR + lane]
+            [section % COLUMNS]
     }
 
     /// What the words of a program work on, where it is one group of four sections.
@@ -175,9 +175,8 @@ impl Core {
         };
         one_group(self.sections, self.dmem_bytes).then_some(())?;
         Some(Guest {
-            file: &mut group.file,
+            registers: &mut group.registers,
             dmem: &mut group.dmem,
-            scalars: self.scalars.first_chunk_mut()?,
         })
     }
 
@@ -311,7 +310,9 @@ impl Core {
     }
 
     pub(crate) fn set_scalar(&mut self, scalar: Scalar, value: u32) {
-        self.scalars[usize::from(scalar.0) % SCALARS] = value;
+        if let Some(group) = self.groups.first_mut() {
+            group.registers.scalars.0[usize::from(scalar.0) % SCALARS] = value;
+        }
     }
 
     /// How many of the running hardware loops belong to callers.

@@ -5,6 +5,8 @@
 //! cache line. Loads and stores therefore copy whole vectors, and arithmetic
 //! needs no shuffles, whatever the operation does with the lanes.
 
+use crate::semantics::scalar::Scalars;
+use cp2_asm::isa::{SCALARS, Scalar};
 use serde::{Deserialize, Serialize};
 
 /// Sections that lie side by side.
@@ -67,10 +69,57 @@ impl From<File> for Vec<Lane> {
     }
 }
 
+/// The scalars that the sections share, and room that nobody uses: whatever byte names a
+/// scalar, it is inside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<u32>", into = "Vec<u32>")]
+#[repr(C)]
+pub(crate) struct Shared(pub [u32; u8::MAX as usize + 1]);
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self([0; u8::MAX as usize + 1])
+    }
+}
+
+impl From<Vec<u32>> for Shared {
+    fn from(scalars: Vec<u32>) -> Self {
+        let mut shared = Self::default();
+        for (mine, scalar) in shared.0.iter_mut().zip(scalars).take(SCALARS) {
+            *mine = scalar;
+        }
+        shared
+    }
+}
+
+impl From<Shared> for Vec<u32> {
+    fn from(shared: Shared) -> Self {
+        shared.0[..SCALARS].to_vec()
+    }
+}
+
+impl Scalars<u32> for Shared {
+    fn read(&self, register: Scalar) -> u32 {
+        self.0[usize::from(register.0)]
+    }
+
+    fn write(&mut self, register: Scalar, value: u32) {
+        self.0[usize::from(register.0)] = value;
+    }
+}
+
+/// All registers, behind one reference: the first group's scalars are the core's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(C)]
+pub(crate) struct Registers {
+    pub file: File,
+    pub scalars: Shared,
+}
+
 /// Four sections' state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Group {
-    pub file: Box<File>,
+    pub registers: Box<Registers>,
     pub dmem: Vec<Line>,
 }
 
@@ -78,7 +127,7 @@ impl Group {
     /// State of zeros with `bytes` bytes of DMEM per section.
     pub(crate) fn new(bytes: usize) -> Self {
         Self {
-            file: Box::default(),
+            registers: Box::default(),
             dmem: vec![Line::default(); bytes.div_ceil(LINE_BYTES)],
         }
     }

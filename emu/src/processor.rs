@@ -9,6 +9,7 @@
 //! [`Processor::run_until`] and acts at [`Processor::now`].
 
 mod moved;
+mod timed;
 
 pub use moved::Course;
 
@@ -26,6 +27,7 @@ use cp2_dma::{Copier, CopyError, Descriptor, DescriptorError, Direction, Recipie
 use cp2_machine::{Cycles, Machine, Ticks, TimeBase};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use timed::Timed;
 
 /// Where time ends: no component does anything after it, so that instants never
 /// overflow. At 2^20 ticks per cycle, the finest time base, 2^42 cycles.
@@ -94,7 +96,7 @@ pub enum Notice {
 /// One processor: a value that can be cloned, compared and serialised at any time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Processor {
-    machine: Arc<Machine>,
+    machine: Timed,
     cp2: Cp2,
     transfers: Transfers,
     memory: SystemMemory,
@@ -118,7 +120,7 @@ impl Processor {
             checker: None,
             now: Ticks::ZERO,
             stopping: None,
-            machine,
+            machine: machine.into(),
         }
     }
 
@@ -152,7 +154,7 @@ impl Processor {
     /// The machine.
     #[must_use]
     pub fn machine(&self) -> &Arc<Machine> {
-        &self.machine
+        self.machine.all()
     }
 
     /// The time base of [`Processor::now`].
@@ -339,10 +341,8 @@ impl Processor {
         loop {
             let completion = self.transfers.running().map(|t| t.completes);
             let stop = self.stopping;
-            let horizon = [completion, stop]
-                .into_iter()
-                .flatten()
-                .fold(limit, Ticks::min);
+            let horizon = completion.map_or(limit, |at| at.min(limit));
+            let horizon = stop.map_or(horizon, |at| at.min(horizon));
             match self.run_core(horizon) {
                 Exit::Limit => {}
                 Exit::Stopped { end } => {

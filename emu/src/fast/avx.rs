@@ -5,12 +5,17 @@
 //! An [`Avx`] exists only where [`Avx::find`] saw the host's AVX2: its field is
 //! private to this module, and here it is made in two places, in `find` and in
 //! `wide`, which nothing outside can name and which is reached only through a [`Run`] that
-//! was made from an [`Avx`]. Whoever has one may therefore execute such instructions. Nothing
+//! was made from an [`Avx`]. A [`Lanes`] holds one. Whoever has one may therefore execute such instructions.
+//!
+//! A [`Run`] is one of two functions, and its step knows which: both were made from the same
+//! `Option<Avx>`. All steps of a text are for the host that this is ([`Step::new`]), and so is
+//! the step that follows another. Nothing
 //! here reads or writes memory but through references, and no more than they
 //! refer to.
 
-use super::portable::{Step, go_on};
+use super::portable::Step;
 use crate::core::Guest;
+use crate::layout::{Line, Registers};
 
 /// How a word is run; generic over the host, so that it is compiled for each.
 pub(super) trait Body {
@@ -24,8 +29,8 @@ pub(super) trait Body {
 
 /// What a host can do.
 pub(super) trait Host: Copy {
-    /// Whether it has AVX2. Known when a word's function is compiled.
-    fn avx(self) -> Option<Avx>;
+    /// What it does with two lanes, where it has AVX2. Known when a word's function is compiled.
+    fn avx(self) -> Option<Lanes>;
 }
 
 /// Any host.
@@ -34,89 +39,194 @@ pub(super) struct Any;
 
 impl Host for Any {
     #[inline(always)]
-    fn avx(self) -> Option<Avx> {
+    fn avx(self) -> Option<Lanes> {
         None
     }
 }
 
-impl Host for Avx {
+impl Host for Lanes {
     #[inline(always)]
-    fn avx(self) -> Option<Avx> {
+    fn avx(self) -> Option<Lanes> {
         Some(self)
     }
 }
 
-/// A function that runs words from the first of some steps on, each of which calls
-/// the next at its end, which a compiler makes a jump. It returns how many are
-/// left, the one that did not run included. This host can execute it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Run(unsafe fn(&[Step], &mut Guest<'_>) -> usize);
+/// A function that runs words from the first of some steps on, of which there is one, and calls
+/// the next one's at its end, which a compiler makes a jump. It returns how many are
+/// left, the one that did not run included. What words work on is passed one by one, so that
+/// it stays in the host's registers from word to word.
+type Function = fn(Steps<'_>, &mut Registers, &mut [Line]) -> usize;
+
+/// Steps that are left, as the places of the first and of what lies behind the last.
+type Steps<'a> = std::slice::Iter<'a, Step>;
+
+/// What runs a word on some host, and those after it, which are for the same host.
+#[derive(Clone, Copy)]
+pub(super) union Run {
+    any: Function,
+    #[cfg(target_arch = "x86_64")]
+    wide: x86::Function,
+}
+
+impl std::fmt::Debug for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Run")
+    }
+}
 
 impl Run {
     /// The function of `B` for a host.
     pub(super) fn of<B: Body>(host: Option<Avx>) -> Self {
         match host {
             #[cfg(target_arch = "x86_64")]
-            Some(_) => Self(wide::<B>),
+            Some(_) => Self {
+                wide: x86::wide::<B>,
+            },
             #[cfg(not(target_arch = "x86_64"))]
             Some(avx) => match avx {},
-            None => Self(|steps, guest| perform::<B, Any>(Any, steps, guest)),
+            None => Self { any: any::<B> },
         }
     }
+}
 
-    /// Runs the word of the first step, and goes on.
-    #[inline(always)]
-    #[allow(unsafe_code, reason = "see the module's safety argument")]
-    pub(super) fn call(self, steps: &[Step], guest: &mut Guest<'_>) -> usize {
-        // SAFETY: a function that asks for AVX2 was made from the proof of it.
-        unsafe { (self.0)(steps, guest) }
+/// Runs `steps`, all for `host`, up to the first that does not, the first by `run`, one of its
+/// own two; returns how many are left.
+#[inline(always)]
+#[allow(unsafe_code, reason = "see the module's safety argument")]
+pub(super) fn start(run: Run, host: Option<Avx>, steps: &[Step], guest: &mut Guest<'_>) -> usize {
+    match host {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: made for such a host, and here is the proof that this is one.
+        Some(_) => unsafe { x86::start(run.wide, steps, guest) },
+        #[cfg(not(target_arch = "x86_64"))]
+        Some(avx) => match avx {},
+        None => {
+            // SAFETY: made for any host.
+            let run = unsafe { run.any };
+            run(steps.iter(), guest.registers, guest.dmem)
+        }
     }
 }
 
+/// Runs the first of `steps`; what runs next, and which steps it is given.
 #[inline(always)]
-fn perform<B: Body, H: Host>(host: H, steps: &[Step], guest: &mut Guest<'_>) -> usize {
-    let Some((step, rest)) = steps.split_first() else {
-        return 0;
+fn perform<'a, B: Body, H: Host>(
+    host: H,
+    steps: Steps<'a>,
+    guest: &mut Guest<'_>,
+) -> Result<(Run, Steps<'a>), usize> {
+    let Some(step) = steps.as_slice().first() else {
+        return Err(0);
     };
     if !B::run(host, step, guest) {
-        return steps.len();
+        return Err(steps.len());
     }
     if B::THEN_COMPUTES {
-        step.then(steps, guest)
-    } else {
-        go_on(rest, guest)
+        return Ok((step.computes(), steps));
+    }
+    let mut rest = steps;
+    rest.next();
+    match rest.as_slice().first() {
+        Some(next) => Ok((next.runs(), rest)),
+        None => Err(0),
+    }
+}
+
+/// The function of `B` for any host.
+#[allow(unsafe_code, reason = "see the module's safety argument")]
+fn any<B: Body>(steps: Steps<'_>, registers: &mut Registers, dmem: &mut [Line]) -> usize {
+    let mut guest = Guest { registers, dmem };
+    match perform::<B, Any>(Any, steps, &mut guest) {
+        // SAFETY: all steps are for the host that the first one is for.
+        Ok((next, steps)) => unsafe { (next.any)(steps, guest.registers, guest.dmem) },
+        Err(left) => left,
     }
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::Avx;
-#[cfg(target_arch = "x86_64")]
-use x86::wide;
+pub(super) use x86::{Avx, Lanes};
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) use absent::Avx;
+pub(super) use absent::{Avx, Lanes};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     #![allow(unsafe_code, reason = "see the module's safety argument")]
+    #![allow(
+        improper_ctypes_definitions,
+        reason = "nothing but Rust calls these functions"
+    )]
 
-    use super::{Body, Guest, Step};
-    use crate::layout::Lane;
+    use super::{Body, Guest, Step, Steps, perform};
+    use crate::layout::{Lane, Line, Registers};
     use bytemuck::cast;
     use std::arch::x86_64 as x;
+    use std::hint::assert_unchecked;
     use wide::f32x4;
 
     /// Proof that the host has AVX2.
     #[derive(Clone, Copy, Debug)]
     pub(in crate::fast) struct Avx(());
 
+    /// The same as [`super::Function`] for hosts with AVX2. It is handed the vectors of a
+    /// [`Lanes`] and hands them on: so they stay in registers, and a compiler sees no
+    /// need to clear the upper halves of these from word to word.
+    pub(super) type Function = unsafe extern "sysv64" fn(
+        Steps<'_>,
+        &mut Registers,
+        &mut [Line],
+        x::__m256,
+        x::__m256,
+    ) -> usize;
+
+    /// What such a host does with two lanes.
+    #[derive(Clone, Copy, Debug)]
+    pub(in crate::fast) struct Lanes {
+        host: Avx,
+        /// The sign of the first lane, and of the second.
+        signs: [x::__m256; 2],
+    }
+
     /// The function of `B` for hosts with AVX2.
     ///
     /// # Safety
-    /// The host has AVX2.
+    /// The host has AVX2, and all steps are for such hosts; there is at least one.
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn wide<B: Body>(steps: &[Step], guest: &mut Guest<'_>) -> usize {
-        super::perform::<B, Avx>(Avx(()), steps, guest)
+    pub(super) unsafe extern "sysv64" fn wide<B: Body>(
+        steps: Steps<'_>,
+        registers: &mut Registers,
+        dmem: &mut [Line],
+        first: x::__m256,
+        second: x::__m256,
+    ) -> usize {
+        let host = Lanes {
+            host: Avx(()),
+            signs: [first, second],
+        };
+        let mut guest = Guest { registers, dmem };
+        // SAFETY: the caller's.
+        unsafe {
+            assert_unchecked(!steps.as_slice().is_empty());
+            match perform::<B, Lanes>(host, steps, &mut guest) {
+                Ok((next, steps)) => (next.wide)(steps, guest.registers, guest.dmem, first, second),
+                Err(left) => left,
+            }
+        }
+    }
+
+    /// Runs `steps`, the first by `run`; returns how many are left.
+    ///
+    /// # Safety
+    /// The host has AVX2, and `run` and all steps are for such hosts.
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn start(run: Function, steps: &[Step], guest: &mut Guest<'_>) -> usize {
+        if steps.is_empty() {
+            return 0;
+        }
+        let (minus, plus) = (f32x4::splat(-0.0), f32x4::splat(0.0));
+        let (first, second) = (join([minus, plus]), join([plus, minus]));
+        // SAFETY: the caller's.
+        unsafe { run(steps.iter(), guest.registers, guest.dmem, first, second) }
     }
 
     /// Two lanes.
@@ -138,6 +248,14 @@ mod x86 {
         /// Proof that the host has AVX2, where it has.
         pub(in crate::fast) fn find() -> Option<Self> {
             std::arch::is_x86_feature_detected!("avx2").then_some(Self(()))
+        }
+    }
+
+    impl Lanes {
+        /// The proof that the host has AVX2.
+        #[inline(always)]
+        pub(in crate::fast) fn host(self) -> Avx {
+            self.host
         }
 
         #[inline(always)]
@@ -161,10 +279,8 @@ mod x86 {
         /// The lanes with the sign of the first, or the second, changed.
         #[inline(always)]
         pub(in crate::fast) fn negate(self, a: Two, second: bool) -> Two {
-            let (minus, plus) = (f32x4::splat(-0.0), f32x4::splat(0.0));
-            let signs = if second { [plus, minus] } else { [minus, plus] };
             // SAFETY: `self` is the proof.
-            split(unsafe { x::_mm256_xor_ps(join(a), join(signs)) })
+            split(unsafe { x::_mm256_xor_ps(join(a), self.signs[usize::from(second)]) })
         }
 
         /// The lanes, every NaN made `nan`.
@@ -205,9 +321,16 @@ mod absent {
     #[derive(Clone, Copy, Debug)]
     pub(in crate::fast) enum Avx {}
 
+    /// What such a host does with two lanes.
+    pub(in crate::fast) type Lanes = Avx;
+
     impl Avx {
         pub(in crate::fast) fn find() -> Option<Self> {
             None
+        }
+
+        pub(in crate::fast) fn host(self) -> Avx {
+            self
         }
 
         pub(in crate::fast) fn add(self, _: [f32x4; 2], _: [f32x4; 2]) -> [f32x4; 2] {

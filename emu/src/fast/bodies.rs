@@ -6,7 +6,7 @@ use super::rows::Operands;
 use super::wide::Wide;
 use crate::alu::Plain;
 use crate::core::Guest;
-use crate::layout::{File, LINE_LANES, Lane, Line, PAIR};
+use crate::layout::{File, LINE_LANES, Lane, Line, PAIR, Shared};
 use crate::semantics::action::{Data, ScalarOp, Source};
 use crate::semantics::scalar::Binary;
 use crate::semantics::{arith, scalar};
@@ -55,7 +55,7 @@ impl Access {
             (Data::LoadDuplicate { .. }, false) => self.of::<MODE, Late<MODE, PAIR, QUAD>>(),
             (Data::Store { count: 1, .. }, _) => self.of::<MODE, Store<MODE, PAIR>>(),
             (Data::Store { .. }, _) => self.of::<MODE, Store<MODE, QUAD>>(),
-            (Data::LoadScalars { .. }, _) => Run::of::<LoadScalars<MODE>>(None),
+            (Data::LoadScalars { .. }, _) => Run::of::<LoadScalars<MODE>>(self.host),
         }
     }
 
@@ -115,10 +115,10 @@ impl<B: Beside> Body for Alone<B> {
     const THEN_COMPUTES: bool = B::BEFORE;
 
     #[inline(always)]
-    fn run<H: Host>(_: H, step: &Step, guest: &mut Guest<'_>) -> bool {
+    fn run<H: Host>(host: H, step: &Step, guest: &mut Guest<'_>) -> bool {
         B::run(step, guest, |guest| {
             if !B::BEFORE {
-                step.compute(guest);
+                step.compute_on(host, guest);
             }
         })
     }
@@ -151,7 +151,7 @@ fn arrive<const WORDS: usize, const LANES: usize>(
 fn fetch<'a, const MODE: u8, const WORDS: usize>(
     step: &Step,
     dmem: &'a mut [Line],
-    scalars: &mut [u32; SCALARS],
+    scalars: &mut Shared,
 ) -> Option<&'a [Lane; WORDS]> {
     let at = step.generate::<MODE>(scalars, WORDS as u32 * 4);
     let value = words::<WORDS>(dmem, at.address)?;
@@ -167,10 +167,11 @@ impl<const MODE: u8, const WORDS: usize, const LANES: usize> Beside for Load<MOD
 
     #[inline(always)]
     fn run(step: &Step, guest: &mut Guest<'_>, compute: impl FnOnce(&mut Guest<'_>)) -> bool {
-        let Some(value) = fetch::<MODE, WORDS>(step, guest.dmem, guest.scalars) else {
+        let Some(value) = fetch::<MODE, WORDS>(step, guest.dmem, &mut guest.registers.scalars)
+        else {
             return false;
         };
-        arrive::<WORDS, LANES>(step, guest.file, value);
+        arrive::<WORDS, LANES>(step, &mut guest.registers.file, value);
         compute(guest);
         true
     }
@@ -184,12 +185,13 @@ impl<const MODE: u8, const WORDS: usize, const LANES: usize> Beside for Late<MOD
 
     #[inline(always)]
     fn run(step: &Step, guest: &mut Guest<'_>, compute: impl FnOnce(&mut Guest<'_>)) -> bool {
-        let Some(value) = fetch::<MODE, WORDS>(step, guest.dmem, guest.scalars) else {
+        let Some(value) = fetch::<MODE, WORDS>(step, guest.dmem, &mut guest.registers.scalars)
+        else {
             return false;
         };
         let value = *value;
         compute(guest);
-        arrive::<WORDS, LANES>(step, guest.file, &value);
+        arrive::<WORDS, LANES>(step, &mut guest.registers.file, &value);
         true
     }
 }
@@ -202,12 +204,12 @@ impl<const MODE: u8, const WORDS: usize> Beside for Store<MODE, WORDS> {
 
     #[inline(always)]
     fn run(step: &Step, guest: &mut Guest<'_>, compute: impl FnOnce(&mut Guest<'_>)) -> bool {
-        let at = step.generate::<MODE>(guest.scalars, WORDS as u32 * 4);
+        let at = step.generate::<MODE>(&guest.registers.scalars, WORDS as u32 * 4);
         let Some(words) = words::<WORDS>(guest.dmem, at.address) else {
             return false;
         };
-        words.copy_from_slice(step.row.lanes::<WORDS>(guest.file));
-        step.update(guest.scalars, at.next);
+        words.copy_from_slice(step.row.lanes::<WORDS>(&guest.registers.file));
+        step.update(&mut guest.registers.scalars, at.next);
         compute(guest);
         true
     }
@@ -221,7 +223,7 @@ impl<const MODE: u8> Body for LoadScalars<MODE> {
 
     #[inline(always)]
     fn run<H: Host>(_: H, step: &Step, guest: &mut Guest<'_>) -> bool {
-        let at = step.generate::<MODE>(guest.scalars, step.bytes);
+        let at = step.generate::<MODE>(&guest.registers.scalars, step.bytes);
         let address = at.address as usize;
         let Some(line) = guest.dmem.get(address / 16) else {
             return false;
@@ -232,36 +234,36 @@ impl<const MODE: u8> Body for LoadScalars<MODE> {
         }
         for i in 0..usize::from(step.count) {
             let word = line.0[(address / 4 + i) % LINE_LANES][0];
-            guest.scalars[(usize::from(step.first) + i) % SCALARS] = word;
+            guest.registers.scalars.0[(usize::from(step.first) + i) % SCALARS] = word;
         }
-        step.update(guest.scalars, at.next);
+        step.update(&mut guest.registers.scalars, at.next);
         true
     }
 }
 
 /// What runs a word with an operation on scalars that `step` describes, and
 /// arithmetic where it computes.
-pub(super) fn scalar(op: ScalarOp, computes: bool) -> Run {
+pub(super) fn scalar(op: ScalarOp, computes: bool, host: Option<Avx>) -> Run {
     if computes {
-        function::<true>(op)
+        function::<true>(op, host)
     } else {
-        function::<false>(op)
+        function::<false>(op, host)
     }
 }
 
-fn function<const COMPUTES: bool>(op: ScalarOp) -> Run {
+fn function<const COMPUTES: bool>(op: ScalarOp, host: Option<Avx>) -> Run {
     let constant = |source| matches!(source, Source::Constant(_));
     macro_rules! functions {
         ($($name:ident)*) => {
             match op {
-                ScalarOp::Move { y, .. } if constant(y) => Run::of::<Set<COMPUTES>>(None),
-                ScalarOp::Move { .. } => Run::of::<Copy<COMPUTES>>(None),
-                ScalarOp::High { .. } => Run::of::<High<COMPUTES>>(None),
+                ScalarOp::Move { y, .. } if constant(y) => Run::of::<Set<COMPUTES>>(host),
+                ScalarOp::Move { .. } => Run::of::<Copy<COMPUTES>>(host),
+                ScalarOp::High { .. } => Run::of::<High<COMPUTES>>(host),
                 $(ScalarOp::Binary { function: Binary::$name, z, .. } => {
                     if constant(z) {
-                        Run::of::<functions::$name<true, COMPUTES>>(None)
+                        Run::of::<functions::$name<true, COMPUTES>>(host)
                     } else {
-                        Run::of::<functions::$name<false, COMPUTES>>(None)
+                        Run::of::<functions::$name<false, COMPUTES>>(host)
                     }
                 })*
             }
@@ -280,7 +282,7 @@ macro_rules! operates {
 
             #[inline(always)]
             fn run<H: Host>(_: H, $step: &Step, guest: &mut Guest<'_>) -> bool {
-                scalar::execute(&mut Plain, $op, guest.scalars);
+                scalar::execute(&mut Plain, $op, &mut guest.registers.scalars);
                 true
             }
         }
@@ -321,11 +323,11 @@ mod functions {
 }
 
 /// What runs a branch that a block goes on behind.
-pub(super) fn guard(computes: bool) -> Run {
+pub(super) fn guard(computes: bool, host: Option<Avx>) -> Run {
     if computes {
-        Run::of::<Guard<true>>(None)
+        Run::of::<Guard<true>>(host)
     } else {
-        Run::of::<Guard<false>>(None)
+        Run::of::<Guard<false>>(host)
     }
 }
 
@@ -336,7 +338,7 @@ impl<const COMPUTES: bool> Body for Guard<COMPUTES> {
 
     #[inline(always)]
     fn run<H: Host>(_: H, step: &Step, guest: &mut Guest<'_>) -> bool {
-        let value = guest.scalars[usize::from(step.tested().0) % SCALARS];
+        let value = guest.registers.scalars.0[usize::from(step.tested().0)];
         step.goes_on(value)
     }
 }
@@ -354,7 +356,7 @@ macro_rules! computes {
             #[inline(always)]
             fn run<H: Host>(host: H, step: &Step, guest: &mut Guest<'_>) -> bool {
                 let operands = &mut Operands {
-                    file: guest.file,
+                    file: &mut guest.registers.file,
                     rows: &step.rows,
                     second: step.second,
                     host,

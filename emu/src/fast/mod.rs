@@ -60,6 +60,8 @@ pub(crate) enum Pause {
 pub(crate) struct Fast {
     ends: Option<Ends>,
     blocks: Vec<Block>,
+    /// Whether anything was counted since all counts were zero.
+    counted: bool,
     /// Counts of a tally: one for each word of every text, and one behind each text.
     counts: usize,
     /// Block at a word address.
@@ -96,6 +98,9 @@ impl Fast {
     /// Forgets where the core stands and what ran, but not what was translated.
     pub(crate) fn uncount(&mut self) {
         (self.at, self.left) = (None, None);
+        if !std::mem::take(&mut self.counted) {
+            return;
+        }
         self.nodes.iter_mut().for_each(Node::uncount);
     }
 
@@ -159,6 +164,7 @@ impl Fast {
         simd: Simd,
     ) -> Pause {
         self.frame.simd = simd;
+        self.counted = true;
         let emit = simd != Simd::None;
         let mut at = match self.at {
             Some(at) => at,

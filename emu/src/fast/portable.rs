@@ -4,14 +4,15 @@
 //! crate's, with a fallback where there are none; each function is compiled a
 //! second time for hosts with AVX2.
 
-use super::avx::{Avx, Run};
+use super::avx::{self, Avx, Host, Run};
 use super::bodies::{self, MODULO, OFFSET, POST, STEP};
-use super::rows::{ByteRow, Row};
+use super::rows::Row;
 use crate::core::Guest;
 use crate::decoded::Decoded;
+use crate::layout::Shared;
 use crate::semantics::action::{Action, ControlOp, Data, MemoryOp, ScalarOp, Source};
 use crate::semantics::address::{Generated, generate};
-use cp2_asm::isa::{Address, Inst, Kind, Mode, SCALARS, Scalar};
+use cp2_asm::isa::{Address, Inst, Kind, Mode, Scalar};
 
 /// A word ready to run.
 #[derive(Clone, Copy, Debug)]
@@ -19,12 +20,14 @@ pub(crate) struct Step {
     run: Run,
     /// Runs the word's arithmetic, which never faults, and goes on.
     compute: Run,
+    /// The host that both are for.
+    host: Option<Avx>,
     pub(super) inst: Inst,
     /// Where the operands of the arithmetic begin.
     pub(super) rows: [Row; 5],
-    /// Where the second of them does, written another way: compilers would find
+    /// Where the second of them does, apart from the others: compilers would find
     /// the places of two results together, as vectors, which takes longer.
-    pub(super) second: ByteRow,
+    pub(super) second: Row,
     /// Constant of the addressing mode, an offset or an increment, or of an
     /// operation on scalars.
     pub(super) amount: i32,
@@ -73,22 +76,15 @@ const DEPTH: usize = 128;
 pub(crate) fn once(steps: &[Step], guest: &mut Guest<'_>) -> usize {
     let mut done = 0;
     for some in steps.chunks(DEPTH) {
-        let left = go_on(some, guest);
+        let left = some
+            .first()
+            .map_or(0, |step| avx::start(step.run, step.host, some, guest));
         done += some.len() - left;
         if left > 0 {
             break;
         }
     }
     done
-}
-
-/// Runs a few steps up to the first that does not; returns how many are left.
-#[inline(always)]
-pub(super) fn go_on(steps: &[Step], guest: &mut Guest<'_>) -> usize {
-    match steps.first() {
-        Some(step) => step.run.call(steps, guest),
-        None => 0,
-    }
 }
 
 impl Step {
@@ -108,8 +104,9 @@ impl Step {
         let mut step = Self {
             run: compute,
             compute,
+            host,
             inst: word.word.arith,
-            second: ByteRow::of(rows[1]),
+            second: rows[1],
             rows,
             amount: 0,
             bytes: 1,
@@ -139,14 +136,14 @@ impl Step {
             }
             Action::Scalar(op) => {
                 step.operate(op);
-                step.run = bodies::scalar(op, word.computes);
+                step.run = bodies::scalar(op, word.computes, host);
             }
             Action::Control(op) => {
                 // What else a control operation decides is the engine's business.
                 if let (Some(taken), ControlOp::Branch { condition, x, .. }) = (word.expect, op) {
                     let (bits, zero) = condition.bits();
                     (step.base, step.bytes, step.zero) = (x.0, bits, zero == taken);
-                    step.run = bodies::guard(word.computes);
+                    step.run = bodies::guard(word.computes, host);
                 }
             }
             Action::Nop => {}
@@ -197,13 +194,26 @@ impl Step {
     /// Runs the word's arithmetic alone.
     #[inline(always)]
     pub(crate) fn compute(&self, guest: &mut Guest<'_>) {
-        self.compute.call(std::slice::from_ref(self), guest);
+        avx::start(self.compute, self.host, std::slice::from_ref(self), guest);
     }
 
-    /// Runs the word's arithmetic, the first of `steps`, and goes on.
+    /// The same, on the host that it is for.
     #[inline(always)]
-    pub(super) fn then(&self, steps: &[Self], guest: &mut Guest<'_>) -> usize {
-        self.compute.call(steps, guest)
+    pub(super) fn compute_on(&self, host: impl Host, guest: &mut Guest<'_>) {
+        let host = host.avx().map(avx::Lanes::host);
+        avx::start(self.compute, host, std::slice::from_ref(self), guest);
+    }
+
+    /// What runs the word, and all after it.
+    #[inline(always)]
+    pub(super) fn runs(&self) -> Run {
+        self.run
+    }
+
+    /// What runs the word's arithmetic, and all words after it.
+    #[inline(always)]
+    pub(super) fn computes(&self) -> Run {
+        self.compute
     }
 
     /// The scalar that a guard tests.
@@ -220,19 +230,15 @@ impl Step {
 
     /// Gives the address register its next value.
     #[inline(always)]
-    pub(super) fn update(&self, scalars: &mut [u32; SCALARS], next: Option<u32>) {
+    pub(super) fn update(&self, scalars: &mut Shared, next: Option<u32>) {
         if let Some(next) = next {
-            scalars[usize::from(self.base) % SCALARS] = next;
+            scalars.0[usize::from(self.base)] = next;
         }
     }
 
     /// Address of the access and next value of the address register.
     #[inline(always)]
-    pub(super) fn generate<const MODE: u8>(
-        &self,
-        scalars: &[u32; SCALARS],
-        bytes: u32,
-    ) -> Generated {
+    pub(super) fn generate<const MODE: u8>(&self, scalars: &Shared, bytes: u32) -> Generated {
         let mode = match MODE {
             OFFSET => Mode::Offset(self.amount),
             POST => Mode::Post(self.amount),
@@ -249,7 +255,7 @@ impl Step {
                 FIRST_STEP => usize::from(self.step),
                 other => usize::from(other.0) + base % usize::from(Address::MODULO_REGISTERS),
             };
-            scalars[place % SCALARS]
+            scalars.0[place % scalars.0.len()]
         };
         generate(Address { base: 0, mode }, bytes, read)
     }
@@ -274,7 +280,7 @@ fn rows(inst: &Inst) -> [Row; 5] {
 mod tests {
     use super::*;
     use crate::decoded::decode;
-    use crate::layout::{FILE_ROOM, File, Line};
+    use crate::layout::{File, Line, Registers};
     use cp2_asm::testing::any_word;
     use cp2_machine::Machine;
     use proptest::prelude::*;
@@ -303,20 +309,20 @@ mod tests {
             };
             let some = |i: usize| values[(i * 7 + i / 16) % values.len()];
             let run = |host| {
-                let mut file = File(std::array::from_fn(|i| {
-                    std::array::from_fn(|s| some(4 * i + s))
-                }));
-                prop_assert_eq!(file.0.len(), FILE_ROOM);
+                let lane = |i| std::array::from_fn(|s| some(4 * i + s));
+                let mut registers = Registers {
+                    file: File(std::array::from_fn(lane)),
+                    scalars: Shared(std::array::from_fn(|i| 8 * step + 8 * (i as u32 % 4))),
+                };
                 let mut dmem = vec![Line([[some(3), some(5), some(8), some(2)]; 4]); 64];
-                let mut scalars: [u32; SCALARS] = std::array::from_fn(|i| 8 * step + 8 * (i as u32 % 4));
                 let done = {
-                    let mut guest = Guest { file: &mut file, dmem: &mut dmem, scalars: &mut scalars };
+                    let mut guest = Guest { registers: &mut registers, dmem: &mut dmem };
                     let step = Step::on(&word, host);
                     once(&[step], &mut guest)
                 };
-                Ok((done, file, dmem, scalars))
+                (done, registers, dmem)
             };
-            prop_assert_eq!(run(None)?, run(Some(avx))?);
+            prop_assert_eq!(run(None), run(Some(avx)));
         }
     }
 }

@@ -12,7 +12,7 @@ pub(super) struct Operands<'a, H> {
     pub file: &'a mut File,
     /// Where each operand begins.
     pub rows: &'a [Row; 5],
-    pub second: ByteRow,
+    pub second: Row,
     pub host: H,
 }
 
@@ -109,36 +109,3 @@ fn lanes<const N: usize>(file: &File, word: usize) -> &[Lane] {
 fn lanes_mut<const N: usize>(file: &mut File, word: usize) -> &mut [Lane] {
     cast_slice_mut(&mut file.0.as_flattened_mut()[word..word + N * COLUMNS])
 }
-
-/// A row, in bytes from the beginning of the file.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ByteRow(u16);
-
-impl ByteRow {
-    /// The same row.
-    pub(super) fn of(row: Row) -> Self {
-        Self(u16::from(row.0) * (LANE / 2))
-    }
-
-    /// The first word of the row. The mask only tells the compiler that it is inside.
-    #[inline(always)]
-    fn word(self) -> usize {
-        const MASK: u16 = (FILE_LANES as u16 - 1) * LANE;
-        usize::from(self.0 & MASK) / size_of::<u32>()
-    }
-
-    /// So many lanes from there on.
-    #[inline(always)]
-    fn lanes<const N: usize>(self, file: &File) -> &[Lane] {
-        lanes::<N>(file, self.word())
-    }
-
-    /// The same, to be replaced.
-    #[inline(always)]
-    fn lanes_mut<const N: usize>(self, file: &mut File) -> &mut [Lane] {
-        lanes_mut::<N>(file, self.word())
-    }
-}
-
-/// Bytes of a lane.
-const LANE: u16 = size_of::<Lane>() as u16;

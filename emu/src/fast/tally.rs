@@ -11,6 +11,9 @@ impl Fast {
     /// A text's words have the change of their count from word to word: a node that
     /// ran, however long it is, changes it where it is entered and left.
     pub(crate) fn tally(&self, counters: &mut Counters) {
+        if !self.counted {
+            return;
+        }
         let whole = || self.blocks.iter().filter(|block| block.is_whole());
         let last = whole().map(|block| block.last as usize + 1).max();
         counters.reserve(last.unwrap_or(0));

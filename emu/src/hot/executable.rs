@@ -59,9 +59,9 @@ impl Executable {
         unsafe {
             let function: Function = std::mem::transmute(self.pages.as_ptr().add(entry));
             function(
-                guest.file,
+                &mut guest.registers.file,
                 guest.dmem.as_mut_ptr(),
-                guest.scalars.as_mut_ptr(),
+                guest.registers.scalars.0.as_mut_ptr(),
                 passes,
                 frame,
             )

@@ -40,11 +40,10 @@ pub(crate) use frame::Frame;
 
 use crate::core::Guest;
 use crate::decoded::Decoded;
-use crate::layout::LINE_BYTES;
+use crate::layout::{LINE_BYTES, Shared};
 use crate::semantics::action::{Action, ControlOp};
 use crate::simd::Simd;
 use asm::Asm;
-use cp2_asm::isa::SCALARS;
 use executable::Executable;
 use form::Form;
 use function::Link;
@@ -165,7 +164,7 @@ impl Tier {
             words,
             looping,
             bytes,
-            Some(guest.scalars),
+            Some(&guest.registers.scalars),
             forms(frame.simd),
             most,
         );
@@ -188,7 +187,7 @@ fn compile(
     words: &[Decoded],
     looping: bool,
     dmem_bytes: u32,
-    assume: Option<&[u32; SCALARS]>,
+    assume: Option<&Shared>,
     forms: &[Form],
     passes: u64,
 ) -> Option<Code> {

@@ -9,6 +9,7 @@ use super::rows::{Row, row};
 use super::sums::{FAR, Sum};
 use super::walks::{Groups, Walk};
 use crate::decoded::Decoded;
+use crate::layout::Shared;
 use crate::semantics::action::{Action, ControlOp, Data};
 use cp2_asm::isa::{Address, Kind, Mode, Op, SCALARS, Scalar};
 use std::collections::HashMap;
@@ -130,11 +131,7 @@ pub(super) struct Pass {
 ///
 /// Where all of them are a loop's body, circular walks that are as they are with
 /// the scalars `assume` are judged before the first pass (see [`super::walks`]).
-pub(super) fn steps(
-    words: &[Decoded],
-    dmem_bytes: u32,
-    assume: Option<&[u32; SCALARS]>,
-) -> Option<Steps> {
+pub(super) fn steps(words: &[Decoded], dmem_bytes: u32, assume: Option<&Shared>) -> Option<Steps> {
     let mut pass = Pass {
         out: Steps {
             arena: Arena::default(),
@@ -324,7 +321,7 @@ impl Pass {
     }
 
     /// Finds the pointers that only walk round a buffer.
-    fn walks(&mut self, dmem_bytes: u32, now: &[u32; SCALARS]) {
+    fn walks(&mut self, dmem_bytes: u32, now: &Shared) {
         let unchanged = |pass: &Self, id: Id| match pass.out.arena.get(id) {
             Inst::Scalar(i) => {
                 let found = Sum { root: id, add: 0 };

@@ -199,7 +199,7 @@ fn check(
     };
     let dmem_bytes = machine.cp2.dmem.0 as u32;
     let mut hot = start.clone();
-    let scalars = *hot.guest().unwrap().scalars;
+    let scalars = hot.guest().unwrap().registers.scalars.clone();
     let Some(code) = compile(&decoded, looping, dmem_bytes, Some(&scalars), &[form], MANY) else {
         return Outcome::Refused;
     };

@@ -11,8 +11,8 @@
 //! of `a`, `b`, `s`, `l` being multiples of the alignment, so is every `a`.
 
 use super::ir::{Arena, At, Id, Inst};
+use crate::layout::Shared;
 use crate::semantics::scalar::Binary;
-use cp2_asm::isa::SCALARS;
 
 /// Accesses through one root, all with offsets that are equal modulo their size.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ pub(super) struct Walk {
 }
 
 /// Whether an [`Inst::Enter`] lets these scalars pass.
-fn lets_pass(arena: &Arena, enter: &Inst, scalars: &[u32; SCALARS]) -> bool {
+fn lets_pass(arena: &Arena, enter: &Inst, scalars: &Shared) -> bool {
     let Inst::Enter {
         values,
         low,
@@ -51,7 +51,7 @@ fn lets_pass(arena: &Arena, enter: &Inst, scalars: &[u32; SCALARS]) -> bool {
         return false;
     };
     let value = |id| match arena.get(id) {
-        Inst::Scalar(i) => scalars[usize::from(i) % SCALARS],
+        Inst::Scalar(i) => scalars.0[usize::from(i)],
         // A walk's values are all found, none is computed.
         _ => 0,
     };
@@ -117,7 +117,7 @@ impl Groups {
         walk: &Walk,
         arena: &Arena,
         dmem_bytes: u32,
-        scalars: &[u32; SCALARS],
+        scalars: &Shared,
     ) -> Option<Vec<Inst>> {
         let through = |g: &&Group| g.base == walk.begin || walk.roots.contains(&g.base);
         let enter = |g: &Group| {
