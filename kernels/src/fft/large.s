@@ -10,7 +10,7 @@
 ;   N2, ROWS        length of the rows, how many are in a section's page; N2 = 0: no such kernel
 ;   Q1 .. Q3        radices of the row passes but the last
 ;   REAL            1: columns are couples of real ones, rows those of half a spectrum (real.s);
-;                   COLUMNS is 2, 4 or 8, ROWS 6 to 20
+;                   COLUMNS is 2, 4 or 8, ROWS 4 to 20
 ; The last pass of either has radix 8.
 ;
 ; Two kernels, entries `columns` and `rows`. Each works on page after page until all
@@ -107,7 +107,7 @@ rows:
     .endif
 
 .dmem 0
-    .if REAL
+    .if REAL && N1
 halves:
     .float 0.5, 0.5, 0.5, 0.5
     .float 0.5, -0.5, 0.5, -0.5

@@ -92,13 +92,14 @@ pub(super) fn large_program(
     lines_program(columns, rows, &modes, machine)
 }
 
-/// Assembles `large.s` for couples of real columns, and rows of half a spectrum.
+/// Assembles `large.s` for couples of real columns, and rows of half a spectrum, either of
+/// which may be missing.
 pub(super) fn real_program(
-    columns: &Lines,
-    rows: &Lines,
+    columns: Option<&Lines>,
+    rows: Option<&Lines>,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
-    lines_program(Some(columns), Some(rows), &[("REAL", true)], machine)
+    lines_program(columns, rows, &[("REAL", true)], machine)
 }
 
 fn lines_program(

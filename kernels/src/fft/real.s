@@ -97,11 +97,11 @@
     .endr
 .endm
 
-; Word w of the loop of `mirror`, which takes one k in 2 C + 2 words, C couples of rows: the quads (B, A) come to
+; Word w of the loop of `mirror`, which takes one k in 2 C + 2 words, 7 for 2 couples, C couples of rows: the quads (B, A) come to
 ; q1 .. qC, that of the couple before to q0; the C after these take the pairs, the C after those their conjugates,
 ; which are stored in the next iteration. on: there is one before; there: the memory operation is.
 .macro mirror_word w, C, on, there, mn, q, at
-    .if (\w) <= 2 && (\on)
+    .if (\w) <= 2 && (\w) + \C >= 3 && (\on)
     both2 conj, 3*\C - 2 + (\w), 2*\C - 2 + (\w), \there, \mn, \q, \at
     .elif (\w) >= 5 && (\w) <= 4 + \C
     both4 ext, q{\C + (\w) - 4}, q{(\w) - 4}, q{(\w) - 5}, 2, \there, \mn, \q, \at
@@ -124,7 +124,10 @@
     mirror_word \C + 1 + i, \C, \st, \st, stq, 2*\C + 1 + i, [a1 + 16*(\C - 1 - i)]
     .endr
     mirror_word 2*\C, \C, \st, \st, stq, 3*\C, [a1]+16*\C
-    mirror_word 2*\C + 1, \C, \st, 1, stq, \C, [a3]+16
+    .if \C == 2
+    mirror_word 5, \C, \st, 0, stq, 0, [a3]
+    .endif
+    mirror_word 2*\C + 1 + (\C == 2), \C, \st, 1, stq, \C, [a3]+16
 .endm
 
 ; The upper half of the results at a9, of C couples of rows.
@@ -138,8 +141,8 @@
     loop N2/2 - 1 {
     mirror_frame 1, \C
     }
-    .rept 3, i
-    conj q{3*\C - 2 + i}, q{2*\C - 2 + i}
+    .rept 3 - (\C == 2), i
+    conj q{3*\C - i}, q{2*\C - i}
     .endr
     .rept \C, i
     stq q{2*\C + 1 + i}, [a1 + 16*(\C - 1 - i)]

@@ -25,7 +25,7 @@ const LOOP: u64 = 3;
 const BLOCK: u64 = 2;
 /// Words of `separate` and of `mirror` (`real.s`) beside loops and couples, and of an iteration of the former.
 const SEPARATE: u64 = 9;
-const MIRROR: u64 = 8;
+const MIRROR: u64 = 5;
 const FRAME: u64 = 16;
 
 impl Lines {
@@ -70,6 +70,8 @@ impl Lines {
     pub(super) fn mirror_cycles(&self) -> u64 {
         let couples = self.per_section() as u64 / 2;
         let half = self.len() as u64 / 2;
-        MIRROR + couples + LOOP + (2 * couples + 2) * half
+        let words = (2 * couples + 2).max(7);
+        // The last conjugates: three, of two couples two.
+        MIRROR + couples.min(3) + couples + LOOP + words * half
     }
 }

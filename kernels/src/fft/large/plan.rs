@@ -10,8 +10,9 @@ use crate::fft::program::{large_program, parts_program, source};
 use crate::fft::recipe::Direction;
 use crate::fft::transform::Fft;
 use crate::job::{self, Job, Least, data_end};
-use crate::ring::{Expected, Ring};
+use crate::ring::{Expected, Ring, RingPass};
 use cp2_asm::Program;
+use cp2_host::Placed;
 use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
@@ -101,17 +102,10 @@ impl LargeFft {
         self.recipe.len() as u64 * COMPLEX
     }
 
-    /// The programs in the order in which they are loaded.
-    fn loaded(&self) -> impl Iterator<Item = &Arc<Program>> {
-        let [columns, rows] = &self.programs;
-        let second = (!Arc::ptr_eq(columns, rows)).then_some(rows);
-        std::iter::once(columns).chain(second)
-    }
-
     /// Cycles of the DMA for the programs and their tables.
     fn image(&self) -> f64 {
         let rate = self.machine.dma.bandwidth;
-        let bytes: usize = self.loaded().map(|program| image(program)).sum();
+        let bytes: usize = loaded(&self.programs).map(|program| image(program)).sum();
         bytes as f64 * rate.den as f64 / rate.num.max(1) as f64
     }
 
@@ -161,6 +155,35 @@ fn programs(recipe: &LargeRecipe, machine: &Machine) -> Result<[Arc<Program>; 2]
     Ok([program(0)?, program(1)?])
 }
 
+/// The programs of columns and rows in the order in which they are loaded: one that is both, once.
+pub(super) fn loaded([columns, rows]: &[Arc<Program>; 2]) -> impl Iterator<Item = &Arc<Program>> {
+    let second = (!Arc::ptr_eq(columns, rows)).then_some(rows);
+    std::iter::once(columns).chain(second)
+}
+
+/// Places the programs of columns and rows in a job whose name is theirs.
+pub(super) fn place(
+    job: &mut Job,
+    name: &str,
+    programs: &[Arc<Program>; 2],
+) -> Result<Vec<Placed>, FftError> {
+    let each = loaded(programs).map(|program| Ok(job.program(name, program)?));
+    each.collect()
+}
+
+/// Adds the passes of columns and rows, whose programs have been placed.
+pub(super) fn give(
+    job: &mut Job,
+    placed: &[Placed],
+    passes: [RingPass; 2],
+) -> Result<(), FftError> {
+    let placed = [placed.first(), placed.last()].into_iter().flatten();
+    for ((pass, name), program) in passes.into_iter().zip(["columns", "rows"]).zip(placed) {
+        job.ring(program, name, pass)?;
+    }
+    Ok(())
+}
+
 /// Bytes of a program and its tables.
 pub(super) fn image(program: &Program) -> usize {
     let data: usize = program.dmem.iter().map(|s| s.bytes.len()).sum();
@@ -207,8 +230,7 @@ impl Fft for LargeFft {
         let each = rows.factor_bytes() / rows.per_section() as u64;
         let shifts = self.recipe.outer().unwrap_or(0) as u64 * self.recipe.column_factor_bytes();
         let factors = each * self.recipe.height() as u64 + shifts;
-        let rest = self
-            .loaded()
+        let rest = loaded(&self.programs)
             .skip(1)
             .map(|program| image(program) as u64)
             .sum::<u64>();
@@ -251,10 +273,7 @@ impl Fft for LargeFft {
         let (batch, mut from) = (batch as u64, from);
         let tiles = job.temporary::<Complex32>(batch * self.recipe.len() as u64)?;
         let factors = job.input(&self.factors())?;
-        let mut placed = Vec::new();
-        for program in self.loaded() {
-            placed.push(job.program(&self.recipe.to_string(), program)?);
-        }
+        let placed = place(job, &self.recipe.to_string(), &self.programs)?;
         let mut shifts = 0;
         if let Some(outer) = &self.outer {
             // The output is free until the last pass.
@@ -268,11 +287,7 @@ impl Fft for LargeFft {
             [from, tiles.address(), to],
             [shifts, factors.address()],
         );
-        let placed = [placed.first(), placed.last()].into_iter().flatten();
-        for ((pass, name), program) in passes.into_iter().zip(["columns", "rows"]).zip(placed) {
-            job.ring(program, name, pass)?;
-        }
-        Ok(())
+        give(job, &placed, passes)
     }
 
     fn expected(&self, batch: usize) -> Result<Cycles, FftError> {

@@ -1,7 +1,7 @@
 //! A transform of real numbers larger than DMEM, in two passes over system memory.
 
 use super::lines::{COMPLEX, ColumnPages, Lines};
-use super::plan::image;
+use super::plan::{give, image, loaded, place};
 use super::real_pages::{RealColumns, RealRows, SECTIONS, Tiles};
 use crate::assembly::moves;
 use crate::fft::error::FftError;
@@ -17,11 +17,11 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Bits of the lengths: shorter ones have their complex numbers in local memory, lines of longer ones do not fit.
-const BITS: std::ops::RangeInclusive<u32> = 14..=18;
+const BITS: std::ops::RangeInclusive<u32> = 14..=19;
 /// Columns of a section's page.
 const COLUMNS: [usize; 3] = [2, 4, 8];
 /// Couples of rows of a section's page.
-const COUPLES: std::ops::RangeInclusive<usize> = 3..=10;
+const COUPLES: std::ops::RangeInclusive<usize> = 2..=10;
 /// Page buffers.
 const BUFFERS: [usize; 2] = [3, 4];
 /// The largest batch by which divisions are compared, with a transform alone.
@@ -40,9 +40,12 @@ struct Division {
 pub(in crate::fft) struct LargeReal {
     division: Division,
     machine: Arc<Machine>,
-    program: Arc<Program>,
+    programs: [Arc<Program>; 2],
     rings: [Ring; 2],
 }
+
+/// Programs of columns and rows, and their buffers.
+type Fitted = ([Arc<Program>; 2], [Ring; 2]);
 
 impl Division {
     fn n(&self) -> u64 {
@@ -66,21 +69,6 @@ impl Division {
         let mut all = Vec::new();
         for bits in 5..n.ilog2() {
             let (n1, n2) = (1usize << bits, n >> bits);
-            // The passes do not depend on one another but for the program that both share.
-            let pass = |pass: usize, lines: Vec<Option<Lines>>| {
-                let lines = lines.into_iter().flatten();
-                let each = lines.flat_map(|lines| BUFFERS.map(|buffers| (lines.clone(), buffers)));
-                let fits = each.filter(|(lines, buffers)| {
-                    let division = |columns: &Lines, rows: &Lines| Self {
-                        columns: columns.clone(),
-                        rows: rows.clone(),
-                        buffers: [*buffers; 2],
-                    };
-                    let division = division(lines, lines);
-                    division.ring_bytes(pass) <= dmem
-                });
-                fits.collect::<Vec<_>>()
-            };
             let columns = COLUMNS.map(|per| {
                 let fits = per * SECTIONS as usize * 2 <= n2;
                 Lines::new(n1, per).filter(|_| fits)
@@ -89,24 +77,47 @@ impl Division {
                 let fits = 2 * couples <= n1 / (2 * SECTIONS as usize) + 2;
                 Lines::new(n2, 2 * couples).filter(|_| fits)
             });
-            let rows = pass(1, rows.collect());
-            for (columns, a) in pass(0, columns.to_vec()) {
-                for (rows, b) in &rows {
-                    all.push(Self {
-                        columns: columns.clone(),
-                        rows: rows.clone(),
-                        buffers: [a, *b],
-                    });
-                }
+            let [columns, rows] = [columns.to_vec(), rows.collect()].map(|lines: Vec<_>| {
+                let lines = lines.into_iter().flatten();
+                let each = lines.flat_map(|lines| BUFFERS.map(|buffers| (lines.clone(), buffers)));
+                each.collect::<Vec<_>>()
+            });
+            let (Some(column), Some(row)) = (columns.first(), rows.first()) else {
+                continue;
+            };
+            // What a pass takes does not depend on the pages of the other.
+            let priced = |pass: usize, lines: &[(Lines, usize)]| {
+                let of = |(lines, buffers): &(Lines, usize)| {
+                    let mut one = Self {
+                        columns: column.0.clone(),
+                        rows: row.0.clone(),
+                        buffers: [*buffers; 2],
+                    };
+                    *[&mut one.columns, &mut one.rows][pass] = lines.clone();
+                    (one.ring_bytes(pass) <= dmem).then(|| (one.weight(pass, machine), one))
+                };
+                lines.iter().filter_map(of).collect::<Vec<_>>()
+            };
+            let rows = priced(1, &rows);
+            for (a, one) in priced(0, &columns) {
+                all.extend(rows.iter().map(|(b, other)| {
+                    let division = Self {
+                        columns: one.columns.clone(),
+                        rows: other.rows.clone(),
+                        buffers: [one.buffers[0], other.buffers[1]],
+                    };
+                    (a + b, division)
+                }));
             }
         }
-        let weighed = all.into_iter().map(|division| {
-            let each = |batch: u64| division.expect(machine, batch) / batch as f64;
-            (each(1) + each(FEW), division)
-        });
-        let mut weighed: Vec<_> = weighed.collect();
-        weighed.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-        weighed.into_iter().map(|(_, division)| division).collect()
+        all.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        all.into_iter().map(|(_, division)| division).collect()
+    }
+
+    /// What divisions are compared by: a transform alone counts as much as one of several.
+    fn weight(&self, pass: usize, machine: &Machine) -> f64 {
+        let each = |batch: u64| self.expect(pass, machine, batch) / batch as f64;
+        each(1) + each(FEW)
     }
 
     /// DMEM for the buffers of a pass.
@@ -123,21 +134,22 @@ impl Division {
         self.rows.len() as u64 * COMPLEX
     }
 
-    /// The argument blocks and buffers of both passes behind `end`; none if they do not fit in `dmem` bytes.
-    fn rings(&self, end: u64, dmem: u64) -> Option<[Ring; 2]> {
-        let first = end.next_multiple_of(16);
-        let second = first + Ring::argument_bytes(self.buffers[0]);
-        let pages = second + Ring::argument_bytes(self.buffers[1]);
-        let most = self.ring_bytes(0).max(self.ring_bytes(1));
-        if pages.saturating_add(most) > dmem {
+    /// The argument blocks and buffers of both passes, whose programs' data end at `ends` in
+    /// DMEM; none if they do not fit in `dmem` bytes.
+    fn rings(&self, ends: [u64; 2], dmem: u64) -> Option<[Ring; 2]> {
+        let arguments = Ring::argument_bytes(self.buffers[0].max(self.buffers[1]));
+        let [first, second] = ends.map(|end| end.next_multiple_of(16));
+        let [pages, kept] = [first, second].map(|at| at + arguments);
+        let fits = |at: u64, pass: usize| at.saturating_add(self.ring_bytes(pass)) <= dmem;
+        if !fits(pages, 0) || !fits(kept, 1) {
             return None;
         }
         let columns = RealColumns::page_bytes(&self.columns);
         let columns = Ring::new(first, pages, self.buffers[0], columns, 0);
         let (page, factors) = (self.rows.page_bytes(), self.rows.factor_bytes());
-        let (count, kept) = (self.buffers[1], pages + self.kept());
-        let rows = Ring::new(second, kept, count, page, factors);
-        let beside = vec![u32::try_from(pages).unwrap_or(u32::MAX); count];
+        let count = self.buffers[1];
+        let rows = Ring::new(second, kept + self.kept(), count, page, factors);
+        let beside = vec![u32::try_from(kept).unwrap_or(u32::MAX); count];
         Some([columns, Ring { beside, ..rows }])
     }
 
@@ -192,13 +204,32 @@ impl Division {
         each.collect()
     }
 
-    /// What the passes of `batch` transforms should take, without the load of the program.
-    fn expect(&self, machine: &Machine, batch: u64) -> f64 {
-        let Some(rings) = self.rings(0, u64::MAX) else {
-            return f64::INFINITY;
+    /// What a pass of `batch` transforms should take, without the load of the program.
+    fn expect(&self, pass: usize, machine: &Machine, batch: u64) -> f64 {
+        let rings = self.rings([0; 2], u64::MAX);
+        let passes = rings.map(|rings| self.passes(rings, batch, [0; 3], 0));
+        passes.map_or(f64::INFINITY, |passes| passes[pass].expect(machine).cycles)
+    }
+
+    /// The programs of columns and rows, one for both or, where its tables leave too little room, two, and
+    /// the buffers beside them; none if there is no room for these.
+    fn place(&self, machine: &Machine) -> Result<Option<Fitted>, FftError> {
+        let (columns, rows) = (Some(&self.columns), Some(&self.rows));
+        let program = |columns, rows| {
+            let assembly = real_program(columns, rows, machine)?;
+            Ok::<_, FftError>(Arc::new(assembly.program))
         };
-        let passes = self.passes(rings, batch, [0; 3], 0);
-        passes.map(|pass| pass.expect(machine).cycles).iter().sum()
+        let both = program(columns, rows)?;
+        let rings = |programs: &[Arc<Program>; 2]| {
+            let ends = [data_end(&programs[0]), data_end(&programs[1])];
+            self.rings(ends, machine.cp2.dmem.0)
+        };
+        let one = [both.clone(), both];
+        if let Some(rings) = rings(&one) {
+            return Ok(Some((one, rings)));
+        }
+        let two = [program(columns, None)?, program(None, rows)?];
+        Ok(rings(&two).map(|rings| (two, rings)))
     }
 }
 
@@ -234,9 +265,9 @@ impl LargeReal {
     pub(in crate::fft) fn new(n: usize, machine: Arc<Machine>) -> Result<Self, FftError> {
         let mut unfit = None;
         for division in Division::all(n, &machine) {
-            let program = real_program(&division.columns, &division.rows, &machine);
-            let program = match program {
-                Ok(assembly) => Arc::new(assembly.program),
+            let (programs, rings) = match division.place(&machine) {
+                Ok(Some(placed)) => placed,
+                Ok(None) => continue,
                 // Smaller pages may do.
                 Err(FftError::Unfit(e)) if e.is_size() => {
                     unfit = unfit.or(Some(e));
@@ -244,16 +275,13 @@ impl LargeReal {
                 }
                 Err(e) => return Err(e),
             };
-            let Some(rings) = division.rings(data_end(&program), machine.cp2.dmem.0) else {
-                continue;
-            };
             for pass in division.passes(rings.clone(), 1, [0; 3], 0) {
                 moves(&division.to_string(), &pass, &machine)?;
             }
             return Ok(Self {
                 division,
                 machine,
-                program,
+                programs,
                 rings,
             });
         }
@@ -272,8 +300,14 @@ impl LargeReal {
         &self.machine
     }
 
+    /// The program of the columns.
     pub(in crate::fft) fn program(&self) -> &Arc<Program> {
-        &self.program
+        &self.programs[0]
+    }
+
+    /// Bytes of the programs in the order in which they are loaded.
+    fn images(&self) -> impl Iterator<Item = u64> {
+        loaded(&self.programs).map(|program| image(program) as u64)
     }
 
     pub(in crate::fft) fn source(&self, file: &str) -> Option<String> {
@@ -285,7 +319,8 @@ impl LargeReal {
         let division = &self.division;
         let each = 4 * division.n() + division.tiles().bytes() + division.pitch() * COMPLEX;
         let factors = division.factors().len() as u64 * COMPLEX;
-        let free = job::room(&self.machine, &self.program).saturating_sub(factors);
+        let beside = factors + self.images().skip(1).sum::<u64>();
+        let free = job::room(&self.machine, self.program()).saturating_sub(beside);
         usize::try_from(free / each).unwrap_or(usize::MAX)
     }
 
@@ -344,22 +379,20 @@ impl LargeReal {
         let tiles = job.temporary::<Complex32>(tiles / COMPLEX)?;
         let y = job.output("y", &[batch as u64, division.pitch()])?;
         let factors = job.input(&division.factors())?;
-        let program = job.program(&self.recipe(), &self.program)?;
+        let placed = place(&mut job, &self.recipe(), &self.programs)?;
         let passes = division.passes(
             self.rings.clone(),
             batch as u64,
             [x.address(), tiles.address(), y.address()],
             factors.address(),
         );
-        for (pass, name) in passes.into_iter().zip(["columns", "rows"]) {
-            job.ring(&program, name, pass)?;
-        }
+        give(&mut job, &placed, passes)?;
         Ok((job, y, division.pitch() as usize))
     }
 
     pub(in crate::fft) fn expected(&self, batch: usize) -> Cycles {
-        let passes = self.division.expect(&self.machine, batch as u64);
-        let image = load(image(&self.program) as u64, &self.machine);
-        Cycles((passes + image).ceil() as u64)
+        let pass = |pass| self.division.expect(pass, &self.machine, batch as u64);
+        let image = load(self.images().sum(), &self.machine);
+        Cycles((pass(0) + pass(1) + image).ceil() as u64)
     }
 }
