@@ -14,8 +14,10 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
+mod dealt;
 mod price;
 
+pub(crate) use dealt::Dealt;
 pub(crate) use price::Expected;
 
 /// Event that the DMA posts when a page is loaded.
@@ -44,8 +46,8 @@ pub(crate) trait Pages: fmt::Debug + Send + Sync {
     fn issues(&self, page: u64) -> u64;
     /// Cycles of a page beside them.
     fn overhead(&self, page: u64) -> u64;
-    /// How many of those come after the page has been signalled to be done.
-    fn after(&self) -> u64 {
+    /// How many of both come after the page has been signalled to be done.
+    fn after(&self, _page: u64) -> u64 {
         0
     }
     /// Pages that belong together: none of them is done before all have been loaded.
@@ -55,6 +57,19 @@ pub(crate) trait Pages: fmt::Debug + Send + Sync {
     /// Those issues of such a page that need no other.
     fn head(&self, _page: u64) -> u64 {
         0
+    }
+    /// The event that the DMA posts when a page is loaded: those of each event are
+    /// loaded in the order of the pages.
+    fn event(&self, _page: u64) -> u32 {
+        LOADED
+    }
+    /// The pages whose turn to be loaded comes when `page` is stored, or, without one, before
+    /// the first is; `ahead` as the ring has it. What is no page counts for nothing.
+    fn next(&self, page: Option<u64>, ahead: u64) -> Vec<u64> {
+        match page {
+            None => (0..ahead).collect(),
+            Some(page) => vec![page + ahead],
+        }
     }
 }
 
@@ -182,20 +197,24 @@ impl RingPass {
         };
         let own = |(page, local, factors)| self.work.loads(page, local, factors);
         let early = |(page, local, factors)| self.work.early(page, local, factors);
-        let posted = |mut loads: Vec<Descriptor>| {
+        let posted = |page: u64, mut loads: Vec<Descriptor>| {
             if let Some(last) = loads.last_mut() {
-                last.event = Some(LOADED);
+                last.event = Some(self.work.event(page));
             }
             loads
         };
         let mut first = if page == 0 { early(at(0)) } else { Vec::new() };
         first.extend(own(at(page)));
-        let mut all = posted(first);
+        let mut all = posted(page, first);
         if page + 1 < self.count() {
             let next = at(page + 1);
             let waited_for = own(next).is_empty();
             let loads = early(next);
-            all.extend(if waited_for { posted(loads) } else { loads });
+            all.extend(if waited_for {
+                posted(page + 1, loads)
+            } else {
+                loads
+            });
         }
         all
     }
@@ -225,15 +244,17 @@ impl RingPass {
         Ok([source.stored.unwrap_or(source.launch), source.launch])
     }
 
-    /// Pages that are loaded before the first is stored.
-    fn ahead(&self) -> u64 {
-        self.ring.ahead as u64
+    /// The pages that are loaded when `page` is stored, or before the first is.
+    fn next(&self, page: Option<u64>) -> impl Iterator<Item = u64> + use<> {
+        let next = self.work.next(page, self.ring.ahead as u64);
+        let count = self.count();
+        next.into_iter().filter(move |&page| page < count)
     }
 }
 
 /// The commands of a pass, made as the device asks for them: the loads of the
 /// pages ahead and the launch, then for each page the wait for its end, its
-/// stores, and the loads of the page that takes its buffer.
+/// stores, and the loads of the pages that take its buffer.
 #[derive(Clone)]
 struct Source<'a> {
     pass: &'a RingPass,
@@ -260,7 +281,7 @@ impl<'a> Source<'a> {
             page: 0,
             stored: None,
         };
-        for page in 0..pass.ahead().min(pass.count()) {
+        for page in pass.next(None) {
             source.load(page, after);
         }
         let args = pass.ring.arguments;
@@ -296,19 +317,19 @@ impl Iterator for Source<'_> {
     type Item = Command;
 
     fn next(&mut self) -> Option<Command> {
-        let (ahead, count) = (self.pass.ahead(), self.pass.count());
-        if self.ready.is_empty() && self.page < count {
+        if self.ready.is_empty() && self.page < self.pass.count() {
             let page = self.page;
             self.page += 1;
             let wait = Action::WaitSignal { event: DONE };
             let done = self.give(1, page, wait, &[]);
+            // What takes its place waits for its store, which waits for its end.
+            let mut free = done;
             for store in self.pass.stores(page) {
-                let last = self.give(2, page, Action::Dma(store), &[done]);
-                self.stored = Some(last);
+                free = self.give(2, page, Action::Dma(store), &[done]);
+                self.stored = Some(free);
             }
-            if page + ahead < count {
-                let last = self.stored.unwrap_or(self.launch);
-                self.load(page + ahead, &[last]);
+            for next in self.pass.next(Some(page)) {
+                self.load(next, &[free]);
             }
         }
         self.ready.pop_front()

@@ -6,7 +6,8 @@ use super::error::ConvError;
 use super::filter::{Filter, Numbers};
 use super::long;
 use super::memory::Extent;
-use super::overlap::{self, LENGTHS, lead};
+use super::overlap::{self, Cover, LENGTHS, lead};
+use super::parts;
 use super::rate::Rate;
 use cp2_machine::Machine;
 use num_complex::Complex32;
@@ -242,9 +243,13 @@ pub(super) fn choose<T: Numbers>(
     };
     if rate == Rate::Same {
         let lengths = || LENGTHS.map(|b| 1usize << b);
-        for n in lengths().filter(|&n| lead(taps.len(), machine) < n) {
+        let lead = lead(taps.len(), machine);
+        // The longest are the fastest of many taps only.
+        let useful = |n: usize| lead < n && (n < parts::N || taps.len() > SHORT);
+        for n in lengths().filter(|&n| useful(n)) {
             let name = format!("overlap-save {n}");
-            contest.enter::<T>(&name, overlap::filter(taps, n, machine))?;
+            let cover = Cover::overlapping(lead, n);
+            contest.enter::<T>(&name, overlap::filter(taps, n, cover, &name, machine))?;
         }
         // Blocks that go over memory three times pay where those of one are mostly overlap.
         let cuts = || long::CUTS.into_iter();
@@ -262,7 +267,8 @@ pub(super) fn choose<T: Numbers>(
         let outputs = wanted.outputs();
         if let Some(n) = lengths().find(|&n| overlap::holds(n, samples, taps.len(), &outputs)) {
             let name = format!("one block of {n} a channel");
-            contest.enter::<T>(&name, overlap::whole(taps, n, outputs, machine))?;
+            let cover = Cover::whole(n, outputs, machine);
+            contest.enter::<T>(&name, overlap::filter(taps, n, cover, &name, machine))?;
         }
     }
     // Of many taps, transforms take a small part of the time that multiply-adds do.

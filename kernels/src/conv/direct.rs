@@ -205,7 +205,7 @@ impl Direct {
             cycles_per_block: cycles,
             // The page loop's words and the load of the arguments.
             cycles_per_page: 8,
-            long: None,
+            passes: None,
         })
     }
 }

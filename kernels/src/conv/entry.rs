@@ -18,10 +18,12 @@ pub(crate) const KERNELS: [Entry; 2] = [
         summary: "convolution of complex channels: overlap-save or direct",
         sources: &[
             "conv/overlap.s",
+            "conv/overlap4096.s",
             "conv/middle.s",
             "conv/long.s",
             "fft/frame8.s",
             "fft/pass8.s",
+            "fft/hooks4096.s",
         ],
         parameters: &[
             Parameter::new("taps", 129, "taps of the filter"),
@@ -33,6 +35,9 @@ pub(crate) const KERNELS: [Entry; 2] = [
             &[17, 131_072, 1],
             &[65, 262_144, 1],
             &[129, 262_144, 1],
+            &[300, 250_000, 1],
+            &[600, 1_000_000, 1],
+            &[1025, 1_000_000, 1],
             &[4097, 225_000, 1],
             &[4097, 1_900_000, 1],
             &[16_385, 1_900_000, 1],

@@ -1,7 +1,6 @@
 //! A kernel that filters a stream block by block, and how streams are laid out for it.
 
 use super::error::ConvError;
-use super::long::Long;
 use super::memory::Extent;
 use crate::job::{Job, JobError, KernelRun, room};
 use cp2_asm::Program;
@@ -10,6 +9,7 @@ use cp2_host::{
 };
 use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -73,6 +73,24 @@ impl Numbers for f32 {
     }
 }
 
+/// What filters blocks by passes of its own, not by the scheduler's pages.
+pub(super) trait Passes: fmt::Debug + Send + Sync {
+    /// The passes of `blocks` blocks from `x` to `y`.
+    fn append(
+        &self,
+        job: &mut Job,
+        x: Buffer<Complex32>,
+        y: Buffer<Complex32>,
+        blocks: usize,
+    ) -> Result<(), JobError>;
+    /// Bytes of system memory beside samples and outputs.
+    fn bytes(&self) -> u64;
+    /// Expected cycles of `blocks` blocks; none where they are too few.
+    fn estimate(&self, blocks: usize) -> Option<f64>;
+    /// Arithmetic of `blocks` blocks, pass by pass.
+    fn operations(&self, blocks: usize) -> Vec<Vec<(Class, u64)>>;
+}
+
 /// A page kernel for streams of complex numbers. Block `b` reads `window`
 /// samples from `b hop` on and makes `out` outputs, `b out` and following;
 /// output `k out / hop` ends at sample `lead + k`.
@@ -106,8 +124,8 @@ pub(super) struct Filter {
     pub(super) cycles_per_block: u64,
     /// Cycles of the kernel for a page, beside its blocks.
     pub(super) cycles_per_page: u64,
-    /// The passes of a block beyond local memory.
-    pub(super) long: Option<Arc<Long>>,
+    /// The passes of blocks that are too long for pages.
+    pub(super) passes: Option<Arc<dyn Passes>>,
 }
 
 /// How channels lie in the stream of a filter: each takes whole blocks, so that
@@ -140,8 +158,8 @@ impl Filter {
 
     /// Arithmetic of `blocks` blocks, pass by pass.
     pub(super) fn operations(&self, blocks: usize) -> Vec<Vec<(Class, u64)>> {
-        match &self.long {
-            Some(long) => long.operations(blocks),
+        match &self.passes {
+            Some(passes) => passes.operations(blocks),
             None => {
                 let all = self.operations.iter();
                 vec![all.map(|&(class, n)| (class, n * blocks as u64)).collect()]
@@ -185,7 +203,7 @@ impl Filter {
         let numbers = (blocks as u64)
             .saturating_mul((self.hop + self.out) as u64)
             .saturating_add(self.window as u64);
-        let beside = self.long.as_ref().map_or(0, |long| long.bytes());
+        let beside = self.passes.as_ref().map_or(0, |passes| passes.bytes());
         numbers.saturating_mul(COMPLEX).saturating_add(beside)
     }
 
@@ -202,8 +220,8 @@ impl Filter {
 
     /// Expected cycles for `blocks` blocks; none where they are too few for this kernel.
     pub(super) fn estimate(&self, blocks: usize) -> Result<Option<f64>, ConvError> {
-        if let Some(long) = &self.long {
-            return Ok(long.estimate(blocks));
+        if let Some(passes) = &self.passes {
+            return Ok(passes.estimate(blocks));
         }
         let y = (self.input_len(blocks) as u64 * COMPLEX).next_multiple_of(64);
         let mut paging = self.paging(blocks, 0, y);
@@ -243,8 +261,8 @@ impl Filter {
         y: Buffer<Complex32>,
         blocks: usize,
     ) -> Result<(), JobError> {
-        if let Some(long) = &self.long {
-            return long.append(job, x, y, blocks);
+        if let Some(passes) = &self.passes {
+            return passes.append(job, x, y, blocks);
         }
         let program = job.program(&self.title, &self.program)?;
         let paging = self.paging(blocks, x.address(), y.address());

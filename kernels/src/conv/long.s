@@ -48,6 +48,7 @@
 .equ INVERSE, 0
 .include "../fft/frame8.s"
 .include "../fft/pass8.s"
+.equ MID_RING, 0
 .include "middle.s"
 
 .equ PAGE, 8192

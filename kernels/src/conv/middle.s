@@ -19,6 +19,9 @@
 ;   a0 reads, a1 writes, a2 walks the factors, a3 the taps;
 ;   c1 iterations; s0 = 128, s2 = 16
 ;
+; The includer defines MID_RING: 1 where the numbers lie in a ring, which a1 goes round too, and
+; the factors of each iteration have its taps behind them, so that a2 walks both.
+;
 ; Schedule: 16 LM + 8 cycles, every arithmetic slot taken.
 ;   cycle                arithmetic                       memory
 ;   0..7                 C                                0: last result; 1..4: factors of the next
@@ -32,11 +35,12 @@
 ; The loop begins at cycle 1, so that its first pass stores nothing.
 
 .equ LM, log2(M)
+.equ mid_taps, MID_RING ? 2 : 3
 
 ; A butterfly with a load of taps in cycles 16 .. 23.
 .macro mid_bf op, d, e, w, cycle
     .if \cycle >= 16 && \cycle < 24
-    \op r{\d}, r{\e}, r{\d}, r{\e}, r{\w} || ldq q{\cycle}, [a3]+s2%
+    \op r{\d}, r{\e}, r{\d}, r{\e}, r{\w} || ldq q{\cycle}, [a{mid_taps}]+s2%
     .else
     \op r{\d}, r{\e}, r{\d}, r{\e}, r{\w}
     .endif
@@ -120,7 +124,11 @@
     .rept 7, p
     mid_last ((p + 1) >> 2)*4 + ((p + 1) >> 1)%2*8 + (p + 1)%2*2, bitrev(((4 + p/2) >> (4 - LM) << (5 - LM)) + (4 + p/2)%(1 << (4 - LM)), 4)/2 + p%2*M/4, p + 1
     .endr
+    .if MID_RING
+    cmul r16, r0, r32 || stq q15, [a1]+s0%
+    .else
     cmul r16, r0, r32 || stq q15, [a1]+128
+    .endif
 .endm
 
 ; What the pass needs: the page at a8, of l0 bytes; factors from a2 on, taps from a3 on, so many
@@ -128,14 +136,19 @@
 .macro mid_ready factors, taps
     mov b2, a2
     movi l2, \factors
-    movi s2, 16
     mov b3, a3
     movi l3, \taps
+    mid_steps
+    mov b0, a0
+.endm
+
+; ... whatever lies in a ring.
+.macro mid_steps
+    movi s2, 16
     movi a4, constants
     ldq q28, [a4 + 16]
     ldq q29, [a4 + 32]
     addi a0, a8, 112
-    mov b0, a0
     movi s0, 128
     mov a1, a0
 .endm
@@ -153,6 +166,14 @@ constants:
 ; The pass: c1 iterations, the pointers set to the first 16 numbers. The
 ; loads of the last iteration wrap to the first numbers; nothing becomes of them.
 .macro mid_pass
+    mid_first
+    loop c1 {
+    mid_iteration
+    }
+.endm
+
+; What comes before the first iteration.
+.macro mid_first
     .rept 7, i
     ldq q{i}, [a0 + 16*(i - 7)]
     .endr
@@ -171,7 +192,4 @@ constants:
     mid_last (p >> 2)*4 + (p >> 1)%2*8 + p%2*2, 0, 0
     .endr
     mid_c 0, 0
-    loop c1 {
-    mid_iteration
-    }
 .endm

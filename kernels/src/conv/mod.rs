@@ -16,6 +16,7 @@ mod filter;
 mod long;
 mod memory;
 mod overlap;
+mod parts;
 mod program;
 mod rate;
 mod streaming;

@@ -2,6 +2,7 @@
 
 use super::error::ConvError;
 use super::filter::{COMPLEX, Filter};
+use super::parts;
 use super::program::{fill, program};
 use cp2_asm::Program;
 use cp2_machine::{Class, Machine};
@@ -10,8 +11,8 @@ use rustfft::FftPlanner;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Lengths of a block in local memory.
-pub(super) const LENGTHS: std::ops::RangeInclusive<u32> = 5..=11;
+/// Lengths of a block in local memory; the longest goes through it part by part.
+pub(super) const LENGTHS: std::ops::RangeInclusive<u32> = 5..=12;
 
 /// Digits of a length: N = 8^outer middle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,41 +97,71 @@ pub(super) fn holds(n: usize, samples: usize, taps: usize, outputs: &Range<usize
     n >= taps && n >= samples && n >= outputs.end && n >= full - outputs.start.min(full)
 }
 
-/// The overlap-save filter with blocks of `n`, of which all but `lead` are outputs.
-pub(super) fn filter(
-    taps: &[Complex32],
-    n: usize,
-    machine: &Arc<Machine>,
-) -> Result<Filter, ConvError> {
-    let lead = lead(taps.len(), machine);
-    let kernel = kernel(taps, n, machine)?;
-    Ok(Filter {
-        title: format!("overlap-save {n}"),
-        lead,
-        hop: n - lead,
-        out: n - lead,
-        skip: lead,
-        ..kernel
-    })
+/// How blocks of `n` lie over channels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cover {
+    /// Samples before the first one of a channel.
+    pub(super) lead: usize,
+    /// Samples from a block to the next.
+    pub(super) hop: usize,
+    /// The numbers of a block that are outputs.
+    pub(super) outputs: Range<usize>,
+    /// What a channel's first output is in the full convolution.
+    pub(super) first: usize,
 }
 
-/// A block of `n` for every channel, of which `outputs` are wanted.
-pub(super) fn whole(
-    taps: &[Complex32],
-    n: usize,
-    outputs: Range<usize>,
-    machine: &Arc<Machine>,
-) -> Result<Filter, ConvError> {
-    let unit = unit(machine);
-    let first = outputs.start / unit * unit;
-    let kernel = kernel(taps, n, machine)?;
-    Ok(Filter {
-        title: format!("one block of {n} a channel"),
-        out: (outputs.end - first).next_multiple_of(unit),
-        skip: first,
-        first,
-        ..kernel
-    })
+impl Cover {
+    /// Blocks that overlap, all of which but `lead` are outputs.
+    pub(super) fn overlapping(lead: usize, n: usize) -> Self {
+        Self {
+            lead,
+            hop: n - lead,
+            outputs: lead..n,
+            first: 0,
+        }
+    }
+
+    /// A block for every channel, of which `outputs` are wanted.
+    pub(super) fn whole(n: usize, outputs: Range<usize>, machine: &Machine) -> Self {
+        let unit = unit(machine);
+        let first = outputs.start / unit * unit;
+        Self {
+            lead: 0,
+            hop: n,
+            outputs: first..first + (outputs.end - first).next_multiple_of(unit),
+            first,
+        }
+    }
+
+    /// The filter whose kernel treats blocks of `n` so; it is none yet.
+    pub(super) fn filter(
+        &self,
+        n: usize,
+        title: &str,
+        program: Program,
+        machine: &Arc<Machine>,
+    ) -> Filter {
+        Filter {
+            title: title.to_owned(),
+            program: Arc::new(program),
+            machine: machine.clone(),
+            lead: self.lead,
+            window: n,
+            hop: self.hop,
+            out: self.outputs.len(),
+            skip: self.outputs.start,
+            first: self.first,
+            in_place: true,
+            fixed: false,
+            operations: vec![
+                (Class::Butterfly, n as u64 * u64::from(n.ilog2())),
+                (Class::Madd, n as u64 / 2),
+            ],
+            cycles_per_block: issues(n),
+            cycles_per_page: page_cycles(n),
+            passes: None,
+        }
+    }
 }
 
 /// The program for blocks of `n`.
@@ -145,32 +176,22 @@ fn kernel_of(n: usize, machine: &Machine) -> Result<Program, ConvError> {
     )
 }
 
-/// The kernel for blocks of `n`, each for itself.
-fn kernel(taps: &[Complex32], n: usize, machine: &Arc<Machine>) -> Result<Filter, ConvError> {
+/// The filter with blocks of `n`, known as `title`, that lie as `cover` says.
+pub(super) fn filter(
+    taps: &[Complex32],
+    n: usize,
+    cover: Cover,
+    title: &str,
+    machine: &Arc<Machine>,
+) -> Result<Filter, ConvError> {
+    if n == parts::N {
+        return parts::filter(taps, cover, title, machine);
+    }
     let mut program = kernel_of(n, machine)?;
     let response = response(taps, n);
     let taps: Vec<Complex32> = (0..n).map(|place| response[frequency(place, n)]).collect();
     fill(&mut program, "taps", &taps);
-    Ok(Filter {
-        title: String::new(),
-        program: Arc::new(program),
-        machine: machine.clone(),
-        lead: 0,
-        window: n,
-        hop: n,
-        out: n,
-        skip: 0,
-        first: 0,
-        in_place: true,
-        fixed: false,
-        operations: vec![
-            (Class::Butterfly, n as u64 * u64::from(n.ilog2())),
-            (Class::Madd, n as u64 / 2),
-        ],
-        cycles_per_block: issues(n),
-        cycles_per_page: page_cycles(n),
-        long: None,
-    })
+    Ok(cover.filter(n, title, program, machine))
 }
 
 #[cfg(test)]
@@ -185,7 +206,16 @@ mod tests {
             .collect();
         assert_eq!(
             all,
-            [(1, 4), (1, 8), (1, 16), (2, 4), (2, 8), (2, 16), (3, 4)]
+            [
+                (1, 4),
+                (1, 8),
+                (1, 16),
+                (2, 4),
+                (2, 8),
+                (2, 16),
+                (3, 4),
+                (3, 8)
+            ]
         );
     }
 

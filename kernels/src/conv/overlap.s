@@ -36,6 +36,7 @@
 .include "page.s"
 .include "../fft/frame8.s"
 .include "../fft/pass8.s"
+.equ MID_RING, 0
 .include "middle.s"
 
 ; The constants of the passes: forward j is pass j + 1, back j is pass j + 5.

@@ -9,10 +9,11 @@ use num_complex::Complex32;
 /// Where the sources are in this repository, for messages and line tables.
 const FOLDER: &str = "kernels/src/conv/";
 
-const SOURCES: [(&str, &str); 4] = [
+const SOURCES: [(&str, &str); 5] = [
     ("direct.s", include_str!("direct.s")),
     ("long.s", include_str!("long.s")),
     ("overlap.s", include_str!("overlap.s")),
+    ("overlap4096.s", include_str!("overlap4096.s")),
     ("middle.s", include_str!("middle.s")),
 ];
 

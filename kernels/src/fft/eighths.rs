@@ -1,8 +1,8 @@
 //! The blocks of `fft4096.s`: how eighths of transforms go through its ring.
 
 use super::plan::COMPLEX;
-use crate::ring::Pages;
-use cp2_dma::{Descriptor, Target};
+use crate::ring::{Dealt, Pages};
+use cp2_dma::Descriptor;
 
 /// Blocks of a transform.
 pub(super) const BLOCKS: u64 = 8;
@@ -19,65 +19,40 @@ const PASS: u64 = N / 2 * 3;
 /// Cycles of a transform beside its butterflies (`docs/fft.md`).
 const OVERHEAD: u64 = 88;
 
-/// The blocks of `batch` transforms from `x` to `y`, one transform for each of
-/// `sections` at a time.
+/// The blocks of transforms from `x` to `y`, one transform for each section at a time.
 #[derive(Debug)]
 pub(super) struct Blocks {
-    pub batch: u64,
-    pub sections: u64,
+    pub batch: Dealt,
     pub x: u64,
     pub y: u64,
 }
 
-impl Blocks {
-    /// The transfers of the transforms that `page` belongs to: `descriptor` makes
-    /// one of target and bytes from the first transform. Where the last ones are
-    /// fewer than the sections, some are computed again.
-    fn each(&self, page: u64, descriptor: impl Fn(Target, u64) -> Descriptor) -> Vec<Descriptor> {
-        if let Some(spare) = self.batch.checked_sub(self.sections) {
-            let first = (page / BLOCKS * self.sections).min(spare);
-            let blocks = Target::Blocks { stride: BYTES };
-            return vec![descriptor(blocks, first * BYTES as u64)];
-        }
-        (0..self.batch)
-            .map(|i| {
-                let section = u32::try_from(i).unwrap_or(u32::MAX);
-                descriptor(Target::Section(section), i * BYTES as u64)
-            })
-            .collect()
-    }
-}
-
 impl Pages for Blocks {
     fn count(&self) -> u64 {
-        self.batch.div_ceil(self.sections) * BLOCKS
+        self.batch.groups() * BLOCKS
     }
 
     /// Block n1: runs of its 64 numbers n2, n3 from every row n0.
     fn loads(&self, page: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
         let at = self.x + page % BLOCKS * 64 * COMPLEX;
-        let load = |target, from: u64| {
-            Descriptor::load(target, at + from, local, 64)
-                .level(8, 64, 512)
-                .level(8, BYTES / 8, 64)
-        };
-        let mut loads = self.each(page, load);
-        if self.batch < self.sections {
-            // No section computes what was never loaded.
-            loads.insert(0, load(Target::Broadcast, 0));
-        }
-        loads
+        self.batch
+            .loads(page / BLOCKS, BYTES as u64, |target, from| {
+                Descriptor::load(target, at + from, local, 64)
+                    .level(8, 64, 512)
+                    .level(8, BYTES / 8, 64)
+            })
     }
 
     /// Block p1: p0 in pairs, then p2, then p3.
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
         let at = self.y + page % BLOCKS * 64;
-        self.each(page, |target, from| {
-            Descriptor::store(target, at + from, local, 16)
-                .level(4, 16, 128)
-                .level(8, 512, 512)
-                .level(8, BYTES / 8, 16)
-        })
+        self.batch
+            .each(page / BLOCKS, BYTES as u64, |target, from| {
+                Descriptor::store(target, at + from, local, 16)
+                    .level(4, 16, 128)
+                    .level(8, 512, 512)
+                    .level(8, BYTES / 8, 16)
+            })
     }
 
     fn period(&self) -> u64 {

@@ -85,31 +85,8 @@
     .endif
     distances8 4, 32, 32, 3, 1
     .endif
-; Pass 2 where rows 4 .. 7 lie before rows 0 .. 3: a0 and a1 point between.
-.equ set6, 0
-.equ row1_6, BLOCK
-.equ row2_6, 2*BLOCK
-.equ row4_6, 4*BLOCK - RING
-.equ xat6, -4*BLOCK
-.equ out1_6, BLOCK
-.equ out2_6, 2*BLOCK
-.equ out4_6, 4*BLOCK - RING
-.equ yat6, -4*BLOCK
-.equ zs6, 2
-.equ tw6, 3
-.equ sets6, 1
-.equ table6, 0
-
-; Its hook: the pointers step here.
-.macro around8 on, op, d, e, x, y, w, slot, n, c, p
-    .if \slot == 22 && \n
-    word3 \on, \op, \d, \e, \x, \y, \w, addi, a0, a0, 16
-    .elif \slot == 23 && \p
-    word3 \on, \op, \d, \e, \x, \y, \w, addi, a1, a1, 16
-    .else
-    own8 \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
-    .endif
-.endm
+; Pass 2 where rows 4 .. 7 lie before rows 0 .. 3.
+    distances8 6, BLOCK, BLOCK, 3, 0, 16, 1, RING
 
 ; The hook of pass 4 when a block has been stored.
 .macro done8 on, op, d, e, x, y, w, slot, n, c, p
@@ -194,10 +171,7 @@
     .if \t == 2
     pass8 \op, \opn, 2, a8
     .else
-    movi a0, xat6
-    add a0, a0, a8
-    mov a1, a0
-    walk8 \op, \opn, 6, [a0 - BLOCK], [a1 - BLOCK], around8
+    pass8_around \op, \opn, 6, a8, BLOCK
     .endif
 .endm
 

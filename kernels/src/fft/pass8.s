@@ -48,12 +48,31 @@
     .endif
 .endm
 
+; The same where the ring ends before row 4: the pointers step here.
+.macro around8 on, op, d, e, x, y, w, slot, n, c, p
+    .if \slot == 22 && \n
+    word3 \on, \op, \d, \e, \x, \y, \w, addi, a0, a0, 16
+    .elif \slot == 23 && \p
+    word3 \on, \op, \d, \e, \x, \y, \w, addi, a1, a1, 16
+    .else
+    own8 \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
+    .endif
+.endm
+
 ; The pass in place in what begins at address `x`.
 .macro pass8 op, opn, t, x
     movi a0, xat{\t}
     add a0, a0, \x
     mov a1, a0
     frames8 \op, \opn, \t
+.endm
+
+; ... whose rows 4 .. 7 lie before rows 0 .. 3, `rows` bytes apart.
+.macro pass8_around op, opn, t, x, rows
+    movi a0, xat{\t}
+    add a0, a0, \x
+    mov a1, a0
+    walk8 \op, \opn, \t, [a0 - \rows], [a1 - \rows], around8
 .endm
 
 ; The pass from `x` to `y`.
@@ -124,17 +143,18 @@
 .endm
 
 ; Constants of pass t over rows `rows` and results `results` bytes apart, (A, B) side by side;
-; moving: whether the steps of shared factors come from the table, else every iteration has its own set.
-.macro distances8 t, rows, results, factors, table, on=16, moving=1
+; moving: whether the steps of shared factors come from the table, else every iteration has its own set;
+; ring: 0, or bytes of the ring that ends before row 4 of a pass in place: a0 and a1 point between.
+.macro distances8 t, rows, results, factors, table, on=16, moving=1, ring=0
     .equ set{\t}, 0
     .equ row1_{\t}, \rows
     .equ row2_{\t}, 2*(\rows)
-    .equ row4_{\t}, 4*(\rows)
-    .equ xat{\t}, 7*(\rows)
+    .equ row4_{\t}, 4*(\rows) - \ring
+    .equ xat{\t}, \ring ? -4*(\rows) : 7*(\rows)
     .equ out1_{\t}, \results
     .equ out2_{\t}, 2*(\results)
-    .equ out4_{\t}, 4*(\results)
-    .equ yat{\t}, 7*(\results)
+    .equ out4_{\t}, 4*(\results) - \ring
+    .equ yat{\t}, \ring ? -4*(\results) : 7*(\results)
     .equ zs{\t}, 2
     .equ tw{\t}, \factors
     .equ sets{\t}, (\factors == 3)*\moving

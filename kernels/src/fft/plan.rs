@@ -7,7 +7,7 @@ use super::recipe::{Direction, Layout, Recipe};
 use super::transform::{Fft, expected, load};
 use crate::assembly::moves;
 use crate::job::{self, Job, KernelRun, Least};
-use crate::ring::{Ring, RingPass};
+use crate::ring::{Dealt, Ring, RingPass};
 use cp2_asm::{Program, Segment};
 use cp2_host::{Paging, Stream};
 use cp2_machine::{Class, Cycles, Machine};
@@ -98,12 +98,11 @@ impl LocalFft {
 
     /// How `batch` transforms from `x` to `y` go through a ring of blocks.
     fn ring(&self, batch: usize, x: u64, y: u64) -> RingPass {
-        let blocks = Blocks {
-            batch: batch as u64,
+        let batch = Dealt {
+            count: batch as u64,
             sections: self.machine.cp2.sections as u64,
-            x,
-            y,
         };
+        let blocks = Blocks { batch, x, y };
         RingPass::new(
             Ring::in_place(self.ring_arguments().into(), 0, RING, BLOCK),
             blocks,

@@ -3,7 +3,7 @@
 use super::RingPass;
 use cp2_dma::{Descriptor, transfer_time};
 use cp2_machine::{Cycles, Machine};
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
 impl RingPass {
     /// What the pass should take on `machine`, and the least it can take: its
@@ -28,36 +28,36 @@ impl RingPass {
                 issues: of(Cycles(self.work.issues(page))),
                 head: of(Cycles(self.work.head(page))),
                 overhead: of(Cycles(self.work.overhead(page))),
+                after: of(Cycles(self.work.after(page))),
             })
             .collect();
         let kind = |page: u64| kinds[(page % kinds.len() as u64) as usize];
         let see = of(machine.host.completion) + of(machine.host.descriptor);
         // Instead of the set-up of a transfer behind another, which each has.
         let idle = of(machine.dma.setup_idle).saturating_sub(of(machine.dma.setup_queued));
-        let (count, ahead) = (self.count(), self.ahead());
+        let count = self.count();
         let (mut dma, mut cp2) = (idle, idle);
-        let mut loaded = VecDeque::new();
-        for page in 0..ahead.min(count) {
+        let mut loaded = BTreeMap::new();
+        for page in self.next(None) {
             dma += kind(page).load;
-            loaded.push_back(dma);
+            loaded.insert(page, dma);
         }
         let (mut issues, mut moved) = (0, 0);
         let group = self.work.group().max(1);
-        let after = of(Cycles(self.work.after()));
         for page in 0..count {
             if page % group == 0 {
                 for page in page..count.min(page + group) {
-                    cp2 = cp2.max(loaded.pop_front().unwrap_or(cp2)) + kind(page).head;
+                    cp2 = cp2.max(loaded.remove(&page).unwrap_or(cp2)) + kind(page).head;
                 }
             }
             let this = kind(page);
             cp2 += this.issues.saturating_sub(this.head) + this.overhead;
             // The channel is still at work when the store is given, or starts anew.
-            let given = cp2.saturating_sub(after) + see;
+            let given = cp2.saturating_sub(this.after) + see;
             dma = if given <= dma { dma } else { given + idle } + this.store;
-            if page + ahead < count {
-                dma += kind(page + ahead).load;
-                loaded.push_back(dma);
+            for next in self.next(Some(page)) {
+                dma += kind(next).load;
+                loaded.insert(next, dma);
             }
             issues += this.issues;
             moved += this.load + this.store;
@@ -80,6 +80,8 @@ struct Kind {
     /// Of the issues those that need no other page of the group.
     head: u64,
     overhead: u64,
+    /// Cycles after the page has been signalled.
+    after: u64,
 }
 
 /// What a pass should take.

@@ -13,14 +13,9 @@ fn long_runs_are_fast() {
             let filter = Convolver::new::<Complex32>(&machine, &h, 1, samples, Mode::Full).unwrap();
             let problem = ConvProblem::new(&h, 1, samples, Mode::Full).unwrap();
             let done = judged(&filter, &x, &problem);
-            let best = (3..=16)
-                .map(|b| f64::from(1 << b))
-                .map(|n| n * (n.log2() + 1.0) / (4.0 * (n - taps as f64 + 1.0)))
-                .filter(|c| *c > 0.0)
-                .fold(f64::INFINITY, f64::min);
             let outputs = samples + taps - 1;
             let cycles = done.run.report.cycles;
-            let classic = best * outputs as f64 / cycles as f64;
+            let classic = classic(taps) * outputs as f64 / cycles as f64;
             println!(
                 "{name}, {taps} taps, {}: {cycles} cycles, {:.3} a sample, bound {}, efficiency {:.3}, by the classic formula {classic:.3}, plan {} pages of {} x{}",
                 filter.kernel(),

@@ -9,6 +9,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod fast;
+mod parts;
 mod random;
 mod uses;
 mod values;
@@ -65,6 +66,15 @@ fn judged<T: Numbers + Bits>(filter: &Convolver, x: &[T], problem: &ConvProblem)
         filter.kernel()
     );
     done
+}
+
+/// The usual count, N (log2 N + 1) / (4 (N - L + 1)) cycles an output at the best N.
+fn classic(taps: usize) -> f64 {
+    (3..=24)
+        .map(|b| f64::from(1 << b))
+        .map(|n| n * (n.log2() + 1.0) / (4.0 * (n - taps as f64 + 1.0)))
+        .filter(|c| *c > 0.0)
+        .fold(f64::INFINITY, f64::min)
 }
 
 fn resample<T: Numbers + Bits>(

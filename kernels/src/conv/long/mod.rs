@@ -13,7 +13,7 @@ mod shape;
 mod tables;
 
 use super::error::ConvError;
-use super::filter::{COMPLEX, Filter};
+use super::filter::{COMPLEX, Filter, Passes};
 use super::overlap::{Digits, digits};
 use super::program::program;
 use crate::job::{Job, JobError, data_end};
@@ -28,6 +28,7 @@ use shape::{PAGE, Shape};
 use std::sync::Arc;
 
 pub(super) use shape::{CUTS, Cut};
+pub(super) use tables::{middle_factors, root};
 
 /// Most taps: all rows but one may overlap.
 pub(super) const MOST_TAPS: usize = (512 - 1) * (1 << 10) + 1;
@@ -134,7 +135,7 @@ impl Long {
             operations: Vec::new(),
             cycles_per_block: 0,
             cycles_per_page: 0,
-            long: Some(Arc::new(self)),
+            passes: Some(Arc::new(self)),
         }
     }
 
@@ -221,9 +222,10 @@ impl Long {
                 Some((name, RingPass::new(ring, phase)))
             })
     }
+}
 
-    /// The passes of `total` blocks from `x` to `y`.
-    pub(super) fn append(
+impl Passes for Long {
+    fn append(
         &self,
         job: &mut Job,
         x: Buffer<Complex32>,
@@ -248,21 +250,18 @@ impl Long {
         Ok(())
     }
 
-    /// Bytes of system memory beside samples and outputs.
-    pub(super) fn bytes(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         let tables = (self.rows.len() + self.columns.len()) as u64 * COMPLEX;
         tables + 3 * (self.shape.together * self.shape.numbers()) as u64 * COMPLEX
     }
 
-    /// Expected cycles of `total` blocks; none where they are too few.
-    pub(super) fn estimate(&self, total: usize) -> Option<f64> {
+    fn estimate(&self, total: usize) -> Option<f64> {
         let passes = self.passes(self.blocks(total, Addresses::NOWHERE));
         let cycles = passes.map(|(_, pass)| pass.expect(&self.machine).cycles);
         self.enough(total).then(|| cycles.sum())
     }
 
-    /// Arithmetic of `total` blocks, phase by phase.
-    pub(super) fn operations(&self, total: usize) -> Vec<Vec<(Class, u64)>> {
+    fn operations(&self, total: usize) -> Vec<Vec<(Class, u64)>> {
         let phases = Self::phases(self.blocks(total, Addresses::NOWHERE));
         phases.iter().map(|(_, phase)| phase.operations()).collect()
     }

@@ -11,7 +11,7 @@ fn reversed(i: usize, digits: u32) -> usize {
 }
 
 /// exp(-2 pi i num/den), rounded once.
-fn root(num: usize, den: usize) -> Complex32 {
+pub(in crate::conv) fn root(num: usize, den: usize) -> Complex32 {
     // Lengths are far below 2^63.
     let (re, im) = cis(-(num as i64), den as i64);
     Complex32::new(re as f32, im as f32)
@@ -57,7 +57,11 @@ pub(super) fn rows(taps: &[Complex32], shape: &Shape) -> Vec<Complex32> {
 }
 
 /// Of the middle pass, for one of its sub-transforms, which begins with frequency k of `den`.
-fn middle_factors(k: usize, den: usize, middle: usize) -> impl Iterator<Item = Complex32> {
+pub(in crate::conv) fn middle_factors(
+    k: usize,
+    den: usize,
+    middle: usize,
+) -> impl Iterator<Item = Complex32> {
     (0..middle.ilog2()).flat_map(move |level| {
         (0..((1usize << level) / 2).max(1)).map(move |b| {
             let place = if level == 0 {

@@ -104,7 +104,7 @@ impl Pages for EighthPages {
         ROWS + self.lines.column_overhead()
     }
 
-    fn after(&self) -> u64 {
+    fn after(&self, _page: u64) -> u64 {
         AFTER
     }
 }
@@ -135,7 +135,7 @@ impl Pages for ArrayPages {
         ROWS + self.lines.column_overhead()
     }
 
-    fn after(&self) -> u64 {
+    fn after(&self, _page: u64) -> u64 {
         AFTER
     }
 }

@@ -304,7 +304,7 @@ impl Pages for ColumnPages {
         self.lines.column_overhead()
     }
 
-    fn after(&self) -> u64 {
+    fn after(&self, _page: u64) -> u64 {
         AFTER
     }
 }
@@ -399,7 +399,7 @@ impl Pages for RowPages {
         self.lines.row_overhead()
     }
 
-    fn after(&self) -> u64 {
+    fn after(&self, _page: u64) -> u64 {
         AFTER
     }
 }

@@ -95,7 +95,7 @@ impl Pages for RealColumns {
         lines.column_overhead() + lines.separate_cycles() - Self::separated(lines)
     }
 
-    fn after(&self) -> u64 {
+    fn after(&self, _page: u64) -> u64 {
         AFTER
     }
 }
@@ -244,7 +244,7 @@ impl Pages for RealRows {
         lines.row_overhead() + lines.mirror_cycles() - Self::mirrored(lines)
     }
 
-    fn after(&self) -> u64 {
+    fn after(&self, _page: u64) -> u64 {
         AFTER
     }
 }

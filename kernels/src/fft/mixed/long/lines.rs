@@ -254,7 +254,7 @@ impl Pages for MatrixPages {
         self.overhead
     }
 
-    fn after(&self) -> u64 {
+    fn after(&self, _page: u64) -> u64 {
         AFTER
     }
 }

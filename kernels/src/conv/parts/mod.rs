@@ -1,0 +1,114 @@
+//! Overlap-save with blocks of 4096, which go through local memory part by part.
+//!
+//! A block stays in local memory from its samples to its outputs; while it is computed the
+//! last results of the one before leave and the first samples of the next but one
+//! come. What of the tables has no room beside it is streamed (`docs/convolution.md`).
+
+mod pages;
+mod tables;
+
+use super::error::ConvError;
+use super::filter::{COMPLEX, Filter, Passes};
+use super::overlap::Cover;
+use super::program::program;
+use crate::assembly::moves;
+use crate::job::{Job, JobError, data_end};
+use crate::ring::{Dealt, Ring, RingPass};
+use cp2_asm::Program;
+use cp2_host::Buffer;
+use cp2_machine::{Class, Machine};
+use num_complex::Complex32;
+use pages::{Addresses, PART, Parts, RING};
+use std::sync::Arc;
+
+/// Numbers of a block.
+pub(super) const N: usize = 4096;
+/// Numbers that the middle pass transforms.
+const MIDDLE: usize = 8;
+
+/// What the passes of blocks need.
+#[derive(Debug)]
+struct Blocks {
+    machine: Arc<Machine>,
+    program: Arc<Program>,
+    cover: Cover,
+    /// Tables of the middle pass and of the last.
+    tables: Vec<Complex32>,
+}
+
+/// The filter with such blocks, known as `title`, that lie as `cover` says.
+pub(super) fn filter(
+    taps: &[Complex32],
+    cover: Cover,
+    title: &str,
+    machine: &Arc<Machine>,
+) -> Result<Filter, ConvError> {
+    let program = program(("overlap4096.s", title), &[], "", machine)?;
+    let filter = cover.filter(N, title, program, machine);
+    let blocks = Blocks {
+        machine: machine.clone(),
+        program: filter.program.clone(),
+        cover,
+        tables: [tables::middle(taps), tables::last()].concat(),
+    };
+    moves(title, &blocks.pass(1, Addresses::default()), machine)?;
+    Ok(Filter {
+        passes: Some(Arc::new(blocks)),
+        ..filter
+    })
+}
+
+impl Blocks {
+    fn pass(&self, blocks: usize, at: Addresses) -> RingPass {
+        let arguments = data_end(&self.program).next_multiple_of(16);
+        let parts = Parts {
+            blocks: self.dealt(blocks),
+            cover: self.cover.clone(),
+            at,
+        };
+        RingPass::new(Ring::in_place(arguments, 0, RING as usize, PART), parts)
+    }
+
+    fn dealt(&self, blocks: usize) -> Dealt {
+        Dealt {
+            count: blocks as u64,
+            sections: self.machine.cp2.sections as u64,
+        }
+    }
+}
+
+impl Passes for Blocks {
+    fn append(
+        &self,
+        job: &mut Job,
+        x: Buffer<Complex32>,
+        y: Buffer<Complex32>,
+        blocks: usize,
+    ) -> Result<(), JobError> {
+        let at = Addresses {
+            x: x.address(),
+            tables: job.input(&self.tables)?.address(),
+            y: y.address(),
+        };
+        let program = job.program("overlap-save 4096", &self.program)?;
+        job.ring(&program, "start", self.pass(blocks, at))
+    }
+
+    fn bytes(&self) -> u64 {
+        self.tables.len() as u64 * COMPLEX
+    }
+
+    fn estimate(&self, blocks: usize) -> Option<f64> {
+        let pass = self.pass(blocks, Addresses::default());
+        Some(pass.expect(&self.machine).cycles)
+    }
+
+    fn operations(&self, blocks: usize) -> Vec<Vec<(Class, u64)>> {
+        let dealt = self.dealt(blocks);
+        let n = dealt.groups() * dealt.sections * N as u64;
+        vec![vec![
+            (Class::Butterfly, n * u64::from(N.ilog2())),
+            (Class::Madd, n / 2),
+        ]]
+    }
+}
