@@ -171,7 +171,7 @@ impl Assembler<'_> {
         name: &str,
         data: Data,
         at: Span,
-        context: &Context,
+        context: &Context<'_>,
     ) -> Result<(), Fail> {
         if self.section != Section::Dmem {
             let what = format!("`{name}`");

@@ -21,8 +21,8 @@ impl Assembler<'_> {
         &mut self,
         name: &str,
         at: Span,
-        args: &[Token],
-        context: &Context,
+        args: &[Token<'_>],
+        context: &Context<'_>,
     ) -> Result<(), Fail> {
         let mut p = Parser::new(args, &self.names, context.scope);
         // An empty list has no place of its own.

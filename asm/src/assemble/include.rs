@@ -91,7 +91,7 @@ impl Assembler<'_> {
     }
 
     /// Reads an included file.
-    pub(super) fn include(&mut self, name: &str, at: Span, context: &Context) {
+    pub(super) fn include(&mut self, name: &str, at: Span, context: &Context<'_>) {
         let from = self
             .map
             .file(context.file)
@@ -139,7 +139,7 @@ impl Assembler<'_> {
         }
     }
 
-    fn load(&mut self, source: &Source, at: Span, context: &Context) -> Option<Loaded> {
+    fn load(&mut self, source: &Source, at: Span, context: &Context<'_>) -> Option<Loaded> {
         let bytes: usize = self.map.files().iter().map(|f| f.text.len()).sum();
         let file = if source.text.len() > limits::FILE {
             // The message needs a file to point into.

@@ -8,25 +8,24 @@ use crate::isa::Slot;
 use crate::program::SymbolKind;
 use crate::source::Span;
 use crate::syntax::{Arg, Parser, Slots, Token};
-use std::borrow::Cow;
 
 impl Assembler<'_> {
     /// Assembles one line; its first flaw is reported.
-    pub(super) fn line(&mut self, tokens: Cow<'_, [Token]>, context: &Context) {
+    pub(super) fn line(&mut self, tokens: &[Token<'_>], context: &Context<'_>) {
         if let Err(fail) = self.statement(tokens, context) {
             self.error(fail, context.chain);
         }
     }
 
-    fn statement(&mut self, tokens: Cow<'_, [Token]>, context: &Context) -> Result<(), Fail> {
-        let mut rest = &*tokens;
+    fn statement(&mut self, tokens: &[Token<'_>], context: &Context<'_>) -> Result<(), Fail> {
+        let mut rest = tokens;
         while let Some(after) = self.label(rest, context)? {
             rest = after;
         }
         let Some(first) = rest.first() else {
             return Ok(());
         };
-        if first.is("}") {
+        if first.tok.is("}") {
             let mut p = Parser::new(rest, &self.names, context.scope);
             p.next();
             p.end()?;
@@ -39,14 +38,13 @@ impl Assembler<'_> {
             return self.directive(&name.text, name.at, arguments, context);
         }
         if self.macros.contains_key(&*name.text) {
-            let first = tokens.len() - p.rest().len();
-            return self.call(&name.text, name.at, (tokens, first), context);
+            return self.call(&name.text, name.at, p.rest(), context);
         }
         match Parser::new(rest, &self.names, context.scope).word() {
             Ok(word) => self.word(word, context),
             Err(fail) => {
                 if self.section == Section::Program {
-                    let opens = rest.last().is_some_and(|t| t.is("{"));
+                    let opens = rest.last().is_some_and(|t| t.tok.is("{"));
                     self.push(first.at, opens, false, context);
                 }
                 Err(fail)
@@ -61,7 +59,7 @@ impl Assembler<'_> {
         at: Span,
         opens: bool,
         allow_stall: bool,
-        context: &Context,
+        context: &Context<'_>,
     ) -> Option<usize> {
         let pc = self.words.len();
         if pc >= limits::WORDS {
@@ -92,12 +90,12 @@ impl Assembler<'_> {
     /// Takes `name:` off the front of the line, if it stands there.
     fn label<'t>(
         &mut self,
-        tokens: &'t [Token],
-        context: &Context,
-    ) -> Result<Option<&'t [Token]>, Fail> {
+        tokens: &'t [Token<'t>],
+        context: &Context<'_>,
+    ) -> Result<Option<&'t [Token<'t>]>, Fail> {
         let mut p = Parser::new(tokens, &self.names, context.scope);
         // Most lines have none, which shows without reading a name with its parts.
-        let may = |next: &Token| next.glued || next.is(":");
+        let may = |next: &Token<'_>| next.glued || next.tok.is(":");
         if !p.at_name() || !tokens.get(1).is_some_and(may) {
             return Ok(None);
         }
@@ -115,7 +113,7 @@ impl Assembler<'_> {
         Ok(Some(rest))
     }
 
-    fn word(&mut self, word: Slots, context: &Context) -> Result<(), Fail> {
+    fn word(&mut self, word: Slots<'_>, context: &Context<'_>) -> Result<(), Fail> {
         if self.section != Section::Program {
             let what = "an instruction".to_owned();
             return Err(Fail::new(

@@ -3,8 +3,15 @@
 //! Lines are expanded and read in one pass that fixes every address, since each
 //! word takes one address; expressions that use later names are evaluated at
 //! the end. Every step is bounded ([`limits`]), every flaw has a place.
+//!
+//! Macros are text with arguments in it. A source is read first with values in the
+//! place of arguments that have one, which the expressions of a macro's body keep by
+//! the numbers that its parameters stand for; where that gives errors, or a value
+//! would stand where text may mean something else ([`arguments`]), it is read again
+//! as it is written.
 
 mod arguments;
+mod call;
 mod data;
 mod directive;
 mod expand;
@@ -52,7 +59,15 @@ pub struct Options<'a> {
 /// # Errors
 /// All errors of the source, in its order.
 pub fn assemble(source: &Source, options: &Options<'_>) -> Result<Assembly, Diagnostics> {
+    // Messages quote names and arguments as they are written.
+    attempt(source, options, true).or_else(|_| attempt(source, options, false))
+}
+
+/// Assembles a source. If it `folds`, values take the place of arguments and names: the same
+/// program in half of the time, or errors, which need not be those of the source.
+fn attempt(source: &Source, options: &Options<'_>, folds: bool) -> Result<Assembly, Diagnostics> {
     let mut assembler = Assembler::new(options);
+    assembler.names.folds = folds;
     assembler.main(source);
     assembler.finish()
 }
@@ -97,7 +112,7 @@ pub fn parse_define(text: &str) -> Result<(String, Value), Diagnostics> {
 
 impl Assembler<'_> {
     /// The tokens of a text that is one line.
-    fn one_line(&mut self, name: &str, text: &str) -> Vec<syntax::Token> {
+    fn one_line(&mut self, name: &str, text: &str) -> Vec<syntax::Lexeme> {
         let file = self.map.add(&Source::new(name, text));
         let mut flaws = Vec::new();
         let lines = syntax::lines(file, text, |flaw| flaws.push(flaw));
@@ -108,7 +123,8 @@ impl Assembler<'_> {
     }
 
     fn single(&mut self, text: &str, pc: u16) -> Result<Word, crate::diag::Fail> {
-        let tokens = self.one_line("word", text);
+        let line = self.one_line("word", text);
+        let tokens: Vec<_> = line.iter().map(syntax::Lexeme::token).collect();
         self.names.location = pc.into();
         let slots = Parser::new(&tokens, &self.names, symbols::GLOBAL).word()?;
         let mut selected = Vec::new();
@@ -136,7 +152,8 @@ impl Assembler<'_> {
     }
 
     fn define_from(&mut self, text: &str) -> Result<(String, Value), crate::diag::Fail> {
-        let tokens = self.one_line("definition", text);
+        let line = self.one_line("definition", text);
+        let tokens: Vec<_> = line.iter().map(syntax::Lexeme::token).collect();
         let mut p = Parser::new(&tokens, &self.names, symbols::GLOBAL);
         let name = p.name("a name")?;
         let value = if p.eat("=") {

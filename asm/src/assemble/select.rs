@@ -41,7 +41,7 @@ pub(super) struct Selected {
 /// The row and registers of an operation. `others` are further names that may
 /// stand in its place, for suggestions.
 pub(super) fn select<'a>(
-    source: SourceInst,
+    source: SourceInst<'_>,
     others: impl Iterator<Item = &'a str>,
 ) -> Result<Selected, Fail> {
     let Some(rows) = ROWS.get(&*source.mnemonic) else {
@@ -62,7 +62,7 @@ pub(super) fn select<'a>(
     }
 }
 
-fn fits(row: &Row, source: &SourceInst) -> bool {
+fn fits(row: &Row, source: &SourceInst<'_>) -> bool {
     let operands = row.form.operands();
     operands.len() == source.args.len()
         && operands
@@ -90,7 +90,7 @@ fn accepts(kind: Kind, arg: &Arg) -> bool {
 }
 
 /// No row fits: points at the operand where the best row stops fitting.
-fn misfit(rows: &[Op], source: &SourceInst) -> Fail {
+fn misfit(rows: &[Op], source: &SourceInst<'_>) -> Fail {
     let good = |op: &Op| {
         let pairs = op.row().form.operands().iter().zip(&source.args);
         pairs.take_while(|(o, (a, _))| accepts(o.kind, a)).count()
@@ -111,7 +111,7 @@ fn misfit(rows: &[Op], source: &SourceInst) -> Fail {
     let mnemonic = source.mnemonic.to_string();
     // A lone name where a register belongs is a misspelt register or alias.
     let name = match source.args.get(best) {
-        Some((Arg::Expr(Expr::Symbol(key, _)), _)) => Some(key.to_string()),
+        Some((Arg::Expr(expr), _)) => expr.symbol().map(|(key, _)| key.to_string()),
         _ => None,
     };
     Fail::new(
@@ -129,8 +129,10 @@ fn misfit(rows: &[Op], source: &SourceInst) -> Fail {
 fn describe(arg: &Arg) -> String {
     match arg {
         Arg::Register(r) => format!("`{r}`"),
-        Arg::Expr(Expr::Symbol(key, _)) => format!("`{key}`"),
-        Arg::Expr(_) => "a value".to_owned(),
+        Arg::Expr(expr) => match expr.symbol() {
+            Some((key, _)) => format!("`{key}`"),
+            None => "a value".to_owned(),
+        },
         Arg::Mem(_) => "an address".to_owned(),
         Arg::Block => "`{`".to_owned(),
     }
@@ -175,7 +177,7 @@ pub(super) fn immediate_range(operand: &Operand) -> (i64, i64) {
     }
 }
 
-fn fill(row: &Row, source: SourceInst) -> Result<Selected, Fail> {
+fn fill(row: &Row, source: SourceInst<'_>) -> Result<Selected, Fail> {
     let mut selected = Selected {
         inst: Inst::new(row.op),
         value: None,

@@ -1,6 +1,6 @@
 //! What has been assembled so far: the words and data, their expressions still open.
 
-use super::arguments::Arguments;
+use super::arguments::{Argument, Arguments};
 use super::limits;
 use super::select::Selected;
 use super::symbols::Table;
@@ -8,7 +8,7 @@ use super::{Options, include::Loaded};
 use crate::diag::{Chain, Fail, Problem, Sink};
 use crate::expr::Expr;
 use crate::source::{SourceMap, Span};
-use crate::syntax::{Node, Scope, Token};
+use crate::syntax::{Lexeme, Node, Scope};
 use cp2_machine::Extensions;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -69,18 +69,25 @@ pub(super) struct Macro {
 #[derive(Debug)]
 pub(super) struct Parameter {
     pub(super) name: Rc<str>,
-    pub(super) default: Option<Vec<Token>>,
+    pub(super) default: Option<Vec<Lexeme>>,
 }
 
 /// Where a line is expanded.
-#[derive(Clone, Debug)]
-pub(super) struct Context {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Context<'c> {
     pub(super) scope: Scope,
     pub(super) chain: Chain,
-    pub(super) arguments: Option<Rc<Arguments>>,
+    pub(super) arguments: Option<&'c Arguments<'c>>,
     pub(super) depth: u32,
     /// The file that is being read.
     pub(super) file: u32,
+}
+
+impl<'c> Context<'c> {
+    /// What a parameter stands for.
+    pub(super) fn argument(&self, name: &Rc<str>) -> Option<&'c Argument<'c>> {
+        self.arguments?.of(name)
+    }
 }
 
 /// The assembler at work.

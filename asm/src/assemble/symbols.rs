@@ -50,6 +50,10 @@ pub(super) struct Table {
     depth: Cell<u32>,
     /// Address of the next word or byte.
     pub(super) location: i64,
+    /// Set wherever the value of a counter is asked for.
+    pub(super) counted: Cell<bool>,
+    /// Whether values may take the place of what they are of as soon as they are known.
+    pub(super) folds: bool,
 }
 
 /// The scope outside of every block.
@@ -71,6 +75,8 @@ impl Table {
             later: RefCell::default(),
             depth: Cell::new(0),
             location: 0,
+            counted: Cell::new(false),
+            folds: false,
         }
     }
 
@@ -150,7 +156,7 @@ impl Table {
     /// Defines a label. A plain one becomes the owner of the local labels that follow.
     pub(super) fn label(
         &mut self,
-        name: &Text,
+        name: &Text<'_>,
         scope: Scope,
         kind: SymbolKind,
         value: i64,
@@ -367,6 +373,7 @@ impl Names for Table {
         while let Some(frame) = at.and_then(|s| self.frame(s)) {
             if let Some((counter, value)) = &frame.counter {
                 if **counter == *name {
+                    self.counted.set(true);
                     return Some(*value);
                 }
             }
@@ -375,7 +382,7 @@ impl Names for Table {
         None
     }
 
-    fn key(&self, name: &Text, scope: Scope) -> Rc<str> {
+    fn key(&self, name: &Text<'_>, scope: Scope) -> Rc<str> {
         if !name.starts_with('.') {
             return name.shared();
         }
@@ -388,6 +395,17 @@ impl Names for Table {
 
     fn defined(&self, key: &str) -> bool {
         self.symbols.contains_key(key)
+    }
+
+    fn known(&self, name: &str) -> Option<Value> {
+        match self.symbols.get(name) {
+            Some(Definition {
+                kind: SymbolKind::Absolute,
+                body: Body::Value(value),
+                ..
+            }) if self.folds && !name.starts_with('.') => Some(*value),
+            _ => None,
+        }
     }
 
     fn location(&self) -> i64 {

@@ -1,6 +1,7 @@
 //! The operators.
 
 use super::Value;
+use super::punct::{PUNCTUATION, Punct};
 use crate::diag::Problem;
 
 /// Prefix operators.
@@ -36,56 +37,46 @@ pub(crate) enum Binary {
 }
 
 impl Unary {
-    pub(crate) fn by_text(text: &str) -> Option<Self> {
-        Some(match text {
-            "+" => Self::Plus,
-            "-" => Self::Neg,
-            "!" => Self::Not,
-            "~" => Self::Complement,
+    pub(crate) fn of(punct: Punct) -> Option<Self> {
+        Some(match punct.first()? {
+            b'+' => Self::Plus,
+            b'-' => Self::Neg,
+            b'!' => Self::Not,
+            b'~' => Self::Complement,
             _ => return None,
         })
     }
 }
 
-/// Text, binding strength (C's order) and operator.
-const BINARY: [(&str, u8, Binary); 18] = [
-    ("*", 10, Binary::Mul),
-    ("/", 10, Binary::Div),
-    ("%", 10, Binary::Rem),
-    ("+", 9, Binary::Add),
-    ("-", 9, Binary::Sub),
-    ("<<", 8, Binary::Shl),
-    (">>", 8, Binary::Shr),
-    ("<", 7, Binary::Lt),
-    ("<=", 7, Binary::Le),
-    (">", 7, Binary::Gt),
-    (">=", 7, Binary::Ge),
-    ("==", 6, Binary::Eq),
-    ("!=", 6, Binary::Ne),
-    ("&", 5, Binary::And),
-    ("^", 4, Binary::Xor),
-    ("|", 3, Binary::Or),
-    ("&&", 2, Binary::AndAlso),
-    ("||", 1, Binary::OrElse),
-];
-
 impl Binary {
-    /// The operator and how strongly it binds.
-    pub(crate) fn by_text(text: &str) -> Option<(Self, u8)> {
-        // One or two bytes: not worth a call for each row.
-        let [first, second] = [0, 1].map(|i| text.as_bytes().get(i));
-        let same = |row: &&(&str, u8, Self)| {
-            let row = row.0.as_bytes();
-            row.first() == first && row.get(1) == second && row.len() == text.len()
-        };
-        BINARY.iter().find(same).map(|row| (row.2, row.1))
+    /// The operator and how strongly it binds, in C's order.
+    pub(crate) fn of(punct: Punct) -> Option<(Self, u8)> {
+        Some(match &punct.0 {
+            b"*\0" => (Self::Mul, 10),
+            b"/\0" => (Self::Div, 10),
+            b"%\0" => (Self::Rem, 10),
+            b"+\0" => (Self::Add, 9),
+            b"-\0" => (Self::Sub, 9),
+            b"<<" => (Self::Shl, 8),
+            b">>" => (Self::Shr, 8),
+            b"<\0" => (Self::Lt, 7),
+            b"<=" => (Self::Le, 7),
+            b">\0" => (Self::Gt, 7),
+            b">=" => (Self::Ge, 7),
+            b"==" => (Self::Eq, 6),
+            b"!=" => (Self::Ne, 6),
+            b"&\0" => (Self::And, 5),
+            b"^\0" => (Self::Xor, 4),
+            b"|\0" => (Self::Or, 3),
+            b"&&" => (Self::AndAlso, 2),
+            b"||" => (Self::OrElse, 1),
+            _ => return None,
+        })
     }
 
     fn text(self) -> &'static str {
-        BINARY
-            .iter()
-            .find(|row| row.2 == self)
-            .map_or("?", |row| row.0)
+        let is = |text: &&str| Self::of(Punct::of(text)).is_some_and(|(op, _)| op == self);
+        PUNCTUATION.into_iter().find(is).unwrap_or("?")
     }
 
     /// The result, where the left operand of `&&` or `||` decides.
@@ -99,10 +90,9 @@ impl Binary {
 }
 
 pub(crate) fn unary(op: Unary, a: Value) -> Result<Value, Problem> {
-    let overflow = Problem::Overflow;
     Ok(match (op, a) {
         (Unary::Plus, a) => a,
-        (Unary::Neg, Value::Int(a)) => Value::Int(a.checked_neg().ok_or(overflow)?),
+        (Unary::Neg, Value::Int(a)) => Value::Int(a.checked_neg().ok_or(Problem::Overflow)?),
         (Unary::Neg, Value::Float(a)) => Value::Float(-a),
         (Unary::Not, a) => Value::Int(i64::from(!a.is_true())),
         (Unary::Complement, Value::Int(a)) => Value::Int(!a),

@@ -2,11 +2,13 @@
 
 mod eval;
 mod function;
+mod punct;
 mod trig;
 mod value;
 
 pub(crate) use eval::{Binary, Unary, binary, unary};
 pub(crate) use function::Function;
+pub(crate) use punct::{PUNCTUATION, Punct};
 pub use trig::cis;
 pub use value::Value;
 
@@ -18,12 +20,25 @@ use std::rc::Rc;
 /// global names, which may be defined later in the source.
 #[derive(Clone, Debug)]
 pub(crate) enum Expr {
+    /// Most are values as soon as they are read.
     Value(Value),
+    Open(Box<Open>),
+}
+
+/// An expression that has no value yet.
+#[derive(Clone, Debug)]
+pub(crate) enum Open {
     Symbol(Rc<str>, Span),
-    Unary(Unary, Box<Expr>, Span),
-    Binary(Binary, Box<(Expr, Expr)>, Span),
-    Choose(Box<(Expr, Expr, Expr)>),
+    Unary(Unary, Expr, Span),
+    Binary(Binary, Expr, Expr, Span),
+    Choose(Expr, Expr, Expr),
     Call(Function, Vec<Expr>, Span),
+}
+
+impl From<Open> for Expr {
+    fn from(open: Open) -> Self {
+        Self::Open(Box::new(open))
+    }
 }
 
 /// Where global names get their values.
@@ -33,26 +48,42 @@ pub(crate) trait Symbols {
 }
 
 impl Expr {
+    /// The name, where it is nothing else, and its place.
+    pub(crate) fn symbol(&self) -> Option<(&Rc<str>, Span)> {
+        match self {
+            Self::Open(open) => match &**open {
+                Open::Symbol(key, at) => Some((key, *at)),
+                _ => None,
+            },
+            Self::Value(_) => None,
+        }
+    }
+
     /// The value, given those of the names.
     pub(crate) fn eval(&self, symbols: &dyn Symbols) -> Result<Value, Fail> {
         match self {
             Self::Value(v) => Ok(*v),
+            Self::Open(open) => open.eval(symbols),
+        }
+    }
+}
+
+impl Open {
+    fn eval(&self, symbols: &dyn Symbols) -> Result<Value, Fail> {
+        match self {
             Self::Symbol(key, at) => symbols.value(key, *at),
             Self::Unary(op, a, at) => unary(*op, a.eval(symbols)?).map_err(|p| Fail::new(p, *at)),
-            Self::Binary(op, ab, at) => {
-                let a = ab.0.eval(symbols)?;
+            Self::Binary(op, a, b, at) => {
+                let a = a.eval(symbols)?;
                 // The short-circuit operators leave their right side alone.
                 if let Some(v) = op.decided(a) {
                     return Ok(v);
                 }
-                binary(*op, a, ab.1.eval(symbols)?).map_err(|p| Fail::new(p, *at))
+                binary(*op, a, b.eval(symbols)?).map_err(|p| Fail::new(p, *at))
             }
-            Self::Choose(c) => if c.0.eval(symbols)?.is_true() {
-                &c.1
-            } else {
-                &c.2
+            Self::Choose(c, yes, no) => {
+                if c.eval(symbols)?.is_true() { yes } else { no }.eval(symbols)
             }
-            .eval(symbols),
             Self::Call(function, args, at) => {
                 let args = args
                     .iter()

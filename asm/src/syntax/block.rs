@@ -1,6 +1,7 @@
 //! Groups lines into the blocks that expand: `.rept`, `.macro`, `.if`.
 
-use super::token::Token;
+use super::piece::Piece;
+use super::token::{Lexeme, Tok};
 use crate::diag::{Fail, Problem};
 use std::rc::Rc;
 
@@ -10,35 +11,99 @@ const DEEPEST: usize = 64;
 /// A line, or a block of lines with the line that opens it.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
-    Line(Vec<Token>),
+    Line(Line),
     Repeat {
-        head: Vec<Token>,
+        head: Vec<Lexeme>,
         body: Rc<[Node]>,
     },
     Macro {
-        head: Vec<Token>,
+        head: Vec<Lexeme>,
         body: Rc<[Node]>,
     },
     /// Conditions with their lines, in order; the last may be the `.else`.
     If {
-        arms: Vec<(Vec<Token>, Rc<[Node]>)>,
+        arms: Vec<Arm>,
     },
+}
+
+/// The lines under a condition.
+#[derive(Clone, Debug)]
+pub(crate) struct Arm {
+    pub(crate) head: Vec<Lexeme>,
+    /// The condition in the head.
+    pub(crate) condition: Piece,
+    pub(crate) body: Rc<[Node]>,
+}
+
+impl Arm {
+    fn new(head: Vec<Lexeme>, body: Rc<[Node]>) -> Self {
+        Self {
+            condition: Piece::new(&head, 1..head.len()),
+            head,
+            body,
+        }
+    }
+}
+
+/// A line as it is written.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    pub(crate) tokens: Vec<Lexeme>,
+    /// Where the arguments of a macro stand that the line may call; none if it has a label or
+    /// they are none.
+    pub(crate) arguments: Option<Vec<Piece>>,
+}
+
+impl Line {
+    fn new(tokens: Vec<Lexeme>) -> Self {
+        let arguments = arguments(&tokens);
+        Self { tokens, arguments }
+    }
+}
+
+/// Stretches between the commas outside of brackets, behind the first token.
+fn arguments(line: &[Lexeme]) -> Option<Vec<Piece>> {
+    let (mut all, mut begin, mut open) = (Vec::new(), 1, 0_u32);
+    if line.get(1).is_some_and(|t| t.glued || t.tok.is(":")) {
+        return None;
+    }
+    for (place, token) in line.iter().enumerate().skip(1) {
+        let Tok::Punct(punct) = &token.tok else {
+            continue;
+        };
+        match punct.first() {
+            Some(b',') if open == 0 => {
+                all.push(begin..place);
+                begin = place + 1;
+            }
+            Some(b'(' | b'[' | b'{') => open += 1,
+            Some(b')' | b']' | b'}') => open = open.checked_sub(1)?,
+            _ => {}
+        }
+    }
+    if line.len() > 1 {
+        all.push(begin..line.len());
+    }
+    let whole = open == 0 && all.iter().all(|place| !place.is_empty());
+    let pieces = all.into_iter().map(|place| Piece::new(line, place));
+    whole.then(|| pieces.collect())
 }
 
 impl Node {
     /// The line that opens it.
-    pub(crate) fn head(&self) -> &[Token] {
+    pub(crate) fn head(&self) -> &[Lexeme] {
         match self {
-            Self::Line(head) | Self::Repeat { head, .. } | Self::Macro { head, .. } => head,
-            Self::If { arms } => arms.first().map_or(&[], |a| &a.0),
+            Self::Line(line) => &line.tokens,
+            Self::Repeat { head, .. } | Self::Macro { head, .. } => head,
+            Self::If { arms } => arms.first().map_or(&[], |a| &a.head),
         }
     }
 }
 
 /// A block that is being read.
 struct Open {
-    head: Vec<Token>,
-    arms: Vec<(Vec<Token>, Rc<[Node]>)>,
+    head: Vec<Lexeme>,
+    arms: Vec<Arm>,
     nodes: Vec<Node>,
 }
 
@@ -50,18 +115,18 @@ fn closer(opener: &str) -> &'static str {
     }
 }
 
-fn opener(line: &[Token]) -> &str {
-    line.first().and_then(Token::name).unwrap_or("")
+fn opener(line: &[Lexeme]) -> &str {
+    line.first().and_then(|t| t.tok.name()).unwrap_or("")
 }
 
 /// The nodes of a file. Every flaw is reported.
-pub(crate) fn blocks(lines: Vec<Vec<Token>>, mut report: impl FnMut(Fail)) -> Rc<[Node]> {
+pub(crate) fn blocks(lines: Vec<Vec<Lexeme>>, mut report: impl FnMut(Fail)) -> Rc<[Node]> {
     let mut stack: Vec<Open> = Vec::new();
     let mut nodes: Vec<Node> = Vec::new();
     for line in lines {
         let Some(first) = line.first() else { continue };
         let at = first.at;
-        match first.name().unwrap_or("") {
+        match first.tok.name().unwrap_or("") {
             ".rept" | ".macro" | ".if" => {
                 if stack.len() >= DEEPEST {
                     report(Fail::new(
@@ -86,7 +151,8 @@ pub(crate) fn blocks(lines: Vec<Vec<Token>>, mut report: impl FnMut(Fail)) -> Rc
                 {
                     Some(open) => {
                         let head = std::mem::replace(&mut open.head, line);
-                        open.arms.push((head, std::mem::take(&mut nodes).into()));
+                        let body = std::mem::take(&mut nodes);
+                        open.arms.push(Arm::new(head, body.into()));
                     }
                     None => report(Fail::new(
                         Problem::Unopened {
@@ -125,7 +191,7 @@ pub(crate) fn blocks(lines: Vec<Vec<Token>>, mut report: impl FnMut(Fail)) -> Rc
                 }
                 close(open, &mut nodes);
             }
-            _ => nodes.push(Node::Line(line)),
+            _ => nodes.push(Node::Line(Line::new(line))),
         }
     }
     while let Some(open) = stack.pop() {
@@ -160,7 +226,7 @@ fn close(open: Open, nodes: &mut Vec<Node>) {
         },
         _ => {
             let mut arms = open.arms;
-            arms.push((open.head, body));
+            arms.push(Arm::new(open.head, body));
             Node::If { arms }
         }
     });

@@ -4,7 +4,7 @@ use super::operand::Register;
 use super::parser::Parser;
 use super::token::{Tok, Token};
 use crate::diag::{Fail, Problem};
-use crate::expr::{Binary, Expr, Function, Unary, Value, binary, unary};
+use crate::expr::{Binary, Expr, Function, Open, Unary, Value, binary, unary};
 use crate::source::Span;
 
 /// Deepest nesting of parentheses, prefix operators and calls.
@@ -15,11 +15,29 @@ const MOST: u32 = 64;
 impl Parser<'_, '_> {
     /// An expression and its place.
     pub(crate) fn expression(&mut self) -> Result<(Expr, Span), Fail> {
+        if let Some(found) = self.number() {
+            return Ok(found);
+        }
         let start = self.here();
         self.operators = 0;
         let first = self.prefix()?;
         let expr = self.climb(first, start, 0)?;
         Ok((expr, start.to(self.last())))
+    }
+
+    /// A number that is the whole expression, as most are.
+    fn number(&mut self) -> Option<(Expr, Span)> {
+        let token = self.peek()?;
+        let value = match token.tok {
+            Tok::Int(v) => Value::Int(*v),
+            Tok::Known(known) => known.value,
+            _ => return None,
+        };
+        let ends = |t: &Token<'_>| ["}", ",", ")", "]"].into_iter().any(|p| t.tok.is(p));
+        self.peek_second().is_none_or(ends).then(|| {
+            self.next();
+            (Expr::Value(value), token.at)
+        })
     }
 
     /// The rest of an expression that goes on from `0`: what stands behind a
@@ -35,6 +53,15 @@ impl Parser<'_, '_> {
     pub(crate) fn constant(&mut self) -> Result<(Value, Span), Fail> {
         let (expr, at) = self.expression()?;
         Ok((expr.eval(self.names)?, at))
+    }
+
+    /// The value of the tokens, where they are an expression that has one here and that is
+    /// no more than a value: a label is a place too.
+    pub(crate) fn settled(mut self, slots: bool) -> Option<Value> {
+        self.slots = slots;
+        let expr = self.expression().ok()?.0;
+        let whole = self.at_end() && expr.symbol().is_none();
+        expr.eval(self.names).ok().filter(|_| whole)
     }
 
     /// An integer that is known here.
@@ -53,8 +80,8 @@ impl Parser<'_, '_> {
     }
 
     fn climb(&mut self, mut left: Expr, start: Span, least: u8) -> Result<Expr, Fail> {
-        while let Some(Tok::Punct(text)) = self.peek().map(|t| &*t.tok) {
-            let Some((op, strength)) = Binary::by_text(text) else {
+        while let Some(Tok::Punct(punct)) = self.peek().map(|t| t.tok) {
+            let Some((op, strength)) = Binary::of(*punct) else {
                 break;
             };
             if strength <= least || (op == Binary::OrElse && self.slots) {
@@ -66,7 +93,6 @@ impl Parser<'_, '_> {
             let right_start = self.here();
             let right = self.prefix()?;
             let right = self.climb(right, right_start, strength)?;
-            let whole = start.to(self.last());
             // What cannot be computed stays: it may never be asked for.
             let known = match (&left, &right) {
                 (Expr::Value(a), _) if op.decided(*a).is_some() => op.decided(*a),
@@ -75,7 +101,7 @@ impl Parser<'_, '_> {
             };
             left = match known {
                 Some(value) => Expr::Value(value),
-                None => Expr::Binary(op, Box::new((left, right)), whole),
+                None => Open::Binary(op, left, right, start.to(self.last())).into(),
             };
         }
         if least == 0 && self.eat("?") {
@@ -94,7 +120,7 @@ impl Parser<'_, '_> {
                         no
                     }
                 }
-                left => Expr::Choose(Box::new((left, yes, no))),
+                left => Open::Choose(left, yes, no).into(),
             };
         }
         Ok(left)
@@ -146,11 +172,11 @@ impl Parser<'_, '_> {
     fn prefix(&mut self) -> Result<Expr, Fail> {
         self.enter()?;
         let start = self.here();
-        let op = match self.peek().map(|t| &*t.tok) {
-            Some(Tok::Punct(text)) => Unary::by_text(text),
+        let op = match self.peek().map(|t| t.tok) {
+            Some(Tok::Punct(punct)) => Unary::of(*punct),
             _ => None,
         };
-        let least = |t: Option<&Token>| t.is_some_and(|t| *t.tok == Tok::TooLargeByOne);
+        let least = |t: Option<&Token<'_>>| t.is_some_and(|t| *t.tok == Tok::TooLargeByOne);
         let expr = if let Some(op) = op {
             self.next();
             if op == Unary::Neg && least(self.peek()) {
@@ -159,14 +185,13 @@ impl Parser<'_, '_> {
                 return Ok(Expr::Value(Value::Int(i64::MIN)));
             }
             let operand = self.prefix()?;
-            let whole = start.to(self.last());
             let known = match &operand {
                 Expr::Value(v) => unary(op, *v).ok(),
                 _ => None,
             };
             match known {
                 Some(value) => Expr::Value(value),
-                None => Expr::Unary(op, Box::new(operand), whole),
+                None => Open::Unary(op, operand, start.to(self.last())).into(),
             }
         } else {
             self.primary()?
@@ -176,7 +201,7 @@ impl Parser<'_, '_> {
     }
 
     fn primary(&mut self) -> Result<Expr, Fail> {
-        match self.peek().map(|t| &*t.tok) {
+        match self.peek().map(|t| t.tok) {
             Some(Tok::Int(v)) => {
                 self.next();
                 Ok(Expr::Value(Value::Int(*v)))
@@ -189,13 +214,17 @@ impl Parser<'_, '_> {
                 self.next();
                 Ok(Expr::Value(Value::Float(*v)))
             }
-            Some(Tok::Punct("(")) => {
+            Some(Tok::Known(known)) => {
+                self.next();
+                Ok(Expr::Value(known.value))
+            }
+            Some(tok) if tok.is("(") => {
                 self.next();
                 let expr = self.inside()?;
                 self.expect(")")?;
                 Ok(expr)
             }
-            Some(Tok::Punct(".")) => {
+            Some(tok) if tok.is(".") => {
                 self.next();
                 Ok(Expr::Value(Value::Int(self.names.location())))
             }
@@ -223,10 +252,10 @@ impl Parser<'_, '_> {
                 ident.at,
             ));
         }
-        Ok(Expr::Symbol(
-            self.names.key(&ident.text, ident.scope),
-            ident.at,
-        ))
+        if let Some(value) = self.names.known(&ident.text) {
+            return Ok(Expr::Value(value));
+        }
+        Ok(Open::Symbol(self.names.key(&ident.text, ident.scope), ident.at).into())
     }
 
     fn call(&mut self, name: &str, at: Span) -> Result<Expr, Fail> {
@@ -276,7 +305,7 @@ impl Parser<'_, '_> {
             .collect();
         match known.and_then(|values| function.call(&values).ok()) {
             Some(value) => Ok(Expr::Value(value)),
-            None => Ok(Expr::Call(function, args, whole)),
+            None => Ok(Open::Call(function, args, whole).into()),
         }
     }
 }

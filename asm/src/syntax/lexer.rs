@@ -1,7 +1,8 @@
 //! Characters to lines of tokens.
 
-use super::token::{Tok, Token};
+use super::token::{Lexeme, Tok};
 use crate::diag::{Fail, Problem};
+use crate::expr::{PUNCTUATION, Punct};
 use crate::source::Span;
 use nom::branch::alt;
 use nom::bytes::complete::{is_not, tag, take_until, take_while, take_while1};
@@ -9,19 +10,14 @@ use nom::character::complete::{char, digit1, one_of};
 use nom::combinator::{map, opt, peek, recognize, rest, verify};
 use nom::sequence::{delimited, pair, preceded};
 use nom::{IResult, Parser};
+use std::collections::HashSet;
 use std::rc::Rc;
 
-/// Longest first, so that `<<` is not two `<`.
-const PUNCTUATION: [&str; 35] = [
-    "||", "&&", "<<", ">>", "<=", ">=", "==", "!=", "+", "-", "*", "/", "%", "&", "|", "^", "~",
-    "!", "<", ">", "(", ")", "[", "]", "{", "}", ",", ":", "?", "=", "@", "#", "$", "'", ".",
-];
-
 /// The tokens of each line that has any. Every flaw is reported and skipped.
-pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<Vec<Token>> {
+pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<Vec<Lexeme>> {
     let mut lines = Vec::new();
     let mut line = Vec::new();
-    let mut known = Known::default();
+    let mut names = HashSet::new();
     let mut glued = false;
     let mut number = 1;
     let mut left = text;
@@ -80,11 +76,10 @@ pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<
         let end = left.get(length..).unwrap_or("");
         match tok {
             Ok(tok) => {
-                line.push(Token {
-                    tok: known.of(tok),
+                line.push(Lexeme {
+                    tok: shared(tok, &mut names),
                     at: span(length),
                     glued,
-                    scope: None,
                 });
                 glued = true;
             }
@@ -103,22 +98,19 @@ pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<
     lines
 }
 
-/// Punctuation seen so far, which all tokens share.
-#[derive(Default)]
-struct Known(Vec<(&'static str, Rc<Tok>)>);
-
-impl Known {
-    fn of(&mut self, tok: Tok) -> Rc<Tok> {
-        let Tok::Punct(text) = tok else {
-            return Rc::new(tok);
-        };
-        if let Some((_, known)) = self.0.iter().find(|(known, _)| *known == text) {
-            return known.clone();
-        }
-        let new = Rc::new(tok);
-        self.0.push((text, new.clone()));
-        new
+/// The token with the text of the first one of its name: whoever compares names mostly
+/// compares places.
+fn shared(tok: Tok, names: &mut HashSet<Rc<str>>) -> Tok {
+    let (name, make): (_, fn(Rc<str>) -> Tok) = match tok {
+        Tok::Name(name) => (name, Tok::Name),
+        Tok::Param(name) => (name, Tok::Param),
+        tok => return tok,
+    };
+    if let Some(known) = names.get(&name) {
+        return make(known.clone());
     }
+    names.insert(name.clone());
+    make(name)
 }
 
 /// What separates tokens within a line.
@@ -190,7 +182,7 @@ fn punctuation(s: &str) -> IResult<&str, Result<Tok, Problem>> {
         p.len() <= s.len() && both.all(|(p, s)| p == s)
     };
     match PUNCTUATION.into_iter().find(same) {
-        Some(p) => map(tag(p), |_| Ok(Tok::Punct(p))).parse(s),
+        Some(p) => map(tag(p), |_| Ok(Tok::Punct(Punct::of(p)))).parse(s),
         None => Err(nom::Err::Error(nom::error::Error::new(
             s,
             nom::error::ErrorKind::Tag,

@@ -5,10 +5,12 @@ mod expression;
 mod lexer;
 mod operand;
 mod parser;
+mod piece;
 mod token;
 
-pub(crate) use block::{Node, blocks};
+pub(crate) use block::{Arm, Line, Node, blocks};
 pub(crate) use lexer::lines;
 pub(crate) use operand::{Arg, ModeArg, Register, Slots, SourceInst};
 pub(crate) use parser::{Names, Parser, Text};
-pub(crate) use token::{Scope, Tok, Token};
+pub(crate) use piece::{Number, Numbers, Piece};
+pub(crate) use token::{Known, Lexeme, Scope, Tok, Token};

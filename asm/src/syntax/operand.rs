@@ -1,7 +1,6 @@
 //! Reads instruction words: slots, mnemonics, operands.
 
 use super::parser::{Names, Parser, Text};
-use super::token::Tok;
 use crate::diag::{Fail, Problem};
 use crate::expr::Expr;
 use crate::isa::{Address, Kind, Scalar, index};
@@ -76,8 +75,8 @@ pub(crate) enum ModeArg {
 
 /// One operation as written.
 #[derive(Clone, Debug)]
-pub(crate) struct SourceInst {
-    pub(crate) mnemonic: Text,
+pub(crate) struct SourceInst<'t> {
+    pub(crate) mnemonic: Text<'t>,
     pub(crate) mnemonic_at: Span,
     pub(crate) args: Vec<(Arg, Span)>,
     /// Everything.
@@ -86,16 +85,16 @@ pub(crate) struct SourceInst {
 
 /// One word as written.
 #[derive(Clone, Debug)]
-pub(crate) struct Slots {
-    pub(crate) insts: Vec<SourceInst>,
+pub(crate) struct Slots<'t> {
+    pub(crate) insts: Vec<SourceInst<'t>>,
     pub(crate) at: Span,
     /// `.allow stall` stands at the end.
     pub(crate) allow_stall: bool,
 }
 
-impl Parser<'_, '_> {
+impl<'t> Parser<'t, '_> {
     /// A whole word: operations separated by `||`.
-    pub(crate) fn word(&mut self) -> Result<Slots, Fail> {
+    pub(crate) fn word(&mut self) -> Result<Slots<'t>, Fail> {
         self.slots = true;
         let start = self.here();
         let mut insts = vec![self.instruction()?];
@@ -104,7 +103,7 @@ impl Parser<'_, '_> {
         }
         let at = start.to(self.last());
         let mut allow_stall = false;
-        if self.peek().is_some_and(|t| t.name() == Some(".allow")) {
+        if self.peek().is_some_and(|t| t.tok.name() == Some(".allow")) {
             self.next();
             let what = self.name("`stall`")?;
             if &*what.text != "stall" {
@@ -124,7 +123,7 @@ impl Parser<'_, '_> {
         })
     }
 
-    fn instruction(&mut self) -> Result<SourceInst, Fail> {
+    fn instruction(&mut self) -> Result<SourceInst<'t>, Fail> {
         let name = self.name("an instruction")?;
         let mut args = Vec::new();
         if !self.ends_instruction() {
@@ -153,7 +152,9 @@ impl Parser<'_, '_> {
     }
 
     fn ends_instruction(&self) -> bool {
-        self.at_end() || self.is("||") || self.peek().is_some_and(|t| t.name() == Some(".allow"))
+        self.at_end()
+            || self.is("||")
+            || self.peek().is_some_and(|t| t.tok.name() == Some(".allow"))
     }
 
     fn operand(&mut self) -> Result<Arg, Fail> {
@@ -259,8 +260,8 @@ impl Parser<'_, '_> {
                 ));
             }
         };
-        match self.peek().map(|t| &*t.tok) {
-            Some(Tok::Punct("%")) => {
+        match self.peek().map(|t| t.tok) {
+            Some(tok) if tok.is("%") => {
                 self.next();
                 if base >= Address::MODULO_REGISTERS {
                     return Err(Fail::new(
@@ -272,7 +273,7 @@ impl Parser<'_, '_> {
                 }
                 Ok(ModeArg::Modulo(index))
             }
-            Some(Tok::Punct("!")) => {
+            Some(tok) if tok.is("!") => {
                 self.next();
                 Ok(ModeArg::Reverse(index))
             }

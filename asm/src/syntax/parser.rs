@@ -3,10 +3,9 @@
 use super::operand::Register;
 use super::token::{Scope, Tok, Token};
 use crate::diag::{Fail, Problem};
-use crate::expr::Symbols;
-use crate::expr::Value;
+use crate::expr::{Punct, Symbols, Value};
 use crate::source::Span;
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::rc::Rc;
 
 /// What names mean while a line is read.
@@ -15,9 +14,12 @@ pub(crate) trait Names: Symbols {
     fn scoped(&self, name: &str, scope: Scope) -> Option<Value>;
     /// The global key of `name` as seen from `scope`: local labels belong to
     /// the label before them, or to the macro expansion.
-    fn key(&self, name: &Text, scope: Scope) -> Rc<str>;
+    fn key(&self, name: &Text<'_>, scope: Scope) -> Rc<str>;
     /// Whether the global name has been defined so far.
     fn defined(&self, key: &str) -> bool;
+    /// The value of a constant, where the name is that of one that has been computed and may
+    /// be forgotten for it.
+    fn known(&self, name: &str) -> Option<Value>;
     /// The current address, `.`.
     fn location(&self) -> i64;
     /// The register that an alias stands for.
@@ -26,14 +28,14 @@ pub(crate) trait Names: Symbols {
 
 /// The text of a name.
 #[derive(Clone, Debug)]
-pub(crate) enum Text {
+pub(crate) enum Text<'t> {
     /// As its only token has it: most names, which cost nothing to read.
-    Token(Rc<str>),
+    Token(&'t Rc<str>),
     /// Put together of its parts.
     Parts(String),
 }
 
-impl std::ops::Deref for Text {
+impl std::ops::Deref for Text<'_> {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -44,42 +46,55 @@ impl std::ops::Deref for Text {
     }
 }
 
-impl Text {
+impl Text<'_> {
     /// The text, shared where it is a token's.
     pub(crate) fn shared(&self) -> Rc<str> {
         match self {
-            Self::Token(text) => text.clone(),
+            Self::Token(text) => (*text).clone(),
             Self::Parts(text) => text.as_str().into(),
         }
     }
 
     /// Puts a part behind it.
-    fn push(&mut self, part: impl fmt::Display) {
+    fn push(&mut self, part: Part<'_>) {
         let mut parts = match std::mem::replace(self, Self::Parts(String::new())) {
             Self::Parts(parts) => parts,
             Self::Token(text) => {
                 // Most parts are small numbers.
                 let mut parts = String::with_capacity(text.len() + 8);
-                parts.push_str(&text);
+                parts.push_str(text);
                 parts
             }
         };
-        // A string takes anything.
-        let _ = write!(parts, "{part}");
+        match part {
+            Part::Name(name) => parts.push_str(name),
+            Part::Number(n @ 0..100) => {
+                let digits = [n / 10, n % 10].map(|d| char::from(b'0' + d as u8));
+                parts.extend(digits.into_iter().skip(usize::from(n < 10)));
+            }
+            // A string takes anything.
+            Part::Number(n) => drop(write!(parts, "{n}")),
+        }
         *self = Self::Parts(parts);
     }
 }
 
+/// What a name is put together of.
+enum Part<'t> {
+    Name(&'t str),
+    Number(i64),
+}
+
 /// A name with its computed parts filled in.
 #[derive(Clone, Debug)]
-pub(crate) struct Ident {
-    pub(crate) text: Text,
+pub(crate) struct Ident<'t> {
+    pub(crate) text: Text<'t>,
     pub(crate) at: Span,
     pub(crate) scope: Scope,
 }
 
 pub(crate) struct Parser<'t, 'a> {
-    tokens: &'t [Token],
+    tokens: &'t [Token<'t>],
     at: usize,
     pub(crate) names: &'a dyn Names,
     scope: Scope,
@@ -92,7 +107,7 @@ pub(crate) struct Parser<'t, 'a> {
 }
 
 impl<'t, 'a> Parser<'t, 'a> {
-    pub(crate) fn new(tokens: &'t [Token], names: &'a dyn Names, scope: Scope) -> Self {
+    pub(crate) fn new(tokens: &'t [Token<'t>], names: &'a dyn Names, scope: Scope) -> Self {
         Self {
             tokens,
             at: 0,
@@ -104,15 +119,15 @@ impl<'t, 'a> Parser<'t, 'a> {
         }
     }
 
-    pub(crate) fn peek(&self) -> Option<&'t Token> {
+    pub(crate) fn peek(&self) -> Option<&'t Token<'t>> {
         self.tokens.get(self.at)
     }
 
-    pub(super) fn peek_second(&self) -> Option<&'t Token> {
+    pub(super) fn peek_second(&self) -> Option<&'t Token<'t>> {
         self.tokens.get(self.at + 1)
     }
 
-    pub(crate) fn next(&mut self) -> Option<&'t Token> {
+    pub(crate) fn next(&mut self) -> Option<&'t Token<'t>> {
         let token = self.tokens.get(self.at);
         self.at += usize::from(token.is_some());
         token
@@ -132,8 +147,9 @@ impl<'t, 'a> Parser<'t, 'a> {
             .map_or_else(|| self.here(), |t| t.at)
     }
 
+    #[inline]
     pub(crate) fn is(&self, punct: &str) -> bool {
-        self.peek().is_some_and(|t| t.is(punct))
+        self.peek().is_some_and(|t| t.tok.is(punct))
     }
 
     pub(crate) fn eat(&mut self, punct: &str) -> bool {
@@ -175,12 +191,12 @@ impl<'t, 'a> Parser<'t, 'a> {
         }
     }
 
-    pub(crate) fn rest(&self) -> &'t [Token] {
+    pub(crate) fn rest(&self) -> &'t [Token<'t>] {
         self.tokens.get(self.at..).unwrap_or(&[])
     }
 
     pub(crate) fn string(&mut self) -> Result<&'t str, Fail> {
-        match self.peek().map(|t| &*t.tok) {
+        match self.peek().map(|t| t.tok) {
             Some(Tok::Str(s)) => {
                 self.at += 1;
                 Ok(s)
@@ -191,26 +207,26 @@ impl<'t, 'a> Parser<'t, 'a> {
 
     /// Whether a name starts here.
     pub(crate) fn at_name(&self) -> bool {
-        self.peek().is_some_and(|t| t.name().is_some())
+        self.peek().is_some_and(|t| t.tok.name().is_some())
     }
 
     /// A name, its computed parts included: `r{2*i}`, `row{i}_end`.
-    pub(crate) fn name(&mut self, wanted: &str) -> Result<Ident, Fail> {
-        let Some((token, Tok::Name(first))) = self.peek().map(|t| (t, &*t.tok)) else {
+    pub(crate) fn name(&mut self, wanted: &str) -> Result<Ident<'t>, Fail> {
+        let Some((token, Tok::Name(first))) = self.peek().map(|t| (t, t.tok)) else {
             return self.expected(wanted);
         };
         self.at += 1;
         let mut ident = Ident {
-            text: Text::Token(first.clone()),
+            text: Text::Token(first),
             at: token.at,
             scope: token.scope.unwrap_or(self.scope),
         };
         while let Some(part) = self.peek().filter(|t| t.glued) {
-            match &*part.tok {
-                Tok::Name(n) => ident.text.push(n),
-                Tok::Int(v) => ident.text.push(v),
+            match part.tok {
+                Tok::Name(n) => ident.text.push(Part::Name(n)),
+                Tok::Int(v) => ident.text.push(Part::Number(*v)),
                 // The brace of a loop block ends its line.
-                Tok::Punct("{") if self.peek_second().is_some() => {
+                Tok::Punct(open) if *open == Punct::of("{") && self.peek_second().is_some() => {
                     self.at += 1;
                     let outer = (self.operators, std::mem::replace(&mut self.slots, false));
                     let (value, at) = self.constant_int("a computed name")?;
@@ -227,7 +243,7 @@ impl<'t, 'a> Parser<'t, 'a> {
                             at,
                         ));
                     }
-                    ident.text.push(value);
+                    ident.text.push(Part::Number(value));
                     if !self.is("}") {
                         return self.expected("`}`");
                     }

@@ -1,5 +1,6 @@
 //! Tokens.
 
+use crate::expr::{Punct, Value};
 use crate::source::Span;
 use std::fmt;
 use std::rc::Rc;
@@ -17,34 +18,64 @@ pub(crate) enum Tok {
     /// `\name`, a macro's parameter.
     Param(Rc<str>),
     /// Punctuation and operators.
-    Punct(&'static str),
+    Punct(Punct),
+    /// The value of several tokens, in their place.
+    Known(Known),
+}
+
+/// The value of a macro argument.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Known {
+    pub(crate) value: Value,
+    /// Whether operators join it of parts.
+    pub(crate) compound: bool,
+    /// Whether `?` does.
+    pub(crate) choice: bool,
 }
 
 /// Names a scope of counters, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scope(pub(crate) u32);
 
-/// A token and where it is from.
+/// A token of a file.
 #[derive(Clone, Debug)]
-pub(crate) struct Token {
-    /// Shared: expansion copies tokens many times.
-    pub(crate) tok: Rc<Tok>,
+pub(crate) struct Lexeme {
+    pub(crate) tok: Tok,
     pub(crate) at: Span,
     /// Nothing stands between this token and the one before.
+    pub(crate) glued: bool,
+}
+
+/// A token of a line as it is read, and where it is from: a file's, or a macro argument's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Token<'t> {
+    pub(crate) tok: &'t Tok,
+    pub(crate) at: Span,
     pub(crate) glued: bool,
     /// The scope its names belong to, where that is not the current one: the
     /// tokens of a macro argument belong to the caller.
     pub(crate) scope: Option<Scope>,
 }
 
-impl Token {
+impl Lexeme {
+    pub(crate) fn token(&self) -> Token<'_> {
+        Token {
+            tok: &self.tok,
+            at: self.at,
+            glued: self.glued,
+            scope: None,
+        }
+    }
+}
+
+impl Tok {
     pub(crate) fn is(&self, punct: &str) -> bool {
-        matches!(*self.tok, Tok::Punct(p) if p == punct)
+        matches!(self, Self::Punct(p) if *p == Punct::of(punct))
     }
 
     pub(crate) fn name(&self) -> Option<&str> {
-        match &*self.tok {
-            Tok::Name(n) => Some(n),
+        match self {
+            Self::Name(n) => Some(n),
             _ => None,
         }
     }
@@ -60,6 +91,7 @@ impl fmt::Display for Tok {
             Self::Str(s) => write!(f, "{s:?}"),
             Self::Param(p) => write!(f, "`\\{p}`"),
             Self::Punct(p) => write!(f, "`{p}`"),
+            Self::Known(known) => write!(f, "`{}`", known.value),
         }
     }
 }

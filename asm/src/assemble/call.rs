@@ -1,0 +1,291 @@
+//! Macros: their definitions and calls.
+
+use super::arguments::{Argument, Arguments, argument, default};
+use super::expand::fill;
+use super::state::{Assembler, Context, Macro, Parameter};
+use super::symbols::redefined;
+use crate::diag::{Expansion, Fail, Problem};
+use crate::source::Span;
+use crate::syntax::{Known, Lexeme, Line, Node, Numbers, Parser, Piece, Tok, Token};
+use std::ops::Range;
+use std::rc::Rc;
+
+impl Assembler<'_> {
+    /// `.macro name p, q=default`.
+    pub(super) fn define(
+        &mut self,
+        head: &[Lexeme],
+        body: &Rc<[Node]>,
+        context: &Context<'_>,
+    ) -> Result<(), Fail> {
+        let at = head.first().map_or(Span::START, |t| t.at);
+        if context.arguments.is_some() {
+            let what = "`.macro`".to_owned();
+            return Err(Fail::new(
+                Problem::Misplaced {
+                    what,
+                    why: "define the macro outside of other macros",
+                },
+                at,
+            ));
+        }
+        let head: Vec<_> = head.iter().map(Lexeme::token).collect();
+        let mut p = Parser::new(&head, &self.names, context.scope);
+        p.next();
+        let name = p.name("the macro's name")?;
+        if super::select::is_mnemonic(&name.text) {
+            return Err(Fail::new(
+                Problem::Reserved {
+                    name: name.text.to_string(),
+                    what: "an instruction",
+                },
+                name.at,
+            ));
+        }
+        if name.text.starts_with('.') {
+            return Err(Fail::new(
+                Problem::Reserved {
+                    name: name.text.to_string(),
+                    what: "a directive or local label",
+                },
+                name.at,
+            ));
+        }
+        if let Some(old) = self.macros.get(&*name.text) {
+            return Err(redefined(&name.text, name.at, Some(old.at)));
+        }
+        let mut parameters: Vec<Parameter> = Vec::new();
+        while !p.at_end() {
+            let parameter = p.name("a parameter")?;
+            if parameters.iter().any(|q| *q.name == *parameter.text) {
+                return Err(redefined(&parameter.text, parameter.at, None));
+            }
+            let default = if p.eat("=") {
+                Some(default(&mut p)?)
+            } else {
+                None
+            };
+            parameters.push(Parameter {
+                name: parameter.text.shared(),
+                default,
+            });
+            if !p.at_end() {
+                p.expect(",")?;
+            }
+        }
+        self.macros.insert(
+            name.text.shared(),
+            Rc::new(Macro {
+                parameters,
+                body: body.clone(),
+                at: name.at,
+            }),
+        );
+        Ok(())
+    }
+
+    /// A macro's call, whose arguments begin at token `first` of the line: binds
+    /// them and expands the body.
+    pub(super) fn call(
+        &mut self,
+        name: &str,
+        at: Span,
+        line: &[Token<'_>],
+        context: &Context<'_>,
+    ) -> Result<(), Fail> {
+        let Some((name, definition)) = self.macros.get_key_value(name) else {
+            return Ok(());
+        };
+        let (name, definition) = (name.clone(), definition.clone());
+        let most = definition.parameters.len();
+        let mut bound = Vec::with_capacity(most);
+        let mut p = Parser::new(line, &self.names, context.scope);
+        while !p.at_end() {
+            let mut argument = Argument::new(argument(&mut p)?, Some(context.scope));
+            if self.names.folds {
+                argument.fold(&self.names, context.scope);
+            }
+            bound.push(argument);
+            if !p.at_end() {
+                p.expect(",")?;
+                if p.at_end() {
+                    return p.expected("an argument");
+                }
+            }
+        }
+        let parameters = &definition.parameters;
+        if bound.len() > most {
+            let what = format!("macro `{name}`");
+            let fail = Fail::new(
+                Problem::ArgumentCount {
+                    what,
+                    fewest: parameters.iter().filter(|q| q.default.is_none()).count(),
+                    most,
+                    found: bound.len(),
+                },
+                at,
+            );
+            return Err(fail.related(definition.at, "defined here"));
+        }
+        let mut others = parameters.iter().skip(bound.len());
+        if let Some(missing) = others.find(|q| q.default.is_none()) {
+            let problem = Problem::MissingArgument {
+                name: name.to_string(),
+                parameter: missing.name.to_string(),
+            };
+            return Err(Fail::new(problem, at).related(definition.at, "defined here"));
+        }
+        self.enter((&name, at), &definition, bound, context);
+        Ok(())
+    }
+
+    /// Carries out a line that calls a macro and shows as it is written where its arguments
+    /// begin and end: what is passed on needs no reading. False where nothing has been done, as
+    /// with all other lines, flawed ones too.
+    pub(super) fn called(&mut self, line: &Line, context: &Context<'_>) -> bool {
+        let Some((first, places)) = line.tokens.first().zip(line.arguments.as_ref()) else {
+            return false;
+        };
+        let name = match &first.tok {
+            Tok::Name(name) => Some((name, first.at)),
+            Tok::Param(name) => context.argument(name).and_then(Argument::name),
+            _ => None,
+        };
+        let found = name.filter(|_| self.names.folds);
+        let found = found.and_then(|(name, at)| Some((self.macros.get_key_value(name)?, at)));
+        let Some(((name, definition), at)) = found else {
+            return false;
+        };
+        let (name, definition) = (name.clone(), definition.clone());
+        let parameters = &definition.parameters;
+        let mut others = parameters.iter().skip(places.len());
+        if places.len() > parameters.len() || others.any(|q| q.default.is_none()) {
+            return false;
+        }
+        let passed = |tokens: &[Lexeme]| match tokens {
+            [
+                Lexeme {
+                    tok: Tok::Param(name),
+                    ..
+                },
+            ] => context.argument(name),
+            _ => None,
+        };
+        // Arguments as they are written: passed on as they are, of a value that is known, or
+        // read; the tokens of those one behind the other.
+        let mut made = Vec::with_capacity(line.tokens.len());
+        let mut found = Vec::with_capacity(places.len());
+        for piece in places {
+            let tokens = line.tokens.get(piece.place.clone()).unwrap_or(&[]);
+            found.push(if let Some(argument) = passed(tokens) {
+                if !argument.is_whole() {
+                    return false;
+                }
+                Found::Passed(argument)
+            } else if let Some(known) = self.seen(piece, tokens, context) {
+                Found::Known(known, last_of(tokens, context))
+            } else {
+                let begin = made.len();
+                // A bracket that an argument opens or closes makes others of the commas.
+                if !whole(tokens, context) || fill(tokens, context, &mut made).is_err() {
+                    return false;
+                }
+                Found::Read(begin..made.len())
+            });
+        }
+        self.count_tokens(made.len(), &line.tokens, context);
+        let bound = found
+            .into_iter()
+            .zip(places)
+            .map(|(found, piece)| match found {
+                Found::Passed(argument) => argument.passed(context.scope),
+                Found::Known(known, last) => Argument::of_value(known, last),
+                Found::Read(place) => {
+                    let tokens = made.get(place).unwrap_or(&[]);
+                    let mut argument = Argument::new(tokens, Some(context.scope));
+                    self.names.counted.set(false);
+                    argument.fold(&self.names, context.scope);
+                    if let Some(known) = argument.known().filter(|_| !self.names.counted.get()) {
+                        if let Some(numbers) = numbers(piece, context) {
+                            piece.keep(numbers, known);
+                        }
+                    }
+                    argument
+                }
+            });
+        let bound = bound.collect();
+        self.enter((&name, at), &definition, bound, context);
+        true
+    }
+
+    /// The value that an argument of several tokens had the last time that its parameters stood
+    /// for the same numbers.
+    fn seen(&self, piece: &Piece, tokens: &[Lexeme], context: &Context<'_>) -> Option<Known> {
+        let several = tokens.len() > 1;
+        let numbers = numbers(piece, context).filter(|_| several)?;
+        piece.value(&numbers)
+    }
+
+    /// Expands a macro with the arguments that are given.
+    fn enter(
+        &mut self,
+        (name, at): (&Rc<str>, Span),
+        definition: &Macro,
+        bound: Vec<Argument<'_>>,
+        context: &Context<'_>,
+    ) {
+        let mut bound = bound;
+        let others = definition.parameters.iter().skip(bound.len());
+        let defaults: Vec<Vec<_>> = others
+            .map(|q| q.default.iter().flatten().map(Lexeme::token).collect())
+            .collect();
+        bound.extend(defaults.iter().map(|tokens| Argument::new(tokens, None)));
+        let arguments = Arguments { definition, bound };
+        let what = Expansion::Macro(name.clone());
+        let context = Context {
+            scope: self.names.macro_scope(),
+            chain: self.sink.expand(what, at, context.chain),
+            arguments: Some(&arguments),
+            depth: context.depth + 1,
+            file: context.file,
+        };
+        self.expand(&definition.body, &context);
+    }
+}
+
+/// An argument as it is written in a macro's body.
+enum Found<'c> {
+    /// An argument of that macro, and nothing else.
+    Passed(&'c Argument<'c>),
+    /// A value, and the place of its last token.
+    Known(Known, Span),
+    /// Where its tokens are.
+    Read(Range<usize>),
+}
+
+/// The numbers that the parameters in a piece of a line stand for.
+pub(super) fn numbers(piece: &Piece, context: &Context<'_>) -> Option<Numbers> {
+    piece.numbers(|name| context.argument(name)?.number())
+}
+
+/// Arguments in the place of the parameters among the tokens.
+fn within<'c>(tokens: &[Lexeme], context: &Context<'c>) -> impl Iterator<Item = &'c Argument<'c>> {
+    tokens.iter().filter_map(|token| match &token.tok {
+        Tok::Param(name) => context.argument(name),
+        _ => None,
+    })
+}
+
+/// Whether every argument among the tokens closes the brackets that it opens.
+fn whole(tokens: &[Lexeme], context: &Context<'_>) -> bool {
+    within(tokens, context).all(Argument::is_whole)
+}
+
+/// Place of the last of the tokens, arguments in the place of parameters.
+fn last_of(tokens: &[Lexeme], context: &Context<'_>) -> Span {
+    let Some((last, before)) = tokens.split_last() else {
+        return Span::START;
+    };
+    let argument = within(std::slice::from_ref(last), context).next();
+    argument.map_or(last.at, |argument| argument.last(last, before.last()))
+}
