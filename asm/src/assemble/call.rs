@@ -18,6 +18,7 @@ impl Assembler<'_> {
         body: &Rc<[Node]>,
         context: &Context<'_>,
     ) -> Result<(), Fail> {
+        self.names.note();
         let at = head.first().map_or(Span::START, |t| t.at);
         if context.arguments.is_some() {
             let what = "`.macro`".to_owned();
@@ -173,7 +174,7 @@ impl Assembler<'_> {
         };
         // Arguments as they are written: passed on as they are, of a value that is known, or
         // read; the tokens of those one behind the other.
-        let mut made = Vec::with_capacity(line.tokens.len());
+        let mut made = Vec::with_capacity(2 * line.tokens.len());
         let mut found = Vec::with_capacity(places.len());
         for piece in places {
             let tokens = line.tokens.get(piece.place.clone()).unwrap_or(&[]);

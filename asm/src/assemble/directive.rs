@@ -24,6 +24,7 @@ impl Assembler<'_> {
         args: &[Token<'_>],
         context: &Context<'_>,
     ) -> Result<(), Fail> {
+        self.names.note();
         let mut p = Parser::new(args, &self.names, context.scope);
         // An empty list has no place of its own.
         let nothing = |fail: Fail| {

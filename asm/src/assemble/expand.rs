@@ -4,10 +4,9 @@ use super::arguments::{Arguments, known};
 use super::call::numbers;
 use super::limits;
 use super::state::{Assembler, Context};
-use crate::diag::{Expansion, Fail, Problem, nearest};
+use crate::diag::{Fail, Problem, nearest};
 use crate::source::Span;
 use crate::syntax::{Arm, Lexeme, Node, Numbers, Parser, Piece, Tok, Token};
-use std::rc::Rc;
 
 impl Assembler<'_> {
     /// Expands and assembles nodes in order.
@@ -45,7 +44,7 @@ impl Assembler<'_> {
     }
 
     /// The line with macro parameters filled in.
-    fn substitute<'t>(
+    pub(super) fn substitute<'t>(
         &mut self,
         line: &'t [Lexeme],
         context: &'t Context<'t>,
@@ -68,59 +67,6 @@ impl Assembler<'_> {
                 context.chain,
             );
         }
-    }
-
-    /// `.rept count` or `.rept count, counter`.
-    fn repeat(
-        &mut self,
-        head: &[Lexeme],
-        body: &Rc<[Node]>,
-        context: &Context<'_>,
-    ) -> Result<(), Fail> {
-        let head = self.substitute(head, context)?;
-        let mut p = Parser::new(&head, &self.names, context.scope);
-        p.next();
-        let (count, at) = p.constant_int("a repetition count")?;
-        let counter: Rc<str> = if p.eat(",") {
-            let counter = p.name("a counter")?;
-            self.names.check_free(&counter.text, counter.at)?;
-            counter.text.shared()
-        } else {
-            "".into()
-        };
-        p.end()?;
-        if !(0..=limits::REPEAT).contains(&count) {
-            let what = "a repetition count".to_owned();
-            return Err(Fail::new(
-                Problem::OutOfRange {
-                    what,
-                    value: count,
-                    least: 0,
-                    most: limits::REPEAT,
-                },
-                at,
-            ));
-        }
-        let opener = head.first().map_or(at, |t| t.at);
-        for i in 0..count {
-            // An empty body counts too: it takes time.
-            if !self.count_line(opener, context.chain) {
-                break;
-            }
-            let scope = self.names.counter_scope(context.scope, counter.clone(), i);
-            let what = Expansion::Iteration(counter.clone(), i);
-            let chain = self.sink.expand(what, opener, context.chain);
-            self.expand(
-                body,
-                &Context {
-                    scope,
-                    chain,
-                    depth: context.depth + 1,
-                    ..*context
-                },
-            );
-        }
-        Ok(())
     }
 
     /// `.if`, `.elif`, `.else`: the first arm whose condition holds.

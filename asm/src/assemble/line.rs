@@ -82,6 +82,7 @@ impl Assembler<'_> {
             block_end: None,
         });
         if opens {
+            self.names.note();
             self.blocks.push((pc, at, chain));
         }
         Some(pc)
@@ -153,6 +154,7 @@ impl Assembler<'_> {
 
     /// `}`: the last word so far ends the innermost loop block.
     fn close(&mut self, at: Span) -> Result<(), Fail> {
+        self.names.note();
         let Some((opener, opened_at, _)) = self.blocks.pop() else {
             return Err(Fail::new(
                 Problem::Unopened {

@@ -21,6 +21,7 @@ mod limits;
 mod line;
 mod loops;
 mod machine;
+mod repeat;
 mod resolve;
 mod select;
 mod stall;

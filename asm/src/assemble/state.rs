@@ -21,7 +21,7 @@ pub(super) enum Section {
 }
 
 /// A word of the program.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct PendingWord {
     pub(super) insts: Vec<Selected>,
     pub(super) at: Span,

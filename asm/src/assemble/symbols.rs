@@ -50,6 +50,8 @@ pub(super) struct Table {
     depth: Cell<u32>,
     /// Address of the next word or byte.
     pub(super) location: i64,
+    /// Counts what else than words a source makes, and uses of what changes as it is read.
+    pub(super) done: Cell<u64>,
     /// Set wherever the value of a counter is asked for.
     pub(super) counted: Cell<bool>,
     /// Whether values may take the place of what they are of as soon as they are known.
@@ -75,6 +77,7 @@ impl Table {
             later: RefCell::default(),
             depth: Cell::new(0),
             location: 0,
+            done: Cell::new(0),
             counted: Cell::new(false),
             folds: false,
         }
@@ -101,6 +104,11 @@ impl Table {
             counter: Some((name, value.into())),
             expansion,
         })
+    }
+
+    /// More than a word is made, or something asked for that changes.
+    pub(super) fn note(&self) {
+        self.done.set(self.done.get() + 1);
     }
 
     fn push(&mut self, frame: Frame) -> Scope {
@@ -205,6 +213,7 @@ impl Table {
     }
 
     fn insert(&mut self, key: Rc<str>, name: &str, mut definition: Definition) -> Result<(), Fail> {
+        self.note();
         let at = definition.at.unwrap_or(Span::START);
         if let Some(old) = self.symbols.get(&key) {
             return Err(redefined(name, at, old.at));
@@ -386,6 +395,7 @@ impl Names for Table {
         if !name.starts_with('.') {
             return name.shared();
         }
+        self.note();
         let name = &**name;
         match self.frame(scope).and_then(|f| f.expansion) {
             Some(expansion) => format!("{name}@{expansion}").into(),
@@ -394,6 +404,7 @@ impl Names for Table {
     }
 
     fn defined(&self, key: &str) -> bool {
+        self.note();
         self.symbols.contains_key(key)
     }
 
@@ -409,6 +420,7 @@ impl Names for Table {
     }
 
     fn location(&self) -> i64 {
+        self.note();
         self.location
     }
 

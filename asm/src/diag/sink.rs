@@ -5,11 +5,19 @@ use super::{Fail, Flaw, Problem, render};
 use crate::source::{SourceMap, Span};
 use std::collections::HashSet;
 use std::fmt;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// Which expansion a line came from: an index into the chain table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Chain(Option<u32>);
+
+impl Chain {
+    /// The expansion so many further on.
+    pub(crate) fn later(self, by: u32) -> Self {
+        Self(self.0.map(|frame| frame + by))
+    }
+}
 
 /// Most diagnostics of either severity that are kept.
 const MOST: usize = 100;
@@ -59,6 +67,28 @@ impl Sink {
     pub(crate) fn expand(&mut self, what: Expansion, at: Span, parent: Chain) -> Chain {
         self.frames.push((what, at, parent));
         Chain(Some(self.frames.len() as u32 - 1))
+    }
+
+    /// Expansions so far.
+    pub(crate) fn frames(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Repeats an expansion and those in it, all that `frames` holds. Tells how much further on
+    /// they are.
+    pub(crate) fn repeat(&mut self, frames: Range<usize>, what: Expansion) -> u32 {
+        let by = (self.frames.len() - frames.start) as u32;
+        let mut what = Some(what);
+        for place in frames {
+            let Some((inner, at, parent)) = self.frames.get(place).cloned() else {
+                continue;
+            };
+            self.frames.push(match what.take() {
+                Some(what) => (what, at, parent),
+                None => (inner, at, parent.later(by)),
+            });
+        }
+        by
     }
 
     /// Whether an error would be kept.

@@ -7,6 +7,9 @@ use crate::isa::{Address, Kind, Scalar, index};
 use crate::source::Span;
 use std::fmt;
 
+/// Operands of most operations at most.
+const OPERANDS: usize = 5;
+
 /// A register operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Register {
@@ -97,7 +100,8 @@ impl<'t> Parser<'t, '_> {
     pub(crate) fn word(&mut self) -> Result<Slots<'t>, Fail> {
         self.slots = true;
         let start = self.here();
-        let mut insts = vec![self.instruction()?];
+        let mut insts = Vec::with_capacity(2);
+        insts.push(self.instruction()?);
         while self.eat("||") {
             insts.push(self.instruction()?);
         }
@@ -125,7 +129,7 @@ impl<'t> Parser<'t, '_> {
 
     fn instruction(&mut self) -> Result<SourceInst<'t>, Fail> {
         let name = self.name("an instruction")?;
-        let mut args = Vec::new();
+        let mut args = Vec::with_capacity(OPERANDS);
         if !self.ends_instruction() {
             loop {
                 let start = self.here();

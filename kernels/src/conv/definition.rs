@@ -252,25 +252,36 @@ fn gain(taps: &[Complex64]) -> f64 {
     h.iter().map(|z| z.norm()).fold(0.0, f64::max)
 }
 
+/// Points of a transform of the reference where the taps are few: what caches hold.
+const BLOCK: usize = 4096;
+
 /// The full convolution in double precision.
 #[must_use]
 pub fn reference(x: &[Complex64], taps: &[Complex64]) -> Vec<Complex64> {
     let full = (x.len() + taps.len()).saturating_sub(1);
-    let n = full.next_power_of_two();
+    let n = full.min(BLOCK.max(8 * taps.len())).next_power_of_two();
     let mut planner = FftPlanner::<f64>::new();
-    let forward = planner.plan_fft_forward(n);
+    let (forward, inverse) = (planner.plan_fft_forward(n), planner.plan_fft_inverse(n));
     let transform = |z: &[Complex64]| {
         let mut z = z.to_vec();
         z.resize(n, Complex64::default());
         forward.process(&mut z);
         z
     };
-    let (mut y, h) = (transform(x), transform(taps));
-    for (y, h) in y.iter_mut().zip(h) {
-        *y *= h / n as f64;
+    let h = transform(taps);
+    let mut y = vec![Complex64::default(); full];
+    // What a block of samples adds reaches as far into the next ones as there are taps.
+    let hop = (n + 1).saturating_sub(taps.len().max(1)).max(1);
+    for (i, x) in x.chunks(hop).enumerate() {
+        let mut part = transform(x);
+        for (z, h) in part.iter_mut().zip(&h) {
+            *z *= h / n as f64;
+        }
+        inverse.process(&mut part);
+        for (y, z) in y.iter_mut().skip(i * hop).zip(part) {
+            *y += z;
+        }
     }
-    planner.plan_fft_inverse(n).process(&mut y);
-    y.truncate(full);
     y
 }
 
@@ -283,7 +294,7 @@ mod tests {
         let mut random = Random::new(1);
         let mut numbers =
             |n: usize| -> Vec<Complex64> { (0..n).map(|_| widen(random.complex())).collect() };
-        for (n, l) in [(1, 1), (1, 7), (30, 4), (9, 20)] {
+        for (n, l) in [(1, 1), (1, 7), (30, 4), (9, 20), (9000, 3), (5000, 700)] {
             let (x, h) = (numbers(n), numbers(l));
             let mut naive = vec![Complex64::default(); n + l - 1];
             for (i, x) in x.iter().enumerate() {
@@ -294,7 +305,7 @@ mod tests {
             let y = reference(&x, &h);
             assert_eq!(y.len(), naive.len());
             let error = y.iter().zip(&naive).map(|(a, b)| (a - b).norm());
-            assert!(error.fold(0.0, f64::max) < 1e-13);
+            assert!(error.fold(0.0, f64::max) < 1e-12);
         }
     }
 

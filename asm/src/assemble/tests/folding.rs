@@ -2,6 +2,7 @@
 
 use crate::assemble::attempt;
 use crate::{Options, Source, shipped};
+use cp2_machine::Machine;
 use proptest::prelude::*;
 
 /// Whether folding gives the program of the source as it is written.
@@ -10,8 +11,10 @@ fn folds(text: &str) -> Option<bool> {
         let text = shipped(name).ok_or("no such file")?;
         Ok(Source::new(name, text))
     };
+    let machine = Machine::builtin("vm7").unwrap();
     let options = Options {
         include: Some(&include),
+        machine: Some(&machine),
         ..Options::default()
     };
     let source = Source::new("test.s", text);
@@ -120,4 +123,33 @@ fn every_line_folds_with_every_argument() {
     }
     // Others are no programs, or read as they are written.
     assert!(same > 7000, "{same}");
+}
+
+/// Iterations that are the same words, and some that are not; loads and sums that wait.
+#[test]
+fn iterations_repeat_their_words() {
+    let bodies = [
+        "ldp r1, [a0]+8\nadd r2, r1, r1",
+        "wait_for 1, 2",
+        "wait_for 3, 4\n.rept 3\nwait_for 1, 2\nnop\n.endr",
+        ".rept 2, j\nwait_for j, 2\n.endr",
+        "jmp . + 1",
+        "loop 3 {\nnop\nwait_for 1, 2\n}",
+        "local 1",
+        ".if defined(NEW)\nnop\n.else\nstop\n.endif\n.if ! defined(NEW)\n.equ NEW, 1\n.endif",
+        ".alias x, r5\nadd x, r5, r5\n.unalias x",
+        "add t, r5, r5\n.unalias t\n.alias t, r7",
+        "jmp end",
+        "movi a1, LATE + 1",
+        "",
+    ];
+    for body in bodies {
+        let text = format!(
+            ".macro wait_for x, y\nldp r{{\\x}}, [a0]+8\nadd r{{\\y}}, r{{\\x}}, r{{\\x}}\n.endm\n\
+             .macro local n\n.here: bz c1, .here\n.endm\n\
+             .alias t, r6\n.program\n.rept 4\n{body}\n.endr\n.rept 2, i\n.rept 3\n{body}\n.endr\n.endr\n\
+             end: stop\n.equ LATE, 6\n"
+        );
+        assert_eq!(folds(&text), Some(true), "{body}");
+    }
 }

@@ -10,6 +10,7 @@ use cp2_kernels::fft::{
 use cp2_kernels::{Problem as _, Verdict};
 use cp2_machine::{Cycles, Machine};
 use num_complex::Complex32;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A plan. Real numbers are held as complex ones, whose imaginary parts are 0.
@@ -175,10 +176,10 @@ impl Planned {
     }
 
     /// Rows of input or output as the rows of the complex transform of the same length.
-    pub(crate) fn whole(&self, rows: &[Complex32], row: usize) -> Vec<Complex32> {
+    pub(crate) fn whole<'a>(&self, rows: &'a [Complex32], row: usize) -> Cow<'a, [Complex32]> {
         match row == self.len() {
-            true => rows.to_vec(),
-            false => hermitian(rows, self.len()),
+            true => rows.into(),
+            false => hermitian(rows, self.len()).into(),
         }
     }
 }

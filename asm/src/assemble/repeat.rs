@@ -1,0 +1,100 @@
+//! `.rept`: repetitions.
+
+use super::limits;
+use super::state::{Assembler, Context, PendingWord};
+use crate::diag::{Expansion, Fail, Problem};
+use crate::syntax::{Lexeme, Node, Parser};
+use std::ops::Range;
+use std::rc::Rc;
+
+impl Assembler<'_> {
+    /// `.rept count` or `.rept count, counter`.
+    pub(super) fn repeat(
+        &mut self,
+        head: &[Lexeme],
+        body: &Rc<[Node]>,
+        context: &Context<'_>,
+    ) -> Result<(), Fail> {
+        let head = self.substitute(head, context)?;
+        let mut p = Parser::new(&head, &self.names, context.scope);
+        p.next();
+        let (count, at) = p.constant_int("a repetition count")?;
+        let counter: Rc<str> = if p.eat(",") {
+            let counter = p.name("a counter")?;
+            self.names.check_free(&counter.text, counter.at)?;
+            counter.text.shared()
+        } else {
+            "".into()
+        };
+        p.end()?;
+        if !(0..=limits::REPEAT).contains(&count) {
+            let what = "a repetition count".to_owned();
+            return Err(Fail::new(
+                Problem::OutOfRange {
+                    what,
+                    value: count,
+                    least: 0,
+                    most: limits::REPEAT,
+                },
+                at,
+            ));
+        }
+        let opener = head.first().map_or(at, |t| t.at);
+        let mut first: Option<Iteration> = None;
+        for i in 0..count {
+            // An empty body counts too: it takes time.
+            if !self.count_line(opener, context.chain) {
+                break;
+            }
+            let what = Expansion::Iteration(counter.clone(), i);
+            let room = limits::WORDS - self.words.len().min(limits::WORDS);
+            if let Some(first) = first.as_ref().filter(|f| f.words.len() <= room) {
+                self.again(first, what);
+                continue;
+            }
+            let scope = self.names.counter_scope(context.scope, counter.clone(), i);
+            let (words, frames, lines) = (self.words.len(), self.sink.frames(), self.lines);
+            let done = self.names.done.get();
+            let chain = self.sink.expand(what, opener, context.chain);
+            self.expand(
+                body,
+                &Context {
+                    scope,
+                    chain,
+                    depth: context.depth + 1,
+                    ..*context
+                },
+            );
+            let same = counter.is_empty() && done == self.names.done.get();
+            first = Some(Iteration {
+                words: words..self.words.len(),
+                frames: frames..self.sink.frames(),
+                lines: self.lines - lines,
+            });
+            first = first.filter(|_| same && self.names.folds);
+        }
+        Ok(())
+    }
+
+    /// Takes the words of an iteration once more.
+    fn again(&mut self, iteration: &Iteration, what: Expansion) {
+        let by = self.sink.repeat(iteration.frames.clone(), what);
+        for place in iteration.words.clone() {
+            let word = self.words.get(place).cloned();
+            self.words.extend(word.map(|word| PendingWord {
+                chain: word.chain.later(by),
+                ..word
+            }));
+        }
+        self.lines += iteration.lines;
+    }
+}
+
+/// An iteration that has added words and nothing else, and asked for nothing that changes.
+struct Iteration {
+    words: Range<usize>,
+    /// The expansions that its words came from.
+    frames: Range<usize>,
+    /// Lines that it was expanded to.
+    lines: u64,
+}
