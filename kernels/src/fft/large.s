@@ -10,7 +10,8 @@
 ;   N2, ROWS        length of the rows, how many are in a section's page; N2 = 0: no such kernel
 ;   Q1 .. Q3        radices of the row passes but the last
 ;   REAL            1: columns are couples of real ones, rows those of half a spectrum (real.s);
-;                   COLUMNS is 2, 4 or 8, ROWS 4 to 20
+;                   COLUMNS is 2, 4 or 8, ROWS 4, 8 or 16
+;   FULL            pages of so many real rows before one of two
 ; The last pass of either has radix 8.
 ;
 ; Two kernels, entries `columns` and `rows`. Each works on page after page until all
@@ -46,6 +47,7 @@
 .equ Q2, 1
 .equ Q3, 1
 .equ REAL, 0
+.equ FULL, 1
 
 .if N1 != 0 && 8*P1*P2*P3 != N1
 .error "the product of the radices P1 .. P3 and 8 is not N1"
@@ -69,19 +71,41 @@
     .endif
 .endm
 
-.equ PAGE2, 8*N2*ROWS
-.macro row_passes op, opn
+; A page of so many rows, which lies as one of ROWS does; t, u, v are its passes.
+.macro row_passes op, opn, rows=ROWS, steps=steps2, t=16, u=17, v=18
     mov a2, a10
-    blocks \op, \opn, 16, Q1, 8*N2, PAGE2, steps21
+    blocks \op, \opn, \t, Q1, 8*N2, 8*N2*\rows, steps21
     addi a2, a10, SETS2
-    blocks \op, \opn, 17, Q2, 8*N2/Q1, PAGE2, steps22
+    blocks \op, \opn, \u, Q2, 8*N2/Q1, 8*N2*\rows, steps22
     addi a2, a10, SETS3
-    blocks \op, \opn, 18, Q3, 8*N2/Q1/Q2, PAGE2, steps23
+    blocks \op, \opn, \v, Q3, 8*N2/Q1/Q2, 8*N2*\rows, steps23
     addi a3, a10, COUPLES
-    shifted8_pass \op, \opn, N2/8, ROWS, steps2, base2
-    .if REAL
+    shifted8_pass \op, \opn, N2/8, \rows, \steps, base2, ROWS
+    .if REAL && \rows < ROWS
+    mirror_couple
+    .elif REAL
     mirror ROWS/2
     .endif
+.endm
+
+; The page loop of real rows.
+.macro real_rows op, opn
+    pages_begin
+.matrix:
+    movi c13, FULL
+.full:
+    page row_passes, \op, \opn
+    addi c13, c13, -1
+    signal 1
+    bnz c13, .full
+    page row_couple, \op, \opn
+    addi c14, c14, -1 - FULL
+    signal 1
+    bnz c14, .matrix
+    stop
+.endm
+.macro row_couple op, opn
+    row_passes \op, \opn, 2, steps_couple, 20, 21, 22
 .endm
 ; Where the sets of the passes begin in the factors of a page.
 .equ SETS2, ROWS*4*Q1
@@ -99,7 +123,9 @@ columns:
     .endif
     .if N2
 rows:
-    .if INVERSE
+    .if REAL
+    real_rows bfly, bflyn
+    .elif INVERSE
     pages row_passes, bflyc, bflyci
     .else
     pages row_passes, bfly, bflyn
@@ -139,11 +165,18 @@ steps23:
     .rept N2/8 + 1, k
 .equ at2_{k}, k%Q1*(N2/Q1) + k/Q1%Q2*(N2/Q1/Q2) + k/Q1/Q2%Q3*(N2/Q1/Q2/Q3)
     .endr
-; Entry j: read step of iteration j, write step of iteration j - 2.
-steps2:
-    .rept ROWS/2, r
+; Entry j: read step of iteration j, write step of iteration j - 2; of a page of so many rows.
+.macro shifted_steps rows
+    .rept \rows/2, r
     .rept N2/8, k
-    .int 8*(at2_{k + 1} - at2_{k}) + (k == N2/8 - 1)*(16*N2 - (r == ROWS/2 - 1)*8*N2*ROWS), 8*ROWS + (k == 1)*(16 - ROWS*N2)
+    .int 8*(at2_{k + 1} - at2_{k}) + (k == N2/8 - 1)*(16*N2 - (r == \rows/2 - 1)*8*N2*\rows), 8*ROWS + (k == 1)*(16 - ROWS*N2)
     .endr
     .endr
+.endm
+steps2:
+    shifted_steps ROWS
+    .if REAL
+steps_couple:
+    shifted_steps 2
+    .endif
     .endif

@@ -3,26 +3,35 @@
 ; Whoever includes it defines N1, COLUMNS, P1 .. P3 and SHIFTED (large.s says how), and includes frame8.s,
 ; pass8.s, frame4.s and blocks.s.
 
-; The page loop around `body`, which finds its pages in a8, a9 and a10.
-.macro pages body, op, opn
+; What precedes the first page, and what a page is for `body`, which finds it in a8, a9 and a10.
+.macro pages_begin
     ldx2 c14, [a15]
     addi a7, a15, 16
     mov b7, a7
     movi s7, 8
     movi s5, 8
     mov l7, c15
-.page:
+.endm
+
+.macro page body, op, opn
     ldx2 a8, [a7]+s7%
     ldx2 a10, [a7]+s7%
     wait 0
     \body \op, \opn
+.endm
+
+; The page loop.
+.macro pages body, op, opn
+    pages_begin
+.page:
+    page \body, \op, \opn
     addi c14, c14, -1
     signal 1
     bnz c14, .page
     stop
 .endm
 
-; Pass t in place over blocks of D bytes in a page of B. The passes of columns are 12 to 15, of rows 16 to 18.
+; Pass t in place over blocks of D bytes in a page of B. The passes of columns are 12 to 15, of rows 16 to 18, and of two of them 20 to 22.
 .macro blocks op, opn, t, radix, D, B, steps
     .if \radix == 8
     blocks8 \op, \opn, \t, \D, \B, \steps

@@ -86,30 +86,31 @@ pub(super) fn large_program(
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
     let modes = [
-        ("INVERSE", direction == Direction::Inverse),
-        ("SHIFTED", shifted),
+        ("INVERSE", i64::from(direction == Direction::Inverse)),
+        ("SHIFTED", i64::from(shifted)),
     ];
     lines_program(columns, rows, &modes, machine)
 }
 
 /// Assembles `large.s` for couples of real columns, and rows of half a spectrum, either of
-/// which may be missing.
+/// which may be missing; `full` pages of rows are followed by one of two rows.
 pub(super) fn real_program(
     columns: Option<&Lines>,
     rows: Option<&Lines>,
+    full: u64,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
-    lines_program(columns, rows, &[("REAL", true)], machine)
+    let modes = [("REAL", 1), ("FULL", full as i64)];
+    lines_program(columns, rows, &modes, machine)
 }
 
 fn lines_program(
     columns: Option<&Lines>,
     rows: Option<&Lines>,
-    modes: &[(&str, bool)],
+    modes: &[(&str, i64)],
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
-    let modes = modes.iter();
-    let modes = modes.map(|&(name, on)| (name.to_owned(), i64::from(on)));
+    let modes = modes.iter().map(|&(name, value)| (name.to_owned(), value));
     let mut defines: Vec<_> = modes.collect();
     for (lines, length, count, radix) in
         [(columns, "N1", "COLUMNS", "P"), (rows, "N2", "ROWS", "Q")]

@@ -130,6 +130,31 @@
     mirror_word 2*\C + 1 + (\C == 2), \C, \st, 1, stq, \C, [a3]+16
 .endm
 
+; The same of a page of one couple, whose quads stay where they are among those of a full page: four k in 14 words.
+.equ APART, 8*ROWS
+.macro mirror_couple
+    movi a0, N2/2*APART
+    mov a2, a11
+    add a0, a0, a9
+    mov a1, a0
+    loop N2/8 {
+    ldq q0, [a2]+16
+    ldq q1, [a0]
+    ldq q2, [a2]+16
+    ldq q3, [a0 + APART]
+    ldq q4, [a2]+16
+    ext q8, q1, q0, 2 || ldq q5, [a0 + 2*APART]
+    conj q8, q8 || ldq q6, [a2]+16
+    ext q9, q3, q2, 2 || ldq q7, [a0 + 3*APART]
+    conj q9, q9 || stq q8, [a1]
+    ext q10, q5, q4, 2 || stq q9, [a1 + APART]
+    conj q10, q10 || addi a0, a0, 4*APART
+    ext q11, q7, q6, 2 || stq q10, [a1 + 2*APART]
+    conj q11, q11 || addi a1, a1, 4*APART
+    stq q11, [a1 - APART]
+    }
+.endm
+
 ; The upper half of the results at a9, of C couples of rows.
 .macro mirror C
     movi a0, 8*N2*\C + 16*\C - 16

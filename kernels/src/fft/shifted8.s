@@ -183,8 +183,8 @@
 .endm
 
 ; The pass over `rows` rows of 8 L numbers from a8 to a9, where result k of row r goes
-; to number k rows + r. a3: row factors; steps, base: tables.
-.macro shifted8_pass op, opn, L, rows, steps, base
+; to number k wide + r. a3: row factors; steps, base: tables.
+.macro shifted8_pass op, opn, L, rows, steps, base, wide
     movi a5, \steps
     mov b5, a5
     movi l5, 4*\L*\rows
@@ -203,19 +203,19 @@
     add a0, a0, s0
     ldx2 s0, [a5]+s5%
     couple
-    shifted8 \op, \opn, 0, 64*\L, 8*\L*\rows
+    shifted8 \op, \opn, 0, 64*\L, 8*\L*\wide
     loop \L - 1 {
-    shifted8 \op, \opn, 1, 64*\L, 8*\L*\rows
+    shifted8 \op, \opn, 1, 64*\L, 8*\L*\wide
     }
     .if \rows > 2
     movi c1, \rows/2 - 1
     loop c1 {
     couple
     loop \L {
-    shifted8 \op, \opn, 1, 64*\L, 8*\L*\rows
+    shifted8 \op, \opn, 1, 64*\L, 8*\L*\wide
     }
     nop
     }
     .endif
-    last8 8*\L*\rows
+    last8 8*\L*\wide
 .endm

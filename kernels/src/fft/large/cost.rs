@@ -23,9 +23,10 @@ const FOUR: u64 = 31;
 const LOOP: u64 = 3;
 /// and each further block.
 const BLOCK: u64 = 2;
-/// Words of `separate` and of `mirror` (`real.s`) beside loops and couples, and of an iteration of the former.
+/// Words of `separate`, of `mirror` and of `mirror_couple` (`real.s`) beside loops and couples, and of an iteration of the former.
 const SEPARATE: u64 = 9;
 const MIRROR: u64 = 5;
+const AROUND: u64 = 5;
 const FRAME: u64 = 16;
 
 impl Lines {
@@ -73,5 +74,10 @@ impl Lines {
         let words = (2 * couples + 2).max(7);
         // The last conjugates: three, of two couples two.
         MIRROR + couples.min(3) + couples + LOOP + words * half
+    }
+
+    /// The same of a page of one couple, which ends a matrix.
+    pub(super) fn couple_cycles(&self) -> u64 {
+        AROUND + LOOP + 14 * self.len() as u64 / 8
     }
 }

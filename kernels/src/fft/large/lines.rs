@@ -75,6 +75,14 @@ impl Lines {
         })
     }
 
+    /// So many lines of the same length.
+    pub(super) fn with(&self, per_section: usize) -> Self {
+        Self {
+            per_section,
+            ..self.clone()
+        }
+    }
+
     /// Numbers of a line.
     #[must_use]
     pub fn len(&self) -> usize {

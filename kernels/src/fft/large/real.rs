@@ -20,8 +20,8 @@ use std::sync::Arc;
 const BITS: std::ops::RangeInclusive<u32> = 14..=19;
 /// Columns of a section's page.
 const COLUMNS: [usize; 3] = [2, 4, 8];
-/// Couples of rows of a section's page.
-const COUPLES: std::ops::RangeInclusive<usize> = 2..=10;
+/// Rows of a section's page.
+const ROWS: [usize; 3] = [4, 8, 16];
 /// Page buffers.
 const BUFFERS: [usize; 2] = [3, 4];
 /// The largest batch by which divisions are compared, with a transform alone.
@@ -73,11 +73,11 @@ impl Division {
                 let fits = per * SECTIONS as usize * 2 <= n2;
                 Lines::new(n1, per).filter(|_| fits)
             });
-            let rows = COUPLES.map(|couples| {
-                let fits = 2 * couples <= n1 / (2 * SECTIONS as usize) + 2;
-                Lines::new(n2, 2 * couples).filter(|_| fits)
+            let rows = ROWS.map(|per| {
+                let fits = 2 * per * SECTIONS as usize <= n1;
+                Lines::new(n2, per).filter(|_| fits)
             });
-            let [columns, rows] = [columns.to_vec(), rows.collect()].map(|lines: Vec<_>| {
+            let [columns, rows] = [columns, rows].map(|lines| {
                 let lines = lines.into_iter().flatten();
                 let each = lines.flat_map(|lines| BUFFERS.map(|buffers| (lines.clone(), buffers)));
                 each.collect::<Vec<_>>()
@@ -194,8 +194,7 @@ impl Division {
     /// The factors of all pages of rows, in the order of pages and sections.
     fn factors(&self) -> Vec<Complex32> {
         let height = self.tiles().height;
-        let pages = 0..RealRows::pages(&self.rows, height);
-        let firsts = pages.flat_map(|page| RealRows::firsts(&self.rows, height, page));
+        let firsts = RealRows::firsts(&self.rows, height);
         let each = firsts.flat_map(|first| {
             let first = first as usize;
             let rows: Vec<usize> = (first..first + self.rows.per_section()).collect();
@@ -215,8 +214,9 @@ impl Division {
     /// the buffers beside them; none if there is no room for these.
     fn place(&self, machine: &Machine) -> Result<Option<Fitted>, FftError> {
         let (columns, rows) = (Some(&self.columns), Some(&self.rows));
+        let full = RealRows::full(&self.rows, self.tiles().height);
         let program = |columns, rows| {
-            let assembly = real_program(columns, rows, machine)?;
+            let assembly = real_program(columns, rows, full, machine)?;
             Ok::<_, FftError>(Arc::new(assembly.program))
         };
         let both = program(columns, rows)?;
@@ -342,27 +342,30 @@ impl LargeReal {
 
     pub(in crate::fft) fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
         let division = &self.division;
-        let passes = division.passes(self.rings.clone(), batch as u64, [0; 3], 0);
-        let pages = passes.map(|pass| pass.count() * SECTIONS);
-        let [columns, rows] = [&division.columns, &division.rows];
-        let butterflies = |lines: &Lines| (Class::Butterfly, lines.butterflies());
+        let batch = batch as u64 * SECTIONS;
+        let lines = &division.columns;
+        let pages =
+            batch * division.rows.len() as u64 / (2 * SECTIONS * lines.per_section() as u64);
         // What moves numbers takes longer than what it computes.
         let columns = vec![
-            butterflies(columns),
-            (Class::Control, RealColumns::separated(columns)),
+            (Class::Butterfly, pages * lines.butterflies()),
+            (Class::Control, pages * RealColumns::separated(lines)),
         ];
-        let products = (Class::Madd, rows.shifted_issues() - rows.butterflies());
+        let lines = &division.rows;
+        let full = RealRows::full(lines, division.tiles().height);
+        let couple = lines.with(2);
+        let sum = |of: fn(&Lines) -> u64| full * of(lines) + of(&couple);
+        let butterflies = sum(Lines::butterflies);
+        let moved = full * RealRows::mirrored(lines) + RealRows::couple(lines);
         let rows = vec![
-            butterflies(rows),
-            products,
-            (Class::Control, RealRows::mirrored(rows)),
+            (Class::Butterfly, batch * butterflies),
+            (
+                Class::Madd,
+                batch * (sum(Lines::shifted_issues) - butterflies),
+            ),
+            (Class::Control, batch * moved),
         ];
-        let all = [columns, rows].into_iter().zip(pages);
-        let times = |(each, pages): (Vec<(Class, u64)>, u64)| {
-            let all = each.into_iter();
-            all.map(|(class, count)| (class, count * pages)).collect()
-        };
-        all.map(times).collect()
+        vec![columns, rows]
     }
 
     /// The job that transforms real numbers, where the half spectra will be, and numbers from one to the next.

@@ -100,9 +100,9 @@ impl Pages for RealColumns {
     }
 }
 
-/// Rows 0 to N1/2. Section s has an eighth of N1 from row s N1/8 on and two more: the first
-/// row of the next section, whose conjugates share granules with its own last ones, and
-/// another to make a couple.
+/// Rows 0 to N1/2. Section s has an eighth of N1 from row s N1/8 on, in full pages, and in one
+/// more page two: the first row of the next section, whose conjugates share granules with its
+/// own last ones, and another to make a couple.
 #[derive(Clone, Debug)]
 pub(super) struct RealRows {
     pub lines: Lines,
@@ -119,50 +119,54 @@ pub(super) struct RealRows {
 }
 
 impl RealRows {
-    /// Rows of a section, where columns have `height` numbers.
-    fn own(height: u64) -> u64 {
-        height / (2 * SECTIONS) + 2
+    /// Full pages of a matrix of columns of `height` numbers.
+    pub(super) fn full(lines: &Lines, height: u64) -> u64 {
+        height / (2 * SECTIONS * lines.per_section() as u64)
     }
 
-    /// Pages of a matrix of columns of `height` numbers.
-    pub(super) fn pages(lines: &Lines, height: u64) -> u64 {
-        Self::own(height).div_ceil(lines.per_section() as u64)
-    }
-
-    /// The first row of section 0 in a page: the last page is full, too, and computes some once more.
-    pub(super) fn first(lines: &Lines, height: u64, page: u64) -> u64 {
-        let rows = lines.per_section() as u64;
-        (page * rows).min(Self::own(height) - rows)
-    }
-
-    /// The first rows of the sections of a page.
-    pub(super) fn firsts(lines: &Lines, height: u64, page: u64) -> [u64; SECTIONS as usize] {
-        let first = Self::first(lines, height, page);
-        std::array::from_fn(|section| section as u64 * height / (2 * SECTIONS) + first)
-    }
-
-    fn split(&self, page: u64) -> (u64, u64) {
-        let pages = Self::pages(&self.lines, self.tiles.height);
-        (page / pages, page % pages)
+    /// The first rows of the sections of all pages of a matrix.
+    pub(super) fn firsts(lines: &Lines, height: u64) -> impl Iterator<Item = u64> {
+        let (full, rows) = (Self::full(lines, height), lines.per_section() as u64);
+        let sections = move |page| {
+            let first = move |section| section * height / (2 * SECTIONS) + page * rows;
+            (0..SECTIONS).map(first)
+        };
+        (0..=full).flat_map(sections)
     }
 
     /// Loads and stores of the conjugates of a page: of every couple, and of the row before.
     pub(super) fn mirrored(lines: &Lines) -> u64 {
         (lines.len() / 2 * (lines.per_section() + 2)) as u64
     }
+
+    /// The same of a couple alone, which is not kept.
+    pub(super) fn couple(lines: &Lines) -> u64 {
+        3 * lines.len() as u64 / 2
+    }
+
+    fn full_pages(&self) -> u64 {
+        Self::full(&self.lines, self.tiles.height)
+    }
+
+    /// The matrix of a page, which page of it, and whether it is full.
+    fn split(&self, page: u64) -> (u64, u64, bool) {
+        let full = self.full_pages();
+        let (matrix, page) = (page / (full + 1), page % (full + 1));
+        (matrix, page, page < full)
+    }
 }
 
 impl Pages for RealRows {
     fn count(&self) -> u64 {
-        self.matrices * Self::pages(&self.lines, self.tiles.height)
+        self.matrices * self.period()
     }
 
     fn period(&self) -> u64 {
-        Self::pages(&self.lines, self.tiles.height)
+        self.full_pages() + 1
     }
 
     fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
-        let (matrix, page) = self.split(page);
+        let (matrix, page, full) = self.split(page);
         let Tiles { height, width } = self.tiles;
         let each = self.lines.factor_bytes();
         let target = Target::Blocks {
@@ -170,11 +174,12 @@ impl Pages for RealRows {
         };
         let system = self.factors + page * SECTIONS * each;
         let own = Descriptor::load(target, system, factors, each);
-        let first = Self::first(&self.lines, height, page);
-        let system = self.from + matrix * self.tiles.bytes() + first * TILE_ROW;
+        let rows = self.lines.per_section() as u64;
+        let system = self.from + matrix * self.tiles.bytes() + page * rows * TILE_ROW;
         let target = Target::Blocks {
             stride: (height / (2 * SECTIONS) * TILE_ROW) as i64,
         };
+        let rows = if full { rows } else { 2 };
         // Eight numbers of a row are two halves: four of the even columns, four of the odd.
         let half = TILE_ROW / 2;
         let data = [0, 1].map(|parity| {
@@ -182,11 +187,7 @@ impl Pages for RealRows {
             let local = local + (parity * half) as u32;
             Descriptor::load(target, system, local, half)
                 .level(2, half as i64, 2 * half as i64)
-                .level(
-                    self.lines.per_section() as u32,
-                    TILE_ROW as i64,
-                    (width * COMPLEX) as i64,
-                )
+                .level(rows as u32, TILE_ROW as i64, (width * COMPLEX) as i64)
                 .level(
                     (width / TILE) as u32,
                     2 * self.tiles.tile() as i64,
@@ -197,51 +198,54 @@ impl Pages for RealRows {
     }
 
     /// The lower half of the results, then the conjugates of the upper one, whose last is the
-    /// first in the spectrum. The couple of a page's first row with the row before is there
-    /// already, or comes from the section before, where that is not the last of the page before.
+    /// first in the spectrum. What shares a granule with a section's first row comes from the
+    /// section before, at the end of its rows, and number N/2 from the first row of all.
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
-        let (matrix, page) = self.split(page);
+        let (matrix, page, full) = self.split(page);
         let Tiles { height, width } = self.tiles;
-        let first = Self::first(&self.lines, height, page);
-        let to = self.to + matrix * self.pitch;
         let rows = self.lines.per_section() as u64;
-        let (run, half) = (rows * COMPLEX, width / 2);
-        let (stride, turn) = (
-            (height / (2 * SECTIONS) * COMPLEX) as i64,
-            (height * COMPLEX) as i64,
-        );
-        let whole = page > 0 && first == page * rows;
-        let mirrored = run - if whole { 0 } else { 2 * COMPLEX };
+        let (first, to) = (page * rows, self.to + matrix * self.pitch);
+        let (run, half, granule) = (rows * COMPLEX, width / 2, 2 * COMPLEX);
+        let stride = (height / (2 * SECTIONS) * COMPLEX) as i64;
+        let turn = (height * COMPLEX) as i64;
         let upper = local + (half * run) as u32;
-        let last = height - first - rows + 2 + height * (half - 1);
-        let lower = Descriptor::store(Target::Blocks { stride }, to + first * COMPLEX, local, run);
-        let target = Target::Blocks { stride: -stride };
-        let mirror = Descriptor::store(target, to + last * COMPLEX, upper, mirrored);
-        let mut stores = vec![
-            lower.level(half as u32, turn, run as i64),
-            mirror.level(half as u32, -turn, run as i64),
-        ];
-        if page == 0 {
-            // Number N/2 is the first of row N1.
-            let middle = upper + (run - 2 * COMPLEX) as u32;
-            let at = to + height * half * COMPLEX;
-            stores.push(Descriptor::store(
-                Target::Section(0),
-                at,
-                middle,
-                2 * COMPLEX,
-            ));
+        // From row `low` of the conjugates up.
+        let mirror = |low: u64, bytes: u64| {
+            let system = to + (low + height * (half - 1)) * COMPLEX;
+            Descriptor::store(Target::Blocks { stride: -stride }, system, upper, bytes).level(
+                half as u32,
+                -turn,
+                run as i64,
+            )
+        };
+        if !full {
+            return vec![mirror(height - first, granule)];
         }
-        stores
+        let lower = Descriptor::store(Target::Blocks { stride }, to + first * COMPLEX, local, run)
+            .level(half as u32, turn, run as i64);
+        let low = height - first - rows + 2;
+        if page > 0 {
+            return vec![lower, mirror(low, run)];
+        }
+        let middle = to + height * half * COMPLEX;
+        let last = upper + (run - granule) as u32;
+        let middle = Descriptor::store(Target::Section(0), middle, last, granule);
+        vec![lower, mirror(low, run - granule), middle]
     }
 
-    fn issues(&self, _page: u64) -> u64 {
-        self.lines.shifted_issues() + Self::mirrored(&self.lines)
+    fn issues(&self, page: u64) -> u64 {
+        if self.split(page).2 {
+            return self.lines.shifted_issues() + Self::mirrored(&self.lines);
+        }
+        self.lines.with(2).shifted_issues() + Self::couple(&self.lines)
     }
 
-    fn overhead(&self, _page: u64) -> u64 {
+    fn overhead(&self, page: u64) -> u64 {
         let lines = &self.lines;
-        lines.row_overhead() + lines.mirror_cycles() - Self::mirrored(lines)
+        if self.split(page).2 {
+            return lines.row_overhead() + lines.mirror_cycles() - Self::mirrored(lines);
+        }
+        lines.with(2).row_overhead() + lines.couple_cycles() - Self::couple(lines)
     }
 
     fn after(&self, _page: u64) -> u64 {
