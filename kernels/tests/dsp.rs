@@ -243,7 +243,9 @@ proptest! {
         let (x, y) = (floats(seed, n * rows), floats(seed + 1, n * rows));
         let complex = n % 2 == 0;
         for op in ReductionOp::all().into_iter().filter(|op| complex || *op != ReductionOp::ComplexDot) {
-            let plan = Reduction::new(op, n, machine(vm)).unwrap();
+            // For so many rows, or for many.
+            let planned = if seed % 2 == 0 { rows } else { usize::MAX };
+            let plan = Reduction::of_rows(op, n, planned, machine(vm)).unwrap();
             let inputs = [x.as_slice(), &y];
             let found = output(|options| plan.process_with(&inputs[..op.inputs()], options));
             prop_assert_eq!(found.len(), rows);
@@ -357,9 +359,39 @@ fn transposes_of_all_kinds() {
         (3, 70, 41),
         (9, 130, 33),
         (2, 300, 2),
+        // Blocks of several sizes.
+        (5, 121, 121),
+        (7, 105, 67),
+        (4, 45, 47),
     ] {
         transposed(count, rows, columns, 0);
         transposed(count, rows, columns, 1);
+    }
+}
+
+/// A short row alone, or a few, cost no more than long ones.
+#[test]
+fn few_rows_cost_little() {
+    for vm in 0..2 {
+        for op in ReductionOp::all() {
+            let cycles = |n: usize, rows: usize| {
+                let plan = Reduction::of_rows(op, n, rows, machine(vm)).unwrap();
+                let (x, y) = (floats(1, n * rows), floats(2, n * rows));
+                let inputs = [x.as_slice(), &y];
+                let done = plan.process(&inputs[..op.inputs()]).unwrap();
+                done.run.report.cycles
+            };
+            for rows in [1, 4, 16] {
+                let long = cycles(514, rows);
+                for n in [2, 10, 78, 256, 512] {
+                    let short = cycles(n, rows);
+                    assert!(
+                        short <= long + long / 50,
+                        "{op:?} {rows} x {n}: {short} for {long}"
+                    );
+                }
+            }
+        }
     }
 }
 

@@ -44,6 +44,19 @@ impl<S> Planned<S> {
         &self.machine
     }
 
+    /// What few blocks should take: its programs and `bytes` over the channel, and the blocks of a section.
+    pub(super) fn alone(&self, bytes: u64, blocks: u64) -> u64 {
+        let (rate, sections) = (self.machine.dma.bandwidth, self.machine.cp2.sections as u64);
+        let image = |kernel: &Kernel| {
+            let tables = kernel.program.dmem.iter().map(|s| s.bytes.len());
+            8 * kernel.program.words.len() + tables.sum::<usize>()
+        };
+        let images: usize = self.kernels.iter().map(image).sum();
+        let moved = (images as u64 + bytes).saturating_mul(rate.den) / rate.num.max(1);
+        let each = self.kernels.iter().map(|kernel| kernel.cycles).sum::<u64>();
+        moved.saturating_add(each.saturating_mul(blocks.div_ceil(sections.max(1))))
+    }
+
     /// Refuses arrays that system memory cannot hold, before they are made.
     pub(super) fn fits(&self, bytes: u128) -> Result<(), DspError> {
         let rooms = self.kernels.iter().map(|k| room(&self.machine, &k.program));
@@ -59,13 +72,13 @@ impl<S> Planned<S> {
         })
     }
 
-    /// A job of `count` passes, its kernels in turn, that pages `inputs` into an output of the
-    /// given shape, by the paging that `paging` makes of the pass and of their addresses.
+    /// A job of a pass for each of the kernels named by `which`, that pages `inputs` into an output of
+    /// the given shape, by the paging that `paging` makes of the pass and of their addresses.
     pub(super) fn passes<I: Element, O: Element>(
         &self,
         options: Options,
         (inputs, output): (&[Vec<I>], &[u64]),
-        count: usize,
+        which: &[usize],
         paging: impl Fn(usize, &[u64], u64) -> Paging,
     ) -> Result<(Job, Buffer<O>), DspError> {
         let mut job = Job::new(self.machine.clone(), options);
@@ -78,7 +91,8 @@ impl<S> Planned<S> {
         for kernel in &self.kernels {
             placed.push((job.program(self.name, &kernel.program)?, kernel));
         }
-        for (i, (program, kernel)) in placed.iter().cycle().take(count).enumerate() {
+        let kernels = which.iter().filter_map(|&kernel| placed.get(kernel));
+        for (i, (program, kernel)) in kernels.enumerate() {
             let paging = Paging {
                 cycles_per_block: Some(kernel.cycles),
                 ..paging(i, &addresses, y.address())

@@ -119,7 +119,7 @@ impl SmallProducts {
         let bytes = |size: usize| (block * size * COMPLEX) as u64;
         let inputs = [whole(a, m * k), whole(b, k * n)];
         let output = [(blocks * block) as u64, m as u64, n as u64];
-        self.passes(options, (&inputs, &output), 1, |_, x, y| {
+        self.passes(options, (&inputs, &output), &[0], |_, x, y| {
             let a = Stream::contiguous("a", x[0], bytes(m * k));
             let b = Stream::contiguous("b", x[1], bytes(k * n));
             let c = Stream::contiguous("c", y, bytes(m * n));

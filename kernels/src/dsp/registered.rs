@@ -154,6 +154,7 @@ pub(crate) const KERNELS: [Entry; 19] = [
             &[31, 33, 64],
             &[64, 64, 1],
             &[64, 64, 64],
+            &[97, 97, 31],
             &[256, 256, 1],
             &[4096, 128, 1],
             &[1000, 300, 1],
@@ -208,7 +209,7 @@ fn prepare_map(request: &Request<'_>) -> Result<Prepared, KernelError> {
 fn prepare_reduction(request: &Request<'_>) -> Result<Prepared, KernelError> {
     let op = request.operation(ReductionOp::all(), |op| op.name())?;
     let [n, rows] = request.positive(["n", "rows"])?;
-    let plan = request.planned(Reduction::new(op, n, request.machine.clone()))?;
+    let plan = request.planned(Reduction::of_rows(op, n, rows, request.machine.clone()))?;
     let len = request.elements(&[n, rows])?;
     request.planned(plan.check(rows))?;
     let inputs = Request::floats(op.inputs(), len);

@@ -176,10 +176,11 @@ impl Map {
             let piece = Piece::new(bytes, Vec::new());
             Stream::strided(name, at + i as u64 * bytes, wide / by, bytes, vec![piece])
         };
+        let kernels: Vec<usize> = (0..parts).collect();
         self.passes(
             options,
             (&arrays, &[total as u64 / ratio]),
-            parts,
+            &kernels,
             |i, x, y| {
                 let x = x.iter().map(|&at| part("x", at, i, 1)).collect();
                 Paging::new(self.blocks() as u64, x, vec![part("y", y, i, ratio)])

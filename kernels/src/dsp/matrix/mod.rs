@@ -159,7 +159,7 @@ impl Beamformer {
         x.resize(blocks * block * wide, Complex32::default());
         let bytes = |numbers: usize| (block * numbers * COMPLEX) as u64;
         let output = [(blocks * block) as u64, beams as u64];
-        self.passes(options, (&[x], &output), 1, |_, x, y| {
+        self.passes(options, (&[x], &output), &[0], |_, x, y| {
             let x = Stream::contiguous("x", x[0], bytes(wide));
             let y = Stream::contiguous("y", y, bytes(beams));
             Paging::new(blocks as u64, vec![x], vec![y])

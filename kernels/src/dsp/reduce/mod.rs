@@ -45,6 +45,8 @@ pub struct Extreme {
 
 /// Bytes beside the inputs of a long row: result, argument block, its places and tables.
 const ARGUMENTS: usize = 128;
+/// Groups of short rows for each section up to which a block for each row may take less.
+const FEW: usize = 8;
 /// Floats of the longest row.
 pub(super) const MAX_ROW: usize = 4096;
 
@@ -142,11 +144,25 @@ impl Rows {
 }
 
 impl Reduction {
-    /// Plans `op` for rows of `n` floats (2 m floats for m complex numbers).
+    /// Plans `op` for many rows of `n` floats (2 m floats for m complex numbers).
     ///
     /// # Errors
     /// A length the operation does not have, or a machine without a schedule for it.
     pub fn new(op: ReductionOp, n: usize, machine: Arc<Machine>) -> Result<Self, DspError> {
+        Self::of_rows(op, n, usize::MAX, machine)
+    }
+
+    /// The same for so many rows: few have blocks no larger than the sections need, or one for each
+    /// row, whichever should take less.
+    ///
+    /// # Errors
+    /// See [`Reduction::new`].
+    pub fn of_rows(
+        op: ReductionOp,
+        n: usize,
+        rows: usize,
+        machine: Arc<Machine>,
+    ) -> Result<Self, DspError> {
         let odd = op == ReductionOp::ComplexDot && n % 2 != 0;
         if n == 0 || n > MAX_ROW || odd {
             return Err(DspError::Size {
@@ -157,19 +173,32 @@ impl Reduction {
                 ),
             });
         }
-        if n <= short::most(op) {
-            let short = short::build(op, n, &machine)?;
-            let shape = Rows {
-                op,
-                n,
-                wide: n,
-                block: short.rows,
-                parts: 1,
-                lanes: short.lanes,
-                issues: short.issues,
-            };
-            return Ok(Self::of(op.name(), shape, machine, vec![short.kernel]));
+        if n > short::most(op) {
+            return Self::long(op, n, machine);
         }
+        let each = rows.div_ceil(machine.cp2.sections.max(1));
+        let short = short::build(op, n, each.div_ceil(ROWS), &machine)?;
+        let shape = Rows {
+            op,
+            n,
+            wide: n,
+            block: short.rows,
+            parts: 1,
+            lanes: short.lanes,
+            issues: short.issues,
+        };
+        let short = Self::of(op.name(), shape, machine.clone(), vec![short.kernel]);
+        if each > FEW * ROWS {
+            return Ok(short);
+        }
+        // Where a machine moves no single result, or a pipeline needs more turns, there is but the one.
+        let long = Self::long(op, n, machine).ok();
+        let long = long.filter(|long| long.time(rows) < short.time(rows));
+        Ok(long.unwrap_or(short))
+    }
+
+    /// A block, or a few, for each row.
+    fn long(op: ReductionOp, n: usize, machine: Arc<Machine>) -> Result<Self, DspError> {
         // As many parts as it takes for two to be in local memory at a time.
         let two = |parts: &usize| {
             let part = long::wide(op, n.div_ceil(*parts)) * op.inputs() * 4;
@@ -193,6 +222,14 @@ impl Reduction {
             issues: 0,
         };
         Ok(Self::of(op.name(), shape, machine, kernels))
+    }
+
+    /// What few rows should take: programs, rows and a block's time by itself.
+    fn time(&self, rows: usize) -> u64 {
+        let shape = &self.shape;
+        let blocks = rows.div_ceil(shape.block).max(1);
+        let numbers = blocks * shape.block * shape.wide * shape.op.inputs() + QUAD * shape.quads();
+        self.alone(4 * numbers as u64, blocks as u64)
     }
 
     /// What any program must compute and move for `rows`.
@@ -284,7 +321,7 @@ impl Reduction {
         }
         let quads = self.shape.quads();
         let output = [(blocks * quads).next_multiple_of(long::JOINED) as u64];
-        let passes = parts.min(2);
+        let passes = &[0, 1][..parts.min(2)];
         self.passes(options, (&arrays, &output), passes, |pass, x, y| {
             let stream = |name, at, bytes: usize| Stream::contiguous(name, at, bytes as u64);
             if pass == 1 {
@@ -316,7 +353,7 @@ impl Reduction {
         let issues = if block == 1 {
             self.least(rows).issues as u64
         } else {
-            (rows / ROWS) as u64 * self.shape.issues
+            rows.div_ceil(ROWS) as u64 * self.shape.issues
         };
         let mut passes = vec![vec![(Class::Add, issues)]];
         if parts > 1 {

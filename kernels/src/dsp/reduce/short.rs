@@ -36,11 +36,12 @@ fn wait(op: ReductionOp) -> usize {
     }
 }
 
-/// Groups of rows of `n` floats in a block of about so many floats of a row each, whose
-/// results are whole granules.
-fn iterations(block: usize, n: usize, machine: &Machine) -> usize {
+/// Groups of rows of `n` floats in a block of about so many floats of a row each, but no more than
+/// `most`, whose results are whole granules.
+fn iterations(block: usize, n: usize, most: usize, machine: &Machine) -> usize {
     let granule = machine.dma.granule.0.div_ceil(QUAD_BYTES);
     (block / n)
+        .min(most)
         .max(1)
         .next_multiple_of(usize::try_from(granule).unwrap_or(1))
 }
@@ -56,12 +57,22 @@ pub(super) struct Short {
     pub(super) lanes: [usize; ROWS],
 }
 
-/// The kernel for rows of `n` floats.
-pub(super) fn build(op: ReductionOp, n: usize, machine: &Machine) -> Result<Short, DspError> {
+/// The kernel for rows of `n` floats, blocks of `most` groups at most.
+pub(super) fn build(
+    op: ReductionOp,
+    n: usize,
+    most: usize,
+    machine: &Machine,
+) -> Result<Short, DspError> {
     let group = Group::new(n);
     if op == ReductionOp::Max {
         let spare = if group.units >= FEW { wait(op) } else { 0 };
-        return extreme::build(group, iterations(2 * BLOCK, n, machine), spare, machine);
+        return extreme::build(
+            group,
+            iterations(2 * BLOCK, n, most, machine),
+            spare,
+            machine,
+        );
     }
     // Where loads are more than operations, these have to wait for their turn.
     let loads = op == ReductionOp::Dot && group.units > 0;
@@ -132,7 +143,7 @@ pub(super) fn build(op: ReductionOp, n: usize, machine: &Machine) -> Result<Shor
         ops.body.store(result, to, 16 * i as i64);
     }
     let issues = ops.body.arithmetic() as u64;
-    let iterations = iterations(BLOCK, n, machine);
+    let iterations = iterations(BLOCK, n, most, machine);
     let pages = (
         inputs.iter().flat_map(Input::pages).collect(),
         vec![(to, 0, 0)],

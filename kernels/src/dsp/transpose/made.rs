@@ -3,7 +3,7 @@
 use super::super::error::DspError;
 use super::super::kernel::{Kernel, Recipe, pointer};
 use super::super::ops::Ops;
-use super::{COMPLEX, Cut};
+use super::{Block, COMPLEX};
 use crate::pipeline::Reg;
 use cp2_machine::Machine;
 use std::fmt::Write as _;
@@ -19,33 +19,31 @@ const PAIRS: usize = 64;
 const LOADS: usize = 6;
 
 /// Cycles of a block.
-pub(super) fn cycles(cut: &Cut) -> u64 {
-    by_quads(cut).map_or(by_pairs(cut), |cycles| cycles.min(by_pairs(cut))) as u64
+pub(super) fn cycles(block: &Block) -> u64 {
+    by_quads(block).map_or(by_pairs(block), |cycles| cycles.min(by_pairs(block))) as u64
 }
 
 /// Those of two rows of two columns in an iteration, where sides are even.
-fn by_quads(cut: &Cut) -> Option<usize> {
-    let even = cut.band % 2 == 0 && cut.strip % 2 == 0 && cut.each == 1;
-    even.then(|| cut.strip / 2 * (cut.band + COLUMN_PAIR))
+fn by_quads(block: &Block) -> Option<usize> {
+    let even = block.band % 2 == 0 && block.strip % 2 == 0 && block.each == 1;
+    even.then(|| block.strip / 2 * (block.band + COLUMN_PAIR))
 }
 
 /// Those of a load and a store for each number.
-fn by_pairs(cut: &Cut) -> usize {
-    cut.each * (2 * cut.band * cut.strip + MATRIX)
+fn by_pairs(block: &Block) -> usize {
+    block.each * (2 * block.band * block.strip + MATRIX)
 }
 
-pub(super) fn kernel(cut: &Cut, machine: &Machine) -> Result<Kernel, DspError> {
-    match by_quads(cut) {
-        Some(cycles) if cycles < by_pairs(cut) => quads(cut.band, cut.strip, machine),
-        _ => pairs(cut, machine),
+pub(super) fn kernel(block: &Block, machine: &Machine) -> Result<Kernel, DspError> {
+    match by_quads(block) {
+        Some(cycles) if cycles < by_pairs(block) => quads(block.band, block.strip, machine),
+        _ => pairs(block, machine),
     }
 }
 
 /// Number by number, down a column, column by column: for what is small or odd.
-fn pairs(cut: &Cut, machine: &Machine) -> Result<Kernel, DspError> {
-    let Cut {
-        band, strip, each, ..
-    } = *cut;
+fn pairs(block: &Block, machine: &Machine) -> Result<Kernel, DspError> {
+    let Block { band, strip, each } = *block;
     let row = strip as u64 * COMPLEX;
     let (down, back) = (
         row as i64,
@@ -79,7 +77,7 @@ fn pairs(cut: &Cut, machine: &Machine) -> Result<Kernel, DspError> {
         text += "    }\n    nop\n";
     }
     text += "    }\n.endm\n.program\n.entry start\nstart:\n    page_begin\n    body\n    page_end\n    stop\n";
-    Kernel::assemble("transpose", text, by_pairs(cut) as u64, machine)
+    Kernel::assemble("transpose", text, by_pairs(block) as u64, machine)
 }
 
 /// Two rows and two columns in an iteration, down the columns.

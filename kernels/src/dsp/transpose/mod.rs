@@ -13,7 +13,7 @@ use crate::job::{Job, KernelRun, Least};
 use cp2_dma::Level;
 use cp2_host::{Buffer, Options, Paging, Piece, Stream};
 use cp2_machine::{Class, Cycles, Machine};
-use cut::Cut;
+use cut::{Block, Cut};
 use num_complex::Complex32;
 use std::sync::Arc;
 
@@ -69,9 +69,11 @@ impl Transposition {
         }
         let sides = [rows, columns];
         let cut = Cut::best(count, sides, &machine);
-        let kernel = made::kernel(&cut, &machine)?;
+        let kinds = cut.kinds().into_iter();
+        let kernels = kinds.map(|kind| made::kernel(&kind.block, &machine));
+        let kernels = kernels.collect::<Result<_, _>>()?;
         let shape = Tiles { count, sides, cut };
-        Ok(Self::of("transpose", shape, machine, vec![kernel]))
+        Ok(Self::of("transpose", shape, machine, kernels))
     }
 
     /// What any program must move.
@@ -141,7 +143,14 @@ impl Transposition {
         let x = padded(&x, cut.matrices * cut.numbers());
         let [rows, columns] = cut.sides;
         let output = [(cut.matrices * columns) as u64, rows as u64];
-        self.passes(options, (&[x], &output), cut.passes(), |pass, x, y| {
+        // The passes of a size of blocks follow one another.
+        let kinds: Vec<Block> = cut.kinds().iter().map(|kind| kind.block).collect();
+        let kernel = |pass| {
+            let block = cut.steps(pass).block;
+            kinds.iter().position(|kind| *kind == block).unwrap_or(0)
+        };
+        let kernels: Vec<usize> = (0..cut.passes()).map(kernel).collect();
+        self.passes(options, (&[x], &output), &kernels, |pass, x, y| {
             self.paging(pass, x[0], y)
         })
     }
@@ -150,7 +159,8 @@ impl Transposition {
     fn paging(&self, pass: usize, x: u64, y: u64) -> Paging {
         let cut = &self.shape.cut;
         let steps = cut.steps(pass);
-        let block = (cut.band * cut.strip * cut.each) as u64 * COMPLEX;
+        let Block { band, strip, each } = steps.block;
+        let block = (band * strip * each) as u64 * COMPLEX;
         let [rows, columns] = cut.sides;
         let level = |count: usize, system: usize, local: usize| Level {
             count: count as u32,
@@ -164,10 +174,10 @@ impl Transposition {
             Stream::strided(name, at + first, next, block, vec![piece])
         };
         let side = |run: usize, level| Piece::new(run as u64 * COMPLEX, vec![level]);
-        let load = level(cut.band, columns, cut.strip);
-        let load = (cut.strips() > 1).then(|| side(cut.strip, load));
-        let store = level(cut.strip, rows, cut.band);
-        let store = (cut.bands() > 1).then(|| side(cut.band, store));
+        let load = level(band, columns, strip);
+        let load = (cut.strips() > 1).then(|| side(strip, load));
+        let store = level(strip, rows, band);
+        let store = (cut.bands() > 1).then(|| side(band, store));
         let x = stream("x", x, 0, load);
         let y = stream("y", y, 1, store);
         Paging::new(steps.blocks as u64, vec![x], vec![y])

@@ -119,9 +119,10 @@ impl FftNd {
         let arrays = batch as u64;
         let mut best = (Way::Axes, self.expected_by_axes(batch)?);
         if let Some(split) = &self.split {
-            let cycles = split.expect(&self.machine, arrays).cycles;
-            if cycles < best.1 {
-                best = (Way::Split(split), cycles);
+            if let Some(cycles) = split.expect(&self.machine, arrays) {
+                if cycles < best.1 {
+                    best = (Way::Split(split), cycles);
+                }
             }
         }
         let enough = batch >= self.machine.cp2.sections;
@@ -173,7 +174,7 @@ impl Fft for FftNd {
         if let Some(split) = &self.split {
             text += &format!(
                 "; or rows and eighths of columns, then columns of {}",
-                split.columns().len()
+                split.columns()
             );
         }
         if self.whole.is_some() {
@@ -226,7 +227,7 @@ impl Fft for FftNd {
         let of = |levels: u32| vec![(Class::Butterfly, halves * u64::from(levels))];
         let (way, levels) = (self.taken(batch), self.len().ilog2());
         if let Way::Split(split) = way {
-            let second = split.columns().len().ilog2();
+            let second = split.columns().ilog2();
             return vec![of(levels - second), of(second)];
         }
         if let Way::Whole(_) = way {

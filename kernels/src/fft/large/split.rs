@@ -9,7 +9,7 @@ use crate::fft::error::FftError;
 use crate::fft::program::{array_program, large_program};
 use crate::fft::recipe::{Direction, Recipe};
 use crate::job::{Job, data_end};
-use crate::ring::{Expected, Ring, RingPass};
+use crate::ring::{Ring, RingPass};
 use cp2_asm::{Assembly, Program};
 use cp2_machine::Machine;
 use num_complex::Complex32;
@@ -23,8 +23,9 @@ pub(super) struct Split {
     length: usize,
     width: usize,
     sections: u64,
-    first: Visit,
-    second: Visit,
+    /// The ways to make each pass: which of them is the fastest depends on the batch.
+    first: Vec<Visit>,
+    second: Vec<Visit>,
 }
 
 /// A pass over memory.
@@ -36,7 +37,7 @@ struct Visit {
 }
 
 impl Split {
-    /// The fastest way through arrays of this shape; none where the second pass cannot
+    /// The ways through arrays of this shape; none where the second pass cannot
     /// have all columns in a page.
     pub(super) fn new(
         (length, width): (usize, usize),
@@ -67,48 +68,42 @@ impl Split {
             first.extend(visits(lines, 0, assembled, machine)?);
             groups *= 2;
         }
-        let all = first.iter().flat_map(|first| {
-            second.iter().map(|second| Self {
-                length,
-                width,
-                sections: sections as u64,
-                first: first.clone(),
-                second: second.clone(),
-            })
-        });
-        // An array alone counts as much as one of several.
-        let time = |split: &Self| {
-            let cycles = |batch| split.expect(machine, batch).cycles;
-            cycles(1) + cycles(4) / 4.0
-        };
-        Ok(all.min_by(|a, b| time(a).total_cmp(&time(b))))
+        let some = !first.is_empty() && !second.is_empty();
+        Ok(some.then_some(Self {
+            length,
+            width,
+            sections: sections as u64,
+            first,
+            second,
+        }))
     }
 
     /// Length of the columns of the second pass.
-    pub(super) fn columns(&self) -> &Lines {
-        &self.second.lines
+    pub(super) fn columns(&self) -> usize {
+        self.length / LAST
     }
 
     /// Bytes of programs, tables and factors.
     pub(super) fn image(&self) -> u64 {
-        let programs = [&self.first, &self.second].map(|visit| image(&visit.program) as u64);
-        let factors = LAST as u64 * self.columns().column_factor_bytes();
-        programs.iter().sum::<u64>() + factors
+        let all = self.first.iter().chain(&self.second);
+        let most = all.map(|visit| image(&visit.program)).max().unwrap_or(0);
+        2 * most as u64 + (self.factors().len() * size_of::<Complex32>()) as u64
     }
 
-    /// What the passes should take, the loads of their programs included.
-    pub(super) fn expect(&self, machine: &Machine, batch: u64) -> Expected {
-        let rate = machine.dma.bandwidth;
-        let visits = [&self.first, &self.second];
-        let passes = self.passes(batch, [0; 3], 0);
-        let mut all = Expected::default();
-        for (visit, pass) in visits.into_iter().zip(passes) {
-            let pass = pass.expect(machine);
-            let image = image(&visit.program) as f64 * rate.den as f64 / rate.num.max(1) as f64;
-            all.cycles += pass.cycles + image;
-            all.least += pass.least + image;
-        }
-        all
+    /// What the passes over `batch` arrays should take, the loads of their programs included.
+    pub(super) fn expect(&self, machine: &Machine, batch: u64) -> Option<f64> {
+        let [(_, first), (_, second)] = self.fastest(machine, batch)?;
+        Some(first + second)
+    }
+
+    /// The fastest way to make each pass, and what it should take.
+    fn fastest(&self, machine: &Machine, batch: u64) -> Option<[(&Visit, f64); 2]> {
+        let first = |visit: &Visit| self.first_pass(visit, batch, [0; 2]);
+        let second = |visit: &Visit| self.second_pass(visit, batch, [0; 2], 0);
+        Some([
+            fastest(&self.first, machine, first)?,
+            fastest(&self.second, machine, second)?,
+        ])
     }
 
     /// Adds the passes over `batch` arrays to a job.
@@ -118,50 +113,74 @@ impl Split {
         batch: u64,
         [from, to]: [u64; 2],
     ) -> Result<(), FftError> {
-        let between = job.temporary::<Complex32>(batch * (self.length * self.width) as u64)?;
-        let columns = self.columns();
-        let factors: Vec<Complex32> = (0..LAST)
-            .flat_map(|row| columns.column_factors(row, LAST))
-            .collect();
-        let factors = job.input(&factors)?;
-        let names = [
-            (format!("eighths of {}", self.length), "arrays"),
-            (format!("columns of {}", columns.len()), "columns"),
-        ];
-        let passes = self.passes(batch, [from, between.address(), to], factors.address());
-        let visits = [&self.first, &self.second].into_iter().zip(names);
-        for ((visit, (name, entry)), pass) in visits.zip(passes) {
-            let program = job.program(&name, &visit.program)?;
-            job.ring(&program, entry, pass)?;
-        }
-        Ok(())
+        let machine = job.machine().clone();
+        let Some([(first, _), (second, _)]) = self.fastest(&machine, batch) else {
+            return Ok(());
+        };
+        let numbers = batch.saturating_mul((self.length * self.width) as u64);
+        let between = job.temporary::<Complex32>(numbers)?.address();
+        let factors = job.input(&self.factors())?.address();
+        let program = job.program(&format!("eighths of {}", self.length), &first.program)?;
+        let pass = self.first_pass(first, batch, [from, between]);
+        job.ring(&program, "arrays", pass)?;
+        let program = job.program(&format!("columns of {}", self.columns()), &second.program)?;
+        let pass = self.second_pass(second, batch, [between, to], factors);
+        Ok(job.ring(&program, "columns", pass)?)
     }
 
-    /// The passes over `batch` arrays from one address over another to a third.
-    fn passes(&self, batch: u64, [from, between, to]: [u64; 3], factors: u64) -> [RingPass; 2] {
-        let first = EighthPages {
-            lines: self.first.lines.clone(),
+    /// The factors of the second pass for each k1.
+    fn factors(&self) -> Vec<Complex32> {
+        let columns = self.second.first().map(|visit| &visit.lines);
+        let of = |row| columns.map(|columns| columns.column_factors(row, LAST));
+        (0..LAST).filter_map(of).flatten().collect()
+    }
+
+    fn first_pass(&self, visit: &Visit, batch: u64, [from, to]: [u64; 2]) -> RingPass {
+        let pages = EighthPages {
+            lines: visit.lines.clone(),
             sections: self.sections,
             batch,
             shape: [self.length as u64, self.width as u64],
             from,
-            to: between,
+            to,
         };
-        let second = ColumnPages {
-            lines: self.columns().clone(),
+        RingPass::new(visit.ring.clone(), pages)
+    }
+
+    fn second_pass(
+        &self,
+        visit: &Visit,
+        batch: u64,
+        [from, to]: [u64; 2],
+        factors: u64,
+    ) -> RingPass {
+        let pages = ColumnPages {
+            lines: visit.lines.clone(),
             sections: self.sections,
             matrices: LAST as u64 * batch,
             width: self.width as u64,
-            from: between,
+            from,
             to,
             tiled: Some(LAST as u64),
             factors: Some(factors),
         };
-        [
-            RingPass::new(self.first.ring.clone(), first),
-            RingPass::new(self.second.ring.clone(), second),
-        ]
+        RingPass::new(visit.ring.clone(), pages)
     }
+}
+
+/// The fastest of these ways to make a pass, and what it should take.
+fn fastest<'a>(
+    visits: &'a [Visit],
+    machine: &Machine,
+    pass: impl Fn(&Visit) -> RingPass,
+) -> Option<(&'a Visit, f64)> {
+    let rate = machine.dma.bandwidth;
+    let cycles = |visit: &'a Visit| {
+        let image = image(&visit.program) as f64 * rate.den as f64 / rate.num.max(1) as f64;
+        (visit, pass(visit).expect(machine).cycles + image)
+    };
+    let all = visits.iter().map(cycles);
+    all.min_by(|(_, a), (_, b)| a.total_cmp(b))
 }
 
 /// The ways through pages of `lines` with so many bytes of factors, where DMEM has room.
