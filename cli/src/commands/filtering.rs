@@ -144,7 +144,15 @@ fn choice(problem: &ConvProblem, filter: &Convolver) -> Value {
         .choice()
         .candidates
         .iter()
-        .map(|c| json!({ "kernel": c.kernel, "expected_cycles": c.cycles.map(|c| c.round() as u64) }))
+        .map(|c| {
+            let cycles = c.cycles.map(|c| c.round() as u64);
+            let name = if c.made {
+                "expected_cycles"
+            } else {
+                "least_cycles"
+            };
+            json!({ "kernel": c.kernel, name: cycles })
+        })
         .collect();
     json!({
         "channels": problem.channels(),

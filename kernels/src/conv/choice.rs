@@ -9,6 +9,7 @@ use super::memory::Extent;
 use super::overlap::{self, Cover, LENGTHS, lead};
 use super::parts;
 use super::rate::Rate;
+use cp2_asm::Program;
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::fmt;
@@ -28,6 +29,9 @@ pub struct Candidate {
     pub kernel: String,
     /// Expected cycles of the run; none where it does not fit the machine.
     pub cycles: Option<f64>,
+    /// Whether the kernel was made; where it was not, the cycles are the least that its
+    /// arithmetic takes, which is no less than the time of another.
+    pub made: bool,
 }
 
 /// The kernels considered for a filter, the one taken first.
@@ -53,6 +57,7 @@ impl fmt::Display for Choice {
             let mark = if i == 0 { "*" } else { " " };
             write!(f, "{mark} {}: ", c.kernel)?;
             match (c.cycles, best) {
+                (Some(cycles), _) if !c.made => writeln!(f, "{cycles:.0} cycles or more")?,
                 (Some(cycles), Some(best)) if i > 0 => {
                     writeln!(f, "{cycles:.0} cycles, {:.2} times as long", cycles / best)?;
                 }
@@ -157,6 +162,7 @@ impl Contest<'_> {
                 self.candidates.push(Candidate {
                     kernel: kernel.to_owned(),
                     cycles: None,
+                    made: true,
                 });
                 self.refused.get_or_insert(ConvError::Unfit(unfit));
                 return Ok(());
@@ -177,13 +183,45 @@ impl Contest<'_> {
             }
         };
         self.candidates.push(Candidate {
-            kernel: format!("{}, {} outputs a block", filter.title, filter.out),
+            kernel: filter.name(),
             cycles,
+            made: true,
         });
         if let Some(cycles) = cycles.filter(|c| self.best.as_ref().is_none_or(|b| *c < b.0)) {
             self.best = Some((cycles, filter));
         }
         Ok(())
+    }
+
+    /// Blocks of `n` where they lie as `cover` says, unless even their arithmetic takes as long
+    /// as what has been found: to make a kernel takes longer than to choose one.
+    fn enter_blocks<T: Numbers>(
+        &mut self,
+        (n, cover): (usize, Cover),
+        machine: &Arc<Machine>,
+    ) -> Result<(), ConvError> {
+        let name = format!("overlap-save {n}");
+        let least = self.least::<T>(n, &cover, machine);
+        if self.best.as_ref().is_some_and(|best| best.0 <= least) {
+            self.candidates.push(Candidate {
+                kernel: cover.filter(n, &name, Program::default(), machine).name(),
+                cycles: Some(least),
+                made: false,
+            });
+            return Ok(());
+        }
+        self.enter::<T>(
+            &name,
+            overlap::filter(self.wanted.taps, n, cover, &name, machine),
+        )
+    }
+
+    /// Cycles that the arithmetic of blocks of `n` takes at least.
+    fn least<T: Numbers>(&self, n: usize, cover: &Cover, machine: &Arc<Machine>) -> f64 {
+        let blocks = cover.filter(n, "", Program::default(), machine);
+        let layout = blocks.layout::<T>(self.wanted.channels, self.wanted.samples);
+        let longest = layout.total.div_ceil(machine.cp2.sections);
+        longest as f64 * blocks.cycles_per_block as f64
     }
 
     fn decide(mut self) -> Result<(Filter, Choice), ConvError> {
@@ -246,10 +284,12 @@ pub(super) fn choose<T: Numbers>(
         let lead = lead(taps.len(), machine);
         // The longest are the fastest of many taps only.
         let useful = |n: usize| lead < n && (n < parts::N || taps.len() > SHORT);
-        for n in lengths().filter(|&n| useful(n)) {
-            let name = format!("overlap-save {n}");
-            let cover = Cover::overlapping(lead, n);
-            contest.enter::<T>(&name, overlap::filter(taps, n, cover, &name, machine))?;
+        let blocks = lengths().filter(|&n| useful(n));
+        let mut blocks: Vec<_> = blocks.map(|n| (n, Cover::overlapping(lead, n))).collect();
+        let least = |(n, cover): &(usize, Cover)| contest.least::<T>(*n, cover, machine);
+        blocks.sort_by(|a, b| least(a).total_cmp(&least(b)));
+        for (n, cover) in blocks {
+            contest.enter_blocks::<T>((n, cover), machine)?;
         }
         // Blocks that go over memory three times pay where those of one are mostly overlap.
         let cuts = || long::CUTS.into_iter();

@@ -143,6 +143,11 @@ pub(super) struct Layout {
 }
 
 impl Filter {
+    /// What it is called beside others.
+    pub(super) fn name(&self) -> String {
+        format!("{}, {} outputs a block", self.title, self.out)
+    }
+
     /// The blocks of `channels` x `samples` numbers.
     pub(super) fn layout<T: Numbers>(&self, channels: usize, samples: usize) -> Layout {
         // With room for the zeros before the next channel.
