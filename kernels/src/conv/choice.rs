@@ -321,3 +321,37 @@ pub(super) fn choose<T: Numbers>(
     }
     contest.decide()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is not made would not be faster, and its arithmetic takes no more than it does.
+    #[test]
+    fn what_is_not_made_is_not_faster() {
+        let mut left = 0;
+        for (name, taps, samples) in [("vm7", 40, 3000), ("vm9", 129, 65536), ("vm7", 600, 9000)] {
+            let machine = Arc::new(Machine::builtin(name).unwrap());
+            let taps = vec![Complex32::new(1.0, 0.5); taps];
+            let wanted = Wanted::new(&taps, (1, samples), (Mode::Full, Rate::Same)).unwrap();
+            let (_, choice) = choose::<Complex32>(wanted, &machine).unwrap();
+            let best = choice.candidates[0].cycles.unwrap();
+            assert!(choice.candidates[0].made);
+            for candidate in choice.candidates.iter().filter(|c| !c.made) {
+                let n: usize = candidate.kernel["overlap-save ".len()..]
+                    .split(',')
+                    .next()
+                    .and_then(|n| n.parse().ok())
+                    .unwrap();
+                let cover = Cover::overlapping(lead(taps.len(), &machine), n);
+                let filter = overlap::filter(&taps, n, cover, "test", &machine).unwrap();
+                let blocks = filter.layout::<Complex32>(1, samples).total;
+                let cycles = filter.estimate(blocks).unwrap().unwrap();
+                let least = candidate.cycles.unwrap();
+                assert!(best <= least && least <= cycles, "{choice:#}");
+                left += 1;
+            }
+        }
+        assert!(left >= 6, "{left}");
+    }
+}
