@@ -264,4 +264,24 @@ proptest! {
             prop_assert!((x * n as f32 - z).abs() <= 4.0e-6 * n as f32, "{} {}", x, z);
         }
     }
+
+    /// In two passes over memory every transform of a batch is what it is alone, at every scale, and a
+    /// number of the input is a turning phase in the spectrum.
+    #[test]
+    fn two_passes_are_linear(at in 0usize..16_384, batch in 2usize..5, seed in any::<u64>(), k in -60i32..60) {
+        let n = 16_384;
+        let mut x = random(n, batch, seed);
+        x[..n].fill(0.0);
+        x[at] = 2.0f32.powi(k);
+        let y = forward(n, &x);
+        for (k1, y) in y[..=n / 2].iter().enumerate() {
+            let turns = -std::f64::consts::TAU * ((k1 * at % n) as f64) / n as f64;
+            let exact = Complex64::from_polar(f64::from(x[at]), turns);
+            let got = Complex64::new(y.re.into(), y.im.into());
+            prop_assert!((got - exact).norm() <= 1.0e-6 * exact.norm(), "{} {}: {} {}", at, k1, got, exact);
+        }
+        let scaled: Vec<f32> = x[n..].iter().map(|x| x * 2.0f32.powi(k)).collect();
+        let expected: Vec<Complex32> = y[n / 2 + 1..].iter().map(|y| y * 2.0f32.powi(k)).collect();
+        prop_assert_eq!(forward(n, &scaled), expected);
+    }
 }

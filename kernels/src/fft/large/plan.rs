@@ -4,7 +4,7 @@ use super::axis::Axis;
 use super::lines::{COMPLEX, Lines, rows_of};
 use super::parts;
 use super::recipe::LargeRecipe;
-use crate::assembly::moves;
+use crate::assembly::{Unfit, moves};
 use crate::fft::error::FftError;
 use crate::fft::program::{large_program, parts_program, source};
 use crate::fft::recipe::Direction;
@@ -44,14 +44,8 @@ impl LargeFft {
         };
         let mut unfit = None;
         for recipe in LargeRecipe::candidates(n, direction, &machine) {
-            let programs = match programs(&recipe, &machine) {
-                Ok(programs) => programs,
-                // Smaller pages may do.
-                Err(FftError::Unfit(e)) if e.is_size() => {
-                    unfit = unfit.or(Some(e));
-                    continue;
-                }
-                Err(e) => return Err(e),
+            let Some(programs) = unless_large(programs(&recipe, &machine), &mut unfit)? else {
+                continue;
             };
             let ends = [data_end(&programs[0]), data_end(&programs[1])];
             let Some(rings) = recipe.rings(ends, machine.cp2.dmem.0) else {
@@ -153,6 +147,20 @@ fn programs(recipe: &LargeRecipe, machine: &Machine) -> Result<[Arc<Program>; 2]
         Ok::<_, FftError>(Arc::new(assembly?.program))
     };
     Ok([program(0)?, program(1)?])
+}
+
+/// What was made, or none where smaller pages may do; `unfit` is why the first was too large.
+pub(super) fn unless_large<T>(
+    made: Result<T, FftError>,
+    unfit: &mut Option<Unfit>,
+) -> Result<Option<T>, FftError> {
+    match made {
+        Err(FftError::Unfit(e)) if e.is_size() => {
+            unfit.get_or_insert(e);
+            Ok(None)
+        }
+        made => made.map(Some),
+    }
 }
 
 /// The programs of columns and rows in the order in which they are loaded: one that is both, once.

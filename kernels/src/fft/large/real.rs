@@ -1,7 +1,7 @@
 //! A transform of real numbers larger than DMEM, in two passes over system memory.
 
 use super::lines::{COMPLEX, ColumnPages, Lines};
-use super::plan::{give, image, loaded, place};
+use super::plan::{give, image, loaded, place, unless_large};
 use super::real_pages::{RealColumns, RealRows, SECTIONS, Tiles};
 use crate::assembly::moves;
 use crate::fft::error::FftError;
@@ -265,15 +265,9 @@ impl LargeReal {
     pub(in crate::fft) fn new(n: usize, machine: Arc<Machine>) -> Result<Self, FftError> {
         let mut unfit = None;
         for division in Division::all(n, &machine) {
-            let (programs, rings) = match division.place(&machine) {
-                Ok(Some(placed)) => placed,
-                Ok(None) => continue,
-                // Smaller pages may do.
-                Err(FftError::Unfit(e)) if e.is_size() => {
-                    unfit = unfit.or(Some(e));
-                    continue;
-                }
-                Err(e) => return Err(e),
+            let placed = unless_large(division.place(&machine), &mut unfit)?;
+            let Some((programs, rings)) = placed.flatten() else {
+                continue;
             };
             for pass in division.passes(rings.clone(), 1, [0; 3], 0) {
                 moves(&division.to_string(), &pass, &machine)?;
