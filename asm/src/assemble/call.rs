@@ -251,6 +251,7 @@ impl Assembler<'_> {
             file: context.file,
         };
         self.expand(&definition.body, &context);
+        self.names.leave(context.scope);
     }
 }
 

@@ -65,6 +65,7 @@ impl Assembler<'_> {
                     ..*context
                 },
             );
+            self.names.leave(scope);
             let same = counter.is_empty() && done == self.names.done.get();
             first = Some(Iteration {
                 words: words..self.words.len(),

@@ -106,6 +106,11 @@ impl Table {
         })
     }
 
+    /// Forgets a scope that lines are no longer read in, and those in it.
+    pub(super) fn leave(&mut self, scope: Scope) {
+        self.frames.truncate(scope.0 as usize);
+    }
+
     /// More than a word is made, or something asked for that changes.
     pub(super) fn note(&self) {
         self.done.set(self.done.get() + 1);

@@ -5,7 +5,7 @@ use crate::diag::{Fail, Problem};
 use crate::expr::{PUNCTUATION, Punct};
 use crate::source::Span;
 use nom::branch::alt;
-use nom::bytes::complete::{is_not, tag, take_until, take_while, take_while1};
+use nom::bytes::complete::{tag, take_till, take_until, take_while, take_while1};
 use nom::character::complete::{char, digit1, one_of};
 use nom::combinator::{map, opt, peek, recognize, rest, verify};
 use nom::sequence::{delimited, pair, preceded};
@@ -128,7 +128,10 @@ fn blank(s: &str) -> IResult<&str, Blank> {
         ),
         map((char('\r'), peek(char('\n'))), |_| Blank::Space),
         map(
-            pair(alt((tag(";"), tag("//"))), opt(is_not("\r\n"))),
+            pair(
+                alt((tag(";"), tag("//"))),
+                take_till(|c| c == '\r' || c == '\n'),
+            ),
             |_| Blank::Space,
         ),
         map(delimited(tag("/*"), take_until("*/"), tag("*/")), |_| {
