@@ -168,12 +168,15 @@ impl Core {
             [section % COLUMNS]
     }
 
+    /// Whether it is one group of four sections: what [`Core::guest`] takes apart.
+    pub(crate) fn is_one_group(&self) -> bool {
+        self.groups.len() == 1 && one_group(self.sections, self.dmem_bytes)
+    }
+
     /// What the words of a program work on, where it is one group of four sections.
     pub(crate) fn guest(&mut self) -> Option<Guest<'_>> {
-        let [group] = &mut self.groups[..] else {
-            return None;
-        };
-        one_group(self.sections, self.dmem_bytes).then_some(())?;
+        self.is_one_group().then_some(())?;
+        let group = self.groups.first_mut()?;
         Some(Guest {
             registers: &mut group.registers,
             dmem: &mut group.dmem,

@@ -127,7 +127,6 @@ impl Cp2 {
     /// Starts a kernel whose first word may issue in cycle `at`.
     pub(crate) fn launch(&mut self, entry: u32, args: u32, at: u64) {
         self.programs.fast_mut().leave(&mut self.board, self.now);
-        self.programs.fast_mut().moved();
         self.core.launch(entry, args);
         self.now = at;
         self.status = Status::Running;
@@ -219,7 +218,6 @@ impl Cp2 {
             if ahead(self) == Pause::Limit {
                 return Exit::Limit;
             }
-            self.programs.fast_mut().leave(&mut self.board, self.now);
             match self.step(machine, limit, observer) {
                 Ok(None) => {}
                 Ok(Some(exit)) => return exit,
@@ -249,11 +247,23 @@ impl Cp2 {
             return Ok(Some(Exit::Limit));
         }
         let pc = self.core.pc;
-        let fetched = self.programs.fetch(&self.core, machine);
-        let decoded = fetched.map_err(|kind| (None, kind))?;
-        let (mut at, wait) = self.board.earliest(&decoded.timing, self.now);
+        // Of most waits and signals the blocks know what it is to be asked of others.
+        let gate = match self.engine {
+            Engine::Reference => None,
+            _ => self.programs.fast().gate(),
+        };
+        let (decoded, mut at, wait) = match &gate {
+            Some(gate) => (gate.decoded, self.now + gate.first, gate.wait),
+            None => {
+                self.programs.fast_mut().leave(&mut self.board, self.now);
+                let fetched = self.programs.fetch(&self.core, machine);
+                let decoded = fetched.map_err(|kind| (None, kind))?;
+                let (at, wait) = self.board.earliest(&decoded.timing, self.now);
+                (decoded, at, wait.into())
+            }
+        };
         let mut stalls = [
-            Stall::from(wait),
+            wait,
             Stall {
                 cause: Cause::MemoryPort,
                 cycles: 0,
@@ -291,14 +301,24 @@ impl Cp2 {
             self.counters.charge(pc, cause, cycles);
             self.waited = Waited::default();
         }
-        self.now = at;
-        let outcome = execute::word(&mut self.core, machine, &decoded, at, observer)?;
+        let since = std::mem::replace(&mut self.now, at);
+        let outcome = match &gate {
+            Some(gate) => gate.pass(&mut self.core, machine),
+            None => execute::word(&mut self.core, machine, &decoded, at, observer),
+        }?;
+        if gate.is_none() {
+            self.board.issue(&decoded.timing, at);
+        }
         self.account(pc, &decoded, at);
         let exit = self.control(decoded.action, at);
 
         let lost = penalty(outcome, &machine.cp2);
         self.counters.charge(pc, lost.cause, lost.cycles);
         self.now = at + 1 + lost.cycles;
+        if gate.is_some() {
+            let fast = self.programs.fast_mut();
+            fast.passed(&self.core, machine, since, at, self.now);
+        }
         if let Some(Exit::Stopped { end }) = &exit {
             self.counters.charge(pc, Cause::Drain, end - self.now);
             self.counters.kernels += 1;
@@ -353,7 +373,6 @@ impl Cp2 {
     fn account(&mut self, pc: u32, decoded: &Decoded, at: u64) {
         let loops = self.core.loops.len();
         self.programs.fast_mut().stepped(decoded, loops);
-        self.board.issue(&decoded.timing, at);
         if decoded.timing.uses_dmem {
             self.port.commit(at);
         }

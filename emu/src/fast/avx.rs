@@ -300,6 +300,13 @@ mod x86 {
             unsafe { x::_mm256_storeu_ps(to.as_mut_ptr().cast(), join(a)) }
         }
 
+        /// Loads two lanes at once.
+        #[inline(always)]
+        pub(in crate::fast) fn load(self, from: &[Lane; 2]) -> Two {
+            // SAFETY: `self` is the proof, and `from` is as long as what is loaded.
+            split(unsafe { x::_mm256_loadu_ps(from.as_ptr().cast()) })
+        }
+
         /// Whether any of four lanes is a NaN.
         #[inline(always)]
         pub(in crate::fast) fn any_nan(self, a: Two, b: Two) -> bool {
@@ -354,6 +361,10 @@ mod absent {
         }
 
         pub(in crate::fast) fn canonical(self, _: [f32x4; 2], _: f32x4) -> [f32x4; 2] {
+            match self {}
+        }
+
+        pub(in crate::fast) fn load(self, _: &[Lane; 2]) -> [f32x4; 2] {
             match self {}
         }
 

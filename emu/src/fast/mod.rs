@@ -14,6 +14,7 @@
 mod avx;
 mod block;
 mod bodies;
+mod gates;
 mod habits;
 pub(crate) mod portable;
 mod rows;
@@ -34,6 +35,7 @@ use crate::simd::Simd;
 use crate::timing::{Outcome, Pending, Scoreboard};
 use block::{Block, End};
 use cp2_machine::Machine;
+use gates::Gate;
 use std::collections::HashMap;
 use text::Ends;
 pub(crate) use text::sets_up;
@@ -74,9 +76,6 @@ pub(crate) struct Fast {
     states: States,
     /// The node the core stands at: it knows the issue state, the scoreboard is stale.
     at: Option<u32>,
-    /// The node it stood at when others took over, when that was, and the words
-    /// they have run since.
-    left: Option<(u32, u64, u32)>,
     scratch: Scoreboard,
     /// What emitted code works with.
     frame: Box<Frame>,
@@ -97,7 +96,7 @@ impl Fast {
 
     /// Forgets where the core stands and what ran, but not what was translated.
     pub(crate) fn uncount(&mut self) {
-        (self.at, self.left) = (None, None);
+        self.at = None;
         if !std::mem::take(&mut self.counted) {
             return;
         }
@@ -108,41 +107,13 @@ impl Fast {
     pub(crate) fn leave(&mut self, board: &mut Scoreboard, now: u64) {
         if let Some(pending) = self.pending() {
             board.resume(pending, now);
-            self.left = self.at.take().map(|at| (at, now, 0));
+            self.at = None;
         }
     }
 
     /// Others have run a word, inside so many loops.
     pub(crate) fn stepped(&mut self, word: &Decoded, loops: usize) {
         self.ran.word(word, By::Step, loops);
-        if let Some((_, _, words)) = &mut self.left {
-            *words = words.saturating_add(1);
-        }
-    }
-
-    /// The core stands where no word led it.
-    pub(crate) fn moved(&mut self) {
-        self.left = None;
-    }
-
-    /// The node the core stands at after others have run words.
-    fn entered(&mut self, core: &Core, machine: &Machine, board: &Scoreboard, now: u64) -> u32 {
-        let stepped = self.left.take().filter(|(from, _, words)| {
-            // One that is for no block, whose outcome the address tells.
-            *words == 1 && self.nodes[*from as usize].len == 0
-        });
-        let stepped = stepped.map(|(from, since, _)| (from as usize, (now - since, core.pc)));
-        if let Some((from, step)) = stepped {
-            if let Some((_, next)) = self.nodes[from].stepped.filter(|(same, _)| *same == step) {
-                return next;
-            }
-        }
-        let state = self.states.number(board.relative(now));
-        let next = self.node(core, machine, state, None);
-        if let Some((from, step)) = stepped {
-            self.nodes[from].stepped = Some((step, next));
-        }
-        next
     }
 
     /// The issue state, where the scoreboard is stale.
@@ -168,7 +139,10 @@ impl Fast {
         let emit = simd != Simd::None;
         let mut at = match self.at {
             Some(at) => at,
-            None => self.entered(core, machine, board, *now),
+            None => {
+                let state = self.states.number(board.relative(*now));
+                self.node(core, machine, state, None)
+            }
         };
         let pause = loop {
             let node = &mut self.nodes[at as usize];
@@ -284,7 +258,10 @@ impl Fast {
             }
         };
         let number = self.nodes.len() as u32;
-        let node = self.make((pc, state), block, machine);
+        let mut node = self.make((pc, state), block, machine);
+        if node.len == 0 {
+            node.gate = Gate::find(core, machine, state, &self.states, &mut self.scratch);
+        }
         self.nodes.push(node);
         self.node_at.insert((pc, state), number);
         number

@@ -44,6 +44,15 @@ impl<H: Host> Registers<Four> for Operands<'_, H> {
     #[inline(always)]
     fn operand<const N: usize>(&self, _: &Inst, operand: usize) -> [Four; N] {
         let lanes = self.lanes::<N>(operand);
+        // A butterfly's last factor is wanted with its lanes exchanged, too: a host exchanges the
+        // halves of what it has loaded at once in less time than it loads them again.
+        match (self.host.avx(), lanes.first_chunk()) {
+            (Some(avx), Some(two)) if operand == 4 && N == PAIR => {
+                let two = avx.load(two);
+                return std::array::from_fn(|i| Four::new(two[i % PAIR]));
+            }
+            _ => {}
+        }
         std::array::from_fn(|i| Four::new(lanes[i]))
     }
 

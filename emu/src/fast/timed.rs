@@ -1,6 +1,7 @@
 //! The time a block takes: computed once for every state it is entered in.
 
 use super::block::{Block, End, Needs, Side};
+use super::gates::Gate;
 use super::habits::Habits;
 use super::portable::Step;
 use crate::core::Core;
@@ -110,8 +111,10 @@ pub(crate) struct Node {
     pub edges: [Edge; 4],
     /// The edge last found out.
     pub usual: Usual,
-    /// Where its word led when others ran it: after so many cycles to an address, a node.
-    pub stepped: Option<((u64, u32), u32)>,
+    /// Where it has no words: the gate that stands there.
+    pub gate: Option<Box<Gate>>,
+    /// Where that led last: after so many cycles to an address, a node.
+    pub passed: Option<((u64, u32), u32)>,
     /// By guard: where the block is left at its side.
     pub sides: Vec<(Edge, Side)>,
     /// After so many words, where somebody left there.
@@ -176,7 +179,8 @@ impl Node {
             issue,
             waits,
             edges: OUTCOMES.map(|outcome| Edge::new(now, penalty(outcome, &machine.cp2))),
-            stepped: None,
+            gate: None,
+            passed: None,
             usual: Usual {
                 outcome: Outcome::Next,
                 pc: NOWHERE,

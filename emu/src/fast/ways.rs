@@ -26,6 +26,9 @@ impl Fast {
             return (at, Some(Pause::Limit));
         };
         let node = &self.nodes[at as usize];
+        if node.len == 0 {
+            return (at, Some(Pause::Step));
+        }
         let block = &self.blocks[node.block as usize];
         let time = in_time(&node.issue, room);
         let safe = block.safe(core, machine);

@@ -4,7 +4,7 @@ use super::command::{Action, Command};
 use super::engine::Engine;
 use super::error::{CommandError, HostError};
 use super::progress::Kind;
-use super::state::{Busy, Kernel, Submitted};
+use super::state::{Busy, Kernel, State, Submitted};
 use super::window::Needs;
 use crate::timeline::{Category, Slice, Track};
 use cp2_dma::{Descriptor, transfer_time};
@@ -21,9 +21,19 @@ impl Engine {
         if !std::mem::take(&mut self.state.stirred) {
             return Ok(false);
         }
-        let mut window = std::mem::take(&mut self.state.window);
-        let taken = window.take(|needs| self.has(needs));
-        self.state.window = window;
+        let State {
+            window,
+            transfers,
+            cp2_taken,
+            signals,
+            ..
+        } = &mut self.state;
+        let taken = window.take(|needs| match needs {
+            Needs::Nothing => true,
+            Needs::Queue => transfers.len() < self.machine.dma.queue,
+            Needs::Core => !*cp2_taken,
+            Needs::Signal(event) => signals.get(&event).is_some_and(|s| !s.is_empty()),
+        });
         let Some((command, what)) = taken else {
             return Ok(false);
         };
@@ -38,18 +48,6 @@ impl Engine {
             until: self.state.now.saturating_add(cost),
         });
         Ok(true)
-    }
-
-    fn has(&self, needs: Needs) -> bool {
-        match needs {
-            Needs::Nothing => true,
-            Needs::Queue => self.state.transfers.len() < self.machine.dma.queue,
-            Needs::Core => !self.state.cp2_taken,
-            Needs::Signal(event) => {
-                let signals = self.state.signals.get(&event);
-                signals.is_some_and(|s| !s.is_empty())
-            }
-        }
     }
 
     /// The CPU is done with its part of a command, now.
@@ -68,7 +66,7 @@ impl Engine {
             page,
             action,
             after,
-        } = what;
+        } = *what;
         let fail = |name: &str, reason: CommandError| HostError::Command {
             command,
             name: name.to_string(),

@@ -111,11 +111,15 @@ impl Engine {
     fn fill(
         &mut self,
         source: &mut dyn Iterator<Item = Command>,
-        pending: &mut Option<Command>,
+        pending: &mut Option<Box<Command>>,
     ) -> Result<bool, HostError> {
         while !self.state.fenced && self.state.window.len() < WINDOW {
-            let Some(command) = pending.take().or_else(|| source.next()) else {
-                return Ok(false);
+            let command = match pending.take() {
+                Some(command) => command,
+                None => match source.next() {
+                    Some(command) => Box::new(command),
+                    None => return Ok(false),
+                },
             };
             if command.is_fence() && !self.state.progress.all_complete() {
                 *pending = Some(command);
@@ -134,7 +138,7 @@ impl Engine {
     }
 
     /// Takes a command into the window.
-    fn admitted(&mut self, command: Command) {
+    fn admitted(&mut self, command: Box<Command>) {
         let number = self.state.progress.give();
         let transfer = matches!(command.action, Action::Dma(_));
         let State {
@@ -191,13 +195,12 @@ impl Engine {
 
     /// Simulated time goes on to the next thing the CPU can act on; an end if there is none.
     fn advance(&mut self) -> Option<End> {
-        let next = [
-            self.state.busy.as_ref().map(|b| b.until),
-            self.state.arrivals.front().map(|a| a.0),
-        ]
-        .into_iter()
-        .flatten()
-        .min();
+        let busy = self.state.busy.as_ref().map(|b| b.until);
+        let arrival = self.state.arrivals.front().map(|a| a.0);
+        let next = match (busy, arrival) {
+            (Some(busy), Some(arrival)) => Some(busy.min(arrival)),
+            (busy, arrival) => busy.or(arrival),
+        };
         let quiet = self.processor.quiet();
         if next.is_none() {
             match quiet {

@@ -37,7 +37,7 @@ pub(super) struct Submitted {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Busy {
     pub(super) command: u64,
-    pub(super) what: Command,
+    pub(super) what: Box<Command>,
     pub(super) from: u64,
     pub(super) until: u64,
 }

@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Given {
     pub(super) number: u64,
-    pub(super) command: Command,
+    /// Commands are handed on from here to there: apart, so that they stay where they are.
+    pub(super) command: Box<Command>,
     /// How many commands it still waits for.
     left: usize,
 }
@@ -80,7 +81,7 @@ impl Window {
     }
 
     /// Takes the next command, which waits for those that `waits` says so of.
-    pub(super) fn push(&mut self, number: u64, command: Command, waits: impl Fn(u64) -> bool) {
+    pub(super) fn push(&mut self, number: u64, command: Box<Command>, waits: impl Fn(u64) -> bool) {
         let transfer = matches!(command.action, Action::Dma(_));
         let mut left = 0;
         for &Event(of) in command.after.iter().filter(|Event(of)| waits(*of)) {
@@ -124,7 +125,7 @@ impl Window {
     }
 
     /// Takes out the first command that waits for no other and whose needs are met.
-    pub(super) fn take(&mut self, met: impl Fn(Needs) -> bool) -> Option<(u64, Command)> {
+    pub(super) fn take(&mut self, met: impl Fn(Needs) -> bool) -> Option<(u64, Box<Command>)> {
         let mut unmet = None;
         let first = self.free.iter().position(|&(_, needs)| {
             // Many may need the same.
@@ -148,7 +149,7 @@ impl Window {
     ) -> Option<()> {
         for given in &mut self.given {
             given.number = number(given.number);
-            given.command = command(given.number)?.clone();
+            *given.command = command(given.number)?.clone();
         }
         for wait in &mut self.waits {
             (wait.of, wait.by) = (number(wait.of), number(wait.by));

@@ -72,7 +72,7 @@ impl State {
             .moved(on.numbers(), |number| on.number(number));
         if let Some(busy) = &mut self.busy {
             renumber(&mut busy.command);
-            busy.what = on.command(busy.command)?.clone();
+            *busy.what = on.command(busy.command)?.clone();
             later(&mut busy.from);
             later(&mut busy.until);
         }

@@ -149,11 +149,11 @@ impl Helper {
     fn advance<S: Turns>(&mut self, source: &mut S, turn: u64) -> Option<()> {
         // A launch would ask when earlier commands were complete.
         let state = &self.engine.state;
-        let busy = state.busy.iter().map(|busy| &busy.what);
+        let busy = state.busy.iter().map(|busy| &*busy.what);
         if state
             .window
             .iter()
-            .map(|given| &given.command)
+            .map(|given| &*given.command)
             .chain(busy)
             .any(launches)
         {
