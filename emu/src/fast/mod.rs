@@ -7,8 +7,9 @@
 //! add one to a counter, follow an edge. Counters by word and cause are
 //! expanded from the nodes' counters when somebody asks.
 //!
-//! Whatever is rare is left to the reference engine's step: waits, signals,
-//! stops, words that fault, machines or moments where DMA delays CP2.
+//! Whatever is rare is left to the reference engine's step: stops, words that
+//! fault, machines or moments where DMA delays CP2; and waits and signals ([`gates`]),
+//! of which it is known here when they issue.
 //! `docs/engine.md` has the reasons and the measurements.
 
 mod avx;
