@@ -334,6 +334,23 @@ fn arrays_are_accurate_and_fast() {
     }
 }
 
+/// No axis is empty, wherever it is.
+#[test]
+fn empty_arrays_are_refused() {
+    let shapes: [&[usize]; 6] = [
+        &[0, 16],
+        &[32, 0],
+        &[0, 0],
+        &[0, 32, 16],
+        &[32, 0, 16],
+        &[32, 32, 0],
+    ];
+    for shape in shapes {
+        let error = FftNd::new(shape, Direction::Forward, machine("vm7")).unwrap_err();
+        assert!(error.to_string().contains("powers of two"), "{error}");
+    }
+}
+
 /// Any shape, batch and direction.
 #[test]
 fn arrays_of_any_shape() {

@@ -9,7 +9,9 @@ use crate::job::Least;
 /// The cheapest way of all known ones, every number moved once.
 ///
 /// * Directly a sample meets each of L taps once, or where outputs are decimated
-///   every M-th one: a complex multiply-add each, one issue; two where taps are real.
+///   every M-th one, so that each tap meets samples/M, rounded down, at least: a complex
+///   multiply-add each, one issue; two where taps are real. With fewer than M taps only so
+///   many samples need be read.
 /// * Overlap-save with blocks of N takes N (log2 N + 1/2) issues for N - L + 1
 ///   outputs, or for a whole channel that N holds; N is any power of two,
 ///   whether there is a kernel or not. It has no outputs to leave out.
@@ -23,8 +25,9 @@ pub(super) fn least<T: Numbers>(wanted: Wanted<'_>) -> Least {
     } else {
         samples
     };
+    let every = rate.decimate().max(1);
     let real_taps = wanted.taps.iter().all(|h| h.im == 0.0);
-    let mut issues = used as f64 * l as f64 / rate.decimate() as f64;
+    let mut issues = (used / every).saturating_mul(l) as f64;
     if real_taps {
         issues /= 2.0;
     }
@@ -41,7 +44,9 @@ pub(super) fn least<T: Numbers>(wanted: Wanted<'_>) -> Least {
     if T::REAL {
         issues /= 2.0;
     }
-    let numbers = (samples as u128 + outputs.len() as u128) * channels as u128;
+    // Fewer taps than an output has samples never meet some of them.
+    let read = samples.min((samples / every).saturating_mul(l));
+    let numbers = (read as u128 + outputs.len() as u128) * channels as u128;
     Least {
         issues: (issues * channels as f64).floor() as u128,
         bytes: numbers * size_of::<T>() as u128,

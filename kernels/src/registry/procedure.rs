@@ -92,16 +92,20 @@ fn whole_rounds<'a>(
     })
 }
 
-/// The first page's load, everything between, the last page's store.
+/// What the first page waits for, everything between, the last page's store.
 fn traffic(pass: &Pass, machine: &Machine) -> (Traffic, Traffic, Traffic) {
     let mut parts = (Traffic::default(), Traffic::default(), Traffic::default());
     for page in 0..pass.pages() {
-        let load = if page == 0 {
-            &mut parts.0
-        } else {
-            &mut parts.1
+        let loads = pass.loads(page);
+        // What comes with the first page behind the transfer that says so belongs to others.
+        let said = loads.iter().position(|load| load.event.is_some());
+        let first = match said {
+            _ if page > 0 => 0,
+            Some(last) => last + 1,
+            None => loads.len(),
         };
-        *load += Traffic::of(&pass.loads(page), machine);
+        parts.0 += Traffic::of(&loads[..first], machine);
+        parts.1 += Traffic::of(&loads[first..], machine);
         let store = if page + 1 == pass.pages() {
             &mut parts.2
         } else {

@@ -121,6 +121,17 @@ fn resamplers_are_fast() {
     assert!(slow.is_empty(), "{slow:?}");
 }
 
+/// With fewer taps than an output has samples some samples meet no tap: the bound leaves them out.
+#[test]
+fn samples_that_meet_no_tap_are_not_in_the_bound() {
+    for (taps, every) in [(1, 8), (1, 20), (2, 15), (4, 16)] {
+        let x = complex(3 * 9212, 2);
+        let done = resample(&complex(taps, 1), &x, 3, Rate::Decimate(every));
+        let efficiency = done.efficiency();
+        assert!(efficiency <= 1.0, "{taps} taps, {every}: {efficiency:.3}");
+    }
+}
+
 /// Short filters are direct, and as fast as the DMA or their multiply-adds.
 #[test]
 fn short_filters_are_direct_and_fast() {

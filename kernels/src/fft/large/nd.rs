@@ -78,7 +78,7 @@ impl FftNd {
         let numbers = shape
             .iter()
             .try_fold(COMPLEX as usize, |n, &d| n.checked_mul(d));
-        if numbers.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+        if numbers.is_none_or(|bytes| bytes == 0 || isize::try_from(bytes).is_err()) {
             return Err(refused());
         }
         let rows = Recipe::new(last, direction).map_err(|_| refused())?;
