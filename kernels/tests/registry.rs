@@ -3,6 +3,7 @@
 
 use cp2_host::Options;
 use cp2_kernels::dsp::{MapOp, ReductionOp};
+use cp2_kernels::fft::FftPlanner;
 use cp2_kernels::registry::{self, Kernel, Size};
 use cp2_machine::Machine;
 use std::collections::BTreeSet;
@@ -116,6 +117,55 @@ fn slow_units_are_not_priced_twice() {
             assert!((0.5..=1.0).contains(&row.ratio), "{class}: {row:#?}");
             assert!(row.efficiency <= 1.0, "{class}: {row:#?}");
         }
+    }
+}
+
+/// However long a channel takes to start, what is expected of it is not more than it takes.
+#[test]
+fn a_channel_that_starts_slowly_is_not_started_more_often_than_it_is() {
+    for cycles in [300, 1000, 3000, 10_000] {
+        let text = format!(
+            "base = \"vm7\"\n[dma]\nsetup-idle = {{ value = {cycles}, unit = \"cycles\" }}\n"
+        );
+        let machine = Arc::new(Machine::parse("slow", &text).unwrap());
+        for (name, values) in [
+            ("fft", &[("n", 64), ("batch", 64)][..]),
+            ("fft-large", &[("n", 8192), ("batch", 1)]),
+            (
+                "fft-nd",
+                &[("planes", 1), ("rows", 512), ("columns", 16), ("batch", 1)],
+            ),
+            (
+                "conv",
+                &[("taps", 129), ("samples", 32_768), ("channels", 1)],
+            ),
+        ] {
+            let kernel = registry::find(name).unwrap();
+            let row = registry::measure(kernel, &Size::new(values), &machine, Options::default());
+            let row = row.unwrap();
+            assert!((0.5..=1.0).contains(&row.ratio), "{cycles}: {row:#?}");
+        }
+    }
+}
+
+/// `fft`, `fft-real` and `fft-real-inverse` are what a planner takes for the batch, of any length.
+#[test]
+fn transforms_are_those_that_the_planner_takes() {
+    let vm9 = Arc::new(Machine::builtin("vm9").unwrap());
+    for (n, batch) in [(37, 8), (1000, 8), (4096, 1), (8192, 1), (8192, 16)] {
+        let size = Size::new(&[("n", n), ("batch", batch)]);
+        let prepare = |name| {
+            let kernel = registry::find(name).unwrap();
+            let made = kernel.prepare(&size, &vm9, Options::default());
+            made.unwrap().recipe.unwrap()
+        };
+        let mut planner = FftPlanner::for_batch(vm9.clone(), batch as usize);
+        let forward = planner.plan_forward(n as usize).unwrap();
+        assert_eq!(prepare("fft"), forward.recipe());
+        let real = planner.plan_real_forward(n as usize).unwrap();
+        assert_eq!(prepare("fft-real"), real.recipe());
+        let back = planner.plan_real_inverse(n as usize).unwrap();
+        assert_eq!(prepare("fft-real-inverse"), back.recipe());
     }
 }
 

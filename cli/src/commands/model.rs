@@ -168,7 +168,14 @@ fn single(kernel: &dyn Kernel, size: &Size, one: &One) -> Result<Outcome, Failur
     let expected = estimate(&procedure, &system).map_err(Failure::input)?;
     let bound = prepared.least.cycles(&machine);
     let mut outcome = show::expected(&expected, &system, &title);
-    show::kernel(&mut outcome, kernel, size, &machine, bound);
+    show::kernel(
+        &mut outcome,
+        kernel,
+        size,
+        &machine,
+        bound,
+        prepared.recipe.as_deref(),
+    );
     write_roofline(one.roofline.as_deref(), &procedure, &system, &mut outcome)?;
     if one.emulate {
         crate::interrupt::check()?;

@@ -141,6 +141,7 @@ fn prepared(
     let (job, _) = filter.job(&x, request.options.clone()).map_err(wrong)?;
     Ok(Prepared {
         job,
+        recipe: Some(filter.kernel().to_owned()),
         least: filter.least::<Complex32>(channels),
         operations: filter.operations::<Complex32>(channels),
     })

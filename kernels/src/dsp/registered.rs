@@ -201,6 +201,7 @@ fn prepare_map(request: &Request<'_>) -> Result<Prepared, KernelError> {
     let job = map.job(&slices(&inputs), request.options.clone());
     Ok(Prepared {
         job: request.planned(job)?.0,
+        recipe: None,
         least: map.least(),
         operations: map.operations(),
     })
@@ -216,6 +217,7 @@ fn prepare_reduction(request: &Request<'_>) -> Result<Prepared, KernelError> {
     let job = plan.job(&slices(&inputs), request.options.clone());
     Ok(Prepared {
         job: request.planned(job)?.0,
+        recipe: None,
         least: plan.least(rows),
         operations: plan.operations(rows),
     })
@@ -237,6 +239,7 @@ fn prepare_beamformer(request: &Request<'_>) -> Result<Prepared, KernelError> {
     let job = plan.job(&random.complexes(len), request.options.clone());
     Ok(Prepared {
         job: request.planned(job)?.0,
+        recipe: None,
         least: plan.least(snapshots),
         operations: plan.operations(snapshots),
     })
@@ -255,6 +258,7 @@ fn prepare_products(request: &Request<'_>) -> Result<Prepared, KernelError> {
     let job = plan.job(&a, &b, request.options.clone());
     Ok(Prepared {
         job: request.planned(job)?.0,
+        recipe: None,
         least: plan.least(count),
         operations: plan.operations(count),
     })
@@ -269,6 +273,7 @@ fn prepare_transposition(request: &Request<'_>) -> Result<Prepared, KernelError>
     let x = Random::new(1).complexes(len);
     Ok(Prepared {
         job: request.planned(plan.job(&x, request.options.clone()))?.0,
+        recipe: None,
         least: plan.least(),
         operations: plan.operations(),
     })

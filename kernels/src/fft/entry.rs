@@ -3,7 +3,6 @@
 use super::large::{FftNd, LargeFft};
 use super::mixed::{BluesteinFft, BluesteinRecipe, LongBluestein};
 use super::planner::mixed;
-use super::recipe::{MAX_LENGTH, Recipe};
 use super::{Direction, Fft, FftError, FftPlanner};
 use crate::random::Random;
 use crate::registry::{Entry, KernelError, Parameter, Prepared, Request};
@@ -41,7 +40,7 @@ const LOCAL_BLUESTEIN: usize = 500;
 pub(crate) const KERNELS: [Entry; 7] = [
     Entry {
         name: "fft",
-        summary: "complex FFTs of one length, 16 to 4096, in batches",
+        summary: "complex FFTs of one length in batches, by the recipe that the planner takes",
         sources: &[
             "fft/fft.s",
             "fft/stockham.s",
@@ -50,7 +49,10 @@ pub(crate) const KERNELS: [Entry; 7] = [
             "fft/fft4096.s",
             "fft/hooks4096.s",
         ],
-        parameters: &[Parameter::new("n", 1024, "length of a transform"), BATCH],
+        parameters: &[
+            Parameter::new("n", 1024, "length of a transform: any"),
+            BATCH,
+        ],
         sizes: &[
             &[16, 1024],
             &[32, 1024],
@@ -63,13 +65,9 @@ pub(crate) const KERNELS: [Entry; 7] = [
             &[4096, 1024],
         ],
         prepare: |request| {
-            let [n] = request.positive(["n"])?;
-            if Recipe::new(n, Direction::Forward).is_err() {
-                return Err(request.refused(other_kernels(n)));
-            }
-            batch(request, |n, _| {
-                let planner = FftPlanner::new(request.machine.clone());
-                Ok(planner.plan_local(n, Direction::Forward)?)
+            batch(request, |n, batch| {
+                let mut planner = FftPlanner::for_batch(request.machine.clone(), batch);
+                planner.plan(n, Direction::Forward)
             })
         },
     },
@@ -226,12 +224,6 @@ pub(crate) const KERNELS: [Entry; 7] = [
     },
 ];
 
-/// What to ask for a length that `fft` does not have.
-fn other_kernels(n: usize) -> String {
-    let others = "fft-mixed has products of prime numbers to 31, fft-bluestein other lengths, fft-large longer powers of two";
-    format!("n = {n}: expected a power of two from 16 to {MAX_LENGTH}; {others}")
-}
-
 /// A batch of the complex transform that `plan` makes for a length and a batch.
 fn batch(
     request: &Request<'_>,
@@ -249,6 +241,7 @@ fn prepared(fft: &dyn Fft, batch: usize, request: &Request<'_>) -> Result<Prepar
     let (job, _) = fft.job(&numbers(count), request.options.clone())?;
     Ok(Prepared {
         job,
+        recipe: Some(fft.recipe()),
         least: fft.least(batch),
         operations: fft.operations(batch),
     })
@@ -257,35 +250,38 @@ fn prepared(fft: &dyn Fft, batch: usize, request: &Request<'_>) -> Result<Prepar
 /// A batch of real transforms, there or back.
 fn real(request: &Request<'_>, direction: Direction) -> Result<Prepared, KernelError> {
     let [n, batch] = request.positive(["n", "batch"])?;
-    let (planner, options) = (
-        FftPlanner::new(request.machine.clone()),
-        request.options.clone(),
-    );
+    let planner = FftPlanner::for_batch(request.machine.clone(), batch);
+    let options = request.options.clone();
     let forward = || {
         let fft = planner.plan_real_forward(n)?;
         let count = n.saturating_mul(batch);
         fft.batch_of(count)?;
         let input: Vec<f32> = numbers(count).iter().map(|z| z.re).collect();
         let (job, ..) = fft.job(&input, options.clone())?;
-        Ok((job, fft.least(batch), fft.operations(batch)))
+        Ok(Prepared {
+            job,
+            recipe: Some(fft.recipe()),
+            least: fft.least(batch),
+            operations: fft.operations(batch),
+        })
     };
     let inverse = || {
         let fft = planner.plan_real_inverse(n)?;
         let count = (n / 2 + 1).saturating_mul(batch);
         fft.batch_of(count)?;
         let (job, ..) = fft.job(&numbers(count), options.clone())?;
-        Ok((job, fft.least(batch), fft.operations(batch)))
+        Ok(Prepared {
+            job,
+            recipe: Some(fft.recipe()),
+            least: fft.least(batch),
+            operations: fft.operations(batch),
+        })
     };
     let made = match direction {
         Direction::Forward => forward(),
         Direction::Inverse => inverse(),
     };
-    let (job, least, operations) = made.map_err(|e: FftError| request.refused(e))?;
-    Ok(Prepared {
-        job,
-        least,
-        operations,
-    })
+    made.map_err(|e: FftError| request.refused(e))
 }
 
 /// Random numbers, always the same.

@@ -324,8 +324,14 @@ impl FftPlanner {
                     Err(e) => (None, refused.or(e)),
                 };
                 let all = half.into_iter().chain(whole);
-                let price = |real: &LongReal| real.expected(self.batch).map(|c| c.0);
-                let priced = all.filter_map(|real| Some((price(&real).ok()?, real)));
+                // Of a batch too large for system memory as much as both hold.
+                let all: Vec<LongReal> = all.collect();
+                let most = all.iter().map(LongReal::max_batch).filter(|&most| most > 0);
+                let batch = most.min().unwrap_or(1).min(self.batch);
+                let price = |real: &LongReal| real.expected(batch).map(|c| c.0);
+                let priced = all
+                    .into_iter()
+                    .filter_map(|real| Some((price(&real).ok()?, real)));
                 let best = priced.min_by_key(|(cycles, _)| *cycles);
                 best.map(|(_, real)| real).ok_or(refused)
             }

@@ -116,6 +116,8 @@ impl KernelError {
 pub struct Prepared {
     /// The job.
     pub job: Job,
+    /// What was chosen for it, in words, where a kernel has several ways.
+    pub recipe: Option<String>,
     /// The least that the whole computation needs: its bound.
     pub least: Least,
     /// For each pass of the job, the least it has to issue: class, and number of

@@ -31,12 +31,12 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
         let mut compute: Vec<Demand> = whole_rounds(pass, counts, machine)
             .map(|(class, count)| Demand::operations(unit(class), class.name(), count))
             .collect();
-        // The CPU learns of the last page, builds its store, and the DMA, idle
+        // The CPU learns of the last page, builds its store, and the DMA, if idle
         // by then, begins it. A busy DMA hides all of this.
         compute.extend([
             Demand::action(cp2::COMPLETION, 1),
             Demand::action(cp2::DESCRIPTOR, 1),
-            Traffic::default().demand(1),
+            Traffic::default().demand(u64::from(idle_at_last(pass, counts, machine))),
         ]);
         // Between two passes the DMA need not stop: its queue holds the first
         // load of the next behind the last store of this one.
@@ -64,6 +64,25 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
         });
     }
     procedure
+}
+
+/// Whether the DMA has stored the last page but one before the last is computed, even if it
+/// was idle when it began to: else it goes on to the last store without a new start.
+fn idle_at_last(pass: &Pass, counts: &[(Class, u64)], machine: &Machine) -> bool {
+    let Some(before) = pass.pages().checked_sub(2) else {
+        return true;
+    };
+    let arithmetic = counts.iter().filter(|(c, _)| unit(*c) == cp2::ARITHMETIC);
+    let issued: u64 = arithmetic.map(|(_, count)| count).sum();
+    let page = issued / (machine.cp2.sections as u64 * pass.pages()).max(1);
+    let stores = [before, before + 1].map(|page| pass.stores(page));
+    // The last page may be a part of one, and then so is what it computes.
+    let [all, rest] = stores.each_ref().map(|s| Traffic::of(s, machine).bytes);
+    let last = u128::from(page) * u128::from(rest) / u128::from(all.max(1));
+    let base = machine.time_base();
+    let bodies = stores[0].iter().map(|s| transfer_time(s, machine).body);
+    let stored = bodies.map(|body| base.ceil_cycles(body).0).sum::<u64>();
+    last >= u128::from(machine.dma.setup_idle.0.saturating_add(stored))
 }
 
 /// The slot of the word that takes a class.

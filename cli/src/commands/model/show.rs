@@ -115,15 +115,20 @@ pub(super) fn kernel(
     size: &Size,
     machine: &Machine,
     bound: Cycles,
+    recipe: Option<&str>,
 ) {
     let own = json!({
         "kernel": kernel.name(),
         "size": size.to_string(),
         "parameters": size.iter().collect::<BTreeMap<_, _>>(),
         "bound_cycles": bound.get(),
+        "recipe": recipe,
     });
     outcome.json = crate::simulation::merge(std::mem::take(&mut outcome.json), own);
     provenance(outcome, machine);
+    if let Some(recipe) = recipe {
+        outcome.text += &format!("by {recipe}\n");
+    }
     outcome.text += &format!("lower bound {} cycles\n", bound.get());
 }
 
