@@ -9,21 +9,22 @@
 //! [`Processor::run_until`] and acts at [`Processor::now`].
 
 mod moved;
+mod notice;
 mod timed;
 
 pub use moved::Course;
+pub use notice::{LaunchError, NoEvent, Notice, Quiet, SubmitError};
 
 use crate::check::{Checker, Finding};
 use crate::choice::Engine;
 use crate::core::{Core, Poster};
 use crate::counters::Counters;
 use crate::engine::{Cp2, Exit, Status};
-use crate::fault::Fault;
 use crate::footprint::for_each_part;
 use crate::local::Local;
 use crate::memory::SystemMemory;
 use crate::transfers::{Transfer, Transfers};
-use cp2_dma::{Copier, CopyError, Descriptor, DescriptorError, Direction, Recipient, Schedule};
+use cp2_dma::{Copier, Descriptor, Direction, Recipient, Schedule};
 use cp2_machine::{Cycles, Machine, Ticks, TimeBase};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -32,66 +33,6 @@ use timed::Timed;
 /// Where time ends: no component does anything after it, so that instants never
 /// overflow. At 2^20 ticks per cycle, the finest time base, 2^42 cycles.
 const END: Ticks = Ticks(1 << 62);
-
-/// Why a descriptor was not taken.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum SubmitError {
-    /// It breaks a rule of the DMA.
-    #[error(transparent)]
-    Descriptor(#[from] DescriptorError),
-    /// The queue is full.
-    #[error("the DMA queue already holds {queue} descriptors; wait for a completion first")]
-    QueueFull {
-        /// Capacity.
-        queue: usize,
-    },
-}
-
-/// Why a kernel was not launched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LaunchError {
-    /// A kernel is running.
-    #[error("a kernel is still running; launch after its completion")]
-    Busy,
-    /// The entry point is no word of program memory.
-    #[error("entry point {entry} lies outside the {words} words of program memory")]
-    Entry {
-        /// Word address.
-        entry: u32,
-        /// Words of program memory.
-        words: usize,
-    },
-}
-
-/// `post` of an event the machine lacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("event {event} does not exist: this machine has {events} events")]
-pub struct NoEvent {
-    /// The event.
-    pub event: u32,
-    /// Events of the machine.
-    pub events: usize,
-}
-
-/// What [`Processor::run_until`] stopped for.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Notice {
-    /// The limit was reached; components may still be at work.
-    Limit,
-    /// A transfer completed now.
-    TransferDone(Transfer),
-    /// The kernel's last result landed now.
-    KernelStopped,
-    /// The kernel signalled this event now.
-    Signal {
-        /// The event.
-        event: u32,
-    },
-    /// The kernel cannot go on.
-    Fault(Fault),
-    /// A transfer could not be carried out.
-    Dma(CopyError),
-}
 
 /// One processor: a value that can be cloned, compared and serialised at any time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -451,18 +392,4 @@ impl Processor {
                 .announce(schedule, transfer.data, base, sections, decided);
         }
     }
-}
-
-/// Nothing can happen until the caller acts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quiet {
-    /// No kernel, no transfer.
-    Idle,
-    /// The kernel waits for an event that only the caller could post.
-    Waiting {
-        /// The event.
-        event: u32,
-        /// Word address of the `wait`.
-        pc: u32,
-    },
 }

@@ -1,6 +1,7 @@
 //! System memory as the host program sees it: typed buffers.
 
 use super::error::HostError;
+use cp2_emu::{OutOfMemory, SystemMemory};
 use num_complex::Complex32;
 use std::marker::PhantomData;
 
@@ -229,4 +230,35 @@ impl Allocator {
             _ => Err(error),
         }
     }
+}
+
+/// Bytes of system memory, as far as this computer can hold them.
+pub(super) fn read(memory: &SystemMemory, address: u64, bytes: u64) -> Result<Vec<u8>, HostError> {
+    let size = memory.size();
+    if address.checked_add(bytes).is_none_or(|end| end > size) {
+        return Err(OutOfMemory {
+            address,
+            bytes,
+            size,
+        }
+        .into());
+    }
+    let mut out = Vec::new();
+    let len = usize::try_from(bytes).map_err(|_| HostError::Unreadable { bytes })?;
+    out.try_reserve_exact(len)
+        .map_err(|_| HostError::Unreadable { bytes })?;
+    out.resize(len, 0);
+    memory.read(address, &mut out)?;
+    Ok(out)
+}
+
+/// Refuses more values than a buffer holds.
+pub(super) fn holds<T: Element>(buffer: Buffer<T>, values: &[T]) -> Result<(), HostError> {
+    if values.len() as u64 > buffer.len() {
+        return Err(HostError::Length {
+            values: values.len() as u64,
+            len: buffer.len(),
+        });
+    }
+    Ok(())
 }

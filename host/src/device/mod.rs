@@ -6,6 +6,7 @@
 //! costs simulated time. See `docs/host.md` for the command model.
 
 mod account;
+mod admit;
 mod command;
 mod cpu;
 mod engine;
@@ -33,12 +34,11 @@ pub use report::{DmaReport, End, HostReport, RunReport};
 pub use turns::Turns;
 
 use crate::emit::{Output, Recording};
+use admit::admit;
 use cp2_dma::Descriptor;
-use cp2_emu::{OutOfMemory, SystemMemory};
 use cp2_machine::Machine;
-use cpu::{MAX_COST, cost};
 use engine::Engine;
-use memory::{Allocator, from_bytes, in_parts, out_parts, to_bytes};
+use memory::{Allocator, from_bytes, holds, in_parts, out_parts, read, to_bytes};
 use std::sync::Arc;
 use turns::Helper;
 
@@ -386,91 +386,5 @@ impl Device {
         self.simulate(false)?;
         let end = self.end.unwrap_or(End::Finished);
         Ok(Run::new(self.engine, self.programs, end, self.recording))
-    }
-}
-
-/// Refuses more values than a buffer holds.
-fn holds<T: Element>(buffer: Buffer<T>, values: &[T]) -> Result<(), HostError> {
-    if values.len() as u64 > buffer.len() {
-        return Err(HostError::Length {
-            values: values.len() as u64,
-            len: buffer.len(),
-        });
-    }
-    Ok(())
-}
-
-/// Bytes of system memory, as far as this computer can hold them.
-fn read(memory: &SystemMemory, address: u64, bytes: u64) -> Result<Vec<u8>, HostError> {
-    let size = memory.size();
-    if address.checked_add(bytes).is_none_or(|end| end > size) {
-        return Err(OutOfMemory {
-            address,
-            bytes,
-            size,
-        }
-        .into());
-    }
-    let mut out = Vec::new();
-    let len = usize::try_from(bytes).map_err(|_| HostError::Unreadable { bytes })?;
-    out.try_reserve_exact(len)
-        .map_err(|_| HostError::Unreadable { bytes })?;
-    out.resize(len, 0);
-    memory.read(address, &mut out)?;
-    Ok(out)
-}
-
-/// Checks what can be checked before a command runs.
-fn admit(machine: &Machine, number: u64, command: &Command) -> Result<(), HostError> {
-    if let Some(&dependency) = command.after.iter().find(|d| d.0 >= number) {
-        return Err(HostError::UnknownEvent {
-            command: number,
-            dependency,
-        });
-    }
-    let fail = |reason: CommandError| HostError::Command {
-        command: number,
-        name: command.name.to_string(),
-        reason: Box::new(reason),
-    };
-    let memory = |address: u64, bytes: u64| {
-        let size = machine.host.memory.0;
-        match address.checked_add(bytes) {
-            Some(end) if end <= size => Ok(()),
-            _ => Err(fail(
-                cp2_emu::OutOfMemory {
-                    address,
-                    bytes,
-                    size,
-                }
-                .into(),
-            )),
-        }
-    };
-    match &command.action {
-        Action::Dma(d) => cp2_dma::validate(d, machine)
-            .map(|_| ())
-            .map_err(|e| fail(e.into()))?,
-        Action::Write { address, bytes } => memory(*address, bytes.len() as u64)?,
-        Action::Read { address, bytes } => memory(*address, *bytes)?,
-        Action::Post { event } | Action::WaitSignal { event }
-            if *event as usize >= machine.cp2.events =>
-        {
-            return Err(fail(
-                cp2_emu::NoEvent {
-                    event: *event,
-                    events: machine.cp2.events,
-                }
-                .into(),
-            ));
-        }
-        _ => {}
-    }
-    match cost(machine, &command.action) {
-        cycles if cycles > MAX_COST => Err(fail(CommandError::TooLong {
-            cycles,
-            limit: MAX_COST,
-        })),
-        _ => Ok(()),
     }
 }

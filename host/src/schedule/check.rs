@@ -1,9 +1,9 @@
 //! The rules a job must keep whatever the page size.
 
 use super::error::PlanError;
+use super::frame::does_not_fit;
 use super::job::{BlocksPerSection, Paging, Piece, Stream};
 use super::map::DmemMap;
-use super::plan::does_not_fit;
 use cp2_machine::Machine;
 
 /// Larger jobs than any machine's memory; sizes beyond are refused before

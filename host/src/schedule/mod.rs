@@ -12,10 +12,12 @@
 //! Nothing in a plan grows with the number of pages: pages, descriptors and
 //! steps are computed when asked for.
 
+mod args;
 mod buffer;
 mod check;
 mod error;
 mod estimate;
+mod frame;
 mod job;
 mod made;
 mod map;
@@ -27,13 +29,14 @@ mod steps;
 mod tests;
 mod transfer;
 
+pub use args::ArgBlock;
 pub use buffer::{Buffer as PageBuffer, BufferError, BufferState, Buffers, Transition};
 pub use error::PlanError;
 pub use estimate::Estimate;
+pub(crate) use frame::granule;
 pub use job::{BlocksPerSection, Buffering, PageArgs, Paging, Piece, Reserved, Stream};
 pub(crate) use made::Made;
 pub use map::{DmemMap, Region};
 pub use page::{Page, Pages};
-pub(crate) use plan::granule;
-pub use plan::{ArgBlock, Plan};
+pub use plan::Plan;
 pub use steps::{Step, StepId, StepKind, Steps};

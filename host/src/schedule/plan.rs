@@ -1,9 +1,11 @@
 //! The plan of a paging job.
 
+use super::args::{ArgBlock, HEADER};
 use super::check::check;
 use super::error::PlanError;
 use super::estimate::{Estimate, estimate};
-use super::job::{BlocksPerSection, Buffering, Paging};
+use super::frame::{Frame, does_not_fit, granule};
+use super::job::{BlocksPerSection, Paging};
 use super::map::DmemMap;
 use super::page::{Page, Pages};
 use super::steps::Steps;
@@ -11,14 +13,6 @@ use super::transfer::shares;
 use cp2_dma::{Descriptor, Direction};
 use cp2_machine::Machine;
 use serde::{Deserialize, Serialize};
-
-/// Bytes of the widest DMEM access: kernels want their data at multiples of it, however small the granule.
-const QUAD: u64 = 16;
-
-/// What places and sizes of page buffers and argument blocks are multiples of.
-pub(crate) fn granule(machine: &Machine) -> u64 {
-    machine.dma.granule.0.max(QUAD)
-}
 
 /// How a paging job is carried out: a plain value, independent of any device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,39 +29,6 @@ pub struct Plan {
     slots: Vec<u32>,
     levels: usize,
     estimate: Estimate,
-}
-
-/// Bytes before an argument block that belong to the page loop
-/// (`page.s`): address of the next page's block, nothing, number of pages, nothing.
-const HEADER: u32 = 16;
-
-/// The argument block of a page. Every page buffer has a place for one in
-/// DMEM; pages with the same number of blocks per section find the same there.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ArgBlock {
-    /// Byte address in DMEM of word 0, what the kernel has in `a15`.
-    pub address: u32,
-    /// The page buffer it names.
-    pub buffer: usize,
-    /// Blocks per section.
-    pub per_section: u32,
-    /// The words of the page loop.
-    pub header: [u32; HEADER as usize / 4],
-    /// The kernel's words.
-    pub words: Vec<u32>,
-}
-
-impl ArgBlock {
-    /// Byte address in DMEM of what is loaded: the block with its header.
-    #[must_use]
-    pub fn start(&self) -> u32 {
-        self.address - HEADER
-    }
-
-    /// All words, the header's first.
-    pub fn image(&self) -> impl Iterator<Item = u32> {
-        self.header.iter().chain(&self.words).copied()
-    }
 }
 
 impl Plan {
@@ -107,7 +68,7 @@ impl Plan {
                 };
                 for edge in edges(size, choose) {
                     let pages = Pages::new(job.blocks, sections, size, edge);
-                    let Some(plan) = frame.plan(&job, machine, pages) else {
+                    let Some(plan) = Self::of(&frame, &job, machine, pages) else {
                         continue;
                     };
                     if best
@@ -122,6 +83,36 @@ impl Plan {
         let plan = best.ok_or_else(|| does_not_fit(&job, machine, min))?;
         plan.validate(machine)?;
         Ok(plan)
+    }
+
+    /// The plan of pages in a frame, with arguments.
+    fn of(frame: &Frame, job: &Paging, machine: &Machine, pages: Pages) -> Option<Self> {
+        let mut map = frame.map.clone();
+        let granule = granule(machine);
+        let words =
+            3 + job.inputs.len().max(1) + job.outputs.len().max(1) - 1 + job.args.words.len();
+        let bytes = (u64::from(HEADER) + 4 * words as u64).next_multiple_of(granule);
+        // One behind the other: the first pages' are one transfer.
+        let used = (frame.degree as u64).min(pages.len());
+        let first = map.place("arguments", bytes.checked_mul(used)?, granule)?;
+        let slots = (0..used)
+            .map(|b| u32::try_from(first + b * bytes + u64::from(HEADER)))
+            .collect::<Result<Vec<_>, _>>()
+            .ok()?;
+        let mut plan = Self {
+            job: job.clone(),
+            degree: frame.degree,
+            map,
+            pages,
+            inputs: frame.inputs.clone(),
+            outputs: frame.outputs.clone(),
+            scratch: frame.scratch,
+            slots,
+            levels: machine.dma.levels,
+            estimate: Estimate::default(),
+        };
+        plan.estimate = estimate(&plan, machine);
+        Some(plan)
     }
 
     /// Checks the transfers of the pages that differ from their neighbours.
@@ -302,109 +293,6 @@ impl Plan {
     }
 }
 
-/// DMEM laid out for one degree and page size.
-struct Frame {
-    map: DmemMap,
-    degree: usize,
-    inputs: Vec<Vec<u32>>,
-    outputs: Vec<Vec<u32>>,
-    scratch: u32,
-}
-
-impl Frame {
-    fn new(job: &Paging, machine: &Machine, degree: usize, size: u32) -> Option<Self> {
-        let granule = granule(machine);
-        let mut map = DmemMap::new(machine.cp2.dmem.0);
-        for r in &job.reserved {
-            if !map.reserve(&r.name, r.address, r.bytes) {
-                return None;
-            }
-        }
-        // Strict alignment first: it leaves the fewest holes.
-        let mut wishes = Vec::new();
-        let streams = |out: bool| if out { &job.outputs } else { &job.inputs };
-        for out in [false, true] {
-            for (index, stream) in streams(out)
-                .iter()
-                .enumerate()
-                .filter(|_| !(out && job.in_place))
-            {
-                let align = if job.in_place {
-                    stream
-                        .align
-                        .max(job.outputs.get(index).map_or(1, |o| o.align))
-                } else {
-                    stream.align
-                };
-                for buffer in 0..degree {
-                    wishes.push((
-                        align.max(granule),
-                        stream.page_bytes(size)?,
-                        out,
-                        index,
-                        buffer,
-                    ));
-                }
-            }
-        }
-        wishes.sort_by_key(|&(align, bytes, out, index, buffer)| {
-            (std::cmp::Reverse((align, bytes)), out, index, buffer)
-        });
-        let mut inputs = vec![vec![0; degree]; job.inputs.len()];
-        let mut outputs = vec![vec![0; degree]; job.outputs.len()];
-        for (align, bytes, out, index, buffer) in wishes {
-            let name = format!("{} {buffer}", streams(out)[index].name);
-            let address = u32::try_from(map.place(&name, bytes, align)?).ok()?;
-            let table = if out { &mut outputs } else { &mut inputs };
-            table[index][buffer] = address;
-        }
-        if job.in_place {
-            outputs = inputs.iter().take(outputs.len()).cloned().collect();
-        }
-        let blocks = job.scratch_per_block.checked_mul(u64::from(size))?;
-        let scratch = match job.scratch.checked_add(blocks)? {
-            0 => 0,
-            bytes => u32::try_from(map.place("scratch", bytes, granule)?).ok()?,
-        };
-        Some(Self {
-            map,
-            degree,
-            inputs,
-            outputs,
-            scratch,
-        })
-    }
-
-    fn plan(&self, job: &Paging, machine: &Machine, pages: Pages) -> Option<Plan> {
-        let mut map = self.map.clone();
-        let granule = granule(machine);
-        let words =
-            3 + job.inputs.len().max(1) + job.outputs.len().max(1) - 1 + job.args.words.len();
-        let bytes = (u64::from(HEADER) + 4 * words as u64).next_multiple_of(granule);
-        // One behind the other: the first pages' are one transfer.
-        let used = (self.degree as u64).min(pages.len());
-        let first = map.place("arguments", bytes.checked_mul(used)?, granule)?;
-        let slots = (0..used)
-            .map(|b| u32::try_from(first + b * bytes + u64::from(HEADER)))
-            .collect::<Result<Vec<_>, _>>()
-            .ok()?;
-        let mut plan = Plan {
-            job: job.clone(),
-            degree: self.degree,
-            map,
-            pages,
-            inputs: self.inputs.clone(),
-            outputs: self.outputs.clone(),
-            scratch: self.scratch,
-            slots,
-            levels: machine.dma.levels,
-            estimate: Estimate::default(),
-        };
-        plan.estimate = estimate(&plan, machine);
-        Some(plan)
-    }
-}
-
 /// Page sizes worth trying, ascending: all small ones, then steps of about a tenth.
 fn sizes(min: u32, max: u32) -> impl Iterator<Item = u32> {
     std::iter::successors(Some(min), move |&n| {
@@ -418,35 +306,4 @@ fn edges(size: u32, choose: bool) -> impl Iterator<Item = u32> {
         (n > 1).then_some(n / 2)
     });
     std::iter::once(size).chain(smaller)
-}
-
-pub(super) fn does_not_fit(job: &Paging, machine: &Machine, min: u32) -> PlanError {
-    let degree = job.buffering.degrees()[0];
-    let streams = job
-        .inputs
-        .iter()
-        .chain(job.outputs.iter().filter(|_| !job.in_place));
-    let overlap = job
-        .inputs
-        .iter()
-        .fold(0u64, |n, s| n.saturating_add(s.overlap));
-    let page = streams.fold(0u64, |n, s| n.saturating_add(s.pitch));
-    let scratch = job
-        .scratch_per_block
-        .saturating_mul(u64::from(min))
-        .saturating_add(job.scratch);
-    PlanError::DoesNotFit {
-        dmem: machine.cp2.dmem.0,
-        needed: page
-            .saturating_mul(u64::from(min))
-            .saturating_add(overlap)
-            .saturating_mul(degree as u64)
-            .saturating_add(scratch),
-        reserved: job
-            .reserved
-            .iter()
-            .fold(0, |n, r| n.saturating_add(r.bytes)),
-        blocks: min,
-        buffering: Buffering::name(degree),
-    }
 }

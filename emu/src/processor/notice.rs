@@ -1,0 +1,79 @@
+//! What a processor answers.
+
+use crate::fault::Fault;
+use crate::transfers::Transfer;
+use cp2_dma::{CopyError, DescriptorError};
+
+/// Why a descriptor was not taken.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SubmitError {
+    /// It breaks a rule of the DMA.
+    #[error(transparent)]
+    Descriptor(#[from] DescriptorError),
+    /// The queue is full.
+    #[error("the DMA queue already holds {queue} descriptors; wait for a completion first")]
+    QueueFull {
+        /// Capacity.
+        queue: usize,
+    },
+}
+
+/// Why a kernel was not launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LaunchError {
+    /// A kernel is running.
+    #[error("a kernel is still running; launch after its completion")]
+    Busy,
+    /// The entry point is no word of program memory.
+    #[error("entry point {entry} lies outside the {words} words of program memory")]
+    Entry {
+        /// Word address.
+        entry: u32,
+        /// Words of program memory.
+        words: usize,
+    },
+}
+
+/// `post` of an event the machine lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("event {event} does not exist: this machine has {events} events")]
+pub struct NoEvent {
+    /// The event.
+    pub event: u32,
+    /// Events of the machine.
+    pub events: usize,
+}
+
+/// What [`Processor::run_until`] stopped for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notice {
+    /// The limit was reached; components may still be at work.
+    Limit,
+    /// A transfer completed now.
+    TransferDone(Transfer),
+    /// The kernel's last result landed now.
+    KernelStopped,
+    /// The kernel signalled this event now.
+    Signal {
+        /// The event.
+        event: u32,
+    },
+    /// The kernel cannot go on.
+    Fault(Fault),
+    /// A transfer could not be carried out.
+    Dma(CopyError),
+}
+
+/// Nothing can happen until the caller acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quiet {
+    /// No kernel, no transfer.
+    Idle,
+    /// The kernel waits for an event that only the caller could post.
+    Waiting {
+        /// The event.
+        event: u32,
+        /// Word address of the `wait`.
+        pc: u32,
+    },
+}
