@@ -36,7 +36,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     if chosen.is_empty() {
         println!("\n| shape | machine | cycles | bound | efficiency |");
         println!("|---|---|---|---|---|");
-        let shapes: [&[usize]; 11] = [
+        let shapes: [&[usize]; 15] = [
+            &[16, 1024],
+            &[32, 2048],
+            &[32, 4096],
             &[256, 16],
             &[256, 32],
             &[512, 16],
@@ -47,6 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             &[256, 256],
             &[512, 512],
             &[1024, 1024],
+            &[32, 32, 32],
             &[64, 64, 64],
         ];
         for shape in shapes {

@@ -32,6 +32,7 @@
 .equ R3, 0
 .equ R4, 0
 .equ SHIFTED, 0
+.equ AXES, 1
 .equ OTHER, 9
 
 .include "frame8.s"

@@ -40,7 +40,7 @@ pub enum FftError {
     Schedule(#[from] Unschedulable),
     /// No kernels for that shape.
     #[error(
-        "no FFT of the shape {shape:?} on {machine}: two axes or more, powers of two, the last from 16 to 4096, the others from 32 to 2048, as far as pages of them fit in DMEM, and as many columns as its sections take two each"
+        "no FFT of the shape {shape:?} on {machine}: two axes or more, powers of two, the last from 16 to 4096, the others from 32 to 2048, the last but one also from 4 before a last one from 256, as far as pages of them fit in DMEM, and as many columns as its sections take two each; transpose a short axis to the end"
     )]
     Shape {
         /// The shape asked for.

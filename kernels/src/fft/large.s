@@ -7,6 +7,7 @@
 ;   P1 .. P3        radices of the column passes but the last, 4 or 8, fours first; 1 where there is none
 ;   SHIFTED         1: the columns of a page are at a shifted frequency as well, which its
 ;                   factors say: the sets of all passes, the last one's by frequency
+;   AXES            2: a column is an array of two axes, of N1/8 and of 8 numbers, and so is its result
 ;   N2, ROWS        length of the rows, how many are in a section's page; N2 = 0: no such kernel
 ;   Q1 .. Q3        radices of the row passes but the last
 ;   REAL            1: columns are couples of real ones, rows those of half a spectrum (real.s);
@@ -41,6 +42,7 @@
 .equ P2, 1
 .equ P3, 1
 .equ SHIFTED, 0
+.equ AXES, 1
 .equ N2, 64
 .equ ROWS, 4
 .equ Q1, 8

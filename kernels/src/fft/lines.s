@@ -1,6 +1,6 @@
 ; Pages of lines (large.s, array.s): the loop around them, and the passes over columns.
 ;
-; Whoever includes it defines N1, COLUMNS, P1 .. P3 and SHIFTED (large.s says how), and includes frame8.s,
+; Whoever includes it defines N1, COLUMNS, P1 .. P3, SHIFTED and AXES (large.s says how), and includes frame8.s,
 ; pass8.s, frame4.s and blocks.s.
 
 ; What precedes the first page, and what a page is for `body`, which finds it in a8, a9 and a10.
@@ -41,7 +41,11 @@
 .endm
 
 .equ PAGE1, 8*N1*COLUMNS
-    distances8 15, 8*COLUMNS, PAGE1/8, 3, 1
+; Of two axes result p of the last pass lies where number p was, else N1/8 rows from that of p - 1.
+.equ APART1, AXES == 2 ? 8*COLUMNS : PAGE1/8
+; Bytes of its sets, for every row that it has or, the second of two axes, one of 1, twice for the reads ahead.
+.equ SETS1, AXES == 2 ? 64 : 4*N1
+    distances8 15, 8*COLUMNS, APART1, 3, 1
 .macro column_passes op, opn
     .if SHIFTED
     mov a2, a10
@@ -64,7 +68,7 @@
     blocks \op, \opn, 14, P3, PAGE1/P1/P2, PAGE1, steps13
     movi a2, base1
     .endif
-    shared_at 15, steps14, N1*COLUMNS, 4*N1, COLUMNS/2
+    shared_at 15, steps14, N1*COLUMNS, SETS1, COLUMNS/2
     movi c1, N1*COLUMNS/16 - 2
     pass8_to \op, \opn, 15, a8, a9
 .endm
@@ -111,8 +115,8 @@ factors13:
     set P3, b/P2 + P1*(b % P2), P1*P2*P3
     .endr
 base1:
-    .rept N1/8, k
-    set 8, k, N1
+    .rept SETS1/32, k
+    set 8, AXES == 2 ? 0 : k, N1
     .endr
     .endif
     .if P2 == 8
@@ -131,7 +135,7 @@ steps14:
     .rept N1/8, k
     .rept COLUMNS/2, c
     .int 32*(c == 0), 32*((c + 2) % (COLUMNS/2) == 0)
-    .int 16 + (c == COLUMNS/2 - 1)*8*COLUMNS*(at1_{k + 1} - at1_{k} - 1), 16
+    .int 16 + (c == COLUMNS/2 - 1)*8*COLUMNS*(at1_{k + 1} - at1_{k} - 1), 16 + (AXES == 2 && (c + COLUMNS - 2) % (COLUMNS/2) == COLUMNS/2 - 1)*56*COLUMNS
     .endr
     .endr
 .endm

@@ -112,6 +112,7 @@ fn lines_program(
 ) -> Result<Assembly, FftError> {
     let modes = modes.iter().map(|&(name, value)| (name.to_owned(), value));
     let mut defines: Vec<_> = modes.collect();
+    defines.push(("AXES".to_owned(), columns.map_or(1, Lines::axes)));
     for (lines, length, count, radix) in
         [(columns, "N1", "COLUMNS", "P"), (rows, "N2", "ROWS", "Q")]
     {

@@ -18,7 +18,13 @@ const PASSES: usize = 3;
 /// The radices of all passes, the last of them 8, fours first; none for a
 /// length that has no kernel.
 pub(super) fn radices(length: usize) -> Option<Vec<usize>> {
-    if !length.is_power_of_two() || length < 4 * LAST {
+    let radices = factors_of(length).filter(|_| length >= 4 * LAST)?;
+    (radices.len() <= PASSES + 1).then_some(radices)
+}
+
+/// Fours and then eights whose product is `length`; none for other numbers.
+fn factors_of(length: usize) -> Option<Vec<usize>> {
+    if !length.is_power_of_two() || length < 4 {
         return None;
     }
     let bits = length.ilog2();
@@ -31,7 +37,7 @@ pub(super) fn radices(length: usize) -> Option<Vec<usize>> {
     let eights = (bits - 2 * fours) / 3;
     let mut radices = vec![4; fours as usize];
     radices.resize((fours + eights) as usize, 8);
-    (radices.len() <= PASSES + 1).then_some(radices)
+    Some(radices)
 }
 
 /// Lines that a page holds: columns or rows.
@@ -41,6 +47,8 @@ pub struct Lines {
     per_section: usize,
     radices: Vec<usize>,
     in_parts: bool,
+    /// Axes of a line, the second of them of eight numbers.
+    axes: i64,
 }
 
 impl Lines {
@@ -51,6 +59,20 @@ impl Lines {
             per_section,
             radices: radices(length)?,
             in_parts: false,
+            axes: 1,
+        })
+    }
+
+    /// `per_section` arrays of two axes of `length` and of eight numbers; none where there is no kernel.
+    pub(super) fn by_eight(length: usize, per_section: usize) -> Option<Self> {
+        let mut radices = factors_of(length)?;
+        radices.push(LAST);
+        (radices.len() <= PASSES + 1).then(|| Self {
+            length: length * LAST,
+            per_section,
+            radices,
+            in_parts: false,
+            axes: 2,
         })
     }
 
@@ -61,6 +83,7 @@ impl Lines {
             per_section,
             radices: vec![LAST],
             in_parts: false,
+            axes: 1,
         }
     }
 
@@ -72,6 +95,7 @@ impl Lines {
             per_section: 2 * couples,
             radices: vec![4, 8, 8 / couples, 8],
             in_parts: true,
+            axes: 1,
         })
     }
 
@@ -115,6 +139,11 @@ impl Lines {
     /// Radix of pass `i` but the last; 1 where there is none.
     pub(in crate::fft) fn radix(&self, i: usize) -> usize {
         self.early().get(i).copied().unwrap_or(1)
+    }
+
+    /// Axes of a line.
+    pub(in crate::fft) fn axes(&self) -> i64 {
+        self.axes
     }
 
     /// Bytes of a page in DMEM.
@@ -317,13 +346,15 @@ impl Pages for ColumnPages {
     }
 }
 
-/// Rows of tiled matrices of `height` rows; the results lie transposed.
+/// Rows of tiled matrices of `height` rows; the results of each lie transposed.
 #[derive(Clone, Debug)]
 pub(super) struct RowPages {
     pub lines: Lines,
     pub sections: u64,
     pub matrices: u64,
     pub height: u64,
+    /// How many matrices have their rows in the same tiles.
+    pub sharing: u64,
     /// Columns of a tile.
     pub tile: u64,
     /// Address of the tiles.
@@ -370,7 +401,9 @@ impl Pages for RowPages {
     fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
         let (matrix, group) = (page / self.per_matrix(), page % self.per_matrix());
         let (row, bytes) = (self.tile * COMPLEX, self.lines.length as u64 * COMPLEX);
-        let system = self.from + matrix * self.matrix_bytes() + group * self.rows() * row;
+        let among = matrix % self.sharing;
+        let tiles_at = self.from + (matrix - among) * self.matrix_bytes();
+        let system = tiles_at + (among * self.height + group * self.rows()) * row;
         let couples = self.lines.per_section as u32 / 2;
         let tiles = self.lines.length as u64 / self.tile;
         let target = Target::Blocks {
@@ -379,7 +412,11 @@ impl Pages for RowPages {
         let data = Descriptor::load(target, system, local, row)
             .level(2, row as i64, bytes as i64)
             .level(couples, (self.sections * 2 * row) as i64, 2 * bytes as i64)
-            .level(tiles as u32, (self.height * row) as i64, row as i64);
+            .level(
+                tiles as u32,
+                (self.sharing * self.height * row) as i64,
+                row as i64,
+            );
         let each = self.lines.factor_bytes();
         let target = Target::Blocks {
             stride: each as i64,

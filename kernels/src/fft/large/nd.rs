@@ -18,9 +18,9 @@ use std::sync::Arc;
 /// A planned FFT over all axes of an array, the last axis contiguous.
 ///
 /// The rows along the last axis are a batch of local transforms; every other
-/// axis is a pass of columns, in place in system memory. Arrays of two axes of which a section
-/// holds three are transformed there, one in each section, where a batch has enough of them. The
-/// columns of narrow ones may be divided between the two passes.
+/// axis is a pass of columns, in place in system memory. The last two axes have other ways: small planes, of
+/// which a section holds three, are transformed there, one in each section, where there are enough of them;
+/// of narrow ones the columns, of low and wide ones the rows may be divided between the two passes.
 ///
 /// ```
 /// use cp2_kernels::fft::{Direction, Fft as _, FftNd};
@@ -39,21 +39,24 @@ pub struct FftNd {
     direction: Direction,
     machine: Arc<Machine>,
     rows: LocalFft,
-    columns: Vec<Axis>,
-    /// Arrays as wholes, where they fit.
+    /// The last axis but one.
+    columns: Option<Axis>,
+    /// Planes of the last two axes as wholes, where they fit.
     whole: Option<Axis>,
-    /// Arrays whose columns are divided, where they are narrow.
-    split: Option<Split>,
+    /// Planes of which one axis is divided, where they are narrow, or low and wide.
+    splits: Vec<Split>,
+    /// The axes before these.
+    outer: Vec<Axis>,
 }
 
-/// How a batch is transformed.
+/// How the last two axes are transformed.
 #[derive(Debug)]
 enum Way<'a> {
-    /// A pass for every axis.
-    Axes,
-    /// Arrays as wholes.
+    /// A pass for each.
+    Axes(&'a Axis),
+    /// Planes as wholes.
     Whole(&'a Axis),
-    /// Columns divided between two passes.
+    /// One axis divided between two passes.
     Split(&'a Split),
 }
 
@@ -61,8 +64,8 @@ impl FftNd {
     /// The FFT of arrays of `shape`, at least two axes, on `machine`.
     ///
     /// # Errors
-    /// An axis without a kernel (powers of two: the last from 16 to 4096, the
-    /// others from 32 to 2048), or an array too narrow or too large for the machine.
+    /// An axis without a kernel (powers of two: the last from 16 to 4096, the others from 32 to 2048, the
+    /// last but one also from 4 before a last one from 256), or an array too narrow or too large for the machine.
     pub fn new(
         shape: &[usize],
         direction: Direction,
@@ -72,7 +75,7 @@ impl FftNd {
             shape: shape.to_vec(),
             machine: machine.name.clone(),
         };
-        let (Some((&last, axes)), true) = (shape.split_last(), shape.len() >= 2) else {
+        let [before @ .., length, width] = shape else {
             return Err(refused());
         };
         let numbers = shape
@@ -81,28 +84,30 @@ impl FftNd {
         if numbers.is_none_or(|bytes| bytes == 0 || isize::try_from(bytes).is_err()) {
             return Err(refused());
         }
-        let rows = Recipe::new(last, direction).map_err(|_| refused())?;
-        let mut columns = Vec::new();
-        for (i, &length) in axes.iter().enumerate() {
-            let matrices: usize = axes[..i].iter().product();
-            let width: usize = shape[i + 1..].iter().product();
-            let axis = Axis::new(length, (matrices as u64, width as u64), direction, &machine)?;
-            columns.push(axis.ok_or_else(refused)?);
-        }
-        let (whole, split) = match shape {
-            &[length, width] => (
-                Axis::whole((length, width), direction, &machine)?,
-                Split::new((length, width), direction, &machine)?,
-            ),
-            _ => (None, None),
+        let rows = Recipe::new(*width, direction).map_err(|_| refused())?;
+        let axis = |i: usize| {
+            let of = |axes: &[usize]| axes.iter().product::<usize>() as u64;
+            let around = (of(&shape[..i]), of(&shape[i + 1..]));
+            Axis::new(shape[i], around, direction, &machine)
         };
+        let mut outer = Vec::new();
+        for i in 0..before.len() {
+            outer.push(axis(i)?.ok_or_else(refused)?);
+        }
+        let columns = axis(before.len())?;
+        let whole = Axis::whole((*length, *width), direction, &machine)?;
+        let splits = Split::all([*length, *width], direction, &machine)?;
+        if columns.is_none() && splits.is_empty() {
+            return Err(refused());
+        }
         Ok(Self {
             shape: shape.to_vec(),
             direction,
-            whole,
-            split,
             rows: LocalFft::new(rows, machine.clone())?,
             columns,
+            whole,
+            splits,
+            outer,
             machine,
         })
     }
@@ -113,41 +118,38 @@ impl FftNd {
         &self.shape
     }
 
-    /// The fastest way for a batch, and what it should take. Fewer arrays than there are
-    /// sections would leave some idle if they were taken as wholes.
+    /// Planes of the last two axes in so many arrays.
+    fn planes(&self, batch: usize) -> usize {
+        let outer = &self.shape[..self.outer.len()];
+        batch.saturating_mul(outer.iter().product())
+    }
+
+    /// The fastest way for the planes of a batch, and what it should take. Fewer planes than
+    /// there are sections would leave some idle if they were taken as wholes.
     fn way(&self, batch: usize) -> Result<(Way<'_>, f64), FftError> {
-        let arrays = batch as u64;
-        let mut best = (Way::Axes, self.expected_by_axes(batch)?);
-        if let Some(split) = &self.split {
-            if let Some(cycles) = split.expect(&self.machine, arrays) {
-                if cycles < best.1 {
-                    best = (Way::Split(split), cycles);
-                }
+        let planes = self.planes(batch);
+        let mut ways = Vec::new();
+        if let Some(whole) = self.whole.as_ref() {
+            if planes >= self.machine.cp2.sections {
+                let cycles = whole.expect(&self.machine, planes as u64).cycles;
+                ways.push((Way::Whole(whole), cycles));
             }
         }
-        let enough = batch >= self.machine.cp2.sections;
-        if let Some(whole) = self.whole.as_ref().filter(|_| enough) {
-            let cycles = whole.expect(&self.machine, arrays).cycles;
-            if cycles <= best.1 {
-                best = (Way::Whole(whole), cycles);
-            }
+        if let Some(columns) = &self.columns {
+            let rows = planes.saturating_mul(self.shape[self.outer.len()]);
+            let cycles = columns.expect(&self.machine, batch as u64).cycles;
+            let cycles = cycles + self.rows.expected(rows)?.0 as f64;
+            ways.push((Way::Axes(columns), cycles));
         }
-        Ok(best)
-    }
-
-    /// The same where no batch is refused.
-    fn taken(&self, batch: usize) -> Way<'_> {
-        self.way(batch).map_or(Way::Axes, |(way, _)| way)
-    }
-
-    /// What a pass for every axis should take.
-    fn expected_by_axes(&self, batch: usize) -> Result<f64, FftError> {
-        let rows = batch.saturating_mul(self.len() / self.rows.len());
-        let mut cycles = self.rows.expected(rows)?.0 as f64;
-        for axis in &self.columns {
-            cycles += axis.expect(&self.machine, batch as u64).cycles;
+        for split in &self.splits {
+            let cycles = split.expect(&self.machine, planes as u64);
+            ways.extend(cycles.map(|cycles| (Way::Split(split), cycles)));
         }
-        Ok(cycles)
+        let fastest = ways.into_iter().min_by(|(_, a), (_, b)| a.total_cmp(b));
+        fastest.ok_or_else(|| FftError::Shape {
+            shape: self.shape.clone(),
+            machine: self.machine.name.clone(),
+        })
     }
 }
 
@@ -162,26 +164,29 @@ impl Fft for FftNd {
 
     fn recipe(&self) -> String {
         let shape: Vec<String> = self.shape.iter().map(usize::to_string).collect();
-        let mut text = format!("fft {}: rows by {}", shape.join(" x "), self.rows.recipe());
-        for axis in self.columns.iter() {
-            let lines = axis.lines();
-            text += &format!(
-                ", columns of {}, {} a section and page",
-                lines.len(),
-                lines.per_section()
-            );
-        }
-        if let Some(split) = &self.split {
-            text += &format!(
-                "; or rows and eighths of columns, then columns of {}",
-                split.columns()
-            );
-        }
+        let columns = |axis: &Axis| {
+            let (length, per) = (axis.lines().len(), axis.lines().per_section());
+            format!("columns of {length}, {per} a section and page")
+        };
+        let by_axes = |axis| format!("rows by {}, {}", self.rows.recipe(), columns(axis));
+        let mut ways: Vec<String> = self.columns.iter().map(by_axes).collect();
+        ways.extend(self.splits.iter().map(Split::recipe));
         if self.whole.is_some() {
             let sections = self.machine.cp2.sections;
-            text += &format!("; of many arrays {sections} at a time, one a section and page");
+            let what = match self.outer.is_empty() {
+                true => "of many arrays",
+                false => "planes",
+            };
+            ways.push(format!(
+                "{what} {sections} at a time, one a section and page"
+            ));
         }
-        text
+        let outer = self
+            .outer
+            .iter()
+            .map(|axis| format!(", then {}", columns(axis)));
+        let outer: String = outer.collect();
+        format!("fft {}: {}{outer}", shape.join(" x "), ways.join("; or "))
     }
 
     fn machine(&self) -> &Arc<Machine> {
@@ -199,21 +204,20 @@ impl Fft for FftNd {
 
     /// Input and output, and what lies between passes.
     fn max_batch(&self) -> usize {
-        let images = self.columns.iter().chain(&self.whole).map(Axis::image);
-        let images = images.sum::<u64>() + self.split.as_ref().map_or(0, Split::image);
+        let axes = self.columns.iter().chain(&self.whole).chain(&self.outer);
+        let images = axes.map(Axis::image).sum::<u64>();
+        let images = images + self.splits.iter().map(Split::image).sum::<u64>();
         let free = job::room(&self.machine, self.rows.kernel()).saturating_sub(images);
-        let arrays = 2 + u64::from(self.split.is_some());
+        let arrays = 2 + u64::from(!self.splits.is_empty());
         usize::try_from(free / (arrays * self.len() as u64 * COMPLEX)).unwrap_or(usize::MAX)
     }
 
     /// What one pass for every axis must compute and move: all butterflies, and
-    /// every number in and out of DMEM once for each axis, or once for arrays as wholes.
+    /// every number in and out of DMEM once for each axis, or once for both of planes as wholes.
     fn least(&self, batch: usize) -> Least {
         let numbers = batch as u128 * self.len() as u128;
-        let visits = match self.taken(batch) {
-            Way::Whole(_) => 1,
-            Way::Axes | Way::Split(_) => self.shape.len() as u128,
-        };
+        let whole = matches!(self.way(batch), Ok((Way::Whole(_), _)));
+        let visits = self.shape.len() as u128 - u128::from(whole);
         let levels: u32 = self.shape.iter().map(|d| d.ilog2()).sum();
         Least {
             butterflies: numbers / 2 * u128::from(levels),
@@ -225,29 +229,30 @@ impl Fft for FftNd {
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
         let halves = (self.len() / 2 * batch) as u64;
         let of = |levels: u32| vec![(Class::Butterfly, halves * u64::from(levels))];
-        let (way, levels) = (self.taken(batch), self.len().ilog2());
-        if let Way::Split(split) = way {
-            let second = split.columns().ilog2();
-            return vec![of(levels - second), of(second)];
-        }
-        if let Way::Whole(_) = way {
-            return vec![of(levels)];
-        }
-        // The last axis is the first pass.
-        let last = self.shape.last().into_iter();
-        let axes = last.chain(&self.shape[..self.columns.len()]);
-        axes.map(|length| of(length.ilog2())).collect()
+        let (outer, plane) = self.shape.split_at(self.outer.len());
+        let levels = |&length: &usize| length.ilog2();
+        let mut passes = match self.way(batch) {
+            Ok((Way::Split(split), _)) => split.operations(halves),
+            Ok((Way::Whole(_), _)) => vec![of(plane.iter().map(levels).sum())],
+            // The last axis is the first pass.
+            _ => plane.iter().rev().map(levels).map(of).collect(),
+        };
+        passes.extend(outer.iter().map(levels).map(of));
+        passes
     }
 
     fn append(&self, job: &mut Job, batch: usize, from: u64, to: u64) -> Result<(), FftError> {
-        match self.taken(batch) {
-            Way::Whole(whole) => return whole.add(job, batch as u64, [from, to]),
-            Way::Split(split) => return split.add(job, batch as u64, [from, to]),
-            Way::Axes => (),
+        let planes = self.planes(batch) as u64;
+        match self.way(batch)?.0 {
+            Way::Whole(whole) => whole.add(job, planes, [from, to])?,
+            Way::Split(split) => split.add(job, planes, [from, to])?,
+            Way::Axes(columns) => {
+                let rows = batch * (self.len() / self.rows.len());
+                self.rows.pass(job, rows, from, to)?;
+                columns.add(job, batch as u64, [to; 2])?;
+            }
         }
-        let rows = batch * (self.len() / self.rows.len());
-        self.rows.pass(job, rows, from, to)?;
-        for axis in &self.columns {
+        for axis in &self.outer {
             axis.add(job, batch as u64, [to; 2])?;
         }
         Ok(())
@@ -268,7 +273,9 @@ impl Fft for FftNd {
     }
 
     fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
-        let (_, cycles) = self.way(batch)?;
-        Ok(Cycles(cycles.ceil() as u64))
+        let (_, planes) = self.way(batch)?;
+        let outer = self.outer.iter();
+        let outer = outer.map(|axis| axis.expect(&self.machine, batch as u64).cycles);
+        Ok(Cycles((planes + outer.sum::<f64>()).ceil() as u64))
     }
 }

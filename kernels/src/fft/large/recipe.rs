@@ -279,6 +279,7 @@ impl LargeRecipe {
                 sections: self.sections,
                 matrices: batch,
                 height: self.height() as u64,
+                sharing: 1,
                 tile,
                 from: tiles,
                 to: y,

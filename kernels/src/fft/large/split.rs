@@ -1,9 +1,9 @@
-//! Narrow arrays of two axes whose columns are divided between the passes: eight parts of
-//! the columns with the rows, then the transforms across each part.
+//! The planner of arrays of two axes of which one is divided between the passes: eight parts of it
+//! with the other axis, then the transforms across each part.
 
 use super::array::EighthPages;
 use super::axis::rings;
-use super::lines::{ColumnPages, LAST, Lines};
+use super::lines::{ColumnPages, LAST, Lines, RowPages, rows_of};
 use super::plan::image;
 use crate::fft::error::FftError;
 use crate::fft::program::{array_program, large_program};
@@ -11,21 +11,31 @@ use crate::fft::recipe::{Direction, Recipe};
 use crate::job::{Job, data_end};
 use crate::ring::{Ring, RingPass};
 use cp2_asm::{Assembly, Program};
-use cp2_machine::Machine;
+use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// Two passes over arrays of `length` rows of `width` numbers. With n = length/8 n1 + n2 and
-/// k = k1 + 8 k2 the first transforms the rows and, across the eight of every n2, n1 to k1; the
-/// second n2 to k2, for each k1 a matrix whose columns are at frequencies shifted by k1/8.
+/// Two passes over arrays. With n = N/8 n1 + n2 and k = k1 + 8 k2 along the divided axis of N numbers the
+/// first makes k1 of n1 and transforms the other axis, the second makes k2 of n2, for each k1 at
+/// frequencies shifted by k1/8.
 #[derive(Debug)]
 pub(super) struct Split {
-    length: usize,
-    width: usize,
+    /// Rows, and numbers of a row.
+    shape: [usize; 2],
+    divided: Divided,
     sections: u64,
     /// The ways to make each pass: which of them is the fastest depends on the batch.
     first: Vec<Visit>,
     second: Vec<Visit>,
+}
+
+/// Which axis is divided.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Divided {
+    /// The columns: for each k1 the first pass leaves a matrix of rows n2.
+    Columns,
+    /// The rows: it leaves tiles of which rows (row, k1) have numbers n2.
+    Rows,
 }
 
 /// A pass over memory.
@@ -36,51 +46,39 @@ struct Visit {
     program: Arc<Program>,
 }
 
+/// Ways to make the two passes, and what they should take.
+struct Plan<'a> {
+    visits: [&'a Visit; 2],
+    cycles: f64,
+}
+
 impl Split {
-    /// The ways through arrays of this shape; none where the second pass cannot
-    /// have all columns in a page.
-    pub(super) fn new(
-        (length, width): (usize, usize),
+    /// The ways through arrays of this shape, of which one axis or the other is divided.
+    pub(super) fn all(
+        shape: [usize; 2],
         direction: Direction,
         machine: &Machine,
-    ) -> Result<Option<Self>, FftError> {
-        let sections = machine.cp2.sections;
-        let rows = Recipe::new(width, direction).ok();
-        // Their passes begin and end in one page (array.s).
-        let rows = rows.filter(|rows| rows.passes().len() == 2);
-        let (Some(rows), true) = (rows, machine.dma.granule.0 == 16 && length % LAST == 0) else {
-            return Ok(None);
-        };
-        let per = width / sections;
-        let shifted =
-            Lines::new(length / LAST, per).filter(|_| per % 2 == 0 && width % sections == 0);
-        let Some(shifted) = shifted else {
-            return Ok(None);
-        };
-        let assembled = large_program(Some(&shifted), None, true, direction, machine);
-        let factors = shifted.column_factor_bytes();
-        let second = visits(shifted, factors, assembled, machine)?;
-        let mut first = Vec::new();
-        let mut groups = 1;
-        while (length / LAST) % (groups * sections) == 0 {
-            let lines = Lines::eight(groups * width);
-            let assembled = array_program(&lines, &rows, machine);
-            first.extend(visits(lines, 0, assembled, machine)?);
-            groups *= 2;
+    ) -> Result<Vec<Self>, FftError> {
+        if machine.dma.granule.0 != 16 {
+            return Ok(Vec::new());
         }
-        let some = !first.is_empty() && !second.is_empty();
-        Ok(some.then_some(Self {
-            length,
-            width,
-            sections: sections as u64,
-            first,
-            second,
-        }))
+        let of = |divided, [first, second]: [Vec<Visit>; 2]| {
+            (!first.is_empty() && !second.is_empty()).then_some(Self {
+                shape,
+                divided,
+                sections: machine.cp2.sections as u64,
+                first,
+                second,
+            })
+        };
+        let columns = of(Divided::Columns, by_columns(shape, direction, machine)?);
+        let rows = of(Divided::Rows, by_rows(shape, direction, machine)?);
+        Ok(columns.into_iter().chain(rows).collect())
     }
 
-    /// Length of the columns of the second pass.
-    pub(super) fn columns(&self) -> usize {
-        self.length / LAST
+    /// Length of the lines of the second pass.
+    fn across(&self) -> usize {
+        self.shape[self.divided as usize] / LAST
     }
 
     /// Bytes of programs, tables and factors.
@@ -92,18 +90,45 @@ impl Split {
 
     /// What the passes over `batch` arrays should take, the loads of their programs included.
     pub(super) fn expect(&self, machine: &Machine, batch: u64) -> Option<f64> {
-        let [(_, first), (_, second)] = self.fastest(machine, batch)?;
-        Some(first + second)
+        Some(self.fastest(machine, batch)?.cycles)
     }
 
-    /// The fastest way to make each pass, and what it should take.
-    fn fastest(&self, machine: &Machine, batch: u64) -> Option<[(&Visit, f64); 2]> {
-        let first = |visit: &Visit| self.first_pass(visit, batch, [0; 2]);
-        let second = |visit: &Visit| self.second_pass(visit, batch, [0; 2], 0);
-        Some([
-            fastest(&self.first, machine, first)?,
-            fastest(&self.second, machine, second)?,
-        ])
+    /// The fastest way to make the passes.
+    fn fastest(&self, machine: &Machine, batch: u64) -> Option<Plan<'_>> {
+        let rate = machine.dma.bandwidth;
+        let price = |visit: &Visit, pass: RingPass| {
+            let image = image(&visit.program) as f64 * rate.den as f64 / rate.num.max(1) as f64;
+            pass.expect(machine).cycles + image
+        };
+        // The fastest after the first pass last looked at, on whose tiles it depends.
+        let mut after: Option<(u64, &Visit, f64)> = None;
+        let mut best: Option<Plan<'_>> = None;
+        for first in &self.first {
+            let tile = self.tile(first);
+            if after.is_none_or(|(of, ..)| of != tile) {
+                let seconds = self.second.iter();
+                let priced = seconds.map(|visit| {
+                    let pass = self.second_pass(visit, tile, batch, [0; 3]);
+                    (tile, visit, price(visit, pass))
+                });
+                after = priced.min_by(|(.., a), (.., b)| a.total_cmp(b));
+            }
+            let (_, second, rest) = after?;
+            let cycles = rest + price(first, self.first_pass(first, batch, [0; 2]));
+            if best.as_ref().is_none_or(|best| cycles < best.cycles) {
+                let visits = [first, second];
+                best = Some(Plan { visits, cycles });
+            }
+        }
+        best
+    }
+
+    /// Columns of a tile that the first pass leaves to rows.
+    fn tile(&self, first: &Visit) -> u64 {
+        match self.divided {
+            Divided::Columns => 0,
+            Divided::Rows => first.lines.per_section() as u64 * self.sections,
+        }
     }
 
     /// Adds the passes over `batch` arrays to a job.
@@ -114,73 +139,220 @@ impl Split {
         [from, to]: [u64; 2],
     ) -> Result<(), FftError> {
         let machine = job.machine().clone();
-        let Some([(first, _), (second, _)]) = self.fastest(&machine, batch) else {
+        let Some(Plan { visits, .. }) = self.fastest(&machine, batch) else {
             return Ok(());
         };
-        let numbers = batch.saturating_mul((self.length * self.width) as u64);
+        let [length, width] = self.shape;
+        let numbers = batch.saturating_mul((length * width) as u64);
         let between = job.temporary::<Complex32>(numbers)?.address();
         let factors = job.input(&self.factors())?.address();
-        let program = job.program(&format!("eighths of {}", self.length), &first.program)?;
-        let pass = self.first_pass(first, batch, [from, between]);
-        job.ring(&program, "arrays", pass)?;
-        let program = job.program(&format!("columns of {}", self.columns()), &second.program)?;
-        let pass = self.second_pass(second, batch, [between, to], factors);
-        Ok(job.ring(&program, "columns", pass)?)
+        let (names, entries) = match self.divided {
+            Divided::Columns => (
+                [
+                    format!("eighths of {length}"),
+                    format!("columns of {}", self.across()),
+                ],
+                ["arrays", "columns"],
+            ),
+            Divided::Rows => (
+                [
+                    format!("{length} x {LAST}"),
+                    format!("rows of {}", self.across()),
+                ],
+                ["columns", "rows"],
+            ),
+        };
+        let passes = [
+            self.first_pass(visits[0], batch, [from, between]),
+            self.second_pass(
+                visits[1],
+                self.tile(visits[0]),
+                batch,
+                [between, to, factors],
+            ),
+        ];
+        for (((pass, visit), name), entry) in passes.into_iter().zip(visits).zip(names).zip(entries)
+        {
+            let program = job.program(&name, &visit.program)?;
+            job.ring(&program, entry, pass)?;
+        }
+        Ok(())
     }
 
-    /// The factors of the second pass for each k1.
+    /// The factors of the second pass: of each k1, or of the rows of each section.
     fn factors(&self) -> Vec<Complex32> {
-        let columns = self.second.first().map(|visit| &visit.lines);
-        let of = |row| columns.map(|columns| columns.column_factors(row, LAST));
-        (0..LAST).filter_map(of).flatten().collect()
+        let Some(Visit { lines, .. }) = self.second.first() else {
+            return Vec::new();
+        };
+        let sections = self.sections as usize;
+        match self.divided {
+            Divided::Columns => (0..LAST)
+                .flat_map(|k1| lines.column_factors(k1, LAST))
+                .collect(),
+            Divided::Rows => (0..sections)
+                .map(|section| rows_of(0, section, sections, lines.per_section()))
+                .flat_map(|rows| lines.factors(&rows, self.shape[1]))
+                .collect(),
+        }
     }
 
     fn first_pass(&self, visit: &Visit, batch: u64, [from, to]: [u64; 2]) -> RingPass {
-        let pages = EighthPages {
-            lines: visit.lines.clone(),
-            sections: self.sections,
-            batch,
-            shape: [self.length as u64, self.width as u64],
-            from,
-            to,
-        };
-        RingPass::new(visit.ring.clone(), pages)
+        let [length, width] = self.shape.map(|n| n as u64);
+        let (lines, sections) = (visit.lines.clone(), self.sections);
+        let ring = visit.ring.clone();
+        match self.divided {
+            Divided::Columns => {
+                let pages = EighthPages {
+                    lines,
+                    sections,
+                    batch,
+                    shape: [length, width],
+                    from,
+                    to,
+                };
+                RingPass::new(ring, pages)
+            }
+            Divided::Rows => {
+                let pages = ColumnPages {
+                    lines,
+                    sections,
+                    matrices: batch,
+                    width: width / LAST as u64,
+                    from,
+                    to,
+                    tiled: Some(1),
+                    factors: None,
+                };
+                RingPass::new(ring, pages)
+            }
+        }
     }
 
+    /// The second pass, over tiles of so many columns.
     fn second_pass(
         &self,
         visit: &Visit,
+        tile: u64,
         batch: u64,
-        [from, to]: [u64; 2],
-        factors: u64,
+        [from, to, factors]: [u64; 3],
     ) -> RingPass {
-        let pages = ColumnPages {
-            lines: visit.lines.clone(),
-            sections: self.sections,
-            matrices: LAST as u64 * batch,
-            width: self.width as u64,
-            from,
-            to,
-            tiled: Some(LAST as u64),
-            factors: Some(factors),
-        };
-        RingPass::new(visit.ring.clone(), pages)
+        let [length, width] = self.shape.map(|n| n as u64);
+        let (lines, sections) = (visit.lines.clone(), self.sections);
+        let ring = visit.ring.clone();
+        match self.divided {
+            Divided::Columns => {
+                let pages = ColumnPages {
+                    lines,
+                    sections,
+                    matrices: LAST as u64 * batch,
+                    width,
+                    from,
+                    to,
+                    tiled: Some(LAST as u64),
+                    factors: Some(factors),
+                };
+                RingPass::new(ring, pages)
+            }
+            Divided::Rows => {
+                let pages = RowPages {
+                    lines,
+                    sections,
+                    matrices: length * batch,
+                    height: LAST as u64,
+                    sharing: length,
+                    tile,
+                    from,
+                    to,
+                    factors,
+                };
+                RingPass::new(ring, pages)
+            }
+        }
+    }
+
+    /// What each pass computes for arrays of twice `halves` numbers in all.
+    pub(super) fn operations(&self, halves: u64) -> Vec<Vec<(Class, u64)>> {
+        let of = |levels: u32| (Class::Butterfly, halves * u64::from(levels));
+        let (all, second) = (
+            self.shape[0].ilog2() + self.shape[1].ilog2(),
+            self.across().ilog2(),
+        );
+        let products = (self.divided == Divided::Rows).then_some((Class::Madd, halves));
+        let second_pass = std::iter::once(of(second)).chain(products);
+        vec![vec![of(all - second)], second_pass.collect()]
+    }
+
+    /// What the passes are, for a recipe.
+    pub(super) fn recipe(&self) -> String {
+        let across = self.across();
+        match self.divided {
+            Divided::Columns => format!("rows and eighths of columns, then columns of {across}"),
+            Divided::Rows => format!("columns and eighths of rows, then rows of {across}"),
+        }
     }
 }
 
-/// The fastest of these ways to make a pass, and what it should take.
-fn fastest<'a>(
-    visits: &'a [Visit],
+/// The ways through arrays whose columns are divided; none where the second pass cannot
+/// have all columns in a page.
+fn by_columns(
+    [length, width]: [usize; 2],
+    direction: Direction,
     machine: &Machine,
-    pass: impl Fn(&Visit) -> RingPass,
-) -> Option<(&'a Visit, f64)> {
-    let rate = machine.dma.bandwidth;
-    let cycles = |visit: &'a Visit| {
-        let image = image(&visit.program) as f64 * rate.den as f64 / rate.num.max(1) as f64;
-        (visit, pass(visit).expect(machine).cycles + image)
+) -> Result<[Vec<Visit>; 2], FftError> {
+    let sections = machine.cp2.sections;
+    let rows = Recipe::new(width, direction).ok();
+    // Their passes begin and end in one page (array.s).
+    let rows = rows.filter(|rows| rows.passes().len() == 2 && length % LAST == 0);
+    let per = width / sections;
+    let shifted = Lines::new(length / LAST, per).filter(|_| per % 2 == 0 && width % sections == 0);
+    let (Some(rows), Some(shifted)) = (rows, shifted) else {
+        return Ok([Vec::new(), Vec::new()]);
     };
-    let all = visits.iter().map(cycles);
-    all.min_by(|(_, a), (_, b)| a.total_cmp(b))
+    let assembled = large_program(Some(&shifted), None, true, direction, machine);
+    let factors = shifted.column_factor_bytes();
+    let second = visits(shifted, factors, assembled, machine)?;
+    let mut first = Vec::new();
+    let mut groups = 1;
+    while (length / LAST) % (groups * sections) == 0 {
+        let lines = Lines::eight(groups * width);
+        let assembled = array_program(&lines, &rows, machine);
+        first.extend(visits(lines, 0, assembled, machine)?);
+        groups *= 2;
+    }
+    Ok([first, second])
+}
+
+/// The ways through arrays whose rows are divided; none where the eight parts of a row do not come
+/// to the sections in couples.
+fn by_rows(
+    [length, width]: [usize; 2],
+    direction: Direction,
+    machine: &Machine,
+) -> Result<[Vec<Visit>; 2], FftError> {
+    let sections = machine.cp2.sections;
+    let (per, numbers) = (LAST / sections, width / LAST);
+    let rows = Lines::new(numbers, per).filter(|_| per % 2 == 0 && LAST % sections == 0);
+    let Some(rows) = rows.filter(|_| width % LAST == 0) else {
+        return Ok([Vec::new(), Vec::new()]);
+    };
+    let mut first = Vec::new();
+    // Runs of 128 bytes, or of 256.
+    for per in [16 / sections, 32 / sections] {
+        let tiles = per % 2 == 0 && numbers % (per * sections) == 0;
+        let Some(lines) = Lines::by_eight(length, per).filter(|_| tiles) else {
+            continue;
+        };
+        if 3 * lines.page_bytes() <= machine.cp2.dmem.0 {
+            let assembled = large_program(Some(&lines), None, false, direction, machine);
+            first.extend(visits(lines, 0, assembled, machine)?);
+        }
+    }
+    if first.is_empty() {
+        return Ok([Vec::new(), Vec::new()]);
+    }
+    let assembled = large_program(None, Some(&rows), false, direction, machine);
+    let factors = rows.factor_bytes();
+    Ok([first, visits(rows, factors, assembled, machine)?])
 }
 
 /// The ways through pages of `lines` with so many bytes of factors, where DMEM has room.
