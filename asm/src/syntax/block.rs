@@ -145,6 +145,9 @@ pub(crate) fn blocks(lines: Vec<Vec<Lexeme>>, mut report: impl FnMut(Fail)) -> R
                 });
             }
             word @ (".elif" | ".else") => {
+                let done = stack
+                    .last()
+                    .is_some_and(|open| opener(&open.head) == ".else");
                 match stack
                     .last_mut()
                     .filter(|open| opener(&open.head) == ".if" || opener(&open.head) == ".elif")
@@ -153,6 +156,13 @@ pub(crate) fn blocks(lines: Vec<Vec<Lexeme>>, mut report: impl FnMut(Fail)) -> R
                         let head = std::mem::replace(&mut open.head, line);
                         let body = std::mem::take(&mut nodes);
                         open.arms.push(Arm::new(head, body.into()));
+                    }
+                    None if done => {
+                        let problem = Problem::Misplaced {
+                            what: format!("`{word}`"),
+                            why: "the `.else` of this `.if` is its last arm: `.endif` comes next",
+                        };
+                        report(Fail::new(problem, at));
                     }
                     None => report(Fail::new(
                         Problem::Unopened {

@@ -12,4 +12,9 @@
         nop ||
         add r0, r1, r2 .allow stalls
         .if 1
+        .else
+        .elif 2
+        .else
+        .endif
+        .if 1
         stop

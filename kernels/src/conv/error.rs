@@ -95,7 +95,8 @@ pub enum ConvError {
     ComplexTaps,
     /// Input and output do not fit the machine's system memory.
     #[error(
-        "{channels} channels of {samples} samples and their results take {needed} bytes; the system memory of {machine} has room for {room}: expected at most {most} samples of each"
+        "{channels} channels of {samples} samples and their results take {needed} bytes; the system memory of {machine} has room for {room}: expected {}",
+        fewer(*most)
     )]
     OutOfMemory {
         /// Channels.
@@ -120,4 +121,12 @@ pub enum ConvError {
     /// The run cannot be paged, or the device refused a command.
     #[error(transparent)]
     Job(#[from] JobError),
+}
+
+/// What would fit, where so many samples of each channel do.
+fn fewer(most: usize) -> String {
+    match most {
+        0 => "fewer channels".to_owned(),
+        most => format!("at most {most} samples of each"),
+    }
 }

@@ -168,7 +168,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
                     Some((fft.expected(batch).ok()?, fft))
                 });
                 let best = priced.min_by_key(|(cycles, _)| cycles.0);
-                best.map(|(_, fft)| fft).ok_or(FftError::Length { n })
+                best.map(|(_, fft)| fft).ok_or(FftError::Radices { n })
             })
         },
     },

@@ -38,6 +38,14 @@ pub enum FftError {
     /// No schedule was found for a kernel.
     #[error(transparent)]
     Schedule(#[from] Unschedulable),
+    /// No transform of mixed radix for that length.
+    #[error(
+        "no FFT of length {n} by radices alone: they are 2, 4, 8 and the odd prime numbers to 31, as far as local memory has room; Bluestein's algorithm has other lengths"
+    )]
+    Radices {
+        /// The length asked for.
+        n: usize,
+    },
     /// No kernels for that shape.
     #[error(
         "no FFT of the shape {shape:?} on {machine}: two axes or more, powers of two, the last from 16 to 4096, the others from 32 to 2048, the last but one also from 4 before a last one from 256, as far as pages of them fit in DMEM, and as many columns as its sections take two each; transpose a short axis to the end"
@@ -152,6 +160,7 @@ impl FftError {
             | Self::Schedule(_)
             | Self::Job(_)
             | Self::Length { .. }
+            | Self::Radices { .. }
             | Self::RealLength { .. } => true,
             _ => false,
         }
