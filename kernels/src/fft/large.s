@@ -64,12 +64,15 @@
 .include "blocks.s"
 .include "shifted8.s"
 .include "lines.s"
+.include "real_columns.s"
 .include "real.s"
 
 .macro columns_of op, opn
-    column_passes \op, \opn
     .if REAL
-    separate
+    early_columns \op, \opn
+    separate_pass
+    .else
+    column_passes \op, \opn
     .endif
 .endm
 
@@ -135,16 +138,15 @@ rows:
     .endif
 
 .dmem 0
-    .if REAL && N1
-halves:
-    .float 0.5, 0.5, 0.5, 0.5
-    .float 0.5, -0.5, 0.5, -0.5
-    .endif
-    .if N1
+    .if N1 && REAL
+    early_tables
+    .align 16
+    separate_tables
+    .elif N1
     column_tables
     .endif
     .if N2
-    .if N2 != N1 || SHIFTED
+    .if N2 != N1 || SHIFTED || REAL
 base2:
     .rept N2/8, k
     set 8, k, N2

@@ -45,8 +45,26 @@
 .equ APART1, AXES == 2 ? 8*COLUMNS : PAGE1/8
 ; Bytes of its sets, for every row that it has or, the second of two axes, one of 1, twice for the reads ahead.
 .equ SETS1, AXES == 2 ? 64 : 4*N1
+; Where column k of the last pass begins, in numbers of one column.
+    .rept N1/8 + 1, k
+.equ at1_{k}, k%P1*(N1/P1) + k/P1%P2*(N1/P1/P2) + k/P1/P2%P3*(N1/P1/P2/P3)
+    .endr
+
     distances8 15, 8*COLUMNS, APART1, 3, 1
 .macro column_passes op, opn
+    early_columns \op, \opn
+    .if SHIFTED
+    addi a2, a10, BASE1
+    .else
+    movi a2, base1
+    .endif
+    shared_at 15, steps14, N1*COLUMNS, SETS1, COLUMNS/2
+    movi c1, N1*COLUMNS/16 - 2
+    pass8_to \op, \opn, 15, a8, a9
+.endm
+
+; All passes but the last.
+.macro early_columns op, opn
     .if SHIFTED
     mov a2, a10
     blocks \op, \opn, 12, P1, PAGE1, PAGE1, steps11
@@ -54,7 +72,6 @@
     blocks \op, \opn, 13, P2, PAGE1/P1, PAGE1, steps12
     addi a2, a10, SETS13
     blocks \op, \opn, 14, P3, PAGE1/P1/P2, PAGE1, steps13
-    addi a2, a10, BASE1
     .else
     movi a2, factors1
     .if P1 == 8
@@ -66,11 +83,7 @@
     blocks \op, \opn, 13, P2, PAGE1/P1, PAGE1, steps12
     movi a2, factors13
     blocks \op, \opn, 14, P3, PAGE1/P1/P2, PAGE1, steps13
-    movi a2, base1
     .endif
-    shared_at 15, steps14, N1*COLUMNS, SETS1, COLUMNS/2
-    movi c1, N1*COLUMNS/16 - 2
-    pass8_to \op, \opn, 15, a8, a9
 .endm
 
 ; Where the sets of the passes begin in the factors of a page of shifted columns.
@@ -91,8 +104,8 @@
     .endif
 .endm
 
-; What the column passes find in DMEM.
-.macro column_tables
+; What the column passes but the last find in DMEM.
+.macro early_tables
     .if SHIFTED
     .if P1 == 8
 steps11:
@@ -114,10 +127,6 @@ factors13:
     .rept P1*P2, b
     set P3, b/P2 + P1*(b % P2), P1*P2*P3
     .endr
-base1:
-    .rept SETS1/32, k
-    set 8, AXES == 2 ? 0 : k, N1
-    .endr
     .endif
     .if P2 == 8
 steps12:
@@ -127,10 +136,17 @@ steps12:
 steps13:
     steps8 PAGE1/P1/P2
     .endif
-; Where column k of the last pass begins, in numbers of one column.
-    .rept N1/8 + 1, k
-.equ at1_{k}, k%P1*(N1/P1) + k/P1%P2*(N1/P1/P2) + k/P1/P2%P3*(N1/P1/P2/P3)
+.endm
+
+; The same of all.
+.macro column_tables
+    early_tables
+    .if SHIFTED == 0
+base1:
+    .rept SETS1/32, k
+    set 8, AXES == 2 ? 0 : k, N1
     .endr
+    .endif
 steps14:
     .rept N1/8, k
     .rept COLUMNS/2, c

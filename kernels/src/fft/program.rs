@@ -13,7 +13,7 @@ const FFT4096: (&str, &str) = ("fft4096.s", include_str!("fft4096.s"));
 const LARGE: (&str, &str) = ("large.s", include_str!("large.s"));
 const PARTS: (&str, &str) = ("parts.s", include_str!("parts.s"));
 const ARRAY: (&str, &str) = ("array.s", include_str!("array.s"));
-const INCLUDED: [(&str, &str); 9] = [
+const INCLUDED: [(&str, &str); 10] = [
     ("stockham.s", include_str!("stockham.s")),
     ("lines.s", include_str!("lines.s")),
     ("hooks4096.s", include_str!("hooks4096.s")),
@@ -23,6 +23,7 @@ const INCLUDED: [(&str, &str); 9] = [
     ("blocks.s", include_str!("blocks.s")),
     ("shifted8.s", include_str!("shifted8.s")),
     ("real.s", include_str!("real.s")),
+    ("real_columns.s", include_str!("real_columns.s")),
 ];
 
 /// Where the sources are in this repository, for messages and line tables.

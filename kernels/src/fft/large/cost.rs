@@ -23,11 +23,14 @@ const FOUR: u64 = 31;
 const LOOP: u64 = 3;
 /// and each further block.
 const BLOCK: u64 = 2;
-/// Words of `separate`, of `mirror` and of `mirror_couple` (`real.s`) beside loops and couples, and of an iteration of the former.
-const SEPARATE: u64 = 9;
+/// Words of the last pass of couples of real columns (`real_columns.s`): of a couple whose partners are its own,
+const OWN: u64 = 84;
+/// of an iteration, and beside these.
+const FRAME: u64 = 66;
+const SEPARATE: u64 = 47;
+/// Words of `mirror` and of `mirror_couple` (`real.s`) beside loops and couples.
 const MIRROR: u64 = 5;
 const AROUND: u64 = 5;
-const FRAME: u64 = 16;
 
 impl Lines {
     /// What a page takes beside its arithmetic but for the last pass, whose first pass is over `blocks` blocks.
@@ -60,11 +63,23 @@ impl Lines {
         self.overhead(self.per_section() as u64) + LAST_OF_ROWS + couples
     }
 
-    /// The separation of a page of couples of real columns (`real.s`).
-    pub(super) fn separate_cycles(&self) -> u64 {
-        let wide = self.per_section() as u64 / 2;
-        let frames = self.len() as u64 * wide / 8 + 1;
-        SEPARATE + 4 * wide + LOOP + FRAME * frames
+    /// The iterations of the last pass of couples of real columns, but for the columns that are their own partners.
+    fn frames(&self) -> u64 {
+        (self.len() as u64 / 16 - 1) * self.per_section() as u64 / 2
+    }
+
+    /// Arithmetic issues of a page's separation: 16 of an iteration, 18 of the first of a couple, and two halves.
+    pub(super) fn separate_issues(&self) -> u64 {
+        18 * self.frames() + 20 * self.per_section() as u64 / 2
+    }
+
+    /// What a page of couples of real columns takes beside its arithmetic: the last pass and the separation are one.
+    pub(super) fn separate_overhead(&self) -> u64 {
+        let couples = self.per_section() as u64 / 2;
+        let loops = LOOP + LOOP * u64::from(self.frames() > 2);
+        let last = SEPARATE + OWN * couples + FRAME * self.frames() + loops;
+        let butterflies = 24 * (self.len() * self.per_section()) as u64 / 16;
+        self.overhead(1) + last - butterflies - self.separate_issues()
     }
 
     /// The conjugates of a page of rows of half a spectrum.

@@ -340,11 +340,10 @@ impl LargeReal {
         let lines = &division.columns;
         let pages =
             batch * division.rows.len() as u64 / (2 * SECTIONS * lines.per_section() as u64);
-        // What moves numbers takes longer than what it computes.
-        let columns = vec![
-            (Class::Butterfly, pages * lines.butterflies()),
-            (Class::Control, pages * RealColumns::separated(lines)),
-        ];
+        let columns = vec![(
+            Class::Butterfly,
+            pages * (lines.butterflies() + lines.separate_issues()),
+        )];
         let lines = &division.rows;
         let full = RealRows::full(lines, division.tiles().height);
         let couple = lines.with(2);

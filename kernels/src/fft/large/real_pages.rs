@@ -49,11 +49,6 @@ impl RealColumns {
     pub(super) fn page_bytes(lines: &Lines) -> u64 {
         lines.page_bytes() + 2 * lines.per_section() as u64 * COMPLEX
     }
-
-    /// Loads and stores of a page that is separated: four for a quad and its partner.
-    pub(super) fn separated(lines: &Lines) -> u64 {
-        4 * (lines.len() / 2 + 1) as u64 * lines.per_section() as u64 / 2
-    }
 }
 
 impl Pages for RealColumns {
@@ -87,12 +82,11 @@ impl Pages for RealColumns {
 
     fn issues(&self, _page: u64) -> u64 {
         let lines = &self.columns.lines;
-        lines.butterflies() + Self::separated(lines)
+        lines.butterflies() + lines.separate_issues()
     }
 
     fn overhead(&self, _page: u64) -> u64 {
-        let lines = &self.columns.lines;
-        lines.column_overhead() + lines.separate_cycles() - Self::separated(lines)
+        self.columns.lines.separate_overhead()
     }
 
     fn after(&self, _page: u64) -> u64 {
