@@ -205,6 +205,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
         sources: &[
             "fft/large.s",
             "fft/real.s",
+            "fft/real_columns.s",
             "fft/lines.s",
             "fft/blocks.s",
             "fft/pass8.s",
