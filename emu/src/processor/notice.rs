@@ -44,7 +44,7 @@ pub struct NoEvent {
     pub events: usize,
 }
 
-/// What [`Processor::run_until`] stopped for.
+/// What [`Processor::run_until`](super::Processor::run_until) stopped for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Notice {
     /// The limit was reached; components may still be at work.
