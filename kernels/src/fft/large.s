@@ -18,8 +18,7 @@
 ; Two kernels, entries `columns` and `rows`. Each works on page after page until all
 ; are done. At launch a15 is the address of
 ;   word 0 pages, word 1 bytes of the ring, then from byte 16 the ring: for each page
-;   in turn 16 bytes: input page, output page, factors (rows and shifted columns only), and of real
-;   rows N2/2 quads that stay from page to page.
+;   in turn 16 bytes: input page, output page, factors (rows and shifted columns only).
 ; For each page the kernel waits for event 0, which the DMA posts when the page has
 ; been loaded, and signals event 1 when its result can be stored.
 ;
@@ -85,17 +84,17 @@
     addi a2, a10, SETS3
     blocks \op, \opn, \v, Q3, 8*N2/Q1/Q2, 8*N2*\rows, steps23
     addi a3, a10, COUPLES
+    .if REAL
+    half8_pass \op, \opn, \rows, \steps
+    .else
     shifted8_pass \op, \opn, N2/8, \rows, \steps, base2, ROWS
-    .if REAL && \rows < ROWS
-    mirror_couple
-    .elif REAL
-    mirror ROWS/2
     .endif
 .endm
 
 ; The page loop of real rows.
 .macro real_rows op, opn
     pages_begin
+    half8_begin
 .matrix:
     movi c13, FULL
 .full:
@@ -169,18 +168,18 @@ steps23:
     .rept N2/8 + 1, k
 .equ at2_{k}, k%Q1*(N2/Q1) + k/Q1%Q2*(N2/Q1/Q2) + k/Q1/Q2%Q3*(N2/Q1/Q2/Q3)
     .endr
-; Entry j: read step of iteration j, write step of iteration j - 2; of a page of so many rows.
-.macro shifted_steps rows
-    .rept \rows/2, r
-    .rept N2/8, k
-    .int 8*(at2_{k + 1} - at2_{k}) + (k == N2/8 - 1)*(16*N2 - (r == \rows/2 - 1)*8*N2*\rows), 8*ROWS + (k == 1)*(16 - ROWS*N2)
-    .endr
-    .endr
-.endm
-steps2:
-    shifted_steps ROWS
     .if REAL
+steps2:
+    half8_steps ROWS
 steps_couple:
-    shifted_steps 2
+    half8_steps 2
+    .else
+; Entry j: read step of iteration j, write step of iteration j - 2.
+steps2:
+    .rept ROWS/2, r
+    .rept N2/8, k
+    .int 8*(at2_{k + 1} - at2_{k}) + (k == N2/8 - 1)*(16*N2 - (r == ROWS/2 - 1)*8*N2*ROWS), 8*ROWS + (k == 1)*(16 - ROWS*N2)
+    .endr
+    .endr
     .endif
     .endif

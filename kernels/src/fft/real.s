@@ -1,103 +1,148 @@
-; Real numbers beyond local memory (large.s with REAL): what rows do besides.
+; Real numbers beyond local memory (large.s with REAL): the last pass of rows of half a spectrum.
 ;
 ; Columns come in the order E O, four of each, E the even and O the odd of eight; the factor -i of O is
 ; one of the last level of butterflies (shifted8.s). Row r of the transform of N numbers has
 ;   k = 0 .. N2/2 - 1      numbers r + N1 k of the spectrum,
 ;   k = N2/2 .. N2 - 1     the conjugates of numbers N1 - r + N1 (N2 - 1 - k).
-; The last pass leaves the latter as quads (row B, row A) of a couple, and `mirror` replaces them by what is side
-; by side in the spectrum: (A, the row before A), conjugates, the last couple first. The row before the first of
-; a page is the last of the page before, which stays at a11.
+; In the spectrum number k of the rows A and B = A + 1 of a couple lie side by side, and so do the conjugates of A and
+; of the row before. A result page is pairs of blocks (P, c), P = 0 .. 7 the eighth of k, c a couple, of L = N2/8 quads:
+;   P = 0 .. 3    conjugates of eighth 4 + P: (A, the row before A)
+;   P = 4 .. 7    eighth P - 4: (A, B)
+; block c of P is the (P ROWS/2 + c)-th. The conjugates of the last row of a page go to the blocks c = 0 of the next page's
+; result, which is where the first rows of this page were. So a4, which writes the conjugates of B, goes round the ring
+; of pages from launch to stop, one block before a1, which writes all others.
+;
+; An iteration is that of shifted8.s and four conjugates, 36 cycles, all of them arithmetic; all memory slots are taken:
+;   0        factors                    7..14    conjugates of the iteration before
+;   1, 2     row factors                16       factors
+;   3        steps                      17..32   numbers
+;   4..6, 15 lower results              33..35   steps, row factor
+; No word waits for an operand, on vm7 or vm9.
+;
+; a3 finds the row factors in steps of s3; s0, s1, s2 = 16 and s3 come from the table.
 
-; An operation of the arithmetic slot on quads, beside a memory operation; in the others if `on`.
-.macro both4 op, d, a, b, c, on, mn, q, at
-    .if \on
-    \op \d, \a, \b, \c || \mn q{\q}, \at
-    .else
-    \op \d, \a, \b, \c
+; Bytes of a block, of an eighth, of a page.
+.equ BLOCK, 2*N2
+.equ EIGHTH, ROWS*N2
+.equ PAGE2, 8*ROWS*N2
+
+; A conjugate, if there are results to store, beside a store.
+.macro conj_st st, q, mn, a, b
+    .if \st
+    conj q{\q}, q{\q} || \mn \a, \b
     .endif
 .endm
 
-.macro both2 op, d, a, on, mn, q, at
-    .if \on
-    \op q{\d}, q{\a} || \mn q{\q}, \at
+.macro half8 op, opn, st
+    ; level 1
+    \op r16, r17, r0, r8, r48 || ldq q31, [a2]+s2%
+    \op r18, r19, r4, r12, r48 || ldq q28, [a3 - 32]
+    \op r20, r21, r2, r10, r48 || ldq q29, [a3 - 16]
+    \op r22, r23, r6, r14, r48 || ldx2 s2, [a5]+s5%
+    beside 1, \op, 24, 25, 1, 9, 49, \st, stq, q16, [a1 + EIGHTH]
+    beside 1, \op, 26, 27, 5, 13, 49, \st, stq, q18, [a1 + 3*EIGHTH]
+    conj_st \st, 20, stq, q17, [a1 + 2*EIGHTH]
+    beside 1, \op, 28, 29, 3, 11, 49, \st, stp, r40, [a1 - 3*EIGHTH]
+    conj_st \st, 22, stp, r41, [a4 - 3*EIGHTH]
+    beside 1, \op, 30, 31, 7, 15, 49, \st, stp, r44, [a1 - EIGHTH]
+    conj_st \st, 21, stp, r45, [a4 - EIGHTH]
+    conj_st \st, 23, stp, r42, [a1 - 2*EIGHTH]
+    ; w and w W8
+    product_st 52, 62, 60, \st, r43, [a4 - 2*EIGHTH]
+    product_st 53, 62, 61, \st, r46, [a1]+16
+    product_st 54, 63, 60, \st, r47, [a4]+s1%
+    .if \st
+    cmul r55, r63, r61 || stq q19, [a1 + 4*EIGHTH - 16]
     .else
-    \op q{\d}, q{\a}
+    cmul r55, r63, r61
+    .endif
+    shifted8_high \op, \opn, 8*N2, 1, 1, 1
+.endm
+
+; A product, beside the store of a pair.
+.macro product_st d, x, y, st, r, at
+    .if \st
+    cmul r{\d}, r{\x}, r{\y} || stp \r, \at
+    .else
+    cmul r{\d}, r{\x}, r{\y}
     .endif
 .endm
 
-; Word w of the loop of `mirror`, which takes one k in 2 C + 2 words, 7 for 2 couples, C couples of rows: the quads (B, A) come to
-; q1 .. qC, that of the couple before to q0; the C after these take the pairs, the C after those their conjugates,
-; which are stored in the next iteration. on: there is one before; there: the memory operation is.
-.macro mirror_word w, C, on, there, mn, q, at
-    .if (\w) <= 2 && (\w) + \C >= 3 && (\on)
-    both2 conj, 3*\C - 2 + (\w), 2*\C - 2 + (\w), \there, \mn, \q, \at
-    .elif (\w) >= 5 && (\w) <= 4 + \C
-    both4 ext, q{\C + (\w) - 4}, q{(\w) - 4}, q{(\w) - 5}, 2, \there, \mn, \q, \at
-    .elif (\w) >= 5 + \C
-    both2 conj, \C + (\w) - 4, (\w) - 4, \there, \mn, \q, \at
-    .elif \there
-    \mn q{\q}, \at
-    .else
+; The results of the last iteration.
+.macro half8_last
+    .rept 4
     nop
-    .endif
+    .endr
+    stq q16, [a1 + EIGHTH]
+    stq q18, [a1 + 3*EIGHTH]
+    conj q20, q20 || stq q17, [a1 + 2*EIGHTH]
+    conj q22, q22 || stp r40, [a1 - 3*EIGHTH]
+    conj q21, q21 || stp r41, [a4 - 3*EIGHTH]
+    conj q23, q23 || stp r44, [a1 - EIGHTH]
+    stp r45, [a4 - EIGHTH]
+    stp r42, [a1 - 2*EIGHTH]
+    stp r43, [a4 - 2*EIGHTH]
+    stp r46, [a1]
+    stp r47, [a4]+s1%
+    stq q19, [a1 + 4*EIGHTH]
 .endm
 
-.macro mirror_frame st, C
-    mirror_word 0, \C, \st, 1, ldq, 0, [a2]+16
-    .rept \C - 1, i
-    mirror_word i + 1, \C, \st, 1, ldq, i + 1, [a0 + 16*(i + 1 - \C)]
+; The pass over `rows` rows from a8 to a9, whose row factors begin at a3.
+.macro half8_pass op, opn, rows, steps
+    movi a5, \steps
+    movi l5, \rows*N2
+    mov b5, a5
+    ldx2 s0, [a5]+s5%
+    movi a2, base2
+    movi l2, 4*N2
+    mov b2, a2
+    ldx2 s2, [a5]+s5%
+    ldq q28, [a3]
+    ldq q29, [a3 + 16]
+    addi a3, a3, 32
+    mov b3, a3
+    movi l3, 24*\rows
+    ldq q30, [a3]
+    mov a0, a8
+    ldq q31, [a2]+s2%
+    movi a1, 3*EIGHTH
+    .rept 12, i
+    ldp r{i}, [a0 + number_{i} + i%2*8*N2]
     .endr
-    mirror_word \C, \C, \st, 1, ldq, \C, [a0]+16*\C
-    .rept \C - 1, i
-    mirror_word \C + 1 + i, \C, \st, \st, stq, 2*\C + 1 + i, [a1 + 16*(\C - 1 - i)]
+    .rept 4, i
+    cmul r{48 + i}, r{62 + i/2}, r{56 + i} || ldp r{12 + i}, [a0 + number_{12 + i} + i%2*8*N2]
     .endr
-    mirror_word 2*\C, \C, \st, \st, stq, 3*\C, [a1]+16*\C
-    .if \C == 2
-    mirror_word 5, \C, \st, 0, stq, 0, [a3]
-    .endif
-    mirror_word 2*\C + 1 + (\C == 2), \C, \st, 1, stq, \C, [a3]+16
-.endm
-
-; The same of a page of one couple, whose quads stay where they are among those of a full page: four k in 14 words.
-.equ APART, 8*ROWS
-.macro mirror_couple
-    movi a0, N2/2*APART
-    mov a2, a11
-    add a0, a0, a9
-    mov a1, a0
-    loop N2/8 {
-    ldq q0, [a2]+16
-    ldq q1, [a0]
-    ldq q2, [a2]+16
-    ldq q3, [a0 + APART]
-    ldq q4, [a2]+16
-    ext q8, q1, q0, 2 || ldq q5, [a0 + 2*APART]
-    conj q8, q8 || ldq q6, [a2]+16
-    ext q9, q3, q2, 2 || ldq q7, [a0 + 3*APART]
-    conj q9, q9 || stq q8, [a1]
-    ext q10, q5, q4, 2 || stq q9, [a1 + APART]
-    conj q10, q10 || addi a0, a0, 4*APART
-    ext q11, q7, q6, 2 || stq q10, [a1 + 2*APART]
-    conj q11, q11 || addi a1, a1, 4*APART
-    stq q11, [a1 - APART]
+    add a0, a0, s0
+    add a1, a1, a9
+    ldx2 s0, [a5]+s5%
+    half8 \op, \opn, 0
+    loop \rows*N2/16 - 1 {
+    half8 \op, \opn, 1
     }
+    half8_last
 .endm
 
-; The upper half of the results at a9, of C couples of rows.
-.macro mirror C
-    movi a0, 8*N2*\C + 16*\C - 16
-    mov a2, a11
-    add a0, a0, a9
-    mov a3, a11
-    addi a1, a0, 16 - 16*\C
-    mirror_frame 0, \C
-    loop N2/2 - 1 {
-    mirror_frame 1, \C
-    }
-    .rept 3 - (\C == 2), i
-    conj q{3*\C - i}, q{2*\C - i}
+; At launch: where the conjugates of the first page's first row B go, and the ring that a4 goes round.
+.macro half8_begin
+    ldx2 a8, [a7]
+    movi c12, PAGE2/16
+    mul l4, c15, c12
+    movi a4, 3*EIGHTH + BLOCK + 8
+    movi b4, 3*EIGHTH
+    add a4, a4, a9
+    add b4, b4, a8
+    ; With number N/2 goes what is beside the first row.
+    lif r0, 0
+    stp r0, [a4 - 3*EIGHTH - BLOCK]
+.endm
+
+; Entry j: how far a0 goes after iteration j, a4 after iteration j - 2; 16; whether iteration j + 1 is of another couple.
+.macro half8_steps rows
+    .rept \rows/2, r
+    .rept N2/8, k
+    .int 8*(at2_{k + 1} - at2_{k}) + (k == N2/8 - 1)*(16*N2 - (r == \rows/2 - 1)*8*N2*\rows)
+    .int 16 + (\rows > 2 ? (k == 1 && r == \rows/2 - 1)*(PAGE2 - EIGHTH) : (k == 1)*(PAGE2 - BLOCK))
+    .int 16, 48*(k == N2/8 - 1)
     .endr
-    .rept \C, i
-    stq q{2*\C + 1 + i}, [a1 + 16*(\C - 1 - i)]
     .endr
 .endm

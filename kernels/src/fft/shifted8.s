@@ -94,7 +94,7 @@
 .endm
 
 ; Butterfly m of level 3, results m and m + 4 of row A or B (row 0 or 1), in the word that macro `then` makes of it.
-; With REAL odd numbers count -i times, and result m + 4 of a couple is the quad (B, A).
+; With REAL odd numbers count -i times.
 .macro third8 op, opn, row, m, then, a=0, b=0, c=0
     .if REAL && (\m) >= 2
     third8_as \op, \row, \m, 1, \then, \a, \b, \c
@@ -107,7 +107,7 @@
 
 ; ... with its results exchanged if `swap`.
 .macro third8_as op, row, m, swap, then, a, b, c
-    \then \op, 32 + 2*(\m) + (\swap ? 8 + (1 - \row) : \row), 32 + 2*(\m) + (\swap ? \row : 8 + (REAL ? 1 - \row : \row)), 16 + 8*\row + (\m), 20 + 8*\row + (\m), 52 + 2*((\m)%2) + \row, \a, \b, \c
+    \then \op, 32 + 2*(\m) + 8*(\swap) + \row, 40 + 2*(\m) - 8*(\swap) + \row, 16 + 8*\row + (\m), 20 + 8*\row + (\m), 52 + 2*((\m)%2) + \row, \a, \b, \c
 .endm
 
 ; One iteration. st: there are results to store; pitch: bytes from a row to the next;
@@ -135,6 +135,11 @@
     cmul r54, r63, r60
     cmul r55, r63, r61
     .endif
+    shifted8_high \op, \opn, \pitch, \ld, \walk, \fresh
+.endm
+
+; Its levels 2 and 3, as they are in cycles 12 to 31.
+.macro shifted8_high op, opn, pitch, ld, walk, fresh
     ; level 2
     \op r16, r18, r16, r18, r50 || ldq q31, [a2]+s2%
     sf_ld \opn, 17, 19, 17, 19, 50, \ld, 0, \pitch

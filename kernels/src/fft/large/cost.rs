@@ -28,9 +28,8 @@ const OWN: u64 = 84;
 /// of an iteration, and beside these.
 const FRAME: u64 = 66;
 const SEPARATE: u64 = 47;
-/// Words of `mirror` and of `mirror_couple` (`real.s`) beside loops and couples.
-const MIRROR: u64 = 5;
-const AROUND: u64 = 5;
+/// Words of the last pass of rows of half a spectrum (`real.s`) beside its iterations.
+const HALF: u64 = 50;
 
 impl Lines {
     /// What a page takes beside its arithmetic but for the last pass, whose first pass is over `blocks` blocks.
@@ -82,17 +81,8 @@ impl Lines {
         self.overhead(1) + last - butterflies - self.separate_issues()
     }
 
-    /// The conjugates of a page of rows of half a spectrum.
-    pub(super) fn mirror_cycles(&self) -> u64 {
-        let couples = self.per_section() as u64 / 2;
-        let half = self.len() as u64 / 2;
-        let words = (2 * couples + 2).max(7);
-        // The last conjugates: three, of two couples two.
-        MIRROR + couples.min(3) + couples + LOOP + words * half
-    }
-
-    /// The same of a page of one couple, which ends a matrix.
-    pub(super) fn couple_cycles(&self) -> u64 {
-        AROUND + LOOP + 14 * self.len() as u64 / 8
+    /// What a page of rows of half a spectrum takes beside its arithmetic, the conjugates among it.
+    pub(super) fn half_overhead(&self) -> u64 {
+        self.overhead(self.per_section() as u64) + HALF
     }
 }

@@ -24,11 +24,11 @@ const COLUMNS: [usize; 3] = [2, 4, 8];
 const ROWS: [usize; 3] = [4, 8, 16];
 /// Page buffers.
 const BUFFERS: [usize; 2] = [3, 4];
-/// The largest batch by which divisions are compared, with a transform alone.
-const FEW: u64 = 4;
+/// Batches for which divisions are looked for: small pages suit a transform alone, large ones many.
+const BATCHES: [u64; 3] = [1, 4, 32];
 
 /// Rows N2 and columns N1 of a transform of N1 N2 real numbers, and the pages of both.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Division {
     columns: Lines,
     rows: Lines,
@@ -38,8 +38,17 @@ struct Division {
 /// Forward transforms of N real numbers: columns two at a time, then rows 0 to N1/2.
 #[derive(Debug)]
 pub(in crate::fft) struct LargeReal {
-    division: Division,
     machine: Arc<Machine>,
+    /// By the batch that each suits, the smallest first.
+    plans: Vec<Plan>,
+}
+
+/// A division that has been placed.
+#[derive(Debug)]
+struct Plan {
+    /// The batch that it was looked for.
+    batch: u64,
+    division: Division,
     programs: [Arc<Program>; 2],
     rings: [Ring; 2],
 }
@@ -59,8 +68,8 @@ impl Division {
         }
     }
 
-    /// All that fit, the fastest first.
-    fn all(n: usize, machine: &Machine) -> Vec<Self> {
+    /// All that fit, the fastest of `batch` transforms first.
+    fn all(n: usize, machine: &Machine, batch: u64) -> Vec<Self> {
         let dmem = machine.cp2.dmem.0;
         let fit = machine.dma.granule.0 == 16 && machine.cp2.sections as u64 == SECTIONS;
         if !n.is_power_of_two() || !fit {
@@ -94,7 +103,7 @@ impl Division {
                         buffers: [*buffers; 2],
                     };
                     *[&mut one.columns, &mut one.rows][pass] = lines.clone();
-                    (one.ring_bytes(pass) <= dmem).then(|| (one.weight(pass, machine), one))
+                    (one.ring_bytes(pass) <= dmem).then(|| (one.expect(pass, machine, batch), one))
                 };
                 lines.iter().filter_map(of).collect::<Vec<_>>()
             };
@@ -114,24 +123,13 @@ impl Division {
         all.into_iter().map(|(_, division)| division).collect()
     }
 
-    /// What divisions are compared by: a transform alone counts as much as one of several.
-    fn weight(&self, pass: usize, machine: &Machine) -> f64 {
-        let each = |batch: u64| self.expect(pass, machine, batch) / batch as f64;
-        each(1) + each(FEW)
-    }
-
     /// DMEM for the buffers of a pass.
     fn ring_bytes(&self, pass: usize) -> u64 {
         let buffers = self.buffers[pass] as u64;
         match pass {
             0 => buffers * RealColumns::page_bytes(&self.columns),
-            _ => buffers * (self.rows.page_bytes() + self.rows.factor_bytes()) + self.kept(),
+            _ => buffers * (self.rows.page_bytes() + self.rows.factor_bytes()),
         }
-    }
-
-    /// Bytes of the row that stays from page to page.
-    fn kept(&self) -> u64 {
-        self.rows.len() as u64 * COMPLEX
     }
 
     /// The argument blocks and buffers of both passes, whose programs' data end at `ends` in
@@ -139,18 +137,16 @@ impl Division {
     fn rings(&self, ends: [u64; 2], dmem: u64) -> Option<[Ring; 2]> {
         let arguments = Ring::argument_bytes(self.buffers[0].max(self.buffers[1]));
         let [first, second] = ends.map(|end| end.next_multiple_of(16));
-        let [pages, kept] = [first, second].map(|at| at + arguments);
+        let pages = [first, second].map(|at| at + arguments);
         let fits = |at: u64, pass: usize| at.saturating_add(self.ring_bytes(pass)) <= dmem;
-        if !fits(pages, 0) || !fits(kept, 1) {
+        if !fits(pages[0], 0) || !fits(pages[1], 1) {
             return None;
         }
         let columns = RealColumns::page_bytes(&self.columns);
-        let columns = Ring::new(first, pages, self.buffers[0], columns, 0);
+        let columns = Ring::new(first, pages[0], self.buffers[0], columns, 0);
         let (page, factors) = (self.rows.page_bytes(), self.rows.factor_bytes());
-        let count = self.buffers[1];
-        let rows = Ring::new(second, kept + self.kept(), count, page, factors);
-        let beside = vec![u32::try_from(kept).unwrap_or(u32::MAX); count];
-        Some([columns, Ring { beside, ..rows }])
+        let rows = Ring::new(second, pages[1], self.buffers[1], page, factors);
+        Some([columns, rows])
     }
 
     /// The passes of `batch` transforms from `x` over `tiles` to `y`.
@@ -235,7 +231,13 @@ impl Division {
 
 impl fmt::Display for Division {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "real fft {} forward: ", self.n())?;
+        write!(f, "real fft {} forward: {}", self.n(), self.pages())
+    }
+}
+
+impl Division {
+    /// The pages of both passes, in words.
+    fn pages(&self) -> String {
         let [columns, rows] = [&self.columns, &self.rows].map(|lines| {
             let radices: Vec<String> = lines.radices().iter().map(ToString::to_string).collect();
             let (length, per) = (lines.len(), lines.per_section());
@@ -245,8 +247,7 @@ impl fmt::Display for Division {
             )
         });
         let [a, b] = self.buffers;
-        write!(
-            f,
+        format!(
             "couples of columns of {columns}, {a} buffers, half of the rows of {rows}, {b} buffers"
         )
     }
@@ -263,31 +264,56 @@ impl LargeReal {
     /// # Errors
     /// No division into pages fits the machine.
     pub(in crate::fft) fn new(n: usize, machine: Arc<Machine>) -> Result<Self, FftError> {
-        let mut unfit = None;
-        for division in Division::all(n, &machine) {
-            let placed = unless_large(division.place(&machine), &mut unfit)?;
-            let Some((programs, rings)) = placed.flatten() else {
-                continue;
-            };
-            for pass in division.passes(rings.clone(), 1, [0; 3], 0) {
-                moves(&division.to_string(), &pass, &machine)?;
+        let mut plans: Vec<Plan> = Vec::new();
+        for batch in BATCHES {
+            let mut unfit = None;
+            let mut found = None;
+            for division in Division::all(n, &machine, batch) {
+                found = plans.iter().position(|plan| plan.division == division);
+                if found.is_some() {
+                    break;
+                }
+                let placed = unless_large(division.place(&machine), &mut unfit)?;
+                let Some((programs, rings)) = placed.flatten() else {
+                    continue;
+                };
+                for pass in division.passes(rings.clone(), 1, [0; 3], 0) {
+                    moves(&division.to_string(), &pass, &machine)?;
+                }
+                found = Some(plans.len());
+                plans.push(Plan {
+                    batch,
+                    division,
+                    programs,
+                    rings,
+                });
+                break;
             }
-            return Ok(Self {
-                division,
-                machine,
-                programs,
-                rings,
-            });
+            if found.is_none() {
+                return Err(unfit.map_or(FftError::RealLength { n }, FftError::Unfit));
+            }
         }
-        Err(unfit.map_or(FftError::RealLength { n }, FftError::Unfit))
+        Ok(Self { machine, plans })
+    }
+
+    /// The plan that takes the least time for `batch` transforms.
+    fn plan(&self, batch: usize) -> &Plan {
+        let of = |plan: &&Plan| plan.expected(&self.machine, batch);
+        let best = self.plans.iter().min_by_key(of);
+        // There is one at least.
+        best.unwrap_or(&self.plans[0])
     }
 
     pub(in crate::fft) fn len(&self) -> usize {
-        self.division.n() as usize
+        self.plans[0].division.n() as usize
     }
 
+    /// What the planner has decided for a transform alone and, where that is another, for many.
     pub(in crate::fft) fn recipe(&self) -> String {
-        self.division.to_string()
+        let many = self.plans[1..].iter();
+        let many =
+            many.map(|plan| format!("; for batches of {}: {}", plan.batch, plan.division.pages()));
+        self.plans[0].division.to_string() + &many.collect::<String>()
     }
 
     pub(in crate::fft) fn machine(&self) -> &Arc<Machine> {
@@ -295,13 +321,8 @@ impl LargeReal {
     }
 
     /// The program of the columns.
-    pub(in crate::fft) fn program(&self) -> &Arc<Program> {
-        &self.programs[0]
-    }
-
-    /// Bytes of the programs in the order in which they are loaded.
-    fn images(&self) -> impl Iterator<Item = u64> {
-        loaded(&self.programs).map(|program| image(program) as u64)
+    pub(in crate::fft) fn program(&self, batch: usize) -> &Arc<Program> {
+        &self.plan(batch).programs[0]
     }
 
     pub(in crate::fft) fn source(&self, file: &str) -> Option<String> {
@@ -310,19 +331,15 @@ impl LargeReal {
 
     /// Input, tiles and half spectra.
     pub(in crate::fft) fn max_batch(&self) -> usize {
-        let division = &self.division;
-        let each = 4 * division.n() + division.tiles().bytes() + division.pitch() * COMPLEX;
-        let factors = division.factors().len() as u64 * COMPLEX;
-        let beside = factors + self.images().skip(1).sum::<u64>();
-        let free = job::room(&self.machine, self.program()).saturating_sub(beside);
-        usize::try_from(free / each).unwrap_or(usize::MAX)
+        let room = |plan: &Plan| plan.max_batch(&self.machine);
+        self.plans.iter().map(room).min().unwrap_or(0)
     }
 
     /// N/4 (log2 N + 1) issues, and every byte over the channel: in and out once where a section's
     /// DMEM could hold the transform, twice where none could.
     pub(in crate::fft) fn least(&self, batch: usize) -> Least {
-        let (batch, n) = (batch as u128, u128::from(self.division.n()));
-        let passes = if 4 * self.division.n() < self.machine.cp2.dmem.0 {
+        let (batch, n) = (batch as u128, self.len() as u128);
+        let passes = if 4 * n < u128::from(self.machine.cp2.dmem.0) {
             1
         } else {
             2
@@ -335,7 +352,7 @@ impl LargeReal {
     }
 
     pub(in crate::fft) fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
-        let division = &self.division;
+        let division = &self.plan(batch).division;
         let batch = batch as u64 * SECTIONS;
         let lines = &division.columns;
         let pages =
@@ -347,16 +364,12 @@ impl LargeReal {
         let lines = &division.rows;
         let full = RealRows::full(lines, division.tiles().height);
         let couple = lines.with(2);
-        let sum = |of: fn(&Lines) -> u64| full * of(lines) + of(&couple);
+        let sum = |of: fn(&Lines) -> u64| batch * (full * of(lines) + of(&couple));
         let butterflies = sum(Lines::butterflies);
-        let moved = full * RealRows::mirrored(lines) + RealRows::couple(lines);
         let rows = vec![
-            (Class::Butterfly, batch * butterflies),
-            (
-                Class::Madd,
-                batch * (sum(Lines::shifted_issues) - butterflies),
-            ),
-            (Class::Control, batch * moved),
+            (Class::Butterfly, butterflies),
+            (Class::Madd, sum(Lines::shifted_issues) - butterflies),
+            (Class::Integer, sum(RealRows::conjugates)),
         ];
         vec![columns, rows]
     }
@@ -368,16 +381,17 @@ impl LargeReal {
         batch: usize,
         options: Options,
     ) -> Result<(Job, Buffer<Complex32>, usize), FftError> {
-        let division = &self.division;
+        let plan = self.plan(batch);
+        let division = &plan.division;
         let mut job = Job::new(self.machine.clone(), options);
         let x = job.input(input)?;
         let tiles = division.tiles().bytes() * batch as u64;
         let tiles = job.temporary::<Complex32>(tiles / COMPLEX)?;
         let y = job.output("y", &[batch as u64, division.pitch()])?;
         let factors = job.input(&division.factors())?;
-        let placed = place(&mut job, &self.recipe(), &self.programs)?;
+        let placed = place(&mut job, &division.to_string(), &plan.programs)?;
         let passes = division.passes(
-            self.rings.clone(),
+            plan.rings.clone(),
             batch as u64,
             [x.address(), tiles.address(), y.address()],
             factors.address(),
@@ -387,8 +401,28 @@ impl LargeReal {
     }
 
     pub(in crate::fft) fn expected(&self, batch: usize) -> Cycles {
-        let pass = |pass| self.division.expect(pass, &self.machine, batch as u64);
-        let image = load(self.images().sum(), &self.machine);
+        self.plan(batch).expected(&self.machine, batch)
+    }
+}
+
+impl Plan {
+    /// Bytes of the programs in the order in which they are loaded.
+    fn images(&self) -> impl Iterator<Item = u64> {
+        loaded(&self.programs).map(|program| image(program) as u64)
+    }
+
+    fn max_batch(&self, machine: &Machine) -> usize {
+        let division = &self.division;
+        let each = 4 * division.n() + division.tiles().bytes() + division.pitch() * COMPLEX;
+        let factors = division.factors().len() as u64 * COMPLEX;
+        let beside = factors + self.images().skip(1).sum::<u64>();
+        let free = job::room(machine, &self.programs[0]).saturating_sub(beside);
+        usize::try_from(free / each).unwrap_or(usize::MAX)
+    }
+
+    fn expected(&self, machine: &Machine, batch: usize) -> Cycles {
+        let pass = |pass| self.division.expect(pass, machine, batch as u64);
+        let image = load(self.images().sum(), machine);
         Cycles((pass(0) + pass(1) + image).ceil() as u64)
     }
 }

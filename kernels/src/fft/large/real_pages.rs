@@ -5,7 +5,7 @@
 //! columns, all rows one behind the other. So a section's rows, neighbours, are one run of a tile.
 
 use super::cost::AFTER;
-use super::lines::{COMPLEX, ColumnPages, Lines};
+use super::lines::{COMPLEX, ColumnPages, LAST, Lines};
 use crate::ring::Pages;
 use cp2_dma::{Descriptor, Target};
 
@@ -128,18 +128,27 @@ impl RealRows {
         (0..=full).flat_map(sections)
     }
 
-    /// Loads and stores of the conjugates of a page: of every couple, and of the row before.
-    pub(super) fn mirrored(lines: &Lines) -> u64 {
-        (lines.len() / 2 * (lines.per_section() + 2)) as u64
+    /// Issues for the conjugates of a page, two at a time.
+    pub(super) fn conjugates(lines: &Lines) -> u64 {
+        (lines.len() * lines.per_section() / 4) as u64
     }
 
-    /// The same of a couple alone, which is not kept.
-    pub(super) fn couple(lines: &Lines) -> u64 {
-        3 * lines.len() as u64 / 2
+    /// Arithmetic issues of a page.
+    pub(super) fn half_issues(lines: &Lines) -> u64 {
+        lines.shifted_issues() + Self::conjugates(lines)
     }
 
     fn full_pages(&self) -> u64 {
         Self::full(&self.lines, self.tiles.height)
+    }
+
+    /// The rows of a page.
+    fn page_lines(&self, page: u64) -> Lines {
+        if self.split(page).2 {
+            self.lines.clone()
+        } else {
+            self.lines.with(2)
+        }
     }
 
     /// The matrix of a page, which page of it, and whether it is full.
@@ -191,55 +200,55 @@ impl Pages for RealRows {
         [own].into_iter().chain(data).collect()
     }
 
-    /// The lower half of the results, then the conjugates of the upper one, whose last is the
-    /// first in the spectrum. What shares a granule with a section's first row comes from the
-    /// section before, at the end of its rows, and number N/2 from the first row of all.
+    /// Both halves lie in blocks (`real.s`), which are a couple's numbers of an eighth of a row: first the conjugates,
+    /// whose last couple is the first in the spectrum, then the lower half. Of the conjugates the first couple shares its
+    /// granules with the row before, of a section's first page with the section before, which stores them at the end of its
+    /// rows; number N/2 comes from the first row of all.
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
         let (matrix, page, full) = self.split(page);
         let Tiles { height, width } = self.tiles;
         let rows = self.lines.per_section() as u64;
         let (first, to) = (page * rows, self.to + matrix * self.pitch);
-        let (run, half, granule) = (rows * COMPLEX, width / 2, 2 * COMPLEX);
+        let (half, granule, columns) = (width / 2, 2 * COMPLEX, width / LAST as u64);
         let stride = (height / (2 * SECTIONS) * COMPLEX) as i64;
         let turn = (height * COMPLEX) as i64;
-        let upper = local + (half * run) as u32;
-        // From row `low` of the conjugates up.
-        let mirror = |low: u64, bytes: u64| {
-            let system = to + (low + height * (half - 1)) * COMPLEX;
-            Descriptor::store(Target::Blocks { stride: -stride }, system, upper, bytes).level(
-                half as u32,
-                -turn,
-                run as i64,
-            )
+        let (block, eighth) = ((columns * granule) as i64, width * rows);
+        // `couples` couples of every number, blocks on end in DMEM, that number `system` begins in the spectrum; the next is `turn` on.
+        let store = |(system, local): (u64, u32), couples: u64, (block, turn): (i64, i64)| {
+            let target = Target::Blocks {
+                stride: stride * turn.signum(),
+            };
+            let system = to + system * COMPLEX;
+            Descriptor::store(target, system, local, granule)
+                .level(couples as u32, granule as i64, block)
+                .level(columns as u32, turn, granule as i64)
+                .level(LAST as u32 / 2, turn * columns as i64, eighth as i64)
+        };
+        // The conjugates of couples `from` to `couples`, which are the first numbers.
+        let mirror = |from: u64, couples: u64| {
+            let low = height - first - 2 * (couples - 1) + height * (half - 1);
+            let last = local + (block * (couples - 1) as i64) as u32;
+            store((low, last), couples - from, (-block, -turn))
         };
         if !full {
-            return vec![mirror(height - first, granule)];
+            return vec![mirror(0, 1)];
         }
-        let lower = Descriptor::store(Target::Blocks { stride }, to + first * COMPLEX, local, run)
-            .level(half as u32, turn, run as i64);
-        let low = height - first - rows + 2;
+        let lower = local + (LAST as u64 / 2 * eighth) as u32;
+        let lower = store((first, lower), rows / 2, (block, turn));
         if page > 0 {
-            return vec![lower, mirror(low, run)];
+            return vec![lower, mirror(0, rows / 2)];
         }
         let middle = to + height * half * COMPLEX;
-        let last = upper + (run - granule) as u32;
-        let middle = Descriptor::store(Target::Section(0), middle, last, granule);
-        vec![lower, mirror(low, run - granule), middle]
+        let middle = Descriptor::store(Target::Section(0), middle, local, granule);
+        vec![lower, mirror(1, rows / 2), middle]
     }
 
     fn issues(&self, page: u64) -> u64 {
-        if self.split(page).2 {
-            return self.lines.shifted_issues() + Self::mirrored(&self.lines);
-        }
-        self.lines.with(2).shifted_issues() + Self::couple(&self.lines)
+        Self::half_issues(&self.page_lines(page))
     }
 
     fn overhead(&self, page: u64) -> u64 {
-        let lines = &self.lines;
-        if self.split(page).2 {
-            return lines.row_overhead() + lines.mirror_cycles() - Self::mirrored(lines);
-        }
-        lines.with(2).row_overhead() + lines.couple_cycles() - Self::couple(lines)
+        self.page_lines(page).half_overhead()
     }
 
     fn after(&self, _page: u64) -> u64 {

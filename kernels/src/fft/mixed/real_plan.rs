@@ -138,7 +138,7 @@ impl Real {
     fn program(&self, batch: usize) -> Result<Option<Arc<Program>>, FftError> {
         match self {
             Self::Local { blocks, .. } => blocks.program(batch).map(Some),
-            Self::Large(real) => Ok(Some(real.program().clone())),
+            Self::Large(real) => Ok(Some(real.program(batch).clone())),
             Self::Long(_) => Ok(None),
         }
     }
