@@ -1,7 +1,10 @@
 //! The arithmetic slot.
 
+mod complex;
+
 use crate::alu::Alu;
 use crate::semantics::elementary::Function;
+use complex::{add_turned, ccmul, ccmulc, cmul, cmulc, madd, msub, nmadd, nmsub, sub_turned};
 use cp2_asm::isa::{Inst, Op};
 
 /// One section's registers, or all sections' at once where a lane value holds several.
@@ -217,77 +220,6 @@ pub fn perform<A: Alu, R: Registers<A::L>>(alu: &mut A, op: Op, inst: &Inst, reg
     }
 }
 
-/// `a * b + c`, the product rounded first.
-#[inline(always)]
-fn madd<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>, c: Pair<A::L>) -> Pair<A::L> {
-    let product = alu.mul_two(a, b);
-    alu.add_two(product, c)
-}
-
-/// `a * b - c`, the product rounded first.
-#[inline(always)]
-fn msub<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>, c: Pair<A::L>) -> Pair<A::L> {
-    let product = alu.mul_two(a, b);
-    alu.sub_two(product, c)
-}
-
-/// `-(a * b) - c`, the product rounded first.
-#[inline(always)]
-fn nmadd<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>, c: Pair<A::L>) -> Pair<A::L> {
-    let product = alu.mul_two(a, b);
-    let negated = product.map(|lane| alu.fneg(lane));
-    alu.sub_two(negated, c)
-}
-
-/// `c - a * b`, the product rounded first.
-#[inline(always)]
-fn nmsub<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>, c: Pair<A::L>) -> Pair<A::L> {
-    let product = alu.mul_two(a, b);
-    alu.sub_two(c, product)
-}
-
-/// The four products of two complex numbers, rounded: those with `a`'s real part,
-/// then those with its imaginary part beside `b` turned round.
-#[inline(always)]
-fn products<A: Alu>(
-    alu: &mut A,
-    [ar, ai]: Pair<A::L>,
-    [br, bi]: Pair<A::L>,
-) -> (Pair<A::L>, Pair<A::L>) {
-    let real = alu.mul_two([ar, ar], [br, bi]);
-    let imaginary = alu.mul_two([ai, ai], [bi, br]);
-    (real, imaginary)
-}
-
-/// `a * b`: the four products rounded, then their difference and sum.
-#[inline(always)]
-fn cmul<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>) -> Pair<A::L> {
-    let (p, q) = products(alu, a, b);
-    alu.sub_add(p, q)
-}
-
-/// `a * conj(b)`: [`cmul`] with the sign of `b`'s imaginary part flipped.
-#[inline(always)]
-fn cmulc<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>) -> Pair<A::L> {
-    let (p, q) = products(alu, b, a);
-    alu.add_sub(p, q)
-}
-
-/// `conj(a) * b`.
-#[inline(always)]
-fn ccmul<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>) -> Pair<A::L> {
-    cmulc(alu, b, a)
-}
-
-/// `conj(a) * conj(b)`: [`cmul`] with both imaginary signs flipped. Not
-/// `conj(a * b)`, whose zeros can have the other sign.
-#[inline(always)]
-fn ccmulc<A: Alu>(alu: &mut A, a: Pair<A::L>, b: Pair<A::L>) -> Pair<A::L> {
-    let ([rr, ri], q) = products(alu, a, b);
-    let negated = alu.fneg(ri);
-    alu.sub_two([rr, negated], q)
-}
-
 /// What a butterfly multiplies the product by before it is added.
 #[derive(Clone, Copy)]
 enum Turn {
@@ -297,18 +229,6 @@ enum Turn {
     Plus,
     /// -i.
     Minus,
-}
-
-/// `x + i*t`, where `i*t = (-t.im, t.re)`.
-#[inline(always)]
-fn add_turned<A: Alu>(alu: &mut A, x: Pair<A::L>, t: Pair<A::L>) -> Pair<A::L> {
-    alu.sub_add(x, [t[1], t[0]])
-}
-
-/// `x - i*t`.
-#[inline(always)]
-fn sub_turned<A: Alu>(alu: &mut A, x: Pair<A::L>, t: Pair<A::L>) -> Pair<A::L> {
-    alu.add_sub(x, [t[1], t[0]])
 }
 
 /// The `i`th two of the lanes.

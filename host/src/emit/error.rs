@@ -1,0 +1,61 @@
+//! Why a run could not be emitted or replayed.
+
+use crate::device::HostError;
+use crate::files::WriteError;
+use cp2_asm::ObjectError;
+use cp2_machine::MachineError;
+use std::path::PathBuf;
+
+/// Why a run could not be emitted or replayed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EmitError {
+    /// The device did not record.
+    #[error("the run was not recorded; set `Options::record`")]
+    NotRecorded,
+    /// The directory could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// A file could not be read.
+    #[error("cannot read {}: {source}; expected a directory that `cp2 fft --emit` wrote", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The manifest is not what `emit` writes.
+    #[error("{}: {reason}; expected what `cp2 fft --emit` writes", path.display())]
+    Manifest {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A program could not be read.
+    #[error("{}: {source}", path.display())]
+    Object {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: ObjectError,
+    },
+    /// The machine could not be read.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    /// The commands deal blocks to another number of sections.
+    #[error(
+        "the commands were recorded for {recorded} sections; machine {name} has {sections}: plan the job anew for it"
+    )]
+    Sections {
+        /// Sections of the recorded machine.
+        recorded: usize,
+        /// The other machine.
+        name: String,
+        /// Its sections.
+        sections: usize,
+    },
+    /// The device refused something.
+    #[error(transparent)]
+    Host(#[from] HostError),
+}
