@@ -218,7 +218,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
     Entry {
         name: "fft-real-inverse",
         summary: "inverse FFTs of half spectra to real numbers, in batches",
-        sources: &[],
+        sources: &["fft/real_back.s"],
         parameters: REAL,
         sizes: REAL_SIZES,
         prepare: |request| real(request, Direction::Inverse),

@@ -54,6 +54,9 @@
 ;                      2: as 1, but r54 and r55 hold factors v from which w' = -i conj(v)
 ;                      3: A and B share theirs: w^4 of A in r48, of B in r49, w^2, w, w' in r50, r52, r54
 ;                      4: as 1, but for the first iteration r48 is loaded before too
+;                      5: as 3, but the rows are those of two columns of radix 4, row m of column e of them as 2m + e,
+;                         and level 3 is X_p +- (-i w) Y_p of the results p of the two, for m' = p, p + 4: w^2 of both
+;                         columns in r48, r49 for A and in r54, r55 for B, their w in r50, r51, w of level 3 in r52, r53
 ; and INVERSE is 0 or 1: whether op conjugates its factor.
 
 ; A butterfly, if `on`, beside the memory operation `mn a, b`.
@@ -83,9 +86,11 @@
     .endif
 .endm
 
-; A butterfly, if `on`, and the load of row j, if there is an n.
-.macro with_row on, op, d, e, x, y, w, n, j, unused=0, spare=0
-    .if \n
+; A butterfly, if `on`, and the load of row j, if there is an n: the last of an iteration from `rd`, which steps.
+.macro with_row on, op, d, e, x, y, w, n, j, rd, spare=0
+    .if (\n) && (\j) == 7
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q7, \rd
+    .elif \n
     word \on, \op, \d, \e, \x, \y, \w, ldq, q{\j}, [a{set{\n}} + ((\j) % 2)*row1_{\n} + ((\j)/2 % 2)*row2_{\n} + ((\j)/4)*row4_{\n} - xat{\n}]
     .else
     alone \on, \op, \d, \e, \x, \y, \w, 0
@@ -103,7 +108,7 @@
 
 ; Butterfly m of level 3 (see below) as `op`; with swap = 4 it has its results m', m' + 4 exchanged.
 .macro third_as op, t, col, m, swap, then, a, b, c, d
-    \then 1, \op, zs{\t} == 1 ? 32 + \m + \m/2*2 + 2*\col + 2*\swap : 32 + 2*\m + \col + 2*\swap, zs{\t} == 1 ? 40 + \m + \m/2*2 + 2*\col - 2*\swap : 40 + 2*\m + \col - 2*\swap, \col ? (\m % 2 ? 56 + \m/2 : 24 + \m) : 16 + \m, \col ? (\m % 2 ? 58 + \m/2 : 28 + \m) : 20 + \m, tw{\t} ? 52 + 2*(\m % 2) + \col*(tw{\t} != 3) : 60 + \m % 2, \a, \b, \c, \d
+    \then 1, \op, zs{\t} == 1 ? 32 + \m + \m/2*2 + 2*\col + 2*\swap : 32 + 2*\m + \col + 2*\swap, zs{\t} == 1 ? 40 + \m + \m/2*2 + 2*\col - 2*\swap : 40 + 2*\m + \col - 2*\swap, \col ? (\m % 2 ? 56 + \m/2 : 24 + \m) : 16 + \m, \col ? (\m % 2 ? 58 + \m/2 : 28 + \m) : 20 + \m, tw{\t} ? 52 + 2*(\m % 2)*(tw{\t} != 5) + \col*(tw{\t} != 3) : 60 + \m % 2, \a, \b, \c, \d
 .endm
 
 ; Butterfly m of level 3 (0: m' = 0, 4; 2: 2, 6; 1: 1, 5; 3: 3, 7) of column A or B (col 0
@@ -111,6 +116,8 @@
 .macro third on, op, opn, t, col, m, then, a, b=0, c=0, d=0
     .if !(\on)
     \then 0, \op, 0, 0, 0, 0, 0, \a, \b, \c, \d
+    .elif tw{\t} == 5
+    third_as \opn, \t, \col, \m, 0, \then, \a, \b, \c, \d
     .elif tw{\t} == 2 && \m == 1 && INVERSE
     third_as bflyi, \t, \col, 1, 0, \then, \a, \b, \c, \d
     .elif tw{\t} == 2 && \m == 1
@@ -126,7 +133,7 @@
     .endif
 .endm
 
-; The last load or store of an iteration: the address steps.
+; The last store of an iteration: the address steps.
 .macro with_last on, op, d, e, x, y, w, present, mn, q, address
     .if \present
     word \on, \op, \d, \e, \x, \y, \w, \mn, q{\q}, \address
@@ -151,22 +158,27 @@
 ; Without c the words that would be empty are left out as far as the
 ; latencies allow; after a frame without n comes tail8.
 .macro frame8 op, opn, n, c, p, rd, wr, hook
-    with_row \c, \op, 24, 25, 1, 9, (\c && tw{\c}) ? 49 : 60, \n, 0
-    with_row \c, \op, 26, 27, 5, 13, (\c && tw{\c}) ? 49 : 60, \n, 4
-    with_row \c, \op, 28, 29, 3, 11, (\c && tw{\c}) ? 49 : 60, \n, 2
-    result8 \c, \op, 30, 31, 7, 15, (\c && tw{\c}) ? 49 : 60, \p, 0
-    result8 \c, \opn, 21, 23, 10, 14, (\c && tw{\c}) ? 50 : 60, \p, 1
+    frame8_of \op, \op, \opn, with_row, \n, \c, \p, \rd, \wr, \hook
+.endm
+
+; ... whose level 1 is `first`, and whose rows macro `row` loads.
+.macro frame8_of first, op, opn, row, n, c, p, rd, wr, hook
+    \row \c, \first, 24, 25, 1, 9, (\c && tw{\c}) ? 49 + 5*(tw{\c} == 5) : 60, \n, 0, \rd
+    \row \c, \first, 26, 27, 5, 13, (\c && tw{\c}) ? 49 + 5*(tw{\c} == 5) : 60, \n, 4, \rd
+    \row \c, \first, 28, 29, 3, 11, (\c && tw{\c}) ? 49 + 6*(tw{\c} == 5) : 60, \n, 2, \rd
+    result8 \c, \first, 30, 31, 7, 15, (\c && tw{\c}) ? 49 + 6*(tw{\c} == 5) : 60, \p, 0
+    result8 \c, \opn, 21, 23, 10, 14, (\c && tw{\c}) ? 50 + (tw{\c} == 5) : 60, \p, 1
     third \p, \op, \opn, \p, 1, 1, result8, \p, 2, \c
     third \p, \op, \opn, \p, 1, 3, result8, \p, 3, \c
-    third \c, \op, \opn, \c, 0, 0, with_row, \n, 6
-    third \c, \op, \opn, \c, 0, 2, with_row, \n, 1
-    with_row \c, \op, 24, 26, 24, 26, tw{\c} ? 51 - (tw{\c} == 3) : 60, \n, 5
-    with_row \c, \opn, 56, 57, 25, 27, tw{\c} ? 51 - (tw{\c} == 3) : 60, \n, 3
-    with_last \c, \op, 28, 30, 28, 30, tw{\c} ? 51 - (tw{\c} == 3) : 60, \n, ldq, 7, \rd
-    \hook \n, \op, 0, 8, 0, 8, \n && (tw{\n} > 2 || \n == \c && tw{\n}) ? 48 : 60, 12, \n, \c, \p
-    result8 \n, \op, 4, 12, 4, 12, \n && (tw{\n} > 2 || \n == \c && tw{\n}) ? 48 : 60, \p, 4
-    result8 \n, \op, 2, 10, 2, 10, \n && (tw{\n} > 2 || \n == \c && tw{\n}) ? 48 : 60, \p, 5
-    result8 \n, \op, 6, 14, 6, 14, \n && (tw{\n} > 2 || \n == \c && tw{\n}) ? 48 : 60, \p, 6
+    third \c, \op, \opn, \c, 0, 0, \row, \n, 6, \rd
+    third \c, \op, \opn, \c, 0, 2, \row, \n, 1, \rd
+    \row \c, \op, 24, 26, 24, 26, tw{\c} ? 51 - (tw{\c} == 3 || tw{\c} == 5) : 60, \n, 5, \rd
+    \row \c, \opn, 56, 57, 25, 27, tw{\c} ? 51 - (tw{\c} == 3 || tw{\c} == 5) : 60, \n, 3, \rd
+    \row \c, \op, 28, 30, 28, 30, tw{\c} ? 51 - (tw{\c} == 3) : 60, \n, 7, \rd
+    \hook \n, \first, 0, 8, 0, 8, \n && (tw{\n} > 2 || \n == \c && tw{\n}) ? 48 : 60, 12, \n, \c, \p
+    result8 \n, \first, 4, 12, 4, 12, \n && (tw{\n} > 2 || \n == \c && tw{\n}) ? 48 : 60, \p, 4
+    result8 \n, \first, 2, 10, 2, 10, \n && (tw{\n} > 2 || \n == \c && tw{\n}) ? 48 + (tw{\n} == 5) : 60, \p, 5
+    result8 \n, \first, 6, 14, 6, 14, \n && (tw{\n} > 2 || \n == \c && tw{\n}) ? 48 + (tw{\n} == 5) : 60, \p, 6
     .if \p
     with_last \c, \opn, 58, 59, 29, 31, tw{\c} ? 51 - (tw{\c} == 3) : 60, \p, stq, 23, \wr
     .else
@@ -178,7 +190,7 @@
     third \c, \op, \opn, \c, 1, 2, \hook, 20, \n, \c, \p
     \hook \n, \op, 16, 18, 0, 4, \n && tw{\n} ? 50 : 60, 21, \n, \c, \p
     \hook \n, \opn, 17, 19, 8, 12, \n && tw{\n} ? 50 : 60, 22, \n, \c, \p
-    \hook \n, \op, 20, 22, 2, 6, \n && tw{\n} ? 50 : 60, 23, \n, \c, \p
+    \hook \n, \op, 20, 22, 2, 6, \n && tw{\n} ? 50 + (tw{\n} == 5) : 60, 23, \n, \c, \p
 .endm
 
 ; After the last frame of pass p: its last two butterflies and eight stores.

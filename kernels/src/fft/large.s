@@ -12,7 +12,9 @@
 ;   Q1 .. Q3        radices of the row passes but the last
 ;   REAL            1: columns are couples of real ones, rows those of half a spectrum (real.s);
 ;                   COLUMNS is 2, 4 or 8, ROWS 4, 8 or 16
-;   FULL            pages of so many real rows before one of two
+;   FULL            pages of so many real rows, or with BACK columns, before one of two
+;   BACK            1: columns of half a spectrum, rows to real numbers (real_back.s); INVERSE is 1, P1 and Q1 are 8, the
+;                   last pass of columns has radix 4
 ; The last pass of either has radix 8.
 ;
 ; Two kernels, entries `columns` and `rows`. Each works on page after page until all
@@ -49,9 +51,10 @@
 .equ Q3, 1
 .equ REAL, 0
 .equ FULL, 1
+.equ BACK, 0
 
-.if N1 != 0 && 8*P1*P2*P3 != N1
-.error "the product of the radices P1 .. P3 and 8 is not N1"
+.if N1 != 0 && (BACK ? 4 : 8)*P1*P2*P3 != N1
+.error "the product of the radices P1 .. P3 and of the last pass is not N1"
 .endif
 .if N2 != 0 && 8*Q1*Q2*Q3 != N2
 .error "the product of the radices Q1 .. Q3 and 8 is not N2"
@@ -65,6 +68,7 @@
 .include "lines.s"
 .include "real_columns.s"
 .include "real.s"
+.include "real_back.s"
 
 .macro columns_of op, opn
     .if REAL
@@ -77,8 +81,12 @@
 
 ; A page of so many rows, which lies as one of ROWS does; t, u, v are its passes.
 .macro row_passes op, opn, rows=ROWS, steps=steps2, t=16, u=17, v=18
+    .if BACK
+    back_rows_first \op, \opn, \t
+    .else
     mov a2, a10
     blocks \op, \opn, \t, Q1, 8*N2, 8*N2*\rows, steps21
+    .endif
     addi a2, a10, SETS2
     blocks \op, \opn, \u, Q2, 8*N2/Q1, 8*N2*\rows, steps22
     addi a2, a10, SETS3
@@ -91,18 +99,20 @@
     .endif
 .endm
 
-; The page loop of real rows.
-.macro real_rows op, opn
+; The page loop where a couple ends a matrix.
+.macro pages_and_couple full, couple, op, opn
     pages_begin
+    .if REAL
     half8_begin
+    .endif
 .matrix:
     movi c13, FULL
 .full:
-    page row_passes, \op, \opn
+    page \full, \op, \opn
     addi c13, c13, -1
     signal 1
     bnz c13, .full
-    page row_couple, \op, \opn
+    page \couple, \op, \opn
     addi c14, c14, -1 - FULL
     signal 1
     bnz c14, .matrix
@@ -119,7 +129,9 @@
 .program
     .if N1
 columns:
-    .if INVERSE
+    .if BACK
+    pages_and_couple back_columns_of, back_couple_of, bflyc, bflyci
+    .elif INVERSE
     pages columns_of, bflyc, bflyci
     .else
     pages columns_of, bfly, bflyn
@@ -128,7 +140,7 @@ columns:
     .if N2
 rows:
     .if REAL
-    real_rows bfly, bflyn
+    pages_and_couple row_passes, row_couple, bfly, bflyn
     .elif INVERSE
     pages row_passes, bflyc, bflyci
     .else
@@ -141,11 +153,13 @@ rows:
     early_tables
     .align 16
     separate_tables
+    .elif N1 && BACK
+    back_tables
     .elif N1
     column_tables
     .endif
     .if N2
-    .if N2 != N1 || SHIFTED || REAL
+    .if N2 != N1 || SHIFTED || REAL || BACK
 base2:
     .rept N2/8, k
     set 8, k, N2
@@ -153,7 +167,7 @@ base2:
     .else
 .equ base2, base1
     .endif
-    .if Q1 == 8
+    .if Q1 == 8 && !BACK
 steps21:
     steps8 8*N2
     .endif

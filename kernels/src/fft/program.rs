@@ -13,7 +13,7 @@ const FFT4096: (&str, &str) = ("fft4096.s", include_str!("fft4096.s"));
 const LARGE: (&str, &str) = ("large.s", include_str!("large.s"));
 const PARTS: (&str, &str) = ("parts.s", include_str!("parts.s"));
 const ARRAY: (&str, &str) = ("array.s", include_str!("array.s"));
-const INCLUDED: [(&str, &str); 10] = [
+const INCLUDED: [(&str, &str); 11] = [
     ("stockham.s", include_str!("stockham.s")),
     ("lines.s", include_str!("lines.s")),
     ("hooks4096.s", include_str!("hooks4096.s")),
@@ -24,6 +24,7 @@ const INCLUDED: [(&str, &str); 10] = [
     ("shifted8.s", include_str!("shifted8.s")),
     ("real.s", include_str!("real.s")),
     ("real_columns.s", include_str!("real_columns.s")),
+    ("real_back.s", include_str!("real_back.s")),
 ];
 
 /// Where the sources are in this repository, for messages and line tables.
@@ -102,6 +103,18 @@ pub(super) fn real_program(
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
     let modes = [("REAL", 1), ("FULL", full as i64)];
+    lines_program(columns, rows, &modes, machine)
+}
+
+/// Assembles `large.s` for columns of half a spectrum and rows to real numbers, either of which may be
+/// missing; `full` pages of columns are followed by one of two columns.
+pub(super) fn back_program(
+    columns: Option<&Lines>,
+    rows: Option<&Lines>,
+    full: u64,
+    machine: &Machine,
+) -> Result<Assembly, FftError> {
+    let modes = [("INVERSE", 1), ("BACK", 1), ("FULL", full as i64)];
     lines_program(columns, rows, &modes, machine)
 }
 

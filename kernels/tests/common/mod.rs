@@ -86,3 +86,23 @@ pub(crate) fn by_halves(x: &[f32], n: usize) -> Vec<Complex32> {
     };
     z.chunks(m).flat_map(separate).collect()
 }
+
+/// Rows of n real numbers, n even, of half spectra in the same manner: the parts are joined, then
+/// come transforms of half the length. The imaginary parts of numbers 0 and n/2 count as 0.
+pub(crate) fn from_halves(spectra: &[Complex32], n: usize) -> Vec<f32> {
+    let m = n / 2;
+    let join = |x: &[Complex32]| -> Vec<Complex32> {
+        let at = |k: usize| if k % m == 0 { x[k].re.into() } else { x[k] };
+        let number = |k: usize| {
+            let (p, q) = (at(k), at(m - k).conj());
+            let turns = std::f64::consts::TAU * (k as f64 / n as f64 + 0.25);
+            let turned = Complex32::new(turns.cos() as f32, turns.sin() as f32);
+            (p + q) + (p - q) * turned
+        };
+        (0..m).map(number).collect()
+    };
+    let mut z: Vec<Complex32> = spectra.chunks(m + 1).flat_map(join).collect();
+    let fft = rustfft::FftPlannerScalar::new().plan_fft_inverse(m);
+    fft.process(&mut z);
+    z.iter().flat_map(|z| [z.re, z.im]).collect()
+}

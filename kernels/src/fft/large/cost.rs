@@ -1,12 +1,14 @@
 //! What the page kernels of `large.s` take beside their arithmetic.
 
-use super::lines::Lines;
+use super::lines::{LAST, Lines};
 
 /// Cycles of a page beside its arithmetic, words counted in `large.s` and what it includes:
 /// the loop around a page,
 const PAGE: u64 = 9;
-/// of which this comes when the page is done,
-pub(super) const AFTER: u64 = 4;
+/// of which this comes when the page is done, the next one's addresses among it,
+pub(super) const AFTER: u64 = 6;
+/// and so much less is it for one that ends a matrix after full ones: a jump back more than a word,
+pub(super) const END: u64 = 2;
 /// a pass of radix 8 in place: pointers, first loads, last stores,
 const EIGHT: u64 = 50;
 /// one without factors,
@@ -30,12 +32,23 @@ const FRAME: u64 = 66;
 const SEPARATE: u64 = 47;
 /// Words of the last pass of rows of half a spectrum (`real.s`) beside its iterations.
 const HALF: u64 = 50;
+/// Words of the first and the last pass of columns of `real_back.s` beside their iterations: pointers, first loads, last stores,
+const BACK_FIRST: u64 = 44;
+const BACK_LAST: u64 = 54;
+/// of the first pass of rows, whose pointer to factors `LAST_OF_ROWS` does not lack, and what each further row takes.
+const BACK_ROWS: u64 = 44;
+const BACK_ROW: u64 = 5;
 
 impl Lines {
     /// What a page takes beside its arithmetic but for the last pass, whose first pass is over `blocks` blocks.
-    fn overhead(&self, mut blocks: u64) -> u64 {
-        let mut cycles = PAGE;
-        for &radix in self.early() {
+    fn overhead(&self, blocks: u64) -> u64 {
+        PAGE + self.passes(self.early(), blocks)
+    }
+
+    /// What passes in place take beside their arithmetic, of which the first is over `blocks` blocks.
+    fn passes(&self, radices: &[usize], mut blocks: u64) -> u64 {
+        let mut cycles = 0;
+        for &radix in radices {
             cycles += match radix {
                 8 if blocks == 1 => WHOLE,
                 8 => EIGHT,
@@ -79,6 +92,20 @@ impl Lines {
         let last = SEPARATE + OWN * couples + FRAME * self.frames() + loops;
         let butterflies = 24 * (self.len() * self.per_section()) as u64 / 16;
         self.overhead(1) + last - butterflies - self.separate_issues()
+    }
+
+    /// The same for a page of columns of half a spectrum.
+    pub(super) fn back_column_overhead(&self) -> u64 {
+        PAGE + BACK_FIRST + LOOP + self.passes(&self.early()[1..], LAST as u64) + BACK_LAST
+    }
+
+    /// The same for a page of rows from half a spectrum.
+    pub(super) fn back_row_overhead(&self) -> u64 {
+        let rows = self.per_section() as u64;
+        let first = BACK_ROWS + LOOP + (BACK_ROW + LOOP) * (rows - 1) + LOOP;
+        let more = rows / 2 - 1;
+        let couples = COUPLES * u64::from(more > 0) + COUPLE * more;
+        PAGE + first + self.passes(&self.early()[1..], LAST as u64 * rows) + LAST_OF_ROWS + couples
     }
 
     /// What a page of rows of half a spectrum takes beside its arithmetic, the conjugates among it.

@@ -40,6 +40,21 @@ fn factors_of(length: usize) -> Option<Vec<usize>> {
     Some(radices)
 }
 
+/// The radices of all passes where the first has radix 8 and the last `last`, 4 or 8; none for a length that has none.
+fn around(length: usize, last: usize) -> Option<Vec<usize>> {
+    let between = length.checked_div(LAST * last).filter(|&n| n > 0)?;
+    let mut bits = between.ilog2();
+    let mut radices = vec![LAST];
+    while bits > 0 {
+        // Three bits for each 8; what is left are one or two fours.
+        let radix: usize = if bits % 3 == 0 { 8 } else { 4 };
+        bits = bits.checked_sub(radix.ilog2())?;
+        radices.push(radix);
+    }
+    radices.push(last);
+    (length.is_power_of_two() && radices.len() <= PASSES + 1).then_some(radices)
+}
+
 /// Lines that a page holds: columns or rows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lines {
@@ -73,6 +88,17 @@ impl Lines {
             radices,
             in_parts: false,
             axes: 2,
+        })
+    }
+
+    /// The same with a first pass of radix 8 and a last one of radix `last`, 4 or 8.
+    pub(super) fn around(length: usize, per_section: usize, last: usize) -> Option<Self> {
+        Some(Self {
+            length,
+            per_section,
+            radices: around(length, last)?,
+            in_parts: false,
+            axes: 1,
         })
     }
 
@@ -378,6 +404,16 @@ impl RowPages {
     fn matrix_bytes(&self) -> u64 {
         self.height * self.lines.length as u64 * COMPLEX
     }
+
+    /// The load of a page's factors.
+    pub(super) fn factors(&self, page: u64, local: u32) -> Descriptor {
+        let each = self.lines.factor_bytes();
+        let target = Target::Blocks {
+            stride: each as i64,
+        };
+        let system = self.factors + page % self.per_matrix() * self.sections * each;
+        Descriptor::load(target, system, local, each)
+    }
 }
 
 /// The rows of section `section` in page `page`: couples of neighbours, dealt to the sections.
@@ -417,12 +453,7 @@ impl Pages for RowPages {
                 (self.sharing * self.height * row) as i64,
                 row as i64,
             );
-        let each = self.lines.factor_bytes();
-        let target = Target::Blocks {
-            stride: each as i64,
-        };
-        let system = self.factors + group * self.sections * each;
-        vec![Descriptor::load(target, system, factors, each), data]
+        vec![self.factors(page, factors), data]
     }
 
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {

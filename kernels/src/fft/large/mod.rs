@@ -8,6 +8,8 @@ mod nd;
 mod parts;
 mod plan;
 mod real;
+mod real_back;
+mod real_division;
 mod real_pages;
 mod recipe;
 mod split;

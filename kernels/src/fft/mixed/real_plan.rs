@@ -86,8 +86,8 @@ impl Real {
 
     /// In two passes, which take less time than a complex transform and a pass that separates.
     fn large(n: usize, direction: Direction, machine: &Arc<Machine>) -> Option<Self> {
-        let has = direction == Direction::Forward && LargeReal::has(n);
-        let made = has.then(|| LargeReal::new(n, machine.clone()).ok());
+        let has = LargeReal::has(n);
+        let made = has.then(|| LargeReal::new(n, direction, machine.clone()).ok());
         made.flatten().map(|real| Self::Large(Box::new(real)))
     }
 
@@ -222,9 +222,7 @@ impl Real {
                 let (job, y) = blocks.job(input, batch, (from, recipe.n), options)?;
                 Ok((job, y, recipe.n))
             }
-            Self::Large(real) => Err(FftError::OtherProblem {
-                plan: real.recipe(),
-            }),
+            Self::Large(real) => real.inverse(input, batch, options),
             Self::Long(real) => real.inverse(input, batch, options),
         }
     }

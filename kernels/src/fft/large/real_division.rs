@@ -1,0 +1,365 @@
+//! How a transform of real numbers larger than DMEM is divided into pages.
+
+use super::lines::{COMPLEX, ColumnPages, Lines, RowPages, rows_of};
+use super::real_back::{BackColumns, BackRows, Blocks};
+use super::real_pages::{RealColumns, RealRows, SECTIONS, Tiles};
+use crate::fft::error::FftError;
+use crate::fft::program::{back_program, real_program};
+use crate::fft::recipe::Direction;
+use crate::job::data_end;
+use crate::ring::{Ring, RingPass};
+use cp2_asm::Program;
+use cp2_machine::{Class, Machine};
+use num_complex::Complex32;
+use std::fmt;
+use std::sync::Arc;
+
+/// Columns of a section's page, there and back.
+const COLUMNS: [&[usize]; 2] = [&[2, 4, 8], &[4, 8, 16, 32]];
+/// Rows of a section's page.
+const ROWS: [&[usize]; 2] = [&[4, 8, 16], &[2, 4, 8, 16]];
+/// Page buffers; back one more has what is between the first and the last of a page's passes.
+const BUFFERS: [&[usize]; 2] = [&[3, 4], &[2, 3, 4]];
+
+/// Rows N2 and columns N1 of a transform of N1 N2 real numbers, and the pages of both.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Division {
+    pub direction: Direction,
+    columns: Lines,
+    rows: Lines,
+    buffers: [usize; 2],
+}
+
+/// Programs of columns and rows, and their buffers.
+pub(super) type Fitted = ([Arc<Program>; 2], [Ring; 2]);
+
+impl Division {
+    pub(super) fn n(&self) -> u64 {
+        (self.columns.len() * self.rows.len()) as u64
+    }
+
+    fn tiles(&self) -> Tiles {
+        Tiles {
+            height: self.columns.len() as u64,
+            width: self.rows.len() as u64,
+        }
+    }
+
+    /// Lines of `length` numbers, so many in a section's page: columns (pass 0) or rows.
+    fn lines(direction: Direction, pass: usize, length: usize, per: usize) -> Option<Lines> {
+        match (direction, pass) {
+            (Direction::Forward, _) => Lines::new(length, per),
+            (Direction::Inverse, 0) => Lines::around(length, per, 4),
+            (Direction::Inverse, _) => Lines::around(length, per, 8),
+        }
+    }
+
+    /// All that fit, the fastest of `batch` transforms first.
+    pub(super) fn all(n: usize, direction: Direction, machine: &Machine, batch: u64) -> Vec<Self> {
+        let dmem = machine.cp2.dmem.0;
+        let fit = machine.dma.granule.0 == 16 && machine.cp2.sections as u64 == SECTIONS;
+        if !n.is_power_of_two() || !fit {
+            return Vec::new();
+        }
+        let way = usize::from(direction == Direction::Inverse);
+        let mut all = Vec::new();
+        for bits in 5..n.ilog2() {
+            // Columns and rows are halves of what they are in memory.
+            let lengths = [1usize << bits, n >> bits];
+            let [columns, rows] = [0, 1].map(|pass| {
+                let [length, others] = [lengths[pass], lengths[1 - pass]];
+                let pers = [COLUMNS, ROWS][pass][way].iter();
+                let fits = pers.filter(|&per| 2 * per * SECTIONS as usize <= others);
+                let lines = fits.filter_map(|&per| Self::lines(direction, pass, length, per));
+                lines.collect::<Vec<_>>()
+            });
+            let with = |columns: &Lines, rows: &Lines, buffers| Self {
+                direction,
+                columns: columns.clone(),
+                rows: rows.clone(),
+                buffers,
+            };
+            let priced = |pass: usize, columns: &Lines, rows: &Lines| {
+                let of = |&buffers: &usize| {
+                    let one = with(columns, rows, [buffers; 2]);
+                    (one.ring_bytes(pass) <= dmem)
+                        .then(|| (one.expect(pass, machine, batch), buffers))
+                };
+                BUFFERS[way].iter().filter_map(of).collect::<Vec<_>>()
+            };
+            let Some(column) = columns.first() else {
+                continue;
+            };
+            for row in &rows {
+                // What rows take does not depend on the pages of columns.
+                let second = priced(1, column, row);
+                for column in &columns {
+                    for (a, first) in priced(0, column, row) {
+                        let one = |(b, second): &(f64, usize)| {
+                            (a + b, with(column, row, [first, *second]))
+                        };
+                        all.extend(second.iter().map(one));
+                    }
+                }
+            }
+        }
+        all.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        all.into_iter().map(|(_, division)| division).collect()
+    }
+
+    /// DMEM for the buffers of a pass.
+    fn ring_bytes(&self, pass: usize) -> u64 {
+        let (page, factors) = self.buffer(pass);
+        self.buffers[pass] as u64 * (page + factors) + self.beside(pass)
+    }
+
+    /// Bytes of a page and of its factors.
+    fn buffer(&self, pass: usize) -> (u64, u64) {
+        let (columns, rows) = (&self.columns, &self.rows);
+        match (self.direction, pass) {
+            (Direction::Forward, 0) => (RealColumns::page_bytes(columns), 0),
+            (Direction::Forward, _) => (rows.page_bytes(), rows.factor_bytes()),
+            (Direction::Inverse, 0) => {
+                let factors = columns.per_section() as u64 * COMPLEX;
+                (BackColumns::page_bytes(columns), factors)
+            }
+            (Direction::Inverse, _) => (BackRows::page_bytes(rows), rows.factor_bytes()),
+        }
+    }
+
+    /// Bytes beside the buffers: of a page between its passes.
+    fn beside(&self, pass: usize) -> u64 {
+        match (self.direction, pass) {
+            (Direction::Forward, _) => 0,
+            (Direction::Inverse, 0) => self.columns.page_bytes(),
+            (Direction::Inverse, _) => self.rows.page_bytes(),
+        }
+    }
+
+    /// The argument blocks and buffers of both passes, whose programs' data end at `ends` in
+    /// DMEM; none if they do not fit in `dmem` bytes.
+    fn rings(&self, ends: [u64; 2], dmem: u64) -> Option<[Ring; 2]> {
+        let arguments = Ring::argument_bytes(self.buffers[0].max(self.buffers[1]));
+        let ends = ends.map(|end| end.next_multiple_of(16));
+        let fits = |pass: usize| (ends[pass] + arguments).saturating_add(self.ring_bytes(pass));
+        if fits(0) > dmem || fits(1) > dmem {
+            return None;
+        }
+        Some([0, 1].map(|pass| {
+            let (page, factors) = self.buffer(pass);
+            let (count, beside) = (self.buffers[pass], ends[pass] + arguments);
+            let pages = beside + self.beside(pass);
+            let ring = Ring::new(ends[pass], pages, count, page, factors);
+            match self.direction {
+                Direction::Forward => ring,
+                Direction::Inverse => Ring {
+                    beside: vec![u32::try_from(beside).unwrap_or(u32::MAX); count],
+                    behind: 0,
+                    ahead: count,
+                    ..ring
+                },
+            }
+        }))
+    }
+
+    /// The passes of `batch` transforms from `x` over what is between them to `y`; `factors` of either.
+    pub(super) fn passes(
+        &self,
+        [first, second]: [Ring; 2],
+        batch: u64,
+        [x, between, y]: [u64; 3],
+        factors: [u64; 2],
+    ) -> [RingPass; 2] {
+        if self.direction == Direction::Inverse {
+            let columns = BackColumns {
+                lines: self.columns.clone(),
+                matrices: batch,
+                blocks: self.blocks(),
+                from: x,
+                pitch: self.pitch() * COMPLEX,
+                to: between,
+                factors: factors[0],
+            };
+            let rows = BackRows {
+                rows: RowPages {
+                    lines: self.rows.clone(),
+                    sections: SECTIONS,
+                    matrices: batch,
+                    height: self.columns.len() as u64 / 2,
+                    sharing: 1,
+                    tile: 1,
+                    from: between,
+                    to: y,
+                    factors: factors[1],
+                },
+                blocks: self.blocks(),
+            };
+            return [RingPass::new(first, columns), RingPass::new(second, rows)];
+        }
+        let columns = RealColumns {
+            columns: ColumnPages {
+                lines: self.columns.clone(),
+                sections: SECTIONS,
+                matrices: batch,
+                width: self.rows.len() as u64 / 2,
+                from: x,
+                to: between,
+                tiled: None,
+                factors: None,
+            },
+            tiles: self.tiles(),
+        };
+        let rows = RealRows {
+            lines: self.rows.clone(),
+            matrices: batch,
+            tiles: self.tiles(),
+            from: between,
+            to: y,
+            pitch: self.pitch() * COMPLEX,
+            factors: factors[1],
+        };
+        [RingPass::new(first, columns), RingPass::new(second, rows)]
+    }
+
+    fn blocks(&self) -> Blocks {
+        Blocks {
+            height: self.columns.len() as u64,
+            width: self.rows.len() as u64,
+            rows: self.rows.per_section() as u64,
+        }
+    }
+
+    /// Bytes of a transform between the passes.
+    pub(super) fn between(&self) -> u64 {
+        match self.direction {
+            Direction::Forward => self.tiles().bytes(),
+            Direction::Inverse => self.blocks().bytes(),
+        }
+    }
+
+    /// Numbers from a half spectrum to the next: whole granules.
+    pub(super) fn pitch(&self) -> u64 {
+        self.n() / 2 + 2
+    }
+
+    /// The factors of all pages of columns and of rows, in the order of pages and sections.
+    pub(super) fn factors(&self) -> [Vec<Complex32>; 2] {
+        let (n, height) = (self.n() as usize, self.tiles().height);
+        let per = self.rows.per_section();
+        if self.direction == Direction::Inverse {
+            let columns = BackColumns::factors(self.rows.len(), n);
+            let sections = SECTIONS as usize;
+            let pages = 0..height as usize / (2 * per);
+            let rows = pages.flat_map(|i| {
+                let rows = rows_of(i / sections, i % sections, sections, per);
+                self.rows.factors(&rows, n / 2)
+            });
+            return [columns.collect(), rows.collect()];
+        }
+        let rows = RealRows::firsts(&self.rows, height).flat_map(|first| {
+            let first = first as usize;
+            let rows: Vec<usize> = (first..first + per).collect();
+            self.rows.factors(&rows, n)
+        });
+        [Vec::new(), rows.collect()]
+    }
+
+    /// Arithmetic of both passes of `batch` transforms.
+    pub(super) fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
+        let batch = batch as u64 * SECTIONS;
+        let (columns, rows) = (&self.columns, &self.rows);
+        if self.direction == Direction::Inverse {
+            let full = BackColumns::full(columns, rows.len() as u64);
+            let issues =
+                full * BackColumns::issues(columns) + BackColumns::issues(&columns.with(2));
+            let pages = batch * self.blocks().pages();
+            let butterflies = rows.butterflies();
+            return vec![
+                vec![(Class::Butterfly, batch * issues)],
+                vec![
+                    (Class::Butterfly, pages * butterflies),
+                    (Class::Madd, pages * (rows.shifted_issues() - butterflies)),
+                ],
+            ];
+        }
+        let pages = batch * rows.len() as u64 / (2 * SECTIONS * columns.per_section() as u64);
+        let issues = columns.butterflies() + columns.separate_issues();
+        let full = RealRows::full(rows, self.tiles().height);
+        let couple = rows.with(2);
+        let sum = |of: fn(&Lines) -> u64| batch * (full * of(rows) + of(&couple));
+        let butterflies = sum(Lines::butterflies);
+        vec![
+            vec![(Class::Butterfly, pages * issues)],
+            vec![
+                (Class::Butterfly, butterflies),
+                (Class::Madd, sum(Lines::shifted_issues) - butterflies),
+                (Class::Integer, sum(RealRows::conjugates)),
+            ],
+        ]
+    }
+
+    /// What a pass of `batch` transforms should take, without the load of the program.
+    pub(super) fn expect(&self, pass: usize, machine: &Machine, batch: u64) -> f64 {
+        let rings = self.rings([0; 2], u64::MAX);
+        let passes = rings.map(|rings| self.passes(rings, batch, [0; 3], [0; 2]));
+        passes.map_or(f64::INFINITY, |passes| passes[pass].expect(machine).cycles)
+    }
+
+    /// The programs of columns and rows, one for both or, where its tables leave too little room, two, and
+    /// the buffers beside them; none if there is no room for these.
+    pub(super) fn place(&self, machine: &Machine) -> Result<Option<Fitted>, FftError> {
+        let (columns, rows) = (Some(&self.columns), Some(&self.rows));
+        let Tiles { height, width } = self.tiles();
+        let program = |columns, rows| {
+            let assembly = match self.direction {
+                Direction::Forward => {
+                    let full = RealRows::full(&self.rows, height);
+                    real_program(columns, rows, full, machine)?
+                }
+                Direction::Inverse => {
+                    let full = BackColumns::full(&self.columns, width);
+                    back_program(columns, rows, full, machine)?
+                }
+            };
+            Ok::<_, FftError>(Arc::new(assembly.program))
+        };
+        let both = program(columns, rows)?;
+        let rings = |programs: &[Arc<Program>; 2]| {
+            let ends = [data_end(&programs[0]), data_end(&programs[1])];
+            self.rings(ends, machine.cp2.dmem.0)
+        };
+        let one = [both.clone(), both];
+        if let Some(rings) = rings(&one) {
+            return Ok(Some((one, rings)));
+        }
+        let two = [program(columns, None)?, program(None, rows)?];
+        Ok(rings(&two).map(|rings| (two, rings)))
+    }
+}
+
+impl fmt::Display for Division {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (n, direction) = (self.n(), self.direction);
+        write!(f, "real fft {n} {direction}: {}", self.pages())
+    }
+}
+
+impl Division {
+    /// The pages of both passes, in words.
+    pub(super) fn pages(&self) -> String {
+        let [columns, rows] = [&self.columns, &self.rows].map(|lines| {
+            let radices: Vec<String> = lines.radices().iter().map(ToString::to_string).collect();
+            let (length, per) = (lines.len(), lines.per_section());
+            format!(
+                "{length} ({}), {per} a section and page",
+                radices.join(" x ")
+            )
+        });
+        let [columns_are, rows_are] = match self.direction {
+            Direction::Forward => ["couples of columns", "half of the rows"],
+            Direction::Inverse => ["half of the columns", "couples of rows"],
+        };
+        let [a, b] = self.buffers;
+        format!("{columns_are} of {columns}, {a} buffers, {rows_are} of {rows}, {b} buffers")
+    }
+}

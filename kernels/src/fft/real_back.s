@@ -1,0 +1,275 @@
+; Real numbers from half a spectrum, beyond local memory (large.s with BACK): what columns and rows do besides.
+; N = N1 N2, number k = c + N2 r of the spectrum, r < N1; real number n = j + N1 t, t < N2:
+;
+;   Y[j, c] = sum over r of X[c + N2 r] exp(2 pi i j r/N1)                              columns c = 0 .. N2/2
+;   x[j + N1 t] = sum over c of Y[j, c] exp(2 pi i c (j/N1 + t)/N2)                     rows
+;
+; Columns. A page holds rows r < N1/2 of C columns, from c0 on, then, for r >= N1/2, whose numbers are
+; conjugates, C + 2 numbers of rows N1 - 1 - r: from N2 - c0 - C on. So the partners of columns c0 + 2q and
+; c0 + 2q + 1 are neighbours in DMEM, but no quad: the first pass, of radix 8, loads each by itself, and level 1 of
+; its butterflies, whose second operands these are, conjugates them. It leaves all rows in the other page, C a row.
+; The last pass, radix 4, takes neighbours j, j + 1 of the results, j even, and makes
+;   S = Y[j] + i w Y[j + 1],  D = Y[j] - i w Y[j + 1],  w = exp(2 pi i c/N):
+; with z[t] = x[j + N1 t] + i x[j + 1 + N1 t] and its transform Z, Z[c] exp(-2 pi i c j/N) = S[c] and
+; conj Z[N2 - c] exp(-2 pi i c j/N) = D[c].
+;
+; Rows. Row j/2 is z at frequencies shifted by j/N1. A page holds for each couple of columns and R rows
+; R quads of S, then R of D, as the column pass leaves them; D of column c is number N2 - c of the row. Again the
+; first pass has radix 8 and loads these in pairs, conjugated by level 1; what follows is the same as without BACK.
+
+; Where the first pass finds its rows. Rows 0 .. 3 are quads at a0, row1_{t} apart, 4 .. 7 pairs at a2, up{t} apart,
+; those of B where a2 points, those of A back{t} further on. a2 goes on by s2 if walk{t}, else by -back{t} - 8.
+.macro back_distances t, lower, upper, results, back, walk
+    distances8 \t, \lower, \results, (\walk ? 0 : 3), 0
+    .equ up{\t}, \upper
+    .equ back{\t}, \back
+    .equ walk{\t}, \walk
+.endm
+
+.macro back_row on, op, d, e, x, y, w, n, j, rd, spare=0
+    .if (\n) && (\j) == 3
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q3, \rd
+    .elif (\n) && (\j) < 3
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q{\j}, [a0 + ((\j) - 3)*row1_{\n}]
+    .elif \n
+    word \on, \op, \d, \e, \x, \y, \w, ldp, r{2*(\j)}, [a2 + ((\j) - 7)*up{\n} + back{\n}]
+    .else
+    alone \on, \op, \d, \e, \x, \y, \w, 0
+    .endif
+.endm
+
+; The partners of B.
+.macro back8 on, op, d, e, x, y, w, slot, n, c, p
+    .if !(\n)
+    alone \on, \op, \d, \e, \x, \y, \w, 1
+    .elif \slot == 17 && walk{\n}
+    word \on, \op, \d, \e, \x, \y, \w, ldx, s2, [a5]+s5%
+    .elif \slot == 20
+    word \on, \op, \d, \e, \x, \y, \w, ldp, r9, [a2 - 3*up{\n}]
+    .elif \slot == 21
+    word \on, \op, \d, \e, \x, \y, \w, ldp, r13, [a2 - up{\n}]
+    .elif \slot == 22
+    word \on, \op, \d, \e, \x, \y, \w, ldp, r11, [a2 - 2*up{\n}]
+    .elif \slot == 23 && walk{\n}
+    word \on, \op, \d, \e, \x, \y, \w, ldp, r15, [a2]+s2
+    .elif \slot == 23
+    word \on, \op, \d, \e, \x, \y, \w, ldp, r15, [a2]-32*ROWS
+    .else
+    alone \on, \op, \d, \e, \x, \y, \w, 1
+    .endif
+.endm
+
+; The same where n is the first of a row, whose factors are before a3.
+.macro back8_row on, op, d, e, x, y, w, slot, n, c, p
+    .if \slot == 17
+    word \on, \op, \d, \e, \x, \y, \w, ldp, r50, [a3 - 8]
+    .elif \slot == 18
+    word \on, \op, \d, \e, \x, \y, \w, ldp, r49, [a3 - 16]
+    .else
+    back8 \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
+    .endif
+.endm
+
+; ... and where c is.
+.macro back8_then on, op, d, e, x, y, w, slot, n, c, p
+    .if \slot == 12
+    word \on, \op, \d, \e, \x, \y, \w, ldp, r54, [a3]+24
+    .else
+    back8 \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
+    .endif
+.endm
+
+.macro back_frame op, opn, n, c, p, rd, hook=back8
+    frame8_of bflyy, \op, \opn, back_row, \n, \c, \p, \rd, [a1]+16, \hook
+.endm
+
+; The first pass over C columns, from a9 to a11, which is a8 from here on; steps of a2: where a couple's partners are.
+.macro back_columns_first op, opn, t, C, steps
+    back_distances \t, \C*N1, (\C + 2)*N1, \C*N1, 8, 1
+    movi a2, factors1
+    ldq q30, [a2]
+    movi a5, \steps
+    mov b5, a5
+    movi l5, 4*\C
+    movi a0, 3*\C*N1
+    movi a2, 4*\C*N1 + 3*(\C + 2)*N1 + 8*\C - 8
+    movi a1, 7*\C*N1
+    add a0, a0, a9
+    add a2, a2, a9
+    mov a8, a11
+    add a1, a1, a8
+    back_frame \op, \opn, \t, 0, 0, [a0]+16
+    back_frame \op, \opn, \t, \t, 0, [a0]+16
+    loop N1*\C/16 - 2 {
+    back_frame \op, \opn, \t, \t, \t, [a0]+16
+    }
+    back_frame \op, \opn, 0, \t, \t, [a0]
+    tail8 \op, \opn, \t
+.endm
+
+; From couple to couple of C columns, and to the next row.
+.macro back_steps C
+    .rept \C/2, q
+    .int (q == \C/2 - 1 ? 16*\C : -16), 0
+    .endr
+.endm
+
+; The first pass over ROWS rows, from a9 to a11, which is a8 from here on, whose factors are at a10.
+.macro back_rows_first op, opn, t
+    back_distances \t, 2*ROWS*N2, -2*ROWS*N2, N2, 32*ROWS - 8, 0
+    movi a0, 6*ROWS*N2
+    movi a2, 2*ROWS*N2 - 16*ROWS + 8
+    movi a1, 7*N2
+    add a0, a0, a9
+    add a2, a2, a9
+    mov a8, a11
+    add a1, a1, a8
+    addi a3, a10, 16
+    ldp r48, [a3 - 16]
+    movi s0, 16 - 2*ROWS*N2
+    movi s2, 16 + 2*ROWS*N2
+    movi s1, 7*N2
+    back_frame \op, \opn, \t, 0, 0, [a0]+32*ROWS, back8_row
+    ldp r52, [a3]+8
+    back_frame \op, \opn, \t, \t, 0, [a0]+32*ROWS, back8_then
+    loop ROWS - 1 {
+    loop N2/16 - 2 {
+    back_frame \op, \opn, \t, \t, \t, [a0]+32*ROWS
+    }
+    ldp r48, [a3 - 16]
+    add a0, a0, s0
+    add a2, a2, s2
+    back_frame \op, \opn, \t, \t, \t, [a0]+32*ROWS, back8_row
+    ldp r52, [a3]+8
+    back_frame \op, \opn, \t, \t, \t, [a0]+32*ROWS, back8_then
+    add a1, a1, s1
+    }
+    loop N2/16 - 2 {
+    back_frame \op, \opn, \t, \t, \t, [a0]+32*ROWS
+    }
+    back_frame \op, \opn, 0, \t, \t, [a0]
+    tail8 \op, \opn, \t
+.endm
+
+; The last pass over C columns, from a8 to a9. For each couple all j: the factors of radix 4, w^2 of both columns and w of
+; both, go round with a2 and, of the next iteration, a3; w of level 3 at a4, of B where it points. Step table: entry j has the
+; steps of a0 after iteration j, of a1 after iteration j - 2, of a4 after iteration j.
+.macro join8 on, op, d, e, x, y, w, slot, n, c, p
+    .if \slot == 12 && \c
+    word \on, \op, \d, \e, \x, \y, \w, ldp, r53, [a4]+s8
+    .elif \slot == 17 && \n
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q25, [a2 + 16]
+    .elif \slot == 18 && \n
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q24, [a3]+s2%
+    .elif \slot == 19 && \n
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q27, [a2]+s2%
+    .elif \slot == 20 && \n
+    word \on, \op, \d, \e, \x, \y, \w, ldx, s8, [a5]+s5%
+    .elif \slot == 21 && \n
+    word \on, \op, \d, \e, \x, \y, \w, ldp, r52, [a4 - 8]
+    .elif \slot == 22 && \n
+    word \on, \op, \d, \e, \x, \y, \w, ldx2, s0, [a5]+s5%
+    .elif \slot == 23 && \n && \c && \p == 0
+    ; The frames of the loop follow.
+    word \on, \op, \d, \e, \x, \y, \w, loop, c1, . + 24
+    .else
+    alone \on, \op, \d, \e, \x, \y, \w, 1
+    .endif
+.endm
+
+; Where the results of columns j and j + 1, j even, of C columns lie: in blocks of the rows that a section has
+; in a page of rows, of couples of columns.
+.macro placed j, C
+.equ placed{\C}_{\j}, ((\j)/2/(4*ROWS)*4 + (\j)/4%4)*16*\C*ROWS + ((\j)/2%(4*ROWS)/8*2 + (\j)/2%2)*16
+.endm
+
+.macro back_join op, opn, t, C, steps
+    .equ set{\t}, 0
+    .equ row1_{\t}, 8*\C*(N1/P1)
+    .equ row2_{\t}, 8*\C
+    .equ row4_{\t}, 16*\C
+    .equ xat{\t}, 8*\C*(N1/P1) + 24*\C
+    placed N1/4, \C
+    placed N1/2, \C
+    .equ out1_{\t}, placed{\C}_{N1/4}
+    .equ out2_{\t}, placed{\C}_{N1/2}
+    .equ out4_{\t}, 16*ROWS
+    .equ yat{\t}, out1_{\t} + out2_{\t} + out4_{\t}
+    .equ zs{\t}, 2
+    .equ tw{\t}, 5
+    movi a2, join1
+    ldq q24, [a2]
+    mov b2, a2
+    mov b3, a2
+    movi l2, 4*N1
+    movi l3, 4*N1
+    addi a3, a2, 32
+    movi s2, 32
+    addi a4, a10, 8
+    movi c1, N1*\C/16 - 2
+    steps_at \steps, 2*N1
+    movi a0, xat{\t}
+    movi a1, yat{\t}
+    add a0, a0, a8
+    add a1, a1, a9
+    walk8 \op, \opn, \t, [a0]+s0, [a1]+s1, join8
+.endm
+
+; Step table of the last pass; back_at_{k} is where column k is.
+.macro join_steps C
+    .rept N1/4, j
+    placed j, \C
+    .endr
+    .rept N1/8, j
+    .int (j == N1/8 - 1 ? 16 - 8*\C*back_at_{N1/4 - 2} : 8*\C*(back_at_{2*j + 2} - back_at_{2*j}))
+    .int (j == 1 ? 32*ROWS - placed{\C}_{N1/4 - 2} : placed{\C}_{(2*j + N1/4 - 2)%(N1/4)} - placed{\C}_{(2*j + N1/4 - 4)%(N1/4)})
+    .int (j == N1/8 - 1 ? 16 : 0), 0
+    .endr
+.endm
+
+; A page of C columns: passes t to v and x.
+.macro back_columns_of op, opn, C=COLUMNS, t=12, u=13, v=14, x=19, first=back1, second=steps12, third=steps13, join=back2
+    back_columns_first \op, \opn, \t, \C, \first
+    movi a2, factors1 + 16
+    blocks \op, \opn, \u, P2, 8*\C*N1/P1, 8*\C*N1, \second
+    movi a2, factors13
+    blocks \op, \opn, \v, P3, 8*\C*N1/P1/P2, 8*\C*N1, \third
+    back_join \op, \opn, \x, \C, \join
+.endm
+
+.macro back_couple_of op, opn
+    back_columns_of \op, \opn, 2, 20, 21, 22, 23, couple1, couple2, couple3, couple4
+.endm
+
+; What the columns find in DMEM.
+.macro back_tables
+    early_tables
+    .align 16
+join1:
+    .rept N1/8, j
+    .cis -4*j, N1
+    .cis -4*j - 2, N1
+    .cis -2*j, N1
+    .cis -2*j - 1, N1
+    .endr
+        .rept N1/4 + 1, k
+.equ back_at_{k}, k%P1*(N1/P1) + k/P1%P2*(N1/P1/P2) + k/P1/P2%P3*(N1/P1/P2/P3)
+    .endr
+back1:
+    back_steps COLUMNS
+back2:
+    join_steps COLUMNS
+couple1:
+    back_steps 2
+    .align 16
+    .if P2 == 8
+couple2:
+    steps8 16*N1/P1
+    .endif
+    .if P3 == 8
+couple3:
+    steps8 16*N1/P1/P2
+    .endif
+couple4:
+    join_steps 2
+.endm
