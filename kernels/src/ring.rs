@@ -191,6 +191,12 @@ impl RingPass {
 
     /// The transfers that load a page.
     pub(crate) fn loads(&self, page: u64) -> Vec<Descriptor> {
+        let (own, next) = self.shares(page);
+        own.into_iter().chain(next).collect()
+    }
+
+    /// The same apart: what the page waits for that is not there yet, and what the next already has.
+    fn shares(&self, page: u64) -> (Vec<Descriptor>, Vec<Descriptor>) {
         let at = |page: u64| {
             let slot = (page % self.ring.pages.len() as u64) as usize;
             (page, self.ring.pages[slot], self.ring.factors[slot])
@@ -205,18 +211,15 @@ impl RingPass {
         };
         let mut first = if page == 0 { early(at(0)) } else { Vec::new() };
         first.extend(own(at(page)));
-        let mut all = posted(page, first);
-        if page + 1 < self.count() {
-            let next = at(page + 1);
-            let waited_for = own(next).is_empty();
-            let loads = early(next);
-            all.extend(if waited_for {
-                posted(page + 1, loads)
-            } else {
-                loads
-            });
+        let first = posted(page, first);
+        if page + 1 >= self.count() {
+            return (first, Vec::new());
         }
-        all
+        let next = at(page + 1);
+        let loads = early(next);
+        // Where there is nothing else, the next waits for the last of these.
+        let last = own(next).is_empty();
+        (first, if last { posted(page + 1, loads) } else { loads })
     }
 
     /// The transfers that store a page.

@@ -4,6 +4,8 @@ use super::definition::{Mode, check_rate};
 use super::direct::Direct;
 use super::error::ConvError;
 use super::filter::{Filter, Numbers};
+use super::joint;
+use super::lines;
 use super::long;
 use super::memory::Extent;
 use super::overlap::{self, Cover, LENGTHS, lead};
@@ -143,7 +145,8 @@ impl<'a> Wanted<'a> {
 struct Contest<'a> {
     wanted: Wanted<'a>,
     machine: &'a Machine,
-    best: Option<(f64, Filter)>,
+    /// Those that can be taken, and their times.
+    made: Vec<(f64, Filter)>,
     candidates: Vec<Candidate>,
     /// Why a kernel was refused, where none is taken.
     refused: Option<ConvError>,
@@ -187,9 +190,7 @@ impl Contest<'_> {
             cycles,
             made: true,
         });
-        if let Some(cycles) = cycles.filter(|c| self.best.as_ref().is_none_or(|b| *c < b.0)) {
-            self.best = Some((cycles, filter));
-        }
+        self.made.extend(cycles.map(|cycles| (cycles, filter)));
         Ok(())
     }
 
@@ -202,7 +203,7 @@ impl Contest<'_> {
     ) -> Result<(), ConvError> {
         let name = format!("overlap-save {n}");
         let least = self.least::<T>(n, &cover, machine);
-        if self.best.as_ref().is_some_and(|best| best.0 <= least) {
+        if self.made.iter().any(|made| made.0 <= least) {
             self.candidates.push(Candidate {
                 kernel: cover.filter(n, &name, Program::default(), machine).name(),
                 cycles: Some(least),
@@ -214,6 +215,24 @@ impl Contest<'_> {
             &name,
             overlap::filter(self.wanted.taps, n, cover, &name, machine),
         )
+    }
+
+    /// The fastest of two kernels behind each other, and of a few blocks of several lengths for each
+    /// channel, if they are faster than all of one.
+    fn join<T: Numbers>(&mut self, machine: &Arc<Machine>) -> Result<(), ConvError> {
+        let joint = joint::faster::<T>(&self.wanted, &self.made, machine)?;
+        let best = self.made.iter().map(|made| made.0);
+        let best = best.fold(f64::INFINITY, f64::min);
+        let lines = lines::faster::<T>(&self.wanted, best, machine)?;
+        for (cycles, filter) in joint.into_iter().chain(lines) {
+            self.candidates.push(Candidate {
+                kernel: filter.name(),
+                cycles: Some(cycles),
+                made: true,
+            });
+            self.made.push((cycles, filter));
+        }
+        Ok(())
     }
 
     /// Cycles that the arithmetic of blocks of `n` takes at least.
@@ -228,7 +247,8 @@ impl Contest<'_> {
         let machine = self.machine;
         let (taps, rate) = (self.wanted.taps.len(), self.wanted.rate);
         let refused = self.refused.take();
-        let (_, filter) = self.best.ok_or_else(|| match (rate, refused) {
+        let best = self.made.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
+        let (_, filter) = best.ok_or_else(|| match (rate, refused) {
             (_, Some(memory @ ConvError::OutOfMemory { .. })) => memory,
             (Rate::Same, _) if taps > long::MOST_TAPS => ConvError::TooManyTaps {
                 taps,
@@ -275,7 +295,7 @@ pub(super) fn choose<T: Numbers>(
     let mut contest = Contest {
         wanted,
         machine,
-        best: None,
+        made: Vec::new(),
         candidates: Vec::new(),
         refused: None,
     };
@@ -312,12 +332,15 @@ pub(super) fn choose<T: Numbers>(
         }
     }
     // Of many taps, transforms take a small part of the time that multiply-adds do.
-    let short = rate != Rate::Same || taps.len() <= SHORT || contest.best.is_none();
+    let short = rate != Rate::Same || taps.len() <= SHORT || contest.made.is_empty();
     let direct = short.then(|| Direct::new(taps, rate.decimate(), rate.interpolate(), machine));
     if let Some(direct) = direct.flatten() {
         for tiles in direct.sizes(machine) {
             contest.enter::<T>("direct", direct.filter(tiles, machine))?;
         }
+    }
+    if rate == Rate::Same {
+        contest.join::<T>(machine)?;
     }
     contest.decide()
 }

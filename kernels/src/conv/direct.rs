@@ -194,6 +194,7 @@ impl Direct {
             window: ((points - 1) * shape.decimate + lead + 1).next_multiple_of(2),
             hop: points * shape.decimate,
             out: points * shape.interpolate,
+            apart: points * shape.interpolate,
             skip: 0,
             first: 0,
             in_place: false,

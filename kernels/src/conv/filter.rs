@@ -83,8 +83,8 @@ pub(super) trait Passes: fmt::Debug + Send + Sync {
         y: Buffer<Complex32>,
         blocks: usize,
     ) -> Result<(), JobError>;
-    /// Bytes of system memory beside samples and outputs.
-    fn bytes(&self) -> u64;
+    /// Bytes of system memory beside samples and outputs of `blocks` blocks.
+    fn bytes(&self, blocks: usize) -> u64;
     /// Expected cycles of `blocks` blocks; none where they are too few.
     fn estimate(&self, blocks: usize) -> Option<f64>;
     /// Arithmetic of `blocks` blocks, pass by pass.
@@ -92,7 +92,7 @@ pub(super) trait Passes: fmt::Debug + Send + Sync {
 }
 
 /// A page kernel for streams of complex numbers. Block `b` reads `window`
-/// samples from `b hop` on and makes `out` outputs, `b out` and following;
+/// samples from `b hop` on and makes `out` outputs, `b apart` and following;
 /// output `k out / hop` ends at sample `lead + k`.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
@@ -110,6 +110,8 @@ pub(super) struct Filter {
     pub(super) hop: usize,
     /// Outputs of a block.
     pub(super) out: usize,
+    /// Outputs from a block's first to the next one's.
+    pub(super) apart: usize,
     /// Numbers in a block before its outputs.
     pub(super) skip: usize,
     /// What a channel's first output is in the full convolution.
@@ -184,7 +186,7 @@ impl Filter {
         } else {
             self.skip + self.out
         };
-        let output = Stream::strided("y", y, bytes(self.out), bytes(pitch), vec![store]);
+        let output = Stream::strided("y", y, bytes(self.apart), bytes(pitch), vec![store]);
         Paging {
             in_place: self.in_place,
             size: if self.fixed {
@@ -208,8 +210,23 @@ impl Filter {
         let numbers = (blocks as u64)
             .saturating_mul((self.hop + self.out) as u64)
             .saturating_add(self.window as u64);
-        let beside = self.passes.as_ref().map_or(0, |passes| passes.bytes());
-        numbers.saturating_mul(COMPLEX).saturating_add(beside)
+        numbers
+            .saturating_mul(COMPLEX)
+            .saturating_add(self.beside(blocks))
+    }
+
+    /// ... beside input, output and program.
+    pub(super) fn beside(&self, blocks: usize) -> u64 {
+        let passes = self.passes.as_ref();
+        passes.map_or(0, |passes| passes.bytes(blocks))
+    }
+
+    /// The same whose blocks `passes` filters.
+    pub(super) fn by(self, passes: impl Passes + 'static) -> Self {
+        Self {
+            passes: Some(Arc::new(passes)),
+            ..self
+        }
     }
 
     /// Refuses channels whose blocks system memory does not hold.

@@ -256,7 +256,7 @@
     end bflyc, bflyci, 8
 .endm
 
-; An entry: pages of these kinds take turns until all are done.
+; An entry: so many pages of each kind take turns until all are done.
 .macro turns columns, rows, back
     ldx2 c14, [a15]
     addi a7, a15, 16
@@ -267,15 +267,15 @@
     ldq q30, [a4]
     mov l7, c15
 .turn:
-    .if \columns
+    .rept \columns
     call columns_page
-    .endif
-    .if \rows
+    .endr
+    .rept \rows
     call rows_page
-    .endif
-    .if \back
+    .endr
+    .rept \back
     call back_page
-    .endif
+    .endr
     addi c14, c14, -\columns - \rows - \back
     bnz c14, .turn
     stop
@@ -286,12 +286,16 @@ columns:
     turns 1, 0, 0
 columns_and_rows:
     turns 1, 1, 0
+more_columns_and_rows:
+    turns 2, 1, 0
 all:
     turns 1, 1, 1
 rows:
     turns 0, 1, 0
 rows_and_back:
     turns 0, 1, 1
+rows_and_more_back:
+    turns 0, 1, 2
 back:
     turns 0, 0, 1
 

@@ -13,6 +13,8 @@ mod direct;
 mod entry;
 mod error;
 mod filter;
+mod joint;
+mod lines;
 mod long;
 mod memory;
 mod overlap;

@@ -65,7 +65,7 @@ pub(super) fn lead(taps: usize, machine: &Machine) -> usize {
 }
 
 /// Numbers of a granule of the DMA; pages begin at quads.
-fn unit(machine: &Machine) -> usize {
+pub(super) fn unit(machine: &Machine) -> usize {
     usize::try_from(machine.dma.granule.0 / COMPLEX)
         .unwrap_or(1)
         .max(2)
@@ -149,6 +149,7 @@ impl Cover {
             window: n,
             hop: self.hop,
             out: self.outputs.len(),
+            apart: self.outputs.len(),
             skip: self.outputs.start,
             first: self.first,
             in_place: true,

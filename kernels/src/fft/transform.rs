@@ -5,7 +5,7 @@ use super::error::FftError;
 use super::plan::{FftRun, batch_of};
 use super::recipe::Direction;
 use crate::backend::Plan;
-use crate::job::{Job, Least, PreparedJob};
+use crate::job::{Job, Least, PreparedJob, load};
 use cp2_asm::Program;
 use cp2_host::{Buffer, Element, Options, Paging, Reserved};
 use cp2_machine::{Class, Cycles, Machine};
@@ -289,10 +289,4 @@ pub(super) fn expected(
     let plan = cp2_host::Plan::new(paging, machine).map_err(crate::job::JobError::from)?;
     let load = load(8 * words + tables, machine);
     Ok(Cycles((plan.estimate().cycles + load).ceil() as u64))
-}
-
-/// Cycles that the DMA needs for so many bytes, those of a program and its tables.
-pub(super) fn load(bytes: u64, machine: &Machine) -> f64 {
-    let bandwidth = machine.dma.bandwidth;
-    bytes as f64 * bandwidth.den as f64 / bandwidth.num.max(1) as f64
 }

@@ -9,14 +9,24 @@ pub(crate) const ROOM_BESIDE: u64 = 65_536;
 /// Bytes of system memory that arrays can take beside `program`.
 #[must_use]
 pub fn room(machine: &Machine, program: &Program) -> u64 {
-    let data: usize = program.dmem.iter().map(|s| s.bytes.len()).sum();
-    let image = 8 * program.words.len() + data;
     machine
         .host
         .memory
         .0
-        .saturating_sub(image as u64)
+        .saturating_sub(image(program))
         .saturating_sub(ROOM_BESIDE)
+}
+
+/// Bytes of a program and its data.
+pub(crate) fn image(program: &Program) -> u64 {
+    let data: usize = program.dmem.iter().map(|s| s.bytes.len()).sum();
+    (8 * program.words.len() + data) as u64
+}
+
+/// Cycles that the DMA needs for so many bytes, those of a program and its tables.
+pub(crate) fn load(bytes: u64, machine: &Machine) -> f64 {
+    let bandwidth = machine.dma.bandwidth;
+    bytes as f64 * bandwidth.den as f64 / bandwidth.num.max(1) as f64
 }
 
 /// Where the data of a program ends in DMEM.

@@ -7,7 +7,7 @@ mod prepared;
 
 pub use least::Least;
 pub use memory::room;
-pub(crate) use memory::{ROOM_BESIDE, data_end};
+pub(crate) use memory::{ROOM_BESIDE, data_end, image, load};
 pub use prepared::PreparedJob;
 
 use crate::ring::RingPass;

@@ -12,69 +12,97 @@ impl RingPass {
         let tick = machine.time_base();
         let of = |cycles: Cycles| tick.cycles(cycles).0;
         let body = |d: &Descriptor| transfer_time(d, machine).body.0 + of(machine.dma.setup_queued);
-        let period = self.work.period();
-        let kinds: Vec<Kind> = (0..period.min(self.count()).max(1))
-            // The very first page may have more to load.
-            .map(|page| {
-                if page + period < self.count() {
-                    page + period
-                } else {
-                    page
-                }
-            })
-            .map(|page| Kind {
-                load: self.loads(page).iter().map(body).sum(),
+        let period = self.work.period().max(1);
+        let make = |page: u64| {
+            let (own, next) = self.shares(page);
+            Kind {
+                own: (!own.is_empty()).then(|| own.iter().map(body).sum()),
+                next: next.iter().map(body).sum(),
+                waited_for: next.last().is_some_and(|last| last.event.is_some()),
                 store: self.stores(page).iter().map(body).sum(),
                 issues: of(Cycles(self.work.issues(page))),
                 head: of(Cycles(self.work.head(page))),
                 overhead: of(Cycles(self.work.overhead(page))),
                 after: of(Cycles(self.work.after(page))),
-            })
-            .collect();
-        let kind = |page: u64| kinds[(page % kinds.len() as u64) as usize];
+            }
+        };
+        // The first pages may have more to load than those that follow.
+        let count = self.count();
+        let kinds: Vec<Kind> = (0..count.min(2 * period)).map(make).collect();
+        let kind = |page: u64| {
+            let later = kinds.get((period + page % period) as usize);
+            let first = kinds.get((page % period) as usize);
+            let (first, later) = (first.copied().unwrap_or_default(), later.copied());
+            (first, later.unwrap_or(first))
+        };
+        let at = |page: u64| {
+            if page < period {
+                kind(page).0
+            } else {
+                kind(page).1
+            }
+        };
         let see = of(machine.host.completion) + of(machine.host.descriptor);
         // Instead of the set-up of a transfer behind another, which each has.
         let idle = of(machine.dma.setup_idle).saturating_sub(of(machine.dma.setup_queued));
-        let count = self.count();
-        let (mut dma, mut cp2) = (idle, idle);
-        let mut loaded = BTreeMap::new();
+        let mut now = State {
+            dma: idle,
+            cp2: idle,
+            ..State::default()
+        };
         for page in self.next(None) {
-            dma += kind(page).load;
-            loaded.insert(page, dma);
+            now.load(page, at(page));
         }
-        let (mut issues, mut moved) = (0, 0);
         let group = self.work.group().max(1);
-        for page in 0..count {
+        let round = period * group;
+        let (mut page, mut before) = (0, None);
+        while page < count {
+            if page % round == 0 {
+                let (left, skipped) = (count - page, before.take());
+                let rounds = skipped.map_or(0, |before| now.rounds(&before, left, round));
+                before = (rounds == 0).then(|| (page, now.clone()));
+                page += rounds * round;
+            }
             if page % group == 0 {
                 for page in page..count.min(page + group) {
-                    cp2 = cp2.max(loaded.remove(&page).unwrap_or(cp2)) + kind(page).head;
+                    let loaded = now.loaded.remove(&page).unwrap_or(now.cp2);
+                    now.cp2 = now.cp2.max(loaded) + at(page).head;
                 }
             }
-            let this = kind(page);
-            cp2 += this.issues.saturating_sub(this.head) + this.overhead;
+            let this = at(page);
+            now.cp2 += this.issues.saturating_sub(this.head) + this.overhead;
             // The channel is still at work when the store is given, or starts anew.
-            let given = cp2.saturating_sub(this.after) + see;
-            dma = if given <= dma { dma } else { given + idle } + this.store;
+            let given = now.cp2.saturating_sub(this.after) + see;
+            now.dma = if given <= now.dma {
+                now.dma
+            } else {
+                given + idle
+            } + this.store;
             for next in self.next(Some(page)) {
-                dma += kind(next).load;
-                loaded.insert(next, dma);
+                now.load(next, at(next));
             }
-            issues += this.issues;
-            moved += this.load + this.store;
+            now.issues += this.issues;
+            let usual = kind(page).1;
+            now.moved += usual.load() + usual.store;
+            page += 1;
         }
         let scale = |ticks: u64| ticks as f64 / tick.ticks_per_cycle as f64;
-        let ends = kind(0).load + kind(count.max(1) - 1).store;
+        let ends = kind(0).1.load() + kind(count.max(1) - 1).1.store;
         Expected {
-            cycles: scale(dma),
-            least: scale((ends + issues).max(moved)),
+            cycles: scale(now.dma),
+            least: scale((ends + now.issues).max(now.moved)),
         }
     }
 }
 
 /// What a page costs, in ticks.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Kind {
-    load: u64,
+    /// What it waits for, unless all of that came with the page before.
+    own: Option<u64>,
+    /// What comes with it for the next, and whether that waits for nothing else.
+    next: u64,
+    waited_for: bool,
     store: u64,
     issues: u64,
     /// Of the issues those that need no other page of the group.
@@ -82,6 +110,69 @@ struct Kind {
     overhead: u64,
     /// Cycles after the page has been signalled.
     after: u64,
+}
+
+impl Kind {
+    fn load(&self) -> u64 {
+        self.own.unwrap_or(0) + self.next
+    }
+}
+
+/// How far a pass has come, in ticks.
+#[derive(Clone, Default)]
+struct State {
+    /// When the channel has done all it was given, and CP2 the pages so far.
+    dma: u64,
+    cp2: u64,
+    /// When pages to come are there.
+    loaded: BTreeMap<u64, u64>,
+    issues: u64,
+    moved: u64,
+}
+
+impl State {
+    fn load(&mut self, page: u64, kind: Kind) {
+        if let Some(own) = kind.own {
+            self.dma += own;
+            self.loaded.insert(page, self.dma);
+        }
+        self.dma += kind.next;
+        if kind.waited_for {
+            self.loaded.insert(page + 1, self.dma);
+        }
+    }
+
+    /// How many rounds of the `left` pages can be left out, all of which would be as the one since
+    /// `before`: they are added.
+    fn rounds(&mut self, (page, before): &(u64, Self), left: u64, round: u64) -> u64 {
+        let (start, dma) = (page + round, self.dma - before.dma);
+        let same = self.cp2.checked_sub(before.cp2) == Some(dma);
+        let moved = before
+            .loaded
+            .iter()
+            .map(|(page, at)| (page + round, at + dma));
+        let ahead = self
+            .loaded
+            .last_key_value()
+            .map_or(start, |(&last, _)| last)
+            - start;
+        // The last pages are followed by none.
+        let rounds = left.saturating_sub(ahead.max(round)) / round;
+        if !same || !self.loaded.iter().map(|(&page, &at)| (page, at)).eq(moved) || rounds < 2 {
+            return 0;
+        }
+        let rounds = rounds - 1;
+        self.dma += rounds * dma;
+        self.cp2 += rounds * dma;
+        self.issues += rounds * (self.issues - before.issues);
+        self.moved += rounds * (self.moved - before.moved);
+        let on = |(page, at): (u64, u64)| (page + rounds * round, at + rounds * dma);
+        self.loaded = std::mem::take(&mut self.loaded)
+            .into_iter()
+            .map(on)
+            .collect();
+        rounds
+    }
 }
 
 /// What a pass should take.

@@ -11,6 +11,7 @@ mod pages;
 mod places;
 mod shape;
 mod tables;
+mod units;
 
 use super::error::ConvError;
 use super::filter::{COMPLEX, Filter, Passes};
@@ -22,10 +23,11 @@ use cp2_asm::Program;
 use cp2_host::Buffer;
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
-use pages::{Addresses, Blocks, Kind, Phase};
-use places::{Places, Room, places};
+use pages::{Addresses, Blocks, Phase};
+use places::{Places, places};
 use shape::{PAGE, Shape};
 use std::sync::Arc;
+use units::{Share, Turns, turns, units};
 
 pub(super) use shape::{CUTS, Cut};
 pub(super) use tables::{middle_factors, root};
@@ -36,6 +38,8 @@ pub(super) const MOST_TAPS: usize = (512 - 1) * (1 << 10) + 1;
 /// Blocks that go through their pages together: the more, the fewer factors are moved; but the
 /// first and the last are hidden behind nothing, and all should be a multiple.
 const TOGETHER: [usize; 11] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16];
+/// Most steps in which units grow at the beginning, and shrink at the end.
+const EDGES: u32 = 2;
 /// Local memory that a machine should have: what pages, factors and tables take at least, in round numbers.
 const DMEM: u64 = 56 << 10;
 
@@ -128,6 +132,7 @@ impl Long {
             window: n,
             hop: n - lead,
             out: n - lead,
+            apart: n - lead,
             skip: 0,
             first: 0,
             in_place: true,
@@ -139,88 +144,65 @@ impl Long {
         }
     }
 
-    /// The buffers of kinds that take turns.
-    fn places(&self, kinds: &[Kind]) -> Option<Places> {
+    /// The buffers of what takes turns.
+    fn places(&self, shares: &[Share]) -> Option<Places> {
         let first = data_end(&self.program).next_multiple_of(16);
-        places(kinds, &self.shape, first, self.machine.cp2.dmem.0)
+        places(shares, self.shape.cut, first, self.machine.cp2.dmem.0)
     }
 
     /// Whether local memory has room for all that take turns at a time.
     fn fits(&self) -> bool {
-        let [columns, rows, back] = Kind::ALL;
-        let all: [&[Kind]; 6] = [
-            &[columns],
-            &[columns, rows],
-            &[columns, rows, back],
-            &[rows],
-            &[rows, back],
-            &[back],
-        ];
-        all.iter().all(|kinds| self.places(kinds).is_some())
+        let blocks = self.shape.together as u64;
+        let three = units(3 * blocks, blocks, 0).unwrap_or_default();
+        let turns = turns(&three, self.pages, false);
+        self.passes(&turns, Addresses::NOWHERE).is_some()
     }
 
-    fn blocks(&self, total: usize, at: Addresses) -> Blocks {
-        Blocks {
+    /// The passes of what takes turns, if local memory has room for all of them.
+    fn passes(&self, turns: &[Turns], at: Addresses) -> Option<Vec<(&'static str, RingPass)>> {
+        let blocks = Blocks {
             shape: self.shape,
             pages: self.pages,
-            total: total as u64,
             at,
-        }
-    }
-
-    /// The phases of blocks: units enter one by one, as long as there are any.
-    fn phases(blocks: Blocks) -> Vec<(&'static str, Phase)> {
-        let units = blocks.units();
-        let mut phases: Vec<(&'static str, Phase)> = Vec::new();
-        for turn in 0..units + 2 {
-            let kinds: Vec<(Kind, u64)> = (0..)
-                .zip(Kind::ALL)
-                .filter_map(|(behind, kind)| Some((kind, turn.checked_sub(behind)?)))
-                .filter(|&(_, unit)| unit < units)
-                .collect();
-            let name = match kinds.as_slice() {
-                [(Kind::Columns, _)] => "columns",
-                [(Kind::Rows, _)] => "rows",
-                [(Kind::Back, _)] => "back",
-                [(Kind::Columns, _), _] => "columns_and_rows",
-                [_, _] => "rows_and_back",
-                _ => "all",
+        };
+        let pass = |(kinds, steps): &Turns| {
+            let Places { ring, room, taps } = self.places(kinds)?;
+            let phase = Phase {
+                blocks,
+                kinds: kinds.clone(),
+                steps: *steps,
+                room,
+                taps,
             };
-            match phases.last_mut() {
-                Some((last, phase)) if *last == name => phase.units += 1,
-                _ => phases.push((
-                    name,
-                    Phase {
-                        blocks,
-                        kinds,
-                        units: 1,
-                        room: Room::One,
-                        taps: [0; 2],
-                    },
-                )),
-            }
-        }
-        phases
+            Some((phase.entry(), RingPass::new(ring, phase)))
+        };
+        turns.iter().map(pass).collect()
     }
 
-    /// Whether so many blocks can be computed.
-    fn enough(&self, total: usize) -> bool {
-        total >= self.shape.together
+    /// What takes turns for `total` blocks, in the way that is expected to take the shortest time,
+    /// and that time.
+    fn cheapest(&self, total: usize) -> Option<(Vec<Turns>, f64)> {
+        let together = self.shape.together as u64;
+        let ways = (0..=EDGES).flat_map(|edges| {
+            let units = units(total as u64, together, edges);
+            let doubled = if edges > 0 { 0..2 } else { 0..1 };
+            doubled.filter_map(move |d| Some(turns(units.as_ref()?, self.pages, d > 0)))
+        });
+        let priced = ways.filter_map(|turns| {
+            let passes = self.passes(&turns, Addresses::NOWHERE)?;
+            let cycles = passes
+                .iter()
+                .map(|(_, pass)| pass.expect(&self.machine).cycles);
+            let cycles: f64 = cycles.sum();
+            Some((turns, cycles))
+        });
+        priced.min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    fn passes(&self, blocks: Blocks) -> impl Iterator<Item = (&'static str, RingPass)> {
-        Self::phases(blocks)
-            .into_iter()
-            .filter_map(|(name, phase)| {
-                let kinds: Vec<Kind> = phase.kinds.iter().map(|k| k.0).collect();
-                let Places { ring, room, taps } = self.places(&kinds)?;
-                let phase = Phase {
-                    room,
-                    taps,
-                    ..phase
-                };
-                Some((name, RingPass::new(ring, phase)))
-            })
+    fn turns(&self, total: usize) -> Vec<Turns> {
+        self.cheapest(total)
+            .map(|(turns, _)| turns)
+            .unwrap_or_default()
     }
 }
 
@@ -244,25 +226,29 @@ impl Passes for Long {
             *place = job.temporary::<Complex32>(numbers)?.address();
         }
         let program = job.program("overlap-save by rows", &self.program)?;
-        for (name, pass) in self.passes(self.blocks(total, at)) {
+        let passes = self.passes(&self.turns(total), at);
+        for (name, pass) in passes.unwrap_or_default() {
             job.ring(&program, name, pass)?;
         }
         Ok(())
     }
 
-    fn bytes(&self) -> u64 {
+    fn bytes(&self, _blocks: usize) -> u64 {
         let tables = (self.rows.len() + self.columns.len()) as u64 * COMPLEX;
         tables + 3 * (self.shape.together * self.shape.numbers()) as u64 * COMPLEX
     }
 
     fn estimate(&self, total: usize) -> Option<f64> {
-        let passes = self.passes(self.blocks(total, Addresses::NOWHERE));
-        let cycles = passes.map(|(_, pass)| pass.expect(&self.machine).cycles);
-        self.enough(total).then(|| cycles.sum())
+        let enough = total >= self.shape.together;
+        enough
+            .then(|| self.cheapest(total))
+            .flatten()
+            .map(|(_, cycles)| cycles)
     }
 
     fn operations(&self, total: usize) -> Vec<Vec<(Class, u64)>> {
-        let phases = Self::phases(self.blocks(total, Addresses::NOWHERE));
-        phases.iter().map(|(_, phase)| phase.operations()).collect()
+        let phases = self.turns(total);
+        let operations = |(shares, steps): &Turns| self.shape.operations(shares, *steps);
+        phases.iter().map(operations).collect()
     }
 }

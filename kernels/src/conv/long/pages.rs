@@ -1,13 +1,13 @@
 //! The pages of a phase: the transfers of columns forward, rows, columns back.
 
-use super::places::Room;
+use super::places::{Room, lcm};
 use super::shape::{PAGE, Shape};
 use super::tables::{TAP_BYTES, column_bytes, row_bytes};
+use super::units::{Share, Unit};
 use crate::conv::filter::COMPLEX;
 use crate::conv::overlap::digits;
 use crate::ring::Pages;
 use cp2_dma::{Descriptor, Target};
-use cp2_machine::Class;
 use std::ops::Range;
 
 /// A kind of page, in the order in which a block goes through them.
@@ -28,6 +28,8 @@ const FIRST: u64 = 47;
 const JOINT: u64 = 19;
 const MIDDLE: u64 = 100;
 const TURN: u64 = 24;
+/// ... of which the way from a page's signal to the next page: `ret`, `call`, its addresses.
+const AFTER: u64 = 4 + 4 + 2;
 
 /// ... of so many passes that run into each other.
 fn passes(count: u32) -> u64 {
@@ -65,18 +67,16 @@ pub(super) struct Blocks {
     pub(super) shape: Shape,
     /// Pages of each kind in a block.
     pub(super) pages: u64,
-    /// Blocks in all.
-    pub(super) total: u64,
     pub(super) at: Addresses,
 }
 
-/// What takes turns: kinds, each from a unit on.
+/// What takes turns: pages of these kinds, as many of each.
 #[derive(Debug)]
 pub(super) struct Phase {
     pub(super) blocks: Blocks,
-    pub(super) kinds: Vec<(Kind, u64)>,
-    /// Units of each kind.
-    pub(super) units: u64,
+    pub(super) kinds: Vec<Share>,
+    /// Pages of each kind.
+    pub(super) steps: u64,
     /// What has room beside what is in use.
     pub(super) room: Room,
     /// Where taps lie that have places of their own.
@@ -84,27 +84,9 @@ pub(super) struct Phase {
 }
 
 impl Blocks {
-    fn together(&self) -> u64 {
-        self.shape.together as u64
-    }
-
-    /// Units that the blocks make.
-    pub(super) fn units(&self) -> u64 {
-        self.total.div_ceil(self.together())
-    }
-
     /// Bytes of a block between its passes.
     pub(super) fn block_bytes(&self) -> u64 {
         self.shape.numbers() as u64 * COMPLEX
-    }
-
-    /// Butterflies and products of a section's page.
-    fn arithmetic(&self, kind: Kind) -> (u64, u64) {
-        let page = PAGE as u64;
-        match kind {
-            Kind::Columns | Kind::Back => (page / 2 * u64::from(3 * self.shape.cut.passes()), 0),
-            Kind::Rows => (page * u64::from(self.shape.cut.row.ilog2()), page / 2),
-        }
     }
 
     /// A tile of columns from row `from` on, which lies at `system`: `make` makes the
@@ -139,55 +121,43 @@ struct Place {
     number: u64,
     /// Whether its factors are others than those of the page before.
     begins: bool,
-    /// Pages with the same factors before it, in the phase.
+    /// Pages with the same factors before it, in all units of its kind.
     group: u64,
 }
 
 impl Phase {
+    /// Where long.s begins with it.
+    pub(super) fn entry(&self) -> &'static str {
+        let kinds: Vec<Kind> = self.kinds.iter().map(|share| share.kind).collect();
+        match kinds.as_slice() {
+            [Kind::Columns] => "columns",
+            [Kind::Columns, Kind::Rows] => "columns_and_rows",
+            [Kind::Columns, Kind::Columns, Kind::Rows] => "more_columns_and_rows",
+            [Kind::Rows] => "rows",
+            [Kind::Rows, Kind::Back] => "rows_and_back",
+            [Kind::Rows, Kind::Back, Kind::Back] => "rows_and_more_back",
+            [Kind::Back] => "back",
+            _ => "all",
+        }
+    }
+
     fn place(&self, page: u64) -> Place {
         let kinds = self.kinds.len() as u64;
-        let (kind, first) = self.kinds[(page % kinds) as usize];
-        let (step, together) = (page / kinds, self.blocks.together());
-        let each = together * self.blocks.pages;
-        let unit = first + step / each;
-        // The columns back begin in the middle of a turn: their factors come when those of
-        // rows do not.
-        let rotated = match kind {
-            Kind::Back if kinds > 1 => (step + together / 2) % each,
-            _ => step % each,
-        };
-        let turn = rotated % together;
-        // The last units overlap rather than end behind the last block.
-        let begin = (unit * together).min(self.blocks.total.saturating_sub(together));
+        let share = &self.kinds[(page % kinds) as usize];
+        let Unit { first, blocks } = share.unit;
+        let (step, each) = (page / kinds, blocks * self.blocks.pages);
+        let at = share.start + step;
+        let rotated = (at + share.rotated) % each;
+        let turn = rotated % blocks;
         Place {
-            kind,
-            unit,
-            block: begin + turn,
+            kind: share.kind,
+            unit: share.number + at / each,
+            block: first + at / each * blocks + turn,
             turn,
-            number: rotated / together,
-            begins: turn == 0 || step % each == 0,
-            group: step / together,
+            number: rotated / blocks,
+            begins: turn == 0 || step == 0 || at % each == 0,
+            group: at / blocks,
         }
-    }
-
-    /// Arithmetic of a section for all pages: class and operations.
-    pub(super) fn operations(&self) -> Vec<(Class, u64)> {
-        let kinds = self.kinds.iter();
-        let (mut butterflies, mut products) = (0, 0);
-        for (b, p) in kinds.map(|&(kind, _)| self.blocks.arithmetic(kind)) {
-            butterflies += b;
-            products += p;
-        }
-        let each = self.steps() * self.blocks.shape.sections as u64;
-        vec![
-            (Class::Butterfly, butterflies * each),
-            (Class::Madd, products * each),
-        ]
-    }
-
-    /// Pages of each kind.
-    fn steps(&self) -> u64 {
-        self.units * self.blocks.together() * self.blocks.pages
     }
 
     /// Where a column tile of the page is in an array whose blocks are `apart`.
@@ -234,13 +204,19 @@ impl Phase {
         make(target, from, local, part.end - part.start)
     }
 
+    /// The rows that take turns.
+    fn rows_share(&self) -> Option<&Share> {
+        self.kinds.iter().find(|share| share.kind == Kind::Rows)
+    }
+
     /// The taps of a group of pages of rows.
-    fn taps(&self, group: u64) -> Descriptor {
+    fn taps(&self, group: u64) -> Option<Descriptor> {
+        let first = self.rows_share()?.first_group();
         let bytes = row_bytes(self.blocks.shape.cut.row);
-        let local = self.taps[(group % 2) as usize];
+        let local = self.taps[((group - first) % 2) as usize];
         let from = (self.blocks.at.rows, local, bytes);
         let number = group % self.blocks.pages;
-        self.part(Descriptor::load, number, from, bytes - TAP_BYTES..bytes)
+        Some(self.part(Descriptor::load, number, from, bytes - TAP_BYTES..bytes))
     }
 
     /// The factors of rows where they change, with taps that have no places of their own.
@@ -261,14 +237,16 @@ impl Phase {
         self.each(Descriptor::load, place.number, (from, local, PAGE_BYTES))
     }
 
-    /// The taps that come behind what a page of rows waits for: in the middle of its turns
-    /// those of the next group.
+    /// The taps that come behind what a page of rows waits for: in the middle of its turns, or
+    /// as soon as there are turns, those of the next group.
     fn next_taps(&self, page: u64) -> Option<Descriptor> {
-        let place = self.place(page);
-        let middle = place.turn == self.blocks.together() / 2;
-        let wanted = place.kind == Kind::Rows && self.room == Room::Taps && middle;
-        let groups = self.units * self.blocks.pages;
-        (wanted && place.group + 1 < groups).then(|| self.taps(place.group + 1))
+        let (place, rows) = (self.place(page), self.rows_share()?);
+        let (middle, step) = (rows.unit.blocks / 2, page / self.kinds.len() as u64);
+        let now = place.turn == middle || (step == 0 && place.turn > middle);
+        let wanted = place.kind == Kind::Rows && self.room == Room::Taps && now;
+        let last = (rows.start + self.steps - 1) / rows.unit.blocks;
+        let next = (wanted && place.group < last).then_some(place.group + 1);
+        next.and_then(|group| self.taps(group))
     }
 
     /// Rows come with the page before, into a buffer of their own, where there is such a page.
@@ -279,11 +257,17 @@ impl Phase {
 
 impl Pages for Phase {
     fn count(&self) -> u64 {
-        self.kinds.len() as u64 * self.steps()
+        self.kinds.len() as u64 * self.steps
     }
 
     fn period(&self) -> u64 {
-        self.kinds.len() as u64 * self.blocks.together()
+        // Columns forward are all alike.
+        let others = self
+            .kinds
+            .iter()
+            .filter(|share| share.kind != Kind::Columns);
+        let turns = others.map(|share| share.unit.blocks).fold(1, lcm);
+        self.kinds.len() as u64 * turns
     }
 
     fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
@@ -299,7 +283,7 @@ impl Pages for Phase {
                 let factors = self.factors(&place, factors);
                 let factors = factors.filter(|_| !(early && self.room == Room::Both));
                 let first = self.room == Room::Taps && page < self.kinds.len() as u64;
-                let taps = first.then(|| self.taps(0));
+                let taps = first.then(|| self.taps(place.group)).flatten();
                 let rows = (!early).then(|| self.rows(&place, local));
                 factors.into_iter().chain(taps).chain(rows).collect()
             }
@@ -341,7 +325,7 @@ impl Pages for Phase {
     }
 
     fn issues(&self, page: u64) -> u64 {
-        let (butterflies, products) = self.blocks.arithmetic(self.place(page).kind);
+        let (butterflies, products) = self.blocks.shape.arithmetic(self.place(page).kind);
         butterflies + products
     }
 
@@ -350,5 +334,9 @@ impl Pages for Phase {
             Kind::Columns | Kind::Back => passes(self.blocks.shape.cut.passes()),
             Kind::Rows => MIDDLE + 2 * passes(digits(self.blocks.shape.cut.row).outer),
         }
+    }
+
+    fn after(&self, _page: u64) -> u64 {
+        AFTER
     }
 }

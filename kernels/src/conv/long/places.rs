@@ -1,8 +1,9 @@
 //! Where pages and factors of a phase lie in local memory.
 
 use super::pages::{Kind, PAGE_BYTES};
-use super::shape::Shape;
+use super::shape::Cut;
 use super::tables::{TAP_BYTES, column_bytes, row_bytes};
+use super::units::Share;
 use crate::ring::Ring;
 
 /// Page buffers of columns alone: one computes, one is stored, one loaded, one waits.
@@ -29,22 +30,19 @@ pub(super) struct Places {
     pub(super) taps: [u32; 2],
 }
 
-/// The places of `kinds` that take turns, from `first` on in `dmem` bytes, with as much room
+/// The places of what takes turns, from `first` on in `dmem` bytes, with as much room
 /// for what comes next as there is.
-pub(super) fn places(kinds: &[Kind], shape: &Shape, first: u64, dmem: u64) -> Option<Places> {
+pub(super) fn places(shares: &[Share], cut: Cut, first: u64, dmem: u64) -> Option<Places> {
     let rooms = [Room::Both, Room::Taps, Room::One];
-    let mut all = rooms
-        .into_iter()
-        .map(|room| with(kinds, shape, first, room));
+    let mut all = rooms.into_iter().map(|room| with(shares, cut, first, room));
     let fits = |(places, end): (Places, u64)| (end <= dmem).then_some(places);
     all.find_map(|made| fits(made?))
 }
 
 /// The same with so much room, and where it ends.
-fn with(kinds: &[Kind], shape: &Shape, first: u64, room: Room) -> Option<(Places, u64)> {
-    let Shape { cut, together, .. } = *shape;
+fn with(shares: &[Share], cut: Cut, first: u64, room: Room) -> Option<(Places, u64)> {
     // Buffers of each kind: alone it needs some to wait in; rows come a turn early.
-    let alone = kinds.len() == 1;
+    let alone = shares.len() == 1;
     let (rows, head) = (row_bytes(cut.row), row_bytes(cut.row) - TAP_BYTES);
     let wanted = |kind: Kind| match (kind, room) {
         (Kind::Rows, Room::Both) => (2, rows, 2),
@@ -62,11 +60,18 @@ fn with(kinds: &[Kind], shape: &Shape, first: u64, room: Room) -> Option<(Places
         _ => wanted(kind).2,
     };
     // After as many steps every kind is at its first page and its first factors again.
-    let periods = kinds
-        .iter()
-        .map(|&kind| lcm(wanted(kind).0, areas(kind) * together));
-    let steps = periods.reduce(lcm).filter(|&steps| steps > 0)?;
-    let mut end = first + Ring::argument_bytes(kinds.len() * steps);
+    let period = |share: &Share| {
+        let (pages, areas) = (wanted(share.kind).0 as u64, areas(share.kind) as u64);
+        let factors = if areas > 1 {
+            areas * share.unit.blocks
+        } else {
+            areas
+        };
+        lcm(pages, factors)
+    };
+    let steps = shares.iter().map(period).reduce(lcm)?;
+    let steps = usize::try_from(steps).ok().filter(|&steps| steps > 0)?;
+    let mut end = first + Ring::argument_bytes(shares.len() * steps);
     let mut take = |count: usize, bytes: u64| -> Vec<u32> {
         // Inside DMEM, whose addresses are u32: the caller checks the end.
         let at = (0..count as u64).map(|i| u32::try_from(end + i * bytes).unwrap_or(u32::MAX));
@@ -76,9 +81,10 @@ fn with(kinds: &[Kind], shape: &Shape, first: u64, room: Room) -> Option<(Places
     };
     let mut taps = [0; 2];
     let mut all = Vec::new();
-    for &kind in kinds {
+    for share in shares {
+        let kind = share.kind;
         let (pages, bytes, areas) = wanted(kind);
-        all.push((kind, take(pages, PAGE_BYTES), take(areas, bytes)));
+        all.push((share, take(pages, PAGE_BYTES), take(areas, bytes)));
         if (kind, room) == (Kind::Rows, Room::Taps) {
             taps.copy_from_slice(&take(2, TAP_BYTES));
         }
@@ -95,16 +101,16 @@ fn with(kinds: &[Kind], shape: &Shape, first: u64, room: Room) -> Option<(Places
         factors: Vec::new(),
         beside: Vec::new(),
         behind: 0,
-        ahead: if alone { all[0].1.len() } else { kinds.len() },
+        ahead: if alone { all[0].1.len() } else { shares.len() },
     };
     for step in 0..steps {
-        let unit = step / together;
-        for (kind, pages, areas) in &all {
-            let factors = areas[unit % areas.len()];
+        for (share, pages, areas) in &all {
+            let group = (share.of_group_before() + step) / share.unit.blocks as usize;
+            let factors = areas[group % areas.len()];
             ring.pages.push(pages[step % pages.len()]);
             ring.factors.push(factors);
-            ring.beside.push(match (kind, room) {
-                (Kind::Rows, Room::Taps) => taps[unit % 2],
+            ring.beside.push(match (share.kind, room) {
+                (Kind::Rows, Room::Taps) => taps[group % 2],
                 (Kind::Rows, _) => factors + u32::try_from(head).unwrap_or(0),
                 _ => 0,
             });
@@ -114,7 +120,7 @@ fn with(kinds: &[Kind], shape: &Shape, first: u64, room: Room) -> Option<(Places
 }
 
 /// The least common multiple; 0 where a number is.
-fn lcm(a: usize, b: usize) -> usize {
+pub(super) fn lcm(a: u64, b: u64) -> u64 {
     let (mut x, mut y) = (a, b);
     while y > 0 {
         (x, y) = (y, x % y);
@@ -126,17 +132,19 @@ fn lcm(a: usize, b: usize) -> usize {
 mod tests {
     use super::*;
     use crate::conv::long::shape::CUTS;
+    use crate::conv::long::units::Unit;
 
     /// Whatever takes turns: the ring goes round with the buffers of every kind.
     #[test]
     fn a_ring_is_whole_rounds_of_its_buffers() {
         for cut in CUTS {
-            for together in 1..=16 {
-                let shape = Shape {
-                    cut,
-                    sections: 4,
-                    together,
-                    skip: 1,
+            for blocks in 1..=16 {
+                let share = |&kind: &Kind| Share {
+                    kind,
+                    number: 0,
+                    unit: Unit { first: 0, blocks },
+                    start: 0,
+                    rotated: 0,
                 };
                 for kinds in [
                     &Kind::ALL[..],
@@ -144,7 +152,8 @@ mod tests {
                     &Kind::ALL[1..],
                     &Kind::ALL[2..],
                 ] {
-                    let Some((Places { ring, .. }, _)) = with(kinds, &shape, 0, Room::Taps) else {
+                    let shares: Vec<Share> = kinds.iter().map(share).collect();
+                    let Some((Places { ring, .. }, _)) = with(&shares, cut, 0, Room::Taps) else {
                         continue;
                     };
                     let (k, n) = (kinds.len(), ring.pages.len());
@@ -159,7 +168,7 @@ mod tests {
                         let apart = distance.unwrap() + 1;
                         assert!(
                             own().zip(own().skip(apart)).all(|(a, b)| a == b),
-                            "{together} {kinds:?}"
+                            "{blocks} {kinds:?}"
                         );
                     }
                 }

@@ -1,5 +1,9 @@
 //! How a long block is cut into pages.
 
+use super::pages::Kind;
+use super::units::Share;
+use cp2_machine::Class;
+
 /// Numbers of a section's page: some columns, or some rows.
 pub(super) const PAGE: usize = 1024;
 
@@ -81,6 +85,27 @@ impl Shape {
     pub(super) fn pages(&self) -> Option<usize> {
         let pages = self.numbers() / PAGE;
         (pages % self.sections == 0).then_some(pages / self.sections)
+    }
+
+    /// Butterflies and products of a section's page.
+    pub(super) fn arithmetic(&self, kind: Kind) -> (u64, u64) {
+        let page = PAGE as u64;
+        match kind {
+            Kind::Columns | Kind::Back => (page / 2 * u64::from(3 * self.cut.passes()), 0),
+            Kind::Rows => (page * u64::from(self.cut.row.ilog2()), page / 2),
+        }
+    }
+
+    /// Arithmetic of so many pages of all sections, of each kind: class and operations.
+    pub(super) fn operations(&self, shares: &[Share], steps: u64) -> Vec<(Class, u64)> {
+        let kinds = shares.iter().map(|share| self.arithmetic(share.kind));
+        let (butterflies, products) =
+            kinds.fold((0, 0), |all, kind| (all.0 + kind.0, all.1 + kind.1));
+        let each = steps * self.sections as u64;
+        vec![
+            (Class::Butterfly, butterflies * each),
+            (Class::Madd, products * each),
+        ]
     }
 
     /// The columns of a section's page: dealt two neighbours at a time.

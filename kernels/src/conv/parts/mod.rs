@@ -52,10 +52,7 @@ pub(super) fn filter(
         tables: [tables::middle(taps), tables::last()].concat(),
     };
     moves(title, &blocks.pass(1, Addresses::default()), machine)?;
-    Ok(Filter {
-        passes: Some(Arc::new(blocks)),
-        ..filter
-    })
+    Ok(filter.by(blocks))
 }
 
 impl Blocks {
@@ -94,7 +91,7 @@ impl Passes for Blocks {
         job.ring(&program, "start", self.pass(blocks, at))
     }
 
-    fn bytes(&self) -> u64 {
+    fn bytes(&self, _blocks: usize) -> u64 {
         self.tables.len() as u64 * COMPLEX
     }
 

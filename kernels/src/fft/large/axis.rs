@@ -4,12 +4,11 @@
 use super::array::ArrayPages;
 use super::lines::{COMPLEX, ColumnPages, Lines};
 use super::parts::{self, ColumnParts};
-use super::plan::image;
 use super::recipe::RUN;
 use crate::fft::error::FftError;
 use crate::fft::program::{array_program, large_program, parts_program};
 use crate::fft::recipe::{Direction, Recipe};
-use crate::job::{Job, data_end};
+use crate::job::{Job, data_end, image, load};
 use crate::ring::{Expected, Ring, RingPass};
 use cp2_asm::Program;
 use cp2_machine::Machine;
@@ -129,13 +128,12 @@ impl Axis {
 
     /// Bytes of the program and its tables.
     pub(super) fn image(&self) -> u64 {
-        image(&self.program) as u64
+        image(&self.program)
     }
 
     /// What the pass should take, the load of its program included.
     pub(super) fn expect(&self, machine: &Machine, batch: u64) -> Expected {
-        let rate = machine.dma.bandwidth;
-        let image = self.image() as f64 * rate.den as f64 / rate.num.max(1) as f64;
+        let image = load(self.image(), machine);
         let pass = self.pass(batch, [0; 2]).expect(machine);
         Expected {
             cycles: pass.cycles + image,

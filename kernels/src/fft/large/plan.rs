@@ -9,7 +9,7 @@ use crate::fft::error::FftError;
 use crate::fft::program::{large_program, parts_program, source};
 use crate::fft::recipe::Direction;
 use crate::fft::transform::Fft;
-use crate::job::{self, Job, Least, data_end};
+use crate::job::{self, Job, Least, data_end, image, load};
 use crate::ring::{Expected, Ring, RingPass};
 use cp2_asm::Program;
 use cp2_host::Placed;
@@ -98,9 +98,8 @@ impl LargeFft {
 
     /// Cycles of the DMA for the programs and their tables.
     fn image(&self) -> f64 {
-        let rate = self.machine.dma.bandwidth;
-        let bytes: usize = loaded(&self.programs).map(|program| image(program)).sum();
-        bytes as f64 * rate.den as f64 / rate.num.max(1) as f64
+        let bytes = loaded(&self.programs).map(|program| image(program)).sum();
+        load(bytes, &self.machine)
     }
 
     /// The factors of the columns that follow another pass of them.
@@ -192,12 +191,6 @@ pub(super) fn give(
     Ok(())
 }
 
-/// Bytes of a program and its tables.
-pub(super) fn image(program: &Program) -> usize {
-    let data: usize = program.dmem.iter().map(|s| s.bytes.len()).sum();
-    8 * program.words.len() + data
-}
-
 impl Fft for LargeFft {
     fn len(&self) -> usize {
         self.recipe.len()
@@ -240,7 +233,7 @@ impl Fft for LargeFft {
         let factors = each * self.recipe.height() as u64 + shifts;
         let rest = loaded(&self.programs)
             .skip(1)
-            .map(|program| image(program) as u64)
+            .map(|program| image(program))
             .sum::<u64>();
         let image = rest + self.outer.as_ref().map_or(0, Axis::image);
         let free = job::room(&self.machine, &self.programs[0]).saturating_sub(factors + image);

@@ -1,14 +1,14 @@
 //! A transform of real numbers larger than DMEM, in two passes over system memory, there or back.
 
 use super::lines::COMPLEX;
-use super::plan::{give, image, loaded, place, unless_large};
+use super::plan::{give, loaded, place, unless_large};
 use super::real_division::Division;
 use crate::assembly::moves;
 use crate::fft::error::FftError;
 use crate::fft::program::source;
 use crate::fft::recipe::Direction;
-use crate::fft::transform::{load, spread};
-use crate::job::{self, Job, Least};
+use crate::fft::transform::spread;
+use crate::job::{self, Job, Least, image, load};
 use crate::ring::Ring;
 use cp2_asm::Program;
 use cp2_host::{Buffer, Element, Options};
@@ -220,7 +220,7 @@ impl LargeReal {
 impl Plan {
     /// Bytes of the programs in the order in which they are loaded.
     fn images(&self) -> impl Iterator<Item = u64> {
-        loaded(&self.programs).map(|program| image(program) as u64)
+        loaded(&self.programs).map(|program| image(program))
     }
 
     fn max_batch(&self, machine: &Machine) -> usize {

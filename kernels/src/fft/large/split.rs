@@ -4,11 +4,10 @@
 use super::array::EighthPages;
 use super::axis::rings;
 use super::lines::{ColumnPages, LAST, Lines, RowPages, rows_of};
-use super::plan::image;
 use crate::fft::error::FftError;
 use crate::fft::program::{array_program, large_program};
 use crate::fft::recipe::{Direction, Recipe};
-use crate::job::{Job, data_end};
+use crate::job::{Job, data_end, image, load};
 use crate::ring::{Ring, RingPass};
 use cp2_asm::{Assembly, Program};
 use cp2_machine::{Class, Machine};
@@ -85,7 +84,7 @@ impl Split {
     pub(super) fn image(&self) -> u64 {
         let all = self.first.iter().chain(&self.second);
         let most = all.map(|visit| image(&visit.program)).max().unwrap_or(0);
-        2 * most as u64 + (self.factors().len() * size_of::<Complex32>()) as u64
+        2 * most + (self.factors().len() * size_of::<Complex32>()) as u64
     }
 
     /// What the passes over `batch` arrays should take, the loads of their programs included.
@@ -95,10 +94,8 @@ impl Split {
 
     /// The fastest way to make the passes.
     fn fastest(&self, machine: &Machine, batch: u64) -> Option<Plan<'_>> {
-        let rate = machine.dma.bandwidth;
         let price = |visit: &Visit, pass: RingPass| {
-            let image = image(&visit.program) as f64 * rate.den as f64 / rate.num.max(1) as f64;
-            pass.expect(machine).cycles + image
+            pass.expect(machine).cycles + load(image(&visit.program), machine)
         };
         // The fastest after the first pass last looked at, on whose tiles it depends.
         let mut after: Option<(u64, &Visit, f64)> = None;

@@ -4,7 +4,7 @@
 use crate::assembly::assembly;
 use crate::fft::error::FftError;
 use crate::fft::mixed::text::Text;
-use crate::fft::transform::load;
+use crate::job::load;
 use crate::job::{Job, data_end};
 use crate::pipeline::Unschedulable;
 use crate::ring::{Pages, Ring, RingPass};
