@@ -60,7 +60,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         for shape in [[32, 16], [32, 32], [32, 64], [64, 16], [64, 32], [128, 16]] {
             for machine in ["vm7", "vm9"].into_iter().filter_map(Machine::builtin) {
-                println!("{}", array(&shape, 256, Arc::new(machine))?);
+                let machine = Arc::new(machine);
+                for batch in [4, 16, 256] {
+                    println!("{}", array(&shape, batch, machine.clone())?);
+                }
             }
         }
     }

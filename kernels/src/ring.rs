@@ -54,7 +54,7 @@ pub(crate) trait Pages: fmt::Debug + Send + Sync {
     fn group(&self) -> u64 {
         1
     }
-    /// Those issues of such a page that need no other.
+    /// Cycles of such a page that need no other.
     fn head(&self, _page: u64) -> u64 {
         0
     }
@@ -84,7 +84,7 @@ pub(crate) struct Ring {
     pub factors: Vec<u32>,
     /// Another address for each; what it is the kernel knows.
     pub beside: Vec<u32>,
-    /// How many buffers before a page's own its result lies: 0 or 1.
+    /// How many buffers before a page's own its result lies: 0, 1, or as many as a page has pieces.
     pub behind: usize,
     /// Pages that are loaded before the first is stored.
     pub ahead: usize,
@@ -119,6 +119,21 @@ impl Ring {
             behind: 0,
             ahead: buffers,
             ..Self::new(arguments, first, buffers, page, 0)
+        }
+    }
+
+    /// `buffers` buffers for pages of which each comes and goes in `pieces`, every piece a page of the
+    /// pass; without factors.
+    pub(crate) fn in_pieces(
+        (arguments, first): (u64, u64),
+        (buffers, pieces): (usize, usize),
+        page: u64,
+    ) -> Self {
+        let piece = page / pieces as u64;
+        Self {
+            behind: pieces,
+            ahead: (buffers - 1) * pieces,
+            ..Self::new(arguments, first, buffers * pieces, piece, 0)
         }
     }
 

@@ -5,11 +5,16 @@
 ;   N1, COLUMNS     length of the columns, and how many there are
 ;   GROUPS          rows of each n1, the number of a row in its column, which lie side by side: 1, but for N1 = 8,
 ;                   of which a page may hold several; their length, COLUMNS/GROUPS, is 16, 32 or 64
+;   PIECES          how many pieces of as many rows an array comes in, and its result goes in: piece g are the
+;                   rows k with k modulo N1/8 from g N1/8/PIECES on
 ;   P1 .. P3        radices of the column passes but the last (large.s)
 ;   R1, R2          radices of the row passes (fft.s)
 ;
 ; Pages and their ring as in large.s: a page is an array, number n of row r of n1 at n1 COLUMNS + r COLUMNS/GROUPS + n,
 ; result likewise.
+; In pieces each has its place in the ring, those of a page one behind the other: event 0 is posted and event 1
+; signalled for every piece. Rows are transformed as soon as their piece has come.
+;
 ; The rows are transformed in place, with the output page for what is between their two passes (stockham.s); the
 ; columns in place but for the last pass, which puts their results in order in the output page (lines.s).
 
@@ -18,6 +23,7 @@
 .equ N1, 32
 .equ COLUMNS, 32
 .equ GROUPS, 1
+.equ PIECES, 1
 .equ P1, 4
 .equ P2, 1
 .equ P3, 1
@@ -28,11 +34,18 @@
 .error "the product of the radices P1 .. P3 and 8 is not N1, or that of R1 and R2 is not COLUMNS/GROUPS"
 .endif
 
+.if N1/8 % PIECES && PIECES > 1
+.error "PIECES does not divide N1/8"
+.endif
+
 .equ N, COLUMNS/GROUPS
+; Numbers of a piece.
+.equ PIECE, N1*COLUMNS/PIECES
 .equ R3, 0
 .equ R4, 0
 .equ SHIFTED, 0
 .equ AXES, 1
+.equ LAST1, 8
 .equ OTHER, 9
 
 .include "frame8.s"
@@ -42,14 +55,14 @@
 .include "stockham.s"
 .include "lines.s"
 
-.macro rows_and_columns op, opn
+.macro all_rows op, opn
     ; The rows' passes use the registers of the ring, and s5 if both have radix 8.
     mov c10, a7
     movi s0, 7*N
     movi s3, 8*N
-    movi c1, N1*COLUMNS/16 - 2
-    movi c4, 8*N1*COLUMNS - 32
-    movi c5, 8*N1*COLUMNS - 128
+    movi c1, PIECE/16 - 2
+    movi c4, 8*PIECE - 32
+    movi c5, 8*PIECE - 128
     add a12, a8, s0
     add a13, a9, s0
     ldq q30, [a14 + (constants - passes)]
@@ -64,7 +77,46 @@
     .if R1 == 8
     movi s5, 8
     .endif
+.endm
+
+.macro rows_and_columns op, opn
+    all_rows \op, \opn
     column_passes \op, \opn
+.endm
+
+; The page loop where arrays come in pieces.
+.macro pages_in_pieces op, opn
+    pages_begin
+.page:
+    movi c12, PIECES
+.piece:
+    page all_rows, \op, \opn
+    addi c12, c12, -1
+    addi c14, c14, -1
+    bnz c12, .piece
+    movi s0, 8*PIECE*(1 - PIECES)
+    add a8, a8, s0
+    add a9, a9, s0
+    early_columns \op, \opn
+    last_begins
+    movi c12, PIECES
+.result:
+    movi c1, PIECE/16 - 2
+    frames8 \op, \opn, 15
+    addi a1, a1, 16
+    addi c12, c12, -1
+    signal 1
+    bnz c12, .result
+    bnz c14, .page
+    stop
+.endm
+
+.macro arrays_of op, opn
+    .if PIECES > 1
+    pages_in_pieces \op, \opn
+    .else
+    pages rows_and_columns, \op, \opn
+    .endif
 .endm
 
 .program
@@ -73,9 +125,9 @@ arrays:
     movi s8, 64
     movi s9, 8
     .if INVERSE
-    pages rows_and_columns, bflyc, bflyci
+    arrays_of bflyc, bflyci
     .else
-    pages rows_and_columns, bfly, bflyn
+    arrays_of bfly, bflyn
     .endif
 
 .dmem 0

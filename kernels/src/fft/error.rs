@@ -48,7 +48,7 @@ pub enum FftError {
     },
     /// No kernels for that shape.
     #[error(
-        "no FFT of the shape {shape:?} on {machine}: two axes or more, powers of two, the last from 16 to 4096, the others from 32 to 2048, the last but one also from 4 before a last one from 256, as far as pages of them fit in DMEM, and as many columns as its sections take two each; transpose a short axis to the end"
+        "no FFT of the shape {shape:?} on {machine}: two axes or more, powers of two, the last from 16 to 4096, the others from 4 to 2048, as far as pages of them fit in DMEM, and as many columns as its sections take two each, eight of axes shorter than 32; put the axes in another order"
     )]
     Shape {
         /// The shape asked for.

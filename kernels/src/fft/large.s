@@ -5,6 +5,8 @@
 ;   INVERSE         0: exp(-2 pi i jk/N), 1: exp(+2 pi i jk/N); neither is scaled
 ;   N1, COLUMNS     length of the columns, how many of them are in a section's page; N1 = 0: no such kernel
 ;   P1 .. P3        radices of the column passes but the last, 4 or 8, fours first; 1 where there is none
+;   LAST1           radix of the last, 8, with BACK 4; 1: there is none, and results stay where the passes leave them, number
+;                   p0 N1/P1 + p1 N1/P1/P2 + .. of a column being result p0 + P1 p1 + ..
 ;   SHIFTED         1: the columns of a page are at a shifted frequency as well, which its
 ;                   factors say: the sets of all passes, the last one's by frequency
 ;   AXES            2: a column is an array of two axes, of N1/8 and of 8 numbers, and so is its result
@@ -15,7 +17,7 @@
 ;   FULL            pages of so many real rows, or with BACK columns, before one of two
 ;   BACK            1: columns of half a spectrum, rows to real numbers (real_back.s); INVERSE is 1, P1 and Q1 are 8, the
 ;                   last pass of columns has radix 4
-; The last pass of either has radix 8.
+; The last pass of rows has radix 8.
 ;
 ; Two kernels, entries `columns` and `rows`. Each works on page after page until all
 ; are done. At launch a15 is the address of
@@ -30,7 +32,7 @@
 ; for each pass but the last the sets of all rows, then for each couple of rows
 ; (A, B) the row factors of the last: to the power 4 of A, of B, 2 of A, of B, 1 of A, of B.
 ;
-; Both kernels replace the page by all passes but the last (blocks.s); the last puts
+; Both kernels replace the page by all passes but the last (blocks.s); the last, where there is one, puts
 ; the result in order in the output page, whose contents it never reads.
 ;
 ; Cycles: columns 24 for 24 butterflies; rows as well, but 32 in the last pass.
@@ -44,6 +46,7 @@
 .equ P3, 1
 .equ SHIFTED, 0
 .equ AXES, 1
+.equ LAST1, 8
 .equ N2, 64
 .equ ROWS, 4
 .equ Q1, 8
@@ -53,8 +56,8 @@
 .equ FULL, 1
 .equ BACK, 0
 
-.if N1 != 0 && (BACK ? 4 : 8)*P1*P2*P3 != N1
-.error "the product of the radices P1 .. P3 and of the last pass is not N1"
+.if N1 != 0 && LAST1*P1*P2*P3 != N1
+.error "the product of the radices P1 .. P3 and LAST1 is not N1"
 .endif
 .if N2 != 0 && 8*Q1*Q2*Q3 != N2
 .error "the product of the radices Q1 .. Q3 and 8 is not N2"

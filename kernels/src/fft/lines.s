@@ -1,6 +1,6 @@
 ; Pages of lines (large.s, array.s): the loop around them, and the passes over columns.
 ;
-; Whoever includes it defines N1, COLUMNS, P1 .. P3, SHIFTED and AXES (large.s says how), and includes frame8.s,
+; Whoever includes it defines N1, COLUMNS, P1 .. P3, LAST1, SHIFTED and AXES (large.s says how), and includes frame8.s,
 ; pass8.s, frame4.s and blocks.s.
 
 ; What precedes the first page, and what a page is for `body`, which finds it in a8, a9 and a10.
@@ -53,14 +53,22 @@
     distances8 15, 8*COLUMNS, APART1, 3, 1
 .macro column_passes op, opn
     early_columns \op, \opn
+    .if LAST1 == 8
+    last_begins
+    movi c1, N1*COLUMNS/16 - 2
+    frames8 \op, \opn, 15
+    .endif
+.endm
+
+; Where the last one begins.
+.macro last_begins
     .if SHIFTED
     addi a2, a10, BASE1
     .else
     movi a2, base1
     .endif
     shared_at 15, steps14, N1*COLUMNS, SETS1, COLUMNS/2
-    movi c1, N1*COLUMNS/16 - 2
-    pass8_to \op, \opn, 15, a8, a9
+    between8 15, a8, a9
 .endm
 
 ; All passes but the last.
@@ -141,6 +149,7 @@ steps13:
 ; The same of all.
 .macro column_tables
     early_tables
+    .if LAST1 == 8
     .if SHIFTED == 0
 base1:
     .rept SETS1/32, k
@@ -154,4 +163,5 @@ steps14:
     .int 16 + (c == COLUMNS/2 - 1)*8*COLUMNS*(at1_{k + 1} - at1_{k} - 1), 16 + (AXES == 2 && (c + COLUMNS - 2) % (COLUMNS/2) == COLUMNS/2 - 1)*56*COLUMNS
     .endr
     .endr
+    .endif
 .endm

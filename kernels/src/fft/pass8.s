@@ -75,13 +75,13 @@
     walk8 \op, \opn, \t, [a0 - \rows], [a1 - \rows], around8
 .endm
 
-; The pass from `x` to `y`.
-.macro pass8_to op, opn, t, x, y
+; The pointers of a pass from `x` to `y`. `frames8` leaves them where the next iteration begins, but for a1, which
+; the last iteration has not moved: so a pass goes on where it has been drained.
+.macro between8 t, x, y
     movi a0, xat{\t}
     movi a1, yat{\t}
     add a0, a0, \x
     add a1, a1, \y
-    frames8 \op, \opn, \t
 .endm
 
 .macro frames8 op, opn, t

@@ -127,6 +127,7 @@ fn lines_program(
     let modes = modes.iter().map(|&(name, value)| (name.to_owned(), value));
     let mut defines: Vec<_> = modes.collect();
     defines.push(("AXES".to_owned(), columns.map_or(1, Lines::axes)));
+    defines.push(("LAST1".to_owned(), columns.map_or(8, Lines::last)));
     for (lines, length, count, radix) in
         [(columns, "N1", "COLUMNS", "P"), (rows, "N2", "ROWS", "Q")]
     {
@@ -153,10 +154,11 @@ fn lines_program(
 }
 
 /// Assembles `array.s` for arrays whose columns are `lines`, all of them in a page, or several
-/// times as many as a row has numbers.
+/// times as many as a row has numbers; a page comes and goes in `pieces`.
 pub(super) fn array_program(
     lines: &Lines,
     rows: &Recipe,
+    pieces: u64,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
     let inverse = rows.direction() == Direction::Inverse;
@@ -168,6 +170,7 @@ pub(super) fn array_program(
             "GROUPS".to_owned(),
             (lines.per_section() / rows.len()) as i64,
         ),
+        ("PIECES".to_owned(), pieces as i64),
     ];
     defines.extend((0..3).map(|i| (format!("P{}", i + 1), lines.radix(i) as i64)));
     let radices = rows.passes().iter().enumerate();

@@ -70,7 +70,7 @@ impl RingPass {
                 }
             }
             let this = at(page);
-            now.cp2 += this.issues.saturating_sub(this.head) + this.overhead;
+            now.cp2 += (this.issues + this.overhead).saturating_sub(this.head);
             // The channel is still at work when the store is given, or starts anew.
             let given = now.cp2.saturating_sub(this.after) + see;
             now.dma = if given <= now.dma {
@@ -105,7 +105,7 @@ struct Kind {
     waited_for: bool,
     store: u64,
     issues: u64,
-    /// Of the issues those that need no other page of the group.
+    /// Of issues and overhead what needs no other page of the group.
     head: u64,
     overhead: u64,
     /// Cycles after the page has been signalled.

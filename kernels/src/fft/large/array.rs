@@ -1,21 +1,29 @@
 //! The page kernel of `array.s`: arrays of two axes, one in each section, or eight parts of one.
 
 use super::cost::AFTER;
-use super::lines::{COMPLEX, Lines};
+use super::lines::{COMPLEX, LAST, Lines};
 use crate::ring::Pages;
 use cp2_dma::{Descriptor, Target};
 
 /// Cycles that the rows of a page take beside their arithmetic, words counted in `array.s` and
 /// `stockham.s`.
 const ROWS: u64 = 90;
+/// The loop around the pieces of an array: two words of the ring, a wait, two counts and a branch.
+const PIECE: u64 = 6;
+/// A further piece of the result: the last pass is filled and drained again.
+const RESULT: u64 = 42;
+/// Words behind the signal of a piece.
+const AFTER_PIECE: u64 = 2;
 
-/// `batch` arrays, as many at a time as there are sections.
+/// `batch` arrays, as many at a time as there are sections, each in pieces: a page of the pass is
+/// a piece of every section's array.
 #[derive(Debug)]
 pub(super) struct ArrayPages {
-    /// The columns, a page all of them.
+    /// The columns, all those of an array.
     pub lines: Lines,
     pub sections: u64,
     pub batch: u64,
+    pub pieces: u64,
     /// Address of the arrays.
     pub from: u64,
     /// Address of the results.
@@ -23,15 +31,34 @@ pub(super) struct ArrayPages {
 }
 
 impl ArrayPages {
-    /// The sections' arrays, and bytes from the first array to the first of a page. Where the last ones are
+    /// The sections' arrays, and bytes from the first array to the first of a group. Where the last ones are
     /// fewer than the sections, some are transformed again.
-    fn of(&self, page: u64) -> (Target, u64) {
+    fn of(&self, group: u64) -> (Target, u64) {
         let bytes = self.lines.page_bytes();
-        let first = (page * self.sections).min(self.batch.saturating_sub(self.sections));
+        let first = (group * self.sections).min(self.batch.saturating_sub(self.sections));
         let target = Target::Blocks {
             stride: bytes as i64,
         };
         (target, first * bytes)
+    }
+
+    /// The group of a page, and the piece that it is.
+    fn at(&self, page: u64) -> (u64, u64) {
+        (page / self.pieces, page % self.pieces)
+    }
+
+    /// Bytes of a piece of an array.
+    fn piece_bytes(&self) -> u64 {
+        self.lines.page_bytes() / self.pieces
+    }
+
+    /// Issues of the rows of a piece, of the columns' passes but the last, and of a piece of that.
+    fn parts(&self) -> [u64; 3] {
+        let halves = (self.lines.len() * self.lines.per_section() / 2) as u64;
+        let rows = halves * u64::from(self.lines.per_section().ilog2());
+        let last = halves * u64::from(LAST.ilog2());
+        let early = self.lines.butterflies() - last;
+        [rows / self.pieces, early, last / self.pieces]
     }
 }
 
@@ -111,31 +138,73 @@ impl Pages for EighthPages {
 
 impl Pages for ArrayPages {
     fn count(&self) -> u64 {
-        self.batch.div_ceil(self.sections)
+        self.batch.div_ceil(self.sections) * self.pieces
     }
 
     fn loads(&self, page: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
-        let (target, at) = self.of(page);
-        let bytes = self.lines.page_bytes();
-        vec![Descriptor::load(target, self.from + at, local, bytes)]
+        let (group, piece) = self.at(page);
+        let (target, at) = self.of(group);
+        let bytes = self.piece_bytes();
+        let system = self.from + at + piece * bytes;
+        vec![Descriptor::load(target, system, local, bytes)]
     }
 
+    /// An eighth of a piece are rows on end, an eighth of the array apart.
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
-        let (target, at) = self.of(page);
-        let bytes = self.lines.page_bytes();
-        vec![Descriptor::store(target, self.to + at, local, bytes)]
+        let (group, piece) = self.at(page);
+        let (target, at) = self.of(group);
+        let (bytes, eighths) = (self.piece_bytes(), LAST as u64);
+        let (run, apart) = (bytes / eighths, self.lines.page_bytes() / eighths);
+        // The place of a piece of the array is not where its results lie.
+        let first = u64::from(local) - piece * bytes + piece * run;
+        let store = Descriptor::store(target, self.to + at + piece * run, first as u32, run);
+        vec![store.level(eighths as u32, apart as i64, apart as i64)]
     }
 
-    fn issues(&self, _page: u64) -> u64 {
-        let numbers = (self.lines.len() * self.lines.per_section()) as u64;
-        numbers / 2 * u64::from(numbers.ilog2())
+    fn period(&self) -> u64 {
+        self.pieces
     }
 
-    fn overhead(&self, _page: u64) -> u64 {
-        ROWS + self.lines.column_overhead()
+    fn group(&self) -> u64 {
+        self.pieces
+    }
+
+    fn issues(&self, page: u64) -> u64 {
+        let [rows, early, last] = self.parts();
+        rows + last + early * u64::from(self.at(page).1 == 0)
+    }
+
+    fn overhead(&self, page: u64) -> u64 {
+        match (self.pieces, self.at(page).1) {
+            (1, _) => ROWS + self.lines.column_overhead(),
+            (_, 0) => ROWS + PIECE + self.lines.column_overhead(),
+            _ => ROWS + PIECE + RESULT,
+        }
+    }
+
+    fn head(&self, _page: u64) -> u64 {
+        let [rows, ..] = self.parts();
+        match self.pieces {
+            1 => 0,
+            _ => rows + ROWS + PIECE,
+        }
     }
 
     fn after(&self, _page: u64) -> u64 {
-        AFTER
+        match self.pieces {
+            1 => AFTER,
+            _ => AFTER_PIECE,
+        }
+    }
+
+    /// The places of an array are free when all of the result before has gone.
+    fn next(&self, page: Option<u64>, ahead: u64) -> Vec<u64> {
+        match page {
+            None => (0..ahead).collect(),
+            Some(page) if (page + 1) % self.pieces > 0 => Vec::new(),
+            Some(page) => (page + 1 - self.pieces..=page)
+                .map(|page| page + ahead)
+                .collect(),
+        }
     }
 }

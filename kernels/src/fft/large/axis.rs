@@ -2,7 +2,7 @@
 //! that fit a section's DMEM.
 
 use super::array::ArrayPages;
-use super::lines::{COMPLEX, ColumnPages, Lines};
+use super::lines::{COMPLEX, ColumnPages, LAST, Lines};
 use super::parts::{self, ColumnParts};
 use super::recipe::RUN;
 use crate::fft::error::FftError;
@@ -13,6 +13,10 @@ use crate::ring::{Expected, Ring, RingPass};
 use cp2_asm::Program;
 use cp2_machine::Machine;
 use std::sync::Arc;
+
+/// How many pieces an array as a whole may come in: more hide more of the first load and the last
+/// store, but fill and drain their passes more often.
+const PIECES: [usize; 4] = [1, 2, 4, 8];
 
 /// A pass over memory: along an axis but the last, or of arrays as wholes.
 #[derive(Debug)]
@@ -25,8 +29,8 @@ pub(super) struct Axis {
     lines: Lines,
     ring: Ring,
     program: Arc<Program>,
-    /// The recipe of the rows where a page is an array, whose rows are transformed as well.
-    rows: Option<Recipe>,
+    /// How many pieces an array comes in where a page is one, whose rows are transformed as well.
+    pieces: Option<u64>,
 }
 
 impl Axis {
@@ -45,7 +49,9 @@ impl Axis {
         let whole = [2, 4, 8, 16].map(|per| Lines::new(length, per));
         let parts = Lines::parts(length).filter(|_| sections == parts::SECTIONS);
         let mut found = Vec::new();
-        for lines in whole.into_iter().flatten().chain(parts) {
+        // What their passes take at a time.
+        let short = [8, 16, 32, 64].map(|per| Lines::short(length, per));
+        for lines in whole.into_iter().chain(short).flatten().chain(parts) {
             let fits = lines.in_parts() || 3 * lines.page_bytes() <= dmem;
             if width % (lines.per_section() as u64 * sections) != 0 || !fits {
                 continue;
@@ -68,7 +74,7 @@ impl Axis {
                     lines: lines.clone(),
                     ring,
                     program: program.clone(),
-                    rows: None,
+                    pieces: None,
                 };
                 found.push((axis.pass(1, [0; 2]).expect(machine).cycles, axis));
             }
@@ -82,38 +88,51 @@ impl Axis {
         Ok(found.into_iter().next().map(|(_, axis)| axis))
     }
 
-    /// Both axes of arrays of `length` rows of `width` numbers, each in a section's DMEM; none if
-    /// there is no such kernel or no room for three pages.
+    /// The ways to transform both axes of arrays of `length` rows of `width` numbers, each in a section's
+    /// DMEM; none if there is no such kernel or no room for three pages.
     pub(super) fn whole(
         (length, width): (usize, usize),
         direction: Direction,
         machine: &Machine,
-    ) -> Result<Option<Self>, FftError> {
+    ) -> Result<Vec<Self>, FftError> {
         // The two passes of the rows begin and end in the page.
         let rows = Recipe::new(width, direction).ok();
         let rows = rows.filter(|rows| rows.passes().len() == 2);
-        let (Some(lines), Some(rows)) = (Lines::new(length, width), rows) else {
-            return Ok(None);
+        let lines = Lines::new(length, width).or((length == LAST).then(|| Lines::eight(width)));
+        let (Some(lines), Some(rows)) = (lines, rows) else {
+            return Ok(Vec::new());
         };
-        let dmem = machine.cp2.dmem.0;
-        if machine.dma.granule.0 != 16 || 3 * lines.page_bytes() > dmem {
-            return Ok(None);
+        let (dmem, page) = (machine.cp2.dmem.0, lines.page_bytes());
+        if machine.dma.granule.0 != 16 || 3 * page > dmem {
+            return Ok(Vec::new());
         }
-        let program = match array_program(&lines, &rows, machine) {
-            Ok(assembly) => Arc::new(assembly.program),
-            Err(FftError::Unfit(e)) if e.is_size() => return Ok(None),
-            Err(e) => return Err(e),
-        };
-        let rings = rings(&lines, 0, data_end(&program).next_multiple_of(16), dmem);
-        Ok(rings.into_iter().next_back().map(|ring| Self {
-            matrices: 1,
-            width: width as u64,
-            sections: machine.cp2.sections as u64,
-            lines,
-            ring,
-            program,
-            rows: Some(rows),
-        }))
+        let mut ways = Vec::new();
+        for pieces in PIECES {
+            if (length / LAST) % pieces > 0 {
+                continue;
+            }
+            let program = match array_program(&lines, &rows, pieces as u64, machine) {
+                Ok(assembly) => Arc::new(assembly.program),
+                Err(FftError::Unfit(e)) if e.is_size() => continue,
+                Err(e) => return Err(e),
+            };
+            let first = data_end(&program).next_multiple_of(16);
+            let ring = |buffers: usize| {
+                let pages = first + Ring::argument_bytes(buffers * pieces);
+                let fits = pages + buffers as u64 * page <= dmem;
+                fits.then(|| Ring::in_pieces((first, pages), (buffers, pieces), page))
+            };
+            ways.extend([4, 3].into_iter().find_map(ring).map(|ring| Self {
+                matrices: 1,
+                width: width as u64,
+                sections: machine.cp2.sections as u64,
+                lines: lines.clone(),
+                ring,
+                program,
+                pieces: Some(pieces as u64),
+            }));
+        }
+        Ok(ways)
     }
 
     /// Columns, and how many are in a section's page.
@@ -148,7 +167,7 @@ impl Axis {
         batch: u64,
         addresses: [u64; 2],
     ) -> Result<(), FftError> {
-        let (name, entry) = match self.rows {
+        let (name, entry) = match self.pieces {
             Some(_) => (format!("{} x {}", self.lines.len(), self.width), "arrays"),
             None => (format!("columns of {}", self.lines.len()), "columns"),
         };
@@ -159,11 +178,12 @@ impl Axis {
 
     /// The pass over `batch` arrays from one address to another, or in place.
     fn pass(&self, batch: u64, [from, to]: [u64; 2]) -> RingPass {
-        if self.rows.is_some() {
+        if let Some(pieces) = self.pieces {
             let work = ArrayPages {
                 lines: self.lines.clone(),
                 sections: self.sections,
                 batch,
+                pieces,
                 from,
                 to,
             };
@@ -206,7 +226,10 @@ pub(super) fn rings(lines: &Lines, factors: u64, first: u64, dmem: u64) -> Vec<R
         let pages = first + Ring::argument_bytes(buffers);
         let page = lines.page_bytes();
         let fits = pages + buffers as u64 * (page + factors) <= dmem;
-        fits.then(|| Ring::new(first, pages, buffers, page, factors))
+        fits.then(|| match lines.stays() {
+            true => Ring::in_place(first, pages, buffers, page),
+            false => Ring::new(first, pages, buffers, page, factors),
+        })
     };
     [3, 4].into_iter().filter_map(ring).collect()
 }

@@ -65,7 +65,7 @@ impl Lines {
 
     /// The same for a page of columns.
     pub(super) fn column_overhead(&self) -> u64 {
-        self.overhead(1) + LAST_OF_COLUMNS
+        self.overhead(1) + LAST_OF_COLUMNS * u64::from(!self.stays())
     }
 
     /// The same for a page of shifted rows.

@@ -62,8 +62,18 @@ pub struct Lines {
     per_section: usize,
     radices: Vec<usize>,
     in_parts: bool,
-    /// Axes of a line, the second of them of eight numbers.
-    axes: i64,
+    ends: End,
+}
+
+/// What the last pass is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum End {
+    /// It completes the lines, in order.
+    InOrder,
+    /// It is along a second axis of eight numbers.
+    SecondAxis,
+    /// There is none: results stay where the passes in place leave them.
+    None,
 }
 
 impl Lines {
@@ -74,7 +84,7 @@ impl Lines {
             per_section,
             radices: radices(length)?,
             in_parts: false,
-            axes: 1,
+            ends: End::InOrder,
         })
     }
 
@@ -87,7 +97,7 @@ impl Lines {
             per_section,
             radices,
             in_parts: false,
-            axes: 2,
+            ends: End::SecondAxis,
         })
     }
 
@@ -98,7 +108,7 @@ impl Lines {
             per_section,
             radices: around(length, last)?,
             in_parts: false,
-            axes: 1,
+            ends: End::InOrder,
         })
     }
 
@@ -109,8 +119,24 @@ impl Lines {
             per_section,
             radices: vec![LAST],
             in_parts: false,
-            axes: 1,
+            ends: End::InOrder,
         }
+    }
+
+    /// `per_section` lines of 4, 8 or 16 numbers; none of other lengths.
+    pub(super) fn short(length: usize, per_section: usize) -> Option<Self> {
+        let radices = factors_of(length).filter(|_| length < 4 * LAST)?;
+        let ends = match radices.as_slice() {
+            [LAST] => End::InOrder,
+            _ => End::None,
+        };
+        Some(Self {
+            length,
+            per_section,
+            radices,
+            in_parts: false,
+            ends,
+        })
     }
 
     /// As many couples as fill a page that goes through DMEM in parts; none where there is no kernel.
@@ -121,7 +147,7 @@ impl Lines {
             per_section: 2 * couples,
             radices: vec![4, 8, 8 / couples, 8],
             in_parts: true,
-            axes: 1,
+            ends: End::InOrder,
         })
     }
 
@@ -157,9 +183,14 @@ impl Lines {
         &self.radices
     }
 
-    /// The radices of the passes but the last.
+    /// The radices of the passes in place: all but the last, or all.
     pub(super) fn early(&self) -> &[usize] {
-        &self.radices[..self.radices.len() - 1]
+        &self.radices[..self.radices.len() - usize::from(!self.stays())]
+    }
+
+    /// Whether results stay where they are, out of order.
+    pub(super) fn stays(&self) -> bool {
+        self.ends == End::None
     }
 
     /// Radix of pass `i` but the last; 1 where there is none.
@@ -169,7 +200,15 @@ impl Lines {
 
     /// Axes of a line.
     pub(in crate::fft) fn axes(&self) -> i64 {
-        self.axes
+        1 + i64::from(self.ends == End::SecondAxis)
+    }
+
+    /// Radix of the last pass; 1 where there is none.
+    pub(in crate::fft) fn last(&self) -> i64 {
+        match (self.stays(), self.radices.last()) {
+            (false, Some(&radix)) => radix as i64,
+            _ => 1,
+        }
     }
 
     /// Bytes of a page in DMEM.
@@ -313,13 +352,20 @@ impl ColumnPages {
         base + numbers * COMPLEX
     }
 
-    /// The columns of a page are dealt to the sections, two neighbours at a time.
-    fn strided(&self, descriptor: Descriptor) -> Descriptor {
+    /// The columns of a page are dealt to the sections, two neighbours at a time; their numbers lie
+    /// with digits of these radices reversed.
+    fn strided(&self, mut descriptor: Descriptor, radices: &[usize]) -> Descriptor {
         let (row, local) = (
-            self.width * COMPLEX,
-            self.lines.per_section as u64 * COMPLEX,
+            (self.width * COMPLEX) as i64,
+            (self.lines.per_section as u64 * COMPLEX) as i64,
         );
-        descriptor.level(self.lines.length as u32, row as i64, local as i64)
+        let (mut apart, mut place) = (1, self.lines.length);
+        for &radix in radices {
+            place /= radix;
+            descriptor = descriptor.level(radix as u32, row * apart as i64, local * place as i64);
+            apart *= radix;
+        }
+        descriptor
     }
 }
 
@@ -331,20 +377,29 @@ impl Pages for ColumnPages {
     fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
         let run = self.columns() * COMPLEX;
         let data = Descriptor::load(Target::Deal, self.at(self.from, page), local, run);
-        let each = self.lines.column_factor_bytes();
         let matrix = page / self.tiles() % self.tiled.unwrap_or(1);
         let shift = self.factors.map(|system| {
+            let each = self.lines.column_factor_bytes();
             let system = system + matrix * each;
             Descriptor::load(Target::Broadcast, system, factors, each)
         });
-        shift.into_iter().chain([self.strided(data)]).collect()
+        let all = [self.lines.length];
+        shift
+            .into_iter()
+            .chain([self.strided(data, &all)])
+            .collect()
     }
 
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
         let run = self.columns() * COMPLEX;
         let Some(sharing) = self.tiled else {
             let store = Descriptor::store(Target::Deal, self.at(self.to, page), local, run);
-            return vec![self.strided(store)];
+            let all = [self.lines.length];
+            let digits = match self.lines.stays() {
+                true => self.lines.radices(),
+                false => &all,
+            };
+            return vec![self.strided(store, digits)];
         };
         let bytes = self.lines.page_bytes() * self.sections;
         if sharing == 1 {

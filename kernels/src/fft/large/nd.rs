@@ -41,8 +41,8 @@ pub struct FftNd {
     rows: LocalFft,
     /// The last axis but one.
     columns: Option<Axis>,
-    /// Planes of the last two axes as wholes, where they fit.
-    whole: Option<Axis>,
+    /// The ways to take planes of the last two axes as wholes, where they fit.
+    whole: Vec<Axis>,
     /// Planes of which one axis is divided, where they are narrow, or low and wide.
     splits: Vec<Split>,
     /// The axes before these.
@@ -64,8 +64,7 @@ impl FftNd {
     /// The FFT of arrays of `shape`, at least two axes, on `machine`.
     ///
     /// # Errors
-    /// An axis without a kernel (powers of two: the last from 16 to 4096, the others from 32 to 2048, the
-    /// last but one also from 4 before a last one from 256), or an array too narrow or too large for the machine.
+    /// An axis without a kernel (powers of two: the last from 16 to 4096, the others from 4 to 2048), or an array too narrow or too large for the machine.
     pub fn new(
         shape: &[usize],
         direction: Direction,
@@ -129,8 +128,8 @@ impl FftNd {
     fn way(&self, batch: usize) -> Result<(Way<'_>, f64), FftError> {
         let planes = self.planes(batch);
         let mut ways = Vec::new();
-        if let Some(whole) = self.whole.as_ref() {
-            if planes >= self.machine.cp2.sections {
+        if planes >= self.machine.cp2.sections {
+            for whole in &self.whole {
                 let cycles = whole.expect(&self.machine, planes as u64).cycles;
                 ways.push((Way::Whole(whole), cycles));
             }
@@ -171,7 +170,7 @@ impl Fft for FftNd {
         let by_axes = |axis| format!("rows by {}, {}", self.rows.recipe(), columns(axis));
         let mut ways: Vec<String> = self.columns.iter().map(by_axes).collect();
         ways.extend(self.splits.iter().map(Split::recipe));
-        if self.whole.is_some() {
+        if !self.whole.is_empty() {
             let sections = self.machine.cp2.sections;
             let what = match self.outer.is_empty() {
                 true => "of many arrays",

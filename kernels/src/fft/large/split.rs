@@ -312,7 +312,7 @@ fn by_columns(
     let mut groups = 1;
     while (length / LAST) % (groups * sections) == 0 {
         let lines = Lines::eight(groups * width);
-        let assembled = array_program(&lines, &rows, machine);
+        let assembled = array_program(&lines, &rows, 1, machine);
         first.extend(visits(lines, 0, assembled, machine)?);
         groups *= 2;
     }
