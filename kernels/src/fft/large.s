@@ -15,8 +15,8 @@
 ;   REAL            1: columns are couples of real ones, rows those of half a spectrum (real.s);
 ;                   COLUMNS is 2, 4 or 8, ROWS 4, 8 or 16
 ;   FULL            pages of so many real rows, or with BACK columns, before one of two
-;   BACK            1: columns of half a spectrum, rows to real numbers (real_back.s); INVERSE is 1, P1 and Q1 are 8, the
-;                   last pass of columns has radix 4
+;   BACK            not 0: columns of half a spectrum, rows to real numbers (real_back.s), so many in a section's page;
+;                   INVERSE is 1, P1 and Q1 are 8, the last pass of columns has radix 4
 ; The last pass of rows has radix 8.
 ;
 ; Two kernels, entries `columns` and `rows`. Each works on page after page until all

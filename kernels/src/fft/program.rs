@@ -107,14 +107,18 @@ pub(super) fn real_program(
 }
 
 /// Assembles `large.s` for columns of half a spectrum and rows to real numbers, either of which may be
-/// missing; `full` pages of columns are followed by one of two columns.
+/// missing; `block` rows are in a section's page, and `full` pages of columns are followed by one of two columns.
 pub(super) fn back_program(
     columns: Option<&Lines>,
     rows: Option<&Lines>,
-    full: u64,
+    (block, full): (usize, u64),
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
-    let modes = [("INVERSE", 1), ("BACK", 1), ("FULL", full as i64)];
+    let modes = [
+        ("INVERSE", 1),
+        ("BACK", block as i64),
+        ("FULL", full as i64),
+    ];
     lines_program(columns, rows, &modes, machine)
 }
 

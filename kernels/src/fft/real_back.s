@@ -180,7 +180,7 @@
 ; Where the results of columns j and j + 1, j even, of C columns lie: in blocks of the rows that a section has
 ; in a page of rows, of couples of columns.
 .macro placed j, C
-.equ placed{\C}_{\j}, ((\j)/2/(4*ROWS)*4 + (\j)/4%4)*16*\C*ROWS + ((\j)/2%(4*ROWS)/8*2 + (\j)/2%2)*16
+.equ placed{\C}_{\j}, ((\j)/2/(4*BACK)*4 + (\j)/4%4)*16*\C*BACK + ((\j)/2%(4*BACK)/8*2 + (\j)/2%2)*16
 .endm
 
 .macro back_join op, opn, t, C, steps
@@ -193,7 +193,7 @@
     placed N1/2, \C
     .equ out1_{\t}, placed{\C}_{N1/4}
     .equ out2_{\t}, placed{\C}_{N1/2}
-    .equ out4_{\t}, 16*ROWS
+    .equ out4_{\t}, 16*BACK
     .equ yat{\t}, out1_{\t} + out2_{\t} + out4_{\t}
     .equ zs{\t}, 2
     .equ tw{\t}, 5
@@ -222,7 +222,7 @@
     .endr
     .rept N1/8, j
     .int (j == N1/8 - 1 ? 16 - 8*\C*back_at_{N1/4 - 2} : 8*\C*(back_at_{2*j + 2} - back_at_{2*j}))
-    .int (j == 1 ? 32*ROWS - placed{\C}_{N1/4 - 2} : placed{\C}_{(2*j + N1/4 - 2)%(N1/4)} - placed{\C}_{(2*j + N1/4 - 4)%(N1/4)})
+    .int (j == 1 ? 32*BACK - placed{\C}_{N1/4 - 2} : placed{\C}_{(2*j + N1/4 - 2)%(N1/4)} - placed{\C}_{(2*j + N1/4 - 4)%(N1/4)})
     .int (j == N1/8 - 1 ? 16 : 0), 0
     .endr
 .endm

@@ -318,7 +318,7 @@ impl Division {
                 }
                 Direction::Inverse => {
                     let full = BackColumns::full(&self.columns, width);
-                    back_program(columns, rows, full, machine)?
+                    back_program(columns, rows, (self.rows.per_section(), full), machine)?
                 }
             };
             Ok::<_, FftError>(Arc::new(assembly.program))
