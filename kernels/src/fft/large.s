@@ -15,6 +15,7 @@
 ;   REAL            1: columns are couples of real ones, rows those of half a spectrum (real.s);
 ;                   COLUMNS is 2, 4 or 8, ROWS 4, 8 or 16
 ;   FULL            pages of so many real rows, or with BACK columns, before one of two
+;   RESIDENT        1: the factors of all pages of real rows stay where those of the first are
 ;   BACK            not 0: columns of half a spectrum, rows to real numbers (real_back.s), so many in a section's page;
 ;                   INVERSE is 1, P1 and Q1 are 8, the last pass of columns has radix 4
 ; The last pass of rows has radix 8.
@@ -55,6 +56,7 @@
 .equ REAL, 0
 .equ FULL, 1
 .equ BACK, 0
+.equ RESIDENT, 0
 
 .if N1 != 0 && LAST1*P1*P2*P3 != N1
 .error "the product of the radices P1 .. P3 and LAST1 is not N1"
@@ -84,6 +86,14 @@
 
 ; A page of so many rows, which lies as one of ROWS does; t, u, v are its passes.
 .macro row_passes op, opn, rows=ROWS, steps=steps2, t=16, u=17, v=18
+    .if RESIDENT
+    add a10, a10, c11
+    .if \t == 16
+    addi c11, c11, FACTORS2
+    .else
+    movi c11, 0
+    .endif
+    .endif
     .if BACK
     back_rows_first \op, \opn, \t
     .else
@@ -128,6 +138,7 @@
 .equ SETS2, ROWS*4*Q1
 .equ SETS3, SETS2 + ROWS*Q1*4*Q2*(Q2 > 1)
 .equ COUPLES, SETS3 + ROWS*Q1*Q2*4*Q3*(Q3 > 1)
+.equ FACTORS2, COUPLES + 24*ROWS
 
 .program
     .if N1

@@ -100,9 +100,14 @@ pub(super) fn real_program(
     columns: Option<&Lines>,
     rows: Option<&Lines>,
     full: u64,
+    resident: bool,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
-    let modes = [("REAL", 1), ("FULL", full as i64)];
+    let modes = [
+        ("REAL", 1),
+        ("FULL", full as i64),
+        ("RESIDENT", i64::from(resident)),
+    ];
     lines_program(columns, rows, &modes, machine)
 }
 

@@ -125,6 +125,9 @@
 ; At launch: where the conjugates of the first page's first row B go, and the ring that a4 goes round.
 .macro half8_begin
     ldx2 a8, [a7]
+    .if RESIDENT
+    movi c11, 0
+    .endif
     movi c12, PAGE2/16
     mul l4, c15, c12
     movi a4, 3*EIGHTH + BLOCK + 8

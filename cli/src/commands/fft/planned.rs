@@ -113,7 +113,9 @@ impl Planned {
     pub(crate) fn own_bound(&self, batch: usize) -> Option<(f64, &'static str)> {
         match self {
             Self::Complex(fft) => fft.own_bound(batch),
-            _ => None,
+            Self::Array(_) => None,
+            Self::Forward(fft) => fft.own_bound(batch),
+            Self::Inverse(fft) => fft.own_bound(batch),
         }
     }
 

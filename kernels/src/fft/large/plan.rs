@@ -18,7 +18,7 @@ use num_complex::Complex32;
 use std::sync::Arc;
 
 /// The formula of a recipe's own bound, for reports.
-const OWN_BOUND: &str = "image / bandwidth + sum over passes of max(T(load) + pages A + T(store), pages (T(load) + T(store)))";
+pub(super) const OWN_BOUND: &str = "image / bandwidth + sum over passes of max(T(load) + pages A + T(store), pages (T(load) + T(store)))";
 
 /// A planned FFT of more numbers than fit in DMEM.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! A transform of real numbers larger than DMEM, in two passes over system memory, there or back.
 
 use super::lines::COMPLEX;
-use super::plan::{give, loaded, place, unless_large};
+use super::plan::{OWN_BOUND, give, loaded, place, unless_large};
 use super::real_division::Division;
 use crate::assembly::moves;
 use crate::fft::error::FftError;
@@ -9,7 +9,7 @@ use crate::fft::program::source;
 use crate::fft::recipe::Direction;
 use crate::fft::transform::spread;
 use crate::job::{self, Job, Least, image, load};
-use crate::ring::Ring;
+use crate::ring::{Expected, Ring};
 use cp2_asm::Program;
 use cp2_host::{Buffer, Element, Options};
 use cp2_machine::{Class, Cycles, Machine};
@@ -215,6 +215,14 @@ impl LargeReal {
     pub(in crate::fft) fn expected(&self, batch: usize) -> Cycles {
         self.plan(batch).expected(&self.machine, batch)
     }
+
+    /// The least that the pages can take: what both passes compute, products, separation and conjugates among it, or
+    /// move, factors and runs among it, with the first load and the last store of either.
+    pub(in crate::fft) fn own_bound(&self, batch: usize) -> (f64, &'static str) {
+        let least = |pass: Expected| pass.least;
+        let cycles = self.plan(batch).price(&self.machine, batch, least);
+        (cycles, OWN_BOUND)
+    }
 }
 
 impl Plan {
@@ -233,8 +241,12 @@ impl Plan {
     }
 
     fn expected(&self, machine: &Machine, batch: usize) -> Cycles {
-        let pass = |pass| self.division.expect(pass, machine, batch as u64);
-        let image = load(self.images().sum(), machine);
-        Cycles((pass(0) + pass(1) + image).ceil() as u64)
+        Cycles(self.price(machine, batch, |pass| pass.cycles).ceil() as u64)
+    }
+
+    /// What both passes take, of which `of` says what counts, and the load of the programs.
+    fn price(&self, machine: &Machine, batch: usize, of: fn(Expected) -> f64) -> f64 {
+        let pass = |pass| of(self.division.expect(pass, machine, batch as u64));
+        pass(0) + pass(1) + load(self.images().sum(), machine)
     }
 }

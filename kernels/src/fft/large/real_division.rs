@@ -7,7 +7,7 @@ use crate::fft::error::FftError;
 use crate::fft::program::{back_program, real_program};
 use crate::fft::recipe::Direction;
 use crate::job::data_end;
-use crate::ring::{Ring, RingPass};
+use crate::ring::{Expected, Ring, RingPass};
 use cp2_asm::Program;
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
@@ -28,6 +28,8 @@ pub(super) struct Division {
     columns: Lines,
     rows: Lines,
     buffers: [usize; 2],
+    /// Whether the factors of all rows of a matrix stay in DMEM from matrix to matrix.
+    resident: bool,
 }
 
 /// Programs of columns and rows, and their buffers.
@@ -73,19 +75,26 @@ impl Division {
                 let lines = fits.filter_map(|&per| Self::lines(direction, pass, length, per));
                 lines.collect::<Vec<_>>()
             });
-            let with = |columns: &Lines, rows: &Lines, buffers| Self {
+            let with = |columns: &Lines, rows: &Lines, buffers, resident| Self {
                 direction,
                 columns: columns.clone(),
                 rows: rows.clone(),
                 buffers,
+                resident,
             };
             let priced = |pass: usize, columns: &Lines, rows: &Lines| {
-                let of = |&buffers: &usize| {
-                    let one = with(columns, rows, [buffers; 2]);
-                    (one.ring_bytes(pass) <= dmem)
-                        .then(|| (one.expect(pass, machine, batch), buffers))
+                let stay = match (direction, pass) {
+                    (Direction::Forward, 1) => &[false, true][..],
+                    _ => &[false],
                 };
-                BUFFERS[way].iter().filter_map(of).collect::<Vec<_>>()
+                let of = |(&buffers, &resident): (&usize, &bool)| {
+                    let one = with(columns, rows, [buffers; 2], resident);
+                    (one.ring_bytes(pass) <= dmem)
+                        .then(|| (one.expect(pass, machine, batch).cycles, buffers, resident))
+                };
+                let ways = BUFFERS[way].iter();
+                let ways = ways.flat_map(|buffers| stay.iter().map(move |stay| (buffers, stay)));
+                ways.filter_map(of).collect::<Vec<_>>()
             };
             let Some(column) = columns.first() else {
                 continue;
@@ -94,9 +103,9 @@ impl Division {
                 // What rows take does not depend on the pages of columns.
                 let second = priced(1, column, row);
                 for column in &columns {
-                    for (a, first) in priced(0, column, row) {
-                        let one = |(b, second): &(f64, usize)| {
-                            (a + b, with(column, row, [first, *second]))
+                    for (a, first, _) in priced(0, column, row) {
+                        let one = |&(b, second, resident): &(f64, usize, bool)| {
+                            (a + b, with(column, row, [first, second], resident))
                         };
                         all.extend(second.iter().map(one));
                     }
@@ -118,6 +127,7 @@ impl Division {
         let (columns, rows) = (&self.columns, &self.rows);
         match (self.direction, pass) {
             (Direction::Forward, 0) => (RealColumns::page_bytes(columns), 0),
+            (Direction::Forward, _) if self.resident => (rows.page_bytes(), 0),
             (Direction::Forward, _) => (rows.page_bytes(), rows.factor_bytes()),
             (Direction::Inverse, 0) => {
                 let factors = columns.per_section() as u64 * COMPLEX;
@@ -127,9 +137,13 @@ impl Division {
         }
     }
 
-    /// Bytes beside the buffers: of a page between its passes.
+    /// Bytes beside the buffers: of factors that stay, or of a page between its passes.
     fn beside(&self, pass: usize) -> u64 {
         match (self.direction, pass) {
+            (Direction::Forward, 1) if self.resident => {
+                let pages = RealRows::full(&self.rows, self.tiles().height) + 1;
+                pages * self.rows.factor_bytes()
+            }
             (Direction::Forward, _) => 0,
             (Direction::Inverse, 0) => self.columns.page_bytes(),
             (Direction::Inverse, _) => self.rows.page_bytes(),
@@ -150,10 +164,15 @@ impl Division {
             let (count, beside) = (self.buffers[pass], ends[pass] + arguments);
             let pages = beside + self.beside(pass);
             let ring = Ring::new(ends[pass], pages, count, page, factors);
+            let at = |address: u64| vec![u32::try_from(address).unwrap_or(u32::MAX); count];
             match self.direction {
+                Direction::Forward if self.resident && pass == 1 => Ring {
+                    factors: at(beside),
+                    ..ring
+                },
                 Direction::Forward => ring,
                 Direction::Inverse => Ring {
-                    beside: vec![u32::try_from(beside).unwrap_or(u32::MAX); count],
+                    beside: at(beside),
                     behind: 0,
                     ahead: count,
                     ..ring
@@ -217,6 +236,7 @@ impl Division {
             to: y,
             pitch: self.pitch() * COMPLEX,
             factors: factors[1],
+            resident: self.resident,
         };
         [RingPass::new(first, columns), RingPass::new(second, rows)]
     }
@@ -299,10 +319,14 @@ impl Division {
     }
 
     /// What a pass of `batch` transforms should take, without the load of the program.
-    pub(super) fn expect(&self, pass: usize, machine: &Machine, batch: u64) -> f64 {
+    pub(super) fn expect(&self, pass: usize, machine: &Machine, batch: u64) -> Expected {
         let rings = self.rings([0; 2], u64::MAX);
         let passes = rings.map(|rings| self.passes(rings, batch, [0; 3], [0; 2]));
-        passes.map_or(f64::INFINITY, |passes| passes[pass].expect(machine).cycles)
+        let never = Expected {
+            cycles: f64::INFINITY,
+            least: f64::INFINITY,
+        };
+        passes.map_or(never, |passes| passes[pass].expect(machine))
     }
 
     /// The programs of columns and rows, one for both or, where its tables leave too little room, two, and
@@ -314,7 +338,7 @@ impl Division {
             let assembly = match self.direction {
                 Direction::Forward => {
                     let full = RealRows::full(&self.rows, height);
-                    real_program(columns, rows, full, machine)?
+                    real_program(columns, rows, full, self.resident, machine)?
                 }
                 Direction::Inverse => {
                     let full = BackColumns::full(&self.columns, width);
@@ -360,6 +384,10 @@ impl Division {
             Direction::Inverse => ["half of the columns", "couples of rows"],
         };
         let [a, b] = self.buffers;
-        format!("{columns_are} of {columns}, {a} buffers, {rows_are} of {rows}, {b} buffers")
+        let stay = match self.resident {
+            true => ", whose factors stay",
+            false => "",
+        };
+        format!("{columns_are} of {columns}, {a} buffers, {rows_are} of {rows}, {b} buffers{stay}")
     }
 }

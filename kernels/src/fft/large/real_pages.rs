@@ -110,7 +110,12 @@ pub(super) struct RealRows {
     pub pitch: u64,
     /// Address of the factors of the pages of one matrix.
     pub factors: u64,
+    /// Whether these are loaded once, with the first page.
+    pub resident: bool,
 }
+
+/// Words of a page that find its factors where all stay.
+const FIND: u64 = 2;
 
 impl RealRows {
     /// Full pages of a matrix of columns of `height` numbers.
@@ -151,6 +156,22 @@ impl RealRows {
         }
     }
 
+    /// The load of the factors of a page, or, where these stay, of all pages with the first.
+    fn factor_load(&self, matrix: u64, page: u64, local: u32) -> Option<Descriptor> {
+        let each = self.lines.factor_bytes();
+        let target = Target::Blocks {
+            stride: each as i64,
+        };
+        let of =
+            |page| Descriptor::load(target, self.factors + page * SECTIONS * each, local, each);
+        if !self.resident {
+            return Some(of(page));
+        }
+        let pages = self.full_pages() + 1;
+        let all = || of(0).level(pages as u32, (SECTIONS * each) as i64, each as i64);
+        (matrix == 0 && page == 0).then(all)
+    }
+
     /// The matrix of a page, which page of it, and whether it is full.
     fn split(&self, page: u64) -> (u64, u64, bool) {
         let full = self.full_pages();
@@ -171,12 +192,7 @@ impl Pages for RealRows {
     fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
         let (matrix, page, full) = self.split(page);
         let Tiles { height, width } = self.tiles;
-        let each = self.lines.factor_bytes();
-        let target = Target::Blocks {
-            stride: each as i64,
-        };
-        let system = self.factors + page * SECTIONS * each;
-        let own = Descriptor::load(target, system, factors, each);
+        let own = self.factor_load(matrix, page, factors);
         let rows = self.lines.per_section() as u64;
         let system = self.from + matrix * self.tiles.bytes() + page * rows * TILE_ROW;
         let target = Target::Blocks {
@@ -197,7 +213,7 @@ impl Pages for RealRows {
                     (TILE * COMPLEX) as i64,
                 )
         });
-        [own].into_iter().chain(data).collect()
+        own.into_iter().chain(data).collect()
     }
 
     /// Both halves lie in blocks (`real.s`), which are a couple's numbers of an eighth of a row: first the conjugates,
@@ -248,7 +264,7 @@ impl Pages for RealRows {
     }
 
     fn overhead(&self, page: u64) -> u64 {
-        self.page_lines(page).half_overhead()
+        self.page_lines(page).half_overhead() + FIND * u64::from(self.resident)
     }
 
     fn after(&self, _page: u64) -> u64 {

@@ -182,6 +182,13 @@ impl Real {
         }
     }
 
+    fn own_bound(&self, batch: usize) -> Option<(f64, &'static str)> {
+        match self {
+            Self::Large(real) => Some(real.own_bound(batch)),
+            Self::Local { .. } | Self::Long(_) => None,
+        }
+    }
+
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
         match self {
             Self::Local { blocks, .. } => vec![blocks.operations(batch)],
@@ -333,6 +340,13 @@ macro_rules! real_transform {
             #[must_use]
             pub fn bound(&self, batch: usize) -> Cycles {
                 self.least(batch).cycles(self.machine())
+            }
+
+            /// The least time that the recipe itself can take, where it costs by design what
+            /// the bound leaves out: in cycles, and the formula in words.
+            #[must_use]
+            pub fn own_bound(&self, batch: usize) -> Option<(f64, &'static str)> {
+                self.0.own_bound(batch)
             }
 
             /// The time that a batch should take, from formulas alone.
