@@ -14,7 +14,7 @@
 ;   Q1 .. Q3        radices of the row passes but the last
 ;   REAL            1: columns are couples of real ones, rows those of half a spectrum (real.s);
 ;                   COLUMNS is 2, 4 or 8, ROWS 4, 8 or 16
-;   FULL            pages of so many real rows, or with BACK columns, before one of two
+;   FULL            pages of so many real rows before one of two, or with BACK of columns, of four transforms
 ;   RESIDENT        1: the factors of all pages of real rows stay where those of the first are
 ;   BACK            not 0: columns of half a spectrum, rows to real numbers (real_back.s), so many in a section's page;
 ;                   INVERSE is 1, P1 and Q1 are 8, the last pass of columns has radix 4
@@ -112,23 +112,31 @@
     .endif
 .endm
 
-; The page loop where a couple ends a matrix.
+; The page loop where a couple ends FULL pages; with BACK the last ones may be fewer.
 .macro pages_and_couple full, couple, op, opn
     pages_begin
     .if REAL
     half8_begin
     .endif
-.matrix:
+.group:
+    .if BACK
+    addi c13, c14, -1 - FULL
+    sar c12, c13, 31
+    and c13, c13, c12
+    addi c13, c13, FULL
+    sub c14, c14, c13
+    .else
     movi c13, FULL
+    .endif
 .full:
     page \full, \op, \opn
     addi c13, c13, -1
     signal 1
     bnz c13, .full
     page \couple, \op, \opn
-    addi c14, c14, -1 - FULL
+    addi c14, c14, -1 - (BACK ? 0 : FULL)
     signal 1
-    bnz c14, .matrix
+    bnz c14, .group
     stop
 .endm
 .macro row_couple op, opn

@@ -112,7 +112,7 @@ pub(super) fn real_program(
 }
 
 /// Assembles `large.s` for columns of half a spectrum and rows to real numbers, either of which may be
-/// missing; `block` rows are in a section's page, and `full` pages of columns are followed by one of two columns.
+/// missing; `block` rows are in a section's page, and one of two columns follows `full` pages of them.
 pub(super) fn back_program(
     columns: Option<&Lines>,
     rows: Option<&Lines>,

@@ -4,7 +4,7 @@
 //! Between the passes, each section's rows of a page, R of them, are a block: for each couple of columns, 0 to
 //! N2/2 + 1, R granules of sums and R of differences. So a page of rows is one run.
 
-use super::cost::{AFTER, END};
+use super::cost::{AFTER, GROUP};
 use super::lines::{COMPLEX, Lines, RowPages, root};
 use super::real_pages::SECTIONS;
 use crate::ring::Pages;
@@ -51,8 +51,9 @@ impl Blocks {
     }
 }
 
-/// Columns 0 to N2/2 of a spectrum. Section s has an eighth of N2 from column s N2/8 on, in full pages; one page more,
-/// the same in all sections, has the last column, and another to make a couple.
+/// Columns 0 to N2/2 of spectra. Section s has an eighth of N2 from column s N2/8 on, in full pages. After those of
+/// four matrices a page more has the last column of one in each section, and another to make a couple; the last
+/// group has fewer matrices if there are no four.
 #[derive(Clone, Debug)]
 pub(super) struct BackColumns {
     pub lines: Lines,
@@ -89,77 +90,144 @@ impl BackColumns {
         lines.butterflies() + (lines.len() * lines.per_section() / 2) as u64
     }
 
-    /// The matrix of a page, and which page of it; none for the couple that ends it.
-    fn split(&self, page: u64) -> (u64, Option<u64>) {
-        let full = self.period() - 1;
-        let (matrix, page) = (page / (full + 1), page % (full + 1));
-        (matrix, (page < full).then_some(page))
+    /// Full pages of a matrix, and pages of a group.
+    fn full_pages(&self) -> (u64, u64) {
+        let full = Self::full(&self.lines, self.blocks.width);
+        (full, SECTIONS * full + 1)
+    }
+
+    fn split(&self, page: u64) -> Part {
+        let (full, group) = self.full_pages();
+        let (first, page) = (page / group * SECTIONS, page % group);
+        let matrices = (self.matrices - first).min(SECTIONS);
+        if page == matrices * full {
+            return Part::Couples { first, matrices };
+        }
+        let (matrix, page) = (first + page / full, page % full);
+        Part::Full { matrix, page }
     }
 
     fn lines_of(&self, page: u64) -> Lines {
-        match self.split(page).1 {
-            Some(_) => self.lines.clone(),
-            None => self.lines.with(2),
+        match self.split(page) {
+            Part::Full { .. } => self.lines.clone(),
+            Part::Couples { .. } => self.lines.with(2),
         }
     }
-}
 
-impl Pages for BackColumns {
-    fn count(&self) -> u64 {
-        self.matrices * self.period()
-    }
-
-    fn period(&self) -> u64 {
-        Self::full(&self.lines, self.blocks.width) + 1
-    }
-
-    fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
+    /// The loads of columns from `first` on of a matrix, and of their partners.
+    fn load(
+        &self,
+        columns: u64,
+        (matrix, first): (u64, u64),
+        targets: [Target; 2],
+        local: u32,
+    ) -> [Descriptor; 2] {
         let Blocks { height, width, .. } = self.blocks;
-        let (matrix, full) = self.split(page);
-        let from = self.from + matrix * self.pitch;
-        let columns = self.lines_of(page).per_section() as u64;
-        let apart = (width / (2 * SECTIONS) * COMPLEX) as i64;
-        let first = full.map_or(width / 2, |page| page * columns);
-        let blocks = |stride| match full {
-            Some(_) => Target::Blocks { stride },
-            None => Target::Broadcast,
-        };
         let (run, row) = (columns * COMPLEX, (width * COMPLEX) as i64);
-        let half = |target, system, local, run: u64, row| {
+        let from = self.from + matrix * self.pitch;
+        let half = |target, number: u64, local, run: u64, row| {
+            let system = from + number * COMPLEX;
             let rows = (height / 2) as u32;
             Descriptor::load(target, system, local, run).level(rows, row, run as i64)
         };
         let upper = local + (height / 2 * run) as u32;
         let partners = width - first - columns + width * (height / 2 - 1);
-        let own = self.factors + first * COMPLEX;
-        vec![
-            Descriptor::load(blocks(apart), own, factors, run),
-            half(blocks(apart), from + first * COMPLEX, local, run, row),
-            half(
-                blocks(-apart),
-                from + partners * COMPLEX,
-                upper,
-                run + COUPLE,
-                -row,
-            ),
+        let [lower, mirrored] = targets;
+        [
+            half(lower, first, local, run, row),
+            half(mirrored, partners, upper, run + COUPLE, -row),
         ]
+    }
+}
+
+/// A matrix for each section, `bytes` from one to the next: in one transfer if all four have one.
+fn sections(first: u64, matrices: u64, bytes: u64) -> Vec<(Target, u64)> {
+    let stride = bytes as i64;
+    match matrices {
+        SECTIONS => vec![(Target::Blocks { stride }, first)],
+        _ => (0..matrices)
+            .map(|section| (Target::Section(section as u32), first + section))
+            .collect(),
+    }
+}
+
+/// What a page of columns is.
+enum Part {
+    /// Of one matrix, which page of it.
+    Full { matrix: u64, page: u64 },
+    /// The last columns of so many matrices.
+    Couples { first: u64, matrices: u64 },
+}
+
+impl Pages for BackColumns {
+    fn count(&self) -> u64 {
+        self.matrices * self.full_pages().0 + self.matrices.div_ceil(SECTIONS)
+    }
+
+    /// A last group of fewer matrices is unlike the others.
+    fn period(&self) -> u64 {
+        match self.matrices % SECTIONS {
+            0 => self.full_pages().1,
+            _ => self.count(),
+        }
+    }
+
+    fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
+        let columns = self.lines_of(page).per_section() as u64;
+        let own = |target, first: u64| {
+            let system = self.factors + first * COMPLEX;
+            Descriptor::load(target, system, factors, columns * COMPLEX)
+        };
+        let width = self.blocks.width;
+        match self.split(page) {
+            Part::Full { matrix, page } => {
+                let stride = (width / (2 * SECTIONS) * COMPLEX) as i64;
+                let targets = [1, -1].map(|sign| Target::Blocks {
+                    stride: sign * stride,
+                });
+                let first = page * columns;
+                let data = self.load(columns, (matrix, first), targets, local);
+                [own(targets[0], first)].into_iter().chain(data).collect()
+            }
+            Part::Couples { first, matrices } => {
+                // Sections that are left over have the last one again, which counts for nothing.
+                let all = (Target::Broadcast, first + matrices - 1);
+                let each = |count| sections(first, count, self.pitch);
+                let targets = match matrices {
+                    SECTIONS => each(SECTIONS),
+                    _ => [all].into_iter().chain(each(matrices - 1)).collect(),
+                };
+                let first = width / 2;
+                let data = targets.into_iter().flat_map(|(target, matrix)| {
+                    self.load(columns, (matrix, first), [target; 2], local)
+                });
+                [own(Target::Broadcast, first)]
+                    .into_iter()
+                    .chain(data)
+                    .collect()
+            }
+        }
     }
 
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
-        let (matrix, full) = self.split(page);
-        let (couple, columns) = (self.blocks.couple(), self.blocks.width);
-        let to = self.to + matrix * self.blocks.bytes();
-        let run = self.lines_of(page).per_section() as u64 / 2 * couple;
-        let (target, first) = match full {
-            Some(page) => {
-                let stride = (columns / (4 * SECTIONS) * couple) as i64;
-                (Target::Blocks { stride }, page * run)
-            }
-            None => (Target::Section(0), columns / 4 * couple),
-        };
-        let store = Descriptor::store(target, to + first, local, run);
+        let couple = self.blocks.couple();
         let (blocks, apart) = (self.blocks.blocks() as u32, self.blocks.block() as i64);
-        vec![store.level(blocks, apart, run as i64)]
+        let run = self.lines_of(page).per_section() as u64 / 2 * couple;
+        let store = |(target, matrix): (Target, u64), first: u64| {
+            let system = self.to + matrix * self.blocks.bytes() + first;
+            Descriptor::store(target, system, local, run).level(blocks, apart, run as i64)
+        };
+        let couples = self.blocks.width / 4;
+        match self.split(page) {
+            Part::Full { matrix, page } => {
+                let stride = (couples / SECTIONS * couple) as i64;
+                vec![store((Target::Blocks { stride }, matrix), page * run)]
+            }
+            Part::Couples { first, matrices } => {
+                let each = sections(first, matrices, self.blocks.bytes()).into_iter();
+                each.map(|target| store(target, couples * couple)).collect()
+            }
+        }
     }
 
     fn issues(&self, page: u64) -> u64 {
@@ -167,8 +235,9 @@ impl Pages for BackColumns {
     }
 
     fn overhead(&self, page: u64) -> u64 {
-        let end = if self.split(page).1.is_none() { END } else { 0 };
-        self.lines_of(page).back_column_overhead() - end
+        let lines = self.lines_of(page);
+        let group = u64::from(lines.per_section() == 2) * GROUP;
+        lines.back_column_overhead() + group
     }
 
     fn after(&self, _page: u64) -> u64 {

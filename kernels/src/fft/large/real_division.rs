@@ -290,12 +290,13 @@ impl Division {
         let (columns, rows) = (&self.columns, &self.rows);
         if self.direction == Direction::Inverse {
             let full = BackColumns::full(columns, rows.len() as u64);
-            let issues =
-                full * BackColumns::issues(columns) + BackColumns::issues(&columns.with(2));
+            let couples = (batch / SECTIONS).div_ceil(SECTIONS) * SECTIONS;
+            let issues = batch * full * BackColumns::issues(columns)
+                + couples * BackColumns::issues(&columns.with(2));
             let pages = batch * self.blocks().pages();
             let butterflies = rows.butterflies();
             return vec![
-                vec![(Class::Butterfly, batch * issues)],
+                vec![(Class::Butterfly, issues)],
                 vec![
                     (Class::Butterfly, pages * butterflies),
                     (Class::Madd, pages * (rows.shifted_issues() - butterflies)),
@@ -341,7 +342,7 @@ impl Division {
                     real_program(columns, rows, full, self.resident, machine)?
                 }
                 Direction::Inverse => {
-                    let full = BackColumns::full(&self.columns, width);
+                    let full = SECTIONS * BackColumns::full(&self.columns, width);
                     back_program(columns, rows, (self.rows.per_section(), full), machine)?
                 }
             };
