@@ -5,6 +5,7 @@ use super::choice::Wanted;
 use super::error::ConvError;
 use super::filter::{COMPLEX, Filter, Numbers, Passes};
 use super::overlap::{self, Cover, LENGTHS, issues, lead};
+use super::parts;
 use crate::job::{Job, JobError, image, load};
 use cp2_host::Buffer;
 use cp2_machine::{Class, Machine};
@@ -13,8 +14,63 @@ use std::sync::Arc;
 
 /// How much longer than the fastest alone a kernel may take that others are tried behind.
 const NEAR: f64 = 1.2;
-/// Most that are made and priced, those first whose arithmetic takes the least.
+/// Most that are made only for this, those first whose arithmetic takes the least.
 const TRIED: usize = 6;
+
+/// What can take the end of a signal.
+#[derive(Clone, Copy)]
+enum Rest<'a> {
+    /// A filter that there is.
+    Made(&'a Filter),
+    /// Blocks of so many numbers in local memory.
+    Blocks(usize),
+}
+
+impl Rest<'_> {
+    /// Outputs of a block, with `before` samples before the first.
+    fn hop(self, before: usize) -> usize {
+        match self {
+            Self::Made(filter) => filter.hop,
+            Self::Blocks(n) => n - before,
+        }
+    }
+
+    /// Whether this can follow `main`, `there` samples behind the first: with shorter blocks, before which
+    /// there are samples enough.
+    fn follows(self, main: &Filter, there: usize) -> bool {
+        match self {
+            Self::Made(filter) => filter.window < main.window && filter.lead <= there,
+            Self::Blocks(_) => true,
+        }
+    }
+
+    /// The least that the arithmetic of `few` blocks takes: each in one of the sections, or dealt to all.
+    fn least(self, few: usize, sections: usize) -> f64 {
+        match self {
+            Self::Made(filter) => (few as u64 * issues(filter.window)) as f64 / sections as f64,
+            Self::Blocks(n) => few.div_ceil(sections) as f64 * issues(n) as f64,
+        }
+    }
+
+    /// The filter, known as what it is alone; none that does not fit the machine.
+    fn filter(
+        self,
+        taps: &[Complex32],
+        before: usize,
+        machine: &Arc<Machine>,
+    ) -> Result<Option<Filter>, ConvError> {
+        let n = match self {
+            Self::Made(filter) => return Ok(Some(filter.clone())),
+            Self::Blocks(n) => n,
+        };
+        let (cover, title) = (Cover::overlapping(before, n), format!("overlap-save {n}"));
+        match overlap::filter(taps, n, cover, &title, machine) {
+            Ok(filter) => Ok(Some(filter)),
+            Err(ConvError::Unfit(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
 
 /// A signal by two kernels, each with its blocks of it.
 #[derive(Debug)]
@@ -130,6 +186,14 @@ pub(super) fn faster<T: Numbers>(
     let mut best = made.iter().map(|m| m.0).fold(f64::INFINITY, f64::min);
     let near = best * NEAR;
     let overlapping = |f: &Filter| f.in_place && f.lead >= before && f.window == f.lead + f.hop;
+    // Blocks that are dealt to the sections are there; of those of one each the longest pay alone.
+    let dealt = made.iter().map(|m| &m.1);
+    let dealt = dealt.filter(|f| overlapping(f) && f.fixed && f.window > parts::N);
+    let blocks = LENGTHS.map(|b| 1usize << b).filter(|&n| n > before);
+    let rests: Vec<Rest<'_>> = dealt
+        .map(Rest::Made)
+        .chain(blocks.map(Rest::Blocks))
+        .collect();
     // What is left, by what, and the least that both take.
     let mut ways = Vec::new();
     for (_, main) in made.iter().filter(|m| m.0 < near && overlapping(&m.1)) {
@@ -147,26 +211,28 @@ pub(super) fn faster<T: Numbers>(
             let Some(cycles) = main.estimate(many)? else {
                 continue;
             };
-            for n in LENGTHS.map(|b| 1usize << b).filter(|&n| n > before) {
-                let few = rest.div_ceil(n - before);
-                let least = cycles + few.div_ceil(sections) as f64 * issues(n) as f64;
+            let there = main.lead + many * main.hop;
+            for &by in rests.iter().filter(|by| by.follows(main, there)) {
+                let few = rest.div_ceil(by.hop(before));
+                let least = cycles + by.least(few, sections);
                 if least < best {
-                    ways.push((least, main, many, n, few));
+                    ways.push((least, main, many, by, few));
                 }
             }
         }
     }
     ways.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut found = None;
-    for (least, main, many, n, few) in ways.into_iter().take(TRIED) {
+    let (mut found, mut tried) = (None, 0);
+    for (least, main, many, by, few) in ways {
         if least >= best {
             break;
         }
-        let (cover, title) = (Cover::overlapping(before, n), format!("overlap-save {n}"));
-        let rest = match overlap::filter(wanted.taps, n, cover, &title, machine) {
-            Ok(rest) => rest,
-            Err(ConvError::Unfit(_)) => continue,
-            Err(error) => return Err(error),
+        tried += usize::from(matches!(by, Rest::Blocks(_)));
+        if tried > TRIED && matches!(by, Rest::Blocks(_)) {
+            continue;
+        }
+        let Some(rest) = by.filter(wanted.taps, before, machine)? else {
+            continue;
         };
         let joint = Joint {
             parts: [(main.clone(), many), (rest, few)],

@@ -96,20 +96,27 @@ fn what_is_left_is_not_lost() {
         ("vm9", 600, 128_000, 0.96, true),
         ("vm7", 600, 128_000, 0.97, true),
         ("vm7", 4097, 1_000_000, 0.955, false),
+        ("vm7", 4097, 256_000, 0.905, true),
+        ("vm9", 4097, 256_000, 0.85, false),
+        ("vm9", 12_000, 2_000_000, 0.93, false),
+        ("vm9", 16_385, 2_000_000, 0.92, false),
     ] {
-        let (filter, _) = planned::<Complex32>(name, taps, samples);
+        let (filter, problem) = planned::<Complex32>(name, taps, samples);
         let least = classic(taps) * (samples + taps - 1) as f64;
         let expected = filter.choice().candidates[0].cycles.unwrap();
         let what = format!("{name}, {taps} taps, {}", filter.kernel());
         println!("{what}: {:.3}", least / expected);
         assert!(least / expected >= floor, "{what}: {}", least / expected);
         if runs {
-            let done = filter.process(&complex(samples, 1)).unwrap();
+            let x = complex(samples, 1);
+            let done = filter.process(&x).unwrap();
             let cycles = done.run.report.cycles as f64;
             assert!(least / cycles >= floor, "{what}: {}", least / cycles);
             assert!(done.efficiency() <= 1.0, "{what}: {}", done.efficiency());
             let explained = expected / cycles;
-            assert!((0.98..=1.01).contains(&explained), "{what}: {explained}");
+            assert!((0.97..=1.01).contains(&explained), "{what}: {explained}");
+            let y = done.output.unwrap();
+            assert!(problem.judge(&x, &y).holds(), "{what}");
         }
     }
 }
