@@ -156,6 +156,47 @@ fn fast(
     if good { Ok(line) } else { Err(line) }
 }
 
+/// 8192 in local memory, in place: 0.93 of the bound at most, and what fills and drains the sections, which
+/// weighs in a batch of 13.
+#[test]
+fn the_longest_in_local_memory_is_fast_and_accurate() {
+    let n = 8192;
+    for (machine, floors) in [("vm7", [0.66, 0.90]), ("vm9", [0.62, 0.88])] {
+        for (batch, floor) in [13, 128].into_iter().zip(floors) {
+            let x = random(n, batch, 5);
+            let planner = FftPlanner::for_batch(common::machine(machine), batch);
+            let fft = planner.plan_real_forward(n).unwrap();
+            let done = match batch {
+                128 => fft.process(&x).unwrap(),
+                _ => clean(|options| fft.process_with(&x, options)),
+            };
+            let (cycles, efficiency) = (done.run.report.cycles as f64, done.efficiency());
+            let expected = fft.expected(batch).unwrap().0 as f64 / cycles;
+            let y = done.output.unwrap();
+            let exact = parts(&spectra(&x, n));
+            let ours = rms(widen(&y).into_iter(), exact.iter());
+            let theirs = scalar(&x, n);
+            println!(
+                "{machine}, {}, {batch} of them: {cycles} cycles, efficiency {efficiency:.3}, expected {expected:.4}, {:.3} of rustfft's error",
+                fft.recipe(),
+                ours / theirs
+            );
+            assert!(
+                (floor..=1.0).contains(&efficiency),
+                "{machine}: {efficiency}"
+            );
+            assert!((0.95..=1.0).contains(&expected), "{machine}: {expected}");
+            assert!(
+                ours <= 1.5 * theirs,
+                "{machine}: {ours:e}, rustfft {theirs:e}"
+            );
+            for row in y.chunks(n / 2 + 1) {
+                assert_eq!((row[0].im, row[n / 2].im), (0.0, 0.0));
+            }
+        }
+    }
+}
+
 /// Forward in two passes: the arithmetic or two passes' transfers, alone and in batches.
 #[test]
 fn two_passes_are_fast() {

@@ -11,11 +11,11 @@ pub(super) const RING: usize = 12;
 /// Length of the transform.
 const N: u64 = 4096;
 /// Bytes of a transform, of a block, and of a row n0 or p3 of it in system memory.
-const BYTES: i64 = (N * COMPLEX) as i64;
+pub(super) const BYTES: i64 = (N * COMPLEX) as i64;
 /// Bytes of a block.
 pub(super) const BLOCK: u64 = N * COMPLEX / BLOCKS;
 /// Issues of a pass of radix 8 over a transform.
-const PASS: u64 = N / 2 * 3;
+pub(super) const PASS: u64 = N / 2 * 3;
 /// Cycles of a transform beside its butterflies (`docs/fft.md`).
 const OVERHEAD: u64 = 88;
 
@@ -27,6 +27,32 @@ pub(super) struct Blocks {
     pub y: u64,
 }
 
+/// Block n1 = `page` % 8 of transforms from `x`: runs of its 64 numbers n2, n3 from every row n0.
+pub(super) fn load(batch: Dealt, page: u64, x: u64, local: u32) -> Vec<Descriptor> {
+    let at = x + page % BLOCKS * 64 * COMPLEX;
+    batch.loads(page / BLOCKS, BYTES as u64, |target, from| {
+        Descriptor::load(target, at + from, local, 64)
+            .level(8, 64, 512)
+            .level(8, BYTES / 8, 64)
+    })
+}
+
+/// Block p1 = `page` % 8 of results from `y`, so many bytes apart: p0 in pairs, then p2, then p3.
+pub(super) fn store(
+    batch: Dealt,
+    page: u64,
+    (y, apart): (u64, u64),
+    local: u32,
+) -> Vec<Descriptor> {
+    let at = y + page % BLOCKS * 64;
+    batch.each(page / BLOCKS, apart, |target, from| {
+        Descriptor::store(target, at + from, local, 16)
+            .level(4, 16, 128)
+            .level(8, 512, 512)
+            .level(8, BYTES / 8, 16)
+    })
+}
+
 impl Pages for Blocks {
     fn count(&self) -> u64 {
         self.batch.groups() * BLOCKS
@@ -34,25 +60,11 @@ impl Pages for Blocks {
 
     /// Block n1: runs of its 64 numbers n2, n3 from every row n0.
     fn loads(&self, page: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
-        let at = self.x + page % BLOCKS * 64 * COMPLEX;
-        self.batch
-            .loads(page / BLOCKS, BYTES as u64, |target, from| {
-                Descriptor::load(target, at + from, local, 64)
-                    .level(8, 64, 512)
-                    .level(8, BYTES / 8, 64)
-            })
+        load(self.batch, page, self.x, local)
     }
 
-    /// Block p1: p0 in pairs, then p2, then p3.
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
-        let at = self.y + page % BLOCKS * 64;
-        self.batch
-            .each(page / BLOCKS, BYTES as u64, |target, from| {
-                Descriptor::store(target, at + from, local, 16)
-                    .level(4, 16, 128)
-                    .level(8, 512, 512)
-                    .level(8, BYTES / 8, 16)
-            })
+        store(self.batch, page, (self.y, BYTES as u64), local)
     }
 
     fn period(&self) -> u64 {

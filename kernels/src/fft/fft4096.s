@@ -1,6 +1,7 @@
 ; FFT of 4096 complex numbers, many in a row through a ring of blocks in DMEM.
 ;
-; The caller defines INVERSE, 0 or 1. Launched once for T transforms of every
+; The caller defines INVERSE, 0 or 1, and REAL: 1 where the numbers are 8192 real ones
+; and the result is half of their spectrum. Launched once for T transforms of every
 ; section; word 0 of the argument block is the number of blocks, 8 T.
 ;
 ; A transform of 32 KiB stays in place, in eight of the twelve blocks of 4 KiB of
@@ -35,9 +36,15 @@
 ;
 ; DMEM: the ring, 48 KiB, and 14.3 KiB of tables behind it.
 ; Cycles: T (24576 + 88), 7 more for every third, and 78, while data is there in time.
+;
+; With REAL (forward) pass 1 halves its results, and the file "separate4096.s", which is made for
+; the machine (mixed/separate.rs), does pass 4 and separates. It takes column c of the blocks 0 .. 7
+; together with column 512 - c, so that block p1 is complete when 7 - p1 is, or nearly: its order is
+; 0 7 1 6 2 5 3 4. Transforms do not run into each other.
 
-; Default, which a definition by the caller replaces.
+; Defaults, which definitions by the caller replace.
 .equ INVERSE, 0
+.equ REAL, 0
 
 .include "frame8.s"
 
@@ -61,7 +68,7 @@
     .equ zs{\t}, \layout
     .equ tw{\t}, \factors
 .endm
-    pass 1, 0, 64, 128, 256, 448, 128, 256, 64, 448, 1, 0
+    pass 1, 0, 64, 128, 256, 448, 128, 256, 64, 448, 1, 6*REAL
     pass 2, 8, BLOCK, 2*BLOCK, 4*BLOCK, 7*BLOCK, BLOCK, 2*BLOCK, 4*BLOCK, 7*BLOCK, 2, 1
     pass 3, 2, 512, 1024, 2048, 3584, 512, 1024, 2048, 3584, 2, 1
     pass 4, 4, 64, 16, 32, 112, 16, 32, 64, 112, 2, 2
@@ -130,11 +137,8 @@
     frame8 \op, \opn, 4, 4, 4, [a4]+s3%, [a5]+s3%, \fourth
 .endm
 
-.macro transforms op, opn
-    wait LOADED
-    frame8 \op, \opn, 1, 0, 0, [a0]+s0%, [a1], plain
-    frame8 \op, \opn, 1, 1, 0, [a0]+s0%, [a1], plain
-next:
+; Passes 1 to 3 but for their first two frames and the last two.
+.macro three op, opn, origin
     loop 7 {
     loop 7 {
     four1 \op, \opn, plain
@@ -144,7 +148,7 @@ next:
     loop 7 {
     four1 \op, \opn, plain
     }
-    frame8 \op, \opn, 1, 1, 1, [a0]+s0%, [a1]+s0%, begin
+    frame8 \op, \opn, 1, 1, 1, [a0]+s0%, [a1]+s0%, \origin
     frame8 \op, \opn, 1, 1, 1, [a0]+s1%, [a1]+s0%, choose
     pass2 \op, \opn, 2, [a8]+16, [a9]+16
 pass3:
@@ -161,6 +165,21 @@ pass3:
     frame8 \op, \opn, 3, 3, 3, [a2]+s0%, [a3]+s0%, hold
     .endr
     frame8 \op, \opn, 3, 3, 3, [a2]+s2%, [a3]+s0%, hold
+.endm
+
+; Pass 2 where the ring ends in it.
+.macro around op, opn
+round:
+    pass2 \op, \opn, 5, [a13 - BLOCK], [a14 - BLOCK]
+    jmp pass3
+.endm
+
+.macro transforms op, opn
+    wait LOADED
+    frame8 \op, \opn, 1, 0, 0, [a0]+s0%, [a1], plain
+    frame8 \op, \opn, 1, 1, 0, [a0]+s0%, [a1], plain
+next:
+    three \op, \opn, begin
     frame8 \op, \opn, 4, 3, 3, [a4]+s3%, [a3]+s0%, along
     frame8 \op, \opn, 4, 4, 3, [a4]+s3%, [a3]+s2%, along
     loop 7 {
@@ -182,9 +201,7 @@ out:
     tail8 \op, \opn, 4
     signal COMPLETE
     stop
-round:
-    pass2 \op, \opn, 5, [a13 - BLOCK], [a14 - BLOCK]
-    jmp pass3
+    around \op, \opn
 .endm
 
 .program
@@ -210,9 +227,11 @@ start:
     movi a7, twiddles3 + 48
     movi b7, twiddles3 + 48
     movi l7, 2048
+    .if !REAL
     movi a10, twiddles4
     movi a11, powers
     movi a12, powers + 8*511
+    .endif
     movi s0, 16
     movi s1, 512 - 48
     movi s2, BLOCK - 512 + 16
@@ -224,7 +243,36 @@ start:
     movi c5, 4*BLOCK
     movi c7, RING
     shr c1, c1, 3                   ; transforms
-    .if INVERSE
+    .if REAL
+next:
+    movi a10, constants
+    ldq q31, [a10 + 16]
+    ldq q24, [a10 + 32]
+    ; Where this transform begins, as `begin` of hooks4096.s has it.
+    sub c5, c5, s5
+    sar c6, c5, 31
+    and c6, c6, c7
+    add c5, c5, c6
+    .rept 2, i
+    movi b{i}, xat1
+    movi b{2 + i}, xat3
+    movi a{i}, xat1
+    movi a{2 + i}, xat3
+    add a{i}, a{i}, c5
+    add a{2 + i}, a{2 + i}, c5
+    .endr
+    wait LOADED
+    frame8 bfly, bflyn, 1, 0, 0, [a0]+s0%, [a1], plain
+    frame8 bfly, bflyn, 1, 1, 0, [a0]+s0%, [a1], plain
+    three bfly, bflyn, plain
+    frame8 bfly, bflyn, 0, 3, 3, [a2], [a3]+s0%, hold
+    tail8 bfly, bflyn, 3
+    .include "separate4096.s"
+    addi c1, c1, -1
+    bnz c1, next
+    stop
+    around bfly, bflyn
+    .elif INVERSE
     transforms bflyc, bflyci
     .else
     transforms bfly, bflyn
@@ -242,10 +290,21 @@ start:
     .cis -(\k) - 1 - \den/8, \den
 .endm
 
+.if REAL
+.dmem
+.align 16
+constants:
+    .cis 0, 8
+    .complex cos(1.0/8)/2, -sin(1.0/8)/2
+    .complex 0.5, 0
+    .complex 0, 0
+    .float 0.5, 0.5, 0.5, 0.5
+.else
 .dmem RING
 constants:
     .cis 0, 8
     .cis -1, 8
+.endif
 twiddles2:
     .rept 4, h
     factors 2*h, 64
@@ -254,6 +313,7 @@ twiddles3:
     .rept 32, i
     factors 2*(i % 4) + 8*(i/4), 512
     .endr
+.if !REAL
 ; Column pair i = (p1 p2 h): k = 2h + 8 p1 + 64 p2; w^2 of k, k + 1, then w^4 of the next pair's k and of k + 1.
 .macro k4 i, mult, more
     .cis -\mult*(2*((\i) % 4) + 64*((\i)/4 % 8) + 8*((\i)/32 % 8) + \more), 4096
@@ -269,3 +329,4 @@ powers:
     .rept 513, j
     .cis -j, 4096
     .endr
+.endif

@@ -40,7 +40,7 @@
 ;   q16..q23  results: m' of (A, B),  r56..r59  r, s of B
 ;             or A's quads at even and B's at odd numbers
 ;   q24..q27  w^4, w^2, w, w' of (A, B)
-;   r60, r61  1, W8                  r62, r63  free
+;   r60, r61  1, W8                  r62, r63  free, or r62 1/2
 ;
 ; A pass is a number t > 0 with the constants (0: no iteration in that place)
 ;   set{t}             a{set} reads and a{set + 1} writes
@@ -57,6 +57,8 @@
 ;                      5: as 3, but the rows are those of two columns of radix 4, row m of column e of them as 2m + e,
 ;                         and level 3 is X_p +- (-i w) Y_p of the results p of the two, for m' = p, p + 4: w^2 of both
 ;                         columns in r48, r49 for A and in r54, r55 for B, their w in r50, r51, w of level 3 in r52, r53
+;                      6: as 0, but the results are halved: the frame takes a cycle more to multiply
+;                         row 0 by q24, 1/2 in every number; r61 is W8/2, r62 is 1/2
 ; and INVERSE is 0 or 1: whether op conjugates its factor.
 
 ; A butterfly, if `on`, beside the memory operation `mn a, b`.
@@ -108,7 +110,7 @@
 
 ; Butterfly m of level 3 (see below) as `op`; with swap = 4 it has its results m', m' + 4 exchanged.
 .macro third_as op, t, col, m, swap, then, a, b, c, d
-    \then 1, \op, zs{\t} == 1 ? 32 + \m + \m/2*2 + 2*\col + 2*\swap : 32 + 2*\m + \col + 2*\swap, zs{\t} == 1 ? 40 + \m + \m/2*2 + 2*\col - 2*\swap : 40 + 2*\m + \col - 2*\swap, \col ? (\m % 2 ? 56 + \m/2 : 24 + \m) : 16 + \m, \col ? (\m % 2 ? 58 + \m/2 : 28 + \m) : 20 + \m, tw{\t} ? 52 + 2*(\m % 2)*(tw{\t} != 5) + \col*(tw{\t} != 3) : 60 + \m % 2, \a, \b, \c, \d
+    \then 1, \op, zs{\t} == 1 ? 32 + \m + \m/2*2 + 2*\col + 2*\swap : 32 + 2*\m + \col + 2*\swap, zs{\t} == 1 ? 40 + \m + \m/2*2 + 2*\col - 2*\swap : 40 + 2*\m + \col - 2*\swap, \col ? (\m % 2 ? 56 + \m/2 : 24 + \m) : 16 + \m, \col ? (\m % 2 ? 58 + \m/2 : 28 + \m) : 20 + \m, tw{\t} % 6 ? 52 + 2*(\m % 2)*(tw{\t} != 5) + \col*(tw{\t} != 3) : tw{\t} && \m % 2 == 0 ? 62 : 60 + \m % 2, \a, \b, \c, \d
 .endm
 
 ; Butterfly m of level 3 (0: m' = 0, 4; 2: 2, 6; 1: 1, 5; 3: 3, 7) of column A or B (col 0
@@ -153,6 +155,13 @@
     .endif
 .endm
 
+; Row 0 of pass n, if its results are halved.
+.macro half_row n
+    .if \n && tw{\n} == 6
+    mul q0, q0, q24
+    .endif
+.endm
+
 ; A frame of 24 cycles; n, c, p as above, each a pass or 0.
 ;   rd, wr   addresses of the last load and of the last store, which step
 ; Without c the words that would be empty are left out as far as the
@@ -163,34 +172,35 @@
 
 ; ... whose level 1 is `first`, and whose rows macro `row` loads.
 .macro frame8_of first, op, opn, row, n, c, p, rd, wr, hook
-    \row \c, \first, 24, 25, 1, 9, (\c && tw{\c}) ? 49 + 5*(tw{\c} == 5) : 60, \n, 0, \rd
-    \row \c, \first, 26, 27, 5, 13, (\c && tw{\c}) ? 49 + 5*(tw{\c} == 5) : 60, \n, 4, \rd
-    \row \c, \first, 28, 29, 3, 11, (\c && tw{\c}) ? 49 + 6*(tw{\c} == 5) : 60, \n, 2, \rd
-    result8 \c, \first, 30, 31, 7, 15, (\c && tw{\c}) ? 49 + 6*(tw{\c} == 5) : 60, \p, 0
-    result8 \c, \opn, 21, 23, 10, 14, (\c && tw{\c}) ? 50 + (tw{\c} == 5) : 60, \p, 1
+    \row \c, \first, 24, 25, 1, 9, (\c && tw{\c} % 6) ? 49 + 5*(tw{\c} == 5) : 60 + 2*(\c && tw{\c} == 6), \n, 0, \rd
+    \row \c, \first, 26, 27, 5, 13, (\c && tw{\c} % 6) ? 49 + 5*(tw{\c} == 5) : 60, \n, 4, \rd
+    \row \c, \first, 28, 29, 3, 11, (\c && tw{\c} % 6) ? 49 + 6*(tw{\c} == 5) : 60, \n, 2, \rd
+    result8 \c, \first, 30, 31, 7, 15, (\c && tw{\c} % 6) ? 49 + 6*(tw{\c} == 5) : 60, \p, 0
+    result8 \c, \opn, 21, 23, 10, 14, (\c && tw{\c} % 6) ? 50 + (tw{\c} == 5) : 60, \p, 1
     third \p, \op, \opn, \p, 1, 1, result8, \p, 2, \c
     third \p, \op, \opn, \p, 1, 3, result8, \p, 3, \c
     third \c, \op, \opn, \c, 0, 0, \row, \n, 6, \rd
+    half_row \n
     third \c, \op, \opn, \c, 0, 2, \row, \n, 1, \rd
-    \row \c, \op, 24, 26, 24, 26, tw{\c} ? 51 - (tw{\c} == 3 || tw{\c} == 5) : 60, \n, 5, \rd
-    \row \c, \opn, 56, 57, 25, 27, tw{\c} ? 51 - (tw{\c} == 3 || tw{\c} == 5) : 60, \n, 3, \rd
-    \row \c, \op, 28, 30, 28, 30, tw{\c} ? 51 - (tw{\c} == 3) : 60, \n, 7, \rd
-    \hook \n, \first, 0, 8, 0, 8, \n && (tw{\n} > 2 || \n == \c && tw{\n}) ? 48 : 60, 12, \n, \c, \p
-    result8 \n, \first, 4, 12, 4, 12, \n && (tw{\n} > 2 || \n == \c && tw{\n}) ? 48 : 60, \p, 4
-    result8 \n, \first, 2, 10, 2, 10, \n && (tw{\n} > 2 || \n == \c && tw{\n}) ? 48 + (tw{\n} == 5) : 60, \p, 5
-    result8 \n, \first, 6, 14, 6, 14, \n && (tw{\n} > 2 || \n == \c && tw{\n}) ? 48 + (tw{\n} == 5) : 60, \p, 6
+    \row \c, \op, 24, 26, 24, 26, tw{\c} % 6 ? 51 - (tw{\c} == 3 || tw{\c} == 5) : 60 + 2*(tw{\c} == 6), \n, 5, \rd
+    \row \c, \opn, 56, 57, 25, 27, tw{\c} % 6 ? 51 - (tw{\c} == 3 || tw{\c} == 5) : 60 + 2*(tw{\c} == 6), \n, 3, \rd
+    \row \c, \op, 28, 30, 28, 30, tw{\c} % 6 ? 51 - (tw{\c} == 3) : 60, \n, 7, \rd
+    \hook \n, \first, 0, 8, 0, 8, \n && tw{\n} % 6 && (tw{\n} > 2 || \n == \c) ? 48 : 60 + 2*(\n && tw{\n} == 6), 12, \n, \c, \p
+    result8 \n, \first, 4, 12, 4, 12, \n && tw{\n} % 6 && (tw{\n} > 2 || \n == \c) ? 48 : 60, \p, 4
+    result8 \n, \first, 2, 10, 2, 10, \n && tw{\n} % 6 && (tw{\n} > 2 || \n == \c) ? 48 + (tw{\n} == 5) : 60, \p, 5
+    result8 \n, \first, 6, 14, 6, 14, \n && tw{\n} % 6 && (tw{\n} > 2 || \n == \c) ? 48 + (tw{\n} == 5) : 60, \p, 6
     .if \p
-    with_last \c, \opn, 58, 59, 29, 31, tw{\c} ? 51 - (tw{\c} == 3) : 60, \p, stq, 23, \wr
+    with_last \c, \opn, 58, 59, 29, 31, tw{\c} % 6 ? 51 - (tw{\c} == 3) : 60, \p, stq, 23, \wr
     .else
-    alone \c, \opn, 58, 59, 29, 31, tw{\c} ? 51 - (tw{\c} == 3) : 60, 1
+    alone \c, \opn, 58, 59, 29, 31, tw{\c} % 6 ? 51 - (tw{\c} == 3) : 60, 1
     .endif
     third \c, \op, \opn, \c, 0, 1, \hook, 17, \n, \c, \p
     third \c, \op, \opn, \c, 0, 3, \hook, 18, \n, \c, \p
     third \c, \op, \opn, \c, 1, 0, \hook, 19, \n, \c, \p
     third \c, \op, \opn, \c, 1, 2, \hook, 20, \n, \c, \p
-    \hook \n, \op, 16, 18, 0, 4, \n && tw{\n} ? 50 : 60, 21, \n, \c, \p
-    \hook \n, \opn, 17, 19, 8, 12, \n && tw{\n} ? 50 : 60, 22, \n, \c, \p
-    \hook \n, \op, 20, 22, 2, 6, \n && tw{\n} ? 50 + (tw{\n} == 5) : 60, 23, \n, \c, \p
+    \hook \n, \op, 16, 18, 0, 4, \n && tw{\n} % 6 ? 50 : 60 + 2*(\n && tw{\n} == 6), 21, \n, \c, \p
+    \hook \n, \opn, 17, 19, 8, 12, \n && tw{\n} % 6 ? 50 : 60 + 2*(\n && tw{\n} == 6), 22, \n, \c, \p
+    \hook \n, \op, 20, 22, 2, 6, \n && tw{\n} % 6 ? 50 + (tw{\n} == 5) : 60, 23, \n, \c, \p
 .endm
 
 ; After the last frame of pass p: its last two butterflies and eight stores.

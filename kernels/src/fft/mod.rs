@@ -16,6 +16,7 @@ mod planner;
 mod program;
 mod recipe;
 mod resident;
+mod separated;
 mod transform;
 
 pub use choice::{Choice, Why};

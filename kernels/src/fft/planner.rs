@@ -294,7 +294,7 @@ impl FftPlanner {
     /// It does not fit the machine.
     pub fn plan_real_forward(&self, n: usize) -> Result<Arc<RealToComplex>, FftError> {
         let long = || self.long_real(n, Direction::Forward);
-        RealToComplex::new(n, self.machine.clone(), long).map(Arc::new)
+        RealToComplex::new(n, self.machine.clone(), self.batch, long).map(Arc::new)
     }
 
     /// The transform of n/2 + 1 numbers of a spectrum to `n` real numbers, not scaled.
@@ -303,7 +303,7 @@ impl FftPlanner {
     /// See [`FftPlanner::plan_real_forward`].
     pub fn plan_real_inverse(&self, n: usize) -> Result<Arc<ComplexToReal>, FftError> {
         let long = || self.long_real(n, Direction::Inverse);
-        ComplexToReal::new(n, self.machine.clone(), long).map(Arc::new)
+        ComplexToReal::new(n, self.machine.clone(), self.batch, long).map(Arc::new)
     }
 
     /// The cheapest real transform around a complex one.

@@ -30,6 +30,9 @@ const INCLUDED: [(&str, &str); 11] = [
 /// Where the sources are in this repository, for messages and line tables.
 const FOLDER: &str = "kernels/src/fft/";
 
+/// The part of `fft4096.s` that is made for the machine.
+const SEPARATION: &str = "separate4096.s";
+
 fn include(name: &str, _from: &str) -> Result<Source, String> {
     INCLUDED
         .iter()
@@ -207,16 +210,41 @@ pub(super) fn parts_program(
     kernel(&title, PARTS, defines.to_vec(), machine)
 }
 
+/// Assembles `fft4096.s` for real numbers, with a last pass that separates.
+pub(super) fn separated_program(separation: &str, machine: &Machine) -> Result<Assembly, FftError> {
+    let defines = vec![("REAL".to_owned(), Value::Int(1))];
+    let include = |name: &str, from: &str| match name {
+        SEPARATION => Ok(Source::new(format!("{FOLDER}{SEPARATION}"), separation)),
+        _ => include(name, from),
+    };
+    kernel_with("real fft 8192", FFT4096, defines, machine, &include)
+}
+
+/// Whether line tables call the separation so.
+pub(super) fn is_separation(file: &str) -> bool {
+    file.strip_prefix(FOLDER) == Some(SEPARATION)
+}
+
 fn kernel(
+    title: &str,
+    source: (&str, &str),
+    defines: Vec<(String, Value)>,
+    machine: &Machine,
+) -> Result<Assembly, FftError> {
+    kernel_with(title, source, defines, machine, &include)
+}
+
+fn kernel_with(
     title: &str,
     (name, text): (&str, &str),
     defines: Vec<(String, Value)>,
     machine: &Machine,
+    include: &dyn cp2_asm::Include,
 ) -> Result<Assembly, FftError> {
     let options = Options {
         defines,
         machine: Some(machine),
-        include: Some(&include),
+        include: Some(include),
     };
     let source = Source::new(format!("{FOLDER}{name}"), text);
     Ok(assembly(title, &source, &options)?)

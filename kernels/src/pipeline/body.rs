@@ -44,6 +44,8 @@ pub(crate) enum Step {
     Bytes(i64),
     /// By the step register `s{0}` in the pointer's modulo range.
     Modulo(u8),
+    /// By these step registers in turn, in the pointer's modulo range.
+    Turns(&'static [u8]),
     /// By what a circular table says: `s{step}` is read through `a{table}`
     /// (with `s{by}` modulo) in every iteration.
     Table {
@@ -244,7 +246,7 @@ impl Body {
 pub(super) fn table(step: Step) -> Option<u8> {
     match step {
         Step::Table { step, .. } => Some(step),
-        Step::Bytes(_) | Step::Modulo(_) => None,
+        Step::Bytes(_) | Step::Modulo(_) | Step::Turns(_) => None,
     }
 }
 

@@ -92,6 +92,23 @@ impl Schedule {
         found.map_or(0, |&(register, _)| register)
     }
 
+    /// How many iterations overlap, and after how many registers repeat.
+    pub(crate) fn overlap(&self) -> (u64, u64) {
+        let end = self.cycles.iter().max().map_or(0, |&c| u64::from(c) + 1);
+        let stages = end.div_ceil(u64::from(self.interval));
+        (stages, u64::from(self.registers.unroll))
+    }
+
+    /// The words of some intervals of `iterations`, for loops of another shape: iteration i begins in interval i.
+    /// Nothing before the first operation of all, nor behind the last.
+    pub(crate) fn intervals(&self, which: Range<u64>, iterations: u64) -> String {
+        let interval = u64::from(self.interval);
+        let end = self.cycles.iter().max().map_or(0, |&c| u64::from(c) + 1);
+        let total = (iterations.max(1) - 1) * interval + end;
+        let times = which.start * interval..(which.end * interval).min(total);
+        self.words(&self.slots(), times, iterations)
+    }
+
     /// A loop of `iterations`.
     pub(crate) fn emit(&self, iterations: u64) -> Emitted {
         let interval = u64::from(self.interval);
@@ -241,7 +258,7 @@ impl Schedule {
                 Step::Table {
                     step, table, by, ..
                 } => Some(format!("ldx s{step}, [a{table}]+s{by}%")),
-                Step::Bytes(_) | Step::Modulo(_) => None,
+                Step::Bytes(_) | Step::Modulo(_) | Step::Turns(_) => None,
             }
         })
     }
@@ -261,6 +278,11 @@ impl Schedule {
                     Step::Bytes(n) if n < 0 => format!("[a{register}]-{}", -n),
                     Step::Bytes(n) => format!("[a{register}]+{n}"),
                     Step::Modulo(s) => format!("[a{register}]+s{s}%"),
+                    Step::Turns(steps) => {
+                        let turn = iteration % (steps.len() as u64).max(1);
+                        let step = steps.get(turn as usize).copied().unwrap_or(u8::MAX);
+                        format!("[a{register}]+s{step}%")
+                    }
                     Step::Table { step, modulo, .. } => {
                         format!("[a{register}]+s{step}{}", if modulo { "%" } else { "" })
                     }

@@ -37,6 +37,18 @@ pub(crate) struct Schedule {
     pub(super) loop_setup: u32,
 }
 
+impl Schedule {
+    /// That this one will not do.
+    pub(crate) fn refused(&self) -> Unschedulable {
+        let registers = self.registers.base.iter().flatten().max();
+        Unschedulable {
+            operations: self.body.ops.len(),
+            registers: registers.copied().unwrap_or(0),
+            interval: self.interval,
+        }
+    }
+}
+
 /// How much longer than the least an interval may be before the search ends.
 const SLACK: u32 = 64;
 

@@ -24,6 +24,7 @@ mod real_recipe;
 mod recipe;
 mod repitch;
 mod rows;
+mod separate;
 mod text;
 mod walk;
 
@@ -34,3 +35,4 @@ pub use plan::{BlockFft, BlockRecipe, MixedFft};
 pub use real_plan::{ComplexToReal, RealRun, RealToComplex};
 pub use real_recipe::RealRecipe;
 pub use recipe::MixedRecipe;
+pub(super) use separate::{ORDER, Separation, separation};

@@ -9,6 +9,7 @@ use crate::fft::error::FftError;
 use crate::fft::large::LargeReal;
 use crate::fft::plan::batch_of;
 use crate::fft::planner::TYPICAL_BATCH;
+use crate::fft::separated::SeparatedFft;
 use crate::fft::transform::{rows_of, spread};
 use crate::job::{Job, KernelRun, Least};
 use cp2_asm::Program;
@@ -35,6 +36,8 @@ const WORTH: f64 = 0.6;
 enum Real {
     /// In local memory.
     Local { recipe: RealRecipe, blocks: Blocks },
+    /// In local memory, in place.
+    Separated(Box<SeparatedFft>),
     /// By two passes over system memory.
     Large(Box<LargeReal>),
     /// By passes over system memory around a complex transform.
@@ -42,13 +45,33 @@ enum Real {
 }
 
 impl Real {
-    /// By local memory where it fits, by the way that takes less time, else what `long` makes.
+    /// By local memory where it fits, by the way that takes less time, else what `long` makes;
+    /// a transform that leaves no room for another one of a section by the way that is faster for `batch` of them.
     fn new(
         n: usize,
         direction: Direction,
         machine: Arc<Machine>,
+        batch: usize,
         long: impl FnOnce() -> Result<LongReal, FftError>,
     ) -> Result<Self, FftError> {
+        if SeparatedFft::has(n, direction) {
+            let separated = SeparatedFft::new(machine.clone());
+            let separated = separated.map(|fft| Self::Separated(Box::new(fft)));
+            if let Err(e) = separated {
+                // A machine without room for it has the other way.
+                return match e.is_refusal() {
+                    true => long().map(Self::Long).map_err(|long| e.or(long)),
+                    false => Err(e),
+                };
+            }
+            let ways = [separated, long().map(Self::Long)];
+            let priced = ways.map(|way| way.and_then(|way| Ok((way.expected(batch)?, way))));
+            return match priced {
+                [Ok(a), Ok(b)] => Ok(if a.0 <= b.0 { a.1 } else { b.1 }),
+                [Ok(one), _] | [_, Ok(one)] => Ok(one.1),
+                [Err(a), Err(b)] => Err(a.or(b)),
+            };
+        }
         let (mut best, mut refusal): (Option<(Cycles, Self)>, _) = (None, None);
         let columns = (n >= BY_COLUMNS).then_some(Lanes::Columns);
         for lanes in [Some(Lanes::Transforms), columns].into_iter().flatten() {
@@ -114,6 +137,7 @@ impl Real {
     fn len(&self) -> usize {
         match self {
             Self::Local { recipe, .. } => recipe.n,
+            Self::Separated(real) => real.len(),
             Self::Large(real) => real.len(),
             Self::Long(real) => real.len(),
         }
@@ -122,6 +146,7 @@ impl Real {
     fn recipe(&self) -> String {
         match self {
             Self::Local { recipe, .. } => recipe.to_string(),
+            Self::Separated(real) => real.recipe(),
             Self::Large(real) => real.recipe(),
             Self::Long(real) => real.to_string(),
         }
@@ -130,6 +155,7 @@ impl Real {
     fn machine(&self) -> &Arc<Machine> {
         match self {
             Self::Local { blocks, .. } => blocks.machine(),
+            Self::Separated(real) => real.machine(),
             Self::Large(real) => real.machine(),
             Self::Long(real) => real.machine(),
         }
@@ -138,6 +164,7 @@ impl Real {
     fn program(&self, batch: usize) -> Result<Option<Arc<Program>>, FftError> {
         match self {
             Self::Local { blocks, .. } => blocks.program(batch).map(Some),
+            Self::Separated(real) => Ok(Some(real.program().clone())),
             Self::Large(real) => Ok(Some(real.program(batch).clone())),
             Self::Long(_) => Ok(None),
         }
@@ -146,6 +173,7 @@ impl Real {
     fn source(&self, file: &str) -> Option<String> {
         match self {
             Self::Local { blocks, .. } => blocks.source(file),
+            Self::Separated(real) => real.source(file),
             Self::Large(real) => real.source(file),
             Self::Long(real) => real.source(file),
         }
@@ -154,6 +182,7 @@ impl Real {
     fn max_batch(&self) -> usize {
         match self {
             Self::Local { blocks, .. } => blocks.max_batch(),
+            Self::Separated(real) => real.max_batch(),
             Self::Large(real) => real.max_batch(),
             Self::Long(real) => real.max_batch(),
         }
@@ -162,6 +191,7 @@ impl Real {
     fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
         match self {
             Self::Local { blocks, .. } => blocks.expected(batch),
+            Self::Separated(real) => Ok(real.expected(batch)),
             Self::Large(real) => Ok(real.expected(batch)),
             Self::Long(real) => real.expected(batch),
         }
@@ -177,6 +207,7 @@ impl Real {
                     ..Least::default()
                 }
             }
+            Self::Separated(real) => real.least(batch),
             Self::Large(real) => real.least(batch),
             Self::Long(real) => real.least(batch),
         }
@@ -185,13 +216,14 @@ impl Real {
     fn own_bound(&self, batch: usize) -> Option<(f64, &'static str)> {
         match self {
             Self::Large(real) => Some(real.own_bound(batch)),
-            Self::Local { .. } | Self::Long(_) => None,
+            Self::Local { .. } | Self::Separated(_) | Self::Long(_) => None,
         }
     }
 
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
         match self {
             Self::Local { blocks, .. } => vec![blocks.operations(batch)],
+            Self::Separated(real) => real.operations(batch),
             Self::Large(real) => real.operations(batch),
             Self::Long(real) => real.operations(batch),
         }
@@ -209,6 +241,7 @@ impl Real {
                 let (job, y) = blocks.job(input, batch, (recipe.n, out), options)?;
                 Ok((job, y, out))
             }
+            Self::Separated(real) => real.forward(input, batch, options),
             Self::Large(real) => real.forward(input, batch, options),
             Self::Long(real) => real.forward(input, batch, options),
         }
@@ -230,6 +263,9 @@ impl Real {
                 Ok((job, y, recipe.n))
             }
             Self::Large(real) => real.inverse(input, batch, options),
+            Self::Separated(_) => Err(FftError::OtherProblem {
+                plan: self.recipe(),
+            }),
             Self::Long(real) => real.inverse(input, batch, options),
         }
     }
@@ -258,9 +294,10 @@ macro_rules! real_transform {
             pub(in crate::fft) fn new(
                 n: usize,
                 machine: Arc<Machine>,
+                batch: usize,
                 long: impl FnOnce() -> Result<LongReal, FftError>,
             ) -> Result<Self, FftError> {
-                Real::new(n, $direction, machine, long).map(Self)
+                Real::new(n, $direction, machine, batch, long).map(Self)
             }
 
             /// Real numbers of a transform.

@@ -183,6 +183,14 @@ impl Default for Constants {
 }
 
 impl Constants {
+    /// None that a loop knows; registers from `first` on are not its.
+    pub(super) fn below(first: u8) -> Self {
+        Self {
+            first,
+            ..Self::default()
+        }
+    }
+
     /// Where a constant is. One that was not loaded is a bug that the
     /// assembler finds: there is no such register.
     pub(super) fn register(&self, constant: Constant) -> Reg {

@@ -1,0 +1,239 @@
+//! The transform of 8192 real numbers in local memory: that of 4096 complex ones in place, whose last pass
+//! separates (`fft4096.s` with REAL, `mixed/separate.rs`).
+
+use super::eighths::{self, BLOCK, BLOCKS, BYTES, PASS, RING};
+use super::error::FftError;
+use super::mixed::{ORDER, Separation, separation};
+use super::plan::COMPLEX;
+use super::program::{is_separation, separated_program, source};
+use super::recipe::Direction;
+use crate::assembly::moves;
+use crate::job::{self, Job, Least, data_end, image, load};
+use crate::ring::{Dealt, Pages, Ring, RingPass};
+use cp2_asm::Program;
+use cp2_dma::Descriptor;
+use cp2_host::{Buffer, Options};
+use cp2_machine::{Class, Cycles, Machine};
+use num_complex::Complex32;
+use std::sync::Arc;
+
+/// Real numbers of a transform.
+const N: usize = 8192;
+/// Blocks whose places the next transform takes, which has the others' already.
+const HALF: u64 = BLOCKS / 2;
+/// Numbers from a half spectrum to the next: whole granules.
+const PITCH: usize = N / 2 + 2;
+/// Butterflies of a transform, N/4 (log2 N + 1).
+const BUTTERFLIES: u64 = (N / 4) as u64 * 14;
+/// Issues that halve the results of the first pass.
+const HALVES: u64 = 256;
+/// Cycles of a transform beside its issues and those of its last pass, counted in the source: pointers and the
+/// first frames of passes 1 and 3, the last of pass 3, loops.
+const OVERHEAD: u64 = 140;
+
+/// A planned forward transform of 8192 real numbers.
+#[derive(Debug)]
+pub(super) struct SeparatedFft {
+    machine: Arc<Machine>,
+    program: Arc<Program>,
+    separation: Separation,
+}
+
+impl SeparatedFft {
+    /// Whether it is for a length and a direction.
+    pub(super) fn has(n: usize, direction: Direction) -> bool {
+        n == N && direction == Direction::Forward
+    }
+
+    /// # Errors
+    /// The machine has no room for it.
+    pub(super) fn new(machine: Arc<Machine>) -> Result<Self, FftError> {
+        let separation = separation(&machine)?;
+        let program = separated_program(&separation.text, &machine)?.program;
+        let fft = Self {
+            machine,
+            program: Arc::new(program),
+            separation,
+        };
+        moves(&fft.recipe(), &fft.ring(1, 0, 0), &fft.machine)?;
+        Ok(fft)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        N
+    }
+
+    pub(super) fn recipe(&self) -> String {
+        format!("real fft {N} forward: ring 8 x 8 x 8 x 8split")
+    }
+
+    pub(super) fn machine(&self) -> &Arc<Machine> {
+        &self.machine
+    }
+
+    pub(super) fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    pub(super) fn source(&self, file: &str) -> Option<String> {
+        match is_separation(file) {
+            true => Some(self.separation.text.clone()),
+            false => source(file).map(str::to_owned),
+        }
+    }
+
+    pub(super) fn max_batch(&self) -> usize {
+        let each = 4 * N as u64 + PITCH as u64 * COMPLEX;
+        let free = job::room(&self.machine, &self.program);
+        usize::try_from(free / each).unwrap_or(usize::MAX)
+    }
+
+    /// N/4 (log2 N + 1) issues, or every byte over the channel once.
+    pub(super) fn least(&self, batch: usize) -> Least {
+        let batch = batch as u128;
+        Least {
+            issues: batch * u128::from(BUTTERFLIES),
+            bytes: batch * (4 * N as u128 + u128::from(COMPLEX) * (N as u128 / 2 + 1)),
+            ..Least::default()
+        }
+    }
+
+    pub(super) fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
+        let batch = batch as u64;
+        let first = [
+            (Class::Butterfly, 3 * PASS * batch),
+            (Class::Add, HALVES * batch),
+        ];
+        let mut all = first.to_vec();
+        all.extend(self.separation.operations.times(batch));
+        vec![all]
+    }
+
+    fn ring(&self, batch: usize, x: u64, y: u64) -> RingPass {
+        let at = |name| {
+            self.program
+                .symbol(name)
+                .and_then(|at| u32::try_from(at).ok())
+        };
+        let blocks = Blocks {
+            batch: Dealt {
+                count: batch as u64,
+                sections: self.machine.cp2.sections as u64,
+            },
+            x,
+            y,
+            end: at("ends").unwrap_or(0),
+            last: self.separation.cycles,
+        };
+        let arguments = data_end(&self.program).next_multiple_of(self.machine.dma.granule.0.max(1));
+        RingPass::new(Ring::in_place(arguments, 0, RING, BLOCK), blocks)
+    }
+
+    /// The job that transforms real numbers, where the half spectra will be, and numbers from one to the next.
+    pub(super) fn forward(
+        &self,
+        input: &[f32],
+        batch: usize,
+        options: Options,
+    ) -> Result<(Job, Buffer<Complex32>, usize), FftError> {
+        let mut job = Job::new(self.machine.clone(), options);
+        let x = job.input(input)?;
+        let y = job.output("y", &[batch as u64, PITCH as u64])?;
+        let program = job.program(&self.recipe(), &self.program)?;
+        job.ring(
+            &program,
+            "start",
+            self.ring(batch, x.address(), y.address()),
+        )?;
+        Ok((job, y, PITCH))
+    }
+
+    pub(super) fn expected(&self, batch: usize) -> Cycles {
+        let pass = self.ring(batch, 0, 0).expect(&self.machine).cycles;
+        Cycles((pass + load(image(&self.program), &self.machine)).ceil() as u64)
+    }
+}
+
+/// The blocks of transforms from `x` to half spectra from `y`: loaded from the first to the last, and
+/// complete in another order.
+#[derive(Debug)]
+struct Blocks {
+    batch: Dealt,
+    x: u64,
+    y: u64,
+    /// Where number N/2 of a half spectrum is in DMEM.
+    end: u32,
+    /// Cycles of the last pass.
+    last: u64,
+}
+
+impl Pages for Blocks {
+    fn count(&self) -> u64 {
+        self.batch.groups() * BLOCKS
+    }
+
+    fn loads(&self, page: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
+        eighths::load(self.batch, page, self.x, local)
+    }
+
+    /// Blocks 4 .. 7 wait for the others, whose places the next transform's last blocks need first.
+    fn stores(&self, page: u64, _local: u32) -> Vec<Descriptor> {
+        let apart = PITCH as u64 * COMPLEX;
+        let (first, block) = (page - page % BLOCKS, ORDER[(page % BLOCKS) as usize] as u64);
+        let blocks = match block {
+            0..HALF => block..block + 1,
+            _ if page % BLOCKS == BLOCKS - 1 => HALF..BLOCKS,
+            _ => 0..0,
+        };
+        let mut stores = Vec::new();
+        for block in blocks.map(|block| first + block) {
+            let local = u32::try_from(block % RING as u64 * BLOCK).unwrap_or(u32::MAX);
+            stores.extend(eighths::store(self.batch, block, (self.y, apart), local));
+        }
+        if page % BLOCKS == 0 {
+            let at = self.y + BYTES as u64;
+            stores.extend(self.batch.each(page / BLOCKS, apart, |target, from| {
+                Descriptor::store(target, at + from, self.end, 16)
+            }));
+        }
+        stores
+    }
+
+    fn period(&self) -> u64 {
+        BLOCKS
+    }
+
+    /// Three passes before the first block is complete.
+    fn issues(&self, page: u64) -> u64 {
+        let middle = if page % BLOCKS == 0 { 2 * PASS } else { 0 };
+        self.head(page) + middle + self.last / BLOCKS
+    }
+
+    fn group(&self) -> u64 {
+        BLOCKS
+    }
+
+    fn head(&self, _page: u64) -> u64 {
+        (PASS + HALVES) / BLOCKS
+    }
+
+    fn overhead(&self, _page: u64) -> u64 {
+        OVERHEAD / BLOCKS
+    }
+
+    /// Blocks 4 .. 7 of the next transform lie where 0 .. 3 of this one do, and the first four of the one
+    /// after it, which are loaded behind them, where the others do.
+    fn next(&self, page: Option<u64>, ahead: u64) -> Vec<u64> {
+        let Some(page) = page else {
+            return (0..ahead).collect();
+        };
+        let first = page - page % BLOCKS + ahead;
+        let mut next = Vec::new();
+        match ORDER[(page % BLOCKS) as usize] as u64 {
+            block @ 0..HALF => next.push(first + block),
+            _ if page % BLOCKS == BLOCKS - 1 => next.extend(first + HALF..first + BLOCKS),
+            _ => {}
+        }
+        next
+    }
+}
