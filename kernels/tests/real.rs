@@ -211,6 +211,7 @@ fn two_passes_are_fast() {
         (131_072, 8, [0.86, 0.87]),
         (262_144, 1, [0.85, 0.82]),
         (524_288, 1, [0.87, 0.80]),
+        (1_048_576, 1, [0.84, 0.77]),
     ] {
         let x = random(n, batch, 5);
         for (machine, floor) in ["vm7", "vm9"].into_iter().zip(floors) {
@@ -289,7 +290,13 @@ fn two_passes_back_are_accurate() {
 /// Two passes over memory, on both machines, whose divisions into rows and columns differ.
 #[test]
 fn two_passes_are_accurate() {
-    for (n, batch) in [(16_384, 32), (32_768, 2), (65_536, 5), (524_288, 1)] {
+    for (n, batch) in [
+        (16_384, 32),
+        (32_768, 2),
+        (65_536, 5),
+        (524_288, 1),
+        (1_048_576, 1),
+    ] {
         let x = random(n, batch, n as u64);
         let exact = parts(&spectra(&x, n));
         let theirs = scalar(&x, n);

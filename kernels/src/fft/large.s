@@ -13,7 +13,7 @@
 ;   N2, ROWS        length of the rows, how many are in a section's page; N2 = 0: no such kernel
 ;   Q1 .. Q3        radices of the row passes but the last
 ;   REAL            1: columns are couples of real ones, rows those of half a spectrum (real.s);
-;                   COLUMNS is 2, 4 or 8, ROWS 4, 8 or 16
+;                   COLUMNS is 2, 4 or 8, ROWS 2, 4, 8 or 16
 ;   FULL            pages of so many real rows before one of two, or with BACK of columns, of four transforms
 ;   RESIDENT        1: the factors of all pages of real rows stay where those of the first are
 ;   BACK            not 0: columns of half a spectrum, rows to real numbers (real_back.s), so many in a section's page;

@@ -21,10 +21,15 @@
 ;
 ; a3 finds the row factors in steps of s3; s0, s1, s2 = 16 and s3 come from the table.
 
-; Bytes of a block, of an eighth, of a page.
+; A page of one couple, ROWS = 2, has all its conjugates with those of the page before, and what goes to the next page's result
+; falls on rows that are still read. So there conjugate P of number k lies where column k of row A has been read: quad P of the 64 bytes
+; from 8 at2_k on. a4 and a6, which writes conjugates of A, then go in that order.
+
+; Bytes of a block, of an eighth, of a page; from a conjugate to that of the next eighth.
 .equ BLOCK, 2*N2
 .equ EIGHTH, ROWS*N2
 .equ PAGE2, 8*ROWS*N2
+.equ CONJ, ROWS > 2 ? EIGHTH : 16
 
 ; A conjugate, if there are results to store, beside a store.
 .macro conj_st st, q, mn, a, b
@@ -39,20 +44,24 @@
     \op r18, r19, r4, r12, r48 || ldq q28, [a3 - 32]
     \op r20, r21, r2, r10, r48 || ldq q29, [a3 - 16]
     \op r22, r23, r6, r14, r48 || ldx2 s2, [a5]+s5%
-    beside 1, \op, 24, 25, 1, 9, 49, \st, stq, q16, [a1 + EIGHTH]
-    beside 1, \op, 26, 27, 5, 13, 49, \st, stq, q18, [a1 + 3*EIGHTH]
-    conj_st \st, 20, stq, q17, [a1 + 2*EIGHTH]
-    beside 1, \op, 28, 29, 3, 11, 49, \st, stp, r40, [a1 - 3*EIGHTH]
-    conj_st \st, 22, stp, r41, [a4 - 3*EIGHTH]
-    beside 1, \op, 30, 31, 7, 15, 49, \st, stp, r44, [a1 - EIGHTH]
-    conj_st \st, 21, stp, r45, [a4 - EIGHTH]
-    conj_st \st, 23, stp, r42, [a1 - 2*EIGHTH]
+    beside 1, \op, 24, 25, 1, 9, 49, \st, stq, q16, [a1 - 3*EIGHTH]
+    beside 1, \op, 26, 27, 5, 13, 49, \st, stq, q18, [a1 - EIGHTH]
+    conj_st \st, 20, stq, q17, [a1 - 2*EIGHTH]
+    beside 1, \op, 28, 29, 3, 11, 49, \st, stp, r40, [a6 - 3*CONJ]
+    conj_st \st, 22, stp, r41, [a4 - 3*CONJ]
+    beside 1, \op, 30, 31, 7, 15, 49, \st, stp, r44, [a6 - CONJ]
+    conj_st \st, 21, stp, r45, [a4 - CONJ]
+    conj_st \st, 23, stp, r42, [a6 - 2*CONJ]
     ; w and w W8
-    product_st 52, 62, 60, \st, r43, [a4 - 2*EIGHTH]
-    product_st 53, 62, 61, \st, r46, [a1]+16
+    product_st 52, 62, 60, \st, r43, [a4 - 2*CONJ]
+    .if ROWS > 2
+    product_st 53, 62, 61, \st, r46, [a6]+16
+    .else
+    product_st 53, 62, 61, \st, r46, [a6]+s1
+    .endif
     product_st 54, 63, 60, \st, r47, [a4]+s1%
     .if \st
-    cmul r55, r63, r61 || stq q19, [a1 + 4*EIGHTH - 16]
+    cmul r55, r63, r61 || stq q19, [a1]+16
     .else
     cmul r55, r63, r61
     .endif
@@ -73,18 +82,18 @@
     .rept 4
     nop
     .endr
-    stq q16, [a1 + EIGHTH]
-    stq q18, [a1 + 3*EIGHTH]
-    conj q20, q20 || stq q17, [a1 + 2*EIGHTH]
-    conj q22, q22 || stp r40, [a1 - 3*EIGHTH]
-    conj q21, q21 || stp r41, [a4 - 3*EIGHTH]
-    conj q23, q23 || stp r44, [a1 - EIGHTH]
-    stp r45, [a4 - EIGHTH]
-    stp r42, [a1 - 2*EIGHTH]
-    stp r43, [a4 - 2*EIGHTH]
-    stp r46, [a1]
+    stq q16, [a1 - 3*EIGHTH]
+    stq q18, [a1 - EIGHTH]
+    conj q20, q20 || stq q17, [a1 - 2*EIGHTH]
+    conj q22, q22 || stp r40, [a6 - 3*CONJ]
+    conj q21, q21 || stp r41, [a4 - 3*CONJ]
+    conj q23, q23 || stp r44, [a6 - CONJ]
+    stp r45, [a4 - CONJ]
+    stp r42, [a6 - 2*CONJ]
+    stp r43, [a4 - 2*CONJ]
+    stp r46, [a6]
     stp r47, [a4]+s1%
-    stq q19, [a1 + 4*EIGHTH]
+    stq q19, [a1]
 .endm
 
 ; The pass over `rows` rows from a8 to a9, whose row factors begin at a3.
@@ -105,7 +114,8 @@
     ldq q30, [a3]
     mov a0, a8
     ldq q31, [a2]+s2%
-    movi a1, 3*EIGHTH
+    movi a1, 7*EIGHTH
+    movi a6, 3*CONJ
     .rept 12, i
     ldp r{i}, [a0 + number_{i} + i%2*8*N2]
     .endr
@@ -114,6 +124,7 @@
     .endr
     add a0, a0, s0
     add a1, a1, a9
+    add a6, a6, a9
     ldx2 s0, [a5]+s5%
     half8 \op, \opn, 0
     loop \rows*N2/16 - 1 {
@@ -130,13 +141,18 @@
     .endif
     movi c12, PAGE2/16
     mul l4, c15, c12
-    movi a4, 3*EIGHTH + BLOCK + 8
-    movi b4, 3*EIGHTH
-    add a4, a4, a9
+    movi b4, 3*CONJ
     add b4, b4, a8
+    .if ROWS > 2
+    movi a4, 3*CONJ + BLOCK + 8
+    add a4, a4, a9
+    .else
+    addi a4, b4, 8
+    .endif
     ; With number N/2 goes what is beside the first row.
+    mov a0, a9
     lif r0, 0
-    stp r0, [a4 - 3*EIGHTH - BLOCK]
+    stp r0, [a0 + 8]
 .endm
 
 ; Entry j: how far a0 goes after iteration j, a4 after iteration j - 2; 16; whether iteration j + 1 is of another couple.
@@ -144,7 +160,13 @@
     .rept \rows/2, r
     .rept N2/8, k
     .int 8*(at2_{k + 1} - at2_{k}) + (k == N2/8 - 1)*(16*N2 - (r == \rows/2 - 1)*8*N2*\rows)
+    .if ROWS > 2
     .int 16 + (\rows > 2 ? (k == 1 && r == \rows/2 - 1)*(PAGE2 - EIGHTH) : (k == 1)*(PAGE2 - BLOCK))
+    .elif k == 1
+    .int PAGE2 - 8*at2_{N2/8 - 1}
+    .else
+    .int 8*(at2_{(k + N2/8 - 1)%(N2/8)} - at2_{(k + N2/8 - 2)%(N2/8)})
+    .endif
     .int 16, 48*(k == N2/8 - 1)
     .endr
     .endr

@@ -31,7 +31,7 @@ const OWN: u64 = 84;
 const FRAME: u64 = 66;
 const SEPARATE: u64 = 47;
 /// Words of the last pass of rows of half a spectrum (`real.s`) beside its iterations.
-const HALF: u64 = 50;
+const HALF: u64 = 52;
 /// Words of the first and the last pass of columns of `real_back.s` beside their iterations: pointers, first loads, last stores,
 const BACK_FIRST: u64 = 44;
 const BACK_LAST: u64 = 54;

@@ -17,7 +17,7 @@ use num_complex::Complex32;
 use std::sync::Arc;
 
 /// Bits of the lengths: shorter ones have their complex numbers in local memory, lines of longer ones do not fit.
-const BITS: std::ops::RangeInclusive<u32> = 14..=19;
+const BITS: std::ops::RangeInclusive<u32> = 14..=20;
 /// Batches for which divisions are looked for: small pages suit a transform alone, large ones many.
 const BATCHES: [u64; 3] = [1, 4, 32];
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Columns of a section's page, there and back.
 const COLUMNS: [&[usize]; 2] = [&[2, 4, 8], &[4, 8, 16, 32]];
 /// Rows of a section's page.
-const ROWS: [&[usize]; 2] = [&[4, 8, 16], &[2, 4, 8, 16]];
+const ROWS: &[usize] = &[2, 4, 8, 16];
 /// Page buffers; back one more has what is between the first and the last of a page's passes.
 const BUFFERS: [&[usize]; 2] = [&[3, 4], &[2, 3, 4]];
 
@@ -70,7 +70,7 @@ impl Division {
             let lengths = [1usize << bits, n >> bits];
             let [columns, rows] = [0, 1].map(|pass| {
                 let [length, others] = [lengths[pass], lengths[1 - pass]];
-                let pers = [COLUMNS, ROWS][pass][way].iter();
+                let pers = [COLUMNS[way], ROWS][pass].iter();
                 let fits = pers.filter(|&per| 2 * per * SECTIONS as usize <= others);
                 let lines = fits.filter_map(|&per| Self::lines(direction, pass, length, per));
                 lines.collect::<Vec<_>>()

@@ -240,23 +240,48 @@ impl Pages for RealRows {
                 .level(columns as u32, turn, granule as i64)
                 .level(LAST as u32 / 2, turn * columns as i64, eighth as i64)
         };
+        let lower = || {
+            let local = local + (LAST as u64 / 2 * eighth) as u32;
+            store((first, local), rows / 2, (block, turn))
+        };
         // The conjugates of couples `from` to `couples`, which are the first numbers.
         let mirror = |from: u64, couples: u64| {
             let low = height - first - 2 * (couples - 1) + height * (half - 1);
             let last = local + (block * (couples - 1) as i64) as u32;
             store((low, last), couples - from, (-block, -turn))
         };
+        // The same of pages of one couple: number k of every eighth where the last pass has read column k.
+        let read = |eighth: u64| {
+            let low = height - first + height * (half - 1 - eighth * columns);
+            let (system, local) = (to + low * COMPLEX, local + (eighth * granule) as u32);
+            let target = Target::Blocks { stride: -stride };
+            let mut store = Descriptor::store(target, system, local, granule);
+            let (mut turn, mut apart) = (-turn, (width * COMPLEX) as i64);
+            for &radix in self.lines.early() {
+                apart /= radix as i64;
+                store = store.level(radix as u32, turn, apart);
+                turn *= radix as i64;
+            }
+            store
+        };
+        if rows == 2 && page > 0 {
+            let reads = (0..LAST as u64 / 2).map(read);
+            return reads.chain(full.then(lower)).collect();
+        }
         if !full {
             return vec![mirror(0, 1)];
         }
-        let lower = local + (LAST as u64 / 2 * eighth) as u32;
-        let lower = store((first, lower), rows / 2, (block, turn));
         if page > 0 {
-            return vec![lower, mirror(0, rows / 2)];
+            return vec![lower(), mirror(0, rows / 2)];
         }
         let middle = to + height * half * COMPLEX;
         let middle = Descriptor::store(Target::Section(0), middle, local, granule);
-        vec![lower, mirror(1, rows / 2), middle]
+        let mirror = (rows > 2).then(|| mirror(1, rows / 2));
+        [lower()]
+            .into_iter()
+            .chain(mirror)
+            .chain([middle])
+            .collect()
     }
 
     fn issues(&self, page: u64) -> u64 {
