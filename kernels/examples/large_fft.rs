@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if chosen.is_empty() {
         println!("\n| shape | machine | cycles | bound | efficiency |");
         println!("|---|---|---|---|---|");
-        let shapes: [&[usize]; 15] = [
+        let shapes: [&[usize]; 17] = [
             &[16, 1024],
             &[32, 2048],
             &[32, 4096],
@@ -50,7 +50,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             &[256, 256],
             &[512, 512],
             &[1024, 1024],
+            &[16, 32, 16],
             &[32, 32, 32],
+            &[32, 128, 16],
             &[64, 64, 64],
         ];
         for shape in shapes {

@@ -122,6 +122,12 @@ impl Ring {
         }
     }
 
+    /// The same with this address for every page besides.
+    pub(crate) fn beside(mut self, address: u64) -> Self {
+        self.beside.fill(u32::try_from(address).unwrap_or(u32::MAX));
+        self
+    }
+
     /// `buffers` buffers for pages of which each comes and goes in `pieces`, every piece a page of the
     /// pass; without factors.
     pub(crate) fn in_pieces(

@@ -294,11 +294,13 @@ fn documented_array(shape: &str, machine: &str) -> u64 {
 
 #[test]
 fn arrays_are_accurate_and_fast() {
-    let shapes: [(&str, &[usize]); 13] = [
+    let shapes: [(&str, &[usize]); 15] = [
         ("16x1024", &[16, 1024]),
         ("32x2048", &[32, 2048]),
         ("32x4096", &[32, 4096]),
+        ("16x32x16", &[16, 32, 16]),
         ("32x32x32", &[32, 32, 32]),
+        ("32x128x16", &[32, 128, 16]),
         ("256x32", &[256, 32]),
         ("512x16", &[512, 16]),
         ("1024x16", &[1024, 16]),
@@ -463,10 +465,12 @@ fn small_arrays_stay_in_local_memory() {
 /// Short axes are columns whose digits the store puts in order, and short rows' planes.
 #[test]
 fn axes_of_4_to_16_are_anywhere_but_last() {
-    let shapes: [&[usize]; 6] = [
+    let shapes: [&[usize]; 8] = [
         &[4, 64],
         &[8, 32],
+        &[16, 16],
         &[16, 64],
+        &[16, 16, 32],
         &[16, 32, 16],
         &[4, 8, 64],
         &[32, 16, 32],
@@ -536,19 +540,33 @@ fn the_reference_of_arrays_is_the_definition() {
 
 #[test]
 fn shapes_without_kernels_are_refused() {
+    let changed = |text: &str| {
+        let text = format!("base = \"vm9\"\n{text}");
+        Arc::new(Machine::parse("changed.toml", &text).unwrap())
+    };
     let vm7 = machine("vm7");
-    let shapes: [&[usize]; 8] = [
-        &[],
-        &[64],
-        &[64, 0],
-        &[2, 64],
-        &[16, 16],
-        &[4096, 64],
-        &[64, 100],
-        &[1024, usize::MAX / 2 + 1],
+    let three = changed("[cp2]\nsections = { value = 3, unit = \"sections\" }");
+    let wide = changed("[dma]\ngranule = { value = 32, unit = \"B\" }");
+    let shapes: [(&Arc<Machine>, &[usize], &str); 12] = [
+        (&vm7, &[], "two axes or more"),
+        (&vm7, &[64], "two axes or more"),
+        (&vm7, &[64, 0], "axis 2 has 0 numbers"),
+        (&vm7, &[2, 64], "axis 1 has 2 numbers"),
+        (&vm7, &[64, 8], "axis 2 has 8 numbers"),
+        (&vm7, &[8192, 64], "axis 1 has 8192 numbers"),
+        (&vm7, &[64, 100, 64], "axis 2 has 100 numbers"),
+        (
+            &vm7,
+            &[2048, 2048, 2048, 2048, 2048, 2048],
+            "larger than memory",
+        ),
+        (&vm7, &[4, 16], "no pages of it fit"),
+        (&vm7, &[4096, 4096], "no pages of it fit"),
+        (&three, &[64, 64], "3 sections"),
+        (&wide, &[64, 64], "granules of 32 bytes"),
     ];
-    for shape in shapes {
-        let error = FftNd::new(shape, Direction::Forward, vm7.clone()).unwrap_err();
-        assert!(error.to_string().contains("shape"), "{error}");
+    for (machine, shape, cause) in shapes {
+        let error = FftNd::new(shape, Direction::Forward, machine.clone()).unwrap_err();
+        assert!(error.to_string().contains(cause), "{error}");
     }
 }

@@ -7,7 +7,7 @@
 ;                   of which a page may hold several; their length, COLUMNS/GROUPS, is 16, 32 or 64
 ;   PIECES          how many pieces of as many rows an array comes in, and its result goes in: piece g are the
 ;                   rows k with k modulo N1/8 from g N1/8/PIECES on
-;   P1 .. P3        radices of the column passes but the last (large.s)
+;   P1 .. P3, LAST1 radices of the column passes (large.s)
 ;   R1, R2          radices of the row passes (fft.s)
 ;
 ; Pages and their ring as in large.s: a page is an array, number n of row r of n1 at n1 COLUMNS + r COLUMNS/GROUPS + n,
@@ -16,7 +16,8 @@
 ; signalled for every piece. Rows are transformed as soon as their piece has come.
 ;
 ; The rows are transformed in place, with the output page for what is between their two passes (stockham.s); the
-; columns in place but for the last pass, which puts their results in order in the output page (lines.s).
+; columns in place but for the last pass, which puts their results in order in the output page (lines.s). Where results
+; stay in place, what is between the passes of the rows goes to the address beside the page in the ring.
 
 ; Defaults, which a definition by the caller replaces.
 .equ INVERSE, 0
@@ -24,14 +25,15 @@
 .equ COLUMNS, 32
 .equ GROUPS, 1
 .equ PIECES, 1
+.equ LAST1, 8
 .equ P1, 4
 .equ P2, 1
 .equ P3, 1
 .equ R1, 4
 .equ R2, 8
 
-.if 8*P1*P2*P3 != N1 || R1*R2*GROUPS != COLUMNS
-.error "the product of the radices P1 .. P3 and 8 is not N1, or that of R1 and R2 is not COLUMNS/GROUPS"
+.if LAST1*P1*P2*P3 != N1 || R1*R2*GROUPS != COLUMNS
+.error "the product of the radices P1 .. P3 and LAST1 is not N1, or that of R1 and R2 is not COLUMNS/GROUPS"
 .endif
 
 .if N1/8 % PIECES && PIECES > 1
@@ -45,7 +47,6 @@
 .equ R4, 0
 .equ SHIFTED, 0
 .equ AXES, 1
-.equ LAST1, 8
 .equ OTHER, 9
 
 .include "frame8.s"
@@ -63,6 +64,9 @@
     movi c1, PIECE/16 - 2
     movi c4, 8*PIECE - 32
     movi c5, 8*PIECE - 128
+    .if LAST1 == 1
+    mov a9, a11
+    .endif
     add a12, a8, s0
     add a13, a9, s0
     ldq q30, [a14 + (constants - passes)]

@@ -5,6 +5,50 @@ use crate::pipeline::Unschedulable;
 /// The longest transform of any length: its convolution is the longest power of two.
 pub(super) const LONGEST: usize = 1 << 21;
 
+/// Why there are no kernels for a shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoShape {
+    /// Fewer than two axes.
+    #[error("two axes or more, expected one length for each")]
+    Axes,
+    /// An axis of that length.
+    #[error(
+        "axis {axis} has {length} numbers, expected powers of two, the last from 16 to 4096, the others from 4 to 2048, of narrow arrays 4096; put the axes in another order"
+    )]
+    Length {
+        /// Number of the axis, from 1.
+        axis: usize,
+        /// Its length.
+        length: usize,
+    },
+    /// More bytes than there are addresses.
+    #[error("an array is larger than memory can be; split it")]
+    Size,
+    /// The DMA's granules are others.
+    #[error(
+        "its DMA moves granules of {granule} bytes, expected 16: a couple of columns is dealt as one"
+    )]
+    Granule {
+        /// Bytes of a granule.
+        granule: u64,
+    },
+    /// The sections cannot share the columns.
+    #[error("its {sections} sections share the columns of powers of two, expected a power of two")]
+    Sections {
+        /// Sections of the machine.
+        sections: usize,
+    },
+    /// Pages of every way are too large or too wide.
+    #[error(
+        "no pages of it fit in DMEM with two columns for each of {sections} sections, eight of axes shorter than 32; put the axes in another order"
+    )]
+    Pages {
+        /// Sections of the machine.
+        sections: usize,
+    },
+}
+
 /// Why a transform cannot be planned or run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -47,14 +91,14 @@ pub enum FftError {
         n: usize,
     },
     /// No kernels for that shape.
-    #[error(
-        "no FFT of the shape {shape:?} on {machine}: two axes or more, powers of two, the last from 16 to 4096, the others from 4 to 2048, as far as pages of them fit in DMEM, and as many columns as its sections take two each, eight of axes shorter than 32; put the axes in another order"
-    )]
+    #[error("no FFT of the shape {shape:?} on {machine}: {cause}")]
     Shape {
         /// The shape asked for.
         shape: Vec<usize>,
         /// The machine.
         machine: String,
+        /// What of it has none.
+        cause: NoShape,
     },
     /// No division into passes over memory.
     #[error(

@@ -22,7 +22,7 @@ mod transform;
 pub use choice::{Choice, Why};
 pub use definition::{FftProblem, error_bound, hermitian, reference, reference_nd};
 pub(crate) use entry::KERNELS;
-pub use error::FftError;
+pub use error::{FftError, NoShape};
 pub use large::{FftNd, LargeFft, LargeRecipe, Lines};
 pub use mixed::{
     BlockFft, BlockRecipe, BluesteinFft, BluesteinRecipe, ComplexToReal, LongBluestein, MixedFft,

@@ -182,6 +182,7 @@ pub(super) fn array_program(
             "GROUPS".to_owned(),
             (lines.per_section() / rows.len()) as i64,
         ),
+        ("LAST1".to_owned(), lines.last()),
         ("PIECES".to_owned(), pieces as i64),
     ];
     defines.extend((0..3).map(|i| (format!("P{}", i + 1), lines.radix(i) as i64)));

@@ -15,14 +15,17 @@ const RESULT: u64 = 42;
 /// Words behind the signal of a piece.
 const AFTER_PIECE: u64 = 2;
 
-/// `batch` arrays, as many at a time as there are sections, each in pieces: a page of the pass is
-/// a piece of every section's array.
+/// Arrays of two axes, as many at a time as there are sections, each in pieces: a page of the pass is
+/// a piece of every section's array. The rows of `inner` arrays lie in turn.
 #[derive(Debug)]
 pub(super) struct ArrayPages {
     /// The columns, all those of an array.
     pub lines: Lines,
     pub sections: u64,
+    /// How many times `inner` arrays.
     pub batch: u64,
+    /// Arrays whose rows lie in turn.
+    pub inner: u64,
     pub pieces: u64,
     /// Address of the arrays.
     pub from: u64,
@@ -31,15 +34,57 @@ pub(super) struct ArrayPages {
 }
 
 impl ArrayPages {
-    /// The sections' arrays, and bytes from the first array to the first of a group. Where the last ones are
-    /// fewer than the sections, some are transformed again.
-    fn of(&self, group: u64) -> (Target, u64) {
-        let bytes = self.lines.page_bytes();
-        let first = (group * self.sections).min(self.batch.saturating_sub(self.sections));
-        let target = Target::Blocks {
-            stride: bytes as i64,
-        };
-        (target, first * bytes)
+    fn arrays(&self) -> u64 {
+        self.batch * self.inner
+    }
+
+    /// The sections' arrays of a group in system memory. Where the last ones are fewer than the sections,
+    /// some are transformed again; where all are, the other sections have the first one too.
+    fn of(&self, group: u64, load: bool) -> Vec<(Target, u64)> {
+        let (arrays, sections) = (self.arrays(), self.sections);
+        if arrays < sections {
+            let own = (0..arrays).map(|array| match (array, load) {
+                (0, true) => (Target::Broadcast, self.array(0)),
+                _ => (Target::Section(array as u32), self.array(array)),
+            });
+            return own.collect();
+        }
+        let first = (group * sections).min(arrays - sections);
+        let stride = (self.array(first + 1) - self.array(first)) as i64;
+        vec![(Target::Blocks { stride }, self.array(first))]
+    }
+
+    /// Where an array begins.
+    fn array(&self, number: u64) -> u64 {
+        let (matrix, among) = (number / self.inner, number % self.inner);
+        matrix * self.inner * self.lines.page_bytes() + among * self.row()
+    }
+
+    /// Bytes of a row, and from a row to the next in system memory.
+    fn row(&self) -> u64 {
+        self.lines.per_section() as u64 * COMPLEX
+    }
+
+    fn apart(&self) -> u64 {
+        self.inner * self.row()
+    }
+
+    /// A transfer of so many rows on end.
+    fn rows(
+        &self,
+        make: fn(Target, u64, u32, u64) -> Descriptor,
+        (target, system): (Target, u64),
+        local: u32,
+        rows: u64,
+    ) -> Descriptor {
+        match self.inner {
+            1 => make(target, system, local, rows * self.row()),
+            _ => make(target, system, local, self.row()).level(
+                rows as u32,
+                self.apart() as i64,
+                self.row() as i64,
+            ),
+        }
     }
 
     /// The group of a page, and the piece that it is.
@@ -56,7 +101,7 @@ impl ArrayPages {
     fn parts(&self) -> [u64; 3] {
         let halves = (self.lines.len() * self.lines.per_section() / 2) as u64;
         let rows = halves * u64::from(self.lines.per_section().ilog2());
-        let last = halves * u64::from(LAST.ilog2());
+        let last = halves * u64::from(self.lines.last().ilog2());
         let early = self.lines.butterflies() - last;
         [rows / self.pieces, early, last / self.pieces]
     }
@@ -138,27 +183,42 @@ impl Pages for EighthPages {
 
 impl Pages for ArrayPages {
     fn count(&self) -> u64 {
-        self.batch.div_ceil(self.sections) * self.pieces
+        self.arrays().div_ceil(self.sections) * self.pieces
     }
 
     fn loads(&self, page: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
         let (group, piece) = self.at(page);
-        let (target, at) = self.of(group);
-        let bytes = self.piece_bytes();
-        let system = self.from + at + piece * bytes;
-        vec![Descriptor::load(target, system, local, bytes)]
+        let rows = self.lines.len() as u64 / self.pieces;
+        let from = self.from + piece * rows * self.apart();
+        let arrays = self.of(group, true).into_iter();
+        let load = |(target, at)| self.rows(Descriptor::load, (target, from + at), local, rows);
+        arrays.map(load).collect()
     }
 
     /// An eighth of a piece are rows on end, an eighth of the array apart.
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
         let (group, piece) = self.at(page);
-        let (target, at) = self.of(group);
-        let (bytes, eighths) = (self.piece_bytes(), LAST as u64);
-        let (run, apart) = (bytes / eighths, self.lines.page_bytes() / eighths);
+        let arrays = self.of(group, false).into_iter();
+        let (row, apart) = (self.row(), self.apart());
+        if self.lines.stays() {
+            let store = |(target, at)| {
+                let store = Descriptor::store(target, self.to + at, local, row);
+                self.lines.reversed(store, [apart, row])
+            };
+            return arrays.map(store).collect();
+        }
+        let eighths = LAST as u64;
+        let eighth = self.lines.len() as u64 / eighths;
+        let rows = eighth / self.pieces;
         // The place of a piece of the array is not where its results lie.
-        let first = u64::from(local) - piece * bytes + piece * run;
-        let store = Descriptor::store(target, self.to + at + piece * run, first as u32, run);
-        vec![store.level(eighths as u32, apart as i64, apart as i64)]
+        let first = u64::from(local) - piece * (self.piece_bytes() - rows * row);
+        let to = self.to + piece * rows * apart;
+        let store = |(target, at)| {
+            let store = self.rows(Descriptor::store, (target, to + at), first as u32, rows);
+            let [system, local] = [apart, row].map(|bytes| (eighth * bytes) as i64);
+            store.level(eighths as u32, system, local)
+        };
+        arrays.map(store).collect()
     }
 
     fn period(&self) -> u64 {

@@ -29,8 +29,9 @@ pub(super) struct Axis {
     lines: Lines,
     ring: Ring,
     program: Arc<Program>,
-    /// How many pieces an array comes in where a page is one, whose rows are transformed as well.
-    pieces: Option<u64>,
+    /// Where a page is an array, whose rows are transformed as well, the pieces that it comes in, and how
+    /// many have rows that lie in turn.
+    arrays: Option<[u64; 2]>,
 }
 
 impl Axis {
@@ -74,7 +75,7 @@ impl Axis {
                     lines: lines.clone(),
                     ring,
                     program: program.clone(),
-                    pieces: None,
+                    arrays: None,
                 };
                 found.push((axis.pass(1, [0; 2]).expect(machine).cycles, axis));
             }
@@ -89,26 +90,30 @@ impl Axis {
     }
 
     /// The ways to transform both axes of arrays of `length` rows of `width` numbers, each in a section's
-    /// DMEM; none if there is no such kernel or no room for three pages.
+    /// DMEM, of `matrices` times `inner` of which the rows lie in turn; none if there is no such kernel or no room for three pages.
     pub(super) fn whole(
         (length, width): (usize, usize),
+        (matrices, inner): (u64, u64),
         direction: Direction,
         machine: &Machine,
     ) -> Result<Vec<Self>, FftError> {
         // The two passes of the rows begin and end in the page.
         let rows = Recipe::new(width, direction).ok();
         let rows = rows.filter(|rows| rows.passes().len() == 2);
-        let lines = Lines::new(length, width).or((length == LAST).then(|| Lines::eight(width)));
+        let lines =
+            Lines::new(length, width).or(Lines::short(length, width).filter(|_| length > 4));
         let (Some(lines), Some(rows)) = (lines, rows) else {
             return Ok(Vec::new());
         };
         let (dmem, page) = (machine.cp2.dmem.0, lines.page_bytes());
-        if machine.dma.granule.0 != 16 || 3 * page > dmem {
+        let sections = machine.cp2.sections as u64;
+        let dealt = inner == 1 || inner % sections == 0;
+        if machine.dma.granule.0 != 16 || 3 * page > dmem || !dealt {
             return Ok(Vec::new());
         }
         let mut ways = Vec::new();
         for pieces in PIECES {
-            if (length / LAST) % pieces > 0 {
+            if pieces > 1 && (lines.stays() || (length / LAST) % pieces > 0) {
                 continue;
             }
             let program = match array_program(&lines, &rows, pieces as u64, machine) {
@@ -119,17 +124,22 @@ impl Axis {
             let first = data_end(&program).next_multiple_of(16);
             let ring = |buffers: usize| {
                 let pages = first + Ring::argument_bytes(buffers * pieces);
-                let fits = pages + buffers as u64 * page <= dmem;
-                fits.then(|| Ring::in_pieces((first, pages), (buffers, pieces), page))
+                let end = pages + buffers as u64 * page;
+                // In place, rows leave what is between their passes behind the buffers.
+                let beside = if lines.stays() { page } else { 0 };
+                (end + beside <= dmem).then(|| match lines.stays() {
+                    true => Ring::in_place(first, pages, buffers, page).beside(end),
+                    false => Ring::in_pieces((first, pages), (buffers, pieces), page),
+                })
             };
             ways.extend([4, 3].into_iter().find_map(ring).map(|ring| Self {
-                matrices: 1,
+                matrices,
                 width: width as u64,
-                sections: machine.cp2.sections as u64,
+                sections,
                 lines: lines.clone(),
                 ring,
                 program,
-                pieces: Some(pieces as u64),
+                arrays: Some([pieces as u64, inner]),
             }));
         }
         Ok(ways)
@@ -167,7 +177,7 @@ impl Axis {
         batch: u64,
         addresses: [u64; 2],
     ) -> Result<(), FftError> {
-        let (name, entry) = match self.pieces {
+        let (name, entry) = match self.arrays {
             Some(_) => (format!("{} x {}", self.lines.len(), self.width), "arrays"),
             None => (format!("columns of {}", self.lines.len()), "columns"),
         };
@@ -178,11 +188,12 @@ impl Axis {
 
     /// The pass over `batch` arrays from one address to another, or in place.
     fn pass(&self, batch: u64, [from, to]: [u64; 2]) -> RingPass {
-        if let Some(pieces) = self.pieces {
+        if let Some([pieces, inner]) = self.arrays {
             let work = ArrayPages {
                 lines: self.lines.clone(),
                 sections: self.sections,
-                batch,
+                batch: batch * self.matrices,
+                inner,
                 pieces,
                 from,
                 to,

@@ -193,6 +193,18 @@ impl Lines {
         self.ends == End::None
     }
 
+    /// A transfer of rows of results that stay where the passes leave them: their digits come in
+    /// order. Rows are so many bytes apart in system and in local memory.
+    pub(super) fn reversed(&self, row: Descriptor, [system, local]: [u64; 2]) -> Descriptor {
+        let (mut apart, mut place) = (1, self.length as u64);
+        self.radices.iter().fold(row, |all, &radix| {
+            place /= radix as u64;
+            let strides = [system * apart, local * place].map(|bytes| bytes as i64);
+            apart *= radix as u64;
+            all.level(radix as u32, strides[0], strides[1])
+        })
+    }
+
     /// Radix of pass `i` but the last; 1 where there is none.
     pub(in crate::fft) fn radix(&self, i: usize) -> usize {
         self.early().get(i).copied().unwrap_or(1)
@@ -352,20 +364,27 @@ impl ColumnPages {
         base + numbers * COMPLEX
     }
 
-    /// The columns of a page are dealt to the sections, two neighbours at a time; their numbers lie
-    /// with digits of these radices reversed.
-    fn strided(&self, mut descriptor: Descriptor, radices: &[usize]) -> Descriptor {
-        let (row, local) = (
-            (self.width * COMPLEX) as i64,
-            (self.lines.per_section as u64 * COMPLEX) as i64,
-        );
-        let (mut apart, mut place) = (1, self.lines.length);
-        for &radix in radices {
-            place /= radix;
-            descriptor = descriptor.level(radix as u32, row * apart as i64, local * place as i64);
-            apart *= radix;
+    /// The columns of a page are dealt to the sections, two neighbours at a time; on their way
+    /// out the digits of their numbers come in order.
+    fn strided(
+        &self,
+        make: fn(Target, u64, u32, u64) -> Descriptor,
+        system: u64,
+        local: u32,
+        out: bool,
+    ) -> Descriptor {
+        let (row, run) = (self.width * COMPLEX, self.columns() * COMPLEX);
+        let own = self.lines.per_section as u64 * COMPLEX;
+        let rows = self.lines.length as u64;
+        if out && self.lines.stays() {
+            let store = make(Target::Deal, system, local, run);
+            return self.lines.reversed(store, [row, own]);
         }
-        descriptor
+        // All columns: rows lie on end.
+        if run == row {
+            return make(Target::Deal, system, local, rows * run);
+        }
+        make(Target::Deal, system, local, run).level(rows as u32, row as i64, own as i64)
     }
 }
 
@@ -375,31 +394,21 @@ impl Pages for ColumnPages {
     }
 
     fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
-        let run = self.columns() * COMPLEX;
-        let data = Descriptor::load(Target::Deal, self.at(self.from, page), local, run);
         let matrix = page / self.tiles() % self.tiled.unwrap_or(1);
         let shift = self.factors.map(|system| {
             let each = self.lines.column_factor_bytes();
             let system = system + matrix * each;
             Descriptor::load(Target::Broadcast, system, factors, each)
         });
-        let all = [self.lines.length];
-        shift
-            .into_iter()
-            .chain([self.strided(data, &all)])
-            .collect()
+        let data = self.strided(Descriptor::load, self.at(self.from, page), local, false);
+        shift.into_iter().chain([data]).collect()
     }
 
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
         let run = self.columns() * COMPLEX;
         let Some(sharing) = self.tiled else {
-            let store = Descriptor::store(Target::Deal, self.at(self.to, page), local, run);
-            let all = [self.lines.length];
-            let digits = match self.lines.stays() {
-                true => self.lines.radices(),
-                false => &all,
-            };
-            return vec![self.strided(store, digits)];
+            let at = self.at(self.to, page);
+            return vec![self.strided(Descriptor::store, at, local, true)];
         };
         let bytes = self.lines.page_bytes() * self.sections;
         if sharing == 1 {

@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::lines::COMPLEX;
 use super::split::Split;
-use crate::fft::error::FftError;
+use crate::fft::error::{FftError, NoShape};
 use crate::fft::plan::LocalFft;
 use crate::fft::program::source;
 use crate::fft::recipe::{Direction, Recipe};
@@ -18,9 +18,9 @@ use std::sync::Arc;
 /// A planned FFT over all axes of an array, the last axis contiguous.
 ///
 /// The rows along the last axis are a batch of local transforms; every other
-/// axis is a pass of columns, in place in system memory. The last two axes have other ways: small planes, of
-/// which a section holds three, are transformed there, one in each section, where there are enough of them;
-/// of narrow ones the columns, of low and wide ones the rows may be divided between the two passes.
+/// axis is a pass of columns, in place in system memory. There are other ways: planes of the last axis and
+/// another that are small, of which a section holds three, are transformed there, one in each section; of narrow
+/// planes of the last two the columns, of low and wide ones the rows may be divided between two passes.
 ///
 /// ```
 /// use cp2_kernels::fft::{Direction, Fft as _, FftNd};
@@ -39,76 +39,107 @@ pub struct FftNd {
     direction: Direction,
     machine: Arc<Machine>,
     rows: LocalFft,
-    /// The last axis but one.
-    columns: Option<Axis>,
-    /// The ways to take planes of the last two axes as wholes, where they fit.
-    whole: Vec<Axis>,
-    /// Planes of which one axis is divided, where they are narrow, or low and wide.
+    /// All axes but the last, as far as there are kernels for them alone.
+    axes: Vec<Option<Axis>>,
+    /// The ways to take planes of one of these and of the last as wholes, where they fit.
+    whole: Vec<(usize, Axis)>,
+    /// Planes of the last two of which one axis is divided, where they are narrow, or low and wide.
     splits: Vec<Split>,
-    /// The axes before these.
-    outer: Vec<Axis>,
 }
 
-/// How the last two axes are transformed.
+/// How the last axis is transformed, and another with it.
 #[derive(Debug)]
 enum Way<'a> {
-    /// A pass for each.
-    Axes(&'a Axis),
-    /// Planes as wholes.
-    Whole(&'a Axis),
-    /// One axis divided between two passes.
+    /// Alone.
+    Rows,
+    /// Planes of it and of this one as wholes.
+    Whole(usize, &'a Axis),
+    /// With the last but one, one of them divided between two passes.
     Split(&'a Split),
+}
+
+/// Whether there can be kernels for a shape, whatever their pages are.
+fn possible(shape: &[usize], machine: &Machine) -> Result<(), NoShape> {
+    let [before @ .., _] = shape else {
+        return Err(NoShape::Axes);
+    };
+    if before.is_empty() {
+        return Err(NoShape::Axes);
+    }
+    for (i, &length) in shape.iter().enumerate() {
+        let lengths = match i == before.len() {
+            true => 16..=4096,
+            // 4096 can be divided between two passes.
+            false => 4..=4096,
+        };
+        if !length.is_power_of_two() || !lengths.contains(&length) {
+            return Err(NoShape::Length {
+                axis: i + 1,
+                length,
+            });
+        }
+    }
+    let bytes = shape
+        .iter()
+        .try_fold(COMPLEX as usize, |n, &d| n.checked_mul(d));
+    if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+        return Err(NoShape::Size);
+    }
+    let (granule, sections) = (machine.dma.granule.0, machine.cp2.sections);
+    if granule != 16 {
+        return Err(NoShape::Granule { granule });
+    }
+    if !sections.is_power_of_two() {
+        return Err(NoShape::Sections { sections });
+    }
+    Ok(())
 }
 
 impl FftNd {
     /// The FFT of arrays of `shape`, at least two axes, on `machine`.
     ///
     /// # Errors
-    /// An axis without a kernel (powers of two: the last from 16 to 4096, the others from 4 to 2048), or an array too narrow or too large for the machine.
+    /// An axis without a kernel (powers of two: the last from 16 to 4096, the others from 4 to 2048), an array too
+    /// narrow or too large for the machine, or a machine with other granules or sections than the kernels': [`NoShape`].
     pub fn new(
         shape: &[usize],
         direction: Direction,
         machine: Arc<Machine>,
     ) -> Result<Self, FftError> {
-        let refused = || FftError::Shape {
+        let refused = |cause| FftError::Shape {
             shape: shape.to_vec(),
             machine: machine.name.clone(),
+            cause,
         };
-        let [before @ .., length, width] = shape else {
-            return Err(refused());
-        };
-        let numbers = shape
-            .iter()
-            .try_fold(COMPLEX as usize, |n, &d| n.checked_mul(d));
-        if numbers.is_none_or(|bytes| bytes == 0 || isize::try_from(bytes).is_err()) {
-            return Err(refused());
+        possible(shape, &machine).map_err(refused)?;
+        let last = shape.len() - 1;
+        let width = shape[last];
+        let of = |axes: &[usize]| axes.iter().product::<usize>() as u64;
+        let (mut axes, mut whole) = (Vec::new(), Vec::new());
+        for (i, &length) in shape[..last].iter().enumerate() {
+            let outer = of(&shape[..i]);
+            let around = (outer, of(&shape[i + 1..]));
+            axes.push(Axis::new(length, around, direction, &machine)?);
+            let around = (outer, of(&shape[i + 1..last]));
+            let ways = Axis::whole((length, width), around, direction, &machine)?;
+            whole.extend(ways.into_iter().map(|way| (i, way)));
         }
-        let rows = Recipe::new(*width, direction).map_err(|_| refused())?;
-        let axis = |i: usize| {
-            let of = |axes: &[usize]| axes.iter().product::<usize>() as u64;
-            let around = (of(&shape[..i]), of(&shape[i + 1..]));
-            Axis::new(shape[i], around, direction, &machine)
-        };
-        let mut outer = Vec::new();
-        for i in 0..before.len() {
-            outer.push(axis(i)?.ok_or_else(refused)?);
-        }
-        let columns = axis(before.len())?;
-        let whole = Axis::whole((*length, *width), direction, &machine)?;
-        let splits = Split::all([*length, *width], direction, &machine)?;
-        if columns.is_none() && splits.is_empty() {
-            return Err(refused());
-        }
-        Ok(Self {
+        let splits = Split::all([shape[last - 1], width], direction, &machine)?;
+        let fft = Self {
             shape: shape.to_vec(),
             direction,
-            rows: LocalFft::new(rows, machine.clone())?,
-            columns,
+            rows: LocalFft::new(Recipe::new(width, direction)?, machine.clone())?,
+            axes,
             whole,
             splits,
-            outer,
-            machine,
-        })
+            machine: machine.clone(),
+        };
+        if fft.ways().is_empty() {
+            return Err(refused(NoShape::Pages {
+                sections: machine.cp2.sections,
+            }));
+        }
+        Ok(fft)
     }
 
     /// The shape of an array.
@@ -119,36 +150,84 @@ impl FftNd {
 
     /// Planes of the last two axes in so many arrays.
     fn planes(&self, batch: usize) -> usize {
-        let outer = &self.shape[..self.outer.len()];
+        let outer = &self.shape[..self.shape.len() - 2];
         batch.saturating_mul(outer.iter().product())
     }
 
-    /// The fastest way for the planes of a batch, and what it should take. Fewer planes than
-    /// there are sections would leave some idle if they were taken as wholes.
-    fn way(&self, batch: usize) -> Result<(Way<'_>, f64), FftError> {
-        let planes = self.planes(batch);
-        let mut ways = Vec::new();
-        if planes >= self.machine.cp2.sections {
-            for whole in &self.whole {
-                let cycles = whole.expect(&self.machine, planes as u64).cycles;
-                ways.push((Way::Whole(whole), cycles));
+    /// The axes that have passes of their own, the last ones first; none if one of them has no kernel.
+    fn others(&self, way: &Way<'_>) -> Option<Vec<&Axis>> {
+        let taken = match way {
+            Way::Rows => None,
+            Way::Whole(i, _) => Some(*i),
+            Way::Split(_) => Some(self.axes.len() - 1),
+        };
+        let axes = self.axes.iter().enumerate().rev();
+        let others = axes.filter(|(i, _)| Some(*i) != taken);
+        others.map(|(_, axis)| axis.as_ref()).collect()
+    }
+
+    /// All ways, with the axes that have passes of their own.
+    fn ways(&self) -> Vec<(Way<'_>, Vec<&Axis>)> {
+        let whole = self.whole.iter().map(|(i, axis)| Way::Whole(*i, axis));
+        let splits = self.splits.iter().map(Way::Split);
+        let ways = std::iter::once(Way::Rows).chain(splits).chain(whole);
+        ways.filter_map(|way| {
+            let others = self.others(&way)?;
+            Some((way, others))
+        })
+        .collect()
+    }
+
+    /// The fastest way for a batch, and what it should take.
+    fn way(&self, batch: usize) -> Result<(Way<'_>, Vec<&Axis>, f64), FftError> {
+        let mut fastest: Option<(Way<'_>, Vec<&Axis>, f64)> = None;
+        for (way, others) in self.ways() {
+            let own = match &way {
+                Way::Rows => {
+                    let rows = batch.saturating_mul(self.len() / self.rows.len());
+                    Some(self.rows.expected(rows)?.0 as f64)
+                }
+                Way::Whole(_, axis) => Some(axis.expect(&self.machine, batch as u64).cycles),
+                Way::Split(split) => split.expect(&self.machine, self.planes(batch) as u64),
+            };
+            let passes = others.iter();
+            let passes = passes.map(|axis| axis.expect(&self.machine, batch as u64).cycles);
+            let Some(cycles) = own.map(|own| own + passes.sum::<f64>()) else {
+                continue;
+            };
+            if fastest.as_ref().is_none_or(|(.., least)| cycles < *least) {
+                fastest = Some((way, others, cycles));
             }
         }
-        if let Some(columns) = &self.columns {
-            let rows = planes.saturating_mul(self.shape[self.outer.len()]);
-            let cycles = columns.expect(&self.machine, batch as u64).cycles;
-            let cycles = cycles + self.rows.expected(rows)?.0 as f64;
-            ways.push((Way::Axes(columns), cycles));
-        }
-        for split in &self.splits {
-            let cycles = split.expect(&self.machine, planes as u64);
-            ways.extend(cycles.map(|cycles| (Way::Split(split), cycles)));
-        }
-        let fastest = ways.into_iter().min_by(|(_, a), (_, b)| a.total_cmp(b));
         fastest.ok_or_else(|| FftError::Shape {
             shape: self.shape.clone(),
             machine: self.machine.name.clone(),
+            cause: NoShape::Pages {
+                sections: self.machine.cp2.sections,
+            },
         })
+    }
+
+    /// A way in words.
+    fn in_words(&self, way: &Way<'_>, others: &[&Axis]) -> String {
+        let first = match way {
+            Way::Rows => format!("rows by {}", self.rows.recipe()),
+            Way::Split(split) => split.recipe(),
+            Way::Whole(i, _) => {
+                let sections = self.machine.cp2.sections;
+                let what = match self.axes.len() {
+                    1 => "of many arrays".to_owned(),
+                    n if n == i + 1 => "planes".to_owned(),
+                    n => format!("planes of axes {} and {}", i + 1, n + 1),
+                };
+                format!("{what} {sections} at a time, one a section and page")
+            }
+        };
+        let others = others.iter().map(|axis| {
+            let (length, per) = (axis.lines().len(), axis.lines().per_section());
+            format!(", columns of {length}, {per} a section and page")
+        });
+        first + &others.collect::<String>()
     }
 }
 
@@ -163,29 +242,15 @@ impl Fft for FftNd {
 
     fn recipe(&self) -> String {
         let shape: Vec<String> = self.shape.iter().map(usize::to_string).collect();
-        let columns = |axis: &Axis| {
-            let (length, per) = (axis.lines().len(), axis.lines().per_section());
-            format!("columns of {length}, {per} a section and page")
-        };
-        let by_axes = |axis| format!("rows by {}, {}", self.rows.recipe(), columns(axis));
-        let mut ways: Vec<String> = self.columns.iter().map(by_axes).collect();
-        ways.extend(self.splits.iter().map(Split::recipe));
-        if !self.whole.is_empty() {
-            let sections = self.machine.cp2.sections;
-            let what = match self.outer.is_empty() {
-                true => "of many arrays",
-                false => "planes",
-            };
-            ways.push(format!(
-                "{what} {sections} at a time, one a section and page"
-            ));
+        let mut ways = Vec::new();
+        for (way, others) in self.ways() {
+            // Those that differ in pieces alone are one.
+            let words = self.in_words(&way, &others);
+            if ways.last() != Some(&words) {
+                ways.push(words);
+            }
         }
-        let outer = self
-            .outer
-            .iter()
-            .map(|axis| format!(", then {}", columns(axis)));
-        let outer: String = outer.collect();
-        format!("fft {}: {}{outer}", shape.join(" x "), ways.join("; or "))
+        format!("fft {}: {}", shape.join(" x "), ways.join("; or "))
     }
 
     fn machine(&self) -> &Arc<Machine> {
@@ -203,8 +268,9 @@ impl Fft for FftNd {
 
     /// Input and output, and what lies between passes.
     fn max_batch(&self) -> usize {
-        let axes = self.columns.iter().chain(&self.whole).chain(&self.outer);
-        let images = axes.map(Axis::image).sum::<u64>();
+        let whole = self.whole.iter().map(|(_, axis)| axis);
+        let images = self.axes.iter().flatten().chain(whole);
+        let images = images.map(Axis::image).sum::<u64>();
         let images = images + self.splits.iter().map(Split::image).sum::<u64>();
         let free = job::room(&self.machine, self.rows.kernel()).saturating_sub(images);
         let arrays = 2 + u64::from(!self.splits.is_empty());
@@ -215,7 +281,7 @@ impl Fft for FftNd {
     /// every number in and out of DMEM once for each axis, or once for both of planes as wholes.
     fn least(&self, batch: usize) -> Least {
         let numbers = batch as u128 * self.len() as u128;
-        let whole = matches!(self.way(batch), Ok((Way::Whole(_), _)));
+        let whole = matches!(self.way(batch), Ok((Way::Whole(..), ..)));
         let visits = self.shape.len() as u128 - u128::from(whole);
         let levels: u32 = self.shape.iter().map(|d| d.ilog2()).sum();
         Least {
@@ -228,30 +294,29 @@ impl Fft for FftNd {
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
         let halves = (self.len() / 2 * batch) as u64;
         let of = |levels: u32| vec![(Class::Butterfly, halves * u64::from(levels))];
-        let (outer, plane) = self.shape.split_at(self.outer.len());
-        let levels = |&length: &usize| length.ilog2();
-        let mut passes = match self.way(batch) {
-            Ok((Way::Split(split), _)) => split.operations(halves),
-            Ok((Way::Whole(_), _)) => vec![of(plane.iter().map(levels).sum())],
-            // The last axis is the first pass.
-            _ => plane.iter().rev().map(levels).map(of).collect(),
+        let level = |i: usize| self.shape[i].ilog2();
+        let last = self.axes.len();
+        let (mut passes, taken) = match self.way(batch) {
+            Ok((Way::Split(split), ..)) => (split.operations(halves), Some(last - 1)),
+            Ok((Way::Whole(i, _), ..)) => (vec![of(level(i) + level(last))], Some(i)),
+            _ => (vec![of(level(last))], None),
         };
-        passes.extend(outer.iter().map(levels).map(of));
+        let others = (0..last).rev().filter(|&i| Some(i) != taken);
+        passes.extend(others.map(level).map(of));
         passes
     }
 
     fn append(&self, job: &mut Job, batch: usize, from: u64, to: u64) -> Result<(), FftError> {
-        let planes = self.planes(batch) as u64;
-        match self.way(batch)?.0 {
-            Way::Whole(whole) => whole.add(job, planes, [from, to])?,
-            Way::Split(split) => split.add(job, planes, [from, to])?,
-            Way::Axes(columns) => {
+        let (way, others, _) = self.way(batch)?;
+        match way {
+            Way::Rows => {
                 let rows = batch * (self.len() / self.rows.len());
                 self.rows.pass(job, rows, from, to)?;
-                columns.add(job, batch as u64, [to; 2])?;
             }
+            Way::Whole(_, whole) => whole.add(job, batch as u64, [from, to])?,
+            Way::Split(split) => split.add(job, self.planes(batch) as u64, [from, to])?,
         }
-        for axis in &self.outer {
+        for axis in others {
             axis.add(job, batch as u64, [to; 2])?;
         }
         Ok(())
@@ -272,9 +337,7 @@ impl Fft for FftNd {
     }
 
     fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
-        let (_, planes) = self.way(batch)?;
-        let outer = self.outer.iter();
-        let outer = outer.map(|axis| axis.expect(&self.machine, batch as u64).cycles);
-        Ok(Cycles((planes + outer.sum::<f64>()).ceil() as u64))
+        let (.., cycles) = self.way(batch)?;
+        Ok(Cycles(cycles.ceil() as u64))
     }
 }
