@@ -42,6 +42,11 @@ pub(crate) trait Pages: fmt::Debug + Send + Sync {
     fn period(&self) -> u64 {
         1
     }
+    /// How many pages there are of the two kinds that the kernel takes one after the other, where it
+    /// has to know.
+    fn counts(&self) -> [u64; 2] {
+        [0; 2]
+    }
     /// Arithmetic issues of a section for a page.
     fn issues(&self, page: u64) -> u64;
     /// Cycles of a page beside them.
@@ -154,15 +159,12 @@ impl Ring {
         self.pages[((page + n - self.behind as u64) % n) as usize]
     }
 
-    /// The words of the argument block for a job of `pages` pages.
-    pub(crate) fn arguments(&self, pages: u64) -> Vec<u32> {
+    /// The words of the argument block for a job of `pages` pages, of which so many are of two kinds.
+    pub(crate) fn arguments(&self, pages: u64, counts: [u64; 2]) -> Vec<u32> {
         let n = self.pages.len();
-        let mut words = vec![
-            u32::try_from(pages).unwrap_or(u32::MAX),
-            16 * n as u32,
-            0,
-            0,
-        ];
+        let [pages, first, second] =
+            [pages, counts[0], counts[1]].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        let mut words = vec![pages, 16 * n as u32, first, second];
         let places = self.pages.iter().zip(&self.factors).zip(&self.beside);
         for (k, ((&page, &factors), &beside)) in places.enumerate() {
             words.extend([page, self.result(k as u64), factors, beside]);
@@ -195,7 +197,7 @@ impl RingPass {
 
     /// The words of the argument block, as many as the DMA's granules hold.
     fn padded(&self, machine: &Machine) -> Vec<u32> {
-        let mut words = self.ring.arguments(self.count());
+        let mut words = self.ring.arguments(self.count(), self.work.counts());
         let granule = (machine.dma.granule.0 / 4).max(1) as usize;
         words.resize(words.len().next_multiple_of(granule), 0);
         words

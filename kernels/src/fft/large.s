@@ -14,7 +14,7 @@
 ;   Q1 .. Q3        radices of the row passes but the last
 ;   REAL            1: columns are couples of real ones, rows those of half a spectrum (real.s);
 ;                   COLUMNS is 2, 4 or 8, ROWS 2, 4, 8 or 16
-;   FULL            pages of so many real rows before one of two, or with BACK of columns, of four transforms
+;   FULL            pages of so many real rows before one of two
 ;   RESIDENT        1: the factors of all pages of real rows stay where those of the first are
 ;   BACK            not 0: columns of half a spectrum, rows to real numbers (real_back.s), so many in a section's page;
 ;                   INVERSE is 1, P1 and Q1 are 8, the last pass of columns has radix 4
@@ -22,7 +22,8 @@
 ;
 ; Two kernels, entries `columns` and `rows`. Each works on page after page until all
 ; are done. At launch a15 is the address of
-;   word 0 pages, word 1 bytes of the ring, then from byte 16 the ring: for each page
+;   word 0 pages, word 1 bytes of the ring, words 2 and 3 (columns with BACK) pages of COLUMNS columns and after these
+;   of two, then from byte 16 the ring: for each page
 ;   in turn 16 bytes: input page, output page, factors (rows and shifted columns only).
 ; For each page the kernel waits for event 0, which the DMA posts when the page has
 ; been loaded, and signals event 1 when its result can be stored.
@@ -112,31 +113,21 @@
     .endif
 .endm
 
-; The page loop where a couple ends FULL pages; with BACK the last ones may be fewer.
-.macro pages_and_couple full, couple, op, opn
+; The page loop of real rows, where a couple ends a matrix.
+.macro real_rows op, opn
     pages_begin
-    .if REAL
     half8_begin
-    .endif
-.group:
-    .if BACK
-    addi c13, c14, -1 - FULL
-    sar c12, c13, 31
-    and c13, c13, c12
-    addi c13, c13, FULL
-    sub c14, c14, c13
-    .else
+.matrix:
     movi c13, FULL
-    .endif
 .full:
-    page \full, \op, \opn
+    page row_passes, \op, \opn
     addi c13, c13, -1
     signal 1
     bnz c13, .full
-    page \couple, \op, \opn
-    addi c14, c14, -1 - (BACK ? 0 : FULL)
+    page row_couple, \op, \opn
+    addi c14, c14, -1 - FULL
     signal 1
-    bnz c14, .group
+    bnz c14, .matrix
     stop
 .endm
 .macro row_couple op, opn
@@ -152,7 +143,7 @@
     .if N1
 columns:
     .if BACK
-    pages_and_couple back_columns_of, back_couple_of, bflyc, bflyci
+    back_columns bflyc, bflyci
     .elif INVERSE
     pages columns_of, bflyc, bflyci
     .else
@@ -162,7 +153,7 @@ columns:
     .if N2
 rows:
     .if REAL
-    pages_and_couple row_passes, row_couple, bfly, bflyn
+    real_rows bfly, bflyn
     .elif INVERSE
     pages row_passes, bflyc, bflyci
     .else

@@ -115,18 +115,14 @@ pub(super) fn real_program(
 }
 
 /// Assembles `large.s` for columns of half a spectrum and rows to real numbers, either of which may be
-/// missing; `block` rows are in a section's page, and one of two columns follows `full` pages of them.
+/// missing; `block` rows are in a section's page.
 pub(super) fn back_program(
     columns: Option<&Lines>,
     rows: Option<&Lines>,
-    (block, full): (usize, u64),
+    block: usize,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
-    let modes = [
-        ("INVERSE", 1),
-        ("BACK", block as i64),
-        ("FULL", full as i64),
-    ];
+    let modes = [("INVERSE", 1), ("BACK", block as i64)];
     lines_program(columns, rows, &modes, machine)
 }
 

@@ -241,6 +241,23 @@
     back_columns_of \op, \opn, 2, 20, 21, 22, 23, couple1, couple2, couple3, couple4
 .endm
 
+; The page loop of columns: all full pages, then those of couples.
+.macro back_columns op, opn
+    pages_begin
+    ldx2 c12, [a15 + 8]
+.full:
+    page back_columns_of, \op, \opn
+    addi c12, c12, -1
+    signal 1
+    bnz c12, .full
+.couples:
+    page back_couple_of, \op, \opn
+    addi c13, c13, -1
+    signal 1
+    bnz c13, .couples
+    stop
+.endm
+
 ; What the columns find in DMEM.
 .macro back_tables
     early_tables

@@ -12,7 +12,12 @@ impl RingPass {
         let tick = machine.time_base();
         let of = |cycles: Cycles| tick.cycles(cycles).0;
         let body = |d: &Descriptor| transfer_time(d, machine).body.0 + of(machine.dma.setup_queued);
-        let period = self.work.period().max(1);
+        let count = self.count();
+        // Of two kinds, one after the other, those of the first are alike.
+        let (period, alike) = match self.work.counts() {
+            [0, _] => (self.work.period().max(1), count),
+            [first, _] => (1, first),
+        };
         let make = |page: u64| {
             let (own, next) = self.shares(page);
             Kind {
@@ -27,9 +32,11 @@ impl RingPass {
             }
         };
         // The first pages may have more to load than those that follow.
-        let count = self.count();
-        let kinds: Vec<Kind> = (0..count.min(2 * period)).map(make).collect();
+        let kinds: Vec<Kind> = (0..alike.min(2 * period)).map(make).collect();
         let kind = |page: u64| {
+            if page >= alike {
+                return (make(page), make(page));
+            }
             let later = kinds.get((period + page % period) as usize);
             let first = kinds.get((page % period) as usize);
             let (first, later) = (first.copied().unwrap_or_default(), later.copied());
@@ -58,7 +65,7 @@ impl RingPass {
         let (mut page, mut before) = (0, None);
         while page < count {
             if page % round == 0 {
-                let (left, skipped) = (count - page, before.take());
+                let (left, skipped) = (alike.saturating_sub(page), before.take());
                 let rounds = skipped.map_or(0, |before| now.rounds(&before, left, round));
                 before = (rounds == 0).then(|| (page, now.clone()));
                 page += rounds * round;

@@ -7,8 +7,6 @@ use super::lines::{LAST, Lines};
 const PAGE: u64 = 9;
 /// of which this comes when the page is done, the next one's addresses among it,
 pub(super) const AFTER: u64 = 6;
-/// and so much more is it for one that ends a group of full ones: the words that count the next, less a jump back,
-pub(super) const GROUP: u64 = 2;
 /// a pass of radix 8 in place: pointers, first loads, last stores,
 const EIGHT: u64 = 50;
 /// one without factors,

@@ -4,7 +4,7 @@
 //! Between the passes, each section's rows of a page, R of them, are a block: for each couple of columns, 0 to
 //! N2/2 + 1, R granules of sums and R of differences. So a page of rows is one run.
 
-use super::cost::{AFTER, GROUP};
+use super::cost::AFTER;
 use super::lines::{COMPLEX, Lines, RowPages, root};
 use super::real_pages::SECTIONS;
 use crate::ring::Pages;
@@ -52,8 +52,7 @@ impl Blocks {
 }
 
 /// Columns 0 to N2/2 of spectra. Section s has an eighth of N2 from column s N2/8 on, in full pages. After those of
-/// four matrices a page more has the last column of one in each section, and another to make a couple; the last
-/// group has fewer matrices if there are no four.
+/// all matrices pages of two columns have the last column of one matrix in each section, and another to make a couple.
 #[derive(Clone, Debug)]
 pub(super) struct BackColumns {
     pub lines: Lines,
@@ -90,20 +89,19 @@ impl BackColumns {
         lines.butterflies() + (lines.len() * lines.per_section() / 2) as u64
     }
 
-    /// Full pages of a matrix, and pages of a group.
-    fn full_pages(&self) -> (u64, u64) {
-        let full = Self::full(&self.lines, self.blocks.width);
-        (full, SECTIONS * full + 1)
+    /// Full pages of a matrix.
+    fn full_pages(&self) -> u64 {
+        Self::full(&self.lines, self.blocks.width)
     }
 
     fn split(&self, page: u64) -> Part {
-        let (full, group) = self.full_pages();
-        let (first, page) = (page / group * SECTIONS, page % group);
-        let matrices = (self.matrices - first).min(SECTIONS);
-        if page == matrices * full {
+        let [full, _] = self.counts();
+        if page >= full {
+            let first = (page - full) * SECTIONS;
+            let matrices = (self.matrices - first).min(SECTIONS);
             return Part::Couples { first, matrices };
         }
-        let (matrix, page) = (first + page / full, page % full);
+        let (matrix, page) = (page / self.full_pages(), page % self.full_pages());
         Part::Full { matrix, page }
     }
 
@@ -161,15 +159,16 @@ enum Part {
 
 impl Pages for BackColumns {
     fn count(&self) -> u64 {
-        self.matrices * self.full_pages().0 + self.matrices.div_ceil(SECTIONS)
+        self.counts().iter().sum()
     }
 
-    /// A last group of fewer matrices is unlike the others.
     fn period(&self) -> u64 {
-        match self.matrices % SECTIONS {
-            0 => self.full_pages().1,
-            _ => self.count(),
-        }
+        self.count()
+    }
+
+    fn counts(&self) -> [u64; 2] {
+        let couples = self.matrices.div_ceil(SECTIONS);
+        [self.matrices * self.full_pages(), couples]
     }
 
     fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
@@ -235,9 +234,7 @@ impl Pages for BackColumns {
     }
 
     fn overhead(&self, page: u64) -> u64 {
-        let lines = self.lines_of(page);
-        let group = u64::from(lines.per_section() == 2) * GROUP;
-        lines.back_column_overhead() + group
+        self.lines_of(page).back_column_overhead()
     }
 
     fn after(&self, _page: u64) -> u64 {

@@ -334,16 +334,14 @@ impl Division {
     /// the buffers beside them; none if there is no room for these.
     pub(super) fn place(&self, machine: &Machine) -> Result<Option<Fitted>, FftError> {
         let (columns, rows) = (Some(&self.columns), Some(&self.rows));
-        let Tiles { height, width } = self.tiles();
         let program = |columns, rows| {
             let assembly = match self.direction {
                 Direction::Forward => {
-                    let full = RealRows::full(&self.rows, height);
+                    let full = RealRows::full(&self.rows, self.tiles().height);
                     real_program(columns, rows, full, self.resident, machine)?
                 }
                 Direction::Inverse => {
-                    let full = SECTIONS * BackColumns::full(&self.columns, width);
-                    back_program(columns, rows, (self.rows.per_section(), full), machine)?
+                    back_program(columns, rows, self.rows.per_section(), machine)?
                 }
             };
             Ok::<_, FftError>(Arc::new(assembly.program))
