@@ -2,7 +2,8 @@
 //! that fit a section's DMEM.
 
 use super::array::ArrayPages;
-use super::lines::{COMPLEX, ColumnPages, LAST, Lines};
+use super::lines::{COMPLEX, LAST, Lines};
+use super::pages::ColumnPages;
 use super::parts::{self, ColumnParts};
 use super::recipe::RUN;
 use crate::fft::error::FftError;

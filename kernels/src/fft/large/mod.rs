@@ -5,6 +5,7 @@ mod axis;
 mod cost;
 mod lines;
 mod nd;
+mod pages;
 mod parts;
 mod plan;
 mod real;

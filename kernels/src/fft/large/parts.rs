@@ -1,7 +1,8 @@
 //! The page kernels of `parts.s`: lines of 2048 or 1024 numbers, which go through DMEM in
 //! eighths of a page. How each eighth is loaded and stored.
 
-use super::lines::{COMPLEX, Lines, root, rows_of, set};
+use super::lines::{COMPLEX, Lines, root, set};
+use super::pages::rows_of;
 use crate::ring::{Pages, Ring};
 use cp2_dma::{Descriptor, Target};
 use num_complex::Complex32;

@@ -1,7 +1,8 @@
 //! A transform larger than DMEM on CP2.
 
 use super::axis::Axis;
-use super::lines::{COMPLEX, Lines, rows_of};
+use super::lines::{COMPLEX, Lines};
+use super::pages::rows_of;
 use super::parts;
 use super::recipe::LargeRecipe;
 use crate::assembly::{Unfit, moves};

@@ -5,7 +5,8 @@
 //! N2/2 + 1, R granules of sums and R of differences. So a page of rows is one run.
 
 use super::cost::AFTER;
-use super::lines::{COMPLEX, Lines, RowPages, root};
+use super::lines::{COMPLEX, Lines, root};
+use super::pages::RowPages;
 use super::real_pages::SECTIONS;
 use crate::ring::Pages;
 use cp2_dma::{Descriptor, Target};

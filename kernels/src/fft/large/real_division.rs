@@ -1,6 +1,7 @@
 //! How a transform of real numbers larger than DMEM is divided into pages.
 
-use super::lines::{COMPLEX, ColumnPages, Lines, RowPages, rows_of};
+use super::lines::{COMPLEX, Lines};
+use super::pages::{ColumnPages, RowPages, rows_of};
 use super::real_back::{BackColumns, BackRows, Blocks};
 use super::real_pages::{RealColumns, RealRows, SECTIONS, Tiles};
 use crate::fft::error::FftError;

@@ -5,7 +5,8 @@
 //! columns, all rows one behind the other. So a section's rows, neighbours, are one run of a tile.
 
 use super::cost::AFTER;
-use super::lines::{COMPLEX, ColumnPages, LAST, Lines};
+use super::lines::{COMPLEX, LAST, Lines};
+use super::pages::ColumnPages;
 use crate::ring::Pages;
 use cp2_dma::{Descriptor, Target};
 

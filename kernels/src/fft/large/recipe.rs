@@ -1,6 +1,7 @@
 //! How a transform larger than DMEM is cut into columns and rows.
 
-use super::lines::{COMPLEX, ColumnPages, Lines, RowPages};
+use super::lines::{COMPLEX, Lines};
+use super::pages::{ColumnPages, RowPages};
 use super::parts::{self, ColumnParts, RowParts};
 use crate::fft::error::FftError;
 use crate::fft::recipe::Direction;

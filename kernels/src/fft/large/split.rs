@@ -3,7 +3,8 @@
 
 use super::array::EighthPages;
 use super::axis::rings;
-use super::lines::{ColumnPages, LAST, Lines, RowPages, rows_of};
+use super::lines::{LAST, Lines};
+use super::pages::{ColumnPages, RowPages, rows_of};
 use crate::fft::error::FftError;
 use crate::fft::program::{array_program, large_program};
 use crate::fft::recipe::{Direction, Recipe};
