@@ -29,8 +29,11 @@ const REAL_SIZES: &[&[u64]] = &[
     &[1024, 1024],
     &[2048, 1024],
     &[4096, 1024],
+    &[8192, 128],
     &[16_384, 16],
     &[65_536, 4],
+    &[262_144, 1],
+    &[1_048_576, 1],
 ];
 
 /// The longest transforms whose convolution is done in local memory on every machine.
@@ -124,6 +127,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
             &[1, 1024, 1024, 1],
             &[1, 512, 16, 1],
             &[1, 1024, 16, 1],
+            &[1, 32, 2048, 1],
             &[1, 32, 32, 256],
             &[1, 64, 32, 256],
             &[64, 64, 64, 1],
@@ -203,6 +207,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
         name: "fft-real",
         summary: "FFTs of real numbers to half spectra, in batches",
         sources: &[
+            "fft/fft4096.s",
             "fft/large.s",
             "fft/real.s",
             "fft/real_columns.s",
