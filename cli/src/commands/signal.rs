@@ -222,12 +222,15 @@ impl SignalArgs {
         };
         if let Some(wanted) = self.n.filter(|&wanted| row(wanted) != n) {
             let found = format!("rows of {n} numbers and --n {wanted}");
-            return Err(FileError::format(
-                path,
-                found,
-                "rows of as many numbers: leave --n out, or reshape the array",
-            )
-            .into());
+            let expected = if half {
+                format!(
+                    "rows of {}, the half spectrum of {wanted} real numbers: leave --n out, or reshape the array",
+                    row(wanted)
+                )
+            } else {
+                "rows of as many numbers: leave --n out, or reshape the array".to_owned()
+            };
+            return Err(FileError::format(path, found, expected).into());
         }
         let data = array.to_complex();
         if data.is_empty() || n == 0 {
@@ -308,9 +311,14 @@ fn lengths(axes: &[usize]) -> String {
 }
 
 pub(crate) fn too_many(n: usize, batch: usize, most: usize) -> Failure {
-    Failure::input(format!(
-        "{batch} transforms of {n} points do not fit the machine's system memory; expected at most {most}, or a machine with more memory"
-    ))
+    Failure::input(match most {
+        0 => format!(
+            "a transform of {n} points does not fit the machine's system memory; expected a shorter one, or a machine with more memory"
+        ),
+        _ => format!(
+            "{batch} transforms of {n} points do not fit the machine's system memory; expected at most {most}, or a machine with more memory"
+        ),
+    })
 }
 
 impl Signal {

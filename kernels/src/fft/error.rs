@@ -64,7 +64,7 @@ pub enum FftError {
     },
     /// No kernel for real transforms of that length.
     #[error(
-        "no real FFT of length {n}: the lengths are 1 to {} and {}, even ones, as far as the machine has memory for them; split the length",
+        "no real FFT of length {n}: odd lengths go to {LONGEST}, even ones to {}, and {} is one more, as far as the machine has memory for them; split the length",
         2 * LONGEST, 4 * LONGEST
     )]
     RealLength {
