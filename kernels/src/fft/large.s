@@ -14,7 +14,7 @@
 ;   Q1 .. Q3        radices of the row passes but the last
 ;   REAL            1: columns are couples of real ones, rows those of half a spectrum (real.s);
 ;                   COLUMNS is 2, 4 or 8, ROWS 2, 4, 8 or 16
-;   FULL            pages of so many real rows before one of two
+;   FULL, LAST2     pages of so many real rows before one of LAST2, which is 2 or ROWS + 2
 ;   RESIDENT        1: the factors of all pages of real rows stay where those of the first are
 ;   BACK            not 0: columns of half a spectrum, rows to real numbers (real_back.s), so many in a section's page;
 ;                   INVERSE is 1, P1 and Q1 are 8, the last pass of columns has radix 4
@@ -56,6 +56,7 @@
 .equ Q3, 1
 .equ REAL, 0
 .equ FULL, 1
+.equ LAST2, 2
 .equ BACK, 0
 .equ RESIDENT, 0
 
@@ -85,15 +86,18 @@
     .endif
 .endm
 
-; A page of so many rows, which lies as one of ROWS does; t, u, v are its passes.
-.macro row_passes op, opn, rows=ROWS, steps=steps2, t=16, u=17, v=18
+; A page of so many rows; t, u, v are its passes.
+.macro row_passes op, opn, rows=ROWS, t=16, u=17, v=18
     .if RESIDENT
     add a10, a10, c11
     .if \t == 16
-    addi c11, c11, FACTORS2
+    addi c11, c11, COUPLES*ROWS + 24*ROWS
     .else
     movi c11, 0
     .endif
+    .endif
+    .if REAL && \rows < LAST2
+    add a8, a8, c12
     .endif
     .if BACK
     back_rows_first \op, \opn, \t
@@ -101,43 +105,46 @@
     mov a2, a10
     blocks \op, \opn, \t, Q1, 8*N2, 8*N2*\rows, steps21
     .endif
-    addi a2, a10, SETS2
+    addi a2, a10, SETS2*\rows
     blocks \op, \opn, \u, Q2, 8*N2/Q1, 8*N2*\rows, steps22
-    addi a2, a10, SETS3
+    addi a2, a10, SETS3*\rows
     blocks \op, \opn, \v, Q3, 8*N2/Q1/Q2, 8*N2*\rows, steps23
-    addi a3, a10, COUPLES
-    .if REAL
-    half8_pass \op, \opn, \rows, \steps
+    addi a3, a10, COUPLES*\rows
+    .if REAL && \t == 16
+    half8_pass \op, \opn, \rows, steps2 + RING2, steps2 + RING2
+    .elif REAL
+    half8_pass \op, \opn, \rows, steps_last, steps_last + (LAST2 > 2)*BLOCK
     .else
-    shifted8_pass \op, \opn, N2/8, \rows, \steps, base2, ROWS
+    shifted8_pass \op, \opn, N2/8, \rows, steps2, base2, ROWS
     .endif
 .endm
 
-; The page loop of real rows, where a couple ends a matrix.
+; The page loop of real rows, where a page of another size ends a matrix.
 .macro real_rows op, opn
     pages_begin
     half8_begin
 .matrix:
+    .if FULL
     movi c13, FULL
 .full:
     page row_passes, \op, \opn
     addi c13, c13, -1
     signal 1
     bnz c13, .full
-    page row_couple, \op, \opn
+    .endif
+    page row_last, \op, \opn
     addi c14, c14, -1 - FULL
     signal 1
     bnz c14, .matrix
     stop
 .endm
-.macro row_couple op, opn
-    row_passes \op, \opn, 2, steps_couple, 20, 21, 22
+.macro row_last op, opn
+    row_passes \op, \opn, LAST2, 20, 21, 22
 .endm
-; Where the sets of the passes begin in the factors of a page.
-.equ SETS2, ROWS*4*Q1
-.equ SETS3, SETS2 + ROWS*Q1*4*Q2*(Q2 > 1)
-.equ COUPLES, SETS3 + ROWS*Q1*Q2*4*Q3*(Q3 > 1)
-.equ FACTORS2, COUPLES + 24*ROWS
+; Where the sets of the passes begin in the factors of a page of one row.
+.equ SETS2, 4*Q1
+.equ SETS3, SETS2 + Q1*4*Q2*(Q2 > 1)
+.equ COUPLES, SETS3 + Q1*Q2*4*Q3*(Q3 > 1)
 
 .program
     .if N1
@@ -196,10 +203,7 @@ steps23:
 .equ at2_{k}, k%Q1*(N2/Q1) + k/Q1%Q2*(N2/Q1/Q2) + k/Q1/Q2%Q3*(N2/Q1/Q2/Q3)
     .endr
     .if REAL
-steps2:
-    half8_steps ROWS
-steps_couple:
-    half8_steps 2
+    half8_steps
     .else
 ; Entry j: read step of iteration j, write step of iteration j - 2.
 steps2:

@@ -312,8 +312,8 @@ impl FftPlanner {
             let found = self.candidates(n, direction)?.into_iter().next();
             found.map(|c| c.fft).ok_or(FftError::Length { n })
         };
-        let half = if n % 2 == 0 { inner(n / 2).ok() } else { None };
-        let half = half.and_then(LongReal::halves);
+        let half = (n % 2 == 0).then(|| FftError::unless_refused(inner(n / 2)));
+        let half = half.transpose()?.flatten().and_then(LongReal::halves);
         match half {
             // Half the length is cheaper as long as pages are long.
             Some(half) if n >= LONG => Ok(half),

@@ -98,17 +98,18 @@ pub(super) fn large_program(
 }
 
 /// Assembles `large.s` for couples of real columns, and rows of half a spectrum, either of
-/// which may be missing; `full` pages of rows are followed by one of two rows.
+/// which may be missing; `full` pages of rows are followed by one of `last` rows.
 pub(super) fn real_program(
     columns: Option<&Lines>,
     rows: Option<&Lines>,
-    full: u64,
+    [full, last]: [u64; 2],
     resident: bool,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
     let modes = [
         ("REAL", 1),
         ("FULL", full as i64),
+        ("LAST2", last as i64),
         ("RESIDENT", i64::from(resident)),
     ];
     lines_program(columns, rows, &modes, machine)

@@ -8,9 +8,10 @@
 ; of the row before. A result page is pairs of blocks (P, c), P = 0 .. 7 the eighth of k, c a couple, of L = N2/8 quads:
 ;   P = 0 .. 3    conjugates of eighth 4 + P: (A, the row before A)
 ;   P = 4 .. 7    eighth P - 4: (A, B)
-; block c of P is the (P ROWS/2 + c)-th. The conjugates of the last row of a page go to the blocks c = 0 of the next page's
-; result, which is where the first rows of this page were. So a4, which writes the conjugates of B, goes round the ring
-; of pages from launch to stop, one block before a1, which writes all others.
+; block c of P is the (P MOST/2 + c)-th. The conjugates of the last row of a page go to the blocks c = 0 of the next page's
+; result, which is where the first rows of this page were: rows lie at the end of their buffer, which holds the MOST rows of
+; the largest page. So a4, which writes the conjugates of B, goes round the ring of pages from launch to stop, one block before
+; a1, which writes all others.
 ;
 ; An iteration is that of shifted8.s and four conjugates, 36 cycles, all of them arithmetic; all memory slots are taken:
 ;   0        factors                    7..14    conjugates of the iteration before
@@ -26,9 +27,10 @@
 ; from 8 at2_k on. a4 and a6, which writes conjugates of A, then go in that order.
 
 ; Bytes of a block, of an eighth, of a page; from a conjugate to that of the next eighth.
+.equ MOST, LAST2 > ROWS ? LAST2 : ROWS
 .equ BLOCK, 2*N2
-.equ EIGHTH, ROWS*N2
-.equ PAGE2, 8*ROWS*N2
+.equ EIGHTH, MOST*N2
+.equ PAGE2, 8*MOST*N2
 .equ CONJ, ROWS > 2 ? EIGHTH : 16
 
 ; A conjugate, if there are results to store, beside a store.
@@ -96,11 +98,12 @@
     stq q19, [a1]
 .endm
 
-; The pass over `rows` rows from a8 to a9, whose row factors begin at a3.
-.macro half8_pass op, opn, rows, steps
+; The pass over `rows` rows from a8 to a9, whose row factors begin at a3; the ring of its steps is at `ring` and
+; begins at `steps`.
+.macro half8_pass op, opn, rows, ring, steps
     movi a5, \steps
     movi l5, \rows*N2
-    mov b5, a5
+    movi b5, \ring
     ldx2 s0, [a5]+s5%
     movi a2, base2
     movi l2, 4*N2
@@ -141,6 +144,10 @@
     .endif
     movi c12, PAGE2/16
     mul l4, c15, c12
+    .if LAST2 > ROWS
+    ; Where the rows of a full page begin.
+    movi c12, 8*N2*(LAST2 - ROWS)
+    .endif
     movi b4, 3*CONJ
     add b4, b4, a8
     .if ROWS > 2
@@ -156,18 +163,28 @@
 .endm
 
 ; Entry j: how far a0 goes after iteration j, a4 after iteration j - 2; 16; whether iteration j + 1 is of another couple.
-.macro half8_steps rows
-    .rept \rows/2, r
+; A couple that is the last of a page of `rows` rows has its own, BLOCK bytes as all others: those of the last page of
+; a matrix come behind it in a ring of which they are the first, those of a full page before it.
+.macro half8_steps
+steps_last:
+    half8_couple LAST2, 1
+steps2:
+    .rept MOST/2 - 1
+    half8_couple ROWS, 0
+    .endr
+    half8_couple ROWS, 1
+.endm
+.equ RING2, (MOST - ROWS)/2*BLOCK
+.macro half8_couple rows, ends
     .rept N2/8, k
-    .int 8*(at2_{k + 1} - at2_{k}) + (k == N2/8 - 1)*(16*N2 - (r == \rows/2 - 1)*8*N2*\rows)
+    .int 8*(at2_{k + 1} - at2_{k}) + (k == N2/8 - 1)*(16*N2 - \ends*8*N2*\rows)
     .if ROWS > 2
-    .int 16 + (\rows > 2 ? (k == 1 && r == \rows/2 - 1)*(PAGE2 - EIGHTH) : (k == 1)*(PAGE2 - BLOCK))
+    .int 16 + (\ends && k == 1)*(PAGE2 - \rows/2*BLOCK)
     .elif k == 1
     .int PAGE2 - 8*at2_{N2/8 - 1}
     .else
     .int 8*(at2_{(k + N2/8 - 1)%(N2/8)} - at2_{(k + N2/8 - 2)%(N2/8)})
     .endif
     .int 16, 48*(k == N2/8 - 1)
-    .endr
     .endr
 .endm

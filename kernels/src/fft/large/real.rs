@@ -250,3 +250,66 @@ impl Plan {
         pass(0) + pass(1) + load(self.images().sum(), machine)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fft::definition::reference;
+    use crate::fft::transform::rows_of;
+    use crate::random::Random;
+    use cp2_host::testing::on_both_engines;
+    use num_complex::Complex64;
+    use std::collections::BTreeSet;
+
+    /// Pages of every width and with every last page, not only those that the planner takes.
+    #[test]
+    fn all_rows_are_those_of_the_transform() {
+        let (n, batch) = (1 << 14, 2);
+        let machine = Arc::new(Machine::builtin("vm7").unwrap());
+        let mut random = Random::new(5);
+        let x = random.uniforms(n * batch);
+        let numbers: Vec<Complex32> = x.iter().map(|&x| x.into()).collect();
+        let exact = reference(&numbers, n, Direction::Forward);
+        let mut seen = BTreeSet::new();
+        for division in Division::all(n, Direction::Forward, &machine, 32) {
+            // One for every kind of rows.
+            if seen.contains(&division.rows_are()) {
+                continue;
+            }
+            let mut unfit = None;
+            let placed = unless_large(division.place(&machine), &mut unfit).unwrap();
+            let Some((programs, rings)) = placed.flatten() else {
+                continue;
+            };
+            seen.insert(division.rows_are());
+            let what = division.to_string();
+            let plans = vec![Plan {
+                batch: 32,
+                division,
+                programs,
+                rings,
+            }];
+            let real = LargeReal {
+                machine: machine.clone(),
+                plans,
+            };
+            let run = |options| {
+                let (job, y, pitch) = real.forward(&x, batch, options)?;
+                let done = job.run(real.least(batch).cycles(&machine), |run| {
+                    Ok(rows_of(run.read(y)?, batch, n / 2 + 1, pitch))
+                })?;
+                Ok::<_, FftError>(done)
+            };
+            let [done, fast] =
+                on_both_engines(&Options::default(), run, |d| &d.run.report).unwrap();
+            assert_eq!(done.run.report.findings, [], "{what}");
+            assert_eq!(done.output, fast.output, "{what}");
+            let rows = exact.chunks(n).flat_map(|row| &row[..=n / 2]);
+            for (i, (y, exact)) in done.output.iter().flatten().zip(rows).enumerate() {
+                let off = Complex64::new(y.re.into(), y.im.into()) - exact;
+                assert!(off.norm_sqr() <= 1.0e-7, "{what}: {i}: {y} {exact}");
+            }
+        }
+        assert!(seen.len() >= 20, "{seen:?}");
+    }
+}

@@ -3,7 +3,7 @@
 use super::lines::{COMPLEX, Lines};
 use super::pages::{ColumnPages, RowPages, rows_of};
 use super::real_back::{BackColumns, BackRows, Blocks};
-use super::real_pages::{RealColumns, RealRows, SECTIONS, Tiles};
+use super::real_pages::{HalfRows, RealColumns, RealRows, SECTIONS, Tiles};
 use crate::fft::error::FftError;
 use crate::fft::program::{back_program, real_program};
 use crate::fft::recipe::Direction;
@@ -28,6 +28,8 @@ pub(super) struct Division {
     pub direction: Direction,
     columns: Lines,
     rows: Lines,
+    /// Rows of a section in the last page of a matrix, there.
+    last: usize,
     buffers: [usize; 2],
     /// Whether the factors of all rows of a matrix stay in DMEM from matrix to matrix.
     resident: bool,
@@ -76,25 +78,31 @@ impl Division {
                 let lines = fits.filter_map(|&per| Self::lines(direction, pass, length, per));
                 lines.collect::<Vec<_>>()
             });
-            let with = |columns: &Lines, rows: &Lines, buffers, resident| Self {
+            let with = |columns: &Lines, rows: &Lines, buffers, (last, resident)| Self {
                 direction,
                 columns: columns.clone(),
                 rows: rows.clone(),
+                last,
                 buffers,
                 resident,
             };
             let priced = |pass: usize, columns: &Lines, rows: &Lines| {
-                let stay = match (direction, pass) {
-                    (Direction::Forward, 1) => &[false, true][..],
-                    _ => &[false],
+                let kinds: Vec<(usize, bool)> = match (direction, pass) {
+                    (Direction::Forward, 1) => {
+                        let lasts = HalfRows::lasts(rows.per_section());
+                        lasts
+                            .flat_map(|last| [(last, false), (last, true)])
+                            .collect()
+                    }
+                    _ => vec![(2, false)],
                 };
-                let of = |(&buffers, &resident): (&usize, &bool)| {
-                    let one = with(columns, rows, [buffers; 2], resident);
+                let of = |(&buffers, &kind)| {
+                    let one = with(columns, rows, [buffers; 2], kind);
                     (one.ring_bytes(pass) <= dmem)
-                        .then(|| (one.expect(pass, machine, batch).cycles, buffers, resident))
+                        .then(|| (one.expect(pass, machine, batch).cycles, buffers, kind))
                 };
                 let ways = BUFFERS[way].iter();
-                let ways = ways.flat_map(|buffers| stay.iter().map(move |stay| (buffers, stay)));
+                let ways = ways.flat_map(|buffers| kinds.iter().map(move |kind| (buffers, kind)));
                 ways.filter_map(of).collect::<Vec<_>>()
             };
             let Some(column) = columns.first() else {
@@ -105,8 +113,8 @@ impl Division {
                 let second = priced(1, column, row);
                 for column in &columns {
                     for (a, first, _) in priced(0, column, row) {
-                        let one = |&(b, second, resident): &(f64, usize, bool)| {
-                            (a + b, with(column, row, [first, second], resident))
+                        let one = |&(b, second, kind): &(f64, usize, (usize, bool))| {
+                            (a + b, with(column, row, [first, second], kind))
                         };
                         all.extend(second.iter().map(one));
                     }
@@ -128,8 +136,13 @@ impl Division {
         let (columns, rows) = (&self.columns, &self.rows);
         match (self.direction, pass) {
             (Direction::Forward, 0) => (RealColumns::page_bytes(columns), 0),
-            (Direction::Forward, _) if self.resident => (rows.page_bytes(), 0),
-            (Direction::Forward, _) => (rows.page_bytes(), rows.factor_bytes()),
+            (Direction::Forward, _) => {
+                let (rows, factors) = (self.half_rows(), u64::from(!self.resident));
+                (
+                    rows.most().page_bytes(),
+                    factors * rows.most().factor_bytes(),
+                )
+            }
             (Direction::Inverse, 0) => {
                 let factors = columns.per_section() as u64 * COMPLEX;
                 (BackColumns::page_bytes(columns), factors)
@@ -141,10 +154,7 @@ impl Division {
     /// Bytes beside the buffers: of factors that stay, or of a page between its passes.
     fn beside(&self, pass: usize) -> u64 {
         match (self.direction, pass) {
-            (Direction::Forward, 1) if self.resident => {
-                let pages = RealRows::full(&self.rows, self.tiles().height) + 1;
-                pages * self.rows.factor_bytes()
-            }
+            (Direction::Forward, 1) if self.resident => self.half_rows().sum(Lines::factor_bytes),
             (Direction::Forward, _) => 0,
             (Direction::Inverse, 0) => self.columns.page_bytes(),
             (Direction::Inverse, _) => self.rows.page_bytes(),
@@ -230,7 +240,7 @@ impl Division {
             tiles: self.tiles(),
         };
         let rows = RealRows {
-            lines: self.rows.clone(),
+            rows: self.half_rows(),
             matrices: batch,
             tiles: self.tiles(),
             from: between,
@@ -240,6 +250,18 @@ impl Division {
             resident: self.resident,
         };
         [RingPass::new(first, columns), RingPass::new(second, rows)]
+    }
+
+    /// Length of the rows, those of a page and of the last, and whether their factors stay.
+    #[cfg(test)]
+    pub(super) fn rows_are(&self) -> [usize; 4] {
+        let rows = &self.rows;
+        let resident = usize::from(self.resident);
+        [rows.len(), rows.per_section(), self.last, resident]
+    }
+
+    fn half_rows(&self) -> HalfRows {
+        HalfRows::new(self.tiles().height, &self.rows, self.last)
     }
 
     fn blocks(&self) -> Blocks {
@@ -277,12 +299,9 @@ impl Division {
             });
             return [columns.collect(), rows.collect()];
         }
-        let rows = RealRows::firsts(&self.rows, height).flat_map(|first| {
-            let first = first as usize;
-            let rows: Vec<usize> = (first..first + per).collect();
-            self.rows.factors(&rows, n)
-        });
-        [Vec::new(), rows.collect()]
+        let rows = self.half_rows();
+        let factors = rows.all().flat_map(|(lines, rows)| lines.factors(&rows, n));
+        [Vec::new(), factors.collect()]
     }
 
     /// Arithmetic of both passes of `batch` transforms.
@@ -306,16 +325,15 @@ impl Division {
         }
         let pages = batch * rows.len() as u64 / (2 * SECTIONS * columns.per_section() as u64);
         let issues = columns.butterflies() + columns.separate_issues();
-        let full = RealRows::full(rows, self.tiles().height);
-        let couple = rows.with(2);
-        let sum = |of: fn(&Lines) -> u64| batch * (full * of(rows) + of(&couple));
+        let rows = self.half_rows();
+        let sum = |of: fn(&Lines) -> u64| batch * rows.sum(of);
         let butterflies = sum(Lines::butterflies);
         vec![
             vec![(Class::Butterfly, pages * issues)],
             vec![
                 (Class::Butterfly, butterflies),
                 (Class::Madd, sum(Lines::shifted_issues) - butterflies),
-                (Class::Integer, sum(RealRows::conjugates)),
+                (Class::Integer, sum(HalfRows::conjugates)),
             ],
         ]
     }
@@ -338,8 +356,8 @@ impl Division {
         let program = |columns, rows| {
             let assembly = match self.direction {
                 Direction::Forward => {
-                    let full = RealRows::full(&self.rows, self.tiles().height);
-                    real_program(columns, rows, full, self.resident, machine)?
+                    let pages = [self.half_rows().full(), self.last as u64];
+                    real_program(columns, rows, pages, self.resident, machine)?
                 }
                 Direction::Inverse => {
                     back_program(columns, rows, self.rows.per_section(), machine)?
@@ -384,10 +402,16 @@ impl Division {
             Direction::Inverse => ["half of the columns", "couples of rows"],
         };
         let [a, b] = self.buffers;
+        let ends = match self.last > self.rows.per_section() {
+            true => format!(", {} in the last", self.last),
+            false => String::new(),
+        };
         let stay = match self.resident {
             true => ", whose factors stay",
             false => "",
         };
-        format!("{columns_are} of {columns}, {a} buffers, {rows_are} of {rows}, {b} buffers{stay}")
+        format!(
+            "{columns_are} of {columns}, {a} buffers, {rows_are} of {rows}{ends}, {b} buffers{stay}"
+        )
     }
 }

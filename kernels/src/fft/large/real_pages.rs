@@ -95,12 +95,88 @@ impl Pages for RealColumns {
     }
 }
 
-/// Rows 0 to N1/2. Section s has an eighth of N1 from row s N1/8 on, in full pages, and in one
-/// more page two: the first row of the next section, whose conjugates share granules with its
-/// own last ones, and another to make a couple.
+/// The pages of rows 0 to N1/2 of a matrix. Section s has an eighth of N1 from row s N1/8 on and two rows more:
+/// the first row of the next section, whose conjugates share granules with its own last ones, and another
+/// to make a couple. These two are in the last page, alone or with the last rows of the section.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct HalfRows {
+    /// Length of the columns, N1.
+    height: u64,
+    pub lines: Lines,
+    /// The rows of the last page.
+    pub last: Lines,
+}
+
+impl HalfRows {
+    /// Rows of a last page of its own, and of one with the last rows of a section, where full ones have `rows`: of couples
+    /// alone no number has a place in the next result that would not be read any more.
+    pub(super) fn lasts(rows: usize) -> impl Iterator<Item = usize> {
+        std::iter::once(2).chain((rows > 2).then_some(rows + 2))
+    }
+
+    pub(super) fn new(height: u64, lines: &Lines, last: usize) -> Self {
+        Self {
+            height,
+            lines: lines.clone(),
+            last: lines.with(last),
+        }
+    }
+
+    /// Rows that a section has for itself.
+    fn share(&self) -> u64 {
+        self.height / (2 * SECTIONS)
+    }
+
+    /// Full pages of a matrix.
+    pub(super) fn full(&self) -> u64 {
+        let [rows, last] = [&self.lines, &self.last].map(|lines| lines.per_section() as u64);
+        (self.share() + 2).saturating_sub(last) / rows
+    }
+
+    /// The rows of a page of a matrix.
+    fn page(&self, page: u64) -> &Lines {
+        match page < self.full() {
+            true => &self.lines,
+            false => &self.last,
+        }
+    }
+
+    /// The page that has most rows.
+    pub(super) fn most(&self) -> &Lines {
+        match self.last.per_section() > self.lines.per_section() {
+            true => &self.last,
+            false => &self.lines,
+        }
+    }
+
+    /// What all pages of a matrix have of something.
+    pub(super) fn sum(&self, of: fn(&Lines) -> u64) -> u64 {
+        self.full() * of(&self.lines) + of(&self.last)
+    }
+
+    /// The rows of each section in each page of a matrix.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&Lines, Vec<usize>)> {
+        (0..=self.full()).flat_map(move |page| {
+            let lines = self.page(page);
+            let first = page * self.lines.per_section() as u64;
+            let rows = move |section| {
+                let first = (section * self.share() + first) as usize;
+                (lines, (first..first + lines.per_section()).collect())
+            };
+            (0..SECTIONS).map(rows)
+        })
+    }
+
+    /// Issues for the conjugates of a page, two at a time.
+    pub(super) fn conjugates(lines: &Lines) -> u64 {
+        (lines.len() * lines.per_section() / 4) as u64
+    }
+}
+
+/// The same of all matrices, and where they are.
 #[derive(Clone, Debug)]
 pub(super) struct RealRows {
-    pub lines: Lines,
+    pub rows: HalfRows,
     pub matrices: u64,
     pub tiles: Tiles,
     /// Address of the tiles.
@@ -115,69 +191,48 @@ pub(super) struct RealRows {
     pub resident: bool,
 }
 
-/// Words of a page that find its factors where all stay.
+/// Words of a page that find its factors where all stay, and of a full one its rows where the last is larger.
 const FIND: u64 = 2;
+const FIND_ROWS: u64 = 1;
 
 impl RealRows {
-    /// Full pages of a matrix of columns of `height` numbers.
-    pub(super) fn full(lines: &Lines, height: u64) -> u64 {
-        height / (2 * SECTIONS * lines.per_section() as u64)
-    }
-
-    /// The first rows of the sections of all pages of a matrix.
-    pub(super) fn firsts(lines: &Lines, height: u64) -> impl Iterator<Item = u64> {
-        let (full, rows) = (Self::full(lines, height), lines.per_section() as u64);
-        let sections = move |page| {
-            let first = move |section| section * height / (2 * SECTIONS) + page * rows;
-            (0..SECTIONS).map(first)
+    /// The loads of the factors of a page, or, where these stay, of all pages with the first.
+    fn factor_loads(&self, matrix: u64, page: u64, local: u32) -> Vec<Descriptor> {
+        let (full, each) = (self.rows.full(), self.rows.lines.factor_bytes());
+        let of = |page: u64, local: u64| {
+            let bytes = self.rows.page(page).factor_bytes();
+            let target = Target::Blocks {
+                stride: bytes as i64,
+            };
+            let system = self.factors + page * SECTIONS * each;
+            Descriptor::load(target, system, local as u32, bytes)
         };
-        (0..=full).flat_map(sections)
-    }
-
-    /// Issues for the conjugates of a page, two at a time.
-    pub(super) fn conjugates(lines: &Lines) -> u64 {
-        (lines.len() * lines.per_section() / 4) as u64
-    }
-
-    /// Arithmetic issues of a page.
-    pub(super) fn half_issues(lines: &Lines) -> u64 {
-        lines.shifted_issues() + Self::conjugates(lines)
-    }
-
-    fn full_pages(&self) -> u64 {
-        Self::full(&self.lines, self.tiles.height)
-    }
-
-    /// The rows of a page.
-    fn page_lines(&self, page: u64) -> Lines {
-        if self.split(page).2 {
-            self.lines.clone()
-        } else {
-            self.lines.with(2)
-        }
-    }
-
-    /// The load of the factors of a page, or, where these stay, of all pages with the first.
-    fn factor_load(&self, matrix: u64, page: u64, local: u32) -> Option<Descriptor> {
-        let each = self.lines.factor_bytes();
-        let target = Target::Blocks {
-            stride: each as i64,
-        };
-        let of =
-            |page| Descriptor::load(target, self.factors + page * SECTIONS * each, local, each);
+        let local = u64::from(local);
         if !self.resident {
-            return Some(of(page));
+            return vec![of(page, local)];
         }
-        let pages = self.full_pages() + 1;
-        let all = || of(0).level(pages as u32, (SECTIONS * each) as i64, each as i64);
-        (matrix == 0 && page == 0).then(all)
+        if matrix > 0 || page > 0 {
+            return Vec::new();
+        }
+        let pages = of(0, local).level(full as u32, (SECTIONS * each) as i64, each as i64);
+        let first = (full > 0).then_some(pages);
+        first
+            .into_iter()
+            .chain([of(full, local + full * each)])
+            .collect()
     }
 
-    /// The matrix of a page, which page of it, and whether it is full.
-    fn split(&self, page: u64) -> (u64, u64, bool) {
-        let full = self.full_pages();
-        let (matrix, page) = (page / (full + 1), page % (full + 1));
-        (matrix, page, page < full)
+    /// The matrix of a page, which page of it, and its rows.
+    fn split(&self, page: u64) -> (u64, u64, &Lines) {
+        let period = self.period();
+        let (matrix, page) = (page / period, page % period);
+        (matrix, page, self.rows.page(page))
+    }
+
+    /// Rows of its buffer before those of a page: its result and what goes to the next one leave those that are still read.
+    fn before(&self, lines: &Lines) -> u64 {
+        let last = self.rows.last.per_section();
+        last.saturating_sub(lines.per_section()) as u64
     }
 }
 
@@ -187,19 +242,20 @@ impl Pages for RealRows {
     }
 
     fn period(&self) -> u64 {
-        self.full_pages() + 1
+        self.rows.full() + 1
     }
 
     fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
-        let (matrix, page, full) = self.split(page);
+        let (matrix, page, lines) = self.split(page);
         let Tiles { height, width } = self.tiles;
-        let own = self.factor_load(matrix, page, factors);
-        let rows = self.lines.per_section() as u64;
-        let system = self.from + matrix * self.tiles.bytes() + page * rows * TILE_ROW;
+        let own = self.factor_loads(matrix, page, factors);
+        let first = page * self.rows.lines.per_section() as u64;
+        let system = self.from + matrix * self.tiles.bytes() + first * TILE_ROW;
+        let local = local + (self.before(lines) * width * COMPLEX) as u32;
         let target = Target::Blocks {
             stride: (height / (2 * SECTIONS) * TILE_ROW) as i64,
         };
-        let rows = if full { rows } else { 2 };
+        let rows = lines.per_section();
         // Eight numbers of a row are two halves: four of the even columns, four of the odd.
         let half = TILE_ROW / 2;
         let data = [0, 1].map(|parity| {
@@ -222,14 +278,20 @@ impl Pages for RealRows {
     /// granules with the row before, of a section's first page with the section before, which stores them at the end of its
     /// rows; number N/2 comes from the first row of all.
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
-        let (matrix, page, full) = self.split(page);
+        let (matrix, page, lines) = self.split(page);
         let Tiles { height, width } = self.tiles;
-        let rows = self.lines.per_section() as u64;
+        let rows = self.rows.lines.per_section() as u64;
+        // Of the last page's couples the last has no numbers of its own.
+        let couples = lines.per_section() as u64 / 2;
+        let own = couples - u64::from(page == self.rows.full());
         let (first, to) = (page * rows, self.to + matrix * self.pitch);
         let (half, granule, columns) = (width / 2, 2 * COMPLEX, width / LAST as u64);
         let stride = (height / (2 * SECTIONS) * COMPLEX) as i64;
         let turn = (height * COMPLEX) as i64;
-        let (block, eighth) = ((columns * granule) as i64, width * rows);
+        let (block, eighth) = (
+            (columns * granule) as i64,
+            width * self.rows.most().per_section() as u64,
+        );
         // `couples` couples of every number, blocks on end in DMEM, that number `system` begins in the spectrum; the next is `turn` on.
         let store = |(system, local): (u64, u32), couples: u64, (block, turn): (i64, i64)| {
             let target = Target::Blocks {
@@ -243,10 +305,10 @@ impl Pages for RealRows {
         };
         let lower = || {
             let local = local + (LAST as u64 / 2 * eighth) as u32;
-            store((first, local), rows / 2, (block, turn))
+            store((first, local), own, (block, turn))
         };
-        // The conjugates of couples `from` to `couples`, which are the first numbers.
-        let mirror = |from: u64, couples: u64| {
+        // The conjugates of couples from `from` on, which are the last numbers.
+        let mirror = |from: u64| {
             let low = height - first - 2 * (couples - 1) + height * (half - 1);
             let last = local + (block * (couples - 1) as i64) as u32;
             store((low, last), couples - from, (-block, -turn))
@@ -258,7 +320,7 @@ impl Pages for RealRows {
             let target = Target::Blocks { stride: -stride };
             let mut store = Descriptor::store(target, system, local, granule);
             let (mut turn, mut apart) = (-turn, (width * COMPLEX) as i64);
-            for &radix in self.lines.early() {
+            for &radix in lines.early() {
                 apart /= radix as i64;
                 store = store.level(radix as u32, turn, apart);
                 turn *= radix as i64;
@@ -267,30 +329,30 @@ impl Pages for RealRows {
         };
         if rows == 2 && page > 0 {
             let reads = (0..LAST as u64 / 2).map(read);
-            return reads.chain(full.then(lower)).collect();
+            return reads.chain((own > 0).then(lower)).collect();
         }
-        if !full {
-            return vec![mirror(0, 1)];
-        }
-        if page > 0 {
-            return vec![lower(), mirror(0, rows / 2)];
-        }
-        let middle = to + height * half * COMPLEX;
-        let middle = Descriptor::store(Target::Section(0), middle, local, granule);
-        let mirror = (rows > 2).then(|| mirror(1, rows / 2));
-        [lower()]
-            .into_iter()
-            .chain(mirror)
-            .chain([middle])
-            .collect()
+        let middle = || {
+            let middle = to + height * half * COMPLEX;
+            Descriptor::store(Target::Section(0), middle, local, granule)
+        };
+        let from = u64::from(page == 0);
+        let stores = [
+            (own > 0).then(lower),
+            (couples > from).then(|| mirror(from)),
+            (page == 0).then(middle),
+        ];
+        stores.into_iter().flatten().collect()
     }
 
     fn issues(&self, page: u64) -> u64 {
-        Self::half_issues(&self.page_lines(page))
+        let lines = self.split(page).2;
+        lines.shifted_issues() + HalfRows::conjugates(lines)
     }
 
     fn overhead(&self, page: u64) -> u64 {
-        self.page_lines(page).half_overhead() + FIND * u64::from(self.resident)
+        let lines = self.split(page).2;
+        let find = FIND_ROWS * u64::from(self.before(lines) > 0);
+        lines.half_overhead() + FIND * u64::from(self.resident) + find
     }
 
     fn after(&self, _page: u64) -> u64 {

@@ -92,7 +92,7 @@ impl Real {
                 None => long,
             };
             let fits = |long: LongReal| long.expected(1).map(|_| Self::Long(long));
-            let large = Self::large(n, direction, &machine);
+            let large = Self::large(n, direction, &machine)?;
             return large
                 .map_or_else(|| long().and_then(fits), Ok)
                 .map_err(refused);
@@ -101,17 +101,25 @@ impl Real {
         if bound.0 as f64 >= WORTH * cycles.0 as f64 {
             return Ok(local);
         }
-        let large = Self::large(n, direction, &machine);
+        let large = Self::large(n, direction, &machine)?;
         let long = large.map_or_else(|| long().map(Self::Long), Ok);
         let cheaper = |long: &Self| long.expected(TYPICAL_BATCH).is_ok_and(|c| c < cycles);
-        Ok(long.ok().filter(cheaper).unwrap_or(local))
+        let long = FftError::unless_refused(long)?;
+        Ok(long.filter(cheaper).unwrap_or(local))
     }
 
-    /// In two passes, which take less time than a complex transform and a pass that separates.
-    fn large(n: usize, direction: Direction, machine: &Arc<Machine>) -> Option<Self> {
-        let has = LargeReal::has(n);
-        let made = has.then(|| LargeReal::new(n, direction, machine.clone()).ok());
-        made.flatten().map(|real| Self::Large(Box::new(real)))
+    /// In two passes, which take less time than a complex transform and a pass that separates; none where they do not fit.
+    fn large(
+        n: usize,
+        direction: Direction,
+        machine: &Arc<Machine>,
+    ) -> Result<Option<Self>, FftError> {
+        if !LargeReal::has(n) {
+            return Ok(None);
+        }
+        let made = LargeReal::new(n, direction, machine.clone());
+        let made = FftError::unless_refused(made)?;
+        Ok(made.map(|real| Self::Large(Box::new(real))))
     }
 
     fn local(
