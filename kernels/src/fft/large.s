@@ -13,8 +13,8 @@
 ;   N2, ROWS        length of the rows, how many are in a section's page; N2 = 0: no such kernel
 ;   Q1 .. Q3        radices of the row passes but the last
 ;   REAL            1: columns are couples of real ones, rows those of half a spectrum (real.s);
-;                   COLUMNS is 2, 4 or 8, ROWS 2, 4, 8 or 16
-;   FULL, LAST2     pages of so many real rows before one of LAST2, which is 2 or ROWS + 2
+;                   COLUMNS is 2, 4 or 8, ROWS an even number
+;   FULL, LAST2     pages of ROWS real rows before one of LAST2, from 2 to ROWS + 2
 ;   RESIDENT        1: the factors of all pages of real rows stay where those of the first are
 ;   BACK            not 0: columns of half a spectrum, rows to real numbers (real_back.s), so many in a section's page;
 ;                   INVERSE is 1, P1 and Q1 are 8, the last pass of columns has radix 4
@@ -96,7 +96,7 @@
     movi c11, 0
     .endif
     .endif
-    .if REAL && \rows < LAST2
+    .if REAL && \rows > 2 && \rows < MOST
     add a8, a8, c12
     .endif
     .if BACK

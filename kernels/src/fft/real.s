@@ -144,10 +144,8 @@
     .endif
     movi c12, PAGE2/16
     mul l4, c15, c12
-    .if LAST2 > ROWS
-    ; Where the rows of a full page begin.
-    movi c12, 8*N2*(LAST2 - ROWS)
-    .endif
+    ; Where the rows of the smaller pages begin.
+    movi c12, 8*N2*(2*MOST - ROWS - LAST2)
     movi b4, 3*CONJ
     add b4, b4, a8
     .if ROWS > 2

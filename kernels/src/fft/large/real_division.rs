@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 /// Columns of a section's page, there and back.
 const COLUMNS: [&[usize]; 2] = [&[2, 4, 8], &[4, 8, 16, 32]];
-/// Rows of a section's page.
-const ROWS: &[usize] = &[2, 4, 8, 16];
+/// Rows of a section's page, there and back.
+const ROWS: [&[usize]; 2] = [&[2, 4, 6, 8, 10, 12, 14, 16], &[2, 4, 8, 16]];
 /// Page buffers; back one more has what is between the first and the last of a page's passes.
 const BUFFERS: [&[usize]; 2] = [&[3, 4], &[2, 3, 4]];
 
@@ -73,7 +73,7 @@ impl Division {
             let lengths = [1usize << bits, n >> bits];
             let [columns, rows] = [0, 1].map(|pass| {
                 let [length, others] = [lengths[pass], lengths[1 - pass]];
-                let pers = [COLUMNS[way], ROWS][pass].iter();
+                let pers = [COLUMNS[way], ROWS[way]][pass].iter();
                 let fits = pers.filter(|&per| 2 * per * SECTIONS as usize <= others);
                 let lines = fits.filter_map(|&per| Self::lines(direction, pass, length, per));
                 lines.collect::<Vec<_>>()
@@ -89,7 +89,7 @@ impl Division {
             let priced = |pass: usize, columns: &Lines, rows: &Lines| {
                 let kinds: Vec<(usize, bool)> = match (direction, pass) {
                     (Direction::Forward, 1) => {
-                        let lasts = HalfRows::lasts(rows.per_section());
+                        let lasts = HalfRows::lasts(columns.len() as u64, rows.per_section());
                         lasts
                             .flat_map(|last| [(last, false), (last, true)])
                             .collect()
@@ -402,9 +402,9 @@ impl Division {
             Direction::Inverse => ["half of the columns", "couples of rows"],
         };
         let [a, b] = self.buffers;
-        let ends = match self.last > self.rows.per_section() {
-            true => format!(", {} in the last", self.last),
-            false => String::new(),
+        let ends = match self.direction {
+            Direction::Forward => format!(", {} in the last", self.last),
+            Direction::Inverse => String::new(),
         };
         let stay = match self.resident {
             true => ", whose factors stay",

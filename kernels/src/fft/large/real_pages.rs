@@ -97,7 +97,7 @@ impl Pages for RealColumns {
 
 /// The pages of rows 0 to N1/2 of a matrix. Section s has an eighth of N1 from row s N1/8 on and two rows more:
 /// the first row of the next section, whose conjugates share granules with its own last ones, and another
-/// to make a couple. These two are in the last page, alone or with the last rows of the section.
+/// to make a couple. These two are in the last page, alone or with other rows of the section.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct HalfRows {
     /// Length of the columns, N1.
@@ -108,10 +108,16 @@ pub(super) struct HalfRows {
 }
 
 impl HalfRows {
-    /// Rows of a last page of its own, and of one with the last rows of a section, where full ones have `rows`: of couples
-    /// alone no number has a place in the next result that would not be read any more.
-    pub(super) fn lasts(rows: usize) -> impl Iterator<Item = usize> {
-        std::iter::once(2).chain((rows > 2).then_some(rows + 2))
+    /// Rows that the last page may have where full ones have `rows`: what these leave, and `rows` more where that is
+    /// little; but of couples alone no number has a place in the next result that would not be read any more.
+    pub(super) fn lasts(height: u64, rows: usize) -> impl Iterator<Item = usize> {
+        let share = height as usize / (2 * SECTIONS as usize) + 2;
+        let left = match share % rows {
+            0 => rows,
+            left => left,
+        };
+        let more = (rows > 2 && left == 2).then_some(rows + 2);
+        std::iter::once(left).chain(more)
     }
 
     pub(super) fn new(height: u64, lines: &Lines, last: usize) -> Self {
@@ -191,7 +197,7 @@ pub(super) struct RealRows {
     pub resident: bool,
 }
 
-/// Words of a page that find its factors where all stay, and of a full one its rows where the last is larger.
+/// Words of a page that find its factors where all stay, and its rows where others have more.
 const FIND: u64 = 2;
 const FIND_ROWS: u64 = 1;
 
@@ -229,10 +235,13 @@ impl RealRows {
         (matrix, page, self.rows.page(page))
     }
 
-    /// Rows of its buffer before those of a page: its result and what goes to the next one leave those that are still read.
+    /// Rows of its buffer before those of a page, so that what goes to the next result leaves those that are still
+    /// read; a couple alone sends nothing there.
     fn before(&self, lines: &Lines) -> u64 {
-        let last = self.rows.last.per_section();
-        last.saturating_sub(lines.per_section()) as u64
+        match lines.per_section() {
+            2 => 0,
+            rows => (self.rows.most().per_section() - rows) as u64,
+        }
     }
 }
 
