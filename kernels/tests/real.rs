@@ -197,6 +197,35 @@ fn the_longest_in_local_memory_is_fast_and_accurate() {
     }
 }
 
+/// The same back, where the conjugations and halves are not there: .98 of the bound at most.
+#[test]
+fn the_longest_in_local_memory_is_fast_and_accurate_back() {
+    let n = 8192;
+    let mut slow = Vec::new();
+    for (machine, floors) in [("vm7", [0.39, 0.70, 0.95]), ("vm9", [0.36, 0.67, 0.93])] {
+        for (batch, floor) in [4, 13, 128].into_iter().zip(floors) {
+            let half = complex(batch as u64, (n / 2 + 1) * batch);
+            let planner = FftPlanner::for_batch(common::machine(machine), batch);
+            let fft = planner.plan_real_inverse(n).unwrap();
+            let done = match batch {
+                128 => fft.process(&half).unwrap(),
+                _ => clean(|options| fft.process_with(&half, options)),
+            };
+            let expected = fft.expected(batch).unwrap().0;
+            let what = format!("{machine}, {}, {batch} of them", fft.recipe());
+            let cycles = (done.run.report.cycles, done.bound.0, expected);
+            slow.extend(fast(floor, cycles, &what).err());
+            let exact = reference(&hermitian(&half, n), n, Direction::Inverse);
+            let exact: Vec<f64> = exact.iter().map(|z| z.re).collect();
+            let error = |x: &[f32]| rms(x.iter().map(|&x| f64::from(x)), exact.iter());
+            let (ours, theirs) = (error(&done.output.unwrap()), error(&from_halves(&half, n)));
+            println!("{:.3} of rustfft's error", ours / theirs);
+            assert!(ours <= 1.5 * theirs, "{what}: {ours:e}, rustfft {theirs:e}");
+        }
+    }
+    assert!(slow.is_empty(), "{slow:#?}");
+}
+
 /// Forward in two passes: the arithmetic or two passes' transfers, alone and in batches.
 #[test]
 fn two_passes_are_fast() {

@@ -27,10 +27,10 @@ pub(super) struct Blocks {
     pub y: u64,
 }
 
-/// Block n1 = `page` % 8 of transforms from `x`: runs of its 64 numbers n2, n3 from every row n0.
-pub(super) fn load(batch: Dealt, page: u64, x: u64, local: u32) -> Vec<Descriptor> {
+/// Block n1 = `page` % 8 of transforms from `x`, so many bytes apart: runs of its 64 numbers n2, n3 from every row n0.
+pub(super) fn load(batch: Dealt, page: u64, (x, apart): (u64, u64), local: u32) -> Vec<Descriptor> {
     let at = x + page % BLOCKS * 64 * COMPLEX;
-    batch.loads(page / BLOCKS, BYTES as u64, |target, from| {
+    batch.loads(page / BLOCKS, apart, |target, from| {
         Descriptor::load(target, at + from, local, 64)
             .level(8, 64, 512)
             .level(8, BYTES / 8, 64)
@@ -60,7 +60,7 @@ impl Pages for Blocks {
 
     /// Block n1: runs of its 64 numbers n2, n3 from every row n0.
     fn loads(&self, page: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
-        load(self.batch, page, self.x, local)
+        load(self.batch, page, (self.x, BYTES as u64), local)
     }
 
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {

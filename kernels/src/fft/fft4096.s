@@ -1,7 +1,7 @@
 ; FFT of 4096 complex numbers, many in a row through a ring of blocks in DMEM.
 ;
 ; The caller defines INVERSE, 0 or 1, and REAL: 1 where the numbers are 8192 real ones
-; and the result is half of their spectrum. Launched once for T transforms of every
+; and the result is half of their spectrum, or the other way round. Launched once for T transforms of every
 ; section; word 0 of the argument block is the number of blocks, 8 T.
 ;
 ; A transform of 32 KiB stays in place, in eight of the twelve blocks of 4 KiB of
@@ -37,10 +37,11 @@
 ; DMEM: the ring, 48 KiB, and 14.3 KiB of tables behind it.
 ; Cycles: T (24576 + 88), 7 more for every third, and 78, while data is there in time.
 ;
-; With REAL (forward) pass 1 halves its results, and the file "separate4096.s", which is made for
+; With REAL, forward, pass 1 halves its results, and the file "separate4096.s", which is made for
 ; the machine (mixed/separate.rs), does pass 4 and separates. It takes column c of the blocks 0 .. 7
 ; together with column 512 - c, so that block p1 is complete when 7 - p1 is, or nearly: its order is
-; 0 7 1 6 2 5 3 4. Transforms do not run into each other.
+; 0 7 1 6 2 5 3 4. Back, the file "join4096.s" (mixed/join.rs) joins and does pass 1, which takes the
+; blocks 3 2 1 0 and, with them, 4 5 6 7. Transforms do not run into each other.
 
 ; Defaults, which definitions by the caller replace.
 .equ INVERSE, 0
@@ -68,7 +69,7 @@
     .equ zs{\t}, \layout
     .equ tw{\t}, \factors
 .endm
-    pass 1, 0, 64, 128, 256, 448, 128, 256, 64, 448, 1, 6*REAL
+    pass 1, 0, 64, 128, 256, 448, 128, 256, 64, 448, 1, 6*(REAL && !INVERSE)
     pass 2, 8, BLOCK, 2*BLOCK, 4*BLOCK, 7*BLOCK, BLOCK, 2*BLOCK, 4*BLOCK, 7*BLOCK, 2, 1
     pass 3, 2, 512, 1024, 2048, 3584, 512, 1024, 2048, 3584, 2, 1
     pass 4, 4, 64, 16, 32, 112, 16, 32, 64, 112, 2, 2
@@ -100,10 +101,10 @@
     frame8 \op, \opn, 1, 1, 1, [a0]+s0%, [a1]+s1%, plain
 .endm
 
-; Pass 2 or 5 between passes 1 and 3, its last loads and stores at rd, wr.
-.macro pass2 op, opn, t, rd, wr
-    frame8 \op, \opn, \t, 1, 1, \rd, [a1]+s0%, due1
-    frame8 \op, \opn, \t, \t, 1, \rd, [a1]+s1%, due0
+; Pass 2 or 5 between passes `before`, 1 or 0, and 3, its last loads and stores at rd, wr.
+.macro pass2 op, opn, t, before, rd, wr
+    frame8 \op, \opn, \t, \before, \before, \rd, [a1]+s0%, due1
+    frame8 \op, \opn, \t, \t, \before, \rd, [a1]+s1%, due0
     loop 31 {
     .rept 5
     frame8 \op, \opn, \t, \t, \t, \rd, \wr, hold
@@ -137,8 +138,8 @@
     frame8 \op, \opn, 4, 4, 4, [a4]+s3%, [a5]+s3%, \fourth
 .endm
 
-; Passes 1 to 3 but for their first two frames and the last two.
-.macro three op, opn, origin
+; Pass 1 but for its first two frames and the last two.
+.macro first op, opn, origin
     loop 7 {
     loop 7 {
     four1 \op, \opn, plain
@@ -150,7 +151,11 @@
     }
     frame8 \op, \opn, 1, 1, 1, [a0]+s0%, [a1]+s0%, \origin
     frame8 \op, \opn, 1, 1, 1, [a0]+s1%, [a1]+s0%, choose
-    pass2 \op, \opn, 2, [a8]+16, [a9]+16
+.endm
+
+; Passes 2 and 3 but for the last two frames, behind pass `before`.
+.macro middle op, opn, before
+    pass2 \op, \opn, 2, \before, [a8]+16, [a9]+16
 pass3:
     loop 7 {
     loop 3 {
@@ -167,19 +172,8 @@ pass3:
     frame8 \op, \opn, 3, 3, 3, [a2]+s2%, [a3]+s0%, hold
 .endm
 
-; Pass 2 where the ring ends in it.
-.macro around op, opn
-round:
-    pass2 \op, \opn, 5, [a13 - BLOCK], [a14 - BLOCK]
-    jmp pass3
-.endm
-
-.macro transforms op, opn
-    wait LOADED
-    frame8 \op, \opn, 1, 0, 0, [a0]+s0%, [a1], plain
-    frame8 \op, \opn, 1, 1, 0, [a0]+s0%, [a1], plain
-next:
-    three \op, \opn, begin
+; Pass 4 behind pass 3, but for the last frame with rows to load.
+.macro fourth op, opn
     frame8 \op, \opn, 4, 3, 3, [a4]+s3%, [a3]+s0%, along
     frame8 \op, \opn, 4, 4, 3, [a4]+s3%, [a3]+s2%, along
     loop 7 {
@@ -192,16 +186,88 @@ next:
     four4 \op, \opn, row_n, row_c, along
     }
     frame8 \op, \opn, 4, 4, 4, [a4]+s3%, [a5]+s3%, along
+.endm
+
+; Its end, with nothing behind.
+.macro end4 op, opn
+    frame8 \op, \opn, 0, 4, 4, [a0], [a5]+s3%, last_c
+    tail8 \op, \opn, 4
+    signal COMPLETE
+.endm
+
+; Pass 2 where the ring ends in it.
+.macro around op, opn, before
+round:
+    pass2 \op, \opn, 5, \before, [a13 - BLOCK], [a14 - BLOCK]
+    jmp pass3
+.endm
+
+.macro transforms op, opn
+    wait LOADED
+    frame8 \op, \opn, 1, 0, 0, [a0]+s0%, [a1], plain
+    frame8 \op, \opn, 1, 1, 0, [a0]+s0%, [a1], plain
+next:
+    first \op, \opn, begin
+    middle \op, \opn, 1
+    fourth \op, \opn
     frame8 \op, \opn, 4, 4, 4, [a4]+s3%, [a5]+s3%, last_n
     wait LOADED
     frame8 \op, \opn, 1, 4, 4, [a0]+s0%, [a5]+s3%, last_c
     frame8 \op, \opn, 1, 1, 4, [a0]+s0%, [a5]+s3%, last_p
 out:
-    frame8 \op, \opn, 0, 4, 4, [a0], [a5]+s3%, last_c
-    tail8 \op, \opn, 4
-    signal COMPLETE
+    end4 \op, \opn
     stop
-    around \op, \opn
+    around \op, \opn, 1
+.endm
+
+; The factors of pass 4 from the beginning.
+.macro factors4
+    movi a10, twiddles4
+    movi a11, powers
+    movi a12, powers + 8*511
+.endm
+
+; Where the next transform begins, as `begin` of hooks4096.s has it.
+.macro onwards
+    sub c5, c5, s5
+    sar c6, c5, 31
+    and c6, c6, c7
+    add c5, c5, c6
+.endm
+
+; Pointers of pass t at its first rows and results.
+.macro at_first t
+    .rept 2, i
+    movi b{set{\t} + i}, xat{\t}
+    movi a{set{\t} + i}, xat{\t}
+    add a{set{\t} + i}, a{set{\t} + i}, c5
+    .endr
+.endm
+
+; Transforms from half spectra.
+.macro joined op, opn
+next:
+    onwards
+    .rept 5
+    wait LOADED
+    .endr
+    .include "join4096.s"
+    at_first 3
+    at_first 4
+    factors4
+    add a8, c5, s6
+    add a13, c5, s7
+    mov a9, a8
+    mov a14, a13
+    bnz c6, round
+    middle \op, \opn, 0
+    fourth \op, \opn
+    frame8 \op, \opn, 4, 4, 4, [a4]+s3%, [a5]+s3%, along
+    end4 \op, \opn
+    addi c1, c1, -1
+    bnz c1, next
+    stop
+    around \op, \opn, 0
 .endm
 
 .program
@@ -228,9 +294,7 @@ start:
     movi b7, twiddles3 + 48
     movi l7, 2048
     .if !REAL
-    movi a10, twiddles4
-    movi a11, powers
-    movi a12, powers + 8*511
+    factors4
     .endif
     movi s0, 16
     movi s1, 512 - 48
@@ -243,35 +307,30 @@ start:
     movi c5, 4*BLOCK
     movi c7, RING
     shr c1, c1, 3                   ; transforms
-    .if REAL
+    .if REAL && INVERSE
+    movi a10, constants
+    ldq q31, [a10 + 16]
+    joined bflyc, bflyci
+    .elif REAL
 next:
     movi a10, constants
     ldq q31, [a10 + 16]
     ldq q24, [a10 + 32]
-    ; Where this transform begins, as `begin` of hooks4096.s has it.
-    sub c5, c5, s5
-    sar c6, c5, 31
-    and c6, c6, c7
-    add c5, c5, c6
-    .rept 2, i
-    movi b{i}, xat1
-    movi b{2 + i}, xat3
-    movi a{i}, xat1
-    movi a{2 + i}, xat3
-    add a{i}, a{i}, c5
-    add a{2 + i}, a{2 + i}, c5
-    .endr
+    onwards
+    at_first 1
+    at_first 3
     wait LOADED
     frame8 bfly, bflyn, 1, 0, 0, [a0]+s0%, [a1], plain
     frame8 bfly, bflyn, 1, 1, 0, [a0]+s0%, [a1], plain
-    three bfly, bflyn, plain
+    first bfly, bflyn, plain
+    middle bfly, bflyn, 1
     frame8 bfly, bflyn, 0, 3, 3, [a2], [a3]+s0%, hold
     tail8 bfly, bflyn, 3
     .include "separate4096.s"
     addi c1, c1, -1
     bnz c1, next
     stop
-    around bfly, bflyn
+    around bfly, bflyn, 1
     .elif INVERSE
     transforms bflyc, bflyci
     .else
@@ -290,7 +349,15 @@ next:
     .cis -(\k) - 1 - \den/8, \den
 .endm
 
-.if REAL
+.if REAL && INVERSE
+.dmem
+.align 16
+constants:
+    .cis 0, 8
+    .cis -1, 8
+    .cis -1, 8192
+    .complex 0, 0
+.elif REAL
 .dmem
 .align 16
 constants:
@@ -313,7 +380,7 @@ twiddles3:
     .rept 32, i
     factors 2*(i % 4) + 8*(i/4), 512
     .endr
-.if !REAL
+.if !REAL || INVERSE
 ; Column pair i = (p1 p2 h): k = 2h + 8 p1 + 64 p2; w^2 of k, k + 1, then w^4 of the next pair's k and of k + 1.
 .macro k4 i, mult, more
     .cis -\mult*(2*((\i) % 4) + 64*((\i)/4 % 8) + 8*((\i)/32 % 8) + \more), 4096

@@ -9,14 +9,15 @@ mod definition;
 mod eighths;
 mod entry;
 mod error;
+mod joined;
 mod large;
 mod mixed;
 mod plan;
 mod planner;
 mod program;
+mod real_ring;
 mod recipe;
 mod resident;
-mod separated;
 mod transform;
 
 pub use choice::{Choice, Why};

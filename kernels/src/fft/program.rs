@@ -30,8 +30,8 @@ const INCLUDED: [(&str, &str); 11] = [
 /// Where the sources are in this repository, for messages and line tables.
 const FOLDER: &str = "kernels/src/fft/";
 
-/// The part of `fft4096.s` that is made for the machine.
-const SEPARATION: &str = "separate4096.s";
+/// The parts of `fft4096.s` that are made for the machine, forward and back.
+const MADE: [&str; 2] = ["separate4096.s", "join4096.s"];
 
 fn include(name: &str, _from: &str) -> Result<Source, String> {
     INCLUDED
@@ -208,19 +208,32 @@ pub(super) fn parts_program(
     kernel(&title, PARTS, defines.to_vec(), machine)
 }
 
-/// Assembles `fft4096.s` for real numbers, with a last pass that separates.
-pub(super) fn separated_program(separation: &str, machine: &Machine) -> Result<Assembly, FftError> {
-    let defines = vec![("REAL".to_owned(), Value::Int(1))];
-    let include = |name: &str, from: &str| match name {
-        SEPARATION => Ok(Source::new(format!("{FOLDER}{SEPARATION}"), separation)),
-        _ => include(name, from),
+/// Assembles `fft4096.s` for real numbers, with a pass that separates them or joins them.
+pub(super) fn real_ring_program(
+    pass: &str,
+    direction: Direction,
+    machine: &Machine,
+) -> Result<Assembly, FftError> {
+    let inverse = direction == Direction::Inverse;
+    let defines = [("REAL", 1), ("INVERSE", i64::from(inverse))];
+    let defines = defines.map(|(name, value)| (name.to_owned(), Value::Int(value)));
+    let include = |name: &str, from: &str| match MADE.contains(&name) {
+        true => Ok(Source::new(format!("{FOLDER}{name}"), pass)),
+        false => include(name, from),
     };
-    kernel_with("real fft 8192", FFT4096, defines, machine, &include)
+    kernel_with(
+        "real fft 8192",
+        FFT4096,
+        defines.to_vec(),
+        machine,
+        &include,
+    )
 }
 
-/// Whether line tables call the separation so.
-pub(super) fn is_separation(file: &str) -> bool {
-    file.strip_prefix(FOLDER) == Some(SEPARATION)
+/// Whether line tables call such a pass so.
+pub(super) fn is_made(file: &str) -> bool {
+    file.strip_prefix(FOLDER)
+        .is_some_and(|name| MADE.contains(&name))
 }
 
 fn kernel(

@@ -91,6 +91,8 @@ pub(crate) struct Body {
     pub(super) pointers: Vec<(u8, Step)>,
     /// Whether the arithmetic is issued in the order given, evenly spread.
     pub(super) in_order: bool,
+    /// Pointers through which an iteration stores, each after all loads of the next iteration through the other.
+    pub(super) behind: Vec<(usize, usize)>,
     /// Cycles that an interval is longer than the least, so that a chain at the end of an
     /// iteration finds room before the next is half done.
     pub(crate) spare: usize,
@@ -122,6 +124,12 @@ impl Body {
     pub(crate) fn pointer(&mut self, register: u8, step: Step) -> Pointer {
         self.pointers.push((register, step));
         Pointer(self.pointers.len() - 1)
+    }
+
+    /// What an iteration stores through `stores` takes the place of what the next
+    /// one loads through `loads`.
+    pub(crate) fn behind_next(&mut self, stores: Pointer, loads: Pointer) {
+        self.behind.push((stores.0, loads.0));
     }
 
     /// An operation of the arithmetic slot: results and operands in the order of the assembly.

@@ -87,6 +87,9 @@ impl Attempt<'_> {
                 ready[op] = ready[op].max(self.at[source]? + self.latency(source));
             }
             let pointer = ops[op].access?.pointer;
+            if let Some(behind) = self.behind(pointer) {
+                ready[op] = ready[op].max(behind);
+            }
             latest[pointer] = latest[pointer].max(ready[op]);
         }
         let reach = ((self.interval - 1) as f64 * window) as i64;

@@ -235,6 +235,7 @@ impl<'a> Attempt<'a> {
             Order::Swing(first, ties) => self.place_swinging(&sources, first, ties)?,
         }
         self.carried()?;
+        self.all_behind()?;
         let last = self.last_accesses()?;
         let steps = self.place_steps(&last)?;
         let all = self.at.iter().chain(&steps).flatten();
@@ -280,6 +281,31 @@ impl<'a> Attempt<'a> {
             }
         }
         Some(())
+    }
+
+    /// When the first and the last access through a pointer are, of those that are placed.
+    fn ends(&self, pointer: usize) -> Option<(i64, i64)> {
+        let ops = self.body.ops.iter().zip(&self.at);
+        let own = ops.filter(|(op, _)| op.access.is_some_and(|a| a.pointer == pointer));
+        let times = own.filter_map(|(_, &at)| at);
+        Some((times.clone().min()?, times.max()?))
+    }
+
+    /// The first cycle for stores through a pointer, if there are loads of the next iteration
+    /// that come before (`Body::behind_next`).
+    pub(super) fn behind(&self, stores: usize) -> Option<i64> {
+        let loads = self.body.behind.iter().filter(|(own, _)| *own == stores);
+        let last = loads.filter_map(|&(_, loads)| Some(self.ends(loads)?.1));
+        last.max().map(|last| last + self.interval + 1)
+    }
+
+    fn all_behind(&self) -> Option<()> {
+        let stores = self.body.behind.iter().map(|&(stores, _)| stores);
+        let right = |stores| Some(self.ends(stores)?.0 >= self.behind(stores)?);
+        stores
+            .into_iter()
+            .all(|s| right(s) == Some(true))
+            .then_some(())
     }
 
     /// The last access through every pointer; all must lie within an interval.

@@ -9,6 +9,7 @@ mod blocks;
 mod bluestein;
 mod chirp;
 mod dft;
+mod join;
 mod lanes;
 mod large_radix;
 mod last;
@@ -29,6 +30,7 @@ mod text;
 mod walk;
 
 pub use bluestein::{BluesteinFft, BluesteinRecipe};
+pub(super) use join::joining;
 pub(super) use long::LongReal;
 pub use long::{LongBluestein, TwoPassFft};
 pub use plan::{BlockFft, BlockRecipe, MixedFft};

@@ -9,7 +9,7 @@ use crate::fft::error::FftError;
 use crate::fft::large::LargeReal;
 use crate::fft::plan::batch_of;
 use crate::fft::planner::TYPICAL_BATCH;
-use crate::fft::separated::SeparatedFft;
+use crate::fft::real_ring::RealRingFft;
 use crate::fft::transform::{rows_of, spread};
 use crate::job::{Job, KernelRun, Least};
 use cp2_asm::Program;
@@ -37,7 +37,7 @@ enum Real {
     /// In local memory.
     Local { recipe: RealRecipe, blocks: Blocks },
     /// In local memory, in place.
-    Separated(Box<SeparatedFft>),
+    Ring(Box<RealRingFft>),
     /// By two passes over system memory.
     Large(Box<LargeReal>),
     /// By passes over system memory around a complex transform.
@@ -54,17 +54,17 @@ impl Real {
         batch: usize,
         long: impl FnOnce() -> Result<LongReal, FftError>,
     ) -> Result<Self, FftError> {
-        if SeparatedFft::has(n, direction) {
-            let separated = SeparatedFft::new(machine.clone());
-            let separated = separated.map(|fft| Self::Separated(Box::new(fft)));
-            if let Err(e) = separated {
+        if RealRingFft::has(n) {
+            let ring = RealRingFft::new(machine.clone(), direction);
+            let ring = ring.map(|fft| Self::Ring(Box::new(fft)));
+            if let Err(e) = ring {
                 // A machine without room for it has the other way.
                 return match e.is_refusal() {
                     true => long().map(Self::Long).map_err(|long| e.or(long)),
                     false => Err(e),
                 };
             }
-            let ways = [separated, long().map(Self::Long)];
+            let ways = [ring, long().map(Self::Long)];
             let priced = ways.map(|way| way.and_then(|way| Ok((way.expected(batch)?, way))));
             return match priced {
                 [Ok(a), Ok(b)] => Ok(if a.0 <= b.0 { a.1 } else { b.1 }),
@@ -145,7 +145,7 @@ impl Real {
     fn len(&self) -> usize {
         match self {
             Self::Local { recipe, .. } => recipe.n,
-            Self::Separated(real) => real.len(),
+            Self::Ring(real) => real.len(),
             Self::Large(real) => real.len(),
             Self::Long(real) => real.len(),
         }
@@ -154,7 +154,7 @@ impl Real {
     fn recipe(&self) -> String {
         match self {
             Self::Local { recipe, .. } => recipe.to_string(),
-            Self::Separated(real) => real.recipe(),
+            Self::Ring(real) => real.recipe(),
             Self::Large(real) => real.recipe(),
             Self::Long(real) => real.to_string(),
         }
@@ -163,7 +163,7 @@ impl Real {
     fn machine(&self) -> &Arc<Machine> {
         match self {
             Self::Local { blocks, .. } => blocks.machine(),
-            Self::Separated(real) => real.machine(),
+            Self::Ring(real) => real.machine(),
             Self::Large(real) => real.machine(),
             Self::Long(real) => real.machine(),
         }
@@ -172,7 +172,7 @@ impl Real {
     fn program(&self, batch: usize) -> Result<Option<Arc<Program>>, FftError> {
         match self {
             Self::Local { blocks, .. } => blocks.program(batch).map(Some),
-            Self::Separated(real) => Ok(Some(real.program().clone())),
+            Self::Ring(real) => Ok(Some(real.program().clone())),
             Self::Large(real) => Ok(Some(real.program(batch).clone())),
             Self::Long(_) => Ok(None),
         }
@@ -181,7 +181,7 @@ impl Real {
     fn source(&self, file: &str) -> Option<String> {
         match self {
             Self::Local { blocks, .. } => blocks.source(file),
-            Self::Separated(real) => real.source(file),
+            Self::Ring(real) => real.source(file),
             Self::Large(real) => real.source(file),
             Self::Long(real) => real.source(file),
         }
@@ -190,7 +190,7 @@ impl Real {
     fn max_batch(&self) -> usize {
         match self {
             Self::Local { blocks, .. } => blocks.max_batch(),
-            Self::Separated(real) => real.max_batch(),
+            Self::Ring(real) => real.max_batch(),
             Self::Large(real) => real.max_batch(),
             Self::Long(real) => real.max_batch(),
         }
@@ -199,7 +199,7 @@ impl Real {
     fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
         match self {
             Self::Local { blocks, .. } => blocks.expected(batch),
-            Self::Separated(real) => Ok(real.expected(batch)),
+            Self::Ring(real) => Ok(real.expected(batch)),
             Self::Large(real) => Ok(real.expected(batch)),
             Self::Long(real) => real.expected(batch),
         }
@@ -215,7 +215,7 @@ impl Real {
                     ..Least::default()
                 }
             }
-            Self::Separated(real) => real.least(batch),
+            Self::Ring(real) => real.least(batch),
             Self::Large(real) => real.least(batch),
             Self::Long(real) => real.least(batch),
         }
@@ -224,14 +224,14 @@ impl Real {
     fn own_bound(&self, batch: usize) -> Option<(f64, &'static str)> {
         match self {
             Self::Large(real) => Some(real.own_bound(batch)),
-            Self::Local { .. } | Self::Separated(_) | Self::Long(_) => None,
+            Self::Local { .. } | Self::Ring(_) | Self::Long(_) => None,
         }
     }
 
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
         match self {
             Self::Local { blocks, .. } => vec![blocks.operations(batch)],
-            Self::Separated(real) => real.operations(batch),
+            Self::Ring(real) => real.operations(batch),
             Self::Large(real) => real.operations(batch),
             Self::Long(real) => real.operations(batch),
         }
@@ -249,7 +249,7 @@ impl Real {
                 let (job, y) = blocks.job(input, batch, (recipe.n, out), options)?;
                 Ok((job, y, out))
             }
-            Self::Separated(real) => real.forward(input, batch, options),
+            Self::Ring(real) => real.forward(input, batch, options),
             Self::Large(real) => real.forward(input, batch, options),
             Self::Long(real) => real.forward(input, batch, options),
         }
@@ -271,9 +271,7 @@ impl Real {
                 Ok((job, y, recipe.n))
             }
             Self::Large(real) => real.inverse(input, batch, options),
-            Self::Separated(_) => Err(FftError::OtherProblem {
-                plan: self.recipe(),
-            }),
+            Self::Ring(real) => real.inverse(input, batch, options),
             Self::Long(real) => real.inverse(input, batch, options),
         }
     }

@@ -22,9 +22,9 @@ use cp2_machine::Machine;
 use std::fmt::Write as _;
 
 /// Complex numbers of a transform.
-const M: usize = 4096;
+pub(super) const M: usize = 4096;
 /// Columns of the pass.
-const COLUMNS: usize = M / 8;
+pub(super) const COLUMNS: usize = M / 8;
 /// The blocks in the order in which they are complete.
 pub(in crate::fft) const ORDER: [usize; 8] = [0, 7, 1, 6, 2, 5, 3, 4];
 /// Couples of columns from block to block.
@@ -32,8 +32,8 @@ const COUPLES: usize = 16;
 /// Iterations: all couples but that of columns 0 and 1.
 const ITERATIONS: usize = COLUMNS / 4 - 1;
 /// Registers from here on are `fft4096.s`'s constants, the first of them 1.
-const FIRST: u8 = 60;
-const ONE: Reg = Reg::Pair(FIRST);
+pub(super) const FIRST: u8 = 60;
+pub(super) const ONE: Reg = Reg::Pair(FIRST);
 /// The event that a block is complete.
 const COMPLETE: &str = "signal COMPLETE";
 
@@ -68,7 +68,7 @@ const EVEN_BELOW: [u8; COUPLES] = {
     steps
 };
 
-/// The pass as assembly that `fft4096.s` includes.
+/// A pass that separates, or joins (`join`), as assembly that `fft4096.s` includes.
 #[derive(Clone, Debug)]
 pub(in crate::fft) struct Separation {
     pub(in crate::fft) text: String,
@@ -112,7 +112,7 @@ fn odd(c: usize) -> usize {
     COLUMNS - 1 - c
 }
 
-fn factor(num: usize, den: usize) -> String {
+pub(super) fn factor(num: usize, den: usize) -> String {
     format!(".cis -{num}, {den}")
 }
 
@@ -362,18 +362,19 @@ pub(in crate::fft) fn separation(machine: &Machine) -> Result<Separation, Unsche
     );
     text.word(COMPLETE);
     text.word(COMPLETE);
-    let Text {
-        words,
-        data,
-        cycles,
-        operations,
-        ..
-    } = text;
-    Ok(Separation {
-        text: format!(
-            "; The last pass of fft4096.s for real numbers: generated, see docs/fft.md.\n{words}.dmem RING\n{data}.program\n"
-        ),
-        cycles,
-        operations,
-    })
+    Ok(text.included("last", "for real numbers"))
+}
+
+impl Text {
+    /// The pass of `fft4096.s` that it is.
+    pub(super) fn included(self, which: &str, what: &str) -> Separation {
+        let (words, data) = (self.words, self.data);
+        Separation {
+            text: format!(
+                "; The {which} pass of fft4096.s {what}: generated, see docs/fft.md.\n{words}.dmem RING\n{data}.program\n"
+            ),
+            cycles: self.cycles,
+            operations: self.operations,
+        }
+    }
 }

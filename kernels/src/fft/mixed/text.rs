@@ -191,6 +191,15 @@ impl Constants {
         }
     }
 
+    /// Pairs that are in registers from `first` on; those below are free.
+    pub(super) fn loaded(first: u8, pairs: Vec<Constant>) -> Self {
+        Self {
+            first,
+            pairs,
+            ..Self::default()
+        }
+    }
+
     /// Where a constant is. One that was not loaded is a bug that the
     /// assembler finds: there is no such register.
     pub(super) fn register(&self, constant: Constant) -> Reg {

@@ -1,18 +1,20 @@
 //! The transform of 8192 real numbers in local memory: that of 4096 complex ones in place, whose last pass
-//! separates (`fft4096.s` with REAL, `mixed/separate.rs`).
+//! separates, or back, whose first pass joins (`fft4096.s` with REAL, `mixed/separate.rs`, `mixed/join.rs`).
 
 use super::eighths::{self, BLOCK, BLOCKS, BYTES, PASS, RING};
 use super::error::FftError;
-use super::mixed::{ORDER, Separation, separation};
+use super::joined;
+use super::mixed::{ORDER, Separation, joining, separation};
 use super::plan::COMPLEX;
-use super::program::{is_separation, separated_program, source};
+use super::program::{is_made, real_ring_program, source};
 use super::recipe::Direction;
+use super::transform::spread;
 use crate::assembly::moves;
 use crate::job::{self, Job, Least, data_end, image, load};
 use crate::ring::{Dealt, Pages, Ring, RingPass};
 use cp2_asm::Program;
 use cp2_dma::Descriptor;
-use cp2_host::{Buffer, Options};
+use cp2_host::{Buffer, Element, Options};
 use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
@@ -22,7 +24,7 @@ const N: usize = 8192;
 /// Blocks whose places the next transform takes, which has the others' already.
 const HALF: u64 = BLOCKS / 2;
 /// Numbers from a half spectrum to the next: whole granules.
-const PITCH: usize = N / 2 + 2;
+pub(super) const PITCH: usize = N / 2 + 2;
 /// Butterflies of a transform, N/4 (log2 N + 1).
 const BUTTERFLIES: u64 = (N / 4) as u64 * 14;
 /// Issues that halve the results of the first pass.
@@ -31,29 +33,35 @@ const HALVES: u64 = 256;
 /// first frames of passes 1 and 3, the last of pass 3, loops.
 const OVERHEAD: u64 = 140;
 
-/// A planned forward transform of 8192 real numbers.
+/// A planned transform of 8192 real numbers, forward or back.
 #[derive(Debug)]
-pub(super) struct SeparatedFft {
+pub(super) struct RealRingFft {
     machine: Arc<Machine>,
     program: Arc<Program>,
-    separation: Separation,
+    direction: Direction,
+    /// The pass that separates or joins.
+    made: Separation,
 }
 
-impl SeparatedFft {
-    /// Whether it is for a length and a direction.
-    pub(super) fn has(n: usize, direction: Direction) -> bool {
-        n == N && direction == Direction::Forward
+impl RealRingFft {
+    /// Whether it is for a length.
+    pub(super) fn has(n: usize) -> bool {
+        n == N
     }
 
     /// # Errors
     /// The machine has no room for it.
-    pub(super) fn new(machine: Arc<Machine>) -> Result<Self, FftError> {
-        let separation = separation(&machine)?;
-        let program = separated_program(&separation.text, &machine)?.program;
+    pub(super) fn new(machine: Arc<Machine>, direction: Direction) -> Result<Self, FftError> {
+        let made = match direction {
+            Direction::Forward => separation(&machine)?,
+            Direction::Inverse => joining(&machine)?,
+        };
+        let program = real_ring_program(&made.text, direction, &machine)?.program;
         let fft = Self {
             machine,
             program: Arc::new(program),
-            separation,
+            direction,
+            made,
         };
         moves(&fft.recipe(), &fft.ring(1, 0, 0), &fft.machine)?;
         Ok(fft)
@@ -64,7 +72,10 @@ impl SeparatedFft {
     }
 
     pub(super) fn recipe(&self) -> String {
-        format!("real fft {N} forward: ring 8 x 8 x 8 x 8split")
+        match self.direction {
+            Direction::Forward => format!("real fft {N} forward: ring 8 x 8 x 8 x 8split"),
+            Direction::Inverse => format!("real fft {N} inverse: ring 8join x 8 x 8 x 8"),
+        }
     }
 
     pub(super) fn machine(&self) -> &Arc<Machine> {
@@ -76,8 +87,8 @@ impl SeparatedFft {
     }
 
     pub(super) fn source(&self, file: &str) -> Option<String> {
-        match is_separation(file) {
-            true => Some(self.separation.text.clone()),
+        match is_made(file) {
+            true => Some(self.made.text.clone()),
             false => source(file).map(str::to_owned),
         }
     }
@@ -100,12 +111,11 @@ impl SeparatedFft {
 
     pub(super) fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
         let batch = batch as u64;
-        let first = [
-            (Class::Butterfly, 3 * PASS * batch),
-            (Class::Add, HALVES * batch),
-        ];
-        let mut all = first.to_vec();
-        all.extend(self.separation.operations.times(batch));
+        let mut all = vec![(Class::Butterfly, 3 * PASS * batch)];
+        if self.direction == Direction::Forward {
+            all.push((Class::Add, HALVES * batch));
+        }
+        all.extend(self.made.operations.times(batch));
         vec![all]
     }
 
@@ -115,18 +125,41 @@ impl SeparatedFft {
                 .symbol(name)
                 .and_then(|at| u32::try_from(at).ok())
         };
-        let blocks = Blocks {
-            batch: Dealt {
-                count: batch as u64,
-                sections: self.machine.cp2.sections as u64,
-            },
-            x,
-            y,
-            end: at("ends").unwrap_or(0),
-            last: self.separation.cycles,
+        let batch = Dealt {
+            count: batch as u64,
+            sections: self.machine.cp2.sections as u64,
         };
+        let (ends, made) = (at("ends").unwrap_or(0), self.made.cycles);
         let arguments = data_end(&self.program).next_multiple_of(self.machine.dma.granule.0.max(1));
-        RingPass::new(Ring::in_place(arguments, 0, RING, BLOCK), blocks)
+        let ring = Ring::in_place(arguments, 0, RING, BLOCK);
+        match self.direction {
+            Direction::Forward => {
+                let (end, last) = (ends, made);
+                RingPass::new(
+                    ring,
+                    Blocks {
+                        batch,
+                        x,
+                        y,
+                        end,
+                        last,
+                    },
+                )
+            }
+            Direction::Inverse => {
+                let first = made;
+                RingPass::new(
+                    ring,
+                    joined::Blocks {
+                        batch,
+                        x,
+                        y,
+                        ends,
+                        first,
+                    },
+                )
+            }
+        }
     }
 
     /// The job that transforms real numbers, where the half spectra will be, and numbers from one to the next.
@@ -136,16 +169,44 @@ impl SeparatedFft {
         batch: usize,
         options: Options,
     ) -> Result<(Job, Buffer<Complex32>, usize), FftError> {
+        self.expect_direction(Direction::Forward)?;
+        let (job, y) = self.job(input, [batch, PITCH], options)?;
+        Ok((job, y, PITCH))
+    }
+
+    /// The job that transforms half spectra, where the real numbers will be, and numbers from one to the next.
+    pub(super) fn inverse(
+        &self,
+        input: &[Complex32],
+        batch: usize,
+        options: Options,
+    ) -> Result<(Job, Buffer<f32>, usize), FftError> {
+        self.expect_direction(Direction::Inverse)?;
+        let input = spread(input, N / 2 + 1, [batch, PITCH]);
+        let (job, y) = self.job(&input, [batch, N], options)?;
+        Ok((job, y, N))
+    }
+
+    fn expect_direction(&self, direction: Direction) -> Result<(), FftError> {
+        let plan = || self.recipe();
+        let same = self.direction == direction;
+        same.then_some(())
+            .ok_or_else(|| FftError::OtherProblem { plan: plan() })
+    }
+
+    fn job<I: Element, O: Element>(
+        &self,
+        input: &[I],
+        [batch, row]: [usize; 2],
+        options: Options,
+    ) -> Result<(Job, Buffer<O>), FftError> {
         let mut job = Job::new(self.machine.clone(), options);
         let x = job.input(input)?;
-        let y = job.output("y", &[batch as u64, PITCH as u64])?;
+        let y = job.output("y", &[batch as u64, row as u64])?;
         let program = job.program(&self.recipe(), &self.program)?;
-        job.ring(
-            &program,
-            "start",
-            self.ring(batch, x.address(), y.address()),
-        )?;
-        Ok((job, y, PITCH))
+        let ring = self.ring(batch, x.address(), y.address());
+        job.ring(&program, "start", ring)?;
+        Ok((job, y))
     }
 
     pub(super) fn expected(&self, batch: usize) -> Cycles {
@@ -173,7 +234,7 @@ impl Pages for Blocks {
     }
 
     fn loads(&self, page: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
-        eighths::load(self.batch, page, self.x, local)
+        eighths::load(self.batch, page, (self.x, BYTES as u64), local)
     }
 
     /// Blocks 4 .. 7 wait for the others, whose places the next transform's last blocks need first.

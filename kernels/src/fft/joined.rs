@@ -1,0 +1,104 @@
+//! The blocks of half spectra that `fft4096.s` takes back to real numbers.
+
+use super::eighths::{self, BLOCKS, BYTES, PASS};
+use super::plan::COMPLEX;
+use super::real_ring::PITCH;
+use crate::ring::{Dealt, Pages};
+use cp2_dma::Descriptor;
+
+/// Cycles of a transform beside its issues and those of its first pass, counted in the source: pointers, waits and
+/// branches 33, the first frames of pass 2 and the last of pass 4 33, loops 57, and 7 every third time around the ring.
+const OVERHEAD: u64 = 125;
+/// Blocks without which the first pass cannot begin.
+const FIRST: u64 = BLOCKS / 2;
+
+/// The blocks of half spectra from `x` to transforms from `y`.
+#[derive(Debug)]
+pub(super) struct Blocks {
+    pub batch: Dealt,
+    pub x: u64,
+    pub y: u64,
+    /// Where copies of what the first pass takes at its end are in DMEM.
+    pub ends: u32,
+    /// Cycles of the first pass.
+    pub first: u64,
+}
+
+impl Blocks {
+    /// Number N/2, and the quads of columns 256 and 510, in the place where those of the transform before are
+    /// no longer needed when its first results leave.
+    fn ends(&self, page: u64) -> Vec<Descriptor> {
+        let quads = |column: u64, behind: u32| {
+            let at = self.x + column * COMPLEX;
+            self.copies(page, move |target, from| {
+                Descriptor::load(target, at + from, self.ends + 16 * behind, 16).level(
+                    8,
+                    BYTES / 8,
+                    16,
+                )
+            })
+        };
+        let last = self.x + BYTES as u64;
+        let mut all = self.copies(page, |target, from| {
+            Descriptor::load(target, last + from, self.ends, 16)
+        });
+        all.extend(quads(256, 1));
+        all.extend(quads(510, 9));
+        all
+    }
+
+    fn copies(
+        &self,
+        page: u64,
+        copy: impl Fn(cp2_dma::Target, u64) -> Descriptor,
+    ) -> Vec<Descriptor> {
+        let apart = PITCH as u64 * COMPLEX;
+        self.batch.loads(page / BLOCKS, apart, copy)
+    }
+}
+
+impl Pages for Blocks {
+    fn count(&self) -> u64 {
+        self.batch.groups() * BLOCKS
+    }
+
+    fn loads(&self, page: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
+        let apart = PITCH as u64 * COMPLEX;
+        let mut loads = match page % BLOCKS {
+            7 => self.ends(page),
+            _ => Vec::new(),
+        };
+        loads.extend(eighths::load(self.batch, page, (self.x, apart), local));
+        loads
+    }
+
+    fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
+        eighths::store(self.batch, page, (self.y, BYTES as u64), local)
+    }
+
+    fn period(&self) -> u64 {
+        BLOCKS
+    }
+
+    /// All but the last pass before the first block is complete.
+    fn issues(&self, page: u64) -> u64 {
+        let middle = if page % BLOCKS == 0 { 2 * PASS } else { 0 };
+        self.head(page) + middle + PASS / BLOCKS
+    }
+
+    fn group(&self) -> u64 {
+        BLOCKS
+    }
+
+    /// The columns of a block come with those of its partner.
+    fn head(&self, page: u64) -> u64 {
+        match page % BLOCKS {
+            0..FIRST => 0,
+            _ => self.first / FIRST,
+        }
+    }
+
+    fn overhead(&self, _page: u64) -> u64 {
+        OVERHEAD / BLOCKS
+    }
+}
