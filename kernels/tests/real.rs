@@ -229,37 +229,51 @@ fn the_longest_in_local_memory_is_fast_and_accurate_back() {
     assert!(slow.is_empty(), "{slow:#?}");
 }
 
+/// The rows of the tables of a section of `docs/fft-large.md` that have cycles: length, batch, machine and these.
+fn documented(from: &str, to: &str) -> Vec<(usize, usize, String, u64)> {
+    let section = include_str!("../../docs/fft-large.md").split_once(from);
+    let section = section.unwrap().1.split_once(to).unwrap().0;
+    let row = |line: &str| {
+        let mut cells = line.strip_prefix("| 2^")?.split(" | ");
+        let n = 1usize << cells.next()?.parse::<u32>().ok()?;
+        let batch = cells.next()?.parse().ok()?;
+        let machine = cells.next()?.to_owned();
+        let cycles = cells.find_map(|cell| cell.parse().ok())?;
+        Some((n, batch, machine, cycles))
+    };
+    section.lines().filter_map(row).collect()
+}
+
+/// Whether two passes take what is documented and expected, and no less than the least.
+fn as_documented(
+    what: &str,
+    (cycles, bound, expected): (u64, u64, u64),
+    own: f64,
+    documented: u64,
+) -> Result<String, String> {
+    let what = format!("{what}, own bound {own:.0}");
+    let line = fast(0.0, (cycles, bound, expected), &what)?;
+    match own <= cycles as f64 && cycles == documented {
+        true => Ok(line),
+        false => Err(format!("{line}; documented {documented}")),
+    }
+}
+
 /// Forward in two passes: the arithmetic or two passes' transfers, alone and in batches.
 #[test]
 fn two_passes_are_fast() {
     let mut slow = Vec::new();
-    for (n, batch, floors) in [
-        (16_384, 1, [0.68, 0.77]),
-        (16_384, 64, [0.87, 0.94]),
-        (32_768, 32, [0.84, 0.93]),
-        (32_768, 128, [0.85, 0.935]),
-        (65_536, 1, [0.765, 0.84]),
-        (65_536, 16, [0.86, 0.92]),
-        (131_072, 1, [0.81, 0.85]),
-        (131_072, 8, [0.87, 0.885]),
-        (262_144, 1, [0.85, 0.82]),
-        (524_288, 1, [0.87, 0.80]),
-        (1_048_576, 1, [0.84, 0.77]),
-    ] {
+    let rows = documented("\n## Real numbers", "\n### Back");
+    assert!(rows.len() >= 24, "{rows:?}");
+    for (n, batch, machine, cycles) in rows {
         let x = random(n, batch, 5);
-        for (machine, floor) in ["vm7", "vm9"].into_iter().zip(floors) {
-            let fft = planner(machine).plan_real_forward(n).unwrap();
-            let done = fft.process(&x).unwrap();
-            let expected = fft.expected(batch).unwrap().0;
-            let cycles = done.run.report.cycles;
-            let own = fft.own_bound(batch).unwrap().0;
-            let what = format!(
-                "{machine}, {n} x {batch}, {}, own bound {own:.0}",
-                fft.recipe()
-            );
-            assert!(own <= cycles as f64, "{what}");
-            slow.extend(fast(floor, (cycles, done.bound.0, expected), &what).err());
-        }
+        let fft = planner(&machine).plan_real_forward(n).unwrap();
+        let done = fft.process(&x).unwrap();
+        let expected = fft.expected(batch).unwrap().0;
+        let took = (done.run.report.cycles, done.bound.0, expected);
+        let own = fft.own_bound(batch).unwrap().0;
+        let what = format!("{machine}, {n} x {batch}, {}", fft.recipe());
+        slow.extend(as_documented(&what, took, own, cycles).err());
     }
     assert!(slow.is_empty(), "{slow:#?}");
 }
@@ -268,29 +282,17 @@ fn two_passes_are_fast() {
 #[test]
 fn two_passes_back_are_fast() {
     let mut slow = Vec::new();
-    for (n, batch, floors) in [
-        (16_384, 1, [0.63, 0.70]),
-        (16_384, 16, [0.82, 0.90]),
-        (16_384, 63, [0.83, 0.93]),
-        (32_768, 8, [0.82, 0.88]),
-        (32_768, 32, [0.85, 0.895]),
-        (65_536, 1, [0.77, 0.82]),
-        (65_536, 4, [0.84, 0.87]),
-        (65_536, 16, [0.87, 0.895]),
-        (131_072, 1, [0.81, 0.81]),
-        (131_072, 8, [0.88, 0.87]),
-        (262_144, 1, [0.84, 0.80]),
-        (524_288, 1, [0.84, 0.76]),
-    ] {
+    let rows = documented("\n### Back", "\n## Limits");
+    assert!(rows.len() >= 26, "{rows:?}");
+    for (n, batch, machine, cycles) in rows {
         let half = complex(5, (n / 2 + 1) * batch);
-        for (machine, floor) in ["vm7", "vm9"].into_iter().zip(floors) {
-            let fft = planner(machine).plan_real_inverse(n).unwrap();
-            let done = fft.process(&half).unwrap();
-            let expected = fft.expected(batch).unwrap().0;
-            let what = format!("{machine}, {n} x {batch}");
-            let cycles = done.run.report.cycles;
-            slow.extend(fast(floor, (cycles, done.bound.0, expected), &what).err());
-        }
+        let fft = planner(&machine).plan_real_inverse(n).unwrap();
+        let done = fft.process(&half).unwrap();
+        let expected = fft.expected(batch).unwrap().0;
+        let took = (done.run.report.cycles, done.bound.0, expected);
+        let own = fft.own_bound(batch).unwrap().0;
+        let what = format!("{machine}, {n} x {batch}, {}", fft.recipe());
+        slow.extend(as_documented(&what, took, own, cycles).err());
     }
     assert!(slow.is_empty(), "{slow:#?}");
 }

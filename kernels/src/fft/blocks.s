@@ -12,7 +12,7 @@
 ; The page begins at a8, the sets at a2.
 ;
 ; Cycles beside the butterflies, on either machine: radix 8 50 and one of the caller; radix 4
-; 32 to 34, 2 for every block after the first, 3 for every loop over a block's inner iterations.
+; 30 to 32, 2 for every block, 1 where blocks have 256 bytes, 3 for every loop over a block's inner iterations.
 
 ; The first pass of a transform whose first factors are 1: pass t over a single block of D
 ; bytes, radix 8; the set at a2 is 1, W8.
@@ -62,8 +62,12 @@
     movi a0, 3*\D/4 + beside{\t}
     add a0, a0, \at
     mov a1, a0
+    .if own{\t} || \D > 256
     factor4 \t, 1, [a2]+each{\t}
     factor4 \t, 2, [a2]+each{\t}
+    .else
+    ldq q24, [a2]+16
+    .endif
     frame4 \op, \opn, \t, 1, 0, 0, [a0]+on{\t}, [a1]+on{\t}
     .if \D == 256
     frame4 \op, \opn, \t, 1, 1, 0, [a0]+next{\t}, [a1]+on{\t}
@@ -71,19 +75,44 @@
     frame4 \op, \opn, \t, 1, 1, 0, [a0]+on{\t}, [a1]+on{\t}
     inside4 \op, \opn, \t, \D
     .endif
+    .if own{\t} || \D > 256 || \B == \D
     .if \B > \D
     loop \B/\D - 1 {
-    frame4 \op, \opn, \t, 1, 1, 1, [a0]+on{\t}, [a1]+on{\t}, 1, [a2]+each{\t}
-    .if \D == 256
-    frame4 \op, \opn, \t, 1, 1, 1, [a0]+next{\t}, [a1]+next{\t}, 2, [a2]+each{\t}
-    .else
-    frame4 \op, \opn, \t, 1, 1, 1, [a0]+on{\t}, [a1]+next{\t}, 2, [a2]+each{\t}
-    inside4 \op, \opn, \t, \D
-    .endif
+    block4 \op, \opn, \t, \D, 1, 1
     }
     .endif
     frame4 \op, \opn, \t, 0, 1, 1, [a0], [a1]+on{\t}
     tail4 \op, \opn, \t
+    .else
+    .if \B/\D%2
+    .error "blocks of 256 bytes take turns, and their number is odd"
+    .endif
+    .if \B > 2*\D
+    loop \B/\D/2 - 1 {
+    block4 \op, \opn, \t, \D, 2, 1
+    block4 \op, \opn, \t, \D, 1, 2
+    }
+    .endif
+    block4 \op, \opn, \t, \D, 2, 1
+    frame4 \op, \opn, \t, 0, 2, 2, [a0], [a1]+on{\t}
+    tail4 \op, \opn, \t, 2
+    .endif
+.endm
+
+; A block after the first, whose iterations are of kind s, those of the block before of kind q (frame4). Where these differ,
+; one word loads both factors, else one either.
+.macro block4 op, opn, t, D, s, q
+    .if \s == \q
+    frame4 \op, \opn, \t, \s, \q, \q, [a0]+on{\t}, [a1]+on{\t}, 1, [a2]+each{\t}
+    .else
+    frame4 \op, \opn, \t, \s, \q, \q, [a0]+on{\t}, [a1]+on{\t}, 3, [a2]+16
+    .endif
+    .if \D == 256
+    frame4 \op, \opn, \t, \s, \s, \q, [a0]+next{\t}, [a1]+next{\t}, 2*(\s == \q), [a2]+each{\t}
+    .else
+    frame4 \op, \opn, \t, \s, \s, \q, [a0]+on{\t}, [a1]+next{\t}, 2*(\s == \q), [a2]+each{\t}
+    inside4 \op, \opn, \t, \D
+    .endif
 .endm
 
 ; The iterations of a block but two; the last one goes on to the next block.

@@ -28,8 +28,8 @@
 ;   q0..q7    row m of column j is r{4m + j}
 ;   q8..q15   level 1: column j has r{16 + 4j} ..
 ;   q16..q23  results: 16 consecutive numbers, quad j goes to [a1 + 16 (j - 7)]
-;   r48..r51  1, W16, W16^2, W16^3 (the first pass needs only r48); in place w^2, w, or
-;             if own{k} w^2 of columns 0, 1, of 2, 3, then w
+;   r48..r51  1, W16, W16^2, W16^3 (the first pass needs only r48); in place w^2, w and, where blocks
+;             take turns, those of every second block, or if own{k} w^2 of columns 0, 1, of 2, 3, then w
 ;   a0 reads (row 3, columns 2, 3), a1 writes (quad 7)
 ;
 ; Order of passes 0 and 1. The transforms of the page innermost, so that both pointers follow one
@@ -67,16 +67,16 @@
     .if \k == 1 && \j >= 2
     \then \on, \opn, 16 + 4*\j + 2*\b, 17 + 4*\j + 2*\b, 4*\b + \j, 8 + 4*\b + \j, 48 + 2*(\j % 2), \k, \t, \u, \v, \last
     .else
-    \then \on, \op, 16 + 4*\j + 2*\b, 17 + 4*\j + 2*\b, 4*\b + \j, 8 + 4*\b + \j, \k < 2 ? 48 + 2*(\j % 2)*\k : 48 + own{\k}*(\j/2), \k, \t, \u, \v, \last
+    \then \on, \op, 16 + 4*\j + 2*\b, 17 + 4*\j + 2*\b, 4*\b + \j, 8 + 4*\b + \j, \k < 2 ? 48 + 2*(\j % 2)*\k : 48 + own{\k}*(\j/2) + 2*((\on) == 2), \k, \t, \u, \v, \last
     .endif
 .endm
 
 ; ... of level 2 (b = 0, 1: m' = 0, 2 or 1, 3): result m' is in pass 0 r{32 + 4j + m'}, else r{32 + 4m' + j}.
 .macro second4 on, op, opn, k, j, b, then, t, u, v, last
     .if \b
-    \then \on, \opn, 32 + (\k ? 4 + \j : 4*\j + 1), 32 + (\k ? 12 + \j : 4*\j + 3), 17 + 4*\j, 19 + 4*\j, \k < 2 ? 48 + \j*\k : 49 + own{\k}*(1 + \j/2), \k, \t, \u, \v, \last
+    \then \on, \opn, 32 + (\k ? 4 + \j : 4*\j + 1), 32 + (\k ? 12 + \j : 4*\j + 3), 17 + 4*\j, 19 + 4*\j, \k < 2 ? 48 + \j*\k : 49 + own{\k}*(1 + \j/2) + 2*((\on) == 2), \k, \t, \u, \v, \last
     .else
-    \then \on, \op, 32 + (\k ? \j : 4*\j), 32 + (\k ? 8 + \j : 4*\j + 2), 16 + 4*\j, 18 + 4*\j, \k < 2 ? 48 + \j*\k : 49 + own{\k}*(1 + \j/2), \k, \t, \u, \v, \last
+    \then \on, \op, 32 + (\k ? \j : 4*\j), 32 + (\k ? 8 + \j : 4*\j + 2), 16 + 4*\j, 18 + 4*\j, \k < 2 ? 48 + \j*\k : 49 + own{\k}*(1 + \j/2) + 2*((\on) == 2), \k, \t, \u, \v, \last
     .endif
 .endm
 
@@ -98,10 +98,11 @@
     .endif
 .endm
 
-; A frame of 16 cycles of pass k. n, c, p: whether there is such an iteration. Without c
-; (the first loads) or n (the last butterflies) no empty words; after a frame
+; A frame of 16 cycles of pass k. n, c, p: whether there is such an iteration, 2 if it is one of a block whose factors
+; are in r50, r51. Without c (the first loads) or n (the last butterflies) no empty words; after a frame
 ; without n comes tail4. rd, wr: addresses of the last load and the last store, which step.
-; fresh: a block begins, and a word is added for its factors at `from`: 1 for the w^2 of n, 2 for the w of c.
+; fresh: a block begins, and a word is added for its factors at `from`: 1 for the w^2 of n, 2 for the w of c, 3 for both
+; of n, which has the registers that c has not.
 .macro frame4 op, opn, k, n, c, p, rd, wr, fresh=0, from=0
     .rept 4, i
     second4 \p, \op, \opn, \k, 2 + i/2, i % 2, row4, \n, i, 0, \rd
@@ -114,6 +115,8 @@
     .endr
     .if \fresh == 1
     factor4 \k, 1, \from
+    .elif \fresh == 3
+    ldq q{23 + \n}, \from
     .endif
     .rept 4, i
     second4 \c, \op, \opn, \k, i/2, i % 2, row4, \n, i, 1, \rd
@@ -124,11 +127,11 @@
 .endm
 
 ; After the last frame: the last four butterflies and eight results.
-.macro tail4 op, opn, k
-    second4 1, \op, \opn, \k, 2, 0, turn4, 0, 0, 0, 0
-    second4 1, \op, \opn, \k, 2, 1, result4, 0, 0, 0, 0
-    second4 1, \op, \opn, \k, 3, 0, result4, 1, 0, 0, 0
-    second4 1, \op, \opn, \k, 3, 1, result4, 1, (\k ? 2 : 1), 0, 0
+.macro tail4 op, opn, k, p=1
+    second4 \p, \op, \opn, \k, 2, 0, turn4, 0, 0, 0, 0
+    second4 \p, \op, \opn, \k, 2, 1, result4, 0, 0, 0, 0
+    second4 \p, \op, \opn, \k, 3, 0, result4, 1, 0, 0, 0
+    second4 \p, \op, \opn, \k, 3, 1, result4, 1, (\k ? 2 : 1), 0, 0
     .rept 2, i
     result4 0, \op, 0, 0, 0, 0, 0, \k, 1, (\k ? 2*i + 4 : i + 2), 0, 0
     .endr

@@ -15,9 +15,9 @@
 ;   REAL            1: columns are couples of real ones, rows those of half a spectrum (real.s);
 ;                   COLUMNS is 2, 4 or 8, ROWS an even number
 ;   FULL, LAST2     pages of ROWS real rows before one of LAST2, from 2 to ROWS + 2
-;   RESIDENT        1: the factors of all pages of real rows stay where those of the first are
 ;   BACK            not 0: columns of half a spectrum, rows to real numbers (real_back.s), so many in a section's page;
-;                   INVERSE is 1, P1 and Q1 are 8, the last pass of columns has radix 4
+;                   INVERSE is 1, P1 and Q1 are 8, the last pass of columns has radix 4; FULL pages of rows a matrix
+;   RESIDENT        1: the factors of all pages of rows stay where those of the first are, with REAL or BACK
 ; The last pass of rows has radix 8.
 ;
 ; Two kernels, entries `columns` and `rows`. Each works on page after page until all
@@ -141,6 +141,22 @@
 .macro row_last op, opn
     row_passes \op, \opn, LAST2, 20, 21, 22
 .endm
+
+; The page loop of rows to real numbers whose factors stay from matrix to matrix.
+.macro back_rows op, opn
+    pages_begin
+.matrix:
+    movi c11, 0
+    movi c13, FULL
+.full:
+    page row_passes, \op, \opn
+    addi c13, c13, -1
+    signal 1
+    bnz c13, .full
+    addi c14, c14, -FULL
+    bnz c14, .matrix
+    stop
+.endm
 ; Where the sets of the passes begin in the factors of a page of one row.
 .equ SETS2, 4*Q1
 .equ SETS3, SETS2 + Q1*4*Q2*(Q2 > 1)
@@ -161,6 +177,8 @@ columns:
 rows:
     .if REAL
     real_rows bfly, bflyn
+    .elif BACK && RESIDENT
+    back_rows bflyc, bflyci
     .elif INVERSE
     pages row_passes, bflyc, bflyci
     .else

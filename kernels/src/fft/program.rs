@@ -120,10 +120,16 @@ pub(super) fn real_program(
 pub(super) fn back_program(
     columns: Option<&Lines>,
     rows: Option<&Lines>,
-    block: usize,
+    (block, pages): (usize, u64),
+    resident: bool,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
-    let modes = [("INVERSE", 1), ("BACK", block as i64)];
+    let modes = [
+        ("INVERSE", 1),
+        ("BACK", block as i64),
+        ("FULL", pages as i64),
+        ("RESIDENT", i64::from(resident)),
+    ];
     lines_program(columns, rows, &modes, machine)
 }
 

@@ -14,8 +14,9 @@
 ; conj Z[N2 - c] exp(-2 pi i c j/N) = D[c].
 ;
 ; Rows. Row j/2 is z at frequencies shifted by j/N1. A page holds for each couple of columns and R rows
-; R quads of S, then R of D, as the column pass leaves them; D of column c is number N2 - c of the row. Again the
-; first pass has radix 8 and loads these in pairs, conjugated by level 1; what follows is the same as without BACK.
+; R quads of D, then R of S, as the column pass leaves them, and of columns N2/2, N2/2 + 1 those of D alone: D of column c is
+; number N2 - c of the row. Again the first pass has radix 8 and loads these in pairs, conjugated by level 1; what follows is
+; the same as without BACK.
 
 ; Where the first pass finds its rows. Rows 0 .. 3 are quads at a0, row1_{t} apart, 4 .. 7 pairs at a2, up{t} apart,
 ; those of B where a2 points, those of A back{t} further on. a2 goes on by s2 if walk{t}, else by -back{t} - 8.
@@ -117,8 +118,8 @@
 ; The first pass over ROWS rows, from a9 to a11, which is a8 from here on, whose factors are at a10.
 .macro back_rows_first op, opn, t
     back_distances \t, 2*ROWS*N2, -2*ROWS*N2, N2, 32*ROWS - 8, 0
-    movi a0, 6*ROWS*N2
-    movi a2, 2*ROWS*N2 - 16*ROWS + 8
+    movi a0, 6*ROWS*N2 + 16*ROWS
+    movi a2, 2*ROWS*N2 - 32*ROWS + 8
     movi a1, 7*N2
     add a0, a0, a9
     add a2, a2, a9
@@ -177,8 +178,8 @@
     .endif
 .endm
 
-; Where the results of columns j and j + 1, j even, of C columns lie: in blocks of the rows that a section has
-; in a page of rows, of couples of columns.
+; Where D of results j and j + 1, j even, of C columns lies: in blocks of the rows that a section has in a page of rows,
+; of couples of columns; S is 16 BACK bytes behind it.
 .macro placed j, C
 .equ placed{\C}_{\j}, ((\j)/2/(4*BACK)*4 + (\j)/4%4)*16*\C*BACK + ((\j)/2%(4*BACK)/8*2 + (\j)/2%2)*16
 .endm
@@ -193,7 +194,7 @@
     placed N1/2, \C
     .equ out1_{\t}, placed{\C}_{N1/4}
     .equ out2_{\t}, placed{\C}_{N1/2}
-    .equ out4_{\t}, 16*BACK
+    .equ out4_{\t}, -16*BACK
     .equ yat{\t}, out1_{\t} + out2_{\t} + out4_{\t}
     .equ zs{\t}, 2
     .equ tw{\t}, 5
@@ -209,7 +210,7 @@
     movi c1, N1*\C/16 - 2
     steps_at \steps, 2*N1
     movi a0, xat{\t}
-    movi a1, yat{\t}
+    movi a1, 16*BACK + yat{\t}
     add a0, a0, a8
     add a1, a1, a9
     walk8 \op, \opn, \t, [a0]+s0, [a1]+s1, join8

@@ -7,6 +7,8 @@ use super::lines::{LAST, Lines};
 const PAGE: u64 = 9;
 /// of which this comes when the page is done, the next one's addresses among it,
 pub(super) const AFTER: u64 = 6;
+/// what finds a page's factors where all stay,
+pub(super) const FIND: u64 = 2;
 /// a pass of radix 8 in place: pointers, first loads, last stores,
 const EIGHT: u64 = 50;
 /// one without factors,
@@ -18,11 +20,11 @@ const LAST_OF_ROWS: u64 = 56;
 const COUPLES: u64 = 4;
 const COUPLE: u64 = 11;
 /// a pass of radix 4,
-const FOUR: u64 = 31;
-/// a loop, over its blocks or over the iterations of one of more than 1 KiB,
+const FOUR: u64 = 29;
+/// a loop over its blocks or over the iterations of one of more than 1 KiB,
 const LOOP: u64 = 3;
-/// and each further block.
-const BLOCK: u64 = 2;
+/// and the factors of each block, where it has 256 bytes and more.
+const BLOCK: [u64; 2] = [1, 2];
 /// Words of the last pass of couples of real columns (`real_columns.s`): of a couple whose partners are its own,
 const OWN: u64 = 84;
 /// of an iteration, and beside these.
@@ -51,8 +53,10 @@ impl Lines {
                 8 if blocks == 1 => WHOLE,
                 8 => EIGHT,
                 _ => {
-                    let more = LOOP * u64::from(blocks > 1) + BLOCK * (blocks - 1);
-                    let long = self.page_bytes() / blocks > 1024;
+                    let bytes = self.page_bytes() / blocks;
+                    let block = BLOCK[usize::from(bytes > 256)];
+                    let more = LOOP * u64::from(blocks > 1) + block * blocks;
+                    let long = bytes > 1024;
                     FOUR + more + LOOP * blocks * u64::from(long)
                 }
             };

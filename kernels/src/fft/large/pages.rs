@@ -157,6 +157,14 @@ impl RowPages {
         let system = self.factors + page % self.per_matrix() * self.sections * each;
         Descriptor::load(target, system, local, each)
     }
+
+    /// The load of the factors of all pages of a matrix, one page's behind another's.
+    pub(super) fn all_factors(&self, local: u32) -> Descriptor {
+        let each = self.lines.factor_bytes();
+        let pages = self.per_matrix() as u32;
+        let apart = (self.sections * each) as i64;
+        self.factors(0, local).level(pages, apart, each as i64)
+    }
 }
 
 /// The rows of section `section` in page `page`: couples of neighbours, dealt to the sections.

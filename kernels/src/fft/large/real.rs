@@ -254,25 +254,23 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fft::definition::reference;
+    use crate::fft::definition::{hermitian, reference};
     use crate::fft::transform::rows_of;
+    use crate::job::KernelRun;
     use crate::random::Random;
     use cp2_host::testing::on_both_engines;
     use num_complex::Complex64;
     use std::collections::BTreeSet;
 
-    /// Pages of every width and with every last page, not only those that the planner takes.
-    #[test]
-    fn all_rows_are_those_of_the_transform() {
-        let (n, batch) = (1 << 14, 2);
+    const N: usize = 1 << 14;
+
+    /// Plans with pages of every width, with every last page, and with factors that stay or come with their page: one
+    /// for every kind of rows, not only those that the planner takes.
+    fn kinds(direction: Direction) -> Vec<LargeReal> {
         let machine = Arc::new(Machine::builtin("vm7").unwrap());
-        let mut random = Random::new(5);
-        let x = random.uniforms(n * batch);
-        let numbers: Vec<Complex32> = x.iter().map(|&x| x.into()).collect();
-        let exact = reference(&numbers, n, Direction::Forward);
         let mut seen = BTreeSet::new();
-        for division in Division::all(n, Direction::Forward, &machine, 32) {
-            // One for every kind of rows.
+        let mut all = Vec::new();
+        for division in Division::all(N, direction, &machine, 32) {
             if seen.contains(&division.rows_are()) {
                 continue;
             }
@@ -282,34 +280,77 @@ mod tests {
                 continue;
             };
             seen.insert(division.rows_are());
-            let what = division.to_string();
             let plans = vec![Plan {
                 batch: 32,
                 division,
                 programs,
                 rings,
             }];
-            let real = LargeReal {
+            all.push(LargeReal {
                 machine: machine.clone(),
                 plans,
-            };
-            let run = |options| {
+            });
+        }
+        all
+    }
+
+    /// What both engines make of a job, without findings.
+    fn clean<T: PartialEq + std::fmt::Debug>(
+        real: &LargeReal,
+        job: impl Fn(Options) -> Result<KernelRun<T>, FftError>,
+    ) -> T {
+        let [done, fast] = on_both_engines(&Options::default(), job, |d| &d.run.report).unwrap();
+        assert_eq!(done.run.report.findings, [], "{}", real.recipe());
+        assert_eq!(done.output, fast.output, "{}", real.recipe());
+        done.output.unwrap()
+    }
+
+    #[test]
+    fn all_rows_are_those_of_the_transform() {
+        let batch = 2;
+        let mut random = Random::new(5);
+        let x = random.uniforms(N * batch);
+        let numbers: Vec<Complex32> = x.iter().map(|&x| x.into()).collect();
+        let exact = reference(&numbers, N, Direction::Forward);
+        let kinds = kinds(Direction::Forward);
+        for real in &kinds {
+            let y = clean(real, |options| {
                 let (job, y, pitch) = real.forward(&x, batch, options)?;
-                let done = job.run(real.least(batch).cycles(&machine), |run| {
-                    Ok(rows_of(run.read(y)?, batch, n / 2 + 1, pitch))
-                })?;
-                Ok::<_, FftError>(done)
-            };
-            let [done, fast] =
-                on_both_engines(&Options::default(), run, |d| &d.run.report).unwrap();
-            assert_eq!(done.run.report.findings, [], "{what}");
-            assert_eq!(done.output, fast.output, "{what}");
-            let rows = exact.chunks(n).flat_map(|row| &row[..=n / 2]);
-            for (i, (y, exact)) in done.output.iter().flatten().zip(rows).enumerate() {
+                Ok(job.run(real.least(batch).cycles(&real.machine), |run| {
+                    Ok(rows_of(run.read(y)?, batch, N / 2 + 1, pitch))
+                })?)
+            });
+            let rows = exact.chunks(N).flat_map(|row| &row[..=N / 2]);
+            for (i, (y, exact)) in y.iter().zip(rows).enumerate() {
                 let off = Complex64::new(y.re.into(), y.im.into()) - exact;
+                let what = real.recipe();
                 assert!(off.norm_sqr() <= 1.0e-7, "{what}: {i}: {y} {exact}");
             }
         }
-        assert!(seen.len() >= 20, "{seen:?}");
+        assert!(kinds.len() >= 20, "{}", kinds.len());
+    }
+
+    #[test]
+    fn all_rows_back_are_those_of_the_transform() {
+        let batch = 3;
+        let mut random = Random::new(6);
+        let mut half = random.complexes((N / 2 + 1) * batch);
+        for row in half.chunks_mut(N / 2 + 1) {
+            (row[0].im, row[N / 2].im) = (0.0, 0.0);
+        }
+        let exact = reference(&hermitian(&half, N), N, Direction::Inverse);
+        let kinds = kinds(Direction::Inverse);
+        for real in &kinds {
+            let x = clean(real, |options| {
+                let (job, x, _) = real.inverse(&half, batch, options)?;
+                Ok(job.run(real.least(batch).cycles(&real.machine), |run| run.read(x))?)
+            });
+            for (i, (x, exact)) in x.iter().zip(&exact).enumerate() {
+                let off = f64::from(*x) - exact.re;
+                let what = real.recipe();
+                assert!(off.abs() <= 1.0e-3, "{what}: {i}: {x} {exact}");
+            }
+        }
+        assert!(kinds.len() >= 12, "{}", kinds.len());
     }
 }

@@ -2,9 +2,10 @@
 //! spectrum with their conjugates, and rows that are couples of real columns.
 //!
 //! Between the passes, each section's rows of a page, R of them, are a block: for each couple of columns, 0 to
-//! N2/2 + 1, R granules of sums and R of differences. So a page of rows is one run.
+//! N2/2 - 1, R granules of differences and R of sums, and of N2/2 and its neighbour the differences. So a page of rows
+//! is one run.
 
-use super::cost::AFTER;
+use super::cost::{AFTER, FIND};
 use super::lines::{COMPLEX, Lines, root};
 use super::pages::RowPages;
 use super::real_pages::SECTIONS;
@@ -27,14 +28,19 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Bytes of a couple of columns of a block, sums and differences.
-    fn couple(&self) -> u64 {
-        2 * self.rows * COUPLE
+    /// Bytes of the differences of a couple of columns of a block.
+    fn differences(&self) -> u64 {
+        self.rows * COUPLE
     }
 
-    /// Bytes of a block: couples 0 to N2/4.
+    /// Bytes of a couple of columns of a block, differences and sums.
+    fn couple(&self) -> u64 {
+        2 * self.differences()
+    }
+
+    /// Bytes of a block: couples 0 to N2/4 - 1, and the differences of the next.
     pub(super) fn block(&self) -> u64 {
-        (self.width / 4 + 1) * self.couple()
+        self.width / 4 * self.couple() + self.differences()
     }
 
     fn blocks(&self) -> u64 {
@@ -212,20 +218,24 @@ impl Pages for BackColumns {
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
         let couple = self.blocks.couple();
         let (blocks, apart) = (self.blocks.blocks() as u32, self.blocks.block() as i64);
-        let run = self.lines_of(page).per_section() as u64 / 2 * couple;
-        let store = |(target, matrix): (Target, u64), first: u64| {
+        let columns = self.lines_of(page).per_section() as u64 / 2 * couple;
+        // The rows of `columns`, or of what is first in them, of a matrix.
+        let store = |(target, matrix): (Target, u64), first: u64, run: u64| {
             let system = self.to + matrix * self.blocks.bytes() + first;
-            Descriptor::store(target, system, local, run).level(blocks, apart, run as i64)
+            Descriptor::store(target, system, local, run).level(blocks, apart, columns as i64)
         };
         let couples = self.blocks.width / 4;
         match self.split(page) {
             Part::Full { matrix, page } => {
                 let stride = (couples / SECTIONS * couple) as i64;
-                vec![store((Target::Blocks { stride }, matrix), page * run)]
+                let target = (Target::Blocks { stride }, matrix);
+                vec![store(target, page * columns, columns)]
             }
             Part::Couples { first, matrices } => {
                 let each = sections(first, matrices, self.blocks.bytes()).into_iter();
-                each.map(|target| store(target, couples * couple)).collect()
+                let run = self.blocks.differences();
+                each.map(|target| store(target, couples * couple, run))
+                    .collect()
             }
         }
     }
@@ -248,12 +258,14 @@ impl Pages for BackColumns {
 pub(super) struct BackRows {
     pub rows: RowPages,
     pub blocks: Blocks,
+    /// Whether the factors of all pages of a matrix are loaded once, with the first page.
+    pub resident: bool,
 }
 
 impl BackRows {
     /// Bytes of a page of `lines`, as it is loaded.
     pub(super) fn page_bytes(lines: &Lines) -> u64 {
-        lines.page_bytes() + 2 * lines.per_section() as u64 * COUPLE
+        lines.page_bytes() + lines.per_section() as u64 * COUPLE
     }
 }
 
@@ -270,7 +282,20 @@ impl Pages for BackRows {
         // All blocks of all matrices follow each other.
         let system = self.rows.from + page * SECTIONS * block;
         let data = Descriptor::load(target, system, local, block);
-        vec![self.rows.factors(page, factors), data]
+        let own = match (self.resident, page) {
+            (false, _) => Some(self.rows.factors(page, factors)),
+            (true, 0) => Some(self.rows.all_factors(factors)),
+            _ => None,
+        };
+        own.into_iter().chain([data]).collect()
+    }
+
+    /// With factors that stay the first page has more to load than those that follow.
+    fn period(&self) -> u64 {
+        match self.resident {
+            true => self.blocks.pages(),
+            false => 1,
+        }
     }
 
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
@@ -282,7 +307,7 @@ impl Pages for BackRows {
     }
 
     fn overhead(&self, _page: u64) -> u64 {
-        self.rows.lines.back_row_overhead()
+        self.rows.lines.back_row_overhead() + FIND * u64::from(self.resident)
     }
 
     fn after(&self, page: u64) -> u64 {

@@ -15,12 +15,7 @@ use num_complex::Complex32;
 use std::fmt;
 use std::sync::Arc;
 
-/// Columns of a section's page, there and back.
-const COLUMNS: [&[usize]; 2] = [&[2, 4, 8], &[4, 8, 16, 32]];
-/// Rows of a section's page, there and back.
-const ROWS: [&[usize]; 2] = [&[2, 4, 6, 8, 10, 12, 14, 16], &[2, 4, 8, 16]];
-/// Page buffers; back one more has what is between the first and the last of a page's passes.
-const BUFFERS: [&[usize]; 2] = [&[3, 4], &[2, 3, 4]];
+mod search;
 
 /// Rows N2 and columns N1 of a transform of N1 N2 real numbers, and the pages of both.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,81 +45,6 @@ impl Division {
         }
     }
 
-    /// Lines of `length` numbers, so many in a section's page: columns (pass 0) or rows.
-    fn lines(direction: Direction, pass: usize, length: usize, per: usize) -> Option<Lines> {
-        match (direction, pass) {
-            (Direction::Forward, _) => Lines::new(length, per),
-            (Direction::Inverse, 0) => Lines::around(length, per, 4),
-            (Direction::Inverse, _) => Lines::around(length, per, 8),
-        }
-    }
-
-    /// All that fit, the fastest of `batch` transforms first.
-    pub(super) fn all(n: usize, direction: Direction, machine: &Machine, batch: u64) -> Vec<Self> {
-        let dmem = machine.cp2.dmem.0;
-        let fit = machine.dma.granule.0 == 16 && machine.cp2.sections as u64 == SECTIONS;
-        if !n.is_power_of_two() || !fit {
-            return Vec::new();
-        }
-        let way = usize::from(direction == Direction::Inverse);
-        let mut all = Vec::new();
-        for bits in 5..n.ilog2() {
-            // Columns and rows are halves of what they are in memory.
-            let lengths = [1usize << bits, n >> bits];
-            let [columns, rows] = [0, 1].map(|pass| {
-                let [length, others] = [lengths[pass], lengths[1 - pass]];
-                let pers = [COLUMNS[way], ROWS[way]][pass].iter();
-                let fits = pers.filter(|&per| 2 * per * SECTIONS as usize <= others);
-                let lines = fits.filter_map(|&per| Self::lines(direction, pass, length, per));
-                lines.collect::<Vec<_>>()
-            });
-            let with = |columns: &Lines, rows: &Lines, buffers, (last, resident)| Self {
-                direction,
-                columns: columns.clone(),
-                rows: rows.clone(),
-                last,
-                buffers,
-                resident,
-            };
-            let priced = |pass: usize, columns: &Lines, rows: &Lines| {
-                let kinds: Vec<(usize, bool)> = match (direction, pass) {
-                    (Direction::Forward, 1) => {
-                        let lasts = HalfRows::lasts(columns.len() as u64, rows.per_section());
-                        lasts
-                            .flat_map(|last| [(last, false), (last, true)])
-                            .collect()
-                    }
-                    _ => vec![(2, false)],
-                };
-                let of = |(&buffers, &kind)| {
-                    let one = with(columns, rows, [buffers; 2], kind);
-                    (one.ring_bytes(pass) <= dmem)
-                        .then(|| (one.expect(pass, machine, batch).cycles, buffers, kind))
-                };
-                let ways = BUFFERS[way].iter();
-                let ways = ways.flat_map(|buffers| kinds.iter().map(move |kind| (buffers, kind)));
-                ways.filter_map(of).collect::<Vec<_>>()
-            };
-            let Some(column) = columns.first() else {
-                continue;
-            };
-            for row in &rows {
-                // What rows take does not depend on the pages of columns.
-                let second = priced(1, column, row);
-                for column in &columns {
-                    for (a, first, _) in priced(0, column, row) {
-                        let one = |&(b, second, kind): &(f64, usize, (usize, bool))| {
-                            (a + b, with(column, row, [first, second], kind))
-                        };
-                        all.extend(second.iter().map(one));
-                    }
-                }
-            }
-        }
-        all.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-        all.into_iter().map(|(_, division)| division).collect()
-    }
-
     /// DMEM for the buffers of a pass.
     fn ring_bytes(&self, pass: usize) -> u64 {
         let (page, factors) = self.buffer(pass);
@@ -147,18 +67,32 @@ impl Division {
                 let factors = columns.per_section() as u64 * COMPLEX;
                 (BackColumns::page_bytes(columns), factors)
             }
-            (Direction::Inverse, _) => (BackRows::page_bytes(rows), rows.factor_bytes()),
+            (Direction::Inverse, _) => {
+                let factors = u64::from(!self.resident);
+                (BackRows::page_bytes(rows), factors * rows.factor_bytes())
+            }
         }
     }
 
-    /// Bytes beside the buffers: of factors that stay, or of a page between its passes.
-    fn beside(&self, pass: usize) -> u64 {
+    /// Bytes of the factors that stay.
+    fn staying(&self, pass: usize) -> u64 {
         match (self.direction, pass) {
             (Direction::Forward, 1) if self.resident => self.half_rows().sum(Lines::factor_bytes),
+            (Direction::Inverse, 1) if self.resident => {
+                self.blocks().pages() * self.rows.factor_bytes()
+            }
+            _ => 0,
+        }
+    }
+
+    /// Bytes beside the buffers: of factors that stay, and of a page between its passes.
+    fn beside(&self, pass: usize) -> u64 {
+        let between = match (self.direction, pass) {
             (Direction::Forward, _) => 0,
             (Direction::Inverse, 0) => self.columns.page_bytes(),
             (Direction::Inverse, _) => self.rows.page_bytes(),
-        }
+        };
+        self.staying(pass) + between
     }
 
     /// The argument blocks and buffers of both passes, whose programs' data end at `ends` in
@@ -176,14 +110,17 @@ impl Division {
             let pages = beside + self.beside(pass);
             let ring = Ring::new(ends[pass], pages, count, page, factors);
             let at = |address: u64| vec![u32::try_from(address).unwrap_or(u32::MAX); count];
-            match self.direction {
-                Direction::Forward if self.resident && pass == 1 => Ring {
+            let ring = match self.resident && pass == 1 {
+                true => Ring {
                     factors: at(beside),
                     ..ring
                 },
+                false => ring,
+            };
+            match self.direction {
                 Direction::Forward => ring,
                 Direction::Inverse => Ring {
-                    beside: at(beside),
+                    beside: at(beside + self.staying(pass)),
                     behind: 0,
                     ahead: count,
                     ..ring
@@ -223,6 +160,7 @@ impl Division {
                     factors: factors[1],
                 },
                 blocks: self.blocks(),
+                resident: self.resident,
             };
             return [RingPass::new(first, columns), RingPass::new(second, rows)];
         }
@@ -252,7 +190,7 @@ impl Division {
         [RingPass::new(first, columns), RingPass::new(second, rows)]
     }
 
-    /// Length of the rows, those of a page and of the last, and whether their factors stay.
+    /// Length of the rows, those of a page and, there, of the last, and whether their factors stay.
     #[cfg(test)]
     pub(super) fn rows_are(&self) -> [usize; 4] {
         let rows = &self.rows;
@@ -360,7 +298,8 @@ impl Division {
                     real_program(columns, rows, pages, self.resident, machine)?
                 }
                 Direction::Inverse => {
-                    back_program(columns, rows, self.rows.per_section(), machine)?
+                    let pages = (self.rows.per_section(), self.blocks().pages());
+                    back_program(columns, rows, pages, self.resident, machine)?
                 }
             };
             Ok::<_, FftError>(Arc::new(assembly.program))

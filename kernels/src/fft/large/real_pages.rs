@@ -4,7 +4,7 @@
 //! Between the passes, rows lie in tiles of eight numbers: those of one parity of sixteen
 //! columns, all rows one behind the other. So a section's rows, neighbours, are one run of a tile.
 
-use super::cost::AFTER;
+use super::cost::{AFTER, FIND};
 use super::lines::{COMPLEX, LAST, Lines};
 use super::pages::ColumnPages;
 use crate::ring::Pages;
@@ -197,8 +197,7 @@ pub(super) struct RealRows {
     pub resident: bool,
 }
 
-/// Words of a page that find its factors where all stay, and its rows where others have more.
-const FIND: u64 = 2;
+/// Words of a page that find its rows where others have more.
 const FIND_ROWS: u64 = 1;
 
 impl RealRows {

@@ -1,0 +1,94 @@
+//! Which divisions there are, the fastest first.
+
+use super::{Direction, Division, HalfRows, Lines, SECTIONS};
+use cp2_machine::Machine;
+
+/// Columns of a section's page, there and back.
+const COLUMNS: [&[usize]; 2] = [&[2, 4, 8], &[4, 8, 16, 32]];
+/// Rows of a section's page, there and back.
+const ROWS: [&[usize]; 2] = [&[2, 4, 6, 8, 10, 12, 14, 16], &[2, 4, 8, 16, 32]];
+/// Page buffers; back one more has what is between the first and the last of a page's passes.
+const BUFFERS: [&[usize]; 2] = [&[3, 4], &[2, 3, 4]];
+
+impl Division {
+    /// Lines of `length` numbers, so many in a section's page: columns (pass 0) or rows.
+    fn lines(direction: Direction, pass: usize, length: usize, per: usize) -> Option<Lines> {
+        match (direction, pass) {
+            (Direction::Forward, _) => Lines::new(length, per),
+            (Direction::Inverse, 0) => Lines::around(length, per, 4),
+            (Direction::Inverse, _) => Lines::around(length, per, 8),
+        }
+    }
+
+    /// All that fit, the fastest of `batch` transforms first.
+    pub(in crate::fft::large) fn all(
+        n: usize,
+        direction: Direction,
+        machine: &Machine,
+        batch: u64,
+    ) -> Vec<Self> {
+        let dmem = machine.cp2.dmem.0;
+        let fit = machine.dma.granule.0 == 16 && machine.cp2.sections as u64 == SECTIONS;
+        if !n.is_power_of_two() || !fit {
+            return Vec::new();
+        }
+        let way = usize::from(direction == Direction::Inverse);
+        let mut all = Vec::new();
+        for bits in 5..n.ilog2() {
+            // Columns and rows are halves of what they are in memory.
+            let lengths = [1usize << bits, n >> bits];
+            let [columns, rows] = [0, 1].map(|pass| {
+                let [length, others] = [lengths[pass], lengths[1 - pass]];
+                let pers = [COLUMNS[way], ROWS[way]][pass].iter();
+                let fits = pers.filter(|&per| 2 * per * SECTIONS as usize <= others);
+                let lines = fits.filter_map(|&per| Self::lines(direction, pass, length, per));
+                lines.collect::<Vec<_>>()
+            });
+            let with = |columns: &Lines, rows: &Lines, buffers, (last, resident)| Self {
+                direction,
+                columns: columns.clone(),
+                rows: rows.clone(),
+                last,
+                buffers,
+                resident,
+            };
+            let priced = |pass: usize, columns: &Lines, rows: &Lines| {
+                let kinds: Vec<(usize, bool)> = match (direction, pass) {
+                    (Direction::Forward, 1) => {
+                        let lasts = HalfRows::lasts(columns.len() as u64, rows.per_section());
+                        lasts
+                            .flat_map(|last| [(last, false), (last, true)])
+                            .collect()
+                    }
+                    (Direction::Inverse, 1) => vec![(2, false), (2, true)],
+                    _ => vec![(2, false)],
+                };
+                let of = |(&buffers, &kind)| {
+                    let one = with(columns, rows, [buffers; 2], kind);
+                    (one.ring_bytes(pass) <= dmem)
+                        .then(|| (one.expect(pass, machine, batch).cycles, buffers, kind))
+                };
+                let ways = BUFFERS[way].iter();
+                let ways = ways.flat_map(|buffers| kinds.iter().map(move |kind| (buffers, kind)));
+                ways.filter_map(of).collect::<Vec<_>>()
+            };
+            let Some(column) = columns.first() else {
+                continue;
+            };
+            for row in &rows {
+                // What rows take does not depend on the pages of columns.
+                let second = priced(1, column, row);
+                for column in &columns {
+                    for (a, first, _) in priced(0, column, row) {
+                        let one = |&(b, second, kind): &(f64, usize, (usize, bool))| {
+                            (a + b, with(column, row, [first, second], kind))
+                        };
+                        all.extend(second.iter().map(one));
+                    }
+                }
+            }
+        }
+        all.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        all.into_iter().map(|(_, division)| division).collect()
+    }
+}
