@@ -12,7 +12,7 @@
 ; The page begins at a8, the sets at a2.
 ;
 ; Cycles beside the butterflies, on either machine: radix 8 50 and one of the caller; radix 4
-; 30 to 32, 2 for every block, 1 where blocks have 256 bytes, 3 for every loop over a block's inner iterations.
+; 30 to 32, 28 less of a second one, 2 for every block, 1 where blocks have 256 bytes, 3 for every loop over a block's inner iterations.
 
 ; The first pass of a transform whose first factors are 1: pass t over a single block of D
 ; bytes, radix 8; the set at a2 is 1, W8.
@@ -57,8 +57,57 @@
     walk4 \op, \opn, \t, \D, \B, a8
 .endm
 
-; ... which begins at address `at`.
+; Two such passes, t and, over blocks of D/4 bytes, u; the sets of u lie behind those of t. Its iterations follow those of t
+; without a gap. What it reads first must have been written, two iterations before: the page has more than one block, or this
+; twelve iterations and more.
+.macro blocks44 op, opn, t, u, D, B
+    .if \D == \B && \D < 1536
+    .error "the second pass of radix 4 would read what the first has not written"
+    .endif
+    distances4 \t, \D
+    distances4 \u, \D/4
+    walk4_first \op, \opn, \t, \D, a8
+    walk4_on \op, \opn, \t, \D, \B, 1
+    at4 a0, \u, \D/4, a8
+    .if \D/4 > 256
+    frame4_of \op, \opn, \u, \t, 1, 1, 1, [a0]+on{\u}, [a1]+on{\t}, 1, [a2]+each{\u}
+    frame4_of \op, \opn, \u, \t, 1, 1, 1, [a0]+on{\u}, [a1], 2, [a2]+each{\u}
+    at4 a1, \u, \D/4, a8
+    inside4 \op, \opn, \u, \D/4
+    walk4_on \op, \opn, \u, \D/4, \B, 1
+    walk4_last \op, \opn, \u, 1
+    .else
+    frame4_of \op, \opn, \u, \t, 2, 1, 1, [a0]+on{\u}, [a1]+on{\t}, 3, [a2]+16
+    frame4_of \op, \opn, \u, \t, 2, 2, 1, [a0]+next{\u}, [a1]
+    at4 a1, \u, \D/4, a8
+    walk4_on \op, \opn, \u, \D/4, \B, 2
+    walk4_last \op, \opn, \u, 1
+    .endif
+.endm
+
+; The pass over such blocks in a page of B bytes which begins at address `at`.
 .macro walk4 op, opn, t, D, B, at
+    walk4_first \op, \opn, \t, \D, \at
+    walk4_on \op, \opn, \t, \D, \B, 1
+    .if own{\t} || \D > 256 || \B == \D
+    walk4_last \op, \opn, \t, 1
+    .else
+    walk4_last \op, \opn, \t, 2
+    .endif
+.endm
+
+; Where the first iteration of pass t begins in a page at address `at`, in one word if it can.
+.macro at4 a, t, D, at
+    .if 3*\D/4 + beside{\t} < 2048
+    addi \a, \at, 3*\D/4 + beside{\t}
+    .else
+    movi \a, 3*\D/4 + beside{\t}
+    add \a, \a, \at
+    .endif
+.endm
+
+; Its first block, whose factors are in r48 and r49.
+.macro walk4_first op, opn, t, D, at
     movi a0, 3*\D/4 + beside{\t}
     add a0, a0, \at
     mov a1, a0
@@ -75,28 +124,34 @@
     frame4 \op, \opn, \t, 1, 1, 0, [a0]+on{\t}, [a1]+on{\t}
     inside4 \op, \opn, \t, \D
     .endif
-    .if own{\t} || \D > 256 || \B == \D
+.endm
+
+; The others, the first of which is of kind s; blocks of 256 bytes take turns, so that the last is of the other kind.
+.macro walk4_on op, opn, t, D, B, s
+    .if own{\t} || \D > 256
     .if \B > \D
     loop \B/\D - 1 {
-    block4 \op, \opn, \t, \D, 1, 1
+    block4 \op, \opn, \t, \D, \s, \s
     }
     .endif
-    frame4 \op, \opn, \t, 0, 1, 1, [a0], [a1]+on{\t}
-    tail4 \op, \opn, \t
-    .else
+    .elif \B > \D
     .if \B/\D%2
     .error "blocks of 256 bytes take turns, and their number is odd"
     .endif
     .if \B > 2*\D
     loop \B/\D/2 - 1 {
-    block4 \op, \opn, \t, \D, 2, 1
-    block4 \op, \opn, \t, \D, 1, 2
+    block4 \op, \opn, \t, \D, 3 - \s, \s
+    block4 \op, \opn, \t, \D, \s, 3 - \s
     }
     .endif
-    block4 \op, \opn, \t, \D, 2, 1
-    frame4 \op, \opn, \t, 0, 2, 2, [a0], [a1]+on{\t}
-    tail4 \op, \opn, \t, 2
+    block4 \op, \opn, \t, \D, 3 - \s, \s
     .endif
+.endm
+
+; What is left of its last iterations, of kind s.
+.macro walk4_last op, opn, t, s
+    frame4 \op, \opn, \t, 0, \s, \s, [a0], [a1]+on{\t}
+    tail4 \op, \opn, \t, \s
 .endm
 
 ; A block after the first, whose iterations are of kind s, those of the block before of kind q (frame4). Where these differ,

@@ -104,6 +104,11 @@
 ; fresh: a block begins, and a word is added for its factors at `from`: 1 for the w^2 of n, 2 for the w of c, 3 for both
 ; of n, which has the registers that c has not.
 .macro frame4 op, opn, k, n, c, p, rd, wr, fresh=0, from=0
+    frame4_of \op, \opn, \k, \k, \n, \c, \p, \rd, \wr, \fresh, \from
+.endm
+
+; The same where c and p are iterations of pass o, k and o from 2 on.
+.macro frame4_of op, opn, k, o, n, c, p, rd, wr, fresh=0, from=0
     .rept 4, i
     second4 \p, \op, \opn, \k, 2 + i/2, i % 2, row4, \n, i, 0, \rd
     .endr
@@ -111,7 +116,7 @@
     factor4 \k, 2, \from
     .endif
     .rept 4, i
-    first4 \c, \op, \opn, \k, 2 + i/2, i % 2, result4, \p, (\k ? 2*i : i), 0, \wr
+    first4 \c, \op, \opn, \o, 2 + i/2, i % 2, result4, \p, (\k ? 2*i : i), 0, \wr
     .endr
     .if \fresh == 1
     factor4 \k, 1, \from
@@ -122,7 +127,7 @@
     second4 \c, \op, \opn, \k, i/2, i % 2, row4, \n, i, 1, \rd
     .endr
     .rept 4, i
-    first4 \n, \op, \opn, \k, i/2, i % 2, result4, \p, (\k ? 2*i + 1 : 4 + i), 0, \wr
+    first4 \n, \op, \opn, \o, i/2, i % 2, result4, \p, (\k ? 2*i + 1 : 4 + i), 0, \wr
     .endr
 .endm
 

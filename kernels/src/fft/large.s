@@ -103,12 +103,23 @@
     back_rows_first \op, \opn, \t
     .else
     mov a2, a10
+    .endif
+    .if Q1 == 4 && Q2 == 4
+    blocks44 \op, \opn, \t, \u, 8*N2, 8*N2*\rows
+    .elif !BACK
     blocks \op, \opn, \t, Q1, 8*N2, 8*N2*\rows, steps21
     .endif
+    .if Q2 == 4 && Q3 == 4
+    addi a2, a10, SETS2*\rows
+    blocks44 \op, \opn, \u, \v, 8*N2/Q1, 8*N2*\rows
+    .else
+    .if Q1*Q2 != 16
     addi a2, a10, SETS2*\rows
     blocks \op, \opn, \u, Q2, 8*N2/Q1, 8*N2*\rows, steps22
+    .endif
     addi a2, a10, SETS3*\rows
     blocks \op, \opn, \v, Q3, 8*N2/Q1/Q2, 8*N2*\rows, steps23
+    .endif
     addi a3, a10, COUPLES*\rows
     .if REAL && \t == 16
     half8_pass \op, \opn, \rows, steps2 + RING2, steps2 + RING2

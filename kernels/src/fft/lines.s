@@ -75,23 +75,30 @@
 .macro early_columns op, opn
     .if SHIFTED
     mov a2, a10
-    blocks \op, \opn, 12, P1, PAGE1, PAGE1, steps11
-    addi a2, a10, SETS12
-    blocks \op, \opn, 13, P2, PAGE1/P1, PAGE1, steps12
-    addi a2, a10, SETS13
-    blocks \op, \opn, 14, P3, PAGE1/P1/P2, PAGE1, steps13
     .else
     movi a2, factors1
-    .if P1 == 8
+    .endif
+    .if P1 == 4 && P2 == 4 && PAGE1 >= 1536
+    blocks44 \op, \opn, 12, 13, PAGE1, PAGE1
+    .else
+    .if P1 == 8 && !SHIFTED
     whole8 \op, \opn, 12, PAGE1
-    .elif P1 == 4
-    blocks4 \op, \opn, 12, PAGE1, PAGE1
+    .else
+    blocks \op, \opn, 12, P1, PAGE1, PAGE1, steps11
     .endif
+    .if SHIFTED
+    addi a2, a10, SETS12
+    .else
     movi a2, factors1 + 16
-    blocks \op, \opn, 13, P2, PAGE1/P1, PAGE1, steps12
-    movi a2, factors13
-    blocks \op, \opn, 14, P3, PAGE1/P1/P2, PAGE1, steps13
     .endif
+    blocks \op, \opn, 13, P2, PAGE1/P1, PAGE1, steps12
+    .endif
+    .if SHIFTED
+    addi a2, a10, SETS13
+    .else
+    movi a2, factors13
+    .endif
+    blocks \op, \opn, 14, P3, PAGE1/P1/P2, PAGE1, steps13
 .endm
 
 ; Where the sets of the passes begin in the factors of a page of shifted columns.

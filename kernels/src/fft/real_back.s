@@ -232,9 +232,13 @@
 .macro back_columns_of op, opn, C=COLUMNS, t=12, u=13, v=14, x=19, first=back1, second=steps12, third=steps13, join=back2
     back_columns_first \op, \opn, \t, \C, \first
     movi a2, factors1 + 16
+    .if P2 == 4 && P3 == 4
+    blocks44 \op, \opn, \u, \v, 8*\C*N1/P1, 8*\C*N1
+    .else
     blocks \op, \opn, \u, P2, 8*\C*N1/P1, 8*\C*N1, \second
     movi a2, factors13
     blocks \op, \opn, \v, P3, 8*\C*N1/P1/P2, 8*\C*N1, \third
+    .endif
     back_join \op, \opn, \x, \C, \join
 .endm
 

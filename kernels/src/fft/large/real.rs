@@ -20,6 +20,8 @@ use std::sync::Arc;
 const BITS: std::ops::RangeInclusive<u32> = 14..=20;
 /// Batches for which divisions are looked for: small pages suit a transform alone, large ones many.
 const BATCHES: [u64; 3] = [1, 4, 32];
+/// How many of the divisions with the fastest passes are compared with the load of their programs.
+const PLACED: usize = 4;
 
 /// Transforms of N real numbers: columns two at a time, then rows 0 to N1/2; or back, columns 0 to N2/2 of
 /// half a spectrum, then rows that are couples of real columns.
@@ -58,30 +60,39 @@ impl LargeReal {
         let mut plans: Vec<Plan> = Vec::new();
         for batch in BATCHES {
             let mut unfit = None;
-            let mut found = None;
+            let mut best: Option<Plan> = None;
+            let mut placed = 0;
             for division in Division::all(n, direction, &machine, batch) {
-                found = plans.iter().position(|plan| plan.division == division);
-                if found.is_some() {
-                    break;
-                }
-                let placed = unless_large(division.place(&machine), &mut unfit)?;
-                let Some((programs, rings)) = placed.flatten() else {
+                let fitted = unless_large(division.place(&machine), &mut unfit)?;
+                let Some((programs, rings)) = fitted.flatten() else {
                     continue;
                 };
                 for pass in division.passes(rings.clone(), 1, [0; 3], [0; 2]) {
                     moves(&division.to_string(), &pass, &machine)?;
                 }
-                found = Some(plans.len());
-                plans.push(Plan {
+                let plan = Plan {
                     batch,
                     division,
                     programs,
                     rings,
-                });
-                break;
+                };
+                let expected = |plan: &Plan| plan.expected(&machine, batch as usize);
+                if best
+                    .as_ref()
+                    .is_none_or(|best| expected(&plan) < expected(best))
+                {
+                    best = Some(plan);
+                }
+                placed += 1;
+                if placed == PLACED {
+                    break;
+                }
             }
-            if found.is_none() {
+            let Some(best) = best else {
                 return Err(unfit.map_or(FftError::RealLength { n }, FftError::Unfit));
+            };
+            if plans.iter().all(|plan| plan.division != best.division) {
+                plans.push(best);
             }
         }
         Ok(Self { machine, plans })
