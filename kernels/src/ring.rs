@@ -8,75 +8,25 @@
 //! `k + n`'s next: all `n` are under way.
 
 use cp2_dma::{Descriptor, Target};
-use cp2_host::{Action, Command, Device, Event, HostError, Turns};
+use cp2_host::{Device, Event, HostError};
 use cp2_machine::Machine;
-use std::collections::VecDeque;
-use std::fmt;
-use std::sync::Arc;
 
+mod ahead;
 mod dealt;
+mod pages;
 mod price;
+mod source;
+
+use ahead::Ahead;
+pub(crate) use ahead::chained;
+use source::Source;
 
 pub(crate) use dealt::Dealt;
-pub(crate) use price::Expected;
+pub(crate) use pages::Pages;
+pub(crate) use price::{Expected, expect_all};
 
-/// Event that the DMA posts when a page is loaded.
-const LOADED: u32 = 0;
 /// Event that the kernel signals when a page is done.
 const DONE: u32 = 1;
-
-/// The pages of a pass: how each is loaded and stored, and what it costs.
-pub(crate) trait Pages: fmt::Debug + Send + Sync {
-    /// Number of pages.
-    fn count(&self) -> u64;
-    /// The transfers that load a page and its factors; the kernel waits for the
-    /// last, or for the last early one where there are no others.
-    fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor>;
-    /// What of that can already be loaded with the page before.
-    fn early(&self, _page: u64, _local: u32, _factors: u32) -> Vec<Descriptor> {
-        Vec::new()
-    }
-    /// The transfers that store a page.
-    fn stores(&self, page: u64, local: u32) -> Vec<Descriptor>;
-    /// Pages after which their kinds repeat.
-    fn period(&self) -> u64 {
-        1
-    }
-    /// How many pages there are of the two kinds that the kernel takes one after the other, where it
-    /// has to know.
-    fn counts(&self) -> [u64; 2] {
-        [0; 2]
-    }
-    /// Arithmetic issues of a section for a page.
-    fn issues(&self, page: u64) -> u64;
-    /// Cycles of a page beside them.
-    fn overhead(&self, page: u64) -> u64;
-    /// How many of both come after the page has been signalled to be done.
-    fn after(&self, _page: u64) -> u64 {
-        0
-    }
-    /// Pages that belong together: none of them is done before all have been loaded.
-    fn group(&self) -> u64 {
-        1
-    }
-    /// Cycles of such a page that need no other.
-    fn head(&self, _page: u64) -> u64 {
-        0
-    }
-    /// The event that the DMA posts when a page is loaded: those of each event are
-    /// loaded in the order of the pages.
-    fn event(&self, _page: u64) -> u32 {
-        LOADED
-    }
-    /// The pages whose turn to be loaded comes when `page` is stored, or, without one, before
-    /// the first is; `ahead` as the ring has it. What is no page counts for nothing.
-    fn next(&self, page: Option<u64>, ahead: u64) -> Vec<u64> {
-        match page {
-            None => (0..ahead).collect(),
-            Some(page) => vec![page + ahead],
-        }
-    }
-}
 
 /// Where the buffers of a pass are in DMEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +50,12 @@ pub(crate) struct Ring {
 pub(crate) struct RingPass {
     ring: Ring,
     work: Box<dyn Pages>,
+    /// What of the next pass is loaded while this one ends.
+    ahead: Vec<Ahead>,
+    /// Whether its first pages are loaded while the pass before it ends.
+    begun: bool,
+    /// Whether its argument block is, too.
+    informed: bool,
 }
 
 impl Ring {
@@ -179,6 +135,9 @@ impl RingPass {
         Self {
             ring,
             work: Box::new(work),
+            ahead: Vec::new(),
+            begun: false,
+            informed: false,
         }
     }
 
@@ -257,17 +216,30 @@ impl RingPass {
         Ok(self.argument_load(words.address(), words.bytes()))
     }
 
-    /// Gives the commands of the pass, which wait for `after`. Returns the last
-    /// store and the end of the kernel.
+    /// Whether its first pages are loaded while the pass before it ends.
+    pub(crate) fn is_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Whether its argument block is, too.
+    pub(crate) fn is_informed(&self) -> bool {
+        self.informed
+    }
+
+    /// Gives the commands of the pass, which wait for `after`. Where the next pass's argument block is loaded while
+    /// this one ends, `following` loads it. Returns what the next pass waits for: that load, or else the last
+    /// store, and the end of the kernel.
     pub(crate) fn give(
         &self,
         device: &mut Device,
         (name, entry): (&str, u32),
         after: &[Event],
+        following: Option<&Descriptor>,
     ) -> Result<[Event; 2], HostError> {
-        let source = |first| Source::new(self, (name, entry), first, after);
+        let source = |first| Source::new(self, (name, entry), first, after, following);
         let (_, source) = device.stream_turns(source)?;
-        Ok([source.stored.unwrap_or(source.launch), source.launch])
+        let beside = source.begun.or(source.stored);
+        Ok([beside.unwrap_or(source.launch), source.launch])
     }
 
     /// The pages that are loaded when `page` is stored, or before the first is.
@@ -275,124 +247,5 @@ impl RingPass {
         let next = self.work.next(page, self.ring.ahead as u64);
         let count = self.count();
         next.into_iter().filter(move |&page| page < count)
-    }
-}
-
-/// The commands of a pass, made as the device asks for them: the loads of the
-/// pages ahead and the launch, then for each page the wait for its end, its
-/// stores, and the loads of the pages that take its buffer.
-#[derive(Clone)]
-struct Source<'a> {
-    pass: &'a RingPass,
-    names: [Arc<str>; 3],
-    launch: Event,
-    /// Number of the next command made.
-    next: Event,
-    /// Made and not yet given.
-    ready: VecDeque<Command>,
-    /// The page whose turn it is.
-    page: u64,
-    /// The last store so far.
-    stored: Option<Event>,
-}
-
-impl<'a> Source<'a> {
-    fn new(pass: &'a RingPass, (name, entry): (&str, u32), first: Event, after: &[Event]) -> Self {
-        let mut source = Self {
-            pass,
-            names: ["load", "done", "store"].map(Arc::from),
-            launch: first,
-            next: first,
-            ready: VecDeque::new(),
-            page: 0,
-            stored: None,
-        };
-        for page in pass.next(None) {
-            source.load(page, after);
-        }
-        let args = pass.ring.arguments;
-        let action = Action::Launch { entry, args };
-        source.launch = source.make(Command::new(name, action).after(after));
-        source
-    }
-
-    fn give(&mut self, name: usize, page: u64, action: Action, after: &[Event]) -> Event {
-        self.make(Command {
-            name: self.names[name].clone(),
-            page: Some(page),
-            action,
-            after: after.into(),
-        })
-    }
-
-    fn make(&mut self, command: Command) -> Event {
-        self.ready.push_back(command);
-        let made = self.next;
-        self.next = made.following();
-        made
-    }
-
-    fn load(&mut self, page: u64, after: &[Event]) {
-        for descriptor in self.pass.loads(page) {
-            self.give(0, page, Action::Dma(descriptor), after);
-        }
-    }
-}
-
-impl Iterator for Source<'_> {
-    type Item = Command;
-
-    fn next(&mut self) -> Option<Command> {
-        if self.ready.is_empty() && self.page < self.pass.count() {
-            let page = self.page;
-            self.page += 1;
-            let wait = Action::WaitSignal { event: DONE };
-            let done = self.give(1, page, wait, &[]);
-            // What takes its place waits for its store, which waits for its end.
-            let mut free = done;
-            for store in self.pass.stores(page) {
-                free = self.give(2, page, Action::Dma(store), &[done]);
-                self.stored = Some(free);
-            }
-            for next in self.pass.next(Some(page)) {
-                self.load(next, &[free]);
-            }
-        }
-        self.ready.pop_front()
-    }
-}
-
-/// Of the same pass: where it stands.
-impl PartialEq for Source<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self.pass, other.pass)
-            && (self.launch, self.next, self.page, self.stored)
-                == (other.launch, other.next, other.page, other.stored)
-            && self.ready == other.ready
-    }
-}
-
-impl Turns for Source<'_> {
-    fn turns(&self) -> u64 {
-        self.pass.count()
-    }
-
-    fn turn(&self) -> Option<u64> {
-        self.ready.is_empty().then_some(self.page)
-    }
-
-    fn period(&self) -> u64 {
-        let (mut a, mut b) = (self.pass.ring.pages.len() as u64, self.pass.work.period());
-        let both = a.saturating_mul(b);
-        while b > 0 {
-            (a, b) = (b, a % b);
-        }
-        both / a.max(1)
-    }
-
-    fn leave_out(&mut self, turns: u64, commands: u64) {
-        self.page += turns;
-        self.next = self.next.later(commands);
-        self.stored = self.stored.map(|last| last.later(commands));
     }
 }

@@ -145,13 +145,15 @@ fn choice(problem: &ConvProblem, filter: &Convolver) -> Value {
         .candidates
         .iter()
         .map(|c| {
-            let cycles = c.cycles.map(|c| c.round() as u64);
             let name = if c.made {
                 "expected_cycles"
             } else {
                 "least_cycles"
             };
-            json!({ "kernel": c.kernel, name: cycles })
+            match c.cycles {
+                Some(cycles) => json!({ "kernel": c.kernel, name: cycles.round() as u64 }),
+                None => json!({ "kernel": c.kernel, "fits": false }),
+            }
         })
         .collect();
     json!({

@@ -1,5 +1,6 @@
 //! Which kernel filters fastest, and why.
 
+use super::candidates::{Candidate, Choice};
 use super::definition::{Mode, check_rate};
 use super::direct::Direct;
 use super::error::ConvError;
@@ -14,7 +15,6 @@ use super::rate::Rate;
 use cp2_asm::Program;
 use cp2_machine::Machine;
 use num_complex::Complex32;
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -23,56 +23,6 @@ const LONG: usize = 256;
 
 /// Taps beyond which direct filters are not, unless nothing else fits.
 const SHORT: usize = 128;
-
-/// A kernel that was considered.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Candidate {
-    /// What it is.
-    pub kernel: String,
-    /// Expected cycles of the run; none where it does not fit the machine.
-    pub cycles: Option<f64>,
-    /// Whether the kernel was made; where it was not, the cycles are the least that its
-    /// arithmetic takes, which is no less than the time of another.
-    pub made: bool,
-}
-
-/// The kernels considered for a filter, the one taken first.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Choice {
-    /// Channels the choice was made for.
-    pub channels: usize,
-    /// Samples of each.
-    pub samples: usize,
-    /// In ascending order of their expected time.
-    pub candidates: Vec<Candidate>,
-}
-
-/// Kernels that are printed unless all are asked for (`{:#}`).
-const PRINTED: usize = 3;
-
-impl fmt::Display for Choice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = self.candidates.len();
-        let printed = if f.alternate() { all } else { PRINTED };
-        let best = self.candidates.first().and_then(|c| c.cycles);
-        for (i, c) in self.candidates.iter().take(printed).enumerate() {
-            let mark = if i == 0 { "*" } else { " " };
-            write!(f, "{mark} {}: ", c.kernel)?;
-            match (c.cycles, best) {
-                (Some(cycles), _) if !c.made => writeln!(f, "{cycles:.0} cycles or more")?,
-                (Some(cycles), Some(best)) if i > 0 => {
-                    writeln!(f, "{cycles:.0} cycles, {:.2} times as long", cycles / best)?;
-                }
-                (Some(cycles), _) => writeln!(f, "expected {cycles:.0} cycles")?,
-                (None, _) => f.write_str("does not fit\n")?,
-            }
-        }
-        match all.saturating_sub(printed) {
-            0 => Ok(()),
-            more => writeln!(f, "  and {more} more"),
-        }
-    }
-}
 
 /// What is to be filtered.
 #[derive(Clone, Copy, Debug)]
@@ -317,7 +267,8 @@ pub(super) fn choose<T: Numbers>(
             let name = long::title(cut);
             match long::filters(taps, cut, machine) {
                 Ok(filters) => {
-                    for filter in filters {
+                    let suited = |f: &Filter| f.suits::<T>(wanted.channels, samples);
+                    for filter in filters.into_iter().filter(suited) {
                         contest.enter::<T>(&name, Ok(filter))?;
                     }
                 }
@@ -376,5 +327,37 @@ mod tests {
             }
         }
         assert!(left >= 6, "{left}");
+    }
+
+    /// Blocks that go through their pages together are offered where there are as many.
+    #[test]
+    fn few_blocks_are_offered_what_is_made_for_few() {
+        let machine = Arc::new(Machine::builtin("vm9").unwrap());
+        let taps = vec![Complex32::new(1.0, 0.5); 1300];
+        for samples in [20_000, 60_000, 300_000] {
+            let wanted = Wanted::new(&taps, (1, samples), (Mode::Full, Rate::Same)).unwrap();
+            let (_, choice) = choose::<Complex32>(wanted, &machine).unwrap();
+            let mut most = 0;
+            for candidate in &choice.candidates {
+                let name = &candidate.kernel;
+                let Some((title, rest)) = name.split_once(" blocks in turn, ") else {
+                    continue;
+                };
+                let number = |text: &str| text.split(' ').next().unwrap().parse::<usize>();
+                let (Ok(outputs), Some((_, turns))) = (number(rest), title.rsplit_once(' ')) else {
+                    continue;
+                };
+                let (turns, blocks) = (
+                    turns.parse::<usize>().unwrap(),
+                    (samples + 1300).div_ceil(outputs),
+                );
+                assert!(
+                    turns <= blocks,
+                    "{samples} samples, {blocks} blocks: {name}"
+                );
+                most = most.max(turns);
+            }
+            assert!(most >= 2, "{choice:#}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 use super::bound::least;
-use super::choice::{Choice, Wanted, choose};
+use super::candidates::Choice;
+use super::choice::{Wanted, choose};
 use super::definition::{ConvProblem, Mode};
 use super::error::ConvError;
 use super::filter::{Filter, Layout, Numbers};

@@ -85,6 +85,10 @@ pub(super) trait Passes: fmt::Debug + Send + Sync {
     ) -> Result<(), JobError>;
     /// Bytes of system memory beside samples and outputs of `blocks` blocks.
     fn bytes(&self, blocks: usize) -> u64;
+    /// Blocks that they are made for, at least.
+    fn fewest(&self) -> usize {
+        1
+    }
     /// Expected cycles of `blocks` blocks; none where they are too few.
     fn estimate(&self, blocks: usize) -> Option<f64>;
     /// Arithmetic of `blocks` blocks, pass by pass.
@@ -161,6 +165,12 @@ impl Filter {
             blocks,
             total: if T::REAL { all.div_ceil(2) } else { all },
         }
+    }
+
+    /// Whether the channels have as many blocks as it is made for.
+    pub(super) fn suits<T: Numbers>(&self, channels: usize, samples: usize) -> bool {
+        let fewest = self.passes.as_ref().map_or(1, |passes| passes.fewest());
+        self.layout::<T>(channels, samples).total >= fewest
     }
 
     /// Arithmetic of `blocks` blocks, pass by pass.

@@ -6,6 +6,7 @@
 //! expected time and [`Convolver::choice`] says why. See `docs/convolution.md`.
 
 mod bound;
+mod candidates;
 mod choice;
 mod convolver;
 mod definition;
@@ -24,7 +25,7 @@ mod rate;
 mod streaming;
 mod tile;
 
-pub use choice::{Candidate, Choice};
+pub use candidates::{Candidate, Choice};
 pub use convolver::{ConvRun, Convolver, Places};
 pub use definition::{ConvProblem, Mode, matched, reference};
 pub(crate) use entry::KERNELS;

@@ -100,7 +100,7 @@ enum Work {
     /// By the host's scheduler.
     Paged(Box<Plan>, PageArguments),
     /// Around a ring of buffers; the descriptor loads its argument block.
-    Ring(RingPass, Descriptor),
+    Ring(Box<RingPass>, Descriptor),
 }
 
 impl Pass {
@@ -117,6 +117,19 @@ impl Pass {
     #[must_use]
     pub fn program(&self) -> &Placed {
         &self.placed
+    }
+
+    /// What loads its argument block while the pass before it ends, if that is so.
+    fn informed(&self) -> Option<&Descriptor> {
+        match &self.work {
+            Work::Ring(ring, arguments) if ring.is_informed() => Some(arguments),
+            _ => None,
+        }
+    }
+
+    /// Whether its first pages are loaded while the pass before it ends.
+    pub(crate) fn is_begun(&self) -> bool {
+        matches!(&self.work, Work::Ring(ring, _) if ring.is_begun())
     }
 
     /// Number of pages.
@@ -165,23 +178,31 @@ impl Pass {
     }
 
     /// Gives its commands, which wait for `after`; the program is loaded.
-    /// Returns what waits for all of them.
-    fn give(&self, device: &mut Device, after: &[Event]) -> Result<Vec<Event>, HostError> {
-        let events = match &self.work {
+    /// Returns what the `next` pass waits for.
+    fn give(
+        &self,
+        device: &mut Device,
+        after: &[Event],
+        next: Option<&Self>,
+    ) -> Result<Vec<Event>, HostError> {
+        Ok(match &self.work {
             Work::Paged(plan, arguments) => {
                 let kernel = PageKernel {
                     name: self.name.clone(),
                     entry: self.entry,
                 };
-                device.pages(plan, &kernel, arguments, after)?.events()
+                let pages = device.pages(plan, &kernel, arguments, after)?;
+                pages.events().to_vec()
             }
             Work::Ring(ring, arguments) => {
-                let ready = device.dma("arguments", arguments.clone(), after)?;
-                let after = [after, &[ready]].concat();
-                ring.give(device, (&self.name, self.entry), &after)?
+                let mut after = after.to_vec();
+                if !ring.is_informed() {
+                    after.push(device.dma("arguments", arguments.clone(), &after)?);
+                }
+                let (own, next) = ((&*self.name, self.entry), next.and_then(Self::informed));
+                ring.give(device, own, &after, next)?.to_vec()
             }
-        };
-        Ok(events.to_vec())
+        })
     }
 }
 
@@ -290,7 +311,7 @@ impl Job {
             placed: program.clone(),
             entry: at.and_then(|at| u32::try_from(at).ok()).unwrap_or(0),
             name: entry.to_owned(),
-            work: Work::Ring(ring, arguments),
+            work: Work::Ring(Box::new(ring), arguments),
         });
         Ok(())
     }
@@ -312,13 +333,13 @@ impl Job {
         let device = &mut self.device;
         let mut after: Vec<Event> = Vec::new();
         let mut loaded: Option<u64> = None;
-        for pass in &self.passes {
+        for (index, pass) in self.passes.iter().enumerate() {
             // The program that is there need not be loaded again.
             if loaded != Some(pass.placed.image) {
                 after.push(device.load(&pass.placed, &after)?);
                 loaded = Some(pass.placed.image);
             }
-            after = pass.give(device, &after)?;
+            after = pass.give(device, &after, self.passes.get(index + 1))?;
         }
         Ok(())
     }

@@ -3,7 +3,8 @@
 //! What a pass costs by formula: its program and tables, its first page and
 //! its last store stand alone. Between them run two branches: its arithmetic,
 //! until the last store can begin, and all other transfers; but with room for one page
-//! in DMEM nothing runs beside anything else.
+//! in DMEM nothing runs beside anything else. The first page of a pass that is begun while the one
+//! before it ends comes beside that one's arithmetic, whose last store goes beside its own.
 
 use crate::job::{Job, Pass};
 use cp2_dma::{Descriptor, transfer_time};
@@ -17,7 +18,11 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
     let mut procedure = Procedure::new(name);
     let machine = job.machine();
     let mut loaded = None;
-    for (index, pass) in job.passes().iter().enumerate() {
+    let all = job.passes();
+    let moved: Vec<_> = all.iter().map(|pass| traffic(pass, machine)).collect();
+    let mut before = Traffic::default();
+    let begun = |index: usize| all.get(index).is_some_and(Pass::is_begun);
+    for (index, (pass, parts)) in all.iter().zip(&moved).enumerate() {
         let program = pass.program();
         // A program that the pass before has loaded is there already.
         let image = if loaded == Some(program.image) {
@@ -26,7 +31,16 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
             program.bytes
         };
         loaded = Some(program.image);
-        let (first, middle, last) = traffic(pass, machine);
+        let [mut first, mut middle, mut last] = *parts;
+        // What is loaded while the pass before ends counts there, and that one's last store here.
+        if begun(index) {
+            first = Traffic::default();
+            middle += before;
+        }
+        if let Some([next, ..]) = moved.get(index + 1).filter(|_| begun(index + 1)) {
+            middle += *next;
+            (before, last) = (last, Traffic::default());
+        }
         let counts = operations.get(index).map_or(&[][..], Vec::as_slice);
         let mut compute: Vec<Demand> = whole_rounds(pass, counts, machine)
             .map(|(class, count)| Demand::operations(unit(class), class.name(), count))
@@ -36,11 +50,13 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
         compute.extend([
             Demand::action(cp2::COMPLETION, 1),
             Demand::action(cp2::DESCRIPTOR, 1),
-            Traffic::default().demand(u64::from(idle_at_last(pass, counts, machine))),
+            Traffic::default().demand(u64::from(
+                !begun(index + 1) && idle_at_last(pass, counts, machine),
+            )),
         ]);
         // Between two passes the DMA need not stop: its queue holds the first
         // load of the next behind the last store of this one.
-        let (begins, ends) = (index == 0, index + 1 == job.passes().len());
+        let (begins, ends) = (index == 0, index + 1 == all.len());
         let phase = Phase::new(&format!("pass {}", index + 1))
             .alone([
                 Demand::action(cp2::DESCRIPTOR, u64::from(begins)),
@@ -112,8 +128,8 @@ fn whole_rounds<'a>(
 }
 
 /// What the first page waits for, everything between, the last page's store.
-fn traffic(pass: &Pass, machine: &Machine) -> (Traffic, Traffic, Traffic) {
-    let mut parts = (Traffic::default(), Traffic::default(), Traffic::default());
+fn traffic(pass: &Pass, machine: &Machine) -> [Traffic; 3] {
+    let mut parts = [Traffic::default(); 3];
     for page in 0..pass.pages() {
         let loads = pass.loads(page);
         // What comes with the first page behind the transfer that says so belongs to others.
@@ -123,12 +139,12 @@ fn traffic(pass: &Pass, machine: &Machine) -> (Traffic, Traffic, Traffic) {
             Some(last) => last + 1,
             None => loads.len(),
         };
-        parts.0 += Traffic::of(&loads[..first], machine);
-        parts.1 += Traffic::of(&loads[first..], machine);
+        parts[0] += Traffic::of(&loads[..first], machine);
+        parts[1] += Traffic::of(&loads[first..], machine);
         let store = if page + 1 == pass.pages() {
-            &mut parts.2
+            &mut parts[2]
         } else {
-            &mut parts.1
+            &mut parts[1]
         };
         *store += Traffic::of(&pass.stores(page), machine);
     }

@@ -9,13 +9,25 @@ impl RingPass {
     /// What the pass should take on `machine`, and the least it can take: its
     /// arithmetic or its transfers, with the first load and the last store.
     pub(crate) fn expect(&self, machine: &Machine) -> Expected {
+        let mut now = State::default();
+        let ends = self.walk(machine, &mut now);
+        let tick = machine.time_base();
+        let scale = |ticks: u64| ticks as f64 / tick.ticks_per_cycle as f64;
+        Expected {
+            cycles: scale(now.dma),
+            least: scale((ends + now.issues).max(now.moved)),
+        }
+    }
+
+    /// Goes on from `now` to the last store of the pass. Returns what its first load and its last store take.
+    fn walk(&self, machine: &Machine, now: &mut State) -> u64 {
         let tick = machine.time_base();
         let of = |cycles: Cycles| tick.cycles(cycles).0;
         let body = |d: &Descriptor| transfer_time(d, machine).body.0 + of(machine.dma.setup_queued);
         let count = self.count();
         // Of two kinds, one after the other, those of the first are alike.
         let (period, alike) = match self.work.counts() {
-            [0, _] => (self.work.period().max(1), count),
+            [0, _] => (self.work.alike().max(1), count),
             [first, _] => (1, first),
         };
         let make = |page: u64| {
@@ -52,22 +64,32 @@ impl RingPass {
         let see = of(machine.host.completion) + of(machine.host.descriptor);
         // Instead of the set-up of a transfer behind another, which each has.
         let idle = of(machine.dma.setup_idle).saturating_sub(of(machine.dma.setup_queued));
-        let mut now = State {
-            dma: idle,
-            cp2: idle,
-            ..State::default()
-        };
-        for page in self.next(None) {
-            now.load(page, at(page));
+        if self.begun {
+            if !self.informed {
+                // Its arguments come behind the last stores.
+                now.cp2 = now.cp2.max(now.dma);
+            }
+            now.cp2 += of(machine.host.completion) + of(machine.host.launch);
+            now.loaded = std::mem::take(&mut now.begun);
+        } else {
+            now.dma += idle;
+            now.cp2 = now.dma;
+            now.loaded.clear();
+            for page in self.next(None) {
+                now.load(page, at(page));
+            }
         }
+        // The last pages are followed by the first of the next pass.
+        let tail = self.ahead.first().map_or(0, |ahead| count - ahead.behind);
+        let mut ahead = self.ahead.iter().peekable();
         let group = self.work.group().max(1);
         let round = period * group;
         let (mut page, mut before) = (0, None);
         while page < count {
             if page % round == 0 {
                 let (left, skipped) = (alike.saturating_sub(page), before.take());
-                let rounds = skipped.map_or(0, |before| now.rounds(&before, left, round));
-                before = (rounds == 0).then(|| (page, now.clone()));
+                let rounds = skipped.map_or(0, |before| now.rounds(&before, (left, tail), round));
+                before = (rounds == 0).then(|| (page, State::clone(now)));
                 page += rounds * round;
             }
             if page % group == 0 {
@@ -88,18 +110,31 @@ impl RingPass {
             for next in self.next(Some(page)) {
                 now.load(next, at(next));
             }
+            while let Some(ahead) = ahead.next_if(|ahead| ahead.behind <= page) {
+                now.dma += body(&ahead.load);
+                if ahead.load.event.is_some() {
+                    now.begun.insert(ahead.page, now.dma);
+                }
+            }
             now.issues += this.issues;
             let usual = kind(page).1;
             now.moved += usual.load() + usual.store;
             page += 1;
         }
-        let scale = |ticks: u64| ticks as f64 / tick.ticks_per_cycle as f64;
-        let ends = kind(0).1.load() + kind(count.max(1) - 1).1.store;
-        Expected {
-            cycles: scale(now.dma),
-            least: scale((ends + now.issues).max(now.moved)),
-        }
+        kind(0).1.load() + kind(count.max(1) - 1).1.store
     }
+}
+
+/// What passes should take that follow each other, some of them begun while the one before them ends.
+pub(crate) fn expect_all<'a>(
+    passes: impl IntoIterator<Item = &'a RingPass>,
+    machine: &Machine,
+) -> f64 {
+    let mut now = State::default();
+    for pass in passes {
+        pass.walk(machine, &mut now);
+    }
+    now.dma as f64 / machine.time_base().ticks_per_cycle as f64
 }
 
 /// What a page costs, in ticks.
@@ -133,6 +168,8 @@ struct State {
     cp2: u64,
     /// When pages to come are there.
     loaded: BTreeMap<u64, u64>,
+    /// The same of the next pass.
+    begun: BTreeMap<u64, u64>,
     issues: u64,
     moved: u64,
 }
@@ -150,8 +187,13 @@ impl State {
     }
 
     /// How many rounds of the `left` pages can be left out, all of which would be as the one since
-    /// `before`: they are added.
-    fn rounds(&mut self, (page, before): &(u64, Self), left: u64, round: u64) -> u64 {
+    /// `before`, the last `tail` not among them: they are added.
+    fn rounds(
+        &mut self,
+        (page, before): &(u64, Self),
+        (left, tail): (u64, u64),
+        round: u64,
+    ) -> u64 {
         let (start, dma) = (page + round, self.dma - before.dma);
         let same = self.cp2.checked_sub(before.cp2) == Some(dma);
         let moved = before
@@ -164,7 +206,7 @@ impl State {
             .map_or(start, |(&last, _)| last)
             - start;
         // The last pages are followed by none.
-        let rounds = left.saturating_sub(ahead.max(round)) / round;
+        let rounds = left.saturating_sub(ahead.max(round).max(tail)) / round;
         if !same || !self.loaded.iter().map(|(&page, &at)| (page, at)).eq(moved) || rounds < 2 {
             return 0;
         }

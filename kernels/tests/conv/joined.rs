@@ -74,13 +74,13 @@ fn lines_by_blocks_of_several_lengths_agree_with_the_reference() {
 /// Units that are not alike: eleven blocks as six and five.
 #[test]
 fn units_of_several_sizes_agree_with_the_reference() {
-    let (filter, problem) = planned::<Complex32>("vm9", 2200, 60_000);
+    let (filter, problem) = planned::<Complex32>("vm9", 2200, 63_400);
     assert!(
         filter.kernel().contains("6 blocks in turn"),
         "{:#}",
         filter.choice()
     );
-    judged(&filter, &complex(60_000, 1), &problem);
+    judged(&filter, &complex(63_400, 1), &problem);
 }
 
 /// The promise of the project, 0.93 of the classic formula, where the channel of vm9 is as slow as the
@@ -89,7 +89,11 @@ fn units_of_several_sizes_agree_with_the_reference() {
 #[test]
 fn what_is_left_is_not_lost() {
     for (name, taps, samples, floor, runs) in [
-        ("vm9", 1500, 1_000_000, 0.93, true),
+        ("vm9", 1200, 1_000_000, 0.925, true),
+        ("vm9", 1300, 1_000_000, 0.93, false),
+        ("vm9", 1500, 1_000_000, 0.935, true),
+        ("vm9", 5000, 1_000_000, 0.93, false),
+        ("vm9", 8000, 1_000_000, 0.925, false),
         ("vm9", 2048, 1_000_000, 0.935, false),
         ("vm9", 2500, 1_000_000, 0.935, false),
         ("vm9", 4097, 1_000_000, 0.93, false),

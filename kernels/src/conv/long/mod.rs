@@ -7,6 +7,7 @@
 //! can go together, a *unit*, so that factors are loaded once for all of them
 //! (`docs/convolution.md`).
 
+mod outputs;
 mod pages;
 mod places;
 mod shape;
@@ -18,16 +19,16 @@ use super::filter::{COMPLEX, Filter, Passes};
 use super::overlap::{Digits, digits};
 use super::program::program;
 use crate::job::{Job, JobError, data_end};
-use crate::ring::RingPass;
+use crate::ring::{RingPass, chained, expect_all};
 use cp2_asm::Program;
 use cp2_host::Buffer;
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use pages::{Addresses, Blocks, Phase};
-use places::{Places, places};
+use places::{Local, Places, Room};
 use shape::{PAGE, Shape};
 use std::sync::Arc;
-use units::{Share, Turns, turns, units};
+use units::{Turns, turns, units};
 
 pub(super) use shape::{CUTS, Cut};
 pub(super) use tables::{middle_factors, root};
@@ -39,9 +40,16 @@ pub(super) const MOST_TAPS: usize = (512 - 1) * (1 << 10) + 1;
 /// first and the last are hidden behind nothing, and all should be a multiple.
 const TOGETHER: [usize; 11] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16];
 /// Most steps in which units grow at the beginning, and shrink at the end.
-const EDGES: u32 = 2;
+const STEPS: u64 = 4;
 /// Local memory that a machine should have: what pages, factors and tables take at least, in round numbers.
 const DMEM: u64 = 56 << 10;
+
+/// What takes turns, and the time that it is expected to take.
+struct Way {
+    turns: Vec<Turns>,
+    room: Room,
+    cycles: f64,
+}
 
 /// What the passes of blocks need.
 #[derive(Debug)]
@@ -85,7 +93,7 @@ pub(super) fn filters(
         cut,
         sections: machine.cp2.sections,
         together: 1,
-        skip: cut.skip(taps.len()),
+        overlap: cut.overlap(taps.len(), machine.cp2.sections),
     };
     let Some(pages) = shape.pages().filter(|_| machine.dma.granule.0 == 16) else {
         return Ok(Vec::new());
@@ -115,11 +123,10 @@ impl Long {
         let Shape {
             cut,
             together,
-            skip,
+            overlap: lead,
             ..
         } = self.shape;
         let n = self.shape.numbers();
-        let lead = skip * cut.row;
         let turns = match together {
             1 => String::new(),
             _ => format!(", {together} blocks in turn"),
@@ -144,29 +151,46 @@ impl Long {
         }
     }
 
-    /// The buffers of what takes turns.
-    fn places(&self, shares: &[Share]) -> Option<Places> {
-        let first = data_end(&self.program).next_multiple_of(16);
-        places(shares, self.shape.cut, first, self.machine.cp2.dmem.0)
-    }
-
     /// Whether local memory has room for all that take turns at a time.
     fn fits(&self) -> bool {
         let blocks = self.shape.together as u64;
-        let three = units(3 * blocks, blocks, 0).unwrap_or_default();
+        let three = units(3 * blocks, blocks, blocks).unwrap_or_default();
         let turns = turns(&three, self.pages, false);
-        self.passes(&turns, Addresses::NOWHERE).is_some()
+        self.passes(&turns, Room::Both, Addresses::NOWHERE)
+            .is_some()
     }
 
-    /// The passes of what takes turns, if local memory has room for all of them.
-    fn passes(&self, turns: &[Turns], at: Addresses) -> Option<Vec<(&'static str, RingPass)>> {
+    /// The passes of what takes turns, if local memory has room for all of them; with at most
+    /// so much `room` for what comes next, where more than one kind takes turns.
+    fn passes(
+        &self,
+        turns: &[Turns],
+        most: Room,
+        at: Addresses,
+    ) -> Option<Vec<(&'static str, RingPass)>> {
         let blocks = Blocks {
             shape: self.shape,
             pages: self.pages,
             at,
         };
-        let pass = |(kinds, steps): &Turns| {
-            let Places { ring, room, taps } = self.places(kinds)?;
+        let local = Local {
+            first: data_end(&self.program).next_multiple_of(16),
+            dmem: self.machine.cp2.dmem.0,
+            most,
+        };
+        let places = |areas: usize| -> Option<Vec<Places>> {
+            let all = turns.iter().enumerate();
+            all.map(|(number, (kinds, _))| local.places(kinds, &self.shape, (number, areas)))
+                .collect()
+        };
+        // The argument blocks of two phases in turn lie apart, unless that leaves less room for factors.
+        let rooms = |all: &[Places]| all.iter().map(|places| places.room).collect::<Vec<_>>();
+        let one = places(1)?;
+        let two = places(2).filter(|two| rooms(two) == rooms(&one));
+        let mut names = Vec::new();
+        let mut all = Vec::new();
+        for ((kinds, steps), places) in turns.iter().zip(two.unwrap_or(one)) {
+            let Places { ring, room, taps } = places;
             let phase = Phase {
                 blocks,
                 kinds: kinds.clone(),
@@ -174,35 +198,40 @@ impl Long {
                 room,
                 taps,
             };
-            Some((phase.entry(), RingPass::new(ring, phase)))
-        };
-        turns.iter().map(pass).collect()
+            names.push(phase.entry());
+            all.push(RingPass::new(ring, phase));
+        }
+        Some(names.into_iter().zip(chained(all, &self.machine)).collect())
     }
 
-    /// What takes turns for `total` blocks, in the way that is expected to take the shortest time,
-    /// and that time.
-    fn cheapest(&self, total: usize) -> Option<(Vec<Turns>, f64)> {
+    /// What takes turns for `total` blocks, in the way that is expected to take the shortest time.
+    fn cheapest(&self, total: usize) -> Option<Way> {
         let together = self.shape.together as u64;
-        let ways = (0..=EDGES).flat_map(|edges| {
-            let units = units(total as u64, together, edges);
-            let doubled = if edges > 0 { 0..2 } else { 0..1 };
+        let first = together.div_ceil(STEPS)..=together;
+        // Units that are all as large, or of which the second is at most twice as large as the first.
+        let first = first.filter(|first| *first == together || 2 * first <= together);
+        let ways = first.flat_map(|first| {
+            let units = units(total as u64, together, first);
+            let doubled = if first < together { 0..2 } else { 0..1 };
             doubled.filter_map(move |d| Some(turns(units.as_ref()?, self.pages, d > 0)))
         });
-        let priced = ways.filter_map(|turns| {
-            let passes = self.passes(&turns, Addresses::NOWHERE)?;
-            let cycles = passes
-                .iter()
-                .map(|(_, pass)| pass.expect(&self.machine).cycles);
-            let cycles: f64 = cycles.sum();
-            Some((turns, cycles))
-        });
-        priced.min_by(|a, b| a.1.total_cmp(&b.1))
-    }
-
-    fn turns(&self, total: usize) -> Vec<Turns> {
-        self.cheapest(total)
-            .map(|(turns, _)| turns)
-            .unwrap_or_default()
+        let priced = |turns: Vec<Turns>, room: Room| {
+            let passes = self.passes(&turns, room, Addresses::NOWHERE)?;
+            let passes = passes.iter().map(|(_, pass)| pass);
+            let cycles = expect_all(passes, &self.machine);
+            Some(Way {
+                turns,
+                room,
+                cycles,
+            })
+        };
+        let less = |a: &Way, b: &Way| a.cycles.total_cmp(&b.cycles);
+        let best = ways
+            .filter_map(|turns| priced(turns, Room::Both))
+            .min_by(less)?;
+        // With less room for what comes next, what follows lies where it lay.
+        let other = priced(best.turns.clone(), Room::Taps);
+        other.into_iter().chain([best]).min_by(less)
     }
 }
 
@@ -226,7 +255,8 @@ impl Passes for Long {
             *place = job.temporary::<Complex32>(numbers)?.address();
         }
         let program = job.program("overlap-save by rows", &self.program)?;
-        let passes = self.passes(&self.turns(total), at);
+        let way = self.cheapest(total);
+        let passes = way.and_then(|way| self.passes(&way.turns, way.room, at));
         for (name, pass) in passes.unwrap_or_default() {
             job.ring(&program, name, pass)?;
         }
@@ -238,17 +268,40 @@ impl Passes for Long {
         tables + 3 * (self.shape.together * self.shape.numbers()) as u64 * COMPLEX
     }
 
+    fn fewest(&self) -> usize {
+        self.shape.together
+    }
+
     fn estimate(&self, total: usize) -> Option<f64> {
-        let enough = total >= self.shape.together;
-        enough
+        (total >= self.fewest())
             .then(|| self.cheapest(total))
             .flatten()
-            .map(|(_, cycles)| cycles)
+            .map(|way| way.cycles)
     }
 
     fn operations(&self, total: usize) -> Vec<Vec<(Class, u64)>> {
-        let phases = self.turns(total);
+        let phases = self.cheapest(total).map(|way| way.turns);
+        let phases = phases.unwrap_or_default();
         let operations = |(shares, steps): &Turns| self.shape.operations(shares, *steps);
         phases.iter().map(operations).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conv::filter::Filter;
+
+    /// Local memory has room for every kind of blocks, and for those of vm9's long signals many in turn.
+    #[test]
+    fn all_blocks_fit_the_machines() {
+        for name in ["vm7", "vm9"] {
+            let machine = Arc::new(Machine::builtin(name).unwrap());
+            for cut in CUTS {
+                let filters: Vec<Filter> = filters(&[Complex32::ONE; 10], cut, &machine).unwrap();
+                let many = if cut == CUTS[1] { 11 } else { 2 };
+                assert!(filters.len() >= many, "{name} {cut:?}: {}", filters.len());
+            }
+        }
     }
 }

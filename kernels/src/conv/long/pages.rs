@@ -51,13 +51,13 @@ pub(super) struct Addresses {
 }
 
 impl Addresses {
-    /// For plans that are not carried out.
+    /// For plans that are not carried out: apart, whatever the arrays' sizes.
     pub(super) const NOWHERE: Self = Self {
         x: 0,
-        between: [0; 3],
-        rows: 0,
-        columns: 0,
-        y: 0,
+        between: [1 << 48, 2 << 48, 3 << 48],
+        rows: 4 << 48,
+        columns: 5 << 48,
+        y: 6 << 48,
     };
 }
 
@@ -91,7 +91,7 @@ impl Blocks {
 
     /// A tile of columns from row `from` on, which lies at `system`: `make` makes the
     /// descriptor from target, address, place in the page, and run.
-    fn tile(
+    pub(super) fn tile(
         &self,
         make: fn(Target, u64, u32, u64) -> Descriptor,
         system: u64,
@@ -113,12 +113,12 @@ impl Blocks {
 
 /// A page: its unit, its block in all and in the unit, and its number in the block.
 #[derive(Clone, Copy)]
-struct Place {
+pub(super) struct Place {
     kind: Kind,
     unit: u64,
     block: u64,
     turn: u64,
-    number: u64,
+    pub(super) number: u64,
     /// Whether its factors are others than those of the page before.
     begins: bool,
     /// Pages with the same factors before it, in all units of its kind.
@@ -141,7 +141,7 @@ impl Phase {
         }
     }
 
-    fn place(&self, page: u64) -> Place {
+    pub(super) fn place(&self, page: u64) -> Place {
         let kinds = self.kinds.len() as u64;
         let share = &self.kinds[(page % kinds) as usize];
         let Unit { first, blocks } = share.unit;
@@ -168,9 +168,9 @@ impl Phase {
     }
 
     /// Where a block begins in the input or the output.
-    fn outside(&self, array: u64, place: &Place) -> u64 {
+    pub(super) fn outside(&self, array: u64, place: &Place) -> u64 {
         let shape = &self.blocks.shape;
-        array + place.block * ((shape.cut.rows - shape.skip) * shape.cut.row) as u64 * COMPLEX
+        array + place.block * shape.outputs() as u64 * COMPLEX
     }
 
     /// Where it is between its passes.
@@ -270,6 +270,13 @@ impl Pages for Phase {
         self.kinds.len() as u64 * turns
     }
 
+    fn alike(&self) -> u64 {
+        // Where the overlap ends in the middle of a row, the later columns of a block have more outputs.
+        let whole = self.blocks.shape.overlap % self.blocks.shape.cut.row == 0;
+        let back = self.kinds.iter().any(|share| share.kind == Kind::Back);
+        self.period() * if whole || !back { 1 } else { self.blocks.pages }
+    }
+
     fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
         let place = self.place(page);
         let (b, load) = (&self.blocks, Descriptor::load);
@@ -314,14 +321,20 @@ impl Pages for Phase {
         let place = self.place(page);
         let (b, store) = (&self.blocks, Descriptor::store);
         let inside = self.inside(&place);
-        vec![match place.kind {
-            Kind::Columns => b.tile(store, self.tile_at(&place, inside), local, 0),
-            Kind::Rows => self.each(store, place.number, (inside, local, PAGE_BYTES)),
-            Kind::Back => {
-                let to = self.outside(b.at.y, &place);
-                b.tile(store, self.tile_at(&place, to), local, b.shape.skip)
-            }
-        }]
+        match place.kind {
+            Kind::Columns => vec![b.tile(store, self.tile_at(&place, inside), local, 0)],
+            Kind::Rows => vec![self.each(store, place.number, (inside, local, PAGE_BYTES))],
+            Kind::Back => self.outputs(&place, local),
+        }
+    }
+
+    fn held(&self, page: u64) -> Option<[u64; 3]> {
+        let (kind, cut) = (self.place(page).kind, self.blocks.shape.cut);
+        Some(match kind {
+            Kind::Columns => [PAGE_BYTES, 0, 0],
+            Kind::Rows => [PAGE_BYTES, row_bytes(cut.row) - TAP_BYTES, TAP_BYTES],
+            Kind::Back => [PAGE_BYTES, column_bytes(cut), 0],
+        })
     }
 
     fn issues(&self, page: u64) -> u64 {

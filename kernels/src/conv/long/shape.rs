@@ -41,14 +41,15 @@ impl Cut {
         self.rows * self.row
     }
 
-    /// Rows of a block that so many taps make no outputs of.
-    pub(in crate::conv) fn skip(self, taps: usize) -> usize {
-        (taps - 1).div_ceil(self.row)
+    /// Numbers of a block that so many taps make no outputs of, as `sections` deal them: a row's
+    /// columns two by two.
+    pub(super) fn overlap(self, taps: usize, sections: usize) -> usize {
+        (taps - 1).next_multiple_of(2 * sections)
     }
 
-    /// Whether a block has more than what overlaps, and nothing else is certain to be faster.
+    /// Whether a block has a row at least more than what overlaps, and nothing else is certain to be faster.
     pub(in crate::conv) fn takes(self, taps: usize) -> bool {
-        self.skip(taps) < self.rows && (self.rows == CUTS[0].rows || taps > MANY_ROWS)
+        (taps - 1).div_ceil(self.row) < self.rows && (self.rows == CUTS[0].rows || taps > MANY_ROWS)
     }
 
     /// Columns of a section's page.
@@ -71,14 +72,19 @@ pub(super) struct Shape {
     pub(super) sections: usize,
     /// Blocks of which the same pages follow one another, with the same factors.
     pub(super) together: usize,
-    /// Rows of a block that are no outputs.
-    pub(super) skip: usize,
+    /// Numbers of a block that are no outputs: they may end in the middle of a row.
+    pub(super) overlap: usize,
 }
 
 impl Shape {
     /// Numbers of a block.
     pub(super) fn numbers(&self) -> usize {
         self.cut.numbers()
+    }
+
+    /// Outputs of a block.
+    pub(super) fn outputs(&self) -> usize {
+        self.numbers() - self.overlap
     }
 
     /// Pages of each kind in a block, if it can be dealt.

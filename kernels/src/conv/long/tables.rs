@@ -120,7 +120,7 @@ mod tests {
                 cut,
                 sections: 4,
                 together: 1,
-                skip: 1,
+                overlap: cut.row,
             };
             let pages = (cut.numbers() / PAGE) as u64;
             let taps = [Complex32::ONE];

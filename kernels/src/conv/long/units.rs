@@ -40,10 +40,12 @@ impl Share {
 }
 
 /// Units of `total` blocks, at most `together` in each. Beside the first columns and the last there
-/// is nothing to compute: the first and the last units can be smaller, half as large each of
-/// so many `steps` as the next; none where blocks are too few for that.
-pub(super) fn units(total: u64, together: u64, steps: u32) -> Option<Vec<Unit>> {
-    let edges: Vec<u64> = (1..=steps).rev().map(|step| together >> step).collect();
+/// is nothing to compute: the first and the last units can be smaller, of `first` blocks, and grow, and
+/// shrink, by as many, so that the columns of the units before and behind are together as many as two of the rows
+/// between; none where blocks are too few for that.
+pub(super) fn units(total: u64, together: u64, first: u64) -> Option<Vec<Unit>> {
+    let steps = together.checked_sub(1)?.checked_div(first)?;
+    let edges: Vec<u64> = (1..=steps).map(|step| step * first).collect();
     let middle = total.checked_sub(2 * edges.iter().sum::<u64>())?;
     let count = middle.div_ceil(together);
     let (each, more) = (
@@ -51,7 +53,7 @@ pub(super) fn units(total: u64, together: u64, steps: u32) -> Option<Vec<Unit>> 
         middle.checked_rem(count).unwrap_or(0),
     );
     let largest = edges.last().copied().unwrap_or(1);
-    if edges.contains(&0) || each < largest {
+    if count > 0 && each < largest {
         return None;
     }
     let middle = (0..count).map(|unit| each + u64::from(unit < more));
@@ -158,10 +160,11 @@ mod tests {
     #[test]
     fn every_page_has_its_turn() {
         let pages = 3;
-        for (total, together, edges) in (1..40).flat_map(|total| {
-            (1..9).flat_map(move |together| (0..3).map(move |edges| (total, together, edges)))
+        for (total, together, first) in (1..40).flat_map(|total| {
+            (1..9)
+                .flat_map(move |together| (1..=together).map(move |first| (total, together, first)))
         }) {
-            let Some(units) = units(total, together, edges) else {
+            let Some(units) = units(total, together, first) else {
                 continue;
             };
             assert_eq!(units.iter().map(|u| u.blocks).sum::<u64>(), total);
@@ -179,7 +182,7 @@ mod tests {
                         let ready = kind == 0 || done.get(&(kind - 1, block)) == Some(&pages);
                         assert!(
                             ready,
-                            "{total} {together} {edges} {doubled}: {block} of {kind}"
+                            "{total} {together} {first} {doubled}: {block} of {kind}"
                         );
                         *done.entry((kind, block)).or_default() += 1;
                     }

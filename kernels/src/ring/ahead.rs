@@ -1,0 +1,286 @@
+//! What of a pass is loaded while the one before it ends.
+//!
+//! A pass that goes on with what another stores need not wait for all of it: each of its first loads is given as
+//! soon as the local memory that it fills is free, and what it reads is stored.
+
+use super::{Ring, RingPass};
+use cp2_dma::{Descriptor, Target};
+use cp2_machine::Machine;
+use std::ops::Range;
+
+/// A load of the next pass.
+#[derive(Clone, Debug)]
+pub(super) struct Ahead {
+    /// The page behind whose stores it is given.
+    pub(super) behind: u64,
+    /// The page of the next pass that it is of.
+    pub(super) page: u64,
+    pub(super) load: Descriptor,
+}
+
+/// Turns of all buffers in which loads of the next pass are given, at the end.
+const TURNS: u64 = 2;
+
+/// Has every pass begun while the one before it ends, where the kernel is the same and it is known what pages
+/// hold. Argument blocks come early too where they lie apart.
+pub(crate) fn chained(mut passes: Vec<RingPass>, machine: &Machine) -> Vec<RingPass> {
+    for next in 1..passes.len() {
+        let (before, after) = passes.split_at_mut(next);
+        let (Some(before), Some(next)) = (before.last_mut(), after.first_mut()) else {
+            continue;
+        };
+        if let Some(ahead) = ahead_of(before, next, machine) {
+            before.ahead = ahead;
+            next.begun = true;
+            next.informed = is_free(before, next);
+        }
+    }
+    passes
+}
+
+/// The first loads of `next` in the order in which they are given while `before` ends; none where one
+/// does not know what its pages hold.
+fn ahead_of(before: &RingPass, next: &RingPass, machine: &Machine) -> Option<Vec<Ahead>> {
+    let (pages, arguments) = (before.last_pages(), before.own_arguments());
+    let first = pages.start;
+    // What is in use until a page is stored, and where it is stored.
+    let mut busy = Vec::new();
+    for page in pages {
+        let (held, stores) = (before.held(page)?, before.stores(page));
+        let stores: Vec<_> = stores.iter().map(|store| system(store, machine)).collect();
+        busy.push((page, held, stores));
+    }
+    let mut all = Vec::new();
+    // A page is there when all has come that was given before it.
+    let mut complete = first;
+    for page in next.next(None) {
+        let (loads, early) = next.shares(page);
+        let loads = loads.into_iter().map(|load| (page, load));
+        for (page, load) in loads.chain(early.into_iter().map(|load| (page + 1, load))) {
+            let (from, to) = (system(&load, machine), local(&load, machine));
+            // The kernel has its arguments to the last page.
+            if meet(&to, &arguments) {
+                return None;
+            }
+            let waits = |(_, held, stores): &&(u64, [Range<i128>; 3], Vec<Range<i128>>)| {
+                held.iter().any(|held| meet(held, &to))
+                    || stores.iter().any(|store| meet(store, &from))
+            };
+            let behind = busy.iter().rev().find(waits);
+            let behind = behind.map_or(first, |busy| busy.0);
+            complete = complete.max(behind);
+            let behind = if load.event.is_some() {
+                complete
+            } else {
+                behind
+            };
+            all.push(Ahead { behind, page, load });
+        }
+    }
+    all.sort_by_key(|ahead| ahead.behind);
+    Some(all)
+}
+
+/// Whether the argument block of `next` lies where `before` has nothing to the end.
+fn is_free(before: &RingPass, next: &RingPass) -> bool {
+    let given = next.own_arguments();
+    let held = before.last_pages().filter_map(|page| before.held(page));
+    let mut used = held.flatten().chain([before.own_arguments()]);
+    !used.any(|used| meet(&used, &given))
+}
+
+impl RingPass {
+    /// The pages behind which loads of the next pass can be given.
+    fn last_pages(&self) -> Range<u64> {
+        let count = self.count();
+        count.saturating_sub(TURNS * self.ring.ahead as u64)..count
+    }
+
+    /// Where its argument block lies.
+    fn own_arguments(&self) -> Range<i128> {
+        let bytes = Ring::argument_bytes(self.ring.pages.len());
+        span(self.ring.arguments.into(), bytes)
+    }
+
+    /// The local memory that a page has from its first load to its store.
+    fn held(&self, page: u64) -> Option<[Range<i128>; 3]> {
+        let slot = (page % self.ring.pages.len().max(1) as u64) as usize;
+        let ring = &self.ring;
+        let [own, factors, beside] = self.work.held(page)?;
+        let part = |all: &[u32], bytes| {
+            let at = all.get(slot).copied().unwrap_or_default();
+            span(at.into(), bytes)
+        };
+        Some([
+            part(&ring.pages, own),
+            part(&ring.factors, factors),
+            part(&ring.beside, beside),
+        ])
+    }
+}
+
+fn span(from: u64, bytes: u64) -> Range<i128> {
+    i128::from(from)..i128::from(from) + i128::from(bytes)
+}
+
+/// Whether two spans have a byte in common.
+fn meet(a: &Range<i128>, b: &Range<i128>) -> bool {
+    a.start.max(b.start) < a.end.min(b.end)
+}
+
+/// From the first byte to the last that a transfer moves in system memory.
+fn system(d: &Descriptor, machine: &Machine) -> Range<i128> {
+    let blocks = match d.target {
+        Target::Blocks { stride } => Some((machine.cp2.sections as u32, stride)),
+        _ => None,
+    };
+    let levels = d
+        .levels
+        .iter()
+        .map(|level| (level.count, level.system_stride));
+    widened(span(d.system, d.run), levels.chain(blocks))
+}
+
+/// ... and in local memory, whichever section's.
+fn local(d: &Descriptor, machine: &Machine) -> Range<i128> {
+    let run = match d.target {
+        Target::Deal => d.run.div_ceil(machine.cp2.sections.max(1) as u64),
+        _ => d.run,
+    };
+    let run = run.next_multiple_of(machine.dma.granule.0.max(1));
+    let levels = d
+        .levels
+        .iter()
+        .map(|level| (level.count, level.local_stride));
+    widened(span(d.local.into(), run), levels)
+}
+
+/// A run with all its repetitions.
+fn widened(run: Range<i128>, levels: impl Iterator<Item = (u32, i64)>) -> Range<i128> {
+    levels.fold(run, |run, (count, stride)| {
+        let way = i128::from(count.saturating_sub(1)) * i128::from(stride);
+        run.start + way.min(0)..run.end + way.max(0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ring::Pages;
+
+    const PAGE: u64 = 64;
+
+    /// Pages of 64 bytes one behind the other, from an address to another.
+    #[derive(Clone, Debug)]
+    struct Copied {
+        from: u64,
+        to: u64,
+        pages: u64,
+        known: bool,
+    }
+
+    impl Pages for Copied {
+        fn count(&self) -> u64 {
+            self.pages
+        }
+        fn loads(&self, page: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
+            let section = Target::Section(0);
+            vec![Descriptor::load(
+                section,
+                self.from + page * PAGE,
+                local,
+                PAGE,
+            )]
+        }
+        fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
+            let section = Target::Section(0);
+            vec![Descriptor::store(
+                section,
+                self.to + page * PAGE,
+                local,
+                PAGE,
+            )]
+        }
+        fn held(&self, _page: u64) -> Option<[u64; 3]> {
+            self.known.then_some([PAGE, 0, 0])
+        }
+        fn issues(&self, _page: u64) -> u64 {
+            1
+        }
+        fn overhead(&self, _page: u64) -> u64 {
+            0
+        }
+    }
+
+    /// Ten pages through two buffers from `first` on.
+    fn pass(arguments: u64, first: u64, from: u64, to: u64) -> RingPass {
+        let pages = Copied {
+            from,
+            to,
+            pages: 10,
+            known: true,
+        };
+        RingPass::new(Ring::in_place(arguments, first, 2, PAGE), pages)
+    }
+
+    fn behind(before: &RingPass, next: &RingPass) -> Option<Vec<u64>> {
+        let machine = Machine::builtin("vm7").unwrap();
+        let ahead = ahead_of(before, next, &machine)?;
+        Some(ahead.iter().map(|ahead| ahead.behind).collect())
+    }
+
+    /// What is free and there comes two rounds of the buffers before the end, what is neither as soon as it is.
+    #[test]
+    fn first_loads_wait_for_their_buffers_and_their_data_only() {
+        let before = pass(0, 1000, 0, 1 << 20);
+        let elsewhere = |from| pass(100, 2000, from, 1 << 30);
+        assert_eq!(behind(&before, &elsewhere(1 << 40)), Some(vec![6, 6]));
+        // Pages 8 and 9 lie in the two buffers last.
+        let same_buffers = pass(100, 1000, 1 << 40, 1 << 30);
+        assert_eq!(behind(&before, &same_buffers), Some(vec![8, 9]));
+        let one_buffer = pass(100, 1000 + PAGE, 1 << 40, 1 << 30);
+        assert_eq!(behind(&before, &one_buffer), Some(vec![9, 9]));
+        // What page 7 stores, and what page 9 does: pages are there in their order.
+        let stored = |page: u64| (1 << 20) + page * PAGE;
+        assert_eq!(behind(&before, &elsewhere(stored(7))), Some(vec![7, 8]));
+        assert_eq!(behind(&before, &elsewhere(stored(9))), Some(vec![9, 9]));
+        assert_eq!(behind(&before, &elsewhere(stored(2))), Some(vec![6, 6]));
+    }
+
+    /// Pages that would come where the kernel still has its arguments, and pages of which nothing is known, are
+    /// not begun early; arguments are not where those of the pass before lie, or its pages.
+    #[test]
+    fn some_passes_wait_for_the_one_before() {
+        let before = pass(0, 1000, 0, 1 << 20);
+        assert_eq!(behind(&before, &pass(100, 16, 1 << 40, 1 << 30)), None);
+        let free = |arguments| is_free(&before, &pass(arguments, 2000, 1 << 40, 1 << 30));
+        assert!([100, 950, 1128].into_iter().all(free));
+        assert!(![0, 32, 990, 1120].into_iter().any(free));
+        let unknown = RingPass::new(
+            Ring::in_place(0, 1000, 2, PAGE),
+            Copied {
+                from: 0,
+                to: 1 << 20,
+                pages: 10,
+                known: false,
+            },
+        );
+        assert_eq!(behind(&unknown, &pass(100, 2000, 1 << 40, 1 << 30)), None);
+    }
+
+    /// A pass that is begun while the one before it ends is expected to take less than behind it, and no
+    /// less than its arithmetic.
+    #[test]
+    fn what_is_begun_early_takes_less() {
+        let machine = Machine::builtin("vm9").unwrap();
+        let passes = || vec![pass(0, 1000, 0, 1 << 20), pass(100, 2000, 1 << 40, 1 << 30)];
+        let apart = crate::ring::expect_all(&passes(), &machine);
+        let each: f64 = passes().iter().map(|p| p.expect(&machine).cycles).sum();
+        assert_eq!(apart, each);
+        let chained = chained(passes(), &machine);
+        assert!(chained[1].begun && !chained[0].begun);
+        let together = crate::ring::expect_all(&chained, &machine);
+        assert!(together < apart, "{together} {apart}");
+        assert!(together > 20.0, "{together}");
+    }
+}

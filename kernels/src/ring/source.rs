@@ -1,0 +1,153 @@
+//! The commands of a pass.
+
+use super::{DONE, RingPass};
+use cp2_dma::Descriptor;
+use cp2_host::{Action, Command, Event, Turns};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The commands of a pass, made as the device asks for them: the loads of the
+/// pages ahead and the launch, then for each page the wait for its end, its
+/// stores, and the loads of the pages that take its buffer.
+#[derive(Clone)]
+pub(super) struct Source<'a> {
+    pass: &'a RingPass,
+    names: [Arc<str>; 3],
+    pub(super) launch: Event,
+    /// The load of the next pass's argument block, and when it was given.
+    following: Option<&'a Descriptor>,
+    pub(super) begun: Option<Event>,
+    /// Number of the next command made.
+    next: Event,
+    /// Made and not yet given.
+    ready: VecDeque<Command>,
+    /// The page whose turn it is.
+    page: u64,
+    /// The last store so far.
+    pub(super) stored: Option<Event>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(
+        pass: &'a RingPass,
+        (name, entry): (&str, u32),
+        first: Event,
+        after: &[Event],
+        following: Option<&'a Descriptor>,
+    ) -> Self {
+        let mut source = Self {
+            pass,
+            names: ["load", "done", "store"].map(Arc::from),
+            launch: first,
+            following,
+            begun: None,
+            next: first,
+            ready: VecDeque::new(),
+            page: 0,
+            stored: None,
+        };
+        if !pass.begun {
+            for page in pass.next(None) {
+                source.load(page, after);
+            }
+        }
+        let args = pass.ring.arguments;
+        let action = Action::Launch { entry, args };
+        source.launch = source.make(Command::new(name, action).after(after));
+        source
+    }
+
+    fn give(&mut self, name: usize, page: u64, action: Action, after: &[Event]) -> Event {
+        self.make(Command {
+            name: self.names[name].clone(),
+            page: Some(page),
+            action,
+            after: after.into(),
+        })
+    }
+
+    fn make(&mut self, command: Command) -> Event {
+        self.ready.push_back(command);
+        let made = self.next;
+        self.next = made.following();
+        made
+    }
+
+    fn load(&mut self, page: u64, after: &[Event]) {
+        for descriptor in self.pass.loads(page) {
+            self.give(0, page, Action::Dma(descriptor), after);
+        }
+    }
+
+    /// What of the next pass is loaded behind `page`, whose last store is `free`.
+    fn ahead(&mut self, page: u64, free: Event) {
+        let pass = self.pass;
+        if Some(page) == pass.ahead.first().map(|ahead| ahead.behind)
+            && let Some(arguments) = self.following
+        {
+            self.begun = Some(self.give(0, page, Action::Dma(arguments.clone()), &[free]));
+        }
+        for ahead in pass.ahead.iter().filter(|ahead| ahead.behind == page) {
+            self.give(0, ahead.page, Action::Dma(ahead.load.clone()), &[free]);
+        }
+    }
+}
+
+impl Iterator for Source<'_> {
+    type Item = Command;
+
+    fn next(&mut self) -> Option<Command> {
+        if self.ready.is_empty() && self.page < self.pass.count() {
+            let page = self.page;
+            self.page += 1;
+            let wait = Action::WaitSignal { event: DONE };
+            let done = self.give(1, page, wait, &[]);
+            // What takes its place waits for its store, which waits for its end.
+            let mut free = done;
+            for store in self.pass.stores(page) {
+                free = self.give(2, page, Action::Dma(store), &[done]);
+                self.stored = Some(free);
+            }
+            for next in self.pass.next(Some(page)) {
+                self.load(next, &[free]);
+            }
+            self.ahead(page, free);
+        }
+        self.ready.pop_front()
+    }
+}
+
+/// Of the same pass: where it stands.
+impl PartialEq for Source<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.pass, other.pass)
+            && (self.launch, self.next, self.page, self.stored)
+                == (other.launch, other.next, other.page, other.stored)
+            && self.ready == other.ready
+    }
+}
+
+impl Turns for Source<'_> {
+    fn turns(&self) -> u64 {
+        self.pass.count()
+    }
+
+    fn turn(&self) -> Option<u64> {
+        self.ready.is_empty().then_some(self.page)
+    }
+
+    fn period(&self) -> u64 {
+        let (mut a, mut b) = (self.pass.ring.pages.len() as u64, self.pass.work.period());
+        let both = a.saturating_mul(b);
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        both / a.max(1)
+    }
+
+    fn leave_out(&mut self, turns: u64, commands: u64) {
+        self.page += turns;
+        self.next = self.next.later(commands);
+        self.stored = self.stored.map(|last| last.later(commands));
+    }
+}
