@@ -40,6 +40,11 @@ fn real_transforms_go_there_and_back() {
     for (x, z) in x.iter().zip(&lanes(&bench.read("z.npy"))) {
         assert!((x * 9.0 - z).abs() < 1e-3, "{x} {z}");
     }
+    // What a convolution leaves of imaginary parts that are 0 is none of the spectrum's.
+    bench.cp2("fft --real --n 74 --output c.npy").works();
+    bench
+        .cp2("fft --input c.npy --real --inverse --n 74")
+        .works();
     bench
         .cp2("fft --input h.npy --real --inverse --n 12")
         .fails(2, &["no multiple", "7"]);
@@ -53,8 +58,11 @@ fn the_planner_lists_what_it_chooses_from() {
         ("--n 360", "mixed", 1),
         ("--n 101", "bluestein", 1),
         ("--n 65536", "65536", 1),
-        ("--n 512 --real", "split", 1),
-        ("--n 512 --real --inverse", "merge", 1),
+        ("--n 512 --real", "split", 3),
+        ("--n 512 --real --inverse", "join", 3),
+        ("--n 512 --real --batch 512", "with split", 3),
+        ("--n 2048 --real", "columns", 5),
+        ("--n 4095 --real --inverse", "of complex numbers", 1),
     ] {
         let ended = bench.cp2(&format!("fft {line} --plan --json"));
         let json = ended.works().json();
@@ -75,6 +83,8 @@ fn the_planner_lists_what_it_chooses_from() {
         "--n 32 --machine vm9 --batch 256",
         "--n 24 --batch 4",
         "--shape 32x64 --batch 2",
+        "--real --n 2048",
+        "--real --inverse --n 1000 --batch 3",
     ] {
         let plan = bench
             .cp2(&format!("fft {line} --plan --json"))
@@ -83,6 +93,11 @@ fn the_planner_lists_what_it_chooses_from() {
         let run = bench.cp2(&format!("fft {line} --json")).works().json();
         assert_eq!(plan["chosen"], run["recipe"], "{line}");
         assert_eq!(plan["candidates"][0]["recipe"], run["recipe"], "{line}");
+        // Of real numbers every recipe has the problem's bound.
+        for candidate in plan["candidates"].as_array().unwrap() {
+            let same = candidate["bound_cycles"] == run["bound_cycles"];
+            assert!(same || !line.contains("--real"), "{line}: {candidate}");
+        }
     }
     // A long transform's own bound comes with its formula; a bound is the problem's, whatever the recipe.
     let long = bench.cp2("fft --n 8192 --batch 1 --json").works().json();

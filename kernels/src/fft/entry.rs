@@ -15,11 +15,7 @@ const ONE: Parameter = Parameter::new("batch", 1, "number of transforms");
 /// Real numbers of a transform, and sizes of the tables. A short transform's first load and
 /// last store weigh less in a long batch.
 const REAL: &[Parameter] = &[
-    Parameter::new(
-        "n",
-        1024,
-        "real numbers of a transform: even, prime factors to 31",
-    ),
+    Parameter::new("n", 1024, "real numbers of a transform: any"),
     BATCH,
 ];
 const REAL_SIZES: &[&[u64]] = &[
@@ -263,7 +259,7 @@ fn real(request: &Request<'_>, direction: Direction) -> Result<Prepared, KernelE
         let count = n.saturating_mul(batch);
         fft.batch_of(count)?;
         let input: Vec<f32> = numbers(count).iter().map(|z| z.re).collect();
-        let (job, ..) = fft.job(&input, options.clone())?;
+        let job = fft.job(&input, options.clone())?.job;
         Ok(Prepared {
             job,
             recipe: Some(fft.recipe()),
@@ -275,7 +271,7 @@ fn real(request: &Request<'_>, direction: Direction) -> Result<Prepared, KernelE
         let fft = planner.plan_real_inverse(n)?;
         let count = (n / 2 + 1).saturating_mul(batch);
         fft.batch_of(count)?;
-        let (job, ..) = fft.job(&numbers(count), options.clone())?;
+        let job = fft.job(&numbers(count), options.clone())?.job;
         Ok(Prepared {
             job,
             recipe: Some(fft.recipe()),

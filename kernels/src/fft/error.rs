@@ -195,17 +195,6 @@ impl FftError {
         }
     }
 
-    /// What was made, or none where it was refused and others may do.
-    ///
-    /// # Errors
-    /// Those that are no refusal: of a source that is no program, above all.
-    pub(super) fn unless_refused<T>(made: Result<T, Self>) -> Result<Option<T>, Self> {
-        match made {
-            Err(e) if e.is_refusal() => Ok(None),
-            made => made.map(Some),
-        }
-    }
-
     /// Whether it says that the machine has no room for a recipe: others may do.
     pub(super) fn is_refusal(&self) -> bool {
         match self {
@@ -237,15 +226,11 @@ mod tests {
             lacks,
             diagnostics: Diagnostics::default(),
         };
-        let made = |error| FftError::unless_refused(Err::<(), FftError>(error));
-        let small = unfit(vec![Lack::Dmem(65_544, 65_536)]);
-        assert!(matches!(made(small.into()), Ok(None)));
-        assert!(matches!(made(FftError::RealLength { n: 3 }), Ok(None)));
-        let wrong = made(unfit(Vec::new()).into());
-        assert!(matches!(wrong, Err(FftError::Unfit(e)) if e.lacks.is_empty()));
-        let other = FftError::OtherProblem {
-            plan: String::new(),
-        };
-        assert!(matches!(made(other), Err(FftError::OtherProblem { .. })));
+        let refused = |error: FftError| error.is_refusal();
+        assert!(refused(unfit(vec![Lack::Dmem(65_544, 65_536)]).into()));
+        assert!(refused(FftError::RealLength { n: 3 }));
+        assert!(!refused(unfit(Vec::new()).into()));
+        let plan = String::new();
+        assert!(!refused(FftError::OtherProblem { plan }));
     }
 }

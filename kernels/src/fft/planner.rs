@@ -2,8 +2,7 @@ use super::choice::{Choice, Why};
 use super::error::{FftError, LONGEST};
 use super::large::{LargeFft, LargeRecipe};
 use super::mixed::{
-    BluesteinFft, BluesteinRecipe, ComplexToReal, LongBluestein, LongReal, MixedFft, MixedRecipe,
-    RealToComplex, TwoPassFft,
+    BluesteinFft, BluesteinRecipe, LongBluestein, MixedFft, MixedRecipe, TwoPassFft,
 };
 use super::plan::LocalFft;
 use super::recipe::{Direction, MAX_LENGTH, Recipe};
@@ -33,8 +32,8 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug)]
 pub struct FftPlanner {
-    machine: Arc<Machine>,
-    batch: usize,
+    pub(super) machine: Arc<Machine>,
+    pub(super) batch: usize,
     made: HashMap<(usize, Direction), Arc<dyn Fft>>,
 }
 
@@ -51,9 +50,6 @@ pub struct Candidate {
     /// The lower bound of the same.
     pub bound: Cycles,
 }
-
-/// Real transforms from here on are taken to be cheapest by one of half the length.
-const LONG: usize = 8192;
 
 /// Part of the expected time that a bound must be for no other recipe to be looked at.
 const NEAR: f64 = 0.95;
@@ -286,56 +282,6 @@ impl FftPlanner {
     pub fn plan_local(&self, n: usize, direction: Direction) -> Result<Arc<LocalFft>, FftError> {
         let recipe = Recipe::new(n, direction)?;
         Ok(Arc::new(LocalFft::new(recipe, self.machine.clone())?))
-    }
-
-    /// The transform of `n` real numbers to the n/2 + 1 numbers of their spectrum.
-    ///
-    /// # Errors
-    /// It does not fit the machine.
-    pub fn plan_real_forward(&self, n: usize) -> Result<Arc<RealToComplex>, FftError> {
-        let long = || self.long_real(n, Direction::Forward);
-        RealToComplex::new(n, self.machine.clone(), self.batch, long).map(Arc::new)
-    }
-
-    /// The transform of n/2 + 1 numbers of a spectrum to `n` real numbers, not scaled.
-    ///
-    /// # Errors
-    /// See [`FftPlanner::plan_real_forward`].
-    pub fn plan_real_inverse(&self, n: usize) -> Result<Arc<ComplexToReal>, FftError> {
-        let long = || self.long_real(n, Direction::Inverse);
-        ComplexToReal::new(n, self.machine.clone(), self.batch, long).map(Arc::new)
-    }
-
-    /// The cheapest real transform around a complex one.
-    fn long_real(&self, n: usize, direction: Direction) -> Result<LongReal, FftError> {
-        let inner = |n| {
-            let found = self.candidates(n, direction)?.into_iter().next();
-            found.map(|c| c.fft).ok_or(FftError::Length { n })
-        };
-        let half = (n % 2 == 0).then(|| FftError::unless_refused(inner(n / 2)));
-        let half = half.transpose()?.flatten().and_then(LongReal::halves);
-        match half {
-            // Half the length is cheaper as long as pages are long.
-            Some(half) if n >= LONG => Ok(half),
-            half => {
-                let refused = FftError::RealLength { n };
-                let (whole, refused) = match inner(n) {
-                    Ok(fft) => (Some(LongReal::Whole(fft)), refused),
-                    Err(e) => (None, refused.or(e)),
-                };
-                let all = half.into_iter().chain(whole);
-                // Of a batch too large for system memory as much as both hold.
-                let all: Vec<LongReal> = all.collect();
-                let most = all.iter().map(LongReal::max_batch).filter(|&most| most > 0);
-                let batch = most.min().unwrap_or(1).min(self.batch);
-                let price = |real: &LongReal| real.expected(batch).map(|c| c.0);
-                let priced = all
-                    .into_iter()
-                    .filter_map(|real| Some((price(&real).ok()?, real)));
-                let best = priced.min_by_key(|(cycles, _)| *cycles);
-                best.map(|(_, real)| real).ok_or(refused)
-            }
-        }
     }
 
     /// The FFT with exp(-2 pi i jk/n).

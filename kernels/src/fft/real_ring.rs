@@ -10,7 +10,7 @@ use super::program::{is_made, real_ring_program, source};
 use super::recipe::Direction;
 use super::transform::spread;
 use crate::assembly::moves;
-use crate::job::{self, Job, Least, data_end, image, load};
+use crate::job::{self, Job, data_end, image, load};
 use crate::ring::{Dealt, Pages, Ring, RingPass};
 use cp2_asm::Program;
 use cp2_dma::Descriptor;
@@ -25,8 +25,6 @@ const N: usize = 8192;
 const HALF: u64 = BLOCKS / 2;
 /// Numbers from a half spectrum to the next: whole granules.
 pub(super) const PITCH: usize = N / 2 + 2;
-/// Butterflies of a transform, N/4 (log2 N + 1).
-const BUTTERFLIES: u64 = (N / 4) as u64 * 14;
 /// Issues that halve the results of the first pass.
 const HALVES: u64 = 256;
 /// Cycles of a transform beside its issues and those of its last pass, counted in the source: pointers and the
@@ -97,16 +95,6 @@ impl RealRingFft {
         let each = 4 * N as u64 + PITCH as u64 * COMPLEX;
         let free = job::room(&self.machine, &self.program);
         usize::try_from(free / each).unwrap_or(usize::MAX)
-    }
-
-    /// N/4 (log2 N + 1) issues, or every byte over the channel once.
-    pub(super) fn least(&self, batch: usize) -> Least {
-        let batch = batch as u128;
-        Least {
-            issues: batch * u128::from(BUTTERFLIES),
-            bytes: batch * (4 * N as u128 + u128::from(COMPLEX) * (N as u128 / 2 + 1)),
-            ..Least::default()
-        }
     }
 
     pub(super) fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {

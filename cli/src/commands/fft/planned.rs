@@ -56,6 +56,27 @@ impl Planned {
         plan.map_err(Failure::input)
     }
 
+    /// All plans for `batch` transforms of `n` real numbers, the cheapest first.
+    pub(crate) fn all_real(
+        machine: &Arc<Machine>,
+        n: usize,
+        direction: Direction,
+        batch: usize,
+    ) -> Result<Vec<Self>, Failure> {
+        let planner = FftPlanner::for_batch(machine.clone(), batch);
+        let plans = match direction {
+            Direction::Forward => {
+                let all = planner.real_forward_candidates(n);
+                all.map(|all| all.into_iter().map(Self::Forward).collect())
+            }
+            Direction::Inverse => {
+                let all = planner.real_inverse_candidates(n);
+                all.map(|all| all.into_iter().map(Self::Inverse).collect())
+            }
+        };
+        plans.map_err(Failure::input)
+    }
+
     /// The plan for arrays of a shape.
     pub(crate) fn array(
         machine: &Arc<Machine>,

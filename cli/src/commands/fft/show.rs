@@ -5,7 +5,7 @@ use crate::commands::signal::too_many;
 use crate::outcome::{Failure, Outcome};
 use crate::provenance::Provenance;
 use crate::table::{Align, Table};
-use cp2_kernels::fft::{Direction, FftPlanner};
+use cp2_kernels::fft::{Direction, FftPlanner, Why};
 use cp2_machine::Machine;
 use serde_json::json;
 use std::sync::Arc;
@@ -44,11 +44,12 @@ impl Asked<'_> {
             return Ok((vec![plan], "axis after axis".to_owned()));
         }
         if self.real {
-            let plan = Planned::new(machine, n, direction, true, batch)?;
-            return Ok((
-                vec![plan],
-                "of real transforms the cheapest that fits".to_owned(),
-            ));
+            let plans = Planned::all_real(machine, n, direction, batch)?;
+            let why = match plans.len() {
+                1 => Why::Only,
+                _ => Why::Cheapest,
+            };
+            return Ok((plans, why.to_string()));
         }
         let planner = FftPlanner::for_batch(machine.clone(), batch);
         let choice = planner.choice(n, direction).map_err(Failure::input)?;

@@ -8,7 +8,7 @@ use crate::fft::error::FftError;
 use crate::fft::program::source;
 use crate::fft::recipe::Direction;
 use crate::fft::transform::spread;
-use crate::job::{self, Job, Least, image, load};
+use crate::job::{self, Job, image, load};
 use crate::ring::{Expected, Ring};
 use cp2_asm::Program;
 use cp2_host::{Buffer, Element, Options};
@@ -16,8 +16,8 @@ use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// Bits of the lengths: shorter ones have their complex numbers in local memory, lines of longer ones do not fit.
-const BITS: std::ops::RangeInclusive<u32> = 14..=20;
+/// Bits of the lengths: of shorter ones columns or rows have no kernel, lines of longer ones do not fit.
+const BITS: std::ops::RangeInclusive<u32> = 10..=20;
 /// Batches for which divisions are looked for: small pages suit a transform alone, large ones many.
 const BATCHES: [u64; 3] = [1, 4, 32];
 /// How many of the divisions with the fastest passes are compared with the load of their programs.
@@ -43,7 +43,7 @@ struct Plan {
 }
 
 impl LargeReal {
-    /// Whether there may be a plan for a length: a power of two beyond local memory.
+    /// Whether there may be a plan for a length: a power of two.
     pub(in crate::fft) fn has(n: usize) -> bool {
         n.is_power_of_two() && BITS.contains(&n.ilog2())
     }
@@ -135,22 +135,6 @@ impl LargeReal {
     pub(in crate::fft) fn max_batch(&self) -> usize {
         let room = |plan: &Plan| plan.max_batch(&self.machine);
         self.plans.iter().map(room).min().unwrap_or(0)
-    }
-
-    /// N/4 (log2 N + 1) issues, and every byte over the channel: in and out once where a section's
-    /// DMEM could hold the transform, twice where none could.
-    pub(in crate::fft) fn least(&self, batch: usize) -> Least {
-        let (batch, n) = (batch as u128, self.len() as u128);
-        let passes = if 4 * n < u128::from(self.machine.cp2.dmem.0) {
-            1
-        } else {
-            2
-        };
-        Least {
-            butterflies: batch * (n / 4) * u128::from(n.ilog2()),
-            issues: batch * (n / 4),
-            bytes: batch * 8 * passes * n,
-        }
     }
 
     pub(in crate::fft) fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
@@ -327,7 +311,7 @@ mod tests {
         for real in &kinds {
             let y = clean(real, |options| {
                 let (job, y, pitch) = real.forward(&x, batch, options)?;
-                Ok(job.run(real.least(batch).cycles(&real.machine), |run| {
+                Ok(job.run(real.expected(batch), |run| {
                     Ok(rows_of(run.read(y)?, batch, N / 2 + 1, pitch))
                 })?)
             });
@@ -354,7 +338,7 @@ mod tests {
         for real in &kinds {
             let x = clean(real, |options| {
                 let (job, x, _) = real.inverse(&half, batch, options)?;
-                Ok(job.run(real.least(batch).cycles(&real.machine), |run| run.read(x))?)
+                Ok(job.run(real.expected(batch), |run| run.read(x))?)
             });
             for (i, (x, exact)) in x.iter().zip(&exact).enumerate() {
                 let off = f64::from(*x) - exact.re;

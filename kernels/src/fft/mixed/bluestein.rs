@@ -2,6 +2,7 @@
 
 use super::plan::{BlockFft, BlockRecipe};
 use super::program::bluestein;
+use super::radix::{factors_of, least_issues};
 use super::recipe::{LONGEST, MixedRecipe, best_order, cost, factors};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
@@ -58,6 +59,22 @@ impl BluesteinRecipe {
     fn filter(&self) -> Vec<Complex64> {
         filter(self.n, self.m)
     }
+}
+
+/// The least arithmetic issues known for one complex transform of `n` numbers: by radices, or where these are not
+/// enough, by the convolution that takes fewest, whose products with the chirp and the filter count.
+pub(in crate::fft) fn least_issues_of(n: usize) -> u64 {
+    if let Some(radices) = factors_of(n) {
+        return least_issues(&radices);
+    }
+    let convolution = |m: usize| {
+        let products = (m as u64).saturating_add(2 * n as u64);
+        Some(2 * least_issues(&factors_of(m)?) + products)
+    };
+    let long = n.checked_mul(2).and_then(usize::checked_next_power_of_two);
+    let local = BluesteinRecipe::new(n, Direction::Forward).map(|recipe| recipe.m);
+    let all = [long, local].into_iter().flatten().filter_map(convolution);
+    all.min().unwrap_or(0)
 }
 
 /// `b[j] = exp(-pi i j^2/N)`, the angle reduced exactly.

@@ -1,5 +1,4 @@
-//! Passes that work element by element: products with factors, real numbers to
-//! complex ones and back.
+//! Passes that work element by element: products with factors, and zeros.
 
 use super::slices::{Cut, Place, Slices};
 use super::stage::{Buffers, FACTORS, INPUT, OUTPUT, SHORT, Stage, short_page};
@@ -13,18 +12,11 @@ use crate::job::Job;
 use crate::pipeline::{Reg, Unschedulable};
 use cp2_machine::{Class, Machine};
 
-/// Bytes of a real number.
-const REAL: u64 = 4;
-
 /// What is done with every element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Element {
     /// Times a factor, which the inverse conjugates.
     Product(Direction),
-    /// A real number becomes a complex one.
-    Widen,
-    /// The real part of a complex number.
-    Narrow,
     /// 0, whatever was there; a page waits for a granule that is not looked at.
     Zero,
 }
@@ -55,7 +47,7 @@ impl Elementwise {
             factors: element.factor_bytes() * cut.slice,
             scratch: 0,
             count: SHORT,
-            in_place: matches!(element, Element::Product(_) | Element::Zero),
+            in_place: true,
         };
         let name = format!("{} of {} x {}", element.name(), cut.group, cut.slice);
         let stage = Stage::new(name, machine, buffers, |text| {
@@ -121,8 +113,6 @@ impl Element {
         match self {
             Self::Product(Direction::Forward) => "product",
             Self::Product(Direction::Inverse) => "product with the conjugate",
-            Self::Widen => "real to complex",
-            Self::Narrow => "real parts",
             Self::Zero => "zeros",
         }
     }
@@ -131,8 +121,6 @@ impl Element {
     fn bytes(self) -> (u64, u64) {
         match self {
             Self::Product(_) => (COMPLEX, COMPLEX),
-            Self::Widen => (REAL, COMPLEX),
-            Self::Narrow => (COMPLEX, REAL),
             Self::Zero => (0, COMPLEX),
         }
     }
@@ -140,15 +128,14 @@ impl Element {
     fn factor_bytes(self) -> u64 {
         match self {
             Self::Product(_) => COMPLEX,
-            Self::Widen | Self::Narrow | Self::Zero => 0,
+            Self::Zero => 0,
         }
     }
 
     /// Arithmetic issues for `numbers` elements.
     fn issues(self, numbers: u64) -> u64 {
         match self {
-            Self::Product(_) | Self::Widen => numbers,
-            Self::Narrow => numbers / 2,
+            Self::Product(_) => numbers,
             Self::Zero => 0,
         }
     }
@@ -157,8 +144,6 @@ impl Element {
     fn write(self, cut: &Cut, text: &mut Text, machine: &Machine) -> Result<(), Unschedulable> {
         match self {
             Self::Product(direction) => product(direction, cut, text, machine),
-            Self::Widen => widen(cut, text, machine),
-            Self::Narrow => narrow(cut, text, machine),
             Self::Zero => zero(cut, text, machine),
         }
     }
@@ -188,23 +173,6 @@ fn product(
     looped.write(text, machine, &constants, iterations, "")
 }
 
-fn widen(cut: &Cut, text: &mut Text, machine: &Machine) -> Result<(), Unschedulable> {
-    let constants = text.constants("", vec![Constant::Complex(0.0)]);
-    let zero = constants.register(Constant::Complex(0.0));
-    let mut looped = Loop::new();
-    // Two numbers at a time: a slice may be no longer.
-    let from = looped.stream(Base::Register(INPUT, 0), Walk::Bytes(QUAD / 2));
-    let (x, y) = (looped.body.pair(), looped.body.quad());
-    looped.body.load(Reg::Whole(x), from, 0);
-    for (name, lane) in ["trnlo", "trnhi"].into_iter().zip(LANES) {
-        looped.body.op(name, &[lane(y)], &[Reg::Whole(x), zero]);
-    }
-    let to = looped.stream(Base::Register(OUTPUT, 0), Walk::Bytes(QUAD));
-    looped.body.store(Reg::Whole(y), to, 0);
-    let iterations = cut.numbers() as usize / 2;
-    looped.write(text, machine, &constants, iterations, "")
-}
-
 fn zero(cut: &Cut, text: &mut Text, machine: &Machine) -> Result<(), Unschedulable> {
     let constants = text.constants("", vec![Constant::Real(0.0)]);
     let mut looped = Loop::new();
@@ -213,18 +181,4 @@ fn zero(cut: &Cut, text: &mut Text, machine: &Machine) -> Result<(), Unschedulab
         .body
         .store(constants.register(Constant::Real(0.0)), to, 0);
     looped.write(text, machine, &constants, cut.numbers() as usize / 2, "")
-}
-
-fn narrow(cut: &Cut, text: &mut Text, machine: &Machine) -> Result<(), Unschedulable> {
-    let (constants, mut looped) = (Constants::default(), Loop::new());
-    let from = looped.stream(Base::Register(INPUT, 0), Walk::Bytes(QUAD));
-    let (x, y) = (looped.body.quad(), looped.body.pair());
-    looped.body.load(Reg::Whole(x), from, 0);
-    looped
-        .body
-        .op("trnlo", &[Reg::Whole(y)], &[Reg::Lo(x), Reg::Hi(x)]);
-    let to = looped.stream(Base::Register(OUTPUT, 0), Walk::Bytes(QUAD / 2));
-    looped.body.store(Reg::Whole(y), to, 0);
-    let iterations = cut.numbers() as usize / 2;
-    looped.write(text, machine, &constants, iterations, "")
 }

@@ -1,0 +1,252 @@
+//! The ways to compute a batch of transforms of real numbers, of which a planner takes one.
+
+use super::blocks::Blocks;
+use super::long::LongReal;
+use super::pass::Lanes;
+use super::real_recipe::RealRecipe;
+use crate::fft::Direction;
+use crate::fft::error::FftError;
+use crate::fft::large::LargeReal;
+use crate::fft::real_ring::RealRingFft;
+use crate::fft::transform::{rows_of, spread};
+use crate::job::Job;
+use cp2_asm::Program;
+use cp2_host::{Buffer, Options};
+use cp2_machine::{Class, Cycles, Machine};
+use num_complex::Complex32;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// A job that transforms real numbers, and where its output will be.
+#[derive(Debug)]
+pub(in crate::fft) struct Made<O> {
+    pub(in crate::fft) job: Job,
+    pub(in crate::fft) output: Buffer<O>,
+    /// Values from a row of the output to the next.
+    pub(in crate::fft) pitch: usize,
+    /// Values from one of a row to the next: of complex numbers whose real parts are the result, two.
+    pub(in crate::fft) step: usize,
+}
+
+impl<O: Copy> Made<O> {
+    /// The result lies row after row, `pitch` values apart.
+    pub(in crate::fft) fn rows((job, output, pitch): (Job, Buffer<O>, usize)) -> Self {
+        Self {
+            job,
+            output,
+            pitch,
+            step: 1,
+        }
+    }
+}
+
+/// The first `n` results of the first `batch` rows of an output; see [`Made`].
+pub(in crate::fft) fn results<O: Copy>(
+    mut all: Vec<O>,
+    [batch, n]: [usize; 2],
+    pitch: usize,
+    step: usize,
+) -> Vec<O> {
+    if step > 1 {
+        all = all.into_iter().step_by(step).collect();
+    }
+    rows_of(all, batch, n, pitch / step.max(1))
+}
+
+/// Lengths from which on a real transform by columns is considered.
+const BY_COLUMNS: usize = 2048;
+
+/// A transform in local memory, and the kernels of its blocks.
+#[derive(Debug)]
+pub(in crate::fft) struct LocalReal {
+    recipe: RealRecipe,
+    blocks: Blocks,
+}
+
+/// A way to transform real numbers, there or back.
+#[derive(Debug)]
+pub(in crate::fft) enum RealWay {
+    /// In local memory.
+    Local(LocalReal),
+    /// In local memory, in place.
+    Ring(Box<RealRingFft>),
+    /// By two passes over system memory.
+    Large(Box<LargeReal>),
+    /// Around a complex transform.
+    Long(LongReal),
+}
+
+impl RealWay {
+    /// The ways in local memory: the halves of a quad are transforms, or of long ones columns.
+    pub(in crate::fft) fn locals(
+        n: usize,
+        direction: Direction,
+        machine: &Arc<Machine>,
+    ) -> Vec<Result<Self, FftError>> {
+        let columns = (n >= BY_COLUMNS).then_some(Lanes::Columns);
+        let lanes = [Some(Lanes::Transforms), columns].into_iter().flatten();
+        lanes
+            .map(|lanes| Self::local(n, direction, lanes, machine))
+            .collect()
+    }
+
+    fn local(
+        n: usize,
+        direction: Direction,
+        lanes: Lanes,
+        machine: &Arc<Machine>,
+    ) -> Result<Self, FftError> {
+        let recipe = RealRecipe::new(n, direction, lanes, machine)?;
+        let (time, spectrum) = (4 * n as u64, 8 * recipe.spectrum() as u64);
+        let bytes = match direction {
+            Direction::Forward => (time, spectrum),
+            Direction::Inverse => (spectrum, time),
+        };
+        let (name, make) = (recipe.to_string(), |pairs| recipe.kernel(pairs, machine));
+        let blocks = match recipe.lanes() {
+            Lanes::Transforms => Blocks::new(name, machine.clone(), bytes, make)?,
+            Lanes::Columns => Blocks::single(name, machine.clone(), bytes, make(1)?)?,
+        };
+        Ok(Self::Local(LocalReal { recipe, blocks }))
+    }
+
+    /// Half spectra without the imaginary parts that are 0 by definition, where a complex transform leaves its
+    /// rounding in them: the way back takes them as they come.
+    pub(in crate::fft) fn spectra(&self, y: Vec<Complex32>) -> Vec<Complex32> {
+        match self {
+            Self::Long(LongReal::Whole(_)) => real_ends(&y, self.len()).into_owned(),
+            _ => y,
+        }
+    }
+
+    pub(in crate::fft) fn len(&self) -> usize {
+        match self {
+            Self::Local(LocalReal { recipe, .. }) => recipe.n,
+            Self::Ring(real) => real.len(),
+            Self::Large(real) => real.len(),
+            Self::Long(real) => real.len(),
+        }
+    }
+
+    pub(in crate::fft) fn recipe(&self) -> String {
+        match self {
+            Self::Local(LocalReal { recipe, .. }) => recipe.to_string(),
+            Self::Ring(real) => real.recipe(),
+            Self::Large(real) => real.recipe(),
+            Self::Long(real) => real.to_string(),
+        }
+    }
+
+    pub(in crate::fft) fn machine(&self) -> &Arc<Machine> {
+        match self {
+            Self::Local(LocalReal { blocks, .. }) => blocks.machine(),
+            Self::Ring(real) => real.machine(),
+            Self::Large(real) => real.machine(),
+            Self::Long(real) => real.machine(),
+        }
+    }
+
+    pub(in crate::fft) fn program(&self, batch: usize) -> Result<Option<Arc<Program>>, FftError> {
+        match self {
+            Self::Local(LocalReal { blocks, .. }) => blocks.program(batch).map(Some),
+            Self::Ring(real) => Ok(Some(real.program().clone())),
+            Self::Large(real) => Ok(Some(real.program(batch).clone())),
+            Self::Long(_) => Ok(None),
+        }
+    }
+
+    pub(in crate::fft) fn source(&self, file: &str) -> Option<String> {
+        match self {
+            Self::Local(LocalReal { blocks, .. }) => blocks.source(file),
+            Self::Ring(real) => real.source(file),
+            Self::Large(real) => real.source(file),
+            Self::Long(real) => real.source(file),
+        }
+    }
+
+    pub(in crate::fft) fn max_batch(&self) -> usize {
+        match self {
+            Self::Local(LocalReal { blocks, .. }) => blocks.max_batch(),
+            Self::Ring(real) => real.max_batch(),
+            Self::Large(real) => real.max_batch(),
+            Self::Long(real) => real.max_batch(),
+        }
+    }
+
+    pub(in crate::fft) fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
+        match self {
+            Self::Local(LocalReal { blocks, .. }) => blocks.expected(batch),
+            Self::Ring(real) => Ok(real.expected(batch)),
+            Self::Large(real) => Ok(real.expected(batch)),
+            Self::Long(real) => real.expected(batch),
+        }
+    }
+
+    pub(in crate::fft) fn own_bound(&self, batch: usize) -> Option<(f64, &'static str)> {
+        match self {
+            Self::Large(real) => Some(real.own_bound(batch)),
+            Self::Local(_) | Self::Ring(_) | Self::Long(_) => None,
+        }
+    }
+
+    pub(in crate::fft) fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
+        match self {
+            Self::Local(LocalReal { blocks, .. }) => vec![blocks.operations(batch)],
+            Self::Ring(real) => real.operations(batch),
+            Self::Large(real) => real.operations(batch),
+            Self::Long(real) => real.operations(batch),
+        }
+    }
+
+    pub(in crate::fft) fn forward(
+        &self,
+        input: &[f32],
+        batch: usize,
+        options: Options,
+    ) -> Result<Made<Complex32>, FftError> {
+        match self {
+            Self::Local(LocalReal { recipe, blocks }) => {
+                let out = recipe.spectrum();
+                let (job, y) = blocks.job(input, batch, (recipe.n, out), options)?;
+                Ok(Made::rows((job, y, out)))
+            }
+            Self::Ring(real) => real.forward(input, batch, options).map(Made::rows),
+            Self::Large(real) => real.forward(input, batch, options).map(Made::rows),
+            Self::Long(real) => real.forward(input, batch, options),
+        }
+    }
+
+    pub(in crate::fft) fn inverse(
+        &self,
+        input: &[Complex32],
+        batch: usize,
+        options: Options,
+    ) -> Result<Made<f32>, FftError> {
+        let input = &real_ends(input, self.len());
+        match self {
+            Self::Local(LocalReal { recipe, blocks }) => {
+                let (row, from) = (recipe.n / 2 + 1, recipe.spectrum());
+                let spread = (from > row).then(|| spread(input, row, [batch, from]));
+                let input = spread.as_deref().unwrap_or(input);
+                let (job, y) = blocks.job(input, batch, (from, recipe.n), options)?;
+                Ok(Made::rows((job, y, recipe.n)))
+            }
+            Self::Large(real) => real.inverse(input, batch, options).map(Made::rows),
+            Self::Ring(real) => real.inverse(input, batch, options).map(Made::rows),
+            Self::Long(real) => real.inverse(input, batch, options),
+        }
+    }
+}
+
+/// Half spectra without the imaginary parts of the numbers that are their own conjugates.
+fn real_ends(spectra: &[Complex32], n: usize) -> Cow<'_, [Complex32]> {
+    let row = n / 2 + 1;
+    let is_end = |i: usize| i % row == 0 || (n % 2 == 0 && i % row == n / 2);
+    let mut all = Cow::Borrowed(spectra);
+    for (i, z) in spectra.iter().enumerate() {
+        if is_end(i) && z.im != 0.0 {
+            all.to_mut()[i].im = 0.0;
+        }
+    }
+    all
+}

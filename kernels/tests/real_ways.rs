@@ -1,0 +1,236 @@
+//! What planners of real transforms choose: no length costs more than the complex transform of as many
+//! numbers, and the bound is the problem's, whatever the way.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod common;
+
+use common::complex;
+use cp2_host::Options;
+use cp2_kernels::Problem as _;
+use cp2_kernels::fft::{
+    ComplexToReal, Direction, FftPlanner, FftProblem, RealToComplex, hermitian,
+};
+use cp2_machine::{Bytes, Machine};
+use num_complex::Complex32;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+const DIRECTIONS: [Direction; 2] = [Direction::Forward, Direction::Inverse];
+
+fn changed(text: &str) -> Arc<Machine> {
+    let text = format!("base = \"vm7\"\n{text}");
+    Arc::new(Machine::parse("changed", &text).unwrap())
+}
+
+/// The machines of the library, and others: of less and more memory, of fewer and more sections, with a slower
+/// channel, slower butterflies, little host memory.
+fn machine(which: usize) -> Arc<Machine> {
+    let dmem = |kib: u64| {
+        let mut machine = (*common::machine("vm7")).clone();
+        machine.cp2.dmem = Bytes(kib << 10);
+        Arc::new(machine)
+    };
+    match which {
+        0 | 1 => common::machine("vm7"),
+        2 | 3 => common::machine("vm9"),
+        4 => dmem(32),
+        5 => dmem(256),
+        6 => changed("[cp2]\nsections = { value = 2, unit = \"sections\" }\n"),
+        7 => changed("[dma]\nsetup-idle = { value = 2000, unit = \"cycles\" }\n"),
+        8 => changed("[dma]\nbandwidth = { value = 3.2, unit = \"B/cycle\" }\n"),
+        _ => changed(
+            "[cp2]\ninterval.butterfly = { value = 4, unit = \"cycles\" }\n\
+             butterflies = { value = 0.25, unit = \"butterflies/cycle\" }\n",
+        ),
+    }
+}
+
+/// What the plan of a real transform should take and cannot take less than, and those of all ways, by recipe.
+struct Real {
+    recipe: String,
+    expected: u64,
+    ways: Vec<(String, u64, u64)>,
+}
+
+fn real(planner: &FftPlanner, n: usize, direction: Direction, batch: usize) -> Real {
+    macro_rules! of {
+        ($type:ty, $plan:ident, $all:ident) => {{
+            let plan = planner.$plan(n).unwrap();
+            let all = planner.$all(n).unwrap();
+            let way = |fft: &Arc<$type>| {
+                (
+                    fft.recipe(),
+                    fft.expected(batch).unwrap().0,
+                    fft.bound(batch).0,
+                )
+            };
+            Real {
+                recipe: plan.recipe(),
+                expected: plan.expected(batch).unwrap().0,
+                ways: all.iter().map(way).collect(),
+            }
+        }};
+    }
+    match direction {
+        Direction::Forward => of!(RealToComplex, plan_real_forward, real_forward_candidates),
+        Direction::Inverse => of!(ComplexToReal, plan_real_inverse, real_inverse_candidates),
+    }
+}
+
+/// Compares the plans of a length; none where the machine has no complex transform of it.
+fn compare(machine: &Arc<Machine>, n: usize, batch: usize) {
+    let mut planner = FftPlanner::for_batch(machine.clone(), batch);
+    for direction in DIRECTIONS {
+        let Ok(complex) = planner.plan(n, direction) else {
+            continue;
+        };
+        let price = complex.expected(batch).unwrap().0;
+        let real = real(&planner, n, direction, batch);
+        let what = format!("{n} x {batch}: {}, {}", real.recipe, complex.recipe());
+        assert!(
+            real.expected <= price,
+            "{what}: {} > {price}",
+            real.expected
+        );
+        // What was left out would not have been cheaper.
+        let (first, least, bound) = real.ways[0].clone();
+        assert_eq!(
+            (real.recipe.clone(), real.expected),
+            (first, least),
+            "{what}"
+        );
+        for (way, expected, own) in real.ways {
+            assert_eq!(own, bound, "{way}");
+            assert!(bound <= expected, "{way}: {expected} < {bound}");
+            assert!(least <= expected, "{way}: {expected} < {least}");
+        }
+    }
+}
+
+/// Cycles of both transforms of a length, and the results against double precision.
+fn run(machine: &Arc<Machine>, n: usize, batch: usize) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut planner = FftPlanner::for_batch(machine.clone(), batch);
+    for direction in DIRECTIONS {
+        let whole = planner.plan(n, direction).unwrap();
+        let options = Options::default;
+        let checked = || Options {
+            check: true,
+            ..options()
+        };
+        let problem = FftProblem::new(n, direction, batch).unwrap();
+        let (report, bound, expected, recipe, x, y) = match direction {
+            Direction::Forward => {
+                let fft = planner.plan_real_forward(n).unwrap();
+                let x: Vec<f32> = complex(n as u64, n * batch).iter().map(|z| z.re).collect();
+                let done = fft.process_with(&x, checked()).unwrap();
+                let wide: Vec<Complex32> = x.iter().map(|&x| x.into()).collect();
+                let y = hermitian(&done.output.unwrap(), n);
+                (
+                    done.run.report,
+                    done.bound,
+                    fft.expected(batch).unwrap(),
+                    fft.recipe(),
+                    wide,
+                    y,
+                )
+            }
+            Direction::Inverse => {
+                let fft = planner.plan_real_inverse(n).unwrap();
+                let half = complex(n as u64, (n / 2 + 1) * batch);
+                let done = fft.process_with(&half, checked()).unwrap();
+                let y: Vec<Complex32> = done.output.unwrap().iter().map(|&x| x.into()).collect();
+                (
+                    done.run.report,
+                    done.bound,
+                    fft.expected(batch).unwrap(),
+                    fft.recipe(),
+                    hermitian(&half, n),
+                    y,
+                )
+            }
+        };
+        let verdict = problem.judge(&x, &y);
+        let done = whole.process_with(&x, options()).unwrap();
+        let (cycles, complex) = (report.cycles as f64, done.run.report.cycles as f64);
+        // A launch and waits of a hundred cycles are not in any price.
+        let explained = (cycles - expected.0 as f64).abs() <= 100.0_f64.max(0.1 * cycles);
+        let (expected, efficiency) = (expected.0 as f64 / cycles, bound.0 as f64 / cycles);
+        let line = format!(
+            "{} {n} x {batch}, {recipe}: {cycles} cycles, {:.3} of the complex transform's, efficiency {efficiency:.3}, \
+             expected {expected:.3}, error {:.2} of the tolerance",
+            machine.name,
+            cycles / complex,
+            verdict.worst
+        );
+        println!("{line}");
+        let good = report.findings.is_empty()
+            && verdict.holds()
+            && efficiency <= 1.0
+            && explained
+            && cycles <= 1.1 * complex;
+        if !good {
+            wrong.push(line);
+        }
+    }
+    wrong
+}
+
+/// Powers of two that lie in a section, alone and few; primes; even ones whose halves are odd.
+#[test]
+fn no_real_transform_takes_longer_than_the_complex_one() {
+    let mut wrong = Vec::new();
+    for (name, n, batch) in [
+        ("vm7", 8, 1),
+        ("vm7", 64, 3),
+        ("vm7", 360, 1),
+        ("vm7", 997, 2),
+        ("vm7", 1000, 1),
+        ("vm7", 1024, 1),
+        ("vm7", 2048, 1),
+        ("vm9", 2048, 2),
+        ("vm7", 2002, 1),
+        ("vm7", 4096, 1),
+        ("vm9", 4096, 3),
+        ("vm7", 4095, 1),
+        ("vm7", 8190, 1),
+        ("vm9", 8190, 3),
+        ("vm7", 8192, 1),
+        ("vm7", 4099, 1),
+        ("vm7", 10_000, 2),
+    ] {
+        wrong.extend(run(&common::machine(name), n, batch));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The lengths and batches where ways change.
+#[test]
+fn no_real_transform_is_dearer_where_ways_change() {
+    for (n, batch) in [
+        (1000, 1),
+        (1024, 3),
+        (2046, 1),
+        (2048, 1),
+        (4096, 4),
+        (8190, 64),
+        (8192, 1),
+        (16_384, 1),
+    ] {
+        compare(&machine(0), n, batch);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_real_transform_is_dearer(
+        n in prop_oneof![8usize..=16_384, 8usize..=2048, (3u32..=14).prop_map(|bits| 1 << bits)],
+        batch in prop_oneof![1usize..=64, 1usize..=4],
+        which in 0usize..10,
+    ) {
+        compare(&machine(which), n, batch);
+    }
+}
