@@ -27,7 +27,7 @@ fn kernels_behind_each_other_agree_with_the_reference() {
         judged(&filter, &complex(samples, 1), &problem);
     }
     let (filter, problem) = planned::<f32>("vm7", 600, 30_000);
-    let kernel = "4 blocks by overlap-save 2048, 3 by overlap-save 4096";
+    let kernel = "4 blocks by overlap-save 4096, 4 by overlap-save 1024";
     assert_eq!(filter.kernel(), kernel, "{:#}", filter.choice());
     judged(&filter, &floats(1, 30_000), &problem);
 }
@@ -98,6 +98,8 @@ fn what_is_left_is_not_lost() {
         ("vm9", 2500, 1_000_000, 0.935, false),
         ("vm9", 4097, 1_000_000, 0.93, false),
         ("vm9", 600, 128_000, 0.96, true),
+        ("vm7", 300, 64_000, 0.94, true),
+        ("vm9", 300, 64_000, 0.92, true),
         ("vm7", 600, 128_000, 0.97, true),
         ("vm7", 4097, 1_000_000, 0.955, false),
         ("vm7", 4097, 256_000, 0.905, true),
@@ -115,6 +117,7 @@ fn what_is_left_is_not_lost() {
             let x = complex(samples, 1);
             let done = filter.process(&x).unwrap();
             let cycles = done.run.report.cycles as f64;
+            println!("{what}: {cycles} cycles, {:.3}", least / cycles);
             assert!(least / cycles >= floor, "{what}: {}", least / cycles);
             assert!(done.efficiency() <= 1.0, "{what}: {}", done.efficiency());
             let explained = expected / cycles;
