@@ -20,9 +20,9 @@ const FINDINGS: usize = 20;
 /// The `--engine` option.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct EngineArg {
-    /// What executes kernels: the same bits, cycles and faults, quickly or word by word; --check needs the reference
-    #[arg(long, value_name = "ENGINE", default_value = "fast")]
-    engine: EngineName,
+    /// What executes kernels: the same bits, cycles and faults, quickly or word by word; --check takes the reference [default: fast]
+    #[arg(long, value_name = "ENGINE")]
+    engine: Option<EngineName>,
 }
 
 #[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
@@ -47,11 +47,21 @@ impl EngineArg {
             self.into()
         }
     }
+
+    /// What the user should know of an engine that does not run though it was asked for.
+    fn note(self, check: bool) -> &'static str {
+        match self.engine {
+            Some(name) if check && !matches!(name, EngineName::Reference) => {
+                "note: --check runs on the reference engine, not on the one of --engine\n"
+            }
+            _ => "",
+        }
+    }
 }
 
 impl From<EngineArg> for Engine {
     fn from(arg: EngineArg) -> Self {
-        match arg.engine {
+        match arg.engine.unwrap_or_default() {
             EngineName::Reference => Self::Reference,
             EngineName::Portable => Self::Portable,
             EngineName::Avx2 => Self::Avx2,
@@ -96,7 +106,7 @@ pub(crate) struct SimulationArgs {
     pub(crate) check: bool,
     #[command(flatten)]
     pub(crate) host: HostArgs,
-    /// Stop after this many simulated cycles [default: no limit]
+    /// Stop at this many simulated cycles, after the word or the launch under way [default: no limit]
     #[arg(long, value_name = "CYCLES")]
     pub(crate) max_cycles: Option<u64>,
 }
@@ -174,6 +184,7 @@ pub(crate) fn conclude(
     } else if !report.findings.is_empty() {
         outcome.exit = UNVERIFIED;
     }
+    outcome.notes += args.host.engine.note(args.check);
     for finding in report.findings.iter().take(FINDINGS) {
         outcome.notes += &format!("check: {finding}{}\n", finding_place(finding, program));
     }

@@ -11,6 +11,7 @@
 mod moved;
 mod notice;
 mod timed;
+mod version;
 
 pub use moved::Course;
 pub use notice::{LaunchError, NoEvent, Notice, Quiet, SubmitError};
@@ -29,6 +30,7 @@ use cp2_machine::{Cycles, Machine, Ticks, TimeBase};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use timed::Timed;
+use version::Version;
 
 /// Where time ends: no component does anything after it, so that instants never
 /// overflow. At 2^20 ticks per cycle, the finest time base, 2^42 cycles.
@@ -37,6 +39,7 @@ const END: Ticks = Ticks(1 << 62);
 /// One processor: a value that can be cloned, compared and serialised at any time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Processor {
+    version: Version,
     machine: Timed,
     cp2: Cp2,
     transfers: Transfers,
@@ -54,6 +57,7 @@ impl Processor {
     #[must_use]
     pub fn new(machine: Arc<Machine>) -> Self {
         Self {
+            version: Version,
             cp2: Cp2::new(&machine),
             transfers: Transfers::default(),
             memory: SystemMemory::new(machine.host.memory.0),

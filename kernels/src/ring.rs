@@ -76,10 +76,15 @@ impl Ring {
 
     /// The same for a kernel in place, without factors.
     pub(crate) fn in_place(arguments: u64, first: u64, buffers: usize, page: u64) -> Self {
+        Self::new(arguments, first, buffers, page, 0).staying()
+    }
+
+    /// The same for a kernel in place.
+    pub(crate) fn staying(self) -> Self {
         Self {
             behind: 0,
-            ahead: buffers,
-            ..Self::new(arguments, first, buffers, page, 0)
+            ahead: self.pages.len(),
+            ..self
         }
     }
 

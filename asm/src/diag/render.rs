@@ -99,9 +99,11 @@ pub(super) fn render(
     };
     let text = term::emit_into_string(&config, map, &message)
         .unwrap_or_else(|_| format!("{}\n", diagnostic.message));
+    // Of control characters, to which no column was given, a carriage return above all would spoil the line.
+    let shown = |line: &str| line.replace(char::is_control, "");
     let mut text: String = text
         .lines()
-        .map(|l| l.trim_end().to_owned() + "\n")
+        .map(|l| shown(l).trim_end().to_owned() + "\n")
         .collect();
     while text.ends_with("\n\n") {
         text.pop();

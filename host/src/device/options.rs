@@ -11,7 +11,8 @@ pub struct Options {
     /// Counts the stretches of pages that were run ahead of their turn by other threads, and
     /// used. It says how fast the host was, nothing about the run.
     pub taken_over: Option<Arc<AtomicU64>>,
-    /// End the run at this cycle.
+    /// End the run at this cycle: what it takes to end the word or the launch that is under way is in the account,
+    /// and a stall that has not ended is not.
     pub max_cycles: Option<u64>,
     /// End the run soon after this becomes true.
     pub interrupt: Option<Arc<AtomicBool>>,

@@ -69,7 +69,10 @@ impl fmt::Display for End {
                     }
                 }
             }
-            Self::MaxCycles { limit } => write!(f, "stopped at the limit of {limit} cycles"),
+            Self::MaxCycles { limit } => write!(
+                f,
+                "stopped at the limit of {limit} cycles, after the word or the launch under way"
+            ),
             Self::Interrupted => write!(f, "interrupted"),
         }
     }

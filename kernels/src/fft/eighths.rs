@@ -53,6 +53,12 @@ pub(super) fn store(
     })
 }
 
+/// Issues of a block of which so many need no other: pass 4 goes block by block, 2 and 3 through all.
+pub(super) fn issues(page: u64, head: u64) -> u64 {
+    let middle = if page % BLOCKS == 0 { 2 * PASS } else { 0 };
+    head + middle + PASS / BLOCKS
+}
+
 impl Pages for Blocks {
     fn count(&self) -> u64 {
         self.batch.groups() * BLOCKS
@@ -71,16 +77,15 @@ impl Pages for Blocks {
         BLOCKS
     }
 
-    /// Passes 1 and 4 go block by block, 2 and 3 between them through all.
     fn issues(&self, page: u64) -> u64 {
-        let middle = if page % BLOCKS == 0 { 2 * PASS } else { 0 };
-        self.head(page) + middle + PASS / BLOCKS
+        issues(page, self.head(page))
     }
 
     fn group(&self) -> u64 {
         BLOCKS
     }
 
+    /// Pass 1 goes block by block, too.
     fn head(&self, _page: u64) -> u64 {
         PASS / BLOCKS
     }

@@ -72,7 +72,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
     },
     Entry {
         name: "fft-large",
-        summary: "complex FFTs of 2^11 to 2^22 numbers in two or three passes over system memory",
+        summary: "complex FFTs of 2^10 to 2^22 numbers in two or three passes over system memory",
         sources: &[
             "fft/large.s",
             "fft/lines.s",

@@ -1,6 +1,7 @@
 use crate::assembly::Unfit;
 use crate::job::JobError;
 use crate::pipeline::Unschedulable;
+use cp2_machine::Machine;
 
 /// The longest transform of any length: its convolution is the longest power of two.
 pub(super) const LONGEST: usize = 1 << 21;
@@ -47,6 +48,54 @@ pub enum NoShape {
         /// Sections of the machine.
         sections: usize,
     },
+}
+
+/// Why a transform cannot be divided into passes over memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoDivision {
+    /// The DMA's granules are others.
+    #[error(
+        "its DMA moves granules of {granule} bytes, expected 16, a couple of columns; take a machine that has these, or a length that needs no such passes, powers of two to 2048 for example"
+    )]
+    Granule {
+        /// Bytes of a granule.
+        granule: u64,
+    },
+    /// The sections cannot share the lines.
+    #[error(
+        "its {sections} sections share the lines of powers of two, expected a power of two; take a machine that has this, or a length that needs no such passes"
+    )]
+    Sections {
+        /// Sections of the machine.
+        sections: usize,
+    },
+    /// It is none of the lengths.
+    #[error("the lengths are the powers of two from 2^10 to 2^22")]
+    Length,
+    /// No pages fit.
+    #[error(
+        "{dmem} bytes of DMEM have no room for three pages of its columns and of its rows; take a machine with more, or a shorter length"
+    )]
+    Pages {
+        /// Bytes of a section's DMEM.
+        dmem: u64,
+    },
+}
+
+impl NoDivision {
+    /// Why `machine` has no division of length `n`; `lengths` says whether any has.
+    pub(super) fn of(lengths: bool, machine: &Machine) -> Self {
+        let (granule, sections) = (machine.dma.granule.0, machine.cp2.sections);
+        match (lengths, granule == 16, sections.is_power_of_two()) {
+            (false, ..) => Self::Length,
+            (_, false, _) => Self::Granule { granule },
+            (.., false) => Self::Sections { sections },
+            _ => Self::Pages {
+                dmem: machine.cp2.dmem.0,
+            },
+        }
+    }
 }
 
 /// Why a transform cannot be planned or run.
@@ -101,14 +150,14 @@ pub enum FftError {
         cause: NoShape,
     },
     /// No division into passes over memory.
-    #[error(
-        "no FFT of length {n} in passes over the memory of {machine}: the lengths are the powers of two from 2^11 to 2^22, as far as pages of them fit in DMEM, on machines with a power of two of sections and a DMA granule of 16 bytes"
-    )]
+    #[error("no FFT of length {n} in passes over the memory of {machine}: {cause}")]
     Division {
         /// The length asked for.
         n: usize,
         /// The machine.
         machine: String,
+        /// Why there is none.
+        cause: NoDivision,
     },
     /// Rows that the DMA cannot reach.
     #[error(
@@ -192,6 +241,18 @@ impl FftError {
             other
         } else {
             self
+        }
+    }
+
+    /// The same of a transform of length `n` that takes one of another length to compute.
+    pub(super) fn of_length(self, length: usize) -> Self {
+        match self {
+            Self::Division { machine, cause, .. } => Self::Division {
+                n: length,
+                machine,
+                cause,
+            },
+            other => other,
         }
     }
 

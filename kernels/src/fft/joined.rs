@@ -1,6 +1,6 @@
 //! The blocks of half spectra that `fft4096.s` takes back to real numbers.
 
-use super::eighths::{self, BLOCKS, BYTES, PASS};
+use super::eighths::{self, BLOCKS, BYTES};
 use super::plan::COMPLEX;
 use super::real_ring::PITCH;
 use crate::ring::{Dealt, Pages};
@@ -80,10 +80,8 @@ impl Pages for Blocks {
         BLOCKS
     }
 
-    /// All but the last pass before the first block is complete.
     fn issues(&self, page: u64) -> u64 {
-        let middle = if page % BLOCKS == 0 { 2 * PASS } else { 0 };
-        self.head(page) + middle + PASS / BLOCKS
+        eighths::issues(page, self.head(page))
     }
 
     fn group(&self) -> u64 {

@@ -25,7 +25,7 @@ mod transform;
 pub use choice::{Choice, Why};
 pub use definition::{FftProblem, error_bound, hermitian, reference, reference_nd};
 pub(crate) use entry::KERNELS;
-pub use error::{FftError, NoShape};
+pub use error::{FftError, NoDivision, NoShape};
 pub use large::{FftNd, LargeFft, LargeRecipe, Lines};
 pub use mixed::{
     BlockFft, BlockRecipe, BluesteinFft, BluesteinRecipe, ComplexToReal, LongBluestein, MixedFft,

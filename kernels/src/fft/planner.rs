@@ -171,7 +171,7 @@ impl FftPlanner {
         let mut refused = FftError::Length { n };
         let mut refuse = |e: FftError| {
             let before = std::mem::replace(&mut refused, FftError::Length { n });
-            refused = before.or(e);
+            refused = before.or(e.of_length(n));
         };
         let mut consider = |fft: Result<Arc<dyn Fft>, FftError>| match fft.and_then(price) {
             Ok(candidate) => {

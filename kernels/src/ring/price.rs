@@ -232,3 +232,13 @@ pub(crate) struct Expected {
     /// Cycles it takes at least.
     pub least: f64,
 }
+
+impl Expected {
+    /// What it and another should take, one after the other.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            cycles: self.cycles + other.cycles,
+            least: self.least + other.least,
+        }
+    }
+}

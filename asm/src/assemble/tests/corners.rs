@@ -156,6 +156,26 @@ fn texts_of_other_editors_are_read() {
     assert_eq!(codes("; comment\r\n\r stop\n"), ["character"]);
 }
 
+/// Whatever control characters a line has, the caret is below the place.
+#[test]
+fn control_characters_do_not_spoil_the_caret() {
+    for text in [" nop \r oops\n stop\n", " nop \u{b}\u{1b} oops\n stop\n"] {
+        let error = try_assemble(text).unwrap_err().to_string();
+        assert!(
+            !error.contains(|c: char| c.is_control() && c != '\n'),
+            "{error:?}"
+        );
+        let lines: Vec<&str> = error.lines().collect();
+        let marks = |line: &&str| line.contains('^');
+        let at = lines.iter().position(marks).unwrap();
+        let column = lines[at].find('^').unwrap();
+        assert!(
+            lines[at - 1][column..].trim().starts_with("oops"),
+            "{error}"
+        );
+    }
+}
+
 #[test]
 fn a_foreign_word_is_one_error() {
     assert_eq!(codes("日本語 nop\n stop\n"), ["character"]);

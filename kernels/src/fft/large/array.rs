@@ -1,4 +1,4 @@
-//! The page kernel of `array.s`: arrays of two axes, one in each section, or eight parts of one.
+//! The page kernel of `array.s`: arrays of two axes, one in each section, or the parts of one.
 
 use super::cost::AFTER;
 use super::lines::{COMPLEX, LAST, Lines};
@@ -107,10 +107,10 @@ impl ArrayPages {
     }
 }
 
-/// Eight rows of arrays, with the same row of every eighth, and of several rows n2 side by side.
+/// The same row of every part of arrays, eight parts or four, and of several rows n2 side by side.
 #[derive(Debug)]
-pub(super) struct EighthPages {
-    /// The columns across the eighths, a page all those of its rows.
+pub(super) struct PartPages {
+    /// The columns across the parts, a page all those of its rows.
     pub lines: Lines,
     pub sections: u64,
     pub batch: u64,
@@ -122,39 +122,39 @@ pub(super) struct EighthPages {
     pub to: u64,
 }
 
-impl EighthPages {
-    /// Bytes of a section's rows of an eighth.
+impl PartPages {
+    /// Bytes of a section's rows of a part.
     fn run(&self) -> u64 {
         self.lines.per_section() as u64 * COMPLEX
     }
 
-    /// Bytes of an eighth of an array.
-    fn eighth(&self) -> u64 {
+    /// Bytes of a part of an array.
+    fn part(&self) -> u64 {
         self.shape[0] / self.lines.len() as u64 * self.shape[1] * COMPLEX
     }
 
     /// Pages of an array.
     fn per_array(&self) -> u64 {
-        self.eighth() / (self.sections * self.run())
+        self.part() / (self.sections * self.run())
     }
 
-    /// Where a section's rows begin, and how the sections' and the eighths' lie.
+    /// Where a section's rows begin, and how the sections' and the parts' lie.
     fn transfer(
         &self,
         make: fn(Target, u64, u32, u64) -> Descriptor,
         (base, page): (u64, u64),
         local: u32,
     ) -> Vec<Descriptor> {
-        let (array, part) = (page / self.per_array(), page % self.per_array());
-        let (run, eighths) = (self.run(), self.lines.len() as u64);
-        let at = base + array * eighths * self.eighth() + part * self.sections * run;
+        let (array, among) = (page / self.per_array(), page % self.per_array());
+        let (run, parts) = (self.run(), self.lines.len() as u64);
+        let at = base + array * parts * self.part() + among * self.sections * run;
         let target = Target::Blocks { stride: run as i64 };
         let all = make(target, at, local, run);
-        vec![all.level(eighths as u32, self.eighth() as i64, run as i64)]
+        vec![all.level(parts as u32, self.part() as i64, run as i64)]
     }
 }
 
-impl Pages for EighthPages {
+impl Pages for PartPages {
     fn count(&self) -> u64 {
         self.batch * self.per_array()
     }
@@ -203,7 +203,7 @@ impl Pages for ArrayPages {
         if self.lines.stays() {
             let store = |(target, at)| {
                 let store = Descriptor::store(target, self.to + at, local, row);
-                self.lines.reversed(store, [apart, row])
+                self.lines.reversed(store, [apart; 2], row)
             };
             return arrays.map(store).collect();
         }

@@ -239,7 +239,7 @@ pub(super) fn rings(lines: &Lines, factors: u64, first: u64, dmem: u64) -> Vec<R
         let page = lines.page_bytes();
         let fits = pages + buffers as u64 * (page + factors) <= dmem;
         fits.then(|| match lines.stays() {
-            true => Ring::in_place(first, pages, buffers, page),
+            true => Ring::new(first, pages, buffers, page, factors).staying(),
             false => Ring::new(first, pages, buffers, page, factors),
         })
     };

@@ -1,9 +1,9 @@
-//! The lines that a page holds, columns or rows: their passes, and the factors of shifted ones.
+//! The lines that a page holds, columns or rows, and their passes.
 
 use super::parts;
-use cp2_asm::cis;
 use cp2_dma::Descriptor;
-use num_complex::Complex32;
+
+pub(super) use super::factors::{root, set};
 
 /// Bytes of a complex number.
 pub(super) const COMPLEX: u64 = 8;
@@ -56,6 +56,11 @@ fn around(length: usize, last: usize) -> Option<Vec<usize>> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lines {
     length: usize,
+    /// Numbers of the axis that the first passes are along: all, but for columns of two axes of which the second
+    /// is not eight numbers of the last pass alone.
+    first: usize,
+    /// Whether it is the second that is at shifted frequencies.
+    turned: bool,
     per_section: usize,
     radices: Vec<usize>,
     in_parts: bool,
@@ -78,6 +83,8 @@ impl Lines {
     pub(super) fn new(length: usize, per_section: usize) -> Option<Self> {
         Some(Self {
             length,
+            first: length,
+            turned: false,
             per_section,
             radices: radices(length)?,
             in_parts: false,
@@ -91,6 +98,8 @@ impl Lines {
         radices.push(LAST);
         (radices.len() <= PASSES + 1).then(|| Self {
             length: length * LAST,
+            first: length * LAST,
+            turned: false,
             per_section,
             radices,
             in_parts: false,
@@ -102,6 +111,8 @@ impl Lines {
     pub(super) fn around(length: usize, per_section: usize, last: usize) -> Option<Self> {
         Some(Self {
             length,
+            first: length,
+            turned: false,
             per_section,
             radices: around(length, last)?,
             in_parts: false,
@@ -113,6 +124,8 @@ impl Lines {
     pub(super) fn eight(per_section: usize) -> Self {
         Self {
             length: LAST,
+            first: LAST,
+            turned: false,
             per_section,
             radices: vec![LAST],
             in_parts: false,
@@ -129,6 +142,35 @@ impl Lines {
         };
         Some(Self {
             length,
+            first: length,
+            turned: false,
+            per_section,
+            radices,
+            in_parts: false,
+            ends,
+        })
+    }
+
+    /// `per_section` arrays of two axes, of `first` numbers and of `second`, 1 if there is but one, of which the first or,
+    /// `turned`, the second is at shifted frequencies; none where there is no kernel.
+    pub(super) fn joined(
+        [first, second]: [usize; 2],
+        turned: bool,
+        per_section: usize,
+    ) -> Option<Self> {
+        let mut radices = factors_of(first)?;
+        if second > 1 {
+            radices.extend(factors_of(second)?);
+        }
+        // A last pass puts results in order on their way; without one the store does, a level for each digit.
+        let (ends, most) = match radices.last() {
+            Some(&LAST) => (End::InOrder, PASSES + 1),
+            _ => (End::None, PASSES),
+        };
+        (radices.len() <= most).then_some(Self {
+            length: first * second,
+            first,
+            turned,
             per_section,
             radices,
             in_parts: false,
@@ -141,6 +183,8 @@ impl Lines {
         let couples = parts::PAGE / (2 * length);
         (1..=parts::MOST_COUPLES).contains(&couples).then(|| Self {
             length,
+            first: length,
+            turned: false,
             per_section: 2 * couples,
             radices: vec![4, 8, 8 / couples, 8],
             in_parts: true,
@@ -190,15 +234,34 @@ impl Lines {
         self.ends == End::None
     }
 
+    /// Numbers of the first axis, and of the second, of which there is one if there is no such axis.
+    pub(super) fn sides(&self) -> [u64; 2] {
+        [self.first as u64, (self.length / self.first) as u64]
+    }
+
+    /// Whether the second axis is the one at shifted frequencies.
+    pub(super) fn turned(&self) -> bool {
+        self.turned
+    }
+
     /// A transfer of rows of results that stay where the passes leave them: their digits come in
-    /// order. Rows are so many bytes apart in system and in local memory.
-    pub(super) fn reversed(&self, row: Descriptor, [system, local]: [u64; 2]) -> Descriptor {
-        let (mut apart, mut place) = (1, self.length as u64);
+    /// order. Rows are so many bytes apart in system memory along the first and the second axis, and in local memory.
+    pub(super) fn reversed(
+        &self,
+        row: Descriptor,
+        [first, second]: [u64; 2],
+        local: u64,
+    ) -> Descriptor {
+        let (mut done, mut place) = (1, self.length as u64);
+        let of_first = self.first as u64;
         self.radices.iter().fold(row, |all, &radix| {
             place /= radix as u64;
-            let strides = [system * apart, local * place].map(|bytes| bytes as i64);
-            apart *= radix as u64;
-            all.level(radix as u32, strides[0], strides[1])
+            let system = match done < of_first {
+                true => first * done,
+                false => second * (done / of_first),
+            };
+            done *= radix as u64;
+            all.level(radix as u32, system as i64, (local * place) as i64)
         })
     }
 
@@ -240,86 +303,4 @@ impl Lines {
     pub(super) fn in_parts(&self) -> bool {
         self.in_parts
     }
-
-    /// Bytes of the factors for a section's page of shifted rows.
-    pub(super) fn factor_bytes(&self) -> u64 {
-        if self.in_parts() {
-            return parts::factor_bytes(self);
-        }
-        let mut sets = 1;
-        let mut numbers = 3;
-        for &radix in self.early() {
-            numbers += sets * (radix / 2);
-            sets *= radix;
-        }
-        (numbers * self.per_section) as u64 * COMPLEX
-    }
-
-    /// Bytes of the factors for a page of columns at a shifted frequency.
-    pub(super) fn column_factor_bytes(&self) -> u64 {
-        self.factor_bytes() / self.per_section as u64 + (self.length / 2 - 3) as u64 * COMPLEX
-    }
-
-    /// The factors for the rows `rows` of a section's page: the transform has
-    /// `turns` numbers, row `r` is shifted by `r length / turns`.
-    pub(super) fn factors(&self, rows: &[usize], turns: usize) -> Vec<Complex32> {
-        let mut factors = self.early_factors(rows, turns / self.length);
-        for couple in rows.chunks(2) {
-            for power in [4, 2, 1] {
-                factors.extend(couple.iter().map(|row| root(power * row, turns)));
-            }
-        }
-        factors
-    }
-
-    /// The factors for columns that are all shifted by `row / matrix`.
-    pub(super) fn column_factors(&self, row: usize, matrix: usize) -> Vec<Complex32> {
-        let mut factors = self.early_factors(&[row], matrix);
-        for k in 0..self.length / LAST {
-            factors.extend(set(LAST, k * matrix + row, self.length * matrix));
-        }
-        factors
-    }
-
-    /// The factors of all passes but the last for rows shifted by `row / matrix`.
-    fn early_factors(&self, rows: &[usize], matrix: usize) -> Vec<Complex32> {
-        let mut factors = Vec::new();
-        let mut done = 1;
-        for (i, &radix) in self.early().iter().enumerate() {
-            for &row in rows {
-                for block in 0..done {
-                    // w = exp(-2 pi i (frequency + row/matrix)/(radix done))
-                    let k = frequency(block, &self.radices[..i]) * matrix + row;
-                    factors.extend(set(radix, k, radix * done * matrix));
-                }
-            }
-            done *= radix;
-        }
-        factors
-    }
-}
-
-/// exp(-2 pi i num/den).
-pub(super) fn root(num: usize, den: usize) -> Complex32 {
-    // Lengths are far below 2^63.
-    let (re, im) = cis(-(num as i64), den as i64);
-    Complex32::new(re as f32, im as f32)
-}
-
-/// The set of a block whose w is exp(-2 pi i k/den).
-pub(super) fn set(radix: usize, k: usize, den: usize) -> impl Iterator<Item = Complex32> {
-    let powers = (0..radix.ilog2()).rev().map(move |i| root(k << i, den));
-    powers.chain((radix == 8).then(|| root(k + den / 8, den)))
-}
-
-/// The frequency of a block after passes of these radices: its digits, the
-/// first radix' most significant in the number of the block, in reverse order.
-fn frequency(mut block: usize, radices: &[usize]) -> usize {
-    let (mut k, mut weight) = (0, radices.iter().product::<usize>());
-    for &radix in radices.iter().rev() {
-        weight /= radix;
-        k += block % radix * weight;
-        block /= radix;
-    }
-    k
 }

@@ -3,6 +3,8 @@
 mod array;
 mod axis;
 mod cost;
+mod factors;
+mod joint;
 mod lines;
 mod nd;
 mod pages;

@@ -2,13 +2,15 @@
 
 use super::axis::Axis;
 use super::lines::COMPLEX;
+use super::plan::OWN_BOUND;
 use super::split::Split;
 use crate::fft::error::{FftError, NoShape};
 use crate::fft::plan::LocalFft;
 use crate::fft::program::source;
 use crate::fft::recipe::{Direction, Recipe};
 use crate::fft::transform::Fft;
-use crate::job::{self, Job, Least};
+use crate::job::{self, Job, Least, image, load};
+use crate::ring::Expected;
 use cp2_asm::Program;
 use cp2_host::{Buffer, Options};
 use cp2_machine::{Class, Cycles, Machine};
@@ -43,7 +45,7 @@ pub struct FftNd {
     axes: Vec<Option<Axis>>,
     /// The ways to take planes of one of these and of the last as wholes, where they fit.
     whole: Vec<(usize, Axis)>,
-    /// Planes of the last two of which one axis is divided, where they are narrow, or low and wide.
+    /// The last two axes of which one is divided, where they are narrow, or low and wide, or the last three.
     splits: Vec<Split>,
 }
 
@@ -54,7 +56,7 @@ enum Way<'a> {
     Rows,
     /// Planes of it and of this one as wholes.
     Whole(usize, &'a Axis),
-    /// With the last but one, one of them divided between two passes.
+    /// With the last but one or two, one of them divided between two passes.
     Split(&'a Split),
 }
 
@@ -124,7 +126,7 @@ impl FftNd {
             let ways = Axis::whole((length, width), around, direction, &machine)?;
             whole.extend(ways.into_iter().map(|way| (i, way)));
         }
-        let splits = Split::all([shape[last - 1], width], direction, &machine)?;
+        let splits = Split::all(shape, direction, &machine)?;
         let fft = Self {
             shape: shape.to_vec(),
             direction,
@@ -148,22 +150,28 @@ impl FftNd {
         &self.shape
     }
 
-    /// Planes of the last two axes in so many arrays.
-    fn planes(&self, batch: usize) -> usize {
-        let outer = &self.shape[..self.shape.len() - 2];
-        batch.saturating_mul(outer.iter().product())
+    /// What `split` takes as arrays in so many: arrays of their last axes.
+    fn parts(&self, batch: usize, split: &Split) -> u64 {
+        let outer = &self.shape[..self.shape.len() - split.axes()];
+        batch.saturating_mul(outer.iter().product()) as u64
     }
 
     /// The axes that have passes of their own, the last ones first; none if one of them has no kernel.
     fn others(&self, way: &Way<'_>) -> Option<Vec<&Axis>> {
-        let taken = match way {
-            Way::Rows => None,
-            Way::Whole(i, _) => Some(*i),
-            Way::Split(_) => Some(self.axes.len() - 1),
-        };
+        let taken = self.taken(way);
         let axes = self.axes.iter().enumerate().rev();
-        let others = axes.filter(|(i, _)| Some(*i) != taken);
+        let others = axes.filter(|(i, _)| !taken.contains(i));
         others.map(|(_, axis)| axis.as_ref()).collect()
+    }
+
+    /// The axes that a way transforms together with the last.
+    fn taken(&self, way: &Way<'_>) -> std::ops::Range<usize> {
+        let axes = self.axes.len();
+        match way {
+            Way::Rows => axes..axes,
+            Way::Whole(i, _) => *i..i + 1,
+            Way::Split(split) => axes + 1 - split.axes()..axes,
+        }
     }
 
     /// All ways, with the axes that have passes of their own.
@@ -179,24 +187,29 @@ impl FftNd {
     }
 
     /// The fastest way for a batch, and what it should take.
-    fn way(&self, batch: usize) -> Result<(Way<'_>, Vec<&Axis>, f64), FftError> {
-        let mut fastest: Option<(Way<'_>, Vec<&Axis>, f64)> = None;
+    fn way(&self, batch: usize) -> Result<(Way<'_>, Vec<&Axis>, Expected), FftError> {
+        let mut fastest: Option<(Way<'_>, Vec<&Axis>, Expected)> = None;
         for (way, others) in self.ways() {
             let own = match &way {
                 Way::Rows => {
                     let rows = batch.saturating_mul(self.len() / self.rows.len());
-                    Some(self.rows.expected(rows)?.0 as f64)
+                    let kernel = load(image(self.rows.kernel()), &self.machine);
+                    Some(Expected {
+                        cycles: self.rows.expected(rows)?.0 as f64,
+                        least: self.rows.bound(rows).0 as f64 + kernel,
+                    })
                 }
-                Way::Whole(_, axis) => Some(axis.expect(&self.machine, batch as u64).cycles),
-                Way::Split(split) => split.expect(&self.machine, self.planes(batch) as u64),
+                Way::Whole(_, axis) => Some(axis.expect(&self.machine, batch as u64)),
+                Way::Split(split) => split.expect(&self.machine, self.parts(batch, split)),
             };
             let passes = others.iter();
-            let passes = passes.map(|axis| axis.expect(&self.machine, batch as u64).cycles);
-            let Some(cycles) = own.map(|own| own + passes.sum::<f64>()) else {
+            let passes = passes.map(|axis| axis.expect(&self.machine, batch as u64));
+            let Some(all) = own.map(|own| passes.fold(own, Expected::and)) else {
                 continue;
             };
-            if fastest.as_ref().is_none_or(|(.., least)| cycles < *least) {
-                fastest = Some((way, others, cycles));
+            let slower = |(.., fastest): &(_, _, Expected)| all.cycles < fastest.cycles;
+            if fastest.as_ref().is_none_or(slower) {
+                fastest = Some((way, others, all));
             }
         }
         fastest.ok_or_else(|| FftError::Shape {
@@ -277,12 +290,16 @@ impl Fft for FftNd {
         usize::try_from(free / (arrays * self.len() as u64 * COMPLEX)).unwrap_or(usize::MAX)
     }
 
-    /// What one pass for every axis must compute and move: all butterflies, and
-    /// every number in and out of DMEM once for each axis, or once for both of planes as wholes.
+    /// What one pass for every axis must compute and move: all butterflies, and every number in and out of DMEM once for
+    /// each axis, once for both of planes as wholes, or twice for three of which one is divided.
     fn least(&self, batch: usize) -> Least {
         let numbers = batch as u128 * self.len() as u128;
-        let whole = matches!(self.way(batch), Ok((Way::Whole(..), ..)));
-        let visits = self.shape.len() as u128 - u128::from(whole);
+        // A pass for every axis beside those that are taken together, and one or two for these.
+        let visits = self
+            .way(batch)
+            .map_or(self.shape.len(), |(way, others, _)| {
+                others.len() + if matches!(way, Way::Split(_)) { 2 } else { 1 }
+            }) as u128;
         let levels: u32 = self.shape.iter().map(|d| d.ilog2()).sum();
         Least {
             butterflies: numbers / 2 * u128::from(levels),
@@ -291,17 +308,30 @@ impl Fft for FftNd {
         }
     }
 
+    /// The recipe costs what the bound leaves out: programs and tables, in each pass set-ups and runs of the DMA, and the
+    /// first load and the last store, beside which a pass over a few pages has nothing to do.
+    fn own_bound(&self, batch: usize) -> Option<(f64, &'static str)> {
+        let (.., expected) = self.way(batch).ok()?;
+        Some((expected.least, OWN_BOUND))
+    }
+
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
         let halves = (self.len() / 2 * batch) as u64;
         let of = |levels: u32| vec![(Class::Butterfly, halves * u64::from(levels))];
         let level = |i: usize| self.shape[i].ilog2();
         let last = self.axes.len();
         let (mut passes, taken) = match self.way(batch) {
-            Ok((Way::Split(split), ..)) => (split.operations(halves), Some(last - 1)),
-            Ok((Way::Whole(i, _), ..)) => (vec![of(level(i) + level(last))], Some(i)),
-            _ => (vec![of(level(last))], None),
+            Ok((way, ..)) => {
+                let passes = match &way {
+                    Way::Split(split) => split.operations(halves),
+                    Way::Whole(i, _) => vec![of(level(*i) + level(last))],
+                    Way::Rows => vec![of(level(last))],
+                };
+                (passes, self.taken(&way))
+            }
+            Err(_) => (vec![of(level(last))], last..last),
         };
-        let others = (0..last).rev().filter(|&i| Some(i) != taken);
+        let others = (0..last).rev().filter(|i| !taken.contains(i));
         passes.extend(others.map(level).map(of));
         passes
     }
@@ -314,7 +344,7 @@ impl Fft for FftNd {
                 self.rows.pass(job, rows, from, to)?;
             }
             Way::Whole(_, whole) => whole.add(job, batch as u64, [from, to])?,
-            Way::Split(split) => split.add(job, self.planes(batch) as u64, [from, to])?,
+            Way::Split(split) => split.add(job, self.parts(batch, split), [from, to])?,
         }
         for axis in others {
             axis.add(job, batch as u64, [to; 2])?;
@@ -337,7 +367,7 @@ impl Fft for FftNd {
     }
 
     fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
-        let (.., cycles) = self.way(batch)?;
-        Ok(Cycles(cycles.ceil() as u64))
+        let (.., expected) = self.way(batch)?;
+        Ok(Cycles(expected.cycles.ceil() as u64))
     }
 }

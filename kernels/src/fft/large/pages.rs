@@ -57,7 +57,7 @@ impl ColumnPages {
         let rows = self.lines.len() as u64;
         if out && self.lines.stays() {
             let store = make(Target::Deal, system, local, run);
-            return self.lines.reversed(store, [row, own]);
+            return self.lines.reversed(store, [row; 2], own);
         }
         // All columns: rows lie on end.
         if run == row {

@@ -37,12 +37,9 @@ impl LargeFft {
     /// The FFT of length `n` on `machine`.
     ///
     /// # Errors
-    /// A length that is no power of two from 2^11 to 2^22, or a machine that no division fits.
+    /// A length that is no power of two from 2^10 to 2^22, or a machine that no division fits.
     pub fn new(n: usize, direction: Direction, machine: Arc<Machine>) -> Result<Self, FftError> {
-        let refused = || FftError::Division {
-            n,
-            machine: machine.name.clone(),
-        };
+        let refused = || LargeRecipe::refused(n, &machine);
         let mut unfit = None;
         for recipe in LargeRecipe::candidates(n, direction, &machine) {
             let Some(programs) = unless_large(programs(&recipe, &machine), &mut unfit)? else {

@@ -3,14 +3,14 @@
 use super::lines::{COMPLEX, Lines};
 use super::pages::{ColumnPages, RowPages};
 use super::parts::{self, ColumnParts, RowParts};
-use crate::fft::error::FftError;
+use crate::fft::error::{FftError, NoDivision};
 use crate::fft::recipe::Direction;
 use crate::ring::{Expected, Ring, RingPass};
 use cp2_machine::Machine;
 use std::fmt;
 
 /// The smallest number of bits of a length, and the largest.
-pub(super) const BITS: std::ops::RangeInclusive<u32> = 11..=22;
+pub(super) const BITS: std::ops::RangeInclusive<u32> = 10..=22;
 /// The largest number of bits of a length whose lines are all shorter than 1024. A page
 /// of those, with long runs, leaves no room for others but in parts (`docs/fft-large.md`).
 const WHOLE_PAGES: u32 = 18;
@@ -61,10 +61,18 @@ impl LargeRecipe {
     /// A length without a division, or a machine whose DMEM or sections fit none.
     pub fn new(n: usize, direction: Direction, machine: &Machine) -> Result<Self, FftError> {
         let all = Self::candidates(n, direction, machine);
-        all.into_iter().next().ok_or_else(|| FftError::Division {
+        let refused = || Self::refused(n, machine);
+        all.into_iter().next().ok_or_else(refused)
+    }
+
+    /// The refusal of a length without a division on the machine.
+    pub(super) fn refused(n: usize, machine: &Machine) -> FftError {
+        let length = n.is_power_of_two() && BITS.contains(&n.ilog2());
+        FftError::Division {
             n,
             machine: machine.name.clone(),
-        })
+            cause: NoDivision::of(length, machine),
+        }
     }
 
     /// All divisions whose pages fit, the fastest first.
@@ -179,7 +187,7 @@ impl LargeRecipe {
         self.n
     }
 
-    /// Never: a transform has at least 2048 numbers.
+    /// Never: a transform has at least 1024 numbers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.n == 0

@@ -1,27 +1,25 @@
-//! The planner of arrays of two axes of which one is divided between the passes: eight parts of it
-//! with the other axis, then the transforms across each part.
+//! The planner of arrays of which one axis is divided between two passes: the parts of it with another axis,
+//! then the transforms across each part, and along a third axis where there is one.
 
-use super::array::EighthPages;
 use super::axis::rings;
+use super::joint::{Joint, JointPages};
 use super::lines::{LAST, Lines};
 use super::pages::{ColumnPages, RowPages, rows_of};
 use crate::fft::error::FftError;
-use crate::fft::program::{array_program, large_program};
-use crate::fft::recipe::{Direction, Recipe};
+use crate::fft::program::large_program;
+use crate::fft::recipe::Direction;
 use crate::job::{Job, data_end, image, load};
-use crate::ring::{Ring, RingPass};
+use crate::ring::{Expected, Ring, RingPass};
 use cp2_asm::{Assembly, Program};
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
 /// Two passes over arrays. With n = N/8 n1 + n2 and k = k1 + 8 k2 along the divided axis of N numbers the
-/// first makes k1 of n1 and transforms the other axis, the second makes k2 of n2, for each k1 at
-/// frequencies shifted by k1/8.
+/// first makes k1 of n1 and transforms another axis, the second makes k2 of n2, for each k1 at
+/// frequencies shifted by k1/8. (Or 4 instead of 8.)
 #[derive(Debug)]
 pub(super) struct Split {
-    /// Rows, and numbers of a row.
-    shape: [usize; 2],
     divided: Divided,
     sections: u64,
     /// The ways to make each pass: which of them is the fastest depends on the batch.
@@ -32,74 +30,96 @@ pub(super) struct Split {
 /// Which axis is divided.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Divided {
-    /// The columns: for each k1 the first pass leaves a matrix of rows n2.
-    Columns,
-    /// The rows: it leaves tiles of which rows (row, k1) have numbers n2.
-    Rows,
+    /// One before the last: for each k1 the first pass leaves a matrix of rows n2, which the second transforms
+    /// along another axis as well, if there is one.
+    Columns(Joint),
+    /// The rows of arrays of so many rows and numbers of a row: it leaves tiles of which rows (row, k1) have numbers n2.
+    Rows([usize; 2]),
 }
 
 /// A pass over memory.
 #[derive(Clone, Debug)]
-struct Visit {
-    lines: Lines,
-    ring: Ring,
+pub(super) struct Visit {
+    pub lines: Lines,
+    pub ring: Ring,
     program: Arc<Program>,
 }
 
 /// Ways to make the two passes, and what they should take.
 struct Plan<'a> {
     visits: [&'a Visit; 2],
-    cycles: f64,
+    expected: Expected,
 }
 
 impl Split {
-    /// The ways through arrays of this shape, of which one axis or the other is divided.
+    /// The ways through the last axes of arrays of this shape: the last two, or the last three.
     pub(super) fn all(
-        shape: [usize; 2],
+        shape: &[usize],
         direction: Direction,
         machine: &Machine,
     ) -> Result<Vec<Self>, FftError> {
-        if machine.dma.granule.0 != 16 {
+        let (&[.., length, width], 16) = (shape, machine.dma.granule.0) else {
             return Ok(Vec::new());
-        }
-        let of = |divided, [first, second]: [Vec<Visit>; 2]| {
-            (!first.is_empty() && !second.is_empty()).then_some(Self {
-                shape,
-                divided,
-                sections: machine.cp2.sections as u64,
-                first,
-                second,
-            })
         };
-        let columns = of(Divided::Columns, by_columns(shape, direction, machine)?);
-        let rows = of(Divided::Rows, by_rows(shape, direction, machine)?);
-        Ok(columns.into_iter().chain(rows).collect())
+        let mut all = Vec::new();
+        let mut add = |divided, [first, second]: [Vec<Visit>; 2]| {
+            if !first.is_empty() && !second.is_empty() {
+                all.push(Self {
+                    divided,
+                    sections: machine.cp2.sections as u64,
+                    first,
+                    second,
+                });
+            }
+        };
+        for joint in Joint::all(shape) {
+            add(Divided::Columns(joint), joint.ways(direction, machine)?);
+        }
+        let rows = by_rows([length, width], direction, machine)?;
+        add(Divided::Rows([length, width]), rows);
+        Ok(all)
+    }
+
+    /// How many axes there are in it.
+    pub(super) fn axes(&self) -> usize {
+        match self.divided {
+            Divided::Columns(joint) if joint.joined > 1 => 3,
+            _ => 2,
+        }
     }
 
     /// Length of the lines of the second pass.
     fn across(&self) -> usize {
-        self.shape[self.divided as usize] / LAST
+        self.second.first().map_or(0, |visit| visit.lines.len())
     }
 
     /// Bytes of programs, tables and factors.
     pub(super) fn image(&self) -> u64 {
         let all = self.first.iter().chain(&self.second);
         let most = all.map(|visit| image(&visit.program)).max().unwrap_or(0);
-        2 * most + (self.factors().len() * size_of::<Complex32>()) as u64
+        let factors = self.second.iter().map(|visit| match self.divided {
+            Divided::Columns(Joint { parts, .. }) => parts * visit.lines.column_factor_bytes(),
+            Divided::Rows(_) => self.sections * visit.lines.factor_bytes(),
+        });
+        2 * most + factors.max().unwrap_or(0)
     }
 
     /// What the passes over `batch` arrays should take, the loads of their programs included.
-    pub(super) fn expect(&self, machine: &Machine, batch: u64) -> Option<f64> {
-        Some(self.fastest(machine, batch)?.cycles)
+    pub(super) fn expect(&self, machine: &Machine, batch: u64) -> Option<Expected> {
+        Some(self.fastest(machine, batch)?.expected)
     }
 
     /// The fastest way to make the passes.
     fn fastest(&self, machine: &Machine, batch: u64) -> Option<Plan<'_>> {
         let price = |visit: &Visit, pass: RingPass| {
-            pass.expect(machine).cycles + load(image(&visit.program), machine)
+            let image = load(image(&visit.program), machine);
+            pass.expect(machine).and(Expected {
+                cycles: image,
+                least: image,
+            })
         };
         // The fastest after the first pass last looked at, on whose tiles it depends.
-        let mut after: Option<(u64, &Visit, f64)> = None;
+        let mut after: Option<(u64, &Visit, Expected)> = None;
         let mut best: Option<Plan<'_>> = None;
         for first in &self.first {
             let tile = self.tile(first);
@@ -109,13 +129,16 @@ impl Split {
                     let pass = self.second_pass(visit, tile, batch, [0; 3]);
                     (tile, visit, price(visit, pass))
                 });
-                after = priced.min_by(|(.., a), (.., b)| a.total_cmp(b));
+                after = priced.min_by(|(.., a), (.., b)| a.cycles.total_cmp(&b.cycles));
             }
             let (_, second, rest) = after?;
-            let cycles = rest + price(first, self.first_pass(first, batch, [0; 2]));
-            if best.as_ref().is_none_or(|best| cycles < best.cycles) {
+            let expected = price(first, self.first_pass(first, batch, [0; 2])).and(rest);
+            if best
+                .as_ref()
+                .is_none_or(|best| expected.cycles < best.expected.cycles)
+            {
                 let visits = [first, second];
-                best = Some(Plan { visits, cycles });
+                best = Some(Plan { visits, expected });
             }
         }
         best
@@ -124,8 +147,8 @@ impl Split {
     /// Columns of a tile that the first pass leaves to rows.
     fn tile(&self, first: &Visit) -> u64 {
         match self.divided {
-            Divided::Columns => 0,
-            Divided::Rows => first.lines.per_section() as u64 * self.sections,
+            Divided::Columns(_) => 0,
+            Divided::Rows(_) => first.lines.per_section() as u64 * self.sections,
         }
     }
 
@@ -140,19 +163,12 @@ impl Split {
         let Some(Plan { visits, .. }) = self.fastest(&machine, batch) else {
             return Ok(());
         };
-        let [length, width] = self.shape;
-        let numbers = batch.saturating_mul((length * width) as u64);
+        let numbers = batch.saturating_mul(self.numbers());
         let between = job.temporary::<Complex32>(numbers)?.address();
-        let factors = job.input(&self.factors())?.address();
+        let factors = job.input(&self.factors(&visits[1].lines))?.address();
         let (names, entries) = match self.divided {
-            Divided::Columns => (
-                [
-                    format!("eighths of {length}"),
-                    format!("columns of {}", self.across()),
-                ],
-                ["arrays", "columns"],
-            ),
-            Divided::Rows => (
+            Divided::Columns(joint) => (joint.names(), ["arrays", "columns"]),
+            Divided::Rows([length, _]) => (
                 [
                     format!("{length} x {LAST}"),
                     format!("rows of {}", self.across()),
@@ -178,44 +194,32 @@ impl Split {
     }
 
     /// The factors of the second pass: of each k1, or of the rows of each section.
-    fn factors(&self) -> Vec<Complex32> {
-        let Some(Visit { lines, .. }) = self.second.first() else {
-            return Vec::new();
-        };
+    fn factors(&self, lines: &Lines) -> Vec<Complex32> {
         let sections = self.sections as usize;
         match self.divided {
-            Divided::Columns => (0..LAST)
-                .flat_map(|k1| lines.column_factors(k1, LAST))
+            Divided::Columns(Joint { parts, .. }) => (0..parts as usize)
+                .flat_map(|k1| lines.column_factors(k1, parts as usize))
                 .collect(),
-            Divided::Rows => (0..sections)
+            Divided::Rows([_, width]) => (0..sections)
                 .map(|section| rows_of(0, section, sections, lines.per_section()))
-                .flat_map(|rows| lines.factors(&rows, self.shape[1]))
+                .flat_map(|rows| lines.factors(&rows, width))
                 .collect(),
         }
     }
 
     fn first_pass(&self, visit: &Visit, batch: u64, [from, to]: [u64; 2]) -> RingPass {
-        let [length, width] = self.shape.map(|n| n as u64);
         let (lines, sections) = (visit.lines.clone(), self.sections);
         let ring = visit.ring.clone();
         match self.divided {
-            Divided::Columns => {
-                let pages = EighthPages {
-                    lines,
-                    sections,
-                    batch,
-                    shape: [length, width],
-                    from,
-                    to,
-                };
-                RingPass::new(ring, pages)
+            Divided::Columns(joint) => {
+                RingPass::new(ring, joint.first(lines, (sections, batch), [from, to]))
             }
-            Divided::Rows => {
+            Divided::Rows([_, width]) => {
                 let pages = ColumnPages {
                     lines,
                     sections,
                     matrices: batch,
-                    width: width / LAST as u64,
+                    width: (width / LAST) as u64,
                     from,
                     to,
                     tiled: Some(1),
@@ -234,24 +238,23 @@ impl Split {
         batch: u64,
         [from, to, factors]: [u64; 3],
     ) -> RingPass {
-        let [length, width] = self.shape.map(|n| n as u64);
         let (lines, sections) = (visit.lines.clone(), self.sections);
         let ring = visit.ring.clone();
         match self.divided {
-            Divided::Columns => {
-                let pages = ColumnPages {
+            Divided::Columns(arrays) => {
+                let pages = JointPages {
+                    arrays,
                     lines,
                     sections,
-                    matrices: LAST as u64 * batch,
-                    width,
+                    batch,
                     from,
                     to,
-                    tiled: Some(LAST as u64),
-                    factors: Some(factors),
+                    factors,
                 };
                 RingPass::new(ring, pages)
             }
-            Divided::Rows => {
+            Divided::Rows([length, _]) => {
+                let length = length as u64;
                 let pages = RowPages {
                     lines,
                     sections,
@@ -268,56 +271,34 @@ impl Split {
         }
     }
 
+    /// Numbers of an array.
+    fn numbers(&self) -> u64 {
+        match self.divided {
+            Divided::Columns(joint) => joint.numbers(),
+            Divided::Rows([length, width]) => (length * width) as u64,
+        }
+    }
+
     /// What each pass computes for arrays of twice `halves` numbers in all.
     pub(super) fn operations(&self, halves: u64) -> Vec<Vec<(Class, u64)>> {
         let of = |levels: u32| (Class::Butterfly, halves * u64::from(levels));
-        let (all, second) = (
-            self.shape[0].ilog2() + self.shape[1].ilog2(),
-            self.across().ilog2(),
-        );
-        let products = (self.divided == Divided::Rows).then_some((Class::Madd, halves));
+        let (all, second) = (self.numbers().ilog2(), self.across().max(1).ilog2());
+        let rows = matches!(self.divided, Divided::Rows(_));
+        let products = rows.then_some((Class::Madd, halves));
         let second_pass = std::iter::once(of(second)).chain(products);
         vec![vec![of(all - second)], second_pass.collect()]
     }
 
     /// What the passes are, for a recipe.
     pub(super) fn recipe(&self) -> String {
-        let across = self.across();
         match self.divided {
-            Divided::Columns => format!("rows and eighths of columns, then columns of {across}"),
-            Divided::Rows => format!("columns and eighths of rows, then rows of {across}"),
+            Divided::Columns(joint) => joint.recipe(),
+            Divided::Rows(_) => format!(
+                "columns and eighths of rows, then rows of {}",
+                self.across()
+            ),
         }
     }
-}
-
-/// The ways through arrays whose columns are divided; none where the second pass cannot
-/// have all columns in a page.
-fn by_columns(
-    [length, width]: [usize; 2],
-    direction: Direction,
-    machine: &Machine,
-) -> Result<[Vec<Visit>; 2], FftError> {
-    let sections = machine.cp2.sections;
-    let rows = Recipe::new(width, direction).ok();
-    // Their passes begin and end in one page (array.s).
-    let rows = rows.filter(|rows| rows.passes().len() == 2 && length % LAST == 0);
-    let per = width / sections;
-    let shifted = Lines::new(length / LAST, per).filter(|_| per % 2 == 0 && width % sections == 0);
-    let (Some(rows), Some(shifted)) = (rows, shifted) else {
-        return Ok([Vec::new(), Vec::new()]);
-    };
-    let assembled = large_program(Some(&shifted), None, true, direction, machine);
-    let factors = shifted.column_factor_bytes();
-    let second = visits(shifted, factors, assembled, machine)?;
-    let mut first = Vec::new();
-    let mut groups = 1;
-    while (length / LAST) % (groups * sections) == 0 {
-        let lines = Lines::eight(groups * width);
-        let assembled = array_program(&lines, &rows, 1, machine);
-        first.extend(visits(lines, 0, assembled, machine)?);
-        groups *= 2;
-    }
-    Ok([first, second])
 }
 
 /// The ways through arrays whose rows are divided; none where the eight parts of a row do not come
@@ -327,7 +308,7 @@ fn by_rows(
     direction: Direction,
     machine: &Machine,
 ) -> Result<[Vec<Visit>; 2], FftError> {
-    let sections = machine.cp2.sections;
+    let (sections, dmem) = (machine.cp2.sections, machine.cp2.dmem.0);
     let (per, numbers) = (LAST / sections, width / LAST);
     let rows = Lines::new(numbers, per).filter(|_| per % 2 == 0 && LAST % sections == 0);
     let Some(rows) = rows.filter(|_| width % LAST == 0) else {
@@ -340,9 +321,9 @@ fn by_rows(
         let Some(lines) = Lines::by_eight(length, per).filter(|_| tiles) else {
             continue;
         };
-        if 3 * lines.page_bytes() <= machine.cp2.dmem.0 {
+        if 3 * lines.page_bytes() <= dmem {
             let assembled = large_program(Some(&lines), None, false, direction, machine);
-            first.extend(visits(lines, 0, assembled, machine)?);
+            first.extend(visits(lines, (0, dmem), assembled)?);
         }
     }
     if first.is_empty() {
@@ -350,15 +331,14 @@ fn by_rows(
     }
     let assembled = large_program(None, Some(&rows), false, direction, machine);
     let factors = rows.factor_bytes();
-    Ok([first, visits(rows, factors, assembled, machine)?])
+    Ok([first, visits(rows, (factors, dmem), assembled)?])
 }
 
-/// The ways through pages of `lines` with so many bytes of factors, where DMEM has room.
-fn visits(
+/// The ways through pages of `lines` with so many bytes of factors, where DMEM, of which so much is free, has room.
+pub(super) fn visits(
     lines: Lines,
-    factors: u64,
+    (factors, free): (u64, u64),
     assembled: Result<Assembly, FftError>,
-    machine: &Machine,
 ) -> Result<Vec<Visit>, FftError> {
     let program = match assembled {
         Ok(assembly) => Arc::new(assembly.program),
@@ -366,7 +346,7 @@ fn visits(
         Err(e) => return Err(e),
     };
     let first = data_end(&program).next_multiple_of(16);
-    let rings = rings(&lines, factors, first, machine.cp2.dmem.0).into_iter();
+    let rings = rings(&lines, factors, first, free).into_iter();
     let visit = |ring| Visit {
         lines: lines.clone(),
         ring,

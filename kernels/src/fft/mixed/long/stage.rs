@@ -166,10 +166,14 @@ impl Stage {
         Ok(job.ring(&program, "start", pass)?)
     }
 
+    /// Bytes of the program and its tables.
+    pub(super) fn image(&self) -> u64 {
+        8 * self.program.words.len() as u64 + data_end(&self.program)
+    }
+
     /// Expected cycles of a pass, the load of its program included.
     pub(super) fn expected(&self, pages: impl Pages + 'static, machine: &Machine) -> f64 {
-        let image = 8 * self.program.words.len() as u64 + data_end(&self.program);
         let pass = RingPass::new(self.ring.clone(), pages);
-        load(image, machine) + pass.expect(machine).cycles
+        load(self.image(), machine) + pass.expect(machine).cycles
     }
 }

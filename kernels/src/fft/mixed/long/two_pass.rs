@@ -16,7 +16,7 @@ use crate::fft::mixed::program::repitch;
 use crate::fft::mixed::radix::least_issues;
 use crate::fft::mixed::repitch::Repitch;
 use crate::fft::transform::Fft;
-use crate::job::{Job, Least};
+use crate::job::{Job, Least, ROOM_BESIDE, image};
 use crate::ring::Pages as _;
 use cp2_asm::{Program, cis};
 use cp2_machine::{Class, Cycles, Machine};
@@ -181,12 +181,13 @@ impl Fft for TwoPassFft {
     /// Input, what is between the passes, and output; the factors, programs.
     fn max_batch(&self) -> usize {
         let bytes = self.len() as u64 * COMPLEX;
-        let free = self
-            .machine
-            .host
-            .memory
-            .0
-            .saturating_sub(2 * bytes + (1 << 20));
+        let programs: u64 = self.stages.iter().map(Stage::image).sum();
+        let ends = self.ends.iter().flatten();
+        let ends = ends
+            .filter_map(|end| end.program(1).ok())
+            .map(|end| image(&end));
+        let beside = 2 * bytes + programs + ends.sum::<u64>() + ROOM_BESIDE;
+        let free = self.machine.host.memory.0.saturating_sub(beside);
         // An odd one has two arrays more, all of them a little larger, and may be one more.
         let arrays = 3 + 3 * self.ends.iter().flatten().count() as u64;
         let batch = usize::try_from(free / (arrays * bytes)).unwrap_or(usize::MAX);

@@ -1,0 +1,341 @@
+//! Arrays of which an axis before the last is divided between two passes: parts of it with the rows, then
+//! what is left of it, with another axis where there is one.
+
+use super::array::PartPages;
+use super::cost::AFTER;
+use super::lines::{COMPLEX, LAST, Lines};
+use super::recipe::RUN;
+use super::split::{Visit, visits};
+use crate::fft::error::FftError;
+use crate::fft::program::{array_program, large_program};
+use crate::fft::recipe::{Direction, Recipe};
+use crate::ring::Pages;
+use cp2_asm::Assembly;
+use cp2_dma::{Descriptor, Target};
+use cp2_machine::Machine;
+
+/// How many parts a divided axis may have.
+const PARTS: [u64; 2] = [8, 4];
+
+/// Arrays of rows of `width` numbers, along an axis that is divided between two passes, and maybe another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Joint {
+    /// Numbers of the divided axis,
+    pub divided: u64,
+    /// of the other, 1 where there is none,
+    pub joined: u64,
+    /// and of a row.
+    pub width: u64,
+    /// Whether the other is the outer one.
+    pub outer: bool,
+    /// Parts of the divided axis.
+    pub parts: u64,
+}
+
+impl Joint {
+    /// All that there are in arrays of this shape, whose last axis is contiguous: the last two axes, or the last three.
+    pub(super) fn all(shape: &[usize]) -> Vec<Self> {
+        let mut all = Vec::new();
+        let mut add = |[divided, joined, width]: [usize; 3], outer| {
+            for parts in PARTS {
+                all.push(Self {
+                    divided: divided as u64,
+                    joined: joined as u64,
+                    width: width as u64,
+                    outer,
+                    parts,
+                });
+            }
+        };
+        if let &[.., length, width] = shape {
+            add([length, 1, width], false);
+        }
+        if let &[.., a, b, width] = shape {
+            add([a, b, width], false);
+            add([b, a, width], true);
+        }
+        all
+    }
+
+    /// Numbers of the second pass' lines, along the divided axis and the other.
+    fn sides(&self) -> [u64; 2] {
+        [self.divided / self.parts, self.joined]
+    }
+
+    /// Whether the parts are eighths or quarters, in words.
+    fn in_words(&self) -> &'static str {
+        match self.parts {
+            8 => "eighths",
+            _ => "quarters",
+        }
+    }
+
+    /// What the second pass' lines are, in words.
+    fn columns(&self) -> String {
+        match self.sides() {
+            [first, 1] => format!("columns of {first}"),
+            [first, second] => format!("columns of {first} x {second}"),
+        }
+    }
+
+    /// The names of the passes on a timeline.
+    pub(super) fn names(&self) -> [String; 2] {
+        [
+            format!("{} of {}", self.in_words(), self.divided),
+            self.columns(),
+        ]
+    }
+
+    /// What the passes are, for a recipe.
+    pub(super) fn recipe(&self) -> String {
+        let (parts, columns) = (self.in_words(), self.columns());
+        match self.joined {
+            1 => format!("rows and {parts} of columns, then {columns}"),
+            _ => format!(
+                "rows and {parts} of the {} axis of {}, then {columns}",
+                if self.outer { "inner" } else { "outer" },
+                self.divided
+            ),
+        }
+    }
+
+    /// Bytes from a row to the next along the divided axis and the other.
+    fn strides(&self) -> [u64; 2] {
+        let row = self.width * COMPLEX;
+        match self.outer {
+            true => [row, self.divided * row],
+            false => [self.joined * row, row],
+        }
+    }
+
+    /// Numbers of an array.
+    pub(super) fn numbers(&self) -> u64 {
+        self.divided * self.joined * self.width
+    }
+
+    /// The arrays of two axes that the first pass sees in each: how many, their rows and numbers of a row.
+    fn seen(&self) -> (u64, [u64; 2]) {
+        match self.outer {
+            true => (self.joined, [self.divided, self.width]),
+            false => (1, [self.divided * self.joined, self.width]),
+        }
+    }
+
+    /// The pages of the first pass over `batch` arrays.
+    pub(super) fn first(
+        &self,
+        lines: Lines,
+        (sections, batch): (u64, u64),
+        [from, to]: [u64; 2],
+    ) -> PartPages {
+        let (each, shape) = self.seen();
+        PartPages {
+            lines,
+            sections,
+            batch: batch * each,
+            shape,
+            from,
+            to,
+        }
+    }
+
+    /// The ways to make the two passes; none where there are no such kernels.
+    pub(super) fn ways(
+        &self,
+        direction: Direction,
+        machine: &Machine,
+    ) -> Result<[Vec<Visit>; 2], FftError> {
+        let none = Ok([Vec::new(), Vec::new()]);
+        let sections = machine.cp2.sections as u64;
+        let (divided, joined, parts) = (
+            self.divided as usize,
+            self.joined as usize,
+            self.parts as usize,
+        );
+        let (width, numbers) = (self.width as usize, self.numbers());
+        // The rows' passes begin and end in one page (array.s).
+        let rows = Recipe::new(width, direction).ok();
+        let rows = rows.filter(|rows| rows.passes().len() == 2);
+        let fits = divided % parts == 0 && divided > parts && numbers <= u64::from(u32::MAX);
+        let Some(rows) = rows.filter(|_| fits) else {
+            return none;
+        };
+        let mut second = Vec::new();
+        for per in [2, 4, 8, 16] {
+            let run = per as u64 * sections * COMPLEX;
+            let whole = run == self.width * COMPLEX;
+            // Short runs where they are all columns.
+            if self.width % (per as u64 * sections) > 0 || (run < RUN && !whole) {
+                continue;
+            }
+            let left = divided / parts;
+            let orders = [([left, joined], false), ([joined, left], true)];
+            for (sides, turned) in orders.into_iter().take(1 + usize::from(joined > 1)) {
+                let lines = Lines::joined(sides, turned, per);
+                // Where a pass of radix 4 is the last, it has four columns at a time, and two times at least.
+                let fits = |lines: &Lines| {
+                    let few = lines.stays() && per < LAST;
+                    !few && lines.len() >= 2 * LAST && 3 * lines.page_bytes() <= machine.cp2.dmem.0
+                };
+                let Some(lines) = lines.filter(fits) else {
+                    continue;
+                };
+                let assembled = large_program(Some(&lines), None, true, direction, machine);
+                let room = (lines.column_factor_bytes(), machine.cp2.dmem.0);
+                second.extend(visits(lines, room, assembled)?);
+            }
+        }
+        if second.is_empty() {
+            return none;
+        }
+        let (_, [height, _]) = self.seen();
+        let mut first = Vec::new();
+        let mut groups = 1;
+        while (height / self.parts) % (groups * sections) == 0 {
+            let per = groups as usize * width;
+            let lines = match parts {
+                LAST => Some(Lines::eight(per)),
+                _ => Lines::short(parts, per),
+            };
+            let Some(lines) = lines.filter(|l| 3 * l.page_bytes() <= machine.cp2.dmem.0) else {
+                break;
+            };
+            let assembled = array_program(&lines, &rows, 1, machine);
+            if lines.stays() {
+                first.extend(beside(lines, assembled, machine)?);
+            } else {
+                first.extend(visits(lines, (0, machine.cp2.dmem.0), assembled)?);
+            }
+            groups *= 2;
+        }
+        Ok([first, second])
+    }
+}
+
+/// The ways through pages whose results stay in place: what is between the passes of their rows lies behind the buffers.
+fn beside(
+    lines: Lines,
+    assembled: Result<Assembly, FftError>,
+    machine: &Machine,
+) -> Result<Vec<Visit>, FftError> {
+    let page = lines.page_bytes();
+    let free = machine.cp2.dmem.0.saturating_sub(page);
+    let mut ways = visits(lines, (0, free), assembled)?;
+    for way in &mut ways {
+        let end = way
+            .ring
+            .pages
+            .iter()
+            .max()
+            .map_or(0, |&last| u64::from(last) + page);
+        way.ring = way.ring.clone().beside(end);
+    }
+    Ok(ways)
+}
+
+/// The second pass: columns across the parts, of each part on its own.
+#[derive(Debug)]
+pub(super) struct JointPages {
+    pub arrays: Joint,
+    /// What is left of the divided axis, and the other.
+    pub lines: Lines,
+    pub sections: u64,
+    pub batch: u64,
+    /// Address of the arrays, as the first pass leaves them: parts where parts were.
+    pub from: u64,
+    /// Address of the results.
+    pub to: u64,
+    /// Address of the factors of all parts.
+    pub factors: u64,
+}
+
+impl JointPages {
+    /// Bytes of a run in system memory: the columns of a page.
+    fn run(&self) -> u64 {
+        self.lines.per_section() as u64 * self.sections * COMPLEX
+    }
+
+    fn tiles(&self) -> u64 {
+        self.arrays.width * COMPLEX / self.run()
+    }
+
+    /// The part of a page, and bytes from the first number of all to where its array's columns begin.
+    fn at(&self, page: u64) -> (u64, u64) {
+        let (matrix, tile) = (page / self.tiles(), page % self.tiles());
+        let (array, part) = (matrix / self.arrays.parts, matrix % self.arrays.parts);
+        (
+            part,
+            array * self.arrays.numbers() * COMPLEX + tile * self.run(),
+        )
+    }
+
+    /// Bytes from a number to the next along both axes of the lines, where those of a part are so many rows apart.
+    fn strides(&self, rows: u64) -> [u64; 2] {
+        let [divided, joined] = self.arrays.strides();
+        match self.lines.turned() {
+            true => [joined, rows * divided],
+            false => [rows * divided, joined],
+        }
+    }
+
+    /// Bytes of a row of a section's page.
+    fn own(&self) -> u64 {
+        self.lines.per_section() as u64 * COMPLEX
+    }
+}
+
+impl Pages for JointPages {
+    fn count(&self) -> u64 {
+        self.batch * self.arrays.parts * self.tiles()
+    }
+
+    fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
+        let (part, at) = self.at(page);
+        let each = self.lines.column_factor_bytes();
+        let shift = Descriptor::load(Target::Broadcast, self.factors + part * each, factors, each);
+        let [first, second] = self.lines.sides();
+        let (run, own) = (self.run(), self.own());
+        let left = self.arrays.divided / self.arrays.parts;
+        let from = self.from + at + part * left * self.arrays.strides()[0];
+        let strides = self.strides(1);
+        let data = if [second * run, run] == strides {
+            // All columns: rows lie on end.
+            Descriptor::load(Target::Deal, from, local, first * second * run)
+        } else {
+            Descriptor::load(Target::Deal, from, local, run)
+                .level(second as u32, strides[1] as i64, own as i64)
+                .level(first as u32, strides[0] as i64, (second * own) as i64)
+        };
+        vec![shift, data]
+    }
+
+    /// Result k of part k1 is number k1 + parts k of the divided axis.
+    fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
+        let (part, at) = self.at(page);
+        let [first, second] = self.lines.sides();
+        let own = self.own();
+        let to = self.to + at + part * self.arrays.strides()[0];
+        let row = Descriptor::store(Target::Deal, to, local, self.run());
+        let apart = self.strides(self.arrays.parts);
+        vec![match self.lines.stays() {
+            true => self.lines.reversed(row, apart, own),
+            false => row.level(first as u32, apart[0] as i64, own as i64).level(
+                second as u32,
+                apart[1] as i64,
+                (first * own) as i64,
+            ),
+        }]
+    }
+
+    fn issues(&self, _page: u64) -> u64 {
+        self.lines.butterflies()
+    }
+
+    fn overhead(&self, _page: u64) -> u64 {
+        self.lines.column_overhead()
+    }
+
+    fn after(&self, _page: u64) -> u64 {
+        AFTER
+    }
+}
