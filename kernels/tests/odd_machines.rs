@@ -118,7 +118,10 @@ fn what_lacks_is_named() {
     let levels = said(odd(|m| m.dma.levels = 1), 4096);
     assert!(levels.contains("levels"), "{levels}");
     let granule = said(odd(|m| m.dma.granule = Bytes(64)), 65_536);
-    assert!(granule.contains("granule of 16 bytes"), "{granule}");
+    assert!(
+        granule.contains("granules of 64 bytes, expected 16"),
+        "{granule}"
+    );
     // Pages that no offset of a load would reach are not taken.
     let big = odd(|m| m.cp2.dmem = Bytes(16 << 20));
     assert_eq!(said(big.clone(), 65_536), "");

@@ -59,9 +59,9 @@ fn the_planner_lists_what_it_chooses_from() {
         ("--n 101", "bluestein", 1),
         ("--n 65536", "65536", 1),
         ("--n 512 --real", "split", 3),
-        ("--n 512 --real --inverse", "join", 3),
-        ("--n 512 --real --batch 512", "with split", 3),
-        ("--n 2048 --real", "columns", 5),
+        ("--n 512 --real --inverse", "merge", 3),
+        ("--n 512 --real --inverse --batch 1", "join", 3),
+        ("--n 2048 --real --batch 1", "couples of columns", 5),
         ("--n 4095 --real --inverse", "of complex numbers", 1),
     ] {
         let ended = bench.cp2(&format!("fft {line} --plan --json"));

@@ -1,7 +1,7 @@
 //! What a planner of real transforms chooses from: every way there is, priced for the batch.
 
 use super::error::FftError;
-use super::large::LargeReal;
+use super::large::{LargeReal, LargeRecipe};
 use super::mixed::{ComplexToReal, LongReal, RealToComplex, RealWay};
 use super::planner::FftPlanner;
 use super::real_least::{RealLeast, complex_floor, copies};
@@ -109,7 +109,8 @@ impl FftPlanner {
             found: Vec::new(),
             refused: FftError::RealLength { n },
         };
-        if n > 0 {
+        // Numbers in couples are half as many complex ones; nothing longer has a recipe, whatever the machine.
+        if (1..=2 * LargeRecipe::lengths().into_iter().max().unwrap_or(0)).contains(&n) {
             ways.local()?;
             ways.long()?;
         }

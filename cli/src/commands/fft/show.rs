@@ -65,6 +65,27 @@ impl Asked<'_> {
     }
 }
 
+/// Characters of a line of a recipe in a table.
+const WIDTH: usize = 100;
+
+/// The words of a text in lines of at most `width` characters where its words allow, all but the first indented.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        if let Some(line) = lines.last_mut() {
+            if line.trim().is_empty() {
+                line.push_str(word);
+            } else if line.chars().count() + 1 + word.chars().count() <= width {
+                line.push(' ');
+                line.push_str(word);
+            } else {
+                lines.push(format!("    {word}"));
+            }
+        }
+    }
+    lines
+}
+
 /// Lists the recipes for `batch` transforms, the chosen one first.
 pub(super) fn show(
     machine: &Arc<Machine>,
@@ -83,14 +104,17 @@ pub(super) fn show(
     for plan in &plans {
         let (expected, bound) = (plan.expected(batch)?.0, plan.bound(batch).0);
         let ratio = bound as f64 / expected.max(1) as f64;
+        let recipe = plan.recipe();
+        let mut lines = wrapped(&recipe, WIDTH).into_iter();
         table.row([
-            plan.recipe(),
+            lines.next().unwrap_or_default(),
             expected.to_string(),
             bound.to_string(),
             format!("{ratio:.3}"),
         ]);
+        lines.for_each(|line| table.row([line]));
         candidates.push(json!({
-            "recipe": plan.recipe(),
+            "recipe": recipe,
             "expected_cycles": expected,
             "bound_cycles": bound,
         }));
@@ -120,4 +144,21 @@ pub(super) fn show(
         json: Provenance::new("cp2-fft-plan/1", machine, None).with(figures),
         ..Outcome::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_recipes_are_several_lines() {
+        assert_eq!(wrapped("columns of 64", 13), ["columns of 64"]);
+        assert_eq!(wrapped("columns of 64", 12), ["columns of", "    64"]);
+        assert_eq!(wrapped("columns", 3), ["columns"]);
+        let text = "half of the rows of 32, 8 a section and page, 10 in the last";
+        let lines = wrapped(text, 20);
+        assert!(lines.iter().all(|line| line.chars().count() <= 20));
+        let words: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
+        assert_eq!(words.join(" "), text);
+    }
 }
