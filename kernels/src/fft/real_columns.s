@@ -13,34 +13,47 @@
 ; L - k has the conjugates of the factors of column k, times -1 or -i, in other butterflies:
 ;   w^4: -conj w^4   w^2: -i conj w^2   w: -i conj (w W8)   w W8: -i conj w
 ;
-; Columns 0 and L/2 are their own partners and come first, in an iteration of another form.
+; Columns 0 and L/2 are their own partners and come first, in an iteration of another form: partners of X are 0 0, 1 7, 2 6, 3 5,
+; 4 4, those of Y 0 7, 1 6, 2 5, 3 4.
 ;
 ; Schedule of 66 cycles, all of them arithmetic; level 1 of even X belongs to the iteration after (n), the last of the
-; separation to the one before (p).
-;   0..3     separate m = 3 (p)                41..44   level 3: X 2, Y 1
+; separation to the one before.
+;   0..3     separate m = 3 (before)           41..44   level 3: X 2, Y 1
 ;   4..7     level 1: Y 2, 3                   45..48   separate m = 0
 ;   8        half of Y 0                       49..52   level 3: X 3, Y 0
 ;   9..16    level 1: X 2, 3, Y 0, 1           53       half of X 0 (n)
 ;   17..32   level 2: X, Y                     54..57   separate m = 1
 ;   33..40   level 3: X 0, Y 3, X 1, Y 2       58..61   separate m = 2
 ;                                              62..65   level 1: X 0, 1 (n)
+; That of columns 0 and L/2 has 68, all of them arithmetic; the numbers of the next one are loaded as registers become free,
+; and its last results leave in the next one's level 1, which is that of the first frame as well:
+;   0        half of X 0                       42..45   separate X 0, 4
+;   1..6     level 1: X 1, 2, 3                46, 47   level 3: Y 1
+;   7, 9     level 1: X 0                      48, 49   separate X 2, 6
+;   8        half of Y 0                       50, 51   level 3: Y 2
+;   10..17   level 1: Y 3, 0, 2, 1             52, 53   separate X 1, 7
+;   18..33   level 2: X, Y                     54..57   level 3: Y 0, 3
+;   34..41   level 3: X                        58, 59   separate X 3, 5
+;                                              60..67   separate Y 1, 2, 0, 3
 ; No word waits for an operand, on vm7 or vm9.
 ;
 ; Registers.
 ;   q0..q7, q8..q15    numbers of X and Y, quads (A, B), then all levels in place
 ;   q16..q23           results: of m = 0, 2 and of m = 1, 3
-;   q24, q25, q26      w^4/2, w^4; w^2/2, w^2; w/2, w W8/2
+;   q24, q25, q26      w^4/2, w^4; w^2/2, w^2; w/2, w W8/2;   q28, q29, q30   those of column L/2
 ;   q27                1/2;   r62 1
 ;   a0, a4 read X and Y in steps s0, s1; a1 writes rows that go up with k, a3 those that go down, in steps s2;
-;   a2 walks the factors in steps s3; a5 the steps
+;   a2 walks the factors in steps s3; a5 the steps. Before the frames a0 reads both columns, and a6 writes.
 
 ; Bytes of a row, and of L rows.
 .equ ROW, 8*COLUMNS
 .equ SPAN, N1/8*ROW
 
-; A butterfly, if `on`, beside the memory operation `mn a, b`, if `there`.
-.macro beside on, op, d, e, x, y, w, there, mn, a, b
-    .if \there
+; A butterfly, if `on`, beside the memory operation `mn a, b`, if `there`; of three operands `mn a, b, c` if that is 3.
+.macro beside on, op, d, e, x, y, w, there, mn, a, b, c=0
+    .if \there == 3
+    word3 \on, \op, \d, \e, \x, \y, \w, \mn, \a, \b, \c
+    .elif \there
     word \on, \op, \d, \e, \x, \y, \w, \mn, \a, \b
     .else
     alone \on, \op, \d, \e, \x, \y, \w, 0
@@ -49,27 +62,27 @@
 
 ; A butterfly of numbers i and j of column A or B (col 0, 1) of X (y = 0) or Y (1: with X's factors; 2: with
 ; its own, 8 registers further); turn: the factor is -i w (y = 1: -i w is -conj of X's, else -i conj).
-.macro meet on, y, turn, i, j, w, col, there, mn, a, b
+.macro meet on, y, turn, i, j, w, col, there, mn, a, b, c=0
     .if (\y) == 1 && (\turn)
-    beside \on, bflyc, 16 + 2*(\j) + \col, 16 + 2*(\i) + \col, 16 + 2*(\i) + \col, 16 + 2*(\j) + \col, \w, \there, \mn, \a, \b
+    beside \on, bflyc, 16 + 2*(\j) + \col, 16 + 2*(\i) + \col, 16 + 2*(\i) + \col, 16 + 2*(\j) + \col, \w, \there, \mn, \a, \b, \c
     .elif (\y) == 1
-    beside \on, bflycn, 16 + 2*(\i) + \col, 16 + 2*(\j) + \col, 16 + 2*(\i) + \col, 16 + 2*(\j) + \col, \w, \there, \mn, \a, \b
+    beside \on, bflycn, 16 + 2*(\i) + \col, 16 + 2*(\j) + \col, 16 + 2*(\i) + \col, 16 + 2*(\j) + \col, \w, \there, \mn, \a, \b, \c
     .elif \turn
-    beside \on, bflyn, 8*(\y) + 2*(\i) + \col, 8*(\y) + 2*(\j) + \col, 8*(\y) + 2*(\i) + \col, 8*(\y) + 2*(\j) + \col, (\w) + 4*(\y), \there, \mn, \a, \b
+    beside \on, bflyn, 8*(\y) + 2*(\i) + \col, 8*(\y) + 2*(\j) + \col, 8*(\y) + 2*(\i) + \col, 8*(\y) + 2*(\j) + \col, (\w) + 4*(\y), \there, \mn, \a, \b, \c
     .else
-    beside \on, bfly, 8*(\y) + 2*(\i) + \col, 8*(\y) + 2*(\j) + \col, 8*(\y) + 2*(\i) + \col, 8*(\y) + 2*(\j) + \col, (\w) + 4*(\y), \there, \mn, \a, \b
+    beside \on, bfly, 8*(\y) + 2*(\i) + \col, 8*(\y) + 2*(\j) + \col, 8*(\y) + 2*(\i) + \col, 8*(\y) + 2*(\j) + \col, (\w) + 4*(\y), \there, \mn, \a, \b, \c
     .endif
 .endm
 
 ; Level 1 of number i = 0 .. 3, level 2 of i = 0, 1, 4, 5, level 3 of result m = 0 .. 3.
-.macro level1 on, y, i, col, there=0, mn=0, a=0, b=0
-    meet \on, \y, (\y) == 1, \i, (\i) + 4, 48 + ((\i) != 0), \col, \there, \mn, \a, \b
+.macro level1 on, y, i, col, there=0, mn=0, a=0, b=0, c=0
+    meet \on, \y, (\y) == 1, \i, (\i) + 4, 48 + ((\i) != 0), \col, \there, \mn, \a, \b, \c
 .endm
-.macro level2 y, i, col, there=0, mn=0, a=0, b=0
-    meet 1, \y, (\i)/4, \i, (\i) + 2, 50 + (\i)%2, \col, \there, \mn, \a, \b
+.macro level2 y, i, col, there=0, mn=0, a=0, b=0, c=0
+    meet 1, \y, (\i)/4, \i, (\i) + 2, 50 + (\i)%2, \col, \there, \mn, \a, \b, \c
 .endm
-.macro level3 y, m, col, there=0, mn=0, a=0, b=0
-    meet 1, \y, (\m)/2, lo_{\m}, lo_{\m} + 1, 52 + ((\m)%2 != ((\y) == 1)), \col, \there, \mn, \a, \b
+.macro level3 y, m, col, there=0, mn=0, a=0, b=0, c=0
+    meet 1, \y, (\m)/2, lo_{\m}, lo_{\m} + 1, 52 + ((\m)%2 != ((\y) == 1)), \col, \there, \mn, \a, \b, \c
 .endm
 
 ; Where result m is, m + 4 behind it; where those of m are stored: S and D of X[m], S and D of Y[3-m].
@@ -106,25 +119,30 @@
     .endif
 .endm
 
-; p, n: there is an iteration before, after.
-.macro separate_frame p, n
-    part_y \p, 3, 20, 0, \p, stq, q22, [a3 + sy_1]
-    part_y \p, 3, 20, 1, \p, stq, q23, [a1 + dy_1]
-    part_x \p, 3, 22, 0, 1, ldq, q8, [a4 - ROW]
-    part_x \p, 3, 22, 1, 1, ldq, q7, [a0 + ROW]
+; n: there is an iteration after.
+.macro separate_frame n
+    part_y 1, 3, 20, 0, 1, stq, q22, [a3 + sy_1]
+    part_y 1, 3, 20, 1, 1, stq, q23, [a1 + dy_1]
+    part_x 1, 3, 22, 0, 1, ldq, q8, [a4 - ROW]
+    part_x 1, 3, 22, 1, 1, ldq, q7, [a0 + ROW]
     level1 1, 1, 2, 0, 1, ldq, q6, [a0]+s0
     level1 1, 1, 2, 1, 1, ldq, q12, [a4 + 3*ROW]
     level1 1, 1, 3, 0, 1, ldq, q13, [a4 + 4*ROW]
     level1 1, 1, 3, 1, 1, ldq, q9, [a4]+s1
-    half 1, 8, \p, stq, q16, [a1 + sx_2]
-    level1 1, 0, 2, 0, \p, stq, q17, [a3 + dx_2]
-    level1 1, 0, 2, 1, \p, stq, q18, [a3 + sy_2]
-    level1 1, 0, 3, 0, \p, stq, q19, [a1 + dy_2]
-    level1 1, 0, 3, 1, \p, stq, q20, [a3 + sy_3]
-    level1 1, 1, 0, 0, \p, stq, q21, [a1 + dy_3]
-    level1 1, 1, 0, 1, \p, stq, q22, [a1]+16
-    level1 1, 1, 1, 0, \p, stq, q23, [a3]+s2
+    half 1, 8, 1, stq, q16, [a1 + sx_2]
+    level1 1, 0, 2, 0, 1, stq, q17, [a3 + dx_2]
+    level1 1, 0, 2, 1, 1, stq, q18, [a3 + sy_2]
+    level1 1, 0, 3, 0, 1, stq, q19, [a1 + dy_2]
+    level1 1, 0, 3, 1, 1, stq, q20, [a3 + sy_3]
+    level1 1, 1, 0, 0, 1, stq, q21, [a1 + dy_3]
+    level1 1, 1, 0, 1, 1, stq, q22, [a1]+16
+    level1 1, 1, 1, 0, 1, stq, q23, [a3]+s2
     level1 1, 1, 1, 1, \n, ldx2, s0, [a5]+8
+    separate_high \n
+.endm
+
+; Words 17 to 65.
+.macro separate_high n
     level2 0, 0, 0
     level2 0, 0, 1, 1, ldq, q26, [a2]+s3
     level2 0, 1, 0
@@ -171,21 +189,7 @@
     level1 \n, 0, 1, 1, 1, stq, q21, [a3 + dx_1]
 .endm
 
-; Before the first frame, and after the last.
-.macro separate_begin
-    ldq q0, [a0 - 6*ROW]
-    ldq q24, [a2 - 32]
-    ldq q4, [a0 - 2*ROW]
-    ldq q1, [a0 - 5*ROW]
-    half 1, 0, 1, ldq, q5, [a0 - ROW]
-    ldq q15, [a4 + 6*ROW]
-    ldq q14, [a4 + 5*ROW]
-    ldq q10, [a4 + ROW]
-    level1 1, 0, 0, 0, 1, ldq, q11, [a4 + 2*ROW]
-    level1 1, 0, 0, 1, 1, ldq, q2, [a0 - 4*ROW]
-    level1 1, 0, 1, 0, 1, ldq, q3, [a0 - 3*ROW]
-    level1 1, 0, 1, 1, 1, ldq, q25, [a2 - 16]
-.endm
+; After the last frame.
 .macro separate_end
     part_y 1, 3, 20, 0, 1, stq, q22, [a3 + sy_1]
     part_y 1, 3, 20, 1, 1, stq, q23, [a1 + dy_1]
@@ -202,104 +206,158 @@
     stq q23, [a3]
 .endm
 
-; Columns 0 and L/2, whose factors are in q28 .. q30, of a couple: a0 and a4 at number 7 of either, a1 at row 0.
-; Partners of X are 0 0, 1 7, 2 6, 3 5, 4 4, those of Y 0 7, 1 6, 2 5, 3 4; 83 words.
-.macro separate_own
-    ldq q0, [a0 - 7*ROW]
-    ldq q4, [a0 - 3*ROW]
-    ldq q1, [a0 - 6*ROW]
-    ldq q5, [a0 - 2*ROW]
-    half 1, 0, 1, ldq, q2, [a0 - 5*ROW]
-    ldq q6, [a0 - ROW]
-    ldq q3, [a0 - 4*ROW]
-    level1 1, 0, 1, 0, 1, ldq, q7, [a0]+16
-    level1 1, 0, 1, 1, 1, ldq, q8, [a4 - 7*ROW]
-    level1 1, 0, 0, 0, 1, ldq, q12, [a4 - 3*ROW]
-    level1 1, 0, 0, 1, 1, ldq, q9, [a4 - 6*ROW]
-    level1 1, 0, 2, 0, 1, ldq, q13, [a4 - 2*ROW]
-    level1 1, 0, 2, 1, 1, ldq, q10, [a4 - 5*ROW]
-    level1 1, 0, 3, 0, 1, ldq, q14, [a4 - ROW]
-    level1 1, 0, 3, 1, 1, ldq, q11, [a4 - 4*ROW]
-    half 1, 8, 1, ldq, q15, [a4]+16
-    .rept 4, i
-    level1 1, 2, 1 + i/2, i%2
-    .endr
-    .rept 4, i
-    level1 1, 2, i/2*3, i%2
-    .endr
-    .rept 16, i
-    level2 i/8*2, i/2%2 + i/4%2*4, i%2
-    .endr
-    .rept 16, i
-    level3 i/8*2, i/2%4, i%2
-    .endr
-    .rept 6, i
-    part 1, lo_{i/2 + 1}, lo_{3 - i/2} + 1, lo_{i/2 + 1}, lo_{3 - i/2} + 1, i%2
-    .endr
-    part 1, 0, 16, 0, 0, 0
-    part 1, 0, 16, 0, 0, 1
-    part 1, 1, 17, 1, 1, 0
-    part 1, 1, 17, 1, 1, 1, 1, stq, q4, [a1 + SPAN]
-    part_own 0, 0, q7, [a1 + N1*ROW + ROW - SPAN]
-    part_own 0, 1, q2, [a1 + 2*SPAN]
-    part_own 1, 0, q3, [a1 + N1*ROW + ROW - 2*SPAN]
-    part_own 1, 1, q6, [a1 + 3*SPAN]
-    part_own 2, 0, q5, [a1 + N1*ROW + ROW - 3*SPAN]
-    part_own 2, 1, q0, [a1]
-    part_own 3, 0, q16, [a1 + N1*ROW + ROW]
-    part_own 3, 1, q1, [a1 + 4*SPAN]
-    stq q17, [a1 + N1*ROW + ROW - 4*SPAN]
-    .rept 4, m
-    stq q{8 + lo_{m}}, [a1 + SPAN/2 + m*SPAN]
-    stq q{9 + lo_{3 - m}}, [a1 + N1*ROW + ROW - SPAN/2 - m*SPAN]
-    .endr
+; Where number 0 of column L/2 is, from a0 on, which is at number 6 of column 0.
+.equ OTHER, ROW*at1_{N1/16} - 6*ROW
+; ... and of the frames' Y, from a4 on.
+.equ BELOW, -ROW
+; Where results D of column 0 are, from those of S on.
+.equ DOWN, N1*ROW + ROW
+
+; Before the words of columns 0 and L/2 of a page's first couple: a0 and the numbers that these read first.
+.macro own_begin
+    movi a2, halved
+    addi a0, a8, 6*ROW
+    ldq q24, [a2]
+    ldq q1, [a0 - 5*ROW]
+    ldq q27, [a2 + 96]
+    ldq q0, [a0 - 6*ROW]
+    ldq q5, [a0 - ROW]
+    ldq q2, [a0 - 4*ROW]
+    ldq q6, [a0]
 .endm
-.macro part_own m, col, q, at
-    part 1, 8 + lo_{\m}, 9 + lo_{3 - (\m)}, 8 + lo_{\m}, 9 + lo_{3 - (\m)}, \col, 1, stq, \q, \at
+
+; Words 0 to 17 of columns 0 and L/2 of the first couple: the other numbers and the constants come.
+.macro own_first
+    half 1, 0, 1, ldq, q3, [a0 - 3*ROW]
+    level1 1, 0, 1, 0, 1, ldq, q7, [a0 + ROW]
+    level1 1, 0, 1, 1, 1, ldq, q4, [a0 - 2*ROW]
+    level1 1, 0, 2, 0, 1, ldq, q8, [a0 + OTHER]
+    level1 1, 0, 2, 1, 1, ldq, q11, [a0 + OTHER + 3*ROW]
+    level1 1, 0, 3, 0, 1, ldq, q15, [a0 + OTHER + 7*ROW]
+    level1 1, 0, 3, 1, 1, ldq, q28, [a2 + 48]
+    level1 1, 0, 0, 0, 1, ldq, q12, [a0 + OTHER + 4*ROW]
+    half 1, 8, 1, ldq, q10, [a0 + OTHER + 2*ROW]
+    level1 1, 0, 0, 1, 1, ldq, q14, [a0 + OTHER + 6*ROW]
+    level1 1, 2, 3, 0, 1, ldq, q13, [a0 + OTHER + 5*ROW]
+    level1 1, 2, 3, 1, 1, ldq, q9, [a0 + OTHER + ROW]
+    level1 1, 2, 0, 0, 1, ldq, q25, [a2 + 16]
+    level1 1, 2, 0, 1, 1, ldq, q29, [a2 + 64]
+    level1 1, 2, 2, 0, 1, ldq, q26, [a2 + 32]
+    level1 1, 2, 2, 1, 1, ldq, q30, [a2 + 80]
+    level1 1, 2, 1, 0, 1, ldq, q31, [a2 + 112]
+    level1 1, 2, 1, 1, 1, mov, a6, a9
+.endm
+
+; ... of those of another couple (y = 2, n = 1) or of the first frame (y = 1, n: there is another): the results of the couple
+; before leave. Number 0 of Y is at `a` + `z`, number 1 at `last`.
+.macro own_next y, n, a, z, last
+    half 1, 0, 1, ldq, q15, [\a + \z + 7*ROW]
+    level1 1, 0, 1, 0, 1, ldq, q11, [\a + \z + 3*ROW]
+    level1 1, 0, 1, 1, 1, ldq, q12, [\a + \z + 4*ROW]
+    level1 1, 0, 2, 0, 1, ldq, q10, [\a + \z + 2*ROW]
+    level1 1, 0, 2, 1, 1, ldq, q13, [\a + \z + 5*ROW]
+    level1 1, 0, 3, 0, 1, stq, q22, [a6 + 3*SPAN]
+    level1 1, 0, 3, 1, 1, stq, q23, [a6 + DOWN - 3*SPAN]
+    level1 1, 0, 0, 0, 1, stq, q14, [a6 + 3*SPAN + SPAN/2]
+    half 1, 8, 1, stq, q9, [a6 + DOWN - 3*SPAN - SPAN/2]
+    level1 1, 0, 0, 1, 1, ldq, q14, [\a + \z + 6*ROW]
+    level1 1, \y, 3, 0, 1, ldq, q9, \last
+    level1 1, \y, 3, 1, 1, stq, q18, [a6 + SPAN + SPAN/2]
+    level1 1, \y, 0, 0, 1, stq, q19, [a6 + DOWN - SPAN - SPAN/2]
+    level1 1, \y, 0, 1, 1, stq, q20, [a6 + 2*SPAN + SPAN/2]
+    level1 1, \y, 2, 0, 1, stq, q21, [a6 + DOWN - 2*SPAN - SPAN/2]
+    level1 1, \y, 2, 1, 1, stq, q16, [a6 + SPAN/2]
+    level1 1, \y, 1, 0, 1, stq, q17, [a6 + DOWN - SPAN/2]
+    .if \y == 2
+    level1 1, 2, 1, 1, 3, addi, a6, a6, 16
+    .else
+    level1 1, 1, 1, 1, \n, ldx2, s0, [a5]+8
+    .endif
+.endm
+
+; Words 18 to 67; then comes another couple, or (`last`) the first frame, whose pointers, steps and factors come here. The numbers
+; of X that comes next are read from a0 on, number 6 at `x`; number 0 of Y is at `a` + `z`.
+.macro own_high last, x, a, z
+    .if \last
+    level2 0, 0, 0, 1, movi, a0, ROW*at1_1 + 6*ROW
+    level2 0, 0, 1, 3, add, a0, a0, a8
+    level2 0, 1, 0, 1, movi, a4, ROW*at1_{N1/8 - 1} + ROW
+    level2 0, 1, 1, 3, add, a4, a4, a8
+    level2 0, 4, 0, 1, movi, a5, steps14
+    level2 0, 4, 1, 1, ldx2, s0, [a5]+8
+    level2 0, 5, 0, 1, ldx2, s2, [a5]+8
+    level2 0, 5, 1, 1, movi, a1, 3*SPAN + ROW
+    level2 2, 0, 0, 3, add, a1, a1, a9
+    level2 2, 0, 1, 1, movi, a3, N1*ROW - 3*SPAN
+    level2 2, 1, 0, 3, add, a3, a3, a9
+    level2 2, 1, 1, 3, addi, a2, a2, 160
+    level2 2, 4, 0, 1, ldq, q24, [a2 - 32]
+    level2 2, 4, 1, 1, ldq, q25, [a2 - 16]
+    .else
+    level2 0, 0, 0, 3, addi, a0, a0, 16
+    .rept 13, i
+    level2 (i + 1)/8*2, (i + 1)/2%2 + (i + 1)/4%2*4, (i + 1)%2
+    .endr
+    .endif
+    level2 2, 5, 0
+    level2 2, 5, 1
+    .rept 8, i
+    level3 0, i/2, i%2
+    .endr
+    .rept 4, i
+    part 1, i/2, 16 + i/2, i/2, i/2, i%2
+    .endr
+    level3 2, 1, 0
+    level3 2, 1, 1
+    part 1, 2, 3, 2, 3, 0
+    part 1, 2, 3, 2, 3, 1
+    level3 2, 2, 0
+    level3 2, 2, 1, 1, stq, q0, [a6]
+    part 1, 4, 7, 4, 7, 0, 1, stq, q16, [a6 + DOWN]
+    part 1, 4, 7, 4, 7, 1, 1, stq, q1, [a6 + 4*SPAN]
+    level3 2, 0, 0, 1, stq, q17, [a6 + DOWN - 4*SPAN]
+    level3 2, 0, 1, 1, ldq, q0, [a0 - 6*ROW]
+    level3 2, 3, 0, 1, ldq, q1, [a0 - 5*ROW]
+    level3 2, 3, 1, 1, stq, q2, [a6 + 2*SPAN]
+    part 1, 22, 23, 6, 5, 0, 1, stq, q3, [a6 + DOWN - 2*SPAN]
+    part 1, 22, 23, 6, 5, 1, 1, ldq, q2, [a0 - 4*ROW]
+    part 1, 18, 19, 12, 11, 0, 1, ldq, q3, [a0 - 3*ROW]
+    part 1, 18, 19, 12, 11, 1, 1, stq, q4, [a6 + SPAN]
+    part 1, 20, 21, 10, 13, 0, 1, stq, q7, [a6 + DOWN - SPAN]
+    part 1, 20, 21, 10, 13, 1, 1, ldq, q4, [a0 - 2*ROW]
+    part 1, 16, 17, 8, 15, 0, 1, ldq, q5, [a0 - ROW]
+    part 1, 16, 17, 8, 15, 1, 1, ldq, q7, [a0 + ROW]
+    part 1, 14, 9, 14, 9, 0, 1, ldq, q6, \x
+    part 1, 14, 9, 14, 9, 1, 1, ldq, q8, [\a + \z]
 .endm
 
 ; The pass from a8 to a9.
 .macro separate_pass
-    movi a2, halved
-    movi a4, ROW*at1_{N1/16} + 7*ROW
-    addi a0, a8, 7*ROW
-    .rept 3, i
-    ldq q{24 + i}, [a2 + 16*i]
-    ldq q{28 + i}, [a2 + 48 + 16*i]
-    .endr
-    ldq q27, [a2 + 96]
-    ldq q31, [a2 + 112]
-    add a4, a4, a8
-    mov a1, a9
-    loop COLUMNS/2 {
-    separate_own
-    addi a1, a1, 16
+    own_begin
+    own_first
+    .if COLUMNS > 4
+    loop COLUMNS/2 - 1 {
+    own_more
     }
-    movi a0, ROW*at1_1 + 6*ROW
-    movi a4, ROW*at1_{N1/8 - 1} + ROW
-    movi a5, steps14
-    ldx2 s0, [a5]+8
-    ldx2 s2, [a5]+8
-    add a0, a0, a8
-    add a4, a4, a8
-    movi a1, 3*SPAN + ROW
-    movi a3, N1*ROW - 3*SPAN
-    add a1, a1, a9
-    add a3, a3, a9
-    addi a2, a2, 160
-    separate_begin
-    .if SEPARATED == 1
-    separate_frame 0, 0
-    .else
-    separate_frame 0, 1
+    .elif COLUMNS > 2
+    own_more
+    .endif
+    own_high 1, [a0]+s0, a4, BELOW
+    own_next 1, SEPARATED > 1, a4, BELOW, [a4]+s1
+    separate_high SEPARATED > 1
     .if SEPARATED > 2
     loop SEPARATED - 2 {
-    separate_frame 1, 1
+    separate_frame 1
     }
     .endif
-    separate_frame 1, 0
+    .if SEPARATED > 1
+    separate_frame 0
     .endif
     separate_end
+.endm
+.macro own_more
+    own_high 0, [a0], a0, OTHER
+    own_next 2, 1, a0, OTHER, [a0 + OTHER + ROW]
 .endm
 ; Frames of a page.
 .equ SEPARATED, (N1/16 - 1)*(COLUMNS/2)

@@ -27,11 +27,8 @@ const JOINED: [u64; 2] = [28, 26];
 const LOOP: u64 = 3;
 /// and the factors of each block, where it has 256 bytes and more.
 const BLOCK: [u64; 2] = [1, 2];
-/// Words of the last pass of couples of real columns (`real_columns.s`): of a couple whose partners are its own,
-const OWN: u64 = 84;
-/// of an iteration, and beside these.
-const FRAME: u64 = 66;
-const SEPARATE: u64 = 47;
+/// Words of the last pass of couples of real columns (`real_columns.s`) beside arithmetic.
+const SEPARATE: u64 = 23;
 /// Words of the last pass of rows of half a spectrum (`real.s`) beside its iterations.
 const HALF: u64 = 52;
 /// Words of the first and the last pass of columns of `real_back.s` beside their iterations: pointers, first loads, last stores,
@@ -95,11 +92,8 @@ impl Lines {
 
     /// What a page of couples of real columns takes beside its arithmetic: the last pass and the separation are one.
     pub(super) fn separate_overhead(&self) -> u64 {
-        let couples = self.per_section() as u64 / 2;
-        let loops = LOOP + LOOP * u64::from(self.frames() > 2);
-        let last = SEPARATE + OWN * couples + FRAME * self.frames() + loops;
-        let butterflies = 24 * (self.len() * self.per_section()) as u64 / 16;
-        self.overhead(1) + last - butterflies - self.separate_issues()
+        let loops = u64::from(self.per_section() > 4) + u64::from(self.frames() > 2);
+        self.overhead(1) + SEPARATE + LOOP * loops
     }
 
     /// The same for a page of columns of half a spectrum.
