@@ -25,6 +25,6 @@ pub use assemble::{
 };
 pub use diag::{Diagnostic, Diagnostics, Frame, Position, Problem, Related, Severity};
 pub use expr::{Value, cis};
-pub use program::{ABI_VERSION, Line, Program, Segment, Symbol, SymbolKind};
+pub use program::{ABI_VERSION, Line, LinkError, Program, Segment, Symbol, SymbolKind};
 pub use source::Source;
 pub use structure::StructureError;

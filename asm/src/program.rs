@@ -1,7 +1,7 @@
 //! An assembled program: what the assembler produces, an ELF file carries and
 //! a device loads.
 
-use crate::isa::{DecodeError, Word};
+use crate::isa::{DecodeError, Kind, Word};
 use cp2_machine::Extensions;
 
 /// Version of the kernel ABI (`docs/abi.md`) that objects record.
@@ -97,5 +97,133 @@ impl Program {
             .enumerate()
             .map(|(pc, &bits)| Word::decode(bits).map_err(|e| (pc, e)))
             .collect()
+    }
+
+    /// This program and another as one that holds both: the words of `other` behind its own, from the next multiple of
+    /// `align` on, and the data of each where it was. Labels of `other` move with its words; of symbols with the same name
+    /// those of this program stay. A launch begins where this program does.
+    ///
+    /// # Errors
+    /// The data of the two overlap, or a word of `other` is none.
+    pub fn linked(&self, other: &Self, align: usize) -> Result<Self, LinkError> {
+        let mut all = self.clone();
+        let origin = self.words.len().next_multiple_of(align.max(1));
+        all.words.resize(origin, 0);
+        all.lines.resize(origin, Line::default());
+        for (pc, &bits) in other.words.iter().enumerate() {
+            let moved = moved(bits, origin).map_err(|source| LinkError::Word { pc, source })?;
+            all.words.push(moved);
+        }
+        let files = self.files.len() as u32;
+        all.files.extend(other.files.iter().cloned());
+        let lines = (0..other.words.len()).map(|pc| {
+            let line = other.lines.get(pc).copied().unwrap_or_default();
+            Line {
+                file: line.file + files * u32::from(line.line > 0),
+                ..line
+            }
+        });
+        all.lines.extend(lines);
+        for symbol in &other.symbols {
+            if self.symbol(&symbol.name).is_none() {
+                let mut symbol = symbol.clone();
+                if symbol.kind == SymbolKind::Program {
+                    symbol.value = symbol.value.saturating_add(origin as i64);
+                }
+                all.symbols.push(symbol);
+            }
+        }
+        all.dmem.extend(other.dmem.iter().cloned());
+        all.dmem.sort_by_key(|segment| segment.address);
+        for pair in all.dmem.windows(2) {
+            let [one, next] = pair else { continue };
+            if u64::from(one.address) + one.bytes.len() as u64 > u64::from(next.address) {
+                let address = next.address;
+                return Err(LinkError::Data { address });
+            }
+        }
+        all.requires = self.requires | other.requires;
+        Ok(all)
+    }
+}
+
+/// A word of a program that begins `origin` words later.
+fn moved(bits: u64, origin: usize) -> Result<u64, DecodeError> {
+    let mut word = Word::decode(bits)?;
+    let mut operands = word.mem.row().form.operands().iter();
+    if operands.any(|operand| matches!(operand.kind, Kind::Target)) {
+        // A program that is too long is refused by the machine that loads it.
+        let target = usize::from(word.mem.target).saturating_add(origin);
+        word.mem.target = u16::try_from(target).unwrap_or(u16::MAX);
+    }
+    Ok(word.encode())
+}
+
+/// Why two programs do not become one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LinkError {
+    /// Their data overlap.
+    #[error(
+        "both programs have data at DMEM address {address:#x}: assemble one with its data elsewhere"
+    )]
+    Data {
+        /// Where.
+        address: u32,
+    },
+    /// A word of the second is none.
+    #[error("word {pc} of the second program: {source}")]
+    Word {
+        /// Its address there.
+        pc: usize,
+        /// What is wrong with it.
+        source: DecodeError,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, Source, assemble};
+
+    fn program(text: &str) -> Program {
+        assemble(&Source::new("a.s", text), &Options::default())
+            .unwrap()
+            .program
+    }
+
+    /// Branches of the second go to its own words, loops and data stay as they are, and what both call the same is the first's.
+    #[test]
+    fn two_programs_become_one() {
+        let first = program(".program\none: jmp both\nnop\nboth: stop\n.dmem 0\n.int 1, 2\n");
+        let second = program(
+            ".program\nboth: movi c1, 3\ntwo: loop c1 {\nnop\naddi c2, c2, 1\n}\nbnz c2, two\njmp both\nstop\n.dmem 16\n.int 3\n",
+        );
+        let all = first.linked(&second, 4).unwrap();
+        let origin = all.words.len() - second.words.len();
+        assert_eq!(origin, 4);
+        assert_eq!(all.words[..3], first.words[..]);
+        let (moved, own) = (all.decode().unwrap(), second.decode().unwrap());
+        let mut branches = 0;
+        for (moved, own) in moved[origin..].iter().zip(&own) {
+            let branch = ["jmp", "bnz"].contains(&own.mem.row().mnemonic);
+            branches += usize::from(branch);
+            let by = if branch { origin as u16 } else { 0 };
+            assert_eq!(moved.mem.target, own.mem.target + by);
+            assert_eq!(moved.arith, own.arith);
+        }
+        assert_eq!(branches, 2);
+        assert_eq!(all.symbol("both"), Some(2));
+        assert_eq!(all.symbol("two"), second.symbol("two").map(|at| at + 4));
+        assert_eq!(all.dmem, [first.dmem, second.dmem].concat());
+        assert_eq!(all.location(origin), second.location(0));
+    }
+
+    #[test]
+    fn data_in_one_place_is_refused() {
+        let data = |at: u32| program(&format!(".program\nstop\n.dmem {at}\n.int 1, 2\n"));
+        assert!(data(0).linked(&data(8), 2).is_ok());
+        assert!(data(8).linked(&data(0), 2).is_ok());
+        let error = data(0).linked(&data(4), 2).unwrap_err();
+        assert_eq!(error, LinkError::Data { address: 4 });
     }
 }

@@ -18,7 +18,7 @@ mod price;
 mod source;
 
 use ahead::Ahead;
-pub(crate) use ahead::chained;
+pub(crate) use ahead::{chained, follow};
 use source::Source;
 
 pub(crate) use dealt::Dealt;
@@ -109,6 +109,29 @@ impl Ring {
         }
     }
 
+    /// The same, everything so many bytes behind.
+    pub(crate) fn moved(mut self, by: u64) -> Self {
+        let by = u32::try_from(by).unwrap_or(u32::MAX);
+        let all = [&mut self.pages, &mut self.factors, &mut self.beside];
+        for place in all.into_iter().flatten().chain([&mut self.arguments]) {
+            *place = place.saturating_add(by);
+        }
+        self
+    }
+
+    /// Where it ends, with so many bytes for each page, its factors and what lies beside.
+    pub(crate) fn end(&self, bytes: [u64; 3]) -> u64 {
+        let arguments = u64::from(self.arguments) + Self::argument_bytes(self.pages.len());
+        let places = [&self.pages, &self.factors, &self.beside];
+        let used = places
+            .into_iter()
+            .zip(bytes)
+            .filter(|(_, bytes)| *bytes > 0);
+        let ends = used
+            .flat_map(|(places, bytes)| places.iter().map(move |&place| u64::from(place) + bytes));
+        ends.chain([arguments]).max().unwrap_or(arguments)
+    }
+
     /// Bytes of the argument block of so many buffers.
     pub(crate) fn argument_bytes(buffers: usize) -> u64 {
         16 + 16 * buffers as u64
@@ -169,6 +192,12 @@ impl RingPass {
 
     fn argument_load(&self, system: u64, bytes: u64) -> Descriptor {
         Descriptor::load(Target::Broadcast, system, self.ring.arguments, bytes)
+    }
+
+    /// Where its local memory ends, if it is known what pages hold.
+    pub(crate) fn end(&self) -> Option<u64> {
+        let held = self.work.held(0)?;
+        Some(self.ring.end(held).next_multiple_of(16))
     }
 
     /// Number of page buffers.

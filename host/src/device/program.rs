@@ -29,6 +29,35 @@ pub struct Placed {
 }
 
 impl Placed {
+    /// The transfers that load its words before word address `word` and its data before `data` in DMEM, and those that load the
+    /// rest: of a program of two kernels the second can come while the first runs. `word` is a multiple of the words
+    /// of a granule, and `data` of its bytes.
+    #[must_use]
+    pub fn split(&self, word: u64, data: u64) -> [Vec<Descriptor>; 2] {
+        let mut parts = [Vec::new(), Vec::new()];
+        for load in &self.loads {
+            let cut = match load.target {
+                Target::Program => word.saturating_mul(8),
+                _ => data,
+            };
+            let own = cut.saturating_sub(load.local.into()).min(load.run);
+            for (part, from, bytes) in [(0, 0, own), (1, own, load.run - own)] {
+                if bytes > 0 {
+                    // Inside the load, whose addresses are u32.
+                    let local = load.local + from as u32;
+                    let part: &mut Vec<_> = &mut parts[part];
+                    part.push(Descriptor::load(
+                        load.target,
+                        load.system + from,
+                        local,
+                        bytes,
+                    ));
+                }
+            }
+        }
+        parts
+    }
+
     /// The DMEM the program's data takes, for the scheduler.
     #[must_use]
     pub fn reserved(&self) -> Vec<Reserved> {
@@ -147,18 +176,27 @@ impl Device {
     /// # Errors
     /// A dependency is unknown.
     pub fn load(&mut self, placed: &Placed, after: &[Event]) -> Result<Event, HostError> {
+        self.load_part(&placed.name, &placed.loads, after)
+    }
+
+    /// Loads what of a program [`Placed::split`] has made one of its parts.
+    ///
+    /// # Errors
+    /// A dependency is unknown.
+    pub fn load_part(
+        &mut self,
+        name: &str,
+        part: &[Descriptor],
+        after: &[Event],
+    ) -> Result<Event, HostError> {
         let mut event = Event(self.next.saturating_sub(1));
-        for descriptor in &placed.loads {
+        for descriptor in part {
             let what = if descriptor.target == Target::Program {
                 "program"
             } else {
                 "data"
             };
-            event = self.dma(
-                &format!("{what} of {}", placed.name),
-                descriptor.clone(),
-                after,
-            )?;
+            event = self.dma(&format!("{what} of {name}"), descriptor.clone(), after)?;
         }
         Ok(event)
     }

@@ -1,6 +1,7 @@
 use crate::assembly::Unfit;
 use crate::job::JobError;
 use crate::pipeline::Unschedulable;
+use cp2_asm::LinkError;
 use cp2_machine::Machine;
 
 /// The longest transform of any length: its convolution is the longest power of two.
@@ -128,6 +129,9 @@ pub enum FftError {
         /// The machine.
         machine: String,
     },
+    /// The kernels of two passes do not become one program.
+    #[error(transparent)]
+    Link(#[from] LinkError),
     /// No schedule was found for a kernel.
     #[error(transparent)]
     Schedule(#[from] Unschedulable),

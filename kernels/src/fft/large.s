@@ -17,6 +17,7 @@
 ;   FULL, LAST2     pages of ROWS real rows before one of LAST2, from 2 to ROWS + 2
 ;   BACK            not 0: columns of half a spectrum, rows to real numbers (real_back.s), so many in a section's page;
 ;                   INVERSE is 1, P1 and Q1 are 8, the last pass of columns has radix 4; FULL pages of rows a matrix
+;   TABLES          where in DMEM its tables are
 ;   RESIDENT        1: the factors of all pages of rows stay where those of the first are, with REAL or BACK
 ; The last pass of rows has radix 8.
 ;
@@ -59,6 +60,7 @@
 .equ LAST2, 2
 .equ BACK, 0
 .equ RESIDENT, 0
+.equ TABLES, 0
 
 .if N1 != 0 && LAST1*P1*P2*P3 != N1
 .error "the product of the radices P1 .. P3 and LAST1 is not N1"
@@ -197,7 +199,7 @@ rows:
     .endif
     .endif
 
-.dmem 0
+.dmem TABLES
     .if N1 && REAL
     early_tables
     .align 16

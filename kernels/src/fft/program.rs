@@ -97,6 +97,23 @@ pub(super) fn large_program(
     lines_program(columns, rows, &modes, machine)
 }
 
+/// The same with its tables from byte `tables` of DMEM on.
+pub(super) fn large_program_at(
+    tables: u64,
+    columns: Option<&Lines>,
+    rows: Option<&Lines>,
+    shifted: bool,
+    direction: Direction,
+    machine: &Machine,
+) -> Result<Assembly, FftError> {
+    let modes = [
+        ("INVERSE", i64::from(direction == Direction::Inverse)),
+        ("SHIFTED", i64::from(shifted)),
+        ("TABLES", i64::try_from(tables).unwrap_or(i64::MAX)),
+    ];
+    lines_program(columns, rows, &modes, machine)
+}
+
 /// Assembles `large.s` for couples of real columns, and rows of half a spectrum, either of
 /// which may be missing; `full` pages of rows are followed by one of `last` rows.
 pub(super) fn real_program(

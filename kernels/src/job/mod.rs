@@ -10,7 +10,7 @@ pub use memory::room;
 pub(crate) use memory::{ROOM_BESIDE, data_end, image, load};
 pub use prepared::PreparedJob;
 
-use crate::ring::RingPass;
+use crate::ring::{RingPass, follow};
 use cp2_asm::Program;
 use cp2_dma::Descriptor;
 use cp2_host::emit::Output;
@@ -92,6 +92,8 @@ pub struct Pass {
     entry: u32,
     name: String,
     work: Work,
+    /// What of its program is loaded before it if that is not there, if not all.
+    part: Option<Vec<Descriptor>>,
 }
 
 /// How the pages of a pass are moved.
@@ -125,6 +127,16 @@ impl Pass {
             Work::Ring(ring, arguments) if ring.is_informed() => Some(arguments),
             _ => None,
         }
+    }
+
+    /// Bytes of its program that are loaded before it if that is not there, and while it runs, for the pass behind it.
+    pub(crate) fn program_bytes(&self) -> [u64; 2] {
+        let all = self.placed.bytes;
+        let Some(part) = &self.part else {
+            return [all, 0];
+        };
+        let own = part.iter().map(|load| load.run).sum::<u64>();
+        [own, all.saturating_sub(own)]
     }
 
     /// Whether its first pages are loaded while the pass before it ends.
@@ -290,6 +302,7 @@ impl Job {
             entry,
             name: program.name.clone(),
             work: Work::Paged(Box::new(plan), arguments),
+            part: None,
         });
         Ok(())
     }
@@ -305,6 +318,34 @@ impl Job {
         entry: &str,
         ring: RingPass,
     ) -> Result<(), JobError> {
+        self.push(program, entry, ring, None)
+    }
+
+    /// Two such passes by the two kernels of a program: the second's words, from `second[0]` on, and its data, from
+    /// `second[1]` on in DMEM, come while the first runs.
+    ///
+    /// # Errors
+    /// System memory is used up.
+    pub(crate) fn followed(
+        &mut self,
+        program: &Placed,
+        entries: [&str; 2],
+        [mut first, mut next]: [RingPass; 2],
+        second: [u64; 2],
+    ) -> Result<(), JobError> {
+        let [own, rest] = program.split(second[0], second[1]);
+        let part = follow(&mut first, &mut next, &rest, self.machine()).then_some(own);
+        self.push(program, entries[0], first, part)?;
+        self.push(program, entries[1], next, None)
+    }
+
+    fn push(
+        &mut self,
+        program: &Placed,
+        entry: &str,
+        ring: RingPass,
+        part: Option<Vec<Descriptor>>,
+    ) -> Result<(), JobError> {
         let arguments = ring.place(&mut self.device)?;
         let at = program.program.symbol(entry);
         self.passes.push(Pass {
@@ -312,6 +353,7 @@ impl Job {
             entry: at.and_then(|at| u32::try_from(at).ok()).unwrap_or(0),
             name: entry.to_owned(),
             work: Work::Ring(Box::new(ring), arguments),
+            part,
         });
         Ok(())
     }
@@ -336,7 +378,10 @@ impl Job {
         for (index, pass) in self.passes.iter().enumerate() {
             // The program that is there need not be loaded again.
             if loaded != Some(pass.placed.image) {
-                after.push(device.load(&pass.placed, &after)?);
+                after.push(match &pass.part {
+                    Some(part) => device.load_part(&pass.placed.name, part, &after)?,
+                    None => device.load(&pass.placed, &after)?,
+                });
                 loaded = Some(pass.placed.image);
             }
             after = pass.give(device, &after, self.passes.get(index + 1))?;

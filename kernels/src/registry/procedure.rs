@@ -25,13 +25,14 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
     for (index, (pass, parts)) in all.iter().zip(&moved).enumerate() {
         let program = pass.program();
         // A program that the pass before has loaded is there already.
-        let image = if loaded == Some(program.image) {
-            0
-        } else {
-            program.bytes
+        let [image, brought] = match loaded == Some(program.image) {
+            true => [0, 0],
+            false => pass.program_bytes(),
         };
         loaded = Some(program.image);
         let [mut first, mut middle, mut last] = *parts;
+        // What it brings of the program for the pass behind it.
+        middle.bytes += brought;
         // What is loaded while the pass before ends counts there, and that one's last store here.
         if begun(index) {
             first = Traffic::default();

@@ -13,8 +13,8 @@ use std::ops::Range;
 pub(super) struct Ahead {
     /// The page behind whose stores it is given.
     pub(super) behind: u64,
-    /// The page of the next pass that it is of.
-    pub(super) page: u64,
+    /// The page of the next pass that it is of; none of what all of that pass waits for, its program.
+    pub(super) page: Option<u64>,
     pub(super) load: Descriptor,
 }
 
@@ -36,6 +36,46 @@ pub(crate) fn chained(mut passes: Vec<RingPass>, machine: &Machine) -> Vec<RingP
         }
     }
     passes
+}
+
+/// How many pages before the end the program of another kernel may be given, beside the first of all.
+const PLACES: u64 = 4;
+
+/// Has `next` begun while `before` ends, though its kernel is another, where it is known what pages hold: `program` loads
+/// that kernel and its data where `before` has nothing, behind the page with which both should take the shortest time.
+pub(crate) fn follow(
+    before: &mut RingPass,
+    next: &mut RingPass,
+    program: &[Descriptor],
+    machine: &Machine,
+) -> bool {
+    let Some(pages) = ahead_of(before, next, machine).filter(|_| is_free(before, next)) else {
+        return false;
+    };
+    next.begun = true;
+    next.informed = true;
+    let count = before.count();
+    let places = (count.saturating_sub(PLACES)..count).chain([0]);
+    let mut best: Option<(f64, Vec<Ahead>)> = None;
+    for behind in places {
+        let program = program.iter().map(|load| Ahead {
+            behind,
+            page: None,
+            load: load.clone(),
+        });
+        // The pages of the next pass come behind its program.
+        let later = pages.iter().cloned().map(|ahead| Ahead {
+            behind: ahead.behind.max(behind),
+            ..ahead
+        });
+        before.ahead = program.chain(later).collect();
+        let cycles = super::expect_all([&*before, &*next], machine);
+        if best.as_ref().is_none_or(|(least, _)| cycles < *least) {
+            best = Some((cycles, std::mem::take(&mut before.ahead)));
+        }
+    }
+    before.ahead = best.map(|(_, ahead)| ahead).unwrap_or_default();
+    true
 }
 
 /// The first loads of `next` in the order in which they are given while `before` ends; none where one
@@ -62,7 +102,7 @@ fn ahead_of(before: &RingPass, next: &RingPass, machine: &Machine) -> Option<Vec
             if meet(&to, &arguments) {
                 return None;
             }
-            let waits = |(_, held, stores): &&(u64, [Range<i128>; 3], Vec<Range<i128>>)| {
+            let waits = |(_, held, stores): &&(u64, [Range<i128>; 4], Vec<Range<i128>>)| {
                 held.iter().any(|held| meet(held, &to))
                     || stores.iter().any(|store| meet(store, &from))
             };
@@ -74,6 +114,7 @@ fn ahead_of(before: &RingPass, next: &RingPass, machine: &Machine) -> Option<Vec
             } else {
                 behind
             };
+            let page = Some(page);
             all.push(Ahead { behind, page, load });
         }
     }
@@ -102,8 +143,8 @@ impl RingPass {
         span(self.ring.arguments.into(), bytes)
     }
 
-    /// The local memory that a page has from its first load to its store.
-    fn held(&self, page: u64) -> Option<[Range<i128>; 3]> {
+    /// The local memory that a page has from its first load to its store, its result among it.
+    fn held(&self, page: u64) -> Option<[Range<i128>; 4]> {
         let slot = (page % self.ring.pages.len().max(1) as u64) as usize;
         let ring = &self.ring;
         let [own, factors, beside] = self.work.held(page)?;
@@ -115,6 +156,7 @@ impl RingPass {
             part(&ring.pages, own),
             part(&ring.factors, factors),
             part(&ring.beside, beside),
+            span(ring.result(page).into(), own),
         ])
     }
 }

@@ -19,6 +19,18 @@ impl RingPass {
         }
     }
 
+    /// Cycles of what the next pass's pages have before this one's last store.
+    pub(crate) fn early(&self, machine: &Machine) -> f64 {
+        let last = self.count().saturating_sub(1);
+        let tick = machine.time_base();
+        let early = self.ahead.iter();
+        let early = early.filter(|ahead| ahead.page.is_some() && ahead.behind < last);
+        let ticks = early.map(|ahead| {
+            transfer_time(&ahead.load, machine).body.0 + tick.cycles(machine.dma.setup_queued).0
+        });
+        ticks.sum::<u64>() as f64 / tick.ticks_per_cycle as f64
+    }
+
     /// Goes on from `now` to the last store of the pass. Returns what its first load and its last store take.
     fn walk(&self, machine: &Machine, now: &mut State) -> u64 {
         let tick = machine.time_base();
@@ -69,6 +81,8 @@ impl RingPass {
                 // Its arguments come behind the last stores.
                 now.cp2 = now.cp2.max(now.dma);
             }
+            // Its program may be the last to come.
+            now.cp2 = now.cp2.max(std::mem::take(&mut now.ready));
             now.cp2 += of(machine.host.completion) + of(machine.host.launch);
             now.loaded = std::mem::take(&mut now.begun);
         } else {
@@ -112,8 +126,12 @@ impl RingPass {
             }
             while let Some(ahead) = ahead.next_if(|ahead| ahead.behind <= page) {
                 now.dma += body(&ahead.load);
-                if ahead.load.event.is_some() {
-                    now.begun.insert(ahead.page, now.dma);
+                match ahead.page {
+                    None => now.ready = now.dma,
+                    Some(page) if ahead.load.event.is_some() => {
+                        now.begun.insert(page, now.dma);
+                    }
+                    Some(_) => {}
                 }
             }
             now.issues += this.issues;
@@ -168,8 +186,9 @@ struct State {
     cp2: u64,
     /// When pages to come are there.
     loaded: BTreeMap<u64, u64>,
-    /// The same of the next pass.
+    /// The same of the next pass, and when its program is.
     begun: BTreeMap<u64, u64>,
+    ready: u64,
     issues: u64,
     moved: u64,
 }

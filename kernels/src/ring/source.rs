@@ -12,9 +12,9 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(super) struct Source<'a> {
     pass: &'a RingPass,
-    names: [Arc<str>; 3],
+    names: [Arc<str>; 4],
     pub(super) launch: Event,
-    /// The load of the next pass's argument block, and when it was given.
+    /// The load of the next pass's argument block, and the last of what that pass waits for to begin: this or its program.
     following: Option<&'a Descriptor>,
     pub(super) begun: Option<Event>,
     /// Number of the next command made.
@@ -37,7 +37,7 @@ impl<'a> Source<'a> {
     ) -> Self {
         let mut source = Self {
             pass,
-            names: ["load", "done", "store"].map(Arc::from),
+            names: ["load", "done", "store", "program"].map(Arc::from),
             launch: first,
             following,
             begun: None,
@@ -88,7 +88,16 @@ impl<'a> Source<'a> {
             self.begun = Some(self.give(0, page, Action::Dma(arguments.clone()), &[free]));
         }
         for ahead in pass.ahead.iter().filter(|ahead| ahead.behind == page) {
-            self.give(0, ahead.page, Action::Dma(ahead.load.clone()), &[free]);
+            let load = Action::Dma(ahead.load.clone());
+            match ahead.page {
+                Some(page) => {
+                    self.give(0, page, load, &[free]);
+                }
+                None => {
+                    let command = Command::new(&self.names[3], load).after(&[free]);
+                    self.begun = Some(self.make(command));
+                }
+            }
         }
     }
 }

@@ -167,6 +167,12 @@ impl Pages for PartPages {
         self.transfer(Descriptor::store, (self.to, page), local)
     }
 
+    /// What stays in place leaves what is between the passes of the rows beside it.
+    fn held(&self, _page: u64) -> Option<[u64; 3]> {
+        let page = self.lines.page_bytes();
+        Some([page, 0, if self.lines.stays() { page } else { 0 }])
+    }
+
     fn issues(&self, _page: u64) -> u64 {
         let rows = self.lines.len() as u64 * self.lines.per_section() as u64 / 2;
         rows * u64::from(self.shape[1].ilog2()) + self.lines.butterflies()
@@ -227,6 +233,15 @@ impl Pages for ArrayPages {
 
     fn group(&self) -> u64 {
         self.pieces
+    }
+
+    fn held(&self, _page: u64) -> Option<[u64; 3]> {
+        let beside = if self.lines.stays() {
+            self.lines.page_bytes()
+        } else {
+            0
+        };
+        Some([self.piece_bytes(), 0, beside])
     }
 
     fn issues(&self, page: u64) -> u64 {

@@ -327,6 +327,10 @@ impl Pages for JointPages {
         }]
     }
 
+    fn held(&self, _page: u64) -> Option<[u64; 3]> {
+        Some([self.lines.page_bytes(), self.lines.column_factor_bytes(), 0])
+    }
+
     fn issues(&self, _page: u64) -> u64 {
         self.lines.butterflies()
     }

@@ -102,6 +102,11 @@ impl Pages for ColumnPages {
         vec![store.level(self.lines.len() as u32, (sharing * run) as i64, per)]
     }
 
+    fn held(&self, _page: u64) -> Option<[u64; 3]> {
+        let factors = self.factors.map(|_| self.lines.column_factor_bytes());
+        Some([self.lines.page_bytes(), factors.unwrap_or(0), 0])
+    }
+
     fn issues(&self, _page: u64) -> u64 {
         self.lines.butterflies()
     }
@@ -216,6 +221,10 @@ impl Pages for RowPages {
             (self.height * COMPLEX) as i64,
             self.lines.per_section() as i64 * COMPLEX as i64,
         )]
+    }
+
+    fn held(&self, _page: u64) -> Option<[u64; 3]> {
+        Some([self.lines.page_bytes(), self.lines.factor_bytes(), 0])
     }
 
     fn issues(&self, _page: u64) -> u64 {

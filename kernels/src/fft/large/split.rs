@@ -6,14 +6,21 @@ use super::joint::{Joint, JointPages};
 use super::lines::{LAST, Lines};
 use super::pages::{ColumnPages, RowPages, rows_of};
 use crate::fft::error::FftError;
-use crate::fft::program::large_program;
+use crate::fft::program::{large_program, large_program_at};
 use crate::fft::recipe::Direction;
 use crate::job::{Job, data_end, image, load};
-use crate::ring::{Expected, Ring, RingPass};
+use crate::ring::{Expected, Ring, RingPass, expect_all, follow};
 use cp2_asm::{Assembly, Program};
+use cp2_dma::{Descriptor, Target};
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
+
+/// How many ways to make both passes, the fastest one after the other, are looked at with the program of the second
+/// loaded beside the first.
+const CLOSE: usize = 6;
+/// Words of a granule.
+const WORDS: usize = 2;
 
 /// Two passes over arrays. With n = N/8 n1 + n2 and k = k1 + 8 k2 along the divided axis of N numbers the
 /// first makes k1 of n1 and transforms another axis, the second makes k2 of n2, for each k1 at
@@ -21,6 +28,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct Split {
     divided: Divided,
+    direction: Direction,
     sections: u64,
     /// The ways to make each pass: which of them is the fastest depends on the batch.
     first: Vec<Visit>,
@@ -48,6 +56,8 @@ pub(super) struct Visit {
 /// Ways to make the two passes, and what they should take.
 struct Plan<'a> {
     visits: [&'a Visit; 2],
+    /// Where the tables of the second are in DMEM if its program comes while the first runs.
+    behind: Option<u64>,
     expected: Expected,
 }
 
@@ -66,6 +76,7 @@ impl Split {
             if !first.is_empty() && !second.is_empty() {
                 all.push(Self {
                     divided,
+                    direction,
                     sections: machine.cp2.sections as u64,
                     first,
                     second,
@@ -118,30 +129,111 @@ impl Split {
                 least: image,
             })
         };
-        // The fastest after the first pass last looked at, on whose tiles it depends.
-        let mut after: Option<(u64, &Visit, Expected)> = None;
-        let mut best: Option<Plan<'_>> = None;
+        let mut plans = Vec::new();
+        // Second passes by the tiles that they find.
+        let mut after: Vec<(u64, Vec<Expected>)> = Vec::new();
         for first in &self.first {
             let tile = self.tile(first);
-            if after.is_none_or(|(of, ..)| of != tile) {
+            if !after.iter().any(|(of, _)| *of == tile) {
                 let seconds = self.second.iter();
-                let priced = seconds.map(|visit| {
-                    let pass = self.second_pass(visit, tile, batch, [0; 3]);
-                    (tile, visit, price(visit, pass))
-                });
-                after = priced.min_by(|(.., a), (.., b)| a.cycles.total_cmp(&b.cycles));
+                let priced =
+                    seconds.map(|visit| price(visit, self.second_pass(visit, tile, batch, [0; 3])));
+                after.push((tile, priced.collect()));
             }
-            let (_, second, rest) = after?;
-            let expected = price(first, self.first_pass(first, batch, [0; 2])).and(rest);
-            if best
-                .as_ref()
-                .is_none_or(|best| expected.cycles < best.expected.cycles)
-            {
-                let visits = [first, second];
-                best = Some(Plan { visits, expected });
-            }
+            let own = price(first, self.first_pass(first, batch, [0; 2]));
+            let seconds = after.iter().find(|(of, _)| *of == tile);
+            let seconds = seconds.into_iter().flat_map(|(_, priced)| priced);
+            plans.extend(seconds.zip(&self.second).map(|(rest, second)| Plan {
+                visits: [first, second],
+                behind: None,
+                expected: own.and(*rest),
+            }));
         }
-        best
+        let by_time = |a: &Plan<'_>, b: &Plan<'_>| a.expected.cycles.total_cmp(&b.expected.cycles);
+        plans.sort_by(by_time);
+        plans.truncate(CLOSE);
+        let followed = plans
+            .iter()
+            .filter_map(|plan| self.followed(machine, plan.visits, batch));
+        let followed: Vec<Plan<'_>> = followed.collect();
+        followed.into_iter().chain(plans).min_by(by_time)
+    }
+
+    /// The same where the program of the second pass comes while the first runs; none where DMEM has no room for both.
+    fn followed<'a>(
+        &self,
+        machine: &Machine,
+        visits: [&'a Visit; 2],
+        batch: u64,
+    ) -> Option<Plan<'a>> {
+        let addresses = [0; 4];
+        let [mut first, mut second] = self.passes(visits, None, batch, addresses);
+        let tables = first.end()?;
+        if tables + second.end()? > machine.cp2.dmem.0 {
+            return None;
+        }
+        [first, second] = self.passes(visits, Some(tables), batch, addresses);
+        let program = &visits[1].program;
+        let words = 8 * program.words.len() as u64;
+        let parts = [
+            Descriptor::load(Target::Program, 0, 0, words),
+            Descriptor::load(Target::Broadcast, 0, 0, image(program) - words),
+        ];
+        if !follow(&mut first, &mut second, &parts, machine) {
+            return None;
+        }
+        let own = load(image(&visits[0].program), machine);
+        let least = [&first, &second].map(|pass| pass.expect(machine).least);
+        Some(Plan {
+            visits,
+            behind: Some(tables),
+            expected: Expected {
+                cycles: own + expect_all([&first, &second], machine),
+                least: own + least[0] + least[1] - first.early(machine),
+            },
+        })
+    }
+
+    /// Both passes over arrays at the first address, with what is between them at the second, results at the third and
+    /// factors at the last; the local memory of the second is so many bytes behind.
+    fn passes(
+        &self,
+        [first, second]: [&Visit; 2],
+        behind: Option<u64>,
+        batch: u64,
+        [from, between, to, factors]: [u64; 4],
+    ) -> [RingPass; 2] {
+        let second = Visit {
+            ring: second.ring.clone().moved(behind.unwrap_or(0)),
+            ..second.clone()
+        };
+        let addresses = [between, to, factors];
+        [
+            self.first_pass(first, batch, [from, between]),
+            self.second_pass(&second, self.tile(first), batch, addresses),
+        ]
+    }
+
+    /// The program of both passes, where that of the second comes while the first runs, and from which word and byte of DMEM
+    /// on the second one's is.
+    fn linked(
+        &self,
+        [first, second]: [&Visit; 2],
+        tables: u64,
+        machine: &Machine,
+    ) -> Result<(Arc<Program>, [u64; 2]), FftError> {
+        let (lines, direction) = (&second.lines, self.direction);
+        let other = match self.divided {
+            Divided::Columns(_) => {
+                large_program_at(tables, Some(lines), None, true, direction, machine)
+            }
+            Divided::Rows(_) => {
+                large_program_at(tables, None, Some(lines), false, direction, machine)
+            }
+        }?;
+        let both = first.program.linked(&other.program, WORDS)?;
+        let origin = both.words.len() - other.program.words.len();
+        Ok((Arc::new(both), [origin as u64, tables]))
     }
 
     /// Columns of a tile that the first pass leaves to rows.
@@ -160,7 +252,7 @@ impl Split {
         [from, to]: [u64; 2],
     ) -> Result<(), FftError> {
         let machine = job.machine().clone();
-        let Some(Plan { visits, .. }) = self.fastest(&machine, batch) else {
+        let Some(Plan { visits, behind, .. }) = self.fastest(&machine, batch) else {
             return Ok(());
         };
         let numbers = batch.saturating_mul(self.numbers());
@@ -176,15 +268,13 @@ impl Split {
                 ["columns", "rows"],
             ),
         };
-        let passes = [
-            self.first_pass(visits[0], batch, [from, between]),
-            self.second_pass(
-                visits[1],
-                self.tile(visits[0]),
-                batch,
-                [between, to, factors],
-            ),
-        ];
+        let addresses = [from, between, to, factors];
+        let passes = self.passes(visits, behind, batch, addresses);
+        if let Some(tables) = behind {
+            let (program, second) = self.linked(visits, tables, &machine)?;
+            let program = job.program(&names.join(" and "), &program)?;
+            return Ok(job.followed(&program, entries, passes, second)?);
+        }
         for (((pass, visit), name), entry) in passes.into_iter().zip(visits).zip(names).zip(entries)
         {
             let program = job.program(&name, &visit.program)?;
