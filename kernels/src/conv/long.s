@@ -144,6 +144,11 @@
     .if tw{\t}
     walks 3, \t, 3
     .endif
+    .if walk{\t} && sub{\t} == 2
+    ; The second iteration ends a sub-transform, before the first entry is there.
+    movi s0, 16 + 112*2
+    movi s2, 64
+    .endif
     .if walk{\t}
     movi a4, steps{\t} + 8
     mov b4, a4
@@ -198,7 +203,10 @@
 
 ; The middle pass over a page.
 .macro middle
-    addi a2, a10, FACTORS
+    addi a2, a10, FACTORS > 2047 ? 2047 : FACTORS
+    .if FACTORS > 2047
+    addi a2, a2, FACTORS - 2047
+    .endif
     mov a3, a11
     mid_ready PAGE/2, PAGE
     movi l0, PAGE

@@ -26,10 +26,10 @@ fn kernels_behind_each_other_agree_with_the_reference() {
         assert_eq!(filter.kernel(), kernel, "{:#}", filter.choice());
         judged(&filter, &complex(samples, 1), &problem);
     }
-    let (filter, problem) = planned::<f32>("vm7", 600, 30_000);
-    let kernel = "4 blocks by overlap-save 4096, 4 by overlap-save 1024";
+    let (filter, problem) = planned::<f32>("vm7", 500, 40_000);
+    let kernel = "4 blocks by overlap-save 4096, 4 by overlap-save 2048";
     assert_eq!(filter.kernel(), kernel, "{:#}", filter.choice());
-    judged(&filter, &floats(1, 30_000), &problem);
+    judged(&filter, &floats(1, 40_000), &problem);
 }
 
 /// Planned for one channel, used for more: each gives what it gives alone.
@@ -89,7 +89,7 @@ fn units_of_several_sizes_agree_with_the_reference() {
 #[test]
 fn what_is_left_is_not_lost() {
     for (name, taps, samples, floor, runs) in [
-        ("vm9", 1200, 1_000_000, 0.925, true),
+        ("vm9", 1200, 1_000_000, 0.93, true),
         ("vm9", 1300, 1_000_000, 0.93, false),
         ("vm9", 1500, 1_000_000, 0.935, true),
         ("vm9", 5000, 1_000_000, 0.93, false),
@@ -103,6 +103,10 @@ fn what_is_left_is_not_lost() {
         ("vm7", 600, 128_000, 0.97, true),
         ("vm7", 4097, 1_000_000, 0.955, false),
         ("vm7", 4097, 256_000, 0.905, true),
+        ("vm7", 1700, 200_000, 0.94, true),
+        ("vm7", 3000, 20_000, 0.715, true),
+        ("vm7", 16_385, 200_000, 0.87, true),
+        ("vm9", 10_000, 1_000_000, 0.915, false),
         ("vm9", 4097, 256_000, 0.85, false),
         ("vm9", 12_000, 2_000_000, 0.93, false),
         ("vm9", 16_385, 2_000_000, 0.92, false),

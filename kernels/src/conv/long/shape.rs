@@ -16,14 +16,13 @@ pub(in crate::conv) struct Cut {
     pub(in crate::conv) row: usize,
 }
 
-/// The blocks that there are. Rows of 256 would need records for every other
-/// iteration, and gain nothing: blocks of 2^13 and of 2^15 cost as little as those of
-/// 2^14 wherever these are the best. For the same reason there is none of 2^17: columns
-/// of 128 would need passes of radix 4 for at most 1.5 %.
-pub(in crate::conv) const CUTS: [Cut; 5] = [
+/// The blocks that there are: of every power of two from 2^13 to 2^19.
+pub(in crate::conv) const CUTS: [Cut; 7] = [
     Cut::of(64, 128),
+    Cut::of(64, 256),
     Cut::of(64, 512),
     Cut::of(64, 1024),
+    Cut::of(512, 256),
     Cut::of(512, 512),
     Cut::of(512, 1024),
 ];
