@@ -224,7 +224,7 @@ impl Measured {
         if let Some(v) = self.verdict.filter(|v| !v.holds()) {
             outcome.exit = outcome.exit.max(UNVERIFIED);
             outcome.notes += &format!(
-                "error: a transform's error is {:.3} of the tolerance 2^-24 (2 + 3 log2 N); with inputs this large or small f32 may overflow or underflow\n",
+                "error: a transform's error is {:.3} of the tolerance 2^-24 (2 + 3 log2 N); either the input is so large or small that f32 overflows or underflows, or this is a fault of cp2\n",
                 v.worst
             );
         }

@@ -131,7 +131,7 @@ fn filter<T: Numbers>(
     if let Some(v) = verdict.filter(|v| !v.holds()) {
         outcome.exit = outcome.exit.max(UNVERIFIED);
         outcome.notes += &format!(
-            "error: a channel's error is {:.3} of the tolerance; with samples this large or small f32 may overflow or underflow\n",
+            "error: a channel's error is {:.3} of the tolerance; either samples are so large or small that f32 overflows or underflows, or this is a fault of cp2\n",
             v.worst
         );
     }

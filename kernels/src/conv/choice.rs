@@ -6,6 +6,7 @@ use super::direct::Direct;
 use super::error::ConvError;
 use super::filter::{Filter, Numbers};
 use super::joint;
+use super::layout::folded;
 use super::lines;
 use super::long;
 use super::memory::Extent;
@@ -50,6 +51,16 @@ impl<'a> Wanted<'a> {
         };
         wanted.check()?;
         Ok(wanted)
+    }
+
+    /// The complex channels that transforms take for several real ones; see [`Layout`](super::layout::Layout).
+    fn folded<T: Numbers>(&self, machine: &Machine) -> Option<Self> {
+        let before = lead(self.taps.len(), machine);
+        (T::REAL && self.channels > 1).then(|| Self {
+            samples: folded(self.samples, before),
+            mode: Mode::Full,
+            ..*self
+        })
     }
 
     /// The arrays, of numbers of this kind.
@@ -180,7 +191,10 @@ impl Contest<'_> {
         let joint = joint::faster::<T>(&self.wanted, &self.made, machine)?;
         let best = self.made.iter().map(|made| made.0);
         let best = best.fold(f64::INFINITY, f64::min);
-        let lines = lines::faster::<T>(&self.wanted, best, machine)?;
+        let lines = match self.wanted.folded::<T>(machine) {
+            Some(folded) => lines::faster::<Complex32>(&folded, best, machine)?,
+            None => lines::faster::<T>(&self.wanted, best, machine)?,
+        };
         for (cycles, filter) in joint.into_iter().chain(lines) {
             self.candidates.push(Candidate {
                 kernel: filter.name(),
@@ -289,10 +303,11 @@ pub(super) fn choose<T: Numbers>(
                 Err(error) => contest.enter::<T>(&name, Err(error))?,
             }
         }
-        let outputs = wanted.outputs();
-        if let Some(n) = lengths().find(|&n| overlap::holds(n, samples, taps.len(), &outputs)) {
+        let whole = wanted.folded::<T>(machine).unwrap_or(wanted);
+        let (outputs, length) = (whole.outputs(), whole.samples);
+        if let Some(n) = lengths().find(|&n| overlap::holds(n, length, taps.len(), &outputs)) {
             let name = format!("one block of {n} a channel");
-            let cover = Cover::whole(n, outputs, machine);
+            let cover = Cover::whole(n, outputs, lead, machine);
             contest.enter::<T>(&name, overlap::filter(taps, n, cover, &name, machine))?;
         }
     }

@@ -207,6 +207,7 @@ impl Direct {
             // The page loop's words and the load of the arguments.
             cycles_per_page: 8,
             passes: None,
+            mixes: None,
         })
     }
 }

@@ -1,6 +1,7 @@
 //! A kernel that filters a stream block by block, and how streams are laid out for it.
 
 use super::error::ConvError;
+use super::layout::Layout;
 use super::memory::Extent;
 use crate::job::{Job, JobError, KernelRun, room};
 use cp2_asm::Program;
@@ -18,29 +19,27 @@ pub(super) const COMPLEX: u64 = 8;
 
 /// Real or complex samples.
 ///
-/// A kernel filters complex numbers. Real channels under real taps go through
-/// it two by two: the first half of all blocks as real parts, the second as
-/// imaginary parts.
+/// A kernel filters complex numbers. Real samples under real taps go through
+/// it two by two, see [`Layout`].
 pub trait Numbers: Copy + Default + Send + Sync + 'static {
     /// Whether the samples are real.
     const REAL: bool;
-    /// Interleaves `stream` for the kernel: number `i` goes with number `i + half`
-    /// where the samples are real.
-    fn pack(stream: &[Self], half: usize, len: usize) -> Vec<Complex32>;
-    /// Takes the results apart again.
+    /// One number that holds two real ones; the first if the samples are complex.
+    fn couple(self, other: Self) -> Complex32;
+    /// Takes results apart: all first ones, and if the samples are real all second ones.
     fn unpack(packed: Vec<Complex32>) -> Vec<Self>;
     /// As a complex number.
     fn complex(self) -> Complex32;
     /// A complex number whose imaginary part is not wanted if the samples are real.
     fn of(z: Complex32) -> Self;
+    /// The second of two real numbers.
+    fn second(z: Complex32) -> Self;
 }
 
 impl Numbers for Complex32 {
     const REAL: bool = false;
-    fn pack(stream: &[Self], _half: usize, len: usize) -> Vec<Complex32> {
-        let mut packed = stream.to_vec();
-        packed.resize(len, Self::default());
-        packed
+    fn couple(self, _other: Self) -> Complex32 {
+        self
     }
     fn unpack(packed: Vec<Complex32>) -> Vec<Self> {
         packed
@@ -51,15 +50,15 @@ impl Numbers for Complex32 {
     fn of(z: Complex32) -> Self {
         z
     }
+    fn second(z: Complex32) -> Self {
+        z
+    }
 }
 
 impl Numbers for f32 {
     const REAL: bool = true;
-    fn pack(stream: &[Self], half: usize, len: usize) -> Vec<Complex32> {
-        let at = |i: usize| stream.get(i).copied().unwrap_or(0.0);
-        (0..len)
-            .map(|i| Complex32::new(at(i), at(i + half)))
-            .collect()
+    fn couple(self, other: Self) -> Complex32 {
+        Complex32::new(self, other)
     }
     fn unpack(packed: Vec<Complex32>) -> Vec<Self> {
         let (re, im) = (packed.iter().map(|z| z.re), packed.iter().map(|z| z.im));
@@ -70,6 +69,9 @@ impl Numbers for f32 {
     }
     fn of(z: Complex32) -> Self {
         z.re
+    }
+    fn second(z: Complex32) -> Self {
+        z.im
     }
 }
 
@@ -132,39 +134,15 @@ pub(super) struct Filter {
     pub(super) cycles_per_page: u64,
     /// The passes of blocks that are too long for pages.
     pub(super) passes: Option<Arc<dyn Passes>>,
-}
-
-/// How channels lie in the stream of a filter: each takes whole blocks, so that
-/// none knows of another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
-    /// Channels.
-    pub(super) channels: usize,
-    /// Samples of a channel.
-    pub(super) samples: usize,
-    /// Blocks of a channel.
-    pub(super) blocks: usize,
-    /// Blocks that the kernel computes: half of all where two are computed at once.
-    pub(super) total: usize,
+    /// Samples before an output that it needs, where all numbers of a block share
+    /// their rounding and their NaNs; none where an output has its own samples alone.
+    pub(super) mixes: Option<usize>,
 }
 
 impl Filter {
     /// What it is called beside others.
     pub(super) fn name(&self) -> String {
         format!("{}, {} outputs a block", self.title, self.out)
-    }
-
-    /// The blocks of `channels` x `samples` numbers.
-    pub(super) fn layout<T: Numbers>(&self, channels: usize, samples: usize) -> Layout {
-        // With room for the zeros before the next channel.
-        let blocks = samples.saturating_add(self.lead).div_ceil(self.hop);
-        let all = blocks.saturating_mul(channels);
-        Layout {
-            channels,
-            samples,
-            blocks,
-            total: if T::REAL { all.div_ceil(2) } else { all },
-        }
     }
 
     /// Whether the channels have as many blocks as it is made for.
@@ -268,16 +246,7 @@ impl Filter {
         layout: Layout,
         options: Options,
     ) -> Result<(Job, Buffer<Complex32>), ConvError> {
-        let region = layout.blocks * self.hop;
-        let mut stream = vec![T::default(); layout.channels * region + self.lead];
-        for (place, channel) in stream.chunks_mut(region).zip(x.chunks(layout.samples)) {
-            for (place, x) in place.iter_mut().skip(self.lead).zip(channel) {
-                *place = *x;
-            }
-        }
-        let half = layout.total * self.hop;
-        let packed = T::pack(&stream, half, self.input_len(layout.total));
-        drop(stream);
+        let packed = self.pack(x, layout);
         let mut job = Job::new(self.machine.clone(), options);
         let x = job.input(&packed)?;
         let y = job.output("y", &[layout.total as u64, self.out as u64])?;
@@ -310,14 +279,7 @@ impl Filter {
         bound: Cycles,
     ) -> Result<KernelRun<Vec<T>>, ConvError> {
         let wanted = wanted.start - self.first..wanted.end - self.first;
-        let cut = |packed: Vec<Complex32>| {
-            T::unpack(packed)
-                .chunks(layout.blocks * self.out)
-                .take(layout.channels)
-                .flat_map(|c| c.get(wanted.clone()).unwrap_or_default())
-                .copied()
-                .collect()
-        };
+        let cut = |packed| self.unpack(packed, layout, &wanted);
         Ok(job.run(bound, |run| run.read(y).map(cut))?)
     }
 }

@@ -163,15 +163,12 @@ impl Passes for Joint {
     }
 }
 
-/// Numbers that kernels have to go over for all outputs, where they go over one signal: a complex
-/// channel, or real ones two at a time.
+/// Numbers that kernels have to go over for all outputs, where they go over one signal: of
+/// a real one two at a time.
 fn signal<T: Numbers>(wanted: &Wanted<'_>, lead: usize) -> Option<usize> {
     let all = wanted.samples.checked_add(lead)?;
-    match (wanted.channels, T::REAL) {
-        (1, false) | (2, true) => Some(all),
-        (1, true) => Some(all.div_ceil(2)),
-        _ => None,
-    }
+    let numbers = if T::REAL { all.div_ceil(2) } else { all };
+    (wanted.channels == 1).then_some(numbers)
 }
 
 /// The fastest of two kernels behind each other, the first one of `made`, whose times are known; none

@@ -99,11 +99,7 @@ pub(super) fn faster<T: Numbers>(
 ) -> Result<Option<(f64, Filter)>, ConvError> {
     let outputs = wanted.outputs();
     let before = lead(wanted.taps.len(), machine);
-    let channels = if T::REAL {
-        wanted.channels.div_ceil(2)
-    } else {
-        wanted.channels
-    };
+    let channels = wanted.channels;
     let rounds = channels.div_ceil(machine.cp2.sections) as f64;
     let least = |lengths: &[usize]| {
         let issues: u64 = lengths.iter().map(|&n| issues(n)).sum();

@@ -15,6 +15,7 @@ mod entry;
 mod error;
 mod filter;
 mod joint;
+mod layout;
 mod lines;
 mod long;
 mod memory;

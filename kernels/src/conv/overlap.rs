@@ -108,6 +108,8 @@ pub(super) struct Cover {
     pub(super) outputs: Range<usize>,
     /// What a channel's first output is in the full convolution.
     pub(super) first: usize,
+    /// Samples before an output that it needs, made whole granules.
+    pub(super) before: usize,
 }
 
 impl Cover {
@@ -118,11 +120,12 @@ impl Cover {
             hop: n - lead,
             outputs: lead..n,
             first: 0,
+            before: lead,
         }
     }
 
-    /// A block for every channel, of which `outputs` are wanted.
-    pub(super) fn whole(n: usize, outputs: Range<usize>, machine: &Machine) -> Self {
+    /// A block for every channel, of which `outputs` are wanted, which need `before` other samples.
+    pub(super) fn whole(n: usize, outputs: Range<usize>, before: usize, machine: &Machine) -> Self {
         let unit = unit(machine);
         let first = outputs.start / unit * unit;
         Self {
@@ -130,6 +133,7 @@ impl Cover {
             hop: n,
             outputs: first..first + (outputs.end - first).next_multiple_of(unit),
             first,
+            before,
         }
     }
 
@@ -161,6 +165,7 @@ impl Cover {
             cycles_per_block: issues(n),
             cycles_per_page: page_cycles(n),
             passes: None,
+            mixes: Some(self.before),
         }
     }
 }

@@ -9,6 +9,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod fast;
+mod isolation;
 mod joined;
 mod parts;
 mod random;

@@ -167,7 +167,7 @@ fn judge<R>(on: &OnMachine<R>, outcome: &mut Outcome) {
     outcome.exit = UNVERIFIED;
     outcome.notes += &if a.rel_error > Accuracy::SPECTRA {
         format!(
-            "error: {name}: the spectra's relative error is {:.2e}; expected at most {:.0e}; with samples this large or small f32 may overflow or underflow\n",
+            "error: {name}: the spectra's relative error is {:.2e}; expected at most {:.0e}; either samples are so large or small that f32 overflows or underflows, or this is a fault of cp2\n",
             a.rel_error,
             Accuracy::SPECTRA
         )

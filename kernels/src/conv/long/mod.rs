@@ -148,6 +148,7 @@ impl Long {
             cycles_per_block: 0,
             cycles_per_page: 0,
             passes: Some(Arc::new(self)),
+            mixes: Some(lead),
         }
     }
 
