@@ -13,6 +13,7 @@ use cp2_machine::Machine;
 
 mod ahead;
 mod dealt;
+mod floor;
 mod pages;
 mod price;
 mod source;
@@ -22,6 +23,7 @@ pub(crate) use ahead::{chained, follow};
 use source::Source;
 
 pub(crate) use dealt::Dealt;
+pub(crate) use floor::Floor;
 pub(crate) use pages::Pages;
 pub(crate) use price::{Expected, expect_all};
 

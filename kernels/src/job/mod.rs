@@ -3,11 +3,14 @@
 
 mod least;
 mod memory;
+mod pass;
 mod prepared;
 
 pub use least::Least;
 pub use memory::room;
 pub(crate) use memory::{ROOM_BESIDE, data_end, image, load};
+pub use pass::Pass;
+use pass::Work;
 pub use prepared::PreparedJob;
 
 use crate::ring::{RingPass, follow};
@@ -15,8 +18,7 @@ use cp2_asm::Program;
 use cp2_dma::Descriptor;
 use cp2_host::emit::Output;
 use cp2_host::{
-    Buffer, Device, Element, Event, HostError, Options, PageArguments, PageKernel, Paging, Placed,
-    Plan, PlanError, Run,
+    Buffer, Device, Element, Event, HostError, Options, Paging, Placed, Plan, PlanError, Run,
 };
 use cp2_machine::{Cycles, Machine};
 use std::sync::Arc;
@@ -83,144 +85,6 @@ pub struct Job {
     passes: Vec<Pass>,
     /// Address and bytes of the first input.
     first: Option<(u64, u64)>,
-}
-
-/// A pass of a job over its arrays.
-#[derive(Debug)]
-pub struct Pass {
-    placed: Placed,
-    entry: u32,
-    name: String,
-    work: Work,
-    /// What of its program is loaded before it if that is not there, if not all.
-    part: Option<Vec<Descriptor>>,
-}
-
-/// How the pages of a pass are moved.
-#[derive(Debug)]
-enum Work {
-    /// By the host's scheduler.
-    Paged(Box<Plan>, PageArguments),
-    /// Around a ring of buffers; the descriptor loads its argument block.
-    Ring(Box<RingPass>, Descriptor),
-}
-
-impl Pass {
-    /// How the host's scheduler pages it, if it does.
-    #[must_use]
-    pub fn plan(&self) -> Option<&Plan> {
-        match &self.work {
-            Work::Paged(plan, _) => Some(plan),
-            Work::Ring(..) => None,
-        }
-    }
-
-    /// The program.
-    #[must_use]
-    pub fn program(&self) -> &Placed {
-        &self.placed
-    }
-
-    /// What loads its argument block while the pass before it ends, if that is so.
-    fn informed(&self) -> Option<&Descriptor> {
-        match &self.work {
-            Work::Ring(ring, arguments) if ring.is_informed() => Some(arguments),
-            _ => None,
-        }
-    }
-
-    /// Bytes of its program that are loaded before it if that is not there, and while it runs, for the pass behind it.
-    pub(crate) fn program_bytes(&self) -> [u64; 2] {
-        let all = self.placed.bytes;
-        let Some(part) = &self.part else {
-            return [all, 0];
-        };
-        let own = part.iter().map(|load| load.run).sum::<u64>();
-        [own, all.saturating_sub(own)]
-    }
-
-    /// Whether its first pages are loaded while the pass before it ends.
-    pub(crate) fn is_begun(&self) -> bool {
-        matches!(&self.work, Work::Ring(ring, _) if ring.is_begun())
-    }
-
-    /// Number of pages.
-    #[must_use]
-    pub fn pages(&self) -> u64 {
-        match &self.work {
-            Work::Paged(plan, _) => plan.pages().len(),
-            Work::Ring(ring, _) => ring.count(),
-        }
-    }
-
-    /// Pages in DMEM at a time.
-    #[must_use]
-    pub fn buffers(&self) -> usize {
-        match &self.work {
-            Work::Paged(plan, _) => plan.degree(),
-            Work::Ring(ring, _) => ring.buffers(),
-        }
-    }
-
-    /// Blocks that `sections` sections compute, and blocks there are: the same, but for pages
-    /// with fewer blocks than sections or an uneven share.
-    pub(crate) fn rounds(&self, sections: u64) -> Option<(u64, u64)> {
-        let pages = self.plan()?.pages();
-        let rounds = (0..pages.len()).filter_map(|p| pages.get(p));
-        let rounds: u64 = rounds.map(|page| u64::from(page.per_section)).sum();
-        Some((rounds.saturating_mul(sections), pages.blocks()))
-    }
-
-    /// The transfers that load page `page`.
-    #[must_use]
-    pub fn loads(&self, page: u64) -> Vec<Descriptor> {
-        match &self.work {
-            Work::Paged(plan, _) => transfers(plan.pages().get(page).map(|p| plan.loads(&p))),
-            Work::Ring(ring, _) => ring.loads(page),
-        }
-    }
-
-    /// The transfers that store page `page`.
-    #[must_use]
-    pub fn stores(&self, page: u64) -> Vec<Descriptor> {
-        match &self.work {
-            Work::Paged(plan, _) => transfers(plan.pages().get(page).map(|p| plan.stores(&p))),
-            Work::Ring(ring, _) => ring.stores(page),
-        }
-    }
-
-    /// Gives its commands, which wait for `after`; the program is loaded.
-    /// Returns what the `next` pass waits for.
-    fn give(
-        &self,
-        device: &mut Device,
-        after: &[Event],
-        next: Option<&Self>,
-    ) -> Result<Vec<Event>, HostError> {
-        Ok(match &self.work {
-            Work::Paged(plan, arguments) => {
-                let kernel = PageKernel {
-                    name: self.name.clone(),
-                    entry: self.entry,
-                };
-                let pages = device.pages(plan, &kernel, arguments, after)?;
-                pages.events().to_vec()
-            }
-            Work::Ring(ring, arguments) => {
-                let mut after = after.to_vec();
-                if !ring.is_informed() {
-                    after.push(device.dma("arguments", arguments.clone(), &after)?);
-                }
-                let (own, next) = ((&*self.name, self.entry), next.and_then(Self::informed));
-                ring.give(device, own, &after, next)?.to_vec()
-            }
-        })
-    }
-}
-
-fn transfers(numbered: Option<Vec<(usize, Descriptor)>>) -> Vec<Descriptor> {
-    let numbered = numbered.unwrap_or_default();
-    numbered.into_iter().map(|(_, d)| d).collect()
 }
 
 impl Job {

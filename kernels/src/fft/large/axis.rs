@@ -2,15 +2,16 @@
 //! that fit a section's DMEM.
 
 use super::array::ArrayPages;
+use super::behind;
 use super::lines::{COMPLEX, LAST, Lines};
 use super::pages::ColumnPages;
 use super::parts::{self, ColumnParts};
 use super::recipe::RUN;
 use crate::fft::error::FftError;
-use crate::fft::program::{array_program, large_program, parts_program};
+use crate::fft::program::{array_program, large_program, large_program_at, parts_program};
 use crate::fft::recipe::{Direction, Recipe};
 use crate::job::{Job, data_end, image, load};
-use crate::ring::{Expected, Ring, RingPass};
+use crate::ring::{Expected, Floor, Ring, RingPass};
 use cp2_asm::Program;
 use cp2_machine::Machine;
 use std::sync::Arc;
@@ -27,6 +28,7 @@ pub(super) struct Axis {
     /// Numbers from an element of a column to the next.
     width: u64,
     sections: u64,
+    direction: Direction,
     lines: Lines,
     ring: Ring,
     program: Arc<Program>,
@@ -73,6 +75,7 @@ impl Axis {
                     matrices,
                     width,
                     sections,
+                    direction,
                     lines: lines.clone(),
                     ring,
                     program: program.clone(),
@@ -137,6 +140,7 @@ impl Axis {
                 matrices,
                 width: width as u64,
                 sections,
+                direction,
                 lines: lines.clone(),
                 ring,
                 program,
@@ -156,6 +160,14 @@ impl Axis {
         self.lines.per_section() as u64 * self.sections * COMPLEX
     }
 
+    /// The name of the pass on a timeline.
+    fn name(&self) -> String {
+        match self.arrays {
+            Some(_) => format!("{} x {}", self.lines.len(), self.width),
+            None => format!("columns of {}", self.lines.len()),
+        }
+    }
+
     /// Bytes of the program and its tables.
     pub(super) fn image(&self) -> u64 {
         image(&self.program)
@@ -171,6 +183,11 @@ impl Axis {
         }
     }
 
+    /// What it cannot do with less; `late` if its program may have come before.
+    pub(super) fn floor(&self, machine: &Machine, batch: u64, late: bool) -> Floor {
+        self.pass(batch, [0; 2]).floor(machine, late)
+    }
+
     /// Adds the pass over `batch` arrays to a job.
     pub(super) fn add(
         &self,
@@ -178,17 +195,64 @@ impl Axis {
         batch: u64,
         addresses: [u64; 2],
     ) -> Result<(), FftError> {
-        let (name, entry) = match self.arrays {
-            Some(_) => (format!("{} x {}", self.lines.len(), self.width), "arrays"),
-            None => (format!("columns of {}", self.lines.len()), "columns"),
+        let entry = match self.arrays {
+            Some(_) => "arrays",
+            None => "columns",
         };
-        let program = job.program(&name, &self.program)?;
+        let program = job.program(&self.name(), &self.program)?;
         let pass = self.pass(batch, addresses);
         Ok(job.ring(&program, entry, pass)?)
     }
 
+    /// Where the tables of columns that follow arrays as wholes are if their program comes while these are transformed, and what both
+    /// passes should take; none where DMEM has no room for that.
+    pub(super) fn followed(
+        &self,
+        next: &Self,
+        machine: &Machine,
+        batch: u64,
+    ) -> Option<(u64, Expected)> {
+        if self.arrays.is_none() || next.arrays.is_some() {
+            return None;
+        }
+        let passes = |behind| {
+            [
+                self.pass(batch, [0, 1 << 40]),
+                next.pass_behind(batch, [1 << 40; 2], behind),
+            ]
+        };
+        behind::priced(passes, [&self.program, &next.program], machine)
+    }
+
+    /// Adds both passes to a job, with the second one's tables there.
+    pub(super) fn add_followed(
+        &self,
+        next: &Self,
+        tables: u64,
+        job: &mut Job,
+        batch: u64,
+        [from, to]: [u64; 2],
+    ) -> Result<(), FftError> {
+        let (lines, direction, machine) = (&next.lines, next.direction, job.machine().clone());
+        let other = large_program_at(tables, Some(lines), None, false, direction, &machine)?;
+        let (program, second) = behind::linked(&self.program, &other.program, tables)?;
+        let name = format!("{} and {}", self.name(), next.name());
+        let program = job.program(&name, &program)?;
+        let passes = [
+            self.pass(batch, [from, to]),
+            next.pass_behind(batch, [to; 2], tables),
+        ];
+        Ok(job.followed(&program, ["arrays", "columns"], passes, second)?)
+    }
+
     /// The pass over `batch` arrays from one address to another, or in place.
-    fn pass(&self, batch: u64, [from, to]: [u64; 2]) -> RingPass {
+    fn pass(&self, batch: u64, addresses: [u64; 2]) -> RingPass {
+        self.pass_behind(batch, addresses, 0)
+    }
+
+    /// The same with its local memory so many bytes on.
+    fn pass_behind(&self, batch: u64, [from, to]: [u64; 2], behind: u64) -> RingPass {
+        let ring = self.ring.clone().moved(behind);
         if let Some([pieces, inner]) = self.arrays {
             let work = ArrayPages {
                 lines: self.lines.clone(),
@@ -199,7 +263,7 @@ impl Axis {
                 from,
                 to,
             };
-            return RingPass::new(self.ring.clone(), work);
+            return RingPass::new(ring, work);
         }
         let (lines, matrices, width) = (self.lines.clone(), batch * self.matrices, self.width);
         if lines.in_parts() {
@@ -211,7 +275,7 @@ impl Axis {
                 to,
                 tiled: false,
             };
-            return RingPass::new(self.ring.clone(), work);
+            return RingPass::new(ring, work);
         }
         let work = ColumnPages {
             lines,
@@ -223,7 +287,7 @@ impl Axis {
             tiled: None,
             factors: None,
         };
-        RingPass::new(self.ring.clone(), work)
+        RingPass::new(ring, work)
     }
 }
 

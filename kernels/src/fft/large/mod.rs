@@ -2,6 +2,7 @@
 
 mod array;
 mod axis;
+mod behind;
 mod cost;
 mod factors;
 mod joint;
@@ -16,6 +17,7 @@ mod real_division;
 mod real_pages;
 mod recipe;
 mod split;
+mod tiles;
 
 pub use lines::Lines;
 pub use nd::FftNd;

@@ -1,5 +1,8 @@
 //! Transforms of two and more dimensions: a pass over memory for every axis.
 
+mod floor;
+mod shape;
+
 use super::axis::Axis;
 use super::lines::COMPLEX;
 use super::plan::OWN_BOUND;
@@ -15,6 +18,7 @@ use cp2_asm::Program;
 use cp2_host::{Buffer, Options};
 use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
+use shape::possible;
 use std::sync::Arc;
 
 /// A planned FFT over all axes of an array, the last axis contiguous.
@@ -60,41 +64,14 @@ enum Way<'a> {
     Split(&'a Split),
 }
 
-/// Whether there can be kernels for a shape, whatever their pages are.
-fn possible(shape: &[usize], machine: &Machine) -> Result<(), NoShape> {
-    let [before @ .., _] = shape else {
-        return Err(NoShape::Axes);
-    };
-    if before.is_empty() {
-        return Err(NoShape::Axes);
-    }
-    for (i, &length) in shape.iter().enumerate() {
-        let lengths = match i == before.len() {
-            true => 16..=4096,
-            // 4096 can be divided between two passes.
-            false => 4..=4096,
-        };
-        if !length.is_power_of_two() || !lengths.contains(&length) {
-            return Err(NoShape::Length {
-                axis: i + 1,
-                length,
-            });
-        }
-    }
-    let bytes = shape
-        .iter()
-        .try_fold(COMPLEX as usize, |n, &d| n.checked_mul(d));
-    if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
-        return Err(NoShape::Size);
-    }
-    let (granule, sections) = (machine.dma.granule.0, machine.cp2.sections);
-    if granule != 16 {
-        return Err(NoShape::Granule { granule });
-    }
-    if !sections.is_power_of_two() {
-        return Err(NoShape::Sections { sections });
-    }
-    Ok(())
+/// The fastest way for a batch.
+struct Fastest<'a> {
+    way: Way<'a>,
+    /// The axes that have passes of their own.
+    others: Vec<&'a Axis>,
+    /// Where the tables of the only one are in DMEM if its program comes while planes are transformed.
+    tables: Option<u64>,
+    expected: Expected,
 }
 
 impl FftNd {
@@ -187,8 +164,8 @@ impl FftNd {
     }
 
     /// The fastest way for a batch, and what it should take.
-    fn way(&self, batch: usize) -> Result<(Way<'_>, Vec<&Axis>, Expected), FftError> {
-        let mut fastest: Option<(Way<'_>, Vec<&Axis>, Expected)> = None;
+    fn way(&self, batch: usize) -> Result<Fastest<'_>, FftError> {
+        let mut fastest: Option<Fastest<'_>> = None;
         for (way, others) in self.ways() {
             let own = match &way {
                 Way::Rows => {
@@ -204,12 +181,24 @@ impl FftNd {
             };
             let passes = others.iter();
             let passes = passes.map(|axis| axis.expect(&self.machine, batch as u64));
-            let Some(all) = own.map(|own| passes.fold(own, Expected::and)) else {
+            let Some(mut expected) = own.map(|own| passes.fold(own, Expected::and)) else {
                 continue;
             };
-            let slower = |(.., fastest): &(_, _, Expected)| all.cycles < fastest.cycles;
+            let mut tables = None;
+            if let (Way::Whole(_, whole), [next]) = (&way, &others[..])
+                && let Some((at, both)) = whole.followed(next, &self.machine, batch as u64)
+                && both.cycles < expected.cycles
+            {
+                (tables, expected) = (Some(at), both);
+            }
+            let slower = |fastest: &Fastest<'_>| expected.cycles < fastest.expected.cycles;
             if fastest.as_ref().is_none_or(slower) {
-                fastest = Some((way, others, all));
+                fastest = Some(Fastest {
+                    way,
+                    others,
+                    tables,
+                    expected,
+                });
             }
         }
         fastest.ok_or_else(|| FftError::Shape {
@@ -297,7 +286,7 @@ impl Fft for FftNd {
         // A pass for every axis beside those that are taken together, and one or two for these.
         let visits = self
             .way(batch)
-            .map_or(self.shape.len(), |(way, others, _)| {
+            .map_or(self.shape.len(), |Fastest { way, others, .. }| {
                 others.len() + if matches!(way, Way::Split(_)) { 2 } else { 1 }
             }) as u128;
         let levels: u32 = self.shape.iter().map(|d| d.ilog2()).sum();
@@ -311,8 +300,8 @@ impl Fft for FftNd {
     /// The recipe costs what the bound leaves out: programs and tables, in each pass set-ups and runs of the DMA, and the
     /// first load and the last store, beside which a pass over a few pages has nothing to do.
     fn own_bound(&self, batch: usize) -> Option<(f64, &'static str)> {
-        let (.., expected) = self.way(batch).ok()?;
-        Some((expected.least, OWN_BOUND))
+        let fastest = self.way(batch).ok()?;
+        Some((fastest.expected.least, OWN_BOUND))
     }
 
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
@@ -321,7 +310,7 @@ impl Fft for FftNd {
         let level = |i: usize| self.shape[i].ilog2();
         let last = self.axes.len();
         let (mut passes, taken) = match self.way(batch) {
-            Ok((way, ..)) => {
+            Ok(Fastest { way, .. }) => {
                 let passes = match &way {
                     Way::Split(split) => split.operations(halves),
                     Way::Whole(i, _) => vec![of(level(*i) + level(last))],
@@ -337,7 +326,15 @@ impl Fft for FftNd {
     }
 
     fn append(&self, job: &mut Job, batch: usize, from: u64, to: u64) -> Result<(), FftError> {
-        let (way, others, _) = self.way(batch)?;
+        let Fastest {
+            way,
+            others,
+            tables,
+            ..
+        } = self.way(batch)?;
+        if let (Way::Whole(_, whole), [next], Some(tables)) = (&way, &others[..], tables) {
+            return whole.add_followed(next, tables, job, batch as u64, [from, to]);
+        }
         match way {
             Way::Rows => {
                 let rows = batch * (self.len() / self.rows.len());
@@ -367,7 +364,7 @@ impl Fft for FftNd {
     }
 
     fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
-        let (.., expected) = self.way(batch)?;
-        Ok(Cycles(expected.cycles.ceil() as u64))
+        let fastest = self.way(batch)?;
+        Ok(Cycles(fastest.expected.cycles.ceil() as u64))
     }
 }

@@ -137,6 +137,8 @@ pub(super) struct RowPages {
     pub to: u64,
     /// Address of the factors of the pages of one matrix.
     pub factors: u64,
+    /// Pages that bring factors, of as many buffers, where each keeps them for all pages that it has; 0 if all bring them.
+    pub resident: u64,
 }
 
 impl RowPages {
@@ -209,7 +211,13 @@ impl Pages for RowPages {
                 (self.sharing * self.height * row) as i64,
                 row as i64,
             );
-        vec![self.factors(page, factors), data]
+        let brings = self.resident == 0 || page < self.resident;
+        let factors = brings.then(|| self.factors(page, factors));
+        factors.into_iter().chain([data]).collect()
+    }
+
+    fn period(&self) -> u64 {
+        self.resident.max(1)
     }
 
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {

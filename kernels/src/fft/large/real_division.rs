@@ -149,6 +149,7 @@ impl Division {
             };
             let rows = BackRows {
                 rows: RowPages {
+                    resident: 0,
                     lines: self.rows.clone(),
                     sections: SECTIONS,
                     matrices: batch,

@@ -284,6 +284,7 @@ impl LargeRecipe {
             RingPass::new(second, rows)
         } else {
             let rows = RowPages {
+                resident: 0,
                 lines: self.rows.clone(),
                 sections: self.sections,
                 matrices: batch,

@@ -1,26 +1,22 @@
 //! The planner of arrays of which one axis is divided between two passes: the parts of it with another axis,
 //! then the transforms across each part, and along a third axis where there is one.
 
+mod plan;
+
 use super::axis::rings;
 use super::joint::{Joint, JointPages};
 use super::lines::{LAST, Lines};
 use super::pages::{ColumnPages, RowPages, rows_of};
+use super::tiles::{self, TilePages};
 use crate::fft::error::FftError;
-use crate::fft::program::{large_program, large_program_at};
 use crate::fft::recipe::Direction;
-use crate::job::{Job, data_end, image, load};
-use crate::ring::{Expected, Ring, RingPass, expect_all, follow};
+use crate::job::{Job, data_end, image};
+use crate::ring::{Expected, Ring, RingPass};
 use cp2_asm::{Assembly, Program};
-use cp2_dma::{Descriptor, Target};
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
+use plan::Plan;
 use std::sync::Arc;
-
-/// How many ways to make both passes, the fastest one after the other, are looked at with the program of the second
-/// loaded beside the first.
-const CLOSE: usize = 6;
-/// Words of a granule.
-const WORDS: usize = 2;
 
 /// Two passes over arrays. With n = N/8 n1 + n2 and k = k1 + 8 k2 along the divided axis of N numbers the
 /// first makes k1 of n1 and transforms another axis, the second makes k2 of n2, for each k1 at
@@ -41,8 +37,9 @@ enum Divided {
     /// One before the last: for each k1 the first pass leaves a matrix of rows n2, which the second transforms
     /// along another axis as well, if there is one.
     Columns(Joint),
-    /// The rows of arrays of so many rows and numbers of a row: it leaves tiles of which rows (row, k1) have numbers n2.
-    Rows([usize; 2]),
+    /// The rows of arrays of so many rows and numbers of a row, in so many parts: it leaves tiles of which rows (row, k1)
+    /// have numbers n2.
+    Rows([usize; 2], usize),
 }
 
 /// A pass over memory.
@@ -51,14 +48,6 @@ pub(super) struct Visit {
     pub lines: Lines,
     pub ring: Ring,
     program: Arc<Program>,
-}
-
-/// Ways to make the two passes, and what they should take.
-struct Plan<'a> {
-    visits: [&'a Visit; 2],
-    /// Where the tables of the second are in DMEM if its program comes while the first runs.
-    behind: Option<u64>,
-    expected: Expected,
 }
 
 impl Split {
@@ -86,8 +75,11 @@ impl Split {
         for joint in Joint::all(shape) {
             add(Divided::Columns(joint), joint.ways(direction, machine)?);
         }
-        let rows = by_rows([length, width], direction, machine)?;
-        add(Divided::Rows([length, width]), rows);
+        for parts in tiles::PARTS {
+            let shape = [length, width];
+            let ways = tiles::ways(shape, parts, direction, machine)?;
+            add(Divided::Rows(shape, parts), ways);
+        }
         Ok(all)
     }
 
@@ -110,9 +102,15 @@ impl Split {
         let most = all.map(|visit| image(&visit.program)).max().unwrap_or(0);
         let factors = self.second.iter().map(|visit| match self.divided {
             Divided::Columns(Joint { parts, .. }) => parts * visit.lines.column_factor_bytes(),
-            Divided::Rows(_) => self.sections * visit.lines.factor_bytes(),
+            Divided::Rows(_, parts) => {
+                parts as u64 / visit.lines.per_section() as u64 * visit.lines.factor_bytes()
+            }
         });
-        2 * most + factors.max().unwrap_or(0)
+        let tiles = self
+            .first
+            .iter()
+            .map(|visit| visit.lines.column_factor_bytes());
+        2 * most + factors.max().unwrap_or(0) + tiles.max().unwrap_or(0)
     }
 
     /// What the passes over `batch` arrays should take, the loads of their programs included.
@@ -120,127 +118,11 @@ impl Split {
         Some(self.fastest(machine, batch)?.expected)
     }
 
-    /// The fastest way to make the passes.
-    fn fastest(&self, machine: &Machine, batch: u64) -> Option<Plan<'_>> {
-        let price = |visit: &Visit, pass: RingPass| {
-            let image = load(image(&visit.program), machine);
-            pass.expect(machine).and(Expected {
-                cycles: image,
-                least: image,
-            })
-        };
-        let mut plans = Vec::new();
-        // Second passes by the tiles that they find.
-        let mut after: Vec<(u64, Vec<Expected>)> = Vec::new();
-        for first in &self.first {
-            let tile = self.tile(first);
-            if !after.iter().any(|(of, _)| *of == tile) {
-                let seconds = self.second.iter();
-                let priced =
-                    seconds.map(|visit| price(visit, self.second_pass(visit, tile, batch, [0; 3])));
-                after.push((tile, priced.collect()));
-            }
-            let own = price(first, self.first_pass(first, batch, [0; 2]));
-            let seconds = after.iter().find(|(of, _)| *of == tile);
-            let seconds = seconds.into_iter().flat_map(|(_, priced)| priced);
-            plans.extend(seconds.zip(&self.second).map(|(rest, second)| Plan {
-                visits: [first, second],
-                behind: None,
-                expected: own.and(*rest),
-            }));
-        }
-        let by_time = |a: &Plan<'_>, b: &Plan<'_>| a.expected.cycles.total_cmp(&b.expected.cycles);
-        plans.sort_by(by_time);
-        plans.truncate(CLOSE);
-        let followed = plans
-            .iter()
-            .filter_map(|plan| self.followed(machine, plan.visits, batch));
-        let followed: Vec<Plan<'_>> = followed.collect();
-        followed.into_iter().chain(plans).min_by(by_time)
-    }
-
-    /// The same where the program of the second pass comes while the first runs; none where DMEM has no room for both.
-    fn followed<'a>(
-        &self,
-        machine: &Machine,
-        visits: [&'a Visit; 2],
-        batch: u64,
-    ) -> Option<Plan<'a>> {
-        let addresses = [0; 4];
-        let [mut first, mut second] = self.passes(visits, None, batch, addresses);
-        let tables = first.end()?;
-        if tables + second.end()? > machine.cp2.dmem.0 {
-            return None;
-        }
-        [first, second] = self.passes(visits, Some(tables), batch, addresses);
-        let program = &visits[1].program;
-        let words = 8 * program.words.len() as u64;
-        let parts = [
-            Descriptor::load(Target::Program, 0, 0, words),
-            Descriptor::load(Target::Broadcast, 0, 0, image(program) - words),
-        ];
-        if !follow(&mut first, &mut second, &parts, machine) {
-            return None;
-        }
-        let own = load(image(&visits[0].program), machine);
-        let least = [&first, &second].map(|pass| pass.expect(machine).least);
-        Some(Plan {
-            visits,
-            behind: Some(tables),
-            expected: Expected {
-                cycles: own + expect_all([&first, &second], machine),
-                least: own + least[0] + least[1] - first.early(machine),
-            },
-        })
-    }
-
-    /// Both passes over arrays at the first address, with what is between them at the second, results at the third and
-    /// factors at the last; the local memory of the second is so many bytes behind.
-    fn passes(
-        &self,
-        [first, second]: [&Visit; 2],
-        behind: Option<u64>,
-        batch: u64,
-        [from, between, to, factors]: [u64; 4],
-    ) -> [RingPass; 2] {
-        let second = Visit {
-            ring: second.ring.clone().moved(behind.unwrap_or(0)),
-            ..second.clone()
-        };
-        let addresses = [between, to, factors];
-        [
-            self.first_pass(first, batch, [from, between]),
-            self.second_pass(&second, self.tile(first), batch, addresses),
-        ]
-    }
-
-    /// The program of both passes, where that of the second comes while the first runs, and from which word and byte of DMEM
-    /// on the second one's is.
-    fn linked(
-        &self,
-        [first, second]: [&Visit; 2],
-        tables: u64,
-        machine: &Machine,
-    ) -> Result<(Arc<Program>, [u64; 2]), FftError> {
-        let (lines, direction) = (&second.lines, self.direction);
-        let other = match self.divided {
-            Divided::Columns(_) => {
-                large_program_at(tables, Some(lines), None, true, direction, machine)
-            }
-            Divided::Rows(_) => {
-                large_program_at(tables, None, Some(lines), false, direction, machine)
-            }
-        }?;
-        let both = first.program.linked(&other.program, WORDS)?;
-        let origin = both.words.len() - other.program.words.len();
-        Ok((Arc::new(both), [origin as u64, tables]))
-    }
-
     /// Columns of a tile that the first pass leaves to rows.
     fn tile(&self, first: &Visit) -> u64 {
         match self.divided {
             Divided::Columns(_) => 0,
-            Divided::Rows(_) => first.lines.per_section() as u64 * self.sections,
+            Divided::Rows(..) => first.lines.per_section() as u64 * self.sections,
         }
     }
 
@@ -257,19 +139,31 @@ impl Split {
         };
         let numbers = batch.saturating_mul(self.numbers());
         let between = job.temporary::<Complex32>(numbers)?.address();
-        let factors = job.input(&self.factors(&visits[1].lines))?.address();
+        let second = job.input(&self.factors(&visits[1].lines))?.address();
+        let factors = match self.divided {
+            Divided::Rows(_, parts) if parts != LAST => {
+                let first = job.input(&visits[0].lines.column_factors(0, 1))?;
+                [first.address(), second]
+            }
+            _ => [0, second],
+        };
         let (names, entries) = match self.divided {
             Divided::Columns(joint) => (joint.names(), ["arrays", "columns"]),
-            Divided::Rows([length, _]) => (
+            Divided::Rows([length, _], parts) => (
                 [
-                    format!("{length} x {LAST}"),
+                    format!("{length} x {parts}"),
                     format!("rows of {}", self.across()),
                 ],
                 ["columns", "rows"],
             ),
         };
-        let addresses = [from, between, to, factors];
-        let passes = self.passes(visits, behind, batch, addresses);
+        let passes = self.passes(
+            visits,
+            behind.unwrap_or(0),
+            batch,
+            [from, between, to],
+            factors,
+        );
         if let Some(tables) = behind {
             let (program, second) = self.linked(visits, tables, &machine)?;
             let program = job.program(&names.join(" and "), &program)?;
@@ -290,26 +184,43 @@ impl Split {
             Divided::Columns(Joint { parts, .. }) => (0..parts as usize)
                 .flat_map(|k1| lines.column_factors(k1, parts as usize))
                 .collect(),
-            Divided::Rows([_, width]) => (0..sections)
-                .map(|section| rows_of(0, section, sections, lines.per_section()))
-                .flat_map(|rows| lines.factors(&rows, width))
-                .collect(),
+            Divided::Rows([_, width], parts) => {
+                let per = lines.per_section();
+                (0..parts / per)
+                    .map(|i| rows_of(i / sections, i % sections, sections, per))
+                    .flat_map(|rows| lines.factors(&rows, width))
+                    .collect()
+            }
         }
     }
 
-    fn first_pass(&self, visit: &Visit, batch: u64, [from, to]: [u64; 2]) -> RingPass {
+    fn first_pass(&self, visit: &Visit, batch: u64, [from, to, factors]: [u64; 3]) -> RingPass {
         let (lines, sections) = (visit.lines.clone(), self.sections);
         let ring = visit.ring.clone();
         match self.divided {
             Divided::Columns(joint) => {
                 RingPass::new(ring, joint.first(lines, (sections, batch), [from, to]))
             }
-            Divided::Rows([_, width]) => {
+            Divided::Rows([_, width], parts) if parts != LAST => {
+                let pages = TilePages {
+                    lines,
+                    parts: parts as u64,
+                    sections,
+                    batch,
+                    width: width as u64,
+                    from,
+                    to,
+                    factors,
+                    buffers: ring.pages.len() as u64,
+                };
+                RingPass::new(ring, pages)
+            }
+            Divided::Rows([_, width], parts) => {
                 let pages = ColumnPages {
                     lines,
                     sections,
                     matrices: batch,
-                    width: (width / LAST) as u64,
+                    width: (width / parts) as u64,
                     from,
                     to,
                     tiled: Some(1),
@@ -343,13 +254,20 @@ impl Split {
                 };
                 RingPass::new(ring, pages)
             }
-            Divided::Rows([length, _]) => {
-                let length = length as u64;
+            Divided::Rows([length, _], parts) => {
+                let (length, buffers) = (length as u64, ring.pages.len() as u64);
+                let pages = parts as u64 / (lines.per_section() as u64 * sections);
                 let pages = RowPages {
                     lines,
                     sections,
+                    // A buffer that always has the same rows of a matrix keeps their factors.
+                    resident: if buffers % pages.max(1) == 0 {
+                        buffers
+                    } else {
+                        0
+                    },
                     matrices: length * batch,
-                    height: LAST as u64,
+                    height: parts as u64,
                     sharing: length,
                     tile,
                     from,
@@ -365,7 +283,7 @@ impl Split {
     fn numbers(&self) -> u64 {
         match self.divided {
             Divided::Columns(joint) => joint.numbers(),
-            Divided::Rows([length, width]) => (length * width) as u64,
+            Divided::Rows([length, width], _) => (length * width) as u64,
         }
     }
 
@@ -373,7 +291,7 @@ impl Split {
     pub(super) fn operations(&self, halves: u64) -> Vec<Vec<(Class, u64)>> {
         let of = |levels: u32| (Class::Butterfly, halves * u64::from(levels));
         let (all, second) = (self.numbers().ilog2(), self.across().max(1).ilog2());
-        let rows = matches!(self.divided, Divided::Rows(_));
+        let rows = matches!(self.divided, Divided::Rows(..));
         let products = rows.then_some((Class::Madd, halves));
         let second_pass = std::iter::once(of(second)).chain(products);
         vec![vec![of(all - second)], second_pass.collect()]
@@ -383,45 +301,18 @@ impl Split {
     pub(super) fn recipe(&self) -> String {
         match self.divided {
             Divided::Columns(joint) => joint.recipe(),
-            Divided::Rows(_) => format!(
-                "columns and eighths of rows, then rows of {}",
-                self.across()
-            ),
+            Divided::Rows(_, parts) => {
+                let parts = match parts {
+                    LAST => "eighths".to_owned(),
+                    parts => format!("{parts} parts"),
+                };
+                format!(
+                    "columns and {parts} of rows, then rows of {}",
+                    self.across()
+                )
+            }
         }
     }
-}
-
-/// The ways through arrays whose rows are divided; none where the eight parts of a row do not come
-/// to the sections in couples.
-fn by_rows(
-    [length, width]: [usize; 2],
-    direction: Direction,
-    machine: &Machine,
-) -> Result<[Vec<Visit>; 2], FftError> {
-    let (sections, dmem) = (machine.cp2.sections, machine.cp2.dmem.0);
-    let (per, numbers) = (LAST / sections, width / LAST);
-    let rows = Lines::new(numbers, per).filter(|_| per % 2 == 0 && LAST % sections == 0);
-    let Some(rows) = rows.filter(|_| width % LAST == 0) else {
-        return Ok([Vec::new(), Vec::new()]);
-    };
-    let mut first = Vec::new();
-    // Runs of 128 bytes, or of 256.
-    for per in [16 / sections, 32 / sections] {
-        let tiles = per % 2 == 0 && numbers % (per * sections) == 0;
-        let Some(lines) = Lines::by_eight(length, per).filter(|_| tiles) else {
-            continue;
-        };
-        if 3 * lines.page_bytes() <= dmem {
-            let assembled = large_program(Some(&lines), None, false, direction, machine);
-            first.extend(visits(lines, (0, dmem), assembled)?);
-        }
-    }
-    if first.is_empty() {
-        return Ok([Vec::new(), Vec::new()]);
-    }
-    let assembled = large_program(None, Some(&rows), false, direction, machine);
-    let factors = rows.factor_bytes();
-    Ok([first, visits(rows, (factors, dmem), assembled)?])
 }
 
 /// The ways through pages of `lines` with so many bytes of factors, where DMEM, of which so much is free, has room.

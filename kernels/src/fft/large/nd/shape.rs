@@ -1,0 +1,42 @@
+//! Which shapes there can be kernels for.
+
+use super::COMPLEX;
+use crate::fft::error::NoShape;
+use cp2_machine::Machine;
+
+/// Whether there can be kernels for a shape, whatever their pages are.
+pub(super) fn possible(shape: &[usize], machine: &Machine) -> Result<(), NoShape> {
+    let [before @ .., _] = shape else {
+        return Err(NoShape::Axes);
+    };
+    if before.is_empty() {
+        return Err(NoShape::Axes);
+    }
+    for (i, &length) in shape.iter().enumerate() {
+        let lengths = match i == before.len() {
+            true => 16..=4096,
+            // 4096 can be divided between two passes.
+            false => 4..=4096,
+        };
+        if !length.is_power_of_two() || !lengths.contains(&length) {
+            return Err(NoShape::Length {
+                axis: i + 1,
+                length,
+            });
+        }
+    }
+    let bytes = shape
+        .iter()
+        .try_fold(COMPLEX as usize, |n, &d| n.checked_mul(d));
+    if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+        return Err(NoShape::Size);
+    }
+    let (granule, sections) = (machine.dma.granule.0, machine.cp2.sections);
+    if granule != 16 {
+        return Err(NoShape::Granule { granule });
+    }
+    if !sections.is_power_of_two() {
+        return Err(NoShape::Sections { sections });
+    }
+    Ok(())
+}

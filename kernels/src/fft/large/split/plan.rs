@@ -1,0 +1,143 @@
+//! Which ways to make the two passes, and whether the program of the second comes while the first runs.
+
+use super::{Divided, Split, Visit};
+use crate::fft::error::FftError;
+use crate::fft::large::behind;
+use crate::fft::program::large_program_at;
+use crate::job::{image, load};
+use crate::ring::{Expected, RingPass};
+use cp2_asm::Program;
+use cp2_machine::Machine;
+use std::sync::Arc;
+
+/// How many ways to make both passes, the fastest one after the other, are looked at with the program of the second
+/// loaded beside the first.
+const CLOSE: usize = 6;
+
+/// Ways to make the two passes, and what they should take.
+pub(super) struct Plan<'a> {
+    pub visits: [&'a Visit; 2],
+    /// Where the tables of the second are in DMEM if its program comes while the first runs.
+    pub behind: Option<u64>,
+    pub expected: Expected,
+}
+
+impl Split {
+    /// The fastest way to make the passes.
+    pub(super) fn fastest(&self, machine: &Machine, batch: u64) -> Option<Plan<'_>> {
+        let price = |visit: &Visit, pass: RingPass| {
+            let image = load(image(&visit.program), machine);
+            pass.expect(machine).and(Expected {
+                cycles: image,
+                least: image,
+            })
+        };
+        let mut plans = Vec::new();
+        // Second passes by the tiles that they find.
+        let mut after: Vec<(u64, Vec<Expected>)> = Vec::new();
+        for first in &self.first {
+            let tile = self.tile(first);
+            if !after.iter().any(|(of, _)| *of == tile) {
+                let seconds = self.second.iter();
+                let priced =
+                    seconds.map(|visit| price(visit, self.second_pass(visit, tile, batch, [0; 3])));
+                after.push((tile, priced.collect()));
+            }
+            let own = price(first, self.first_pass(first, batch, [0; 3]));
+            let seconds = after.iter().find(|(of, _)| *of == tile);
+            let seconds = seconds.into_iter().flat_map(|(_, priced)| priced);
+            plans.extend(seconds.zip(&self.second).map(|(rest, second)| Plan {
+                visits: [first, second],
+                behind: None,
+                expected: own.and(*rest),
+            }));
+        }
+        let by_time = |a: &Plan<'_>, b: &Plan<'_>| a.expected.cycles.total_cmp(&b.expected.cycles);
+        plans.sort_by(by_time);
+        plans.truncate(CLOSE);
+        let followed = plans
+            .iter()
+            .filter_map(|plan| self.followed(machine, plan.visits, batch));
+        let followed: Vec<Plan<'_>> = followed.collect();
+        followed.into_iter().chain(plans).min_by(by_time)
+    }
+
+    /// The same where the program of the second pass comes while the first runs; none where DMEM has no room for both.
+    fn followed<'a>(
+        &self,
+        machine: &Machine,
+        visits: [&'a Visit; 2],
+        batch: u64,
+    ) -> Option<Plan<'a>> {
+        // What they share is what is between them.
+        let (arrays, factors) = ([0, 1 << 40, 1 << 41], [1 << 42; 2]);
+        let passes = |behind| self.passes(visits, behind, batch, arrays, factors);
+        let programs = visits.map(|visit| &*visit.program);
+        let (tables, expected) = behind::priced(passes, programs, machine)?;
+        Some(Plan {
+            visits,
+            behind: Some(tables),
+            expected,
+        })
+    }
+
+    /// Both passes over arrays at the first address, with what is between them at the second and results at the third, and
+    /// with factors of each; the local memory of the second is so many bytes behind.
+    pub(super) fn passes(
+        &self,
+        [first, second]: [&Visit; 2],
+        behind: u64,
+        batch: u64,
+        [from, between, to]: [u64; 3],
+        factors: [u64; 2],
+    ) -> [RingPass; 2] {
+        let second = Visit {
+            ring: second.ring.clone().moved(behind),
+            ..second.clone()
+        };
+        let addresses = [between, to, factors[1]];
+        [
+            self.first_pass(first, batch, [from, between, factors[0]]),
+            self.second_pass(&second, self.tile(first), batch, addresses),
+        ]
+    }
+
+    /// The program of both passes, where that of the second comes while the first runs, and from which word and byte of DMEM
+    /// on the second one's is.
+    pub(super) fn linked(
+        &self,
+        [first, second]: [&Visit; 2],
+        tables: u64,
+        machine: &Machine,
+    ) -> Result<(Arc<Program>, [u64; 2]), FftError> {
+        let (lines, direction) = (&second.lines, self.direction);
+        let other = match self.divided {
+            Divided::Columns(_) => {
+                large_program_at(tables, Some(lines), None, true, direction, machine)
+            }
+            Divided::Rows(..) => {
+                large_program_at(tables, None, Some(lines), false, direction, machine)
+            }
+        }?;
+        behind::linked(&first.program, &other.program, tables)
+    }
+
+    /// Cycles that any way takes at least with all words of its kernels, the load of the second one's program left out.
+    pub(in crate::fft::large) fn floor(&self, machine: &Machine, batch: u64) -> f64 {
+        let firsts = self.first.iter().map(|first| {
+            let pass = self.first_pass(first, batch, [0; 3]);
+            let (before, tile) = (pass.floor(machine, false), self.tile(first));
+            let both = self.second.iter().map(|second| {
+                let next = self.second_pass(second, tile, batch, [0; 3]);
+                let next = next.floor(machine, true);
+                // Of many arrays the first can be loaded again before the last is stored.
+                match batch {
+                    1 => before.cycles() + next.cycles(),
+                    _ => before.overlapped(next).cycles(),
+                }
+            });
+            load(image(&first.program), machine) + both.fold(f64::INFINITY, f64::min)
+        });
+        firsts.fold(f64::INFINITY, f64::min)
+    }
+}

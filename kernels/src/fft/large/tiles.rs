@@ -1,0 +1,186 @@
+//! Arrays of which the rows are divided between two passes: columns and parts of the rows, then rows.
+
+use super::cost::AFTER;
+use super::lines::{COMPLEX, LAST, Lines};
+use super::recipe::RUN;
+use super::split::{Visit, visits};
+use crate::fft::error::FftError;
+use crate::fft::program::large_program;
+use crate::fft::recipe::Direction;
+use crate::ring::Pages;
+use cp2_dma::{Descriptor, Target};
+use cp2_machine::Machine;
+
+/// How many parts the rows of an array may have.
+pub(super) const PARTS: [usize; 3] = [LAST, 16, 32];
+
+/// Columns n2 of arrays whose rows are divided: transforms along the columns and along the parts n1 of the rows, by a kernel for
+/// columns at shifted frequencies, whose shift is none. A page leaves as a tile of rows (row, k1).
+#[derive(Debug)]
+pub(super) struct TilePages {
+    /// Arrays of two axes: parts and columns, or columns and parts.
+    pub lines: Lines,
+    pub parts: u64,
+    pub sections: u64,
+    pub batch: u64,
+    /// Numbers of a row.
+    pub width: u64,
+    /// Address of the arrays.
+    pub from: u64,
+    /// Address of the tiles.
+    pub to: u64,
+    /// Address of the factors, the same for all pages: the first page of each of so many buffers brings them.
+    pub factors: u64,
+    pub buffers: u64,
+}
+
+impl TilePages {
+    /// Whether the parts are the first axis of the lines.
+    fn parts_first(&self) -> bool {
+        self.lines.sides()[0] == self.parts
+    }
+
+    /// Bytes of a run in system memory: the columns of a page.
+    fn run(&self) -> u64 {
+        self.own() * self.sections
+    }
+
+    /// Bytes of a row of a section's page.
+    fn own(&self) -> u64 {
+        self.lines.per_section() as u64 * COMPLEX
+    }
+
+    /// Bytes from a part of a row to the next.
+    fn part(&self) -> u64 {
+        self.width / self.parts * COMPLEX
+    }
+
+    fn tiles(&self) -> u64 {
+        self.part() / self.run()
+    }
+}
+
+impl Pages for TilePages {
+    fn count(&self) -> u64 {
+        self.batch * self.tiles()
+    }
+
+    fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
+        let (array, tile) = (page / self.tiles(), page % self.tiles());
+        let (row, own) = (self.width * COMPLEX, self.own());
+        let length = self.lines.len() as u64 / self.parts;
+        let at = self.from + array * length * row + tile * self.run();
+        let apart = match self.parts_first() {
+            true => [self.part(), row],
+            false => [row, self.part()],
+        };
+        let [first, second] = self.lines.sides();
+        let data = Descriptor::load(Target::Deal, at, local, self.run())
+            .level(second as u32, apart[1] as i64, own as i64)
+            .level(first as u32, apart[0] as i64, (second * own) as i64);
+        let each = self.lines.column_factor_bytes();
+        let shift = Descriptor::load(Target::Broadcast, self.factors, factors, each);
+        let shift = (page < self.buffers).then_some(shift);
+        shift.into_iter().chain([data]).collect()
+    }
+
+    /// Row (row, k1) of a tile, k1 the faster.
+    fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
+        let (run, own) = (self.run(), self.own());
+        let bytes = self.lines.page_bytes() * self.sections;
+        let to = self.to + page * bytes;
+        let row = Descriptor::store(Target::Deal, to, local, run);
+        let [first, second] = self.lines.sides();
+        vec![match (self.lines.stays(), self.parts_first()) {
+            (true, true) => self.lines.reversed(row, [run, first * run], own),
+            (true, false) => self.lines.reversed(row, [second * run, run], own),
+            (false, true) => Descriptor::store(Target::Deal, to, local, bytes),
+            // Ends of runs meet in system memory.
+            (false, false) => row
+                .level(second as u32, run as i64, (first * own) as i64)
+                .level(first as u32, (second * run) as i64, own as i64),
+        }]
+    }
+
+    /// The first pages bring factors.
+    fn period(&self) -> u64 {
+        self.buffers
+    }
+
+    fn held(&self, _page: u64) -> Option<[u64; 3]> {
+        Some([self.lines.page_bytes(), self.lines.column_factor_bytes(), 0])
+    }
+
+    fn issues(&self, _page: u64) -> u64 {
+        self.lines.butterflies()
+    }
+
+    fn overhead(&self, _page: u64) -> u64 {
+        self.lines.column_overhead()
+    }
+
+    fn after(&self, _page: u64) -> u64 {
+        AFTER
+    }
+}
+
+/// The ways through arrays of so many rows of so many numbers in so many parts; none where the parts of a row do not come to the
+/// sections in couples.
+pub(super) fn ways(
+    [length, width]: [usize; 2],
+    parts: usize,
+    direction: Direction,
+    machine: &Machine,
+) -> Result<[Vec<Visit>; 2], FftError> {
+    let (sections, dmem) = (machine.cp2.sections, machine.cp2.dmem.0);
+    let none = Ok([Vec::new(), Vec::new()]);
+    let numbers = width / parts;
+    if width % parts > 0 || length % 4 > 0 {
+        return none;
+    }
+    let mut second = Vec::new();
+    for per in [2, 4, 8] {
+        let Some(rows) = Lines::new(numbers, per) else {
+            break;
+        };
+        if parts % (per * sections) > 0 || 3 * rows.page_bytes() > dmem {
+            continue;
+        }
+        let assembled = large_program(None, Some(&rows), false, direction, machine);
+        let factors = rows.factor_bytes();
+        second.extend(visits(rows, (factors, dmem), assembled)?);
+    }
+    if second.is_empty() {
+        return none;
+    }
+    let mut first = Vec::new();
+    // Runs of 128 bytes, or of 256.
+    let runs = [1, 2].map(|n| n * RUN as usize / COMPLEX as usize);
+    for per in runs.map(|columns| columns / sections) {
+        if per < 2 || per % 2 > 0 || numbers % (per * sections) > 0 {
+            continue;
+        }
+        if parts == LAST {
+            // Parts by a pass without factors.
+            let lines = Lines::by_eight(length, per).filter(|l| 3 * l.page_bytes() <= dmem);
+            if let Some(lines) = lines {
+                let assembled = large_program(Some(&lines), None, false, direction, machine);
+                first.extend(visits(lines, (0, dmem), assembled)?);
+            }
+            continue;
+        }
+        for sides in [[parts, length], [length, parts]] {
+            let few = |l: &Lines| l.stays() && (per < LAST || sides[0] != parts);
+            let lines = Lines::joined(sides, false, per);
+            let lines = lines.filter(|l| !few(l) && 3 * l.page_bytes() <= dmem);
+            if let Some(lines) = lines {
+                let assembled = large_program(Some(&lines), None, true, direction, machine);
+                let factors = lines.column_factor_bytes();
+                first.extend(visits(lines, (factors, dmem), assembled)?);
+                // In either order.
+                break;
+            }
+        }
+    }
+    Ok([first, second])
+}
