@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(branches, 2);
         assert_eq!(all.symbol("both"), Some(2));
         assert_eq!(all.symbol("two"), second.symbol("two").map(|at| at + 4));
-        assert_eq!(all.dmem, [first.dmem, second.dmem].concat());
+        assert_eq!(all.dmem, [first.dmem.clone(), second.dmem.clone()].concat());
         assert_eq!(all.location(origin), second.location(0));
     }
 
