@@ -77,7 +77,9 @@ fn inverse(n: usize, x: &[Complex32]) -> Vec<f32> {
 fn every_even_length_is_accurate_there_and_back() {
     // Odd ones are in `any_length.rs`.
     let even = (2..=64).step_by(2);
-    for n in even.chain([90, 98, 100, 128, 210, 256, 486, 512, 2048, 2304, 3840, 4096]) {
+    for n in even.chain([
+        90, 98, 100, 128, 210, 256, 486, 512, 2048, 2160, 2304, 2500, 3000, 3080, 3840, 4096, 4116,
+    ]) {
         let x = random(n, 5, n as u64);
         let y = forward(n, &x);
         let exact = parts(&spectra(&x, n));
@@ -154,6 +156,29 @@ fn fast(
     println!("{line}");
     let good = (floor..=1.0).contains(&of(bound)) && (0.98..=1.0).contains(&of(expected));
     if good { Ok(line) } else { Err(line) }
+}
+
+/// By columns, with and without a radix in the joint pass, and with rows that begin between quads. Joint radices of
+/// 1 and 2 have as many memory slots as arithmetic and more.
+#[test]
+fn lengths_by_columns_are_fast() {
+    let mut slow = Vec::new();
+    for (n, floor) in [(2016, 0.83), (2100, 0.77), (3000, 0.83), (4000, 0.88)] {
+        let batch = 512;
+        let x = random(n, batch, n as u64);
+        let fft = planner("vm7").plan_real_forward(n).unwrap();
+        assert!(fft.recipe().contains("by columns"), "{}", fft.recipe());
+        let there = fft.process(&x).unwrap();
+        let counts = (there.run.report.cycles, there.bound.0);
+        let expected = fft.expected(batch).unwrap().0;
+        slow.extend(fast(floor, (counts.0, counts.1, expected), &fft.recipe()).err());
+        let fft = planner("vm7").plan_real_inverse(n).unwrap();
+        let back = fft.process(there.output.as_ref().unwrap()).unwrap();
+        let counts = (back.run.report.cycles, back.bound.0);
+        let expected = fft.expected(batch).unwrap().0;
+        slow.extend(fast(floor, (counts.0, counts.1, expected), &fft.recipe()).err());
+    }
+    assert!(slow.is_empty(), "{slow:#?}");
 }
 
 /// 8192 in local memory, in place: 0.93 of the bound at most, and what fills and drains the sections, which

@@ -188,13 +188,13 @@ pub(crate) const KERNELS: [Entry; 7] = [
             &[100_003, 1],
         ],
         prepare: |request| {
-            batch(request, |n, _| {
+            batch(request, |n, batch| {
                 let machine = request.machine;
                 Ok(match BluesteinRecipe::new(n, Direction::Forward) {
                     Some(recipe) if n <= LOCAL_BLUESTEIN => {
                         Arc::new(BluesteinFft::new(recipe, machine.clone())?)
                     }
-                    _ => Arc::new(LongBluestein::new(n, Direction::Forward, machine)?),
+                    _ => Arc::new(LongBluestein::new(n, Direction::Forward, machine, batch)?),
                 })
             })
         },

@@ -70,8 +70,11 @@ const FEW: usize = 8;
 /// Lengths from which on a transform by columns is considered.
 const BY_COLUMNS: usize = 512;
 
+/// Bytes of DMEM for each number below which two pages by columns, with working space and tables, may not fit.
+const TIGHT: u64 = 28;
+
 /// The transforms of mixed radix: two at a time, two columns at a time, or, where
-/// nothing else is to be had or a transform is to be `divided`, in two passes over system memory.
+/// nothing else is to be had, local memory is tight or a transform is to be `divided`, in two passes over system memory.
 pub(super) fn mixed(
     n: usize,
     direction: Direction,
@@ -79,33 +82,54 @@ pub(super) fn mixed(
     divided: bool,
 ) -> Vec<Result<Arc<dyn Fft>, FftError>> {
     // Of short transforms many fit local memory side by side.
-    let columns = MixedRecipe::columns(n, direction).filter(|_| n >= BY_COLUMNS);
+    let dmem = machine.cp2.dmem.0;
+    let columns = MixedRecipe::columns(n, direction, dmem).filter(|_| n >= BY_COLUMNS);
     let recipes = [MixedRecipe::new(n, direction), columns];
     let made = recipes.into_iter().flatten().map(|recipe| {
         let fft = MixedFft::new(recipe, machine.clone())?;
         Ok(Arc::new(fft) as Arc<dyn Fft>)
     });
     let mut all: Vec<_> = made.collect();
-    if !n.is_power_of_two() && (divided || all.iter().all(Result::is_err)) {
+    // Where a page and working space take most of DMEM, nothing goes on beside anything else.
+    let tight = TIGHT.saturating_mul(n as u64) > machine.cp2.dmem.0;
+    if !n.is_power_of_two() && (divided || tight || all.iter().all(Result::is_err)) {
         all.push(TwoPassFft::new(n, direction, machine).map(|fft| Arc::new(fft) as _));
     }
     all
 }
 
-/// The transform of a power of two, in local memory or in passes over system memory.
-pub(super) fn power_of_two(
+/// The transform of a length by passes of radices, in local memory or in passes over system memory, that should take
+/// the least time for a batch: what a convolution is made of.
+pub(super) fn by_radices(
     n: usize,
     direction: Direction,
     machine: &Arc<Machine>,
+    batch: usize,
 ) -> Result<Arc<dyn Fft>, FftError> {
-    if let Ok(recipe) = Recipe::new(n, direction) {
-        let local = LocalFft::new(recipe, machine.clone());
-        let fits = |fft: &LocalFft| fft.expected(1).is_ok();
-        if local.as_ref().is_ok_and(fits) || !LargeRecipe::lengths().contains(&n) {
-            return Ok(Arc::new(local?));
+    let mut all: Vec<Result<Arc<dyn Fft>, FftError>> = Vec::new();
+    if !n.is_power_of_two() {
+        all = mixed(n, direction, machine, batch < machine.cp2.sections);
+    } else if let Ok(recipe) = Recipe::new(n, direction) {
+        all.push(LocalFft::new(recipe, machine.clone()).map(|fft| Arc::new(fft) as _));
+    }
+    if LargeRecipe::lengths().contains(&n) {
+        all.push(LargeFft::new(n, direction, machine.clone()).map(|fft| Arc::new(fft) as _));
+    }
+    let mut best: Option<(Cycles, Arc<dyn Fft>)> = None;
+    let mut refused = FftError::Length { n };
+    for made in all {
+        let priced = made.and_then(|fft| {
+            let most = fft.max_batch().min(batch).max(1);
+            Ok((fft.expected(most)?, fft))
+        });
+        match priced {
+            Ok((cycles, _)) if best.as_ref().is_some_and(|(least, _)| *least <= cycles) => {}
+            Ok(priced) => best = Some(priced),
+            Err(e) if e.is_refusal() => refused = refused.or(e),
+            Err(e) => return Err(e),
         }
     }
-    Ok(Arc::new(LargeFft::new(n, direction, machine.clone())?))
+    best.map(|(_, fft)| fft).ok_or(refused)
 }
 
 impl FftPlanner {
@@ -208,7 +232,7 @@ impl FftPlanner {
             any |= consider(fft.map(|fft| Arc::new(fft) as _))?;
         }
         if !any {
-            let fft = LongBluestein::new(n, direction, &self.machine);
+            let fft = LongBluestein::new(n, direction, &self.machine, self.batch);
             consider(fft.map(|fft| Arc::new(fft) as _))?;
         }
         found.sort_by_key(|c| c.expected.0);

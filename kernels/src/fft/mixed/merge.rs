@@ -132,6 +132,15 @@ impl RealPass {
                 let upper = k / self.columns() >= r.div_ceil(2);
                 (self.lanes_of(&alone, &rows, k), upper)
             });
+            if r == 1 && partner % self.m != k {
+                // All rows as they are.
+                let mirrored = Number::new(body, from.len()).lanes;
+                join(body, [&z, &mirrored], (&x, &y), (&turn[..], false), one);
+                for (to, from) in conjugate.into_iter().zip(mirrored) {
+                    body.op("conj", &[to], &[from]);
+                }
+                continue;
+            }
             let mut spare = |keep: bool, lanes: Vec<Reg>| match keep {
                 true => lanes,
                 false => Number::new(body, from.len()).lanes,

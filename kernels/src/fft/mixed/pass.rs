@@ -131,8 +131,11 @@ impl Pass<'_> {
         if self.loads_apart {
             return self.twins(looped, self.from, rows);
         }
-        let pointer = looped.stream(Base::Register(self.from, 0), Walk::Bytes(QUAD));
-        Rows::Quads(pointer, self.columns(rows))
+        let mut pointer = || looped.stream(Base::Register(self.from, 0), Walk::Bytes(QUAD));
+        if rows % self.width() != 0 {
+            return Rows::Shifted([pointer(), pointer()], COMPLEX * rows as i64);
+        }
+        Rows::Quads(pointer(), self.columns(rows))
     }
 
     /// The rows that it writes.
@@ -234,6 +237,9 @@ impl Pass<'_> {
             return self.write_large(text, machine, name);
         }
         let constants = text.constants(name, constants(self.radix, self.done == 1, self.scale));
+        if self.n / self.radix % self.width() != 0 {
+            self.write_last(text, machine, &constants, &format!("{name}a"))?;
+        }
         let mut looped = Loop::new();
         let input = self.input(&mut looped);
         let rows = 0..self.radix;
@@ -247,5 +253,35 @@ impl Pass<'_> {
             output.store(&mut looped.body, m, y);
         }
         looped.write(text, machine, &constants, self.iterations(), name)
+    }
+
+    /// The last column of the first pass, which has no other beside it: in both lanes, of which one stores.
+    fn write_last(
+        &self,
+        text: &mut Text,
+        machine: &Machine,
+        constants: &Constants,
+        name: &str,
+    ) -> Result<(), Unschedulable> {
+        let columns = self.n / self.radix;
+        let before = (columns - 1) as i64 * COMPLEX;
+        let mut looped = Loop::new();
+        let mut pointer = |from, at| looped.stream(Base::Register(from, at), Walk::Bytes(0));
+        let (from, to) = (
+            pointer(self.from, before),
+            pointer(self.to, before * self.radix as i64),
+        );
+        let body = &mut looped.body;
+        let load = |m: usize| {
+            let x = body.quad();
+            body.load_twice(Reg::Whole(x), from, (m * columns) as i64 * COMPLEX);
+            x
+        };
+        let x: Vec<_> = (0..self.radix).map(load).collect();
+        let y = self.column(&[], constants).transform(body, &x);
+        for (i, &y) in (0..).zip(&y[..self.radix / self.width()]) {
+            body.store(Reg::Whole(y), to, i * QUAD);
+        }
+        looped.write(text, machine, constants, 1, name)
     }
 }

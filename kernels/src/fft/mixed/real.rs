@@ -15,8 +15,8 @@
 //! L/2, whose numbers are partners of each other, make a loop of their own.
 //!
 //! The halves of a quad are two transforms, or columns c and c + 1 of one, c even: then their
-//! partners, columns L - c and L - c - 1, are single numbers, and columns 1 and L - 1
-//! are in the loop of their own.
+//! partners, columns L - c and L - c - 1, are single numbers, and columns 1 and L - 1, or where L/2 is
+//! odd its neighbours, are in the loop of their own.
 
 use super::dft::{Column, Constant, LANES, constants, powers};
 use super::lanes::{Number, Place, both, separate};
@@ -33,7 +33,7 @@ pub(super) struct RealPass {
     /// Complex numbers of a transform, M.
     pub(super) m: usize,
     pub(super) pairs: usize,
-    /// What the halves of a quad are; columns: `pairs` is 1, L a multiple of 4.
+    /// What the halves of a quad are; columns: `pairs` is 1, L even and at least 6.
     pub(super) lanes: Lanes,
     /// The radix of the pass of the transform that it does as well; 1: none.
     pub(super) radix: usize,
@@ -61,7 +61,7 @@ impl RealPass {
 
     /// The columns of the loop over couples, one of each quad.
     fn coupled(&self) -> impl Iterator<Item = usize> + use<> {
-        (self.width()..=self.couples()).step_by(self.width())
+        (self.width()..=self.couples() + 1 - self.width()).step_by(self.width())
     }
 
     /// Iterations over couples of columns.
@@ -73,7 +73,14 @@ impl RealPass {
     pub(super) fn alone(&self) -> Vec<Vec<usize>> {
         let columns = self.columns();
         match self.lanes {
-            Lanes::Columns => vec![vec![0, columns / 2], vec![1, columns - 1]],
+            Lanes::Columns => {
+                let mut alone = vec![vec![0, columns / 2], vec![1, columns - 1]];
+                if columns % 4 != 0 {
+                    // L/2 is odd: the column before it has no other beside it.
+                    alone.push(vec![columns / 2 - 1, columns / 2 + 1]);
+                }
+                alone
+            }
             Lanes::Transforms if columns % 2 == 0 => vec![vec![0], vec![columns / 2]],
             Lanes::Transforms => vec![vec![0]],
         }
@@ -195,8 +202,9 @@ impl RealPass {
     /// The quads or single numbers of a column and the next, or of its partner and the one before.
     fn side(&self, pointer: Pointer, apart: i64) -> Place {
         match self.lanes {
-            Lanes::Transforms => Place::Quad(pointer, 0),
-            Lanes::Columns => Place::Apart([(pointer, 0), (pointer, apart)]),
+            Lanes::Columns if apart != COMPLEX => Place::Apart([(pointer, 0), (pointer, apart)]),
+            // Of radix 1 columns are neighbours in the results too.
+            Lanes::Transforms | Lanes::Columns => Place::Quad(pointer, 0),
         }
     }
 

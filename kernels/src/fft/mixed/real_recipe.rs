@@ -2,9 +2,10 @@
 
 use super::blocks::Generated;
 use super::pass::Lanes;
-use super::plan::{BlockRecipe as _, check_room};
+use super::plan::{BlockRecipe as _, COMPLEX, check_room};
 use super::program::real;
-use super::recipe::{MixedRecipe, best_order, factors};
+use super::radix::factors as turns;
+use super::recipe::{MixedRecipe, Share, best_order, column_radices, factors, table_room};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::pipeline::Unschedulable;
@@ -28,14 +29,17 @@ pub struct RealRecipe {
 /// Numbers of one half of the pairs of a block, at a guess.
 const BLOCK: usize = 1024;
 
+/// A recipe and its kernel.
+type Made = (RealRecipe, Result<Generated, Unschedulable>);
+
 impl RealRecipe {
-    /// The recipe whose kernel takes the fewest cycles.
-    pub(super) fn new(
+    /// The recipes, one for each radix of the joint pass, with what their kernels take; nothing is in there twice.
+    fn all(
         n: usize,
         direction: Direction,
         lanes: Lanes,
         machine: &Machine,
-    ) -> Result<Self, FftError> {
+    ) -> Result<Vec<Made>, FftError> {
         let m = n / 2;
         if n % 2 == 1 || factors(m).is_none() {
             return Err(FftError::RealLength { n });
@@ -45,28 +49,33 @@ impl RealRecipe {
             &format!("real fft {n} {direction}"),
             machine,
         )?;
-        let mut best: Option<(u64, Self)> = None;
         // As many as a block is likely to have: of few, fill and drain weigh more.
         let pairs = match lanes {
             Lanes::Transforms => (BLOCK / m.max(1)).clamp(1, 8),
             Lanes::Columns => 1,
         };
-        let mut error = FftError::RealLength { n };
-        for joint in JOINT {
-            if m % joint != 0 || (joint > 1 && m == joint) {
-                continue;
-            }
-            let Some(radices) = radices(m, joint, direction, lanes) else {
-                continue;
-            };
+        let joints = JOINT.into_iter();
+        let joints = joints.filter(|joint| m % joint == 0 && (*joint == 1 || m > *joint));
+        let recipes = joints.filter_map(|joint| {
             let recipe = Self {
                 n,
                 direction,
-                radices,
+                radices: radices(m, joint, direction, (lanes, machine.cp2.dmem.0))?,
                 joint,
                 lanes,
             };
-            match recipe.kernel(pairs, machine) {
+            let made = recipe.kernel(pairs, machine);
+            Some((recipe, made))
+        });
+        Ok(recipes.collect())
+    }
+
+    /// The recipe for two transforms at a time whose kernel takes the fewest cycles.
+    pub(super) fn new(n: usize, direction: Direction, machine: &Machine) -> Result<Self, FftError> {
+        let mut best: Option<(u64, Self)> = None;
+        let mut error = FftError::RealLength { n };
+        for (recipe, made) in Self::all(n, direction, Lanes::Transforms, machine)? {
+            match made {
                 Ok(made) if best.as_ref().is_none_or(|(c, _)| made.block_cycles < *c) => {
                     best = Some((made.block_cycles, recipe));
                 }
@@ -75,6 +84,20 @@ impl RealRecipe {
             }
         }
         best.map(|(_, recipe)| recipe).ok_or(error)
+    }
+
+    /// The recipes for two columns at a time and their kernels. Which is the cheapest is a matter of local memory
+    /// too: of tables, the larger radix has smaller ones.
+    pub(super) fn columns(
+        n: usize,
+        direction: Direction,
+        machine: &Machine,
+    ) -> Result<Vec<(Self, Generated)>, FftError> {
+        let all = Self::all(n, direction, Lanes::Columns, machine)?;
+        let made = all
+            .into_iter()
+            .filter_map(|(recipe, made)| Some((recipe, made.ok()?)));
+        Ok(made.collect())
     }
 
     pub(super) fn kernel(
@@ -92,15 +115,19 @@ impl RealRecipe {
         )
     }
 
-    /// What the halves of a quad are.
-    pub(super) fn lanes(&self) -> Lanes {
-        self.lanes
-    }
-
     /// Numbers from a half spectrum to the next in system memory: those of pairs follow each
     /// other, single ones begin at whole granules.
     pub(super) fn spectrum(&self) -> usize {
         self.n / 2 + self.lanes.width()
+    }
+
+    /// Bytes of a transform's input and output in system memory.
+    pub(super) fn bytes(&self) -> (u64, u64) {
+        let (time, spectrum) = (4 * self.n as u64, 8 * self.spectrum() as u64);
+        match self.direction {
+            Direction::Forward => (time, spectrum),
+            Direction::Inverse => (spectrum, time),
+        }
     }
 
     /// The least arithmetic issues of one transform: those of N/2 complex
@@ -115,19 +142,31 @@ impl RealRecipe {
 }
 
 /// The radices of the other passes, in order.
-fn radices(m: usize, joint: usize, direction: Direction, lanes: Lanes) -> Option<Vec<usize>> {
+fn radices(
+    m: usize,
+    joint: usize,
+    direction: Direction,
+    (lanes, dmem): (Lanes, u64),
+) -> Option<Vec<usize>> {
     let (rest, forward) = (m / joint, direction == Direction::Forward);
     if lanes == Lanes::Transforms {
         return Some(best_order(factors(rest)?, (forward, !forward)));
     }
-    // Couples of columns beside the four that are alone.
-    let coupled = rest % 4 == 0 && rest > 4 && joint % 2 == 0;
-    let recipe = MixedRecipe::columns(rest, direction).filter(|_| coupled)?;
-    let mut radices = recipe.radices().to_vec();
-    if !forward {
-        radices.reverse();
+    // Couples of columns beside those that are alone.
+    if rest % 2 == 1 || rest <= 4 {
+        return None;
     }
-    Some(radices)
+    // The numbers of one column are neighbours behind the first pass, which is this or the joint one.
+    let even_first = forward || joint == 1;
+    let share = Share {
+        all: m,
+        n: rest,
+        done: if forward { 1 } else { joint },
+    };
+    // Half of the columns of the joint pass have factors of their own.
+    let factors = (joint as u64 / 2).max(1) + if forward { turns(joint) } else { 0 };
+    let room = table_room(m, dmem).saturating_sub(COMPLEX * (rest / 2) as u64 * factors);
+    column_radices(share, room, |order| !even_first || order[0] % 2 == 0)
 }
 
 impl fmt::Display for RealRecipe {

@@ -2,11 +2,11 @@
 
 use super::blocks::Blocks;
 use super::long::LongReal;
-use super::pass::Lanes;
 use super::real_recipe::RealRecipe;
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::large::LargeReal;
+use crate::fft::planner::TYPICAL_BATCH;
 use crate::fft::real_ring::RealRingFft;
 use crate::fft::transform::{rows_of, spread};
 use crate::job::Job;
@@ -53,8 +53,8 @@ pub(in crate::fft) fn results<O: Copy>(
     rows_of(all, batch, n, pitch / step.max(1))
 }
 
-/// Lengths from which on a real transform by columns is considered.
-const BY_COLUMNS: usize = 2048;
+/// Bytes of DMEM for each number of a transform below which one by columns is considered.
+const BY_COLUMNS: u64 = 36;
 
 /// A transform in local memory, and the kernels of its blocks.
 #[derive(Debug)]
@@ -83,31 +83,42 @@ impl RealWay {
         direction: Direction,
         machine: &Arc<Machine>,
     ) -> Vec<Result<Self, FftError>> {
-        let columns = (n >= BY_COLUMNS).then_some(Lanes::Columns);
-        let lanes = [Some(Lanes::Transforms), columns].into_iter().flatten();
-        lanes
-            .map(|lanes| Self::local(n, direction, lanes, machine))
-            .collect()
+        let mut all = vec![Self::transforms(n, direction, machine)];
+        // Two pages of two transforms, in and out, and tables.
+        if BY_COLUMNS.saturating_mul(n as u64) > machine.cp2.dmem.0 {
+            all.push(Self::columns(n, direction, machine));
+        }
+        all
     }
 
-    fn local(
+    fn transforms(
         n: usize,
         direction: Direction,
-        lanes: Lanes,
         machine: &Arc<Machine>,
     ) -> Result<Self, FftError> {
-        let recipe = RealRecipe::new(n, direction, lanes, machine)?;
-        let (time, spectrum) = (4 * n as u64, 8 * recipe.spectrum() as u64);
-        let bytes = match direction {
-            Direction::Forward => (time, spectrum),
-            Direction::Inverse => (spectrum, time),
-        };
-        let (name, make) = (recipe.to_string(), |pairs| recipe.kernel(pairs, machine));
-        let blocks = match recipe.lanes() {
-            Lanes::Transforms => Blocks::new(name, machine.clone(), bytes, make)?,
-            Lanes::Columns => Blocks::single(name, machine.clone(), bytes, make(1)?)?,
-        };
+        let recipe = RealRecipe::new(n, direction, machine)?;
+        let name = recipe.to_string();
+        let make = |pairs| recipe.kernel(pairs, machine);
+        let blocks = Blocks::new(name, machine.clone(), recipe.bytes(), make)?;
         Ok(Self::Local(LocalReal { recipe, blocks }))
+    }
+
+    fn columns(n: usize, direction: Direction, machine: &Arc<Machine>) -> Result<Self, FftError> {
+        let mut best: Option<(Cycles, LocalReal)> = None;
+        let mut refused = FftError::RealLength { n };
+        for (recipe, made) in RealRecipe::columns(n, direction, machine)? {
+            let blocks = Blocks::single(recipe.to_string(), machine.clone(), recipe.bytes(), made);
+            let priced = blocks.and_then(|blocks| Ok((blocks.expected(TYPICAL_BATCH)?, blocks)));
+            match priced {
+                Ok((cycles, blocks)) if best.as_ref().is_none_or(|(least, _)| cycles < *least) => {
+                    best = Some((cycles, LocalReal { recipe, blocks }));
+                }
+                Ok(_) => {}
+                Err(e) if e.is_refusal() => refused = e,
+                Err(e) => return Err(e),
+            }
+        }
+        best.map(|(_, local)| Self::Local(local)).ok_or(refused)
     }
 
     /// Half spectra without the imaginary parts that are 0 by definition, where a complex transform leaves its

@@ -1,7 +1,7 @@
 //! The passes of a transform of mixed radix.
 
 use super::pass::Lanes;
-use super::plan::BlockRecipe;
+use super::plan::{BlockRecipe, COMPLEX};
 use super::radix::{RADICES, factors as turns, factors_of, least_issues, slots};
 use crate::fft::Direction;
 use std::fmt;
@@ -38,27 +38,15 @@ impl MixedRecipe {
     }
 
     /// The same with two columns of one transform at a time, which need half the
-    /// local memory: the first radix and the number of its columns are even.
+    /// local memory, of `dmem` bytes: `n` is even, and so is the first radix.
     #[must_use]
-    pub fn columns(n: usize, direction: Direction) -> Option<Self> {
-        let odd = factors(n)?.into_iter().filter(|r| r % 2 == 1);
-        let odd: Vec<usize> = odd.filter(|&r| r > 1).collect();
-        let orders = splits(n.trailing_zeros()).into_iter().flat_map(|twos| {
-            let radices = [twos, odd.clone()].concat();
-            let firsts: Vec<usize> = (0..radices.len()).collect();
-            let order = move |(first, last): (usize, usize)| column_order(&radices, first, last);
-            let pairs = firsts.clone().into_iter();
-            let pairs = pairs.flat_map(move |a| firsts.clone().into_iter().map(move |b| (a, b)));
-            pairs.filter_map(order)
-        });
-        let usable = |order: &Vec<usize>| order[0] % 2 == 0 && n % (2 * order[0]) == 0;
-        let radices = orders
-            .filter(usable)
-            .min_by_key(|order| column_slots(n, order))?;
+    pub fn columns(n: usize, direction: Direction, dmem: u64) -> Option<Self> {
+        let room = table_room(n, dmem);
+        let share = Share { all: n, n, done: 1 };
         Some(Self {
             n,
             direction,
-            radices,
+            radices: column_radices(share, room, |order| order[0] % 2 == 0)?,
             lanes: Lanes::Columns,
         })
     }
@@ -103,6 +91,9 @@ impl fmt::Display for MixedRecipe {
     }
 }
 
+/// Bytes of a step in a table.
+const STEP: u64 = 8;
+
 /// No local memory has room for more numbers.
 pub(super) const LONGEST: usize = 1 << 18;
 
@@ -144,17 +135,85 @@ fn column_order(radices: &[usize], first: usize, last: usize) -> Option<Vec<usiz
     Some([vec![ends.0], middle, vec![ends.1]].concat())
 }
 
+/// Bytes of DMEM beside two pages of `n` numbers and working space for tables, arguments and constants left out.
+pub(super) fn table_room(n: usize, dmem: u64) -> u64 {
+    const BESIDE: u64 = 1024;
+    let pages = (3 * COMPLEX).saturating_mul(n as u64);
+    dmem.saturating_sub(pages.saturating_add(BESIDE))
+}
+
+/// What passes by columns are for: numbers of a transform, the product of their radices, and of those before them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    pub(super) all: usize,
+    pub(super) n: usize,
+    pub(super) done: usize,
+}
+
+/// Bytes from a number to another that an immediate of eights reaches.
+const REACH: usize = 16_000;
+
+/// The radices of passes in the usable order with the fewest slots of those
+/// whose tables take `room` bytes, if there are any: two columns of one transform at a time.
+pub(super) fn column_radices(
+    share: Share,
+    room: u64,
+    usable: impl Fn(&Vec<usize>) -> bool,
+) -> Option<Vec<usize>> {
+    let Share { all, n, done } = share;
+    let odd = factors(n)?.into_iter().filter(|r| r % 2 == 1);
+    let odd: Vec<usize> = odd.filter(|&r| r > 1).collect();
+    let orders = splits(n.trailing_zeros()).into_iter().flat_map(|twos| {
+        let radices = [twos, odd.clone()].concat();
+        let firsts: Vec<usize> = (0..radices.len()).collect();
+        let order = move |(first, last): (usize, usize)| column_order(&radices, first, last);
+        let pairs = firsts.clone().into_iter();
+        let pairs = pairs.flat_map(move |a| firsts.clone().into_iter().map(move |b| (a, b)));
+        pairs.filter_map(order)
+    });
+    // Single numbers of rows that begin between quads.
+    let reached = |order: &Vec<usize>| {
+        let (columns, bytes) = (all / order[0], COMPLEX as usize);
+        columns % 2 == 0 || (all - columns) * bytes <= REACH
+    };
+    let orders = orders.filter(|order| usable(order) && reached(order));
+    orders.min_by_key(|order| {
+        (
+            column_tables(done, order) > room,
+            column_slots(all, done, order),
+        )
+    })
+}
+
+/// Bytes of the tables of all passes: factors for each column of a circle, and of all but the last steps for two.
+fn column_tables(mut done: usize, order: &[usize]) -> u64 {
+    let mut bytes = 0;
+    for (i, &radix) in order.iter().enumerate() {
+        if done > 1 {
+            bytes += COMPLEX * done as u64 * turns(radix);
+        }
+        if done > 2 && i + 1 < order.len() {
+            bytes += STEP * done as u64 / 2;
+        }
+        done *= radix;
+    }
+    bytes
+}
+
 /// The slots of all passes of one transform, two columns at a time: all but the first
-/// load factors for each column, those between may load steps.
-fn column_slots(n: usize, order: &[usize]) -> u64 {
+/// load factors for each column, those between may load steps. Rows that begin between quads are
+/// single numbers.
+fn column_slots(all: usize, done: usize, order: &[usize]) -> u64 {
     let pass = |(i, &radix): (usize, &usize)| {
         let (first, last) = (i == 0, i + 1 == order.len());
-        let more = if first {
-            0
-        } else {
-            turns(radix) / 2 + u64::from(!last)
+        let columns = all / radix;
+        let singles = columns % 2 * radix / 2;
+        let plain = first && done == 1;
+        let more = match plain {
+            true => singles as u64,
+            false => turns(radix) / 2 + u64::from(!last),
         };
-        (n / radix / 2) as u64 * slots(radix, first, (false, false), more)
+        (columns / 2) as u64 * slots(radix, plain, (false, false), more)
     };
     order.iter().enumerate().map(pass).sum()
 }

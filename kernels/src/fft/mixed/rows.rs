@@ -1,5 +1,6 @@
 //! The rows of the columns of a block.
 
+use super::walk::COMPLEX;
 use crate::pipeline::{Body, Pointer, Reg, Value};
 
 /// Where the rows of a column are, one column in an iteration: pointers, and bytes from a row to the next.
@@ -9,6 +10,9 @@ pub(super) enum Rows {
     Quads(Pointer, i64),
     /// Single numbers of two transforms.
     Twins([Pointer; 2], i64),
+    /// Two columns of one transform whose odd rows begin between two quads: a pointer for the even ones, one
+    /// for the others.
+    Shifted([Pointer; 2], i64),
 }
 
 impl Rows {
@@ -21,6 +25,13 @@ impl Rows {
                 body.load(Reg::Lo(x), a, m as i64 * apart);
                 body.load(Reg::Hi(x), b, m as i64 * apart);
             }
+            Self::Shifted([a, _], apart) if m % 2 == 0 => {
+                body.load(Reg::Whole(x), a, m as i64 * apart)
+            }
+            Self::Shifted([_, a], apart) => {
+                body.load(Reg::Lo(x), a, m as i64 * apart);
+                body.load(Reg::Hi(x), a, m as i64 * apart + COMPLEX);
+            }
         }
         x
     }
@@ -32,6 +43,13 @@ impl Rows {
             Self::Twins([a, b], apart) => {
                 body.store(Reg::Lo(y), a, m as i64 * apart);
                 body.store(Reg::Hi(y), b, m as i64 * apart);
+            }
+            Self::Shifted([a, _], apart) if m % 2 == 0 => {
+                body.store(Reg::Whole(y), a, m as i64 * apart)
+            }
+            Self::Shifted([_, a], apart) => {
+                body.store(Reg::Lo(y), a, m as i64 * apart);
+                body.store(Reg::Hi(y), a, m as i64 * apart + COMPLEX);
             }
         }
     }

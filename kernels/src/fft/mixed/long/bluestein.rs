@@ -7,15 +7,15 @@ use crate::fft::error::FftError;
 use crate::fft::mixed::bluestein::{chirp, filter};
 use crate::fft::mixed::plan::COMPLEX;
 use crate::fft::mixed::radix::{factors_of, least_issues};
-use crate::fft::planner::power_of_two;
+use crate::fft::planner::by_radices;
 use crate::fft::transform::Fft;
-use crate::job::{Job, Least};
+use crate::job::{Job, Least, ROOM_BESIDE};
 use cp2_asm::Program;
 use cp2_machine::{Class, Cycles, Machine};
 use num_complex::{Complex32, Complex64};
 use std::sync::Arc;
 
-/// A planned transform of any length N by convolutions of a power of two M >= 2 N - 1
+/// A planned transform of any length N by convolutions of length M >= 2 N - 1
 /// that need not fit local memory: products with the chirp, a transform, products with
 /// the filter, the transform back, products with the chirp.
 #[derive(Debug)]
@@ -26,23 +26,65 @@ pub struct LongBluestein {
     inner: [Arc<dyn Fft>; 2],
 }
 
+/// Lengths of convolutions, in eighths of the next power of two.
+const LENGTHS: [usize; 3] = [8, 6, 5];
+
 impl LongBluestein {
-    /// The transform of length `n`.
+    /// The transform of length `n` that should be the fastest for a batch: by a power of two, or a shorter length
+    /// with another factor.
     ///
     /// # Errors
-    /// The machine has no transforms of a power of two of at least 2 `n` - 1 numbers.
-    pub fn new(n: usize, direction: Direction, machine: &Arc<Machine>) -> Result<Self, FftError> {
+    /// The machine has no transforms of at least 2 `n` - 1 numbers.
+    pub fn new(
+        n: usize,
+        direction: Direction,
+        machine: &Arc<Machine>,
+        batch: usize,
+    ) -> Result<Self, FftError> {
         let refused = FftError::Length { n };
-        let least = n.checked_mul(2).and_then(|m| m.checked_next_power_of_two());
-        let (Some(m), true) = (least, n > 0) else {
+        let next = n.checked_mul(2).and_then(|m| m.checked_next_power_of_two());
+        let (Some(next), true) = (next, n > 0) else {
             return Err(refused);
         };
-        let inner = |direction| power_of_two(m, direction, machine);
-        Ok(Self {
+        let lengths = LENGTHS.map(|eighths| next / 8 * eighths);
+        let mut best: Option<(Cycles, Self)> = None;
+        let mut refused = refused;
+        for m in lengths.into_iter().filter(|&m| m + 1 >= 2 * n) {
+            match Self::by(m, n, direction, machine, batch) {
+                Ok((cycles, fft)) if best.as_ref().is_none_or(|(least, _)| cycles < *least) => {
+                    best = Some((cycles, fft));
+                }
+                Ok(_) => {}
+                Err(e) if e.is_refusal() => refused = refused.or(e),
+                Err(e) => return Err(e),
+            }
+        }
+        best.map(|(_, fft)| fft).ok_or(refused)
+    }
+
+    /// The same by a convolution of length `m`, and what a batch should take.
+    fn by(
+        m: usize,
+        n: usize,
+        direction: Direction,
+        machine: &Arc<Machine>,
+        batch: usize,
+    ) -> Result<(Cycles, Self), FftError> {
+        let inner = |direction| by_radices(m, direction, machine, batch);
+        let fft = Self {
             n,
             direction,
             inner: [inner(direction)?, inner(direction.opposite())?],
-        })
+        };
+        // Slices of one row are the longest; products reach into no other row.
+        if fft.products(1)?[1].reach() != m {
+            return Err(FftError::NoRoom {
+                transform: fft.recipe(),
+                machine: machine.name.clone(),
+            });
+        }
+        let most = fft.max_batch().min(batch).max(1);
+        Ok((fft.expected(most)?, fft))
     }
 
     /// Length of the convolution.
@@ -77,6 +119,10 @@ impl LongBluestein {
         [self.n, self.convolution(), self.n]
     }
 }
+
+/// Bytes of the programs of all passes, their tables included: there are seven at most, each with tables that fit
+/// a section beside data.
+const PROGRAMS: u64 = 7 * 24_576;
 
 /// Numbers in single precision, filled up with zeros.
 fn narrow(all: &[Complex64], len: usize) -> Vec<Complex32> {
@@ -121,13 +167,9 @@ impl Fft for LongBluestein {
     /// Input, output, both arrays of the convolution, and what its transforms take.
     fn max_batch(&self) -> usize {
         let m = self.convolution() as u64 * COMPLEX;
-        // Chirp, filter, and the factors of the rows of long transforms.
-        let free = self
-            .machine()
-            .host
-            .memory
-            .0
-            .saturating_sub(6 * m + (1 << 20));
+        // Chirp, filter, and the factors of long transforms; programs.
+        let beside = 6 * m + PROGRAMS + ROOM_BESIDE;
+        let free = self.machine().host.memory.0.saturating_sub(beside);
         // As many rows again may fill up groups.
         usize::try_from(free / (7 * m)).unwrap_or(usize::MAX)
     }
@@ -178,12 +220,17 @@ impl Fft for LongBluestein {
         let factors = job.input(&narrow(&chirp(self.n), ends.reach()))?.address();
         let filter = job.input(&narrow(&filter(self.n, m), m))?.address();
         let zeros = self.zeros(&ends)?;
-        // Zeros may go beyond the last row.
-        let filled = zeros
-            .as_ref()
-            .map_or(rows * m, |zeros| zeros.rows().max(rows) * m + zeros.reach());
+        // Transforms may take more rows at a time, and zeros may go beyond the last row.
+        let mut held = rows;
+        for fft in &self.inner {
+            held = held.max(fft.arrays(rows)?[0]);
+        }
+        let numbers = held * m;
+        let filled = zeros.as_ref().map_or(numbers, |zeros| {
+            numbers.max(zeros.rows().max(rows) * m + zeros.reach())
+        });
         let a = job.temporary::<Complex32>(filled as u64)?.address();
-        let b = job.temporary::<Complex32>((rows * m) as u64)?.address();
+        let b = job.temporary::<Complex32>(numbers as u64)?.address();
         let place = |address, pitch| Place { address, pitch };
         let [there, back] = &self.inner;
         if let Some(zeros) = zeros {
