@@ -125,7 +125,7 @@ pub(super) fn by_radices(
         match priced {
             Ok((cycles, _)) if best.as_ref().is_some_and(|(least, _)| *least <= cycles) => {}
             Ok(priced) => best = Some(priced),
-            Err(e) if e.is_refusal() => refused = refused.or(e),
+            Err(e) if e.is_refusal() || matches!(e, FftError::Unfit(_)) => refused = refused.or(e),
             Err(e) => return Err(e),
         }
     }

@@ -55,7 +55,9 @@ impl LongBluestein {
                     best = Some((cycles, fft));
                 }
                 Ok(_) => {}
-                Err(e) if e.is_refusal() => refused = refused.or(e),
+                Err(e) if e.is_refusal() || matches!(e, FftError::Unfit(_)) => {
+                    refused = refused.or(e);
+                }
                 Err(e) => return Err(e),
             }
         }
