@@ -331,6 +331,7 @@ fn two_passes_back_are_accurate() {
         (65_536, 1),
         (131_072, 1),
         (524_288, 1),
+        (1_048_576, 1),
     ] {
         let half = complex(n as u64, (n / 2 + 1) * batch);
         let exact = reference(&hermitian(&half, n), n, Direction::Inverse);

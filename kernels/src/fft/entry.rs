@@ -80,6 +80,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
             "fft/pass8.s",
             "fft/shifted8.s",
             "fft/parts.s",
+            "fft/parts_rows.s",
         ],
         parameters: &[Parameter::new("n", 65_536, "length of a transform"), ONE],
         sizes: &[
@@ -219,7 +220,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
     Entry {
         name: "fft-real-inverse",
         summary: "inverse FFTs of half spectra to real numbers, in batches",
-        sources: &["fft/real_back.s"],
+        sources: &["fft/real_back.s", "fft/parts_rows.s"],
         parameters: REAL,
         sizes: REAL_SIZES,
         prepare: |request| real(request, Direction::Inverse),

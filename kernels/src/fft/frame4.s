@@ -109,14 +109,19 @@
 
 ; The same where c and p are iterations of pass o, k and o from 2 on.
 .macro frame4_of op, opn, k, o, n, c, p, rd, wr, fresh=0, from=0
+    frame4_by \op, row4, \op, \opn, \k, \o, \n, \c, \p, \rd, \wr, \fresh, \from
+.endm
+
+; ... whose level 1 is `first`, and whose rows macro `row` loads.
+.macro frame4_by first, row, op, opn, k, o, n, c, p, rd, wr, fresh=0, from=0
     .rept 4, i
-    second4 \p, \op, \opn, \k, 2 + i/2, i % 2, row4, \n, i, 0, \rd
+    second4 \p, \op, \opn, \k, 2 + i/2, i % 2, \row, \n, i, 0, \rd
     .endr
     .if \fresh == 2
     factor4 \k, 2, \from
     .endif
     .rept 4, i
-    first4 \c, \op, \opn, \o, 2 + i/2, i % 2, result4, \p, (\k ? 2*i : i), 0, \wr
+    first4 \c, \first, \opn, \o, 2 + i/2, i % 2, result4, \p, (\k ? 2*i : i), 0, \wr
     .endr
     .if \fresh == 1
     factor4 \k, 1, \from
@@ -124,10 +129,10 @@
     ldq q{23 + \n}, \from
     .endif
     .rept 4, i
-    second4 \c, \op, \opn, \k, i/2, i % 2, row4, \n, i, 1, \rd
+    second4 \c, \op, \opn, \k, i/2, i % 2, \row, \n, i, 1, \rd
     .endr
     .rept 4, i
-    first4 \n, \op, \opn, \o, i/2, i % 2, result4, \p, (\k ? 2*i + 1 : 4 + i), 0, \wr
+    first4 \n, \first, \opn, \o, i/2, i % 2, result4, \p, (\k ? 2*i + 1 : 4 + i), 0, \wr
     .endr
 .endm
 

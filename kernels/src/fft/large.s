@@ -61,6 +61,7 @@
 .equ BACK, 0
 .equ RESIDENT, 0
 .equ TABLES, 0
+.equ WOVEN, 0
 
 .if N1 != 0 && LAST1*P1*P2*P3 != N1
 .error "the product of the radices P1 .. P3 and LAST1 is not N1"

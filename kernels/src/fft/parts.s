@@ -5,6 +5,7 @@
 ;   INVERSE  0: exp(-2 pi i jk/N), 1: exp(+2 pi i jk/N); neither is scaled
 ;   ROWS     0: columns, 1: rows
 ;   COUPLES  1: a page is a couple of lines A and B of 2048; 2: two couples of lines of 1024
+;   WOVEN    1: rows of 2048 from half a spectrum (parts_rows.s), INVERSE is 1; quads of A and B take turns
 ;
 ; A section's page of 32 KiB lies in eight of the twelve blocks of 4 KiB of a ring; the lines of
 ; a couple are neighbours in the matrix. Launched once for all pages; word 0
@@ -42,6 +43,7 @@
 .equ ROWS, 0
 .equ COUPLES, 1
 .equ REAL, 0
+.equ WOVEN, 0
 
 .if COUPLES != 1 && COUPLES != 2
 .error "COUPLES must be 1 or 2"
@@ -52,8 +54,9 @@
 .include "frame4.s"
 .include "blocks.s"
 .include "shifted8.s"
+.include "parts_rows.s"
 
-.equ BLOCK, 4096
+.equ BLOCK, WOVEN ? 4160 : 4096
 .equ HALF, 4*BLOCK
 .equ RING, 12*BLOCK
 .equ LOADED, 0
@@ -66,12 +69,15 @@
 ; 1: couples of rows with factors of their own take turns in a block.
 .equ TURNS, ROWS*(COUPLES - 1)
 
+; From number 0 of A to that of B.
+.equ APART, WOVEN ? 16 : 64
+
 ; Registers: a8, a9 first and second half of the page, a10 its factors, a6 two ones; c7 bytes of the ring, c9 the sum of the
 ; addresses of the factor buffers, c14 pages left.
 
 ; Radix 4: columns 0 .. 3 of an iteration are of columns A B A B, or of rows A A B B.
 .equ apart2, 1024
-.equ beside2, ROWS ? 64 : 16
+.equ beside2, ROWS && !WOVEN ? 64 : 16
 .equ own2, ROWS
     distances8 2, BLOCK, BLOCK, 3, 0
     .if COUPLES == 1
@@ -167,7 +173,7 @@
     movi a2, factors2
     .endif
     movi c1, 254
-    shared_at \t, steps2, 512, ROWS ? 256*COUPLES : 128, ROWS ? 4 : 64
+    shared_at \t, steps2, 512, ROWS ? 256*COUPLES : 128, WOVEN ? 1 : ROWS ? 4 : 64
     .if \t == 2
     pass8 \op, \opn, 2, a8
     .else
@@ -184,7 +190,7 @@
     .endif
     .if COUPLES == 1
     movi c1, 126
-    shared_at 3, steps3, 128, ROWS ? 1024 : 512, ROWS ? 4 : 8
+    shared_at 3, steps3, WOVEN ? 512 : 128, ROWS ? 1024 : 512, WOVEN ? 1 : ROWS ? 4 : 8
     pass8 \op, \opn, 3, \half
     .else
     walk4 \op, \opn, 3, (ROWS ? 512 : 1024), HALF, \half
@@ -230,71 +236,13 @@
     .endif
 .endm
 
-; 32 iterations of the last pass of rows, the first of them the second of a couple and of a block.
-.macro shifted_block op, opn
-    .if TURNS
-    loop 8 {
-    shifted_four \op, \opn
-    }
-    .else
-    loop 32 {
-    shifted8 \op, \opn, 1, 64, 16, 1, 0
-    }
-    .endif
-.endm
-
-; Four of them: with the third the next couple's row factors come.
-.macro shifted_four op, opn
-    .rept 4, i
-    shifted8 \op, \opn, 1, 64, 16, 1, 0, i == 2
-    .endr
-.endm
-
-.macro shifted_half op, opn, half
-    movi b2, factors4
-    movi l2, 8192
-    movi s2, 16
-    movi s0, 128
-    mov s1, s0
-    movi a3, 288*COUPLES + 2048
-    add a3, a3, a10
-    .if TURNS
-    mov b3, a3
-    movi l3, 96
-    movi s3, 16
-    .endif
-    mov a0, \half
-    mov a1, \half
-    ldq q31, [a2]+s2%
-    .rept 16, i
-    ldp r{i}, [a0 + i/2*8 + i%2*64]
-    .endr
-    add a0, a0, s0
-    couple
-    shifted8 \op, \opn, 0, 64, 16, 1, 0
-    loop 3 {
-    shifted_block \op, \opn
-    signal COMPLETE
-    }
-    .if TURNS
-    loop 7 {
-    shifted_four \op, \opn
-    }
-    shifted8 \op, \opn, 1, 64, 16, 1, 0
-    shifted8 \op, \opn, 1, 64, 16, 1, 0
-    .else
-    loop 30 {
-    shifted8 \op, \opn, 1, 64, 16, 1, 0
-    }
-    .endif
-    shifted8 \op, \opn, 1, 64, 16, 0, 0
-    last8 16
-    signal COMPLETE
-.endm
-
 .macro pages op, opn
 .page:
+    .if WOVEN
+    woven_pass1 \op, \opn
+    .else
     pass1 \op, \opn
+    .endif
     sub c6, a9, a8
     sar c6, c6, 31
     bnz c6, .around
@@ -379,13 +327,16 @@ factors4:
     .endr
 ; The set of iteration j - 1 of pass 2.
     .rept 67, j
-.equ set2_{j}, ROWS ? (j + 63)/64*2*COUPLES + (j + 63)%64/32*2*(COUPLES - 1) + (j + 63)%8/4 : (j + 63)/64
+.equ set2_{j}, WOVEN ? (j + 63)/64*2 + (j + 63)%2 : ROWS ? (j + 63)/64*2*COUPLES + (j + 63)%64/32*2*(COUPLES - 1) + (j + 63)%8/4 : (j + 63)/64
     .endr
 steps2:
     .rept 64, j
     .int 32*(set2_{j + 1} - set2_{j}), 32*(set2_{j + 3} - set2_{j + 2})
     .endr
-    .if COUPLES == 1
+    .if WOVEN
+steps3:
+    woven_steps
+    .elif COUPLES == 1
 steps3:
     .rept 8, j
     .int 32*(j%(ROWS ? 4 : 8) == 0), 32*((j + 2)%(ROWS ? 4 : 8) == 0), j == 7 ? 912 : 16, j == 1 ? 912 : 16

@@ -13,7 +13,7 @@ const FFT4096: (&str, &str) = ("fft4096.s", include_str!("fft4096.s"));
 const LARGE: (&str, &str) = ("large.s", include_str!("large.s"));
 const PARTS: (&str, &str) = ("parts.s", include_str!("parts.s"));
 const ARRAY: (&str, &str) = ("array.s", include_str!("array.s"));
-const INCLUDED: [(&str, &str); 11] = [
+const INCLUDED: [(&str, &str); 12] = [
     ("stockham.s", include_str!("stockham.s")),
     ("lines.s", include_str!("lines.s")),
     ("hooks4096.s", include_str!("hooks4096.s")),
@@ -22,6 +22,7 @@ const INCLUDED: [(&str, &str); 11] = [
     ("pass8.s", include_str!("pass8.s")),
     ("blocks.s", include_str!("blocks.s")),
     ("shifted8.s", include_str!("shifted8.s")),
+    ("parts_rows.s", include_str!("parts_rows.s")),
     ("real.s", include_str!("real.s")),
     ("real_columns.s", include_str!("real_columns.s")),
     ("real_back.s", include_str!("real_back.s")),
@@ -226,9 +227,24 @@ pub(super) fn parts_program(
         ("INVERSE", i64::from(direction == Direction::Inverse)),
         ("COUPLES", lines.per_section() as i64 / 2),
     ];
-    let defines = defines.map(|(name, value)| (name.to_owned(), Value::Int(value)));
+    parts_with(lines, &defines, machine)
+}
+
+/// Assembles `parts.s` for rows from half a spectrum to real numbers.
+pub(super) fn back_parts_program(lines: &Lines, machine: &Machine) -> Result<Assembly, FftError> {
+    let defines = [("ROWS", 1), ("INVERSE", 1), ("COUPLES", 1), ("WOVEN", 1)];
+    parts_with(lines, &defines, machine)
+}
+
+fn parts_with(
+    lines: &Lines,
+    defines: &[(&str, i64)],
+    machine: &Machine,
+) -> Result<Assembly, FftError> {
+    let defines = defines.iter();
+    let defines = defines.map(|&(name, value)| (name.to_owned(), Value::Int(value)));
     let title = format!("lines of {} in parts", lines.len());
-    kernel(&title, PARTS, defines.to_vec(), machine)
+    kernel(&title, PARTS, defines.collect(), machine)
 }
 
 /// Assembles `fft4096.s` for real numbers, with a pass that separates them or joins them.

@@ -10,7 +10,7 @@
 ; products in 32 cycles. The rows lie one behind the other; a result is a quad
 ; (A, B), so that couples of rows leave side by side.
 ;
-; The caller defines REAL, 0 or 1: whether the rows are half a spectrum's (real.s).
+; The caller defines REAL, 0 or 1: whether the rows are half a spectrum's (real.s); WOVEN, 0 or 1 (parts.s).
 ;
 ; Registers.
 ;   q0..q7    number m of A is r{2m}, of B r{2m + 1}
@@ -46,9 +46,9 @@
     .endif
 .endm
 
-; Where number i/2 of A or B is: with REAL even numbers come first.
+; Where number i/2 of A or B is: with REAL even numbers come first, with WOVEN quads of A and B take turns.
 .macro number_at i
-.equ number_{\i}, 8*(REAL ? (\i)/2%2*4 + (\i)/4 : (\i)/2)
+.equ number_{\i}, WOVEN ? (\i)/4*32 + (\i)/2%2*8 : 8*(REAL ? (\i)/2%2*4 + (\i)/4 : (\i)/2)
 .endm
 .rept 16, i
     number_at i

@@ -16,17 +16,17 @@ pub(super) const SECTIONS: u64 = 4;
 /// Numbers that the last pass takes.
 const LAST: u64 = 8;
 /// Blocks of a page.
-const BLOCKS: u64 = 8;
+pub(super) const BLOCKS: u64 = 8;
 /// Blocks in the ring, which begins at address 0.
 pub(super) const RING: usize = 12;
 /// Bytes of a block.
-const BLOCK: u64 = PAGE as u64 * COMPLEX / BLOCKS;
+pub(super) const BLOCK: u64 = PAGE as u64 * COMPLEX / BLOCKS;
 /// Bytes of a row of every section's couple.
 const QUADS: u64 = 2 * SECTIONS * COMPLEX;
 /// Cycles of a page of columns beside its arithmetic, of one couple or two, as the words of `parts.s` have it.
 const COLUMN_OVERHEAD: [u64; MOST_COUPLES] = [359, 393];
 /// ... of a page of rows.
-const ROW_OVERHEAD: [u64; MOST_COUPLES] = [371, 523];
+pub(super) const ROW_OVERHEAD: [u64; MOST_COUPLES] = [371, 523];
 
 /// Bytes of the ring. Behind it come the factors of two pages of rows, then tables.
 const RING_BYTES: u64 = RING as u64 * BLOCK;
@@ -46,11 +46,14 @@ pub(super) const fn factor_bytes(lines: &Lines) -> u64 {
     BLOCKS * slice(lines)
 }
 
+/// Bytes of the sets of the last pass of rows.
+pub(super) const LAST_SETS: u64 = 32 * 256;
+
 /// DMEM for ring, factors and tables.
 pub(super) const fn bytes(lines: &Lines, rows: bool) -> u64 {
     // Two ones, and sets of 32 bytes of passes 2 to 4.
     let tables = match rows {
-        true => 32 * 256 + 2 * factor_bytes(lines),
+        true => LAST_SETS + 2 * factor_bytes(lines),
         false => 16 + 32 * (4 + 32 + 256) / couples(lines) + 64 * (couples(lines) - 1),
     };
     let steps = 64 * 8 + 8 * 16;
@@ -193,6 +196,18 @@ impl RowParts {
     fn matrix_bytes(&self) -> u64 {
         self.height * self.lines.len() as u64 * COMPLEX
     }
+
+    /// An eighth of a page's factors, whose buffers begin at `buffers` in DMEM.
+    pub(super) fn factor_load(&self, block: u64, buffers: u64) -> Descriptor {
+        let (page, n1) = (block / BLOCKS, block % BLOCKS);
+        let (each, slice) = (factor_bytes(&self.lines), slice(&self.lines));
+        let local = buffers + page % 2 * each + n1 * slice;
+        let target = Target::Blocks {
+            stride: each as i64,
+        };
+        let first = page % self.per_matrix() * SECTIONS * each + n1 * slice;
+        Descriptor::load(target, self.factors + first, local as u32, slice)
+    }
 }
 
 impl Pages for RowParts {
@@ -205,17 +220,8 @@ impl Pages for RowParts {
     fn loads(&self, block: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
         let (page, n1) = (block / BLOCKS, block % BLOCKS);
         let (matrix, group) = (page / self.per_matrix(), page % self.per_matrix());
-        let (each, slice, couples) = (
-            factor_bytes(&self.lines),
-            slice(&self.lines),
-            couples(&self.lines),
-        );
-        let buffer = RING_BYTES + page % 2 * each + n1 * slice;
-        let target = Target::Blocks {
-            stride: each as i64,
-        };
-        let system = self.factors + group * SECTIONS * each + n1 * slice;
-        let mut loads = vec![Descriptor::load(target, system, buffer as u32, slice)];
+        let couples = couples(&self.lines);
+        let mut loads = vec![self.factor_load(block, RING_BYTES)];
         let (row, piece) = (self.tile * COMPLEX, LAST * COMPLEX);
         let tile = self.height * row;
         // Tiles of a block for each n0, and digits n2 of a tile.

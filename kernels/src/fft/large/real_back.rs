@@ -29,12 +29,12 @@ pub(super) struct Blocks {
 
 impl Blocks {
     /// Bytes of the differences of a couple of columns of a block.
-    fn differences(&self) -> u64 {
+    pub(super) fn differences(&self) -> u64 {
         self.rows * COUPLE
     }
 
     /// Bytes of a couple of columns of a block, differences and sums.
-    fn couple(&self) -> u64 {
+    pub(super) fn couple(&self) -> u64 {
         2 * self.differences()
     }
 

@@ -1,11 +1,13 @@
 //! How a transform of real numbers larger than DMEM is divided into pages.
 
+use super::back_parts::BackParts;
 use super::lines::{COMPLEX, Lines};
 use super::pages::{ColumnPages, RowPages, rows_of};
+use super::parts::{self, RowParts};
 use super::real_back::{BackColumns, BackRows, Blocks};
 use super::real_pages::{HalfRows, RealColumns, RealRows, SECTIONS, Tiles};
 use crate::fft::error::FftError;
-use crate::fft::program::{back_program, real_program};
+use crate::fft::program::{back_parts_program, back_program, real_program};
 use crate::fft::recipe::Direction;
 use crate::job::data_end;
 use crate::ring::{Expected, Ring, RingPass};
@@ -45,8 +47,16 @@ impl Division {
         }
     }
 
-    /// DMEM for the buffers of a pass.
+    /// Whether the pages of a pass go through DMEM in parts.
+    fn in_parts(&self, pass: usize) -> bool {
+        pass == 1 && self.rows.in_parts()
+    }
+
+    /// DMEM for the buffers of a pass, and for its tables where these lie behind them.
     fn ring_bytes(&self, pass: usize) -> u64 {
+        if self.in_parts(pass) {
+            return BackParts::bytes(&self.rows);
+        }
         let (page, factors) = self.buffer(pass);
         self.buffers[pass] as u64 * (page + factors) + self.beside(pass)
     }
@@ -98,15 +108,22 @@ impl Division {
     /// The argument blocks and buffers of both passes, whose programs' data end at `ends` in
     /// DMEM; none if they do not fit in `dmem` bytes.
     fn rings(&self, ends: [u64; 2], dmem: u64) -> Option<[Ring; 2]> {
-        let arguments = Ring::argument_bytes(self.buffers[0].max(self.buffers[1]));
         let ends = ends.map(|end| end.next_multiple_of(16));
-        let fits = |pass: usize| (ends[pass] + arguments).saturating_add(self.ring_bytes(pass));
+        let buffers = |pass: usize| ends[pass] + Ring::argument_bytes(self.buffers[pass]);
+        let fits = |pass: usize| match self.in_parts(pass) {
+            true => buffers(pass),
+            false => buffers(pass).saturating_add(self.ring_bytes(pass)),
+        };
         if fits(0) > dmem || fits(1) > dmem {
             return None;
         }
         Some([0, 1].map(|pass| {
+            if self.in_parts(pass) {
+                // The ring lies before the data.
+                return BackParts::ring(ends[pass]);
+            }
             let (page, factors) = self.buffer(pass);
-            let (count, beside) = (self.buffers[pass], ends[pass] + arguments);
+            let (count, beside) = (self.buffers[pass], buffers(pass));
             let pages = beside + self.beside(pass);
             let ring = Ring::new(ends[pass], pages, count, page, factors);
             let at = |address: u64| vec![u32::try_from(address).unwrap_or(u32::MAX); count];
@@ -147,20 +164,36 @@ impl Division {
                 to: between,
                 factors: factors[0],
             };
-            let rows = BackRows {
-                rows: RowPages {
-                    resident: 0,
-                    lines: self.rows.clone(),
-                    sections: SECTIONS,
+            let (lines, height) = (self.rows.clone(), self.columns.len() as u64 / 2);
+            let (blocks, from, to) = (self.blocks(), between, y);
+            if self.in_parts(1) {
+                let rows = RowParts {
+                    lines,
                     matrices: batch,
-                    height: self.columns.len() as u64 / 2,
-                    sharing: 1,
+                    height,
                     tile: 1,
-                    from: between,
-                    to: y,
+                    from,
+                    to,
                     factors: factors[1],
-                },
-                blocks: self.blocks(),
+                };
+                let rows = BackParts { rows, blocks };
+                return [RingPass::new(first, columns), RingPass::new(second, rows)];
+            }
+            let rows = RowPages {
+                resident: 0,
+                lines,
+                sections: SECTIONS,
+                matrices: batch,
+                height,
+                sharing: 1,
+                tile: 1,
+                from,
+                to,
+                factors: factors[1],
+            };
+            let rows = BackRows {
+                rows,
+                blocks,
                 resident: self.resident,
             };
             return [RingPass::new(first, columns), RingPass::new(second, rows)];
@@ -229,14 +262,18 @@ impl Division {
         let (n, height) = (self.n() as usize, self.tiles().height);
         let per = self.rows.per_section();
         if self.direction == Direction::Inverse {
-            let columns = BackColumns::factors(self.rows.len(), n);
+            let columns = BackColumns::factors(self.rows.len(), n).collect();
+            if self.in_parts(1) {
+                let rows = parts::all_factors(&self.rows, height as usize / 2, n / 2);
+                return [columns, rows];
+            }
             let sections = SECTIONS as usize;
             let pages = 0..height as usize / (2 * per);
             let rows = pages.flat_map(|i| {
                 let rows = rows_of(i / sections, i % sections, sections, per);
                 self.rows.factors(&rows, n / 2)
             });
-            return [columns.collect(), rows.collect()];
+            return [columns, rows.collect()];
         }
         let rows = self.half_rows();
         let factors = rows.all().flat_map(|(lines, rows)| lines.factors(&rows, n));
@@ -305,16 +342,21 @@ impl Division {
             };
             Ok::<_, FftError>(Arc::new(assembly.program))
         };
-        let both = program(columns, rows)?;
         let rings = |programs: &[Arc<Program>; 2]| {
             let ends = [data_end(&programs[0]), data_end(&programs[1])];
             self.rings(ends, machine.cp2.dmem.0)
         };
-        let one = [both.clone(), both];
-        if let Some(rings) = rings(&one) {
-            return Ok(Some((one, rings)));
-        }
-        let two = [program(columns, None)?, program(None, rows)?];
+        let two = if self.in_parts(1) {
+            let rows = back_parts_program(&self.rows, machine)?;
+            [program(columns, None)?, Arc::new(rows.program)]
+        } else {
+            let both = program(columns, rows)?;
+            let one = [both.clone(), both];
+            if let Some(rings) = rings(&one) {
+                return Ok(Some((one, rings)));
+            }
+            [program(columns, None)?, program(None, rows)?]
+        };
         Ok(rings(&two).map(|rings| (two, rings)))
     }
 }
@@ -341,7 +383,10 @@ impl Division {
             Direction::Forward => ["couples of columns", "half of the rows"],
             Direction::Inverse => ["half of the columns", "couples of rows"],
         };
-        let [a, b] = self.buffers;
+        let [a, b] = [0, 1].map(|pass| match (self.in_parts(pass), self.buffers[pass]) {
+            (true, count) => format!("{count} buffers of an eighth"),
+            (false, count) => format!("{count} buffers"),
+        });
         let ends = match self.direction {
             Direction::Forward => format!(", {} in the last", self.last),
             Direction::Inverse => String::new(),
@@ -350,8 +395,6 @@ impl Division {
             true => ", whose factors stay",
             false => "",
         };
-        format!(
-            "{columns_are} of {columns}, {a} buffers, {rows_are} of {rows}{ends}, {b} buffers{stay}"
-        )
+        format!("{columns_are} of {columns}, {a}, {rows_are} of {rows}{ends}, {b}{stay}")
     }
 }

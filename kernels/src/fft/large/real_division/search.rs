@@ -1,12 +1,14 @@
 //! Which divisions there are, the fastest first.
 
-use super::{Direction, Division, HalfRows, Lines, SECTIONS};
+use super::{BackParts, Direction, Division, HalfRows, Lines, SECTIONS, parts};
 use cp2_machine::Machine;
 
 /// Columns of a section's page, there and back.
 const COLUMNS: [&[usize]; 2] = [&[2, 4, 8], &[4, 8, 16, 32]];
 /// Rows of a section's page, there and back.
 const ROWS: [&[usize]; 2] = [&[2, 4, 6, 8, 10, 12, 14, 16], &[2, 4, 8, 16, 32]];
+/// Columns that rows in parts are of at least: a couple of rows for each section.
+const PARTED: usize = 16;
 /// Page buffers; back one more has what is between the first and the last of a page's passes.
 const BUFFERS: [&[usize]; 2] = [&[3, 4], &[2, 3, 4]];
 
@@ -42,7 +44,11 @@ impl Division {
                 let pers = [COLUMNS[way], ROWS[way]][pass].iter();
                 let fits = pers.filter(|&per| 2 * per * SECTIONS as usize <= others);
                 let lines = fits.filter_map(|&per| Self::lines(direction, pass, length, per));
-                lines.collect::<Vec<_>>()
+                let back = direction == Direction::Inverse && pass == 1;
+                let parts = Some(length).filter(|_| back && others >= PARTED);
+                lines
+                    .chain(parts.and_then(BackParts::lines))
+                    .collect::<Vec<_>>()
             });
             let with = |columns: &Lines, rows: &Lines, buffers, (last, resident)| Self {
                 direction,
@@ -60,15 +66,19 @@ impl Division {
                             .flat_map(|last| [(last, false), (last, true)])
                             .collect()
                     }
-                    (Direction::Inverse, 1) => vec![(2, false), (2, true)],
+                    (Direction::Inverse, 1) if !rows.in_parts() => vec![(2, false), (2, true)],
                     _ => vec![(2, false)],
+                };
+                let buffers = match (pass, rows.in_parts()) {
+                    (1, true) => &[parts::RING],
+                    _ => BUFFERS[way],
                 };
                 let of = |(&buffers, &kind)| {
                     let one = with(columns, rows, [buffers; 2], kind);
                     (one.ring_bytes(pass) <= dmem)
                         .then(|| (one.expect(pass, machine, batch).cycles, buffers, kind))
                 };
-                let ways = BUFFERS[way].iter();
+                let ways = buffers.iter();
                 let ways = ways.flat_map(|buffers| kinds.iter().map(move |kind| (buffers, kind)));
                 ways.filter_map(of).collect::<Vec<_>>()
             };

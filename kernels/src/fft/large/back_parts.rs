@@ -1,0 +1,106 @@
+//! The pages of rows of 2048 numbers from half a spectrum (`parts_rows.s` with WOVEN), which go through DMEM in eighths.
+
+use super::lines::{COMPLEX, Lines};
+use super::parts::{self, BLOCKS, RING, RowParts, SECTIONS};
+use super::real_back::Blocks;
+use crate::ring::{Pages, Ring};
+use cp2_dma::{Descriptor, Target};
+
+/// Bytes of a quarter of a block in DMEM: numbers of one digit n0.
+const QUARTER: u64 = parts::BLOCK / 4;
+/// Bytes of a couple of numbers of both rows.
+const COUPLE: u64 = 4 * COMPLEX;
+/// Bytes of a block: behind its numbers one couple more of each half of the differences.
+const BLOCK: u64 = parts::BLOCK + 2 * COUPLE;
+/// Bytes of the step tables of the passes over blocks and in them.
+const STEPS: u64 = 64 * 8 + 32 * 16;
+/// Cycles of a page's first pass in which numbers of the differences come one by one: four of each of 256 iterations.
+const APART: u64 = 4 * 256;
+/// Words of a page that go on from block to block in the last pass, less a step that the first does not need.
+const STRIDES: u64 = 11;
+
+/// Rows of all couples of real columns, a couple of rows in a section's page.
+#[derive(Clone, Debug)]
+pub(super) struct BackParts {
+    pub rows: RowParts,
+    pub blocks: Blocks,
+}
+
+impl BackParts {
+    /// Rows of `length` numbers; none where there is no kernel.
+    pub(super) fn lines(length: usize) -> Option<Lines> {
+        Lines::parts(length).filter(|lines| lines.per_section() == 2)
+    }
+
+    /// DMEM for ring, factors and tables.
+    pub(super) const fn bytes(lines: &Lines) -> u64 {
+        RING as u64 * BLOCK + 2 * parts::factor_bytes(lines) + parts::LAST_SETS + STEPS
+    }
+
+    /// The ring; the argument block lies at `arguments`.
+    pub(super) fn ring(arguments: u64) -> Ring {
+        Ring::in_place(arguments, 0, RING, BLOCK)
+    }
+}
+
+impl Pages for BackParts {
+    fn count(&self) -> u64 {
+        self.rows.count()
+    }
+
+    /// An eighth of the factors, then of block n1 the sums of two digits n0, the differences of the others, which lie the other
+    /// way round, and the couples that follow on these.
+    fn loads(&self, block: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
+        let (page, n1) = (block / BLOCKS, (block % BLOCKS) as i64);
+        let bytes = self.blocks.block();
+        let target = Target::Blocks {
+            stride: bytes as i64,
+        };
+        // All blocks of all matrices follow each other.
+        let first = self.rows.from + page * SECTIONS * bytes;
+        let (run, apart) = (self.blocks.differences(), self.blocks.couple() as i64);
+        let last = (self.blocks.width / 4) as i64;
+        let (digit, own) = (last / 2, last / 16);
+        // From couple `couple` on, or behind its differences.
+        let load = |couple: i64, behind: u64, local: u64| {
+            let system = first + (couple * apart) as u64 + behind;
+            Descriptor::load(target, system, local as u32, run)
+        };
+        let run = run as i64;
+        let (half, local) = (2 * QUARTER, u64::from(local));
+        vec![
+            self.rows.factor_load(block, RING as u64 * BLOCK),
+            load(n1 * own, self.blocks.differences(), local)
+                .level(own as u32, apart, run)
+                .level(2, digit * apart, QUARTER as i64),
+            load(last - n1 * own, 0, local + half)
+                .level(own as u32, -apart, run)
+                .level(2, -digit * apart, QUARTER as i64),
+            load(digit - (n1 + 1) * own, 0, local + 2 * half).level(2, digit * apart, run),
+        ]
+    }
+
+    fn stores(&self, block: u64, local: u32) -> Vec<Descriptor> {
+        self.rows.stores(block, local)
+    }
+
+    fn period(&self) -> u64 {
+        self.rows.period()
+    }
+
+    fn issues(&self, block: u64) -> u64 {
+        self.rows.issues(block)
+    }
+
+    fn group(&self) -> u64 {
+        self.rows.group()
+    }
+
+    fn head(&self, block: u64) -> u64 {
+        self.rows.head(block) + APART / BLOCKS
+    }
+
+    fn overhead(&self, _block: u64) -> u64 {
+        (parts::ROW_OVERHEAD[0] + APART + STRIDES) / BLOCKS
+    }
+}

@@ -1,0 +1,245 @@
+//! What two passes over memory allow real transforms: the tables of `docs/fft-large.md`, from its formulas.
+//!
+//! An oracle of its own: nothing here comes from the planner's prices but the words in which it names its pages.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "oracles may use the host's functions"
+)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod common;
+
+use cp2_kernels::fft::FftPlanner;
+use std::collections::BTreeMap;
+
+/// Figures have three decimals, and set-ups of transfers are left out.
+const CLOSE: f64 = 0.0016;
+
+/// Cycles of the channel for a granule.
+fn granule(machine: &str) -> f64 {
+    match machine {
+        "vm7" => 1.0,
+        _ => 1.25,
+    }
+}
+
+/// Pages of both passes: columns and rows, those of a section's page and, there, of the last.
+#[derive(Clone, Copy)]
+struct Pages {
+    n1: f64,
+    n2: f64,
+    c: f64,
+    r: f64,
+    last: f64,
+    stay: bool,
+}
+
+/// Factors of a row: three of the last pass, half as many as there are sub-transforms of each before.
+fn factors(radices: &[usize]) -> f64 {
+    let (mut sets, mut all) = (1, 3);
+    for radix in radices {
+        sets *= radix;
+        all += sets / 2;
+    }
+    all as f64
+}
+
+/// The terms of the table of the way there, and what they allow in batches and alone.
+fn forward(n: f64, g: f64, p: Pages) -> ([f64; 4], [f64; 2]) {
+    let Pages { n1, n2, c, r, .. } = p;
+    let bandwidth = 16.0 / g;
+    let a1 = n / 16.0 * (n1.log2() + 18.0 / 16.0 + 2.0 / n1);
+    let runs = if 8.0 * c == n2 { 0.0 } else { n / (8.0 * c) };
+    let d1 = (8.0 * n + 8.0 * n2) / bandwidth + runs + n2 / 8.0;
+    let pages = ((n1 / 8.0 + 2.0 - p.last) / r).floor() + 1.0;
+    let a2 = n / 16.0 * (1.0 + 16.0 / n1) * (n2.log2() + 1.5);
+    let of_rows = factors(match n2 as usize {
+        64 => &[8],
+        128 => &[4, 4],
+        256 => &[4, 8],
+        512 => &[8, 8],
+        _ => &[4, 4, 8],
+    });
+    let f = match p.stay {
+        true => 0.0,
+        false => 32.0 * of_rows * (n1 / 8.0 + 2.0) / bandwidth,
+    };
+    let d2 = (8.0 * n + 64.0 * n2) / bandwidth + 4.5 * n2 * pages + f;
+    let e1 = d1 * 8.0 * c / n2;
+    let couple = if r == 2.0 { 2.0 * n2 } else { 0.0 };
+    let first = 32.0 * n2 * r / bandwidth + n2 / 2.0;
+    let e2 = first + 32.0 * n2 * (p.last - 1.0) / bandwidth + 4.0 * n2 - couple;
+    let bound = (n / 16.0 * (n.log2() + 1.0)).max(n * g);
+    let many = bound / (a1.max(d1) + a2.max(d2));
+    let alone = bound / ((a1 + e1).max(d1) + (a2 + e2).max(d2));
+    ([a1, d1, a2, d2].map(|x| x / n), [many, alone])
+}
+
+/// The terms of the table of the way back, and what they allow.
+fn back(n: f64, batch: f64, g: f64, p: Pages) -> ([f64; 6], f64) {
+    let Pages { n1, n2, c, r, .. } = p;
+    let few = if batch == 1.0 { 16.0 } else { 4.0 };
+    let a1 = (n1.log2() + 1.0) / 16.0 * (1.0 + few / n2);
+    let runs = (4.0 + 2.0 * g) / (8.0 * c) + 1.0 / (4.0 * c * r);
+    let d1 = g / 2.0 + runs + (2.0 * g + 1.0) / n2 + g / (4.0 * n1);
+    let last = n1 * g / 2.0 + n1 / (2.0 * r);
+    let last = if batch == 1.0 { last } else { 4.0 * last };
+    let e1 = (2.0 * n1 * (c * g + g + 2.0) + 2.0 * c * g + last) / n;
+    let a2 = (n2.log2() + 1.0) / 16.0;
+    let (d2, e2) = if n2 == 2048.0 {
+        let f = 152.0 * g / (4.0 * n2);
+        let d2 = 65.0 / 64.0 * (g / 4.0 + 0.125) + g / 4.0 + 0.0625 + f;
+        let ends = 520.0 * (2.0 * g + 1.0) + 76.0 * g + 256.0 * (4.0 * g + 1.0);
+        (d2, ends / n)
+    } else {
+        let of_rows = factors(match n2 as usize {
+            64 => &[8],
+            256 => &[8, 4],
+            512 => &[8, 8],
+            _ => &[8, 4, 4],
+        });
+        let f = of_rows * g / (4.0 * n2);
+        let all = f64::from(u8::from(8.0 * r != n1));
+        let each = if p.stay { f / batch } else { f };
+        let first = if p.stay { f } else { f * 8.0 * r / n1 };
+        let d2 = g / 2.0 * (1.0 + 1.0 / n2) + all / (8.0 * r) + each;
+        let ends = n2 * (4.0 * r * g + r * g * 2.0 / n2 + all) + 4.0;
+        (d2, ends / n + first)
+    };
+    let bound = ((n.log2() + 1.0) / 16.0).max(g);
+    let least = (a1 + e1 / batch).max(d1) + (a2 + e2 / batch).max(d2);
+    ([a1, d1, e1, a2, d2, e2], bound / least)
+}
+
+/// The rows of a section's tables, without the bars.
+fn rows(from: &str, to: &str) -> Vec<Vec<String>> {
+    let section = include_str!("../../docs/fft-large.md").split_once(from);
+    let section = section.unwrap().1.split_once(to).unwrap().0;
+    let cells = |line: &str| {
+        let line = line.strip_prefix("| 2^")?.strip_suffix(" |")?;
+        Some(line.split(" | ").map(str::to_owned).collect())
+    };
+    section.lines().filter_map(cells).collect()
+}
+
+fn length(cells: &[String]) -> usize {
+    1 << cells[0].parse::<u32>().unwrap()
+}
+
+fn numbers(cells: &[String]) -> Vec<f64> {
+    cells.iter().map(|cell| cell.parse().unwrap()).collect()
+}
+
+/// Pages as a table has them, which are among those of the planner's recipe: of one transform the first, of many the last.
+fn pages(cell: &str, recipe: &str, many: bool) -> Pages {
+    let of: Vec<usize> = cell
+        .split([',', 'x'])
+        .map(|part| part.trim().parse().unwrap())
+        .collect();
+    let (n1, n2, c, r) = (of[0], of[1], of[2], of[3]);
+    let ends = of.get(4).map(|last| format!(", {last} in the last"));
+    let named = |plan: &&str| {
+        let (columns, rest) = plan.split_once(", couples of rows").unwrap_or_else(|| {
+            let there = plan.split_once(", half of the rows");
+            there.unwrap_or_else(|| panic!("{plan}"))
+        });
+        columns.contains(&format!("columns of {n1} ("))
+            && columns.contains(&format!("), {c} a section"))
+            && rest.starts_with(&format!(" of {n2} ("))
+            && rest.contains(&format!("), {r} a section"))
+            && ends
+                .as_ref()
+                .is_none_or(|ends| rest.contains(ends.as_str()))
+    };
+    let mut plans = recipe.split("; for batches").filter(named);
+    let plan = if many { plans.last() } else { plans.next() };
+    let plan = plan.unwrap_or_else(|| panic!("{cell}: {recipe}"));
+    Pages {
+        n1: n1 as f64,
+        n2: n2 as f64,
+        c: c as f64,
+        r: r as f64,
+        last: of.get(4).map_or(0.0, |&last| last as f64),
+        stay: plan.ends_with("whose factors stay"),
+    }
+}
+
+/// What differs from the documented figures.
+fn far(what: &str, computed: &[f64], documented: &[f64]) -> Option<String> {
+    let close = computed.len() == documented.len()
+        && computed
+            .iter()
+            .zip(documented)
+            .all(|(a, b)| (a - b).abs() <= CLOSE);
+    (!close).then(|| format!("{what}: {computed:.4?}, documented {documented:?}"))
+}
+
+/// Efficiencies that were measured, by length, batch and machine: no ceiling is below them.
+fn measured(rows: &[Vec<String>], cells: usize) -> BTreeMap<(usize, String, String), f64> {
+    let rows = rows.iter().filter(|row| row.len() == cells);
+    let entry = |row: &Vec<String>| {
+        let efficiency = row[cells - 2].parse().unwrap();
+        ((length(row), row[1].clone(), row[2].clone()), efficiency)
+    };
+    rows.map(entry).collect()
+}
+
+#[test]
+fn what_the_way_there_allows() {
+    let all = rows("\n## Real numbers", "\n### Back");
+    let runs = measured(&all, 7);
+    let mut wrong = Vec::new();
+    let tables: Vec<_> = all.iter().filter(|row| row.len() == 11).collect();
+    assert_eq!((tables.len(), runs.len()), (14, 24));
+    for row in tables {
+        let (n, machine) = (length(row), row[1].as_str());
+        let fft = FftPlanner::new(common::machine(machine));
+        let recipe = fft.plan_real_forward(n).unwrap().recipe();
+        let g = granule(machine);
+        // Factors that stay are loaded once in a batch.
+        let (terms, [many, _]) = forward(n as f64, g, pages(&row[2], &recipe, true));
+        let (_, [_, alone]) = forward(n as f64, g, pages(&row[9], &recipe, false));
+        let bound = ((n.ilog2() + 1) as f64 / 16.0).max(g);
+        let computed = [&terms[..], &[bound, many, alone]].concat();
+        let documented = [numbers(&row[3..9]), numbers(&row[10..])].concat();
+        let what = format!("{n} on {machine}");
+        wrong.extend(far(&what, &computed, &documented));
+        for ((_, batch, _), &took) in runs
+            .iter()
+            .filter(|((of, _, m), _)| (*of, m) == (n, &row[1]))
+        {
+            let most = if batch == "1" { alone } else { many };
+            if took > most {
+                wrong.push(format!("{what}, {batch}: {took} of at most {most:.4}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn what_the_way_back_allows() {
+    let all = rows("\n### Back", "\n## Limits");
+    let runs = measured(&all, 8);
+    let mut wrong = Vec::new();
+    let tables: Vec<_> = all.iter().filter(|row| row.len() == 13).collect();
+    assert_eq!((tables.len(), runs.len()), (22, 28));
+    for row in tables {
+        let (n, batch, machine) = (length(row), row[1].as_str(), row[2].as_str());
+        let fft = FftPlanner::new(common::machine(machine));
+        let fft = fft.plan_real_inverse(n).unwrap();
+        let count: usize = batch.parse().unwrap();
+        let pages = pages(&row[3], &fft.recipe(), count > 1);
+        let (terms, most) = back(n as f64, count as f64, granule(machine), pages);
+        let own = fft.bound(count).0 as f64 / fft.own_bound(count).unwrap().0;
+        let took = runs[&(n, batch.to_owned(), machine.to_owned())];
+        let computed = [&terms[..], &[most, own, took]].concat();
+        let what = format!("{n} x {batch} on {machine}");
+        wrong.extend(far(&what, &computed, &numbers(&row[4..])));
+        if !(took <= own && own <= most + CLOSE) {
+            wrong.push(format!("{what}: {took} of {own:.4} of {most:.4}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
