@@ -45,8 +45,9 @@ fn factors(radices: &[usize]) -> f64 {
     all as f64
 }
 
-/// The terms of the table of the way there, and what they allow in batches and alone.
-fn forward(n: f64, g: f64, p: Pages) -> ([f64; 4], [f64; 2]) {
+/// What the way there computes and moves of columns and of rows: of one transform with the first load and the last store of
+/// either, and in a batch.
+fn forward_terms(n: f64, g: f64, p: Pages) -> [[f64; 4]; 2] {
     let Pages { n1, n2, c, r, .. } = p;
     let bandwidth = 16.0 / g;
     let a1 = n / 16.0 * (n1.log2() + 18.0 / 16.0 + 2.0 / n1);
@@ -70,10 +71,16 @@ fn forward(n: f64, g: f64, p: Pages) -> ([f64; 4], [f64; 2]) {
     let couple = if r == 2.0 { 2.0 * n2 } else { 0.0 };
     let first = 32.0 * n2 * r / bandwidth + n2 / 2.0;
     let e2 = first + 32.0 * n2 * (p.last - 1.0) / bandwidth + 4.0 * n2 - couple;
-    let bound = (n / 16.0 * (n.log2() + 1.0)).max(n * g);
-    let many = bound / (a1.max(d1) + a2.max(d2));
-    let alone = bound / ((a1 + e1).max(d1) + (a2 + e2).max(d2));
-    ([a1, d1, a2, d2].map(|x| x / n), [many, alone])
+    let alone = [a1 + e1, d1, a2 + e2, d2].map(|x| x / n);
+    [alone, [a1, d1, a2, d2].map(|x| x / n)]
+}
+
+/// The terms of the table of the way there, and what they allow in batches and alone.
+fn forward(n: f64, g: f64, p: Pages) -> ([f64; 4], [f64; 2]) {
+    let terms = forward_terms(n, g, p);
+    let bound = ((n.log2() + 1.0) / 16.0).max(g);
+    let [alone, many] = terms.map(|[a1, d1, a2, d2]| bound / (a1.max(d1) + a2.max(d2)));
+    (terms[1], [many, alone])
 }
 
 /// The terms of the table of the way back, and what they allow.
@@ -242,4 +249,83 @@ fn what_the_way_back_allows() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// What one transform takes, term by term.
+#[test]
+fn where_the_cycles_of_one_go() {
+    let there = measured_cycles("\n## Real numbers", "\n### Back");
+    let back_runs = measured_cycles("\n### Back", "\n## Limits");
+    let all = rows("\n### Back", "\n## Limits");
+    let tables: Vec<_> = all.iter().filter(|row| row.len() == 14).collect();
+    assert_eq!(tables.len(), 7);
+    let mut wrong = Vec::new();
+    for row in tables {
+        let (n, machine) = (length(row), row[2].as_str());
+        let planner = FftPlanner::new(common::machine(machine));
+        let key = (n, "1".to_owned(), machine.to_owned());
+        let forth = row[1] == "there";
+        let (recipe, own, cycles) = if forth {
+            let fft = planner.plan_real_forward(n).unwrap();
+            (fft.recipe(), fft.own_bound(1).unwrap().0, there[&key])
+        } else {
+            let fft = planner.plan_real_inverse(n).unwrap();
+            (fft.recipe(), fft.own_bound(1).unwrap().0, back_runs[&key])
+        };
+        let p = pages(&row[3], &recipe, false);
+        let words: Vec<f64> = row[4]
+            .split(", ")
+            .map(|cell| cell.parse().unwrap())
+            .collect();
+        let size = n as f64;
+        let (ends, pages) = match forth {
+            true => {
+                let [ends, _] = forward_terms(size, granule(machine), p);
+                let full = ((p.n1 / 8.0 + 2.0 - p.last) / p.r).floor();
+                (ends, [p.n2 / (8.0 * p.c), 0.0, full, 1.0])
+            }
+            false => {
+                let ([a1, d1, e1, a2, d2, e2], _) = back(size, 1.0, granule(machine), p);
+                let pages = [p.n2 / (8.0 * p.c), 1.0, p.n1 / (8.0 * p.r), 0.0];
+                ([a1 + e1, d1, a2 + e2, d2], pages)
+            }
+        };
+        let of_columns = (words[0] * pages[0] + words[2] * pages[1]) / size;
+        let of_rows = (words[1] * pages[2] + words[2] * pages[3]) / size;
+        let [a1, d1, a2, d2] = ends;
+        let program = own / size - a1.max(d1) - a2.max(d2);
+        let taken = program + (a1 + of_columns).max(d1) + (a2 + of_rows).max(d2);
+        let waits = cycles / size - taken;
+        let computed = [
+            program,
+            a1,
+            of_columns,
+            d1,
+            a2,
+            of_rows,
+            d2,
+            waits,
+            cycles / size,
+        ];
+        wrong.extend(far(
+            &format!("{n} {} on {machine}", row[1]),
+            &computed,
+            &numbers(&row[5..]),
+        ));
+        if waits < 0.0 {
+            wrong.push(format!("{n} {} on {machine}: waits {waits}", row[1]));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Cycles that were measured, by length, batch and machine.
+fn measured_cycles(from: &str, to: &str) -> BTreeMap<(usize, String, String), f64> {
+    let all = rows(from, to);
+    let runs = all.iter().filter(|row| [7, 8].contains(&row.len()));
+    let entry = |row: &Vec<String>| {
+        let cycles = row[row.len() - 4].parse().unwrap();
+        ((length(row), row[1].clone(), row[2].clone()), cycles)
+    };
+    runs.map(entry).collect()
 }

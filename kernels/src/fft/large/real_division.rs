@@ -164,36 +164,35 @@ impl Division {
                 to: between,
                 factors: factors[0],
             };
-            let (lines, height) = (self.rows.clone(), self.columns.len() as u64 / 2);
-            let (blocks, from, to) = (self.blocks(), between, y);
+            let (lines, blocks) = (self.rows.clone(), self.blocks());
             if self.in_parts(1) {
                 let rows = RowParts {
                     lines,
                     matrices: batch,
-                    height,
+                    height: blocks.height / 2,
                     tile: 1,
-                    from,
-                    to,
+                    from: between,
+                    to: y,
                     factors: factors[1],
                 };
-                let rows = BackParts { rows, blocks };
-                return [RingPass::new(first, columns), RingPass::new(second, rows)];
+                let rows = RingPass::new(second, BackParts { rows, blocks });
+                return [RingPass::new(first, columns), rows];
             }
             let rows = RowPages {
                 resident: 0,
                 lines,
                 sections: SECTIONS,
                 matrices: batch,
-                height,
+                height: blocks.height / 2,
                 sharing: 1,
                 tile: 1,
-                from,
-                to,
+                from: between,
+                to: y,
                 factors: factors[1],
             };
             let rows = BackRows {
                 rows,
-                blocks,
+                blocks: self.blocks(),
                 resident: self.resident,
             };
             return [RingPass::new(first, columns), RingPass::new(second, rows)];
