@@ -169,10 +169,11 @@ impl System {
         units.chain(self.channels.iter().map(|c| c.name.as_str()))
     }
 
-    /// A time in cycles of the system's clock.
+    /// A time in cycles of the system's clock, to a thousandth: on the way through seconds the
+    /// digits behind lose their meaning.
     #[must_use]
     pub fn cycles(&self, seconds: f64) -> f64 {
-        seconds * self.clock_hz
+        (seconds * self.clock_hz * 1e3).round() / 1e3
     }
 }
 

@@ -3,7 +3,7 @@
 use super::error::DspError;
 use super::ops::Ops;
 use crate::assembly::assembly;
-use crate::pipeline::{Body, Pointer, Schedule};
+use crate::pipeline::{Body, Operations, Pointer, Schedule};
 use cp2_asm::{Program, Source};
 use cp2_machine::Machine;
 use std::fmt::Write as _;
@@ -49,6 +49,8 @@ pub(super) struct Kernel {
     pub(super) source: String,
     /// Cycles of a block, from its schedule.
     pub(super) cycles: u64,
+    /// Operations of a block, from the dataflow of its loops; none where no dataflow made them.
+    pub(super) operations: Operations,
 }
 
 impl Kernel {
@@ -68,6 +70,7 @@ impl Kernel {
             program: Arc::new(assembly(name, &source, &options)?.program),
             source: text,
             cycles,
+            operations: Operations::default(),
         })
     }
 }
@@ -118,7 +121,12 @@ impl<'a> Recipe<'a> {
         let beside = self.before.lines().count() + self.after.lines().count() + self.tables.len();
         let text = self.text(&schedule, &emitted.text);
         let cycles = (emitted.cycles + beside as u64) * self.turns;
-        Kernel::assemble(self.name, text, cycles, machine)
+        let mut operations = Operations::default();
+        operations.add(&self.ops.body, self.iterations * self.turns, machine);
+        Ok(Kernel {
+            operations,
+            ..Kernel::assemble(self.name, text, cycles, machine)?
+        })
     }
 
     /// The argument block's word of input or output `i`.

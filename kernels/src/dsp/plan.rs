@@ -4,7 +4,7 @@ use super::error::DspError;
 use super::kernel::Kernel;
 use crate::job::{Job, room};
 use cp2_host::{Buffer, Element, Options, Paging};
-use cp2_machine::Machine;
+use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
@@ -55,6 +55,12 @@ impl<S> Planned<S> {
         let moved = (images as u64 + bytes).saturating_mul(rate.den) / rate.num.max(1);
         let each = self.kernels.iter().map(|kernel| kernel.cycles).sum::<u64>();
         moved.saturating_add(each.saturating_mul(blocks.div_ceil(sections.max(1))))
+    }
+
+    /// What a pass of one of its kernels issues over so many blocks, for the model.
+    pub(super) fn issued(&self, kernel: usize, blocks: usize) -> Vec<(Class, u64)> {
+        let kernel = self.kernels.get(kernel);
+        kernel.map_or_else(Vec::new, |k| k.operations.times(blocks as u64))
     }
 
     /// Refuses arrays that system memory cannot hold, before they are made.

@@ -135,9 +135,9 @@ impl SmallProducts {
         self.fits(bytes)
     }
 
-    /// Least arithmetic of the pass for the model.
+    /// What the pass issues, for the model.
     pub(super) fn operations(&self, count: usize) -> Vec<Vec<(Class, u64)>> {
-        vec![vec![(Class::Madd, self.least(count).issues as u64)]]
+        vec![self.issued(0, count.div_ceil(block(self.shape.0)))]
     }
 }
 

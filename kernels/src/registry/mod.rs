@@ -203,8 +203,7 @@ pub fn measure(
             end: report.end.to_string(),
         });
     }
-    // Seconds go by way of the clock: no more digits than the model means.
-    let expected_cycles = (System::of(machine).cycles(expected.seconds) * 1e3).round() / 1e3;
+    let expected_cycles = System::of(machine).cycles(expected.seconds);
     Ok(Row {
         kernel: kernel.name(),
         size: size.to_string(),

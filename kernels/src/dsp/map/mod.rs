@@ -195,9 +195,9 @@ impl Map {
         self.fits(4 * padded * arrays)
     }
 
-    /// Least arithmetic of the pass for the model.
+    /// What every pass issues, for the model.
     pub(super) fn operations(&self) -> Vec<Vec<(Class, u64)>> {
-        let parts = self.shape.parts;
-        vec![vec![(Class::Integer, self.least().issues as u64 / parts as u64)]; parts]
+        let parts = 0..self.shape.parts;
+        parts.map(|part| self.issued(part, self.blocks())).collect()
     }
 }

@@ -6,7 +6,7 @@ use crate::dsp::kernel::{Kernel, address};
 use crate::dsp::ops::Ops;
 use crate::dsp::plan::words;
 use crate::dsp::tile::{COMPLEX, SUMS, shares};
-use crate::pipeline::{Reg, Step};
+use crate::pipeline::{Operations, Reg, Step};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::fmt::Write as _;
@@ -37,6 +37,7 @@ pub(super) fn build(
     );
     let (mut data, mut cycles, mut first) = (String::new(), 5, 0);
     let mut constants = (String::new(), String::new());
+    let mut operations = Operations::default();
     for (kind, (size, count)) in shares(beams, BEAMS).into_iter().enumerate() {
         let group = Group {
             wide,
@@ -47,6 +48,7 @@ pub(super) fn build(
         };
         let (ops, weight, own, own_cycles) = group.words(machine)?;
         constants = (ops.load_constants(), ops.constant_table());
+        operations.add(&ops.body, group.iterations() * count as u64, machine);
         let _ = writeln!(
             text,
             "    movi a{tile}, weights{kind} + {weight}\n    loop {count} {{\n{own}    nop\n    }}"
@@ -67,7 +69,10 @@ pub(super) fn build(
     text += "    page_begin\n    body\n    page_end\n    stop\n.dmem 0\n";
     text += &constants.1;
     text += &data;
-    Kernel::assemble("beamformer", text, cycles, machine)
+    Ok(Kernel {
+        operations,
+        ..Kernel::assemble("beamformer", text, cycles, machine)?
+    })
 }
 
 /// Beams side by side.
@@ -81,6 +86,11 @@ struct Group {
 }
 
 impl Group {
+    /// Two elements each.
+    fn iterations(&self) -> u64 {
+        self.wide as u64 / 2
+    }
+
     /// Its constants, the bias of its weights' pointer, its words and their cycles.
     fn words(&self, machine: &Machine) -> Result<(Ops, i64, String, u64), DspError> {
         let (tile, size) = (self.tile, self.size);
@@ -115,7 +125,7 @@ impl Group {
             }
         }
         let schedule = ops.schedule(machine)?;
-        let inner = schedule.emit(self.wide as u64 / 2);
+        let inner = schedule.emit(self.iterations());
         let mut text = String::new();
         for (i, &pointer) in snapshot.iter().enumerate() {
             let offset = bytes(i * self.wide) as i64 + schedule.bias(pointer);

@@ -173,8 +173,8 @@ impl Beamformer {
         self.fits(whole * (numbers * COMPLEX) as u128)
     }
 
-    /// Least arithmetic of the pass for the model.
+    /// What the pass issues, for the model.
     pub(super) fn operations(&self, snapshots: usize) -> Vec<Vec<(Class, u64)>> {
-        vec![vec![(Class::Madd, self.least(snapshots).issues as u64)]]
+        vec![self.issued(0, snapshots.div_ceil(self.shape.block))]
     }
 }

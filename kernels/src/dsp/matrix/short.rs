@@ -6,7 +6,7 @@ use crate::dsp::kernel::{Kernel, address};
 use crate::dsp::ops::Ops;
 use crate::dsp::plan::words;
 use crate::dsp::tile::{self, COMPLEX, Factor, SUMS};
-use crate::pipeline::{Body, Step};
+use crate::pipeline::{Body, Operations, Step};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::fmt::Write as _;
@@ -59,7 +59,7 @@ impl Cut {
     ) -> Result<Kernel, DspError> {
         let bytes = |numbers: usize| numbers * COMPLEX;
         let (mut inner, mut data, mut cycles) = (String::new(), String::new(), 0);
-        let mut first = 0;
+        let (mut first, mut operations) = (0, Operations::default());
         for (kind, &(size, count)) in self.groups.iter().enumerate() {
             let mut ops = Ops::of(Body::in_order(), &[]);
             let body = &mut ops.body;
@@ -85,7 +85,9 @@ impl Cut {
                 quads,
             );
             let schedule = ops.schedule(machine)?;
-            let emitted = schedule.emit((self.block / self.tile) as u64);
+            let tiles = (self.block / self.tile) as u64;
+            let emitted = schedule.emit(tiles);
+            operations.add(&ops.body, tiles * count as u64, machine);
             let table = bytes(self.elements * size.next_multiple_of(2));
             let _ = writeln!(
                 inner,
@@ -118,6 +120,9 @@ impl Cut {
             bytes(self.block * self.elements),
             bytes(self.block * self.beams),
         );
-        Kernel::assemble("beamformer", text, cycles + 5, machine)
+        Ok(Kernel {
+            operations,
+            ..Kernel::assemble("beamformer", text, cycles + 5, machine)?
+        })
     }
 }

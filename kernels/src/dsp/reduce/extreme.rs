@@ -97,7 +97,6 @@ pub(super) fn build(
     let odd_label = format!("places + {}", 16 * group.units);
     let mut tables: Vec<(Pointer, &str)> = vec![(places, "places")];
     tables.extend(odd_places.map(|p| (p, odd_label.as_str())));
-    let issues = ops.body.arithmetic() as u64;
     let pages = (x.pages().collect(), vec![(to, 0, 0)]);
     let recipe = Recipe {
         tables,
@@ -107,7 +106,6 @@ pub(super) fn build(
     Ok(Short {
         kernel: recipe.build(machine)?,
         rows: ROWS * iterations,
-        issues,
         lanes: [0, 1, 2, 3],
     })
 }
@@ -155,7 +153,6 @@ fn across(group: Group, iterations: usize, machine: &Machine) -> Result<Short, D
             })
             .collect();
     }
-    let issues = ops.body.arithmetic() as u64;
     for &(value, place) in &all {
         ops.body.store(value, to, 0);
         ops.body.store(place, to, 16);
@@ -165,7 +162,6 @@ fn across(group: Group, iterations: usize, machine: &Machine) -> Result<Short, D
     Ok(Short {
         kernel: recipe.build(machine)?,
         rows: ROWS * iterations,
-        issues,
         lanes: [0, 2, 1, 3],
     })
 }

@@ -108,8 +108,6 @@ pub struct Rows {
     parts: usize,
     /// Of short rows, the lane of the result in which each of four is.
     lanes: [usize; ROWS],
-    /// Of short rows, arithmetic issues for four.
-    issues: u64,
 }
 
 impl Rows {
@@ -185,7 +183,6 @@ impl Reduction {
             block: short.rows,
             parts: 1,
             lanes: short.lanes,
-            issues: short.issues,
         };
         let short = Self::of(op.name(), shape, machine.clone(), vec![short.kernel]);
         if each > FEW * ROWS {
@@ -219,7 +216,6 @@ impl Reduction {
             block: 1,
             parts,
             lanes: [0; ROWS],
-            issues: 0,
         };
         Ok(Self::of(op.name(), shape, machine, kernels))
     }
@@ -347,17 +343,12 @@ impl Reduction {
         self.fits(bytes)
     }
 
-    /// Least arithmetic of the pass for the model.
+    /// What every pass issues, for the model: of rows in parts a pass over these, and one that joins their sums.
     pub(super) fn operations(&self, rows: usize) -> Vec<Vec<(Class, u64)>> {
         let (block, parts) = (self.shape.block, self.shape.parts);
-        let issues = if block == 1 {
-            self.least(rows).issues as u64
-        } else {
-            rows.div_ceil(ROWS) as u64 * self.shape.issues
-        };
-        let mut passes = vec![vec![(Class::Add, issues)]];
+        let mut passes = vec![self.issued(0, rows.div_ceil(block) * parts)];
         if parts > 1 {
-            passes.push(vec![(Class::Add, (rows * (parts - 1)) as u64)]);
+            passes.push(self.issued(1, rows.div_ceil(long::JOINED)));
         }
         passes
     }

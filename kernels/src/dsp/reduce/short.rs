@@ -51,8 +51,6 @@ pub(super) struct Short {
     pub(super) kernel: Kernel,
     /// Rows of a block.
     pub(super) rows: usize,
-    /// Arithmetic issues for four rows: those of the dataflow.
-    pub(super) issues: u64,
     /// The lane of the result in which each of four rows is.
     pub(super) lanes: [usize; ROWS],
 }
@@ -142,7 +140,6 @@ pub(super) fn build(
     for (i, result) in results.into_iter().enumerate() {
         ops.body.store(result, to, 16 * i as i64);
     }
-    let issues = ops.body.arithmetic() as u64;
     let iterations = iterations(BLOCK, n, most, machine);
     let pages = (
         inputs.iter().flat_map(Input::pages).collect(),
@@ -152,7 +149,6 @@ pub(super) fn build(
     Ok(Short {
         kernel: recipe.build(machine)?,
         rows: ROWS * iterations,
-        issues,
         lanes: [0, 1, 2, 3],
     })
 }

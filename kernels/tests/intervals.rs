@@ -1,0 +1,166 @@
+//! Machines whose units do not take an operation every cycle: what the model counts is issued.
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use cp2_host::Options;
+use cp2_kernels::registry::{self, Kernel, Prepared, Size};
+use cp2_machine::{Class, Machine};
+use cp2_model::{Demand, System, cp2};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Small sizes of every kernel, those of several recipes among them, in the order of its parameters.
+fn sizes(kernel: &str) -> &'static [&'static [u64]] {
+    match kernel {
+        "fft" => &[&[16, 64], &[64, 64], &[1024, 16], &[24, 60]],
+        "fft-large" => &[&[1 << 13, 1]],
+        "fft-nd" => &[&[1, 64, 16, 8], &[16, 16, 16, 4]],
+        "fft-mixed" => &[&[15, 64], &[343, 16]],
+        "fft-bluestein" => &[&[37, 16]],
+        "fft-real" | "fft-real-inverse" => &[&[16, 64], &[30, 64], &[256, 64]],
+        "conv" => &[&[5, 9000, 1], &[60, 9000, 1], &[600, 9000, 2]],
+        // Still counts all taps as multiply-adds.
+        "fir" => &[],
+        "sum" | "dot" | "norm" | "max" => &[
+            &[5, 1000],
+            &[15, 1000],
+            &[16, 1000],
+            &[255, 100],
+            &[1024, 50],
+            &[4096, 20],
+        ],
+        "complex-dot" => &[&[6, 1000], &[16, 1000], &[254, 100], &[4096, 20]],
+        "beamformer" => &[&[4, 4, 500], &[33, 7, 100], &[100, 5, 100]],
+        "small-products" => &[&[2, 2, 2, 500], &[3, 3, 3, 300], &[8, 8, 1, 200]],
+        "transpose" => &[&[5, 5, 200], &[64, 64, 1], &[97, 31, 1]],
+        // Operations on every element.
+        "scale" | "axpy" | "add" | "subtract" | "multiply" | "complex-multiply" | "power"
+        | "magnitude" | "phase" | "decibels" => &[&[16_000]],
+        "window" => &[&[16_384]],
+        other => panic!("{other}: no small size is known"),
+    }
+}
+
+/// The operations that a job's phases demand: of the arithmetic slot by class, of the other one all together.
+fn counted(prepared: &Prepared) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for phase in prepared.procedure("counted").phases {
+        for demand in phase.branches.iter().flatten().chain(&phase.alone) {
+            let Demand::Operations { unit, class, count } = demand else {
+                continue;
+            };
+            let name = match unit.as_str() {
+                cp2::ARITHMETIC => class,
+                cp2::MEMORY_SLOT => unit,
+                _ => continue,
+            };
+            *counts.entry(name.clone()).or_default() += count * phase.times;
+        }
+    }
+    counts
+}
+
+/// What is wrong with the model of a size on a machine, if anything; none where it has no place.
+fn wrong(kernel: &dyn Kernel, size: &Size, machine: &Arc<Machine>) -> Option<Vec<String>> {
+    let prepared = kernel.prepare(size, machine, Options::default()).ok()?;
+    let counts = counted(&prepared);
+    let system = System::of(machine);
+    let expected = system.cycles(prepared.estimate(kernel.name()).unwrap().seconds);
+    let run = prepared.run().unwrap();
+    let report = &run.run.report;
+    assert!(report.end.is_finished(), "{} {size}", kernel.name());
+    let issued =
+        |class: Class| report.counters.work.operations[class] * machine.cp2.sections as u64;
+    let memory = [
+        Class::Load,
+        Class::ScalarLoad,
+        Class::Scalar,
+        Class::Control,
+    ];
+    let mut found = Vec::new();
+    let mut check = |what: &str, model: f64, most: f64| {
+        if model > most {
+            let (kernel, machine) = (kernel.name(), &machine.name);
+            found.push(format!(
+                "{kernel} {size}, {machine}: {what} {model} > {most}"
+            ));
+        }
+    };
+    for (name, &count) in &counts {
+        let class = Class::ALL.into_iter().find(|c| c.name() == name);
+        let most = class.map_or_else(|| memory.into_iter().map(issued).sum(), issued);
+        check(name, count as f64, most as f64);
+    }
+    check("expected cycles", expected, report.cycles as f64 + 1e-6);
+    check("bound", run.bound.0 as f64, report.cycles as f64);
+    Some(found)
+}
+
+/// vm7 with other numbers in its section of CP2.
+fn changed(numbers: &[(&str, u64, &str)]) -> Arc<Machine> {
+    let line = |(name, value, unit): &(&str, u64, &str)| {
+        format!("{name} = {{ value = {value}, unit = \"{unit}\" }}\n")
+    };
+    let lines: String = numbers.iter().map(line).collect();
+    let name: Vec<_> = numbers.iter().map(|n| format!("{}-{}", n.0, n.1)).collect();
+    let name = name.join("_");
+    let text = format!("name = \"vm7_{name}\"\nbase = \"vm7\"\n[cp2]\n{lines}");
+    Arc::new(Machine::parse("changed", &text).unwrap())
+}
+
+fn interval(name: &str, cycles: u64) -> Arc<Machine> {
+    changed(&[(&format!("interval.{name}"), cycles, "cycles")])
+}
+
+/// Sizes that a machine has a place for, and what is wrong with them.
+fn survey(machines: &[Arc<Machine>]) {
+    let (mut ran, mut found) = (BTreeMap::<&str, usize>::new(), Vec::new());
+    for machine in machines {
+        for kernel in registry::all() {
+            let names = kernel.parameters().iter().map(|p| p.name);
+            for values in sizes(kernel.name()) {
+                let named: Vec<_> = names.clone().zip(values.iter().copied()).collect();
+                let problems = wrong(kernel, &Size::new(&named), machine);
+                *ran.entry(kernel.name()).or_default() += usize::from(problems.is_some());
+                found.extend(problems.unwrap_or_default());
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    // A kernel may lack room on a machine, not on most.
+    for kernel in registry::all() {
+        let all = machines.len() * sizes(kernel.name()).len();
+        let ran = ran.get(kernel.name()).copied().unwrap_or(0);
+        assert!(2 * ran >= all, "{}: {ran} of {all}", kernel.name());
+    }
+}
+
+#[test]
+fn what_the_model_counts_is_issued_in_its_class() {
+    survey(&[changed(&[])]);
+}
+
+#[test]
+fn units_that_take_an_operation_every_third_cycle() {
+    let units = [
+        "integer",
+        "add",
+        "madd",
+        "butterfly",
+        "elementary",
+        "load",
+        "scalar-load",
+        "scalar",
+    ];
+    survey(&units.map(|unit| interval(unit, 3)));
+}
+
+#[test]
+fn long_latencies_and_a_single_port() {
+    survey(&[
+        changed(&[
+            ("latency.butterfly", 20, "cycles"),
+            ("latency.load", 15, "cycles"),
+        ]),
+        changed(&[("dmem-ports", 1, "ports")]),
+    ]);
+}
