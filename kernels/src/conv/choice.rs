@@ -2,7 +2,7 @@
 
 use super::candidates::{Candidate, Choice};
 use super::definition::{Mode, check_rate};
-use super::direct::Direct;
+use super::direct;
 use super::error::ConvError;
 use super::filter::{Filter, Numbers};
 use super::joint;
@@ -105,7 +105,7 @@ impl<'a> Wanted<'a> {
 /// Kernels and their expected times.
 struct Contest<'a> {
     wanted: Wanted<'a>,
-    machine: &'a Machine,
+    machine: &'a Arc<Machine>,
     /// Those that can be taken, and their times.
     made: Vec<(f64, Filter)>,
     candidates: Vec<Candidate>,
@@ -238,7 +238,7 @@ impl Contest<'_> {
             },
             (rate, _) => ConvError::NoSchedule {
                 taps,
-                most: Direct::most_taps(
+                most: direct::most_taps(
                     self.wanted.taps,
                     rate.decimate(),
                     rate.interpolate(),
@@ -313,8 +313,9 @@ pub(super) fn choose<T: Numbers>(
     }
     // Of many taps, transforms take a small part of the time that multiply-adds do.
     let short = rate != Rate::Same || taps.len() <= SHORT || contest.made.is_empty();
-    let direct = short.then(|| Direct::new(taps, rate.decimate(), rate.interpolate(), machine));
-    if let Some(direct) = direct.flatten() {
+    let direct =
+        short.then(|| direct::schedules(taps, rate.decimate(), rate.interpolate(), machine));
+    for direct in direct.into_iter().flatten() {
         for tiles in direct.sizes(machine) {
             contest.enter::<T>("direct", direct.filter(tiles, machine))?;
         }

@@ -272,7 +272,7 @@ impl Convolver {
 pub struct Places {
     /// Length of the input.
     pub input: usize,
-    /// First sample of channel 0.
+    /// First sample of channel 0; at an even place but for direct filters at high rates.
     pub input_start: usize,
     /// From a channel to the next.
     pub input_stride: usize,

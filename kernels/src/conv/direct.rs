@@ -2,6 +2,7 @@
 
 use super::error::ConvError;
 use super::filter::{COMPLEX, Filter};
+use super::phases::{Phases, Rates};
 use super::program::{fill, program};
 use super::tile::{Shape, Tiles};
 use cp2_machine::{Class, Machine};
@@ -27,6 +28,13 @@ fn room(machine: &Machine) -> usize {
     memory(machine).min(PAGE_WORDS).saturating_sub(REST) / COPIES
 }
 
+/// Whether program memory and the page loop have room for these words, of `SOME` tiles.
+fn has_room(text: &str, machine: &Machine) -> bool {
+    text.lines().count() + REST / 2 <= PAGE_WORDS.min(memory(machine))
+}
+
+/// Samples for an output, or outputs for a sample, from which on loops through the phases are considered.
+const PHASES: usize = 9;
 /// Numbers of parts that are tried, from the fewest that program memory allows on.
 const TRIES: usize = 3;
 /// Tiles of a block at most: the longest hardware loop.
@@ -38,55 +46,106 @@ const BESIDE: u64 = 1024;
 #[derive(Clone, Debug)]
 pub(super) struct Direct {
     shape: Shape,
-    /// The taps of a part; more than one part where program memory has no room for a tile of
-    /// all taps. Each goes over the whole block and adds to the sums of those before.
-    part: Shape,
-    parts: usize,
-    tiles: Tiles,
-    /// The taps in the order of their use, the real ones twice.
+    /// Outputs (interpolating: samples) of a tile.
+    points: usize,
+    /// Samples before an output's own that are read.
+    lead: usize,
+    /// The taps in the order of their use.
     table: Vec<Complex32>,
+    inner: Inner,
+    /// Loads and stores of a tile that no arithmetic goes along with.
+    waits: usize,
+}
+
+/// The words of a block.
+#[derive(Clone, Debug)]
+enum Inner {
+    /// A loop along the block with all taps in its words; more than one part where program memory
+    /// has no room for them. Each goes over the whole block and adds to the sums of those before.
+    Tiles {
+        part: Shape,
+        parts: usize,
+        tiles: Box<Tiles>,
+    },
+    /// Loops through the phases of the taps.
+    Phases(Phases),
+}
+
+/// Tiles of a block at most, with so many taps in the table, samples before an output's own, and
+/// samples and outputs of a tile: local memory has room for two such blocks.
+fn most_tiles([table, lead, numbers]: [usize; 3], machine: &Machine) -> usize {
+    let taken = (table as u64).saturating_add(2 * lead as u64) * COMPLEX + BESIDE;
+    let room = machine.cp2.dmem.0.saturating_sub(taken) / 2;
+    let most = room / (numbers as u64).saturating_mul(COMPLEX).max(1);
+    usize::try_from(most).unwrap_or(0).min(MOST_TILES)
+}
+
+/// All schedules for such a filter that the machine has room for.
+pub(super) fn schedules(
+    taps: &[Complex32],
+    decimate: usize,
+    interpolate: usize,
+    machine: &Machine,
+) -> Vec<Direct> {
+    // More than local memory holds of any is no filter, whose sizes need not be checked from here on.
+    let most = machine.cp2.dmem.0 / COMPLEX;
+    if [taps.len(), decimate, interpolate]
+        .iter()
+        .any(|&n| n as u64 > most)
+    {
+        return Vec::new();
+    }
+    let shape = Shape::new(taps, decimate, interpolate);
+    let tiles = Direct::by_tiles(taps, shape, machine);
+    let few = decimate.max(interpolate) >= PHASES;
+    let phases = few.then(|| Direct::by_phases(taps, shape, machine));
+    tiles.into_iter().chain(phases.flatten()).collect()
+}
+
+/// Whether so many taps of this kind can be filtered directly.
+fn fits(
+    tap: Complex32,
+    taps: usize,
+    (decimate, interpolate): (usize, usize),
+    machine: &Arc<Machine>,
+) -> bool {
+    let all = schedules(&vec![tap; taps], decimate, interpolate, machine);
+    all.iter().any(|direct| {
+        let filter = direct.filter(1, machine);
+        filter.is_ok_and(|filter| matches!(filter.estimate(1), Ok(Some(_))))
+    })
+}
+
+/// Fewer than these taps that can be filtered directly, but not one more: of what is refused, what would not be.
+pub(super) fn most_taps(
+    taps: &[Complex32],
+    decimate: usize,
+    interpolate: usize,
+    machine: &Arc<Machine>,
+) -> usize {
+    let complex = taps.iter().find(|h| h.im != 0.0);
+    let tap = complex.copied().unwrap_or(Complex32::new(1.0, 0.0));
+    let (mut fit, mut not) = (0, taps.len());
+    while not - fit > 1 {
+        let middle = fit + (not - fit) / 2;
+        if fits(tap, middle, (decimate, interpolate), machine) {
+            fit = middle;
+        } else {
+            not = middle;
+        }
+    }
+    fit
 }
 
 impl Direct {
-    /// Taps that local memory has room for beside a block of one tile, if program memory has for a tile.
-    pub(super) fn most_taps(
-        taps: &[Complex32],
-        decimate: usize,
-        interpolate: usize,
-        machine: &Machine,
-    ) -> usize {
-        let shape = Shape::new(taps, decimate, interpolate);
-        let room = room(machine);
-        if interpolate > room / shape.width() || decimate > room {
-            return 0;
-        }
-        let block = 2 * (shape.numbers() as u64) * COMPLEX;
-        let free = machine.cp2.dmem.0.saturating_sub(BESIDE + block) / COMPLEX;
-        // The taps, and in two blocks the samples before an output's own; parts are filled up.
-        let outputs = interpolate as u64;
-        let parts = free / (room / shape.width()).max(1) as u64 + TRIES as u64;
-        let most = free.saturating_mul(outputs) / (outputs + 2);
-        usize::try_from(most.saturating_sub(parts * outputs)).unwrap_or(usize::MAX)
-    }
-
-    /// None where registers, program memory or local memory do not suffice.
-    pub(super) fn new(
-        taps: &[Complex32],
-        decimate: usize,
-        interpolate: usize,
-        machine: &Machine,
-    ) -> Option<Self> {
-        if taps.len() > Self::most_taps(taps, decimate, interpolate, machine) {
-            return None;
-        }
-        let shape = Shape::new(taps, decimate, interpolate);
-        let all = taps.len().max(interpolate);
-        let least = all.div_ceil(room(machine) / shape.width());
-        (least..least + TRIES).find_map(|parts| Self::of(taps, shape, parts, machine))
+    fn by_tiles(taps: &[Complex32], shape: Shape, machine: &Machine) -> Option<Self> {
+        let all = taps.len().max(shape.interpolate);
+        let least = all.div_ceil((room(machine) / shape.width()).max(1));
+        (least..least + TRIES).find_map(|parts| Self::in_parts(taps, shape, parts, machine))
     }
 
     /// The taps in so many parts, or fewer.
-    fn of(taps: &[Complex32], shape: Shape, parts: usize, machine: &Machine) -> Option<Self> {
+    fn in_parts(taps: &[Complex32], shape: Shape, parts: usize, machine: &Machine) -> Option<Self> {
         let all = taps.len().max(shape.interpolate);
         let part = if parts == 1 {
             shape
@@ -100,11 +159,21 @@ impl Direct {
         if shape.moves(part.taps) > room(machine) {
             return None;
         }
+        let each = part.taps.max(shape.interpolate);
+        let filled = if parts == 1 { part.taps } else { each * parts };
+        let lead = Shape {
+            taps: filled,
+            ..shape
+        }
+        .lead();
+        if most_tiles([each * parts, lead, shape.numbers()], machine) == 0 {
+            return None;
+        }
         let (part, tiles) = part.alternatives().find_map(|part| {
             let tiles = Tiles::new(part, parts > 1, machine)?;
             Some((part, tiles))
         })?;
-        if tiles.words(SOME).text.lines().count() + REST / 2 > PAGE_WORDS.min(memory(machine)) {
+        if !has_room(&tiles.words(SOME).text, machine) {
             return None;
         }
         let at = |m: usize| taps.get(m).copied().unwrap_or_default();
@@ -118,65 +187,91 @@ impl Direct {
         };
         Some(Self {
             shape,
-            part,
-            parts,
-            tiles,
+            points: shape.width() * shape.lanes(),
+            lead,
             table,
+            waits: parts * tiles.waits,
+            inner: Inner::Tiles {
+                part,
+                parts,
+                tiles: Box::new(tiles),
+            },
         })
     }
 
-    /// Samples before an output's own that its parts need, made even.
-    fn lead(&self) -> usize {
-        let taps = if self.parts == 1 {
-            self.shape.taps
-        } else {
-            self.part.taps * self.parts
+    fn by_phases(taps: &[Complex32], shape: Shape, machine: &Machine) -> Option<Self> {
+        let Shape {
+            real,
+            decimate,
+            interpolate,
+            ..
+        } = shape;
+        let rates = Rates {
+            taps,
+            real,
+            decimate,
+            interpolate,
         };
-        Shape { taps, ..self.shape }.lead()
+        let phases = Phases::new(rates, room(machine), machine, |layout| {
+            let numbers = layout.points * (decimate + interpolate);
+            most_tiles([layout.table.len(), layout.lead, numbers], machine) > 0
+        })?;
+        if !has_room(&phases.words(SOME, machine).0, machine) {
+            return None;
+        }
+        Some(Self {
+            shape,
+            points: phases.points,
+            lead: phases.lead,
+            table: phases.table.clone(),
+            waits: phases.waits,
+            inner: Inner::Phases(phases),
+        })
     }
 
     /// Numbers of tiles worth making a block of: as many as leave room for two
     /// blocks and their outputs, and fewer for short signals.
     pub(super) fn sizes(&self, machine: &Machine) -> impl Iterator<Item = usize> {
-        let taken = (self.table.len() + 2 * self.lead()) as u64 * COMPLEX + BESIDE;
-        let room = machine.cp2.dmem.0.saturating_sub(taken) / 2;
-        let most = room / (self.shape.numbers() as u64 * COMPLEX);
-        let most = usize::try_from(most).unwrap_or(0).min(MOST_TILES);
+        let numbers = self.points * (self.shape.decimate + self.shape.interpolate);
+        let most = most_tiles([self.table.len(), self.lead, numbers], machine);
         std::iter::successors((most > 0).then_some(most), |&n| {
             (n > 1).then_some(n * 2 / 3)
         })
     }
 
     /// The words of a block of `tiles` tiles, and their cycles.
-    fn words(&self, tiles: usize) -> (String, u64) {
-        let made = self.tiles.words(tiles);
-        if self.parts == 1 {
+    fn words(&self, tiles: usize, machine: &Machine) -> (String, u64) {
+        let (part, parts, each) = match &self.inner {
+            Inner::Phases(phases) => return phases.words(tiles, machine),
+            Inner::Tiles { part, parts, tiles } => (part, *parts, tiles),
+        };
+        let made = each.words(tiles);
+        if parts == 1 {
             return (made.text, made.cycles);
         }
         let quads = self.shape.width() * self.shape.lanes() * self.shape.interpolate / 2;
         let [first, back, taps] = [
-            self.lead() - self.part.lead(),
-            self.part.taps / self.part.interpolate,
-            self.part.taps,
+            self.lead - part.lead(),
+            part.taps / part.interpolate,
+            part.taps,
         ]
         .map(|numbers| numbers as u64 * COMPLEX);
         let text = format!(
             "    movi a11, zero\n    ldq q0, [a11]\n    mov a10, a9\n    loop {tiles} {{\n    \
              loop {quads} {{\n    stq q0, [a10]+16\n    }}\n    nop\n    }}\n    \
              movi s15, {first}\n    add a8, a8, s15\n    movi a11, taps\n    movi s14, -{back}\n    \
-             movi s15, {taps}\n    loop {} {{\n{}    add a8, a8, s14\n    add a11, a11, s15\n    }}\n",
-            self.parts, made.text
+             movi s15, {taps}\n    loop {parts} {{\n{}    add a8, a8, s14\n    add a11, a11, s15\n    }}\n",
+            made.text
         );
         let zeros = (tiles * (quads + 4)) as u64;
-        (text, zeros + self.parts as u64 * (made.cycles + 2) + 16)
+        (text, zeros + parts as u64 * (made.cycles + 2) + 16)
     }
 
     /// The filter whose blocks are `tiles` tiles.
     pub(super) fn filter(&self, tiles: usize, machine: &Arc<Machine>) -> Result<Filter, ConvError> {
         let shape = self.shape;
-        let half = shape.width() * tiles;
-        let points = half * shape.lanes();
-        let (text, cycles) = self.words(tiles);
+        let points = self.points * tiles;
+        let (text, cycles) = self.words(tiles, machine);
         let defines = [("TAPS", self.table.len() as i64)];
         let mut program = program(("direct.s", "direct filter"), &defines, &text, machine)?;
         fill(&mut program, "taps", &self.table);
@@ -185,7 +280,7 @@ impl Direct {
             (m, 1) => format!(", an output every {m} samples"),
             (_, i) => format!(", {i} outputs a sample"),
         };
-        let lead = self.lead();
+        let lead = self.lead;
         Ok(Filter {
             title: format!("direct{rate}"),
             program: Arc::new(program),
@@ -200,8 +295,8 @@ impl Direct {
             in_place: false,
             fixed: true,
             operations: vec![
-                (Class::Madd, (half * shape.taps) as u64),
-                (Class::Load, (tiles * self.parts * self.tiles.waits) as u64),
+                (Class::Madd, (points * shape.taps / shape.lanes()) as u64),
+                (Class::Load, (tiles * self.waits) as u64),
             ],
             cycles_per_block: cycles,
             // The page loop's words and the load of the arguments.

@@ -21,10 +21,12 @@ mod long;
 mod memory;
 mod overlap;
 mod parts;
+mod phases;
 mod program;
 mod rate;
 mod streaming;
 mod tile;
+mod turn;
 
 pub use candidates::{Candidate, Choice};
 pub use convolver::{ConvRun, Convolver, Places};

@@ -13,6 +13,7 @@ mod isolation;
 mod joined;
 mod parts;
 mod random;
+mod rates;
 mod uses;
 mod values;
 

@@ -30,7 +30,7 @@ fn wrong_shapes_are_errors() {
     let error =
         Convolver::resampler::<Complex32>(&VM7, &complex(3000, 1), 1, 100, Rate::Decimate(1));
     let error = error.unwrap_err().to_string();
-    assert!(error.contains("room for 2624"), "{error}");
+    assert!(error.contains("room for 2669"), "{error}");
     assert!(error.contains("an output a sample"), "{error}");
     for rate in [
         Rate::Decimate(0),

@@ -1,0 +1,323 @@
+//! Direct filters at rates at which a block has few outputs, or a sample many: the inner loop goes
+//! through the phases of the taps, the outer one along the block.
+//!
+//! An output every M samples: taps and samples whose distance is a multiple of M are a phase. A turn of the
+//! loop applies a phase to all outputs of a tile, whose sums stay in registers. I outputs a sample: a turn makes
+//! one or two phases of the outputs of a tile, from the same samples.
+//!
+//! An issue multiplies two complex samples by real taps: two neighbours of one output, whose sums are added at
+//! the end, or one sample for two neighbouring outputs. Quads begin at even numbers: where M or I is odd, every other
+//! output or sample is one pass of two over the block.
+
+use super::turn::{Counts, Loop, Sums, Unit};
+use cp2_machine::Machine;
+use num_complex::Complex32;
+use std::fmt::Write as _;
+
+/// Taps of a phase up to which two phases share their samples.
+const FEW: usize = 7;
+
+/// Outputs of a tile side by side, of complex and of real taps, the best first: none less than
+/// what a multiply-add takes, if local memory has room.
+const WIDTHS: [[usize; 2]; 3] = [[8, 6], [4, 4], [2, 2]];
+
+/// The loops of a filter.
+#[derive(Clone, Debug)]
+pub(super) struct Phases {
+    /// Outputs (interpolating: samples) of a tile.
+    pub(super) points: usize,
+    /// Samples before an output's own that are read.
+    pub(super) lead: usize,
+    /// The taps in the order of their use.
+    pub(super) table: Vec<Complex32>,
+    passes: Vec<Pass>,
+    /// Loads and stores of a tile that no arithmetic goes along with.
+    pub(super) waits: usize,
+}
+
+/// A walk over the block.
+#[derive(Clone, Debug)]
+struct Pass {
+    loops: Vec<Loop>,
+    sums: Option<Sums>,
+    /// Bytes of samples and outputs from a tile to the next.
+    steps: [i64; 2],
+}
+
+/// What is to be filtered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rates<'a> {
+    pub(super) taps: &'a [Complex32],
+    pub(super) real: bool,
+    pub(super) decimate: usize,
+    pub(super) interpolate: usize,
+}
+
+impl Phases {
+    /// Of the widths for which `fits` says so the greatest; none where a turn takes more than `words`, or more registers
+    /// than there are.
+    pub(super) fn new(
+        rates: Rates<'_>,
+        words: usize,
+        machine: &Machine,
+        fits: impl Fn(&Layout) -> bool,
+    ) -> Option<Self> {
+        let widths = WIDTHS.into_iter().map(|w| w[usize::from(rates.real)]);
+        let layout = widths.map(|width| Layout::new(rates, width)).find(fits)?;
+        layout.phases(words, machine)
+    }
+
+    /// The words of a block of `tiles` tiles, and their cycles.
+    pub(super) fn words(&self, tiles: usize, machine: &Machine) -> (String, u64) {
+        let set_up = 1 + machine.cp2.loop_setup.0;
+        let (mut text, mut cycles) = (String::new(), 0);
+        for (number, pass) in self.passes.iter().enumerate() {
+            if number > 0 {
+                text += "    ldx2 a8, [a15]\n";
+            }
+            let [samples, outputs] = pass.steps;
+            let _ = write!(
+                text,
+                "    movi s14, {samples}\n    movi s15, {outputs}\n    movi a11, zero\n    loop {tiles} {{\n"
+            );
+            let mut tile = 0;
+            if let Some(sums) = &pass.sums {
+                text += &sums.zeros();
+                tile += sums.cycles_of_zeros();
+            }
+            for each in &pass.loops {
+                let made = each.words();
+                text += &made.text;
+                tile += made.cycles;
+            }
+            let latency = machine.cp2.latency[cp2_machine::Class::Madd].0;
+            match &pass.sums {
+                Some(sums) => {
+                    text += &sums.stores();
+                    tile += latency + sums.cycles_of_stores();
+                }
+                None => {
+                    text += "    add a8, a8, s14\n    add a9, a9, s15\n";
+                    tile += 2;
+                }
+            }
+            text += "    }\n";
+            cycles += tiles as u64 * tile + set_up + 8;
+        }
+        (text, cycles)
+    }
+}
+
+/// Where the numbers of a tile are, before there is a schedule.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub(super) points: usize,
+    pub(super) lead: usize,
+    pub(super) table: Vec<Complex32>,
+    passes: Vec<Walk>,
+}
+
+/// A pass and the turns of its loops.
+#[derive(Clone, Debug)]
+struct Walk {
+    width: usize,
+    sums: Option<Sums>,
+    steps: [i64; 2],
+    turns: Vec<Turns>,
+}
+
+/// Turns that are alike.
+#[derive(Clone, Debug)]
+pub(super) struct Turns {
+    pub(super) unit: Unit,
+    /// Taps of each of the phases that share their samples.
+    pub(super) counts: Counts,
+    pub(super) turns: usize,
+    /// Bytes of the first sample, output and tap of the first turn.
+    pub(super) at: [i64; 3],
+    /// Bytes from a point of the tile to the next: samples and outputs.
+    pub(super) apart: [i64; 2],
+}
+
+impl Layout {
+    fn new(rates: Rates<'_>, width: usize) -> Self {
+        if rates.interpolate > 1 {
+            Self::interpolating(rates, width)
+        } else {
+            Self::decimating(rates, width)
+        }
+    }
+
+    fn decimating(rates: Rates<'_>, width: usize) -> Self {
+        let (taps, every) = (rates.taps, rates.decimate);
+        let at = |m: Option<usize>| m.and_then(|m| taps.get(m)).copied().unwrap_or_default();
+        let odd = rates.real && every % 2 == 1;
+        // Of a quad that holds one sample too many it is one before all that are needed: an odd place
+        // ends a quad. Where places are even too, a channel has a sample more before the next.
+        let lead = match (rates.real, odd) {
+            (false, _) => (taps.len() - 1).next_multiple_of(2),
+            (true, false) => (taps.len() - 1) | 1,
+            (true, true) => taps.len().next_multiple_of(2),
+        };
+        let unit = if rates.real {
+            Unit::Real
+        } else {
+            Unit::Complex
+        };
+        let size = unit.bytes();
+        let numbers = (size / 8) as usize;
+        let passes = if odd { 2 } else { 1 };
+        // From an output of a pass to its next in units.
+        let apart = every * passes / numbers;
+        let mut table = Vec::new();
+        let walks = (0..passes).map(|pass| {
+            let own = lead + pass * every;
+            let last = own / numbers;
+            let units = last - (own + 1 - taps.len()) / numbers + 1;
+            let mut turns: Vec<Turns> = Vec::new();
+            for phase in 0..apart.min(units) {
+                let of = (phase..units).step_by(apart);
+                let (count, tap) = (of.clone().count(), 8 * table.len() as i64);
+                for unit in of {
+                    let first = numbers * (last - unit);
+                    for place in first..first + numbers {
+                        let h = at(own.checked_sub(place));
+                        let twice = Complex32::new(h.re, h.re);
+                        table.push(if rates.real { twice } else { h });
+                    }
+                }
+                match turns.last_mut().filter(|t| t.counts == [count, 0]) {
+                    Some(turns) => turns.turns += 1,
+                    None => turns.push(Turns {
+                        unit,
+                        counts: [count, 0],
+                        turns: 1,
+                        at: [(last as i64 - phase as i64) * size, 0, tap],
+                        apart: [apart as i64 * size, 0],
+                    }),
+                }
+            }
+            let points = (width * passes) as i64;
+            Walk {
+                width,
+                sums: Some(Sums {
+                    real: rates.real,
+                    width,
+                    first: pass,
+                    stride: passes,
+                }),
+                steps: [points * every as i64 * 8, points * 8],
+                turns,
+            }
+        });
+        let passes: Vec<_> = walks.collect();
+        Self {
+            points: width * passes.len(),
+            lead,
+            table,
+            passes,
+        }
+    }
+
+    fn interpolating(rates: Rates<'_>, width: usize) -> Self {
+        let (taps, phases) = (rates.taps, rates.interpolate);
+        let all = taps.len().max(phases);
+        let at = |m: usize| taps.get(m).copied().unwrap_or_default();
+        let lead = ((taps.len() - 1) / phases).next_multiple_of(2);
+        let count = |phase: usize| (all - phase).div_ceil(phases);
+        let passes = if rates.real { 1 + phases % 2 } else { 1 };
+        let together = if count(0) <= FEW { 2 } else { 1 };
+        let mut table: Vec<Complex32> = Vec::new();
+        let walks = (0..passes).map(|pass| {
+            let mut turns: Vec<Turns> = Vec::new();
+            let mut phase = 0;
+            while phase < phases {
+                // An output at an odd place has no right neighbour in its quad.
+                let alone = phase + 1 == phases || (pass * phases + phase) % 2 == 1;
+                let (unit, units) = match (rates.real, alone) {
+                    (false, _) => (Unit::Complex, together.min(phases - phase)),
+                    (true, true) => (Unit::Single, 1),
+                    (true, false) => (Unit::Real, 1),
+                };
+                if unit == Unit::Real && table.len() % 2 == 1 {
+                    table.push(Complex32::default());
+                }
+                let tap = 8 * table.len() as i64;
+                let mut counts = [0, 0];
+                counts
+                    .iter_mut()
+                    .zip(phase..phase + units)
+                    .for_each(|(c, p)| *c = count(p));
+                for i in 0..counts[0] {
+                    for (unit_phase, _) in (phase..).zip(counts).filter(|&(_, c)| i < c) {
+                        let lanes = unit_phase..unit_phase + (unit.bytes() / 8) as usize;
+                        for p in lanes {
+                            let h = at(p + i * phases);
+                            let twice = Complex32::new(h.re, h.re);
+                            table.push(if rates.real { twice } else { h });
+                        }
+                    }
+                }
+                let alike = |t: &&mut Turns| (t.unit, t.counts) == (unit, counts);
+                match turns.last_mut().filter(alike) {
+                    Some(turns) => turns.turns += 1,
+                    None => turns.push(Turns {
+                        unit,
+                        counts,
+                        turns: 1,
+                        at: [
+                            8 * (lead + pass) as i64,
+                            8 * (pass * phases + phase) as i64,
+                            tap,
+                        ],
+                        apart: [8 * passes as i64, 8 * (passes * phases) as i64],
+                    }),
+                }
+                phase += units * (unit.bytes() / 8) as usize;
+            }
+            let points = (width * passes) as i64;
+            Walk {
+                width,
+                sums: None,
+                steps: [8 * points, 8 * points * phases as i64],
+                turns,
+            }
+        });
+        let passes: Vec<_> = walks.collect();
+        Self {
+            points: width * passes.len(),
+            lead,
+            table,
+            passes,
+        }
+    }
+
+    fn phases(self, words: usize, machine: &Machine) -> Option<Phases> {
+        let mut waits = 0;
+        let mut passes = Vec::new();
+        for walk in self.passes {
+            let mut loops = Vec::new();
+            for turns in &walk.turns {
+                let taps: usize = turns.counts.iter().sum();
+                if walk.width * taps > words {
+                    return None;
+                }
+                let made = Loop::new(turns, walk.width, walk.sums.as_ref(), machine)?;
+                waits += turns.turns * made.waits;
+                loops.push(made);
+            }
+            passes.push(Pass {
+                loops,
+                sums: walk.sums,
+                steps: walk.steps,
+            });
+        }
+        Some(Phases {
+            points: self.points,
+            lead: self.lead,
+            table: self.table,
+            passes,
+            waits,
+        })
+    }
+}
