@@ -280,9 +280,13 @@ impl Direct {
             (m, 1) => format!(", an output every {m} samples"),
             (_, i) => format!(", {i} outputs a sample"),
         };
+        let way = match self.inner {
+            Inner::Tiles { .. } => "",
+            Inner::Phases(_) => " by phases",
+        };
         let lead = self.lead;
         Ok(Filter {
-            title: format!("direct{rate}"),
+            title: format!("direct{way}{rate}"),
             program: Arc::new(program),
             machine: machine.clone(),
             lead,
