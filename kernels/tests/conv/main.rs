@@ -14,6 +14,7 @@ mod joined;
 mod parts;
 mod random;
 mod rates;
+mod terms;
 mod uses;
 mod values;
 

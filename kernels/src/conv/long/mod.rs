@@ -227,12 +227,10 @@ impl Long {
             })
         };
         let less = |a: &Way, b: &Way| a.cycles.total_cmp(&b.cycles);
-        let best = ways
-            .filter_map(|turns| priced(turns, Room::Both))
-            .min_by(less)?;
-        // With less room for what comes next, what follows lies where it lay.
-        let other = priced(best.turns.clone(), Room::Taps);
-        other.into_iter().chain([best]).min_by(less)
+        // With less room for what comes next, what follows may lie where it lay.
+        let rooms =
+            |turns: Vec<Turns>| [Room::Both, Room::Taps].map(|room| priced(turns.clone(), room));
+        ways.flat_map(rooms).flatten().min_by(less)
     }
 }
 

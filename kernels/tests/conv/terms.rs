@@ -1,0 +1,146 @@
+//! The table of `docs/convolution.md` that says where cycles go, row by row against runs, and the least that no
+//! schedule goes below.
+
+use super::*;
+use cp2_machine::Class;
+
+/// Arithmetic issues of a block of `n`: N/2 butterflies each of 2 log2 N levels, and half of the products.
+fn issues(n: usize) -> u64 {
+    n as u64 * u64::from(n.ilog2()) + n as u64 / 2
+}
+
+/// The least issues with which blocks of powers of two have so many outputs, where a block is whole or is not.
+fn whole_blocks(taps: usize, outputs: usize) -> u64 {
+    // Issues and outputs of a block, those first that take the fewest issues an output.
+    let sizes = (1..=24).map(|b| 1usize << b).filter(|&n| n >= taps);
+    let mut sizes: Vec<(u64, u64)> = sizes.map(|n| (issues(n), (n - taps + 1) as u64)).collect();
+    sizes.sort_by(|a, b| (a.0 * b.1).cmp(&(b.0 * a.1)));
+    let mut best = u64::MAX;
+    cover(&sizes, (outputs as u64, 0), &mut best);
+    best
+}
+
+/// Tries all that `sizes` can cover the outputs `left` with, beside the issues `spent`, as far as that may be fewer
+/// than `best`.
+fn cover(sizes: &[(u64, u64)], (left, spent): (u64, u64), best: &mut u64) {
+    if left == 0 {
+        *best = spent.min(*best);
+        return;
+    }
+    let Some((&(issues, outputs), others)) = sizes.split_first() else {
+        return;
+    };
+    for blocks in (0..=left.div_ceil(outputs)).rev() {
+        let left = left.saturating_sub(blocks * outputs);
+        let spent = spent + blocks * issues;
+        // No other takes fewer issues an output than the next.
+        let next = others
+            .first()
+            .map_or(u64::MAX, |next| left * next.0 / next.1);
+        if left > 0 && spent.saturating_add(next) >= *best {
+            return;
+        }
+        cover(others, (left, spent), best);
+    }
+}
+
+/// Cycles that no overlap-save schedule goes below: the arithmetic of whole blocks in all sections, or all samples and
+/// outputs through the channel once; the channel's set-up for a first load, a launch, and the set-up for a last store.
+fn least(machine: &Machine, taps: usize, samples: usize) -> f64 {
+    let outputs = samples + taps - 1;
+    let arithmetic = whole_blocks(taps, outputs) as f64 / machine.cp2.sections as f64;
+    let dma = &machine.dma;
+    let rate = dma.bandwidth.num as f64 / dma.bandwidth.den as f64;
+    let channel = 8.0 * (samples + outputs) as f64 / rate;
+    let ends = 2 * dma.setup_idle.0 + machine.host.launch.0;
+    arithmetic.max(channel) + ends as f64
+}
+
+/// Fewer blocks than the count with parts of blocks has, or as many: by all ways to cover few outputs.
+#[test]
+fn whole_blocks_are_the_fewest() {
+    for taps in [2, 5, 17] {
+        for outputs in 1..200 {
+            // The least for every number of outputs from those for fewer.
+            let mut all = vec![0u64];
+            for n in 1..=outputs {
+                let sizes = (1..12).map(|b| 1usize << b).filter(|&n| n >= taps);
+                let with = |size: usize| all[n - (size - taps + 1).min(n)] + issues(size);
+                all.push(sizes.map(with).min().unwrap());
+            }
+            assert_eq!(
+                whole_blocks(taps, outputs),
+                all[outputs],
+                "{taps} {outputs}"
+            );
+        }
+    }
+}
+
+/// Where cycles go, as the table has it, to the cycle; and no run takes less than the least.
+#[test]
+fn cycles_go_where_the_documents_say() {
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/convolution.md");
+    let document = std::fs::read_to_string(document).unwrap();
+    let (mut found, mut wrong) = (0, Vec::new());
+    for row in document.lines() {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let [taps, samples, name, numbers @ ..] = &cells[..] else {
+            continue;
+        };
+        if numbers.len() != 9 || !name.starts_with("vm") {
+            continue;
+        }
+        let (taps, samples) = (taps.parse().unwrap(), samples.parse().unwrap());
+        let machine = machine(name);
+        let x = complex(samples, 1);
+        let filter =
+            Convolver::new::<Complex32>(&machine, &complex(taps, 2), 1, samples, Mode::Full)
+                .unwrap();
+        let report = filter.process(&x).unwrap().run.report;
+        let of = |cause| report.causes.get(cause);
+        let cycles = report.cycles;
+        // By formula, of all sections.
+        let operations = filter.operations::<Complex32>(1).into_iter().flatten();
+        let arithmetic = operations
+            .filter(|(class, _)| matches!(class, Class::Butterfly | Class::Madd))
+            .map(|(_, count)| count)
+            .sum::<u64>()
+            / machine.cp2.sections as u64;
+        let waits = [
+            Cause::WaitLoad,
+            Cause::WaitStore,
+            Cause::WaitHost,
+            Cause::Launch,
+        ]
+        .map(of);
+        let words = cycles - waits.iter().sum::<u64>() - arithmetic;
+        let classic = classic(taps) * (samples + taps - 1) as f64;
+        let least = least(&machine, taps, samples);
+        assert!(
+            least <= cycles as f64,
+            "{name}, {taps} taps: {least} {cycles}"
+        );
+        let mut measured = vec![
+            cycles.to_string(),
+            format!("{:.3}", classic / cycles as f64),
+            format!("{:.3}", classic / least),
+            arithmetic.to_string(),
+            words.to_string(),
+        ];
+        measured.extend(waits.iter().map(u64::to_string));
+        if measured != numbers {
+            wrong.push(format!(
+                "| {taps} | {samples} | {name} | {} |",
+                measured.join(" | ")
+            ));
+        }
+        found += 1;
+    }
+    assert!(
+        wrong.is_empty(),
+        "rows as they are measured:\n{}",
+        wrong.join("\n")
+    );
+    assert!(found >= 30, "{found} rows");
+}
