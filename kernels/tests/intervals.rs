@@ -16,7 +16,7 @@ fn sizes(kernel: &str) -> &'static [&'static [u64]] {
         "fft-nd" => &[&[1, 64, 16, 8], &[16, 16, 16, 4]],
         "fft-mixed" => &[&[15, 64], &[343, 16]],
         "fft-bluestein" => &[&[37, 16]],
-        "fft-real" | "fft-real-inverse" => &[&[16, 64], &[30, 64], &[256, 64]],
+        "fft-real" | "fft-real-inverse" => &[&[16, 64], &[30, 64], &[256, 64], &[1 << 14, 1]],
         "conv" => &[&[5, 9000, 1], &[60, 9000, 1], &[600, 9000, 2]],
         // Still counts all taps as multiply-adds.
         "fir" => &[],
@@ -152,6 +152,11 @@ fn units_that_take_an_operation_every_third_cycle() {
         "scalar",
     ];
     survey(&units.map(|unit| interval(unit, 3)));
+}
+
+#[test]
+fn units_that_take_an_operation_every_tenth_cycle() {
+    survey(&["integer", "add", "madd", "load"].map(|unit| interval(unit, 10)));
 }
 
 #[test]

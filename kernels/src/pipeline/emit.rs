@@ -118,11 +118,12 @@ impl Schedule {
         // Blocks of one interval in which every stage has an iteration.
         let steady = (iterations + 1).saturating_sub(stages);
         let turns = (steady / unroll).min(MAX_COUNT);
-        // Nothing behind the last operation of the last iteration.
-        let total = (iterations.max(1) - 1) * interval + end;
         let fill = (stages - 1) * interval;
         let once = unroll * interval;
         let looped = if turns > 1 { turns * once } else { 0 };
+        // Nothing behind the last operation of the last iteration, but what is left of a loop's last turn:
+        // an iteration may be shorter than an interval where a unit takes an operation every few cycles.
+        let total = ((iterations.max(1) - 1) * interval + end).max(fill + looped);
         let (before, behind) = if looped > 0 {
             (fill, fill + looped)
         } else {

@@ -90,6 +90,11 @@ impl Lines {
         18 * self.frames() + 20 * self.per_section() as u64 / 2
     }
 
+    /// Of these the products by 1/2, two of an iteration and of the first of a couple; the others are butterflies.
+    pub(super) fn separate_halves(&self) -> u64 {
+        2 * self.frames() + self.per_section() as u64
+    }
+
     /// What a page of couples of real columns takes beside its arithmetic: the last pass and the separation are one.
     pub(super) fn separate_overhead(&self) -> u64 {
         let loops = u64::from(self.per_section() > 4) + u64::from(self.frames() > 2);

@@ -299,12 +299,16 @@ impl Division {
             ];
         }
         let pages = batch * rows.len() as u64 / (2 * SECTIONS * columns.per_section() as u64);
-        let issues = columns.butterflies() + columns.separate_issues();
+        let halves = columns.separate_halves();
+        let issues = columns.butterflies() + columns.separate_issues() - halves;
         let rows = self.half_rows();
         let sum = |of: fn(&Lines) -> u64| batch * rows.sum(of);
         let butterflies = sum(Lines::butterflies);
         vec![
-            vec![(Class::Butterfly, pages * issues)],
+            vec![
+                (Class::Butterfly, pages * issues),
+                (Class::Add, pages * halves),
+            ],
             vec![
                 (Class::Butterfly, butterflies),
                 (Class::Madd, sum(Lines::shifted_issues) - butterflies),
