@@ -5,7 +5,8 @@ use super::filter::{COMPLEX, Filter};
 use super::phases::{Phases, Rates};
 use super::program::{fill, program};
 use super::tile::{Shape, Tiles};
-use cp2_machine::{Class, Machine};
+use crate::pipeline::Operations;
+use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::sync::Arc;
 
@@ -53,8 +54,8 @@ pub(super) struct Direct {
     /// The taps in the order of their use.
     table: Vec<Complex32>,
     inner: Inner,
-    /// Loads and stores of a tile that no arithmetic goes along with.
-    waits: usize,
+    /// Those of a tile, for the model.
+    operations: Operations,
 }
 
 /// The words of a block.
@@ -185,12 +186,14 @@ impl Direct {
         } else {
             table.collect()
         };
+        let mut operations = Operations::default();
+        operations.join(&tiles.operations, parts as u64);
         Some(Self {
             shape,
             points: shape.width() * shape.lanes(),
             lead,
             table,
-            waits: parts * tiles.waits,
+            operations,
             inner: Inner::Tiles {
                 part,
                 parts,
@@ -224,7 +227,7 @@ impl Direct {
             points: phases.points,
             lead: phases.lead,
             table: phases.table.clone(),
-            waits: phases.waits,
+            operations: phases.operations,
             inner: Inner::Phases(phases),
         })
     }
@@ -298,10 +301,7 @@ impl Direct {
             first: 0,
             in_place: false,
             fixed: true,
-            operations: vec![
-                (Class::Madd, (points * shape.taps / shape.lanes()) as u64),
-                (Class::Load, (tiles * self.waits) as u64),
-            ],
+            operations: self.operations.times(tiles as u64),
             cycles_per_block: cycles,
             // The page loop's words and the load of the arguments.
             cycles_per_page: 8,

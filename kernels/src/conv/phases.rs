@@ -10,6 +10,7 @@
 //! output or sample is one pass of two over the block.
 
 use super::turn::{Counts, Loop, Sums, Unit};
+use crate::pipeline::Operations;
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::fmt::Write as _;
@@ -31,8 +32,8 @@ pub(super) struct Phases {
     /// The taps in the order of their use.
     pub(super) table: Vec<Complex32>,
     passes: Vec<Pass>,
-    /// Loads and stores of a tile that no arithmetic goes along with.
-    pub(super) waits: usize,
+    /// Those of a tile, for the model.
+    pub(super) operations: Operations,
 }
 
 /// A walk over the block.
@@ -293,7 +294,7 @@ impl Layout {
     }
 
     fn phases(self, words: usize, machine: &Machine) -> Option<Phases> {
-        let mut waits = 0;
+        let mut operations = Operations::default();
         let mut passes = Vec::new();
         for walk in self.passes {
             let mut loops = Vec::new();
@@ -303,7 +304,7 @@ impl Layout {
                     return None;
                 }
                 let made = Loop::new(turns, walk.width, walk.sums.as_ref(), machine)?;
-                waits += turns.turns * made.waits;
+                operations.join(&made.operations, 1);
                 loops.push(made);
             }
             passes.push(Pass {
@@ -317,7 +318,7 @@ impl Layout {
             lead: self.lead,
             table: self.table,
             passes,
-            waits,
+            operations,
         })
     }
 }

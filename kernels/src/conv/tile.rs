@@ -3,7 +3,7 @@
 //! it is loaded once. A tile of a part of the taps goes on with the sums of the parts before. `pipeline` makes the words: one multiply-add each where
 //! the memory slot suffices for loads and stores.
 
-use crate::pipeline::{Body, Emitted, Pointer, Reg, Schedule, Setup, Step, Value};
+use crate::pipeline::{Body, Emitted, Operations, Pointer, Reg, Schedule, Setup, Step, Value};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::collections::BTreeMap;
@@ -260,8 +260,8 @@ pub(super) struct Tiles {
     /// To the taps, where they are all and so always the same.
     taps: Option<Pointer>,
     shape: Shape,
-    /// Loads and stores of a tile that no arithmetic goes along with.
-    pub(super) waits: usize,
+    /// Those of a tile, for the model.
+    pub(super) operations: Operations,
 }
 
 /// Pair registers.
@@ -272,7 +272,8 @@ impl Tiles {
     pub(super) fn new(shape: Shape, adds: bool, machine: &Machine) -> Option<Self> {
         let tile = Tile::new(shape, adds);
         let schedule = tile.body.schedule(machine, PAIRS).ok()?;
-        let waits = tile.body.memory().saturating_sub(tile.body.arithmetic());
+        let mut operations = Operations::default();
+        operations.add(&tile.body, 1, machine);
         let samples = tile.samples.iter().flatten();
         let samples = samples.map(|h| (h.pointer, 8, h.half * shape.decimate));
         let outputs = tile.outputs.iter().chain(&tile.sums);
@@ -283,7 +284,7 @@ impl Tiles {
             schedule,
             taps: (!adds).then_some(tile.taps),
             shape,
-            waits,
+            operations,
         })
     }
 

@@ -1,7 +1,7 @@
 //! A loop through phases of taps: an iteration is a turn, see `phases`.
 
 use super::phases::Turns;
-use crate::pipeline::{Body, Emitted, Pointer, Reg, Schedule, Setup, Step, Value};
+use crate::pipeline::{Body, Emitted, Operations, Pointer, Reg, Schedule, Setup, Step, Value};
 use cp2_machine::Machine;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -135,8 +135,8 @@ pub(super) struct Loop {
     schedule: Schedule,
     turns: usize,
     pointers: Vec<(Pointer, Base, i64)>,
-    /// Loads and stores of a turn that no arithmetic goes along with.
-    pub(super) waits: usize,
+    /// Those of all turns, for the model.
+    pub(super) operations: Operations,
 }
 
 /// Pointers through which an iteration makes all accesses of one kind, each as far as it reaches.
@@ -255,8 +255,10 @@ impl Loop {
         }
         let Maker { body, pointers } = maker;
         let free = sums.map_or(PAIRS, |sums| sums.register(0));
+        let mut operations = Operations::default();
+        operations.add(&body, turns.turns as u64, machine);
         Some(Self {
-            waits: body.memory().saturating_sub(body.arithmetic()),
+            operations,
             schedule: body.schedule(machine, free).ok()?,
             turns: turns.turns,
             pointers,

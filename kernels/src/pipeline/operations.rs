@@ -21,6 +21,13 @@ impl Operations {
         self.0[Class::Control] += more * iterations;
     }
 
+    /// Adds so many times other operations.
+    pub(crate) fn join(&mut self, other: &Self, times: u64) {
+        for (class, count) in other.0.iter() {
+            self.0[class] += count * times;
+        }
+    }
+
     /// So many times these operations.
     pub(crate) fn times(&self, times: u64) -> Vec<(Class, u64)> {
         let issued = self.0.iter().filter(|(_, count)| **count > 0);
