@@ -253,7 +253,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let half = args.real && args.inverse && args.signal.input.is_some();
     let plan = |row: usize, batch: usize| {
         if let Some(Shape(shape)) = &args.shape {
-            return Planned::array(&machine, shape, direction);
+            return Planned::array(&machine, shape, direction, batch);
         }
         // A row of half spectra tells the length, an even one, unless --n does.
         let n = match half {

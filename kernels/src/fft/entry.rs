@@ -101,7 +101,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
     },
     Entry {
         name: "fft-nd",
-        summary: "complex FFTs of two and three dimensions, a pass over system memory for every axis",
+        summary: "complex FFTs of two and three dimensions, in passes over system memory",
         sources: &[
             "fft/large.s",
             "fft/array.s",
@@ -136,6 +136,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
             let shape = if planes == 1 { &shape[1..] } else { &shape };
             let machine = request.machine.clone();
             let fft = FftNd::new(shape, Direction::Forward, machine);
+            let fft = fft.and_then(|fft| Ok(fft.plans(batch)?.into_iter().next().unwrap_or(fft)));
             fft.and_then(|fft| prepared(&fft, batch, request))
                 .map_err(|e| request.refused(e))
         },

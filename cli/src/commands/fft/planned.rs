@@ -77,15 +77,29 @@ impl Planned {
         plans.map_err(Failure::input)
     }
 
+    /// The plans for arrays of a shape, the one to take first.
+    pub(crate) fn arrays(
+        machine: &Arc<Machine>,
+        shape: &[usize],
+        direction: Direction,
+        batch: usize,
+    ) -> Result<Vec<Self>, Failure> {
+        let fft = FftNd::new(shape, direction, machine.clone());
+        let plans = fft.and_then(|fft| fft.plans(batch));
+        let plans = plans.map_err(Failure::input)?.into_iter();
+        Ok(plans.map(|fft| Self::Array(Arc::new(fft))).collect())
+    }
+
     /// The plan for arrays of a shape.
     pub(crate) fn array(
         machine: &Arc<Machine>,
         shape: &[usize],
         direction: Direction,
+        batch: usize,
     ) -> Result<Self, Failure> {
-        let fft = FftNd::new(shape, direction, machine.clone());
-        fft.map(|fft| Self::Array(Arc::new(fft)))
-            .map_err(Failure::input)
+        let plans = Self::arrays(machine, shape, direction, batch)?;
+        let none = || Failure::input("no way to transform arrays of this shape");
+        plans.into_iter().next().ok_or_else(none)
     }
 
     /// Length of the transform.

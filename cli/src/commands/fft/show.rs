@@ -39,12 +39,12 @@ impl Asked<'_> {
         batch: usize,
     ) -> Result<(Vec<Planned>, String), Failure> {
         let (n, direction) = (self.n, self.direction);
-        if let Some(axes) = self.axes {
-            let plan = Planned::array(machine, axes, direction)?;
-            return Ok((vec![plan], "axis after axis".to_owned()));
-        }
-        if self.real {
-            let plans = Planned::all_real(machine, n, direction, batch)?;
+        let all = match self.axes {
+            Some(axes) => Some(Planned::arrays(machine, axes, direction, batch)?),
+            None if self.real => Some(Planned::all_real(machine, n, direction, batch)?),
+            None => None,
+        };
+        if let Some(plans) = all {
             let why = match plans.len() {
                 1 => Why::Only,
                 _ => Why::Cheapest,

@@ -21,7 +21,7 @@ use std::sync::Arc;
 const PIECES: [usize; 4] = [1, 2, 4, 8];
 
 /// A pass over memory: along an axis but the last, or of arrays as wholes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Axis {
     /// Matrices of one array whose columns lie along the axis.
     matrices: u64,

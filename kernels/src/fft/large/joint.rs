@@ -160,31 +160,7 @@ impl Joint {
         let Some(rows) = rows.filter(|_| fits) else {
             return none;
         };
-        let mut second = Vec::new();
-        for per in [2, 4, 8, 16] {
-            let run = per as u64 * sections * COMPLEX;
-            let whole = run == self.width * COMPLEX;
-            // Short runs where they are all columns.
-            if self.width % (per as u64 * sections) > 0 || (run < RUN && !whole) {
-                continue;
-            }
-            let left = divided / parts;
-            let orders = [([left, joined], false), ([joined, left], true)];
-            for (sides, turned) in orders.into_iter().take(1 + usize::from(joined > 1)) {
-                let lines = Lines::joined(sides, turned, per);
-                // Where a pass of radix 4 is the last, it has four columns at a time, and two times at least.
-                let fits = |lines: &Lines| {
-                    let few = lines.stays() && per < LAST;
-                    !few && lines.len() >= 2 * LAST && 3 * lines.page_bytes() <= machine.cp2.dmem.0
-                };
-                let Some(lines) = lines.filter(fits) else {
-                    continue;
-                };
-                let assembled = large_program(Some(&lines), None, true, direction, machine);
-                let room = (lines.column_factor_bytes(), machine.cp2.dmem.0);
-                second.extend(visits(lines, room, assembled)?);
-            }
-        }
+        let second = across([divided / parts, joined], self.width, direction, machine)?;
         if second.is_empty() {
             return none;
         }
@@ -210,6 +186,41 @@ impl Joint {
         }
         Ok([first, second])
     }
+}
+
+/// The ways through columns of two axes of so many numbers each, the second maybe of one, in matrices of `width` columns.
+pub(super) fn across(
+    [first, second]: [usize; 2],
+    width: u64,
+    direction: Direction,
+    machine: &Machine,
+) -> Result<Vec<Visit>, FftError> {
+    let sections = machine.cp2.sections as u64;
+    let mut ways = Vec::new();
+    for per in [2, 4, 8, 16] {
+        let run = per as u64 * sections * COMPLEX;
+        let whole = run == width * COMPLEX;
+        // Short runs where they are all columns.
+        if width % (per as u64 * sections) > 0 || (run < RUN && !whole) {
+            continue;
+        }
+        let orders = [([first, second], false), ([second, first], true)];
+        for (sides, turned) in orders.into_iter().take(1 + usize::from(second > 1)) {
+            let lines = Lines::joined(sides, turned, per);
+            // Where a pass of radix 4 is the last, it has four columns at a time, and two times at least.
+            let fits = |lines: &Lines| {
+                let few = lines.stays() && per < LAST;
+                !few && lines.len() >= 2 * LAST && 3 * lines.page_bytes() <= machine.cp2.dmem.0
+            };
+            let Some(lines) = lines.filter(fits) else {
+                continue;
+            };
+            let assembled = large_program(Some(&lines), None, true, direction, machine);
+            let room = (lines.column_factor_bytes(), machine.cp2.dmem.0);
+            ways.extend(visits(lines, room, assembled)?);
+        }
+    }
+    Ok(ways)
 }
 
 /// The ways through pages whose results stay in place: what is between the passes of their rows lies behind the buffers.
@@ -247,6 +258,8 @@ pub(super) struct JointPages {
     pub to: u64,
     /// Address of the factors of all parts.
     pub factors: u64,
+    /// Where there is one part, whose factors are those of all pages: the buffers that keep them.
+    pub buffers: u64,
 }
 
 impl JointPages {
@@ -306,7 +319,13 @@ impl Pages for JointPages {
                 .level(second as u32, strides[1] as i64, own as i64)
                 .level(first as u32, strides[0] as i64, (second * own) as i64)
         };
-        vec![shift, data]
+        let shift = (self.buffers == 0 || page < self.buffers).then_some(shift);
+        shift.into_iter().chain([data]).collect()
+    }
+
+    /// The first pages bring factors that stay.
+    fn period(&self) -> u64 {
+        self.buffers.max(1)
     }
 
     /// Result k of part k1 is number k1 + parts k of the divided axis.

@@ -10,6 +10,7 @@ mod joint;
 mod lines;
 mod nd;
 mod pages;
+mod pair;
 mod parts;
 mod plan;
 mod real;

@@ -1,10 +1,11 @@
-//! Transforms of two and more dimensions: a pass over memory for every axis.
+//! Transforms of two and more dimensions: passes over memory, each along one axis or several.
 
 mod floor;
 mod shape;
 
 use super::axis::Axis;
 use super::lines::COMPLEX;
+use super::pair::Pair;
 use super::plan::OWN_BOUND;
 use super::split::Split;
 use crate::fft::error::{FftError, NoShape};
@@ -26,7 +27,8 @@ use std::sync::Arc;
 /// The rows along the last axis are a batch of local transforms; every other
 /// axis is a pass of columns, in place in system memory. There are other ways: planes of the last axis and
 /// another that are small, of which a section holds three, are transformed there, one in each section; of narrow
-/// planes of the last two the columns, of low and wide ones the rows may be divided between two passes.
+/// planes of the last two the columns, of low and wide ones the rows may be divided between two passes; two axes
+/// that follow each other may share a pass of columns.
 ///
 /// ```
 /// use cp2_kernels::fft::{Direction, Fft as _, FftNd};
@@ -39,18 +41,22 @@ use std::sync::Arc;
 /// assert_eq!(done.output.unwrap()[0].re, 2048.0);
 /// # Ok::<(), cp2_kernels::fft::FftError>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct FftNd {
     shape: Vec<usize>,
     direction: Direction,
     machine: Arc<Machine>,
-    rows: LocalFft,
+    rows: Arc<LocalFft>,
     /// All axes but the last, as far as there are kernels for them alone.
     axes: Vec<Option<Axis>>,
     /// The ways to take planes of one of these and of the last as wholes, where they fit.
     whole: Vec<(usize, Axis)>,
+    /// The passes along an axis and the next one, but for the last.
+    pairs: Vec<(usize, Pair)>,
     /// The last two axes of which one is divided, where they are narrow, or low and wide, or the last three.
     splits: Vec<Split>,
+    /// The one way that is taken, in words, where the planner has decided.
+    only: Option<String>,
 }
 
 /// How the last axis is transformed, and another with it.
@@ -58,6 +64,8 @@ pub struct FftNd {
 enum Way<'a> {
     /// Alone.
     Rows,
+    /// Alone, then this one and the next in one pass.
+    Pair(usize, &'a Pair),
     /// Planes of it and of this one as wholes.
     Whole(usize, &'a Axis),
     /// With the last but one or two, one of them divided between two passes.
@@ -94,7 +102,7 @@ impl FftNd {
         let last = shape.len() - 1;
         let width = shape[last];
         let of = |axes: &[usize]| axes.iter().product::<usize>() as u64;
-        let (mut axes, mut whole) = (Vec::new(), Vec::new());
+        let (mut axes, mut whole, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
         for (i, &length) in shape[..last].iter().enumerate() {
             let outer = of(&shape[..i]);
             let around = (outer, of(&shape[i + 1..]));
@@ -102,15 +110,22 @@ impl FftNd {
             let around = (outer, of(&shape[i + 1..last]));
             let ways = Axis::whole((length, width), around, direction, &machine)?;
             whole.extend(ways.into_iter().map(|way| (i, way)));
+            if i + 1 < last {
+                let around = (outer, of(&shape[i + 2..]));
+                let pair = Pair::new([length, shape[i + 1]], around, direction, &machine)?;
+                pairs.extend(pair.map(|pair| (i, pair)));
+            }
         }
         let splits = Split::all(shape, direction, &machine)?;
         let fft = Self {
             shape: shape.to_vec(),
             direction,
-            rows: LocalFft::new(Recipe::new(width, direction)?, machine.clone())?,
+            rows: LocalFft::new(Recipe::new(width, direction)?, machine.clone())?.into(),
             axes,
             whole,
+            pairs,
             splits,
+            only: None,
             machine: machine.clone(),
         };
         if fft.ways().is_empty() {
@@ -141,12 +156,13 @@ impl FftNd {
         others.map(|(_, axis)| axis.as_ref()).collect()
     }
 
-    /// The axes that a way transforms together with the last.
+    /// The axes that a way transforms together with the last, or with each other.
     fn taken(&self, way: &Way<'_>) -> std::ops::Range<usize> {
         let axes = self.axes.len();
         match way {
             Way::Rows => axes..axes,
             Way::Whole(i, _) => *i..i + 1,
+            Way::Pair(i, _) => *i..i + 2,
             Way::Split(split) => axes + 1 - split.axes()..axes,
         }
     }
@@ -154,13 +170,51 @@ impl FftNd {
     /// All ways, with the axes that have passes of their own.
     fn ways(&self) -> Vec<(Way<'_>, Vec<&Axis>)> {
         let whole = self.whole.iter().map(|(i, axis)| Way::Whole(*i, axis));
+        let pairs = self.pairs.iter().map(|(i, pair)| Way::Pair(*i, pair));
         let splits = self.splits.iter().map(Way::Split);
-        let ways = std::iter::once(Way::Rows).chain(splits).chain(whole);
+        let ways = std::iter::once(Way::Rows).chain(pairs).chain(splits);
+        let ways = ways.chain(whole);
         ways.filter_map(|way| {
             let others = self.others(&way)?;
-            Some((way, others))
+            let wanted = |only: &String| *only == self.in_words(&way, &others);
+            self.only
+                .as_ref()
+                .is_none_or(wanted)
+                .then_some((way, others))
         })
         .collect()
+    }
+
+    /// Its ways one by one, that which should take the least time for `batch` arrays first.
+    ///
+    /// # Errors
+    /// Rows that cannot be paged.
+    pub fn plans(&self, batch: usize) -> Result<Vec<Self>, FftError> {
+        let batch = batch.clamp(1, self.max_batch().max(1));
+        let mut plans: Vec<(Cycles, Self)> = Vec::new();
+        for (way, others) in self.ways() {
+            let words = self.in_words(&way, &others);
+            // Those that differ in pieces alone are one.
+            if plans.iter().all(|(_, plan)| plan.only.as_ref() != Some(&words)) {
+                let plan = Self {
+                    only: Some(words),
+                    ..self.clone()
+                };
+                plans.push((plan.expected(batch)?, plan));
+            }
+        }
+        plans.sort_by_key(|(expected, _)| *expected);
+        Ok(plans.into_iter().map(|(_, plan)| plan).collect())
+    }
+
+    /// What the rows alone should take.
+    fn rows_alone(&self, batch: usize) -> Result<Expected, FftError> {
+        let rows = batch.saturating_mul(self.len() / self.rows.len());
+        let kernel = load(image(self.rows.kernel()), &self.machine);
+        Ok(Expected {
+            cycles: self.rows.expected(rows)?.0 as f64,
+            least: self.rows.bound(rows).0 as f64 + kernel,
+        })
     }
 
     /// The fastest way for a batch, and what it should take.
@@ -168,13 +222,11 @@ impl FftNd {
         let mut fastest: Option<Fastest<'_>> = None;
         for (way, others) in self.ways() {
             let own = match &way {
-                Way::Rows => {
-                    let rows = batch.saturating_mul(self.len() / self.rows.len());
-                    let kernel = load(image(self.rows.kernel()), &self.machine);
-                    Some(Expected {
-                        cycles: self.rows.expected(rows)?.0 as f64,
-                        least: self.rows.bound(rows).0 as f64 + kernel,
-                    })
+                Way::Rows => Some(self.rows_alone(batch)?),
+                Way::Pair(_, pair) => {
+                    let rows = self.rows_alone(batch)?;
+                    let pair = pair.expect(&self.machine, batch as u64);
+                    pair.map(|pair| rows.and(pair))
                 }
                 Way::Whole(_, axis) => Some(axis.expect(&self.machine, batch as u64)),
                 Way::Split(split) => split.expect(&self.machine, self.parts(batch, split)),
@@ -214,6 +266,7 @@ impl FftNd {
     fn in_words(&self, way: &Way<'_>, others: &[&Axis]) -> String {
         let first = match way {
             Way::Rows => format!("rows by {}", self.rows.recipe()),
+            Way::Pair(_, pair) => format!("rows by {}, {}", self.rows.recipe(), pair.name()),
             Way::Split(split) => split.recipe(),
             Way::Whole(i, _) => {
                 let sections = self.machine.cp2.sections;
@@ -274,26 +327,32 @@ impl Fft for FftNd {
         let images = self.axes.iter().flatten().chain(whole);
         let images = images.map(Axis::image).sum::<u64>();
         let images = images + self.splits.iter().map(Split::image).sum::<u64>();
+        let images = images + self.pairs.iter().map(|(_, pair)| pair.image()).sum::<u64>();
         let free = job::room(&self.machine, self.rows.kernel()).saturating_sub(images);
         let arrays = 2 + u64::from(!self.splits.is_empty());
         usize::try_from(free / (arrays * self.len() as u64 * COMPLEX)).unwrap_or(usize::MAX)
     }
 
-    /// What one pass for every axis must compute and move: all butterflies, and every number in and out of DMEM once for
-    /// each axis, once for both of planes as wholes, or twice for three of which one is divided.
+    /// All butterflies, and every number in and out of DMEM: once where a section takes arrays as wholes, if one could
+    /// hold them; twice where the sections share them. Of a batch as many arrays go once as is best: as many in every section,
+    /// or all, when some sections have one more than others and these wait.
     fn least(&self, batch: usize) -> Least {
-        let numbers = batch as u128 * self.len() as u128;
-        // A pass for every axis beside those that are taken together, and one or two for these.
-        let visits = self
-            .way(batch)
-            .map_or(self.shape.len(), |Fastest { way, others, .. }| {
-                others.len() + if matches!(way, Way::Split(_)) { 2 } else { 1 }
-            }) as u128;
+        let (n, batch) = (self.len() as u128, batch as u128);
+        let sections = self.machine.cp2.sections.max(1) as u128;
         let levels: u32 = self.shape.iter().map(|d| d.ilog2()).sum();
-        Least {
-            butterflies: numbers / 2 * u128::from(levels),
-            bytes: visits * 2 * u128::from(COMPLEX) * numbers,
+        let of = |computed: u128, visits: u128| Least {
+            butterflies: computed * (n / 2) * u128::from(levels),
+            bytes: visits * 2 * u128::from(COMPLEX) * n,
             ..Least::default()
+        };
+        if n * u128::from(COMPLEX) > u128::from(self.machine.cp2.dmem.0) {
+            return of(batch, 2 * batch);
+        }
+        let even = of(batch, 2 * batch - batch / sections * sections);
+        let all = of(batch.next_multiple_of(sections), batch);
+        match all.cycles(&self.machine) < even.cycles(&self.machine) {
+            true => all,
+            false => even,
         }
     }
 
@@ -315,6 +374,7 @@ impl Fft for FftNd {
                     Way::Split(split) => split.operations(halves),
                     Way::Whole(i, _) => vec![of(level(*i) + level(last))],
                     Way::Rows => vec![of(level(last))],
+                    Way::Pair(i, _) => vec![of(level(last)), of(level(*i) + level(i + 1))],
                 };
                 (passes, self.taken(&way))
             }
@@ -336,9 +396,12 @@ impl Fft for FftNd {
             return whole.add_followed(next, tables, job, batch as u64, [from, to]);
         }
         match way {
-            Way::Rows => {
+            Way::Rows | Way::Pair(..) => {
                 let rows = batch * (self.len() / self.rows.len());
                 self.rows.pass(job, rows, from, to)?;
+                if let Way::Pair(_, pair) = way {
+                    pair.add(job, batch as u64, to)?;
+                }
             }
             Way::Whole(_, whole) => whole.add(job, batch as u64, [from, to])?,
             Way::Split(split) => split.add(job, self.parts(batch, split), [from, to])?,

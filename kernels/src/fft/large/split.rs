@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// Two passes over arrays. With n = N/8 n1 + n2 and k = k1 + 8 k2 along the divided axis of N numbers the
 /// first makes k1 of n1 and transforms another axis, the second makes k2 of n2, for each k1 at
 /// frequencies shifted by k1/8. (Or 4 instead of 8.)
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Split {
     divided: Divided,
     direction: Direction,
@@ -47,7 +47,7 @@ enum Divided {
 pub(super) struct Visit {
     pub lines: Lines,
     pub ring: Ring,
-    program: Arc<Program>,
+    pub program: Arc<Program>,
 }
 
 impl Split {
@@ -251,6 +251,7 @@ impl Split {
                     from,
                     to,
                     factors,
+                    buffers: 0,
                 };
                 RingPass::new(ring, pages)
             }

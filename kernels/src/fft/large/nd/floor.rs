@@ -29,6 +29,7 @@ impl FftNd {
                     return load(whole.image(), machine) + both;
                 }
                 (Way::Rows, _) => self.rows_floor(batch),
+                (Way::Pair(_, pair), _) => self.rows_floor(batch) + pair.floor(machine, number),
                 (Way::Whole(_, axis), _) => alone(axis),
                 (Way::Split(split), _) => split.floor(machine, self.parts(batch, split)),
             };
