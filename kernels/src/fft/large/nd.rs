@@ -195,7 +195,10 @@ impl FftNd {
         for (way, others) in self.ways() {
             let words = self.in_words(&way, &others);
             // Those that differ in pieces alone are one.
-            if plans.iter().all(|(_, plan)| plan.only.as_ref() != Some(&words)) {
+            if plans
+                .iter()
+                .all(|(_, plan)| plan.only.as_ref() != Some(&words))
+            {
                 let plan = Self {
                     only: Some(words),
                     ..self.clone()
@@ -345,7 +348,7 @@ impl Fft for FftNd {
             bytes: visits * 2 * u128::from(COMPLEX) * n,
             ..Least::default()
         };
-        if n * u128::from(COMPLEX) > u128::from(self.machine.cp2.dmem.0) {
+        if n * u128::from(COMPLEX) >= u128::from(self.machine.cp2.dmem.0) {
             return of(batch, 2 * batch);
         }
         let even = of(batch, 2 * batch - batch / sections * sections);

@@ -98,7 +98,10 @@ impl Pair {
 
     /// Its name on a timeline, and in a recipe.
     pub(super) fn name(&self) -> String {
-        format!("columns of {} x {}", self.arrays.divided, self.arrays.joined)
+        format!(
+            "columns of {} x {}",
+            self.arrays.divided, self.arrays.joined
+        )
     }
 
     /// Adds the pass over `batch` arrays to a job.

@@ -1,0 +1,71 @@
+//! Prints the table of docs/fft-large.md "What is below 0.80": arrays of two and three axes that take more than
+//! 1/0.8 of their bound, and where the cycles go.
+
+use cp2_emu::Cause;
+use cp2_kernels::fft::{Direction, Fft as _, FftNd};
+use cp2_machine::Machine;
+use num_complex::Complex32;
+use std::sync::Arc;
+
+/// Numbers of the arrays.
+const BITS: std::ops::RangeInclusive<u32> = 10..=18;
+
+fn shapes() -> Vec<Vec<usize>> {
+    let mut shapes = Vec::new();
+    for first in 2..=11 {
+        for last in 4..=11 {
+            for middle in [None].into_iter().chain((2..=11).map(Some)) {
+                if BITS.contains(&(first + last + middle.unwrap_or(0))) {
+                    let bits = [Some(first), middle, Some(last)];
+                    shapes.push(bits.into_iter().flatten().map(|b| 1 << b).collect());
+                }
+            }
+        }
+    }
+    shapes.sort_by_key(|shape: &Vec<usize>| (shape.iter().product::<usize>(), shape.clone()));
+    shapes
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    for batch in [1, 4, 8] {
+        for shape in shapes() {
+            for name in ["vm7", "vm9"] {
+                let machine = Arc::new(Machine::builtin(name).ok_or("no such machine")?);
+                let Ok(fft) = FftNd::new(&shape, Direction::Forward, machine) else {
+                    continue;
+                };
+                let expected = fft.expected(batch)?.0 as f64;
+                if fft.bound(batch).0 as f64 / expected >= 0.82 {
+                    continue;
+                }
+                let numbers = (0..batch * fft.len()).map(|i| (i * 37 % 101) as f32 - 50.0);
+                let x: Vec<Complex32> = numbers.map(|x| Complex32::new(x, -x)).collect();
+                let done = fft.process(&x)?;
+                if done.efficiency() >= 0.8 {
+                    continue;
+                }
+                let report = &done.run.report;
+                let waits = [
+                    Cause::WaitLoad,
+                    Cause::WaitStore,
+                    Cause::WaitHost,
+                    Cause::Launch,
+                ];
+                let waits = waits.map(|cause| report.causes.get(cause));
+                let text: Vec<String> = shape.iter().map(usize::to_string).collect();
+                let pages: u64 = done.passes.iter().map(|pass| pass.pages()).sum();
+                let [loads, stores, host, launches] = waits;
+                println!(
+                    "| {} | {batch} | {name} | {pages} | {} | {} | {:.3} | {} | {loads} | {stores} | {host} | {launches} | {} |",
+                    text.join("x"),
+                    report.cycles,
+                    done.bound.0,
+                    done.efficiency(),
+                    report.cycles - waits.iter().sum::<u64>(),
+                    fft.least_of_plans(batch).floor(),
+                );
+            }
+        }
+    }
+    Ok(())
+}
