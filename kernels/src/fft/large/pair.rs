@@ -33,7 +33,7 @@ impl Pair {
             return Ok(None);
         }
         let visits = across([first, second], width, direction, machine)?;
-        Ok((!visits.is_empty()).then(|| Self {
+        Ok((!visits.is_empty()).then_some(Self {
             arrays: Joint {
                 divided: first as u64,
                 joined: second as u64,
