@@ -20,7 +20,7 @@ pub(super) const COMPLEX: u64 = 8;
 /// Real or complex samples.
 ///
 /// A kernel filters complex numbers. Real samples under real taps go through
-/// it two by two, see [`Layout`].
+/// it two by two, both of one channel where they share their rounding.
 pub trait Numbers: Copy + Default + Send + Sync + 'static {
     /// Whether the samples are real.
     const REAL: bool;
