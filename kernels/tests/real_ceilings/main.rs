@@ -8,120 +8,21 @@
 )]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod least;
+mod terms;
 
 use cp2_kernels::fft::FftPlanner;
 use std::collections::BTreeMap;
+use terms::{Pages, back, forward, forward_terms, granule};
 
 /// Figures have three decimals, and set-ups of transfers are left out.
 const CLOSE: f64 = 0.0016;
 
-/// Cycles of the channel for a granule.
-fn granule(machine: &str) -> f64 {
-    match machine {
-        "vm7" => 1.0,
-        _ => 1.25,
-    }
-}
-
-/// Pages of both passes: columns and rows, those of a section's page and, there, of the last.
-#[derive(Clone, Copy)]
-struct Pages {
-    n1: f64,
-    n2: f64,
-    c: f64,
-    r: f64,
-    last: f64,
-    stay: bool,
-}
-
-/// Factors of a row: three of the last pass, half as many as there are sub-transforms of each before.
-fn factors(radices: &[usize]) -> f64 {
-    let (mut sets, mut all) = (1, 3);
-    for radix in radices {
-        sets *= radix;
-        all += sets / 2;
-    }
-    all as f64
-}
-
-/// What the way there computes and moves of columns and of rows: of one transform with the first load and the last store of
-/// either, and in a batch.
-fn forward_terms(n: f64, g: f64, p: Pages) -> [[f64; 4]; 2] {
-    let Pages { n1, n2, c, r, .. } = p;
-    let bandwidth = 16.0 / g;
-    let a1 = n / 16.0 * (n1.log2() + 18.0 / 16.0 + 2.0 / n1);
-    let runs = if 8.0 * c == n2 { 0.0 } else { n / (8.0 * c) };
-    let d1 = (8.0 * n + 8.0 * n2) / bandwidth + runs + n2 / 8.0;
-    let pages = ((n1 / 8.0 + 2.0 - p.last) / r).floor() + 1.0;
-    let a2 = n / 16.0 * (1.0 + 16.0 / n1) * (n2.log2() + 1.5);
-    let of_rows = factors(match n2 as usize {
-        64 => &[8],
-        128 => &[4, 4],
-        256 => &[4, 8],
-        512 => &[8, 8],
-        _ => &[4, 4, 8],
-    });
-    let f = match p.stay {
-        true => 0.0,
-        false => 32.0 * of_rows * (n1 / 8.0 + 2.0) / bandwidth,
-    };
-    let d2 = (8.0 * n + 64.0 * n2) / bandwidth + 4.5 * n2 * pages + f;
-    let e1 = d1 * 8.0 * c / n2;
-    let couple = if r == 2.0 { 2.0 * n2 } else { 0.0 };
-    let first = 32.0 * n2 * r / bandwidth + n2 / 2.0;
-    let e2 = first + 32.0 * n2 * (p.last - 1.0) / bandwidth + 4.0 * n2 - couple;
-    let alone = [a1 + e1, d1, a2 + e2, d2].map(|x| x / n);
-    [alone, [a1, d1, a2, d2].map(|x| x / n)]
-}
-
-/// The terms of the table of the way there, and what they allow in batches and alone.
-fn forward(n: f64, g: f64, p: Pages) -> ([f64; 4], [f64; 2]) {
-    let terms = forward_terms(n, g, p);
-    let bound = ((n.log2() + 1.0) / 16.0).max(g);
-    let [alone, many] = terms.map(|[a1, d1, a2, d2]| bound / (a1.max(d1) + a2.max(d2)));
-    (terms[1], [many, alone])
-}
-
-/// The terms of the table of the way back, and what they allow.
-fn back(n: f64, batch: f64, g: f64, p: Pages) -> ([f64; 6], f64) {
-    let Pages { n1, n2, c, r, .. } = p;
-    let few = if batch == 1.0 { 16.0 } else { 4.0 };
-    let a1 = (n1.log2() + 1.0) / 16.0 * (1.0 + few / n2);
-    let runs = (4.0 + 2.0 * g) / (8.0 * c) + 1.0 / (4.0 * c * r);
-    let d1 = g / 2.0 + runs + (2.0 * g + 1.0) / n2 + g / (4.0 * n1);
-    let last = n1 * g / 2.0 + n1 / (2.0 * r);
-    let last = if batch == 1.0 { last } else { 4.0 * last };
-    let e1 = (2.0 * n1 * (c * g + g + 2.0) + 2.0 * c * g + last) / n;
-    let a2 = (n2.log2() + 1.0) / 16.0;
-    let (d2, e2) = if n2 == 2048.0 {
-        let f = 152.0 * g / (4.0 * n2);
-        let d2 = 65.0 / 64.0 * (g / 4.0 + 0.125) + g / 4.0 + 0.0625 + f;
-        let ends = 520.0 * (2.0 * g + 1.0) + 76.0 * g + 256.0 * (4.0 * g + 1.0);
-        (d2, ends / n)
-    } else {
-        let of_rows = factors(match n2 as usize {
-            64 => &[8],
-            256 => &[8, 4],
-            512 => &[8, 8],
-            _ => &[8, 4, 4],
-        });
-        let f = of_rows * g / (4.0 * n2);
-        let all = f64::from(u8::from(8.0 * r != n1));
-        let each = if p.stay { f / batch } else { f };
-        let first = if p.stay { f } else { f * 8.0 * r / n1 };
-        let d2 = g / 2.0 * (1.0 + 1.0 / n2) + all / (8.0 * r) + each;
-        let ends = n2 * (4.0 * r * g + r * g * 2.0 / n2 + all) + 4.0;
-        (d2, ends / n + first)
-    };
-    let bound = ((n.log2() + 1.0) / 16.0).max(g);
-    let least = (a1 + e1 / batch).max(d1) + (a2 + e2 / batch).max(d2);
-    ([a1, d1, e1, a2, d2, e2], bound / least)
-}
-
 /// The rows of a section's tables, without the bars.
 fn rows(from: &str, to: &str) -> Vec<Vec<String>> {
-    let section = include_str!("../../docs/fft-large.md").split_once(from);
+    let section = include_str!("../../../docs/fft-large.md").split_once(from);
     let section = section.unwrap().1.split_once(to).unwrap().0;
     let cells = |line: &str| {
         let line = line.strip_prefix("| 2^")?.strip_suffix(" |")?;
@@ -169,6 +70,7 @@ fn pages(cell: &str, recipe: &str, many: bool) -> Pages {
         r: r as f64,
         last: of.get(4).map_or(0.0, |&last| last as f64),
         stay: plan.ends_with("whose factors stay"),
+        bare: false,
     }
 }
 
@@ -227,7 +129,7 @@ fn what_the_way_there_allows() {
 
 #[test]
 fn what_the_way_back_allows() {
-    let all = rows("\n### Back", "\n## Limits");
+    let all = rows("\n### Back", "\n### What any");
     let runs = measured(&all, 8);
     let mut wrong = Vec::new();
     let tables: Vec<_> = all.iter().filter(|row| row.len() == 13).collect();
@@ -255,8 +157,8 @@ fn what_the_way_back_allows() {
 #[test]
 fn where_the_cycles_of_one_go() {
     let there = measured_cycles("\n## Real numbers", "\n### Back");
-    let back_runs = measured_cycles("\n### Back", "\n## Limits");
-    let all = rows("\n### Back", "\n## Limits");
+    let back_runs = measured_cycles("\n### Back", "\n### What any");
+    let all = rows("\n### Back", "\n### What any");
     let tables: Vec<_> = all.iter().filter(|row| row.len() == 14).collect();
     assert_eq!(tables.len(), 7);
     let mut wrong = Vec::new();
