@@ -235,6 +235,23 @@ fn products_of_long_rows() {
     }
 }
 
+/// Sides of which each product of two is at most 64.
+fn small_sides() -> impl Strategy<Value = (usize, usize, usize)> {
+    let short = (1usize..9, 1usize..9, 1usize..9);
+    let long =
+        (1usize..5, 9usize..65, 1usize..5).prop_map(|(m, k, n)| (m.min(64 / k), k, n.min(64 / k)));
+    let flat = (9usize..65, 1usize..8, any::<bool>()).prop_map(|(long, k, tall)| {
+        let k = k.min(64 / long);
+        if tall { (long, k, 1) } else { (1, k, long) }
+    });
+    prop_oneof![2 => short, 1 => long, 1 => flat]
+}
+
+/// Matrices for which local memory has room.
+fn sides_of_beams() -> impl Strategy<Value = (usize, usize)> {
+    prop_oneof![3 => (1usize..80, 1usize..20), 1 => (80usize..1300, 1usize..2)]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
@@ -291,7 +308,7 @@ proptest! {
     }
 
     #[test]
-    fn beams(elements in 1usize..80, beams in 1usize..20, snapshots in 1usize..70, seed in 0u64..1000, vm in 0usize..2) {
+    fn beams((elements, beams) in sides_of_beams(), snapshots in 1usize..70, seed in 0u64..1000, vm in 0usize..2) {
         let w = complex(seed, elements * beams);
         let x = complex(seed + 1, elements * snapshots);
         let plan = Beamformer::new(&w, elements, machine(vm)).unwrap();
@@ -306,7 +323,7 @@ proptest! {
     }
 
     #[test]
-    fn small_products(m in 1usize..9, k in 1usize..9, n in 1usize..9, count in 1usize..40, seed in 0u64..1000, vm in 0usize..2) {
+    fn small_products((m, k, n) in small_sides(), count in 1usize..40, seed in 0u64..1000, vm in 0usize..2) {
         let plan = SmallProducts::new(m, k, n, machine(vm)).unwrap();
         let (a, b) = (complex(seed, m * k * count), complex(seed + 1, k * n * count));
         let c = output(|options| plan.process_with(&a, &b, options));
@@ -395,6 +412,25 @@ fn few_rows_cost_little() {
     }
 }
 
+/// The longest rows, of one product and of two side by side, whose chains are the longest.
+#[test]
+fn one_long_row_times_one_long_column() {
+    for (index, [m, k, n]) in [
+        [1, 64, 1],
+        [1, 63, 1],
+        [1, 32, 2],
+        [2, 32, 1],
+        [2, 32, 2],
+        [1, 33, 1],
+    ]
+    .into_iter()
+    .flat_map(|sides| [(0, sides), (1, sides)])
+    {
+        let plan = SmallProducts::new(m, k, n, machine(index));
+        assert!(plan.is_ok(), "{m}x{k}x{n}: {}", plan.unwrap_err());
+    }
+}
+
 #[test]
 fn what_is_not_possible_is_said() {
     let vm7 = || machine(0);
@@ -423,6 +459,12 @@ fn what_is_not_possible_is_said() {
         Beamformer::new(&complex(1, 10_000), 100, vm7()),
         Err(DspError::Size { .. })
     ));
+    assert!(Beamformer::new(&complex(1, 1360), 1360, vm7()).is_ok());
+    let refused = Beamformer::new(&complex(1, 1366), 1366, vm7()).unwrap_err();
+    assert!(
+        refused.to_string().contains("at most 1364 for 1 beams"),
+        "{refused}"
+    );
     assert!(matches!(
         SmallProducts::new(usize::MAX, 2, 2, vm7()),
         Err(DspError::Size { .. })

@@ -146,17 +146,34 @@ fn block([m, k, n]: [usize; 3]) -> usize {
     (BLOCK / (m * k * n)).clamp(4, 32).next_multiple_of(2)
 }
 
-fn build([m, k, n]: [usize; 3], machine: &Machine) -> Result<Kernel, DspError> {
+fn build(sides: [usize; 3], machine: &Machine) -> Result<Kernel, DspError> {
     // In order they need the fewest registers; where sums are few and latencies
-    // long, the longest chains have to go first.
-    let ordered = recipe([m, k, n], Body::in_order()).build(machine);
-    match ordered {
-        Err(DspError::Schedule(_)) => recipe([m, k, n], Body::default()).build(machine),
-        done => done,
+    // long, the longest chains have to go first, or be several that are added up.
+    let [m, k, n] = sides;
+    let chains = (SUMS / (m * n).max(1)).max(1);
+    let ways = [
+        (Body::in_order(), 1),
+        (Body::default(), 1),
+        (Body::in_order(), chains),
+        (Body::default(), chains),
+    ];
+    let mut refused = None;
+    let tried = if chains > 1 { 4 } else { 2 };
+    for (body, chains) in ways.into_iter().take(tried) {
+        match recipe(sides, body, chains).build(machine) {
+            Err(DspError::Schedule(why)) => refused = refused.or(Some(why)),
+            done => return done,
+        }
     }
+    let why = refused.map(|why| format!(": {why}")).unwrap_or_default();
+    Err(DspError::Size {
+        what: "the number of multiplications of a product",
+        found: m * k * n,
+        expected: format!("fewer, which have a schedule on {}{why}", machine.name),
+    })
 }
 
-fn recipe([m, k, n]: [usize; 3], body: Body) -> Recipe<'static> {
+fn recipe([m, k, n]: [usize; 3], body: Body, chains: usize) -> Recipe<'static> {
     let mut ops = Ops::of(body, &[]);
     let tile = if [m * k, k * n, m * n].iter().all(|size| size % 2 == 0) {
         1
@@ -182,7 +199,7 @@ fn recipe([m, k, n]: [usize; 3], body: Body) -> Recipe<'static> {
         for rows in parts(m, tall) {
             for columns in parts(n, wide) {
                 let sides = (rows.clone(), columns, k);
-                tile::block(&mut ops.body, (&a, &b, &c), sides, true);
+                tile::block(&mut ops.body, (&a, &b, &c), sides, (true, chains));
             }
         }
     }

@@ -106,12 +106,12 @@ struct Target {
 }
 
 /// Adds to a body the block `rows` x `columns` of c = a b, whose sums have `depth` terms.
-/// What fills a quad of c is stored as one if `quads`.
+/// What fills a quad of c is stored as one if `quads`. A sum is made of so many `chains`, each of every so many terms.
 pub(super) fn block<A, B, C>(
     body: &mut Body,
     (a, b, c): (&Factor<A>, &Factor<B>, &Factor<C>),
     (rows, columns, depth): (Range<usize>, Range<usize>, usize),
-    quads: bool,
+    (quads, chains): (bool, usize),
 ) where
     A: Fn(usize, usize) -> usize,
     B: Fn(usize, usize) -> usize,
@@ -122,19 +122,39 @@ pub(super) fn block<A, B, C>(
         .collect();
     let targets = c.results(body, &elements, quads);
     let (mut a, mut b) = (a.held(), b.held());
-    let mut sums: Vec<Option<Reg>> = vec![None; elements.len()];
+    let chains = chains.clamp(1, depth.max(1));
+    let mut sums: Vec<Vec<Reg>> = vec![Vec::new(); elements.len()];
     for k in 0..depth {
-        for ((sum, target), &(i, j)) in sums.iter_mut().zip(&targets).zip(&elements) {
+        for ((sums, target), &(i, j)) in sums.iter_mut().zip(&targets).zip(&elements) {
             let (x, y) = (a.element(body, i, k), b.element(body, k, j));
-            let next = if k + 1 < depth {
+            let next = if chains > 1 || k + 1 < depth {
                 Reg::Whole(body.pair())
             } else {
                 target.sum
             };
-            match sum.replace(next) {
-                None => body.op("cmul", &[next], &[x, y]),
-                Some(before) => body.op("cmadd", &[next], &[x, y, before]),
+            match sums.get_mut(k % chains) {
+                None => {
+                    body.op("cmul", &[next], &[x, y]);
+                    sums.push(next);
+                }
+                Some(sum) => {
+                    let before = std::mem::replace(sum, next);
+                    body.op("cmadd", &[next], &[x, y, before]);
+                }
             }
+        }
+    }
+    for (mut sums, target) in sums.into_iter().zip(&targets) {
+        // As a tree: the two oldest first.
+        while let [one, other, rest @ ..] = sums.as_slice() {
+            let sum = if rest.is_empty() {
+                target.sum
+            } else {
+                Reg::Whole(body.pair())
+            };
+            body.op("add", &[sum], &[*one, *other]);
+            sums.drain(..2);
+            sums.push(sum);
         }
     }
     for (reg, offset) in targets.into_iter().filter_map(|t| t.store) {

@@ -29,6 +29,15 @@ pub struct Weights {
     block: usize,
 }
 
+/// Bytes of the table, with even groups of beams, and of two pages of `tile` vectors in and out beside it.
+fn memory(wide: usize, beams: usize, tile: usize) -> [u128; 2] {
+    let [number, wide, beams, tile] = [COMPLEX, wide, beams, tile].map(|n| n as u128);
+    [
+        number * wide * (beams + beams / 4 + 1),
+        2 * number * tile * (wide + beams),
+    ]
+}
+
 impl Beamformer {
     /// Plans the product with `weights`, `beams` rows of `elements`.
     ///
@@ -53,20 +62,24 @@ impl Beamformer {
         } else {
             long::sides(elements, beams)
         };
-        // The table with even groups of beams, and two pages in and out beside it.
-        let table = COMPLEX as u128 * wide as u128 * (beams + beams / 4 + 1) as u128;
-        let pages = 2 * COMPLEX as u128 * tile as u128 * (wide as u128 + beams as u128);
-        let room = u128::from(machine.cp2.dmem.0).checked_sub(table);
-        let Some(room) = room.filter(|&room| pages <= room) else {
+        let dmem = u128::from(machine.cp2.dmem.0);
+        // Fewer vectors side by side where local memory has no room for as many as hide all latencies.
+        let tile = (1..=tile / 2).rev().map(|half| 2 * half);
+        let mut found = tile.map(|tile| (tile, memory(wide, beams, tile)));
+        let Some((tile, [table, _])) = found.find(|(_, [table, pages])| table + pages <= dmem)
+        else {
+            // Of both parts of what is needed the first grows with both sides.
+            let each = memory(2, beams, 2).iter().sum::<u128>() - memory(0, beams, 2)[1];
+            let most = 2 * (dmem.saturating_sub(memory(0, beams, 2)[1]) / each.max(1));
             return Err(DspError::Size {
-                what: "a matrix",
-                found: weights.len(),
+                what: "the elements of a matrix",
+                found: elements,
                 expected: format!(
-                    "at most what fits {} bytes of local memory beside its vectors",
-                    machine.cp2.dmem.0
+                    "at most {most} for {beams} beams: the matrix and two pages of two vectors in {dmem} bytes of local memory"
                 ),
             });
         };
+        let room = dmem - table;
         let (kernel, block) = if elements <= short::MOST {
             let cut = short::Cut::new(elements, beams, room as usize);
             (cut.build(weights, &machine)?, cut.block)

@@ -82,7 +82,7 @@ impl Cut {
                 body,
                 (&x, &w, &y),
                 (0..self.tile, 0..size, self.elements),
-                quads,
+                (quads, 1),
             );
             let schedule = ops.schedule(machine)?;
             let tiles = (self.block / self.tile) as u64;
