@@ -9,7 +9,7 @@ use cp2_host::Options;
 use cp2_kernels::conv::{Convolver, Mode};
 use cp2_kernels::fft::{Direction, FftNd, FftPlanner};
 use cp2_kernels::registry;
-use cp2_machine::{Bytes, Machine};
+use cp2_machine::{Bytes, Cycles, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
@@ -126,6 +126,55 @@ fn what_lacks_is_named() {
     let big = odd(|m| m.cp2.dmem = Bytes(16 << 20));
     assert_eq!(said(big.clone(), 65_536), "");
     FftNd::new(&[512, 512], Direction::Forward, big).unwrap();
+}
+
+/// Where the control CPU takes long for each transfer, what is chosen takes no longer than any other way, and about
+/// what was expected of it.
+#[test]
+fn transfers_that_are_dear_to_give_are_counted() {
+    let mut wrong = Vec::new();
+    for descriptor in [200, 1000] {
+        let slow = odd(|m| m.host.descriptor = Cycles(descriptor));
+        let mut compare = |what: String, ways: Vec<(String, u64, u64)>| {
+            let least = ways.iter().map(|way| way.2).min().unwrap();
+            for (number, (way, expected, cycles)) in ways.into_iter().enumerate() {
+                let share = expected as f64 / cycles as f64;
+                let line = format!(
+                    "{what}, {descriptor} cycles a descriptor: {way}: expected {expected}, {cycles}"
+                );
+                println!("{line}, {share:.3}");
+                let dearer = number == 0 && cycles as f64 > 1.02 * least as f64;
+                // Program, tables and arguments of each of two passes are given before its pages.
+                let before = 6 * descriptor + 100;
+                if dearer || share > 1.05 || expected + before < cycles * 98 / 100 {
+                    wrong.push(line);
+                }
+            }
+        };
+        for (n, batch) in [(2048, 4), (1024, 2), (1024, 4), (4096, 1), (16_384, 2)] {
+            let planner = FftPlanner::for_batch(slow.clone(), batch);
+            let x = common::complex(n as u64, batch * n);
+            let chosen = planner.choice(n, Direction::Forward).unwrap().fft;
+            let others = planner.candidates(n, Direction::Forward).unwrap();
+            let all = std::iter::once(chosen).chain(others.into_iter().map(|other| other.fft));
+            let ways = all.map(|fft| {
+                let cycles = fft.process(&x).unwrap().run.report.cycles;
+                (fft.recipe(), fft.expected(batch).unwrap().get(), cycles)
+            });
+            compare(format!("{n} x {batch}"), ways.collect());
+        }
+        for (n, batch) in [(32, 13), (2048, 4)] {
+            let planner = FftPlanner::for_batch(slow.clone(), batch);
+            let x: Vec<f32> = common::complex(7, batch * n).iter().map(|z| z.re).collect();
+            let ways = planner.real_forward_candidates(n).unwrap().into_iter();
+            let ways = ways.map(|fft| {
+                let cycles = fft.process(&x).unwrap().run.report.cycles;
+                (fft.recipe(), fft.expected(batch).unwrap().get(), cycles)
+            });
+            compare(format!("real {n} x {batch}"), ways.collect());
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]

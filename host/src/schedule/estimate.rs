@@ -24,9 +24,49 @@ const SIMULATED: u64 = 192;
 
 #[derive(Clone, Copy, Default)]
 struct Costs {
-    load: Ticks,
-    store: Ticks,
+    load: Given,
+    store: Given,
     compute: Ticks,
+}
+
+/// Transfers that the CPU gives one after the other.
+#[derive(Clone, Copy, Default)]
+struct Given {
+    count: u64,
+    /// Without the set-up of the first, which depends on what the engine did before.
+    all: Ticks,
+    last: Ticks,
+}
+
+/// How far CPU and channel have come.
+struct Channel {
+    cpu: Ticks,
+    dma: Ticks,
+    busy: Ticks,
+    /// The CPU's time for a descriptor, and set-ups behind another transfer and on an idle engine.
+    build: Ticks,
+    queued: Ticks,
+    idle: Ticks,
+}
+
+impl Channel {
+    /// Transfers whose descriptors the CPU begins to build at `ready`, or when it has built those before.
+    fn give(&mut self, given: Given, ready: Ticks) {
+        let Some(more) = given.count.checked_sub(1) else {
+            return;
+        };
+        let first = self.cpu.max(ready) + self.build;
+        self.cpu = first + Ticks(self.build.0 * more);
+        let begin = (self.dma + self.queued).max(first + self.idle);
+        // The last of several may be built when the others are done.
+        let late = if more > 0 {
+            self.cpu + self.idle + given.last
+        } else {
+            Ticks(0)
+        };
+        self.dma = (begin + given.all).max(late);
+        self.busy += given.all;
+    }
 }
 
 pub(super) fn estimate(plan: &Plan, machine: &Machine) -> Estimate {
@@ -41,35 +81,32 @@ pub(super) fn estimate(plan: &Plan, machine: &Machine) -> Estimate {
     };
     let tick = machine.time_base();
     let see = tick.cycles(machine.host.completion);
-    let build = tick.cycles(machine.host.descriptor);
-    let queued = tick.cycles(machine.dma.setup_queued);
-    let idle = tick.cycles(machine.dma.setup_idle);
-    // First granule of transfers whose descriptors the CPU begins to build at `ready`.
-    let begin = |dma: Ticks, ready: Ticks| (dma + queued).max(ready + build + idle);
-    let (mut dma, mut busy_dma) = (Ticks(0), Ticks(0));
+    let mut channel = Channel {
+        cpu: Ticks(0),
+        dma: Ticks(0),
+        busy: Ticks(0),
+        build: tick.cycles(machine.host.descriptor),
+        queued: tick.cycles(machine.dma.setup_queued),
+        idle: tick.cycles(machine.dma.setup_idle),
+    };
     // Launched when the CPU has seen its arguments loaded.
     let (mut kernel, mut busy_kernel) = (see + tick.cycles(machine.host.launch), Ticks(0));
     let mut loaded: Vec<Ticks> = Vec::new();
     let (mut half, mut end) = (Ticks(0), Ticks(0));
     for _ in 0..simulated.min(degree as u64) {
-        let cost = prices.of(loaded.len() as u64).load;
-        dma = begin(dma, Ticks(0)) + cost;
-        busy_dma += cost;
-        loaded.push(dma);
+        channel.give(prices.of(loaded.len() as u64).load, Ticks(0));
+        loaded.push(channel.dma);
     }
     for k in 0..simulated {
         let cost = prices.of(k);
         kernel = loaded[k as usize].max(kernel) + cost.compute;
         busy_kernel += cost.compute;
-        dma = begin(dma, kernel + see) + cost.store;
-        busy_dma += cost.store;
+        channel.give(cost.store, kernel + see);
         if k + (degree as u64) < simulated {
-            let cost = prices.of(k + degree as u64).load;
-            dma = begin(dma, kernel + see) + cost;
-            busy_dma += cost;
-            loaded.push(dma);
+            channel.give(prices.of(k + degree as u64).load, kernel + see);
+            loaded.push(channel.dma);
         }
-        end = dma + see;
+        end = channel.dma + see;
         if k + 1 == simulated / 2 {
             half = end;
         }
@@ -79,7 +116,7 @@ pub(super) fn estimate(plan: &Plan, machine: &Machine) -> Estimate {
     let share = total as f64 / simulated.max(1) as f64;
     Estimate {
         cycles: scale(end) + scale(end.saturating_sub(half)) * rest,
-        dma: scale(busy_dma) * share,
+        dma: scale(channel.busy) * share,
         compute: scale(busy_kernel) * share,
     }
 }
@@ -111,21 +148,28 @@ impl Prices<'_> {
         }
         let tick = self.machine.time_base();
         let setup = tick.cycles(self.machine.dma.setup_queued);
-        let time = |transfers: Vec<(usize, Descriptor)>| -> Ticks {
-            let bodies = transfers
+        let given = |transfers: Vec<(usize, Descriptor)>| {
+            let mut bodies = transfers
                 .iter()
                 .map(|(_, d)| transfer_time(d, self.machine).body);
-            // The first set-up depends on what the engine did before.
-            bodies.sum::<Ticks>() + Ticks(setup.0 * (transfers.len() as u64).saturating_sub(1))
+            let count = transfers.len() as u64;
+            Given {
+                count,
+                all: bodies.clone().sum::<Ticks>() + Ticks(setup.0 * count.saturating_sub(1)),
+                last: bodies.next_back().unwrap_or_default(),
+            }
         };
-        let (load, store) = (time(self.plan.loads(&page)), time(self.plan.stores(&page)));
+        let (load, store) = (
+            given(self.plan.loads(&page)),
+            given(self.plan.stores(&page)),
+        );
         let job = self.plan.job();
         let compute = match job.cycles_per_block {
             Some(cycles) => {
                 let blocks = cycles.saturating_mul(u64::from(page.per_section));
                 tick.cycles(Cycles(blocks.saturating_add(job.cycles_per_page)))
             }
-            None => load + store,
+            None => load.all + store.all,
         };
         let costs = Costs {
             load,
