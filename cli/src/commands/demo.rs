@@ -31,8 +31,20 @@ pub(crate) struct Args {
     machine: MachineArg,
 }
 
-/// Runs the demonstration.
+/// Runs the demonstration. Where it fails before anything is written, folders that it made are removed.
 pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+    let folder = &args.output;
+    let missing = |p: &&Path| !p.as_os_str().is_empty() && !p.exists();
+    let made: Vec<&Path> = folder.ancestors().take_while(missing).collect();
+    let ended = write(args, json);
+    if ended.is_err() {
+        // The innermost first; what is not empty stays, and so does what holds it.
+        let _ = made.into_iter().try_for_each(std::fs::remove_dir);
+    }
+    ended
+}
+
+fn write(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let machine = Arc::new(args.machine.load()?);
     let folder = &args.output;
     std::fs::create_dir_all(folder).map_err(|e| FileError::system(folder, "create", e))?;

@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// The inverse transform, exp(+2 pi i jk/N), not scaled [default: forward]
     #[arg(long)]
     inverse: bool,
-    /// Real numbers to the N/2 + 1 numbers of their spectrum, or with --inverse back [default: complex]
+    /// Real numbers to the N/2 + 1 numbers of their spectrum, or with --inverse back, where imaginary parts of numbers 0 and N/2 count as 0 [default: complex]
     #[arg(long)]
     real: bool,
     /// Transform arrays over all their axes: lengths with an x between, the last contiguous [default: rows]
@@ -267,9 +267,10 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         (fft.row(), fft.max_batch())
     })?;
     let given = args.signal.input.is_some();
+    let mut notes = String::new();
     match (args.real, args.inverse) {
         (true, false) => signal.check_real(given)?,
-        (true, true) => signal.check_half(fft.len(), given)?,
+        (true, true) => notes.extend(signal.real_ends(fft.len(), given)),
         (false, _) => {}
     }
     let (mut options, progress) = args
@@ -288,6 +289,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     );
     let mut outcome = Outcome {
         text: measured.text(),
+        notes,
         json: Provenance::new("cp2-fft/1", &machine, signal.origin.seed())
             .engine(args.simulation.engine().on(&machine))
             .with(figures),

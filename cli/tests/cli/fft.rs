@@ -278,3 +278,24 @@ fn the_demonstration_finds_the_targets() {
     bench.write("file", "");
     bench.cp2("demo --output file").fails(2, &["file"]);
 }
+
+/// Where no byte can be written, the folders that were made for it are not left either.
+#[cfg(unix)]
+#[test]
+fn a_demonstration_that_cannot_write_leaves_no_folder() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("there")).unwrap();
+    for (folder, left) in [("new", vec!["there"]), ("there/a/b", vec!["there"])] {
+        let demo = bench.command(&format!("demo --seed 1 --output {folder}"));
+        let mut shell = std::process::Command::new("sh");
+        // A write then fails, as on a full disk, instead of ending the process.
+        shell.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"]);
+        shell.arg(demo.get_program()).args(demo.get_args());
+        let ended = shell.current_dir(bench.folder()).output().unwrap();
+        let err = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(2), "{err}");
+        assert!(err.contains("echoes.npy"), "{err}");
+        assert_eq!(bench.files(), left, "{folder}");
+        assert_eq!(std::fs::read_dir(bench.path("there")).unwrap().count(), 0);
+    }
+}

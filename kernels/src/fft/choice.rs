@@ -20,7 +20,7 @@ pub enum Why {
     NearBound(f64),
     /// Of several it has the smallest expected time.
     Cheapest,
-    /// No other recipe for the length fits the machine.
+    /// No other recipe is compared: others are made where it does not fit the machine, or where few come at a time.
     Only,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for Why {
                 100.0 * gain.max(0.0)
             ),
             Self::Cheapest => f.write_str("the smallest expected time"),
-            Self::Only => f.write_str("the only recipe that fits"),
+            Self::Only => f.write_str("the only one compared: others are made where it does not fit, or for few at a time"),
         }
     }
 }
