@@ -1,6 +1,7 @@
 //! Which kernel filters fastest, and why.
 
 use super::candidates::{Candidate, Choice};
+use super::carried;
 use super::definition::{Mode, check_rate};
 use super::direct;
 use super::error::ConvError;
@@ -319,6 +320,9 @@ pub(super) fn choose<T: Numbers>(
         for tiles in direct.sizes(machine) {
             contest.enter::<T>("direct", direct.filter(tiles, machine))?;
         }
+    }
+    for filter in carried::filters(taps, rate.decimate(), machine) {
+        contest.enter::<T>("direct", filter)?;
     }
     if rate == Rate::Same {
         contest.join::<T>(machine)?;

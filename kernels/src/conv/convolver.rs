@@ -150,7 +150,7 @@ impl Convolver {
     /// known, every input and output once over the DMA channel.
     #[must_use]
     pub fn least<T: Numbers>(&self, channels: usize) -> job::Least {
-        least::<T>(self.wanted(channels))
+        least::<T>(self.wanted(channels), self.machine())
     }
 
     /// Lower bound of the time for `channels`, see [`Convolver::least`].

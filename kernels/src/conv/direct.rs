@@ -1,7 +1,8 @@
 //! The direct FIR kernel: a schedule for the taps, a block size, the taps as data.
 
+use super::carried;
 use super::error::ConvError;
-use super::filter::{COMPLEX, Filter};
+use super::filter::{COMPLEX, Filter, Rows};
 use super::phases::{Phases, Rates};
 use super::program::{fill, program};
 use super::tile::{Shape, Tiles};
@@ -51,6 +52,9 @@ pub(super) struct Direct {
     points: usize,
     /// Samples before an output's own that are read.
     lead: usize,
+    /// Numbers of a block from an output's samples to the next one's, where they are gathered: fewer
+    /// than an output has samples.
+    gathered: Option<usize>,
     /// The taps in the order of their use.
     table: Vec<Complex32>,
     inner: Inner,
@@ -88,19 +92,25 @@ pub(super) fn schedules(
     interpolate: usize,
     machine: &Machine,
 ) -> Vec<Direct> {
-    // More than local memory holds of any is no filter, whose sizes need not be checked from here on.
-    let most = machine.cp2.dmem.0 / COMPLEX;
-    if [taps.len(), decimate, interpolate]
-        .iter()
-        .any(|&n| n as u64 > most)
-    {
+    // More taps or outputs of a sample than local memory holds are no filter, nor is an output of more samples than system
+    // memory has, whose sizes need not be checked from here on.
+    let numbers = |memory: u64, n: usize| n as u64 <= memory / COMPLEX;
+    let held = |n| numbers(machine.cp2.dmem.0, n);
+    if !held(taps.len()) || !held(interpolate) || !numbers(machine.host.memory.0, decimate) {
         return Vec::new();
     }
     let shape = Shape::new(taps, decimate, interpolate);
-    let tiles = Direct::by_tiles(taps, shape, machine);
-    let few = decimate.max(interpolate) >= PHASES;
-    let phases = few.then(|| Direct::by_phases(taps, shape, machine));
-    tiles.into_iter().chain(phases.flatten()).collect()
+    let tiles = held(decimate).then(|| Direct::by_tiles(taps, shape, machine));
+    let few = held(decimate) && decimate.max(interpolate) >= PHASES;
+    let phases = few.then(|| Direct::by_phases(taps, shape, false, machine));
+    // A run takes as long as one or two numbers.
+    let unused = taps.len() + 3 < decimate;
+    let gathered = unused.then(|| Direct::by_phases(taps, shape, true, machine));
+    [tiles, phases, gathered]
+        .into_iter()
+        .flatten()
+        .flatten()
+        .collect()
 }
 
 /// Whether so many taps of this kind can be filtered directly.
@@ -110,11 +120,13 @@ fn fits(
     (decimate, interpolate): (usize, usize),
     machine: &Arc<Machine>,
 ) -> bool {
-    let all = schedules(&vec![tap; taps], decimate, interpolate, machine);
-    all.iter().any(|direct| {
-        let filter = direct.filter(1, machine);
-        filter.is_ok_and(|filter| matches!(filter.estimate(1), Ok(Some(_))))
-    })
+    let taps = vec![tap; taps];
+    let all = schedules(&taps, decimate, interpolate, machine);
+    let all = all.iter().map(|direct| direct.filter(1, machine));
+    // What fits with one tile is last.
+    let carried = carried::filters(&taps, decimate, machine);
+    all.chain(carried.into_iter().rev())
+        .any(|filter| filter.is_ok_and(|f| matches!(f.estimate(1), Ok(Some(_)))))
 }
 
 /// Fewer than these taps that can be filtered directly, but not one more: of what is refused, what would not be.
@@ -192,6 +204,7 @@ impl Direct {
             shape,
             points: shape.width() * shape.lanes(),
             lead,
+            gathered: None,
             table,
             operations,
             inner: Inner::Tiles {
@@ -202,7 +215,12 @@ impl Direct {
         })
     }
 
-    fn by_phases(taps: &[Complex32], shape: Shape, machine: &Machine) -> Option<Self> {
+    fn by_phases(
+        taps: &[Complex32],
+        shape: Shape,
+        gathered: bool,
+        machine: &Machine,
+    ) -> Option<Self> {
         let Shape {
             real,
             decimate,
@@ -214,10 +232,12 @@ impl Direct {
             real,
             decimate,
             interpolate,
+            gathered,
         };
         let phases = Phases::new(rates, room(machine), machine, |layout| {
-            let numbers = layout.points * (decimate + interpolate);
-            most_tiles([layout.table.len(), layout.lead, numbers], machine) > 0
+            let numbers = layout.points * (layout.row + interpolate);
+            let lead = if gathered { 0 } else { layout.lead };
+            most_tiles([layout.table.len(), lead, numbers], machine) > 0
         })?;
         if !has_room(&phases.words(SOME, machine).0, machine) {
             return None;
@@ -226,6 +246,7 @@ impl Direct {
             shape,
             points: phases.points,
             lead: phases.lead,
+            gathered: gathered.then_some(phases.row),
             table: phases.table.clone(),
             operations: phases.operations,
             inner: Inner::Phases(phases),
@@ -235,8 +256,12 @@ impl Direct {
     /// Numbers of tiles worth making a block of: as many as leave room for two
     /// blocks and their outputs, and fewer for short signals.
     pub(super) fn sizes(&self, machine: &Machine) -> impl Iterator<Item = usize> {
-        let numbers = self.points * (self.shape.decimate + self.shape.interpolate);
-        let most = most_tiles([self.table.len(), self.lead, numbers], machine);
+        let (lead, row) = match self.gathered {
+            None => (self.lead, self.shape.decimate),
+            Some(row) => (0, row),
+        };
+        let numbers = self.points * (row + self.shape.interpolate);
+        let most = most_tiles([self.table.len(), lead, numbers], machine);
         std::iter::successors((most > 0).then_some(most), |&n| {
             (n > 1).then_some(n * 2 / 3)
         })
@@ -285,15 +310,23 @@ impl Direct {
         };
         let way = match self.inner {
             Inner::Tiles { .. } => "",
+            Inner::Phases(_) if self.gathered.is_some() => " of gathered samples",
             Inner::Phases(_) => " by phases",
         };
         let lead = self.lead;
+        let rows = self.gathered.map(|run| Rows {
+            run,
+            count: points,
+            every: shape.decimate,
+        });
+        let window = rows.map_or((points - 1) * shape.decimate + lead + 1, Rows::reach);
         Ok(Filter {
             title: format!("direct{way}{rate}"),
             program: Arc::new(program),
             machine: machine.clone(),
             lead,
-            window: ((points - 1) * shape.decimate + lead + 1).next_multiple_of(2),
+            window: window.next_multiple_of(2),
+            rows,
             hop: points * shape.decimate,
             out: points * shape.interpolate,
             apart: points * shape.interpolate,
@@ -301,6 +334,7 @@ impl Direct {
             first: 0,
             in_place: false,
             fixed: true,
+            deal: 1,
             operations: self.operations.times(tiles as u64),
             cycles_per_block: cycles,
             // The page loop's words and the load of the arguments.

@@ -57,7 +57,7 @@ pub(crate) const KERNELS: [Entry; 2] = [
     Entry {
         name: "fir",
         summary: "direct FIR filters of complex samples, decimating or interpolating",
-        sources: &["conv/direct.s"],
+        sources: &["conv/direct.s", "conv/carried.s"],
         parameters: &[
             Parameter::new("taps", 64, "taps of the filter"),
             SAMPLES,
@@ -82,6 +82,11 @@ pub(crate) const KERNELS: [Entry; 2] = [
             &[512, 32_768, 1, 1, 1, 1],
             &[300, 16_384, 1, 1, 1, 0],
             &[256, 131_072, 1, 8, 1, 1],
+            &[100, 524_288, 1, 151, 1, 1],
+            &[300, 524_288, 1, 100, 1, 1],
+            &[2000, 524_288, 1, 200, 1, 1],
+            &[1000, 262_144, 1, 151, 1, 0],
+            &[500, 4096, 1, 1, 100, 1],
         ],
         prepare: |request| {
             let [channels, samples] = request.positive(["channels", "samples"])?;

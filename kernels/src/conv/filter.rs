@@ -5,6 +5,7 @@ use super::layout::Layout;
 use super::memory::Extent;
 use crate::job::{Job, JobError, KernelRun, room};
 use cp2_asm::Program;
+use cp2_dma::Level;
 use cp2_host::{
     BlocksPerSection, Buffer, Options, Paging, Piece, Plan, PlanError, Reserved, Stream,
 };
@@ -97,6 +98,41 @@ pub(super) trait Passes: fmt::Debug + Send + Sync {
     fn operations(&self, blocks: usize) -> Vec<Vec<(Class, u64)>>;
 }
 
+/// Of a block's samples those that its outputs need, where these are fewer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows {
+    /// Numbers of each output, even: transfers are whole granules.
+    pub(super) run: usize,
+    /// Outputs: an even number if `every` is odd.
+    pub(super) count: usize,
+    /// Samples from an output to the next.
+    pub(super) every: usize,
+}
+
+impl Rows {
+    /// From one run to the next, and from a pair of them to the next pair: each begins at an even number.
+    fn levels(self) -> Vec<Level> {
+        let level = |count: usize, [system, local]: [usize; 2]| Level {
+            count: u32::try_from(count).unwrap_or(u32::MAX),
+            system_stride: (system as u64 * COMPLEX) as i64,
+            local_stride: (local as u64 * COMPLEX) as i64,
+        };
+        let (every, run) = (self.every, self.run);
+        if every % 2 == 0 {
+            return vec![level(self.count, [every, run])];
+        }
+        vec![
+            level(2, [every + 1, run]),
+            level(self.count / 2, [2 * every, 2 * run]),
+        ]
+    }
+
+    /// Samples from the first run to the end of the last.
+    pub(super) fn reach(self) -> usize {
+        (self.count - 1) * self.every + self.every % 2 + self.run
+    }
+}
+
 /// A page kernel for streams of complex numbers. Block `b` reads `window`
 /// samples from `b hop` on and makes `out` outputs, `b apart` and following;
 /// output `k out / hop` ends at sample `lead + k`.
@@ -112,6 +148,8 @@ pub(super) struct Filter {
     pub(super) lead: usize,
     /// Samples of a block.
     pub(super) window: usize,
+    /// Those of them that are moved, if not all.
+    pub(super) rows: Option<Rows>,
     /// Samples from a block to the next.
     pub(super) hop: usize,
     /// Outputs of a block.
@@ -126,6 +164,8 @@ pub(super) struct Filter {
     pub(super) in_place: bool,
     /// A page holds one block of each section.
     pub(super) fixed: bool,
+    /// As many blocks as a multiple of these.
+    pub(super) deal: usize,
     /// Arithmetic of a block that the algorithm asks for.
     pub(super) operations: Vec<(Class, u64)>,
     /// Cycles of the kernel for a block.
@@ -165,10 +205,14 @@ impl Filter {
     /// How `blocks` blocks from `x` to `y` in system memory are paged.
     pub(super) fn paging(&self, blocks: usize, x: u64, y: u64) -> Paging {
         let bytes = |n: usize| n as u64 * COMPLEX;
-        let load = Piece::new(bytes(self.window), Vec::new());
+        let (run, levels, held) = match self.rows {
+            None => (self.window, Vec::new(), self.window),
+            Some(rows) => (rows.run, rows.levels(), rows.run * rows.count),
+        };
+        let load = Piece::new(bytes(run), levels);
         let mut store = Piece::new(bytes(self.out), Vec::new());
         store.local = bytes(self.skip) as i64;
-        let input = Stream::strided("x", x, bytes(self.hop), bytes(self.window), vec![load]);
+        let input = Stream::strided("x", x, bytes(self.hop), bytes(held), vec![load]);
         let pitch = if self.in_place {
             self.window
         } else {

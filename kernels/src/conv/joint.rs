@@ -108,11 +108,13 @@ impl Joint {
         let filter = Filter {
             title: format!("{many} blocks by {}, {few} by {}", main.title, rest.title),
             window: main.lead + hop,
+            rows: None,
             hop,
             out: hop,
             apart: hop,
             skip: 0,
             fixed: true,
+            deal: 1,
             operations: Vec::new(),
             cycles_per_block: 0,
             cycles_per_page: 0,

@@ -44,7 +44,7 @@ impl Filter {
             channels,
             samples,
             blocks,
-            total: blocks.saturating_mul(channels),
+            total: self.dealt(blocks.saturating_mul(channels)),
             couples,
         };
         match self.mixes {
@@ -55,10 +55,17 @@ impl Filter {
             }
             _ => {
                 let all = of(blocks(samples), Couples::Blocks);
-                let total = all.total.div_ceil(2);
+                let total = all.blocks.saturating_mul(channels).div_ceil(2);
+                let total = self.dealt(total);
                 Layout { total, ..all }
             }
         }
+    }
+
+    /// So many blocks, and those that are computed with them.
+    fn dealt(&self, blocks: usize) -> usize {
+        let deal = self.deal.max(1);
+        blocks.checked_next_multiple_of(deal).unwrap_or(blocks)
     }
 
     /// The channels of `x` as the kernel takes them.

@@ -7,6 +7,7 @@
 
 mod bound;
 mod candidates;
+mod carried;
 mod choice;
 mod convolver;
 mod definition;

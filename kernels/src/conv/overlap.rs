@@ -151,6 +151,7 @@ impl Cover {
             machine: machine.clone(),
             lead: self.lead,
             window: n,
+            rows: None,
             hop: self.hop,
             out: self.outputs.len(),
             apart: self.outputs.len(),
@@ -158,6 +159,7 @@ impl Cover {
             first: self.first,
             in_place: true,
             fixed: false,
+            deal: 1,
             operations: vec![
                 (Class::Butterfly, n as u64 * u64::from(n.ilog2())),
                 (Class::Madd, n as u64 / 2),

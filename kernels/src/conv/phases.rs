@@ -29,6 +29,8 @@ pub(super) struct Phases {
     pub(super) points: usize,
     /// Samples before an output's own that are read.
     pub(super) lead: usize,
+    /// Numbers of a block from an output's samples to the next one's.
+    pub(super) row: usize,
     /// The taps in the order of their use.
     pub(super) table: Vec<Complex32>,
     passes: Vec<Pass>,
@@ -52,6 +54,8 @@ pub(super) struct Rates<'a> {
     pub(super) real: bool,
     pub(super) decimate: usize,
     pub(super) interpolate: usize,
+    /// Of the samples of an output those alone are in local memory that meet a tap.
+    pub(super) gathered: bool,
 }
 
 impl Phases {
@@ -114,6 +118,7 @@ impl Phases {
 pub(super) struct Layout {
     pub(super) points: usize,
     pub(super) lead: usize,
+    pub(super) row: usize,
     pub(super) table: Vec<Complex32>,
     passes: Vec<Walk>,
 }
@@ -152,13 +157,19 @@ impl Layout {
     fn decimating(rates: Rates<'_>, width: usize) -> Self {
         let (taps, every) = (rates.taps, rates.decimate);
         let at = |m: Option<usize>| m.and_then(|m| taps.get(m)).copied().unwrap_or_default();
-        let odd = rates.real && every % 2 == 1;
+        let odd = every % 2 == 1 && (rates.real || rates.gathered);
         // Of a quad that holds one sample too many it is one before all that are needed: an odd place
         // ends a quad. Where places are even too, a channel has a sample more before the next.
         let lead = match (rates.real, odd) {
-            (false, _) => (taps.len() - 1).next_multiple_of(2),
-            (true, false) => (taps.len() - 1) | 1,
+            (_, true) if rates.gathered => taps.len() | 1,
+            (false, _) if !rates.gathered => (taps.len() - 1).next_multiple_of(2),
             (true, true) => taps.len().next_multiple_of(2),
+            _ => (taps.len() - 1) | 1,
+        };
+        // Runs begin at even numbers, those of every other output of an odd rate one later.
+        let (row, step) = match (rates.gathered, odd) {
+            (true, odd) => (lead + 1, lead + 1 - usize::from(odd)),
+            (false, _) => (every, every),
         };
         let unit = if rates.real {
             Unit::Real
@@ -169,10 +180,10 @@ impl Layout {
         let numbers = (size / 8) as usize;
         let passes = if odd { 2 } else { 1 };
         // From an output of a pass to its next in units.
-        let apart = every * passes / numbers;
+        let apart = row * passes / numbers;
         let mut table = Vec::new();
         let walks = (0..passes).map(|pass| {
-            let own = lead + pass * every;
+            let own = lead + pass * step;
             let last = own / numbers;
             let units = last - (own + 1 - taps.len()) / numbers + 1;
             let mut turns: Vec<Turns> = Vec::new();
@@ -207,7 +218,7 @@ impl Layout {
                     first: pass,
                     stride: passes,
                 }),
-                steps: [points * every as i64 * 8, points * 8],
+                steps: [points * row as i64 * 8, points * 8],
                 turns,
             }
         });
@@ -215,6 +226,7 @@ impl Layout {
         Self {
             points: width * passes.len(),
             lead,
+            row,
             table,
             passes,
         }
@@ -288,6 +300,7 @@ impl Layout {
         Self {
             points: width * passes.len(),
             lead,
+            row: 1,
             table,
             passes,
         }
@@ -316,6 +329,7 @@ impl Layout {
         Some(Phases {
             points: self.points,
             lead: self.lead,
+            row: self.row,
             table: self.table,
             passes,
             operations,

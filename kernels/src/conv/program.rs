@@ -9,7 +9,8 @@ use num_complex::Complex32;
 /// Where the sources are in this repository, for messages and line tables.
 const FOLDER: &str = "kernels/src/conv/";
 
-const SOURCES: [(&str, &str); 5] = [
+const SOURCES: [(&str, &str); 6] = [
+    ("carried.s", include_str!("carried.s")),
     ("direct.s", include_str!("direct.s")),
     ("long.s", include_str!("long.s")),
     ("overlap.s", include_str!("overlap.s")),

@@ -12,7 +12,7 @@ const PAIRS: u8 = 64;
 const REACH: i64 = 16_376;
 /// The most of an addition of a constant.
 const SHORT: std::ops::RangeInclusive<i64> = -2048..=2047;
-/// Address registers of pointers to samples and outputs.
+/// Address registers of pointers to samples and outputs; where sums are carried on the last one goes around the buffers.
 const REGISTERS: [u8; 7] = [0, 5, 3, 6, 1, 4, 7];
 
 /// Taps of one or two phases.
@@ -68,7 +68,7 @@ impl Sums {
     }
 
     /// The first pair register of a sum.
-    fn register(&self, output: usize) -> u8 {
+    pub(super) fn register(&self, output: usize) -> u8 {
         PAIRS - self.pairs() * (self.width - output) as u8
     }
 
@@ -119,6 +119,17 @@ impl Sums {
         let adds = if self.real { self.width as u64 } else { 1 };
         adds + self.width as u64 + 1
     }
+}
+
+/// Turns of rows that are alike.
+#[derive(Clone, Debug)]
+pub(super) struct RowTurns {
+    pub(super) unit: Unit,
+    /// The taps of a turn by the rows that they are apart: those of the sums, counted from a row's own.
+    pub(super) taps: std::ops::Range<usize>,
+    pub(super) turns: usize,
+    /// Bytes of the first sample of the first row and of the first tap.
+    pub(super) at: [i64; 2],
 }
 
 /// What a pointer begins at.
@@ -260,6 +271,78 @@ impl Loop {
         Some(Self {
             operations,
             schedule: body.schedule(machine, free).ok()?,
+            turns: turns.turns,
+            pointers,
+        })
+    }
+
+    /// Turns of rows: in each a number of every row meets several taps, for the sums of as many outputs, all of which stay in
+    /// registers. None where these do not suffice.
+    pub(super) fn rows(
+        turns: &RowTurns,
+        (rows, apart): (usize, i64),
+        sums: &Sums,
+        machine: &Machine,
+    ) -> Option<Self> {
+        let size = turns.unit.bytes();
+        let count = turns.taps.len();
+        let mut body = Body::in_order();
+        let taps = body.pointer(2, Step::Bytes(size * count as i64));
+        let [at_sample, at_tap] = turns.at;
+        let mut maker = Maker {
+            body,
+            pointers: vec![(taps, Base::Taps, at_tap)],
+        };
+        let mut samples = Reaching {
+            base: Base::Samples,
+            at: at_sample,
+            step: Step::Bytes(-size),
+            made: BTreeMap::new(),
+        };
+        let [_, madd] = turns.unit.names();
+        let mut known: BTreeMap<usize, Value> = BTreeMap::new();
+        let mut loaded: BTreeMap<usize, Value> = BTreeMap::new();
+        // As many multiply-adds between two for a sum as the longer side has.
+        let (long, short) = (rows.max(count), rows.min(count));
+        for outer in 0..short {
+            for inner in 0..long {
+                let inner = (inner + long - outer % long) % long;
+                let (row, tap) = if rows >= count {
+                    (inner, outer)
+                } else {
+                    (outer, inner)
+                };
+                let x = match known.get(&row) {
+                    Some(x) => *x,
+                    None => {
+                        let x = turns.unit.value(&mut maker.body);
+                        let at = row as i64 * apart;
+                        let pointer = maker.pointer(&mut samples, false, at)?;
+                        maker.body.load(Reg::Whole(x), pointer, at);
+                        known.insert(row, x);
+                        x
+                    }
+                };
+                let h = *loaded.entry(tap).or_insert_with(|| {
+                    let h = turns.unit.value(&mut maker.body);
+                    maker.body.load(Reg::Whole(h), taps, size * tap as i64);
+                    h
+                });
+                let sum = sums.of(row + turns.taps.start + tap);
+                let operands = [Reg::Whole(x), Reg::Whole(h), sum];
+                maker.body.op(madd, &[sum], &operands);
+            }
+        }
+        let Maker { body, pointers } = maker;
+        // The last register is that of the buffers.
+        if pointers.len() > REGISTERS.len() {
+            return None;
+        }
+        let mut operations = Operations::default();
+        operations.add(&body, turns.turns as u64, machine);
+        Some(Self {
+            operations,
+            schedule: body.schedule(machine, sums.register(0)).ok()?,
             turns: turns.turns,
             pointers,
         })

@@ -12,6 +12,8 @@ pub struct Least {
     pub issues: u128,
     /// Bytes over the DMA channel: every input and output once.
     pub bytes: u128,
+    /// Places where what is moved goes on elsewhere in system memory: a run of a transfer or a transfer begins.
+    pub gaps: u128,
 }
 
 impl Least {
@@ -33,7 +35,9 @@ impl Least {
             .saturating_mul(u128::from(rate.den))
             .saturating_add(self.issues.saturating_mul(u128::from(rate.num)));
         let compute = ratio(slots, rate.num.saturating_mul(cp2.sections as u64), 1);
-        let transfer = ratio(self.bytes, dma.bandwidth.num, dma.bandwidth.den);
+        let gap = dma.run.0.min(dma.setup_queued.0);
+        let transfer = ratio(self.bytes, dma.bandwidth.num, dma.bandwidth.den)
+            .saturating_add(self.gaps.saturating_mul(gap.into()));
         Cycles(u64::try_from(compute.max(transfer)).unwrap_or(u64::MAX))
     }
 }

@@ -30,6 +30,7 @@ use proptest::prelude::*;
 use std::sync::{Arc, LazyLock};
 
 static VM7: LazyLock<Arc<Machine>> = LazyLock::new(|| machine("vm7"));
+static VM9: LazyLock<Arc<Machine>> = LazyLock::new(|| machine("vm9"));
 
 fn run<T: Numbers + Bits>(filter: &Convolver, x: &[T]) -> ConvRun<T> {
     clean(|options| filter.process_with(x, options))

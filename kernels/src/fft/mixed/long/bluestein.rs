@@ -193,6 +193,7 @@ impl Fft for LongBluestein {
             butterflies: 2 * inner.butterflies,
             issues: 2 * inner.issues + batch as u128 * products as u128,
             bytes: 2 * inner.bytes,
+            ..Least::default()
         }
     }
 

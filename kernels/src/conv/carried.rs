@@ -1,0 +1,422 @@
+//! Direct filters with an output every M samples whose blocks follow each other in a section: no sample is loaded twice.
+//!
+//! The samples of a block are rows of M, one for each output, which all of its taps but those of its own row reach from rows
+//! before. A turn of the inner loop takes a number of every row of a tile and the taps that it meets, and adds to the sums of the rows'
+//! outputs and of those that come later. These sums are carried on, from a tile to the next and from a block to the next, so that
+//! a block has no samples before its own. Real taps of odd M are rows of 2 M, of two outputs; see `phases`.
+
+use super::error::ConvError;
+use super::filter::{COMPLEX, Filter, Passes};
+use super::program::{fill, program};
+use super::turn::{Loop, RowTurns, Sums, Unit};
+use crate::assembly::moves;
+use crate::job::{Job, JobError, data_end};
+use crate::pipeline::Operations;
+use crate::ring::{Pages, Ring, RingPass};
+use cp2_asm::Program;
+use cp2_dma::{Descriptor, Target};
+use cp2_host::Buffer;
+use cp2_machine::{Class, Machine};
+use num_complex::Complex32;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// Samples for an output from which on it is worth it.
+const LEAST: usize = 9;
+/// Rows of a tile that are tried, the best first.
+const ROWS: [usize; 4] = [8, 6, 4, 2];
+/// Filters with as many rows a tile as there is room for, and fewer.
+const TRIES: usize = 2;
+/// Blocks in local memory.
+const BUFFERS: usize = 2;
+/// Pair registers that a turn needs beside its sums, at least.
+const BESIDE: usize = 12;
+/// Pair registers.
+const PAIRS: usize = 64;
+/// Cycles of a page beside its tiles.
+const PAGE: u64 = 16;
+
+/// Tiles on a machine.
+#[derive(Clone, Debug)]
+struct Carried {
+    decimate: usize,
+    real: bool,
+    /// Numbers of a row, and outputs of one.
+    row: usize,
+    passes: usize,
+    /// Rows of a tile.
+    rows: usize,
+    /// Rows whose samples an output has, its own among them.
+    reach: usize,
+    table: Vec<Complex32>,
+    /// The loops of each output of a row.
+    loops: Vec<Vec<Loop>>,
+    operations: Operations,
+}
+
+/// All such filters that the machine has room for; none of few taps, whose outputs have samples of their own.
+pub(super) fn filters(
+    taps: &[Complex32],
+    decimate: usize,
+    machine: &Arc<Machine>,
+) -> Vec<Result<Filter, ConvError>> {
+    let tried = ROWS.into_iter().filter(|_| decimate >= LEAST);
+    let made = tried.filter_map(|rows| {
+        let carried = Carried::new(taps, decimate, rows, machine)?;
+        let most = carried.most_tiles(machine);
+        (most > 0).then_some((carried, most))
+    });
+    made.take(TRIES)
+        .flat_map(|(carried, most)| {
+            let fewer = |&tiles: &usize| (tiles > 1).then_some(tiles / 2);
+            let sizes = std::iter::successors(Some(most), fewer);
+            sizes.map(move |tiles| carried.filter(tiles, machine))
+        })
+        .collect()
+}
+
+impl Carried {
+    fn new(taps: &[Complex32], decimate: usize, rows: usize, machine: &Machine) -> Option<Self> {
+        let real = taps.iter().all(|h| h.im == 0.0);
+        let (unit, numbers, pairs) = if real {
+            (Unit::Real, 2, 2)
+        } else {
+            (Unit::Complex, 1, 1)
+        };
+        let passes = if real { 1 + decimate % 2 } else { 1 };
+        let row = decimate * passes;
+        let most = taps.len() / row + 2;
+        if taps.len() <= decimate || pairs * (rows + most) > PAIRS - BESIDE {
+            return None;
+        }
+        let mut table = Vec::new();
+        let mut all: Vec<Vec<RowTurns>> = Vec::new();
+        for pass in 0..passes {
+            // The place of an output's own sample in its row.
+            let own = (pass + 1) * decimate - 1;
+            let mut turns: Vec<RowTurns> = Vec::new();
+            for turn in 0..row / numbers {
+                let first = row - numbers * (turn + 1);
+                let at = |place: usize, back: usize| {
+                    let tap = (own + back * row).checked_sub(place)?;
+                    taps.get(tap).copied()
+                };
+                let meets = |back: &usize| (first..first + numbers).any(|p| at(p, *back).is_some());
+                let mut backs = (0..most).filter(meets);
+                let (Some(from), Some(last)) = (backs.clone().next(), backs.next_back()) else {
+                    continue;
+                };
+                let tap = COMPLEX as i64 * table.len() as i64;
+                for back in from..=last {
+                    for place in first..first + numbers {
+                        let h = at(place, back).unwrap_or_default();
+                        let twice = Complex32::new(h.re, h.re);
+                        table.push(if real { twice } else { h });
+                    }
+                }
+                let reached = from..last + 1;
+                match turns.last_mut().filter(|t| t.taps == reached) {
+                    Some(turns) => turns.turns += 1,
+                    None => turns.push(RowTurns {
+                        unit,
+                        taps: reached,
+                        turns: 1,
+                        at: [(COMPLEX as usize * first) as i64, tap],
+                    }),
+                }
+            }
+            all.push(turns);
+        }
+        let reach = all.iter().flatten().map(|turns| turns.taps.end).max()?;
+        let mut operations = Operations::default();
+        let sums = Self::sums(real, rows, reach);
+        let apart = (COMPLEX as usize * row) as i64;
+        let of = |turns: &Vec<RowTurns>| -> Option<Vec<Loop>> {
+            let loops = turns.iter();
+            loops
+                .map(|turns| Loop::rows(turns, (rows, apart), &sums, machine))
+                .collect()
+        };
+        let loops: Vec<Vec<Loop>> = all.iter().map(of).collect::<Option<_>>()?;
+        for made in loops.iter().flatten() {
+            operations.join(&made.operations, 1);
+        }
+        Some(Self {
+            decimate,
+            real,
+            row,
+            passes,
+            rows,
+            reach,
+            table,
+            loops,
+            operations,
+        })
+    }
+
+    /// The outputs of a tile's rows and of those that follow, whose sums are begun.
+    fn sums(real: bool, rows: usize, reach: usize) -> Sums {
+        Sums {
+            real,
+            width: rows + reach - 1,
+            first: 0,
+            stride: 1,
+        }
+    }
+
+    /// Quads of the sums that an output of a row carries on.
+    fn quads(&self) -> usize {
+        let sums = self.reach - 1;
+        if self.real { sums } else { sums.div_ceil(2) }
+    }
+
+    /// Numbers of a block and of its outputs.
+    fn block(&self, tiles: usize) -> [usize; 2] {
+        let rows = tiles * self.rows;
+        [rows * self.row, rows * self.passes]
+    }
+
+    fn most_tiles(&self, machine: &Machine) -> usize {
+        let data = 16 + 16 * self.passes * self.quads() + COMPLEX as usize * self.table.len();
+        let taken = data as u64 + Ring::argument_bytes(BUFFERS) + 32;
+        let each = BUFFERS * self.block(1).iter().sum::<usize>();
+        let room = machine.cp2.dmem.0.saturating_sub(taken);
+        usize::try_from(room / (each as u64 * COMPLEX).max(1)).unwrap_or(0)
+    }
+
+    /// The words of a block of `tiles` tiles, and their cycles.
+    fn words(&self, tiles: usize, machine: &Machine) -> (String, u64) {
+        let sums = Self::sums(self.real, self.rows, self.reach);
+        let [numbers, outputs] = self.block(1).map(|n| n as u64 * COMPLEX);
+        let (carried, bytes) = (self.reach - 1, if self.real { 16 } else { 8 });
+        let name = |o: usize| match self.real {
+            true => format!("q q{}", sums.register(o) / 2),
+            false => format!("p r{}", sums.register(o)),
+        };
+        let (mut text, mut cycles) = (String::new(), 0);
+        for (pass, loops) in self.loops.iter().enumerate() {
+            let place = 16 * pass * self.quads();
+            let _ = write!(
+                text,
+                "    mov a8, a12\n    mov a9, a10\n    movi s14, {numbers}\n    movi s15, {outputs}\n    movi a11, zero\n    loop {tiles} {{\n"
+            );
+            for o in 0..carried {
+                let _ = writeln!(
+                    text,
+                    "    ld{}, [a11 + {}]",
+                    name(o),
+                    16 + place + bytes * o
+                );
+            }
+            for o in carried..sums.width {
+                let _ = writeln!(text, "    ld{}, [a11]", name(o));
+            }
+            let mut tile = sums.width as u64;
+            for each in loops {
+                let made = each.words();
+                text += &made.text;
+                tile += made.cycles;
+            }
+            for o in 0..carried {
+                let at = 16 + place + bytes * o;
+                let _ = writeln!(text, "    st{}, [a11 + {at}]", name(self.rows + o));
+            }
+            for o in 0..self.rows {
+                let r = sums.register(o);
+                if self.real {
+                    let _ = writeln!(text, "    add r{r}, r{r}, r{}", r + 1);
+                }
+                tile += u64::from(self.real);
+            }
+            for o in 0..self.rows {
+                let (r, at) = (sums.register(o), 8 * (pass + o * self.passes));
+                let _ = writeln!(text, "    stp r{r}, [a9 + {at}]");
+            }
+            text += "    add a8, a8, s14\n    add a9, a9, s15\n    }\n";
+            let latency = machine.cp2.latency[Class::Madd].0;
+            tile += (carried + self.rows) as u64 + 2 + latency;
+            cycles += tiles as u64 * tile + 6 + machine.cp2.loop_setup.0;
+        }
+        (text, cycles)
+    }
+
+    fn filter(&self, tiles: usize, machine: &Arc<Machine>) -> Result<Filter, ConvError> {
+        let title = format!(
+            "direct, sums carried on, an output every {} samples",
+            self.decimate
+        );
+        let [hop, out] = self.block(tiles);
+        let (text, cycles) = self.words(tiles, machine);
+        let defines = [
+            ("TAPS", self.table.len() as i64),
+            ("SUMS", (self.passes * self.quads()).max(1) as i64),
+        ];
+        let mut program = program(("carried.s", "direct filter"), &defines, &text, machine)?;
+        fill(&mut program, "taps", &self.table);
+        let program = Arc::new(program);
+        // Blocks whose outputs have not all of their samples yet.
+        let before = ((self.reach - 1) * self.row).div_ceil(hop);
+        let blocks = Blocks {
+            title: title.clone(),
+            machine: machine.clone(),
+            program: program.clone(),
+            hop: hop as u64 * COMPLEX,
+            out: out as u64 * COMPLEX,
+            before: before as u64,
+            operations: self.operations.times(tiles as u64),
+            cycles: cycles + PAGE,
+        };
+        moves(&title, &blocks.pass(1, [0; 2]), machine)?;
+        let filter = Filter {
+            title,
+            program,
+            machine: machine.clone(),
+            lead: before * hop + self.decimate - 1,
+            window: (before + 1) * hop,
+            rows: None,
+            hop,
+            out,
+            apart: out,
+            skip: 0,
+            first: 0,
+            in_place: false,
+            fixed: true,
+            deal: machine.cp2.sections,
+            operations: Vec::new(),
+            cycles_per_block: cycles,
+            cycles_per_page: PAGE,
+            passes: None,
+            mixes: None,
+        };
+        Ok(filter.by(blocks))
+    }
+}
+
+/// Blocks in a row for each section.
+#[derive(Debug)]
+struct Blocks {
+    title: String,
+    machine: Arc<Machine>,
+    program: Arc<Program>,
+    /// Bytes of a block's samples and outputs.
+    hop: u64,
+    out: u64,
+    /// Blocks that come before a section's first outputs.
+    before: u64,
+    /// Those of a block, and its cycles.
+    operations: Vec<(Class, u64)>,
+    cycles: u64,
+}
+
+impl Blocks {
+    /// The pass over so many blocks, samples and outputs at `at` in system memory.
+    fn pass(&self, blocks: usize, at: [u64; 2]) -> RingPass {
+        let arguments = data_end(&self.program).next_multiple_of(16);
+        let first = arguments + Ring::argument_bytes(BUFFERS);
+        let ring = Ring::new(arguments, first, BUFFERS, self.hop, self.out).staying();
+        let issues = self.operations.iter().map(|(_, count)| count).sum();
+        let sections = self.machine.cp2.sections.max(1) as u64;
+        let rows = Rows {
+            each: (blocks as u64).div_ceil(sections),
+            before: self.before,
+            bytes: [self.hop, self.out],
+            outputs: first + BUFFERS as u64 * self.hop,
+            at,
+            issues,
+            overhead: self.cycles.saturating_sub(issues),
+        };
+        RingPass::new(ring, rows)
+    }
+}
+
+impl Passes for Blocks {
+    fn append(
+        &self,
+        job: &mut Job,
+        x: Buffer<Complex32>,
+        y: Buffer<Complex32>,
+        blocks: usize,
+    ) -> Result<(), JobError> {
+        let program = job.program(&self.title, &self.program)?;
+        let pass = self.pass(blocks, [x.address(), y.address()]);
+        job.ring(&program, "start", pass)
+    }
+
+    fn bytes(&self, _blocks: usize) -> u64 {
+        0
+    }
+
+    fn estimate(&self, blocks: usize) -> Option<f64> {
+        Some(self.pass(blocks, [0; 2]).expect(&self.machine).cycles)
+    }
+
+    fn operations(&self, blocks: usize) -> Vec<Vec<(Class, u64)>> {
+        let sections = self.machine.cp2.sections.max(1) as u64;
+        let pages = (blocks as u64).div_ceil(sections) + self.before;
+        let all = self.operations.iter();
+        vec![
+            all.map(|&(class, n)| (class, n * pages * sections))
+                .collect(),
+        ]
+    }
+}
+
+/// The pages of such a pass: a block of each section, each of which has as many in a row.
+#[derive(Debug)]
+struct Rows {
+    /// Blocks of a section.
+    each: u64,
+    before: u64,
+    /// Bytes of a block's samples and outputs.
+    bytes: [u64; 2],
+    /// Where the outputs lie.
+    outputs: u64,
+    at: [u64; 2],
+    issues: u64,
+    overhead: u64,
+}
+
+impl Rows {
+    /// The blocks of all sections.
+    fn target(&self, bytes: u64) -> Target {
+        let stride = i64::try_from(self.each * bytes).unwrap_or(i64::MAX);
+        Target::Blocks { stride }
+    }
+}
+
+impl Pages for Rows {
+    fn count(&self) -> u64 {
+        self.before + self.each
+    }
+
+    fn loads(&self, page: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
+        let bytes = self.bytes[0];
+        let system = self.at[0] + page * bytes;
+        vec![Descriptor::load(self.target(bytes), system, local, bytes)]
+    }
+
+    fn stores(&self, page: u64, _local: u32) -> Vec<Descriptor> {
+        let bytes = self.bytes[1];
+        let Some(block) = page.checked_sub(self.before) else {
+            return Vec::new();
+        };
+        let local = self.outputs + page % BUFFERS as u64 * bytes;
+        // Inside DMEM, whose addresses are u32.
+        let local = u32::try_from(local).unwrap_or(u32::MAX);
+        let system = self.at[1] + block * bytes;
+        vec![Descriptor::store(self.target(bytes), system, local, bytes)]
+    }
+
+    /// The first have no outputs.
+    fn alike(&self) -> u64 {
+        self.before.max(1)
+    }
+
+    fn issues(&self, _page: u64) -> u64 {
+        self.issues
+    }
+
+    fn overhead(&self, _page: u64) -> u64 {
+        self.overhead
+    }
+}
