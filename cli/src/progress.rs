@@ -81,6 +81,30 @@ impl Drop for Steps {
     }
 }
 
+/// A sign that a plan is being made; how long it takes is not known.
+pub(crate) struct Planning(ProgressBar);
+
+/// Shows that planning goes on, from half a second on; nothing where `quiet` or not on a terminal.
+pub(crate) fn planning(quiet: bool) -> Planning {
+    let target = if quiet || !std::io::stderr().is_terminal() {
+        ProgressDrawTarget::hidden()
+    } else {
+        ProgressDrawTarget::stderr()
+    };
+    let bar = ProgressBar::with_draw_target(None, target);
+    if let Ok(style) = ProgressStyle::with_template("planning {spinner} {elapsed} so far") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(500));
+    Planning(bar)
+}
+
+impl Drop for Planning {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
 impl Drop for Watch {
     fn drop(&mut self) {
         self.end.store(true, Ordering::Relaxed);

@@ -210,11 +210,11 @@ impl Processor {
         Ok(())
     }
 
-    /// Launches a kernel now: its first word may issue after the launch latency.
+    /// Launches a kernel now: its first word may issue after the launch latency, in the cycle that this gives.
     ///
     /// # Errors
     /// A kernel is running, or the entry point lies outside program memory.
-    pub fn launch(&mut self, entry: u32, args: u32) -> Result<(), LaunchError> {
+    pub fn launch(&mut self, entry: u32, args: u32) -> Result<Cycles, LaunchError> {
         let words = self.cp2.core.program.len();
         if !matches!(self.cp2.status, Status::Idle | Status::Faulted) || self.stopping.is_some() {
             return Err(LaunchError::Busy);
@@ -230,7 +230,7 @@ impl Processor {
         if let Some(checker) = &mut self.checker {
             checker.launch();
         }
-        Ok(())
+        Ok(at)
     }
 
     /// Posts a CP2 event now, as the control CPU.

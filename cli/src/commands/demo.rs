@@ -60,7 +60,7 @@ fn write(args: &Args, json: bool) -> Result<Outcome, Failure> {
     };
     let (mut options, progress) = simulation.begin(Some(fft.bound(radar::SWEEPS).get()), json);
     options.trace = Trace::default();
-    let measured = measure(&fft, &echoes, options)?;
+    let measured = measure(&fft, &echoes, fft.len(), options)?;
     let program = fft.program(radar::SWEEPS)?;
     drop(progress);
 

@@ -10,6 +10,7 @@ use super::signal::{Origin, Signal, SignalArgs};
 use crate::io::{Array, Outputs, shown, write_whole};
 use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::picture;
+use crate::progress;
 use crate::provenance::Provenance;
 use crate::simulation::{SimulationArgs, conclude, figures, merge, table};
 use crate::table::seconds;
@@ -42,10 +43,10 @@ pub(crate) struct Args {
     #[arg(long)]
     real: bool,
     /// Transform arrays over all their axes: lengths with an x between, the last contiguous [default: rows]
-    #[arg(long, value_name = "AxB", conflicts_with_all = ["n", "real", "spectrogram"], value_parser = shape)]
+    #[arg(long, value_name = "AxB", conflicts_with_all = ["n", "real", "spectrogram", "stride"], value_parser = shape)]
     shape: Option<Shape>,
     /// List the recipes for the length with their expected cycles, and run nothing [default: run]
-    #[arg(long, conflicts_with_all = ["input", "output", "spectrogram", "emit", "trace", "profile", "check", "max_cycles", "hop", "window", "channel"])]
+    #[arg(long, conflicts_with_all = ["input", "output", "spectrogram", "emit", "trace", "profile", "check", "max_cycles", "hop", "window", "channel", "stride"])]
     plan: bool,
     #[command(flatten)]
     machine: MachineArg,
@@ -82,20 +83,32 @@ pub(crate) struct Measured {
     pub(crate) host_seconds: f64,
 }
 
-/// Transforms a batch on a plan and judges the result.
+/// Transforms a batch, a row every `stride` numbers, on a plan and judges the result.
 pub(crate) fn measure(
     fft: &Planned,
     input: &[Complex32],
+    stride: usize,
     options: Options,
 ) -> Result<Measured, Failure> {
-    let problem = FftProblem::new(fft.len(), fft.direction(), input.len() / fft.row())
-        .map_err(Failure::input)?;
+    let problem = FftProblem::new(
+        fft.len(),
+        fft.direction(),
+        input.len().div_ceil(stride.max(1)),
+    )
+    .map_err(Failure::input)?;
     let started = Instant::now();
-    let run = fft.process(input, options).map_err(Failure::input)?;
+    let run = fft
+        .process(input, stride, options)
+        .map_err(Failure::input)?;
     let host_seconds = started.elapsed().as_secs_f64();
+    let rows = input.chunks(stride.max(1));
+    let input: Vec<Complex32> = rows
+        .flat_map(|row| row.iter().take(fft.row()))
+        .copied()
+        .collect();
     let finite = input.iter().all(|z| z.re.is_finite() && z.im.is_finite());
     let output = run.output.as_ref().filter(|_| finite);
-    let verdict = output.map(|output| fft.judge(&problem, input, output));
+    let verdict = output.map(|output| fft.judge(&problem, &input, output));
     Ok(Measured {
         real: fft.is_real(),
         own: fft.own_bound(problem.batch()),
@@ -248,10 +261,12 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
             real: args.real,
         };
         let batch = args.signal.batch(asked.numbers())?;
+        let _planning = progress::planning(json);
         return show::show(&machine, &asked, batch);
     }
     let half = args.real && args.inverse && args.signal.input.is_some();
     let plan = |row: usize, batch: usize| {
+        let _planning = progress::planning(json);
         if let Some(Shape(shape)) = &args.shape {
             return Planned::array(&machine, shape, direction, batch);
         }
@@ -266,6 +281,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let (fft, mut signal) = args.signal.load(&machine, axes, half, plan, |fft| {
         (fft.row(), fft.max_batch())
     })?;
+    if args.real {
+        signal.close_up();
+    }
     let given = args.signal.input.is_some();
     let mut notes = String::new();
     match (args.real, args.inverse) {
@@ -273,17 +291,18 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         (true, true) => notes.extend(signal.real_ends(fft.len(), given)),
         (false, _) => {}
     }
-    let (mut options, progress) = args
+    let (mut options, watch) = args
         .simulation
         .begin(Some(fft.bound(signal.batch()).get()), json);
     options.record = args.emit.is_some();
-    let measured = measure(&fft, &signal.data, options)?;
-    drop(progress);
+    let measured = measure(&fft, &signal.data, signal.stride, options)?;
+    drop(watch);
 
     let figures = merge(
         measured.figures(),
         json!({
             "input": signal.origin.path().map(shown),
+            "stride": signal.stride,
             "recipe": fft.recipe(),
         }),
     );

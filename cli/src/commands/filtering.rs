@@ -75,6 +75,7 @@ fn filter<T: Numbers>(
     json: bool,
 ) -> Result<(Outcome, Option<Vec<T>>), Failure> {
     let samples = x.len() / channels.max(1);
+    let planning = crate::progress::planning(json);
     let planned = match task.rate {
         Some(rate) => ConvProblem::resampled(taps, channels, samples, rate).and_then(|problem| {
             let filter = Convolver::resampler::<T>(machine, taps, channels, samples, rate)?;
@@ -85,6 +86,7 @@ fn filter<T: Numbers>(
             Ok((problem, filter))
         }),
     };
+    drop(planning);
     let (problem, filter) = planned.map_err(Failure::input)?;
     let bound = filter.bound::<T>(channels);
     if task.channels.plan {

@@ -131,7 +131,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     if let Some((name, size, one)) = &args.kernel {
         let kernel = registry::find(name)
             .ok_or_else(|| Failure::input(format!("there is no kernel `{name}`")))?;
-        return single(kernel, size, one);
+        return single(kernel, size, one, json);
     }
     let whole = &args.whole;
     if whole.all {
@@ -156,13 +156,15 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
 }
 
 /// One kernel of one size on one machine.
-fn single(kernel: &dyn Kernel, size: &Size, one: &One) -> Result<Outcome, Failure> {
+fn single(kernel: &dyn Kernel, size: &Size, one: &One, json: bool) -> Result<Outcome, Failure> {
     check_roofline(one.roofline.as_deref(), one.machine.file())?;
     let machine = Arc::new(one.machine.load()?);
     let system = System::of(&machine);
+    let planning = crate::progress::planning(json);
     let prepared = kernel
         .prepare(size, &machine, Options::default())
         .map_err(Failure::input)?;
+    drop(planning);
     let title = format!("{}, {size}", kernel.name());
     let procedure = prepared.procedure(&title);
     let expected = estimate(&procedure, &system).map_err(Failure::input)?;

@@ -1,11 +1,13 @@
 //! Where the input of `cp2 fft` comes from: an array, a recording, or a seed.
 
+mod rows;
+
+pub(crate) use rows::{Origin, Signal};
+
 use crate::io::{FileError, Kind, Window, extension, frames, read_npy, read_wav};
 use crate::outcome::Failure;
-use crate::picture::{Axis, Field};
 use cp2_kernels::Random;
 use cp2_machine::Machine;
-use num_complex::Complex32;
 use std::path::{Path, PathBuf};
 
 /// Points of a transform unless the input or `--n` says otherwise.
@@ -39,58 +41,9 @@ pub(crate) struct SignalArgs {
     /// Channel of a recording, from 0 [default: 0]
     #[arg(long, value_name = "C")]
     channel: Option<u16>,
-}
-
-/// Where a signal came from, with what its picture needs.
-#[derive(Clone, Debug)]
-pub(crate) enum Origin {
-    /// Generated.
-    Seed(u64),
-    /// From an array.
-    Array(PathBuf),
-    /// From a recording.
-    Sound {
-        /// The file.
-        path: PathBuf,
-        /// Samples per second.
-        rate: u32,
-        /// Samples between frames.
-        hop: usize,
-        /// Zeros added to fill the last frame.
-        frames_padded: usize,
-    },
-}
-
-impl Origin {
-    /// The file, if any.
-    pub(crate) fn path(&self) -> Option<&Path> {
-        match self {
-            Self::Seed(_) => None,
-            Self::Array(path) | Self::Sound { path, .. } => Some(path),
-        }
-    }
-
-    /// The seed, if any.
-    pub(crate) fn seed(&self) -> Option<u64> {
-        if let Self::Seed(seed) = self {
-            Some(*seed)
-        } else {
-            None
-        }
-    }
-}
-
-/// Transforms' worth of input.
-#[derive(Clone, Debug)]
-pub(crate) struct Signal {
-    /// Where it came from.
-    pub(crate) origin: Origin,
-    /// Shape of the output.
-    pub(crate) shape: Vec<usize>,
-    /// Points of a transform.
-    pub(crate) n: usize,
-    /// The numbers, transform after transform.
-    pub(crate) data: Vec<Complex32>,
+    /// Numbers of an .npy from the beginning of a transform of --n to the next; what lies between is left out [default: N]
+    #[arg(long, value_name = "NUMBERS", requires = "n", requires = "input")]
+    stride: Option<usize>,
 }
 
 impl SignalArgs {
@@ -135,8 +88,12 @@ impl SignalArgs {
                 self.only_for_sound(Some(path))?;
                 self.array(path, axes, half, machine.host.memory.0)?
             }
-            "wav" if half || axes.is_some() => {
-                let option = if half { "--real --inverse" } else { "--shape" };
+            "wav" if half || axes.is_some() || self.stride.is_some() => {
+                let option = match (self.stride, half) {
+                    (Some(_), _) => "--stride",
+                    (_, true) => "--real --inverse",
+                    _ => "--shape",
+                };
                 return Err(Failure::input(format!(
                     "{}: {option} takes an .npy, not a recording; leave it out",
                     path.display()
@@ -187,6 +144,7 @@ impl SignalArgs {
             origin: Origin::Seed(self.seed),
             shape: vec![batch, n],
             n,
+            stride: n,
             data,
         })
     }
@@ -215,6 +173,9 @@ impl SignalArgs {
             .into());
         }
         let row = |n: usize| if half { n / 2 + 1 } else { n };
+        if let Some(stride) = self.stride {
+            return Signal::apart(path, row(self.length()), stride, array.to_complex());
+        }
         let n = match (axes, array.shape.as_slice()) {
             (Some(axes), _) => numbers(axes),
             (None, &[.., _, columns]) => columns,
@@ -254,6 +215,7 @@ impl SignalArgs {
             origin: Origin::Array(path.to_owned()),
             shape: array.shape,
             n,
+            stride: n,
             data,
         })
     }
@@ -294,6 +256,7 @@ impl SignalArgs {
             origin,
             shape: vec![count, n],
             n,
+            stride: n,
             data,
         })
     }
@@ -319,78 +282,4 @@ pub(crate) fn too_many(n: usize, batch: usize, most: usize) -> Failure {
             "{batch} transforms of {n} points do not fit the machine's system memory; expected at most {most}, or a machine with more memory"
         ),
     })
-}
-
-impl Signal {
-    /// Number of transforms.
-    pub(crate) fn batch(&self) -> usize {
-        self.data.len() / self.n.max(1)
-    }
-
-    /// Makes half spectra those of real numbers: number 0 of a row, and of even lengths its last one, are real.
-    /// What a file has there, as products of spectra do, counts as 0; a warning says so.
-    pub(crate) fn real_ends(&mut self, n: usize, given: bool) -> Option<String> {
-        let ends = [0].into_iter().chain((n % 2 == 0).then_some(n / 2));
-        let mut ignored: Option<(usize, usize, f32)> = None;
-        for k in ends {
-            let column = self.data.iter_mut().skip(k).step_by(n / 2 + 1);
-            for (row, z) in column.enumerate() {
-                let im = std::mem::take(&mut z.im);
-                let larger = ignored.is_none_or(|(.., most)| im.is_nan() || im.abs() > most.abs());
-                if im != 0.0 && larger {
-                    ignored = Some((row, k, im));
-                }
-            }
-        }
-        let (row, k, im) = ignored.filter(|_| given)?;
-        Some(format!(
-            "warning: --real --inverse: imaginary parts where the spectrum of {n} real numbers has none count as 0; the largest is {im}, of row {row}, number {k}\n"
-        ))
-    }
-
-    /// Makes generated numbers real, and refuses a file of others.
-    pub(crate) fn check_real(&mut self, given: bool) -> Result<(), Failure> {
-        if given && self.data.iter().any(|z| z.im != 0.0) {
-            return Err(Failure::input(
-                "--real: the input has imaginary parts that are not 0; expected real numbers (float32), or leave --real out",
-            ));
-        }
-        self.data.iter_mut().for_each(|z| z.im = 0.0);
-        Ok(())
-    }
-
-    /// A picture of its spectra: against time and frequency for a recording,
-    /// of which the negative frequencies mirror the positive ones.
-    pub(crate) fn picture(&self, spectra: &[Complex32]) -> Field {
-        let (bins, x, y) = match &self.origin {
-            Origin::Sound { rate, hop, .. } => {
-                let rate = f64::from(*rate);
-                let end = self.batch() as f64 * *hop as f64 / rate;
-                (
-                    self.n / 2,
-                    Axis::new("time", "s", 0.0, end),
-                    Axis::new("frequency", "kHz", 0.0, rate / 2000.0),
-                )
-            }
-            _ => {
-                let x = Axis::new("transform", "", 0.0, self.batch() as f64);
-                (self.n, x, Axis::new("bin", "", 0.0, self.n as f64))
-            }
-        };
-        let name = self
-            .origin
-            .path()
-            .and_then(Path::file_name)
-            .map_or("random numbers".to_owned(), |f| {
-                f.to_string_lossy().into_owned()
-            });
-        Field::spectra(
-            spectra,
-            self.n,
-            bins,
-            format!("{name}: {} spectra of {} points", self.batch(), self.n),
-            x,
-            y,
-        )
-    }
 }

@@ -53,6 +53,43 @@ fn real_transforms_go_there_and_back() {
         .fails(2, &["no multiple", "7"]);
 }
 
+/// Transforms of a part of every row: the same as of the parts alone.
+#[test]
+fn transforms_may_lie_apart() {
+    let bench = Bench::new();
+    let x: Vec<f32> = (0..2 * 300).map(|j| ((j * 7) % 31) as f32 - 15.0).collect();
+    bench.write("x.npy", npy("<c8", "False", "(3, 100)", &bytes(&x)));
+    for n in [64, 63, 60, 100] {
+        let alone: Vec<f32> = x
+            .chunks(200)
+            .flat_map(|row| &row[..2 * n])
+            .copied()
+            .collect();
+        let shape = format!("(3, {n})");
+        bench.write("a.npy", npy("<c8", "False", &shape, &bytes(&alone)));
+        bench.cp2("fft --input a.npy --output y.npy").works();
+        let line = format!("fft --input x.npy --n {n} --stride 100 --output z.npy --json");
+        let json = bench.cp2(&line).works().json();
+        assert_eq!(json["batch"].as_u64(), Some(3));
+        assert_eq!(json["stride"].as_u64(), Some(100));
+        assert_eq!(json["verified"].as_bool(), Some(true));
+        assert_eq!(bench.read("z.npy"), bench.read("y.npy"), "{n}");
+    }
+    bench.write("r.npy", npy("<f4", "False", "(264,)", &bytes(&x[..264])));
+    let json = bench.cp2("fft --input r.npy --real --n 64 --stride 100 --output z.npy --json");
+    assert_eq!(json.works().json()["batch"].as_u64(), Some(3));
+    assert_eq!(lanes(&bench.read("z.npy")).len(), 3 * 2 * 33);
+    bench
+        .cp2("fft --input x.npy --n 64 --stride 63")
+        .fails(2, &["--stride 63", "64 at least"]);
+    bench
+        .cp2("fft --input r.npy --n 65 --stride 100")
+        .fails(2, &["264 numbers", "64 are left"]);
+    bench
+        .cp2("fft --input x.npy --stride 100")
+        .fails(2, &["--n"]);
+}
+
 #[test]
 fn the_planner_lists_what_it_chooses_from() {
     let bench = Bench::new();

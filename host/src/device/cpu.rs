@@ -99,10 +99,8 @@ impl Engine {
                 (Category::Descriptor, bytes)
             }
             Action::Launch { entry, args } => {
-                self.processor
-                    .launch(entry, args)
-                    .map_err(|e| fail(&name, e.into()))?;
-                let first = self.state.now.saturating_add(self.machine.host.launch.0);
+                let first = self.processor.launch(entry, args);
+                let first = first.map_err(|e| fail(&name, e.into()))?.0;
                 let last = after
                     .iter()
                     .filter_map(|d| self.state.progress.seen(d.0))

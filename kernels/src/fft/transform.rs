@@ -187,25 +187,19 @@ pub trait Fft: fmt::Debug + Send + Sync {
     /// of the input is not read, and between those of the output there is 0.
     /// Numbers of one row follow each other: the DMA moves two at least.
     ///
-    /// Recipes whose DMA does not step over what is between have the rows put
-    /// into system memory as they need them.
+    /// Where the DMA does not step over what is between, because the recipe has
+    /// its own way through memory or a row does not begin at a granule, rows are
+    /// put into system memory one behind the other.
     ///
     /// # Errors
-    /// See [`Fft::process_with`]; distances shorter than a row, or that the DMA
-    /// would have to step by and cannot.
+    /// See [`Fft::process_with`]; distances shorter than a row.
     fn process_rows(
         &self,
         input: &[Complex32],
         rows: Rows,
         options: Options,
     ) -> Result<FftRun, FftError> {
-        let n = self.len();
-        rows.check(n)?;
-        let batch = rows.batch_of(input.len(), n, self.max_batch(), self.machine())?;
-        let input = rows_of(input.to_vec(), batch, n, rows.input);
-        let mut run = self.process_with(&input, options)?;
-        run.output = run.output.map(|y| spread(&y, n, [batch, rows.output]));
-        Ok(run)
+        closed_up(self, input, rows, options)
     }
 
     /// The same on a device with default options.
@@ -233,6 +227,22 @@ impl Plan<FftProblem> for dyn Fft {
     fn output(run: &FftRun) -> Option<&[Complex32]> {
         run.output.as_deref()
     }
+}
+
+/// Transforms rows that lie apart as ones that follow each other, and puts the results apart.
+pub(super) fn closed_up<F: Fft + ?Sized>(
+    fft: &F,
+    input: &[Complex32],
+    rows: Rows,
+    options: Options,
+) -> Result<FftRun, FftError> {
+    let n = fft.len();
+    rows.check(n)?;
+    let batch = rows.batch_of(input.len(), n, fft.max_batch(), fft.machine())?;
+    let input = rows_of(input.to_vec(), batch, n, rows.input);
+    let mut run = fft.process_with(&input, options)?;
+    run.output = run.output.map(|y| spread(&y, n, [batch, rows.output]));
+    Ok(run)
 }
 
 /// `values` in system memory as rows of `n`, filled up with zeros to so many rows and numbers in each.

@@ -60,6 +60,10 @@ fn random_batches_are_accurate_and_fast() {
     }
 }
 
+/// Once for all pages: constants, 6 words until the number of pages is there,
+/// the page loop with its set-up, `stop`.
+const ONCE: u64 = 4 + 6 + 3 + 1;
+
 /// Cycles of a page beside its butterflies, on either machine.
 fn fill(n: usize, p: u32) -> u64 {
     let passes = plan(n, Direction::Forward).local_recipe().passes();
@@ -107,8 +111,7 @@ fn kernels_take_the_cycles_they_should() {
                     .unwrap()
                     .random(2);
                 let done = run(&fft, &x);
-                // `page_begin` and `page_end` take 2 words each. Once: constants, 6 words until
-                // the number of pages is there, the page loop with its set-up, `stop`.
+                // `page_begin` and `page_end` take 2 words each.
                 let butterflies = fft.local_recipe().butterflies();
                 let expected = match done.passes[0].plan() {
                     Some(plan) => {
@@ -117,10 +120,7 @@ fn kernels_take_the_cycles_they_should() {
                             .map(|page| page.per_section)
                             .map(|p| 2 + u64::from(p) * butterflies + fill(n, p) + 2)
                             .sum::<u64>()
-                            + 4
-                            + 6
-                            + 3
-                            + 1
+                            + ONCE
                     }
                     None => ring(batch.div_ceil(4) as u64, butterflies),
                 };
@@ -141,6 +141,7 @@ fn kernels_take_the_cycles_they_should() {
 /// page of them alone. Nothing is faster than its bound.
 #[test]
 fn long_batches_come_near_the_bound() {
+    let mut table = String::new();
     for (name, floor) in [("vm7", 0.97), ("vm9", 0.96)] {
         let planner = FftPlanner::new(machine(name));
         for n in lengths() {
@@ -165,6 +166,25 @@ fn long_batches_come_near_the_bound() {
             };
             let inside = work as f64 / (work + beside) as f64;
             assert!(n < 512 || inside >= 0.97, "{n} on {name}: {inside}");
+            if n < 512 || name != "vm7" {
+                continue;
+            }
+            let alone = match done.passes[0].plan() {
+                Some(_) => butterflies + 4 + fill(n, 1) + ONCE,
+                None => ring(1, butterflies),
+            };
+            let documented = format!(
+                "| {n} | {butterflies} | {alone} | {:.3} | {} | {} | {inside:.3} |",
+                butterflies as f64 / alone as f64,
+                work / butterflies,
+                work + beside,
+            );
+            table += &(documented + "\n");
         }
     }
+    let docs = include_str!("../../../docs/fft.md");
+    assert!(
+        docs.contains(&table),
+        "docs/fft.md, \"Pages\", should have\n{table}"
+    );
 }

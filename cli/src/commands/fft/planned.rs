@@ -5,7 +5,7 @@ use cp2_asm::Program;
 use cp2_host::Options;
 use cp2_kernels::fft::{
     ComplexToReal, Direction, Fft, FftError, FftNd, FftPlanner, FftProblem, FftRun, RealRun,
-    RealToComplex, hermitian, reference_nd,
+    RealToComplex, Rows, hermitian, reference_nd,
 };
 use cp2_kernels::{Problem as _, Verdict};
 use cp2_machine::{Cycles, Machine};
@@ -177,13 +177,21 @@ impl Planned {
         .map_err(Failure::input)
     }
 
-    /// Transforms rows.
+    /// Transforms rows; complex ones may lie apart, one every `stride` numbers.
     pub(crate) fn process(
         &self,
         input: &[Complex32],
+        stride: usize,
         options: Options,
     ) -> Result<FftRun, FftError> {
         match self {
+            Self::Complex(fft) if stride != fft.len() => {
+                let rows = Rows {
+                    input: stride,
+                    output: fft.len(),
+                };
+                fft.process_rows(input, rows, options)
+            }
             Self::Complex(fft) => fft.process_with(input, options),
             Self::Array(fft) => fft.process_with(input, options),
             Self::Forward(fft) => {

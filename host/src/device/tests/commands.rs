@@ -73,6 +73,25 @@ fn a_launch_is_charged_by_what_it_waited_for() {
     assert_eq!(work.cycles, plain.cycles + 600);
 }
 
+/// The cycle of a launch is CP2's no more: the first issue of one that takes none is in the next.
+#[test]
+fn a_launch_that_takes_no_time_is_accounted_for() {
+    let mut machine = (*vm("vm7")).clone();
+    machine.host.launch = cp2_machine::Cycles(0);
+    let mut device = Device::new(Arc::new(machine));
+    let placed = device
+        .place("k", assembled(".program\n    stop\n"))
+        .unwrap();
+    let mut ready = device.load(&placed, &[]).unwrap();
+    for _ in 0..3 {
+        ready = device.launch("k", 0, 0, &[ready]).unwrap();
+    }
+    let report = device.finish().unwrap().report;
+    // A cycle before each, and what the CPU takes to see the two before stop.
+    assert_eq!(report.causes.get(Cause::Launch), 3 + 2 * 40);
+    assert_accounts(&report);
+}
+
 #[test]
 fn the_control_cpu_pays_for_every_byte() {
     let mut device = Device::new(vm("vm7"));

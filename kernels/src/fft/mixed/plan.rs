@@ -7,7 +7,7 @@ use super::recipe::MixedRecipe;
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::plan::FftRun;
-use crate::fft::transform::{Fft, Rows};
+use crate::fft::transform::{Fft, Rows, closed_up};
 use crate::job::{Job, Least};
 use crate::pipeline::Unschedulable;
 use cp2_asm::Program;
@@ -169,6 +169,13 @@ impl<R: BlockRecipe> Fft for BlockFft<R> {
         rows: Rows,
         options: Options,
     ) -> Result<FftRun, FftError> {
+        let granule = self.machine().dma.granule.0 as usize;
+        let steps = |distance: usize| {
+            distance == self.len() || [distance, self.len()].iter().all(|n| 8 * n % granule == 0)
+        };
+        if !steps(rows.input) || !steps(rows.output) {
+            return closed_up(self, input, rows, options);
+        }
         let longest = rows.input.max(rows.output);
         let most = self.max_batch() / longest.div_ceil(self.len()).max(1);
         let batch = rows.batch_of(input.len(), self.len(), most, self.machine())?;
