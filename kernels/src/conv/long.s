@@ -264,17 +264,8 @@
     end bflyc, bflyci, 8
 .endm
 
-; An entry: so many pages of each kind take turns until all are done.
-.macro turns columns, rows, back
-    ldx2 c14, [a15]
-    addi a7, a15, 16
-    mov b7, a7
-    movi s7, 8
-    movi s4, 16
-    movi a4, constants
-    ldq q30, [a4]
-    mov l7, c15
-.turn:
+; So many pages of each kind.
+.macro pages columns, rows, back
     .rept \columns
     call columns_page
     .endr
@@ -284,7 +275,22 @@
     .rept \back
     call back_page
     .endr
-    addi c14, c14, -\columns - \rows - \back
+.endm
+
+; An entry: so many pages of each kind take turns, and behind them so many more, until all are done.
+.macro turns columns, rows, back, columns2=0, rows2=0, back2=0
+    ldx2 c14, [a15]
+    addi a7, a15, 16
+    mov b7, a7
+    movi s7, 8
+    movi s4, 16
+    movi a4, constants
+    ldq q30, [a4]
+    mov l7, c15
+.turn:
+    pages \columns, \rows, \back
+    pages \columns2, \rows2, \back2
+    addi c14, c14, -\columns - \rows - \back - \columns2 - \rows2 - \back2
     bnz c14, .turn
     stop
 .endm
@@ -296,8 +302,12 @@ columns_and_rows:
     turns 1, 1, 0
 more_columns_and_rows:
     turns 2, 1, 0
+more_columns_and_all:
+    turns 1, 1, 0, 1, 1, 1
 all:
     turns 1, 1, 1
+all_and_more_back:
+    turns 1, 1, 1, 0, 1, 1
 rows:
     turns 0, 1, 0
 rows_and_back:

@@ -30,7 +30,7 @@ pub(crate) fn chained(mut passes: Vec<RingPass>, machine: &Machine) -> Vec<RingP
             continue;
         };
         if let Some(ahead) = ahead_of(before, next, machine) {
-            before.ahead = ahead;
+            before.ahead = posted_in_order(ahead, before);
             next.begun = true;
             next.informed = is_free(before, next);
         }
@@ -120,6 +120,17 @@ fn ahead_of(before: &RingPass, next: &RingPass, machine: &Machine) -> Option<Vec
     }
     all.sort_by_key(|ahead| ahead.behind);
     Some(all)
+}
+
+/// The same, where no load posts an event before the last page of `before` has been given: its kernel would take
+/// the post for that page's.
+fn posted_in_order(mut ahead: Vec<Ahead>, before: &RingPass) -> Vec<Ahead> {
+    let given = before.count().saturating_sub(1 + before.ring.ahead as u64);
+    for load in ahead.iter_mut().filter(|ahead| ahead.load.event.is_some()) {
+        load.behind = load.behind.max(given);
+    }
+    ahead.sort_by_key(|ahead| ahead.behind);
+    ahead
 }
 
 /// Whether the argument block of `next` lies where `before` has nothing to the end.
@@ -287,6 +298,16 @@ mod tests {
         assert_eq!(behind(&before, &elsewhere(stored(7))), Some(vec![7, 8]));
         assert_eq!(behind(&before, &elsewhere(stored(9))), Some(vec![9, 9]));
         assert_eq!(behind(&before, &elsewhere(stored(2))), Some(vec![6, 6]));
+    }
+
+    /// Of ten pages through two buffers the last is given behind page 7.
+    #[test]
+    fn no_page_is_announced_before_those_of_the_pass_before() {
+        let machine = Machine::builtin("vm7").unwrap();
+        let passes = vec![pass(0, 1000, 0, 1 << 20), pass(100, 2000, 1 << 40, 1 << 30)];
+        let chained = chained(passes, &machine);
+        let behind: Vec<u64> = chained[0].ahead.iter().map(|ahead| ahead.behind).collect();
+        assert_eq!(behind, [7, 7]);
     }
 
     /// Pages that would come where the kernel still has its arguments, and pages of which nothing is known, are

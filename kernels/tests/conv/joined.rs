@@ -84,20 +84,35 @@ fn units_of_several_sizes_agree_with_the_reference() {
     judged(&filter, &complex(63_400, 1), &problem);
 }
 
+/// Rounds of two pages of columns and two of rows, before and behind those of one each, and units of an odd number of blocks
+/// among them: 2, 4, 4, 4, 3, 2 blocks.
+#[test]
+fn merged_rounds_agree_with_the_reference() {
+    let (filter, problem) = planned::<Complex32>("vm7", 1300, 128_000);
+    assert!(
+        filter.kernel().contains("4 blocks in turn"),
+        "{:#}",
+        filter.choice()
+    );
+    judged(&filter, &complex(128_000, 1), &problem);
+}
+
 /// The promise of the project, 0.93 of the classic formula, where the channel of vm9 is as slow as the
 /// arithmetic and for signals whose last blocks would mostly be empty: by what is expected, and by
 /// what some take.
 #[test]
 fn what_is_left_is_not_lost() {
     for (name, taps, samples, floor, runs) in [
-        ("vm9", 1200, 1_000_000, 0.93, true),
-        ("vm9", 1300, 1_000_000, 0.93, false),
-        ("vm9", 1500, 1_000_000, 0.935, true),
+        ("vm9", 1100, 1_000_000, 0.93, true),
+        ("vm9", 1150, 1_000_000, 0.93, false),
+        ("vm9", 1200, 1_000_000, 0.935, true),
+        ("vm9", 1300, 1_000_000, 0.935, false),
+        ("vm9", 1500, 1_000_000, 0.94, true),
         ("vm9", 5000, 1_000_000, 0.93, false),
         ("vm9", 8000, 1_000_000, 0.925, false),
-        ("vm9", 2048, 1_000_000, 0.935, false),
+        ("vm9", 2048, 1_000_000, 0.95, false),
         ("vm9", 2500, 1_000_000, 0.935, false),
-        ("vm9", 4097, 1_000_000, 0.93, false),
+        ("vm9", 4097, 1_000_000, 0.945, false),
         ("vm9", 600, 128_000, 0.96, true),
         ("vm7", 300, 64_000, 0.94, true),
         ("vm9", 300, 64_000, 0.92, true),
@@ -109,8 +124,8 @@ fn what_is_left_is_not_lost() {
         ("vm7", 16_385, 200_000, 0.87, true),
         ("vm9", 10_000, 1_000_000, 0.915, false),
         ("vm9", 4097, 256_000, 0.85, false),
-        ("vm9", 12_000, 2_000_000, 0.93, false),
-        ("vm9", 16_385, 2_000_000, 0.92, false),
+        ("vm9", 12_000, 2_000_000, 0.95, false),
+        ("vm9", 16_385, 2_000_000, 0.93, false),
     ] {
         let (filter, problem) = planned::<Complex32>(name, taps, samples);
         let least = classic(taps) * (samples + taps - 1) as f64;

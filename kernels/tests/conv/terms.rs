@@ -77,6 +77,41 @@ fn whole_blocks_are_the_fewest() {
     }
 }
 
+/// The lengths up to which the documents say that 0.93 of the classic count is out of reach: it is there, and of none of a grid of
+/// longer ones.
+#[test]
+fn short_signals_are_out_of_reach() {
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/convolution.md");
+    let document = std::fs::read_to_string(document).unwrap();
+    let table = document
+        .lines()
+        .skip_while(|line| !line.contains("out of reach to |"));
+    let mut found = 0;
+    for row in table.skip(2).take_while(|line| line.starts_with('|')) {
+        let mut cells = row
+            .trim_matches('|')
+            .split('|')
+            .map(|cell| cell.trim().parse::<usize>());
+        let (Some(Ok(taps)), Some(Ok(to))) = (cells.next(), cells.next()) else {
+            panic!("{row}");
+        };
+        for name in ["vm7", "vm9"] {
+            let machine = machine(name);
+            let most = |samples: usize| {
+                let outputs = samples + taps - 1;
+                classic(taps) * outputs as f64 / least(&machine, taps, samples)
+            };
+            assert!(most(to) < 0.93, "{name}, {taps} taps: {}", most(to));
+            let longer = std::iter::successors(Some(to + to / 10), |&s| Some(s + s / 30));
+            for samples in longer.take_while(|&samples| samples < 16 * to) {
+                assert!(most(samples) >= 0.93, "{name}, {taps} taps, {samples}");
+            }
+        }
+        found += 1;
+    }
+    assert!(found >= 15, "{found} rows");
+}
+
 /// Where cycles go, as the table has it, to the cycle; and no run takes less than the least.
 #[test]
 fn cycles_go_where_the_documents_say() {

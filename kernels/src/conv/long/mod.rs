@@ -28,7 +28,7 @@ use pages::{Addresses, Blocks, Phase};
 use places::{Local, Places, Room};
 use shape::{PAGE, Shape};
 use std::sync::Arc;
-use units::{Turns, turns, units};
+use units::{Rounds, Turns, turns, units};
 
 pub(super) use shape::{CUTS, Cut};
 pub(super) use tables::{middle_factors, root};
@@ -158,7 +158,7 @@ impl Long {
     fn fits(&self) -> bool {
         let blocks = self.shape.together as u64;
         let three = units(3 * blocks, blocks, blocks).unwrap_or_default();
-        let turns = turns(&three, self.pages, false);
+        let turns = turns(&three, self.pages, Rounds::Single);
         self.passes(&turns, Room::Both, Addresses::NOWHERE)
             .is_some()
     }
@@ -215,8 +215,11 @@ impl Long {
         let first = first.filter(|first| *first == together || 2 * first <= together);
         let ways = first.flat_map(|first| {
             let units = units(total as u64, together, first);
-            let doubled = if first < together { 0..2 } else { 0..1 };
-            doubled.filter_map(move |d| Some(turns(units.as_ref()?, self.pages, d > 0)))
+            let rounds = &Rounds::ALL[..if first < together { 3 } else { 1 }];
+            let turns = |rounds: &Rounds| Some(turns(units.as_ref()?, self.pages, *rounds));
+            let mut turns: Vec<Vec<Turns>> = rounds.iter().filter_map(turns).collect();
+            turns.dedup();
+            turns
         });
         let priced = |turns: Vec<Turns>, room: Room| {
             let passes = self.passes(&turns, room, Addresses::NOWHERE)?;

@@ -70,6 +70,7 @@ mod tests {
                     number: 0,
                     unit,
                     start: 0,
+                    nth: (0, 1),
                     rotated: 0,
                 };
                 let phase = Phase {

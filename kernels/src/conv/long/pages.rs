@@ -119,6 +119,8 @@ pub(super) struct Place {
     block: u64,
     turn: u64,
     pub(super) number: u64,
+    /// Whether it is the first of its kind in the phase.
+    is_first: bool,
     /// Whether its factors are others than those of the page before.
     begins: bool,
     /// Pages with the same factors before it, in all units of its kind.
@@ -134,6 +136,20 @@ impl Phase {
             [Kind::Columns, Kind::Rows] => "columns_and_rows",
             [Kind::Columns, Kind::Columns, Kind::Rows] => "more_columns_and_rows",
             [Kind::Rows] => "rows",
+            [
+                Kind::Columns,
+                Kind::Rows,
+                Kind::Columns,
+                Kind::Rows,
+                Kind::Back,
+            ] => "more_columns_and_all",
+            [
+                Kind::Columns,
+                Kind::Rows,
+                Kind::Back,
+                Kind::Rows,
+                Kind::Back,
+            ] => "all_and_more_back",
             [Kind::Rows, Kind::Back] => "rows_and_back",
             [Kind::Rows, Kind::Back, Kind::Back] => "rows_and_more_back",
             [Kind::Back] => "back",
@@ -145,8 +161,9 @@ impl Phase {
         let kinds = self.kinds.len() as u64;
         let share = &self.kinds[(page % kinds) as usize];
         let Unit { first, blocks } = share.unit;
-        let (step, each) = (page / kinds, blocks * self.blocks.pages);
-        let at = share.start + step;
+        let (round, each) = (page / kinds, blocks * self.blocks.pages);
+        let at = share.page(round);
+        let is_first = at == share.start;
         let rotated = (at + share.rotated) % each;
         let turn = rotated % blocks;
         Place {
@@ -155,7 +172,8 @@ impl Phase {
             block: first + at / each * blocks + turn,
             turn,
             number: rotated / blocks,
-            begins: turn == 0 || step == 0 || at % each == 0,
+            is_first,
+            begins: turn == 0 || is_first || at % each == 0,
             group: at / blocks,
         }
     }
@@ -241,10 +259,10 @@ impl Phase {
     /// as soon as there are turns, those of the next group.
     fn next_taps(&self, page: u64) -> Option<Descriptor> {
         let (place, rows) = (self.place(page), self.rows_share()?);
-        let (middle, step) = (rows.unit.blocks / 2, page / self.kinds.len() as u64);
-        let now = place.turn == middle || (step == 0 && place.turn > middle);
+        let middle = rows.unit.blocks / 2;
+        let now = place.turn == middle || (place.is_first && place.turn > middle);
         let wanted = place.kind == Kind::Rows && self.room == Room::Taps && now;
-        let last = (rows.start + self.steps - 1) / rows.unit.blocks;
+        let last = (rows.start + rows.nth.1 * self.steps - 1) / rows.unit.blocks;
         let next = (wanted && place.group < last).then_some(place.group + 1);
         next.and_then(|group| self.taps(group))
     }
@@ -289,7 +307,7 @@ impl Pages for Phase {
                 let early = self.is_early();
                 let factors = self.factors(&place, factors);
                 let factors = factors.filter(|_| !(early && self.room == Room::Both));
-                let first = self.room == Room::Taps && page < self.kinds.len() as u64;
+                let first = self.room == Room::Taps && place.is_first;
                 let taps = first.then(|| self.taps(place.group)).flatten();
                 let rows = (!early).then(|| self.rows(&place, local));
                 factors.into_iter().chain(taps).chain(rows).collect()

@@ -6,8 +6,9 @@ use super::tables::{TAP_BYTES, column_bytes, row_bytes};
 use super::units::Share;
 use crate::ring::Ring;
 
-/// Most pages that take turns: two of a kind, or one of each.
-const MOST_KINDS: usize = 3;
+/// Pages of a round that are loaded before the first of them is stored, and most of one round whose buffers and factors
+/// change in each: two of a kind, or one of each.
+const MOST_AHEAD: usize = 3;
 
 /// What of the factors and taps of rows has room for the next beside those in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,11 @@ fn slots(shares: &[Share]) -> Vec<&'static [u64]> {
         match (share.kind, shares.len()) {
             (Kind::Columns, 1) => &[0, 1, 2, 3],
             (Kind::Back, 1) => &[1, 3, 2, 0],
+            // Three pages of columns go through two buffers.
+            (Kind::Rows, 5) if second => &[2],
+            (Kind::Rows, 5) => &[1],
+            (_, 5) if index == 2 => &[3, 0],
+            (_, 5) => &[0, 3],
             (Kind::Rows, _) => &[1, 2],
             _ if second => &[3],
             (Kind::Back, _) if columns => &[3],
@@ -84,96 +90,165 @@ impl Local {
         room: Room,
         (number, arguments): (usize, usize),
     ) -> Option<(Places, u64)> {
-        let cut = shape.cut;
-        // Of columns alone it needs some to wait in; rows come a turn early.
-        let (alone, slots) = (shares.len() == 1, slots(shares));
-        let (rows, head) = (row_bytes(cut.row), row_bytes(cut.row) - TAP_BYTES);
-        // Bytes of an area of factors, and how many there are.
-        let wanted = |kind: Kind| match (kind, room) {
-            (Kind::Rows, Room::Both) => (rows, 2),
-            // Alone the next rows come while these are computed.
-            (Kind::Rows, _) if alone => (0, 0),
-            (Kind::Rows, Room::Taps) => (head, 1),
-            (Kind::Rows, Room::One) => (rows, 1),
-            (Kind::Columns, _) => (0, 1),
-            (Kind::Back, _) if alone => (column_bytes(cut), slots[0].len()),
-            (Kind::Back, _) => (column_bytes(cut), 1),
+        let phase = Arrangement {
+            shares,
+            shape,
+            room,
+            slots: slots(shares),
         };
-        let areas = |kind: Kind| match (kind, room) {
-            (Kind::Rows, Room::Taps) => 2,
-            _ => wanted(kind).1,
-        };
-        // After as many steps every kind is at its first page and its first factors again.
-        let period = |(share, slots): (&Share, &&[u64])| {
-            let pages = slots.len() as u64;
-            let areas = areas(share.kind) as u64;
-            let factors = if areas > 1 {
-                areas * share.unit.blocks
-            } else {
-                areas
-            };
-            lcm(pages, factors)
-        };
-        let steps = shares.iter().zip(&slots).map(period).reduce(lcm)?;
-        let steps = usize::try_from(steps).ok().filter(|&steps| steps > 0)?;
-        // Inside DMEM, whose addresses are u32: the caller checks the end.
-        let at = |address: u64| u32::try_from(address).unwrap_or(u32::MAX);
-        let most = Ring::argument_bytes(MOST_KINDS * 2 * shape.together)
-            .max(Ring::argument_bytes(shares.len() * steps));
+        let rounds = phase.rounds()?;
+        let most = Ring::argument_bytes(MOST_AHEAD * 2 * shape.together)
+            .max(Ring::argument_bytes(shares.len() * rounds));
         let pages = self.first + arguments as u64 * most;
-        let page = |slot: &u64| at(pages + slot * PAGE_BYTES);
-        let used = slots.iter().copied().flatten().max();
+        let used = phase.slots.iter().copied().flatten().max();
         let mut end = pages + used.map_or(0, |slot| slot + 1) * PAGE_BYTES;
-        if alone && shares[0].kind == Kind::Back {
+        let [first, ..] = shares else { return None };
+        if phase.is_alone() && first.kind == Kind::Back {
             // Where taps lie that are no longer in use when the first of these factors come, if there is room.
-            let all = slots[0].len() as u64 * column_bytes(cut);
+            let head = row_bytes(shape.cut.row) - TAP_BYTES;
+            let (bytes, areas) = phase.factors(Kind::Back);
+            let all = areas as u64 * bytes;
             end += head.min(self.dmem.saturating_sub(end + all)) & !15;
         }
-        let mut take = |count: usize, bytes: u64| -> Vec<u32> {
-            let all = (0..count as u64).map(|i| at(end + i * bytes)).collect();
-            end += count as u64 * bytes;
-            all
-        };
-        let mut taps = [0; 2];
-        let mut all = Vec::new();
-        // Those of rows before those of columns.
-        let mut order: Vec<usize> = (0..shares.len()).collect();
-        order.sort_by_key(|&index| shares[index].kind != Kind::Rows);
-        for index in order {
-            let (bytes, areas) = wanted(shares[index].kind);
-            let areas = take(areas, bytes);
-            if areas.is_empty() {
-                return None;
-            }
-            if (shares[index].kind, room) == (Kind::Rows, Room::Taps) {
-                taps.copy_from_slice(&take(2, TAP_BYTES));
-            }
-            all.push((index, areas));
-        }
-        all.sort_by_key(|(index, _)| *index);
-        let mut ring = Ring {
+        let factors = phase.all_factors(&mut end)?;
+        let ring = Ring {
             arguments: at(self.first + (number % arguments) as u64 * most),
             pages: Vec::new(),
             factors: Vec::new(),
             beside: Vec::new(),
             behind: 0,
-            ahead: if alone { slots[0].len() } else { shares.len() },
+            ahead: if phase.is_alone() {
+                phase.slots[0].len()
+            } else {
+                shares.len().min(MOST_AHEAD)
+            },
         };
-        for step in 0..steps {
-            for ((share, slots), (_, areas)) in shares.iter().zip(&slots).zip(&all) {
-                let group = (share.of_group_before() + step) / share.unit.blocks as usize;
-                let factors = areas[group % areas.len()];
-                ring.pages.push(page(&slots[step % slots.len()]));
-                ring.factors.push(factors);
-                ring.beside.push(match (share.kind, room) {
-                    (Kind::Rows, Room::Taps) => taps[group % 2],
-                    (Kind::Rows, _) => factors + at(head),
+        let ring = phase.ring(ring, pages, rounds, &factors);
+        let taps = factors.taps;
+        Some((Places { ring, room, taps }, end))
+    }
+}
+
+/// What takes turns, and what has room.
+struct Arrangement<'a> {
+    shares: &'a [Share],
+    shape: &'a Shape,
+    room: Room,
+    /// The buffers of each.
+    slots: Vec<&'static [u64]>,
+}
+
+/// Where factors lie: the areas of each share, and the taps that have places of their own.
+struct Factors {
+    areas: Vec<Vec<u32>>,
+    taps: [u32; 2],
+}
+
+impl Arrangement<'_> {
+    /// Of columns alone it needs some to wait in; rows come a turn early.
+    fn is_alone(&self) -> bool {
+        self.shares.len() == 1
+    }
+
+    /// Bytes of an area of factors of a kind, and how many there are.
+    fn factors(&self, kind: Kind) -> (u64, usize) {
+        let rows = row_bytes(self.shape.cut.row);
+        match (kind, self.room) {
+            (Kind::Rows, Room::Both) => (rows, 2),
+            // Alone the next rows come while these are computed.
+            (Kind::Rows, _) if self.is_alone() => (0, 0),
+            (Kind::Rows, Room::Taps) => (rows - TAP_BYTES, 1),
+            (Kind::Rows, Room::One) => (rows, 1),
+            (Kind::Columns, _) => (0, 1),
+            (Kind::Back, _) if self.is_alone() => {
+                (column_bytes(self.shape.cut), self.slots[0].len())
+            }
+            (Kind::Back, _) => (column_bytes(self.shape.cut), 1),
+        }
+    }
+
+    /// The areas of all shares from `end` on, which moves: those of rows before those of columns; the same for pages that
+    /// follow one another. None where rows have no room.
+    fn all_factors(&self, end: &mut u64) -> Option<Factors> {
+        let mut take = |count: usize, bytes: u64| -> Vec<u32> {
+            let all = (0..count as u64).map(|i| at(*end + i * bytes)).collect();
+            *end += count as u64 * bytes;
+            all
+        };
+        let mut factors = Factors {
+            areas: vec![Vec::new(); self.shares.len()],
+            taps: [0; 2],
+        };
+        let mut order: Vec<usize> = (0..self.shares.len()).collect();
+        order.sort_by_key(|&index| self.shares[index].kind != Kind::Rows);
+        for index in order {
+            let share = &self.shares[index];
+            let twin = self.shares.iter().position(|s| s.kind == share.kind);
+            factors.areas[index] = if let Some(twin) = twin.filter(|_| share.nth.0 > 0) {
+                factors.areas[twin].clone()
+            } else {
+                let (bytes, areas) = self.factors(share.kind);
+                let areas = take(areas, bytes);
+                if (share.kind, self.room) == (Kind::Rows, Room::Taps) {
+                    factors.taps.copy_from_slice(&take(2, TAP_BYTES));
+                }
+                areas
+            };
+            if factors.areas[index].is_empty() {
+                return None;
+            }
+        }
+        Some(factors)
+    }
+
+    /// After as many rounds every kind is at its first page and its first factors again.
+    fn rounds(&self) -> Option<usize> {
+        let rounds = |(share, slots): (&Share, &&[u64])| {
+            let areas = match (share.kind, self.room) {
+                (Kind::Rows, Room::Taps) => 2,
+                (kind, _) => self.factors(kind).1,
+            } as u64;
+            let pages = if areas > 1 {
+                areas * share.unit.blocks
+            } else {
+                areas
+            };
+            let of = share.nth.1;
+            lcm(slots.len() as u64, lcm(pages, of) / of.max(1))
+        };
+        let rounds = self
+            .shares
+            .iter()
+            .zip(&self.slots)
+            .map(rounds)
+            .reduce(lcm)?;
+        usize::try_from(rounds).ok().filter(|&rounds| rounds > 0)
+    }
+
+    /// The ring with the places of so many rounds, pages from `first` on.
+    fn ring(&self, mut ring: Ring, first: u64, rounds: usize, factors: &Factors) -> Ring {
+        let head = at(row_bytes(self.shape.cut.row) - TAP_BYTES);
+        for round in 0..rounds {
+            for ((share, slots), areas) in self.shares.iter().zip(&self.slots).zip(&factors.areas) {
+                let group = share.group_from_first(round);
+                let area = areas[group % areas.len()];
+                ring.pages
+                    .push(at(first + slots[round % slots.len()] * PAGE_BYTES));
+                ring.factors.push(area);
+                ring.beside.push(match (share.kind, self.room) {
+                    (Kind::Rows, Room::Taps) => factors.taps[group % 2],
+                    (Kind::Rows, _) => area + head,
                     _ => 0,
                 });
             }
         }
-        Some((Places { ring, room, taps }, end))
+        ring
     }
+}
+
+/// Inside DMEM, whose addresses are u32: the caller checks the end.
+fn at(address: u64) -> u32 {
+    u32::try_from(address).unwrap_or(u32::MAX)
 }
 
 /// The least common multiple; 0 where a number is.
@@ -191,7 +266,24 @@ mod tests {
     use crate::conv::long::shape::CUTS;
     use crate::conv::long::units::Unit;
 
-    /// Whatever takes turns: the ring goes round with the buffers of every kind.
+    use Kind::{Back, Columns, Rows};
+
+    /// Kinds that take turns, two of one following one another.
+    fn shares(kinds: &[Kind], blocks: u64) -> Vec<Share> {
+        let count = |kinds: &[Kind], kind| kinds.iter().filter(|k| **k == kind).count() as u64;
+        let share = |(index, &kind): (usize, &Kind)| Share {
+            kind,
+            number: 0,
+            unit: Unit { first: 0, blocks },
+            start: 0,
+            nth: (count(&kinds[..index], kind), count(kinds, kind)),
+            rotated: 0,
+        };
+        kinds.iter().enumerate().map(share).collect()
+    }
+
+    /// Whatever takes turns: the ring goes round with the buffers of every kind, and with the places of the taps, which
+    /// change with the factors.
     #[test]
     fn a_ring_is_whole_rounds_of_its_buffers() {
         for cut in CUTS {
@@ -202,20 +294,15 @@ mod tests {
                     together: 16,
                     overlap: cut.row,
                 };
-                let share = |&kind: &Kind| Share {
-                    kind,
-                    number: 0,
-                    unit: Unit { first: 0, blocks },
-                    start: 0,
-                    rotated: 0,
-                };
                 for kinds in [
                     &Kind::ALL[..],
                     &Kind::ALL[..1],
                     &Kind::ALL[1..],
                     &Kind::ALL[2..],
+                    &[Columns, Rows, Columns, Rows, Back],
+                    &[Columns, Rows, Back, Rows, Back],
                 ] {
-                    let shares: Vec<Share> = kinds.iter().map(share).collect();
+                    let shares = shares(kinds, blocks);
                     let local = Local {
                         first: 0,
                         dmem: 0,
@@ -240,6 +327,38 @@ mod tests {
                             "{blocks} {kinds:?}"
                         );
                     }
+                    let rows = (0..2 * n).filter(|i| kinds[i % k] == Rows);
+                    let taps: Vec<u32> = rows.map(|i| ring.beside[i % n]).collect();
+                    for (page, at) in taps.iter().enumerate() {
+                        let same = page / blocks as usize % 2 == 0;
+                        assert_eq!(*at == taps[0], same, "{blocks} {kinds:?} {page}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// No page lies where another does that is loaded before it is stored: the pages of a round and as many more as come
+    /// ahead of it, rows one earlier.
+    #[test]
+    fn pages_under_way_lie_apart() {
+        for kinds in [
+            &Kind::ALL[..],
+            &[Columns, Columns, Rows],
+            &[Rows, Back, Back],
+            &[Columns, Rows, Columns, Rows, Back],
+            &[Columns, Rows, Back, Rows, Back],
+        ] {
+            let slots = slots(&shares(kinds, 2));
+            let at = |page: usize| {
+                let own = slots[page % kinds.len()];
+                own[page / kinds.len() % own.len()]
+            };
+            for page in 0..4 * kinds.len() {
+                let early = usize::from(kinds[page % kinds.len()] == Rows);
+                let before = page.saturating_sub(MOST_AHEAD - 1 + early)..page;
+                for other in before {
+                    assert_ne!(at(page), at(other), "{kinds:?}: {other} and {page}");
                 }
             }
         }

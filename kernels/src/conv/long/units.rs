@@ -20,6 +20,8 @@ pub(super) struct Share {
     pub(super) unit: Unit,
     /// Pages of this unit that were done before.
     pub(super) start: u64,
+    /// Which page of its kind in a round it is, and how many there are that follow one another in the unit.
+    pub(super) nth: (u64, u64),
     /// The page of a unit that is its first.
     pub(super) rotated: u64,
 }
@@ -28,14 +30,21 @@ pub(super) struct Share {
 pub(super) type Turns = (Vec<Share>, u64);
 
 impl Share {
+    /// Its page of round `round`, as its unit counts them.
+    pub(super) fn page(&self, round: u64) -> u64 {
+        let (nth, of) = self.nth;
+        self.start + nth + of * round
+    }
+
     /// The first group of pages with the same factors, in the order of the pages.
     pub(super) fn first_group(&self) -> u64 {
         self.start / self.unit.blocks
     }
 
-    /// Pages before the first that have its factors too.
-    pub(super) fn of_group_before(&self) -> usize {
-        ((self.start + self.rotated) % self.unit.blocks) as usize
+    /// How many groups of pages with the same factors behind the first that of round `round` is.
+    pub(super) fn group_from_first(&self, round: usize) -> usize {
+        let before = (self.start + self.rotated) % self.unit.blocks;
+        ((before + self.page(round as u64) - self.start) / self.unit.blocks) as usize
     }
 }
 
@@ -73,10 +82,25 @@ pub(super) fn units(total: u64, together: u64, first: u64) -> Option<Vec<Unit>> 
     Some(sizes.map(unit).collect())
 }
 
+/// What takes turns where a unit has more columns, or fewer rows, than another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rounds {
+    /// A page of each kind that there is; what is left of one follows.
+    Single,
+    /// Two pages of columns with one of rows where there are fewer rows, so that the channel has less to do for each.
+    Doubled,
+    /// And a round of all three kinds together with one of columns and rows, which alone asks for less of the channel
+    /// than of CP2, where the other asks for more.
+    Merged,
+}
+
+impl Rounds {
+    pub(super) const ALL: [Self; 3] = [Self::Single, Self::Doubled, Self::Merged];
+}
+
 /// Kinds that take turns, and how many pages of each: units of `pages` pages a block and kind enter one by
-/// one, as long as there are any. Where one is larger than another, what is left of it follows, or
-/// if `doubled` two of its pages take turns with one of rows, so that the channel has less to do for each.
-pub(super) fn turns(units: &[Unit], pages: u64, doubled: bool) -> Vec<Turns> {
+/// one, as long as there are any.
+pub(super) fn turns(units: &[Unit], pages: u64, rounds: Rounds) -> Vec<Turns> {
     let mut all: Vec<Turns> = Vec::new();
     for turn in 0..units.len() + 2 {
         let shares = (0..).zip(Kind::ALL).filter_map(|(behind, kind)| {
@@ -87,6 +111,7 @@ pub(super) fn turns(units: &[Unit], pages: u64, doubled: bool) -> Vec<Turns> {
                 number: number as u64,
                 unit,
                 start: 0,
+                nth: (0, 1),
                 rotated: 0,
             })
         });
@@ -95,12 +120,22 @@ pub(super) fn turns(units: &[Unit], pages: u64, doubled: bool) -> Vec<Turns> {
             // The columns back begin in the middle of a turn: their factors come when those of
             // rows do not.
             for share in left.iter_mut().filter(|share| share.kind == Kind::Back) {
-                share.rotated = share.unit.blocks / 2;
+                let half = share.unit.blocks / 2;
+                share.rotated = match rounds {
+                    // In pairs.
+                    Rounds::Merged => half & !1,
+                    _ => half,
+                };
             }
         }
         let rest = |share: &Share| share.unit.blocks * pages - share.start;
         while let Some(steps) = left.iter().map(rest).min() {
-            if let Some((shares, steps)) = doubled.then(|| double(&left, rest)).flatten() {
+            let together = match rounds {
+                Rounds::Single => None,
+                Rounds::Doubled => double(&left, rest),
+                Rounds::Merged => merge(&left, rest).or_else(|| double(&left, rest)),
+            };
+            if let Some((shares, steps)) = together {
                 for share in &mut left {
                     let times = shares.iter().filter(|s| s.kind == share.kind).count();
                     share.start += times as u64 * steps;
@@ -140,6 +175,42 @@ fn double(left: &[Share], rest: impl Fn(&Share) -> u64) -> Option<Turns> {
     (steps > 0).then_some((shares, steps))
 }
 
+/// All three kinds, of which columns of one kind are the fewest: one page of these, two of each of the others, as often as
+/// rows would be left with one page of columns each.
+fn merge(left: &[Share], rest: impl Fn(&Share) -> u64) -> Option<Turns> {
+    let [columns, rows, back] = left else {
+        return None;
+    };
+    let forward = rest(columns) > rest(back);
+    let (more, fewer) = if forward {
+        (columns, back)
+    } else {
+        (back, columns)
+    };
+    let doubled = rest(more).saturating_sub(rest(rows));
+    let pairs = rest(more).min(rest(rows));
+    let steps = pairs.saturating_sub(rest(fewer) + doubled).min(rest(fewer));
+    // Two pages that follow each other have the same factors.
+    let paired =
+        |share: &Share| share.unit.blocks % 2 == 0 && (share.start + share.rotated) % 2 == 0;
+    if steps == 0 || !paired(rows) || !(forward || paired(more)) {
+        return None;
+    }
+    let two = |share: &Share| {
+        [0, 1].map(|nth| Share {
+            nth: (nth, 2),
+            ..*share
+        })
+    };
+    let ([first, second], [a, b]) = (two(rows), two(more));
+    let shares = if forward {
+        vec![a, first, b, second, *back]
+    } else {
+        vec![*columns, first, a, second, b]
+    };
+    Some((shares, steps))
+}
+
 /// Whether `next` goes on as `last` does: whole units, all as large.
 fn follows(last: &[Share], next: &[Share]) -> bool {
     let Some(size) = last.first().map(|share| share.unit.blocks) else {
@@ -156,10 +227,12 @@ mod tests {
     use std::collections::HashMap;
 
     /// Whatever goes together: every block goes through all its pages of every kind once, and
-    /// no kind begins with it before the kind before it is done.
+    /// no kind begins with it before the kind before it is done; two pages of a round that follow one another have
+    /// the same factors.
     #[test]
     fn every_page_has_its_turn() {
         let pages = 3;
+        let mut merged = 0;
         for (total, together, first) in (1..40).flat_map(|total| {
             (1..9)
                 .flat_map(move |together| (1..=together).map(move |first| (total, together, first)))
@@ -169,12 +242,20 @@ mod tests {
             };
             assert_eq!(units.iter().map(|u| u.blocks).sum::<u64>(), total);
             assert!(units.iter().all(|u| (1..=together).contains(&u.blocks)));
-            for doubled in [false, true] {
+            for rounds in Rounds::ALL {
                 let mut done: HashMap<(usize, u64), u64> = HashMap::new();
-                for (shares, steps) in turns(&units, pages, doubled) {
+                for (shares, steps) in turns(&units, pages, rounds) {
+                    merged += usize::from(shares.len() == 5);
+                    for (a, b) in pairs(&shares) {
+                        let group = |share: &Share, step| {
+                            (share.page(step) + share.rotated) / share.unit.blocks
+                        };
+                        let same = (0..steps).all(|step| group(a, step) == group(b, step));
+                        assert!(same, "{total} {together} {first}: {a:?} {b:?}");
+                    }
                     for (step, share) in (0..steps).flat_map(|s| shares.iter().map(move |x| (s, x)))
                     {
-                        let (at, blocks) = (share.start + step, share.unit.blocks);
+                        let (at, blocks) = (share.page(step), share.unit.blocks);
                         let each = blocks * pages;
                         let turn = (at + share.rotated) % each % blocks;
                         let block = share.unit.first + at / each * blocks + turn;
@@ -182,7 +263,7 @@ mod tests {
                         let ready = kind == 0 || done.get(&(kind - 1, block)) == Some(&pages);
                         assert!(
                             ready,
-                            "{total} {together} {first} {doubled}: {block} of {kind}"
+                            "{total} {together} {first} {rounds:?}: {block} of {kind}"
                         );
                         *done.entry((kind, block)).or_default() += 1;
                     }
@@ -191,5 +272,16 @@ mod tests {
                 assert!(all && done.len() as u64 == 3 * total, "{total} {together}");
             }
         }
+        assert!(merged > 50, "{merged}");
+    }
+
+    /// Pages of rounds that follow one another in a unit.
+    fn pairs(shares: &[Share]) -> Vec<(&Share, &Share)> {
+        let second = |a: &Share, b: &Share| b.kind == a.kind && (a.nth, b.nth) == ((0, 2), (1, 2));
+        let all = shares
+            .iter()
+            .flat_map(|a| shares.iter().map(move |b| (a, b)));
+        all.filter(|(a, b)| second(a, b) && a.kind != Kind::Columns)
+            .collect()
     }
 }
