@@ -350,7 +350,10 @@ fn arrays_are_accurate_and_fast() {
                 "{text} on {name}: docs/fft-large.md says {documented}"
             );
             let priced = fft.expected(1).unwrap().0 as f64 / cycles as f64;
-            assert!((0.92..=1.002).contains(&priced), "{text} on {name}: {priced}");
+            assert!(
+                (0.92..=1.002).contains(&priced),
+                "{text} on {name}: {priced}"
+            );
         }
     }
 }
@@ -569,7 +572,10 @@ fn small_arrays_are_fast() {
                 assert!((least..=1.0).contains(&efficiency), "{text} on {name}");
                 assert_eq!(cycles, documented_array(&text, name));
                 let priced = fft.expected(batch).unwrap().0 as f64 / cycles as f64;
-                assert!((0.97..=1.002).contains(&priced), "{text} on {name}: {priced}");
+                assert!(
+                    (0.97..=1.002).contains(&priced),
+                    "{text} on {name}: {priced}"
+                );
             }
         }
     }

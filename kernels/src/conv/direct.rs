@@ -122,11 +122,11 @@ fn fits(
 ) -> bool {
     let taps = vec![tap; taps];
     let all = schedules(&taps, decimate, interpolate, machine);
-    let all = all.iter().map(|direct| direct.filter(1, machine));
-    // What fits with one tile is last.
-    let carried = carried::filters(&taps, decimate, machine);
-    all.chain(carried.into_iter().rev())
-        .any(|filter| filter.is_ok_and(|f| matches!(f.estimate(1), Ok(Some(_)))))
+    let fits = |direct: &Direct| {
+        let filter = direct.filter(1, machine);
+        filter.is_ok_and(|filter| matches!(filter.estimate(1), Ok(Some(_))))
+    };
+    all.iter().any(fits) || carried::fits(&taps, decimate, machine)
 }
 
 /// Fewer than these taps that can be filtered directly, but not one more: of what is refused, what would not be.
@@ -318,6 +318,8 @@ impl Direct {
             run,
             count: points,
             every: shape.decimate,
+            // Of an even number of taps every other output's are in one granule less.
+            spare: run - shape.taps.next_multiple_of(2),
         });
         let window = rows.map_or((points - 1) * shape.decimate + lead + 1, Rows::reach);
         Ok(Filter {

@@ -107,24 +107,37 @@ pub(super) struct Rows {
     pub(super) count: usize,
     /// Samples from an output to the next.
     pub(super) every: usize,
+    /// Numbers at the beginning of the first run of two that no output needs, where `every` is odd.
+    pub(super) spare: usize,
 }
 
 impl Rows {
-    /// From one run to the next, and from a pair of them to the next pair: each begins at an even number.
-    fn levels(self) -> Vec<Level> {
+    /// The runs of a block: each begins at an even number.
+    fn pieces(self) -> Vec<Piece> {
+        let (every, run) = (self.every, self.run);
+        let bytes = |numbers: usize| numbers as u64 * COMPLEX;
         let level = |count: usize, [system, local]: [usize; 2]| Level {
             count: u32::try_from(count).unwrap_or(u32::MAX),
-            system_stride: (system as u64 * COMPLEX) as i64,
-            local_stride: (local as u64 * COMPLEX) as i64,
+            system_stride: bytes(system) as i64,
+            local_stride: bytes(local) as i64,
         };
-        let (every, run) = (self.every, self.run);
         if every % 2 == 0 {
-            return vec![level(self.count, [every, run])];
+            return vec![Piece::new(
+                bytes(run),
+                vec![level(self.count, [every, run])],
+            )];
         }
-        vec![
-            level(2, [every + 1, run]),
-            level(self.count / 2, [2 * every, 2 * run]),
-        ]
+        let couples = level(self.count / 2, [2 * every, 2 * run]);
+        if self.spare == 0 {
+            let couple = level(2, [every + 1, run]);
+            return vec![Piece::new(bytes(run), vec![couple, couples])];
+        }
+        let of = |skipped: usize, [system, local]: [usize; 2]| Piece {
+            system: bytes(system) as i64,
+            local: bytes(local) as i64,
+            ..Piece::new(bytes(run - skipped), vec![couples])
+        };
+        vec![of(self.spare, [self.spare; 2]), of(0, [every + 1, run])]
     }
 
     /// Samples from the first run to the end of the last.
@@ -205,14 +218,16 @@ impl Filter {
     /// How `blocks` blocks from `x` to `y` in system memory are paged.
     pub(super) fn paging(&self, blocks: usize, x: u64, y: u64) -> Paging {
         let bytes = |n: usize| n as u64 * COMPLEX;
-        let (run, levels, held) = match self.rows {
-            None => (self.window, Vec::new(), self.window),
-            Some(rows) => (rows.run, rows.levels(), rows.run * rows.count),
+        let (loads, held) = match self.rows {
+            None => (
+                vec![Piece::new(bytes(self.window), Vec::new())],
+                self.window,
+            ),
+            Some(rows) => (rows.pieces(), rows.run * rows.count),
         };
-        let load = Piece::new(bytes(run), levels);
         let mut store = Piece::new(bytes(self.out), Vec::new());
         store.local = bytes(self.skip) as i64;
-        let input = Stream::strided("x", x, bytes(self.hop), bytes(held), vec![load]);
+        let input = Stream::strided("x", x, bytes(self.hop), bytes(held), loads);
         let pitch = if self.in_place {
             self.window
         } else {

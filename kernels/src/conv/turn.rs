@@ -284,8 +284,27 @@ impl Loop {
         sums: &Sums,
         machine: &Machine,
     ) -> Option<Self> {
+        // As many multiply-adds between two for a sum as the longer side has, or the shorter, whose values are in
+        // registers for a whole turn.
+        let long = rows >= turns.taps.len();
+        let mut orders = [long, !long].into_iter();
+        orders.find_map(|inner| Self::rows_in_turn(turns, (rows, apart, inner), sums, machine))
+    }
+
+    /// The same with the rows one after the other for each tap, or the taps for each row.
+    fn rows_in_turn(
+        turns: &RowTurns,
+        (rows, apart, rows_inner): (usize, i64, bool),
+        sums: &Sums,
+        machine: &Machine,
+    ) -> Option<Self> {
         let size = turns.unit.bytes();
         let count = turns.taps.len();
+        // What the inner side has is in registers for a whole turn, beside the sums and one of the other.
+        let held = if rows_inner { rows } else { count };
+        if usize::from(sums.pairs()) * (sums.width + held + 1) > usize::from(PAIRS) {
+            return None;
+        }
         let mut body = Body::in_order();
         let taps = body.pointer(2, Step::Bytes(size * count as i64));
         let [at_sample, at_tap] = turns.at;
@@ -302,12 +321,15 @@ impl Loop {
         let [_, madd] = turns.unit.names();
         let mut known: BTreeMap<usize, Value> = BTreeMap::new();
         let mut loaded: BTreeMap<usize, Value> = BTreeMap::new();
-        // As many multiply-adds between two for a sum as the longer side has.
-        let (long, short) = (rows.max(count), rows.min(count));
-        for outer in 0..short {
-            for inner in 0..long {
-                let inner = (inner + long - outer % long) % long;
-                let (row, tap) = if rows >= count {
+        let sides = if rows_inner {
+            [count, rows]
+        } else {
+            [rows, count]
+        };
+        for outer in 0..sides[0] {
+            for inner in 0..sides[1] {
+                let inner = (inner + sides[1] - outer % sides[1]) % sides[1];
+                let (row, tap) = if rows_inner {
                     (inner, outer)
                 } else {
                     (outer, inner)

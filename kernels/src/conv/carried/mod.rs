@@ -5,19 +5,18 @@
 //! outputs and of those that come later. These sums are carried on, from a tile to the next and from a block to the next, so that
 //! a block has no samples before its own. Real taps of odd M are rows of 2 M, of two outputs; see `phases`.
 
+mod pages;
+
 use super::error::ConvError;
-use super::filter::{COMPLEX, Filter, Passes};
+use super::filter::{COMPLEX, Filter};
 use super::program::{fill, program};
 use super::turn::{Loop, RowTurns, Sums, Unit};
 use crate::assembly::moves;
-use crate::job::{Job, JobError, data_end};
 use crate::pipeline::Operations;
-use crate::ring::{Pages, Ring, RingPass};
-use cp2_asm::Program;
-use cp2_dma::{Descriptor, Target};
-use cp2_host::Buffer;
+use crate::ring::Ring;
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
+use pages::Blocks;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -60,19 +59,34 @@ pub(super) fn filters(
     decimate: usize,
     machine: &Arc<Machine>,
 ) -> Vec<Result<Filter, ConvError>> {
-    let tried = ROWS.into_iter().filter(|_| decimate >= LEAST);
-    let made = tried.filter_map(|rows| {
-        let carried = Carried::new(taps, decimate, rows, machine)?;
-        let most = carried.most_tiles(machine);
-        (most > 0).then_some((carried, most))
-    });
-    made.take(TRIES)
+    tiles(taps, decimate, machine)
+        .take(TRIES)
         .flat_map(|(carried, most)| {
             let fewer = |&tiles: &usize| (tiles > 1).then_some(tiles / 2);
             let sizes = std::iter::successors(Some(most), fewer);
             sizes.map(move |tiles| carried.filter(tiles, machine))
         })
         .collect()
+}
+
+/// Whether there is one.
+pub(super) fn fits(taps: &[Complex32], decimate: usize, machine: &Arc<Machine>) -> bool {
+    let mut all = tiles(taps, decimate, machine).take(TRIES);
+    all.any(|(carried, _)| carried.filter(1, machine).is_ok())
+}
+
+/// Tiles for which there is room, and how many of each.
+fn tiles(
+    taps: &[Complex32],
+    decimate: usize,
+    machine: &Machine,
+) -> impl Iterator<Item = (Carried, usize)> {
+    let tried = ROWS.into_iter().filter(move |_| decimate >= LEAST);
+    tried.filter_map(move |rows| {
+        let carried = Carried::new(taps, decimate, rows, machine)?;
+        let most = carried.most_tiles(machine);
+        (most > 0).then_some((carried, most))
+    })
 }
 
 impl Carried {
@@ -289,134 +303,5 @@ impl Carried {
             mixes: None,
         };
         Ok(filter.by(blocks))
-    }
-}
-
-/// Blocks in a row for each section.
-#[derive(Debug)]
-struct Blocks {
-    title: String,
-    machine: Arc<Machine>,
-    program: Arc<Program>,
-    /// Bytes of a block's samples and outputs.
-    hop: u64,
-    out: u64,
-    /// Blocks that come before a section's first outputs.
-    before: u64,
-    /// Those of a block, and its cycles.
-    operations: Vec<(Class, u64)>,
-    cycles: u64,
-}
-
-impl Blocks {
-    /// The pass over so many blocks, samples and outputs at `at` in system memory.
-    fn pass(&self, blocks: usize, at: [u64; 2]) -> RingPass {
-        let arguments = data_end(&self.program).next_multiple_of(16);
-        let first = arguments + Ring::argument_bytes(BUFFERS);
-        let ring = Ring::new(arguments, first, BUFFERS, self.hop, self.out).staying();
-        let issues = self.operations.iter().map(|(_, count)| count).sum();
-        let sections = self.machine.cp2.sections.max(1) as u64;
-        let rows = Rows {
-            each: (blocks as u64).div_ceil(sections),
-            before: self.before,
-            bytes: [self.hop, self.out],
-            outputs: first + BUFFERS as u64 * self.hop,
-            at,
-            issues,
-            overhead: self.cycles.saturating_sub(issues),
-        };
-        RingPass::new(ring, rows)
-    }
-}
-
-impl Passes for Blocks {
-    fn append(
-        &self,
-        job: &mut Job,
-        x: Buffer<Complex32>,
-        y: Buffer<Complex32>,
-        blocks: usize,
-    ) -> Result<(), JobError> {
-        let program = job.program(&self.title, &self.program)?;
-        let pass = self.pass(blocks, [x.address(), y.address()]);
-        job.ring(&program, "start", pass)
-    }
-
-    fn bytes(&self, _blocks: usize) -> u64 {
-        0
-    }
-
-    fn estimate(&self, blocks: usize) -> Option<f64> {
-        Some(self.pass(blocks, [0; 2]).expect(&self.machine).cycles)
-    }
-
-    fn operations(&self, blocks: usize) -> Vec<Vec<(Class, u64)>> {
-        let sections = self.machine.cp2.sections.max(1) as u64;
-        let pages = (blocks as u64).div_ceil(sections) + self.before;
-        let all = self.operations.iter();
-        vec![
-            all.map(|&(class, n)| (class, n * pages * sections))
-                .collect(),
-        ]
-    }
-}
-
-/// The pages of such a pass: a block of each section, each of which has as many in a row.
-#[derive(Debug)]
-struct Rows {
-    /// Blocks of a section.
-    each: u64,
-    before: u64,
-    /// Bytes of a block's samples and outputs.
-    bytes: [u64; 2],
-    /// Where the outputs lie.
-    outputs: u64,
-    at: [u64; 2],
-    issues: u64,
-    overhead: u64,
-}
-
-impl Rows {
-    /// The blocks of all sections.
-    fn target(&self, bytes: u64) -> Target {
-        let stride = i64::try_from(self.each * bytes).unwrap_or(i64::MAX);
-        Target::Blocks { stride }
-    }
-}
-
-impl Pages for Rows {
-    fn count(&self) -> u64 {
-        self.before + self.each
-    }
-
-    fn loads(&self, page: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
-        let bytes = self.bytes[0];
-        let system = self.at[0] + page * bytes;
-        vec![Descriptor::load(self.target(bytes), system, local, bytes)]
-    }
-
-    fn stores(&self, page: u64, _local: u32) -> Vec<Descriptor> {
-        let bytes = self.bytes[1];
-        let Some(block) = page.checked_sub(self.before) else {
-            return Vec::new();
-        };
-        let local = self.outputs + page % BUFFERS as u64 * bytes;
-        // Inside DMEM, whose addresses are u32.
-        let local = u32::try_from(local).unwrap_or(u32::MAX);
-        let system = self.at[1] + block * bytes;
-        vec![Descriptor::store(self.target(bytes), system, local, bytes)]
-    }
-
-    /// The first have no outputs.
-    fn alike(&self) -> u64 {
-        self.before.max(1)
-    }
-
-    fn issues(&self, _page: u64) -> u64 {
-        self.issues
-    }
-
-    fn overhead(&self, _page: u64) -> u64 {
-        self.overhead
     }
 }
