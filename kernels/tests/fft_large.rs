@@ -475,6 +475,49 @@ fn rows_are_divided_in_many_parts() {
     }
 }
 
+/// Rows of 128 to 512 numbers, whose three passes end in the output page, share a pass with parts of another axis or with all of it;
+/// parts are as many as fit; columns of two axes have four passes of radix 4; parts of rows come with two axes. Every way that the
+/// planner has for a shape gives the transform, on any number of sections.
+#[test]
+fn three_axes_take_two_passes() {
+    let shapes: [(&[usize], usize, &str); 9] = [
+        (&[16, 16, 128], 4, "16 x 16"),
+        (&[4, 64, 256], 2, "of 64"),
+        (&[64, 4, 128], 4, "16 parts of 64"),
+        (&[4, 16, 512], 1, "4 x 512"),
+        (&[4, 512, 16], 1, "32 parts of 512"),
+        (&[512, 4, 16], 8, "64 parts of 512"),
+        (&[4, 4, 512], 4, "16 x 8"),
+        (&[8, 4, 512], 2, "32 x 8"),
+        (&[4, 8, 1024], 4, "32 x 16"),
+    ];
+    for (direction, (shape, sections, pass)) in DIRECTIONS.into_iter().cycle().zip(shapes) {
+        let text = format!(
+            "base = \"vm7\"\n[cp2]\nsections = {{ value = {sections}, unit = \"sections\" }}"
+        );
+        let machine = Arc::new(Machine::parse("changed.toml", &text).unwrap());
+        let fft = FftNd::new(shape, direction, machine).unwrap();
+        let x = random(2 * fft.len(), 11);
+        let exact = reference_nd(&x, shape, direction);
+        let mut names = Vec::new();
+        let plans = fft.plans(2).unwrap();
+        for plan in plans.iter().take(12) {
+            let done = run(plan, &x, true);
+            let y = done.output.unwrap();
+            let error = error(&exact, &y);
+            assert!(
+                error <= error_bound(fft.len()) / 4.0,
+                "{}: {error:.2e}",
+                plan.recipe()
+            );
+            let own = done.passes.iter().map(|pass| pass.program().name.clone());
+            names.push(own.collect::<Vec<_>>().join(", "));
+        }
+        let found = names.iter().any(|names| names.contains(pass));
+        assert!(found, "{shape:?}, {sections}: {names:#?}");
+    }
+}
+
 /// Arrays that a section holds are transformed there, one in each, whatever the batch.
 #[test]
 fn small_arrays_stay_in_local_memory() {
@@ -586,7 +629,7 @@ fn small_arrays_are_fast() {
 fn what_is_far_from_the_bound_is_documented() {
     let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/fft-large.md");
     let document = std::fs::read_to_string(document).unwrap();
-    let mut found = 0;
+    let (mut found, mut proved, mut open) = (0, 0, Vec::new());
     for row in document.lines() {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
         let [shape, batch, name, numbers @ ..] = &cells[..] else {
@@ -619,8 +662,22 @@ fn what_is_far_from_the_bound_is_documented() {
         assert_eq!(measured, numbers, "{batch} of {shape:?} on {name}");
         assert!(done.efficiency() < 0.8, "{batch} of {shape:?} on {name}");
         found += 1;
+        match 0.8 * least > done.bound.0 as f64 {
+            true => proved += 1,
+            false => open.push(format!(
+                "{} ({name}, {} cycles)",
+                cells[0],
+                report.cycles - least as u64
+            )),
+        }
     }
-    assert!(found > 60, "{found} rows");
+    assert!(found > 30, "{found} rows");
+    let text = format!(
+        "That is so for {proved} of the {found} rows, and takes other kernels. \
+         For the others the difference to the formula is open: {}.",
+        open.join(", ")
+    );
+    assert!(document.contains(&text), "{text}");
 }
 
 /// The reference over two axes is the definition, term by term.

@@ -1,14 +1,16 @@
-; FFTs of arrays of two axes in DMEM: all rows, then all columns, each section an array of its own.
+; FFTs of arrays of two axes in DMEM: all rows, then all columns, each section an array of its own; or, of rows of
+; three passes, the columns first.
 ;
 ; The caller defines (program.rs does):
 ;   INVERSE         0: exp(-2 pi i jk/N), 1: exp(+2 pi i jk/N); neither is scaled
 ;   N1, COLUMNS     length of the columns, and how many there are
-;   GROUPS          rows of each n1, the number of a row in its column, which lie side by side: 1, but for N1 = 8,
-;                   of which a page may hold several; their length, COLUMNS/GROUPS, is 16, 32 or 64
+;   GROUPS          rows of each n1, the number of a row in its column, which lie side by side: 1, but where
+;                   the array is parts of one; their length, COLUMNS/GROUPS, is 16 to 512
 ;   PIECES          how many pieces of as many rows an array comes in, and its result goes in: piece g are the
 ;                   rows k with k modulo N1/8 from g N1/8/PIECES on
 ;   P1 .. P3, LAST1 radices of the column passes (large.s)
-;   R1, R2          radices of the row passes (fft.s)
+;   R1 .. R3        radices of the row passes (fft.s); R3 is 0 where there are two. Of three, which end in the page where they
+;                   did not begin, LAST1 is 1 and PIECES is 1
 ;
 ; Pages and their ring as in large.s: a page is an array, number n of row r of n1 at n1 COLUMNS + r COLUMNS/GROUPS + n,
 ; result likewise.
@@ -17,7 +19,8 @@
 ;
 ; The rows are transformed in place, with the output page for what is between their two passes (stockham.s); the
 ; columns in place but for the last pass, which puts their results in order in the output page (lines.s). Where results
-; stay in place, what is between the passes of the rows goes to the address beside the page in the ring.
+; stay in place, what is between the passes of the rows goes to the address beside the page in the ring. Before rows of three
+; passes the columns are transformed in place, and the rows end in the output page.
 
 ; Defaults, which a definition by the caller replaces.
 .equ INVERSE, 0
@@ -31,9 +34,14 @@
 .equ P3, 1
 .equ R1, 4
 .equ R2, 8
+.equ R3, 0
 
-.if LAST1*P1*P2*P3 != N1 || R1*R2*GROUPS != COLUMNS
-.error "the product of the radices P1 .. P3 and LAST1 is not N1, or that of R1 and R2 is not COLUMNS/GROUPS"
+.if LAST1*P1*P2*P3 != N1 || R1*R2*max(R3, 1)*GROUPS != COLUMNS
+.error "the product of the radices P1 .. P3 and LAST1 is not N1, or that of R1 .. R3 is not COLUMNS/GROUPS"
+.endif
+
+.if R3 && (LAST1 != 1 || PIECES > 1)
+.error "before rows of three passes columns stay in place, in one piece: LAST1 and PIECES must be 1"
 .endif
 
 .if N1/8 % PIECES && PIECES > 1
@@ -43,8 +51,8 @@
 .equ N, COLUMNS/GROUPS
 ; Numbers of a piece.
 .equ PIECE, N1*COLUMNS/PIECES
-.equ R3, 0
 .equ R4, 0
+.equ P4, 1
 .equ SHIFTED, 0
 .equ AXES, 1
 .equ OTHER, 9
@@ -57,14 +65,14 @@
 .include "lines.s"
 
 .macro all_rows op, opn
-    ; The rows' passes use the registers of the ring, and s5 if both have radix 8.
+    ; The rows' passes use the registers of the ring, and s5 if two have radix 8.
     mov c10, a7
     movi s0, 7*N
     movi s3, 8*N
     movi c1, PIECE/16 - 2
     movi c4, 8*PIECE - 32
     movi c5, 8*PIECE - 128
-    .if LAST1 == 1
+    .if LAST1 == 1 && R3 == 0
     mov a9, a11
     .endif
     add a12, a8, s0
@@ -78,7 +86,7 @@
     mov a7, c10
     addi b7, a15, 16
     mov l7, c15
-    .if R1 == 8
+    .if R1 == 8 || R3
     movi s5, 8
     .endif
 .endm
@@ -86,6 +94,11 @@
 .macro rows_and_columns op, opn
     all_rows \op, \opn
     column_passes \op, \opn
+.endm
+
+.macro columns_and_rows op, opn
+    early_columns \op, \opn
+    all_rows \op, \opn
 .endm
 
 ; The page loop where arrays come in pieces.
@@ -118,6 +131,8 @@
 .macro arrays_of op, opn
     .if PIECES > 1
     pages_in_pieces \op, \opn
+    .elif R3
+    pages columns_and_rows, \op, \opn
     .else
     pages rows_and_columns, \op, \opn
     .endif

@@ -4,7 +4,8 @@
 ; The caller defines (large/program.rs does):
 ;   INVERSE         0: exp(-2 pi i jk/N), 1: exp(+2 pi i jk/N); neither is scaled
 ;   N1, COLUMNS     length of the columns, how many of them are in a section's page; N1 = 0: no such kernel
-;   P1 .. P3        radices of the column passes but the last, 4 or 8, fours first; 1 where there is none
+;   P1 .. P3        radices of the column passes but the last, 4 or 8; 1 where there is none
+;   P4              1, or 4 where P1 .. P3 are 4 and LAST1 is 1, of shifted columns
 ;   LAST1           radix of the last, 8, with BACK 4; 1: there is none, and results stay where the passes leave them, number
 ;                   p0 N1/P1 + p1 N1/P1/P2 + .. of a column being result p0 + P1 p1 + ..
 ;   SHIFTED         1: the columns of a page are at a shifted frequency as well, which its
@@ -47,6 +48,7 @@
 .equ P1, 8
 .equ P2, 1
 .equ P3, 1
+.equ P4, 1
 .equ SHIFTED, 0
 .equ AXES, 1
 .equ LAST1, 8
@@ -63,8 +65,11 @@
 .equ TABLES, 0
 .equ WOVEN, 0
 
-.if N1 != 0 && LAST1*P1*P2*P3 != N1
-.error "the product of the radices P1 .. P3 and LAST1 is not N1"
+.if N1 != 0 && LAST1*P1*P2*P3*P4 != N1
+.error "the product of the radices P1 .. P4 and LAST1 is not N1"
+.endif
+.if P4 != 1 && (P4 != 4 || P3 != 4 || P2 != 4 || P1 != 4 || !SHIFTED || LAST1 != 1 || 8*N1*COLUMNS < 1536)
+.error "a fourth pass in place follows three of radix 4 of shifted columns and is the last"
 .endif
 .if N2 != 0 && 8*Q1*Q2*Q3 != N2
 .error "the product of the radices Q1 .. Q3 and 8 is not N2"

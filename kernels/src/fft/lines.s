@@ -1,6 +1,6 @@
 ; Pages of lines (large.s, array.s): the loop around them, and the passes over columns.
 ;
-; Whoever includes it defines N1, COLUMNS, P1 .. P3, LAST1, SHIFTED and AXES (large.s says how), and includes frame8.s,
+; Whoever includes it defines N1, COLUMNS, P1 .. P4, LAST1, SHIFTED and AXES (large.s says how), and includes frame8.s,
 ; pass8.s, frame4.s and blocks.s.
 
 ; What precedes the first page, and what a page is for `body`, which finds it in a8, a9 and a10.
@@ -50,7 +50,9 @@
 .equ at1_{k}, k%P1*(N1/P1) + k/P1%P2*(N1/P1/P2) + k/P1/P2%P3*(N1/P1/P2/P3)
     .endr
 
+    .if LAST1 == 8
     distances8 15, 8*COLUMNS, APART1, 3, 1
+    .endif
 .macro column_passes op, opn
     early_columns \op, \opn
     .if LAST1 == 8
@@ -86,25 +88,37 @@
     .else
     blocks \op, \opn, 12, P1, PAGE1, PAGE1, steps11
     .endif
-    .if SHIFTED
-    addi a2, a10, SETS12
+    sets_at SETS12, factors1 + 16
+    .if P2 == 4 && P3 == 4
+    blocks44 \op, \opn, 13, 14, PAGE1/P1, PAGE1
     .else
-    movi a2, factors1 + 16
-    .endif
     blocks \op, \opn, 13, P2, PAGE1/P1, PAGE1, steps12
     .endif
-    .if SHIFTED
-    addi a2, a10, SETS13
-    .else
-    movi a2, factors13
     .endif
+    .if (P1 == 4 && PAGE1 >= 1536) || P2 != 4 || P3 != 4
+    sets_at SETS13, factors13
+    .if P3 == 4 && P4 == 4
+    blocks44 \op, \opn, 14, 15, PAGE1/P1/P2, PAGE1
+    .else
     blocks \op, \opn, 14, P3, PAGE1/P1/P2, PAGE1, steps13
+    .endif
+    .endif
+.endm
+
+; The sets of a pass: in the factors of the page, or in a table.
+.macro sets_at own, table
+    .if SHIFTED
+    addi a2, a10, \own
+    .else
+    movi a2, \table
+    .endif
 .endm
 
 ; Where the sets of the passes begin in the factors of a page of shifted columns.
 .equ SETS12, 4*P1
 .equ SETS13, SETS12 + P1*4*P2*(P2 > 1)
-.equ BASE1, SETS13 + P1*P2*4*P3*(P3 > 1)
+.equ SETS14, SETS13 + P1*P2*4*P3*(P3 > 1)
+.equ BASE1, SETS14 + P1*P2*P3*4*P4*(P4 > 1)
 
 ; Factors of W^k, W = exp(-2 pi i/den).
 .macro set radix, k, den

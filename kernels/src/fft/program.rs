@@ -169,7 +169,7 @@ fn lines_program(
             count.to_owned(),
             lines.map_or(0, |l| l.per_section() as i64),
         ));
-        for i in 0..3 {
+        for i in 0..4 {
             let value = lines.map_or(1, |l| l.radix(i) as i64);
             defines.push((format!("{radix}{}", i + 1), value));
         }

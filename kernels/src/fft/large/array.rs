@@ -6,14 +6,28 @@ use crate::ring::Pages;
 use cp2_dma::{Descriptor, Target};
 
 /// Cycles that the rows of a page take beside their arithmetic, words counted in `array.s` and
-/// `stockham.s`.
-const ROWS: u64 = 90;
+/// `stockham.s`: of two passes, and of the three of rows of 128, 256 and 512 numbers.
+const ROWS: [u64; 4] = [90, 134, 120, 82];
 /// The loop around the pieces of an array: two words of the ring, a wait, two counts and a branch.
 const PIECE: u64 = 6;
 /// A further piece of the result: the last pass is filled and drained again.
 const RESULT: u64 = 42;
 /// Words behind the signal of a piece.
 const AFTER_PIECE: u64 = 2;
+
+/// The same of rows of `width` numbers.
+fn rows_overhead(width: u64) -> u64 {
+    let three = width.checked_div(64).map_or(0, |n| n.max(1).ilog2());
+    ROWS[three.min(3) as usize]
+}
+
+/// What a page needs beside it: the rows of lines that end in place have there what is between their passes.
+fn beside(lines: &Lines) -> u64 {
+    match lines.in_place() {
+        true => lines.page_bytes(),
+        false => 0,
+    }
+}
 
 /// Arrays of two axes, as many at a time as there are sections, each in pieces: a page of the pass is
 /// a piece of every section's array. The rows of `inner` arrays lie in turn.
@@ -107,7 +121,7 @@ impl ArrayPages {
     }
 }
 
-/// The same row of every part of arrays, eight parts or four, and of several rows n2 side by side.
+/// The same row of every part of arrays, and of several rows n2 side by side.
 #[derive(Debug)]
 pub(super) struct PartPages {
     /// The columns across the parts, a page all those of its rows.
@@ -138,19 +152,18 @@ impl PartPages {
         self.part() / (self.sections * self.run())
     }
 
-    /// Where a section's rows begin, and how the sections' and the parts' lie.
-    fn transfer(
+    /// A run of a section's rows of a part.
+    fn row(
         &self,
         make: fn(Target, u64, u32, u64) -> Descriptor,
         (base, page): (u64, u64),
         local: u32,
-    ) -> Vec<Descriptor> {
+    ) -> Descriptor {
         let (array, among) = (page / self.per_array(), page % self.per_array());
-        let (run, parts) = (self.run(), self.lines.len() as u64);
-        let at = base + array * parts * self.part() + among * self.sections * run;
+        let run = self.run();
+        let at = base + array * self.shape[0] * self.shape[1] * COMPLEX;
         let target = Target::Blocks { stride: run as i64 };
-        let all = make(target, at, local, run);
-        vec![all.level(parts as u32, self.part() as i64, run as i64)]
+        make(target, at + among * self.sections * run, local, run)
     }
 }
 
@@ -160,17 +173,17 @@ impl Pages for PartPages {
     }
 
     fn loads(&self, page: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
-        self.transfer(Descriptor::load, (self.from, page), local)
+        let row = self.row(Descriptor::load, (self.from, page), local);
+        vec![self.lines.spread(row, &[self.part()], self.run())]
     }
 
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
-        self.transfer(Descriptor::store, (self.to, page), local)
+        let row = self.row(Descriptor::store, (self.to, page), local);
+        self.lines.results(row, &[self.part()], self.run())
     }
 
-    /// What stays in place leaves what is between the passes of the rows beside it.
     fn held(&self, _page: u64) -> Option<[u64; 3]> {
-        let page = self.lines.page_bytes();
-        Some([page, 0, if self.lines.stays() { page } else { 0 }])
+        Some([self.lines.page_bytes(), 0, beside(&self.lines)])
     }
 
     fn issues(&self, _page: u64) -> u64 {
@@ -179,7 +192,7 @@ impl Pages for PartPages {
     }
 
     fn overhead(&self, _page: u64) -> u64 {
-        ROWS + self.lines.column_overhead()
+        rows_overhead(self.shape[1]) + self.lines.column_overhead()
     }
 
     fn after(&self, _page: u64) -> u64 {
@@ -209,9 +222,9 @@ impl Pages for ArrayPages {
         if self.lines.stays() {
             let store = |(target, at)| {
                 let store = Descriptor::store(target, self.to + at, local, row);
-                self.lines.reversed(store, [apart; 2], row)
+                self.lines.results(store, &[apart], row)
             };
-            return arrays.map(store).collect();
+            return arrays.flat_map(store).collect();
         }
         let eighths = LAST as u64;
         let eighth = self.lines.len() as u64 / eighths;
@@ -236,12 +249,7 @@ impl Pages for ArrayPages {
     }
 
     fn held(&self, _page: u64) -> Option<[u64; 3]> {
-        let beside = if self.lines.stays() {
-            self.lines.page_bytes()
-        } else {
-            0
-        };
-        Some([self.piece_bytes(), 0, beside])
+        Some([self.piece_bytes(), 0, beside(&self.lines)])
     }
 
     fn issues(&self, page: u64) -> u64 {
@@ -250,10 +258,11 @@ impl Pages for ArrayPages {
     }
 
     fn overhead(&self, page: u64) -> u64 {
+        let rows = rows_overhead(self.lines.per_section() as u64);
         match (self.pieces, self.at(page).1) {
-            (1, _) => ROWS + self.lines.column_overhead(),
-            (_, 0) => ROWS + PIECE + self.lines.column_overhead(),
-            _ => ROWS + PIECE + RESULT,
+            (1, _) => rows + self.lines.column_overhead(),
+            (_, 0) => rows + PIECE + self.lines.column_overhead(),
+            _ => rows + PIECE + RESULT,
         }
     }
 
@@ -261,7 +270,7 @@ impl Pages for ArrayPages {
         let [rows, ..] = self.parts();
         match self.pieces {
             1 => 0,
-            _ => rows + ROWS + PIECE,
+            _ => rows + rows_overhead(self.lines.per_section() as u64) + PIECE,
         }
     }
 

@@ -101,11 +101,15 @@ impl Axis {
         direction: Direction,
         machine: &Machine,
     ) -> Result<Vec<Self>, FftError> {
-        // The two passes of the rows begin and end in the page.
+        // Two passes of the rows begin and end in the page; three end in the output page.
         let rows = Recipe::new(width, direction).ok();
-        let rows = rows.filter(|rows| rows.passes().len() == 2);
-        let lines =
-            Lines::new(length, width).or(Lines::short(length, width).filter(|_| length > 4));
+        let lines = match rows.as_ref().map(|rows| rows.passes().len()) {
+            Some(2) => {
+                Lines::new(length, width).or(Lines::short(length, width).filter(|_| length > 4))
+            }
+            Some(3) => Lines::before_rows(length, width),
+            _ => None,
+        };
         let (Some(lines), Some(rows)) = (lines, rows) else {
             return Ok(Vec::new());
         };
@@ -130,8 +134,8 @@ impl Axis {
                 let pages = first + Ring::argument_bytes(buffers * pieces);
                 let end = pages + buffers as u64 * page;
                 // In place, rows leave what is between their passes behind the buffers.
-                let beside = if lines.stays() { page } else { 0 };
-                (end + beside <= dmem).then(|| match lines.stays() {
+                let beside = if lines.in_place() { page } else { 0 };
+                (end + beside <= dmem).then(|| match lines.in_place() {
                     true => Ring::in_place(first, pages, buffers, page).beside(end),
                     false => Ring::in_pieces((first, pages), (buffers, pieces), page),
                 })
@@ -302,7 +306,7 @@ pub(super) fn rings(lines: &Lines, factors: u64, first: u64, dmem: u64) -> Vec<R
         let pages = first + Ring::argument_bytes(buffers);
         let page = lines.page_bytes();
         let fits = pages + buffers as u64 * (page + factors) <= dmem;
-        fits.then(|| match lines.stays() {
+        fits.then(|| match lines.in_place() {
             true => Ring::new(first, pages, buffers, page, factors).staying(),
             false => Ring::new(first, pages, buffers, page, factors),
         })

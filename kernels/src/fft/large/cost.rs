@@ -49,6 +49,8 @@ impl Lines {
         let (mut cycles, mut before) = (0, 0);
         for &radix in radices {
             let bytes = self.page_bytes() / blocks;
+            // Of a single short block nothing has been written when the second pass begins.
+            let joined = radix == 4 && before == 4 && (blocks > 4 || bytes >= 384);
             cycles += match radix {
                 8 if blocks == 1 => WHOLE,
                 8 => EIGHT,
@@ -56,14 +58,12 @@ impl Lines {
                     let block = BLOCK[usize::from(bytes > 256)];
                     let more = LOOP * u64::from(blocks > 1) + block * blocks;
                     let long = bytes > 1024;
-                    // Of a single short block nothing has been written when the second pass begins.
-                    let joined = before == 4 && (blocks > 4 || bytes >= 384);
                     let saved = JOINED[usize::from(bytes > 2048)] * u64::from(joined);
                     FOUR + more + LOOP * blocks * u64::from(long) - saved
                 }
             };
             blocks *= radix as u64;
-            before = radix;
+            before = if joined { 0 } else { radix };
         }
         cycles
     }

@@ -46,15 +46,14 @@ impl Lines {
         if self.stays() {
             return factors;
         }
-        let [first, second] = self.sides().map(|n| n as usize);
-        for k in 0..self.len() / LAST {
-            match second {
-                1 => factors.extend(set(LAST, k * matrix + row, self.len() * matrix)),
-                _ if self.turned() => {
-                    let k = k / first * matrix + row;
-                    factors.extend(set(LAST, k, second * matrix));
-                }
-                _ => factors.extend(set(LAST, k / first, second)),
+        // The last pass completes the last axis, behind those before.
+        let last = self.sides().last().copied().unwrap_or(1);
+        let before = self.len() / last;
+        let shifted = self.shifted() + 1 == self.sides().len();
+        for k in (0..self.len() / LAST).map(|k| k / before) {
+            match shifted {
+                true => factors.extend(set(LAST, k * matrix + row, last * matrix)),
+                false => factors.extend(set(LAST, k, last)),
             }
         }
         factors
@@ -64,15 +63,15 @@ impl Lines {
     fn early_factors(&self, rows: &[usize], matrix: usize) -> Vec<Complex32> {
         let mut factors = Vec::new();
         // Blocks, and those of the present axis, whose passes begin at `from`.
-        let (mut blocks, mut done, mut from) = (1, 1, 0);
+        let (mut blocks, mut done, mut from, mut side) = (1, 1, 0, 0);
         for (i, &radix) in self.early().iter().enumerate() {
-            if done == self.sides()[0] as usize && blocks == done {
-                (done, from) = (1, i);
+            if self.sides().get(side) == Some(&done) {
+                (done, from, side) = (1, i, side + 1);
             }
             for &row in rows {
                 for block in 0..blocks {
                     let k = frequency(block % done, &self.radices()[from..i]);
-                    match (from > 0) == self.turned() {
+                    match side == self.shifted() {
                         // w = exp(-2 pi i (frequency + row/matrix)/(radix done))
                         true => factors.extend(set(radix, k * matrix + row, radix * done * matrix)),
                         false => factors.extend(set(radix, k, radix * done)),

@@ -15,7 +15,7 @@ use cp2_dma::{Descriptor, Target};
 use cp2_machine::Machine;
 
 /// How many parts a divided axis may have.
-const PARTS: [u64; 2] = [8, 4];
+const PARTS: [u64; 6] = [8, 4, 16, 32, 64, 128];
 
 /// Arrays of rows of `width` numbers, along an axis that is divided between two passes, and maybe another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,11 +62,12 @@ impl Joint {
         [self.divided / self.parts, self.joined]
     }
 
-    /// Whether the parts are eighths or quarters, in words.
-    fn in_words(&self) -> &'static str {
+    /// What the parts are, in words.
+    fn in_words(&self) -> String {
         match self.parts {
-            8 => "eighths",
-            _ => "quarters",
+            8 => "eighths".to_owned(),
+            4 => "quarters".to_owned(),
+            parts => format!("{parts} parts"),
         }
     }
 
@@ -153,10 +154,12 @@ impl Joint {
             self.parts as usize,
         );
         let (width, numbers) = (self.width as usize, self.numbers());
-        // The rows' passes begin and end in one page (array.s).
+        // The rows' passes begin and end in one page, or end in the output page (array.s).
         let rows = Recipe::new(width, direction).ok();
-        let rows = rows.filter(|rows| rows.passes().len() == 2);
+        let rows = rows.filter(|rows| [2, 3].contains(&rows.passes().len()));
         let fits = divided % parts == 0 && divided > parts && numbers <= u64::from(u32::MAX);
+        let page = self.parts.saturating_mul(self.width) * COMPLEX;
+        let fits = fits && 3 * page <= machine.cp2.dmem.0;
         let Some(rows) = rows.filter(|_| fits) else {
             return none;
         };
@@ -169,15 +172,16 @@ impl Joint {
         let mut groups = 1;
         while (height / self.parts) % (groups * sections) == 0 {
             let per = groups as usize * width;
-            let lines = match parts {
-                LAST => Some(Lines::eight(per)),
-                _ => Lines::short(parts, per),
+            let lines = match (rows.passes().len(), parts) {
+                (3, _) => Lines::before_rows(parts, per),
+                (_, LAST) => Some(Lines::eight(per)),
+                _ => Lines::short(parts, per).or_else(|| Lines::new(parts, per)),
             };
             let Some(lines) = lines.filter(|l| 3 * l.page_bytes() <= machine.cp2.dmem.0) else {
                 break;
             };
             let assembled = array_program(&lines, &rows, 1, machine);
-            if lines.stays() {
+            if lines.in_place() {
                 first.extend(beside(lines, assembled, machine)?);
             } else {
                 first.extend(visits(lines, (0, machine.cp2.dmem.0), assembled)?);
@@ -204,9 +208,9 @@ pub(super) fn across(
         if width % (per as u64 * sections) > 0 || (run < RUN && !whole) {
             continue;
         }
-        let orders = [([first, second], false), ([second, first], true)];
-        for (sides, turned) in orders.into_iter().take(1 + usize::from(second > 1)) {
-            let lines = Lines::joined(sides, turned, per);
+        let orders = [([first, second], 0), ([second, first], 1)];
+        for (sides, shifted) in orders.into_iter().take(1 + usize::from(second > 1)) {
+            let lines = Lines::joined(&sides, shifted, per);
             // Where a pass of radix 4 is the last, it has four columns at a time, and two times at least.
             let fits = |lines: &Lines| {
                 let few = lines.stays() && per < LAST;
@@ -285,9 +289,9 @@ impl JointPages {
     /// Bytes from a number to the next along both axes of the lines, where those of a part are so many rows apart.
     fn strides(&self, rows: u64) -> [u64; 2] {
         let [divided, joined] = self.arrays.strides();
-        match self.lines.turned() {
-            true => [joined, rows * divided],
-            false => [rows * divided, joined],
+        match self.lines.shifted() {
+            0 => [rows * divided, joined],
+            _ => [joined, rows * divided],
         }
     }
 
@@ -306,18 +310,18 @@ impl Pages for JointPages {
         let (part, at) = self.at(page);
         let each = self.lines.column_factor_bytes();
         let shift = Descriptor::load(Target::Broadcast, self.factors + part * each, factors, each);
-        let [first, second] = self.lines.sides();
         let (run, own) = (self.run(), self.own());
         let left = self.arrays.divided / self.arrays.parts;
         let from = self.from + at + part * left * self.arrays.strides()[0];
         let strides = self.strides(1);
-        let data = if [second * run, run] == strides {
+        let inner = self.lines.sides().get(1).map_or(1, |&side| side as u64);
+        let data = if [inner * run, run] == strides {
             // All columns: rows lie on end.
-            Descriptor::load(Target::Deal, from, local, first * second * run)
+            let rows = self.lines.len() as u64;
+            Descriptor::load(Target::Deal, from, local, rows * run)
         } else {
-            Descriptor::load(Target::Deal, from, local, run)
-                .level(second as u32, strides[1] as i64, own as i64)
-                .level(first as u32, strides[0] as i64, (second * own) as i64)
+            let row = Descriptor::load(Target::Deal, from, local, run);
+            self.lines.spread(row, &strides, own)
         };
         let shift = (self.buffers == 0 || page < self.buffers).then_some(shift);
         shift.into_iter().chain([data]).collect()
@@ -331,19 +335,10 @@ impl Pages for JointPages {
     /// Result k of part k1 is number k1 + parts k of the divided axis.
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
         let (part, at) = self.at(page);
-        let [first, second] = self.lines.sides();
-        let own = self.own();
         let to = self.to + at + part * self.arrays.strides()[0];
         let row = Descriptor::store(Target::Deal, to, local, self.run());
         let apart = self.strides(self.arrays.parts);
-        vec![match self.lines.stays() {
-            true => self.lines.reversed(row, apart, own),
-            false => row.level(first as u32, apart[0] as i64, own as i64).level(
-                second as u32,
-                apart[1] as i64,
-                (first * own) as i64,
-            ),
-        }]
+        self.lines.results(row, &apart, self.own())
     }
 
     fn held(&self, _page: u64) -> Option<[u64; 3]> {

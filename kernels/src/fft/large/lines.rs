@@ -11,6 +11,8 @@ pub(super) const COMPLEX: u64 = 8;
 pub(super) const LAST: usize = 8;
 /// Most passes before the last that the source has room for.
 const PASSES: usize = 3;
+/// Most levels of a transfer.
+const LEVELS: usize = 3;
 
 /// The radices of all passes, the last of them 8, fours first; none for a
 /// length that has no kernel.
@@ -56,11 +58,11 @@ fn around(length: usize, last: usize) -> Option<Vec<usize>> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lines {
     length: usize,
-    /// Numbers of the axis that the first passes are along: all, but for columns of two axes of which the second
-    /// is not eight numbers of the last pass alone.
-    first: usize,
-    /// Whether it is the second that is at shifted frequencies.
-    turned: bool,
+    /// Numbers of the axes in the order of their passes: of one all, and so of columns of two axes of which the second
+    /// is eight numbers of the last pass alone.
+    sides: Vec<usize>,
+    /// Which of them is at shifted frequencies.
+    shifted: usize,
     per_section: usize,
     radices: Vec<usize>,
     in_parts: bool,
@@ -76,6 +78,8 @@ enum End {
     SecondAxis,
     /// There is none: results stay where the passes in place leave them.
     None,
+    /// The same, and rows of three passes follow, which leave them in the output page.
+    Rows,
 }
 
 impl Lines {
@@ -83,8 +87,8 @@ impl Lines {
     pub(super) fn new(length: usize, per_section: usize) -> Option<Self> {
         Some(Self {
             length,
-            first: length,
-            turned: false,
+            sides: vec![length],
+            shifted: 0,
             per_section,
             radices: radices(length)?,
             in_parts: false,
@@ -98,8 +102,8 @@ impl Lines {
         radices.push(LAST);
         (radices.len() <= PASSES + 1).then(|| Self {
             length: length * LAST,
-            first: length * LAST,
-            turned: false,
+            sides: vec![length * LAST],
+            shifted: 0,
             per_section,
             radices,
             in_parts: false,
@@ -111,8 +115,8 @@ impl Lines {
     pub(super) fn around(length: usize, per_section: usize, last: usize) -> Option<Self> {
         Some(Self {
             length,
-            first: length,
-            turned: false,
+            sides: vec![length],
+            shifted: 0,
             per_section,
             radices: around(length, last)?,
             in_parts: false,
@@ -124,8 +128,8 @@ impl Lines {
     pub(super) fn eight(per_section: usize) -> Self {
         Self {
             length: LAST,
-            first: LAST,
-            turned: false,
+            sides: vec![LAST],
+            shifted: 0,
             per_section,
             radices: vec![LAST],
             in_parts: false,
@@ -142,8 +146,8 @@ impl Lines {
         };
         Some(Self {
             length,
-            first: length,
-            turned: false,
+            sides: vec![length],
+            shifted: 0,
             per_section,
             radices,
             in_parts: false,
@@ -151,26 +155,38 @@ impl Lines {
         })
     }
 
-    /// `per_section` arrays of two axes, of `first` numbers and of `second`, 1 if there is but one, of which the first or,
-    /// `turned`, the second is at shifted frequencies; none where there is no kernel.
-    pub(super) fn joined(
-        [first, second]: [usize; 2],
-        turned: bool,
-        per_section: usize,
-    ) -> Option<Self> {
-        let mut radices = factors_of(first)?;
-        if second > 1 {
-            radices.extend(factors_of(second)?);
+    /// The same before rows of three passes.
+    pub(super) fn before_rows(length: usize, per_section: usize) -> Option<Self> {
+        let short = Self::short(length, per_section)?;
+        Some(Self {
+            ends: End::Rows,
+            ..short
+        })
+    }
+
+    /// `per_section` arrays of axes of so many numbers, those of 1 left out, of which axis `shifted` is at shifted
+    /// frequencies; none where there is no kernel.
+    pub(super) fn joined(sides: &[usize], shifted: usize, per_section: usize) -> Option<Self> {
+        let kept = |&&side: &&usize| side > 1;
+        let before = sides.get(..shifted)?.iter().filter(kept).count();
+        let sides: Vec<usize> = sides.iter().filter(kept).copied().collect();
+        let mut radices = Vec::new();
+        for &side in &sides {
+            radices.extend(factors_of(side)?);
         }
-        // A last pass puts results in order on their way; without one the store does, a level for each digit.
-        let (ends, most) = match radices.last() {
-            Some(&LAST) => (End::InOrder, PASSES + 1),
-            _ => (End::None, PASSES),
+        // A last pass puts results in order on their way; without one the store does. Of fours alone a fourth stays as well.
+        let ends = match radices.last() {
+            Some(&LAST) => End::InOrder,
+            _ => End::None,
         };
-        (radices.len() <= most).then_some(Self {
-            length: first * second,
-            first,
-            turned,
+        let most = match ends == End::None && radices.contains(&LAST) {
+            true => PASSES,
+            false => PASSES + 1,
+        };
+        (radices.len() <= most).then(|| Self {
+            length: sides.iter().product(),
+            sides,
+            shifted: before,
             per_section,
             radices,
             in_parts: false,
@@ -183,8 +199,8 @@ impl Lines {
         let couples = parts::PAGE / (2 * length);
         (1..=parts::MOST_COUPLES).contains(&couples).then(|| Self {
             length,
-            first: length,
-            turned: false,
+            sides: vec![length],
+            shifted: 0,
             per_section: 2 * couples,
             radices: vec![4, 8, 8 / couples, 8],
             in_parts: true,
@@ -231,38 +247,80 @@ impl Lines {
 
     /// Whether results stay where they are, out of order.
     pub(super) fn stays(&self) -> bool {
+        matches!(self.ends, End::None | End::Rows)
+    }
+
+    /// Whether a page's result lies where the page was.
+    pub(super) fn in_place(&self) -> bool {
         self.ends == End::None
     }
 
-    /// Numbers of the first axis, and of the second, of which there is one if there is no such axis.
-    pub(super) fn sides(&self) -> [u64; 2] {
-        [self.first as u64, (self.length / self.first) as u64]
+    /// Numbers of the axes, in the order of their passes.
+    pub(super) fn sides(&self) -> &[usize] {
+        &self.sides
     }
 
-    /// Whether the second axis is the one at shifted frequencies.
-    pub(super) fn turned(&self) -> bool {
-        self.turned
+    /// Which axis is the one at shifted frequencies.
+    pub(super) fn shifted(&self) -> usize {
+        self.shifted
     }
 
-    /// A transfer of rows of results that stay where the passes leave them: their digits come in
-    /// order. Rows are so many bytes apart in system memory along the first and the second axis, and in local memory.
-    pub(super) fn reversed(
-        &self,
-        row: Descriptor,
-        [first, second]: [u64; 2],
-        local: u64,
-    ) -> Descriptor {
-        let (mut done, mut place) = (1, self.length as u64);
-        let of_first = self.first as u64;
-        self.radices.iter().fold(row, |all, &radix| {
-            place /= radix as u64;
-            let system = match done < of_first {
-                true => first * done,
-                false => second * (done / of_first),
-            };
-            done *= radix as u64;
-            all.level(radix as u32, system as i64, (local * place) as i64)
+    /// A transfer of the rows of a page as they come: rows along each axis are so many bytes apart in system memory, all in
+    /// local memory.
+    pub(super) fn spread(&self, row: Descriptor, apart: &[u64], local: u64) -> Descriptor {
+        let mut place = local;
+        let axes = self.sides.iter().zip(apart).rev();
+        axes.fold(row, |all, (&side, &apart)| {
+            let level = all.level(side as u32, apart as i64, place as i64);
+            place *= side as u64;
+            level
         })
+    }
+
+    /// The same of results: in order, the first axis the fastest, or where the passes leave them, so that a level for each
+    /// digit puts them in order. Runs that meet in system memory follow each other.
+    pub(super) fn results(&self, row: Descriptor, apart: &[u64], local: u64) -> Vec<Descriptor> {
+        let (mut side, mut done) = (0, 1);
+        let mut place = self.length as u64;
+        let digit = |&radix: &usize| {
+            if self.sides.get(side) == Some(&done) {
+                (side, done) = (side + 1, 1);
+            }
+            let system = apart.get(side).copied().unwrap_or(0) * done as u64;
+            place /= radix as u64;
+            done *= radix;
+            (system, radix as u64, local * place)
+        };
+        let mut levels: Vec<(u64, u64, u64)> = match self.stays() {
+            true => self.radices.iter().map(digit).collect(),
+            false => {
+                let mut place = local;
+                let axes = self.sides.iter().zip(apart);
+                let axis = axes.map(|(&side, &apart)| {
+                    let level = (apart, side as u64, place);
+                    place *= side as u64;
+                    level
+                });
+                axis.collect()
+            }
+        };
+        levels.sort_unstable();
+        // Of a level more than there are each row is a transfer.
+        let (system, count, place) = match levels.len() > LEVELS {
+            true => levels.pop().unwrap_or((0, 1, 0)),
+            false => (0, 1, 0),
+        };
+        let each = (0..count).map(|i| {
+            let row = Descriptor {
+                system: row.system + i * system,
+                local: row.local + (i * place) as u32,
+                ..row.clone()
+            };
+            levels.iter().fold(row, |all, &(system, count, place)| {
+                all.level(count as u32, system as i64, place as i64)
+            })
+        });
+        each.collect()
     }
 
     /// Radix of pass `i` but the last; 1 where there is none.

@@ -43,22 +43,16 @@ impl ColumnPages {
         base + numbers * COMPLEX
     }
 
-    /// The columns of a page are dealt to the sections, two neighbours at a time; on their way
-    /// out the digits of their numbers come in order.
+    /// The columns of a page are dealt to the sections, two neighbours at a time.
     fn strided(
         &self,
         make: fn(Target, u64, u32, u64) -> Descriptor,
         system: u64,
         local: u32,
-        out: bool,
     ) -> Descriptor {
         let (row, run) = (self.width * COMPLEX, self.columns() * COMPLEX);
         let own = self.lines.per_section() as u64 * COMPLEX;
         let rows = self.lines.len() as u64;
-        if out && self.lines.stays() {
-            let store = make(Target::Deal, system, local, run);
-            return self.lines.reversed(store, [row; 2], own);
-        }
         // All columns: rows lie on end.
         if run == row {
             return make(Target::Deal, system, local, rows * run);
@@ -79,7 +73,7 @@ impl Pages for ColumnPages {
             let system = system + matrix * each;
             Descriptor::load(Target::Broadcast, system, factors, each)
         });
-        let data = self.strided(Descriptor::load, self.at(self.from, page), local, false);
+        let data = self.strided(Descriptor::load, self.at(self.from, page), local);
         shift.into_iter().chain([data]).collect()
     }
 
@@ -87,7 +81,13 @@ impl Pages for ColumnPages {
         let run = self.columns() * COMPLEX;
         let Some(sharing) = self.tiled else {
             let at = self.at(self.to, page);
-            return vec![self.strided(Descriptor::store, at, local, true)];
+            if self.lines.stays() {
+                // On their way out the digits of their numbers come in order.
+                let own = self.lines.per_section() as u64 * COMPLEX;
+                let store = Descriptor::store(Target::Deal, at, local, run);
+                return self.lines.results(store, &[self.width * COMPLEX], own);
+            }
+            return vec![self.strided(Descriptor::store, at, local)];
         };
         let bytes = self.lines.page_bytes() * self.sections;
         if sharing == 1 {

@@ -37,9 +37,9 @@ enum Divided {
     /// One before the last: for each k1 the first pass leaves a matrix of rows n2, which the second transforms
     /// along another axis as well, if there is one.
     Columns(Joint),
-    /// The rows of arrays of so many rows and numbers of a row, in so many parts: it leaves tiles of which rows (row, k1)
-    /// have numbers n2.
-    Rows([usize; 2], usize),
+    /// The rows of arrays of so many rows, along the inner of two axes that many, and numbers of a row, in so many parts: it leaves
+    /// tiles of which rows (row, k1) have numbers n2.
+    Rows([usize; 3], usize),
 }
 
 /// A pass over memory.
@@ -76,9 +76,15 @@ impl Split {
             add(Divided::Columns(joint), joint.ways(direction, machine)?);
         }
         for parts in tiles::PARTS {
-            let shape = [length, width];
-            let ways = tiles::ways(shape, parts, direction, machine)?;
-            add(Divided::Rows(shape, parts), ways);
+            let two = [1, length, width];
+            let three = match shape {
+                &[.., outer, _, _] => Some([outer, length, width]),
+                _ => None,
+            };
+            for [outer, inner, width] in [two].into_iter().chain(three) {
+                let ways = tiles::ways([outer, inner, width], parts, direction, machine)?;
+                add(Divided::Rows([outer * inner, inner, width], parts), ways);
+            }
         }
         Ok(all)
     }
@@ -87,8 +93,14 @@ impl Split {
     pub(super) fn axes(&self) -> usize {
         match self.divided {
             Divided::Columns(joint) if joint.joined > 1 => 3,
+            Divided::Rows([rows, inner, _], _) if rows > inner => 3,
             _ => 2,
         }
+    }
+
+    /// Whether the factors of the first pass come by DMA.
+    fn brings(&self) -> bool {
+        matches!(self.divided, Divided::Rows([rows, inner, _], parts) if parts != LAST || rows > inner)
     }
 
     /// Length of the lines of the second pass.
@@ -141,7 +153,7 @@ impl Split {
         let between = job.temporary::<Complex32>(numbers)?.address();
         let second = job.input(&self.factors(&visits[1].lines))?.address();
         let factors = match self.divided {
-            Divided::Rows(_, parts) if parts != LAST => {
+            Divided::Rows(..) if self.brings() => {
                 let first = job.input(&visits[0].lines.column_factors(0, 1))?;
                 [first.address(), second]
             }
@@ -149,7 +161,7 @@ impl Split {
         };
         let (names, entries) = match self.divided {
             Divided::Columns(joint) => (joint.names(), ["arrays", "columns"]),
-            Divided::Rows([length, _], parts) => (
+            Divided::Rows([length, ..], parts) => (
                 [
                     format!("{length} x {parts}"),
                     format!("rows of {}", self.across()),
@@ -184,7 +196,7 @@ impl Split {
             Divided::Columns(Joint { parts, .. }) => (0..parts as usize)
                 .flat_map(|k1| lines.column_factors(k1, parts as usize))
                 .collect(),
-            Divided::Rows([_, width], parts) => {
+            Divided::Rows([_, _, width], parts) => {
                 let per = lines.per_section();
                 (0..parts / per)
                     .map(|i| rows_of(i / sections, i % sections, sections, per))
@@ -201,10 +213,11 @@ impl Split {
             Divided::Columns(joint) => {
                 RingPass::new(ring, joint.first(lines, (sections, batch), [from, to]))
             }
-            Divided::Rows([_, width], parts) if parts != LAST => {
+            Divided::Rows([_, inner, width], parts) if self.brings() => {
                 let pages = TilePages {
                     lines,
                     parts: parts as u64,
+                    inner: inner as u64,
                     sections,
                     batch,
                     width: width as u64,
@@ -215,7 +228,7 @@ impl Split {
                 };
                 RingPass::new(ring, pages)
             }
-            Divided::Rows([_, width], parts) => {
+            Divided::Rows([_, _, width], parts) => {
                 let pages = ColumnPages {
                     lines,
                     sections,
@@ -255,7 +268,7 @@ impl Split {
                 };
                 RingPass::new(ring, pages)
             }
-            Divided::Rows([length, _], parts) => {
+            Divided::Rows([length, ..], parts) => {
                 let (length, buffers) = (length as u64, ring.pages.len() as u64);
                 let pages = parts as u64 / (lines.per_section() as u64 * sections);
                 let pages = RowPages {
@@ -284,7 +297,7 @@ impl Split {
     fn numbers(&self) -> u64 {
         match self.divided {
             Divided::Columns(joint) => joint.numbers(),
-            Divided::Rows([length, width], _) => (length * width) as u64,
+            Divided::Rows([length, _, width], _) => (length * width) as u64,
         }
     }
 

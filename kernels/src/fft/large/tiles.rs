@@ -18,9 +18,11 @@ pub(super) const PARTS: [usize; 3] = [LAST, 16, 32];
 /// columns at shifted frequencies, whose shift is none. A page leaves as a tile of rows (row, k1).
 #[derive(Debug)]
 pub(super) struct TilePages {
-    /// Arrays of two axes: parts and columns, or columns and parts.
+    /// Arrays of two axes, parts and columns or columns and parts, or of three; axis `shifted` are the parts.
     pub lines: Lines,
     pub parts: u64,
+    /// Rows along the inner one of two axes before the last, or all.
+    pub inner: u64,
     pub sections: u64,
     pub batch: u64,
     /// Numbers of a row.
@@ -35,9 +37,14 @@ pub(super) struct TilePages {
 }
 
 impl TilePages {
-    /// Whether the parts are the first axis of the lines.
-    fn parts_first(&self) -> bool {
-        self.lines.sides()[0] == self.parts
+    /// Bytes from a number to the next along the axes of the lines, where parts are so many bytes apart, and rows.
+    fn apart(&self, part: u64, row: u64) -> Vec<u64> {
+        let rows = [row, self.inner * row];
+        match self.lines.shifted() {
+            0 => vec![part, rows[0], rows[1]],
+            1 => vec![rows[0], part],
+            _ => vec![rows[0], rows[1], part],
+        }
     }
 
     /// Bytes of a run in system memory: the columns of a page.
@@ -67,17 +74,12 @@ impl Pages for TilePages {
 
     fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
         let (array, tile) = (page / self.tiles(), page % self.tiles());
-        let (row, own) = (self.width * COMPLEX, self.own());
+        let row = self.width * COMPLEX;
         let length = self.lines.len() as u64 / self.parts;
         let at = self.from + array * length * row + tile * self.run();
-        let apart = match self.parts_first() {
-            true => [self.part(), row],
-            false => [row, self.part()],
-        };
-        let [first, second] = self.lines.sides();
-        let data = Descriptor::load(Target::Deal, at, local, self.run())
-            .level(second as u32, apart[1] as i64, own as i64)
-            .level(first as u32, apart[0] as i64, (second * own) as i64);
+        let data = Descriptor::load(Target::Deal, at, local, self.run());
+        let apart = self.apart(self.part(), row);
+        let data = self.lines.spread(data, &apart, self.own());
         let each = self.lines.column_factor_bytes();
         let shift = Descriptor::load(Target::Broadcast, self.factors, factors, each);
         let shift = (page < self.buffers).then_some(shift);
@@ -89,17 +91,12 @@ impl Pages for TilePages {
         let (run, own) = (self.run(), self.own());
         let bytes = self.lines.page_bytes() * self.sections;
         let to = self.to + page * bytes;
+        if self.lines.shifted() == 0 && !self.lines.stays() {
+            return vec![Descriptor::store(Target::Deal, to, local, bytes)];
+        }
         let row = Descriptor::store(Target::Deal, to, local, run);
-        let [first, second] = self.lines.sides();
-        vec![match (self.lines.stays(), self.parts_first()) {
-            (true, true) => self.lines.reversed(row, [run, first * run], own),
-            (true, false) => self.lines.reversed(row, [second * run, run], own),
-            (false, true) => Descriptor::store(Target::Deal, to, local, bytes),
-            // Ends of runs meet in system memory.
-            (false, false) => row
-                .level(second as u32, run as i64, (first * own) as i64)
-                .level(first as u32, (second * run) as i64, own as i64),
-        }]
+        let apart = self.apart(run, self.parts * run);
+        self.lines.results(row, &apart, own)
     }
 
     /// The first pages bring factors.
@@ -124,10 +121,10 @@ impl Pages for TilePages {
     }
 }
 
-/// The ways through arrays of so many rows of so many numbers in so many parts; none where the parts of a row do not come to the
-/// sections in couples.
+/// The ways through arrays of so many rows of so many numbers in so many parts, rows along one axis or, neither of 1, two; none where
+/// the parts of a row do not come to the sections in couples.
 pub(super) fn ways(
-    [length, width]: [usize; 2],
+    [outer, inner, width]: [usize; 3],
     parts: usize,
     direction: Direction,
     machine: &Machine,
@@ -135,7 +132,7 @@ pub(super) fn ways(
     let (sections, dmem) = (machine.cp2.sections, machine.cp2.dmem.0);
     let none = Ok([Vec::new(), Vec::new()]);
     let numbers = width / parts;
-    if width % parts > 0 || length % 4 > 0 {
+    if width % parts > 0 || inner % 4 > 0 {
         return none;
     }
     let mut second = Vec::new();
@@ -160,18 +157,18 @@ pub(super) fn ways(
         if per < 2 || per % 2 > 0 || numbers % (per * sections) > 0 {
             continue;
         }
-        if parts == LAST {
+        if parts == LAST && outer == 1 {
             // Parts by a pass without factors.
-            let lines = Lines::by_eight(length, per).filter(|l| 3 * l.page_bytes() <= dmem);
+            let lines = Lines::by_eight(inner, per).filter(|l| 3 * l.page_bytes() <= dmem);
             if let Some(lines) = lines {
                 let assembled = large_program(Some(&lines), None, false, direction, machine);
                 first.extend(visits(lines, (0, dmem), assembled)?);
             }
             continue;
         }
-        for sides in [[parts, length], [length, parts]] {
-            let few = |l: &Lines| l.stays() && (per < LAST || sides[0] != parts);
-            let lines = Lines::joined(sides, false, per);
+        for (sides, at) in [([parts, inner, outer], 0), ([inner, outer, parts], 2)] {
+            let lines = Lines::joined(&sides, at, per);
+            let few = |l: &Lines| l.stays() && (per < LAST || at > 0);
             let lines = lines.filter(|l| !few(l) && 3 * l.page_bytes() <= dmem);
             if let Some(lines) = lines {
                 let assembled = large_program(Some(&lines), None, true, direction, machine);
