@@ -1,5 +1,8 @@
 //! Prints the table of docs/fft-large.md "What is below 0.80": arrays of two and three axes that take more than
 //! 1/0.8 of their bound, and where the cycles go.
+//!
+//! `cargo run --release -p cp2-kernels --example far_arrays [BITS [BATCH..]]`: of up to so many numbers, 2^18 by default; one
+//! array, 4 and 8 by default.
 
 use cp2_emu::Cause;
 use cp2_kernels::fft::{Direction, Fft as _, FftNd};
@@ -7,15 +10,12 @@ use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::sync::Arc;
 
-/// Numbers of the arrays.
-const BITS: std::ops::RangeInclusive<u32> = 10..=18;
-
-fn shapes() -> Vec<Vec<usize>> {
+fn shapes(most: u32) -> Vec<Vec<usize>> {
     let mut shapes = Vec::new();
     for first in 2..=11 {
         for last in 4..=11 {
             for middle in [None].into_iter().chain((2..=11).map(Some)) {
-                if BITS.contains(&(first + last + middle.unwrap_or(0))) {
+                if (10..=most).contains(&(first + last + middle.unwrap_or(0))) {
                     let bits = [Some(first), middle, Some(last)];
                     shapes.push(bits.into_iter().flatten().map(|b| 1 << b).collect());
                 }
@@ -27,8 +27,16 @@ fn shapes() -> Vec<Vec<usize>> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    for batch in [1, 4, 8] {
-        for shape in shapes() {
+    let mut args = std::env::args().skip(1);
+    let most = args.next().map_or(Ok(18), |bits| bits.parse())?;
+    let mut batches = args
+        .map(|batch| batch.parse())
+        .collect::<Result<Vec<usize>, _>>()?;
+    if batches.is_empty() {
+        batches = vec![1, 4, 8];
+    }
+    for batch in batches {
+        for shape in shapes(most) {
             for name in ["vm7", "vm9"] {
                 let machine = Arc::new(Machine::builtin(name).ok_or("no such machine")?);
                 let Ok(fft) = FftNd::new(&shape, Direction::Forward, machine) else {

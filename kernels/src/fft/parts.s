@@ -5,6 +5,8 @@
 ;   INVERSE  0: exp(-2 pi i jk/N), 1: exp(+2 pi i jk/N); neither is scaled
 ;   ROWS     0: columns, 1: rows
 ;   COUPLES  1: a page is a couple of lines A and B of 2048; 2: two couples of lines of 1024
+;   AXIS0 .. AXIS3  of columns: which of two axes, 0 or 1, pass 1 .. 4 is along; all 0 where there is one
+;   SHIFT, MATRIX   of columns: the frequencies of axis 0 are shifted by SHIFT/MATRIX
 ;   WOVEN    1: rows of 2048 from half a spectrum (parts_rows.s), INVERSE is 1; quads of A and B take turns
 ;
 ; A section's page of 32 KiB lies in eight of the twelve blocks of 4 KiB of a ring; the lines of
@@ -42,6 +44,12 @@
 .equ INVERSE, 0
 .equ ROWS, 0
 .equ COUPLES, 1
+.equ AXIS0, 0
+.equ AXIS1, 0
+.equ AXIS2, 0
+.equ AXIS3, 0
+.equ SHIFT, 0
+.equ MATRIX, 1
 .equ REAL, 0
 .equ WOVEN, 0
 
@@ -290,13 +298,34 @@ columns:
     pages bfly, bflyn
     .endif
 
-; Factors of W^k, W = exp(-2 pi i/den).
-.macro set k, den
+; Factors at frequency k of an axis, of which `done` numbers are transformed with a pass: of radix 8, and of radix 4.
+.macro set axis, k, done
+    .if \axis == 0
+    set_at (\k)*MATRIX + SHIFT, (\done)*MATRIX
+    .else
+    set_at \k, \done
+    .endif
+.endm
+.macro set_at k, den
     .cis -4*(\k), \den
     .cis -2*(\k), \den
     .cis -(\k), \den
-    .cis -(\k) - \den/8, \den
+    .cis -(\k) - (\den)/8, \den
 .endm
+.macro short_set axis, k, done
+    .if \axis == 0
+    .cis -2*((\k)*MATRIX + SHIFT), (\done)*MATRIX
+    .cis -((\k)*MATRIX + SHIFT), (\done)*MATRIX
+    .else
+    .cis -2*(\k), \done
+    .cis -(\k), \done
+    .endif
+.endm
+
+; Numbers of the same axis that are done before a pass.
+.equ DONE1, AXIS0 == AXIS1 ? 4 : 1
+.equ DONE2, (AXIS0 == AXIS2 ? 4 : 1)*(AXIS1 == AXIS2 ? 8 : 1)
+.equ DONE3, (AXIS0 == AXIS3 ? 4 : 1)*(AXIS1 == AXIS3 ? 8 : 1)*(AXIS2 == AXIS3 ? 8/COUPLES : 1)
 
 .dmem RING
     .if ROWS
@@ -305,25 +334,25 @@ row_factors:
     .space 2*FACTORS
     .else
 constants:
-    .cis 0, 4
-    .cis 0, 4
+    short_set AXIS0, 0, 4
 factors2:
-    .rept 4, i
-    set i, 32
+    .rept 4, p0
+    set AXIS1, p0*(AXIS0 == AXIS1), 8*DONE1
     .endr
 factors3:
-    .rept 32, k
+    .rept 32, i
+.equ k3_{i}, i%4*(AXIS0 == AXIS2) + i/4*(AXIS1 == AXIS2)*(AXIS0 == AXIS2 ? 4 : 1)
     .if COUPLES == 1
-    set k, 256
+    set AXIS2, k3_{i}, 8*DONE2
     .else
-    .cis -2*k, 128
-    .cis -k, 128
+    short_set AXIS2, k3_{i}, 4*DONE2
     .endif
     .endr
     .endif
 factors4:
     .rept 32*SETS, i
-    set i/SETS%4 + 4*(i/(4*SETS)) + 32*(i%(8/COUPLES)), 2048/COUPLES
+.equ k4_{i}, i/SETS%4*(AXIS0 == AXIS3) + i/(4*SETS)*(AXIS1 == AXIS3)*(AXIS0 == AXIS3 ? 4 : 1) + i%(8/COUPLES)*(AXIS2 == AXIS3)*(AXIS0 == AXIS3 ? 4 : 1)*(AXIS1 == AXIS3 ? 8 : 1)
+    set AXIS3, k4_{i}, 8*DONE3
     .endr
 ; The set of iteration j - 1 of pass 2.
     .rept 67, j

@@ -230,6 +230,30 @@ pub(super) fn parts_program(
     parts_with(lines, &defines, machine)
 }
 
+/// Assembles `parts.s` for columns along two axes: pass i is along axis `axes[i]`; the frequencies of axis 0 are shifted by part
+/// `shift[0]` of `shift[1]`.
+pub(super) fn parts_columns_program(
+    lines: &Lines,
+    axes: [usize; 4],
+    shift: [u64; 2],
+    direction: Direction,
+    machine: &Machine,
+) -> Result<Assembly, FftError> {
+    let [shift, matrix] = shift.map(|n| i64::try_from(n).unwrap_or(i64::MAX));
+    let [first, second, third, last] = axes.map(|axis| axis as i64);
+    let defines = [
+        ("INVERSE", i64::from(direction == Direction::Inverse)),
+        ("COUPLES", lines.per_section() as i64 / 2),
+        ("AXIS0", first),
+        ("AXIS1", second),
+        ("AXIS2", third),
+        ("AXIS3", last),
+        ("SHIFT", shift),
+        ("MATRIX", matrix),
+    ];
+    parts_with(lines, &defines, machine)
+}
+
 /// Assembles `parts.s` for rows from half a spectrum to real numbers.
 pub(super) fn back_parts_program(lines: &Lines, machine: &Machine) -> Result<Assembly, FftError> {
     let defines = [("ROWS", 1), ("INVERSE", 1), ("COUPLES", 1), ("WOVEN", 1)];

@@ -3,11 +3,13 @@
 
 use super::array::PartPages;
 use super::cost::AFTER;
+use super::joint_parts::{self, JointParts};
 use super::lines::{COMPLEX, LAST, Lines};
+use super::parts;
 use super::recipe::RUN;
 use super::split::{Visit, visits};
 use crate::fft::error::FftError;
-use crate::fft::program::{array_program, large_program};
+use crate::fft::program::{array_program, large_program, parts_columns_program};
 use crate::fft::recipe::{Direction, Recipe};
 use crate::ring::Pages;
 use cp2_asm::Assembly;
@@ -58,7 +60,7 @@ impl Joint {
     }
 
     /// Numbers of the second pass' lines, along the divided axis and the other.
-    fn sides(&self) -> [u64; 2] {
+    pub(super) fn sides(&self) -> [u64; 2] {
         [self.divided / self.parts, self.joined]
     }
 
@@ -101,7 +103,7 @@ impl Joint {
     }
 
     /// Bytes from a row to the next along the divided axis and the other.
-    fn strides(&self) -> [u64; 2] {
+    pub(super) fn strides(&self) -> [u64; 2] {
         let row = self.width * COMPLEX;
         match self.outer {
             true => [row, self.divided * row],
@@ -138,6 +140,25 @@ impl Joint {
             from,
             to,
         }
+    }
+
+    /// Columns in eighths of a page of one part, where that is what `lines` are.
+    pub(super) fn in_parts(
+        &self,
+        lines: &Lines,
+        (batch, part): (u64, u64),
+        [from, to]: [u64; 2],
+    ) -> Option<JointParts> {
+        let axes = joint_parts::axes(lines, self.sides()).filter(|_| lines.in_parts())?;
+        Some(JointParts {
+            arrays: *self,
+            lines: lines.clone(),
+            axes,
+            batch,
+            part,
+            from,
+            to,
+        })
     }
 
     /// The ways to make the two passes; none where there are no such kernels.
@@ -201,6 +222,15 @@ pub(super) fn across(
 ) -> Result<Vec<Visit>, FftError> {
     let sections = machine.cp2.sections as u64;
     let mut ways = Vec::new();
+    // Long ones in eighths of a page; the factors are those of the first part.
+    let lines = Lines::parts(first * second).filter(|_| sections == parts::SECTIONS);
+    let lines = lines.filter(|lines| width % (lines.per_section() as u64 * sections) == 0);
+    if let Some(lines) = lines
+        && let Some(axes) = joint_parts::axes(&lines, [first, second].map(|n| n as u64))
+    {
+        let assembled = parts_columns_program(&lines, axes, [0, 1], direction, machine);
+        ways.extend(visits(lines, (0, machine.cp2.dmem.0), assembled)?);
+    }
     for per in [2, 4, 8, 16] {
         let run = per as u64 * sections * COMPLEX;
         let whole = run == width * COMPLEX;

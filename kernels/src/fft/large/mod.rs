@@ -7,6 +7,7 @@ mod behind;
 mod cost;
 mod factors;
 mod joint;
+mod joint_parts;
 mod lines;
 mod nd;
 mod pages;

@@ -48,6 +48,10 @@ impl Pair {
     }
 
     fn pass(&self, visit: &Visit, batch: u64, [from, to, factors]: [u64; 3]) -> RingPass {
+        let all = (batch.saturating_mul(self.matrices), 0);
+        if let Some(pages) = self.arrays.in_parts(&visit.lines, all, [from, to]) {
+            return RingPass::new(visit.ring.clone(), pages);
+        }
         let pages = JointPages {
             arrays: self.arrays,
             lines: visit.lines.clone(),
@@ -110,7 +114,10 @@ impl Pair {
         let Some((visit, _)) = self.fastest(&machine, batch) else {
             return Ok(());
         };
-        let factors = job.input(&visit.lines.column_factors(0, 1))?.address();
+        let factors = match visit.lines.in_parts() {
+            true => 0,
+            false => job.input(&visit.lines.column_factors(0, 1))?.address(),
+        };
         let program = job.program(&self.name(), &visit.program)?;
         let pass = self.pass(visit, batch, [address, address, factors]);
         Ok(job.ring(&program, "columns", pass)?)

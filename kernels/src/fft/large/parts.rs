@@ -81,6 +81,21 @@ fn issues(lines: &Lines, block: u64, last: u64) -> u64 {
     pass(lines, 0) / BLOCKS + across + half + last / BLOCKS
 }
 
+/// The same of columns.
+pub(super) fn column_issues(lines: &Lines, block: u64) -> u64 {
+    issues(lines, block, pass(lines, 3))
+}
+
+/// Of these the first, as soon as a block has come.
+pub(super) fn column_head(lines: &Lines) -> u64 {
+    pass(lines, 0) / BLOCKS
+}
+
+/// What a block of columns takes beside.
+pub(super) const fn column_overhead(lines: &Lines) -> u64 {
+    COLUMN_OVERHEAD[couples(lines) as usize - 1] / BLOCKS
+}
+
 /// Whether rows of `length` numbers can be loaded from tiles of `width` columns: a block's
 /// eighth of a digit n0 is tiles, or a part of one that has all of digit n2.
 pub(super) fn takes_tiles(length: usize, width: usize) -> bool {
@@ -156,7 +171,7 @@ impl Pages for ColumnParts {
     }
 
     fn issues(&self, block: u64) -> u64 {
-        issues(&self.lines, block, pass(&self.lines, 3))
+        column_issues(&self.lines, block)
     }
 
     fn group(&self) -> u64 {
@@ -164,11 +179,11 @@ impl Pages for ColumnParts {
     }
 
     fn head(&self, _block: u64) -> u64 {
-        pass(&self.lines, 0) / BLOCKS
+        column_head(&self.lines)
     }
 
     fn overhead(&self, _block: u64) -> u64 {
-        COLUMN_OVERHEAD[couples(&self.lines) as usize - 1] / BLOCKS
+        column_overhead(&self.lines)
     }
 }
 

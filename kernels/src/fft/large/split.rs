@@ -111,7 +111,8 @@ impl Split {
     /// Bytes of programs, tables and factors.
     pub(super) fn image(&self) -> u64 {
         let all = self.first.iter().chain(&self.second);
-        let most = all.map(|visit| image(&visit.program)).max().unwrap_or(0);
+        let most = all.map(|visit| self.times(visit) * image(&visit.program));
+        let most = most.max().unwrap_or(0);
         let factors = self.second.iter().map(|visit| match self.divided {
             Divided::Columns(Joint { parts, .. }) => parts * visit.lines.column_factor_bytes(),
             Divided::Rows(_, parts) => {
@@ -151,6 +152,9 @@ impl Split {
         };
         let numbers = batch.saturating_mul(self.numbers());
         let between = job.temporary::<Complex32>(numbers)?.address();
+        if let (Divided::Columns(joint), true) = (self.divided, visits[1].lines.in_parts()) {
+            return self.add_in_parts(job, joint, visits, batch, [from, between, to]);
+        }
         let second = job.input(&self.factors(&visits[1].lines))?.address();
         let factors = match self.divided {
             Divided::Rows(..) if self.brings() => {
@@ -187,6 +191,45 @@ impl Split {
             job.ring(&program, entry, pass)?;
         }
         Ok(())
+    }
+
+    /// The same where columns go through DMEM in eighths of a page: a pass for every part, whose factors are tables of a program
+    /// of its own.
+    fn add_in_parts(
+        &self,
+        job: &mut Job,
+        joint: Joint,
+        [first, second]: [&Visit; 2],
+        batch: u64,
+        [from, between, to]: [u64; 3],
+    ) -> Result<(), FftError> {
+        let machine = job.machine().clone();
+        let [name, next] = joint.names();
+        let program = job.program(&name, &first.program)?;
+        let pass = self.first_pass(first, batch, [from, between, 0]);
+        job.ring(&program, "arrays", pass)?;
+        for part in 0..joint.parts {
+            let pages = joint.in_parts(&second.lines, (batch, part), [between, to]);
+            let Some(pages) = pages else {
+                continue;
+            };
+            let program = pages.program(self.direction, &machine)?;
+            let program = job.program(&next, &program)?;
+            job.ring(
+                &program,
+                "columns",
+                RingPass::new(second.ring.clone(), pages),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// How many passes the second one is: one for every part where each has a program of its own.
+    fn times(&self, second: &Visit) -> u64 {
+        match self.divided {
+            Divided::Columns(joint) if second.lines.in_parts() => joint.parts,
+            _ => 1,
+        }
     }
 
     /// The factors of the second pass: of each k1, or of the rows of each section.
@@ -256,6 +299,9 @@ impl Split {
         let ring = visit.ring.clone();
         match self.divided {
             Divided::Columns(arrays) => {
+                if let Some(pages) = arrays.in_parts(&lines, (batch, 0), [from, to]) {
+                    return RingPass::new(ring, pages);
+                }
                 let pages = JointPages {
                     arrays,
                     lines,

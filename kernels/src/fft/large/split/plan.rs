@@ -27,10 +27,15 @@ impl Split {
     pub(super) fn fastest(&self, machine: &Machine, batch: u64) -> Option<Plan<'_>> {
         let price = |visit: &Visit, pass: RingPass| {
             let image = load(image(&visit.program), machine);
-            pass.expect(machine).and(Expected {
+            let once = pass.expect(machine).and(Expected {
                 cycles: image,
                 least: image,
-            })
+            });
+            let times = self.times(visit) as f64;
+            Expected {
+                cycles: times * once.cycles,
+                least: times * once.least,
+            }
         };
         let mut plans = Vec::new();
         // Second passes by the tiles that they find.
@@ -130,11 +135,13 @@ impl Split {
             let both = self.second.iter().map(|second| {
                 let next = self.second_pass(second, tile, batch, [0; 3]);
                 let next = next.floor(machine, true);
+                let others = (self.times(second) - 1) as f64 * next.cycles();
                 // Of many arrays the first can be loaded again before the last is stored.
-                match batch {
-                    1 => before.cycles() + next.cycles(),
-                    _ => before.overlapped(next).cycles(),
-                }
+                others
+                    + match batch {
+                        1 => before.cycles() + next.cycles(),
+                        _ => before.overlapped(next).cycles(),
+                    }
             });
             load(image(&first.program), machine) + both.fold(f64::INFINITY, f64::min)
         });
