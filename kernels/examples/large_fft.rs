@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if chosen.is_empty() {
         println!("\n| shape | machine | cycles | bound | efficiency |");
         println!("|---|---|---|---|---|");
-        let shapes: [&[usize]; 17] = [
+        let shapes: [&[usize]; 25] = [
             &[16, 1024],
             &[32, 2048],
             &[32, 4096],
@@ -54,6 +54,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             &[32, 32, 32],
             &[32, 128, 16],
             &[64, 64, 64],
+            &[4, 4, 512],
+            &[16, 16, 128],
+            &[8, 4, 2048],
+            &[32, 32, 128],
+            &[4, 256, 128],
+            &[4, 2048, 16],
+            &[128, 64, 256],
+            &[128, 128, 128],
         ];
         for shape in shapes {
             for machine in ["vm7", "vm9"].into_iter().filter_map(Machine::builtin) {

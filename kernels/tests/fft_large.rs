@@ -305,7 +305,7 @@ fn documented_array(shape: &str, machine: &str) -> u64 {
 
 #[test]
 fn arrays_are_accurate_and_fast() {
-    let shapes: [(&str, &[usize]); 19] = [
+    let shapes: [(&str, &[usize]); 25] = [
         ("4x2048", &[4, 2048]),
         ("16x16x32", &[16, 16, 32]),
         ("16x16x64", &[16, 16, 64]),
@@ -325,6 +325,12 @@ fn arrays_are_accurate_and_fast() {
         ("256x256", &[256, 256]),
         ("512x512", &[512, 512]),
         ("64x64x64", &[64, 64, 64]),
+        ("4x4x512", &[4, 4, 512]),
+        ("16x16x128", &[16, 16, 128]),
+        ("8x4x2048", &[8, 4, 2048]),
+        ("32x32x128", &[32, 32, 128]),
+        ("4x256x128", &[4, 256, 128]),
+        ("4x2048x16", &[4, 2048, 16]),
     ];
     for name in ["vm7", "vm9"] {
         for (text, shape) in shapes {
