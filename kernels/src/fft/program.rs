@@ -116,8 +116,9 @@ pub(super) fn large_program_at(
 }
 
 /// Assembles `large.s` for couples of real columns, and rows of half a spectrum, either of
-/// which may be missing; `full` pages of rows are followed by one of `last` rows.
+/// which may be missing, with tables from byte `tables` of DMEM on; `full` pages of rows are followed by one of `last` rows.
 pub(super) fn real_program(
+    tables: u64,
     columns: Option<&Lines>,
     rows: Option<&Lines>,
     [full, last]: [u64; 2],
@@ -126,6 +127,7 @@ pub(super) fn real_program(
 ) -> Result<Assembly, FftError> {
     let modes = [
         ("REAL", 1),
+        ("TABLES", i64::try_from(tables).unwrap_or(i64::MAX)),
         ("FULL", full as i64),
         ("LAST2", last as i64),
         ("RESIDENT", i64::from(resident)),
@@ -134,8 +136,9 @@ pub(super) fn real_program(
 }
 
 /// Assembles `large.s` for columns of half a spectrum and rows to real numbers, either of which may be
-/// missing; `block` rows are in a section's page.
+/// missing, with tables from byte `tables` of DMEM on; `block` rows are in a section's page.
 pub(super) fn back_program(
+    tables: u64,
     columns: Option<&Lines>,
     rows: Option<&Lines>,
     (block, pages): (usize, u64),
@@ -145,6 +148,7 @@ pub(super) fn back_program(
     let modes = [
         ("INVERSE", 1),
         ("BACK", block as i64),
+        ("TABLES", i64::try_from(tables).unwrap_or(i64::MAX)),
         ("FULL", pages as i64),
         ("RESIDENT", i64::from(resident)),
     ];

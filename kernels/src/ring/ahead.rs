@@ -1,7 +1,8 @@
 //! What of a pass is loaded while the one before it ends.
 //!
 //! A pass that goes on with what another stores need not wait for all of it: each of its first loads is given as
-//! soon as the local memory that it fills is free, and what it reads is stored.
+//! soon as the local memory that it fills is free, and what it reads is stored. What a kernel waits for comes behind
+//! all that the one before waits for: they count the same events.
 
 use super::{Ring, RingPass};
 use cp2_dma::{Descriptor, Target};
@@ -30,7 +31,7 @@ pub(crate) fn chained(mut passes: Vec<RingPass>, machine: &Machine) -> Vec<RingP
             continue;
         };
         if let Some(ahead) = ahead_of(before, next, machine) {
-            before.ahead = posted_in_order(ahead, before);
+            before.ahead = ahead;
             next.begun = true;
             next.informed = is_free(before, next);
         }
@@ -91,8 +92,8 @@ fn ahead_of(before: &RingPass, next: &RingPass, machine: &Machine) -> Option<Vec
         busy.push((page, held, stores));
     }
     let mut all = Vec::new();
-    // A page is there when all has come that was given before it.
-    let mut complete = first;
+    // A page is there when all has come that was given before it, and that of the pass before.
+    let mut complete = first.max(before.loaded_behind());
     for page in next.next(None) {
         let (loads, early) = next.shares(page);
         let loads = loads.into_iter().map(|load| (page, load));
@@ -122,17 +123,6 @@ fn ahead_of(before: &RingPass, next: &RingPass, machine: &Machine) -> Option<Vec
     Some(all)
 }
 
-/// The same, where no load posts an event before the last page of `before` has been given: its kernel would take
-/// the post for that page's.
-fn posted_in_order(mut ahead: Vec<Ahead>, before: &RingPass) -> Vec<Ahead> {
-    let given = before.count().saturating_sub(1 + before.ring.ahead as u64);
-    for load in ahead.iter_mut().filter(|ahead| ahead.load.event.is_some()) {
-        load.behind = load.behind.max(given);
-    }
-    ahead.sort_by_key(|ahead| ahead.behind);
-    ahead
-}
-
 /// Whether the argument block of `next` lies where `before` has nothing to the end.
 fn is_free(before: &RingPass, next: &RingPass) -> bool {
     let given = next.own_arguments();
@@ -146,6 +136,12 @@ impl RingPass {
     fn last_pages(&self) -> Range<u64> {
         let count = self.count();
         count.saturating_sub(TURNS * self.ring.ahead as u64)..count
+    }
+
+    /// The page behind which the last of its own is loaded.
+    fn loaded_behind(&self) -> u64 {
+        let loads = |page: &u64| self.next(Some(*page)).next().is_some();
+        (0..self.count()).rev().find(loads).unwrap_or(0)
     }
 
     /// Where its argument block lies.
@@ -282,12 +278,13 @@ mod tests {
         Some(ahead.iter().map(|ahead| ahead.behind).collect())
     }
 
-    /// What is free and there comes two rounds of the buffers before the end, what is neither as soon as it is.
+    /// What is free and there comes behind the pass's own last page, page 9, which is loaded behind page 7; what is
+    /// neither as soon as it is.
     #[test]
     fn first_loads_wait_for_their_buffers_and_their_data_only() {
         let before = pass(0, 1000, 0, 1 << 20);
         let elsewhere = |from| pass(100, 2000, from, 1 << 30);
-        assert_eq!(behind(&before, &elsewhere(1 << 40)), Some(vec![6, 6]));
+        assert_eq!(behind(&before, &elsewhere(1 << 40)), Some(vec![7, 7]));
         // Pages 8 and 9 lie in the two buffers last.
         let same_buffers = pass(100, 1000, 1 << 40, 1 << 30);
         assert_eq!(behind(&before, &same_buffers), Some(vec![8, 9]));
@@ -297,7 +294,7 @@ mod tests {
         let stored = |page: u64| (1 << 20) + page * PAGE;
         assert_eq!(behind(&before, &elsewhere(stored(7))), Some(vec![7, 8]));
         assert_eq!(behind(&before, &elsewhere(stored(9))), Some(vec![9, 9]));
-        assert_eq!(behind(&before, &elsewhere(stored(2))), Some(vec![6, 6]));
+        assert_eq!(behind(&before, &elsewhere(stored(2))), Some(vec![7, 7]));
     }
 
     /// Of ten pages through two buffers the last is given behind page 7.

@@ -108,7 +108,11 @@ fn what_the_way_there_allows() {
         let g = granule(machine);
         // Factors that stay are loaded once in a batch.
         let (terms, [many, _]) = forward(n as f64, g, pages(&row[2], &recipe, true));
-        let (_, [_, alone]) = forward(n as f64, g, pages(&row[9], &recipe, false));
+        let once = Pages {
+            stay: false,
+            ..pages(&row[9], &recipe, false)
+        };
+        let (_, [_, alone]) = forward(n as f64, g, once);
         let bound = ((n.ilog2() + 1) as f64 / 16.0).max(g);
         let computed = [&terms[..], &[bound, many, alone]].concat();
         let documented = [numbers(&row[3..9]), numbers(&row[10..])].concat();

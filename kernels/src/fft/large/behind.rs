@@ -2,8 +2,8 @@
 //! of the first.
 
 use crate::fft::error::FftError;
-use crate::job::{image, load};
-use crate::ring::{Expected, RingPass, expect_all, follow};
+use crate::job::{Job, data_end, image, load};
+use crate::ring::{Expected, Ring, RingPass, expect_all, follow};
 use cp2_asm::Program;
 use cp2_dma::{Descriptor, Target};
 use cp2_machine::Machine;
@@ -53,4 +53,97 @@ pub(super) fn linked(
     let both = first.linked(second, WORDS)?;
     let origin = both.words.len() - second.words.len();
     Ok((Arc::new(both), [origin as u64, tables]))
+}
+
+/// Columns and rows by two kernels of one program, the second's words and tables loaded while the first runs.
+#[derive(Debug)]
+pub(super) struct Followed {
+    /// Those of each pass alone, and their buffers.
+    programs: [Arc<Program>; 2],
+    rings: [Ring; 2],
+    /// Both, and where the second's are.
+    pub both: Arc<Program>,
+    second: [u64; 2],
+}
+
+/// System memory for prices: what the passes share is what is between them.
+const ARRAYS: [u64; 3] = [0, 1 << 40, 1 << 41];
+const FACTORS: [u64; 2] = [1 << 42, 1 << 43];
+
+impl Followed {
+    /// Whether DMEM has room for the buffers of both passes, were there no tables.
+    pub(super) fn may_fit(
+        rings: impl Fn([u64; 2]) -> Option<[Ring; 2]>,
+        passes: impl Fn([Ring; 2], [u64; 3], [u64; 2]) -> [RingPass; 2],
+        machine: &Machine,
+    ) -> bool {
+        let passes = rings([0; 2]).map(|rings| passes(rings, ARRAYS, FACTORS));
+        let ends = passes.map(|both| both.map(|pass| pass.end()));
+        matches!(ends, Some([Some(a), Some(b)]) if a + b <= machine.cp2.dmem.0)
+    }
+
+    /// Of the program of a pass with its tables from a byte of DMEM on, the buffers of both passes behind tables that end there,
+    /// and the passes of one transform through them; none where DMEM has no room for both.
+    pub(super) fn new(
+        program: impl Fn(usize, u64) -> Result<Arc<Program>, FftError>,
+        rings: impl Fn([u64; 2]) -> Option<[Ring; 2]>,
+        passes: impl Fn([Ring; 2], [u64; 3], [u64; 2]) -> [RingPass; 2],
+        machine: &Machine,
+    ) -> Result<Option<Self>, FftError> {
+        if !Self::may_fit(&rings, &passes, machine) {
+            return Ok(None);
+        }
+        let passes = |rings| passes(rings, ARRAYS, FACTORS);
+        let programs = [program(0, 0)?, program(1, 0)?];
+        let words: usize = programs.iter().map(|program| program.words.len()).sum();
+        if 8 * (words + WORDS) as u64 > machine.cp2.program.0 {
+            return Ok(None);
+        }
+        let Some(rings) = rings([data_end(&programs[0]), data_end(&programs[1])]) else {
+            return Ok(None);
+        };
+        let moved = |behind| passes(behind_by(&rings, behind));
+        let Some((tables, _)) = priced(moved, [&programs[0], &programs[1]], machine) else {
+            return Ok(None);
+        };
+        let (both, second) = linked(&programs[0], &*program(1, tables)?, tables)?;
+        Ok(Some(Self {
+            programs,
+            rings,
+            both,
+            second,
+        }))
+    }
+
+    /// What passes through these buffers should take.
+    pub(super) fn expect(
+        &self,
+        passes: impl Fn([Ring; 2], [u64; 3], [u64; 2]) -> [RingPass; 2],
+        machine: &Machine,
+    ) -> Option<Expected> {
+        let moved = |behind| passes(behind_by(&self.rings, behind), ARRAYS, FACTORS);
+        let priced = priced(moved, [&self.programs[0], &self.programs[1]], machine);
+        priced.map(|(_, expected)| expected)
+    }
+
+    /// The buffers of both.
+    pub(super) fn rings(&self) -> [Ring; 2] {
+        behind_by(&self.rings, self.second[1])
+    }
+
+    /// Adds passes through these buffers.
+    pub(super) fn give(
+        &self,
+        job: &mut Job,
+        name: &str,
+        passes: [RingPass; 2],
+    ) -> Result<(), FftError> {
+        let program = job.program(name, &self.both)?;
+        Ok(job.followed(&program, ["columns", "rows"], passes, self.second)?)
+    }
+}
+
+/// The second so many bytes on.
+fn behind_by([first, second]: &[Ring; 2], bytes: u64) -> [Ring; 2] {
+    [first.clone(), second.clone().moved(bytes)]
 }

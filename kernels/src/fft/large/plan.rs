@@ -1,13 +1,14 @@
 //! A transform larger than DMEM on CP2.
 
 use super::axis::Axis;
+use super::behind::Followed;
 use super::lines::{COMPLEX, Lines};
 use super::pages::rows_of;
 use super::parts;
 use super::recipe::LargeRecipe;
 use crate::assembly::{Unfit, moves};
 use crate::fft::error::FftError;
-use crate::fft::program::{large_program, parts_program, source};
+use crate::fft::program::{large_program, large_program_at, parts_program, source};
 use crate::fft::recipe::Direction;
 use crate::fft::transform::Fft;
 use crate::job::{self, Job, Least, data_end, image, load};
@@ -31,6 +32,8 @@ pub struct LargeFft {
     rings: [Ring; 2],
     /// The pass before the two, where there is one.
     outer: Option<Axis>,
+    /// Both passes with the second kernel loaded while the first runs, where there is room.
+    followed: Option<Followed>,
 }
 
 impl LargeFft {
@@ -59,11 +62,13 @@ impl LargeFft {
             for pass in recipe.passes(rings.clone(), 1, [0; 3], [0; 2]) {
                 moves(&recipe.to_string(), &pass, &machine)?;
             }
+            let followed = unless_large(followed(&recipe, &machine), &mut unfit)?.flatten();
             return Ok(Self {
                 recipe,
                 programs,
                 rings,
                 outer,
+                followed,
                 machine,
             });
         }
@@ -98,6 +103,31 @@ impl LargeFft {
     fn image(&self) -> f64 {
         let bytes = loaded(&self.programs).map(|program| image(program)).sum();
         load(bytes, &self.machine)
+    }
+
+    /// What a batch should take and can at least, one kernel loaded with the other or before it.
+    fn apart(&self, batch: usize) -> Expected {
+        let image = self.image();
+        let image = Expected {
+            cycles: image,
+            least: image,
+        };
+        let passes = self.recipe.expect(&self.machine, batch as u64);
+        self.outer_expected(batch).and(image).and(passes)
+    }
+
+    /// The same with the second kernel loaded while the first runs, where that takes less.
+    fn followed(&self, batch: usize) -> Option<(&Followed, Expected)> {
+        let followed = self.followed.as_ref()?;
+        let passes =
+            |rings, arrays, factors| self.recipe.passes(rings, batch as u64, arrays, factors);
+        let expected = followed.expect(passes, &self.machine)?;
+        (expected.cycles < self.apart(batch).cycles).then_some((followed, expected))
+    }
+
+    fn expect(&self, batch: usize) -> Expected {
+        let followed = self.followed(batch);
+        followed.map_or_else(|| self.apart(batch), |(_, expected)| expected)
     }
 
     /// The factors of the columns that follow another pass of them.
@@ -144,6 +174,22 @@ fn programs(recipe: &LargeRecipe, machine: &Machine) -> Result<[Arc<Program>; 2]
         Ok::<_, FftError>(Arc::new(assembly?.program))
     };
     Ok([program(0)?, program(1)?])
+}
+
+/// Both passes with the second kernel loaded while the first runs: of two passes, whose pages are whole.
+fn followed(recipe: &LargeRecipe, machine: &Machine) -> Result<Option<Followed>, FftError> {
+    if recipe.outer().is_some() || recipe.in_parts(0) || recipe.in_parts(1) {
+        return Ok(None);
+    }
+    let program = |pass: usize, tables| {
+        let lines = [recipe.columns(), recipe.rows()];
+        let of = |this: usize| (this == pass).then_some(lines[this]);
+        let assembly = large_program_at(tables, of(0), of(1), false, recipe.direction(), machine)?;
+        Ok(Arc::new(assembly.program))
+    };
+    let rings = |ends| recipe.rings(ends, machine.cp2.dmem.0);
+    let passes = |rings, arrays, factors| recipe.passes(rings, 1, arrays, factors);
+    Followed::new(program, rings, passes, machine)
 }
 
 /// What was made, or none where smaller pages may do; `unfit` is why the first was too large.
@@ -210,13 +256,13 @@ impl Fft for LargeFft {
     /// way to CP2, the products of the last row pass, the factors of the rows, set-ups and
     /// runs of the DMA, and in each pass the first load and the last store (`docs/fft-large.md`).
     fn own_bound(&self, batch: usize) -> Option<(f64, &'static str)> {
-        let passes = self.recipe.expect(&self.machine, batch as u64).least;
-        let cycles = self.image() + passes + self.outer_expected(batch).least;
-        Some((cycles, OWN_BOUND))
+        Some((self.expect(batch).least, OWN_BOUND))
     }
 
-    fn program(&self, _batch: usize) -> Result<Option<Arc<Program>>, FftError> {
-        Ok(Some(self.programs[0].clone()))
+    fn program(&self, batch: usize) -> Result<Option<Arc<Program>>, FftError> {
+        let followed = self.followed(batch);
+        let program = followed.map_or(&self.programs[0], |(followed, _)| &followed.both);
+        Ok(Some(program.clone()))
     }
 
     fn source(&self, file: &str) -> Option<String> {
@@ -272,6 +318,12 @@ impl Fft for LargeFft {
         let (batch, mut from) = (batch as u64, from);
         let tiles = job.temporary::<Complex32>(batch * self.recipe.len() as u64)?;
         let factors = job.input(&self.factors())?;
+        if let Some((followed, _)) = self.followed(batch as usize) {
+            let arrays = [from, tiles.address(), to];
+            let factors = [0, factors.address()];
+            let passes = self.recipe.passes(followed.rings(), batch, arrays, factors);
+            return followed.give(job, &self.recipe.to_string(), passes);
+        }
         let placed = place(job, &self.recipe.to_string(), &self.programs)?;
         let mut shifts = 0;
         if let Some(outer) = &self.outer {
@@ -290,8 +342,6 @@ impl Fft for LargeFft {
     }
 
     fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
-        let passes = self.recipe.expect(&self.machine, batch as u64).cycles;
-        let outer = self.outer_expected(batch).cycles;
-        Ok(Cycles((passes + self.image() + outer).ceil() as u64))
+        Ok(Cycles(self.expect(batch).cycles.ceil() as u64))
     }
 }

@@ -1,5 +1,6 @@
 //! A transform of real numbers larger than DMEM, in two passes over system memory, there or back.
 
+use super::behind::Followed;
 use super::lines::COMPLEX;
 use super::plan::{OWN_BOUND, give, loaded, place, unless_large};
 use super::real_division::Division;
@@ -22,6 +23,8 @@ const BITS: std::ops::RangeInclusive<u32> = 10..=20;
 const BATCHES: [u64; 3] = [1, 4, 32];
 /// How many of the divisions with the fastest passes are compared with the load of their programs.
 const PLACED: usize = 4;
+/// How many more of those that have room for both kernels.
+const ROOMY: usize = 2;
 
 /// Transforms of N real numbers: columns two at a time, then rows 0 to N1/2; or back, columns 0 to N2/2 of
 /// half a spectrum, then rows that are couples of real columns.
@@ -40,6 +43,8 @@ struct Plan {
     division: Division,
     programs: [Arc<Program>; 2],
     rings: [Ring; 2],
+    /// Both passes with the second kernel loaded while the first runs, where there is room.
+    followed: Option<Followed>,
 }
 
 impl LargeReal {
@@ -63,6 +68,15 @@ impl LargeReal {
             let mut best: Option<Plan> = None;
             let mut placed = 0;
             for division in Division::all(n, direction, &machine, batch) {
+                // Then only those that have room for both kernels, which count for a transform alone.
+                let roomy = placed >= PLACED;
+                if roomy && (batch > 1 || placed >= PLACED + ROOMY) {
+                    break;
+                }
+                let both = batch == 1 && division.is_roomy(&machine);
+                if roomy && !both {
+                    continue;
+                }
                 let fitted = unless_large(division.place(&machine), &mut unfit)?;
                 let Some((programs, rings)) = fitted.flatten() else {
                     continue;
@@ -70,11 +84,16 @@ impl LargeReal {
                 for pass in division.passes(rings.clone(), 1, [0; 3], [0; 2]) {
                     moves(&division.to_string(), &pass, &machine)?;
                 }
+                let followed = match both {
+                    true => unless_large(division.followed(&machine), &mut unfit)?.flatten(),
+                    false => None,
+                };
                 let plan = Plan {
                     batch,
                     division,
                     programs,
                     rings,
+                    followed,
                 };
                 let expected = |plan: &Plan| plan.expected(&machine, batch as usize);
                 if best
@@ -84,9 +103,6 @@ impl LargeReal {
                     best = Some(plan);
                 }
                 placed += 1;
-                if placed == PLACED {
-                    break;
-                }
             }
             let Some(best) = best else {
                 return Err(unfit.map_or(FftError::RealLength { n }, FftError::Unfit));
@@ -122,9 +138,13 @@ impl LargeReal {
         &self.machine
     }
 
-    /// The program of the columns.
+    /// The program of the columns, or of both passes.
     pub(in crate::fft) fn program(&self, batch: usize) -> &Arc<Program> {
-        &self.plan(batch).programs[0]
+        let plan = self.plan(batch);
+        match plan.followed(&self.machine, batch) {
+            Some((followed, _)) => &followed.both,
+            None => &plan.programs[0],
+        }
     }
 
     pub(in crate::fft) fn source(&self, file: &str) -> Option<String> {
@@ -196,14 +216,16 @@ impl LargeReal {
             false => job.input(&columns)?.address(),
         };
         let rows = job.input(&rows)?.address();
-        let placed = place(&mut job, &division.to_string(), &plan.programs)?;
-        let passes = division.passes(
-            plan.rings.clone(),
-            batch as u64,
-            [x.address(), between.address(), y.address()],
-            [columns, rows],
-        );
-        give(&mut job, &placed, passes)?;
+        let arrays = [x.address(), between.address(), y.address()];
+        let passes = |rings| division.passes(rings, batch as u64, arrays, [columns, rows]);
+        let name = division.to_string();
+        match plan.followed(&self.machine, batch) {
+            Some((followed, _)) => followed.give(&mut job, &name, passes(followed.rings()))?,
+            None => {
+                let placed = place(&mut job, &name, &plan.programs)?;
+                give(&mut job, &placed, passes(plan.rings.clone()))?;
+            }
+        }
         Ok((job, y))
     }
 
@@ -214,9 +236,8 @@ impl LargeReal {
     /// The least that the pages can take: what both passes compute, products, separation and conjugates among it, or
     /// move, factors and runs among it, with the first load and the last store of either.
     pub(in crate::fft) fn own_bound(&self, batch: usize) -> (f64, &'static str) {
-        let least = |pass: Expected| pass.least;
-        let cycles = self.plan(batch).price(&self.machine, batch, least);
-        (cycles, OWN_BOUND)
+        let expected = self.plan(batch).expect(&self.machine, batch);
+        (expected.least, OWN_BOUND)
     }
 }
 
@@ -236,13 +257,33 @@ impl Plan {
     }
 
     fn expected(&self, machine: &Machine, batch: usize) -> Cycles {
-        Cycles(self.price(machine, batch, |pass| pass.cycles).ceil() as u64)
+        Cycles(self.expect(machine, batch).cycles.ceil() as u64)
     }
 
-    /// What both passes take, of which `of` says what counts, and the load of the programs.
-    fn price(&self, machine: &Machine, batch: usize, of: fn(Expected) -> f64) -> f64 {
-        let pass = |pass| of(self.division.expect(pass, machine, batch as u64));
-        pass(0) + pass(1) + load(self.images().sum(), machine)
+    /// What both passes and the load of the programs should take, and can at least.
+    fn expect(&self, machine: &Machine, batch: usize) -> Expected {
+        let followed = self.followed(machine, batch);
+        followed.map_or_else(|| self.apart(machine, batch), |(_, expected)| expected)
+    }
+
+    /// The same with all programs loaded before their passes.
+    fn apart(&self, machine: &Machine, batch: usize) -> Expected {
+        let pass = |pass| self.division.expect(pass, machine, batch as u64);
+        let image = load(self.images().sum(), machine);
+        let image = Expected {
+            cycles: image,
+            least: image,
+        };
+        pass(0).and(pass(1)).and(image)
+    }
+
+    /// The same with the second kernel loaded while the first runs, where that takes less.
+    fn followed(&self, machine: &Machine, batch: usize) -> Option<(&Followed, Expected)> {
+        let followed = self.followed.as_ref()?;
+        let passes =
+            |rings, arrays, factors| self.division.passes(rings, batch as u64, arrays, factors);
+        let expected = followed.expect(passes, machine)?;
+        (expected.cycles < self.apart(machine, batch).cycles).then_some((followed, expected))
     }
 }
 
@@ -275,11 +316,13 @@ mod tests {
                 continue;
             };
             seen.insert(division.rows_are());
+            let followed = division.followed(&machine).unwrap();
             let plans = vec![Plan {
                 batch: 32,
                 division,
                 programs,
                 rings,
+                followed,
             }];
             all.push(LargeReal {
                 machine: machine.clone(),

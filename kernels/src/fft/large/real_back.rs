@@ -240,6 +240,13 @@ impl Pages for BackColumns {
         }
     }
 
+    /// A page as it is loaded, its factors, and what is between its passes.
+    fn held(&self, _page: u64) -> Option<[u64; 3]> {
+        let lines = &self.lines;
+        let factors = lines.per_section() as u64 * COMPLEX;
+        Some([Self::page_bytes(lines), factors, lines.page_bytes()])
+    }
+
     fn issues(&self, page: u64) -> u64 {
         Self::issues(&self.lines_of(page))
     }
@@ -300,6 +307,17 @@ impl Pages for BackRows {
 
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
         self.rows.stores(page, local)
+    }
+
+    fn held(&self, _page: u64) -> Option<[u64; 3]> {
+        let lines = &self.rows.lines;
+        let pages = if self.resident {
+            self.blocks.pages()
+        } else {
+            1
+        };
+        let factors = pages * lines.factor_bytes();
+        Some([Self::page_bytes(lines), factors, lines.page_bytes()])
     }
 
     fn issues(&self, page: u64) -> u64 {

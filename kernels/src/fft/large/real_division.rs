@@ -6,17 +6,13 @@ use super::pages::{ColumnPages, RowPages, rows_of};
 use super::parts::{self, RowParts};
 use super::real_back::{BackColumns, BackRows, Blocks};
 use super::real_pages::{HalfRows, RealColumns, RealRows, SECTIONS, Tiles};
-use crate::fft::error::FftError;
-use crate::fft::program::{back_parts_program, back_program, real_program};
 use crate::fft::recipe::Direction;
-use crate::job::data_end;
 use crate::ring::{Expected, Ring, RingPass};
-use cp2_asm::Program;
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use std::fmt;
-use std::sync::Arc;
 
+mod place;
 mod search;
 
 /// Rows N2 and columns N1 of a transform of N1 N2 real numbers, and the pages of both.
@@ -31,9 +27,6 @@ pub(super) struct Division {
     /// Whether the factors of all rows of a matrix stay in DMEM from matrix to matrix.
     resident: bool,
 }
-
-/// Programs of columns and rows, and their buffers.
-pub(super) type Fitted = ([Arc<Program>; 2], [Ring; 2]);
 
 impl Division {
     pub(super) fn n(&self) -> u64 {
@@ -326,41 +319,6 @@ impl Division {
             least: f64::INFINITY,
         };
         passes.map_or(never, |passes| passes[pass].expect(machine))
-    }
-
-    /// The programs of columns and rows, one for both or, where its tables leave too little room, two, and
-    /// the buffers beside them; none if there is no room for these.
-    pub(super) fn place(&self, machine: &Machine) -> Result<Option<Fitted>, FftError> {
-        let (columns, rows) = (Some(&self.columns), Some(&self.rows));
-        let program = |columns, rows| {
-            let assembly = match self.direction {
-                Direction::Forward => {
-                    let pages = [self.half_rows().full(), self.last as u64];
-                    real_program(columns, rows, pages, self.resident, machine)?
-                }
-                Direction::Inverse => {
-                    let pages = (self.rows.per_section(), self.blocks().pages());
-                    back_program(columns, rows, pages, self.resident, machine)?
-                }
-            };
-            Ok::<_, FftError>(Arc::new(assembly.program))
-        };
-        let rings = |programs: &[Arc<Program>; 2]| {
-            let ends = [data_end(&programs[0]), data_end(&programs[1])];
-            self.rings(ends, machine.cp2.dmem.0)
-        };
-        let two = if self.in_parts(1) {
-            let rows = back_parts_program(&self.rows, machine)?;
-            [program(columns, None)?, Arc::new(rows.program)]
-        } else {
-            let both = program(columns, rows)?;
-            let one = [both.clone(), both];
-            if let Some(rings) = rings(&one) {
-                return Ok(Some((one, rings)));
-            }
-            [program(columns, None)?, program(None, rows)?]
-        };
-        Ok(rings(&two).map(|rings| (two, rings)))
     }
 }
 

@@ -81,6 +81,10 @@ impl Pages for RealColumns {
             .to_vec()
     }
 
+    fn held(&self, _page: u64) -> Option<[u64; 3]> {
+        Some([Self::page_bytes(&self.columns.lines), 0, 0])
+    }
+
     fn issues(&self, _page: u64) -> u64 {
         let lines = &self.columns.lines;
         lines.butterflies() + lines.separate_issues()
@@ -350,6 +354,15 @@ impl Pages for RealRows {
             (page == 0).then(middle),
         ];
         stores.into_iter().flatten().collect()
+    }
+
+    fn held(&self, _page: u64) -> Option<[u64; 3]> {
+        let most = self.rows.most();
+        let factors = match self.resident {
+            true => self.rows.sum(Lines::factor_bytes),
+            false => most.factor_bytes(),
+        };
+        Some([most.page_bytes(), factors, 0])
     }
 
     fn issues(&self, page: u64) -> u64 {

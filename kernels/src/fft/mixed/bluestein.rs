@@ -3,7 +3,7 @@
 use super::plan::{BlockFft, BlockRecipe};
 use super::program::bluestein;
 use super::radix::{factors_of, least_issues};
-use super::recipe::{LONGEST, MixedRecipe, best_order, cost, factors};
+use super::recipe::{LONGEST, MixedRecipe, best_order, best_radices, cost, factors};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use cp2_asm::cis;
@@ -35,7 +35,8 @@ impl BluesteinRecipe {
         let lengths = least..=least.checked_next_power_of_two()?;
         let recipes = lengths.filter_map(|m| Some((m, best_order(factors(m)?, (false, false)))));
         let slots = |(_, radices): &(usize, Vec<usize>)| cost(radices, (false, false));
-        let (m, radices) = recipes.min_by_key(slots)?;
+        let (m, _) = recipes.min_by_key(slots)?;
+        let radices = best_radices(m, (false, false))?;
         Some(Self {
             n,
             direction,

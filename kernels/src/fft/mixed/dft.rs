@@ -3,7 +3,7 @@
 //!
 //! A column of r numbers x and a factor w becomes
 //! `y[m'] = sum over m of x[m] (w W_r^m')^m`, `W_r = exp(-2 pi i/r)`.
-//! Radix 2 is a butterfly, 4 two levels of two, 8 three of four.
+//! Radix 2 is a butterfly, 4 two levels of two, 8 three of four, 6 two columns of radix 3 and three butterflies.
 //!
 //! An odd radix with h = (r - 1)/2: h products and h butterflies give
 //! `a[k], b[k] = w^k x[k] +- w^(r-k) x[r-k]`; h/2 issues (quad additions serve two
@@ -34,13 +34,22 @@ pub(super) enum Constant {
     HalfRoot(u32, u32),
 }
 
+/// The parts of a turn that [`powers`] counts.
+pub(super) fn parts(radix: usize) -> usize {
+    if radix.is_power_of_two() { 8 } else { radix }
+}
+
 /// The powers of w that a column of a radix reads, in units of the angle of w,
-/// each with an additional multiple of 1/8 turn.
+/// each with an additional multiple of so many [`parts`] of a turn.
 pub(super) fn powers(radix: usize) -> Vec<(usize, usize)> {
     match radix {
         2 => vec![(1, 0)],
         4 => vec![(2, 0), (1, 0)],
         8 => vec![(4, 0), (2, 0), (1, 0), (1, 1)],
+        r if r % 2 == 0 => {
+            let inner = (1..r / 2).map(|m| (2 * m, 0));
+            inner.chain((0..r / 2).map(|k| (1, k))).collect()
+        }
         r => (1..r).map(|m| (m, 0)).collect(),
     }
 }
@@ -84,15 +93,20 @@ pub(super) fn constants(radix: usize, first: bool, scale: f64) -> Vec<Constant> 
     if scale != 1.0 {
         need(Constant::Real(scale));
     }
-    if radix % 2 == 1 {
-        let h = (radix - 1) / 2;
+    if !radix.is_power_of_two() {
+        let odd = if radix % 2 == 0 { radix / 2 } else { radix };
+        let h = (odd - 1) / 2;
         for j in 1..=h {
-            (1..=h).for_each(|k| need(Constant::Real(scale * angle(radix, j * k).0.abs())));
-            let (_, sine, _, others) = sines(radix, j);
+            (1..=h).for_each(|k| need(Constant::Real(scale * angle(odd, j * k).0.abs())));
+            let (_, sine, _, others) = sines(odd, j);
             others
                 .iter()
                 .for_each(|(_, ratio)| need(Constant::Real(ratio.abs())));
             need(Constant::Complex(scale * sine));
+        }
+        if first && odd < radix {
+            need(Constant::Complex(1.0));
+            (1..odd as u32).for_each(|k| need(Constant::Root(k, radix as u32)));
         }
     } else if first {
         if scale != 1.0 {
@@ -223,7 +237,7 @@ impl<'a> Column<'a> {
     }
 
     /// x + y and x - y.
-    fn sum(body: &mut Body, (x, y): (Value, Value)) -> (Value, Value) {
+    pub(super) fn sum(body: &mut Body, (x, y): (Value, Value)) -> (Value, Value) {
         let operands = [Reg::Whole(x), Reg::Whole(y)];
         (
             body.quad_op("add", &operands),
@@ -239,6 +253,9 @@ impl<'a> Column<'a> {
 
     /// The transform of column `x`.
     pub(super) fn transform(&self, body: &mut Body, x: &[Value]) -> Vec<Value> {
+        if x.len() % 2 == 0 && !x.len().is_power_of_two() {
+            return self.halves(body, x);
+        }
         let mut rows = x.to_vec();
         if self.scale != 1.0 {
             let scale = self.constants.register(Constant::Real(self.scale));
@@ -270,6 +287,32 @@ impl<'a> Column<'a> {
                 last.level(body, (e3, o3), (3, true), [3, 7]);
             }
             _ => return self.odd(body, &rows),
+        }
+        last.results
+    }
+
+    /// Radix 2 r, r odd: those of the even and of the odd rows by radix r with w^2, and butterflies with
+    /// `w W_2r^k`.
+    fn halves(&self, body: &mut Body, x: &[Value]) -> Vec<Value> {
+        let half = x.len() / 2;
+        let part = Column {
+            factors: self.factors.get(..half - 1).unwrap_or_default(),
+            across: false,
+            ..*self
+        };
+        let mut rows = |first: usize| {
+            let rows: Vec<Value> = x.iter().copied().skip(first).step_by(2).collect();
+            part.transform(body, &rows)
+        };
+        let (even, odd) = (rows(0), rows(1));
+        let mut last = Last::new(self, body, x.len());
+        for (k, pair) in even.into_iter().zip(odd).enumerate() {
+            let root = Constant::Root(k as u32, x.len() as u32);
+            let own = match self.factors.get(half - 1 + k) {
+                Some(&w) => Some(w),
+                None => (k > 0).then(|| [self.constants.register(root); 2]),
+            };
+            last.butterfly(body, pair, own, [k, k + half]);
         }
         last.results
     }

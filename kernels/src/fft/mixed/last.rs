@@ -1,9 +1,9 @@
-//! The results of a column of a power of two.
+//! The results of a column of an even radix.
 
-use super::dft::{Column, LANES};
-use crate::pipeline::{Body, Value};
+use super::dft::{Column, Constant, LANES};
+use crate::pipeline::{Body, Reg, Value};
 
-/// The last level of a power of two.
+/// The last level of an even radix.
 pub(super) struct Last<'a> {
     column: &'a Column<'a>,
     pub(super) results: Vec<Value>,
@@ -27,12 +27,42 @@ impl<'a> Last<'a> {
     ) {
         let (column, scale) = (self.column, self.column.scale);
         if column.across {
-            let half = self.results.len() / 2;
-            let at = |lane: usize, m: usize| LANES[m % 2](self.results[lane * half + m / 2]);
-            let to = rows.map(|m| [at(0, m), at(1, m)]);
+            let to = self.across(rows);
             return column.butterfly_to(body, pair, column.factor(index, scale), turned, to);
         }
-        let (x, y) = column.level(body, pair, index, turned, scale);
+        let results = column.level(body, pair, index, turned, scale);
+        self.keep(results, rows);
+    }
+
+    /// A butterfly with a factor, or none.
+    pub(super) fn butterfly(
+        &mut self,
+        body: &mut Body,
+        pair: (Value, Value),
+        factor: Option<[Reg; 2]>,
+        rows: [usize; 2],
+    ) {
+        let column = self.column;
+        if column.across {
+            let one = || [column.constants.register(Constant::Complex(1.0)); 2];
+            let to = self.across(rows);
+            return column.butterfly_to(body, pair, factor.unwrap_or_else(one), false, to);
+        }
+        let results = match factor {
+            Some(w) => column.butterfly(body, pair, w, false),
+            None => Column::sum(body, pair),
+        };
+        self.keep(results, rows);
+    }
+
+    /// Where results of both lanes for two rows are, two rows of a lane in a quad.
+    fn across(&self, rows: [usize; 2]) -> [[Reg; 2]; 2] {
+        let half = self.results.len() / 2;
+        let at = |lane: usize, m: usize| LANES[m % 2](self.results[lane * half + m / 2]);
+        rows.map(|m| [at(0, m), at(1, m)])
+    }
+
+    fn keep(&mut self, (x, y): (Value, Value), rows: [usize; 2]) {
         let last = rows[1].max(rows[0]) + 1;
         if self.results.len() < last {
             self.results.resize(last, x);

@@ -1,6 +1,6 @@
 //! One pass over a block.
 
-use super::dft::{Column, constants, powers};
+use super::dft::{Column, constants, parts, powers};
 use super::radix::is_large;
 use super::rows::Rows;
 use super::text::{Constants, Text};
@@ -162,7 +162,7 @@ impl Pass<'_> {
         let width = self.width();
         let lines = (0..self.done).step_by(width).map(|k| {
             // Eighths of a turn occur with radix 8, whose circle is a multiple of 8.
-            let factor = |(power, eighths), k| (k * power + eighths * circle / 8, circle);
+            let factor = |(power, part), k| (k * power + part * circle / parts(self.radix), circle);
             let lanes = |&power| (k..k + width).map(move |k| factor(power, k));
             powers.iter().flat_map(lanes).collect()
         });

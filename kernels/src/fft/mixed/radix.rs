@@ -1,7 +1,7 @@
 //! The radices there are, and what a column of each costs.
 
 /// All radices.
-pub(super) const RADICES: [usize; 13] = [2, 3, 4, 5, 7, 8, 11, 13, 17, 19, 23, 29, 31];
+pub(super) const RADICES: [usize; 14] = [2, 3, 4, 5, 6, 7, 8, 11, 13, 17, 19, 23, 29, 31];
 
 /// Whether a column is too large for the registers, so that its pass is three loops.
 pub(super) fn is_large(radix: usize) -> bool {
@@ -15,13 +15,15 @@ pub(super) fn is_divided(radix: usize) -> bool {
 
 /// The arithmetic issues of a column of one transform with factors, or without. Of an odd
 /// radix with h = (r - 1)/2, see `dft`: h products, h butterflies, h quad operations
-/// for y[0], h^2 and h (h - 1) of them for the other sums, h butterflies; two columns share a quad.
+/// for y[0], h^2 and h (h - 1) of them for the other sums, h butterflies; two columns share a quad. Of radix 6 two
+/// columns of radix 3, and 3 butterflies.
 pub(super) fn issues(radix: usize, plain: bool) -> u64 {
     let h = (radix as u64).saturating_sub(1) / 2;
     match radix {
         2 => 1,
         4 => 4,
         8 => 12,
+        r if r % 2 == 0 => 2 * issues(r / 2, plain) + r as u64 / 2,
         _ if plain => h * h + 2 * h,
         _ => h * h + 3 * h,
     }
@@ -127,6 +129,7 @@ mod tests {
             (3, 4, 3),
             (4, 4, 4),
             (5, 10, 8),
+            (6, 11, 9),
             (7, 18, 15),
             (8, 12, 12),
             (11, 40, 35),

@@ -5,7 +5,7 @@ use super::pass::Lanes;
 use super::plan::{BlockRecipe as _, COMPLEX, check_room};
 use super::program::real;
 use super::radix::factors as turns;
-use super::recipe::{MixedRecipe, Share, best_order, column_radices, factors, table_room};
+use super::recipe::{MixedRecipe, Share, best_radices, column_radices, factors, table_room};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::pipeline::Unschedulable;
@@ -150,7 +150,7 @@ fn radices(
 ) -> Option<Vec<usize>> {
     let (rest, forward) = (m / joint, direction == Direction::Forward);
     if lanes == Lanes::Transforms {
-        return Some(best_order(factors(rest)?, (forward, !forward)));
+        return best_radices(rest, (forward, !forward));
     }
     // Couples of columns beside those that are alone.
     if rest % 2 == 1 || rest <= 4 {

@@ -6,7 +6,7 @@ use super::radix::{RADICES, factors as turns, factors_of, least_issues, slots};
 use crate::fft::Direction;
 use std::fmt;
 
-/// A transform by passes of radix 2, 4, 8 and the odd prime numbers to 31.
+/// A transform by passes of radix 2, 4, 6, 8 and the odd prime numbers to 31.
 ///
 /// ```
 /// use cp2_kernels::fft::{Direction, MixedRecipe};
@@ -28,7 +28,7 @@ impl MixedRecipe {
     /// has another prime factor.
     #[must_use]
     pub fn new(n: usize, direction: Direction) -> Option<Self> {
-        let radices = best_order(factors(n)?, (true, true));
+        let radices = best_radices(n, (true, true))?;
         Some(Self {
             n,
             direction,
@@ -161,10 +161,14 @@ pub(super) fn column_radices(
     usable: impl Fn(&Vec<usize>) -> bool,
 ) -> Option<Vec<usize>> {
     let Share { all, n, done } = share;
-    let odd = factors(n)?.into_iter().filter(|r| r % 2 == 1);
-    let odd: Vec<usize> = odd.filter(|&r| r > 1).collect();
-    let orders = splits(n.trailing_zeros()).into_iter().flat_map(|twos| {
-        let radices = [twos, odd.clone()].concat();
+    factors(n)?;
+    let sets = sixes(n).flat_map(|(sixes, rest)| {
+        let odd = factors(rest).into_iter().flatten().filter(|r| r % 2 == 1);
+        let others: Vec<usize> = odd.filter(|&r| r > 1).chain(sixes).collect();
+        let twos = splits(rest.trailing_zeros()).into_iter();
+        twos.map(move |twos| [twos, others.clone()].concat())
+    });
+    let orders = sets.flat_map(|radices| {
         let firsts: Vec<usize> = (0..radices.len()).collect();
         let order = move |(first, last): (usize, usize)| column_order(&radices, first, last);
         let pairs = firsts.clone().into_iter();
@@ -238,6 +242,32 @@ pub(super) fn cost(order: &[usize], ends: (bool, bool)) -> u64 {
         (n / r) as u64 * slots(r, first, (first, last), u64::from(!last))
     };
     order.iter().enumerate().map(pass).sum()
+}
+
+/// The ways to take factors 2 and 3 together: so many times 6, and what is left.
+fn sixes(n: usize) -> impl Iterator<Item = (Vec<usize>, usize)> {
+    let ways = std::iter::successors(Some((0, n)), |&(count, rest)| {
+        (rest % 6 == 0).then(|| (count + 1, rest / 6))
+    });
+    ways.map(|(count, rest)| (vec![6; count], rest))
+}
+
+/// Cycles of a pass beside its slots, at a guess, and numbers of one half of the pairs of a block.
+const PASS: u64 = 48;
+const BLOCK: u64 = 1024;
+
+/// The radices whose product is `n` in the order that should take the fewest cycles; see [`best_order`] for `ends`.
+pub(super) fn best_radices(n: usize, ends: (bool, bool)) -> Option<Vec<usize>> {
+    factors(n)?;
+    let orders = sixes(n).filter_map(|(sixes, rest)| {
+        let others = factors(rest)?.into_iter().filter(|&r| r > 1 || n == 1);
+        Some(best_order(others.chain(sixes).collect(), ends))
+    });
+    let cycles = |order: &Vec<usize>| {
+        let fill = PASS * BLOCK.min(n as u64) / BLOCK;
+        cost(order, ends) + fill * order.len() as u64
+    };
+    orders.min_by_key(cycles)
 }
 
 /// The order of the passes with the smallest number of slots: the first and the

@@ -5,7 +5,7 @@ use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::mixed::plan::COMPLEX;
 use crate::fft::mixed::program::in_place;
-use crate::fft::mixed::recipe::{best_order, factors, least_slots};
+use crate::fft::mixed::recipe::{best_radices, least_slots};
 use crate::ring::{Pages, RingPass};
 use cp2_dma::{Descriptor, Target};
 use cp2_machine::Machine;
@@ -52,7 +52,7 @@ impl Lines {
         machine: &Machine,
     ) -> Option<(u64, Self)> {
         let sections = machine.cp2.sections;
-        let radices = best_order(factors(length)?, (!columns, false));
+        let radices = best_radices(length, (!columns, false))?;
         // Rows come one behind the other: one pass cannot leave quads where it reads them.
         if radices.len() < if columns { 1 } else { 2 } {
             return None;

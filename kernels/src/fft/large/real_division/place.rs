@@ -1,0 +1,89 @@
+//! The programs of both passes and where their buffers are.
+
+use super::Division;
+use crate::fft::error::FftError;
+use crate::fft::large::behind::Followed;
+use crate::fft::large::lines::Lines;
+use crate::fft::program::{back_parts_program, back_program, real_program};
+use crate::fft::recipe::Direction;
+use crate::job::data_end;
+use crate::ring::Ring;
+use cp2_asm::Program;
+use cp2_machine::Machine;
+use std::sync::Arc;
+
+/// Programs of columns and rows, and their buffers.
+pub(in crate::fft::large) type Fitted = ([Arc<Program>; 2], [Ring; 2]);
+
+impl Division {
+    /// The program of columns, rows or both, with its tables from a byte of DMEM on.
+    fn program(
+        &self,
+        columns: Option<&Lines>,
+        rows: Option<&Lines>,
+        tables: u64,
+        machine: &Machine,
+    ) -> Result<Arc<Program>, FftError> {
+        let assembly = match self.direction {
+            Direction::Forward => {
+                let pages = [self.half_rows().full(), self.last as u64];
+                real_program(tables, columns, rows, pages, self.resident, machine)?
+            }
+            Direction::Inverse => {
+                let pages = (self.rows.per_section(), self.blocks().pages());
+                back_program(tables, columns, rows, pages, self.resident, machine)?
+            }
+        };
+        Ok(Arc::new(assembly.program))
+    }
+
+    /// The programs of columns and rows, one for both or, where its tables leave too little room, two, and
+    /// the buffers beside them; none if there is no room for these.
+    pub(in crate::fft::large) fn place(
+        &self,
+        machine: &Machine,
+    ) -> Result<Option<Fitted>, FftError> {
+        let program = |columns, rows| self.program(columns, rows, 0, machine);
+        let (columns, rows) = (Some(&self.columns), Some(&self.rows));
+        let rings = |programs: &[Arc<Program>; 2]| {
+            let ends = [data_end(&programs[0]), data_end(&programs[1])];
+            self.rings(ends, machine.cp2.dmem.0)
+        };
+        let two = if self.in_parts(1) {
+            let rows = back_parts_program(&self.rows, machine)?;
+            [program(columns, None)?, Arc::new(rows.program)]
+        } else {
+            let both = program(columns, rows)?;
+            let one = [both.clone(), both];
+            if let Some(rings) = rings(&one) {
+                return Ok(Some((one, rings)));
+            }
+            [program(columns, None)?, program(None, rows)?]
+        };
+        Ok(rings(&two).map(|rings| (two, rings)))
+    }
+
+    /// Whether DMEM may have room for the pages of both passes at once.
+    pub(in crate::fft::large) fn is_roomy(&self, machine: &Machine) -> bool {
+        let rings = |ends| self.rings(ends, machine.cp2.dmem.0);
+        let passes = |rings, arrays, factors| self.passes(rings, 1, arrays, factors);
+        !self.in_parts(1) && Followed::may_fit(rings, passes, machine)
+    }
+
+    /// Both passes with the second kernel loaded while the first runs; none where DMEM has no room for both.
+    pub(in crate::fft::large) fn followed(
+        &self,
+        machine: &Machine,
+    ) -> Result<Option<Followed>, FftError> {
+        if self.in_parts(1) {
+            return Ok(None);
+        }
+        let program = |pass, tables| match pass {
+            0 => self.program(Some(&self.columns), None, tables, machine),
+            _ => self.program(None, Some(&self.rows), tables, machine),
+        };
+        let rings = |ends| self.rings(ends, machine.cp2.dmem.0);
+        let passes = |rings, arrays, factors| self.passes(rings, 1, arrays, factors);
+        Followed::new(program, rings, passes, machine)
+    }
+}
