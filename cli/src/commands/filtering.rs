@@ -110,13 +110,10 @@ fn filter<T: Numbers>(
     let run = filter.process_with(x, options).map_err(Failure::input)?;
     let host_seconds = started.elapsed().as_secs_f64();
     drop(progress);
-    let numbers = x.iter().map(|x| x.complex());
-    let finite = numbers.chain(taps.iter().copied()).all(|x| x.is_finite());
     let verdict = run
         .output
         .as_ref()
-        .filter(|_| finite)
-        .map(|y| problem.compare(x, y));
+        .and_then(|y| problem.compare_finite(x, y));
     let mut outcome = Outcome {
         text: text(&problem, &filter, &run, verdict, host_seconds),
         json: fields(&problem, &filter, &run, verdict, host_seconds),
@@ -130,7 +127,7 @@ fn filter<T: Numbers>(
         |file| source(file).map(str::to_owned),
         &mut outcome,
     )?;
-    if let Some(v) = verdict.filter(|v| !v.holds()) {
+    if let Some((v, _)) = verdict.filter(|(v, _)| !v.holds()) {
         outcome.exit = outcome.exit.max(UNVERIFIED);
         outcome.notes += &format!(
             "error: a channel's error is {:.3} of the tolerance; either samples are so large or small that f32 overflows or underflows, or this is a fault of cp2\n",
@@ -175,7 +172,7 @@ fn fields<T>(
     problem: &ConvProblem,
     filter: &Convolver,
     run: &ConvRun<T>,
-    verdict: Option<Verdict>,
+    verdict: Option<(Verdict, usize)>,
     host_seconds: f64,
 ) -> Value {
     let report = &run.run.report;
@@ -183,9 +180,10 @@ fn fields<T>(
     let own = json!({
         "bound_cycles": run.bound.get(),
         "efficiency": report.end.is_finished().then(|| run.efficiency()),
-        "rel_error": verdict.map(|v| v.rms),
-        "worst_error_over_tolerance": verdict.map(|v| v.worst),
-        "verified": verdict.map(|v| v.holds()),
+        "rel_error": verdict.map(|(v, _)| v.rms),
+        "worst_error_over_tolerance": verdict.map(|(v, _)| v.worst),
+        "verified": verdict.map(|(v, _)| v.holds()),
+        "channels_judged": verdict.map_or(0, |(_, channels)| channels),
         "buffering": pass.map(|p| p.buffers()),
         "pages": pass.map(|p| p.pages()),
         "host_seconds": host_seconds,
@@ -197,7 +195,7 @@ fn text<T>(
     problem: &ConvProblem,
     filter: &Convolver,
     run: &ConvRun<T>,
-    verdict: Option<Verdict>,
+    verdict: Option<(Verdict, usize)>,
     host_seconds: f64,
 ) -> String {
     let report = &run.run.report;
@@ -209,10 +207,20 @@ fn text<T>(
         ", not finished\n".to_owned()
     };
     text += &match verdict {
-        Some(v) => format!(
-            "error against f64: {:.2e} relative RMS, worst channel {:.2} of the tolerance\n",
-            v.rms, v.worst
-        ),
+        Some((v, channels)) => {
+            let judged = if channels < problem.channels() {
+                let all = problem.channels();
+                format!(
+                    " of {channels} of {all} channels, the others have samples that are not finite"
+                )
+            } else {
+                String::new()
+            };
+            format!(
+                "error against f64: {:.2e} relative RMS, worst channel {:.2} of the tolerance{judged}\n",
+                v.rms, v.worst
+            )
+        }
         None => "error: not known (no result, or samples or taps that are not finite)\n".to_owned(),
     };
     text += "kernels considered, the one taken first (--plan lists all):\n";

@@ -229,4 +229,14 @@ fn what_was_not_judged_is_not_verified() {
     bench.write("x.npy", npy("<c8", "False", "(16,)", &bytes(&x)));
     let json = bench.cp2("fft --n 16 --input x.npy --json").works().json();
     assert!(json["verified"].is_null() && json["rel_error_vs_rustfft"].is_null());
+    // Of channels those that are finite are.
+    let filtered = |shape: &str| {
+        bench.write("x.npy", npy("<c8", "False", shape, &bytes(&x)));
+        let conv = "conv --length 3 --input x.npy --json";
+        bench.cp2(conv).works().json()
+    };
+    let json = filtered("(2, 8)");
+    assert!(json["verified"] == true && json["channels_judged"] == 1);
+    let json = filtered("(1, 16)");
+    assert!(json["verified"].is_null() && json["channels_judged"] == 0);
 }

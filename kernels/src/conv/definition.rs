@@ -170,16 +170,45 @@ impl ConvProblem {
     /// length of the full convolution and no output's norm is beyond max |H| ||x||.
     #[must_use]
     pub fn compare<T: Numbers>(&self, input: &[T], output: &[T]) -> Verdict {
+        self.judged(input, output, |_| true).0
+    }
+
+    /// The same over the channels whose samples are all finite, and how many they are; none where none is, or the taps
+    /// are not. What is in one channel reaches no other, so that these are right whatever the others hold.
+    #[must_use]
+    pub fn compare_finite<T: Numbers>(
+        &self,
+        input: &[T],
+        output: &[T],
+    ) -> Option<(Verdict, usize)> {
+        let taps = self.taps.iter().all(|h| h.is_finite());
+        let finite = |x: &[T]| taps && x.iter().all(|x| x.complex().is_finite());
+        let (verdict, channels) = self.judged(input, output, finite);
+        (channels > 0).then_some((verdict, channels))
+    }
+
+    /// Over the channels that are `taken`, and how many they are.
+    fn judged<T: Numbers>(
+        &self,
+        input: &[T],
+        output: &[T],
+        taken: impl Fn(&[T]) -> bool,
+    ) -> (Verdict, usize) {
         let wanted = self.outputs();
         if input.len() != self.channels * self.samples || output.len() != self.channels * wanted {
-            return Verdict::SHAPELESS;
+            return (Verdict::SHAPELESS, self.channels);
         }
         let taps: Vec<Complex64> = self.taps.iter().map(|&h| widen(h)).collect();
         let gain = gain(&taps);
         let length = (self.samples + self.taps.len()) as f64;
         let allowed = (4.0 + 6.0 * libm::log2(length)) / f64::from(1 << 24) * gain;
         let mut tally = Tally::default();
+        let mut channels = 0;
         for (x, y) in input.chunks(self.samples).zip(output.chunks(wanted)) {
+            if !taken(x) {
+                continue;
+            }
+            channels += 1;
             let exact = self.exact(x, &taps);
             let y = y.iter().map(|&y| widen(y.complex()));
             let error = exact.iter().zip(y).map(|(a, y)| (a - y).norm_sqr()).sum();
@@ -187,7 +216,7 @@ impl ConvProblem {
             let samples: f64 = x.iter().map(|x| widen(x.complex()).norm_sqr()).sum();
             tally.add(error, norm, samples.sqrt() * allowed);
         }
-        tally.verdict()
+        (tally.verdict(), channels)
     }
 }
 
@@ -329,6 +358,32 @@ mod tests {
         y[50].re = f32::NAN;
         assert!(!problem.judge(&x, &y).holds());
         assert!(!problem.judge(&x, &y[1..]).holds());
+    }
+
+    /// A channel that is not finite hides no error of another.
+    #[test]
+    fn channels_that_are_not_finite_are_left_out() {
+        let taps = [1.0, -2.0, 0.5].map(Complex32::from);
+        let problem = ConvProblem::new(&taps, 3, 40, Mode::Same).unwrap();
+        let h: Vec<Complex64> = taps.iter().map(|&h| widen(h)).collect();
+        let mut x = problem.random(1);
+        let filtered = |x: &[Complex32]| {
+            let exact = |x: &[Complex32]| problem.exact(x, &h);
+            let all = x.chunks(40).flat_map(exact);
+            all.map(|z| Complex32::new(z.re as f32, z.im as f32))
+                .collect::<Vec<_>>()
+        };
+        x[45].im = f32::NAN;
+        let mut y = filtered(&x);
+        let (verdict, channels) = problem.compare_finite(&x, &y).unwrap();
+        assert!(verdict.holds() && channels == 2, "{verdict:?}");
+        assert!(!problem.compare(&x, &y).holds());
+        y[100].re = f32::INFINITY;
+        let (verdict, _) = problem.compare_finite(&x, &y).unwrap();
+        assert!(!verdict.holds(), "{verdict:?}");
+        x[0].re = f32::INFINITY;
+        x[119].re = f32::NAN;
+        assert_eq!(problem.compare_finite(&x, &filtered(&x)), None);
     }
 
     #[test]
