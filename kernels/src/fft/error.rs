@@ -41,9 +41,9 @@ pub enum NoShape {
         /// Sections of the machine.
         sections: usize,
     },
-    /// Pages of every way are too large or too wide.
+    /// Pages of every way are too large, or there are too few numbers behind an axis for one.
     #[error(
-        "no pages of it fit in DMEM with two columns for each of {sections} sections, eight of axes shorter than 32; put the axes in another order"
+        "no pages of it fit: behind an axis shorter than 32 there must be eight numbers or more for each of {sections} sections, behind any other two, and so many of its columns must fit in DMEM; put the axes in another order"
     )]
     Pages {
         /// Sections of the machine.
