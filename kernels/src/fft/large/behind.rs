@@ -83,14 +83,16 @@ impl Followed {
     }
 
     /// Of the program of a pass with its tables from a byte of DMEM on, the buffers of both passes behind tables that end there,
-    /// and the passes of one transform through them; none where DMEM has no room for both.
+    /// and the passes of one transform through them; none where DMEM has no room for both, or transfers are dear to give.
     pub(super) fn new(
         program: impl Fn(usize, u64) -> Result<Arc<Program>, FftError>,
         rings: impl Fn([u64; 2]) -> Option<[Ring; 2]>,
         passes: impl Fn([Ring; 2], [u64; 3], [u64; 2]) -> [RingPass; 2],
         machine: &Machine,
     ) -> Result<Option<Self>, FftError> {
-        if !Self::may_fit(&rings, &passes, machine) {
+        // More transfers to give cost more than they save where each takes the control CPU longer than the channel to begin one.
+        let dear = machine.host.descriptor > machine.dma.setup_idle;
+        if dear || !Self::may_fit(&rings, &passes, machine) {
             return Ok(None);
         }
         let passes = |rings| passes(rings, ARRAYS, FACTORS);
