@@ -52,7 +52,7 @@ impl Sweep {
             }
             Target::Deal => {
                 let round = granule.checked_mul(sections as u64)?;
-                if d.run % round != 0 {
+                if !d.run.is_multiple_of(round) {
                     return None;
                 }
                 steps.push(Step {

@@ -192,15 +192,15 @@ impl SystemMemory {
     /// # Errors
     /// A store leaves the memory.
     pub fn carry_out(&mut self, all: &[&Stores], machine: &Machine) -> Result<(), OutOfMemory> {
-        if all.len() > 1 {
-            if let Some(parts) = self.parts(all) {
-                thread::scope(|scope| {
-                    for (start, bytes, stores) in parts {
-                        scope.spawn(move || stores.put(start, bytes, machine));
-                    }
-                });
-                return Ok(());
-            }
+        if all.len() > 1
+            && let Some(parts) = self.parts(all)
+        {
+            thread::scope(|scope| {
+                for (start, bytes, stores) in parts {
+                    scope.spawn(move || stores.put(start, bytes, machine));
+                }
+            });
+            return Ok(());
         }
         all.iter().try_for_each(|stores| {
             stores.for_each_run(machine, |address, bytes| self.write(address, bytes))

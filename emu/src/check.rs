@@ -286,20 +286,21 @@ impl Observer for Checker {
             write,
         } = access;
         let range = self.range(section, address, bytes);
-        if let Some((tag, direction)) = self.transfer {
-            if self.held[range.clone()].contains(&true) && (write || direction == Direction::Load) {
-                self.object(
-                    Some(pc),
-                    cycle,
-                    Objection::Race {
-                        section,
-                        address,
-                        write,
-                        tag,
-                        direction,
-                    },
-                );
-            }
+        if let Some((tag, direction)) = self.transfer
+            && self.held[range.clone()].contains(&true)
+            && (write || direction == Direction::Load)
+        {
+            self.object(
+                Some(pc),
+                cycle,
+                Objection::Race {
+                    section,
+                    address,
+                    write,
+                    tag,
+                    direction,
+                },
+            );
         }
         if write {
             self.dmem[range].fill(true);

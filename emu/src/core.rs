@@ -240,7 +240,8 @@ impl Core {
     /// The run leaves the memory or is not a whole number of words.
     pub fn write_program(&mut self, address: u32, bytes: &[u8]) -> Result<(), FaultKind> {
         let size = (self.program.len() * WORD_BYTES) as u64;
-        if address as usize % WORD_BYTES != 0 || bytes.len() % WORD_BYTES != 0 {
+        if !(address as usize).is_multiple_of(WORD_BYTES) || !bytes.len().is_multiple_of(WORD_BYTES)
+        {
             return Err(FaultKind::Unaligned {
                 address,
                 bytes: WORD_BYTES as u32,
@@ -265,7 +266,7 @@ impl Core {
         address: u32,
         bytes: usize,
     ) -> Result<std::ops::Range<usize>, FaultKind> {
-        if address as usize % LANE_BYTES != 0 || bytes % LANE_BYTES != 0 {
+        if !(address as usize).is_multiple_of(LANE_BYTES) || !bytes.is_multiple_of(LANE_BYTES) {
             return Err(FaultKind::Unaligned {
                 address,
                 bytes: LANE_BYTES as u32,
@@ -283,7 +284,7 @@ impl Core {
 
     /// Index in a section's DMEM of the first 32-bit word of an aligned access of `bytes` bytes.
     pub(crate) fn dmem_index(&self, address: u32, bytes: u32) -> Result<usize, FaultKind> {
-        if address % bytes != 0 {
+        if !address.is_multiple_of(bytes) {
             return Err(FaultKind::Unaligned { address, bytes });
         }
         if u64::from(address) + u64::from(bytes) > self.dmem_bytes as u64 {

@@ -65,10 +65,10 @@ pub(crate) fn word<O: Observer>(
     if let Action::Control(op) = decoded.action {
         check_control(core, machine, op).map_err(|kind| (None, kind))?;
     }
-    if let Some((op, access)) = &access {
-        if op.data.is_store() {
-            store(core, op, access);
-        }
+    if let Some((op, access)) = &access
+        && op.data.is_store()
+    {
+        store(core, op, access);
     }
     if decoded.computes {
         for section in 0..core.sections() {

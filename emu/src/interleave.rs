@@ -12,7 +12,7 @@ use wide::u32x4;
 /// nothing done, where they are not whole lines inside it.
 pub(crate) fn spread(bytes: &[u8], address: usize, dmem: &mut [Line]) -> bool {
     let (first, count) = (address / LINE_BYTES, bytes.len() / LINE_BYTES);
-    let whole = address % LINE_BYTES == 0 && bytes.len() % LINE_BYTES == 0;
+    let whole = address.is_multiple_of(LINE_BYTES) && bytes.len().is_multiple_of(LINE_BYTES);
     let Some(lines) = dmem.get_mut(first..first + count).filter(|_| whole) else {
         return false;
     };
@@ -99,7 +99,7 @@ fn each(
     lines: usize,
     mut copy: impl FnMut(Rows, usize, usize),
 ) -> bool {
-    let whole = |n: usize| n % LINE_BYTES == 0;
+    let whole = |n: usize| n.is_multiple_of(LINE_BYTES);
     let aligned = whole(sweep.local)
         && whole(sweep.run)
         && sweep.steps.iter().all(|s| whole(s.local.unsigned_abs()));

@@ -23,7 +23,7 @@ pub(crate) const LINE_BYTES: usize = 16;
 
 /// Whether a core is one group of full columns and whole lines: what the fast engines work on.
 pub(crate) const fn one_group(sections: usize, dmem_bytes: usize) -> bool {
-    sections == COLUMNS && dmem_bytes % LINE_BYTES == 0
+    sections == COLUMNS && dmem_bytes.is_multiple_of(LINE_BYTES)
 }
 
 /// Sixteen bytes of DMEM of each of four sections: `[word][section]`.

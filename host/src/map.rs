@@ -143,7 +143,7 @@ pub fn map(
     if bytes == 0 {
         return Err(MapError::Empty { what: "the input" });
     }
-    if bytes % job.block != 0 {
+    if !bytes.is_multiple_of(job.block) {
         let fits = bytes
             .checked_next_multiple_of(job.block)
             .unwrap_or(job.block);

@@ -143,7 +143,7 @@ fn assert_real(n: usize, batch: usize, seed: u64, options: &Options) {
     let problem = FftProblem::new(n, Direction::Forward, batch).unwrap();
     let judge = |half: &[Complex32]| problem.judge(&wide, &hermitian(half, n)).rms;
     // A complex transform knows nothing of the halves that real ones of even length are made of.
-    let halves = if n % 2 == 0 {
+    let halves = if n.is_multiple_of(2) {
         judge(&by_halves(&x, n))
     } else {
         0.0
@@ -164,7 +164,7 @@ fn assert_real(n: usize, batch: usize, seed: u64, options: &Options) {
     // What has no conjugate counts as real.
     for row in half.chunks_mut(n / 2 + 1) {
         row[0].im = 0.0;
-        if n % 2 == 0 {
+        if n.is_multiple_of(2) {
             row[n / 2].im = 0.0;
         }
     }

@@ -58,7 +58,11 @@ fn reference(op: &MapOp, i: usize, x: &[f32], y: &[f32]) -> (f64, f64) {
         MapOp::ComplexMultiply => {
             let product = z(x, i / 2) * z(y, i / 2);
             (
-                if i % 2 == 0 { product.re } else { product.im },
+                if i.is_multiple_of(2) {
+                    product.re
+                } else {
+                    product.im
+                },
                 f64::INFINITY,
             )
         }

@@ -93,7 +93,7 @@ fn format_ratio(r: Ratio) -> String {
     let (num, den) = (u128::from(r.num), u128::from(r.den.max(1)));
     let mut scale = 1u128;
     for places in 0..=18usize {
-        if scale % den == 0 {
+        if scale.is_multiple_of(den) {
             let digits = num * (scale / den);
             if places == 0 {
                 return digits.to_string();

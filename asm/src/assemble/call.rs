@@ -206,10 +206,10 @@ impl Assembler<'_> {
                     let mut argument = Argument::new(tokens, Some(context.scope));
                     self.names.counted.set(false);
                     argument.fold(&self.names, context.scope);
-                    if let Some(known) = argument.known().filter(|_| !self.names.counted.get()) {
-                        if let Some(numbers) = numbers(piece, context) {
-                            piece.keep(numbers, known);
-                        }
+                    if let Some(known) = argument.known().filter(|_| !self.names.counted.get())
+                        && let Some(numbers) = numbers(piece, context)
+                    {
+                        piece.keep(numbers, known);
                     }
                     argument
                 }

@@ -208,7 +208,7 @@ impl Assembler<'_> {
             Data::Space(_, fill) => vec![fill; (bytes / 4) as usize],
             Data::Align(_) => return Ok(()),
         };
-        if start % 4 != 0 && !words.is_empty() {
+        if !start.is_multiple_of(4) && !words.is_empty() {
             let what = "the address".to_owned();
             return Err(Fail::new(
                 Problem::Misaligned {

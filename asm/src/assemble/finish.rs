@@ -87,11 +87,11 @@ impl Assembler<'_> {
     /// Names that were unknown where their value was needed, but came later.
     fn hint_at_order(&mut self) {
         self.sink.revise(|problem| {
-            if let Problem::UnknownName { name, near, hint } = problem {
-                if self.names.kind(name).is_some() {
-                    *near = None;
-                    *hint = Some("it is defined further down, but its value is needed here");
-                }
+            if let Problem::UnknownName { name, near, hint } = problem
+                && self.names.kind(name).is_some()
+            {
+                *near = None;
+                *hint = Some("it is defined further down, but its value is needed here");
             }
         });
     }

@@ -144,10 +144,8 @@ impl Assembler<'_> {
             }
         }
         one_per_slot(&insts)?;
-        if !failed {
-            if let Some(pending) = self.words.get_mut(pc) {
-                pending.insts = insts;
-            }
+        if !failed && let Some(pending) = self.words.get_mut(pc) {
+            pending.insts = insts;
         }
         Ok(())
     }

@@ -79,15 +79,15 @@ fn integer(expr: &Expr, at: Span, operand: &Operand, names: &Table) -> Result<i6
 
 /// A place in the program.
 fn place(expr: &Expr, at: Span, operand: &Operand, names: &Table) -> Result<i64, Fail> {
-    if let Some((key, at)) = expr.symbol() {
-        if names.kind(key) == Some(SymbolKind::Dmem) {
-            return Err(Fail::new(
-                Problem::NotProgram {
-                    name: key.to_string(),
-                },
-                at,
-            ));
-        }
+    if let Some((key, at)) = expr.symbol()
+        && names.kind(key) == Some(SymbolKind::Dmem)
+    {
+        return Err(Fail::new(
+            Problem::NotProgram {
+                name: key.to_string(),
+            },
+            at,
+        ));
     }
     integer(expr, at, operand, names)
 }

@@ -225,7 +225,7 @@ fn entry(entry: u64, words: usize) -> Result<u16, ObjectError> {
     let word = u16::try_from(entry / WORD_BYTES);
     match word {
         // A program without words has nowhere to begin but 0.
-        Ok(word) if entry % WORD_BYTES == 0 && (entry < bytes || entry == 0) => Ok(word),
+        Ok(word) if entry.is_multiple_of(WORD_BYTES) && (entry < bytes || entry == 0) => Ok(word),
         _ => Err(ObjectError::Entry { entry, bytes }),
     }
 }

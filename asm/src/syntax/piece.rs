@@ -35,10 +35,10 @@ impl Piece {
     pub(crate) fn new(line: &[Lexeme], place: Range<usize>) -> Self {
         let mut parameters: Vec<Rc<str>> = Vec::new();
         for token in line.get(place.clone()).unwrap_or(&[]) {
-            if let Tok::Param(name) = &token.tok {
-                if !parameters.contains(name) {
-                    parameters.push(name.clone());
-                }
+            if let Tok::Param(name) = &token.tok
+                && !parameters.contains(name)
+            {
+                parameters.push(name.clone());
             }
         }
         Self {

@@ -75,7 +75,10 @@ impl FromStr for DmemDump {
             .split_once(':')
             .ok_or("expected ADDR:BYTES, as in 0x100:64")?;
         let (address, bytes) = (parse_address(address)?, parse_address(bytes)?);
-        if bytes == 0 || address as usize % LANE_BYTES != 0 || bytes as usize % LANE_BYTES != 0 {
+        if bytes == 0
+            || !(address as usize).is_multiple_of(LANE_BYTES)
+            || !(bytes as usize).is_multiple_of(LANE_BYTES)
+        {
             return Err(format!(
                 "{address}:{bytes}: expected multiples of {LANE_BYTES}, and at least {LANE_BYTES} bytes"
             ));

@@ -55,10 +55,10 @@ impl Gate {
 
     /// Executes the word, and moves the core on.
     pub(crate) fn pass(&self, core: &mut Core, machine: &Machine) -> Result<Outcome, SectionFault> {
-        if self.decoded.computes {
-            if let Some(mut guest) = core.guest() {
-                self.step.compute(&mut guest);
-            }
+        if self.decoded.computes
+            && let Some(mut guest) = core.guest()
+        {
+            self.step.compute(&mut guest);
         }
         match self.decoded.action {
             Action::Control(op) => execute::control(core, machine, op).map_err(|kind| (None, kind)),

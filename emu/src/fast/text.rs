@@ -80,11 +80,11 @@ impl Ends {
             bodies: Vec::new(),
         };
         for (pc, bits) in core.loaded.of(&core.program).iter().enumerate() {
-            if let (true, Ok(word)) = (core.loaded.is(pc), Word::decode(*bits)) {
-                if let Some(words) = body(&word.mem) {
-                    found.mark(pc + words);
-                    found.bodies.push((pc as u32 + 1, (pc + words) as u32));
-                }
+            if let (true, Ok(word)) = (core.loaded.is(pc), Word::decode(*bits))
+                && let Some(words) = body(&word.mem)
+            {
+                found.mark(pc + words);
+                found.bodies.push((pc as u32 + 1, (pc + words) as u32));
             }
         }
         for running in &core.loops {

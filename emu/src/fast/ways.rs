@@ -76,10 +76,10 @@ impl Fast {
         let Some(step) = step.filter(leaves) else {
             return (self.fault(core, machine, now, at, done), false);
         };
-        if step.inst.op != Op::Nop {
-            if let Some(mut guest) = core.guest() {
-                step.compute(&mut guest);
-            }
+        if step.inst.op != Op::Nop
+            && let Some(mut guest) = core.guest()
+        {
+            step.compute(&mut guest);
         }
         if Account::KEPT {
             let block = &self.blocks[node.block as usize];

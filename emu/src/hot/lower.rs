@@ -182,20 +182,18 @@ impl<'a> Lower<'a> {
             return Ok(());
         }
         self.now = position as u32;
-        if let Inst::Home(home) = inst {
-            if first <= self.stale[usize::from(home)] {
-                // Whoever needs it finds it where it is.
-                self.places[id as usize].next = first;
-                return Ok(());
-            }
+        if let Inst::Home(home) = inst
+            && first <= self.stale[usize::from(home)]
+        {
+            // Whoever needs it finds it where it is.
+            self.places[id as usize].next = first;
+            return Ok(());
         }
         let (folded, swapped) = self.fold(inst, self.next[position]);
         let mut next = self.next[position];
-        if swapped {
-            if let Inst::Binary(op, a, b) = inst {
-                inst = Inst::Binary(op, b, a);
-                next.swap(0, 1);
-            }
+        if swapped && let Inst::Binary(op, a, b) = inst {
+            inst = Inst::Binary(op, b, a);
+            next.swap(0, 1);
         }
         let uses = inst.uses();
         let mut registers = [0; 4];

@@ -133,13 +133,13 @@ impl Follow<'_> {
                 self.pair((pass, i), passes);
             }
         }
-        if let Some(access) = &step.access {
-            if let Some([lo, hi]) = access.loads() {
-                let v = self.vector();
-                self.set(pass, lo, (v, false));
-                if hi != lo {
-                    self.set(pass, hi, (v, true));
-                }
+        if let Some(access) = &step.access
+            && let Some([lo, hi]) = access.loads()
+        {
+            let v = self.vector();
+            self.set(pass, lo, (v, false));
+            if hi != lo {
+                self.set(pass, hi, (v, true));
             }
         }
     }

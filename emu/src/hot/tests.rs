@@ -357,10 +357,11 @@ fn tame(inst: &mut Inst, random: &mut Random) {
             other => other,
         },
     };
-    if matches!(inst.op, Op::LdP | Op::StP | Op::LdDup) && random.below(2) == 0 {
-        if let Mode::Offset(offset) = &mut inst.addr.mode {
-            *offset += 8;
-        }
+    if matches!(inst.op, Op::LdP | Op::StP | Op::LdDup)
+        && random.below(2) == 0
+        && let Mode::Offset(offset) = &mut inst.addr.mode
+    {
+        *offset += 8;
     }
 }
 

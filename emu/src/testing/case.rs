@@ -253,7 +253,7 @@ fn hash(seed: u32, salt: u32, i: usize) -> u32 {
 }
 
 fn float(h: u32) -> u32 {
-    if h % 4 == 0 {
+    if h.is_multiple_of(4) {
         return ((h >> 8) as f32 % 64.0 - 32.0).to_bits();
     }
     // 2^-8 to 2^8, either sign.

@@ -188,7 +188,7 @@ impl Builder<'_> {
                 let mut mem = Inst::new(op);
                 let events = self.machine.cp2.events as i32;
                 // Most machines have all 32.
-                let rare = self.shape.unruly && self.words.len() % 2 == 0;
+                let rare = self.shape.unruly && self.words.len().is_multiple_of(2);
                 mem.imm = if rare {
                     31 - i32::from(event)
                 } else {

@@ -187,7 +187,8 @@ impl Pages {
         let per = self.each(blocks);
         let spare = blocks - per;
         // An even spacing where one covers all blocks: a single descriptor serves it.
-        let even = (sections > 1 && spare % (sections - 1) == 0).then(|| spare / (sections - 1));
+        let even =
+            (sections > 1 && spare.is_multiple_of(sections - 1)).then(|| spare / (sections - 1));
         let starts = (0..sections)
             .map(|s| {
                 first

@@ -100,7 +100,7 @@ pub(super) fn check_count(
     least: usize,
     even: bool,
 ) -> Result<(), ChainError> {
-    if (least..=MOST).contains(&found) && (!even || found % 2 == 0) {
+    if (least..=MOST).contains(&found) && (!even || found.is_multiple_of(2)) {
         return Ok(());
     }
     let kind = if even { "an even number" } else { "a number" };

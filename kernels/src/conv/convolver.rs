@@ -258,7 +258,7 @@ impl Convolver {
         if found == 0 {
             return Err(ConvError::Empty);
         }
-        if found % samples != 0 {
+        if !found.is_multiple_of(samples) {
             return Err(ConvError::Ragged { samples, found });
         }
         let extent = self.wanted(channels).extent::<T>();

@@ -122,7 +122,7 @@ pub(super) fn whole_granules(
     machine: &Machine,
 ) -> Result<(), DspError> {
     let granule = machine.dma.granule.0;
-    if bytes % granule.max(1) == 0 {
+    if bytes.is_multiple_of(granule.max(1)) {
         return Ok(());
     }
     Err(DspError::Granule {

@@ -59,7 +59,7 @@ impl<F: Fn(usize, usize) -> usize> Held<'_, F> {
 }
 
 fn half(quad: Value, place: usize) -> Reg {
-    if place % 2 == 0 {
+    if place.is_multiple_of(2) {
         Reg::Lo(quad)
     } else {
         Reg::Hi(quad)

@@ -55,7 +55,11 @@ pub(super) fn store(
 
 /// Issues of a block of which so many need no other: pass 4 goes block by block, 2 and 3 through all.
 pub(super) fn issues(page: u64, head: u64) -> u64 {
-    let middle = if page % BLOCKS == 0 { 2 * PASS } else { 0 };
+    let middle = if page.is_multiple_of(BLOCKS) {
+        2 * PASS
+    } else {
+        0
+    };
     head + middle + PASS / BLOCKS
 }
 

@@ -136,7 +136,7 @@ pub(super) fn batch_of(
     machine: &Machine,
 ) -> Result<usize, FftError> {
     let batch = found / n;
-    if found % n != 0 {
+    if !found.is_multiple_of(n) {
         return Err(FftError::Ragged { n, found });
     }
     if batch == 0 {

@@ -239,7 +239,7 @@ impl Pages for Blocks {
             let local = u32::try_from(block % RING as u64 * BLOCK).unwrap_or(u32::MAX);
             stores.extend(eighths::store(self.batch, block, (self.y, apart), local));
         }
-        if page % BLOCKS == 0 {
+        if page.is_multiple_of(BLOCKS) {
             let at = self.y + BYTES as u64;
             stores.extend(self.batch.each(page / BLOCKS, apart, |target, from| {
                 Descriptor::store(target, at + from, self.end, 16)
@@ -254,7 +254,11 @@ impl Pages for Blocks {
 
     /// Three passes before the first block is complete.
     fn issues(&self, page: u64) -> u64 {
-        let middle = if page % BLOCKS == 0 { 2 * PASS } else { 0 };
+        let middle = if page.is_multiple_of(BLOCKS) {
+            2 * PASS
+        } else {
+            0
+        };
         self.head(page) + middle + self.last / BLOCKS
     }
 

@@ -139,7 +139,7 @@ impl Recipe {
     /// Whether the result is in the page the input was in.
     #[must_use]
     pub fn in_place(&self) -> bool {
-        self.passes.len() % 2 == 0
+        self.passes.len().is_multiple_of(2)
     }
 
     /// Butterflies x + yw, x - yw of one transform: N/2 log2 N.

@@ -92,7 +92,13 @@ pub(crate) fn by_halves(x: &[f32], n: usize) -> Vec<Complex32> {
 pub(crate) fn from_halves(spectra: &[Complex32], n: usize) -> Vec<f32> {
     let m = n / 2;
     let join = |x: &[Complex32]| -> Vec<Complex32> {
-        let at = |k: usize| if k % m == 0 { x[k].re.into() } else { x[k] };
+        let at = |k: usize| {
+            if k.is_multiple_of(m) {
+                x[k].re.into()
+            } else {
+                x[k]
+            }
+        };
         let number = |k: usize| {
             let (p, q) = (at(k), at(m - k).conj());
             let turns = std::f64::consts::TAU * (k as f64 / n as f64 + 0.25);

@@ -50,11 +50,11 @@ impl Names for Table {
     fn scoped(&self, name: &str, scope: Scope) -> Option<Value> {
         let mut at = Some(scope);
         while let Some(frame) = at.and_then(|s| self.frame(s)) {
-            if let Some((counter, value)) = &frame.counter {
-                if **counter == *name {
-                    self.counted.set(true);
-                    return Some(*value);
-                }
+            if let Some((counter, value)) = &frame.counter
+                && **counter == *name
+            {
+                self.counted.set(true);
+                return Some(*value);
             }
             at = frame.parent;
         }

@@ -111,7 +111,7 @@ impl Signal {
     /// Makes half spectra those of real numbers: number 0 of a row, and of even lengths its last one, are real.
     /// What a file has there, as products of spectra do, counts as 0; a warning says so.
     pub(crate) fn real_ends(&mut self, n: usize, given: bool) -> Option<String> {
-        let ends = [0].into_iter().chain((n % 2 == 0).then_some(n / 2));
+        let ends = [0].into_iter().chain(n.is_multiple_of(2).then_some(n / 2));
         let mut ignored: Option<(usize, usize, f32)> = None;
         for k in ends {
             let column = self.data.iter_mut().skip(k).step_by(n / 2 + 1);

@@ -173,7 +173,7 @@ impl Phase {
             turn,
             number: rotated / blocks,
             is_first,
-            begins: turn == 0 || is_first || at % each == 0,
+            begins: turn == 0 || is_first || at.is_multiple_of(each),
             group: at / blocks,
         }
     }
@@ -290,7 +290,11 @@ impl Pages for Phase {
 
     fn alike(&self) -> u64 {
         // Where the overlap ends in the middle of a row, the later columns of a block have more outputs.
-        let whole = self.blocks.shape.overlap % self.blocks.shape.cut.row == 0;
+        let whole = self
+            .blocks
+            .shape
+            .overlap
+            .is_multiple_of(self.blocks.shape.cut.row);
         let back = self.kinds.iter().any(|share| share.kind == Kind::Back);
         self.period() * if whole || !back { 1 } else { self.blocks.pages }
     }

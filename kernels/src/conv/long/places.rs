@@ -330,7 +330,7 @@ mod tests {
                     let rows = (0..2 * n).filter(|i| kinds[i % k] == Rows);
                     let taps: Vec<u32> = rows.map(|i| ring.beside[i % n]).collect();
                     for (page, at) in taps.iter().enumerate() {
-                        let same = page / blocks as usize % 2 == 0;
+                        let same = (page / blocks as usize).is_multiple_of(2);
                         assert_eq!(*at == taps[0], same, "{blocks} {kinds:?} {page}");
                     }
                 }

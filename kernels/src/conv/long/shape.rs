@@ -89,7 +89,9 @@ impl Shape {
     /// Pages of each kind in a block, if it can be dealt.
     pub(super) fn pages(&self) -> Option<usize> {
         let pages = self.numbers() / PAGE;
-        (pages % self.sections == 0).then_some(pages / self.sections)
+        pages
+            .is_multiple_of(self.sections)
+            .then_some(pages / self.sections)
     }
 
     /// Butterflies and products of a section's page.

@@ -191,8 +191,9 @@ fn merge(left: &[Share], rest: impl Fn(&Share) -> u64) -> Option<Turns> {
     let pairs = rest(more).min(rest(rows));
     let steps = pairs.saturating_sub(rest(fewer) + doubled).min(rest(fewer));
     // Two pages that follow each other have the same factors.
-    let paired =
-        |share: &Share| share.unit.blocks % 2 == 0 && (share.start + share.rotated) % 2 == 0;
+    let paired = |share: &Share| {
+        share.unit.blocks.is_multiple_of(2) && (share.start + share.rotated).is_multiple_of(2)
+    };
     if steps == 0 || !paired(rows) || !(forward || paired(more)) {
         return None;
     }

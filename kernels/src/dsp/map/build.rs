@@ -18,7 +18,10 @@ fn quads(op: &MapOp, block: usize) -> usize {
     let whole = block / op.ratio() / QUAD;
     match op {
         MapOp::Power | MapOp::Magnitude | MapOp::Phase | MapOp::Decibels => 1,
-        _ => [4, 2].into_iter().find(|q| whole % q == 0).unwrap_or(1),
+        _ => [4, 2]
+            .into_iter()
+            .find(|q| whole.is_multiple_of(*q))
+            .unwrap_or(1),
     }
 }
 

@@ -50,11 +50,11 @@ impl Map {
             expected,
         };
         let whole = op.ratio() * if op == MapOp::ComplexMultiply { 2 } else { 1 };
-        if len == 0 || len % whole != 0 {
+        if len == 0 || !len.is_multiple_of(whole) {
             return Err(wrong(format!("a positive multiple of {whole} floats")));
         }
         let row = match &op {
-            MapOp::Window(w) if w.is_empty() || len % w.len() != 0 => {
+            MapOp::Window(w) if w.is_empty() || !len.is_multiple_of(w.len()) => {
                 return Err(wrong("whole rows of the window's length".to_owned()));
             }
             MapOp::Window(w) => Some(w.len()),

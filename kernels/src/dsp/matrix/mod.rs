@@ -49,7 +49,7 @@ impl Beamformer {
         elements: usize,
         machine: Arc<Machine>,
     ) -> Result<Self, DspError> {
-        if elements == 0 || weights.is_empty() || weights.len() % elements != 0 {
+        if elements == 0 || weights.is_empty() || !weights.len().is_multiple_of(elements) {
             return Err(DspError::Length {
                 what: "the matrix",
                 found: weights.len(),
@@ -156,7 +156,7 @@ impl Beamformer {
         options: Options,
     ) -> Result<(Job, Buffer<Complex32>), DspError> {
         let count = snapshots.len() / self.shape.elements;
-        if count == 0 || snapshots.len() % self.shape.elements != 0 {
+        if count == 0 || !snapshots.len().is_multiple_of(self.shape.elements) {
             return Err(DspError::Length {
                 what: "the snapshots",
                 found: snapshots.len(),

@@ -97,7 +97,7 @@ impl Input {
     /// Loads a unit of a row.
     pub(super) fn unit(&mut self, body: &mut Body, row: usize, unit: usize) -> Reg {
         let at = self.group.begin(row) + QUAD * unit;
-        if at % QUAD == 0 {
+        if at.is_multiple_of(QUAD) {
             self.quad(body, at / QUAD)
         } else {
             self.pairs(body, 1, [at, at + 2])

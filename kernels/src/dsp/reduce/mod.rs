@@ -161,7 +161,7 @@ impl Reduction {
         rows: usize,
         machine: Arc<Machine>,
     ) -> Result<Self, DspError> {
-        let odd = op == ReductionOp::ComplexDot && n % 2 != 0;
+        let odd = op == ReductionOp::ComplexDot && !n.is_multiple_of(2);
         if n == 0 || n > MAX_ROW || odd {
             return Err(DspError::Size {
                 what: "a row's length",
@@ -279,7 +279,11 @@ impl Reduction {
     ) -> Result<(Job, Buffer<[u32; 4]>), DspError> {
         let len = inputs.first().map_or(0, |x| x.len());
         let same = inputs.iter().all(|x| x.len() == len);
-        if inputs.len() != self.shape.op.inputs() || !same || len == 0 || len % self.shape.n != 0 {
+        if inputs.len() != self.shape.op.inputs()
+            || !same
+            || len == 0
+            || !len.is_multiple_of(self.shape.n)
+        {
             return Err(DspError::Length {
                 what: "an input",
                 found: len,

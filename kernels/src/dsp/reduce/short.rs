@@ -74,7 +74,7 @@ pub(super) fn build(
     }
     // Where loads are more than operations, these have to wait for their turn.
     let loads = op == ReductionOp::Dot && group.units > 0;
-    let body = if loads || n % QUAD != 0 && group.units >= FEW {
+    let body = if loads || !n.is_multiple_of(QUAD) && group.units >= FEW {
         Body::in_order()
     } else {
         Body::default()

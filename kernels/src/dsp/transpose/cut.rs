@@ -129,7 +129,8 @@ impl Cut {
 
     /// Whether the last blocks of a side are smaller.
     fn is_uneven(&self) -> bool {
-        self.sides[0] % self.block.band != 0 || self.sides[1] % self.block.strip != 0
+        !self.sides[0].is_multiple_of(self.block.band)
+            || !self.sides[1].is_multiple_of(self.block.strip)
     }
 
     /// The sizes of blocks, in the order of the passes.
@@ -181,10 +182,10 @@ impl Cut {
     /// The size of the blocks of a pass through matrices, and where they are in each.
     fn place(&self, mut pass: usize) -> (Block, [usize; 2]) {
         for kind in self.kinds() {
-            if let Some(strip) = kind.strips.clone().nth(pass % kind.strips.len().max(1)) {
-                if let Some(band) = kind.bands.clone().nth(pass / kind.strips.len()) {
-                    return (kind.block, [band, strip]);
-                }
+            if let Some(strip) = kind.strips.clone().nth(pass % kind.strips.len().max(1))
+                && let Some(band) = kind.bands.clone().nth(pass / kind.strips.len())
+            {
+                return (kind.block, [band, strip]);
             }
             pass -= kind.places().min(pass);
         }

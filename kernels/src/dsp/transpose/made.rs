@@ -25,7 +25,7 @@ pub(super) fn cycles(block: &Block) -> u64 {
 
 /// Those of two rows of two columns in an iteration, where sides are even.
 fn by_quads(block: &Block) -> Option<usize> {
-    let even = block.band % 2 == 0 && block.strip % 2 == 0 && block.each == 1;
+    let even = block.band.is_multiple_of(2) && block.strip.is_multiple_of(2) && block.each == 1;
     even.then(|| block.strip / 2 * (block.band + COLUMN_PAIR))
 }
 

@@ -121,7 +121,7 @@ impl Axis {
         }
         let mut ways = Vec::new();
         for pieces in PIECES {
-            if pieces > 1 && (lines.stays() || (length / LAST) % pieces > 0) {
+            if pieces > 1 && (lines.stays() || !(length / LAST).is_multiple_of(pieces)) {
                 continue;
             }
             let program = match array_program(&lines, &rows, pieces as u64, machine) {

@@ -191,7 +191,7 @@ impl Joint {
         let (_, [height, _]) = self.seen();
         let mut first = Vec::new();
         let mut groups = 1;
-        while (height / self.parts) % (groups * sections) == 0 {
+        while (height / self.parts).is_multiple_of(groups * sections) {
             let per = groups as usize * width;
             let lines = match (rows.passes().len(), parts) {
                 (3, _) => Lines::before_rows(parts, per),
@@ -224,7 +224,7 @@ pub(super) fn across(
     let mut ways = Vec::new();
     // Long ones in eighths of a page; the factors are those of the first part.
     let lines = Lines::parts(first * second).filter(|_| sections == parts::SECTIONS);
-    let lines = lines.filter(|lines| width % (lines.per_section() as u64 * sections) == 0);
+    let lines = lines.filter(|lines| width.is_multiple_of(lines.per_section() as u64 * sections));
     if let Some(lines) = lines
         && let Some(axes) = joint_parts::axes(&lines, [first, second].map(|n| n as u64))
     {
@@ -235,7 +235,7 @@ pub(super) fn across(
         let run = per as u64 * sections * COMPLEX;
         let whole = run == width * COMPLEX;
         // Short runs where they are all columns.
-        if width % (per as u64 * sections) > 0 || (run < RUN && !whole) {
+        if !width.is_multiple_of(per as u64 * sections) || (run < RUN && !whole) {
             continue;
         }
         let orders = [([first, second], 0), ([second, first], 1)];

@@ -73,7 +73,13 @@ fn pass(lines: &Lines, i: usize) -> u64 {
 /// Issues up to where a block is complete: pass 1 on each as it comes, pass 2 on all, pass 3 on
 /// half of them and the `last` one by one.
 fn issues(lines: &Lines, block: u64, last: u64) -> u64 {
-    let due = |every: u64, cycles: u64| if block % every == 0 { cycles } else { 0 };
+    let due = |every: u64, cycles: u64| {
+        if block.is_multiple_of(every) {
+            cycles
+        } else {
+            0
+        }
+    };
     let (across, half) = (
         due(BLOCKS, pass(lines, 1)),
         due(BLOCKS / 2, pass(lines, 2) / 2),
@@ -99,7 +105,7 @@ pub(super) const fn column_overhead(lines: &Lines) -> u64 {
 /// Whether rows of `length` numbers can be loaded from tiles of `width` columns: a block's
 /// eighth of a digit n0 is tiles, or a part of one that has all of digit n2.
 pub(super) fn takes_tiles(length: usize, width: usize) -> bool {
-    width % LAST as usize == 0 && width <= length / 32
+    width.is_multiple_of(LAST as usize) && width <= length / 32
 }
 
 /// Columns of matrices that follow each other, rows of `width` numbers, stored as tiles or in place.

@@ -140,7 +140,7 @@ pub(super) fn ways(
         let Some(rows) = Lines::new(numbers, per) else {
             break;
         };
-        if parts % (per * sections) > 0 || 3 * rows.page_bytes() > dmem {
+        if !parts.is_multiple_of(per * sections) || 3 * rows.page_bytes() > dmem {
             continue;
         }
         let assembled = large_program(None, Some(&rows), false, direction, machine);
@@ -154,7 +154,7 @@ pub(super) fn ways(
     // Runs of 128 bytes, or of 256.
     let runs = [1, 2].map(|n| n * RUN as usize / COMPLEX as usize);
     for per in runs.map(|columns| columns / sections) {
-        if per < 2 || per % 2 > 0 || numbers % (per * sections) > 0 {
+        if per < 2 || per % 2 > 0 || !numbers.is_multiple_of(per * sections) {
             continue;
         }
         if parts == LAST && outer == 1 {

@@ -94,7 +94,11 @@ pub(super) fn constants(radix: usize, first: bool, scale: f64) -> Vec<Constant> 
         need(Constant::Real(scale));
     }
     if !radix.is_power_of_two() {
-        let odd = if radix % 2 == 0 { radix / 2 } else { radix };
+        let odd = if radix.is_multiple_of(2) {
+            radix / 2
+        } else {
+            radix
+        };
         let h = (odd - 1) / 2;
         for j in 1..=h {
             (1..=h).for_each(|k| need(Constant::Real(scale * angle(odd, j * k).0.abs())));
@@ -253,7 +257,7 @@ impl<'a> Column<'a> {
 
     /// The transform of column `x`.
     pub(super) fn transform(&self, body: &mut Body, x: &[Value]) -> Vec<Value> {
-        if x.len() % 2 == 0 && !x.len().is_power_of_two() {
+        if x.len().is_multiple_of(2) && !x.len().is_power_of_two() {
             return self.halves(body, x);
         }
         let mut rows = x.to_vec();

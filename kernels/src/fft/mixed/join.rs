@@ -246,7 +246,7 @@ pub(in crate::fft) fn joining(machine: &Machine) -> Result<Separation, Unschedul
     let (body, pointers) = couples();
     let schedule = body.schedule(machine, FIRST)?;
     let (stages, repeats) = schedule.overlap();
-    if !(2..=GROUP as u64).contains(&stages) || GROUP as u64 % repeats != 0 {
+    if !(2..=GROUP as u64).contains(&stages) || !(GROUP as u64).is_multiple_of(repeats) {
         return Err(schedule.refused());
     }
     text.operations.add(&body, ITERATIONS as u64, machine);

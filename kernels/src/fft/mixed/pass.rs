@@ -132,7 +132,7 @@ impl Pass<'_> {
             return self.twins(looped, self.from, rows);
         }
         let mut pointer = || looped.stream(Base::Register(self.from, 0), Walk::Bytes(QUAD));
-        if rows % self.width() != 0 {
+        if !rows.is_multiple_of(self.width()) {
             return Rows::Shifted([pointer(), pointer()], COMPLEX * rows as i64);
         }
         Rows::Quads(pointer(), self.columns(rows))
@@ -237,7 +237,7 @@ impl Pass<'_> {
             return self.write_large(text, machine, name);
         }
         let constants = text.constants(name, constants(self.radix, self.done == 1, self.scale));
-        if self.n / self.radix % self.width() != 0 {
+        if !(self.n / self.radix).is_multiple_of(self.width()) {
             self.write_last(text, machine, &constants, &format!("{name}a"))?;
         }
         let mut looped = Loop::new();

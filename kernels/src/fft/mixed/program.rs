@@ -42,7 +42,7 @@ impl<'a> Making<'a> {
     /// An even number of passes works in place with a scratch block; an odd one
     /// goes to the output page and back and forth.
     fn new(machine: &'a Machine, passes: usize, bytes: [u64; 3]) -> Self {
-        let in_place = passes % 2 == 0;
+        let in_place = passes.is_multiple_of(2);
         let other = if in_place { SCRATCH } else { OUTPUT };
         let there_and_back = [(INPUT, other), (other, INPUT)];
         let route: Vec<_> = there_and_back.into_iter().cycle().take(passes).collect();

@@ -75,13 +75,13 @@ impl RealPass {
         match self.lanes {
             Lanes::Columns => {
                 let mut alone = vec![vec![0, columns / 2], vec![1, columns - 1]];
-                if columns % 4 != 0 {
+                if !columns.is_multiple_of(4) {
                     // L/2 is odd: the column before it has no other beside it.
                     alone.push(vec![columns / 2 - 1, columns / 2 + 1]);
                 }
                 alone
             }
-            Lanes::Transforms if columns % 2 == 0 => vec![vec![0], vec![columns / 2]],
+            Lanes::Transforms if columns.is_multiple_of(2) => vec![vec![0], vec![columns / 2]],
             Lanes::Transforms => vec![vec![0]],
         }
     }
@@ -130,7 +130,7 @@ impl RealPass {
     /// Couples of transforms that an iteration over couples of columns takes: in radix 1
     /// and 2 steps and factors, which they share, are more than the memory slot has room for.
     pub(super) fn at_once(&self) -> usize {
-        let even = |&count: &usize| self.pairs % count == 0;
+        let even = |&count: &usize| self.pairs.is_multiple_of(count);
         match self.radix {
             1 | 2 => [4, 2].into_iter().find(even).unwrap_or(1),
             _ => 1,

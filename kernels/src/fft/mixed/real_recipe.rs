@@ -55,7 +55,7 @@ impl RealRecipe {
             Lanes::Columns => 1,
         };
         let joints = JOINT.into_iter();
-        let joints = joints.filter(|joint| m % joint == 0 && (*joint == 1 || m > *joint));
+        let joints = joints.filter(|joint| m.is_multiple_of(*joint) && (*joint == 1 || m > *joint));
         let recipes = joints.filter_map(|joint| {
             let recipe = Self {
                 n,

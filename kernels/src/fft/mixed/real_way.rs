@@ -254,7 +254,7 @@ impl RealWay {
 /// Half spectra without the imaginary parts of the numbers that are their own conjugates.
 fn real_ends(spectra: &[Complex32], n: usize) -> Cow<'_, [Complex32]> {
     let row = n / 2 + 1;
-    let is_end = |i: usize| i % row == 0 || (n % 2 == 0 && i % row == n / 2);
+    let is_end = |i: usize| i.is_multiple_of(row) || (n.is_multiple_of(2) && i % row == n / 2);
     let mut all = Cow::Borrowed(spectra);
     for (i, z) in spectra.iter().enumerate() {
         if is_end(i) && z.im != 0.0 {

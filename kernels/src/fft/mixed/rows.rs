@@ -25,7 +25,7 @@ impl Rows {
                 body.load(Reg::Lo(x), a, m as i64 * apart);
                 body.load(Reg::Hi(x), b, m as i64 * apart);
             }
-            Self::Shifted([a, _], apart) if m % 2 == 0 => {
+            Self::Shifted([a, _], apart) if m.is_multiple_of(2) => {
                 body.load(Reg::Whole(x), a, m as i64 * apart)
             }
             Self::Shifted([_, a], apart) => {
@@ -44,7 +44,7 @@ impl Rows {
                 body.store(Reg::Lo(y), a, m as i64 * apart);
                 body.store(Reg::Hi(y), b, m as i64 * apart);
             }
-            Self::Shifted([a, _], apart) if m % 2 == 0 => {
+            Self::Shifted([a, _], apart) if m.is_multiple_of(2) => {
                 body.store(Reg::Whole(y), a, m as i64 * apart)
             }
             Self::Shifted([_, a], apart) => {

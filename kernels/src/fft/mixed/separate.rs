@@ -299,7 +299,7 @@ pub(in crate::fft) fn separation(machine: &Machine) -> Result<Separation, Unsche
     let (body, pointers) = couples();
     let schedule = body.schedule(machine, FIRST)?;
     let (stages, repeats) = schedule.overlap();
-    if stages != 2 || COUPLES as u64 % repeats != 0 {
+    if stages != 2 || !(COUPLES as u64).is_multiple_of(repeats) {
         // Steps are exchanged where one iteration runs into the next, not further.
         return Err(schedule.refused());
     }

@@ -47,7 +47,7 @@ impl fmt::Display for LongReal {
 impl LongReal {
     /// Whether there is a pass that separates or joins beside a transform of `m` numbers.
     pub(in crate::fft) fn has_halves(m: usize) -> bool {
-        m >= LEAST && m % 2 == 0
+        m >= LEAST && m.is_multiple_of(2)
     }
 
     fn inner(&self) -> &Arc<dyn Fft> {

@@ -46,7 +46,7 @@ impl TwoPassFft {
         let least = COUPLE * sections;
         let most = machine.cp2.dmem.0 as usize / (COUPLE * COMPLEX as usize);
         let lengths = least - 1..=most.min(n);
-        let divisions = lengths.filter(|n1| n % n1 == 0 && n / n1 <= most);
+        let divisions = lengths.filter(|n1| n.is_multiple_of(*n1) && n / n1 <= most);
         // Every number of the matrices that are priced over the DMA channel, there and back.
         let rate = machine.dma.bandwidth;
         let bytes = (n as u64).saturating_mul(2 * COMPLEX * ALL);
@@ -89,7 +89,7 @@ impl TwoPassFft {
         pitch: [usize; 2],
         machine: &Arc<Machine>,
     ) -> Result<Option<Blocks>, FftError> {
-        if length % COUPLE == 0 {
+        if length.is_multiple_of(COUPLE) {
             return Ok(None);
         }
         let rows = Repitch { length, pitch };
