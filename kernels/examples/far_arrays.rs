@@ -1,4 +1,4 @@
-//! Prints the table of docs/fft-large.md "What is below 0.80": arrays of two and three axes that take more than
+//! Prints the table of docs/fft-arrays.md "What is below 0.80": arrays of two and three axes that take more than
 //! 1/0.8 of their bound, and where the cycles go.
 //!
 //! `cargo run --release -p cp2-kernels --example far_arrays [BITS [BATCH..]]`: of up to so many numbers, 2^18 by default; one

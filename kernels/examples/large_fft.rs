@@ -1,4 +1,4 @@
-//! Prints the table of `docs/fft-large.md`: transforms larger than DMEM.
+//! Prints the tables of `docs/fft-large.md` and `docs/fft-arrays.md`: transforms larger than DMEM.
 //!
 //! `cargo run -p cp2-kernels --example large_fft [BITS..]`
 

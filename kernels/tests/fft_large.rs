@@ -293,10 +293,10 @@ fn what_cannot_be_done_is_said() {
     assert!(fft.process(&[]).is_err());
 }
 
-/// Cycles of an array according to the table in `docs/fft-large.md`.
+/// Cycles of an array according to the table in `docs/fft-arrays.md`.
 fn documented_array(shape: &str, machine: &str) -> u64 {
     let start = format!("| {shape} | {machine} | ");
-    let row = include_str!("../../docs/fft-large.md")
+    let row = include_str!("../../docs/fft-arrays.md")
         .lines()
         .find_map(|line| line.strip_prefix(&start))
         .unwrap();
@@ -353,7 +353,7 @@ fn arrays_are_accurate_and_fast() {
             let documented = documented_array(text, name);
             assert!(
                 cycles.abs_diff(documented) <= documented / 200,
-                "{text} on {name}: docs/fft-large.md says {documented}"
+                "{text} on {name}: docs/fft-arrays.md says {documented}"
             );
             let priced = fft.expected(1).unwrap().0 as f64 / cycles as f64;
             assert!(
@@ -636,10 +636,10 @@ fn small_arrays_are_fast() {
     }
 }
 
-/// The arrays that `docs/fft-large.md` says take more than 1/0.8 of the bound: as many cycles, and where they go.
+/// The arrays that `docs/fft-arrays.md` says take more than 1/0.8 of the bound: as many cycles, and where they go.
 #[test]
 fn what_is_far_from_the_bound_is_documented() {
-    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/fft-large.md");
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/fft-arrays.md");
     let document = std::fs::read_to_string(document).unwrap();
     let (mut found, mut proved, mut open) = (0, 0, Vec::new());
     for row in document.lines() {

@@ -125,7 +125,7 @@ fn bound(n: usize, g: f64) -> f64 {
 
 /// Tables of the section.
 fn tables(cells: usize, count: usize) -> Vec<Vec<String>> {
-    let all = rows("\n### What any", "\n## Limits").into_iter();
+    let all = rows("\n## What any", "\n## Limits").into_iter();
     let all: Vec<_> = all.filter(|row| row.len() == cells).collect();
     assert_eq!(all.len(), count);
     all
@@ -137,8 +137,8 @@ fn alone(n: usize, machine: &str) -> Option<[f64; 2]> {
         let key = (n, "1".to_owned(), machine.to_owned());
         measured(all, cells).get(&key).copied()
     };
-    let there = of(&rows("\n## Real numbers", "\n### Back"), 7)?;
-    Some([there, of(&rows("\n### Back", "\n### What any"), 8)?])
+    let there = of(&rows("\n## There", "\n## Back"), 7)?;
+    Some([there, of(&rows("\n## Back", "\n## What any"), 8)?])
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What two passes over memory allow real transforms: the tables of `docs/fft-large.md`, from its formulas.
+//! What two passes over memory allow real transforms: the tables of `docs/fft-real.md`, from its formulas.
 //!
 //! An oracle of its own: nothing here comes from the planner's prices but the words in which it names its pages.
 
@@ -22,7 +22,7 @@ const CLOSE: f64 = 0.0016;
 
 /// The rows of a section's tables, without the bars.
 fn rows(from: &str, to: &str) -> Vec<Vec<String>> {
-    let section = include_str!("../../../docs/fft-large.md").split_once(from);
+    let section = include_str!("../../../docs/fft-real.md").split_once(from);
     let section = section.unwrap().1.split_once(to).unwrap().0;
     let cells = |line: &str| {
         let line = line.strip_prefix("| 2^")?.strip_suffix(" |")?;
@@ -96,7 +96,7 @@ fn measured(rows: &[Vec<String>], cells: usize) -> BTreeMap<(usize, String, Stri
 
 #[test]
 fn what_the_way_there_allows() {
-    let all = rows("\n## Real numbers", "\n### Back");
+    let all = rows("\n## There", "\n## Back");
     let runs = measured(&all, 7);
     let mut wrong = Vec::new();
     let tables: Vec<_> = all.iter().filter(|row| row.len() == 11).collect();
@@ -133,7 +133,7 @@ fn what_the_way_there_allows() {
 
 #[test]
 fn what_the_way_back_allows() {
-    let all = rows("\n### Back", "\n### What any");
+    let all = rows("\n## Back", "\n## What any");
     let runs = measured(&all, 8);
     let mut wrong = Vec::new();
     let tables: Vec<_> = all.iter().filter(|row| row.len() == 13).collect();
@@ -160,9 +160,9 @@ fn what_the_way_back_allows() {
 /// What one transform takes, term by term.
 #[test]
 fn where_the_cycles_of_one_go() {
-    let there = measured_cycles("\n## Real numbers", "\n### Back");
-    let back_runs = measured_cycles("\n### Back", "\n### What any");
-    let all = rows("\n### Back", "\n### What any");
+    let there = measured_cycles("\n## There", "\n## Back");
+    let back_runs = measured_cycles("\n## Back", "\n## What any");
+    let all = rows("\n## Back", "\n## What any");
     let tables: Vec<_> = all.iter().filter(|row| row.len() == 14).collect();
     assert_eq!(tables.len(), 7);
     let mut wrong = Vec::new();

@@ -1,4 +1,4 @@
-//! What the two passes compute and move: the formulas of `docs/fft-large.md`.
+//! What the two passes compute and move: the formulas of `docs/fft-real.md`.
 
 /// Cycles of the channel for a granule.
 pub(crate) fn granule(machine: &str) -> f64 {
