@@ -23,6 +23,8 @@ pub enum Lack {
     Reach(i64),
     /// An extension, by its name.
     Extension(String),
+    /// Words of a hardware loop: needed, and the most there can be.
+    Loop(i64, i64),
     /// Less of something that the assembler limits.
     Limit(&'static str, u64),
     /// A rule of the DMA that its transfers would break, in words.
@@ -43,6 +45,9 @@ impl fmt::Display for Lack {
             Self::Events(needs, has) => write!(f, "{needs} events or more, of {has}"),
             Self::Reach(bytes) => write!(f, "loads and stores that reach {bytes} bytes"),
             Self::Extension(name) => write!(f, "the extension {name}"),
+            Self::Loop(words, most) => {
+                write!(f, "a loop of {words} words, of which it has {most} at most")
+            }
             Self::Limit(what, limit) => write!(f, "more than {limit} for {what}"),
             Self::Transfers(rule) => write!(f, "transfers that its DMA refuses: {rule}"),
         }
@@ -131,6 +136,7 @@ fn lacks(diagnostics: &Diagnostics) -> Vec<Lack> {
             } => Lack::Registers(index + 1, *count),
             Problem::Absent { index, count, .. } => Lack::Events(index + 1, *count),
             Problem::LoopDepth { depth, most, .. } => Lack::Loops(*depth, *most),
+            Problem::LoopLength { words, most } if words > most => Lack::Loop(*words, *most),
             Problem::ProgramFull { words, most, .. } => Lack::Words(*words, *most),
             Problem::DmemFull { end, most, .. } => Lack::Dmem(*end, *most),
             Problem::OutOfRange { value, .. } => Lack::Reach(value.saturating_abs()),
@@ -156,6 +162,7 @@ fn larger(a: Lack, b: Lack) -> Lack {
         }
         Lack::Dmem(n, _) => n,
         Lack::Reach(n) => n.unsigned_abs(),
+        Lack::Loop(words, _) => words.unsigned_abs(),
         Lack::Extension(_) | Lack::Limit(..) | Lack::Transfers(_) => 0,
     };
     if size(&b) > size(&a) { b } else { a }

@@ -30,7 +30,7 @@ use std::time::Instant;
 pub(crate) struct Args {
     #[command(flatten)]
     signal: SignalArgs,
-    /// Write the transforms as complex64 in the shape of the input: .npy [default: not written]
+    /// Write the transforms in the shape of the input, with --stride a row each: .npy, complex64, float32 where real [default: not written]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Write a picture of the spectra: .png or .svg [default: not written]

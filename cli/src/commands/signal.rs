@@ -41,7 +41,7 @@ pub(crate) struct SignalArgs {
     /// Channel of a recording, from 0 [default: 0]
     #[arg(long, value_name = "C")]
     channel: Option<u16>,
-    /// Numbers of an .npy from the beginning of a transform of --n to the next; what lies between is left out [default: N]
+    /// Numbers from the beginning of a transform of --n to the next in an .npy, whose rows follow each other as one; what lies between is left out [default: N]
     #[arg(long, value_name = "NUMBERS", requires = "n", requires = "input")]
     stride: Option<usize>,
 }
@@ -78,6 +78,11 @@ impl SignalArgs {
     ) -> Result<(T, Signal), Failure> {
         let Some(path) = &self.input else {
             self.only_for_sound(None)?;
+            if self.stride.is_some() {
+                return Err(Failure::input(
+                    "--stride applies to .npy inputs, not to no input; leave it out",
+                ));
+            }
             let n = axes.map_or(self.length(), numbers);
             let plan = plan(self.length(), self.batch(n)?)?;
             let signal = self.generate(limits(&plan))?;

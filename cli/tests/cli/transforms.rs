@@ -86,6 +86,9 @@ fn transforms_may_lie_apart() {
         .cp2("fft --input r.npy --n 65 --stride 100")
         .fails(2, &["264 numbers", "64 are left"]);
     bench
+        .cp2("fft --n 8 --stride 30 --batch 2")
+        .fails(2, &["--stride", "no input"]);
+    bench
         .cp2("fft --input x.npy --stride 100")
         .fails(2, &["--n"]);
 }

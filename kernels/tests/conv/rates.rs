@@ -36,6 +36,23 @@ fn refusals_say_what_fits() {
     }
 }
 
+/// Where a page of tiles is longer than a hardware loop another kernel is taken.
+#[test]
+fn what_is_longer_than_a_loop_is_left_to_others() {
+    for (every, n) in [(154, 154), (186, 151), (186, 154), (236, 159)] {
+        let taps = taps(n, false);
+        for machine in [&*VM7, &*VM9] {
+            let (rate, samples) = (Rate::Decimate(every), 3000);
+            let filter = Convolver::resampler::<Complex32>(machine, &taps, 1, samples, rate);
+            let x = complex(samples, 2);
+            let problem = ConvProblem::resampled(&taps, 1, samples, rate).unwrap();
+            let done = filter.unwrap().process(&x).unwrap();
+            let verdict = problem.judge(&x, done.output.as_ref().unwrap());
+            assert!(verdict.holds(), "{n} taps, {rate}: {verdict:?}");
+        }
+    }
+}
+
 /// Few outputs a block, or many outputs a sample: 0.90 of the bound, unless the channel limits and blocks that overlap are
 /// loaded twice, L - 1 of a window of 2 K or more.
 #[test]
