@@ -7,7 +7,7 @@ mod common;
 
 use cp2_host::Options;
 use cp2_kernels::conv::{Convolver, Mode};
-use cp2_kernels::fft::{Direction, FftNd, FftPlanner};
+use cp2_kernels::fft::{Direction, Fft as _, FftNd, FftPlanner};
 use cp2_kernels::registry;
 use cp2_machine::{Bytes, Cycles, Machine};
 use num_complex::Complex32;
@@ -60,6 +60,35 @@ fn transforms_run_or_say_what_they_need() {
         for shape in [[64, 64], [512, 512]] {
             if let Err(e) = FftNd::new(&shape, Direction::Forward, machine.clone()) {
                 check("fft of two dimensions", &machine, &e);
+            }
+        }
+    }
+}
+
+/// Ways that the machine refuses leave an array to others: to those whose programs fit one by one, and whose transfers have
+/// as few levels as its DMA.
+#[test]
+fn arrays_go_by_the_ways_that_the_machine_has() {
+    let small = odd(|m| m.cp2.program = Bytes(4 << 10));
+    let flat = odd(|m| m.dma.levels = 1);
+    let runs: [(&[usize], _, _); 4] = [
+        (&[256, 64], small, true),
+        (&[32, 64], flat.clone(), true),
+        (&[4, 2048], flat.clone(), true),
+        (&[16, 16, 64], flat, false),
+    ];
+    for (shape, machine, expected) in runs {
+        match FftNd::new(shape, Direction::Forward, machine.clone()) {
+            Ok(fft) => {
+                assert!(expected, "{}", fft.recipe());
+                let x = common::complex(1, fft.len());
+                let done = fft.process(&x).unwrap();
+                assert!(done.run.report.end.is_finished(), "{}", fft.recipe());
+            }
+            Err(refused) => {
+                assert!(!expected, "{refused}");
+                check("array", &machine, &refused);
+                assert!(refused.to_string().contains("levels"), "{refused}");
             }
         }
     }

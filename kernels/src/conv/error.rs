@@ -95,7 +95,7 @@ pub enum ConvError {
     ComplexTaps,
     /// Input and output do not fit the machine's system memory.
     #[error(
-        "{channels} channels of {samples} samples and their results take {needed} bytes; the system memory of {machine} has room for {room}: expected {}",
+        "{channels} x {samples} samples and their results take {needed} bytes; the system memory of {machine} has room for {room}: expected {}",
         fewer(*most)
     )]
     OutOfMemory {

@@ -16,7 +16,7 @@ pub enum NoShape {
     Axes,
     /// An axis of that length.
     #[error(
-        "axis {axis} has {length} numbers, expected powers of two, the last from 16 to 4096, the others from 4 to 2048, of narrow arrays 4096; put the axes in another order"
+        "axis {axis} has {length} numbers, expected powers of two, the last from 16 to 4096, the others from 4 to 2048, of narrow arrays 4096; transform the rows of other axes as a batch of one dimension, one axis after the other"
     )]
     Length {
         /// Number of the axis, from 1.
@@ -34,6 +34,14 @@ pub enum NoShape {
     Granule {
         /// Bytes of a granule.
         granule: u64,
+    },
+    /// Too few levels of a transfer.
+    #[error("transfers of its DMA have at most {levels} of the {expected} levels that it needs")]
+    Levels {
+        /// Of the machine.
+        levels: usize,
+        /// As many as any way needs.
+        expected: usize,
     },
     /// The sections cannot share the columns.
     #[error("its {sections} sections share the columns of powers of two, expected a power of two")]

@@ -7,6 +7,7 @@ use super::lines::{COMPLEX, LAST, Lines};
 use super::pages::ColumnPages;
 use super::parts::{self, ColumnParts};
 use super::recipe::RUN;
+use crate::assembly::moves;
 use crate::fft::error::FftError;
 use crate::fft::program::{array_program, large_program, large_program_at, parts_program};
 use crate::fft::recipe::{Direction, Recipe};
@@ -81,7 +82,10 @@ impl Axis {
                     program: program.clone(),
                     arrays: None,
                 };
-                found.push((axis.pass(1, [0; 2]).expect(machine).cycles, axis));
+                let pass = axis.pass(1, [0; 2]);
+                if moves(&axis.name(), &pass, machine).is_ok() {
+                    found.push((pass.expect(machine).cycles, axis));
+                }
             }
         }
         // Where pages with long runs are fewer than go through DMEM at a time, time alone decides.
@@ -151,6 +155,7 @@ impl Axis {
                 arrays: Some([pieces as u64, inner]),
             }));
         }
+        ways.retain(|way| moves(&way.name(), &way.pass(1, [0; 2]), machine).is_ok());
         Ok(ways)
     }
 

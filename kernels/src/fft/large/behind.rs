@@ -13,12 +13,16 @@ use std::sync::Arc;
 const WORDS: usize = 2;
 
 /// Where the second one's tables are and what both should take, where `passes` makes them with the local memory of the second so
-/// many bytes on; none where DMEM has no room for both.
+/// many bytes on; none where program memory or DMEM has no room for both.
 pub(super) fn priced(
     passes: impl Fn(u64) -> [RingPass; 2],
     [first, second]: [&Program; 2],
     machine: &Machine,
 ) -> Option<(u64, Expected)> {
+    let programs = first.words.len() + WORDS + second.words.len();
+    if 8 * programs as u64 > machine.cp2.program.0 {
+        return None;
+    }
     let [before, next] = passes(0);
     let tables = before.end()?;
     if tables + next.end()? > machine.cp2.dmem.0 {
@@ -97,10 +101,6 @@ impl Followed {
         }
         let passes = |rings| passes(rings, ARRAYS, FACTORS);
         let programs = [program(0, 0)?, program(1, 0)?];
-        let words: usize = programs.iter().map(|program| program.words.len()).sum();
-        if 8 * (words + WORDS) as u64 > machine.cp2.program.0 {
-            return Ok(None);
-        }
         let Some(rings) = rings([data_end(&programs[0]), data_end(&programs[1])]) else {
             return Ok(None);
         };

@@ -12,7 +12,7 @@ pub(super) const LAST: usize = 8;
 /// Most passes before the last that the source has room for.
 const PASSES: usize = 3;
 /// Most levels of a transfer.
-const LEVELS: usize = 3;
+pub(super) const LEVELS: usize = 3;
 
 /// The radices of all passes, the last of them 8, fours first; none for a
 /// length that has no kernel.

@@ -2,6 +2,7 @@
 
 use super::joint::{Joint, JointPages, across};
 use super::split::Visit;
+use crate::assembly::moves;
 use crate::fft::error::FftError;
 use crate::fft::recipe::Direction;
 use crate::job::{Job, image, load};
@@ -33,7 +34,7 @@ impl Pair {
             return Ok(None);
         }
         let visits = across([first, second], width, direction, machine)?;
-        Ok((!visits.is_empty()).then_some(Self {
+        let mut pair = Self {
             arrays: Joint {
                 divided: first as u64,
                 joined: second as u64,
@@ -43,8 +44,12 @@ impl Pair {
             },
             matrices,
             sections: machine.cp2.sections as u64,
-            visits,
-        }))
+            visits: Vec::new(),
+        };
+        let moved = |visit: &Visit| moves(&pair.name(), &pair.pass(visit, 1, [0; 3]), machine);
+        let visits = visits.into_iter().filter(|visit| moved(visit).is_ok());
+        pair.visits = visits.collect();
+        Ok((!pair.visits.is_empty()).then_some(pair))
     }
 
     fn pass(&self, visit: &Visit, batch: u64, [from, to, factors]: [u64; 3]) -> RingPass {

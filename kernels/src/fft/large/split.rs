@@ -62,15 +62,14 @@ impl Split {
         };
         let mut all = Vec::new();
         let mut add = |divided, [first, second]: [Vec<Visit>; 2]| {
-            if !first.is_empty() && !second.is_empty() {
-                all.push(Self {
-                    divided,
-                    direction,
-                    sections: machine.cp2.sections as u64,
-                    first,
-                    second,
-                });
-            }
+            let split = Self {
+                divided,
+                direction,
+                sections: machine.cp2.sections as u64,
+                first,
+                second,
+            };
+            all.extend(split.movable(machine));
         };
         for joint in Joint::all(shape) {
             add(Divided::Columns(joint), joint.ways(direction, machine)?);

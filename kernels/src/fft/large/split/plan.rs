@@ -1,6 +1,7 @@
 //! Which ways to make the two passes, and whether the program of the second comes while the first runs.
 
 use super::{Divided, Split, Visit};
+use crate::assembly::moves;
 use crate::fft::error::FftError;
 use crate::fft::large::behind;
 use crate::fft::program::large_program_at;
@@ -8,6 +9,7 @@ use crate::job::{image, load};
 use crate::ring::{Expected, RingPass};
 use cp2_asm::Program;
 use cp2_machine::Machine;
+use std::mem;
 use std::sync::Arc;
 
 /// How many ways to make both passes, the fastest one after the other, are looked at with the program of the second
@@ -23,6 +25,23 @@ pub(super) struct Plan<'a> {
 }
 
 impl Split {
+    /// Without the ways whose transfers the machine's DMA refuses; none if no others are left.
+    pub(super) fn movable(mut self, machine: &Machine) -> Option<Self> {
+        let (first, second) = (mem::take(&mut self.first), mem::take(&mut self.second));
+        let moved = |pass: RingPass| moves(&self.recipe(), &pass, machine).is_ok();
+        let first: Vec<Visit> = first
+            .into_iter()
+            .filter(|visit| moved(self.first_pass(visit, 1, [0; 3])))
+            .collect();
+        let tile = self.tile(first.first()?);
+        let second: Vec<Visit> = second
+            .into_iter()
+            .filter(|visit| moved(self.second_pass(visit, tile, 1, [0; 3])))
+            .collect();
+        (self.first, self.second) = (first, second);
+        (!self.second.is_empty()).then_some(self)
+    }
+
     /// The fastest way to make the passes.
     pub(super) fn fastest(&self, machine: &Machine, batch: u64) -> Option<Plan<'_>> {
         let price = |visit: &Visit, pass: RingPass| {
