@@ -12,6 +12,7 @@ const FFT: (&str, &str) = ("fft.s", include_str!("fft.s"));
 const FFT4096: (&str, &str) = ("fft4096.s", include_str!("fft4096.s"));
 const LARGE: (&str, &str) = ("large.s", include_str!("large.s"));
 const PARTS: (&str, &str) = ("parts.s", include_str!("parts.s"));
+const BACK_COLUMNS: (&str, &str) = ("back_columns.s", include_str!("back_columns.s"));
 const ARRAY: (&str, &str) = ("array.s", include_str!("array.s"));
 const INCLUDED: [(&str, &str); 12] = [
     ("stockham.s", include_str!("stockham.s")),
@@ -46,7 +47,7 @@ fn include(name: &str, _from: &str) -> Result<Source, String> {
 #[must_use]
 pub fn source(file: &str) -> Option<&'static str> {
     let name = file.strip_prefix(FOLDER)?;
-    let all = [FFT, FFT4096, LARGE, PARTS, ARRAY]
+    let all = [FFT, FFT4096, LARGE, PARTS, BACK_COLUMNS, ARRAY]
         .into_iter()
         .chain(INCLUDED);
     all.into_iter()
@@ -136,18 +137,20 @@ pub(super) fn real_program(
 }
 
 /// Assembles `large.s` for columns of half a spectrum and rows to real numbers, either of which may be
-/// missing, with tables from byte `tables` of DMEM on; `block` rows are in a section's page.
+/// missing, with tables from byte `tables` of DMEM on; `block` rows are in a section's page, and `together` says whether the
+/// differences of all columns of one lie together.
 pub(super) fn back_program(
     tables: u64,
     columns: Option<&Lines>,
     rows: Option<&Lines>,
-    (block, pages): (usize, u64),
+    (block, pages, together): (usize, u64, bool),
     resident: bool,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
     let modes = [
         ("INVERSE", 1),
         ("BACK", block as i64),
+        ("TOGETHER", i64::from(together)),
         ("TABLES", i64::try_from(tables).unwrap_or(i64::MAX)),
         ("FULL", pages as i64),
         ("RESIDENT", i64::from(resident)),
@@ -275,6 +278,28 @@ fn parts_with(
     kernel(&title, PARTS, defines.collect(), machine)
 }
 
+/// Assembles `back_columns.s` for columns of half a spectrum, `pages` pages of a matrix.
+pub(super) fn back_columns_program(
+    lines: &Lines,
+    pages: u64,
+    machine: &Machine,
+) -> Result<Assembly, FftError> {
+    let pages = i64::try_from(pages).unwrap_or(i64::MAX);
+    let defines = vec![("FULL".to_owned(), Value::Int(pages))];
+    let title = format!("columns of {} in parts", lines.len());
+    kernel(&title, BACK_COLUMNS, defines, machine)
+}
+
+/// Assembles `large.s` for the last column of each of several half spectra, `block` rows in a section's page.
+pub(super) fn back_ends_program(
+    columns: &Lines,
+    block: usize,
+    machine: &Machine,
+) -> Result<Assembly, FftError> {
+    let modes = [("INVERSE", 1), ("BACK", block as i64), ("ENDS", 1)];
+    lines_program(Some(columns), None, &modes, machine)
+}
+
 /// Assembles `fft4096.s` for real numbers, with a pass that separates them or joins them.
 pub(super) fn real_ring_program(
     pass: &str,
@@ -357,7 +382,8 @@ mod tests {
     /// Without definitions the sources are programs too: `cp2 asm` takes them as they are.
     #[test]
     fn the_sources_have_defaults() {
-        for (name, text) in [FFT, FFT4096, LARGE, PARTS, ARRAY] {
+        let both = [FFT, FFT4096, LARGE, PARTS, ARRAY].map(|source| (source, 0));
+        for ((name, text), inverse) in both.into_iter().chain([(BACK_COLUMNS, 1)]) {
             let options = Options {
                 include: Some(&include),
                 ..Options::default()
@@ -365,7 +391,7 @@ mod tests {
             let program = assemble(&Source::new(name, text), &options)
                 .unwrap()
                 .program;
-            assert_eq!(program.symbol("INVERSE"), Some(0));
+            assert_eq!(program.symbol("INVERSE"), Some(inverse));
         }
     }
 

@@ -179,7 +179,7 @@
 .endm
 
 ; Where D of results j and j + 1, j even, of C columns lies: in blocks of the rows that a section has in a page of rows,
-; of couples of columns; S is 16 BACK bytes behind it.
+; of couples of columns. S is `sums` bytes behind it, behind D of this couple or, TOGETHER, of all C columns.
 .macro placed j, C
 .equ placed{\C}_{\j}, ((\j)/2/(4*BACK)*4 + (\j)/4%4)*16*\C*BACK + ((\j)/2%(4*BACK)/8*2 + (\j)/2%2)*16
 .endm
@@ -194,7 +194,8 @@
     placed N1/2, \C
     .equ out1_{\t}, placed{\C}_{N1/4}
     .equ out2_{\t}, placed{\C}_{N1/2}
-    .equ out4_{\t}, -16*BACK
+    .equ sums{\C}, TOGETHER ? 8*BACK*\C : 16*BACK
+    .equ out4_{\t}, -sums{\C}
     .equ yat{\t}, out1_{\t} + out2_{\t} + out4_{\t}
     .equ zs{\t}, 2
     .equ tw{\t}, 5
@@ -210,7 +211,7 @@
     movi c1, N1*\C/16 - 2
     steps_at \steps, 2*N1
     movi a0, xat{\t}
-    movi a1, 16*BACK + yat{\t}
+    movi a1, sums{\C} + yat{\t}
     add a0, a0, a8
     add a1, a1, a9
     walk8 \op, \opn, \t, [a0]+s0, [a1]+s1, join8
@@ -223,7 +224,7 @@
     .endr
     .rept N1/8, j
     .int (j == N1/8 - 1 ? 16 - 8*\C*back_at_{N1/4 - 2} : 8*\C*(back_at_{2*j + 2} - back_at_{2*j}))
-    .int (j == 1 ? 32*BACK - placed{\C}_{N1/4 - 2} : placed{\C}_{(2*j + N1/4 - 2)%(N1/4)} - placed{\C}_{(2*j + N1/4 - 4)%(N1/4)})
+    .int (j == 1 ? (TOGETHER ? 16 : 32)*BACK - placed{\C}_{N1/4 - 2} : placed{\C}_{(2*j + N1/4 - 2)%(N1/4)} - placed{\C}_{(2*j + N1/4 - 4)%(N1/4)})
     .int (j == N1/8 - 1 ? 16 : 0), 0
     .endr
 .endm
@@ -246,15 +247,17 @@
     back_columns_of \op, \opn, 2, 20, 21, 22, 23, couple1, couple2, couple3, couple4
 .endm
 
-; The page loop of columns: all full pages, then those of couples.
+; The page loop of columns: all full pages, unless another kernel has these, then those of couples.
 .macro back_columns op, opn
     pages_begin
     ldx2 c12, [a15 + 8]
+    .if !ENDS
 .full:
     page back_columns_of, \op, \opn
     addi c12, c12, -1
     signal 1
     bnz c12, .full
+    .endif
 .couples:
     page back_couple_of, \op, \opn
     addi c13, c13, -1
@@ -277,10 +280,12 @@ join1:
         .rept N1/4 + 1, k
 .equ back_at_{k}, k%P1*(N1/P1) + k/P1%P2*(N1/P1/P2) + k/P1/P2%P3*(N1/P1/P2/P3)
     .endr
+    .if !ENDS
 back1:
     back_steps COLUMNS
 back2:
     join_steps COLUMNS
+    .endif
 couple1:
     back_steps 2
     .align 16

@@ -49,7 +49,7 @@ impl Pages for BackParts {
     }
 
     /// An eighth of the factors, then of block n1 the sums of two digits n0, the differences of the others, which lie the other
-    /// way round, and the couples that follow on these.
+    /// way round, group by group, and the couples that follow on these.
     fn loads(&self, block: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
         let (page, n1) = (block / BLOCKS, (block % BLOCKS) as i64);
         let bytes = self.blocks.block();
@@ -58,25 +58,37 @@ impl Pages for BackParts {
         };
         // All blocks of all matrices follow each other.
         let first = self.rows.from + page * SECTIONS * bytes;
-        let (run, apart) = (self.blocks.differences(), self.blocks.couple() as i64);
+        let (run, group) = (self.blocks.differences(), self.blocks.group as i64);
         let last = (self.blocks.width / 4) as i64;
         let (digit, own) = (last / 2, last / 16);
-        // From couple `couple` on, or behind its differences.
-        let load = |couple: i64, behind: u64, local: u64| {
-            let system = first + (couple * apart) as u64 + behind;
+        let apart = self.blocks.couple() as i64;
+        let load = |couple: i64, behind: u64, local: u64, run: u64| {
+            let system = first + self.blocks.place(couple as u64) + behind;
             Descriptor::load(target, system, local as u32, run)
         };
-        let run = run as i64;
-        let (half, local) = (2 * QUARTER, u64::from(local));
+        let (half, local) = (u64::from(local) + 2 * QUARTER, u64::from(local));
+        let each = run as i64;
+        // Of two digits n0 the differences from couple `couple` on, `place` couples behind their first.
+        let differences =
+            |couple: i64, place: i64| load(couple, 0, half + (place * each) as u64, run);
+        let both = |load: Descriptor| load.level(2, -digit * apart, QUARTER as i64);
+        let top = last - n1 * own;
+        // Whole groups, each the other way round, behind a first couple, and before the lowest group without its first, which
+        // follows on the others.
+        let groups = own / group;
+        let whole = differences(top - group, group)
+            .level(group as u32, each, -each)
+            .level(groups as u32 - 1, -group * apart, group * each);
+        let lowest = differences(top - own + 1, own - 1).level(group as u32 - 1, each, -each);
         vec![
             self.rows.factor_load(block, RING as u64 * BLOCK),
-            load(n1 * own, self.blocks.differences(), local)
-                .level(own as u32, apart, run)
+            load(n1 * own, group as u64 * run, local, group as u64 * run)
+                .level(groups as u32, group * apart, group * each)
                 .level(2, digit * apart, QUARTER as i64),
-            load(last - n1 * own, 0, local + half)
-                .level(own as u32, -apart, run)
-                .level(2, -digit * apart, QUARTER as i64),
-            load(digit - (n1 + 1) * own, 0, local + 2 * half).level(2, digit * apart, run),
+            both(differences(top, 0)),
+            both(whole),
+            both(lowest),
+            load(digit - (n1 + 1) * own, 0, half + 2 * QUARTER, run).level(2, digit * apart, each),
         ]
     }
 

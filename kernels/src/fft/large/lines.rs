@@ -208,6 +208,19 @@ impl Lines {
         })
     }
 
+    /// As many columns of half a spectrum as fill such a page, whose last pass joins neighbours; none where there is no kernel.
+    pub(super) fn joined_parts(length: usize) -> Option<Self> {
+        (length == 512).then(|| Self {
+            length,
+            sides: vec![length],
+            shifted: 0,
+            per_section: parts::PAGE / length,
+            radices: vec![4, 8, 4, 4],
+            in_parts: true,
+            ends: End::InOrder,
+        })
+    }
+
     /// So many lines of the same length.
     pub(super) fn with(&self, per_section: usize) -> Self {
         Self {

@@ -2,6 +2,7 @@
 
 mod array;
 mod axis;
+mod back_columns;
 mod back_parts;
 mod behind;
 mod cost;

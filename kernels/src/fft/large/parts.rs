@@ -29,7 +29,7 @@ const COLUMN_OVERHEAD: [u64; MOST_COUPLES] = [359, 393];
 pub(super) const ROW_OVERHEAD: [u64; MOST_COUPLES] = [371, 523];
 
 /// Bytes of the ring. Behind it come the factors of two pages of rows, then tables.
-const RING_BYTES: u64 = RING as u64 * BLOCK;
+pub(super) const RING_BYTES: u64 = RING as u64 * BLOCK;
 
 /// Couples of lines in a section's page.
 const fn couples(lines: &Lines) -> u64 {
@@ -72,7 +72,7 @@ fn pass(lines: &Lines, i: usize) -> u64 {
 
 /// Issues up to where a block is complete: pass 1 on each as it comes, pass 2 on all, pass 3 on
 /// half of them and the `last` one by one.
-fn issues(lines: &Lines, block: u64, last: u64) -> u64 {
+pub(super) fn issues(lines: &Lines, block: u64, last: u64) -> u64 {
     let due = |every: u64, cycles: u64| {
         if block.is_multiple_of(every) {
             cycles

@@ -3,7 +3,7 @@
 use super::behind::Followed;
 use super::lines::COMPLEX;
 use super::plan::{OWN_BOUND, give, loaded, place, unless_large};
-use super::real_division::Division;
+use super::real_division::{Division, Ends};
 use crate::assembly::moves;
 use crate::fft::error::FftError;
 use crate::fft::program::source;
@@ -43,6 +43,8 @@ struct Plan {
     division: Division,
     programs: [Arc<Program>; 2],
     rings: [Ring; 2],
+    /// The last columns where they are a pass of their own.
+    ends: Option<Ends>,
     /// Both passes with the second kernel loaded while the first runs, where there is room.
     followed: Option<Followed>,
 }
@@ -90,6 +92,7 @@ impl LargeReal {
                 };
                 let plan = Plan {
                     batch,
+                    ends: division.ends(&machine)?,
                     division,
                     programs,
                     rings,
@@ -222,6 +225,10 @@ impl LargeReal {
         match plan.followed(&self.machine, batch) {
             Some((followed, _)) => followed.give(&mut job, &name, passes(followed.rings()))?,
             None => {
+                if let Some(ends) = &plan.ends {
+                    let arrays = [x.address(), between.address()];
+                    ends.give(&mut job, division, batch as u64, arrays, columns)?;
+                }
                 let placed = place(&mut job, &name, &plan.programs)?;
                 give(&mut job, &placed, passes(plan.rings.clone()))?;
             }
@@ -244,7 +251,10 @@ impl LargeReal {
 impl Plan {
     /// Bytes of the programs in the order in which they are loaded.
     fn images(&self) -> impl Iterator<Item = u64> {
-        loaded(&self.programs).map(|program| image(program))
+        let ends = self.ends.iter().map(Ends::image);
+        loaded(&self.programs)
+            .map(|program| image(program))
+            .chain(ends)
     }
 
     fn max_batch(&self, machine: &Machine) -> usize {
@@ -319,6 +329,7 @@ mod tests {
             let followed = division.followed(&machine).unwrap();
             let plans = vec![Plan {
                 batch: 32,
+                ends: division.ends(&machine).unwrap(),
                 division,
                 programs,
                 rings,

@@ -3,7 +3,7 @@
 //!
 //! Between the passes, each section's rows of a page, R of them, are a block: for each couple of columns, 0 to
 //! N2/2 - 1, R granules of differences and R of sums, and of N2/2 and its neighbour the differences. So a page of rows
-//! is one run.
+//! is one run. For rows in parts the differences of all couples of a page of columns lie together, and so do the sums.
 
 use super::cost::{AFTER, FIND};
 use super::lines::{COMPLEX, Lines, root};
@@ -25,6 +25,8 @@ pub(super) struct Blocks {
     pub width: u64,
     /// Rows that a section has of a page.
     pub rows: u64,
+    /// Couples of columns whose differences lie together, then their sums.
+    pub group: u64,
 }
 
 impl Blocks {
@@ -36,6 +38,11 @@ impl Blocks {
     /// Bytes of a couple of columns of a block, differences and sums.
     pub(super) fn couple(&self) -> u64 {
         2 * self.differences()
+    }
+
+    /// Where the differences of a couple of columns lie in a block.
+    pub(super) fn place(&self, couple: u64) -> u64 {
+        (couple / self.group * self.group + couple) * self.differences()
     }
 
     /// Bytes of a block: couples 0 to N2/4 - 1, and the differences of the next.
@@ -73,6 +80,8 @@ pub(super) struct BackColumns {
     pub to: u64,
     /// Address of the factors of columns 0 to N2/2 + 1.
     pub factors: u64,
+    /// Whether there are none but the last columns: another kernel has the full pages.
+    pub ends: bool,
 }
 
 impl BackColumns {
@@ -98,7 +107,10 @@ impl BackColumns {
 
     /// Full pages of a matrix.
     fn full_pages(&self) -> u64 {
-        Self::full(&self.lines, self.blocks.width)
+        match self.ends {
+            true => 0,
+            false => Self::full(&self.lines, self.blocks.width),
+        }
     }
 
     fn split(&self, page: u64) -> Part {
@@ -108,7 +120,8 @@ impl BackColumns {
             let matrices = (self.matrices - first).min(SECTIONS);
             return Part::Couples { first, matrices };
         }
-        let (matrix, page) = (page / self.full_pages(), page % self.full_pages());
+        let pages = self.full_pages().max(1);
+        let (matrix, page) = (page / pages, page % pages);
         Part::Full { matrix, page }
     }
 

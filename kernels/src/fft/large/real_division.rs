@@ -1,5 +1,6 @@
 //! How a transform of real numbers larger than DMEM is divided into pages.
 
+use super::back_columns::BackColumnParts;
 use super::back_parts::BackParts;
 use super::lines::{COMPLEX, Lines};
 use super::pages::{ColumnPages, RowPages, rows_of};
@@ -12,8 +13,11 @@ use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use std::fmt;
 
+mod ends;
 mod place;
 mod search;
+
+pub(super) use ends::Ends;
 
 /// Rows N2 and columns N1 of a transform of N1 N2 real numbers, and the pages of both.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,13 +46,15 @@ impl Division {
 
     /// Whether the pages of a pass go through DMEM in parts.
     fn in_parts(&self, pass: usize) -> bool {
-        pass == 1 && self.rows.in_parts()
+        [&self.columns, &self.rows][pass].in_parts()
     }
 
     /// DMEM for the buffers of a pass, and for its tables where these lie behind them.
     fn ring_bytes(&self, pass: usize) -> u64 {
-        if self.in_parts(pass) {
-            return BackParts::bytes(&self.rows);
+        match (self.in_parts(pass), pass) {
+            (true, 0) => return BackColumnParts::bytes(),
+            (true, _) => return BackParts::bytes(&self.rows),
+            _ => {}
         }
         let (page, factors) = self.buffer(pass);
         self.buffers[pass] as u64 * (page + factors) + self.beside(pass)
@@ -111,9 +117,11 @@ impl Division {
             return None;
         }
         Some([0, 1].map(|pass| {
-            if self.in_parts(pass) {
-                // The ring lies before the data.
-                return BackParts::ring(ends[pass]);
+            // The ring lies before the data.
+            match (self.in_parts(pass), pass) {
+                (true, 0) => return parts::ring(ends[pass]),
+                (true, _) => return BackParts::ring(ends[pass]),
+                _ => {}
             }
             let (page, factors) = self.buffer(pass);
             let (count, beside) = (self.buffers[pass], buffers(pass));
@@ -148,14 +156,10 @@ impl Division {
         factors: [u64; 2],
     ) -> [RingPass; 2] {
         if self.direction == Direction::Inverse {
-            let columns = BackColumns {
-                lines: self.columns.clone(),
-                matrices: batch,
-                blocks: self.blocks(),
-                from: x,
-                pitch: self.pitch() * COMPLEX,
-                to: between,
-                factors: factors[0],
+            let columns = self.back_columns(&self.columns, batch, [x, between], factors[0]);
+            let columns = match self.in_parts(0) {
+                true => RingPass::new(first, BackColumnParts { columns }),
+                false => RingPass::new(first, columns),
             };
             let (lines, blocks) = (self.rows.clone(), self.blocks());
             if self.in_parts(1) {
@@ -168,8 +172,7 @@ impl Division {
                     to: y,
                     factors: factors[1],
                 };
-                let rows = RingPass::new(second, BackParts { rows, blocks });
-                return [RingPass::new(first, columns), rows];
+                return [columns, RingPass::new(second, BackParts { rows, blocks })];
             }
             let rows = RowPages {
                 resident: 0,
@@ -188,7 +191,7 @@ impl Division {
                 blocks: self.blocks(),
                 resident: self.resident,
             };
-            return [RingPass::new(first, columns), RingPass::new(second, rows)];
+            return [columns, RingPass::new(second, rows)];
         }
         let columns = RealColumns {
             columns: ColumnPages {
@@ -233,6 +236,10 @@ impl Division {
             height: self.columns.len() as u64,
             width: self.rows.len() as u64,
             rows: self.rows.per_section() as u64,
+            group: match self.in_parts(1) {
+                true => self.columns.per_section() as u64 / 2,
+                false => 1,
+            },
         }
     }
 
@@ -318,7 +325,11 @@ impl Division {
             cycles: f64::INFINITY,
             least: f64::INFINITY,
         };
-        passes.map_or(never, |passes| passes[pass].expect(machine))
+        let expected = passes.map_or(never, |passes| passes[pass].expect(machine));
+        match (self.in_parts(0), pass) {
+            (true, 0) => expected.and(self.ends_expected(machine, batch)),
+            _ => expected,
+        }
     }
 }
 

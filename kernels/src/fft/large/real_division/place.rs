@@ -4,7 +4,8 @@ use super::Division;
 use crate::fft::error::FftError;
 use crate::fft::large::behind::Followed;
 use crate::fft::large::lines::Lines;
-use crate::fft::program::{back_parts_program, back_program, real_program};
+use crate::fft::large::real_back::BackColumns;
+use crate::fft::program::{back_columns_program, back_parts_program, back_program, real_program};
 use crate::fft::recipe::Direction;
 use crate::job::data_end;
 use crate::ring::Ring;
@@ -30,7 +31,8 @@ impl Division {
                 real_program(tables, columns, rows, pages, self.resident, machine)?
             }
             Direction::Inverse => {
-                let pages = (self.rows.per_section(), self.blocks().pages());
+                let (block, together) = (self.rows.per_section(), self.in_parts(1));
+                let pages = (block, self.blocks().pages(), together);
                 back_program(tables, columns, rows, pages, self.resident, machine)?
             }
         };
@@ -49,9 +51,16 @@ impl Division {
             let ends = [data_end(&programs[0]), data_end(&programs[1])];
             self.rings(ends, machine.cp2.dmem.0)
         };
-        let two = if self.in_parts(1) {
-            let rows = back_parts_program(&self.rows, machine)?;
-            [program(columns, None)?, Arc::new(rows.program)]
+        let two = if self.in_parts(0) || self.in_parts(1) {
+            let columns = match self.in_parts(0) {
+                true => Arc::new(self.columns_in_parts(machine)?),
+                false => program(columns, None)?,
+            };
+            let rows = match self.in_parts(1) {
+                true => Arc::new(back_parts_program(&self.rows, machine)?.program),
+                false => program(None, rows)?,
+            };
+            [columns, rows]
         } else {
             let both = program(columns, rows)?;
             let one = [both.clone(), both];
@@ -63,11 +72,16 @@ impl Division {
         Ok(rings(&two).map(|rings| (two, rings)))
     }
 
+    fn columns_in_parts(&self, machine: &Machine) -> Result<Program, FftError> {
+        let pages = BackColumns::full(&self.columns, self.rows.len() as u64);
+        Ok(back_columns_program(&self.columns, pages, machine)?.program)
+    }
+
     /// Whether DMEM may have room for the pages of both passes at once.
     pub(in crate::fft::large) fn is_roomy(&self, machine: &Machine) -> bool {
         let rings = |ends| self.rings(ends, machine.cp2.dmem.0);
         let passes = |rings, arrays, factors| self.passes(rings, 1, arrays, factors);
-        !self.in_parts(1) && Followed::may_fit(rings, passes, machine)
+        !self.in_parts(0) && !self.in_parts(1) && Followed::may_fit(rings, passes, machine)
     }
 
     /// Both passes with the second kernel loaded while the first runs; none where DMEM has no room for both.
@@ -75,7 +89,7 @@ impl Division {
         &self,
         machine: &Machine,
     ) -> Result<Option<Followed>, FftError> {
-        if self.in_parts(1) {
+        if self.in_parts(0) || self.in_parts(1) {
             return Ok(None);
         }
         let program = |pass, tables| match pass {

@@ -1,6 +1,7 @@
 //! Which divisions there are, the fastest first.
 
 use super::{BackParts, Direction, Division, HalfRows, Lines, SECTIONS, parts};
+use crate::fft::large::back_columns;
 use cp2_machine::Machine;
 
 /// Columns of a section's page, there and back.
@@ -9,6 +10,8 @@ const COLUMNS: [&[usize]; 2] = [&[2, 4, 8], &[4, 8, 16, 32]];
 const ROWS: [&[usize]; 2] = [&[2, 4, 6, 8, 10, 12, 14, 16], &[2, 4, 8, 16, 32]];
 /// Columns that rows in parts are of at least: a couple of rows for each section.
 const PARTED: usize = 16;
+/// ... and columns in parts of rows: a page of eight columns a section, and their partners.
+const JOINED: usize = 64;
 /// Page buffers; back one more has what is between the first and the last of a page's passes.
 const BUFFERS: [&[usize]; 2] = [&[3, 4], &[2, 3, 4]];
 
@@ -44,11 +47,12 @@ impl Division {
                 let pers = [COLUMNS[way], ROWS[way]][pass].iter();
                 let fits = pers.filter(|&per| 2 * per * SECTIONS as usize <= others);
                 let lines = fits.filter_map(|&per| Self::lines(direction, pass, length, per));
-                let back = direction == Direction::Inverse && pass == 1;
-                let parts = Some(length).filter(|_| back && others >= PARTED);
-                lines
-                    .chain(parts.and_then(BackParts::lines))
-                    .collect::<Vec<_>>()
+                let back = direction == Direction::Inverse;
+                let parts = match pass {
+                    0 => Lines::joined_parts(length).filter(|_| others >= JOINED),
+                    _ => BackParts::lines(length).filter(|_| others >= PARTED),
+                };
+                lines.chain(parts.filter(|_| back)).collect::<Vec<_>>()
             });
             let with = |columns: &Lines, rows: &Lines, buffers, (last, resident)| Self {
                 direction,
@@ -69,9 +73,9 @@ impl Division {
                     (Direction::Inverse, 1) if !rows.in_parts() => vec![(2, false), (2, true)],
                     _ => vec![(2, false)],
                 };
-                let buffers = match (pass, rows.in_parts()) {
-                    (1, true) => &[parts::RING],
-                    _ => BUFFERS[way],
+                let buffers = match [columns, rows][pass].in_parts() {
+                    true => &[parts::RING],
+                    false => BUFFERS[way],
                 };
                 let of = |(&buffers, &kind)| {
                     let one = with(columns, rows, [buffers; 2], kind);
@@ -86,9 +90,13 @@ impl Division {
                 continue;
             };
             for row in &rows {
-                // What rows take does not depend on the pages of columns.
-                let second = priced(1, column, row);
-                for column in &columns {
+                // What rows take does not depend on the pages of columns, unless they go in parts.
+                let mut second = priced(1, column, row);
+                let fits = |column: &&Lines| !column.in_parts() || back_columns::takes(row);
+                for column in columns.iter().filter(fits) {
+                    if row.in_parts() {
+                        second = priced(1, column, row);
+                    }
                     for (a, first, _) in priced(0, column, row) {
                         let one = |&(b, second, kind): &(f64, usize, (usize, bool))| {
                             (a + b, with(column, row, [first, second], kind))

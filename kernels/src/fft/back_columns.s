@@ -1,0 +1,340 @@
+; Columns of 512 numbers of half a spectrum in eighths of a page, through a ring of blocks in DMEM (docs/fft-real.md, 'Back').
+;
+; The caller defines (program.rs does):
+;   FULL     pages of a matrix
+;
+; A section's page, eight columns from c0 on, of 32 KiB, lies in eight of the twelve blocks of 4 KiB of a ring, as lines of
+; parts.s do, and is launched, loaded, signalled and stored as these are. It is what real_back.s makes of columns, whose digits are
+;   r = 128 n0 + 16 n1 + 4 n2 + n3,  j = p0 + 4 p1 + 32 p2 + 128 p3:
+;   pass 1  n0 -> p0, radix 4, block after block; numbers r >= 256 are conjugates, second operands of level 1
+;   pass 2  n1 -> p1, radix 8, over the eight blocks
+;   pass 3  n2 -> p2, radix 4, in a block
+;   pass 4  n3 -> p3, radix 4, and the join of j and j + 1, in a block, which is then complete
+; passes 3 and 4 on four blocks, a half page, and then on the other four.
+;
+; Block n1 of a page holds, in bytes, with x = 4 n2 + n3, l = 0, 1 and q = 0 .. 3,
+;   2048 l + 128 x + 32 q         row 128 l + 16 n1 + x of columns c0 + 2q, c0 + 2q + 1
+;   2048 l + 128 x + 32 q + 16    row 511 - r, r = 128 (l + 2) + 16 n1 + x, of columns N2 - c0 - 8 + 2q and the next:
+; number i of the eight of row r is the conjugate of number 8 - i there, and that of i = 0 is with the page before, as its
+; number 0: pass 1 leaves it beside, in one of two areas of 4 KiB that pages take in turn, at 512 n1 + 32 x + 16 l. Of the first page of
+; a matrix the DMA loads them; the last one leaves them where its own were.
+; After pass 1 a block holds, at 2048 l + 128 x + 32 q + 16 e, p0 = 2 e + l, couple q; at the end j = 2 e + l + ..,
+; D where l is 0 and S where it is 1.
+;
+; Cycles of a page while data is there in time: 20480 and 2076.
+; Defaults, which a definition by the caller replaces.
+.equ FULL, 16
+.equ INVERSE, 1
+
+.include "frame8.s"
+.include "pass8.s"
+.include "frame4.s"
+.include "blocks.s"
+
+.equ BLOCK, 4096
+.equ HALF, 4*BLOCK
+.equ RING, 12*BLOCK
+.equ LOADED, 0
+.equ COMPLETE, 1
+; Numbers that pages leave to the next.
+.equ LEFT, 4096
+
+; Registers: a8, a9 first and second half of the page, a10 the factors of its columns, a12 the numbers that the page before has
+; left, a13 those it leaves; c7 bytes of the ring, c9 and c10 the sums of both addresses of factors and of numbers that are left,
+; c12 pages left of the matrix, c14 of all.
+
+; Radix 4: columns 0, 1 are a couple, columns 2, 3 the next.
+.equ own2, 0
+    distances8 2, BLOCK, BLOCK, 3, 0, 16, 0
+; Pass 2 where rows 4 .. 7 lie before rows 0 .. 3.
+    distances8 6, BLOCK, BLOCK, 3, 0, 16, 0, RING
+    distances4 3, 2048, 32, 16, 1
+; The join: rows n3 of l = 0, 1, results p3 of S and of D.
+    .equ set4, 0
+    .equ row1_4, 2048
+    .equ row2_4, 128
+    .equ row4_4, 256
+    .equ xat4, 2048 + 3*128
+    .equ out1_4, 128
+    .equ out2_4, 256
+    .equ out4_4, -2048
+    .equ yat4, 3*128 - 2048
+    .equ zs4, 2
+    .equ tw4, 5
+
+; A butterfly, if `on`, and the loads of row m of columns 2h, 2h + 1 of half `part` of a row, if `n`: of rows 2, 3 two words.
+.macro mirrored on, op, d, e, x, y, w, k, n, m, h, part
+    .if !(\n)
+    alone \on, \op, \d, \e, \x, \y, \w, 0
+    .elif \m < 2
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q{2*\m + \h}, [a0 + 2048*(\m - 1) - 16 + 32*(2*\part + \h)]
+    .else
+    word \on, \op, \d, \e, \x, \y, \w, ldp, r{4*\m + 2*\h + 1}, [a0 + 2048*(\m - 3) + 8 + 32*(3 - 2*\part - \h)]
+    .if \part || \h
+    ldp r{4*\m + 2*\h}, [a0 + 2048*(\m - 3) + 32*(4 - 2*\part - \h)]
+    .elif \m == 2
+    ldp r8, [a4 - 16]
+    .else
+    ldp r12, [a4]+32
+    .endif
+    .endif
+.endm
+
+; ... the store of result quad j, if `p`; quad 7 to `last`, which steps.
+.macro placed4 on, op, d, e, x, y, w, k, p, j, unused, last
+    .if (\p) && (\j) == 7
+    word \on, \op, \d, \e, \x, \y, \w, stq, q23, \last
+    .elif \p
+    word \on, \op, \d, \e, \x, \y, \w, stq, q{16 + (\j)}, [a1 + ((\j)/2%2 - 1)*2048 + ((\j)/4 - 1)*16 + ((\j)%2 - 1)*32]
+    .else
+    alone \on, \op, \d, \e, \x, \y, \w, 0
+    .endif
+.endm
+
+; Four columns of radix 4, half `part` of a row, in 20 cycles; in 24 of the second half, which leaves the numbers for the next page.
+; a0 is where the last of these is, with l = 1; a4, a6 are where those of l = 1 are that were left and that are.
+.macro mirrored4 op, opn, n, c, p, part, rd, wr
+    .rept 4, i
+    second4 \p, \op, \opn, 2, 2 + i/2, i % 2, mirrored, \n, i, 0, \part
+    .endr
+    .rept 4, i
+    first4 \c, bflyy, \opn, 2, 2 + i/2, i % 2, placed4, \p, 2*i, 0, \wr
+    .endr
+    .rept 4, i
+    second4 \c, \op, \opn, 2, i/2, i % 2, mirrored, \n, i, 1, \part
+    .endr
+    .if \n && \part
+    ldp r52, [a0 - 2048]
+    ldp r53, [a0]+\rd
+    .endif
+    .rept 4, i
+    first4 \n, bflyy, \opn, 2, i/2, i % 2, placed4, \p, 2*i + 1, 0, \wr
+    .endr
+    .if \n && \part
+    stp r52, [a6 - 16]
+    stp r53, [a6]+32
+    .endif
+.endm
+
+; A row; steps: s1 to the next row and s3 to the next block, s2 to the next results and s4 to those of the next block.
+.macro row op, opn, rd, wr
+    mirrored4 \op, \opn, 1, 1, 1, 0, s1%, [a1]+s2%
+    mirrored4 \op, \opn, 1, 1, 1, 1, \rd, [a1]+\wr
+.endm
+
+; The rows of a block but the first.
+.macro rows op, opn
+    loop 14 {
+    row \op, \opn, s1%, s2%
+    }
+    row \op, \opn, s3%, s2%
+.endm
+
+.macro pass1 op, opn
+    movi b0, 2048 + 16
+    movi b1, 2048 + 48
+    mov l0, c7
+    mov l1, c7
+    add a0, a8, b0
+    add a1, a8, b1
+    movi s1, 128
+    movi s2, 64
+    movi s3, 2048 + 128
+    movi s4, 2048 + 64
+    addi a4, a12, 16
+    addi a6, a13, 16
+    movi a2, ones
+    ldq q24, [a2]
+    wait LOADED
+    mirrored4 \op, \opn, 1, 0, 0, 0, s1%, [a1]+s2%
+    mirrored4 \op, \opn, 1, 1, 0, 1, s1%, [a1]+s2%
+    rows \op, \opn
+    loop 7 {
+    wait LOADED
+    row \op, \opn, s1%, s4%
+    rows \op, \opn
+    }
+    mirrored4 \op, \opn, 0, 1, 1, 0, s1%, [a1]+s2%
+    second4 1, \op, \opn, 2, 2, 0, turn4, 0, 0, 0, 0
+    second4 1, \op, \opn, 2, 2, 1, placed4, 0, 0, 0, 0
+    second4 1, \op, \opn, 2, 3, 0, placed4, 1, 0, 0, 0
+    second4 1, \op, \opn, 2, 3, 1, placed4, 1, 2, 0, 0
+    .rept 2, i
+    placed4 0, \op, 0, 0, 0, 0, 0, 2, 1, 2*i + 4, 0, 0
+    .endr
+    .rept 4
+    nop
+    .endr
+    .rept 3, i
+    placed4 0, \op, 0, 0, 0, 0, 0, 2, 1, 2*i + 1, 0, 0
+    .endr
+    stq q23, [a1]
+.endm
+
+; Pass 2 of the halves of all blocks, l = 0 and 1.
+.macro pass2 op, opn, t
+    .rept 2, l
+    movi a2, factors2 + 64*l
+    movi c1, 126
+    shared_at \t, 0, 0, 64, 1
+    movi a11, 2048*l
+    add a11, a11, a8
+    .if \t == 2
+    pass8 \op, \opn, 2, a11
+    .else
+    pass8_around \op, \opn, 6, a11, BLOCK
+    .endif
+    .endr
+.endm
+
+; Factors and steps of pass 4: as those of join8 (real_back.s), but s9, from the step table as well, goes on in a2.
+.macro joined8 on, op, d, e, x, y, w, slot, n, c, p
+    .if \slot == 12 && \c
+    word \on, \op, \d, \e, \x, \y, \w, ldp, r53, [a4]+s8
+    .elif \slot == 17 && \n
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q25, [a2 + 16]
+    .elif \slot == 18 && \n
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q27, [a2]+s9
+    .elif \slot == 19 && \n
+    word \on, \op, \d, \e, \x, \y, \w, ldq, q24, [a2]
+    .elif \slot == 20 && \n
+    word \on, \op, \d, \e, \x, \y, \w, ldx2, s8, [a5]+s5%
+    .elif \slot == 21 && \n
+    word \on, \op, \d, \e, \x, \y, \w, ldp, r52, [a4 - 8]
+    .elif \slot == 22 && \n
+    word \on, \op, \d, \e, \x, \y, \w, ldx2, s0, [a5]+s5%
+    .else
+    alone \on, \op, \d, \e, \x, \y, \w, 1
+    .endif
+.endm
+
+; ... where a block has been stored.
+.macro complete8 on, op, d, e, x, y, w, slot, n, c, p
+    .if \slot == 23
+    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || signal COMPLETE
+    .else
+    joined8 \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
+    .endif
+.endm
+
+; Passes 3 and 4 on half h = 0, 1, which lies at `half`.
+.macro half op, opn, half, h
+    movi a2, factors3 + 256*\h
+    walk4 \op, \opn, 3, 2048, HALF, \half
+    movi a2, factors4 + 1024*\h
+    ldq q24, [a2]
+    movi s9, 32
+    addi a4, a10, 8
+    steps_at steps4, 512
+    movi a0, xat4
+    movi a1, 2048 + yat4
+    add a0, a0, \half
+    add a1, a1, \half
+    frame8 \op, \opn, 4, 0, 0, [a0]+s0, [a1], joined8
+    frame8 \op, \opn, 4, 4, 0, [a0]+s0, [a1], joined8
+    loop 3 {
+    loop 31 {
+    frame8 \op, \opn, 4, 4, 4, [a0]+s0, [a1]+s1, joined8
+    }
+    frame8 \op, \opn, 4, 4, 4, [a0]+s0, [a1]+s1, complete8
+    }
+    loop 30 {
+    frame8 \op, \opn, 4, 4, 4, [a0]+s0, [a1]+s1, joined8
+    }
+    frame8 \op, \opn, 0, 4, 4, [a0], [a1]+s1, joined8
+    tail8 \op, \opn, 4
+    signal COMPLETE
+.endm
+
+.macro pages op, opn
+.page:
+    sub a13, c10, a12
+    addi c12, c12, -1
+    bnz c12, .more
+    mov a13, a12
+    movi c12, FULL
+.more:
+    pass1 \op, \opn
+    sub c6, a9, a8
+    sar c6, c6, 31
+    bnz c6, .around
+    pass2 \op, \opn, 2
+    jmp .halves
+.around:
+    pass2 \op, \opn, 6
+.halves:
+    half \op, \opn, a8, 0
+    half \op, \opn, a9, 1
+    ; On to the half that this page has left free, and its own first.
+    sub c6, c7, a8
+    sub c6, c6, a9
+    mov a9, a8
+    mov a8, c6
+    sub a10, c9, a10
+    sub a12, c10, a12
+    addi c14, c14, -1
+    bnz c14, .page
+    stop
+.endm
+
+.program
+columns:
+    ldx c14, [a15]
+    movi a8, 0
+    movi a9, HALF
+    movi c7, RING
+    movi s5, 8
+    movi a10, turns
+    movi c9, 2*turns + 64
+    movi a12, left
+    movi c10, 2*left + LEFT
+    movi c12, FULL
+    shr c14, c14, 3
+    pages bflyc, bflyci
+
+; Behind the ring lie the numbers that are left, then the factors of columns, of two pages in turn.
+.equ left, RING
+.equ turns, left + 2*LEFT
+.dmem turns + 2*64
+ones:
+    .cis 0, 1
+    .cis 0, 1
+; Of p0 = 2 e + l, by l and e.
+factors2:
+    .rept 4, i
+.equ k2_{i}, i%2*2 + i/2
+    .cis -4*k2_{i}, 32
+    .cis -2*k2_{i}, 32
+    .cis -k2_{i}, 32
+    .cis -k2_{i} - 4, 32
+    .endr
+; Of p0 + 4 p1, by p1 and l, for both e.
+factors3:
+    .rept 16, i
+.equ k3_{i}, i%2 + i/2*4
+    .cis -2*k3_{i}, 128
+    .cis -2*k3_{i} - 4, 128
+    .cis -k3_{i}, 128
+    .cis -k3_{i} - 2, 128
+    .endr
+; Of p0 + 4 p1 + 32 p2, by p1, p2 and e, for both l.
+factors4:
+    .rept 64, i
+.equ k4_{i}, i%2*2 + i/2%4*32 + i/8*4
+    .cis -2*k4_{i}, 512
+    .cis -2*k4_{i} - 2, 512
+    .cis -k4_{i}, 512
+    .cis -k4_{i} - 1, 512
+    .endr
+; Iteration i of a block: by p2, q and e; where it begins, its columns' factors and its own.
+    .rept 35, i
+.equ at4_{i}, i/32*4096 + i/8%4*512 + i%8*16
+.equ turn4_{i}, i/2%4*16
+.equ own4_{i}, i/32*256 + i/8%4*64 + i%2*32
+    .endr
+; Entry i: steps of a0 after iteration i, of a1 after iteration i - 2, of a4 after iteration i, of a2 after iteration i + 1.
+steps4:
+    .rept 32, i
+    .int at4_{i + 1} - at4_{i}, at4_{(i + 30)%32 + 1} - at4_{(i + 30)%32}
+    .int turn4_{i + 1} - turn4_{i}, own4_{i + 2} - own4_{i + 1}
+    .endr
