@@ -21,7 +21,7 @@
 ; After pass 1 a block holds, at 2048 l + 128 x + 32 q + 16 e, p0 = 2 e + l, couple q; at the end j = 2 e + l + ..,
 ; D where l is 0 and S where it is 1.
 ;
-; Cycles of a page while data is there in time: 20480 and 2076.
+; Cycles of a page while data is there in time: 20480 and 2000.
 ; Defaults, which a definition by the caller replaces.
 .equ FULL, 16
 .equ INVERSE, 1

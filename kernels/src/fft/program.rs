@@ -47,12 +47,9 @@ fn include(name: &str, _from: &str) -> Result<Source, String> {
 #[must_use]
 pub fn source(file: &str) -> Option<&'static str> {
     let name = file.strip_prefix(FOLDER)?;
-    let all = [FFT, FFT4096, LARGE, PARTS, BACK_COLUMNS, ARRAY]
-        .into_iter()
-        .chain(INCLUDED);
-    all.into_iter()
-        .find(|(n, _)| *n == name)
-        .map(|(_, text)| text)
+    let kernels = [FFT, FFT4096, LARGE, PARTS, BACK_COLUMNS, ARRAY];
+    let mut all = kernels.into_iter().chain(INCLUDED);
+    all.find(|(n, _)| *n == name).map(|(_, text)| text)
 }
 
 /// Constants that the sources expect.
@@ -284,8 +281,7 @@ pub(super) fn back_columns_program(
     pages: u64,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
-    let pages = i64::try_from(pages).unwrap_or(i64::MAX);
-    let defines = vec![("FULL".to_owned(), Value::Int(pages))];
+    let defines = vec![("FULL".to_owned(), Value::Int(pages as i64))];
     let title = format!("columns of {} in parts", lines.len());
     kernel(&title, BACK_COLUMNS, defines, machine)
 }

@@ -73,18 +73,35 @@ pub(crate) fn forward(n: f64, g: f64, p: Pages) -> ([f64; 4], [f64; 2]) {
 /// The terms of the table of the way back, and what they allow.
 pub(crate) fn back(n: f64, batch: f64, g: f64, p: Pages) -> ([f64; 6], f64) {
     let Pages { n1, n2, c, r, .. } = p;
+    // Columns in eighths.
+    let parts = n1 * c >= 4096.0;
+    let pages = (batch / 4.0).ceil() / batch;
     let few = if batch == 1.0 { 16.0 } else { 4.0 };
-    let a1 = (n1.log2() + 1.0) / 16.0 * (1.0 + few / n2);
-    let runs = (4.0 + 2.0 * g) / (8.0 * c) + 1.0 / (4.0 * c * r);
-    let d1 = g / 2.0 + runs + (2.0 * g + 1.0) / n2 + g / (4.0 * n1);
+    let full = (n1.log2() + 1.0) / 16.0;
+    let a1 = if parts { full } else { full * (1.0 + few / n2) };
+    let partners = if parts { 0.0 } else { 2.0 * g };
+    let runs = (4.0 + partners) / (8.0 * c) + 1.0 / (4.0 * c * r);
+    let column = (2.0 * g + 1.0) / n2;
+    let others = if parts { 2.0 * (g + 1.0) / n2 } else { column };
+    let d1 = g / 2.0 + runs + others + g / (4.0 * n1);
+    let ends = if parts {
+        full * 16.0 / n2 * pages + column
+    } else {
+        0.0
+    };
     let last = n1 * g / 2.0 + n1 / (2.0 * r);
     let last = if batch == 1.0 { last } else { 4.0 * last };
-    let e1 = (2.0 * n1 * (c * g + g + 2.0) + 2.0 * c * g + last) / n;
+    let e1 = match parts {
+        true => (2048.0 * g + 320.0 + 128.0 * (g + 1.0) + 16.0 * g) / n,
+        false => (2.0 * n1 * (c * g + g + 2.0) + 2.0 * c * g + last) / n,
+    };
     let a2 = (n2.log2() + 1.0) / 16.0;
     let (d2, e2) = if n2 == 2048.0 {
         let f = if p.bare { 0.0 } else { 152.0 * g / (4.0 * n2) };
-        let d2 = 65.0 / 64.0 * (g / 4.0 + 0.125) + g / 4.0 + 0.0625 + f;
-        let ends = 520.0 * (2.0 * g + 1.0) + 76.0 * g + 256.0 * (4.0 * g + 1.0);
+        let loads = 65.0 / 256.0 * g + 1.0 / (4.0 * c) + 1.0 / 256.0;
+        let d2 = loads + g / 4.0 + 0.0625 + f;
+        let first = 1040.0 * g + 1024.0 / c + 16.0 + 76.0 * g;
+        let ends = first + 256.0 * (4.0 * g + 1.0);
         (d2, ends / n)
     } else {
         let of_rows = factors(match n2 as usize {
@@ -108,6 +125,6 @@ pub(crate) fn back(n: f64, batch: f64, g: f64, p: Pages) -> ([f64; 6], f64) {
         (d2, ends / n + first)
     };
     let bound = ((n.log2() + 1.0) / 16.0).max(g);
-    let least = (a1 + e1 / batch).max(d1) + (a2 + e2 / batch).max(d2);
+    let least = ends + (a1 + e1 / batch).max(d1) + (a2 + e2 / batch).max(d2);
     ([a1, d1, e1, a2, d2, e2], bound / least)
 }

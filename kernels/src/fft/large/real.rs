@@ -80,7 +80,7 @@ impl LargeReal {
                     continue;
                 }
                 let fitted = unless_large(division.place(&machine), &mut unfit)?;
-                let Some((programs, rings)) = fitted.flatten() else {
+                let Some((programs, rings, ends)) = fitted.flatten() else {
                     continue;
                 };
                 for pass in division.passes(rings.clone(), 1, [0; 3], [0; 2]) {
@@ -92,7 +92,7 @@ impl LargeReal {
                 };
                 let plan = Plan {
                     batch,
-                    ends: division.ends(&machine)?,
+                    ends,
                     division,
                     programs,
                     rings,
@@ -144,10 +144,8 @@ impl LargeReal {
     /// The program of the columns, or of both passes.
     pub(in crate::fft) fn program(&self, batch: usize) -> &Arc<Program> {
         let plan = self.plan(batch);
-        match plan.followed(&self.machine, batch) {
-            Some((followed, _)) => &followed.both,
-            None => &plan.programs[0],
-        }
+        let followed = plan.followed(&self.machine, batch);
+        followed.map_or(&plan.programs[0], |(followed, _)| &followed.both)
     }
 
     pub(in crate::fft) fn source(&self, file: &str) -> Option<String> {
@@ -192,8 +190,8 @@ impl LargeReal {
     }
 
     fn expect_direction(&self, direction: Direction) -> Result<(), FftError> {
-        let plan = || self.recipe();
         let same = self.plans[0].division.direction == direction;
+        let plan = || self.recipe();
         same.then_some(())
             .ok_or_else(|| FftError::OtherProblem { plan: plan() })
     }
@@ -210,8 +208,7 @@ impl LargeReal {
         let division = &plan.division;
         let mut job = Job::new(self.machine.clone(), options);
         let x = job.input(input)?;
-        let between = division.between() * batch as u64;
-        let between = job.temporary::<Complex32>(between / COMPLEX)?;
+        let between = job.temporary::<Complex32>(division.between() / COMPLEX * batch as u64)?;
         let y = job.output("y", &[batch as u64, row])?;
         let [columns, rows] = division.factors();
         let columns = match columns.is_empty() {
@@ -251,10 +248,8 @@ impl LargeReal {
 impl Plan {
     /// Bytes of the programs in the order in which they are loaded.
     fn images(&self) -> impl Iterator<Item = u64> {
-        let ends = self.ends.iter().map(Ends::image);
-        loaded(&self.programs)
-            .map(|program| image(program))
-            .chain(ends)
+        let main = loaded(&self.programs).map(|program| image(program));
+        main.chain(self.ends.iter().map(Ends::image))
     }
 
     fn max_batch(&self, machine: &Machine) -> usize {
@@ -270,7 +265,7 @@ impl Plan {
         Cycles(self.expect(machine, batch).cycles.ceil() as u64)
     }
 
-    /// What both passes and the load of the programs should take, and can at least.
+    /// What all passes and the load of the programs should take, and can at least.
     fn expect(&self, machine: &Machine, batch: usize) -> Expected {
         let followed = self.followed(machine, batch);
         followed.map_or_else(|| self.apart(machine, batch), |(_, expected)| expected)
@@ -322,14 +317,14 @@ mod tests {
             }
             let mut unfit = None;
             let placed = unless_large(division.place(&machine), &mut unfit).unwrap();
-            let Some((programs, rings)) = placed.flatten() else {
+            let Some((programs, rings, ends)) = placed.flatten() else {
                 continue;
             };
             seen.insert(division.rows_are());
             let followed = division.followed(&machine).unwrap();
             let plans = vec![Plan {
                 batch: 32,
-                ends: division.ends(&machine).unwrap(),
+                ends,
                 division,
                 programs,
                 rings,
@@ -357,8 +352,7 @@ mod tests {
     #[test]
     fn all_rows_are_those_of_the_transform() {
         let batch = 2;
-        let mut random = Random::new(5);
-        let x = random.uniforms(N * batch);
+        let x = Random::new(5).uniforms(N * batch);
         let numbers: Vec<Complex32> = x.iter().map(|&x| x.into()).collect();
         let exact = reference(&numbers, N, Direction::Forward);
         let kinds = kinds(Direction::Forward);
@@ -369,10 +363,12 @@ mod tests {
                     Ok(rows_of(run.read(y)?, batch, N / 2 + 1, pitch))
                 })?)
             });
-            let rows = exact.chunks(N).flat_map(|row| &row[..=N / 2]);
+            let (rows, what) = (
+                exact.chunks(N).flat_map(|row| &row[..=N / 2]),
+                real.recipe(),
+            );
             for (i, (y, exact)) in y.iter().zip(rows).enumerate() {
                 let off = Complex64::new(y.re.into(), y.im.into()) - exact;
-                let what = real.recipe();
                 assert!(off.norm_sqr() <= 1.0e-7, "{what}: {i}: {y} {exact}");
             }
         }
@@ -382,8 +378,7 @@ mod tests {
     #[test]
     fn all_rows_back_are_those_of_the_transform() {
         let batch = 3;
-        let mut random = Random::new(6);
-        let mut half = random.complexes((N / 2 + 1) * batch);
+        let mut half = Random::new(6).complexes((N / 2 + 1) * batch);
         for row in half.chunks_mut(N / 2 + 1) {
             (row[0].im, row[N / 2].im) = (0.0, 0.0);
         }
@@ -395,8 +390,7 @@ mod tests {
                 Ok(job.run(real.expected(batch), |run| run.read(x))?)
             });
             for (i, (x, exact)) in x.iter().zip(&exact).enumerate() {
-                let off = f64::from(*x) - exact.re;
-                let what = real.recipe();
+                let (off, what) = (f64::from(*x) - exact.re, real.recipe());
                 assert!(off.abs() <= 1.0e-3, "{what}: {i}: {x} {exact}");
             }
         }

@@ -64,7 +64,7 @@ impl Division {
     }
 
     /// The kernel of the last columns where they need one.
-    pub(in crate::fft::large) fn ends(&self, machine: &Machine) -> Result<Option<Ends>, FftError> {
+    pub(super) fn ends(&self, machine: &Machine) -> Result<Option<Ends>, FftError> {
         let Some((_, columns)) = self.last_columns(0, 1, [0; 2], 0) else {
             return Ok(None);
         };

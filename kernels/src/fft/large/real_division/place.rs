@@ -1,6 +1,6 @@
 //! The programs of both passes and where their buffers are.
 
-use super::Division;
+use super::{Division, Ends};
 use crate::fft::error::FftError;
 use crate::fft::large::behind::Followed;
 use crate::fft::large::lines::Lines;
@@ -13,8 +13,8 @@ use cp2_asm::Program;
 use cp2_machine::Machine;
 use std::sync::Arc;
 
-/// Programs of columns and rows, and their buffers.
-pub(in crate::fft::large) type Fitted = ([Arc<Program>; 2], [Ring; 2]);
+/// Programs of columns and rows, their buffers, and the last columns where these are a pass of their own.
+pub(in crate::fft::large) type Fitted = ([Arc<Program>; 2], [Ring; 2], Option<Ends>);
 
 impl Division {
     /// The program of columns, rows or both, with its tables from a byte of DMEM on.
@@ -65,11 +65,12 @@ impl Division {
             let both = program(columns, rows)?;
             let one = [both.clone(), both];
             if let Some(rings) = rings(&one) {
-                return Ok(Some((one, rings)));
+                return Ok(Some((one, rings, None)));
             }
             [program(columns, None)?, program(None, rows)?]
         };
-        Ok(rings(&two).map(|rings| (two, rings)))
+        let ends = self.ends(machine)?;
+        Ok(rings(&two).map(|rings| (two, rings, ends)))
     }
 
     fn columns_in_parts(&self, machine: &Machine) -> Result<Program, FftError> {

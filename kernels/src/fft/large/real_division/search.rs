@@ -2,6 +2,7 @@
 
 use super::{BackParts, Direction, Division, HalfRows, Lines, SECTIONS, parts};
 use crate::fft::large::back_columns;
+use crate::fft::large::lines::LEVELS;
 use cp2_machine::Machine;
 
 /// Columns of a section's page, there and back.
@@ -37,6 +38,7 @@ impl Division {
         if !n.is_power_of_two() || !fit {
             return Vec::new();
         }
+        let levels = machine.dma.levels >= LEVELS;
         let way = usize::from(direction == Direction::Inverse);
         let mut all = Vec::new();
         for bits in 5..n.ilog2() {
@@ -49,7 +51,7 @@ impl Division {
                 let lines = fits.filter_map(|&per| Self::lines(direction, pass, length, per));
                 let back = direction == Direction::Inverse;
                 let parts = match pass {
-                    0 => Lines::joined_parts(length).filter(|_| others >= JOINED),
+                    0 => Lines::joined_parts(length).filter(|_| others >= JOINED && levels),
                     _ => BackParts::lines(length).filter(|_| others >= PARTED),
                 };
                 lines.chain(parts.filter(|_| back)).collect::<Vec<_>>()
