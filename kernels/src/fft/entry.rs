@@ -221,7 +221,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
     Entry {
         name: "fft-real-inverse",
         summary: "inverse FFTs of half spectra to real numbers, in batches",
-        sources: &["fft/real_back.s", "fft/parts_rows.s"],
+        sources: &["fft/real_back.s", "fft/back_columns.s", "fft/parts_rows.s"],
         parameters: REAL,
         sizes: REAL_SIZES,
         prepare: |request| real(request, Direction::Inverse),

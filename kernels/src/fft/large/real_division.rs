@@ -286,17 +286,21 @@ impl Division {
         if self.direction == Direction::Inverse {
             let full = BackColumns::full(columns, rows.len() as u64);
             let couples = (batch / SECTIONS).div_ceil(SECTIONS) * SECTIONS;
-            let issues = batch * full * BackColumns::issues(columns)
-                + couples * BackColumns::issues(&columns.with(2));
+            let issues = batch * full * BackColumns::issues(columns);
+            let ends = couples * BackColumns::issues(&columns.with(2));
+            let butterflies = |issues| vec![(Class::Butterfly, issues)];
+            // The last columns may be a pass of their own, before the others.
+            let mut passes = match self.in_parts(0) {
+                true => vec![butterflies(ends), butterflies(issues)],
+                false => vec![butterflies(issues + ends)],
+            };
             let pages = batch * self.blocks().pages();
             let butterflies = rows.butterflies();
-            return vec![
-                vec![(Class::Butterfly, issues)],
-                vec![
-                    (Class::Butterfly, pages * butterflies),
-                    (Class::Madd, pages * (rows.shifted_issues() - butterflies)),
-                ],
-            ];
+            passes.push(vec![
+                (Class::Butterfly, pages * butterflies),
+                (Class::Madd, pages * (rows.shifted_issues() - butterflies)),
+            ]);
+            return passes;
         }
         let pages = batch * rows.len() as u64 / (2 * SECTIONS * columns.per_section() as u64);
         let halves = columns.separate_halves();
