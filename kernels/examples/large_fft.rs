@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if chosen.is_empty() {
         println!("\n| shape | machine | cycles | bound | efficiency |");
         println!("|---|---|---|---|---|");
-        let shapes: [&[usize]; 25] = [
+        let shapes: [&[usize]; 29] = [
             &[16, 1024],
             &[32, 2048],
             &[32, 4096],
@@ -62,6 +62,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             &[4, 2048, 16],
             &[128, 64, 256],
             &[128, 128, 128],
+            &[16, 128, 1024],
+            &[128, 128, 256],
+            &[64, 64, 1024],
+            &[4096, 1024],
         ];
         for shape in shapes {
             for machine in ["vm7", "vm9"].into_iter().filter_map(Machine::builtin) {

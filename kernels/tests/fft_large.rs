@@ -305,7 +305,7 @@ fn documented_array(shape: &str, machine: &str) -> u64 {
 
 #[test]
 fn arrays_are_accurate_and_fast() {
-    let shapes: [(&str, &[usize]); 25] = [
+    let shapes: [(&str, &[usize]); 29] = [
         ("4x2048", &[4, 2048]),
         ("16x16x32", &[16, 16, 32]),
         ("16x16x64", &[16, 16, 64]),
@@ -331,6 +331,10 @@ fn arrays_are_accurate_and_fast() {
         ("32x32x128", &[32, 32, 128]),
         ("4x256x128", &[4, 256, 128]),
         ("4x2048x16", &[4, 2048, 16]),
+        ("16x128x1024", &[16, 128, 1024]),
+        ("128x128x256", &[128, 128, 256]),
+        ("64x64x1024", &[64, 64, 1024]),
+        ("4096x1024", &[4096, 1024]),
     ];
     for name in ["vm7", "vm9"] {
         for (text, shape) in shapes {
@@ -482,11 +486,11 @@ fn rows_are_divided_in_many_parts() {
 }
 
 /// Rows of 128 to 512 numbers, whose three passes end in the output page, share a pass with parts of another axis or with all of it;
-/// parts are as many as fit; columns of two axes have four passes of radix 4, or go through DMEM in eighths; parts of rows come with
-/// two axes. Each such way, and the three fastest, give the transform.
+/// parts are as many as fit, or the halves that go with rows of 1024; columns of two axes have four passes of radix 4, or go through
+/// DMEM in eighths, where 16 x 128 have a pass along both axes; parts of rows come with two axes. Each such way, and the three fastest, give the transform.
 #[test]
 fn three_axes_take_two_passes() {
-    let shapes: [(&[usize], usize, &str); 14] = [
+    let shapes: [(&[usize], usize, &str); 20] = [
         (&[16, 16, 128], 4, "columns of 16 x 16"),
         (&[4, 64, 256], 2, "quarters of the inner axis of 64"),
         (&[64, 4, 128], 4, "16 parts of the outer axis of 64"),
@@ -501,6 +505,12 @@ fn three_axes_take_two_passes() {
         (&[4, 512, 16], 4, "columns of 4 x 512"),
         (&[128, 64, 16], 4, "then columns of 32 x 64"),
         (&[16, 256, 32], 4, "then columns of 64 x 16"),
+        (&[16, 128, 16], 4, "columns of 16 x 128"),
+        (&[128, 16, 16], 4, "columns of 128 x 16"),
+        (&[64, 128, 16], 4, "then columns of 16 x 128"),
+        (&[16, 512, 16], 4, "then columns of 128 x 16"),
+        (&[8, 4, 1024], 2, "halves of the outer axis of 8"),
+        (&[4, 16, 1024], 4, "halves of the inner axis of 16"),
     ];
     for (direction, (shape, sections, way)) in DIRECTIONS.into_iter().cycle().zip(shapes) {
         let text = format!(

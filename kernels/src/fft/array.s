@@ -5,19 +5,19 @@
 ;   INVERSE         0: exp(-2 pi i jk/N), 1: exp(+2 pi i jk/N); neither is scaled
 ;   N1, COLUMNS     length of the columns, and how many there are
 ;   GROUPS          rows of each n1, the number of a row in its column, which lie side by side: 1, but where
-;                   the array is parts of one; their length, COLUMNS/GROUPS, is 16 to 512
+;                   the array is parts of one; their length, COLUMNS/GROUPS, is 16 to 1024
 ;   PIECES          how many pieces of as many rows an array comes in, and its result goes in: piece g are the
 ;                   rows k with k modulo N1/8 from g N1/8/PIECES on
-;   P1 .. P3, LAST1 radices of the column passes (large.s)
-;   R1 .. R3        radices of the row passes (fft.s); R3 is 0 where there are two. Of three, which end in the page where they
-;                   did not begin, LAST1 is 1 and PIECES is 1
+;   P1 .. P3, LAST1 radices of the column passes (large.s), or LAST1 is 2: columns of two numbers, halves of an array
+;   R1 .. R4        radices of the row passes (fft.s); R3 and R4 are 0 where there are two, R4 where there are three. Of three, which
+;                   end in the page where they did not begin, LAST1 is 1 and PIECES is 1
 ;
 ; Pages and their ring as in large.s: a page is an array, number n of row r of n1 at n1 COLUMNS + r COLUMNS/GROUPS + n,
 ; result likewise.
 ; In pieces each has its place in the ring, those of a page one behind the other: event 0 is posted and event 1
 ; signalled for every piece. Rows are transformed as soon as their piece has come.
 ;
-; The rows are transformed in place, with the output page for what is between their two passes (stockham.s); the
+; The rows are transformed in place, with the output page for what is between their passes, two or four (stockham.s); the
 ; columns in place but for the last pass, which puts their results in order in the output page (lines.s). Where results
 ; stay in place, what is between the passes of the rows goes to the address beside the page in the ring. Before rows of three
 ; passes the columns are transformed in place, and the rows end in the output page.
@@ -35,12 +35,13 @@
 .equ R1, 4
 .equ R2, 8
 .equ R3, 0
+.equ R4, 0
 
-.if LAST1*P1*P2*P3 != N1 || R1*R2*max(R3, 1)*GROUPS != COLUMNS
-.error "the product of the radices P1 .. P3 and LAST1 is not N1, or that of R1 .. R3 is not COLUMNS/GROUPS"
+.if LAST1*P1*P2*P3 != N1 || R1*R2*max(R3, 1)*max(R4, 1)*GROUPS != COLUMNS
+.error "the product of the radices P1 .. P3 and LAST1 is not N1, or that of R1 .. R4 is not COLUMNS/GROUPS"
 .endif
 
-.if R3 && (LAST1 != 1 || PIECES > 1)
+.if R3 && !R4 && (LAST1 != 1 || PIECES > 1)
 .error "before rows of three passes columns stay in place, in one piece: LAST1 and PIECES must be 1"
 .endif
 
@@ -51,7 +52,6 @@
 .equ N, COLUMNS/GROUPS
 ; Numbers of a piece.
 .equ PIECE, N1*COLUMNS/PIECES
-.equ R4, 0
 .equ P4, 1
 .equ SHIFTED, 0
 .equ AXES, 1
@@ -93,7 +93,53 @@
 
 .macro rows_and_columns op, opn
     all_rows \op, \opn
+    .if LAST1 == 2
+    halves \op
+    .else
     column_passes \op, \opn
+    .endif
+.endm
+
+; Columns of two numbers, from a8 to a9: every four cycles load a quad of each row and store two results, beside two butterflies
+; without factors. Step j of four takes the quads q{j}, q{4 + j}, computes those of step j - 1 to q{8 + .}, q{12 + .}, and stores
+; what it left four steps ago. A word waits for none: cycles are 2 COLUMNS and 18.
+.equ ROW2, 8*COLUMNS
+.macro halves op
+    movi s0, ROW2
+    add a0, a8, s0
+    add a1, a9, s0
+    movi s0, 16
+    movi s1, 16
+    .rept 4, j
+    ldq q{j}, [a0 - ROW2]
+    half2 word, j > 0, \op, 0, j, ldq, q{4 + j}, [a0]+s0
+    half2 alone, j > 0, \op, 1, j, 1
+    nop
+    .endr
+    loop COLUMNS/8 - 1 {
+    .rept 4, j
+    ldq q{j}, [a0 - ROW2]
+    half2 word, 1, \op, 0, j, ldq, q{4 + j}, [a0]+s0
+    half2 word, 1, \op, 1, j, stq, q{8 + j}, [a1 - ROW2]
+    stq q{12 + j}, [a1]+s1
+    .endr
+    }
+    stq q8, [a1 - ROW2]
+    half2 word, 1, \op, 0, 0, stq, q12, [a1]+s1
+    half2 word, 1, \op, 1, 0, stq, q9, [a1 - ROW2]
+    stq q13, [a1]+s1
+    stq q10, [a1 - ROW2]
+    stq q14, [a1]+s1
+    .rept 4
+    nop
+    .endr
+    stq q11, [a1 - ROW2]
+    stq q15, [a1]
+.endm
+
+; Butterfly e of step j - 1, if `on`, in the word that macro `then` makes of it.
+.macro half2 then, on, op, e, j, a, b=0, c=0
+    \then \on, \op, 16 + 2*((\j + 3)%4) + \e, 24 + 2*((\j + 3)%4) + \e, 2*((\j + 3)%4) + \e, 8 + 2*((\j + 3)%4) + \e, 60, \a, \b, \c
 .endm
 
 .macro columns_and_rows op, opn
@@ -131,7 +177,7 @@
 .macro arrays_of op, opn
     .if PIECES > 1
     pages_in_pieces \op, \opn
-    .elif R3
+    .elif R3 && !R4
     pages columns_and_rows, \op, \opn
     .else
     pages rows_and_columns, \op, \opn

@@ -6,6 +6,7 @@
 ;   ROWS     0: columns, 1: rows
 ;   COUPLES  1: a page is a couple of lines A and B of 2048; 2: two couples of lines of 1024
 ;   AXIS0 .. AXIS3  of columns: which of two axes, 0 or 1, pass 1 .. 4 is along; all 0 where there is one
+;   CROSSED  1: of columns, pass 1 is along two axes, 2 x 2 numbers: its level 1 along AXIS0, level 2 along the other one
 ;   SHIFT, MATRIX   of columns: the frequencies of axis 0 are shifted by SHIFT/MATRIX
 ;   WOVEN    1: rows of 2048 from half a spectrum (parts_rows.s), INVERSE is 1; quads of A and B take turns
 ;
@@ -17,7 +18,7 @@
 ; whose results are complete, in order. The host loads block j + 12 when block j is stored.
 ;
 ; With digits n = L/4 n0 + L/32 n1 + 8 n2 + n3, k = p0 + 4 p1 + 32 p2 + L/8 p3, L = 2048 or 1024:
-;   pass 1  n0 -> p0, radix 4, block after block
+;   pass 1  n0 -> p0, radix 4, block after block; CROSSED: n0 = 2 a + b, p0 = a' + 2 b', with a and a' along AXIS0
 ;   pass 2  n1 -> p1, radix 8, over the eight blocks
 ;   pass 3  n2 -> p2, radix 8, or 4 where L = 1024, in a block
 ;   pass 4  n3 -> p3, radix 8, in a block, which is then complete
@@ -48,6 +49,7 @@
 .equ AXIS1, 0
 .equ AXIS2, 0
 .equ AXIS3, 0
+.equ CROSSED, 0
 .equ SHIFT, 0
 .equ MATRIX, 1
 .equ REAL, 0
@@ -80,7 +82,7 @@
 ; From number 0 of A to that of B.
 .equ APART, WOVEN ? 16 : 64
 
-; Registers: a8, a9 first and second half of the page, a10 its factors, a6 two ones; c7 bytes of the ring, c9 the sum of the
+; Registers: a8, a9 first and second half of the page, a10 its factors, a6 (columns) those of pass 1; c7 bytes of the ring, c9 the sum of the
 ; addresses of the factor buffers, c14 pages left.
 
 ; Radix 4: columns 0 .. 3 of an iteration are of columns A B A B, or of rows A A B B.
@@ -248,6 +250,9 @@
 .page:
     .if WOVEN
     woven_pass1 \op, \opn
+    .elif CROSSED
+    ; No factor -i between levels along two axes.
+    pass1 \op, \op
     .else
     pass1 \op, \opn
     .endif
@@ -322,10 +327,19 @@ columns:
     .endif
 .endm
 
+; Numbers of the axis of pass t + 1 that pass 1 has done, of which p0 has result p0/by{t} modulo these.
+.macro first t
+    .equ first{\t}, CROSSED ? 2 : (AXIS0 == AXIS{\t} ? 4 : 1)
+    .equ by{\t}, 1 + CROSSED*(AXIS0 != AXIS{\t})
+.endm
+    first 1
+    first 2
+    first 3
+
 ; Numbers of the same axis that are done before a pass.
-.equ DONE1, AXIS0 == AXIS1 ? 4 : 1
-.equ DONE2, (AXIS0 == AXIS2 ? 4 : 1)*(AXIS1 == AXIS2 ? 8 : 1)
-.equ DONE3, (AXIS0 == AXIS3 ? 4 : 1)*(AXIS1 == AXIS3 ? 8 : 1)*(AXIS2 == AXIS3 ? 8/COUPLES : 1)
+.equ DONE1, first1
+.equ DONE2, first2*(AXIS1 == AXIS2 ? 8 : 1)
+.equ DONE3, first3*(AXIS1 == AXIS3 ? 8 : 1)*(AXIS2 == AXIS3 ? 8/COUPLES : 1)
 
 .dmem RING
     .if ROWS
@@ -334,14 +348,19 @@ row_factors:
     .space 2*FACTORS
     .else
 constants:
+    .if CROSSED
+    .cis -SHIFT*(AXIS0 == 0), 2*MATRIX
+    .cis -SHIFT*(AXIS0 != 0), 2*MATRIX
+    .else
     short_set AXIS0, 0, 4
+    .endif
 factors2:
     .rept 4, p0
-    set AXIS1, p0*(AXIS0 == AXIS1), 8*DONE1
+    set AXIS1, p0/by1%first1, 8*DONE1
     .endr
 factors3:
     .rept 32, i
-.equ k3_{i}, i%4*(AXIS0 == AXIS2) + i/4*(AXIS1 == AXIS2)*(AXIS0 == AXIS2 ? 4 : 1)
+.equ k3_{i}, i%4/by2%first2 + i/4*(AXIS1 == AXIS2)*first2
     .if COUPLES == 1
     set AXIS2, k3_{i}, 8*DONE2
     .else
@@ -351,7 +370,7 @@ factors3:
     .endif
 factors4:
     .rept 32*SETS, i
-.equ k4_{i}, i/SETS%4*(AXIS0 == AXIS3) + i/(4*SETS)*(AXIS1 == AXIS3)*(AXIS0 == AXIS3 ? 4 : 1) + i%(8/COUPLES)*(AXIS2 == AXIS3)*(AXIS0 == AXIS3 ? 4 : 1)*(AXIS1 == AXIS3 ? 8 : 1)
+.equ k4_{i}, i/SETS%4/by3%first3 + i/(4*SETS)*(AXIS1 == AXIS3)*first3 + i%(8/COUPLES)*(AXIS2 == AXIS3)*first3*(AXIS1 == AXIS3 ? 8 : 1)
     set AXIS3, k4_{i}, 8*DONE3
     .endr
 ; The set of iteration j - 1 of pass 2.

@@ -234,11 +234,11 @@ pub(super) fn parts_program(
     parts_with(lines, &defines, machine)
 }
 
-/// Assembles `parts.s` for columns along two axes: pass i is along axis `axes[i]`; the frequencies of axis 0 are shifted by part
+/// Assembles `parts.s` for columns along two axes: pass i is along axis `axes[i]`, pass 0, if `crossed`, along both; the frequencies of axis 0 are shifted by part
 /// `shift[0]` of `shift[1]`.
 pub(super) fn parts_columns_program(
     lines: &Lines,
-    axes: [usize; 4],
+    (axes, crossed): ([usize; 4], bool),
     shift: [u64; 2],
     direction: Direction,
     machine: &Machine,
@@ -252,6 +252,7 @@ pub(super) fn parts_columns_program(
         ("AXIS1", second),
         ("AXIS2", third),
         ("AXIS3", last),
+        ("CROSSED", i64::from(crossed)),
         ("SHIFT", shift),
         ("MATRIX", matrix),
     ];

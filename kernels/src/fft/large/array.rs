@@ -6,8 +6,8 @@ use crate::ring::Pages;
 use cp2_dma::{Descriptor, Target};
 
 /// Cycles that the rows of a page take beside their arithmetic, words counted in `array.s` and
-/// `stockham.s`: of two passes, and of the three of rows of 128, 256 and 512 numbers.
-const ROWS: [u64; 4] = [90, 134, 120, 82];
+/// `stockham.s`: of two passes, of the three of rows of 128, 256 and 512 numbers, and of the four of 1024.
+const ROWS: [u64; 5] = [90, 134, 120, 82, 135];
 /// The loop around the pieces of an array: two words of the ring, a wait, two counts and a branch.
 const PIECE: u64 = 6;
 /// A further piece of the result: the last pass is filled and drained again.
@@ -17,8 +17,8 @@ const AFTER_PIECE: u64 = 2;
 
 /// The same of rows of `width` numbers.
 fn rows_overhead(width: u64) -> u64 {
-    let three = width.checked_div(64).map_or(0, |n| n.max(1).ilog2());
-    ROWS[three.min(3) as usize]
+    let more = width.checked_div(64).map_or(0, |n| n.max(1).ilog2());
+    ROWS[more.min(4) as usize]
 }
 
 /// What a page needs beside it: the rows of lines that end in place have there what is between their passes.

@@ -19,6 +19,8 @@ const LAST_OF_ROWS: u64 = 56;
 /// where there are more couples of rows than one, and for each of these,
 const COUPLES: u64 = 4;
 const COUPLE: u64 = 11;
+/// a pass of radix 2, whose butterflies take two cycles each,
+const TWO: u64 = 18;
 /// a pass of radix 4,
 const FOUR: u64 = 29;
 /// of which two in a row save so much, less what two long pointers take,
@@ -70,7 +72,12 @@ impl Lines {
 
     /// The same for a page of columns.
     pub(super) fn column_overhead(&self) -> u64 {
-        self.overhead(1) + LAST_OF_COLUMNS * u64::from(!self.stays())
+        let last = match self.last() {
+            1 => 0,
+            2 => TWO + self.butterflies(),
+            _ => LAST_OF_COLUMNS,
+        };
+        self.overhead(1) + last
     }
 
     /// The same for a page of shifted rows.

@@ -9,15 +9,17 @@ use super::parts;
 use super::recipe::RUN;
 use super::split::{Visit, visits};
 use crate::fft::error::FftError;
-use crate::fft::program::{array_program, large_program, parts_columns_program};
-use crate::fft::recipe::{Direction, Recipe};
+use crate::fft::program::{array_program, large_program};
+use crate::fft::recipe::{Direction, Layout, Recipe};
 use crate::ring::Pages;
 use cp2_asm::Assembly;
 use cp2_dma::{Descriptor, Target};
 use cp2_machine::Machine;
 
 /// How many parts a divided axis may have.
-const PARTS: [u64; 6] = [8, 4, 16, 32, 64, 128];
+const PARTS: [u64; 7] = [8, 4, 2, 16, 32, 64, 128];
+/// Of these so many with rows of four passes, and with no others.
+const HALVES: usize = 2;
 
 /// Arrays of rows of `width` numbers, along an axis that is divided between two passes, and maybe another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +71,7 @@ impl Joint {
         match self.parts {
             8 => "eighths".to_owned(),
             4 => "quarters".to_owned(),
+            2 => "halves".to_owned(),
             parts => format!("{parts} parts"),
         }
     }
@@ -177,7 +180,11 @@ impl Joint {
         let (width, numbers) = (self.width as usize, self.numbers());
         // The rows' passes begin and end in one page, or end in the output page (array.s).
         let rows = Recipe::new(width, direction).ok();
-        let rows = rows.filter(|rows| [2, 3].contains(&rows.passes().len()));
+        let rows = rows.filter(|rows| match (rows.layout(), rows.passes().len()) {
+            (Layout::Stockham, 4) => parts == HALVES,
+            (Layout::Stockham, 2 | 3) => parts != HALVES,
+            _ => false,
+        });
         let fits = divided % parts == 0 && divided > parts && numbers <= u64::from(u32::MAX);
         let page = self.parts.saturating_mul(self.width) * COMPLEX;
         let fits = fits && 3 * page <= machine.cp2.dmem.0;
@@ -195,6 +202,7 @@ impl Joint {
             let per = groups as usize * width;
             let lines = match (rows.passes().len(), parts) {
                 (3, _) => Lines::before_rows(parts, per),
+                (4, _) => Some(Lines::two(per)),
                 (_, LAST) => Some(Lines::eight(per)),
                 _ => Lines::short(parts, per).or_else(|| Lines::new(parts, per)),
             };
@@ -228,7 +236,7 @@ pub(super) fn across(
     if let Some(lines) = lines
         && let Some(axes) = joint_parts::axes(&lines, [first, second].map(|n| n as u64))
     {
-        let assembled = parts_columns_program(&lines, axes, [0, 1], direction, machine);
+        let assembled = axes.program(&lines, [0, 1], direction, machine);
         ways.extend(visits(lines, (0, machine.cp2.dmem.0), assembled)?);
     }
     for per in [2, 4, 8, 16] {

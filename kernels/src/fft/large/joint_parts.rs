@@ -2,26 +2,62 @@
 //! what is left of a divided axis with another.
 
 use super::joint::Joint;
-use super::lines::{COMPLEX, Lines};
+use super::lines::{COMPLEX, Lines, transfers};
 use super::parts::{self, BLOCKS};
 use crate::fft::error::FftError;
 use crate::fft::program::parts_columns_program;
 use crate::fft::recipe::Direction;
 use crate::ring::Pages;
-use cp2_asm::Program;
+use cp2_asm::{Assembly, Program};
 use cp2_dma::{Descriptor, Target};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
-/// Which of two axes of so many numbers each pass is along; none if the radices do not make them.
-pub(super) fn axes(lines: &Lines, [first, second]: [u64; 2]) -> Option<[usize; 4]> {
-    let radices: [usize; 4] = lines.radices().try_into().ok()?;
-    let mut choices = (0..16_usize).map(|chosen| [0, 1, 2, 3].map(|i| chosen >> i & 1));
-    let product = |axes: &[usize; 4], axis| {
-        let own = radices.iter().zip(axes).filter(|(_, of)| **of == axis);
-        own.map(|(radix, _)| *radix as u64).product::<u64>()
-    };
-    choices.find(|axes| product(axes, 0) == first && product(axes, 1) == second)
+/// Which of two axes each pass is along.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Axes {
+    of: [usize; 4],
+    /// Whether the first pass, of radix 4, is one of radix 2 along its axis and one along the other.
+    crossed: bool,
+}
+
+/// Those of axes of so many numbers; none if the radices do not make them.
+pub(super) fn axes(lines: &Lines, sides: [u64; 2]) -> Option<Axes> {
+    let choices = (0..16_usize).map(|chosen| [0, 1, 2, 3].map(|i| chosen >> i & 1));
+    let choices = choices.map(|of| Axes { of, crossed: false });
+    // The numbers of a block are on end along one axis but for a digit of the other.
+    let crossed = [[0, 0, 1, 1], [1, 1, 0, 0]].map(|of| Axes { of, crossed: true });
+    choices.chain(crossed).find(|axes| {
+        let digits = axes.digits(lines);
+        let product = |axis| {
+            let own = digits.iter().filter(|(_, of)| *of == axis);
+            own.map(|(radix, _)| radix).product::<u64>()
+        };
+        [0, 1].map(product) == sides
+    })
+}
+
+impl Axes {
+    /// The digits of a line in the order in which they are transformed: their radices, and the axes that they are of.
+    fn digits(&self, lines: &Lines) -> Vec<(u64, usize)> {
+        let radices = lines.radices().iter().map(|&radix| radix as u64);
+        let mut digits: Vec<(u64, usize)> = radices.zip(self.of).collect();
+        if self.crossed {
+            digits.splice(..1, [(2, self.of[0]), (2, 1 - self.of[0])]);
+        }
+        digits
+    }
+
+    /// The program for the columns of part `shift[0]` of `shift[1]`.
+    pub(super) fn program(
+        &self,
+        lines: &Lines,
+        shift: [u64; 2],
+        direction: Direction,
+        machine: &Machine,
+    ) -> Result<Assembly, FftError> {
+        parts_columns_program(lines, (self.of, self.crossed), shift, direction, machine)
+    }
 }
 
 /// The columns of one part of arrays.
@@ -29,7 +65,7 @@ pub(super) fn axes(lines: &Lines, [first, second]: [u64; 2]) -> Option<[usize; 4
 pub(super) struct JointParts {
     pub arrays: Joint,
     pub lines: Lines,
-    pub axes: [usize; 4],
+    pub axes: Axes,
     pub batch: u64,
     pub part: u64,
     /// Address of the arrays, as the first pass leaves them: parts where parts were.
@@ -46,7 +82,7 @@ impl JointParts {
         machine: &Machine,
     ) -> Result<Arc<Program>, FftError> {
         let shift = [self.part, self.arrays.parts];
-        let assembly = parts_columns_program(&self.lines, self.axes, shift, direction, machine)?;
+        let assembly = self.axes.program(&self.lines, shift, direction, machine)?;
         Ok(Arc::new(assembly.program))
     }
 
@@ -70,24 +106,45 @@ impl JointParts {
         array * self.arrays.numbers() * COMPLEX + tile * self.run()
     }
 
-    /// Bytes from a digit to the next in system memory, where numbers along both axes are so far `apart`: of the numbers, whose
-    /// first digits weigh most, or of the results, whose last ones do.
-    fn digits(&self, apart: [u64; 2], results: bool) -> [u64; 4] {
-        let radices = self.lines.radices();
-        [0, 1, 2, 3].map(|i: usize| {
-            let others = if results { 0..i } else { i + 1..4 };
-            let own = others.filter(|&j| self.axes[j] == self.axes[i]);
-            own.map(|j| radices[j] as u64).product::<u64>() * apart[self.axes[i]]
-        })
-    }
-
-    /// A row of a block with all its others.
-    fn rows(&self, row: Descriptor, digits: [u64; 4]) -> Descriptor {
-        let (couples, radices) = (self.couples() as i64, self.lines.radices());
-        let local = [1024, 0, 128 * couples, 16 * couples];
-        [3, 2, 0].into_iter().fold(row, |all, i: usize| {
-            all.level(radices[i] as u32, digits[i] as i64, local[i])
-        })
+    /// A row's transfers with all the others of a block: `make` has the bytes from block to block in system memory, where numbers
+    /// along both axes are so far `apart`. They are the numbers, whose first digits weigh most, or the results, whose last ones do.
+    fn block(
+        &self,
+        apart: [u64; 2],
+        results: bool,
+        make: impl Fn(u64) -> Descriptor,
+    ) -> Vec<Descriptor> {
+        let digits = self.axes.digits(&self.lines);
+        let weight = |i: usize| {
+            let others = if results {
+                &digits[..i]
+            } else {
+                &digits[i + 1..]
+            };
+            let own = others.iter().filter(|(_, axis)| *axis == digits[i].1);
+            own.map(|(radix, _)| radix).product::<u64>() * apart[digits[i].1]
+        };
+        let own = 16 * self.couples();
+        // In local memory: of the first pass, then n1, which is the block, n2 and n3.
+        let local: &[u64] = match (self.axes.crossed, results) {
+            (false, _) => &[1024, 0, 8 * own, own],
+            (true, false) => &[2048, 1024, 0, 8 * own, own],
+            (true, true) => &[1024, 2048, 0, 8 * own, own],
+        };
+        let (mut each, mut levels) = (0, Vec::<(u64, u64, u64)>::new());
+        for (i, (&(radix, _), &place)) in digits.iter().zip(local).enumerate().rev() {
+            match (place, levels.last_mut()) {
+                (0, _) => each = weight(i),
+                // Where the level before ends.
+                (_, Some((system, count, inner)))
+                    if [*system * *count, *inner * *count] == [weight(i), place] =>
+                {
+                    *count *= radix;
+                }
+                _ => levels.push((weight(i), radix, place)),
+            }
+        }
+        transfers(&make(each), levels)
     }
 }
 
@@ -97,25 +154,26 @@ impl Pages for JointParts {
     }
 
     fn loads(&self, block: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
-        let digits = self.digits(self.arrays.strides(), false);
         let left = self.arrays.divided / self.arrays.parts;
-        let at = self.at(block) + self.part * left * self.arrays.strides()[0];
-        let from = self.from + at + block % BLOCKS * digits[1];
-        vec![self.rows(
-            Descriptor::load(Target::Deal, from, local, self.run()),
-            digits,
-        )]
+        let strides = self.arrays.strides();
+        let from = self.from + self.at(block) + self.part * left * strides[0];
+        self.block(strides, false, |each| {
+            Descriptor::load(
+                Target::Deal,
+                from + block % BLOCKS * each,
+                local,
+                self.run(),
+            )
+        })
     }
 
     /// Result k of part k1 is number k1 + parts k of the divided axis.
     fn stores(&self, block: u64, local: u32) -> Vec<Descriptor> {
         let [divided, joined] = self.arrays.strides();
-        let digits = self.digits([self.arrays.parts * divided, joined], true);
-        let to = self.to + self.at(block) + self.part * divided + block % BLOCKS * digits[1];
-        vec![self.rows(
-            Descriptor::store(Target::Deal, to, local, self.run()),
-            digits,
-        )]
+        let to = self.to + self.at(block) + self.part * divided;
+        self.block([self.arrays.parts * divided, joined], true, |each| {
+            Descriptor::store(Target::Deal, to + block % BLOCKS * each, local, self.run())
+        })
     }
 
     fn period(&self) -> u64 {

@@ -7,7 +7,7 @@ pub(super) use super::factors::{root, set};
 
 /// Bytes of a complex number.
 pub(super) const COMPLEX: u64 = 8;
-/// The radix of every last pass.
+/// The radix of the last pass, but of lines of two numbers.
 pub(super) const LAST: usize = 8;
 /// Most passes before the last that the source has room for.
 const PASSES: usize = 3;
@@ -67,6 +67,26 @@ pub struct Lines {
     radices: Vec<usize>,
     in_parts: bool,
     ends: End,
+}
+
+/// The transfers of a row at all levels, the innermost first: bytes to the next in system memory, how many, and bytes in local
+/// memory. Of a level more than a descriptor has each row of the outermost is a transfer.
+pub(super) fn transfers(row: &Descriptor, mut levels: Vec<(u64, u64, u64)>) -> Vec<Descriptor> {
+    let (system, count, place) = match levels.len() > LEVELS {
+        true => levels.pop().unwrap_or((0, 1, 0)),
+        false => (0, 1, 0),
+    };
+    let each = (0..count).map(|i| {
+        let row = Descriptor {
+            system: row.system + i * system,
+            local: row.local + (i * place) as u32,
+            ..row.clone()
+        };
+        levels.iter().fold(row, |all, &(system, count, place)| {
+            all.level(count as u32, system as i64, place as i64)
+        })
+    });
+    each.collect()
 }
 
 /// What the last pass is.
@@ -134,6 +154,16 @@ impl Lines {
             radices: vec![LAST],
             in_parts: false,
             ends: End::InOrder,
+        }
+    }
+
+    /// `per_section` lines of two numbers.
+    pub(super) fn two(per_section: usize) -> Self {
+        Self {
+            length: 2,
+            sides: vec![2],
+            radices: vec![2],
+            ..Self::eight(per_section)
         }
     }
 
@@ -235,7 +265,7 @@ impl Lines {
         self.length
     }
 
-    /// Never: a line has at least eight numbers.
+    /// Never: a line has at least two numbers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.length == 0
@@ -318,22 +348,7 @@ impl Lines {
             }
         };
         levels.sort_unstable();
-        // Of a level more than there are each row is a transfer.
-        let (system, count, place) = match levels.len() > LEVELS {
-            true => levels.pop().unwrap_or((0, 1, 0)),
-            false => (0, 1, 0),
-        };
-        let each = (0..count).map(|i| {
-            let row = Descriptor {
-                system: row.system + i * system,
-                local: row.local + (i * place) as u32,
-                ..row.clone()
-            };
-            levels.iter().fold(row, |all, &(system, count, place)| {
-                all.level(count as u32, system as i64, place as i64)
-            })
-        });
-        each.collect()
+        transfers(&row, levels)
     }
 
     /// Radix of pass `i` but the last; 1 where there is none.
