@@ -14,14 +14,14 @@
 ;
 ; Block n1 of a page holds, in bytes, with x = 4 n2 + n3, l = 0, 1 and q = 0 .. 3,
 ;   2048 l + 128 x + 32 q         row 128 l + 16 n1 + x of columns c0 + 2q, c0 + 2q + 1
-;   2048 l + 128 x + 32 q + 16    row 511 - r, r = 128 (l + 2) + 16 n1 + x, of columns N2 - c0 - 8 + 2q and the next:
-; number i of the eight of row r is the conjugate of number 8 - i there, and that of i = 0 is with the page before, as its
-; number 0: pass 1 leaves it beside, in one of two areas of 4 KiB that pages take in turn, at 512 n1 + 32 x + 16 l. Of the first page of
+;   2048 l + 128 x + 32 q + 16    row 511 - r, r = 128 (l + 2) + 16 n1 + x, of columns N2 - c0 - 2q - 2 and the next,
+; conjugates of the numbers r of columns c0 + 2q + 2, c0 + 2q + 1. So that of column c0 is with the page before, the first of
+; its last: pass 1 leaves it beside, in one of two areas of 4 KiB that pages take in turn, at 512 n1 + 32 x + 16 l. Of the first page of
 ; a matrix the DMA loads them; the last one leaves them where its own were.
 ; After pass 1 a block holds, at 2048 l + 128 x + 32 q + 16 e, p0 = 2 e + l, couple q; at the end j = 2 e + l + ..,
 ; D where l is 0 and S where it is 1.
 ;
-; Cycles of a page while data is there in time: 20480 and 2000.
+; Cycles of a page while data is there in time: 20480 and 984.
 ; Defaults, which a definition by the caller replaces.
 .equ FULL, 16
 .equ INVERSE, 1
@@ -30,6 +30,7 @@
 .include "pass8.s"
 .include "frame4.s"
 .include "blocks.s"
+.include "parts_rows.s"
 
 .equ BLOCK, 4096
 .equ HALF, 4*BLOCK
@@ -43,8 +44,7 @@
 ; left, a13 those it leaves; c7 bytes of the ring, c9 and c10 the sums of both addresses of factors and of numbers that are left,
 ; c12 pages left of the matrix, c14 of all.
 
-; Radix 4: columns 0, 1 are a couple, columns 2, 3 the next.
-.equ own2, 0
+; Pass 2: rows are blocks.
     distances8 2, BLOCK, BLOCK, 3, 0, 16, 0
 ; Pass 2 where rows 4 .. 7 lie before rows 0 .. 3.
     distances8 6, BLOCK, BLOCK, 3, 0, 16, 0, RING
@@ -62,112 +62,117 @@
     .equ zs4, 2
     .equ tw4, 5
 
-; A butterfly, if `on`, and the loads of row m of columns 2h, 2h + 1 of half `part` of a row, if `n`: of rows 2, 3 two words.
-.macro mirrored on, op, d, e, x, y, w, k, n, m, h, part
-    .if !(\n)
-    alone \on, \op, \d, \e, \x, \y, \w, 0
-    .elif \m < 2
-    word \on, \op, \d, \e, \x, \y, \w, ldq, q{2*\m + \h}, [a0 + 2048*(\m - 1) - 16 + 32*(2*\part + \h)]
+; Pass 1, two rows A and B = A + 1 at a time, as rows of 2048 numbers do it (woven_frame, parts_rows.s): column q of four iterations is couple q, the
+; first number of a quad of partners is of its even column, the second of the odd one of the couple before.
+; Of the first couple the partners are those that were left, a4; behind the last come those of its odd column, whose neighbours are left, a6.
+
+; Level 2 of column j of an iteration of kind s, result b, with quad i of the partners of couple q, if that is not 0; 4: behind the last, where
+; the last of these steps, `rd`.
+.macro mirrored on, op, j, b, s, q, i, rd
+    .if \q == 4 && \i == 3
+    woven_second \on, \op, \j, \b, \s, 1, ldq, q7, \rd
+    .elif \q && \q < 5
+    woven_second \on, \op, \j, \b, \s, 1, ldq, q{4 + 2*(\i%2) + \i/2}, [a0 + 32*(\q - 4) + 2048*(\i%2 - 1) + 128*(\i/2 - 1)]
     .else
-    word \on, \op, \d, \e, \x, \y, \w, ldp, r{4*\m + 2*\h + 1}, [a0 + 2048*(\m - 3) + 8 + 32*(3 - 2*\part - \h)]
-    .if \part || \h
-    ldp r{4*\m + 2*\h}, [a0 + 2048*(\m - 3) + 32*(4 - 2*\part - \h)]
-    .elif \m == 2
-    ldp r8, [a4 - 16]
+    woven_second \on, \op, \j, \b, \s
+    .endif
+.endm
+
+; ... with quad i of the couple itself, if `n`.
+.macro direct on, op, j, b, s, n, q, i
+    .if \n
+    woven_second \on, \op, \j, \b, \s, 1, ldq, q{2*(\i%2) + \i/2}, [a0 + 16 + 32*(\q - 4) + 2048*(\i%2 - 1) + 128*(\i/2 - 1)]
     .else
-    ldp r12, [a4]+32
-    .endif
-    .endif
-.endm
-
-; ... the store of result quad j, if `p`; quad 7 to `last`, which steps.
-.macro placed4 on, op, d, e, x, y, w, k, p, j, unused, last
-    .if (\p) && (\j) == 7
-    word \on, \op, \d, \e, \x, \y, \w, stq, q23, \last
-    .elif \p
-    word \on, \op, \d, \e, \x, \y, \w, stq, q{16 + (\j)}, [a1 + ((\j)/2%2 - 1)*2048 + ((\j)/4 - 1)*16 + ((\j)%2 - 1)*32]
-    .else
-    alone \on, \op, \d, \e, \x, \y, \w, 0
+    woven_second \on, \op, \j, \b, \s
     .endif
 .endm
 
-; Four columns of radix 4, half `part` of a row, in 20 cycles; in 24 of the second half, which leaves the numbers for the next page.
-; a0 is where the last of these is, with l = 1; a4, a6 are where those of l = 1 are that were left and that are.
-.macro mirrored4 op, opn, n, c, p, part, rd, wr
-    .rept 4, i
-    second4 \p, \op, \opn, 2, 2 + i/2, i % 2, mirrored, \n, i, 0, \part
-    .endr
-    .rept 4, i
-    first4 \c, bflyy, \opn, 2, 2 + i/2, i % 2, placed4, \p, 2*i, 0, \wr
-    .endr
-    .rept 4, i
-    second4 \c, \op, \opn, 2, i/2, i % 2, mirrored, \n, i, 1, \part
-    .endr
-    .if \n && \part
-    ldp r52, [a0 - 2048]
-    ldp r53, [a0]+\rd
+; A frame of couple q of two rows, if `n`; a0 finds the last partners of B for l = 1. one, two, three: whether there are the couples before, `one`
+; also of a couple 0 whose last rows step by `rd`. a1 points to result 3 of B.
+.macro mirrored_frame op, opn, q, n, one, two, three, wr=0, rd=0
+    mirrored \two, \op, 0, 0, \q%2, (\q ? \q : 4*\one), 0, \rd
+    mirrored \two, \opn, 0, 1, \q%2, (\q ? \q : 4*\one), 1, \rd
+    mirrored \two, \op, 1, 0, \q%2, (\q ? \q : 4*\one), 2, \rd
+    mirrored \two, \opn, 1, 1, \q%2, (\q ? \q : 4*\one), 3, \rd
+    woven_first \one, 1, 0, 1 - \q%2, \three, stq, q17, [a1 - 2064]
+    woven_first \one, 1, 1, 1 - \q%2, \three, stq, q19, [a1 - 16]
+    woven_first \one, 3, 0, 1 - \q%2, \three, stq, q21, [a1 - 2048]
+    woven_first \one, 3, 1, 1 - \q%2, \three, stq, q23, \wr
+    .if \q == 0 && \one
+    stp r12, [a6 + 16]
+    stp r10, [a6 + 32]
+    stp r14, [a6 + 48]
+    stp r8, [a6]+64
     .endif
-    .rept 4, i
-    first4 \n, bflyy, \opn, 2, i/2, i % 2, placed4, \p, 2*i + 1, 0, \wr
-    .endr
-    .if \n && \part
-    stp r52, [a6 - 16]
-    stp r53, [a6]+32
+    .if \q == 0 && \n
+    ldp r12, [a4 + 16]
+    ldp r10, [a4 + 32]
+    ldp r14, [a4 + 48]
+    ldp r8, [a4]+64
     .endif
+    direct \two, \op, 2, 0, \q%2, \n, \q, 0
+    direct \two, \opn, 2, 1, \q%2, \n, \q, 1
+    direct \two, \op, 3, 0, \q%2, \n, \q, 2
+    direct \two, \opn, 3, 1, \q%2, \n, \q, 3
+    woven_first \n, 0, 0, \q%2, \two, stq, q16, [a1 - 2192]
+    woven_first \n, 0, 1, \q%2, \two, stq, q18, [a1 - 144]
+    woven_first \n, 2, 0, \q%2, \two, stq, q20, [a1 - 2176]
+    woven_first \n, 2, 1, \q%2, \two, stq, q22, [a1 - 128]
 .endm
 
-; A row; steps: s1 to the next row and s3 to the next block, s2 to the next results and s4 to those of the next block.
-.macro row op, opn, rd, wr
-    mirrored4 \op, \opn, 1, 1, 1, 0, s1%, [a1]+s2%
-    mirrored4 \op, \opn, 1, 1, 1, 1, \rd, [a1]+\wr
+; Two rows, behind others; rd, wr: steps to these, and from the last results of those before.
+.macro rows op, opn, rd, wr
+    mirrored_frame \op, \opn, 0, 1, 1, 1, 1, [a1]+s1%, \rd
+    mirrored_frame \op, \opn, 1, 1, 1, 1, 1, [a1]+s1%
+    mirrored_frame \op, \opn, 2, 1, 1, 1, 1, \wr
+    mirrored_frame \op, \opn, 3, 1, 1, 1, 1, [a1]+s1%
 .endm
 
-; The rows of a block but the first.
-.macro rows op, opn
-    loop 14 {
-    row \op, \opn, s1%, s2%
+; The rows of a block but the first two.
+.macro others op, opn
+    loop 6 {
+    rows \op, \opn, [a0]+s3%, [a1]+s2%
     }
-    row \op, \opn, s3%, s2%
+    rows \op, \opn, [a0]+s3%, [a1]+s2%
 .endm
 
+; Steps: s1 to the next couple's results, s2 to those of the next rows and s4 to those of the next block; s3 and s6 the same of rows.
 .macro pass1 op, opn
-    movi b0, 2048 + 16
-    movi b1, 2048 + 48
+    movi b0, 2048 + 128 + 112
+    movi b1, 2048 + 128 + 16
     mov l0, c7
     mov l1, c7
     add a0, a8, b0
     add a1, a8, b1
-    movi s1, 128
-    movi s2, 64
-    movi s3, 2048 + 128
-    movi s4, 2048 + 64
-    addi a4, a12, 16
-    addi a6, a13, 16
+    movi s1, 32
+    movi s2, 2*128 - 3*32
+    movi s3, 2*128
+    movi s4, BLOCK - 14*128 - 3*32
+    movi s6, BLOCK - 14*128
+    mov a4, a12
+    mov a6, a13
     movi a2, ones
     ldq q24, [a2]
+    ldq q25, [a2]
     wait LOADED
-    mirrored4 \op, \opn, 1, 0, 0, 0, s1%, [a1]+s2%
-    mirrored4 \op, \opn, 1, 1, 0, 1, s1%, [a1]+s2%
-    rows \op, \opn
+    mirrored_frame \op, \opn, 0, 1, 0, 0, 0
+    mirrored_frame \op, \opn, 1, 1, 1, 0, 0
+    mirrored_frame \op, \opn, 2, 1, 1, 1, 0
+    mirrored_frame \op, \opn, 3, 1, 1, 1, 1, [a1]+s1%
+    others \op, \opn
     loop 7 {
     wait LOADED
-    row \op, \opn, s1%, s4%
-    rows \op, \opn
+    rows \op, \opn, [a0]+s6%, [a1]+s4%
+    others \op, \opn
     }
-    mirrored4 \op, \opn, 0, 1, 1, 0, s1%, [a1]+s2%
-    second4 1, \op, \opn, 2, 2, 0, turn4, 0, 0, 0, 0
-    second4 1, \op, \opn, 2, 2, 1, placed4, 0, 0, 0, 0
-    second4 1, \op, \opn, 2, 3, 0, placed4, 1, 0, 0, 0
-    second4 1, \op, \opn, 2, 3, 1, placed4, 1, 2, 0, 0
-    .rept 2, i
-    placed4 0, \op, 0, 0, 0, 0, 0, 2, 1, 2*i + 4, 0, 0
-    .endr
+    mirrored_frame \op, \opn, 0, 0, 1, 1, 1, [a1]+s1%, [a0]
+    mirrored_frame \op, \opn, 5, 0, 0, 1, 1, [a1]+s1%
     .rept 4
     nop
     .endr
-    .rept 3, i
-    placed4 0, \op, 0, 0, 0, 0, 0, 2, 1, 2*i + 1, 0, 0
-    .endr
+    stq q17, [a1 - 2064]
+    stq q19, [a1 - 16]
+    stq q21, [a1 - 2048]
     stq q23, [a1]
 .endm
 

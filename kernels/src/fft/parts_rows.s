@@ -72,62 +72,146 @@
 ;   2048 + 32 (m/2) + 16 (B)      D[1024 - n], D[1025 - n], m even
 ;   3072 + 32 (m/2) + 16 (B)      D[512 - n], D[513 - n], m even
 ;   4096, 4128                    what follows on the last two: so D[1024 - n] of odd m is the second number of the quad behind
-; Level 1 takes the numbers of D one by one, conjugated by `bflyy`. Of couple m/2 the numbers D of m are read with it, those of
+; Level 1 conjugates the numbers of D (`bflyy`). Of couple m/2 the numbers D of m are read with it, those of
 ; m - 1 were with the couple before: results p0 = 2, 3 of m, m + 1 go where D[1024 - n], D[512 - n] were.
 
-; A butterfly, if `on`, and the loads of row m of columns 2h, 2h + 1, if `n`: of rows 2, 3 two words. n = 3: of the last
-; iteration of a block.
-.macro woven_row on, op, d, e, x, y, w, k, n, m, h, last
-    .if !(\n)
-    alone \on, \op, \d, \e, \x, \y, \w, 0
-    .elif \m < 2
-    word \on, \op, \d, \e, \x, \y, \w, ldq, q{2*\m + \h}, [a0 + (\m - 3)*apart2 + (\h - 1)*beside2]
+; Radix 4 in 16 cycles, all memory slots taken, by four iterations at once. Columns 0, 1 are the even number of row A and the odd one, columns
+; 2, 3 those of B. Quads come as they lie: the second number of one of D is of the iteration before that of its first.
+;
+;   cycle   arithmetic                                    memory
+;   0..3    level 2 of A        (two iterations before)   D: odd numbers of the iteration before, even ones of this
+;   4..7    level 1, odd        (the one before)          results of B (three before)
+;   8..11   level 2 of B        (two before)              S
+;   12..15  level 1, even       (this)                    results of A (two before)
+;
+; What level 1 leaves in iterations of kind s = 1 is in r52 .. r63, but for the odd number of A; else it is where frame4.s has it.
+; Where a block begins, what follows on the last D of the one before comes first, and its own in four words more.
+
+; Where level 1 of column j is, in an iteration of kind s.
+.macro woven_at j, s
+.equ woven_{\s}_{\j}, \s == 0 || \j == 1 ? 16 + 4*\j : \j ? 48 + 4*\j : 52
+.endm
+.rept 4, j
+    woven_at j, 0
+    woven_at j, 1
+.endr
+
+; Level 1 of column j of an iteration of kind s, b = 0, 1, beside `mn x, y`, if `moves`.
+.macro woven_first on, j, b, s, moves=0, mn=0, x=0, y=0
+    .if \moves
+    word \on, bflyy, woven_{\s}_{\j} + 2*(\b), woven_{\s}_{\j} + 2*(\b) + 1, 4*(\b) + \j, 8 + 4*(\b) + \j, 48 + \j/2, \mn, \x, \y
     .else
-    word \on, \op, \d, \e, \x, \y, \w, ldp, r{4*\m + 2*\h + 1}, [a0 + (\m - 3)*apart2 + (\h - 1)*beside2 + 40 + (\n == 3 && \m == 2)*1056]
-    .if \m == 3 && \h
-    ldp r14, \last
-    .else
-    ldp r{4*\m + 2*\h}, [a0 + (\m - 3)*apart2 + (\h - 1)*beside2]
-    .endif
+    alone \on, bflyy, woven_{\s}_{\j} + 2*(\b), woven_{\s}_{\j} + 2*(\b) + 1, 4*(\b) + \j, 8 + 4*(\b) + \j, 48 + \j/2, 0
     .endif
 .endm
 
-; Radix 4 in 20 cycles, all memory slots taken.
-.macro woven_frame op, opn, n, c, p, rd, wr
-    frame4_by bflyy, woven_row, \op, \opn, 2, 2, \n, \c, \p, \rd, \wr
+; ... of level 2, results b and b + 2.
+.macro woven_second on, op, j, b, s, moves=0, mn=0, x=0, y=0
+    .if \moves
+    word \on, \op, 32 + 4*(\b) + \j, 40 + 4*(\b) + \j, woven_{\s}_{\j} + \b, woven_{\s}_{\j} + 2 + \b, 50 + \j/2, \mn, \x, \y
+    .else
+    alone \on, \op, 32 + 4*(\b) + \j, 40 + 4*(\b) + \j, woven_{\s}_{\j} + \b, woven_{\s}_{\j} + 2 + \b, 50 + \j/2, 0
+    .endif
 .endm
 
-; The iterations of a block but the first two.
+; Level 2 with quad i of D: n = 1: from a0, 2, 3: what follows on a block's last, which a4 finds.
+.macro woven_mirrored on, op, j, b, s, n, i
+    .if \n == 1
+    woven_second \on, \op, \j, \b, \s, 1, ldq, q{4 + 2*(\i%2) + \i/2}, [a0 + 1024*(1 + \i%2) + 16*(\i/2 - 1)]
+    .elif \n && \i == 3
+    woven_second \on, \op, \j, \b, \s, 1, ldq, q7, [a4]+s4%
+    .elif \n
+    woven_second \on, \op, \j, \b, \s, 1, ldq, q{4 + 2*(\i%2) + \i/2}, [a4 + (\i == 1 ? -16 : 16 + 8*\i)]
+    .else
+    woven_second \on, \op, \j, \b, \s
+    .endif
+.endm
+
+; ... with quad i of S, the last of an iteration from `rd`, which steps.
+.macro woven_direct on, op, j, b, s, n, i, rd
+    .if (\n == 1 || \n == 2) && \i == 3
+    woven_second \on, \op, \j, \b, \s, 1, ldq, q3, \rd
+    .elif \n == 1 || \n == 2
+    woven_second \on, \op, \j, \b, \s, 1, ldq, q{2*(\i%2) + \i/2}, [a0 + 1024*(\i%2 - 1) + 16*(\i/2 - 1)]
+    .else
+    woven_second \on, \op, \j, \b, \s
+    .endif
+.endm
+
+; A frame of an iteration of kind s, of which a0 finds S of B in row 1. n = 0: there is none, 1: there is, 2: the first of a block, 3: none, but
+; what follows on the last; one, two, three: whether there are the iterations before. a1 points to result 3 of B.
+.macro woven_frame op, opn, s, n, one, two, three, rd=0, wr=0
+    woven_mirrored \two, \op, 0, 0, \s, \n, 0
+    woven_mirrored \two, \opn, 0, 1, \s, \n, 1
+    woven_mirrored \two, \op, 1, 0, \s, \n, 2
+    woven_mirrored \two, \opn, 1, 1, \s, \n, 3
+    woven_first \one, 1, 0, 1 - \s, \three, stq, q17, [a1 - 3072]
+    woven_first \one, 1, 1, 1 - \s, \three, stq, q19, [a1 - 2048]
+    woven_first \one, 3, 0, 1 - \s, \three, stq, q21, [a1 - 1024]
+    woven_first \one, 3, 1, 1 - \s, \three, stq, q23, \wr
+    .if \n == 2
+    .rept 4, i
+    woven_mirrored 0, \op, 0, 0, \s, 1, i
+    .endr
+    .endif
+    woven_direct \two, \op, 2, 0, \s, \n, 0, \rd
+    woven_direct \two, \opn, 2, 1, \s, \n, 1, \rd
+    woven_direct \two, \op, 3, 0, \s, \n, 2, \rd
+    woven_direct \two, \opn, 3, 1, \s, \n, 3, \rd
+    woven_first (\n == 1 || \n == 2), 0, 0, \s, \two, stq, q16, [a1 - 3088]
+    woven_first (\n == 1 || \n == 2), 0, 1, \s, \two, stq, q18, [a1 - 2064]
+    woven_first (\n == 1 || \n == 2), 2, 0, \s, \two, stq, q20, [a1 - 1040]
+    woven_first (\n == 1 || \n == 2), 2, 1, \s, \two, stq, q22, [a1 - 16]
+.endm
+
+; Iterations 4 to 31 of a block.
 .macro woven_inside op, opn
-    loop 29 {
-    woven_frame \op, \opn, 1, 1, 1, [a0]+s1%, [a1]+s1%
+    loop 13 {
+    woven_frame \op, \opn, 0, 1, 1, 1, 1, [a0]+s1%, [a1]+s1%
+    woven_frame \op, \opn, 1, 1, 1, 1, 1, [a0]+s1%, [a1]+s1%
     }
-    woven_frame \op, \opn, 3, 1, 1, [a0]+s3%, [a1]+s1%
+    woven_frame \op, \opn, 0, 1, 1, 1, 1, [a0]+s1%, [a1]+s1%
+    woven_frame \op, \opn, 1, 1, 1, 1, 1, [a0]+s3%, [a1]+s1%
 .endm
 
 .macro woven_pass1 op, opn
-    movi b0, 3*apart2 + beside2
-    movi b1, 3*apart2 + beside2
+    movi b0, apart2 + 16
+    movi b1, 3*apart2 + 16
+    movi b4, 4*apart2 + 16
     mov l0, c7
     mov l1, c7
+    mov l4, c7
     add a0, a8, b0
-    mov a1, a0
+    add a1, a8, b1
+    add a4, a8, b4
     movi s1, 32
     movi s3, BLOCK - 31*32
+    movi s4, BLOCK
     wait LOADED
     ldq q24, [a10]
     ldq q25, [a10 + 16]
-    woven_frame \op, \opn, 1, 0, 0, [a0]+s1%, [a1]+s1%
-    woven_frame \op, \opn, 1, 1, 0, [a0]+s1%, [a1]+s1%
+    woven_frame \op, \opn, 0, 1, 0, 0, 0, [a0]+s1%
+    woven_frame \op, \opn, 1, 1, 1, 0, 0, [a0]+s1%
+    woven_frame \op, \opn, 0, 1, 1, 1, 0, [a0]+s1%
+    woven_frame \op, \opn, 1, 1, 1, 1, 1, [a0]+s1%, [a1]+s1%
     woven_inside \op, \opn
     loop 7 {
     wait LOADED
-    woven_frame \op, \opn, 1, 1, 1, [a0]+s1%, [a1]+s1%
-    woven_frame \op, \opn, 1, 1, 1, [a0]+s1%, [a1]+s3%
+    woven_frame \op, \opn, 0, 2, 1, 1, 1, [a0]+s1%, [a1]+s1%
+    woven_frame \op, \opn, 1, 1, 1, 1, 1, [a0]+s1%, [a1]+s1%
+    woven_frame \op, \opn, 0, 1, 1, 1, 1, [a0]+s1%, [a1]+s3%
+    woven_frame \op, \opn, 1, 1, 1, 1, 1, [a0]+s1%, [a1]+s1%
     woven_inside \op, \opn
     }
-    woven_frame \op, \opn, 0, 1, 1, [a0]+s1%, [a1]+s1%
-    tail4 \op, \opn, 2
+    woven_frame \op, \opn, 0, 3, 1, 1, 1, 0, [a1]+s1%
+    woven_frame \op, \opn, 1, 0, 0, 1, 1, 0, [a1]+s1%
+    .rept 4
+    nop
+    .endr
+    woven_first 0, 1, 0, 0, 1, stq, q17, [a1 - 3072]
+    woven_first 0, 1, 0, 0, 1, stq, q19, [a1 - 2048]
+    woven_first 0, 1, 0, 0, 1, stq, q21, [a1 - 1024]
+    woven_first 0, 1, 0, 0, 1, stq, q23, [a1]
 .endm
 
 ; 32 iterations of the last pass, the first of them the second of a block: blocks lie BLOCK bytes apart.

@@ -20,10 +20,10 @@ const LEFT: u64 = 4096;
 const FACTORS: u64 = 64;
 /// Bytes of the tables.
 const TABLES: u64 = 16 + 128 + 512 + 2048 + 512;
-/// Cycles of a page's first pass beside its arithmetic: partners come one by one, and those of the next page are left.
-const APART: u64 = 12 * 128;
+/// Cycles of a page's first pass beside its arithmetic: of each couple of rows partners come that were left and others are left.
+const APART: u64 = 8 * 64;
 /// Words of a page beside these and its arithmetic: passes are filled and drained.
-const WORDS: u64 = 464;
+const WORDS: u64 = 472;
 
 /// Full pages of columns, eight in each section.
 #[derive(Debug)]
@@ -71,16 +71,18 @@ impl Pages for BackColumnParts {
         let rows = u64::from(ROWS);
         let digit = blocks.height as i64 / 4 * row;
         let turn = page % 2;
-        // Rows one after the other from `load` on, or back, and those of the next digit n0.
-        let of_block = |load: Descriptor, row: i64, digit: i64| {
-            load.level(COUPLES, COUPLE as i64, 2 * COUPLE as i64)
+        // Rows one after the other from `load` on, or back, couples as well, and those of the next digit n0.
+        let of_block = |load: Descriptor, sign: i64| {
+            let (row, digit) = (sign * row, sign * digit);
+            load.level(COUPLES, COUPLE as i64, sign * 2 * COUPLE as i64)
                 .level(ROWS, row, ROW as i64)
                 .level(2, digit, i64::from(ROWS) * ROW as i64)
         };
         let last = blocks.height / 2 - 1 - rows * n1;
         let lower = Descriptor::load(own, at(rows * n1, first), local, COUPLE);
         let partners = at(last, blocks.width - first - columns);
-        let upper = Descriptor::load(mirrored, partners, local + COUPLE as u32, COUPLE);
+        let behind = local + (ROW - COUPLE) as u32;
+        let upper = Descriptor::load(mirrored, partners, behind, COUPLE);
         let factors = (n1 == 0).then(|| {
             let local = RING_BYTES + 2 * LEFT + turn * FACTORS;
             let system = self.columns.factors + first * COMPLEX;
@@ -92,7 +94,7 @@ impl Pages for BackColumnParts {
                 .level(ROWS, -row, 2 * COUPLE as i64)
                 .level(2, -digit, COUPLE as i64)
         });
-        let data = [of_block(lower, row, digit), of_block(upper, -row, -digit)];
+        let data = [of_block(lower, 1), of_block(upper, -1)];
         factors.into_iter().chain(left).chain(data).collect()
     }
 

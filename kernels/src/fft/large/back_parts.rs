@@ -14,10 +14,10 @@ const COUPLE: u64 = 4 * COMPLEX;
 const BLOCK: u64 = parts::BLOCK + 2 * COUPLE;
 /// Bytes of the step tables of the passes over blocks and in them.
 const STEPS: u64 = 64 * 8 + 32 * 16;
-/// Cycles of a page's first pass in which numbers of the differences come one by one: four of each of 256 iterations.
-const APART: u64 = 4 * 256;
-/// Words of a page that go on from block to block in the last pass, less a step that the first does not need.
-const STRIDES: u64 = 11;
+/// Cycles of a page's first pass in which the first differences of a block come, behind what follows on the block before.
+const APART: u64 = 4 * 7;
+/// Words of a page that go on from block to block in the last pass, and that fill and drain four iterations of the first.
+const STRIDES: u64 = 25;
 
 /// Rows of all couples of real columns, a couple of rows in a section's page.
 #[derive(Clone, Debug)]
