@@ -1,0 +1,57 @@
+//! FFTs larger than DMEM, of one axis and of arrays: passes over system memory.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod arrays;
+mod line;
+mod ways;
+
+use cp2_host::Options;
+use cp2_kernels::Random;
+use cp2_kernels::fft::{Direction, Fft, FftRun};
+use cp2_machine::Machine;
+use num_complex::{Complex32, Complex64};
+use std::sync::Arc;
+
+const DIRECTIONS: [Direction; 2] = [Direction::Forward, Direction::Inverse];
+
+fn machine(name: &str) -> Arc<Machine> {
+    Arc::new(Machine::builtin(name).unwrap())
+}
+
+fn random(len: usize, seed: u64) -> Vec<Complex32> {
+    let mut random = Random::new(seed);
+    (0..len).map(|_| random.complex()).collect()
+}
+
+fn run(fft: &dyn Fft, x: &[Complex32], check: bool) -> FftRun {
+    let options = Options {
+        check,
+        ..Options::default()
+    };
+    let done = fft.process_with(x, options).unwrap();
+    let report = &done.run.report;
+    assert!(report.end.is_finished(), "{}: {}", fft.recipe(), report.end);
+    assert_eq!(report.causes.total(), report.cycles, "{}", fft.recipe());
+    let findings: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
+    assert!(findings.is_empty(), "{}: {findings:#?}", fft.recipe());
+    done
+}
+
+fn output(fft: &dyn Fft, x: &[Complex32]) -> Vec<Complex32> {
+    run(fft, x, true).output.unwrap()
+}
+
+fn bits(x: &[Complex32]) -> Vec<(u32, u32)> {
+    x.iter().map(|z| (z.re.to_bits(), z.im.to_bits())).collect()
+}
+
+/// RMS error relative to the RMS of the exact result.
+fn error(exact: &[Complex64], y: &[Complex32]) -> f64 {
+    let (mut error, mut norm) = (0.0, 0.0);
+    for (x, y) in exact.iter().zip(y) {
+        error += (x - Complex64::new(y.re.into(), y.im.into())).norm_sqr();
+        norm += x.norm_sqr();
+    }
+    (error / norm).sqrt()
+}
