@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if chosen.is_empty() {
         println!("\n| shape | machine | cycles | bound | efficiency |");
         println!("|---|---|---|---|---|");
-        let shapes: [&[usize]; 29] = [
+        let shapes: [&[usize]; 30] = [
             &[16, 1024],
             &[32, 2048],
             &[32, 4096],
@@ -62,6 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             &[4, 2048, 16],
             &[128, 64, 256],
             &[128, 128, 128],
+            &[256, 256, 16],
             &[16, 128, 1024],
             &[128, 128, 256],
             &[64, 64, 1024],
