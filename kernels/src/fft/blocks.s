@@ -40,9 +40,9 @@
 
 ; Constants of pass t >= 2, radix 4, over blocks of D bytes. An iteration is `on` bytes from the
 ; one before; its columns 2, 3 are `beside` bytes from columns 0, 1, and have, if `own`,
-; factors of their own: w^2 of columns 0, 1, of 2, 3, then w.
-.macro distances4 t, D, on=32, beside=16, own=0
-    .equ apart{\t}, \D/4
+; factors of their own: w^2 of columns 0, 1, of 2, 3, then w. Rows are a quarter of a block apart, or `apart` bytes.
+.macro distances4 t, D, on=32, beside=16, own=0, apart=0
+    .equ apart{\t}, \apart ? \apart : \D/4
     .equ beside{\t}, \beside
     .equ own{\t}, \own
     .equ on{\t}, \on
@@ -98,17 +98,17 @@
 
 ; Where the first iteration of pass t begins in a page at address `at`, in one word if it can.
 .macro at4 a, t, D, at
-    .if 3*\D/4 + beside{\t} < 2048
-    addi \a, \at, 3*\D/4 + beside{\t}
+    .if 3*apart{\t} + beside{\t} < 2048
+    addi \a, \at, 3*apart{\t} + beside{\t}
     .else
-    movi \a, 3*\D/4 + beside{\t}
+    movi \a, 3*apart{\t} + beside{\t}
     add \a, \a, \at
     .endif
 .endm
 
 ; Its first block, whose factors are in r48 and r49.
 .macro walk4_first op, opn, t, D, at
-    movi a0, 3*\D/4 + beside{\t}
+    movi a0, 3*apart{\t} + beside{\t}
     add a0, a0, \at
     mov a1, a0
     .if own{\t} || \D > 256

@@ -209,6 +209,8 @@ pub(crate) const KERNELS: [Entry; 7] = [
             "fft/large.s",
             "fft/real.s",
             "fft/real_columns.s",
+            "fft/real_parts.s",
+            "fft/real_couples.s",
             "fft/lines.s",
             "fft/blocks.s",
             "fft/pass8.s",

@@ -237,15 +237,6 @@
     signal COMPLETE
 .endm
 
-; The second frame of pass 4: its loops stand for themselves.
-.macro begin8 on, op, d, e, x, y, w, slot, n, c, p
-    .if \slot == 23
-    alone \on, \op, \d, \e, \x, \y, \w, 1
-    .else
-    own8 \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
-    .endif
-.endm
-
 .macro pages op, opn
 .page:
     .if WOVEN

@@ -48,6 +48,15 @@
     .endif
 .endm
 
+; The second frame of a pass whose loops stand for themselves.
+.macro begin8 on, op, d, e, x, y, w, slot, n, c, p
+    .if \slot == 23
+    alone \on, \op, \d, \e, \x, \y, \w, 1
+    .else
+    own8 \on, \op, \d, \e, \x, \y, \w, \slot, \n, \c, \p
+    .endif
+.endm
+
 ; The same where the ring ends before row 4: the pointers step here.
 .macro around8 on, op, d, e, x, y, w, slot, n, c, p
     .if \slot == 22 && \n

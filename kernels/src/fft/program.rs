@@ -13,8 +13,9 @@ const FFT4096: (&str, &str) = ("fft4096.s", include_str!("fft4096.s"));
 const LARGE: (&str, &str) = ("large.s", include_str!("large.s"));
 const PARTS: (&str, &str) = ("parts.s", include_str!("parts.s"));
 const BACK_COLUMNS: (&str, &str) = ("back_columns.s", include_str!("back_columns.s"));
+const REAL_PARTS: (&str, &str) = ("real_parts.s", include_str!("real_parts.s"));
 const ARRAY: (&str, &str) = ("array.s", include_str!("array.s"));
-const INCLUDED: [(&str, &str); 12] = [
+const INCLUDED: [(&str, &str); 13] = [
     ("stockham.s", include_str!("stockham.s")),
     ("lines.s", include_str!("lines.s")),
     ("hooks4096.s", include_str!("hooks4096.s")),
@@ -25,6 +26,7 @@ const INCLUDED: [(&str, &str); 12] = [
     ("shifted8.s", include_str!("shifted8.s")),
     ("parts_rows.s", include_str!("parts_rows.s")),
     ("real.s", include_str!("real.s")),
+    ("real_couples.s", include_str!("real_couples.s")),
     ("real_columns.s", include_str!("real_columns.s")),
     ("real_back.s", include_str!("real_back.s")),
 ];
@@ -47,7 +49,7 @@ fn include(name: &str, _from: &str) -> Result<Source, String> {
 #[must_use]
 pub fn source(file: &str) -> Option<&'static str> {
     let name = file.strip_prefix(FOLDER)?;
-    let kernels = [FFT, FFT4096, LARGE, PARTS, BACK_COLUMNS, ARRAY];
+    let kernels = [FFT, FFT4096, LARGE, PARTS, BACK_COLUMNS, REAL_PARTS, ARRAY];
     let mut all = kernels.into_iter().chain(INCLUDED);
     all.find(|(n, _)| *n == name).map(|(_, text)| text)
 }
@@ -265,6 +267,18 @@ pub(super) fn back_parts_program(lines: &Lines, machine: &Machine) -> Result<Ass
     parts_with(lines, &defines, machine)
 }
 
+/// Assembles `real_parts.s` for rows of half a spectrum, `full` pages of a matrix before its last.
+pub(super) fn real_parts_program(
+    lines: &Lines,
+    full: u64,
+    machine: &Machine,
+) -> Result<Assembly, FftError> {
+    let defines = [("COUPLES", lines.per_section() as u64 / 2), ("FULL", full)];
+    let defines = defines.map(|(name, value)| (name.to_owned(), Value::Int(value as i64)));
+    let title = format!("half of the rows of {} in parts", lines.len());
+    kernel(&title, REAL_PARTS, defines.to_vec(), machine)
+}
+
 fn parts_with(
     lines: &Lines,
     defines: &[(&str, i64)],
@@ -351,49 +365,4 @@ fn kernel_with(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use cp2_asm::assemble;
-
-    /// The schedules hold the latencies of both machines: no word waits for an operand.
-    #[test]
-    fn no_word_stalls() {
-        for name in ["vm7", "vm9"] {
-            let machine = Machine::builtin(name).unwrap();
-            for b in 4..=12 {
-                for direction in [Direction::Forward, Direction::Inverse] {
-                    let recipe = Recipe::new(1 << b, direction).unwrap();
-                    match program(&recipe, &machine) {
-                        Ok(assembly) => assert!(
-                            assembly.warnings.is_empty(),
-                            "{recipe} on {name}:\n{}",
-                            assembly.warnings
-                        ),
-                        Err(error) => panic!("{recipe}:\n{error}"),
-                    }
-                }
-            }
-        }
-    }
-
-    /// Without definitions the sources are programs too: `cp2 asm` takes them as they are.
-    #[test]
-    fn the_sources_have_defaults() {
-        let both = [FFT, FFT4096, LARGE, PARTS, ARRAY].map(|source| (source, 0));
-        for ((name, text), inverse) in both.into_iter().chain([(BACK_COLUMNS, 1)]) {
-            let options = Options {
-                include: Some(&include),
-                ..Options::default()
-            };
-            let program = assemble(&Source::new(name, text), &options)
-                .unwrap()
-                .program;
-            assert_eq!(program.symbol("INVERSE"), Some(inverse));
-        }
-    }
-
-    #[test]
-    fn an_unknown_include_is_an_error() {
-        assert!(include("radix16.s", "fft.s").is_err());
-    }
-}
+mod tests;

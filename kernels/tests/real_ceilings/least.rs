@@ -37,6 +37,7 @@ fn pages([n1, n2]: [usize; 2], c: usize, r: usize, last: usize) -> Pages {
         c,
         r,
         last,
+        pieces: 1.0,
         stay: false,
         bare: true,
     }

@@ -16,6 +16,8 @@ pub(crate) struct Pages {
     pub(crate) c: f64,
     pub(crate) r: f64,
     pub(crate) last: f64,
+    /// Pieces in which a page of rows comes and goes: 1 of whole pages.
+    pub(crate) pieces: f64,
     pub(crate) stay: bool,
     /// Whether the factors of rows are left out.
     pub(crate) bare: bool,
@@ -47,6 +49,7 @@ pub(crate) fn forward_terms(n: f64, g: f64, p: Pages) -> [[f64; 4]; 2] {
         128 => &[4, 4],
         256 => &[4, 8],
         512 => &[8, 8],
+        _ if p.pieces > 1.0 => &[4, 8, 4],
         _ => &[4, 4, 8],
     });
     let f = match p.stay || p.bare {
@@ -55,9 +58,14 @@ pub(crate) fn forward_terms(n: f64, g: f64, p: Pages) -> [[f64; 4]; 2] {
     };
     let d2 = (8.0 * n + 64.0 * n2) / bandwidth + 4.5 * n2 * pages + f;
     let e1 = d1 * 8.0 * c / n2;
-    let couple = if r == 2.0 { 2.0 * n2 } else { 0.0 };
+    // Of two rows of pages in parts, too, there are no numbers but conjugates.
+    let couple = if r == 2.0 || p.pieces > 1.0 {
+        2.0 * n2
+    } else {
+        0.0
+    };
     let first = 32.0 * n2 * r / bandwidth + n2 / 2.0;
-    let e2 = first + 32.0 * n2 * (p.last - 1.0) / bandwidth + 4.0 * n2 - couple;
+    let e2 = (first + 32.0 * n2 * (p.last - 1.0) / bandwidth + 4.0 * n2 - couple) / p.pieces;
     let alone = [a1 + e1, d1, a2 + e2, d2].map(|x| x / n);
     [alone, [a1, d1, a2, d2].map(|x| x / n)]
 }

@@ -227,28 +227,35 @@ impl Lines {
     /// As many couples as fill a page that goes through DMEM in parts; none where there is no kernel.
     pub(super) fn parts(length: usize) -> Option<Self> {
         let couples = parts::PAGE / (2 * length);
-        (1..=parts::MOST_COUPLES).contains(&couples).then(|| Self {
-            length,
-            sides: vec![length],
-            shifted: 0,
-            per_section: 2 * couples,
-            radices: vec![4, 8, 8 / couples, 8],
-            in_parts: true,
-            ends: End::InOrder,
-        })
+        let has = (1..=parts::MOST_COUPLES).contains(&couples);
+        has.then(|| Self::in_parts_of(length, vec![4, 8, 8 / couples, 8]))
     }
 
     /// As many columns of half a spectrum as fill such a page, whose last pass joins neighbours; none where there is no kernel.
     pub(super) fn joined_parts(length: usize) -> Option<Self> {
-        (length == 512).then(|| Self {
+        (length == 512).then(|| Self::in_parts_of(length, vec![4, 8, 4, 4]))
+    }
+
+    /// As many rows of half a spectrum as fill such a page; none where there is no kernel.
+    pub(super) fn half_parts(length: usize) -> Option<Self> {
+        match length {
+            512 => Some(Self::in_parts_of(length, vec![LAST; 3])),
+            1024 => Self::parts(length),
+            _ => None,
+        }
+    }
+
+    /// As many lines as fill such a page.
+    fn in_parts_of(length: usize, radices: Vec<usize>) -> Self {
+        Self {
             length,
             sides: vec![length],
             shifted: 0,
             per_section: parts::PAGE / length,
-            radices: vec![4, 8, 4, 4],
+            radices,
             in_parts: true,
             ends: End::InOrder,
-        })
+        }
     }
 
     /// So many lines of the same length.

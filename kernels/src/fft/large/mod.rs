@@ -19,6 +19,7 @@ mod real;
 mod real_back;
 mod real_division;
 mod real_pages;
+mod real_parts;
 mod recipe;
 mod split;
 mod tiles;

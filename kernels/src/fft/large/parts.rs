@@ -318,7 +318,7 @@ impl Pages for RowParts {
 }
 
 /// The factors for the rows of a section's page, in a transform of `turns` numbers.
-fn factors(lines: &Lines, rows: &[usize], turns: usize) -> Vec<Complex32> {
+pub(super) fn factors(lines: &Lines, rows: &[usize], turns: usize) -> Vec<Complex32> {
     let matrix = turns / lines.len();
     let numbers = (factor_bytes(lines) / COMPLEX) as usize;
     let mut factors = Vec::with_capacity(numbers);

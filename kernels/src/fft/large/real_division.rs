@@ -7,6 +7,7 @@ use super::pages::{ColumnPages, RowPages, rows_of};
 use super::parts::{self, RowParts};
 use super::real_back::{BackColumns, BackRows, Blocks};
 use super::real_pages::{HalfRows, RealColumns, RealRows, SECTIONS, Tiles};
+use super::real_parts::RealParts;
 use crate::fft::recipe::Direction;
 use crate::ring::{Expected, Ring, RingPass};
 use cp2_machine::{Class, Machine};
@@ -45,15 +46,16 @@ impl Division {
     }
 
     /// Whether the pages of a pass go through DMEM in parts.
-    fn in_parts(&self, pass: usize) -> bool {
+    pub(super) fn in_parts(&self, pass: usize) -> bool {
         [&self.columns, &self.rows][pass].in_parts()
     }
 
     /// DMEM for the buffers of a pass, and for its tables where these lie behind them.
     fn ring_bytes(&self, pass: usize) -> u64 {
-        match (self.in_parts(pass), pass) {
-            (true, 0) => return BackColumnParts::bytes(),
-            (true, _) => return BackParts::bytes(&self.rows),
+        match (self.in_parts(pass), pass, self.direction) {
+            (true, 0, _) => return BackColumnParts::bytes(),
+            (true, _, Direction::Forward) => return RealParts::bytes(&self.rows),
+            (true, _, Direction::Inverse) => return BackParts::bytes(&self.rows),
             _ => {}
         }
         let (page, factors) = self.buffer(pass);
@@ -118,9 +120,10 @@ impl Division {
         }
         Some([0, 1].map(|pass| {
             // The ring lies before the data.
-            match (self.in_parts(pass), pass) {
-                (true, 0) => return parts::ring(ends[pass]),
-                (true, _) => return BackParts::ring(ends[pass]),
+            match (self.in_parts(pass), pass, self.direction) {
+                (true, 0, _) => return parts::ring(ends[pass]),
+                (true, _, Direction::Forward) => return RealParts::ring(&self.rows, ends[pass]),
+                (true, _, Direction::Inverse) => return BackParts::ring(ends[pass]),
                 _ => {}
             }
             let (page, factors) = self.buffer(pass);
@@ -216,7 +219,11 @@ impl Division {
             factors: factors[1],
             resident: self.resident,
         };
-        [RingPass::new(first, columns), RingPass::new(second, rows)]
+        let second = match self.in_parts(1) {
+            true => RingPass::new(second, RealParts { rows }),
+            false => RingPass::new(second, rows),
+        };
+        [RingPass::new(first, columns), second]
     }
 
     /// Length of the rows, those of a page and, there, of the last, and whether their factors stay.
@@ -275,6 +282,9 @@ impl Division {
             return [columns, rows.collect()];
         }
         let rows = self.half_rows();
+        if self.in_parts(1) {
+            return [Vec::new(), RealParts::factors(&rows, n)];
+        }
         let factors = rows.all().flat_map(|(lines, rows)| lines.factors(&rows, n));
         [Vec::new(), factors.collect()]
     }
@@ -306,17 +316,23 @@ impl Division {
         let halves = columns.separate_halves();
         let issues = columns.butterflies() + columns.separate_issues() - halves;
         let rows = self.half_rows();
-        let sum = |of: fn(&Lines) -> u64| batch * rows.sum(of);
-        let butterflies = sum(Lines::butterflies);
+        let [butterflies, products, conjugates] = match self.in_parts(1) {
+            true => RealParts::operations(&rows),
+            false => {
+                let butterflies = rows.sum(Lines::butterflies);
+                let products = rows.sum(Lines::shifted_issues) - butterflies;
+                [butterflies, products, rows.sum(HalfRows::conjugates)]
+            }
+        };
         vec![
             vec![
                 (Class::Butterfly, pages * issues),
                 (Class::Add, pages * halves),
             ],
             vec![
-                (Class::Butterfly, butterflies),
-                (Class::Madd, sum(Lines::shifted_issues) - butterflies),
-                (Class::Integer, sum(HalfRows::conjugates)),
+                (Class::Butterfly, batch * butterflies),
+                (Class::Madd, batch * products),
+                (Class::Integer, batch * conjugates),
             ],
         ]
     }
@@ -360,7 +376,8 @@ impl Division {
             Direction::Inverse => ["half of the columns", "couples of rows"],
         };
         let [a, b] = [0, 1].map(|pass| match (self.in_parts(pass), self.buffers[pass]) {
-            (true, count) => format!("{count} buffers of an eighth"),
+            (true, parts::RING) => format!("{} buffers of an eighth", parts::RING),
+            (true, count) => format!("{count} buffers of a quarter"),
             (false, count) => format!("{count} buffers"),
         });
         let ends = match self.direction {

@@ -15,7 +15,7 @@ pub(super) const SECTIONS: u64 = 4;
 /// Real columns of a tile of either parity.
 const TILE: u64 = 4 * SECTIONS;
 /// Bytes of a row of a tile: a granule of each section.
-const TILE_ROW: u64 = TILE / 2 * COMPLEX;
+pub(super) const TILE_ROW: u64 = TILE / 2 * COMPLEX;
 
 /// The matrix between the passes.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ pub(super) struct Tiles {
 
 impl Tiles {
     /// Bytes of a tile: rows 0 to N1/2, and one that fills up a couple.
-    fn tile(&self) -> u64 {
+    pub(super) fn tile(&self) -> u64 {
         (self.height / 2 + 2) * TILE_ROW
     }
 
@@ -177,6 +177,15 @@ impl HalfRows {
         })
     }
 
+    /// The rows of each section in each page as if the last one were full.
+    pub(super) fn wholes(&self) -> impl Iterator<Item = Vec<usize>> {
+        let rows = self.lines.per_section() as u64;
+        (0..=self.full()).flat_map(move |page| {
+            let of = move |section| (section * self.share() + page * rows) as usize;
+            (0..SECTIONS).map(move |section| (of(section)..of(section) + rows as usize).collect())
+        })
+    }
+
     /// Issues for the conjugates of a page, two at a time.
     pub(super) fn conjugates(lines: &Lines) -> u64 {
         (lines.len() * lines.per_section() / 4) as u64
@@ -232,7 +241,7 @@ impl RealRows {
     }
 
     /// The matrix of a page, which page of it, and its rows.
-    fn split(&self, page: u64) -> (u64, u64, &Lines) {
+    pub(super) fn split(&self, page: u64) -> (u64, u64, &Lines) {
         let period = self.period();
         let (matrix, page) = (page / period, page % period);
         (matrix, page, self.rows.page(page))

@@ -5,7 +5,9 @@ use crate::fft::error::FftError;
 use crate::fft::large::behind::Followed;
 use crate::fft::large::lines::Lines;
 use crate::fft::large::real_back::BackColumns;
-use crate::fft::program::{back_columns_program, back_parts_program, back_program, real_program};
+use crate::fft::program::{
+    back_columns_program, back_parts_program, back_program, real_parts_program, real_program,
+};
 use crate::fft::recipe::Direction;
 use crate::job::data_end;
 use crate::ring::Ring;
@@ -56,9 +58,15 @@ impl Division {
                 true => Arc::new(self.columns_in_parts(machine)?),
                 false => program(columns, None)?,
             };
-            let rows = match self.in_parts(1) {
-                true => Arc::new(back_parts_program(&self.rows, machine)?.program),
-                false => program(None, rows)?,
+            let rows = match (self.in_parts(1), self.direction) {
+                (true, Direction::Forward) => {
+                    let full = self.half_rows().full();
+                    Arc::new(real_parts_program(&self.rows, full, machine)?.program)
+                }
+                (true, Direction::Inverse) => {
+                    Arc::new(back_parts_program(&self.rows, machine)?.program)
+                }
+                (false, _) => program(None, rows)?,
             };
             [columns, rows]
         } else {

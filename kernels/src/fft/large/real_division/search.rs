@@ -1,6 +1,6 @@
 //! Which divisions there are, the fastest first.
 
-use super::{BackParts, Direction, Division, HalfRows, Lines, SECTIONS, parts};
+use super::{BackParts, Direction, Division, HalfRows, Lines, RealParts, SECTIONS, parts};
 use crate::fft::large::back_columns;
 use crate::fft::large::lines::LEVELS;
 use cp2_machine::Machine;
@@ -9,7 +9,7 @@ use cp2_machine::Machine;
 const COLUMNS: [&[usize]; 2] = [&[2, 4, 8], &[4, 8, 16, 32]];
 /// Rows of a section's page, there and back.
 const ROWS: [&[usize]; 2] = [&[2, 4, 6, 8, 10, 12, 14, 16], &[2, 4, 8, 16, 32]];
-/// Columns that rows in parts are of at least: a couple of rows for each section.
+/// Columns that rows in parts are of at least, back: a couple of rows for each section.
 const PARTED: usize = 16;
 /// ... and columns in parts of rows: a page of eight columns a section, and their partners.
 const JOINED: usize = 64;
@@ -49,12 +49,19 @@ impl Division {
                 let pers = [COLUMNS[way], ROWS[way]][pass].iter();
                 let fits = pers.filter(|&per| 2 * per * SECTIONS as usize <= others);
                 let lines = fits.filter_map(|&per| Self::lines(direction, pass, length, per));
-                let back = direction == Direction::Inverse;
-                let parts = match pass {
-                    0 => Lines::joined_parts(length).filter(|_| others >= JOINED && levels),
-                    _ => BackParts::lines(length).filter(|_| others >= PARTED),
+                // There the first page that is not full comes where full ones have been.
+                let full = |rows: &Lines| 4 * rows.per_section() * SECTIONS as usize <= others;
+                let parts = match (direction, pass) {
+                    (Direction::Forward, 0) => None,
+                    (Direction::Forward, _) => RealParts::lines(length).filter(full),
+                    (Direction::Inverse, 0) => {
+                        Lines::joined_parts(length).filter(|_| others >= JOINED && levels)
+                    }
+                    (Direction::Inverse, _) => {
+                        BackParts::lines(length).filter(|_| others >= PARTED)
+                    }
                 };
-                lines.chain(parts.filter(|_| back)).collect::<Vec<_>>()
+                lines.chain(parts).collect::<Vec<_>>()
             });
             let with = |columns: &Lines, rows: &Lines, buffers, (last, resident)| Self {
                 direction,
@@ -66,7 +73,7 @@ impl Division {
             };
             let priced = |pass: usize, columns: &Lines, rows: &Lines| {
                 let kinds: Vec<(usize, bool)> = match (direction, pass) {
-                    (Direction::Forward, 1) => {
+                    (Direction::Forward, 1) if !rows.in_parts() => {
                         let lasts = HalfRows::lasts(columns.len() as u64, rows.per_section());
                         lasts
                             .flat_map(|last| [(last, false), (last, true)])
@@ -75,9 +82,10 @@ impl Division {
                     (Direction::Inverse, 1) if !rows.in_parts() => vec![(2, false), (2, true)],
                     _ => vec![(2, false)],
                 };
-                let buffers = match [columns, rows][pass].in_parts() {
-                    true => &[parts::RING],
-                    false => BUFFERS[way],
+                let buffers = match ([columns, rows][pass].in_parts(), direction) {
+                    (true, Direction::Forward) => &[RealParts::buffers(rows)],
+                    (true, Direction::Inverse) => &[parts::RING],
+                    (false, _) => BUFFERS[way],
                 };
                 let of = |(&buffers, &kind)| {
                     let one = with(columns, rows, [buffers; 2], kind);

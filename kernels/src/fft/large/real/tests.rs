@@ -1,0 +1,121 @@
+//! Every kind of rows, beside the definition.
+
+use super::*;
+use crate::fft::definition::{hermitian, reference};
+use crate::fft::transform::rows_of;
+use crate::job::KernelRun;
+use crate::random::Random;
+use cp2_host::testing::on_both_engines;
+use num_complex::Complex64;
+use std::collections::BTreeSet;
+
+const N: usize = 1 << 14;
+
+/// Plans with pages of every width, with every last page, and with factors that stay or come with their page: one
+/// for every kind of rows, not only those that the planner takes; or only those of rows in parts.
+fn kinds(n: usize, direction: Direction, parts: bool) -> Vec<LargeReal> {
+    let machine = Arc::new(Machine::builtin("vm7").unwrap());
+    let mut seen = BTreeSet::new();
+    let mut all = Vec::new();
+    for division in Division::all(n, direction, &machine, 32) {
+        if seen.contains(&division.rows_are()) || parts && !division.in_parts(1) {
+            continue;
+        }
+        let mut unfit = None;
+        let placed = unless_large(division.place(&machine), &mut unfit).unwrap();
+        let Some((programs, rings, ends)) = placed.flatten() else {
+            continue;
+        };
+        seen.insert(division.rows_are());
+        let followed = division.followed(&machine).unwrap();
+        let plans = vec![Plan {
+            batch: 32,
+            ends,
+            division,
+            programs,
+            rings,
+            followed,
+        }];
+        all.push(LargeReal {
+            machine: machine.clone(),
+            plans,
+        });
+    }
+    all
+}
+
+/// What both engines make of a job, without findings.
+fn clean<T: PartialEq + std::fmt::Debug>(
+    real: &LargeReal,
+    job: impl Fn(Options) -> Result<KernelRun<T>, FftError>,
+) -> T {
+    let [done, fast] = on_both_engines(&Options::default(), job, |d| &d.run.report).unwrap();
+    assert_eq!(done.run.report.findings, [], "{}", real.recipe());
+    assert_eq!(done.output, fast.output, "{}", real.recipe());
+    done.output.unwrap()
+}
+
+/// What these plans make of two transforms, beside the definition.
+fn are_those_of_the_transform(n: usize, kinds: &[LargeReal]) {
+    let batch = 2;
+    let mut random = Random::new(5);
+    let x = random.uniforms(n * batch);
+    let numbers: Vec<Complex32> = x.iter().map(|&x| x.into()).collect();
+    let exact = reference(&numbers, n, Direction::Forward);
+    for real in kinds {
+        let y = clean(real, |options| {
+            let (job, y, pitch) = real.forward(&x, batch, options)?;
+            Ok(job.run(real.expected(batch), |run| {
+                Ok(rows_of(run.read(y)?, batch, n / 2 + 1, pitch))
+            })?)
+        });
+        let rows = exact.chunks(n).flat_map(|row| &row[..=n / 2]);
+        for (i, (y, exact)) in y.iter().zip(rows).enumerate() {
+            let off = Complex64::new(y.re.into(), y.im.into()) - exact;
+            let what = real.recipe();
+            let close = 1.0e-7 * n as f64 / N as f64;
+            assert!(off.norm_sqr() <= close, "{what}: {i}: {y} {exact}");
+        }
+    }
+}
+
+#[test]
+fn all_rows_are_those_of_the_transform() {
+    let kinds = kinds(N, Direction::Forward, false);
+    assert!(kinds.len() >= 20, "{}", kinds.len());
+    are_those_of_the_transform(N, &kinds);
+}
+
+/// Pages, the last of a matrix among them, that begin at each third of the ring, with rows of either length.
+#[test]
+fn all_rows_in_parts_are_those_of_the_transform() {
+    for n in [1 << 16, 1 << 17] {
+        let kinds = kinds(n, Direction::Forward, true);
+        assert_eq!(kinds.len(), 2);
+        are_those_of_the_transform(n, &kinds);
+    }
+}
+
+#[test]
+fn all_rows_back_are_those_of_the_transform() {
+    let batch = 3;
+    let mut random = Random::new(6);
+    let mut half = random.complexes((N / 2 + 1) * batch);
+    for row in half.chunks_mut(N / 2 + 1) {
+        (row[0].im, row[N / 2].im) = (0.0, 0.0);
+    }
+    let exact = reference(&hermitian(&half, N), N, Direction::Inverse);
+    let kinds = kinds(N, Direction::Inverse, false);
+    for real in &kinds {
+        let x = clean(real, |options| {
+            let (job, x, _) = real.inverse(&half, batch, options)?;
+            Ok(job.run(real.expected(batch), |run| run.read(x))?)
+        });
+        for (i, (x, exact)) in x.iter().zip(&exact).enumerate() {
+            let off = f64::from(*x) - exact.re;
+            let what = real.recipe();
+            assert!(off.abs() <= 1.0e-3, "{what}: {i}: {x} {exact}");
+        }
+    }
+    assert!(kinds.len() >= 12, "{}", kinds.len());
+}
