@@ -58,6 +58,8 @@ pub(crate) struct RingPass {
     begun: bool,
     /// Whether its argument block is, too.
     informed: bool,
+    /// Whether loads of the next pass need not wait for its first store.
+    at_once: bool,
 }
 
 impl Ring {
@@ -168,6 +170,7 @@ impl RingPass {
             ahead: Vec::new(),
             begun: false,
             informed: false,
+            at_once: false,
         }
     }
 

@@ -187,7 +187,11 @@
 
 .program
     .if N1
+    .if ENDS
+ends:
+    .else
 columns:
+    .endif
     .if BACK
     back_columns bflyc, bflyci
     .elif INVERSE

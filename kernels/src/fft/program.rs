@@ -291,23 +291,21 @@ fn parts_with(
 }
 
 /// Assembles `back_columns.s` for columns of half a spectrum, `pages` pages of a matrix.
-pub(super) fn back_columns_program(
-    lines: &Lines,
-    pages: u64,
-    machine: &Machine,
-) -> Result<Assembly, FftError> {
+pub(super) fn back_columns_program(pages: u64, machine: &Machine) -> Result<Assembly, FftError> {
     let defines = vec![("FULL".to_owned(), Value::Int(pages as i64))];
-    let title = format!("columns of {} in parts", lines.len());
-    kernel(&title, BACK_COLUMNS, defines, machine)
+    kernel("columns in parts", BACK_COLUMNS, defines, machine)
 }
 
-/// Assembles `large.s` for the last column of each of several half spectra, `block` rows in a section's page.
+/// Assembles `large.s` for the last columns of half spectra, as `back_program` does.
 pub(super) fn back_ends_program(
+    tables: u64,
     columns: &Lines,
     block: usize,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
-    let modes = [("INVERSE", 1), ("BACK", block as i64), ("ENDS", 1)];
+    let tables = i64::try_from(tables).unwrap_or(i64::MAX);
+    let back = [("INVERSE", 1), ("BACK", block as i64)];
+    let modes = [back, [("ENDS", 1), ("TABLES", tables)]].concat();
     lines_program(Some(columns), None, &modes, machine)
 }
 

@@ -12,8 +12,8 @@ use std::ops::Range;
 /// A load of the next pass.
 #[derive(Clone, Debug)]
 pub(super) struct Ahead {
-    /// The page behind whose stores it is given.
-    pub(super) behind: u64,
+    /// The page behind whose stores it is given; none: behind the first loads.
+    pub(super) behind: Option<u64>,
     /// The page of the next pass that it is of; none of what all of that pass waits for, its program.
     pub(super) page: Option<u64>,
     pub(super) load: Descriptor,
@@ -56,7 +56,8 @@ pub(crate) fn follow(
     next.begun = true;
     next.informed = true;
     let count = before.count();
-    let places = (count.saturating_sub(PLACES)..count).chain([0]);
+    let places = (count.saturating_sub(PLACES)..count).chain([0]).map(Some);
+    let places = places.chain(before.at_once.then_some(None));
     let mut best: Option<(f64, Vec<Ahead>)> = None;
     for behind in places {
         let program = program.iter().map(|load| Ahead {
@@ -93,7 +94,8 @@ fn ahead_of(before: &RingPass, next: &RingPass, machine: &Machine) -> Option<Vec
     }
     let mut all = Vec::new();
     // A page is there when all has come that was given before it, and that of the pass before.
-    let mut complete = first.max(before.loaded_behind());
+    let first = (!before.at_once).then_some(first);
+    let mut complete = first.max(first.map(|_| before.loaded_behind()));
     for page in next.next(None) {
         let (loads, early) = next.shares(page);
         let loads = loads.into_iter().map(|load| (page, load));
@@ -108,7 +110,7 @@ fn ahead_of(before: &RingPass, next: &RingPass, machine: &Machine) -> Option<Vec
                     || stores.iter().any(|store| meet(store, &from))
             };
             let behind = busy.iter().rev().find(waits);
-            let behind = behind.map_or(first, |busy| busy.0);
+            let behind = behind.map(|busy| busy.0).or(first);
             complete = complete.max(behind);
             let behind = if load.event.is_some() {
                 complete
@@ -132,6 +134,12 @@ fn is_free(before: &RingPass, next: &RingPass) -> bool {
 }
 
 impl RingPass {
+    /// The same, loads of the next pass given before its first page is done, if all of its own are.
+    pub(crate) fn at_once(mut self) -> Self {
+        self.at_once = self.count() <= self.ring.ahead as u64;
+        self
+    }
+
     /// The pages behind which loads of the next pass can be given.
     fn last_pages(&self) -> Range<u64> {
         let count = self.count();
@@ -275,7 +283,7 @@ mod tests {
     fn behind(before: &RingPass, next: &RingPass) -> Option<Vec<u64>> {
         let machine = Machine::builtin("vm7").unwrap();
         let ahead = ahead_of(before, next, &machine)?;
-        Some(ahead.iter().map(|ahead| ahead.behind).collect())
+        ahead.iter().map(|ahead| ahead.behind).collect()
     }
 
     /// What is free and there comes behind the pass's own last page, page 9, which is loaded behind page 7; what is
@@ -303,8 +311,8 @@ mod tests {
         let machine = Machine::builtin("vm7").unwrap();
         let passes = vec![pass(0, 1000, 0, 1 << 20), pass(100, 2000, 1 << 40, 1 << 30)];
         let chained = chained(passes, &machine);
-        let behind: Vec<u64> = chained[0].ahead.iter().map(|ahead| ahead.behind).collect();
-        assert_eq!(behind, [7, 7]);
+        let behind: Vec<_> = chained[0].ahead.iter().map(|ahead| ahead.behind).collect();
+        assert_eq!(behind, [Some(7), Some(7)]);
     }
 
     /// Pages that would come where the kernel still has its arguments, and pages of which nothing is known, are

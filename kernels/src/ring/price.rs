@@ -1,6 +1,7 @@
 //! What a pass over a ring should take, and the least it can.
 
 use super::RingPass;
+use super::ahead::Ahead;
 use cp2_dma::{Descriptor, transfer_time};
 use cp2_machine::{Cycles, Machine};
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ impl RingPass {
     pub(crate) fn early(&self, machine: &Machine) -> f64 {
         let last = self.count().saturating_sub(1);
         let early = self.ahead.iter();
-        let early = early.filter(|ahead| ahead.page.is_some() && ahead.behind < last);
+        let early = early.filter(|ahead| ahead.page.is_some() && ahead.behind < Some(last));
         let ticks = early.map(|ahead| queued(&ahead.load, machine));
         ticks.sum::<u64>() as f64 / machine.time_base().ticks_per_cycle as f64
     }
@@ -118,11 +119,15 @@ impl<'a> Walk<'a> {
         self.begin(now);
         let count = self.pass.count();
         // The last pages are followed by the first of the next pass.
-        let tail = self.pass.ahead.first().map_or(0, |a| count - a.behind);
+        let tail = |ahead: &Ahead| count - ahead.behind.unwrap_or(0);
+        let tail = self.pass.ahead.first().map_or(0, tail);
         let group = self.pass.work.group().max(1);
         let round = self.period * group;
         let (mut page, mut before) = (0, None);
         let mut ahead = self.pass.ahead.iter().peekable();
+        while let Some(ahead) = ahead.next_if(|ahead| ahead.behind.is_none()) {
+            self.ahead(ahead, now);
+        }
         while page < count {
             if page % round == 0 {
                 let (left, skipped) = (self.alike.saturating_sub(page), before.take());
@@ -137,20 +142,25 @@ impl<'a> Walk<'a> {
                 }
             }
             self.page(page, now);
-            while let Some(ahead) = ahead.next_if(|ahead| ahead.behind <= page) {
-                let load = Given::new(std::slice::from_ref(&ahead.load), self.machine);
-                now.give(load, 0, self.fixed);
-                match ahead.page {
-                    None => now.ready = now.dma,
-                    Some(page) if ahead.load.event.is_some() => {
-                        now.begun.insert(page, now.dma);
-                    }
-                    Some(_) => {}
-                }
+            while let Some(ahead) = ahead.next_if(|ahead| ahead.behind <= Some(page)) {
+                self.ahead(ahead, now);
             }
             page += 1;
         }
         self.kind(0, true).load() + self.kind(count.max(1) - 1, true).store.all
+    }
+
+    /// A load of the next pass.
+    fn ahead(&self, ahead: &Ahead, now: &mut State) {
+        let load = Given::new(std::slice::from_ref(&ahead.load), self.machine);
+        now.give(load, 0, self.fixed);
+        match ahead.page {
+            None => now.ready = now.dma,
+            Some(page) if ahead.load.event.is_some() => {
+                now.begun.insert(page, now.dma);
+            }
+            Some(_) => {}
+        }
     }
 
     /// The launch, and the loads before it unless the pass before has given them.

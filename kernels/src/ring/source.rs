@@ -54,6 +54,7 @@ impl<'a> Source<'a> {
         let args = pass.ring.arguments;
         let action = Action::Launch { entry, args };
         source.launch = source.make(Command::new(name, action).after(after));
+        source.ahead(None, after);
         source
     }
 
@@ -79,22 +80,23 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// What of the next pass is loaded behind `page`, whose last store is `free`.
-    fn ahead(&mut self, page: u64, free: Event) {
+    /// What of the next pass is loaded behind `page`, whose last store is `free`, or behind the first loads.
+    fn ahead(&mut self, page: Option<u64>, free: &[Event]) {
         let pass = self.pass;
         if Some(page) == pass.ahead.first().map(|ahead| ahead.behind)
             && let Some(arguments) = self.following
         {
-            self.begun = Some(self.give(0, page, Action::Dma(arguments.clone()), &[free]));
+            let load = Action::Dma(arguments.clone());
+            self.begun = Some(self.give(0, page.unwrap_or(0), load, free));
         }
         for ahead in pass.ahead.iter().filter(|ahead| ahead.behind == page) {
             let load = Action::Dma(ahead.load.clone());
             match ahead.page {
                 Some(page) => {
-                    self.give(0, page, load, &[free]);
+                    self.give(0, page, load, free);
                 }
                 None => {
-                    let command = Command::new(&self.names[3], load).after(&[free]);
+                    let command = Command::new(&self.names[3], load).after(free);
                     self.begun = Some(self.make(command));
                 }
             }
@@ -120,7 +122,7 @@ impl Iterator for Source<'_> {
             for next in self.pass.next(Some(page)) {
                 self.load(next, &[free]);
             }
-            self.ahead(page, free);
+            self.ahead(Some(page), &[free]);
         }
         self.ready.pop_front()
     }

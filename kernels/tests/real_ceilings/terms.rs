@@ -83,20 +83,20 @@ pub(crate) fn back(n: f64, batch: f64, g: f64, p: Pages) -> ([f64; 6], f64) {
     let Pages { n1, n2, c, r, .. } = p;
     // Columns in eighths.
     let parts = n1 * c >= 4096.0;
-    let pages = (batch / 4.0).ceil() / batch;
-    let few = if batch == 1.0 { 16.0 } else { 4.0 };
-    let full = (n1.log2() + 1.0) / 16.0;
-    let a1 = if parts { full } else { full * (1.0 + few / n2) };
-    let partners = if parts { 0.0 } else { 2.0 * g };
-    let runs = (4.0 + partners) / (8.0 * c) + 1.0 / (4.0 * c * r);
-    let column = (2.0 * g + 1.0) / n2;
-    let others = if parts { 2.0 * (g + 1.0) / n2 } else { column };
-    let d1 = g / 2.0 + runs + others + g / (4.0 * n1);
-    let ends = if parts {
-        full * 16.0 / n2 * pages + column
-    } else {
-        0.0
+    // The last column of one transform computes while the first blocks come.
+    let few = match (batch == 1.0, parts) {
+        (true, true) => 0.0,
+        (true, false) => 16.0,
+        _ => 4.0,
     };
+    let a1 = (n1.log2() + 1.0) / 16.0 * (1.0 + few / n2);
+    let (partners, left) = if parts {
+        (0.0, 2.0 * (g + 1.0))
+    } else {
+        (2.0 * g, 0.0)
+    };
+    let runs = (4.0 + partners) / (8.0 * c) + 1.0 / (4.0 * c * r);
+    let d1 = g / 2.0 + runs + (2.0 * g + 1.0 + left) / n2 + g / (4.0 * n1);
     let last = n1 * g / 2.0 + n1 / (2.0 * r);
     let last = if batch == 1.0 { last } else { 4.0 * last };
     let e1 = match parts {
@@ -133,6 +133,6 @@ pub(crate) fn back(n: f64, batch: f64, g: f64, p: Pages) -> ([f64; 6], f64) {
         (d2, ends / n + first)
     };
     let bound = ((n.log2() + 1.0) / 16.0).max(g);
-    let least = ends + (a1 + e1 / batch).max(d1) + (a2 + e2 / batch).max(d2);
+    let least = (a1 + e1 / batch).max(d1) + (a2 + e2 / batch).max(d2);
     ([a1, d1, e1, a2, d2, e2], bound / least)
 }

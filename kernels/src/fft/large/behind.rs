@@ -71,8 +71,8 @@ pub(super) struct Followed {
 }
 
 /// System memory for prices: what the passes share is what is between them.
-const ARRAYS: [u64; 3] = [0, 1 << 40, 1 << 41];
-const FACTORS: [u64; 2] = [1 << 42, 1 << 43];
+pub(super) const ARRAYS: [u64; 3] = [0, 1 << 40, 1 << 41];
+pub(super) const FACTORS: [u64; 2] = [1 << 42, 1 << 43];
 
 impl Followed {
     /// Whether DMEM has room for the buffers of both passes, were there no tables.

@@ -1,24 +1,32 @@
-//! The last columns of half spectra where full pages go through DMEM in parts: a pass of its own before these.
+//! The last columns of half spectra where full pages go through DMEM in parts: a pass of their own before these, whose program and
+//! first blocks come meanwhile.
 
 use super::Division;
 use crate::fft::error::FftError;
+use crate::fft::large::behind::{ARRAYS, FACTORS, linked};
 use crate::fft::large::lines::{COMPLEX, Lines};
+use crate::fft::large::parts::{BLOCK, RING_BYTES};
 use crate::fft::large::real_back::BackColumns;
 use crate::fft::program::back_ends_program;
-use crate::job::{Job, data_end, image};
-use crate::ring::{Expected, Ring, RingPass};
+use crate::job::{Job, data_end, image, load};
+use crate::ring::{Expected, Ring, RingPass, expect_all, follow};
 use cp2_asm::Program;
+use cp2_dma::{Descriptor, Target};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
-/// Page buffers of two columns.
-const BUFFERS: usize = 2;
+/// Where in the ring of the others their tables, page and what is between its passes lie: the blocks before are free. Tables
+/// lie in a block that has a part of the page, so that its load waits for that.
+const PLACE: u64 = RING_BYTES / 2;
 
-/// The program of the last columns, and its buffers.
+/// The program of the last columns and of the others, and the buffers of both.
 #[derive(Debug)]
 pub(in crate::fft::large) struct Ends {
-    program: Arc<Program>,
-    ring: Ring,
+    programs: [Arc<Program>; 2],
+    rings: [Ring; 2],
+    /// Both programs, and from which word and byte of DMEM on that of the others is.
+    both: Arc<Program>,
+    second: [u64; 2],
 }
 
 impl Division {
@@ -42,44 +50,60 @@ impl Division {
         }
     }
 
-    /// The last columns, a couple in each section, through buffers behind byte `end` of DMEM, if another kernel has the others.
-    fn last_columns(
-        &self,
-        end: u64,
-        batch: u64,
-        arrays: [u64; 2],
-        factors: u64,
-    ) -> Option<(Ring, BackColumns)> {
+    /// The last columns, a couple in each section, if another kernel has the others.
+    fn last_columns(&self, batch: u64, arrays: [u64; 2], factors: u64) -> Option<BackColumns> {
         let lines = Lines::around(self.columns.len(), 2, 4).filter(|_| self.in_parts(0))?;
-        let end = end.next_multiple_of(16);
-        let beside = end + Ring::argument_bytes(BUFFERS);
-        let page = BackColumns::page_bytes(&lines);
-        let each = lines.per_section() as u64 * COMPLEX;
-        let ring = Ring::new(end, beside + lines.page_bytes(), BUFFERS, page, each);
-        let columns = BackColumns {
+        Some(BackColumns {
             ends: true,
             ..self.back_columns(&lines, batch, arrays, factors)
-        };
-        Some((ring.staying().beside(beside), columns))
+        })
     }
 
-    /// The kernel of the last columns where they need one.
-    pub(super) fn ends(&self, machine: &Machine) -> Result<Option<Ends>, FftError> {
-        let Some((_, columns)) = self.last_columns(0, 1, [0; 2], 0) else {
+    /// A buffer for a page of them behind their tables, which end at `tables`; argument block and factors behind byte `end` of DMEM.
+    fn last_ring(columns: &BackColumns, tables: u64, end: u64) -> Ring {
+        let page = tables.next_multiple_of(16);
+        let beside = page + BackColumns::page_bytes(&columns.lines);
+        // Factors lie where a page ends that begins with this one and ends behind the arguments.
+        let ring = Ring::new(end, page, 1, end + Ring::argument_bytes(1) - page, 0);
+        ring.staying().beside(beside)
+    }
+
+    /// The kernel of the last columns before `program`, that of the others, whose buffers are `ring`; none where there is no room.
+    pub(super) fn ends(
+        &self,
+        program: &Arc<Program>,
+        ring: &Ring,
+        machine: &Machine,
+    ) -> Result<Option<Ends>, FftError> {
+        let Some(columns) = self.last_columns(1, [0; 2], 0) else {
             return Ok(None);
         };
-        let program = back_ends_program(&columns.lines, self.rows.per_section(), machine)?.program;
-        let placed = self.last_columns(data_end(&program), 1, [0; 2], 0);
-        Ok(placed.map(|(ring, _)| Ends {
-            program: Arc::new(program),
-            ring,
+        let lines = &columns.lines;
+        let first = back_ends_program(PLACE, lines, self.rows.per_section(), machine)?.program;
+        let mine = Self::last_ring(&columns, data_end(&first), ring.end([0; 3]));
+        let held = [BackColumns::page_bytes(lines), 0, lines.page_bytes()];
+        let end = u64::from(mine.factors[0]) + lines.per_section() as u64 * COMPLEX;
+        let inside = Ring {
+            arguments: 0,
+            ..mine.clone()
+        };
+        let (both, second) = linked(&first, program, RING_BYTES)?;
+        let words = 8 * both.words.len() as u64;
+        let apart = data_end(&first) < PLACE + BLOCK && inside.end(held) <= RING_BYTES;
+        let fits = apart && end <= machine.cp2.dmem.0;
+        Ok((fits && words <= machine.cp2.program.0).then(|| Ends {
+            programs: [Arc::new(first), program.clone()],
+            rings: [mine, ring.clone()],
+            both,
+            second,
         }))
     }
 
-    /// What they should take, without the load of the program.
+    /// What they should take by themselves, without the load of the program.
     pub(super) fn ends_expected(&self, machine: &Machine, batch: u64) -> Expected {
-        let pass = self.last_columns(0, batch, [0; 2], 0);
-        pass.map_or(Expected::default(), |(ring, columns)| {
+        let columns = self.last_columns(batch, [0; 2], 0);
+        columns.map_or(Expected::default(), |columns| {
+            let ring = Self::last_ring(&columns, PLACE, RING_BYTES);
             RingPass::new(ring, columns).expect(machine)
         })
     }
@@ -88,23 +112,68 @@ impl Division {
 impl Ends {
     /// Bytes of the program.
     pub(in crate::fft::large) fn image(&self) -> u64 {
-        image(&self.program)
+        image(&self.programs[0])
     }
 
-    /// Adds the pass of the last columns of `batch` half spectra.
-    pub(in crate::fft::large) fn give(
+    /// The pass of the last columns of `batch` half spectra, if there are any.
+    fn pass(
         &self,
-        job: &mut Job,
         division: &Division,
         batch: u64,
         arrays: [u64; 2],
         factors: u64,
-    ) -> Result<(), FftError> {
-        let Some((_, columns)) = division.last_columns(0, batch, arrays, factors) else {
-            return Ok(());
+    ) -> Option<RingPass> {
+        let columns = division.last_columns(batch, arrays, factors)?;
+        Some(RingPass::new(self.rings[0].clone(), columns).at_once())
+    }
+
+    /// What all columns should take, their programs among it.
+    pub(in crate::fft::large) fn expect(
+        &self,
+        division: &Division,
+        machine: &Machine,
+        batch: u64,
+    ) -> Expected {
+        let rings = [&self.rings[1]; 2].map(Clone::clone);
+        let [mut next, _] = division.passes(rings, batch, ARRAYS, FACTORS);
+        let Some(mut first) = self.pass(division, batch, [ARRAYS[0], ARRAYS[1]], FACTORS[0]) else {
+            return next.expect(machine);
         };
-        let program = job.program(&format!("{division}: last columns"), &self.program)?;
-        let pass = RingPass::new(self.ring.clone(), columns);
-        Ok(job.ring(&program, "columns", pass)?)
+        let words = 8 * self.programs[1].words.len() as u64;
+        let parts = [
+            Descriptor::load(Target::Program, 0, 0, words),
+            Descriptor::load(Target::Broadcast, 0, 0, image(&self.programs[1]) - words),
+        ];
+        let own = load(image(&self.programs[0]), machine);
+        let least = [&first, &next].map(|pass| pass.expect(machine).least);
+        let second = match follow(&mut first, &mut next, &parts, machine) {
+            true => 0.0,
+            false => load(image(&self.programs[1]), machine),
+        };
+        Expected {
+            cycles: own + second + expect_all([&first, &next], machine),
+            // The last columns compute while the first blocks come.
+            least: own + (least[0] - first.early(machine)).max(0.0) + least[1],
+        }
+    }
+
+    /// Adds the passes of `batch` half spectra at `arrays[0]` with `factors`, before that of the rows.
+    pub(in crate::fft::large) fn give(
+        &self,
+        job: &mut Job,
+        (division, rows): (&Division, &Arc<Program>),
+        (batch, arrays, factors): (u64, [u64; 2], u64),
+        [columns, last]: [RingPass; 2],
+    ) -> Result<(), FftError> {
+        let name = division.to_string();
+        let program = job.program(&name, &self.both)?;
+        match self.pass(division, batch, arrays, factors) {
+            Some(ends) => {
+                job.followed(&program, ["ends", "columns"], [ends, columns], self.second)?
+            }
+            None => job.ring(&program, "columns", columns)?,
+        }
+        let program = job.program(&name, rows)?;
+        Ok(job.ring(&program, "rows", last)?)
     }
 }

@@ -77,13 +77,17 @@ impl Division {
             }
             [program(columns, None)?, program(None, rows)?]
         };
-        let ends = self.ends(machine)?;
-        Ok(rings(&two).map(|rings| (two, rings, ends)))
+        let Some(rings) = rings(&two) else {
+            return Ok(None);
+        };
+        let ends = self.ends(&two[0], &rings[0], machine)?;
+        let lacks = self.in_parts(0) && ends.is_none();
+        Ok((!lacks).then_some((two, rings, ends)))
     }
 
     fn columns_in_parts(&self, machine: &Machine) -> Result<Program, FftError> {
         let pages = BackColumns::full(&self.columns, self.rows.len() as u64);
-        Ok(back_columns_program(&self.columns, pages, machine)?.program)
+        Ok(back_columns_program(pages, machine)?.program)
     }
 
     /// Whether DMEM may have room for the pages of both passes at once.
