@@ -70,8 +70,11 @@ fn transforms_run_or_say_what_they_need() {
 #[test]
 fn arrays_go_by_the_ways_that_the_machine_has() {
     let small = odd(|m| m.cp2.program = Bytes(4 << 10));
+    // Two kernels' tables in it lie further on than a program can name.
+    let large = odd(|m| m.cp2.dmem = Bytes(256 << 10));
     let flat = odd(|m| m.dma.levels = 1);
-    let runs: [(&[usize], _, _); 4] = [
+    let runs: [(&[usize], _, _); 5] = [
+        (&[1024, 16, 64], large, true),
         (&[256, 64], small, true),
         (&[32, 64], flat.clone(), true),
         (&[4, 2048], flat.clone(), true),

@@ -16,7 +16,7 @@ pub enum NoShape {
     Axes,
     /// An axis of that length.
     #[error(
-        "axis {axis} has {length} numbers, expected powers of two, the last from 16 to 4096, the others from 4 to 2048, of narrow arrays 4096; transform the rows of other axes as a batch of one dimension, one axis after the other"
+        "axis {axis} has {length} numbers, expected powers of two, the last from 16 to 4096, the others from 4 to 2048, before rows of up to 1024 also 4096; transform the rows of other axes as a batch of one dimension, one axis after the other"
     )]
     Length {
         /// Number of the axis, from 1.
@@ -36,7 +36,9 @@ pub enum NoShape {
         granule: u64,
     },
     /// Too few levels of a transfer.
-    #[error("transfers of its DMA have at most {levels} of the {expected} levels that it needs")]
+    #[error(
+        "no way through it both fits and does with transfers of {levels} levels, the most of its DMA; ways need {expected} at most"
+    )]
     Levels {
         /// Of the machine.
         levels: usize,

@@ -175,10 +175,11 @@ impl<'a> Walk<'a> {
             now.cp2 += self.fixed.completion + self.fixed.launch;
             now.loaded = std::mem::take(&mut now.begun);
         } else {
-            now.cp2 = now.dma;
+            let ready = now.dma;
+            now.cp2 = ready + self.fixed.launch;
             now.loaded.clear();
             for page in self.pass.next(None) {
-                now.load(page, self.kind(page, false), now.cp2, self.fixed);
+                now.load(page, self.kind(page, false), ready, self.fixed);
             }
         }
     }

@@ -5,12 +5,22 @@ use crate::fft::error::FftError;
 use crate::job::{Job, data_end, image, load};
 use crate::ring::{Expected, Ring, RingPass, expect_all, follow};
 use cp2_asm::Program;
+use cp2_asm::isa::{Kind, Op};
 use cp2_dma::{Descriptor, Target};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
 /// Words of a granule.
 const WORDS: usize = 2;
+
+/// The last byte of DMEM that a program names, by `movi`, and so its tables' most.
+fn named() -> u64 {
+    let values = Op::Movi.row().form.operands().iter();
+    let values = values.filter(|operand| matches!(operand.kind, Kind::Imm { .. }));
+    let bits = values.map(|operand| operand.field.bits).max();
+    // One is the sign.
+    (1 << bits.map_or(0, |bits| bits.saturating_sub(1))) - 1
+}
 
 /// Where the second one's tables are and what both should take, where `passes` makes them with the local memory of the second so
 /// many bytes on; none where program memory or DMEM has no room for both.
@@ -25,7 +35,7 @@ pub(super) fn priced(
     }
     let [before, next] = passes(0);
     let tables = before.end()?;
-    if tables + next.end()? > machine.cp2.dmem.0 {
+    if tables + data_end(second) > named() || tables + next.end()? > machine.cp2.dmem.0 {
         return None;
     }
     let [mut before, mut next] = passes(tables);
