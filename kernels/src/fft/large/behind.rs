@@ -22,6 +22,16 @@ fn named() -> u64 {
     (1 << bits.map_or(0, |bits| bits.saturating_sub(1))) - 1
 }
 
+/// The loads of a program's words and of its tables, for prices.
+pub(super) fn loads(program: &Program) -> Vec<Descriptor> {
+    let words = 8 * program.words.len() as u64;
+    let parts = [
+        Descriptor::load(Target::Program, 0, 0, words),
+        Descriptor::load(Target::Broadcast, 0, 0, image(program) - words),
+    ];
+    parts.into_iter().filter(|part| part.run > 0).collect()
+}
+
 /// Where the second one's tables are and what both should take, where `passes` makes them with the local memory of the second so
 /// many bytes on; none where program memory or DMEM has no room for both.
 pub(super) fn priced(
@@ -39,14 +49,7 @@ pub(super) fn priced(
         return None;
     }
     let [mut before, mut next] = passes(tables);
-    let words = 8 * second.words.len() as u64;
-    let parts = [
-        Descriptor::load(Target::Program, 0, 0, words),
-        Descriptor::load(Target::Broadcast, 0, 0, image(second) - words),
-    ];
-    let parts = parts.map(|part| (part.run > 0).then_some(part));
-    let parts: Vec<Descriptor> = parts.into_iter().flatten().collect();
-    if !follow(&mut before, &mut next, &parts, machine) {
+    if !follow(&mut before, &mut next, &loads(second), machine) {
         return None;
     }
     let own = load(image(first), machine);

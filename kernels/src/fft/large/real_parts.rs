@@ -1,14 +1,12 @@
 //! The pages of rows of half a spectrum of 1024 or of 512 numbers (`real_parts.s`), which go through DMEM in eighths.
 
 use super::lines::{COMPLEX, LAST, Lines, root, set};
-use super::parts::{self, BLOCKS};
+use super::parts::{self, BLOCKS, RING_BYTES};
 use super::real_pages::{HalfRows, RealRows, SECTIONS, TILE_ROW};
 use crate::ring::{Pages, Ring};
 use cp2_dma::{Descriptor, Target};
 use num_complex::Complex32;
 
-/// Bytes of the ring. Behind it come the factors of two pages, the area of conjugates and tables.
-const RING_BYTES: u64 = parts::RING as u64 * parts::BLOCK;
 /// Bytes from a digit n3 to the next, eight numbers.
 const EIGHT: u64 = LAST as u64 * COMPLEX;
 /// Bytes of a couple's number.

@@ -3,7 +3,7 @@
 
 use super::Division;
 use crate::fft::error::FftError;
-use crate::fft::large::behind::{ARRAYS, FACTORS, linked};
+use crate::fft::large::behind::{ARRAYS, FACTORS, linked, loads};
 use crate::fft::large::lines::{COMPLEX, Lines};
 use crate::fft::large::parts::{BLOCK, RING_BYTES};
 use crate::fft::large::real_back::BackColumns;
@@ -11,7 +11,6 @@ use crate::fft::program::back_ends_program;
 use crate::job::{Job, data_end, image, load};
 use crate::ring::{Expected, Ring, RingPass, expect_all, follow};
 use cp2_asm::Program;
-use cp2_dma::{Descriptor, Target};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
@@ -139,14 +138,9 @@ impl Ends {
         let Some(mut first) = self.pass(division, batch, [ARRAYS[0], ARRAYS[1]], FACTORS[0]) else {
             return next.expect(machine);
         };
-        let words = 8 * self.programs[1].words.len() as u64;
-        let parts = [
-            Descriptor::load(Target::Program, 0, 0, words),
-            Descriptor::load(Target::Broadcast, 0, 0, image(&self.programs[1]) - words),
-        ];
         let own = load(image(&self.programs[0]), machine);
         let least = [&first, &next].map(|pass| pass.expect(machine).least);
-        let second = match follow(&mut first, &mut next, &parts, machine) {
+        let second = match follow(&mut first, &mut next, &loads(&self.programs[1]), machine) {
             true => 0.0,
             false => load(image(&self.programs[1]), machine),
         };
