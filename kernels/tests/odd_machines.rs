@@ -97,6 +97,29 @@ fn arrays_go_by_the_ways_that_the_machine_has() {
     }
 }
 
+/// Two passes along one axis likewise: programs that do not fit together are loaded one after the other.
+#[test]
+fn long_transforms_go_by_the_ways_that_the_machine_has() {
+    let kilobytes = |k: u64| odd(move |m| m.cp2.program = Bytes(k << 10));
+    let n = 1 << 16;
+    let mut planner = FftPlanner::for_batch(kilobytes(4), 1);
+    let fft = planner.plan_forward(n).unwrap();
+    let done = fft.process(&common::complex(1, n)).unwrap();
+    assert!(done.run.report.end.is_finished(), "{}", fft.recipe());
+    let two_levels = odd(|m| m.dma.levels = 2);
+    for (n, machine) in [(1 << 17, kilobytes(8)), (1 << 18, two_levels)] {
+        let fft = FftPlanner::for_batch(machine, 1).plan_real_inverse(n);
+        let fft = fft.unwrap();
+        assert!(
+            fft.recipe().contains("half of the columns"),
+            "{}",
+            fft.recipe()
+        );
+        let done = fft.process(&common::complex(1, n / 2 + 1)).unwrap();
+        assert!(done.run.report.end.is_finished(), "{}", fft.recipe());
+    }
+}
+
 #[test]
 fn several_inputs_are_paged_by_finer_granules() {
     for granule in [4, 8] {

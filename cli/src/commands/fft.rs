@@ -303,7 +303,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         json!({
             "input": signal.origin.path().map(shown),
             "stride": signal.stride,
-            "recipe": fft.recipe(),
+            "recipe": fft.recipe(signal.batch()),
         }),
     );
     let mut outcome = Outcome {

@@ -266,7 +266,7 @@ fn real(request: &Request<'_>, direction: Direction) -> Result<Prepared, KernelE
         let job = fft.job(&input, options.clone())?.job;
         Ok(Prepared {
             job,
-            recipe: Some(fft.recipe()),
+            recipe: Some(fft.recipe_for(batch)),
             least: fft.least(batch),
             operations: fft.operations(batch),
         })
@@ -278,7 +278,7 @@ fn real(request: &Request<'_>, direction: Direction) -> Result<Prepared, KernelE
         let job = fft.job(&numbers(count), options.clone())?.job;
         Ok(Prepared {
             job,
-            recipe: Some(fft.recipe()),
+            recipe: Some(fft.recipe_for(batch)),
             least: fft.least(batch),
             operations: fft.operations(batch),
         })

@@ -158,8 +158,14 @@ impl Planned {
         each!(self, fft => fft.expected(batch)).map_err(Failure::input)
     }
 
-    pub(crate) fn recipe(&self) -> String {
-        each!(self, fft => fft.recipe())
+    /// What a batch is transformed by.
+    pub(crate) fn recipe(&self, batch: usize) -> String {
+        match self {
+            Self::Complex(fft) => fft.recipe(),
+            Self::Array(fft) => fft.recipe(),
+            Self::Forward(fft) => fft.recipe_for(batch),
+            Self::Inverse(fft) => fft.recipe_for(batch),
+        }
     }
 
     pub(crate) fn source(&self, file: &str) -> Option<String> {

@@ -104,7 +104,7 @@ pub(super) fn show(
     for plan in &plans {
         let (expected, bound) = (plan.expected(batch)?.0, plan.bound(batch).0);
         let ratio = bound as f64 / expected.max(1) as f64;
-        let recipe = plan.recipe();
+        let recipe = plan.recipe(batch);
         let mut lines = wrapped(&recipe, WIDTH).into_iter();
         table.row([
             lines.next().unwrap_or_default(),
@@ -119,7 +119,9 @@ pub(super) fn show(
             "bound_cycles": bound,
         }));
     }
-    let chosen = plans.first().map(Planned::recipe).unwrap_or_default();
+    let chosen = plans
+        .first()
+        .map_or_else(String::new, |plan| plan.recipe(batch));
     let transforms = if batch == 1 {
         "transform"
     } else {

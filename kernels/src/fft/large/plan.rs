@@ -59,8 +59,10 @@ impl LargeFft {
                     Some(axis.ok_or_else(refused)?)
                 }
             };
-            for pass in recipe.passes(rings.clone(), 1, [0; 3], [0; 2]) {
-                moves(&recipe.to_string(), &pass, &machine)?;
+            let mut passes = recipe.passes(rings.clone(), 1, [0; 3], [0; 2]).into_iter();
+            if let Err(e) = passes.try_for_each(|p| moves(&recipe.to_string(), &p, &machine)) {
+                unfit.get_or_insert(e);
+                continue;
             }
             let followed = unless_large(followed(&recipe, &machine), &mut unfit)?.flatten();
             return Ok(Self {
@@ -155,15 +157,17 @@ impl LargeFft {
     }
 }
 
-/// The programs of columns and rows.
+/// The programs of columns and rows, one for both where program memory and tables have room.
 fn programs(recipe: &LargeRecipe, machine: &Machine) -> Result<[Arc<Program>; 2], FftError> {
     let direction = recipe.direction();
     let lines = [recipe.columns(), recipe.rows()];
     let shifted = recipe.outer().is_some();
     if lines.into_iter().all(|lines| !lines.in_parts()) {
-        let both = large_program(Some(lines[0]), Some(lines[1]), shifted, direction, machine)?;
-        let both = Arc::new(both.program);
-        return Ok([both.clone(), both]);
+        let both = large_program(Some(lines[0]), Some(lines[1]), shifted, direction, machine);
+        if let Some(both) = unless_large(both, &mut None)? {
+            let both = Arc::new(both.program);
+            return Ok([both.clone(), both]);
+        }
     }
     let program = |pass: usize| {
         let assembly = match (recipe.in_parts(pass), pass) {

@@ -83,8 +83,13 @@ impl LargeReal {
                 let Some((programs, rings, ends)) = fitted.flatten() else {
                     continue;
                 };
-                for pass in division.passes(rings.clone(), 1, [0; 3], [0; 2]) {
-                    moves(&division.to_string(), &pass, &machine)?;
+                let mut passes = division
+                    .passes(rings.clone(), 1, [0; 3], [0; 2])
+                    .into_iter();
+                if let Err(e) = passes.try_for_each(|p| moves(&division.to_string(), &p, &machine))
+                {
+                    unfit.get_or_insert(e);
+                    continue;
                 }
                 let followed = match both {
                     true => unless_large(division.followed(&machine), &mut unfit)?.flatten(),
@@ -135,6 +140,11 @@ impl LargeReal {
         let many =
             many.map(|plan| format!("; for batches of {}: {}", plan.batch, plan.division.pages()));
         self.plans[0].division.to_string() + &many.collect::<String>()
+    }
+
+    /// What it takes for a batch.
+    pub(in crate::fft) fn recipe_for(&self, batch: usize) -> String {
+        self.plan(batch).division.to_string()
     }
 
     pub(in crate::fft) fn machine(&self) -> &Arc<Machine> {

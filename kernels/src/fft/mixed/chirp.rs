@@ -1,6 +1,7 @@
 //! The ends of a Bluestein kernel: products with the chirp.
 
-use super::dft::{Column, Constant};
+use super::constants::Constant;
+use super::dft::Column;
 use super::text::{Constants, Text};
 use super::walk::{Base, COMPLEX, Loop, QUAD, Walk};
 use crate::fft::Direction;

@@ -13,7 +13,8 @@
 //! Factors are `v = exp(-2 pi i/8192)` to the powers c + 512 m, m = 0 .. 3: for even c in the table of pass 4,
 //! `powers` of v v, the upper two as `-i conj` of the powers 1024 - c and 512 - c; for c + 1 times v.
 
-use super::dft::{Column, Constant};
+use super::constants::Constant;
+use super::dft::Column;
 use super::lanes::{Number, Place, both, join};
 use super::separate::{COLUMNS, FIRST, M, ONE, Separation, factor};
 use super::text::{Constants, Text};

@@ -8,7 +8,8 @@
 //! of `b[j]`, and of the results. What an iteration stores depends on all that it loads from
 //! the same place.
 
-use super::dft::{Constant, angle, multiply_add, place, sines};
+use super::constants::{Constant, angle, place, sines};
+use super::dft::multiply_add;
 use super::pass::Pass;
 use super::radix::is_divided;
 use super::rows::Rows;

@@ -1,6 +1,7 @@
 //! The results of a column of an even radix.
 
-use super::dft::{Column, Constant, LANES};
+use super::constants::Constant;
+use super::dft::{Column, LANES};
 use crate::pipeline::{Body, Reg, Value};
 
 /// The last level of an even radix.

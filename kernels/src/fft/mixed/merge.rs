@@ -1,6 +1,7 @@
 //! From half spectra to the first pass of the inverse transform; see `real`.
 
-use super::dft::{Column, Constant, constants};
+use super::constants::{Constant, constants};
+use super::dft::Column;
 use super::lanes::{Number, both, join};
 use super::real::RealPass;
 use super::text::{Constants, Text};

@@ -8,6 +8,7 @@
 mod blocks;
 mod bluestein;
 mod chirp;
+mod constants;
 mod dft;
 mod join;
 mod lanes;

@@ -1,6 +1,7 @@
 //! One pass over a block.
 
-use super::dft::{Column, constants, parts, powers};
+use super::constants::{constants, parts, powers};
+use super::dft::Column;
 use super::radix::is_large;
 use super::rows::Rows;
 use super::text::{Constants, Text};

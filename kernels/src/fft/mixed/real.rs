@@ -18,7 +18,8 @@
 //! partners, columns L - c and L - c - 1, are single numbers, and columns 1 and L - 1, or where L/2 is
 //! odd its neighbours, are in the loop of their own.
 
-use super::dft::{Column, Constant, LANES, constants, powers};
+use super::constants::{Constant, constants, powers};
+use super::dft::{Column, LANES};
 use super::lanes::{Number, Place, both, separate};
 use super::pass::Lanes;
 use super::text::{Constants, Text};

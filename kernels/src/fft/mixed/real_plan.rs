@@ -46,6 +46,12 @@ macro_rules! real_transform {
                 self.way.recipe()
             }
 
+            /// The recipe of a batch, where those of few and of many differ.
+            #[must_use]
+            pub fn recipe_for(&self, batch: usize) -> String {
+                self.way.recipe_for(batch)
+            }
+
             /// See [`Fft::operations`](crate::fft::Fft::operations).
             pub(in crate::fft) fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
                 self.way.operations(batch)

@@ -150,6 +150,14 @@ impl RealWay {
         }
     }
 
+    /// The recipe of a batch.
+    pub(in crate::fft) fn recipe_for(&self, batch: usize) -> String {
+        match self {
+            Self::Large(real) => real.recipe_for(batch),
+            _ => self.recipe(),
+        }
+    }
+
     pub(in crate::fft) fn machine(&self) -> &Arc<Machine> {
         match self {
             Self::Local(LocalReal { blocks, .. }) => blocks.machine(),

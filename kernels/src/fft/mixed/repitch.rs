@@ -1,6 +1,6 @@
 //! Rows of an odd number of numbers, which the DMA cannot step by, to whole granules and back.
 
-use super::dft::Constant;
+use super::constants::Constant;
 use super::text::Text;
 use super::walk::{Base, COMPLEX, Loop, Walk};
 use crate::pipeline::{Reg, Unschedulable};

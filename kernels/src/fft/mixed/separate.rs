@@ -12,7 +12,8 @@
 //! Blocks in the order 0 7 1 6 2 5 3 4: block p1 has partners in 7 - p1 and, for p0 = 0, in 8 - p1.
 //! What changes from block to block are three steps, which a table has.
 
-use super::dft::{Column, powers};
+use super::constants::powers;
+use super::dft::Column;
 use super::lanes::{Place, both, separate};
 use super::text::{Constants, Text};
 use super::walk::{Base, COMPLEX, Loop, QUAD, Walk};

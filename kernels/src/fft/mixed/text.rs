@@ -1,6 +1,6 @@
 //! Putting assembly together.
 
-use super::dft::{Constant, place};
+use super::constants::{Constant, place};
 use crate::pipeline::{Operations, Reg};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

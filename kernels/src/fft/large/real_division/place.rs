@@ -4,6 +4,7 @@ use super::{Division, Ends};
 use crate::fft::error::FftError;
 use crate::fft::large::behind::Followed;
 use crate::fft::large::lines::Lines;
+use crate::fft::large::plan::unless_large;
 use crate::fft::large::real_back::BackColumns;
 use crate::fft::program::{
     back_columns_program, back_parts_program, back_program, real_parts_program, real_program,
@@ -70,9 +71,10 @@ impl Division {
             };
             [columns, rows]
         } else {
-            let both = program(columns, rows)?;
-            let one = [both.clone(), both];
-            if let Some(rings) = rings(&one) {
+            let both = unless_large(program(columns, rows), &mut None)?;
+            if let Some(one) = both.map(|both| [both.clone(), both])
+                && let Some(rings) = rings(&one)
+            {
                 return Ok(Some((one, rings, None)));
             }
             [program(columns, None)?, program(None, rows)?]

@@ -12,7 +12,7 @@ use super::slices::{Cut, Place};
 use super::stage::{Buffers, FACTORS, INPUT, OUTPUT, SHORT, Stage, short_page};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
-use crate::fft::mixed::dft::Constant;
+use crate::fft::mixed::constants::Constant;
 use crate::fft::mixed::plan::COMPLEX;
 use crate::fft::mixed::text::Text;
 use crate::fft::mixed::walk::{Base, Loop, Walk};

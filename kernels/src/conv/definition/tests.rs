@@ -1,0 +1,91 @@
+use super::*;
+
+#[test]
+fn the_reference_is_the_definition() {
+    let mut random = Random::new(1);
+    let mut numbers =
+        |n: usize| -> Vec<Complex64> { (0..n).map(|_| widen(random.complex())).collect() };
+    for (n, l) in [(1, 1), (1, 7), (30, 4), (9, 20), (9000, 3), (5000, 700)] {
+        let (x, h) = (numbers(n), numbers(l));
+        let mut naive = vec![Complex64::default(); n + l - 1];
+        for (i, x) in x.iter().enumerate() {
+            for (j, h) in h.iter().enumerate() {
+                naive[i + j] += x * h;
+            }
+        }
+        let y = reference(&x, &h);
+        assert_eq!(y.len(), naive.len());
+        let error = y.iter().zip(&naive).map(|(a, b)| (a - b).norm());
+        assert!(error.fold(0.0, f64::max) < 1e-12);
+    }
+}
+
+#[test]
+fn a_wrong_result_is_noticed() {
+    let taps = [1.0, -2.0, 0.5].map(Complex32::from);
+    let problem = ConvProblem::new(&taps, 2, 40, Mode::Same).unwrap();
+    let x = problem.random(1);
+    let h: Vec<Complex64> = taps.iter().map(|&h| widen(h)).collect();
+    let mut y: Vec<Complex32> = x
+        .chunks(40)
+        .flat_map(|x| {
+            let x: Vec<Complex64> = x.iter().map(|&x| widen(x)).collect();
+            reference(&x, &h)[1..41].to_vec()
+        })
+        .map(|z| Complex32::new(z.re as f32, z.im as f32))
+        .collect();
+    assert!(problem.judge(&x, &y).holds());
+    y[50] *= 1.001;
+    assert!(!problem.judge(&x, &y).holds());
+    y[50].re = f32::NAN;
+    assert!(!problem.judge(&x, &y).holds());
+    assert!(!problem.judge(&x, &y[1..]).holds());
+}
+
+/// A channel that is not finite hides no error of another.
+#[test]
+fn channels_that_are_not_finite_are_left_out() {
+    let taps = [1.0, -2.0, 0.5].map(Complex32::from);
+    let problem = ConvProblem::new(&taps, 3, 40, Mode::Same).unwrap();
+    let h: Vec<Complex64> = taps.iter().map(|&h| widen(h)).collect();
+    let mut x = problem.random(1);
+    let filtered = |x: &[Complex32]| {
+        let exact = |x: &[Complex32]| problem.exact(x, &h);
+        let all = x.chunks(40).flat_map(exact);
+        all.map(|z| Complex32::new(z.re as f32, z.im as f32))
+            .collect::<Vec<_>>()
+    };
+    x[45].im = f32::NAN;
+    let mut y = filtered(&x);
+    let (verdict, channels) = problem.compare_finite(&x, &y).unwrap();
+    assert!(verdict.holds() && channels == 2, "{verdict:?}");
+    assert!(!problem.compare(&x, &y).holds());
+    y[100].re = f32::INFINITY;
+    let (verdict, _) = problem.compare_finite(&x, &y).unwrap();
+    assert!(!verdict.holds(), "{verdict:?}");
+    x[0].re = f32::INFINITY;
+    x[119].re = f32::NAN;
+    assert_eq!(problem.compare_finite(&x, &filtered(&x)), None);
+}
+
+#[test]
+fn modes_are_parts_of_the_full_convolution() {
+    assert_eq!(Mode::Full.outputs(10, 4), 0..13);
+    assert_eq!(Mode::Same.outputs(10, 4), 1..11);
+    assert_eq!(Mode::Valid.outputs(10, 4), 3..10);
+    assert!(Mode::Valid.outputs(3, 4).is_empty());
+    assert_eq!(Mode::Valid.outputs(4, 4), 3..4);
+}
+
+#[test]
+fn a_matched_filter_peaks_at_its_pattern() {
+    let mut random = Random::new(3);
+    let pattern: Vec<Complex64> = (0..20).map(|_| widen(random.complex())).collect();
+    let narrow = |z: &Complex64| Complex32::new(z.re as f32, z.im as f32);
+    let taps = matched(&pattern.iter().map(narrow).collect::<Vec<_>>());
+    let taps: Vec<Complex64> = taps.into_iter().map(widen).collect();
+    let y = reference(&pattern, &taps);
+    let energy: f64 = pattern.iter().map(Complex64::norm_sqr).sum();
+    assert!((y[19] - energy).norm() < 1e-6);
+    assert!(y.iter().all(|z| z.norm() <= energy + 1e-6));
+}
