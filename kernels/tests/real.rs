@@ -339,6 +339,7 @@ fn two_passes_back_are_accurate() {
         (262_144, 6),
         (524_288, 1),
         (1_048_576, 1),
+        (2_097_152, 2),
     ] {
         let half = complex(n as u64, (n / 2 + 1) * batch);
         let exact = reference(&hermitian(&half, n), n, Direction::Inverse);

@@ -1,30 +1,33 @@
-; Columns of 512 numbers of half a spectrum in eighths of a page, through a ring of blocks in DMEM (docs/fft-real.md, 'Back').
+; Columns of 512 or 1024 numbers of half a spectrum in eighths of a page, through a ring of blocks in DMEM (docs/fft-real.md, 'Back').
 ;
 ; The caller defines (program.rs does):
+;   COLUMNS  columns of a section's page, 8 of 512 numbers or 4 of 1024
 ;   FULL     pages of a matrix
 ;
-; A section's page, eight columns from c0 on, of 32 KiB, lies in eight of the twelve blocks of 4 KiB of a ring, as lines of
+; A section's page, C columns from c0 on, of 32 KiB, lies in eight of the twelve blocks of 4 KiB of a ring, as lines of
 ; parts.s do, and is launched, loaded, signalled and stored as these are. It is what real_back.s makes of columns, whose digits are
-;   r = 128 n0 + 16 n1 + 4 n2 + n3,  j = p0 + 4 p1 + 32 p2 + 128 p3:
-;   pass 1  n0 -> p0, radix 4, block after block; numbers r >= 256 are conjugates, second operands of level 1
+;   r = N1/4 n0 + N1/32 n1 + 4 n2 + n3,  j = p0 + 4 p1 + 32 p2 + N1/4 p3:
+;   pass 1  n0 -> p0, radix 4, block after block; numbers r >= N1/2 are conjugates, second operands of level 1
 ;   pass 2  n1 -> p1, radix 8, over the eight blocks
-;   pass 3  n2 -> p2, radix 4, in a block
+;   pass 3  n2 -> p2, radix 4, or 8 where N1 = 1024, in a block
 ;   pass 4  n3 -> p3, radix 4, and the join of j and j + 1, in a block, which is then complete
 ; passes 3 and 4 on four blocks, a half page, and then on the other four.
 ;
-; Block n1 of a page holds, in bytes, with x = 4 n2 + n3, l = 0, 1 and q = 0 .. 3,
-;   2048 l + 128 x + 32 q         row 128 l + 16 n1 + x of columns c0 + 2q, c0 + 2q + 1
-;   2048 l + 128 x + 32 q + 16    row 511 - r, r = 128 (l + 2) + 16 n1 + x, of columns N2 - c0 - 2q - 2 and the next,
-; conjugates of the numbers r of columns c0 + 2q + 2, c0 + 2q + 1. So that of column c0 is with the page before, the first of
-; its last: pass 1 leaves it beside, in one of two areas of 4 KiB that pages take in turn, at 512 n1 + 32 x + 16 l. Of the first page of
-; a matrix the DMA loads them; the last one leaves them where its own were.
-; After pass 1 a block holds, at 2048 l + 128 x + 32 q + 16 e, p0 = 2 e + l, couple q; at the end j = 2 e + l + ..,
+; Block n1 of a page holds, in bytes, with x = 4 n2 + n3, l = 0, 1 and q = 0 .. C/2 - 1,
+;   2048 l + 16 C x + 32 q         row N1/4 l + N1/32 n1 + x of columns c0 + 2q, c0 + 2q + 1
+;   2048 l + 16 C x + 32 q + 16    row N1 - 1 - r, r = N1/4 (l + 2) + N1/32 n1 + x, of columns N2 - c0 - 2q - 2 and the next,
+; conjugates of the numbers r of columns c0 + 2q + 2, c0 + 2q + 1. So that of column c0 is with the page before, the first of its last: pass 1
+; leaves it beside, at 8 (N1/16 n1 + 2 x + l) of one of two areas, where its own has been. Of the first page of a matrix the DMA loads them, 16 bytes
+; for each, from that area on through the other one, whose pages are done when block 4 comes. The next matrix has the areas the other way round.
+; After pass 1 a block holds, at 2048 l + 16 C x + 32 q + 16 e, p0 = 2 e + l, couple q; at the end j = 2 e + l + ..,
 ; D where l is 0 and S where it is 1.
 ;
-; Cycles of a page while data is there in time: 20480 and 984.
+; Cycles of a page while data is there in time: 20480 and 977, of columns of 1024 22528 and 1446.
 ; Defaults, which a definition by the caller replaces.
+.equ COLUMNS, 8
 .equ FULL, 16
 .equ INVERSE, 1
+
 
 .include "frame8.s"
 .include "pass8.s"
@@ -37,28 +40,37 @@
 .equ RING, 12*BLOCK
 .equ LOADED, 0
 .equ COMPLETE, 1
+.equ N1, 4096/COLUMNS
+.equ COUPLES, COLUMNS/2
+; Bytes of a row, radix of pass 3.
+.equ ROW, 16*COLUMNS
+.equ P2, N1/128
 ; Numbers that pages leave to the next.
-.equ LEFT, 4096
+.equ LEFT, 4*N1
 
 ; Registers: a8, a9 first and second half of the page, a10 the factors of its columns, a12 the numbers that the page before has
-; left, a13 those it leaves; c7 bytes of the ring, c9 and c10 the sums of both addresses of factors and of numbers that are left,
+; left, s10 from one of these to the next; c7 bytes of the ring, c9 and c10 the sums of both addresses of factors and of areas,
 ; c12 pages left of the matrix, c14 of all.
 
 ; Pass 2: rows are blocks.
     distances8 2, BLOCK, BLOCK, 3, 0, 16, 0
 ; Pass 2 where rows 4 .. 7 lie before rows 0 .. 3.
     distances8 6, BLOCK, BLOCK, 3, 0, 16, 0, RING
+    .if P2 == 4
     distances4 3, 2048, 32, 16, 1
+    .else
+    distances8 3, 256, 256, 3, 1
+    .endif
 ; The join: rows n3 of l = 0, 1, results p3 of S and of D.
     .equ set4, 0
     .equ row1_4, 2048
-    .equ row2_4, 128
-    .equ row4_4, 256
-    .equ xat4, 2048 + 3*128
-    .equ out1_4, 128
-    .equ out2_4, 256
+    .equ row2_4, ROW
+    .equ row4_4, 2*ROW
+    .equ xat4, 2048 + 3*ROW
+    .equ out1_4, ROW
+    .equ out2_4, 2*ROW
     .equ out4_4, -2048
-    .equ yat4, 3*128 - 2048
+    .equ yat4, 3*ROW - 2048
     .equ zs4, 2
     .equ tw4, 5
 
@@ -66,13 +78,13 @@
 ; first number of a quad of partners is of its even column, the second of the odd one of the couple before.
 ; Of the first couple the partners are those that were left, a4; behind the last come those of its odd column, whose neighbours are left, a6.
 
-; Level 2 of column j of an iteration of kind s, result b, with quad i of the partners of couple q, if that is not 0; 4: behind the last, where
+; Level 2 of column j of an iteration of kind s, result b, with quad i of the partners of couple q, if that is not 0; COUPLES: behind the last, where
 ; the last of these steps, `rd`.
 .macro mirrored on, op, j, b, s, q, i, rd
-    .if \q == 4 && \i == 3
+    .if \q == COUPLES && \i == 3
     woven_second \on, \op, \j, \b, \s, 1, ldq, q7, \rd
-    .elif \q && \q < 5
-    woven_second \on, \op, \j, \b, \s, 1, ldq, q{4 + 2*(\i%2) + \i/2}, [a0 + 32*(\q - 4) + 2048*(\i%2 - 1) + 128*(\i/2 - 1)]
+    .elif \q && \q <= COUPLES
+    woven_second \on, \op, \j, \b, \s, 1, ldq, q{4 + 2*(\i%2) + \i/2}, [a0 + 32*(\q - COUPLES) + 2048*(\i%2 - 1) + ROW*(\i/2 - 1)]
     .else
     woven_second \on, \op, \j, \b, \s
     .endif
@@ -81,7 +93,7 @@
 ; ... with quad i of the couple itself, if `n`.
 .macro direct on, op, j, b, s, n, q, i
     .if \n
-    woven_second \on, \op, \j, \b, \s, 1, ldq, q{2*(\i%2) + \i/2}, [a0 + 16 + 32*(\q - 4) + 2048*(\i%2 - 1) + 128*(\i/2 - 1)]
+    woven_second \on, \op, \j, \b, \s, 1, ldq, q{2*(\i%2) + \i/2}, [a0 + 16 + 32*(\q - COUPLES) + 2048*(\i%2 - 1) + ROW*(\i/2 - 1)]
     .else
     woven_second \on, \op, \j, \b, \s
     .endif
@@ -90,82 +102,87 @@
 ; A frame of couple q of two rows, if `n`; a0 finds the last partners of B for l = 1. one, two, three: whether there are the couples before, `one`
 ; also of a couple 0 whose last rows step by `rd`. a1 points to result 3 of B.
 .macro mirrored_frame op, opn, q, n, one, two, three, wr=0, rd=0
-    mirrored \two, \op, 0, 0, \q%2, (\q ? \q : 4*\one), 0, \rd
-    mirrored \two, \opn, 0, 1, \q%2, (\q ? \q : 4*\one), 1, \rd
-    mirrored \two, \op, 1, 0, \q%2, (\q ? \q : 4*\one), 2, \rd
-    mirrored \two, \opn, 1, 1, \q%2, (\q ? \q : 4*\one), 3, \rd
+    mirrored \two, \op, 0, 0, \q%2, (\q ? \q : COUPLES*\one), 0, \rd
+    mirrored \two, \opn, 0, 1, \q%2, (\q ? \q : COUPLES*\one), 1, \rd
+    mirrored \two, \op, 1, 0, \q%2, (\q ? \q : COUPLES*\one), 2, \rd
+    mirrored \two, \opn, 1, 1, \q%2, (\q ? \q : COUPLES*\one), 3, \rd
     woven_first \one, 1, 0, 1 - \q%2, \three, stq, q17, [a1 - 2064]
     woven_first \one, 1, 1, 1 - \q%2, \three, stq, q19, [a1 - 16]
     woven_first \one, 3, 0, 1 - \q%2, \three, stq, q21, [a1 - 2048]
     woven_first \one, 3, 1, 1 - \q%2, \three, stq, q23, \wr
     .if \q == 0 && \one
-    stp r12, [a6 + 16]
-    stp r10, [a6 + 32]
-    stp r14, [a6 + 48]
-    stp r8, [a6]+64
+    stp r8, [a6]+8
+    stp r12, [a6]+8
+    stp r10, [a6]+8
+    stp r14, [a6]+8
     .endif
     .if \q == 0 && \n
-    ldp r12, [a4 + 16]
-    ldp r10, [a4 + 32]
-    ldp r14, [a4 + 48]
-    ldp r8, [a4]+64
+    ldp r8, [a4]+s10%
+    ldp r12, [a4]+s10%
+    ldp r10, [a4]+s10%
+    ldp r14, [a4]+s10%
     .endif
     direct \two, \op, 2, 0, \q%2, \n, \q, 0
     direct \two, \opn, 2, 1, \q%2, \n, \q, 1
     direct \two, \op, 3, 0, \q%2, \n, \q, 2
     direct \two, \opn, 3, 1, \q%2, \n, \q, 3
-    woven_first \n, 0, 0, \q%2, \two, stq, q16, [a1 - 2192]
-    woven_first \n, 0, 1, \q%2, \two, stq, q18, [a1 - 144]
-    woven_first \n, 2, 0, \q%2, \two, stq, q20, [a1 - 2176]
-    woven_first \n, 2, 1, \q%2, \two, stq, q22, [a1 - 128]
+    woven_first \n, 0, 0, \q%2, \two, stq, q16, [a1 - 2064 - ROW]
+    woven_first \n, 0, 1, \q%2, \two, stq, q18, [a1 - 16 - ROW]
+    woven_first \n, 2, 0, \q%2, \two, stq, q20, [a1 - 2048 - ROW]
+    woven_first \n, 2, 1, \q%2, \two, stq, q22, [a1 - ROW]
 .endm
 
-; Two rows, behind others; rd, wr: steps to these, and from the last results of those before.
+; Two rows, behind others; rd: step to these, wr: from the last results of those before, of two couples those before these.
 .macro rows op, opn, rd, wr
+    .if COUPLES == 4
     mirrored_frame \op, \opn, 0, 1, 1, 1, 1, [a1]+s1%, \rd
     mirrored_frame \op, \opn, 1, 1, 1, 1, 1, [a1]+s1%
     mirrored_frame \op, \opn, 2, 1, 1, 1, 1, \wr
     mirrored_frame \op, \opn, 3, 1, 1, 1, 1, [a1]+s1%
+    .else
+    mirrored_frame \op, \opn, 0, 1, 1, 1, 1, \wr, \rd
+    mirrored_frame \op, \opn, 1, 1, 1, 1, 1, [a1]+s1%
+    .endif
 .endm
 
-; The rows of a block but the first two.
+; The rows of a block but the first 4/COUPLES.
 .macro others op, opn
-    loop 6 {
+    loop COUPLES == 4 ? 6 : 13 {
     rows \op, \opn, [a0]+s3%, [a1]+s2%
     }
     rows \op, \opn, [a0]+s3%, [a1]+s2%
 .endm
 
-; Steps: s1 to the next couple's results, s2 to those of the next rows and s4 to those of the next block; s3 and s6 the same of rows.
+; Steps: s1 to the next couple's results, s2 to those of the next rows and s4 to those of the next block, s7 behind the last; s3 and s6 the same
+; of rows.
 .macro pass1 op, opn
-    movi b0, 2048 + 128 + 112
-    movi b1, 2048 + 128 + 16
-    mov l0, c7
-    mov l1, c7
     add a0, a8, b0
     add a1, a8, b1
     movi s1, 32
-    movi s2, 2*128 - 3*32
-    movi s3, 2*128
-    movi s4, BLOCK - 14*128 - 3*32
-    movi s6, BLOCK - 14*128
+    movi s2, 2*ROW - 32*(COUPLES - 1)
+    movi s3, 2*ROW
     mov a4, a12
-    mov a6, a13
+    mov a6, a12
     movi a2, ones
     ldq q24, [a2]
     ldq q25, [a2]
     wait LOADED
     mirrored_frame \op, \opn, 0, 1, 0, 0, 0
     mirrored_frame \op, \opn, 1, 1, 1, 0, 0
-    mirrored_frame \op, \opn, 2, 1, 1, 1, 0
-    mirrored_frame \op, \opn, 3, 1, 1, 1, 1, [a1]+s1%
+    mirrored_frame \op, \opn, 2%COUPLES, 1, 1, 1, 0, 0, [a0]+s3%
+    mirrored_frame \op, \opn, 2%COUPLES + 1, 1, 1, 1, 1, [a1]+s1%
     others \op, \opn
     loop 7 {
     wait LOADED
+    .if COUPLES == 4
     rows \op, \opn, [a0]+s6%, [a1]+s4%
+    .else
+    rows \op, \opn, [a0]+s6%, [a1]+s2%
+    rows \op, \opn, [a0]+s3%, [a1]+s4%
+    .endif
     others \op, \opn
     }
-    mirrored_frame \op, \opn, 0, 0, 1, 1, 1, [a1]+s1%, [a0]
+    mirrored_frame \op, \opn, 0, 0, 1, 1, 1, [a1]+s7%, [a0]
     mirrored_frame \op, \opn, 5, 0, 0, 1, 1, [a1]+s1%
     .rept 4
     nop
@@ -224,9 +241,16 @@
 
 ; Passes 3 and 4 on half h = 0, 1, which lies at `half`.
 .macro half op, opn, half, h
+    .if P2 == 4
     movi a2, factors3 + 256*\h
     walk4 \op, \opn, 3, 2048, HALF, \half
-    movi a2, factors4 + 1024*\h
+    .else
+    movi a2, factors3 + 512*\h
+    movi c1, 126
+    shared_at 3, steps3, 256, 512, 1
+    pass8 \op, \opn, 3, \half
+    .endif
+    movi a2, factors4 + 256*P2*\h
     ldq q24, [a2]
     movi s9, 32
     addi a4, a10, 8
@@ -253,12 +277,6 @@
 
 .macro pages op, opn
 .page:
-    sub a13, c10, a12
-    addi c12, c12, -1
-    bnz c12, .more
-    mov a13, a12
-    movi c12, FULL
-.more:
     pass1 \op, \opn
     sub c6, a9, a8
     sar c6, c6, 31
@@ -276,7 +294,14 @@
     mov a9, a8
     mov a8, c6
     sub a10, c9, a10
+    movi s10, 8
+    addi c12, c12, -1
+    bnz c12, .same
+    ; A matrix's first page: what the DMA has loaded, from the other area on.
+    movi c12, FULL
+    movi s10, 16
     sub a12, c10, a12
+.same:
     addi c14, c14, -1
     bnz c14, .page
     stop
@@ -288,10 +313,20 @@ columns:
     movi a8, 0
     movi a9, HALF
     movi c7, RING
+    movi b0, 2048 + ROW + 32*COUPLES - 16
+    movi b1, 2048 + ROW + 16
+    mov l0, c7
+    mov l1, c7
+    movi s4, BLOCK - 2048 + 2*ROW - 32*(COUPLES - 1)
     movi s5, 8
+    movi s6, BLOCK - 2048 + 2*ROW
+    movi s7, COUPLES == 4 ? 32 : 2*ROW - 32
     movi a10, turns
-    movi c9, 2*turns + 64
+    movi c9, 2*turns + 8*COLUMNS
     movi a12, left
+    movi b4, left
+    movi l4, 2*LEFT
+    movi s10, 16
     movi c10, 2*left + LEFT
     movi c12, FULL
     shr c14, c14, 3
@@ -300,7 +335,7 @@ columns:
 ; Behind the ring lie the numbers that are left, then the factors of columns, of two pages in turn.
 .equ left, RING
 .equ turns, left + 2*LEFT
-.dmem turns + 2*64
+.dmem turns + 2*8*COLUMNS
 ones:
     .cis 0, 1
     .cis 0, 1
@@ -313,7 +348,8 @@ factors2:
     .cis -k2_{i}, 32
     .cis -k2_{i} - 4, 32
     .endr
-; Of p0 + 4 p1, by p1 and l, for both e.
+; Of p0 + 4 p1, by p1 and l, for both e; of radix 8 by e as well.
+    .if P2 == 4
 factors3:
     .rept 16, i
 .equ k3_{i}, i%2 + i/2*4
@@ -322,20 +358,30 @@ factors3:
     .cis -k3_{i}, 128
     .cis -k3_{i} - 2, 128
     .endr
+    .else
+factors3:
+    .rept 32, i
+.equ k3_{i}, i%2*2 + i/2%2 + i/4*4
+    .cis -4*k3_{i}, 256
+    .cis -2*k3_{i}, 256
+    .cis -k3_{i}, 256
+    .cis -k3_{i} - 32, 256
+    .endr
+    .endif
 ; Of p0 + 4 p1 + 32 p2, by p1, p2 and e, for both l.
 factors4:
-    .rept 64, i
-.equ k4_{i}, i%2*2 + i/2%4*32 + i/8*4
-    .cis -2*k4_{i}, 512
-    .cis -2*k4_{i} - 2, 512
-    .cis -k4_{i}, 512
-    .cis -k4_{i} - 1, 512
+    .rept 16*P2, i
+.equ k4_{i}, i%2*2 + i/2%P2*32 + i/(2*P2)*4
+    .cis -2*k4_{i}, N1
+    .cis -2*k4_{i} - 2, N1
+    .cis -k4_{i}, N1
+    .cis -k4_{i} - 1, N1
     .endr
 ; Iteration i of a block: by p2, q and e; where it begins, its columns' factors and its own.
     .rept 35, i
-.equ at4_{i}, i/32*4096 + i/8%4*512 + i%8*16
-.equ turn4_{i}, i/2%4*16
-.equ own4_{i}, i/32*256 + i/8%4*64 + i%2*32
+.equ at4_{i}, i/32*4096 + i/COLUMNS%P2*4*ROW + i%COLUMNS*16
+.equ turn4_{i}, i/2%COUPLES*16
+.equ own4_{i}, i/32*64*P2 + i/COLUMNS%P2*64 + i%2*32
     .endr
 ; Entry i: steps of a0 after iteration i, of a1 after iteration i - 2, of a4 after iteration i, of a2 after iteration i + 1.
 steps4:
@@ -343,3 +389,11 @@ steps4:
     .int at4_{i + 1} - at4_{i}, at4_{(i + 30)%32 + 1} - at4_{(i + 30)%32}
     .int turn4_{i + 1} - turn4_{i}, own4_{i + 2} - own4_{i + 1}
     .endr
+    .if P2 == 8
+; Of pass 3: the sets of e = 0, 1 take turns (pass8.s).
+steps3:
+    .rept 16, i
+    .int i%2 || i == 0 ? 32 : -32, i%2 || i == 14 ? 32 : -32
+    .int 16 + (i == 15)*7*256, 16 + (i == 1)*7*256
+    .endr
+    .endif

@@ -291,9 +291,15 @@ fn parts_with(
 }
 
 /// Assembles `back_columns.s` for columns of half a spectrum, `pages` pages of a matrix.
-pub(super) fn back_columns_program(pages: u64, machine: &Machine) -> Result<Assembly, FftError> {
-    let defines = vec![("FULL".to_owned(), Value::Int(pages as i64))];
-    kernel("columns in parts", BACK_COLUMNS, defines, machine)
+pub(super) fn back_columns_program(
+    columns: &Lines,
+    pages: u64,
+    machine: &Machine,
+) -> Result<Assembly, FftError> {
+    let defines = [("COLUMNS", columns.per_section() as u64), ("FULL", pages)];
+    let defines = defines.map(|(name, value)| (name.to_owned(), Value::Int(value as i64)));
+    let title = format!("columns of {} in parts", columns.len());
+    kernel(&title, BACK_COLUMNS, defines.to_vec(), machine)
 }
 
 /// Assembles `large.s` for the last columns of half spectra, as `back_program` does.

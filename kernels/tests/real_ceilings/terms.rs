@@ -83,8 +83,8 @@ pub(crate) fn back(n: f64, batch: f64, g: f64, p: Pages) -> ([f64; 6], f64) {
     let Pages { n1, n2, c, r, .. } = p;
     // Columns in eighths.
     let parts = n1 * c >= 4096.0;
-    // The last column of one transform computes while the first blocks come.
-    let few = match (batch == 1.0, parts) {
+    // The last column of one transform computes while the first blocks come, but of 1024 numbers it has the whole ring.
+    let few = match (batch == 1.0, parts && n1 < 1024.0) {
         (true, true) => 0.0,
         (true, false) => 16.0,
         _ => 4.0,
@@ -100,7 +100,7 @@ pub(crate) fn back(n: f64, batch: f64, g: f64, p: Pages) -> ([f64; 6], f64) {
     let last = n1 * g / 2.0 + n1 / (2.0 * r);
     let last = if batch == 1.0 { last } else { 4.0 * last };
     let e1 = match parts {
-        true => (2048.0 * g + 320.0 + 128.0 * (g + 1.0) + 16.0 * g) / n,
+        true => (2048.0 * g + 2560.0 / c + 1024.0 / c * (g + 1.0) + 2.0 * c * g) / n,
         false => (2.0 * n1 * (c * g + g + 2.0) + 2.0 * c * g + last) / n,
     };
     let a2 = (n2.log2() + 1.0) / 16.0;

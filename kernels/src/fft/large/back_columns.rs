@@ -8,24 +8,10 @@ use cp2_dma::{Descriptor, Target};
 
 /// Bytes of a couple of columns of one row.
 const COUPLE: u64 = 2 * COMPLEX;
-/// Couples of columns of a section's page.
-const COUPLES: u32 = 4;
-/// Bytes of a row of a block: of each couple its own granule and that of its partners.
-const ROW: u64 = 2 * COUPLES as u64 * COUPLE;
-/// Rows of a block for each digit n0, and from such a row to that of the next digit n1.
-const ROWS: u32 = 16;
-/// Bytes of the numbers that a page leaves to the next, a granule for each.
-const LEFT: u64 = 4096;
-/// Bytes of the factors of a page's columns.
-const FACTORS: u64 = 64;
-/// Bytes of the tables.
-const TABLES: u64 = 16 + 128 + 512 + 2048 + 512;
-/// Cycles of a page's first pass beside its arithmetic: of each couple of rows partners come that were left and others are left.
-const APART: u64 = 8 * 64;
-/// Words of a page beside these and its arithmetic: passes are filled and drained.
-const WORDS: u64 = 472;
+/// Words of a page beside its arithmetic and the numbers that are left: passes 4, 8, 4, 4 are filled and drained, and 4, 8, 8, 4.
+const WORDS: [u64; 2] = [465, 422];
 
-/// Full pages of columns, eight in each section.
+/// Full pages of columns, eight of 512 numbers in each section, or four of 1024.
 #[derive(Debug)]
 pub(super) struct BackColumnParts {
     pub columns: BackColumns,
@@ -33,8 +19,44 @@ pub(super) struct BackColumnParts {
 
 impl BackColumnParts {
     /// DMEM for ring, numbers that are left, factors and tables.
-    pub(super) const fn bytes() -> u64 {
-        RING_BYTES + 2 * LEFT + 2 * FACTORS + TABLES
+    pub(super) fn bytes(lines: &Lines) -> u64 {
+        let eight = u64::from(Self::third_is_eight(lines));
+        // Ones, sets of passes 2 to 4; pass 3 of radix 4 has two numbers p0 in a set.
+        let tables = 16 + 128 + 512 * (1 + eight) + 4 * lines.len() as u64;
+        let steps = 512 + 256 * eight;
+        RING_BYTES + 2 * Self::left(lines) + 2 * Self::factors(lines) + tables + steps
+    }
+
+    /// Whether pass 3 has radix 8 and not 4.
+    fn third_is_eight(lines: &Lines) -> bool {
+        lines.radix(2) == 8
+    }
+
+    /// Bytes of the numbers that a page leaves to the next.
+    fn left(lines: &Lines) -> u64 {
+        lines.len() as u64 / 2 * COMPLEX
+    }
+
+    /// Bytes of the factors of a page's columns.
+    fn factors(lines: &Lines) -> u64 {
+        lines.per_section() as u64 * COMPLEX
+    }
+
+    /// Cycles of a page's first pass beside its arithmetic: of each row partners come that were left and others are left.
+    fn apart(&self) -> u64 {
+        self.columns.lines.len() as u64
+    }
+
+    /// Couples of columns of a section's page, bytes of a row of a block, of each couple its own granule and that of its
+    /// partners, and rows for each digit n0, of which as many are to that of the next digit n1.
+    fn rows(&self) -> (u32, u64, u64) {
+        let lines = &self.columns.lines;
+        let couples = lines.per_section() as u64 / 2;
+        (
+            couples as u32,
+            2 * couples * COUPLE,
+            lines.len() as u64 / 32,
+        )
     }
 
     /// Pages of a matrix.
@@ -56,7 +78,7 @@ impl Pages for BackColumnParts {
     }
 
     /// The columns' factors with the first block, then rows of block n1 and of their partners, and of the first page's the
-    /// partners that others find where the page before has left them.
+    /// partners that others find where the page before has left them, through both areas from the one of this matrix on.
     fn loads(&self, block: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
         let [page, matrix, of_matrix, n1] = self.split(block);
         let BackColumns { blocks, lines, .. } = &self.columns;
@@ -68,65 +90,66 @@ impl Pages for BackColumnParts {
         });
         let from = self.columns.from + matrix * self.columns.pitch;
         let at = |row: u64, column: u64| from + (row * blocks.width + column) * COMPLEX;
-        let rows = u64::from(ROWS);
         let digit = blocks.height as i64 / 4 * row;
-        let turn = page % 2;
+        let (couples, bytes, rows) = self.rows();
+        let left = Self::left(lines);
         // Rows one after the other from `load` on, or back, couples as well, and those of the next digit n0.
         let of_block = |load: Descriptor, sign: i64| {
             let (row, digit) = (sign * row, sign * digit);
-            load.level(COUPLES, COUPLE as i64, sign * 2 * COUPLE as i64)
-                .level(ROWS, row, ROW as i64)
-                .level(2, digit, i64::from(ROWS) * ROW as i64)
+            load.level(couples, COUPLE as i64, sign * 2 * COUPLE as i64)
+                .level(rows as u32, row, bytes as i64)
+                .level(2, digit, (rows * bytes) as i64)
         };
         let last = blocks.height / 2 - 1 - rows * n1;
         let lower = Descriptor::load(own, at(rows * n1, first), local, COUPLE);
         let partners = at(last, blocks.width - first - columns);
-        let behind = local + (ROW - COUPLE) as u32;
+        let behind = local + (bytes - COUPLE) as u32;
         let upper = Descriptor::load(mirrored, partners, behind, COUPLE);
         let factors = (n1 == 0).then(|| {
-            let local = RING_BYTES + 2 * LEFT + turn * FACTORS;
+            let each = Self::factors(lines);
+            let local = RING_BYTES + 2 * left + page % 2 * each;
             let system = self.columns.factors + first * COMPLEX;
-            Descriptor::load(own, system, local as u32, FACTORS)
+            Descriptor::load(own, system, local as u32, each)
         });
         let left = (of_matrix == 0).then(|| {
-            let local = RING_BYTES + turn * LEFT + n1 * LEFT / BLOCKS;
+            let local = RING_BYTES + (matrix * left + 2 * n1 * left / BLOCKS) % (2 * left);
             Descriptor::load(mirrored, at(last, blocks.width), local as u32, COUPLE)
-                .level(ROWS, -row, 2 * COUPLE as i64)
+                .level(rows as u32, -row, 2 * COUPLE as i64)
                 .level(2, -digit, COUPLE as i64)
         });
         let data = [of_block(lower, 1), of_block(upper, -1)];
         factors.into_iter().chain(left).chain(data).collect()
     }
 
-    /// Block p1: results j/2 = e + 2 p1 + 16 p2 + 64 p3, of every couple e = 0, 1, for each p2 and p3.
+    /// Block p1: results j/2 = e + 2 p1 + 16 p2 + N1/8 p3, of every couple e = 0, 1, for each p2 and p3.
     fn stores(&self, block: u64, local: u32) -> Vec<Descriptor> {
         let [_, matrix, of_matrix, p1] = self.split(block);
         let blocks = &self.columns.blocks;
         let (apart, each) = (blocks.block() as i64, blocks.differences());
-        let couples = u64::from(COUPLES);
-        let first = of_matrix * couples * blocks.couple();
+        let (couples, row, rows) = self.rows();
+        let first = of_matrix * u64::from(couples) * blocks.couple();
         let to = self.columns.to + matrix * blocks.bytes() + p1 * blocks.block() + first;
         let stride = (blocks.width / 16 * blocks.couple()) as i64;
-        let half = i64::from(ROWS) * ROW as i64;
+        let (half, seconds) = ((rows * row) as i64, (rows / 4) as u32);
         let store = |to, local, run| {
             let target = Target::Blocks { stride };
             Descriptor::store(target, to, local, run)
         };
-        let (second, third) = (8 * apart, 32 * apart);
-        if blocks.group == couples {
-            let run = couples * each;
+        let (second, third) = (8 * apart, i64::from(8 * seconds) * apart);
+        if blocks.group == u64::from(couples) {
+            let run = blocks.group * each;
             let all = store(to, local, run).level(2, run as i64, half);
-            let all = all.level(4, third, ROW as i64);
-            return vec![all.level(4, second, 4 * ROW as i64)];
+            let all = all.level(4, third, row as i64);
+            return vec![all.level(seconds, second, 4 * row as i64)];
         }
-        let of = |p2: u64| {
-            let local = local + (4 * p2 * ROW) as u32;
-            store(to + p2 * second as u64, local, each)
+        let of = |p2: u32| {
+            let local = local + 4 * p2 * row as u32;
+            store(to + u64::from(p2) * second as u64, local, each)
                 .level(2, each as i64, half)
-                .level(COUPLES, 2 * each as i64, 2 * COUPLE as i64)
-                .level(4, third, ROW as i64)
+                .level(couples, 2 * each as i64, 2 * COUPLE as i64)
+                .level(4, third, row as i64)
         };
-        (0..4).map(of).collect()
+        (0..seconds).map(of).collect()
     }
 
     fn period(&self) -> u64 {
@@ -145,11 +168,12 @@ impl Pages for BackColumnParts {
     }
 
     fn head(&self, _block: u64) -> u64 {
-        parts::column_head(&self.columns.lines) + APART / BLOCKS
+        parts::column_head(&self.columns.lines) + self.apart() / BLOCKS
     }
 
     fn overhead(&self, _block: u64) -> u64 {
-        (APART + WORDS) / BLOCKS
+        let words = WORDS[usize::from(Self::third_is_eight(&self.columns.lines))];
+        (self.apart() + words) / BLOCKS
     }
 }
 

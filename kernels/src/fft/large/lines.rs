@@ -1,9 +1,8 @@
 //! The lines that a page holds, columns or rows, and their passes.
 
+pub(super) use super::factors::{root, set};
 use super::parts;
 use cp2_dma::Descriptor;
-
-pub(super) use super::factors::{root, set};
 
 /// Bytes of a complex number.
 pub(super) const COMPLEX: u64 = 8;
@@ -233,7 +232,8 @@ impl Lines {
 
     /// As many columns of half a spectrum as fill such a page, whose last pass joins neighbours; none where there is no kernel.
     pub(super) fn joined_parts(length: usize) -> Option<Self> {
-        (length == 512).then(|| Self::in_parts_of(length, vec![4, 8, 4, 4]))
+        let third = [4, 8].into_iter().find(|third| 128 * third == length);
+        third.map(|third| Self::in_parts_of(length, vec![4, 8, third, 4]))
     }
 
     /// As many rows of half a spectrum as fill such a page; none where there is no kernel.

@@ -18,7 +18,7 @@ use num_complex::Complex32;
 use std::sync::Arc;
 
 /// Bits of the lengths: of shorter ones columns or rows have no kernel, lines of longer ones do not fit.
-const BITS: std::ops::RangeInclusive<u32> = 10..=20;
+const BITS: std::ops::RangeInclusive<u32> = 10..=21;
 /// Batches for which divisions are looked for: small pages suit a transform alone, large ones many.
 const BATCHES: [u64; 3] = [1, 4, 32];
 /// How many of the divisions with the fastest passes are compared with the load of their programs.

@@ -90,6 +90,11 @@ impl BackColumns {
         lines.page_bytes() + lines.len() as u64 / 2 * COUPLE
     }
 
+    /// Room for the tables of the last columns' kernel.
+    pub(super) fn end_tables(lines: &Lines) -> u64 {
+        lines.len() as u64 * COMPLEX
+    }
+
     /// Full pages of a matrix of rows of `width` numbers.
     pub(super) fn full(lines: &Lines, width: u64) -> u64 {
         width / (2 * SECTIONS * lines.per_section() as u64)
@@ -257,7 +262,13 @@ impl Pages for BackColumns {
     fn held(&self, _page: u64) -> Option<[u64; 3]> {
         let lines = &self.lines;
         let factors = lines.per_section() as u64 * COMPLEX;
-        Some([Self::page_bytes(lines), factors, lines.page_bytes()])
+        // Where there are none but the last columns, tables lie behind it and stay as long.
+        let tables = match self.ends {
+            true => Self::end_tables(lines),
+            false => 0,
+        };
+        let beside = lines.page_bytes() + tables;
+        Some([Self::page_bytes(lines), factors, beside])
     }
 
     fn issues(&self, page: u64) -> u64 {

@@ -53,7 +53,7 @@ impl Division {
     /// DMEM for the buffers of a pass, and for its tables where these lie behind them.
     fn ring_bytes(&self, pass: usize) -> u64 {
         match (self.in_parts(pass), pass, self.direction) {
-            (true, 0, _) => return BackColumnParts::bytes(),
+            (true, 0, _) => return BackColumnParts::bytes(&self.columns),
             (true, _, Direction::Forward) => return RealParts::bytes(&self.rows),
             (true, _, Direction::Inverse) => return BackParts::bytes(&self.rows),
             _ => {}

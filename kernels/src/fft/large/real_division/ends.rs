@@ -5,7 +5,7 @@ use super::Division;
 use crate::fft::error::FftError;
 use crate::fft::large::behind::{ARRAYS, FACTORS, linked, loads};
 use crate::fft::large::lines::{COMPLEX, Lines};
-use crate::fft::large::parts::{BLOCK, RING_BYTES};
+use crate::fft::large::parts::RING_BYTES;
 use crate::fft::large::real_back::BackColumns;
 use crate::fft::program::back_ends_program;
 use crate::job::{Job, data_end, image, load};
@@ -13,10 +13,6 @@ use crate::ring::{Expected, Ring, RingPass, expect_all, follow};
 use cp2_asm::Program;
 use cp2_machine::Machine;
 use std::sync::Arc;
-
-/// Where in the ring of the others their tables, page and what is between its passes lie: the blocks before are free. Tables
-/// lie in a block that has a part of the page, so that its load waits for that.
-const PLACE: u64 = RING_BYTES / 2;
 
 /// The program of the last columns and of the others, and the buffers of both.
 #[derive(Debug)]
@@ -58,10 +54,18 @@ impl Division {
         })
     }
 
-    /// A buffer for a page of them behind their tables, which end at `tables`; argument block and factors behind byte `end` of DMEM.
-    fn last_ring(columns: &BackColumns, tables: u64, end: u64) -> Ring {
-        let page = tables.next_multiple_of(16);
-        let beside = page + BackColumns::page_bytes(&columns.lines);
+    /// Where in the ring of the others a page of them, what is between its passes and their tables lie, up to its end: the blocks before
+    /// are free, half of the ring with columns of 512.
+    fn last_place(lines: &Lines) -> [u64; 3] {
+        let tables = RING_BYTES.saturating_sub(BackColumns::end_tables(lines));
+        let between = tables.saturating_sub(lines.page_bytes());
+        let page = between.saturating_sub(BackColumns::page_bytes(lines));
+        [page, between, tables]
+    }
+
+    /// A buffer for a page of them; argument block and factors behind byte `end` of DMEM.
+    fn last_ring(columns: &BackColumns, end: u64) -> Ring {
+        let [page, beside, _] = Self::last_place(&columns.lines);
         // Factors lie where a page ends that begins with this one and ends behind the arguments.
         let ring = Ring::new(end, page, 1, end + Ring::argument_bytes(1) - page, 0);
         ring.staying().beside(beside)
@@ -78,17 +82,13 @@ impl Division {
             return Ok(None);
         };
         let lines = &columns.lines;
-        let first = back_ends_program(PLACE, lines, self.rows.per_section(), machine)?.program;
-        let mine = Self::last_ring(&columns, data_end(&first), ring.end([0; 3]));
-        let held = [BackColumns::page_bytes(lines), 0, lines.page_bytes()];
+        let [_, between, tables] = Self::last_place(lines);
+        let first = back_ends_program(tables, lines, self.rows.per_section(), machine)?.program;
+        let mine = Self::last_ring(&columns, ring.end([0; 3]));
         let end = u64::from(mine.factors[0]) + lines.per_section() as u64 * COMPLEX;
-        let inside = Ring {
-            arguments: 0,
-            ..mine.clone()
-        };
         let (both, second) = linked(&first, program, RING_BYTES)?;
         let words = 8 * both.words.len() as u64;
-        let apart = data_end(&first) < PLACE + BLOCK && inside.end(held) <= RING_BYTES;
+        let apart = data_end(&first) <= RING_BYTES && between >= BackColumns::page_bytes(lines);
         let fits = apart && end <= machine.cp2.dmem.0;
         Ok((fits && words <= machine.cp2.program.0).then(|| Ends {
             programs: [Arc::new(first), program.clone()],
@@ -102,7 +102,7 @@ impl Division {
     pub(super) fn ends_expected(&self, machine: &Machine, batch: u64) -> Expected {
         let columns = self.last_columns(batch, [0; 2], 0);
         columns.map_or(Expected::default(), |columns| {
-            let ring = Self::last_ring(&columns, PLACE, RING_BYTES);
+            let ring = Self::last_ring(&columns, RING_BYTES);
             RingPass::new(ring, columns).expect(machine)
         })
     }

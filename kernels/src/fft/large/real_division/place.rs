@@ -89,7 +89,7 @@ impl Division {
 
     fn columns_in_parts(&self, machine: &Machine) -> Result<Program, FftError> {
         let pages = BackColumns::full(&self.columns, self.rows.len() as u64);
-        Ok(back_columns_program(pages, machine)?.program)
+        Ok(back_columns_program(&self.columns, pages, machine)?.program)
     }
 
     /// Whether DMEM may have room for the pages of both passes at once.
