@@ -1,10 +1,14 @@
 //! One kernel behind another: most of a signal by long blocks, a few of a time, and what these would
 //! compute for nothing at its end by shorter ones.
+//!
+//! The last outputs of all have no samples behind them: k outputs before the end need the last k taps only, so that blocks
+//! for few of them can be short whatever the taps.
 
 use super::choice::Wanted;
 use super::error::ConvError;
 use super::filter::{COMPLEX, Filter, Numbers, Passes};
-use super::overlap::{self, Cover, LENGTHS, issues, lead};
+use super::opening::{Opening, Parts};
+use super::overlap::{self, Cover, LENGTHS, issues, lead, unit};
 use super::parts;
 use crate::job::{Job, JobError, image, load};
 use cp2_host::Buffer;
@@ -24,14 +28,25 @@ enum Rest<'a> {
     Made(&'a Filter),
     /// Blocks of so many numbers in local memory.
     Blocks(usize),
+    /// The same with so many of the last taps alone: for the outputs that need no others.
+    Last(usize, usize),
 }
 
 impl Rest<'_> {
     /// Outputs of a block, with `before` samples before the first.
-    fn hop(self, before: usize) -> usize {
+    fn hop(self, before: usize, machine: &Machine) -> usize {
         match self {
             Self::Made(filter) => filter.hop,
             Self::Blocks(n) => n - before,
+            Self::Last(n, taps) => n - lead(taps, machine),
+        }
+    }
+
+    /// How many samples before the outputs' own what their taps see begins: as many as there are taps before these.
+    fn back(self, taps: usize) -> usize {
+        match self {
+            Self::Last(_, last) => taps - last,
+            Self::Made(_) | Self::Blocks(_) => 0,
         }
     }
 
@@ -40,7 +55,7 @@ impl Rest<'_> {
     fn follows(self, main: &Filter, there: usize) -> bool {
         match self {
             Self::Made(filter) => filter.window < main.window && filter.lead <= there,
-            Self::Blocks(_) => true,
+            Self::Blocks(_) | Self::Last(..) => true,
         }
     }
 
@@ -48,7 +63,38 @@ impl Rest<'_> {
     fn least(self, few: usize, sections: usize) -> f64 {
         match self {
             Self::Made(filter) => (few as u64 * issues(filter.window)) as f64 / sections as f64,
-            Self::Blocks(n) => few.div_ceil(sections) as f64 * issues(n) as f64,
+            Self::Blocks(n) | Self::Last(n, _) => few.div_ceil(sections) as f64 * issues(n) as f64,
+        }
+    }
+
+    /// Blocks in local memory before those of 4096 of `main`, if they are such and both fit the machine.
+    fn opening(
+        self,
+        taps: &[Complex32],
+        before: usize,
+        (main, many, few): (&Filter, usize, usize),
+        machine: &Arc<Machine>,
+    ) -> Result<Option<Opening>, ConvError> {
+        let (n, own, lead) = match self {
+            Self::Blocks(n) => (n, taps, before),
+            Self::Last(n, last) => (n, &taps[taps.len() - last..], lead(last, machine)),
+            Self::Made(_) => return Ok(None),
+        };
+        if main.window != parts::N || n >= parts::N {
+            return Ok(None);
+        }
+        let parts = Parts {
+            main: main.clone(),
+            many,
+            n,
+            cover: Cover::overlapping(lead, n),
+            few,
+            taps: own.to_vec(),
+            back: self.back(taps.len()),
+        };
+        match Opening::new(parts, taps, machine) {
+            Err(ConvError::Unfit(_)) => Ok(None),
+            made => made,
         }
     }
 
@@ -59,9 +105,10 @@ impl Rest<'_> {
         before: usize,
         machine: &Arc<Machine>,
     ) -> Result<Option<Filter>, ConvError> {
-        let n = match self {
+        let (n, taps, before) = match self {
             Self::Made(filter) => return Ok(Some(filter.clone())),
-            Self::Blocks(n) => n,
+            Self::Blocks(n) => (n, taps, before),
+            Self::Last(n, last) => (n, &taps[taps.len() - last..], lead(last, machine)),
         };
         let (cover, title) = (Cover::overlapping(before, n), format!("overlap-save {n}"));
         match overlap::filter(taps, n, cover, &title, machine) {
@@ -76,6 +123,8 @@ impl Rest<'_> {
 #[derive(Debug)]
 struct Joint {
     parts: [(Filter, usize); 2],
+    /// How many samples earlier than its outputs what the second sees ends.
+    back: usize,
 }
 
 /// Numbers of a buffer from one on.
@@ -134,10 +183,10 @@ impl Passes for Joint {
     ) -> Result<(), JobError> {
         let (all, lead) = (self.outputs(), self.parts[0].0.lead);
         let mut first = 0;
-        for (filter, blocks) in &self.parts {
+        for ((filter, blocks), back) in self.parts.iter().zip([0, self.back]) {
             for signal in 0..signals {
                 let at = signal * all + first;
-                let x = behind(x, at + lead - filter.lead);
+                let x = behind(x, at + lead - filter.lead - back);
                 filter.append(job, x, behind(y, at), *blocks)?;
             }
             first += filter.hop * blocks;
@@ -171,6 +220,22 @@ fn signal<T: Numbers>(wanted: &Wanted<'_>, lead: usize) -> Option<usize> {
     let all = wanted.samples.checked_add(lead)?;
     let numbers = if T::REAL { all.div_ceil(2) } else { all };
     (wanted.channels == 1).then_some(numbers)
+}
+
+/// Blocks of the last taps alone for the outputs from `first` on, where these need no others and samples are not two
+/// at a time, of which the first do not end where the signal does.
+fn last<'a, T: Numbers>(wanted: &Wanted<'_>, first: usize, machine: &Machine) -> Vec<Rest<'a>> {
+    let taps = wanted.taps.len();
+    let outputs = (wanted.samples + taps - 1).saturating_sub(first);
+    // What they see begins at a granule.
+    let before = taps.saturating_sub(outputs) / unit(machine) * unit(machine);
+    if T::REAL || outputs == 0 || before == 0 {
+        return Vec::new();
+    }
+    let of = |n: usize| Rest::Last(n, taps - before);
+    let blocks = LENGTHS.map(|b| 1usize << b);
+    let longer = blocks.filter(|&n| n > lead(taps - before, machine));
+    longer.map(of).collect()
 }
 
 /// The fastest of two kernels behind each other, the first one of `made`, whose times are known; none
@@ -211,8 +276,10 @@ pub(super) fn faster<T: Numbers>(
                 continue;
             };
             let there = main.lead + many * main.hop;
-            for &by in rests.iter().filter(|by| by.follows(main, there)) {
-                let few = rest.div_ceil(by.hop(before));
+            let last = last::<T>(wanted, many * main.hop, machine);
+            let all = rests.iter().copied().chain(last);
+            for by in all.filter(|by| by.follows(main, there)) {
+                let few = rest.div_ceil(by.hop(before, machine));
                 let least = cycles + by.least(few, sections);
                 if least < best {
                     ways.push((least, main, many, by, few));
@@ -226,15 +293,29 @@ pub(super) fn faster<T: Numbers>(
         if least >= best {
             break;
         }
-        tried += usize::from(matches!(by, Rest::Blocks(_)));
-        if tried > TRIED && matches!(by, Rest::Blocks(_)) {
+        let to_be_made = !matches!(by, Rest::Made(_));
+        tried += usize::from(to_be_made);
+        if tried > TRIED && to_be_made {
             continue;
+        }
+        let opening = by.opening(wanted.taps, before, (main, many, few), machine)?;
+        let opening = opening.map(|opening| (opening.cycles(), opening));
+        if let Some((cycles, opening)) = opening.filter(|opening| opening.0 < best) {
+            let filter = opening.filter();
+            if filter
+                .check_room::<T>(&wanted.extent::<T>(), machine)
+                .is_ok()
+            {
+                best = cycles;
+                found = Some((cycles, filter));
+            }
         }
         let Some(rest) = by.filter(wanted.taps, before, machine)? else {
             continue;
         };
         let joint = Joint {
             parts: [(main.clone(), many), (rest, few)],
+            back: by.back(wanted.taps.len()),
         };
         if let Some(cycles) = joint.cycles()?.filter(|&cycles| cycles < best) {
             let filter = joint.filter();

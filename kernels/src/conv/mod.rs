@@ -20,6 +20,7 @@ mod layout;
 mod lines;
 mod long;
 mod memory;
+mod opening;
 mod overlap;
 mod parts;
 mod phases;

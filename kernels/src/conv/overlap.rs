@@ -77,17 +77,21 @@ pub(super) fn issues(n: usize) -> u64 {
     n as u64 * u64::from(n.ilog2()) + n as u64 / 2
 }
 
+/// The page loop and the page's arguments.
+const START: u64 = 4 + 9;
+/// The same of a page in a ring; of which behind its signal: to count, and the way back.
+const RING_START: u64 = 6 + RING_AFTER;
+pub(super) const RING_AFTER: u64 = 1 + 4;
+
 /// Cycles of a page of blocks of `n` beside its butterflies and products, as the words of
 /// `overlap.s` have it and the golden cycles of the tests.
 fn page_cycles(n: usize) -> u64 {
     let Digits { outer, middle } = digits(n);
     let (outer, levels) = (u64::from(outer), u64::from(middle.ilog2()));
-    // The page loop and the page's arguments.
-    let start = 4 + 9;
     // A pass is 34 beside its pointers; the first one has no factors.
     let forward = 34 + 7 + (34 + 16) * (outer - 1);
     let back = (34 + 13) * outer;
-    start + forward + 35 + 8 * levels + back
+    START + forward + 35 + 8 * levels + back
 }
 
 /// Whether one block of `n` holds a channel with all outputs wanted: the
@@ -172,16 +176,43 @@ impl Cover {
     }
 }
 
-/// The program for blocks of `n`.
-fn kernel_of(n: usize, machine: &Machine) -> Result<Program, ConvError> {
+/// The program for blocks of `n` with these taps: pages of blocks, or, with its data from a byte of DMEM on, a ring of them.
+fn kernel_of(
+    taps: &[Complex32],
+    n: usize,
+    ring: Option<i64>,
+    machine: &Machine,
+) -> Result<Program, ConvError> {
     let Digits { outer, middle } = digits(n);
-    let defines = [("N", n as i64), ("A", outer.into()), ("M", middle as i64)];
-    program(
-        ("overlap.s", &format!("overlap-save {n}")),
-        &defines,
-        "",
-        machine,
-    )
+    let defines = [
+        ("N", n as i64),
+        ("A", outer.into()),
+        ("M", middle as i64),
+        ("RING", i64::from(ring.is_some())),
+        ("AT", ring.unwrap_or(0)),
+    ];
+    let title = format!("overlap-save {n}");
+    let mut program = program(("overlap.s", &title), &defines, "", machine)?;
+    let response = response(taps, n);
+    let taps: Vec<Complex32> = (0..n).map(|place| response[frequency(place, n)]).collect();
+    fill(&mut program, "taps", &taps);
+    Ok(program)
+}
+
+/// The program whose pages are blocks of a ring, with its data from a byte of DMEM on.
+pub(super) fn ring_program(
+    taps: &[Complex32],
+    n: usize,
+    at: i64,
+    machine: &Machine,
+) -> Result<Program, ConvError> {
+    kernel_of(taps, n, Some(at), machine)
+}
+
+/// Cycles of such a page beside its butterflies and products: where others have the page loop and arguments
+/// that these have.
+pub(super) fn ring_cycles(n: usize) -> u64 {
+    page_cycles(n) - START + RING_START
 }
 
 /// The filter with blocks of `n`, known as `title`, that lie as `cover` says.
@@ -195,10 +226,7 @@ pub(super) fn filter(
     if n == parts::N {
         return parts::filter(taps, cover, title, machine);
     }
-    let mut program = kernel_of(n, machine)?;
-    let response = response(taps, n);
-    let taps: Vec<Complex32> = (0..n).map(|place| response[frequency(place, n)]).collect();
-    fill(&mut program, "taps", &taps);
+    let program = kernel_of(taps, n, None, machine)?;
     Ok(cover.filter(n, title, program, machine))
 }
 

@@ -11,6 +11,10 @@
 ;
 ; Page kernel (docs/abi.md), a block is 8 N bytes:
 ;   word 0 = word 1 the page, word 2 blocks P.
+; Where RING is 1 it is entered at `blocks` instead, and every page is one block. At launch a15 is the address of
+;   word 0 pages, word 1 bytes of the ring, then from byte 16 the ring: for each page in turn 16 bytes, the page first.
+; It waits for event 0 for each page, which the DMA posts when the page has been loaded, and signals event 1 when it can be
+; stored. Its data begin at DMEM address AT.
 ;
 ; Forward: natural order in, digit-reversed order out, one factor per sub-transform:
 ;   pass j cuts each of 8^j sub-transforms into eight: out[m'] = sum of x[m] (w W8^m')^m,
@@ -28,10 +32,15 @@
 .equ N, 128
 .equ A, 1
 .equ M, 16
+.equ RING, 0
+.equ AT, 0
 
 .if M << (3*A) != N || (M != 4 && M != 8 && M != 16)
 .error "N must be 8^A M with M = 4, 8 or 16"
 .endif
+
+.equ LOADED, 0
+.equ DONE, 1
 
 .include "page.s"
 .include "../fft/frame8.s"
@@ -71,7 +80,7 @@
     addi c1, c1, -2
 .endm
 
-; A page.
+; A page of P blocks.
 .macro body
     ldx c8, [a15 + 8]
     ldx2 a8, [a15]
@@ -82,6 +91,11 @@
     shl c3, c8, log2(8*N)           ; bytes of the page
     shl c1, c8, log2(N) - 4         ; iterations of a pass
     addi c1, c1, -2                 ; but two
+    passes
+.endm
+
+; All passes over c3 bytes from a8 on, of c1 iterations but two.
+.macro passes
     .rept A, j
 pass{j}:
     forward j
@@ -95,6 +109,29 @@ back{j}:
 .endm
 
 .program
+    .if RING
+.entry blocks
+blocks:
+    ldx2 c14, [a15]                 ; pages, bytes of the ring
+    movi s5, 8
+    movi a7, constants
+    ldq q30, [a7]
+    addi a7, a15, 16
+    mov b7, a7
+    movi s7, 8
+    mov l7, c15
+turn:
+    ldx2 a8, [a7]+s7%
+    ldx2 a10, [a7]+s7%
+    movi c3, 8*N
+    movi c1, N/16 - 2
+    wait LOADED
+    passes
+    signal DONE
+    addi c14, c14, -1
+    bnz c14, turn
+    stop
+    .else
 .entry start
 start:
     movi s5, 8
@@ -104,6 +141,7 @@ start:
     body
     page_end
     stop
+    .endif
 
 ; How far the read and the write pointer go (pass8.s): through a sub-transform
 ; whose rows are D bytes apart, then to the next one.
@@ -135,7 +173,7 @@ start:
     .endr
 .endm
 
-.dmem 0
+.dmem AT
     mid_constants
 taps:
     .space 8*N

@@ -1,6 +1,7 @@
 //! What programs leave of memories.
 
 use cp2_asm::Program;
+use cp2_dma::{Descriptor, Target};
 use cp2_machine::Machine;
 
 /// Bytes of system memory for argument blocks and alignment: they take far less than this.
@@ -21,6 +22,16 @@ pub fn room(machine: &Machine, program: &Program) -> u64 {
 pub(crate) fn image(program: &Program) -> u64 {
     let data: usize = program.dmem.iter().map(|s| s.bytes.len()).sum();
     (8 * program.words.len() + data) as u64
+}
+
+/// The loads of a program's words and of its tables, for prices.
+pub(crate) fn loads(program: &Program) -> Vec<Descriptor> {
+    let words = 8 * program.words.len() as u64;
+    let parts = [
+        Descriptor::load(Target::Program, 0, 0, words),
+        Descriptor::load(Target::Broadcast, 0, 0, image(program) - words),
+    ];
+    parts.into_iter().filter(|part| part.run > 0).collect()
 }
 
 /// Cycles that the DMA needs for so many bytes, those of a program and its tables.

@@ -8,7 +8,7 @@ mod prepared;
 
 pub use least::Least;
 pub use memory::room;
-pub(crate) use memory::{ROOM_BESIDE, data_end, image, load};
+pub(crate) use memory::{ROOM_BESIDE, data_end, image, load, loads};
 pub use pass::Pass;
 use pass::Work;
 pub use prepared::PreparedJob;

@@ -28,7 +28,7 @@ use pages::{Addresses, Blocks, Phase};
 use places::{Local, Places, Room};
 use shape::{PAGE, Shape};
 use std::sync::Arc;
-use units::{Rounds, Turns, turns, units};
+use units::{Rounds, Turns, alike, turns, units};
 
 pub(super) use shape::{CUTS, Cut};
 pub(super) use tables::{middle_factors, root};
@@ -221,6 +221,9 @@ impl Long {
             turns.dedup();
             turns
         });
+        let thirds = (together.div_ceil(3)..=together).filter(|_| together.is_multiple_of(2));
+        let alike = thirds.filter_map(|first| alike(total as u64, together, first));
+        let ways = ways.chain(alike.map(|units| turns(&units, self.pages, Rounds::Merged)));
         let priced = |turns: Vec<Turns>, room: Room| {
             let passes = self.passes(&turns, room, Addresses::NOWHERE)?;
             let passes = passes.iter().map(|(_, pass)| pass);

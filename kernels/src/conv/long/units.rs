@@ -66,11 +66,25 @@ pub(super) fn units(total: u64, together: u64, first: u64) -> Option<Vec<Unit>> 
         return None;
     }
     let middle = (0..count).map(|unit| each + u64::from(unit < more));
-    let sizes = edges
-        .iter()
-        .copied()
-        .chain(middle)
-        .chain(edges.iter().rev().copied());
+    let edge = || edges.iter().copied();
+    Some(of_sizes(edge().chain(middle).chain(edge().rev())))
+}
+
+/// Units of `total` blocks, all of `together` but the first, of `first`, and the last, of what is left: that these are even
+/// lets rounds be merged. None where the last would be less than a third of the others, which then have more to wait for.
+pub(super) fn alike(total: u64, together: u64, first: u64) -> Option<Vec<Unit>> {
+    let behind = total.checked_sub(first)?.checked_sub(1)?;
+    let (middle, last) = (
+        behind.checked_div(together)?,
+        behind.checked_rem(together)? + 1,
+    );
+    let sizes = std::iter::repeat_n(together, usize::try_from(middle).ok()?);
+    let all = std::iter::once(first).chain(sizes).chain([last]);
+    (middle > 0 && 3 * last >= together).then(|| of_sizes(all))
+}
+
+/// Units of so many blocks, one behind the other.
+fn of_sizes(sizes: impl Iterator<Item = u64>) -> Vec<Unit> {
     let mut first = 0;
     let unit = |blocks| {
         first += blocks;
@@ -79,7 +93,7 @@ pub(super) fn units(total: u64, together: u64, first: u64) -> Option<Vec<Unit>> 
             blocks,
         }
     };
-    Some(sizes.map(unit).collect())
+    sizes.map(unit).collect()
 }
 
 /// What takes turns where a unit has more columns, or fewer rows, than another.
@@ -238,39 +252,40 @@ mod tests {
             (1..9)
                 .flat_map(move |together| (1..=together).map(move |first| (total, together, first)))
         }) {
-            let Some(units) = units(total, together, first) else {
-                continue;
-            };
-            assert_eq!(units.iter().map(|u| u.blocks).sum::<u64>(), total);
-            assert!(units.iter().all(|u| (1..=together).contains(&u.blocks)));
-            for rounds in Rounds::ALL {
-                let mut done: HashMap<(usize, u64), u64> = HashMap::new();
-                for (shares, steps) in turns(&units, pages, rounds) {
-                    merged += usize::from(shares.len() == 5);
-                    for (a, b) in pairs(&shares) {
-                        let group = |share: &Share, step| {
-                            (share.page(step) + share.rotated) / share.unit.blocks
-                        };
-                        let same = (0..steps).all(|step| group(a, step) == group(b, step));
-                        assert!(same, "{total} {together} {first}: {a:?} {b:?}");
+            let both = [units(total, together, first), alike(total, together, first)];
+            for units in both.into_iter().flatten() {
+                assert_eq!(units.iter().map(|u| u.blocks).sum::<u64>(), total);
+                assert!(units.iter().all(|u| (1..=together).contains(&u.blocks)));
+                for rounds in Rounds::ALL {
+                    let mut done: HashMap<(usize, u64), u64> = HashMap::new();
+                    for (shares, steps) in turns(&units, pages, rounds) {
+                        merged += usize::from(shares.len() == 5);
+                        for (a, b) in pairs(&shares) {
+                            let group = |share: &Share, step| {
+                                (share.page(step) + share.rotated) / share.unit.blocks
+                            };
+                            let same = (0..steps).all(|step| group(a, step) == group(b, step));
+                            assert!(same, "{total} {together} {first}: {a:?} {b:?}");
+                        }
+                        for (step, share) in
+                            (0..steps).flat_map(|s| shares.iter().map(move |x| (s, x)))
+                        {
+                            let (at, blocks) = (share.page(step), share.unit.blocks);
+                            let each = blocks * pages;
+                            let turn = (at + share.rotated) % each % blocks;
+                            let block = share.unit.first + at / each * blocks + turn;
+                            let kind = Kind::ALL.iter().position(|k| *k == share.kind).unwrap();
+                            let ready = kind == 0 || done.get(&(kind - 1, block)) == Some(&pages);
+                            assert!(
+                                ready,
+                                "{total} {together} {first} {rounds:?}: {block} of {kind}"
+                            );
+                            *done.entry((kind, block)).or_default() += 1;
+                        }
                     }
-                    for (step, share) in (0..steps).flat_map(|s| shares.iter().map(move |x| (s, x)))
-                    {
-                        let (at, blocks) = (share.page(step), share.unit.blocks);
-                        let each = blocks * pages;
-                        let turn = (at + share.rotated) % each % blocks;
-                        let block = share.unit.first + at / each * blocks + turn;
-                        let kind = Kind::ALL.iter().position(|k| *k == share.kind).unwrap();
-                        let ready = kind == 0 || done.get(&(kind - 1, block)) == Some(&pages);
-                        assert!(
-                            ready,
-                            "{total} {together} {first} {rounds:?}: {block} of {kind}"
-                        );
-                        *done.entry((kind, block)).or_default() += 1;
-                    }
+                    let all = done.values().all(|&times| times == pages);
+                    assert!(all && done.len() as u64 == 3 * total, "{total} {together}");
                 }
-                let all = done.values().all(|&times| times == pages);
-                assert!(all && done.len() as u64 == 3 * total, "{total} {together}");
             }
         }
         assert!(merged > 50, "{merged}");

@@ -18,7 +18,8 @@ use cp2_asm::Program;
 use cp2_host::Buffer;
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
-use pages::{Addresses, PART, Parts, RING};
+pub(super) use pages::Addresses;
+use pages::{PART, Parts, RING};
 use std::sync::Arc;
 
 /// Numbers of a block.
@@ -28,7 +29,7 @@ const MIDDLE: usize = 8;
 
 /// What the passes of blocks need.
 #[derive(Debug)]
-struct Blocks {
+pub(super) struct Blocks {
     machine: Arc<Machine>,
     program: Arc<Program>,
     cover: Cover,
@@ -43,20 +44,45 @@ pub(super) fn filter(
     title: &str,
     machine: &Arc<Machine>,
 ) -> Result<Filter, ConvError> {
-    let program = program(("overlap4096.s", title), &[], "", machine)?;
-    let filter = cover.filter(N, title, program, machine);
-    let blocks = Blocks {
-        machine: machine.clone(),
-        program: filter.program.clone(),
-        cover,
-        tables: [tables::middle(taps), tables::last()].concat(),
-    };
-    moves(title, &blocks.pass(1, Addresses::default()), machine)?;
-    Ok(filter.by(blocks))
+    let blocks = Blocks::new(taps, cover.clone(), title, machine)?;
+    let filter = cover.filter(N, title, Program::default(), machine);
+    let program = blocks.program.clone();
+    Ok(Filter { program, ..filter }.by(blocks))
 }
 
 impl Blocks {
-    fn pass(&self, blocks: usize, at: Addresses) -> RingPass {
+    /// Blocks that lie as `cover` says.
+    pub(super) fn new(
+        taps: &[Complex32],
+        cover: Cover,
+        title: &str,
+        machine: &Arc<Machine>,
+    ) -> Result<Self, ConvError> {
+        let blocks = Self {
+            machine: machine.clone(),
+            program: Arc::new(program(("overlap4096.s", title), &[], "", machine)?),
+            cover,
+            tables: [tables::middle(taps), tables::last()].concat(),
+        };
+        moves(title, &blocks.pass(1, Addresses::default()), machine)?;
+        Ok(blocks)
+    }
+
+    pub(super) fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Buffers of its ring.
+    pub(super) fn buffers(&self) -> usize {
+        RING as usize
+    }
+
+    /// Puts what is streamed in system memory: its address.
+    pub(super) fn place(&self, job: &mut Job) -> Result<u64, JobError> {
+        Ok(job.input(&self.tables)?.address())
+    }
+
+    pub(super) fn pass(&self, blocks: usize, at: Addresses) -> RingPass {
         let arguments = data_end(&self.program).next_multiple_of(16);
         let parts = Parts {
             blocks: self.dealt(blocks),
@@ -84,7 +110,7 @@ impl Passes for Blocks {
     ) -> Result<(), JobError> {
         let at = Addresses {
             x: x.address(),
-            tables: job.input(&self.tables)?.address(),
+            tables: self.place(job)?,
             y: y.address(),
         };
         let program = job.program("overlap-save 4096", &self.program)?;

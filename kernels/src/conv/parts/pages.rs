@@ -36,10 +36,10 @@ const OVERHEAD: u64 = 67 + 52 + 54 + 102 + 49 + 48 + 70 + 9;
 
 /// Addresses in system memory; 0 for plans that are not carried out.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Addresses {
-    pub(super) x: u64,
-    pub(super) tables: u64,
-    pub(super) y: u64,
+pub(in crate::conv) struct Addresses {
+    pub(in crate::conv) x: u64,
+    pub(in crate::conv) tables: u64,
+    pub(in crate::conv) y: u64,
 }
 
 /// Blocks, one for each section at a time.

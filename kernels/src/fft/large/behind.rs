@@ -2,11 +2,11 @@
 //! of the first.
 
 use crate::fft::error::FftError;
+pub(super) use crate::job::loads;
 use crate::job::{Job, data_end, image, load};
 use crate::ring::{Expected, Ring, RingPass, expect_all, follow};
 use cp2_asm::Program;
 use cp2_asm::isa::{Kind, Op};
-use cp2_dma::{Descriptor, Target};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
@@ -20,16 +20,6 @@ fn named() -> u64 {
     let bits = values.map(|operand| operand.field.bits).max();
     // One is the sign.
     (1 << bits.map_or(0, |bits| bits.saturating_sub(1))) - 1
-}
-
-/// The loads of a program's words and of its tables, for prices.
-pub(super) fn loads(program: &Program) -> Vec<Descriptor> {
-    let words = 8 * program.words.len() as u64;
-    let parts = [
-        Descriptor::load(Target::Program, 0, 0, words),
-        Descriptor::load(Target::Broadcast, 0, 0, image(program) - words),
-    ];
-    parts.into_iter().filter(|part| part.run > 0).collect()
 }
 
 /// Where the second one's tables are and what both should take, where `passes` makes them with the local memory of the second so
