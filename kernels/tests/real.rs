@@ -365,6 +365,7 @@ fn two_passes_are_accurate() {
         (65_536, 5),
         (524_288, 1),
         (1_048_576, 1),
+        (2_097_152, 2),
     ] {
         let x = random(n, batch, n as u64);
         let exact = parts(&spectra(&x, n));

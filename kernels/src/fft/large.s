@@ -85,6 +85,31 @@
 .include "blocks.s"
 .include "shifted8.s"
 .include "lines.s"
+
+; Where the last pass of couples of real columns finds the numbers of a page and leaves its results (real_columns.s).
+.equ PARTED, 0
+.alias numbers, a8
+.alias results, a9
+.alias beyond, a6
+; Bytes of a row, of L rows, and what lies between results that go down and that go up with k.
+.equ ROW, 8*COLUMNS
+.equ SPAN, N1/8*ROW
+.equ TURN, ROW
+; Where number 0 of column L/2 is, from a0 on, which is at number 6 of column 0.
+.equ OTHER, ROW*at1_{N1/16} - 6*ROW
+; ... and of the frames' Y, from a4 on.
+.equ BELOW, -ROW
+; Numbers of the frames' first X and Y, and their results.
+.equ X_FIRST, ROW*at1_{N1 > 8} + 6*ROW
+.equ Y_FIRST, ROW*at1_{N1 > 8 ? N1/8 - 1 : 0} + ROW
+.equ UP_FIRST, 3*SPAN + ROW
+.equ DOWN_FIRST, N1*ROW - 3*SPAN
+; Where results D of column 0 are, from those of S on, and those of column L/2.
+.equ DOWN, N1*ROW + ROW
+.equ END_S, 4*SPAN
+.equ END_D, DOWN
+.equ MID_S, SPAN/2
+.equ MID_D, DOWN - SPAN/2
 .include "real_columns.s"
 .include "real.s"
 .include "real_back.s"

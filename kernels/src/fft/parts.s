@@ -9,6 +9,7 @@
 ;   CROSSED  1: of columns, pass 1 is along two axes, 2 x 2 numbers: its level 1 along AXIS0, level 2 along the other one
 ;   SHIFT, MATRIX   of columns: the frequencies of axis 0 are shifted by SHIFT/MATRIX
 ;   WOVEN    1: rows of 2048 from half a spectrum (parts_rows.s), INVERSE is 1; quads of A and B take turns
+;   SEPARATE 1: columns of 2048 that are couples of real ones (parts_columns.s)
 ;
 ; A section's page of 32 KiB lies in eight of the twelve blocks of 4 KiB of a ring; the lines of
 ; a couple are neighbours in the matrix. Launched once for all pages; word 0
@@ -54,6 +55,7 @@
 .equ MATRIX, 1
 .equ REAL, 0
 .equ WOVEN, 0
+.equ SEPARATE, 0
 
 .if COUPLES != 1 && COUPLES != 2
 .error "COUPLES must be 1 or 2"
@@ -81,6 +83,8 @@
 
 ; From number 0 of A to that of B.
 .equ APART, WOVEN ? 16 : 64
+
+    .include "parts_columns.s"
 
 ; Registers: a8, a9 first and second half of the page, a10 its factors, a6 (columns) those of pass 1; c7 bytes of the ring, c9 the sum of the
 ; addresses of the factor buffers, c14 pages left.
@@ -192,7 +196,7 @@
 .endm
 
 ; Passes 3 and 4 on half h = 0, 1, which lies at `half`.
-.macro half op, opn, half, h
+.macro half_page op, opn, half, h
     .if ROWS
     addi a2, a10, 288*COUPLES + 1024*\h
     .else
@@ -205,6 +209,9 @@
     .else
     walk4 \op, \opn, 3, (ROWS ? 512 : 1024), HALF, \half
     .endif
+    .if SEPARATE
+    parted_half \half, \h
+    .else
     movi a2, factors4 + 512*SETS*\h
     .if ROWS
     shifted_half \op, \opn, \half
@@ -214,6 +221,7 @@
     .else
     shared_at 4, steps4, 32, 2048, 2
     columns_half \op, \opn, \half, [a0]+s0, [a1]+s1
+    .endif
     .endif
 .endm
 
@@ -255,8 +263,8 @@
 .around:
     pass2 \op, \opn, 6
 .halves:
-    half \op, \opn, a8, 0
-    half \op, \opn, a9, 1
+    half_page \op, \opn, a8, 0
+    half_page \op, \opn, a9, 1
     ; On to the half that this page has left free, and its own first.
     sub c6, c7, a8
     sub c6, c6, a9
@@ -332,7 +340,7 @@ columns:
 .equ DONE2, first2*(AXIS1 == AXIS2 ? 8 : 1)
 .equ DONE3, first3*(AXIS1 == AXIS3 ? 8 : 1)*(AXIS2 == AXIS3 ? 8/COUPLES : 1)
 
-.dmem RING
+.dmem RING + 32*SEPARATE
     .if ROWS
 ; For the caller's factors, two pages in turn.
 row_factors:
@@ -343,15 +351,15 @@ constants:
     .cis -SHIFT*(AXIS0 == 0), 2*MATRIX
     .cis -SHIFT*(AXIS0 != 0), 2*MATRIX
     .else
-    short_set AXIS0, 0, 4
+    short_set AXIS0, SEPARATE, 4
     .endif
 factors2:
     .rept 4, p0
-    set AXIS1, p0/by1%first1, 8*DONE1
+    set AXIS1, p0/by1%first1 - 7*SEPARATE, 8*DONE1
     .endr
 factors3:
     .rept 32, i
-.equ k3_{i}, i%4/by2%first2 + i/4*(AXIS1 == AXIS2)*first2
+.equ k3_{i}, (i%4/by2%first2 + i/4*(AXIS1 == AXIS2)*first2 + 25*SEPARATE)%32
     .if COUPLES == 1
     set AXIS2, k3_{i}, 8*DONE2
     .else
@@ -360,10 +368,13 @@ factors3:
     .endr
     .endif
 factors4:
-    .rept 32*SETS, i
+    .rept SEPARATE ? 0 : 32*SETS, i
 .equ k4_{i}, i/SETS%4/by3%first3 + i/(4*SETS)*(AXIS1 == AXIS3)*first3 + i%(8/COUPLES)*(AXIS2 == AXIS3)*first3*(AXIS1 == AXIS3 ? 8 : 1)
     set AXIS3, k4_{i}, 8*DONE3
     .endr
+    .if SEPARATE
+    parted_tables
+    .endif
 ; The set of iteration j - 1 of pass 2.
     .rept 67, j
 .equ set2_{j}, WOVEN ? (j + 63)/64*2 + (j + 63)%2 : ROWS ? (j + 63)/64*2*COUPLES + (j + 63)%64/32*2*(COUPLES - 1) + (j + 63)%8/4 : (j + 63)/64

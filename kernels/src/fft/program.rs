@@ -15,7 +15,7 @@ const PARTS: (&str, &str) = ("parts.s", include_str!("parts.s"));
 const BACK_COLUMNS: (&str, &str) = ("back_columns.s", include_str!("back_columns.s"));
 const REAL_PARTS: (&str, &str) = ("real_parts.s", include_str!("real_parts.s"));
 const ARRAY: (&str, &str) = ("array.s", include_str!("array.s"));
-const INCLUDED: [(&str, &str); 13] = [
+const INCLUDED: [(&str, &str); 14] = [
     ("stockham.s", include_str!("stockham.s")),
     ("lines.s", include_str!("lines.s")),
     ("hooks4096.s", include_str!("hooks4096.s")),
@@ -25,6 +25,7 @@ const INCLUDED: [(&str, &str); 13] = [
     ("blocks.s", include_str!("blocks.s")),
     ("shifted8.s", include_str!("shifted8.s")),
     ("parts_rows.s", include_str!("parts_rows.s")),
+    ("parts_columns.s", include_str!("parts_columns.s")),
     ("real.s", include_str!("real.s")),
     ("real_couples.s", include_str!("real_couples.s")),
     ("real_columns.s", include_str!("real_columns.s")),
@@ -265,6 +266,14 @@ pub(super) fn parts_columns_program(
 pub(super) fn back_parts_program(lines: &Lines, machine: &Machine) -> Result<Assembly, FftError> {
     let defines = [("ROWS", 1), ("INVERSE", 1), ("COUPLES", 1), ("WOVEN", 1)];
     parts_with(lines, &defines, machine)
+}
+
+/// Assembles `parts.s` for columns that are couples of real ones.
+pub(super) fn separated_parts_program(
+    lines: &Lines,
+    machine: &Machine,
+) -> Result<Assembly, FftError> {
+    parts_with(lines, &[("SEPARATE", 1)], machine)
 }
 
 /// Assembles `real_parts.s` for rows of half a spectrum, `full` pages of a matrix before its last.

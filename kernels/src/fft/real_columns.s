@@ -1,10 +1,10 @@
-; Real numbers beyond local memory (large.s with REAL): the last pass of columns, and their separation.
+; Real numbers beyond local memory (large.s with REAL, parts.s with SEPARATE): the last pass of columns, and their separation.
 ;
 ; Number c of a row of the matrix is two real numbers, so that the transform Z of complex column c is that of
 ; the real columns 2c and 2c + 1 together. For k = 0 .. N1/2 the pass leaves
 ;   row k             S[k] = (Z[k] + conj Z[N1-k])/2, the transform of column 2c,
 ;   row N1 + 1 - k    D[k] = (Z[k] - conj Z[N1-k])/2, i times that of column 2c + 1,
-; so that a page has N1 + 2 rows.
+; so that a page has N1 + 2 rows. With PARTED they take the numbers' places (parts_columns.s).
 ;
 ; With L = N1/8, column k of the last pass has the results X[m] = Z[k + mL], and column L - k the results
 ; Y[m] = Z[L - k + mL]: Y[7-m] is the partner of X[m]. An iteration has both columns, of a couple of columns of the matrix
@@ -44,15 +44,16 @@
 ;   q27                1/2;   r62 1
 ;   a0, a4 read X and Y in steps s0, s1; a1 writes rows that go up with k, a3 those that go down, in steps s2;
 ;   a2 walks the factors in steps s3; a5 the steps. Before the frames a0 reads both columns, and a6 writes.
+;
+; The caller defines where numbers and results are: `numbers`, `results` and `beyond`, where number N1/2 and number 0 of D go,
+; and what is used here of ROW, bytes of a row, to MID_D.
 
-; Bytes of a row, and of L rows.
-.equ ROW, 8*COLUMNS
-.equ SPAN, N1/8*ROW
-
-; A butterfly, if `on`, beside the memory operation `mn a, b`, if `there`; of three operands `mn a, b, c` if that is 3.
+; A butterfly, if `on`, beside the memory operation `mn a, b`, if `there`; of three operands `mn a, b, c` if that is 3, of one if 2.
 .macro beside on, op, d, e, x, y, w, there, mn, a, b, c=0
     .if \there == 3
     word3 \on, \op, \d, \e, \x, \y, \w, \mn, \a, \b, \c
+    .elif \there == 2
+    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || \mn \a
     .elif \there
     word \on, \op, \d, \e, \x, \y, \w, \mn, \a, \b
     .else
@@ -90,8 +91,8 @@
 .equ lo_{\m}, 4*((\m)%2) + 2*((\m)/2)
 .equ sx_{\m}, ((\m) - 3)*SPAN
 .equ dx_{\m}, (3 - (\m))*SPAN
-.equ sy_{\m}, -((\m) + 1)*SPAN - ROW
-.equ dy_{\m}, ((\m) + 1)*SPAN + ROW
+.equ sy_{\m}, -((\m) + 1)*SPAN - TURN
+.equ dy_{\m}, ((\m) + 1)*SPAN + TURN
 .endm
 .rept 4, m
     result_at m
@@ -119,32 +120,38 @@
     .endif
 .endm
 
-; n: there is an iteration after.
-.macro separate_frame n
-    part_y 1, 3, 20, 0, 1, stq, q22, [a3 + sy_1]
-    part_y 1, 3, 20, 1, 1, stq, q23, [a1 + dy_1]
-    part_x 1, 3, 22, 0, 1, ldq, q8, [a4 - ROW]
-    part_x 1, 3, 22, 1, 1, ldq, q7, [a0 + ROW]
-    level1 1, 1, 2, 0, 1, ldq, q6, [a0]+s0
+; n: there is an iteration after; done: a signal that results of those before are complete. x, y, up, down: where the pointers to
+; numbers and to results step, factors: that to these.
+.macro separate_frame n, done=0, x=[a0]+s0, y=[a4]+s1, up=[a1]+16, down=[a3]+s2, factors=[a2]+s3
+    separate_low 1, \n, \x, \y, \up, \down
+    separate_high \n, \done, \factors
+.endm
+
+; Words 0 to 16; p: there is an iteration before.
+.macro separate_low p, n, x, y, up, down
+    part_y \p, 3, 20, 0, \p, stq, q22, [a3 + sy_1]
+    part_y \p, 3, 20, 1, \p, stq, q23, [a1 + dy_1]
+    part_x \p, 3, 22, 0, 1, ldq, q8, [a4 - ROW]
+    part_x \p, 3, 22, 1, 1, ldq, q7, [a0 + ROW]
+    level1 1, 1, 2, 0, 1, ldq, q6, \x
     level1 1, 1, 2, 1, 1, ldq, q12, [a4 + 3*ROW]
     level1 1, 1, 3, 0, 1, ldq, q13, [a4 + 4*ROW]
-    level1 1, 1, 3, 1, 1, ldq, q9, [a4]+s1
-    half 1, 8, 1, stq, q16, [a1 + sx_2]
-    level1 1, 0, 2, 0, 1, stq, q17, [a3 + dx_2]
-    level1 1, 0, 2, 1, 1, stq, q18, [a3 + sy_2]
-    level1 1, 0, 3, 0, 1, stq, q19, [a1 + dy_2]
-    level1 1, 0, 3, 1, 1, stq, q20, [a3 + sy_3]
-    level1 1, 1, 0, 0, 1, stq, q21, [a1 + dy_3]
-    level1 1, 1, 0, 1, 1, stq, q22, [a1]+16
-    level1 1, 1, 1, 0, 1, stq, q23, [a3]+s2
-    level1 1, 1, 1, 1, \n, ldx2, s0, [a5]+8
-    separate_high \n
+    level1 1, 1, 3, 1, 1, ldq, q9, \y
+    half 1, 8, \p, stq, q16, [a1 + sx_2]
+    level1 1, 0, 2, 0, \p, stq, q17, [a3 + dx_2]
+    level1 1, 0, 2, 1, \p, stq, q18, [a3 + sy_2]
+    level1 1, 0, 3, 0, \p, stq, q19, [a1 + dy_2]
+    level1 1, 0, 3, 1, \p, stq, q20, [a3 + sy_3]
+    level1 1, 1, 0, 0, \p, stq, q21, [a1 + dy_3]
+    level1 1, 1, 0, 1, \p, stq, q22, \up
+    level1 1, 1, 1, 0, \p, stq, q23, \down
+    level1 1, 1, 1, 1, (\n && !PARTED), ldx2, s0, [a5]+8
 .endm
 
 ; Words 17 to 65.
-.macro separate_high n
-    level2 0, 0, 0
-    level2 0, 0, 1, 1, ldq, q26, [a2]+s3
+.macro separate_high n, done=0, factors=[a2]+s3
+    level2 0, 0, 0, 2*(\done), signal, COMPLETE
+    level2 0, 0, 1, 1, ldq, q26, \factors
     level2 0, 1, 0
     level2 0, 1, 1, \n, ldq, q24, [a2 - 32]
     .rept 8, i
@@ -156,7 +163,7 @@
     level3 0, 0, 0
     level3 0, 0, 1, \n, ldq, q25, [a2 - 16]
     level3 1, 3, 0
-    level3 1, 3, 1, \n, ldx2, s2, [a5]+8
+    level3 1, 3, 1, (\n && !PARTED), ldx2, s2, [a5]+8
     .rept 2, m
     .rept 4, i
     level3 i/2, 1 + (i/2 + m)%2, i%2
@@ -206,17 +213,10 @@
     stq q23, [a3]
 .endm
 
-; Where number 0 of column L/2 is, from a0 on, which is at number 6 of column 0.
-.equ OTHER, ROW*at1_{N1/16} - 6*ROW
-; ... and of the frames' Y, from a4 on.
-.equ BELOW, -ROW
-; Where results D of column 0 are, from those of S on.
-.equ DOWN, N1*ROW + ROW
-
 ; Before the words of columns 0 and L/2 of a page's first couple: a0 and the numbers that these read first.
 .macro own_begin
     movi a2, halved
-    addi a0, a8, 6*ROW
+    addi a0, numbers, 6*ROW
     ldq q24, [a2]
     ldq q1, [a0 - 5*ROW]
     ldq q27, [a2 + 96]
@@ -245,7 +245,7 @@
     level1 1, 2, 2, 0, 1, ldq, q26, [a2 + 32]
     level1 1, 2, 2, 1, 1, ldq, q30, [a2 + 80]
     level1 1, 2, 1, 0, 1, ldq, q31, [a2 + 112]
-    level1 1, 2, 1, 1, 1, mov, a6, a9
+    level1 1, 2, 1, 1, 1, mov, a6, results
 .endm
 
 ; ... of those of another couple (y = 2, n = 1) or of the first frame (y = 1, n: there is another): the results of the couple
@@ -258,20 +258,20 @@
     level1 1, 0, 2, 1, 1, ldq, q13, [\a + \z + 5*ROW]
     level1 1, 0, 3, 0, 1, stq, q22, [a6 + 3*SPAN]
     level1 1, 0, 3, 1, 1, stq, q23, [a6 + DOWN - 3*SPAN]
-    level1 1, 0, 0, 0, 1, stq, q14, [a6 + 3*SPAN + SPAN/2]
-    half 1, 8, 1, stq, q9, [a6 + DOWN - 3*SPAN - SPAN/2]
+    level1 1, 0, 0, 0, 1, stq, q14, [a6 + 3*SPAN + MID_S]
+    half 1, 8, 1, stq, q9, [a6 + MID_D - 3*SPAN]
     level1 1, 0, 0, 1, 1, ldq, q14, [\a + \z + 6*ROW]
     level1 1, \y, 3, 0, 1, ldq, q9, \last
-    level1 1, \y, 3, 1, 1, stq, q18, [a6 + SPAN + SPAN/2]
-    level1 1, \y, 0, 0, 1, stq, q19, [a6 + DOWN - SPAN - SPAN/2]
-    level1 1, \y, 0, 1, 1, stq, q20, [a6 + 2*SPAN + SPAN/2]
-    level1 1, \y, 2, 0, 1, stq, q21, [a6 + DOWN - 2*SPAN - SPAN/2]
-    level1 1, \y, 2, 1, 1, stq, q16, [a6 + SPAN/2]
-    level1 1, \y, 1, 0, 1, stq, q17, [a6 + DOWN - SPAN/2]
+    level1 1, \y, 3, 1, 1, stq, q18, [a6 + SPAN + MID_S]
+    level1 1, \y, 0, 0, 1, stq, q19, [a6 + MID_D - SPAN]
+    level1 1, \y, 0, 1, 1, stq, q20, [a6 + 2*SPAN + MID_S]
+    level1 1, \y, 2, 0, 1, stq, q21, [a6 + MID_D - 2*SPAN]
+    level1 1, \y, 2, 1, 1, stq, q16, [a6 + MID_S]
+    level1 1, \y, 1, 0, 1, stq, q17, [a6 + MID_D]
     .if \y == 2
     level1 1, 2, 1, 1, 3, addi, a6, a6, 16
     .else
-    level1 1, 1, 1, 1, \n, ldx2, s0, [a5]+8
+    level1 1, 1, 1, 1, (\n && !PARTED), ldx2, s0, [a5]+8
     .endif
 .endm
 
@@ -279,17 +279,17 @@
 ; of X that comes next are read from a0 on, number 6 at `x`; number 0 of Y is at `a` + `z`.
 .macro own_high last, x, a, z
     .if \last
-    level2 0, 0, 0, 1, movi, a0, ROW*at1_1 + 6*ROW
-    level2 0, 0, 1, 3, add, a0, a0, a8
-    level2 0, 1, 0, 1, movi, a4, ROW*at1_{N1/8 - 1} + ROW
-    level2 0, 1, 1, 3, add, a4, a4, a8
-    level2 0, 4, 0, 1, movi, a5, steps14
-    level2 0, 4, 1, 1, ldx2, s0, [a5]+8
-    level2 0, 5, 0, 1, ldx2, s2, [a5]+8
-    level2 0, 5, 1, 1, movi, a1, 3*SPAN + ROW
-    level2 2, 0, 0, 3, add, a1, a1, a9
-    level2 2, 0, 1, 1, movi, a3, N1*ROW - 3*SPAN
-    level2 2, 1, 0, 3, add, a3, a3, a9
+    level2 0, 0, 0, 1, movi, a0, X_FIRST
+    level2 0, 0, 1, 3, add, a0, a0, numbers
+    level2 0, 1, 0, 1, movi, a4, Y_FIRST
+    level2 0, 1, 1, 3, add, a4, a4, numbers
+    level2 0, 4, 0, !PARTED, movi, a5, steps14
+    level2 0, 4, 1, !PARTED, ldx2, s0, [a5]+8
+    level2 0, 5, 0, !PARTED, ldx2, s2, [a5]+8
+    level2 0, 5, 1, 1, movi, a1, UP_FIRST
+    level2 2, 0, 0, 3, add, a1, a1, results
+    level2 2, 0, 1, 1, movi, a3, DOWN_FIRST
+    level2 2, 1, 0, 3, add, a3, a3, results
     level2 2, 1, 1, 3, addi, a2, a2, 160
     level2 2, 4, 0, 1, ldq, q24, [a2 - 32]
     level2 2, 4, 1, 1, ldq, q25, [a2 - 16]
@@ -313,8 +313,8 @@
     part 1, 2, 3, 2, 3, 1
     level3 2, 2, 0
     level3 2, 2, 1, 1, stq, q0, [a6]
-    part 1, 4, 7, 4, 7, 0, 1, stq, q16, [a6 + DOWN]
-    part 1, 4, 7, 4, 7, 1, 1, stq, q1, [a6 + 4*SPAN]
+    part 1, 4, 7, 4, 7, 0, 1, stq, q16, [beyond + END_D]
+    part 1, 4, 7, 4, 7, 1, 1, stq, q1, [beyond + END_S]
     level3 2, 0, 0, 1, stq, q17, [a6 + DOWN - 4*SPAN]
     level3 2, 0, 1, 1, ldq, q0, [a0 - 6*ROW]
     level3 2, 3, 0, 1, ldq, q1, [a0 - 5*ROW]

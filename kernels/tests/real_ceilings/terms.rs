@@ -40,7 +40,14 @@ pub(crate) fn forward_terms(n: f64, g: f64, p: Pages) -> [[f64; 4]; 2] {
     let bandwidth = 16.0 / g;
     let a1 = n / 16.0 * (n1.log2() + 18.0 / 16.0 + 2.0 / n1);
     let runs = if 8.0 * c == n2 { 0.0 } else { n / (8.0 * c) };
-    let d1 = (8.0 * n + 8.0 * n2) / bandwidth + runs + n2 / 8.0;
+    // Columns in eighths leave their rows in fours, and but for one block a page on end.
+    let parts = n1 * c >= 4096.0 && !p.bare;
+    let tiles = if parts {
+        n / 64.0 + 33.0 / 8.0 * n2
+    } else {
+        n2 / 8.0
+    };
+    let d1 = (8.0 * n + 8.0 * n2) / bandwidth + runs + tiles;
     let pages = ((n1 / 8.0 + 2.0 - p.last) / r).floor() + 1.0;
     let a2 = n / 16.0 * (1.0 + 16.0 / n1) * (n2.log2() + 1.5);
     let of_rows = factors(match n2 as usize {
@@ -57,7 +64,7 @@ pub(crate) fn forward_terms(n: f64, g: f64, p: Pages) -> [[f64; 4]; 2] {
         false => 32.0 * of_rows * (n1 / 8.0 + 2.0) / bandwidth,
     };
     let d2 = (8.0 * n + 64.0 * n2) / bandwidth + 4.5 * n2 * pages + f;
-    let e1 = d1 * 8.0 * c / n2;
+    let e1 = d1 * 8.0 * c / n2 / if parts { 8.0 } else { 1.0 };
     // Of two rows of pages in parts, too, there are no numbers but conjugates.
     let couple = if r == 2.0 || p.pieces > 1.0 {
         2.0 * n2

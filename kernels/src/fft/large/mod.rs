@@ -17,6 +17,7 @@ mod parts;
 mod plan;
 mod real;
 mod real_back;
+mod real_column_parts;
 mod real_division;
 mod real_pages;
 mod real_parts;

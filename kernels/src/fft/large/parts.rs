@@ -66,7 +66,7 @@ pub(super) fn ring(arguments: u64) -> Ring {
 }
 
 /// Butterflies of pass `i` over a section's page.
-fn pass(lines: &Lines, i: usize) -> u64 {
+pub(super) fn pass(lines: &Lines, i: usize) -> u64 {
     PAGE as u64 / 2 * u64::from(lines.radices()[i].ilog2())
 }
 

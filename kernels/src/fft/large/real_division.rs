@@ -3,18 +3,20 @@
 use super::back_columns::BackColumnParts;
 use super::back_parts::BackParts;
 use super::lines::{COMPLEX, Lines};
-use super::pages::{ColumnPages, RowPages, rows_of};
-use super::parts::{self, RowParts};
+use super::pages::rows_of;
+use super::parts;
 use super::real_back::{BackColumns, BackRows, Blocks};
-use super::real_pages::{HalfRows, RealColumns, RealRows, SECTIONS, Tiles};
+use super::real_column_parts::RealColumnParts;
+use super::real_pages::{HalfRows, RealColumns, SECTIONS, Tiles};
 use super::real_parts::RealParts;
 use crate::fft::recipe::Direction;
-use crate::ring::{Expected, Ring, RingPass};
+use crate::ring::{Expected, Ring};
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use std::fmt;
 
 mod ends;
+mod passes;
 mod place;
 mod search;
 
@@ -50,10 +52,16 @@ impl Division {
         [&self.columns, &self.rows][pass].in_parts()
     }
 
+    /// Whether columns of half a spectrum do, whose last ones are a pass of their own.
+    fn has_ends(&self) -> bool {
+        self.in_parts(0) && self.direction == Direction::Inverse
+    }
+
     /// DMEM for the buffers of a pass, and for its tables where these lie behind them.
     fn ring_bytes(&self, pass: usize) -> u64 {
         match (self.in_parts(pass), pass, self.direction) {
-            (true, 0, _) => return BackColumnParts::bytes(&self.columns),
+            (true, 0, Direction::Forward) => return RealColumnParts::bytes(),
+            (true, 0, Direction::Inverse) => return BackColumnParts::bytes(&self.columns),
             (true, _, Direction::Forward) => return RealParts::bytes(&self.rows),
             (true, _, Direction::Inverse) => return BackParts::bytes(&self.rows),
             _ => {}
@@ -148,82 +156,6 @@ impl Division {
                 },
             }
         }))
-    }
-
-    /// The passes of `batch` transforms from `x` over what is between them to `y`; `factors` of either.
-    pub(super) fn passes(
-        &self,
-        [first, second]: [Ring; 2],
-        batch: u64,
-        [x, between, y]: [u64; 3],
-        factors: [u64; 2],
-    ) -> [RingPass; 2] {
-        if self.direction == Direction::Inverse {
-            let columns = self.back_columns(&self.columns, batch, [x, between], factors[0]);
-            let columns = match self.in_parts(0) {
-                true => RingPass::new(first, BackColumnParts { columns }),
-                false => RingPass::new(first, columns),
-            };
-            let (lines, blocks) = (self.rows.clone(), self.blocks());
-            if self.in_parts(1) {
-                let rows = RowParts {
-                    lines,
-                    matrices: batch,
-                    height: blocks.height / 2,
-                    tile: 1,
-                    from: between,
-                    to: y,
-                    factors: factors[1],
-                };
-                return [columns, RingPass::new(second, BackParts { rows, blocks })];
-            }
-            let rows = RowPages {
-                resident: 0,
-                lines,
-                sections: SECTIONS,
-                matrices: batch,
-                height: blocks.height / 2,
-                sharing: 1,
-                tile: 1,
-                from: between,
-                to: y,
-                factors: factors[1],
-            };
-            let rows = BackRows {
-                rows,
-                blocks: self.blocks(),
-                resident: self.resident,
-            };
-            return [columns, RingPass::new(second, rows)];
-        }
-        let columns = RealColumns {
-            columns: ColumnPages {
-                lines: self.columns.clone(),
-                sections: SECTIONS,
-                matrices: batch,
-                width: self.rows.len() as u64 / 2,
-                from: x,
-                to: between,
-                tiled: None,
-                factors: None,
-            },
-            tiles: self.tiles(),
-        };
-        let rows = RealRows {
-            rows: self.half_rows(),
-            matrices: batch,
-            tiles: self.tiles(),
-            from: between,
-            to: y,
-            pitch: self.pitch() * COMPLEX,
-            factors: factors[1],
-            resident: self.resident,
-        };
-        let second = match self.in_parts(1) {
-            true => RingPass::new(second, RealParts { rows }),
-            false => RingPass::new(second, rows),
-        };
-        [RingPass::new(first, columns), second]
     }
 
     /// Length of the rows, those of a page and, there, of the last, and whether their factors stay.
@@ -346,7 +278,7 @@ impl Division {
             least: f64::INFINITY,
         };
         let expected = passes.map_or(never, |passes| passes[pass].expect(machine));
-        match (self.in_parts(0), pass) {
+        match (self.has_ends(), pass) {
             (true, 0) => expected.and(self.ends_expected(machine, batch)),
             _ => expected,
         }

@@ -32,9 +32,14 @@ impl Tiles {
         (self.height / 2 + 2) * TILE_ROW
     }
 
+    /// Tiles of either parity.
+    pub(super) fn pages(&self) -> u64 {
+        self.width / TILE
+    }
+
     /// Bytes of a matrix.
     pub(super) fn bytes(&self) -> u64 {
-        self.width / TILE * 2 * self.tile()
+        self.pages() * 2 * self.tile()
     }
 }
 

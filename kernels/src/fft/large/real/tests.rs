@@ -12,13 +12,14 @@ use std::collections::BTreeSet;
 const N: usize = 1 << 14;
 
 /// Plans with pages of every width, with every last page, and with factors that stay or come with their page: one
-/// for every kind of rows, not only those that the planner takes; or only those of rows in parts.
-fn kinds(n: usize, direction: Direction, parts: bool) -> Vec<LargeReal> {
+/// for every kind of rows, not only those that the planner takes; or only those whose columns (pass 0) or rows go in parts.
+fn kinds(n: usize, direction: Direction, parts: Option<usize>) -> Vec<LargeReal> {
     let machine = Arc::new(Machine::builtin("vm7").unwrap());
     let mut seen = BTreeSet::new();
     let mut all = Vec::new();
     for division in Division::all(n, direction, &machine, 32) {
-        if seen.contains(&division.rows_are()) || parts && !division.in_parts(1) {
+        let other = parts.is_some_and(|pass| !division.in_parts(pass));
+        if seen.contains(&division.rows_are()) || other {
             continue;
         }
         let mut unfit = None;
@@ -81,7 +82,7 @@ fn are_those_of_the_transform(n: usize, kinds: &[LargeReal]) {
 
 #[test]
 fn all_rows_are_those_of_the_transform() {
-    let kinds = kinds(N, Direction::Forward, false);
+    let kinds = kinds(N, Direction::Forward, None);
     assert!(kinds.len() >= 20, "{}", kinds.len());
     are_those_of_the_transform(N, &kinds);
 }
@@ -90,10 +91,19 @@ fn all_rows_are_those_of_the_transform() {
 #[test]
 fn all_rows_in_parts_are_those_of_the_transform() {
     for n in [1 << 16, 1 << 17] {
-        let kinds = kinds(n, Direction::Forward, true);
+        let kinds = kinds(n, Direction::Forward, Some(1));
         assert_eq!(kinds.len(), 2);
         are_those_of_the_transform(n, &kinds);
     }
+}
+
+/// Pages that begin at each third of the ring; with rows of 128 numbers whose last page has two rows and whose factors stay.
+#[test]
+fn columns_in_parts_are_those_of_the_transform() {
+    let all = kinds(1 << 18, Direction::Forward, Some(0));
+    let kinds: Vec<_> = all.into_iter().take(1).collect();
+    assert_eq!(kinds.len(), 1);
+    are_those_of_the_transform(1 << 18, &kinds);
 }
 
 #[test]
@@ -105,7 +115,7 @@ fn all_rows_back_are_those_of_the_transform() {
         (row[0].im, row[N / 2].im) = (0.0, 0.0);
     }
     let exact = reference(&hermitian(&half, N), N, Direction::Inverse);
-    let kinds = kinds(N, Direction::Inverse, false);
+    let kinds = kinds(N, Direction::Inverse, None);
     for real in &kinds {
         let x = clean(real, |options| {
             let (job, x, _) = real.inverse(&half, batch, options)?;

@@ -47,7 +47,7 @@ impl Division {
 
     /// The last columns, a couple in each section, if another kernel has the others.
     fn last_columns(&self, batch: u64, arrays: [u64; 2], factors: u64) -> Option<BackColumns> {
-        let lines = Lines::around(self.columns.len(), 2, 4).filter(|_| self.in_parts(0))?;
+        let lines = Lines::around(self.columns.len(), 2, 4).filter(|_| self.has_ends())?;
         Some(BackColumns {
             ends: true,
             ..self.back_columns(&lines, batch, arrays, factors)

@@ -8,6 +8,7 @@ use crate::fft::large::plan::unless_large;
 use crate::fft::large::real_back::BackColumns;
 use crate::fft::program::{
     back_columns_program, back_parts_program, back_program, real_parts_program, real_program,
+    separated_parts_program,
 };
 use crate::fft::recipe::Direction;
 use crate::job::data_end;
@@ -83,11 +84,14 @@ impl Division {
             return Ok(None);
         };
         let ends = self.ends(&two[0], &rings[0], machine)?;
-        let lacks = self.in_parts(0) && ends.is_none();
+        let lacks = self.has_ends() && ends.is_none();
         Ok((!lacks).then_some((two, rings, ends)))
     }
 
     fn columns_in_parts(&self, machine: &Machine) -> Result<Program, FftError> {
+        if self.direction == Direction::Forward {
+            return Ok(separated_parts_program(&self.columns, machine)?.program);
+        }
         let pages = BackColumns::full(&self.columns, self.rows.len() as u64);
         Ok(back_columns_program(&self.columns, pages, machine)?.program)
     }

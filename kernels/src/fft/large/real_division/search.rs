@@ -1,6 +1,8 @@
 //! Which divisions there are, the fastest first.
 
-use super::{BackParts, Direction, Division, HalfRows, Lines, RealParts, SECTIONS, parts};
+use super::{
+    BackParts, Direction, Division, HalfRows, Lines, RealColumnParts, RealParts, SECTIONS, parts,
+};
 use crate::fft::large::back_columns;
 use crate::fft::large::lines::LEVELS;
 use cp2_machine::Machine;
@@ -52,7 +54,7 @@ impl Division {
                 // There the first page that is not full comes where full ones have been.
                 let full = |rows: &Lines| 4 * rows.per_section() * SECTIONS as usize <= others;
                 let parts = match (direction, pass) {
-                    (Direction::Forward, 0) => None,
+                    (Direction::Forward, 0) => RealColumnParts::lines(length).filter(|_| levels),
                     (Direction::Forward, _) => RealParts::lines(length).filter(full),
                     (Direction::Inverse, 0) => {
                         Lines::joined_parts(length).filter(|_| others >= JOINED && levels)
@@ -83,8 +85,8 @@ impl Division {
                     _ => vec![(2, false)],
                 };
                 let buffers = match ([columns, rows][pass].in_parts(), direction) {
-                    (true, Direction::Forward) => &[RealParts::buffers(rows)],
-                    (true, Direction::Inverse) => &[parts::RING],
+                    (true, Direction::Forward) if pass == 1 => &[RealParts::buffers(rows)],
+                    (true, _) => &[parts::RING],
                     (false, _) => BUFFERS[way],
                 };
                 let of = |(&buffers, &kind)| {
@@ -102,7 +104,8 @@ impl Division {
             for row in &rows {
                 // What rows take does not depend on the pages of columns, unless they go in parts.
                 let mut second = priced(1, column, row);
-                let fits = |column: &&Lines| !column.in_parts() || back_columns::takes(row);
+                let fits =
+                    |column: &&Lines| way == 0 || !column.in_parts() || back_columns::takes(row);
                 for column in columns.iter().filter(fits) {
                     if row.in_parts() {
                         second = priced(1, column, row);

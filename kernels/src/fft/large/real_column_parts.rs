@@ -1,0 +1,135 @@
+//! The pages of columns of 2048 numbers that are couples of real ones (`parts_columns.s`), which go through DMEM in eighths.
+
+use super::lines::{COMPLEX, Lines};
+use super::parts::{self, BLOCKS, ColumnParts, RING_BYTES};
+use super::real_pages::{TILE_ROW, Tiles};
+use crate::ring::Pages;
+use cp2_dma::{Descriptor, Target};
+
+/// Bytes of a couple of columns of one row.
+const QUAD: u64 = 2 * COMPLEX;
+/// Bytes beside the ring for the two results of a page that have no place in it.
+const BEYOND: u64 = 2 * QUAD;
+/// Bytes of the tables: factors of passes 1 to 3, sets and constants of the last, steps.
+const TABLES: u64 = 16 + 128 + 1024 + 128 + 127 * 48 + 64 * 8 + 8 * 16;
+/// Numbers k of the last pass of which eight results are in a place, and rows from one of these to the next.
+const BASES: u64 = 256;
+/// As many of either parity.
+const OUTER: u64 = 4;
+/// Numbers p2 of a row of a block, how far apart their rows are, and bytes of a place.
+const INNER: u64 = 8;
+const APART: u64 = 32;
+const COLUMN: u64 = 2 * OUTER * QUAD;
+/// The block whose row 0 follows on the others: those of number 32 p2 on those before 32 (p2 + 1).
+const FIRST: u64 = 1;
+/// Couples of columns that the last pass takes until a block is complete, behind those of the block before; of the first page half the
+/// two columns that are their own partners come first.
+const COUPLES: [u64; BLOCKS as usize] = [32, 27, 0, 8, 32, 28, 0, 0];
+/// The first block of a half page that has to wait for pass 3 of the half.
+const HALVES: [u64; 2] = [0, 3];
+/// Cycles of a page beside its arithmetic, as the words of `parts.s` and `parts_columns.s` have it.
+const OVERHEAD: u64 = 296;
+
+/// Columns, two real ones in each, whose transforms are separated.
+#[derive(Clone, Debug)]
+pub(super) struct RealColumnParts {
+    pub columns: ColumnParts,
+    pub tiles: Tiles,
+}
+
+impl RealColumnParts {
+    /// Columns of `length` numbers; none where there is no kernel.
+    pub(super) fn lines(length: usize) -> Option<Lines> {
+        Lines::parts(length).filter(|lines| lines.per_section() == 2)
+    }
+
+    /// DMEM for ring, results beside it and tables.
+    pub(super) const fn bytes() -> u64 {
+        RING_BYTES + BEYOND + TABLES
+    }
+
+    /// Arithmetic of the last pass for so many couples of columns of a page, and of the one of columns that are their own partners.
+    fn last(lines: &Lines, couples: u64, own: bool) -> u64 {
+        let of = |columns: u64| columns * 8 / 2 * 3 * lines.per_section() as u64;
+        let own = if own { of(2) + 20 } else { 0 };
+        couples * (of(2) + 18) + own
+    }
+}
+
+impl Pages for RealColumnParts {
+    fn count(&self) -> u64 {
+        self.columns.count()
+    }
+
+    fn loads(&self, block: u64, local: u32, factors: u32) -> Vec<Descriptor> {
+        self.columns.loads(block, local, factors)
+    }
+
+    /// Of block b the rows k + 256 m of the even columns and 1024 - k - 256 m of the odd ones, m = 0 .. 3, k = 32 p2 + f + e with
+    /// f = 4 b - 7 and e = 0 .. 3; with block 1, whose last number f + e is 0, the results beside the ring.
+    fn stores(&self, block: u64, local: u32) -> Vec<Descriptor> {
+        let (pages, b) = (self.tiles.pages(), block % BLOCKS);
+        let (matrix, page) = (block / BLOCKS / pages, block / BLOCKS % pages);
+        let tile = self.tiles.tile();
+        let even = self.columns.to + matrix * self.tiles.bytes() + page * 2 * tile;
+        let odd = even + tile;
+        let row = TILE_ROW as i64;
+        let [inner, outer] = [APART, BASES].map(|rows| rows as i64 * row);
+        let half = self.tiles.height / 2;
+        let place = |e: u64| u64::from(local) + parts::BLOCK / 4 * e;
+        let store = |system: u64, local: u64, count: u64, sign: i64| {
+            Descriptor::store(Target::Deal, system, local as u32, TILE_ROW)
+                .level(count as u32, row, sign * parts::BLOCK as i64 / 4)
+                .level(INNER as u32, inner, sign * COLUMN as i64)
+                .level(OUTER as u32, outer, sign * QUAD as i64)
+        };
+        // Rows f + e' of the even columns, e' = 0 .. count - 1, which begin at e of the block. Those of the odd ones go down: the first
+        // in the tile is the last here.
+        let both = |f: u64, e: u64, count: u64| {
+            let last = f + count - 1 + (INNER - 1) * APART + (OUTER - 1) * BASES;
+            let end = place(e + count - 1) + (INNER - 1) * COLUMN + (2 * OUTER - 1) * QUAD;
+            let up = store(even + f * TILE_ROW, place(e), count, 1);
+            [up, store(odd + (half - last) * TILE_ROW, end, count, -1)]
+        };
+        if b != FIRST {
+            return both((4 * b + APART - 7) % APART, 0, 4).to_vec();
+        }
+        let beyond = Descriptor::store(
+            Target::Deal,
+            even + half * TILE_ROW,
+            RING_BYTES as u32,
+            TILE_ROW,
+        )
+        .level(2, (tile - half * TILE_ROW) as i64, QUAD as i64);
+        let all = both(APART - 3, 0, 3).into_iter();
+        all.chain(both(0, 3, 1)).chain([beyond]).collect()
+    }
+
+    fn period(&self) -> u64 {
+        BLOCKS
+    }
+
+    /// Pass 1 on each as it comes, pass 2 on all, pass 3 on half of them and the last on two columns at a time.
+    fn issues(&self, block: u64) -> u64 {
+        let (lines, b) = (&self.columns.lines, block % BLOCKS);
+        let across = if b == 0 { parts::pass(lines, 1) } else { 0 };
+        let half = match HALVES.contains(&b) {
+            true => parts::pass(lines, 2) / 2,
+            false => 0,
+        };
+        let last = Self::last(lines, COUPLES[b as usize], b == 0);
+        parts::column_head(lines) + across + half + last
+    }
+
+    fn group(&self) -> u64 {
+        BLOCKS
+    }
+
+    fn head(&self, _block: u64) -> u64 {
+        parts::column_head(&self.columns.lines)
+    }
+
+    fn overhead(&self, _block: u64) -> u64 {
+        OVERHEAD / BLOCKS
+    }
+}
