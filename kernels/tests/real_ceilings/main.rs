@@ -71,7 +71,10 @@ fn pages(cell: &str, recipe: &str, many: bool) -> Pages {
         last: of.get(4).map_or(0.0, |&last| last as f64),
         pieces: [("of an eighth", 8.0), ("of a quarter", 4.0)]
             .iter()
-            .find(|(name, _)| plan.rsplit_once("rows").is_some_and(|(_, rows)| rows.contains(name)))
+            .find(|(name, _)| {
+                plan.rsplit_once("rows")
+                    .is_some_and(|(_, rows)| rows.contains(name))
+            })
             .map_or(1.0, |(_, pieces)| *pieces),
         stay: plan.ends_with("whose factors stay"),
         bare: false,
