@@ -209,6 +209,7 @@ pub(crate) const KERNELS: [Entry; 7] = [
             "fft/large.s",
             "fft/real.s",
             "fft/real_columns.s",
+            "fft/parts_columns.s",
             "fft/real_parts.s",
             "fft/real_couples.s",
             "fft/lines.s",
