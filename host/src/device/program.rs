@@ -34,8 +34,14 @@ impl Placed {
     /// of a granule, and `data` of its bytes.
     #[must_use]
     pub fn split(&self, word: u64, data: u64) -> [Vec<Descriptor>; 2] {
+        Self::cut(&self.loads, word, data)
+    }
+
+    /// The same of such transfers.
+    #[must_use]
+    pub fn cut(loads: &[Descriptor], word: u64, data: u64) -> [Vec<Descriptor>; 2] {
         let mut parts = [Vec::new(), Vec::new()];
-        for load in &self.loads {
+        for load in loads {
             let cut = match load.target {
                 Target::Program => word.saturating_mul(8),
                 _ => data,

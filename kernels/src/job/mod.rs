@@ -203,6 +203,32 @@ impl Job {
         self.push(program, entries[1], next, None)
     }
 
+    /// The same of three passes by three kernels.
+    ///
+    /// # Errors
+    /// System memory is used up.
+    pub(crate) fn in_turn(
+        &mut self,
+        program: &Placed,
+        [first, second, third]: [(&str, RingPass); 3],
+        places: [[u64; 2]; 2],
+    ) -> Result<(), JobError> {
+        let [[word, data], [last_word, last_data]] = places;
+        let [mut part, rest] = program.split(word, data);
+        let [next, last] = Placed::cut(&rest, last_word, last_data);
+        let [(first, mut a), (second, mut b), (third, mut c)] = [first, second, third];
+        // What does not come meanwhile comes before.
+        if !follow(&mut a, &mut b, &next, self.machine()) {
+            part.extend(next);
+        }
+        if !follow(&mut b, &mut c, &last, self.machine()) {
+            part.extend(last);
+        }
+        self.push(program, first, a, Some(part))?;
+        self.push(program, second, b, None)?;
+        self.push(program, third, c, None)
+    }
+
     fn push(
         &mut self,
         program: &Placed,

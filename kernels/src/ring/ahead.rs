@@ -56,7 +56,11 @@ pub(crate) fn follow(
     next.begun = true;
     next.informed = true;
     let count = before.count();
-    let places = (count.saturating_sub(PLACES)..count).chain([0]).map(Some);
+    // Of pages that belong together also behind those before the last ones.
+    let group = before.work.group();
+    let before_last = (group > 1).then(|| count.saturating_sub(group + 1));
+    let last = count.saturating_sub(PLACES)..count;
+    let places = before_last.into_iter().chain(last).chain([0]).map(Some);
     let places = places.chain(before.at_once.then_some(None));
     let mut best: Option<(f64, Vec<Ahead>)> = None;
     for behind in places {
@@ -97,6 +101,13 @@ fn ahead_of(before: &RingPass, next: &RingPass, machine: &Machine) -> Option<Vec
     let first = (!before.at_once).then_some(first);
     let mut complete = first.max(first.map(|_| before.loaded_behind()));
     for page in next.next(None) {
+        // Its kernel has what lies beside as soon as the page is there.
+        let beside = next.held(page).map(|[_, _, beside, _]| beside);
+        let stored = |(_, [own, _, _, result], _): &&(u64, [Range<i128>; 4], Vec<Range<i128>>)| {
+            let written = beside.as_ref();
+            written.is_some_and(|written| meet(own, written) || meet(result, written))
+        };
+        complete = complete.max(busy.iter().rev().find(stored).map(|busy| busy.0));
         let (loads, early) = next.shares(page);
         let loads = loads.into_iter().map(|load| (page, load));
         for (page, load) in loads.chain(early.into_iter().map(|load| (page + 1, load))) {

@@ -153,7 +153,14 @@ impl Pages for BackColumnParts {
     }
 
     fn period(&self) -> u64 {
-        self.pages() * BLOCKS
+        // The areas of numbers that are left change places with each matrix.
+        2 * self.pages() * BLOCKS
+    }
+
+    /// A block, and what is behind the ring to the end.
+    fn held(&self, _block: u64) -> Option<[u64; 3]> {
+        let behind = Self::bytes(&self.columns.lines) - RING_BYTES;
+        Some([parts::BLOCK, behind, 0])
     }
 
     fn issues(&self, block: u64) -> u64 {

@@ -232,13 +232,13 @@ impl LargeReal {
         match plan.followed(&self.machine, batch) {
             Some((followed, _)) => followed.give(&mut job, &name, passes(followed.rings()))?,
             None => {
-                let passes = passes(plan.rings.clone());
                 if let Some(ends) = &plan.ends {
-                    let (both, of) = ((division, &plan.programs[1]), [arrays[0], arrays[1]]);
-                    ends.give(&mut job, both, (batch as u64, of, columns), passes)?;
+                    let rows_are = (division, &plan.programs[1], &plan.rings[1]);
+                    let between = (batch as u64, arrays, [columns, rows]);
+                    ends.give(&mut job, rows_are, between)?;
                 } else {
                     let placed = place(&mut job, &name, &plan.programs)?;
-                    give(&mut job, &placed, passes)?;
+                    give(&mut job, &placed, passes(plan.rings.clone()))?;
                 }
             }
         }
@@ -285,20 +285,17 @@ impl Plan {
 
     /// The same with all programs loaded before their passes.
     fn apart(&self, machine: &Machine, batch: usize) -> Expected {
-        let pass = |pass| self.division.expect(pass, machine, batch as u64);
-        let (first, images) = match &self.ends {
-            Some(ends) => {
-                let columns = ends.expect(&self.division, machine, batch as u64);
-                (columns, image(&self.programs[1]))
-            }
-            None => (pass(0), self.images().sum()),
-        };
-        let image = load(images, machine);
+        let batch = batch as u64;
+        if let Some(ends) = &self.ends {
+            return ends.expect((&self.division, &self.programs[1]), machine, batch);
+        }
+        let image = load(self.images().sum(), machine);
         let image = Expected {
             cycles: image,
             least: image,
         };
-        first.and(pass(1)).and(image)
+        let pass = |pass| self.division.expect(pass, machine, batch);
+        pass(0).and(pass(1)).and(image)
     }
 
     /// The same with the second kernel loaded while the first runs, where that takes less.

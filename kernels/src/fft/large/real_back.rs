@@ -291,6 +291,8 @@ pub(super) struct BackRows {
     pub blocks: Blocks,
     /// Whether the factors of all pages of a matrix are loaded once, with the first page.
     pub resident: bool,
+    /// ... each page's by itself, so that some can come where others have no room yet.
+    pub apart: bool,
 }
 
 impl BackRows {
@@ -314,9 +316,16 @@ impl Pages for BackRows {
         let system = self.rows.from + page * SECTIONS * block;
         let data = Descriptor::load(target, system, local, block);
         let own = match (self.resident, page) {
-            (false, _) => Some(self.rows.factors(page, factors)),
-            (true, 0) => Some(self.rows.all_factors(factors)),
-            _ => None,
+            (false, _) => vec![self.rows.factors(page, factors)],
+            (true, 0) if self.apart => {
+                let each = self.rows.lines.factor_bytes() as u32;
+                let pages = (0..self.blocks.pages()).zip((factors..).step_by(each.max(1) as usize));
+                pages
+                    .map(|(page, local)| self.rows.factors(page, local))
+                    .collect()
+            }
+            (true, 0) => vec![self.rows.all_factors(factors)],
+            _ => Vec::new(),
         };
         own.into_iter().chain([data]).collect()
     }

@@ -19,6 +19,7 @@ mod ends;
 mod passes;
 mod place;
 mod search;
+mod tail;
 
 pub(super) use ends::Ends;
 

@@ -2,6 +2,7 @@
 //! first blocks come meanwhile.
 
 use super::Division;
+use super::tail::Tail;
 use crate::fft::error::FftError;
 use crate::fft::large::behind::{ARRAYS, FACTORS, linked, loads};
 use crate::fft::large::lines::{COMPLEX, Lines};
@@ -22,6 +23,8 @@ pub(in crate::fft::large) struct Ends {
     /// Both programs, and from which word and byte of DMEM on that of the others is.
     both: Arc<Program>,
     second: [u64; 2],
+    /// The rows, where their kernel comes while the columns compute.
+    tail: Option<Tail>,
 }
 
 impl Division {
@@ -90,7 +93,9 @@ impl Division {
         let words = 8 * both.words.len() as u64;
         let apart = data_end(&first) <= RING_BYTES && between >= BackColumns::page_bytes(lines);
         let fits = apart && end <= machine.cp2.dmem.0;
+        let tail = self.tail(&both, end, machine)?;
         Ok((fits && words <= machine.cp2.program.0).then(|| Ends {
+            tail,
             programs: [Arc::new(first), program.clone()],
             rings: [mine, ring.clone()],
             both,
@@ -126,17 +131,30 @@ impl Ends {
         Some(RingPass::new(self.rings[0].clone(), columns).at_once())
     }
 
-    /// What all columns should take, their programs among it.
+    /// What all columns and `rows` should take, their programs among it.
     pub(in crate::fft::large) fn expect(
         &self,
-        division: &Division,
+        (division, rows): (&Division, &Program),
         machine: &Machine,
         batch: u64,
     ) -> Expected {
-        let rings = [&self.rings[1]; 2].map(Clone::clone);
-        let [mut next, _] = division.passes(rings, batch, ARRAYS, FACTORS);
+        let apart = {
+            let image = load(image(rows), machine);
+            let image = Expected {
+                cycles: image,
+                least: image,
+            };
+            division.expect(1, machine, batch).and(image)
+        };
+        let ring = |tail: &Tail| tail.ring.clone();
+        let last = self
+            .tail
+            .as_ref()
+            .map_or_else(|| self.rings[1].clone(), ring);
+        let rings = [self.rings[1].clone(), last];
+        let [mut next, mut last] = division.passes(rings, batch, ARRAYS, FACTORS);
         let Some(mut first) = self.pass(division, batch, [ARRAYS[0], ARRAYS[1]], FACTORS[0]) else {
-            return next.expect(machine);
+            return next.expect(machine).and(apart);
         };
         let own = load(image(&self.programs[0]), machine);
         let least = [&first, &next].map(|pass| pass.expect(machine).least);
@@ -144,24 +162,49 @@ impl Ends {
             true => 0.0,
             false => load(image(&self.programs[1]), machine),
         };
-        Expected {
-            cycles: own + second + expect_all([&first, &next], machine),
-            // The last columns compute while the first blocks come.
-            least: own + (least[0] - first.early(machine)).max(0.0) + least[1],
+        // The last columns compute while the first blocks come.
+        let least = own + (least[0] - first.early(machine)).max(0.0) + least[1];
+        let columns = own + second;
+        let meanwhile = self.tail.as_ref().filter(|tail| {
+            let rows = loads(&tail.program);
+            follow(&mut next, &mut last, &rows, machine)
+        });
+        match meanwhile {
+            Some(_) => Expected {
+                cycles: columns + expect_all([&first, &next, &last], machine),
+                least: least + last.expect(machine).least - division.ahead(machine),
+            },
+            None => Expected {
+                cycles: columns + expect_all([&first, &next], machine) + apart.cycles,
+                least: least + apart.least,
+            },
         }
     }
 
-    /// Adds the passes of `batch` half spectra at `arrays[0]` with `factors`, before that of the rows.
+    /// Adds all passes of `batch` half spectra between `arrays` with `factors`; `rows` is the program of rows by themselves, whose
+    /// buffers are `ring`.
     pub(in crate::fft::large) fn give(
         &self,
         job: &mut Job,
-        (division, rows): (&Division, &Arc<Program>),
-        (batch, arrays, factors): (u64, [u64; 2], u64),
-        [columns, last]: [RingPass; 2],
+        (division, rows, ring): (&Division, &Arc<Program>, &Ring),
+        (batch, arrays, factors): (u64, [u64; 3], [u64; 2]),
     ) -> Result<(), FftError> {
         let name = division.to_string();
+        let passes = |last: &Ring| {
+            let rings = [self.rings[1].clone(), last.clone()];
+            division.passes(rings, batch, arrays, factors)
+        };
+        let own = [arrays[0], arrays[1]];
+        let ends = self.pass(division, batch, own, factors[0]);
+        if let (Some(tail), Some(ends)) = (&self.tail, ends) {
+            let program = job.program(&name, &tail.all)?;
+            let [columns, last] = passes(&tail.ring);
+            let each = [("ends", ends), ("columns", columns), ("rows", last)];
+            return Ok(job.in_turn(&program, each, [self.second, tail.third])?);
+        }
+        let [columns, last] = passes(ring);
         let program = job.program(&name, &self.both)?;
-        match self.pass(division, batch, arrays, factors) {
+        match self.pass(division, batch, own, factors[0]) {
             Some(ends) => {
                 job.followed(&program, ["ends", "columns"], [ends, columns], self.second)?
             }

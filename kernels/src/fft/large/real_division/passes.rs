@@ -57,6 +57,7 @@ impl Division {
                 rows,
                 blocks: self.blocks(),
                 resident: self.resident,
+                apart: self.has_ends(),
             };
             return [columns, RingPass::new(second, rows)];
         }

@@ -22,7 +22,7 @@ pub(in crate::fft::large) type Fitted = ([Arc<Program>; 2], [Ring; 2], Option<En
 
 impl Division {
     /// The program of columns, rows or both, with its tables from a byte of DMEM on.
-    fn program(
+    pub(super) fn program(
         &self,
         columns: Option<&Lines>,
         rows: Option<&Lines>,

@@ -112,7 +112,8 @@ impl Division {
                     }
                     for (a, first, _) in priced(0, column, row) {
                         let one = |&(b, second, kind): &(f64, usize, (usize, bool))| {
-                            (a + b, with(column, row, [first, second], kind))
+                            let division = with(column, row, [first, second], kind);
+                            (a + b - division.hidden(machine), division)
                         };
                         all.extend(second.iter().map(one));
                     }
