@@ -63,6 +63,14 @@ impl Pass {
         matches!(&self.work, Work::Ring(ring, _) if ring.is_begun())
     }
 
+    /// How many pages of the pass behind it are loaded before its own first one is done.
+    pub(crate) fn next_at_once(&self) -> u64 {
+        match &self.work {
+            Work::Paged(..) => 0,
+            Work::Ring(ring, _) => ring.next_at_once(),
+        }
+    }
+
     /// Number of pages.
     #[must_use]
     pub fn pages(&self) -> u64 {

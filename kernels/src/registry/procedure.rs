@@ -19,7 +19,14 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
     let machine = job.machine();
     let mut loaded = None;
     let all = job.passes();
-    let moved: Vec<_> = all.iter().map(|pass| traffic(pass, machine)).collect();
+    let early = |index: usize| {
+        let before = index.checked_sub(1).and_then(|before| all.get(before));
+        before.map_or(0, Pass::next_at_once)
+    };
+    let moved = all.iter().enumerate();
+    let moved: Vec<_> = moved
+        .map(|(index, pass)| traffic(pass, machine, early(index)))
+        .collect();
     let mut before = Traffic::default();
     let begun = |index: usize| all.get(index).is_some_and(Pass::is_begun);
     for (index, (pass, parts)) in all.iter().zip(&moved).enumerate() {
@@ -128,14 +135,15 @@ fn whole_rounds<'a>(
     })
 }
 
-/// What the first page waits for, everything between, the last page's store.
-fn traffic(pass: &Pass, machine: &Machine) -> [Traffic; 3] {
+/// What the first page waits for, and the loads of `early` pages that come with it; everything between, the last page's store.
+fn traffic(pass: &Pass, machine: &Machine, early: u64) -> [Traffic; 3] {
     let mut parts = [Traffic::default(); 3];
     for page in 0..pass.pages() {
         let loads = pass.loads(page);
         // What comes with the first page behind the transfer that says so belongs to others.
         let said = loads.iter().position(|load| load.event.is_some());
         let first = match said {
+            _ if page > 0 && page < early => loads.len(),
             _ if page > 0 => 0,
             Some(last) => last + 1,
             None => loads.len(),

@@ -157,6 +157,17 @@ impl RingPass {
         count.saturating_sub(TURNS * self.ring.ahead as u64)..count
     }
 
+    /// How many pages of the next pass are loaded before its first page is done.
+    pub(crate) fn next_at_once(&self) -> u64 {
+        let of = |at_once: bool| {
+            let loads = self.ahead.iter();
+            let loads = loads.filter(move |ahead| ahead.behind.is_none() == at_once);
+            loads.filter_map(|ahead| ahead.page)
+        };
+        let all = of(true).max().map_or(0, |page| page + 1);
+        of(false).min().map_or(all, |later| later.min(all))
+    }
+
     /// The page behind which the last of its own is loaded.
     fn loaded_behind(&self) -> u64 {
         let loads = |page: &u64| self.next(Some(*page)).next().is_some();
