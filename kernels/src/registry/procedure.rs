@@ -38,8 +38,8 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
         };
         loaded = Some(program.image);
         let [mut first, mut middle, mut last] = *parts;
-        // What it brings of the program for the pass behind it.
-        middle.bytes += brought;
+        // What it brings of the program for the last pass; others come beside short ones and are left out.
+        middle.bytes += if index + 2 == all.len() { brought } else { 0 };
         // What is loaded while the pass before ends counts there, and that one's last store here.
         if begun(index) {
             first = Traffic::default();
