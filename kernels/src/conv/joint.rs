@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 /// How much longer than the fastest alone a kernel may take that others are tried behind.
 const NEAR: f64 = 1.2;
+/// The same of blocks in local memory, of which the last group of a few may be almost empty.
+const NEAR_IN_MEMORY: f64 = 2.0;
 /// Most that are made only for this, those first whose arithmetic takes the least.
 const TRIED: usize = 6;
 
@@ -248,7 +250,10 @@ pub(super) fn faster<T: Numbers>(
     let sections = machine.cp2.sections;
     let before = lead(wanted.taps.len(), machine);
     let mut best = made.iter().map(|m| m.0).fold(f64::INFINITY, f64::min);
-    let near = best * NEAR;
+    let near = |f: &Filter| {
+        let in_memory = f.window <= parts::N;
+        best * if in_memory { NEAR_IN_MEMORY } else { NEAR }
+    };
     let overlapping = |f: &Filter| f.in_place && f.lead >= before && f.window == f.lead + f.hop;
     // Blocks that are dealt to the sections are there; of those of one each the longest pay alone.
     let dealt = made.iter().map(|m| &m.1);
@@ -260,7 +265,10 @@ pub(super) fn faster<T: Numbers>(
         .collect();
     // What is left, by what, and the least that both take.
     let mut ways = Vec::new();
-    for (_, main) in made.iter().filter(|m| m.0 < near && overlapping(&m.1)) {
+    for (_, main) in made
+        .iter()
+        .filter(|m| m.0 < near(&m.1) && overlapping(&m.1))
+    {
         let Some(numbers) = signal::<T>(wanted, main.lead) else {
             return Ok(None);
         };
