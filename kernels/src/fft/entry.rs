@@ -30,6 +30,7 @@ const REAL_SIZES: &[&[u64]] = &[
     &[65_536, 16],
     &[262_144, 1],
     &[1_048_576, 1],
+    &[2_097_152, 1],
 ];
 
 /// The longest transforms whose convolution is done in local memory on every machine.
