@@ -120,6 +120,25 @@ fn long_transforms_go_by_the_ways_that_the_machine_has() {
     }
 }
 
+/// Where the channel is the faster, what it brings for later pages comes long before these are computed: never in place of
+/// what the pages before still read.
+#[test]
+fn slow_arithmetic_reads_its_own_factors() {
+    let slow = odd(|m| m.cp2.dmem_ports = 1);
+    for n in [1 << 18, 1 << 20] {
+        let half = common::complex(1, n / 2 + 1);
+        let [x, quick] = [&slow, &odd(|_| ())].map(|machine| {
+            let planner = FftPlanner::for_batch(machine.clone(), 1);
+            let fft = planner.plan_real_inverse(n).unwrap();
+            fft.process(&half).unwrap().output.unwrap()
+        });
+        let square = |x: f32| f64::from(x) * f64::from(x);
+        let off: f64 = x.iter().zip(&quick).map(|(a, b)| square(a - b)).sum();
+        let all: f64 = quick.iter().map(|&b| square(b)).sum();
+        assert!(off <= 1e-12 * all, "{n}: {:e}", (off / all).sqrt());
+    }
+}
+
 #[test]
 fn several_inputs_are_paged_by_finer_granules() {
     for granule in [4, 8] {

@@ -77,8 +77,10 @@ impl Pages for BackColumnParts {
         self.columns.matrices * self.pages() * BLOCKS
     }
 
-    /// The columns' factors with the first block, then rows of block n1 and of their partners, and of the first page's the
-    /// partners that others find where the page before has left them, through both areas from the one of this matrix on.
+    /// The columns' factors, then rows of block n1 and of their partners, and of the first page's the partners that others find
+    /// where the page before has left them, through both areas from the one of this matrix on. Factors come with the first block
+    /// that has its place from the page before: what has its place from the page before that, which is in the last pass still,
+    /// comes too early for the factors of that one.
     fn loads(&self, block: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
         let [page, matrix, of_matrix, n1] = self.split(block);
         let BackColumns { blocks, lines, .. } = &self.columns;
@@ -105,7 +107,7 @@ impl Pages for BackColumnParts {
         let partners = at(last, blocks.width - first - columns);
         let behind = local + (bytes - COUPLE) as u32;
         let upper = Descriptor::load(mirrored, partners, behind, COUPLE);
-        let factors = (n1 == 0).then(|| {
+        let factors = (n1 == BLOCKS / 2).then(|| {
             let each = Self::factors(lines);
             let local = RING_BYTES + 2 * left + page % 2 * each;
             let system = self.columns.factors + first * COMPLEX;
