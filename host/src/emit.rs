@@ -3,18 +3,28 @@
 //! | file | holds |
 //! |---|---|
 //! | `kernel.elf`, `kernel-1.elf`, ... | the programs |
-//! | `memory.bin` | the initial system memory, zero stretches and program images left out |
-//! | `commands.json` | where those lie, the commands, the outputs, and what the recorded run measured |
+//! | `memory.bin` | system memory when simulated time begins, program images left out |
+//! | `memory-end.bin` | the same stretches of it when time ends |
+//! | `commands.json` | where those lie, the user's arrays, the commands, and what the recorded run measured |
 //! | `machine.toml` | every parameter of the machine |
+//!
+//! The stretches follow one another in both files, in the order of their addresses. What is zero in both may be left out,
+//! but the user's arrays, inputs and outputs, are there as a whole, each in one piece: `offset` of its description
+//! says where it begins, in either file. Other data of an input are written over it there, and the run is replayed.
 
+mod array;
+mod contents;
 mod error;
 mod replay;
 
+pub use array::Array;
 pub use error::EmitError;
 pub use replay::Replay;
 
 use crate::device::{Command, HostError, Placed, Run};
 use crate::files::{check_directory, write_directory};
+use array::{Kept, offset};
+use contents::{Contents, hex};
 use cp2_emu::SystemMemory;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -22,35 +32,27 @@ use std::io::Write;
 use std::path::Path;
 
 /// Version of the directory's layout.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 const COMMANDS: &str = "commands.json";
 const MEMORY: &str = "memory.bin";
+const MEMORY_END: &str = "memory-end.bin";
 const MACHINE: &str = "machine.toml";
+
+/// Bytes that are kept or left out together.
+const CHUNK: u64 = 4096;
 
 /// Everything a run began with.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     pub(crate) programs: Vec<Placed>,
-    /// Address and contents.
-    pub(crate) memory: Vec<(u64, Vec<u8>)>,
+    /// Address and size of what was allocated, ascending, program images left out.
+    taken: Vec<(u64, u64)>,
+    /// Address and contents of the chunks that are not zero when time begins, ascending.
+    memory: Vec<(u64, Vec<u8>)>,
     pub(crate) commands: Vec<Command>,
-    pub(crate) outputs: Vec<Output>,
-}
-
-/// A result of the run, by name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Output {
-    /// Name.
-    pub name: String,
-    /// Byte address in system memory.
-    pub address: u64,
-    /// Its size.
-    pub bytes: u64,
-    /// Element type: `u8`, `f32`, `complex64`.
-    pub element: String,
-    /// Shape in elements.
-    pub shape: Vec<u64>,
+    pub(crate) inputs: Vec<Array>,
+    pub(crate) outputs: Vec<Array>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -59,7 +61,10 @@ struct Manifest {
     schema: u32,
     programs: Vec<ManifestProgram>,
     memory: Vec<Stretch>,
-    outputs: Vec<Output>,
+    inputs: Vec<Kept>,
+    outputs: Vec<Kept>,
+    /// SHA-256 of everything else a run begins with: programs, machine, commands, and memory without the inputs.
+    rest_sha256: String,
     expected: Expected,
     commands: Vec<Command>,
 }
@@ -72,7 +77,7 @@ struct ManifestProgram {
     image: u64,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stretch {
     address: u64,
@@ -94,15 +99,14 @@ impl Expected {
     ///
     /// # Errors
     /// An output lies outside memory.
-    pub fn of(run: &Run, outputs: &[Output]) -> Result<Self, HostError> {
+    pub fn of(run: &Run, outputs: &[Array]) -> Result<Self, HostError> {
         let mut hash = Sha256::new();
         for output in outputs {
             hash.update(run.read_bytes(output.address, output.bytes)?);
         }
-        let outputs_sha256 = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
         Ok(Self {
             cycles: run.report.cycles,
-            outputs_sha256,
+            outputs_sha256: hex(hash),
         })
     }
 }
@@ -128,28 +132,66 @@ impl Recording {
         taken: &[(u64, u64)],
         memory: &SystemMemory,
     ) {
-        const CHUNK: u64 = 4096;
         self.programs = programs.to_vec();
         let images: Vec<u64> = programs.iter().map(|p| p.image).collect();
-        for &(address, bytes) in taken.iter().filter(|(a, b)| *b > 0 && !images.contains(a)) {
-            let (mut at, end) = (address, address + bytes);
-            while at < end {
-                let mut chunk = vec![0; (end - at).min(CHUNK) as usize];
-                // Allocations lie inside memory.
-                let read = memory.read(at, &mut chunk).is_ok();
-                let next = at + chunk.len() as u64;
-                if read && chunk.iter().any(|&b| b != 0) {
-                    match self.memory.last_mut() {
-                        Some((start, part)) if *start + part.len() as u64 == at => {
-                            part.extend(chunk)
-                        }
-                        _ => self.memory.push((at, chunk)),
-                    }
-                }
-                at = next;
-            }
+        let others = taken.iter().filter(|(a, b)| *b > 0 && !images.contains(a));
+        self.taken = others.copied().collect();
+        self.taken.sort_unstable();
+        self.memory = self
+            .chunks()
+            .map(|(at, bytes)| (at, read(memory, at, bytes)))
+            .filter(|(_, chunk)| chunk.iter().any(|&b| b != 0))
+            .collect();
+    }
+
+    /// What was allocated, in chunks.
+    fn chunks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.taken.iter().flat_map(|&(address, bytes)| {
+            let end = address.saturating_add(bytes);
+            let starts = (0..bytes.div_ceil(CHUNK)).map(move |i| address + i * CHUNK);
+            starts.map(move |at| (at, (end - at).min(CHUNK)))
+        })
+    }
+
+    /// The chunk at an address when time begins; none if it is zero.
+    fn begun(&self, at: u64) -> Option<&[u8]> {
+        let found = self.memory.binary_search_by_key(&at, |(start, _)| *start);
+        found.ok().map(|i| self.memory[i].1.as_slice())
+    }
+
+    /// The chunks that are written: those of the user's arrays, and what is not zero when time begins or ends.
+    fn kept(&self, end: &SystemMemory) -> Vec<(u64, u64)> {
+        let touches = |at: u64, bytes: u64| {
+            let mut arrays = self.inputs.iter().chain(&self.outputs);
+            arrays.any(|a| a.address < at + bytes && at < a.address.saturating_add(a.bytes))
+        };
+        let chunks = self.chunks().filter(|&(at, bytes)| {
+            let ended = || read(end, at, bytes).iter().any(|&b| b != 0);
+            self.begun(at).is_some() || touches(at, bytes) || ended()
+        });
+        chunks.collect()
+    }
+}
+
+/// Bytes of an allocation, which lie inside memory.
+fn read(memory: &SystemMemory, at: u64, bytes: u64) -> Vec<u8> {
+    let mut chunk = vec![0; bytes as usize];
+    if memory.read(at, &mut chunk).is_err() {
+        chunk.fill(0);
+    }
+    chunk
+}
+
+/// Chunks that touch joined.
+fn stretches(chunks: &[(u64, u64)]) -> Vec<Stretch> {
+    let mut all: Vec<Stretch> = Vec::new();
+    for &(address, bytes) in chunks {
+        match all.last_mut() {
+            Some(last) if last.address + last.bytes == address => last.bytes += bytes,
+            _ => all.push(Stretch { address, bytes }),
         }
     }
+    all
 }
 
 /// Checks that [`Run::emit`] could write there; to be asked before the run.
@@ -174,40 +216,65 @@ impl Run {
                 format!("kernel-{i}.elf")
             }
         };
-        let programs = recording.programs.iter().enumerate();
-        let manifest = Manifest {
-            schema: SCHEMA,
-            programs: programs
-                .clone()
-                .map(|(i, p)| ManifestProgram {
-                    file: file(i),
-                    name: p.name.clone(),
-                    image: p.image,
-                })
-                .collect(),
-            memory: recording
-                .memory
-                .iter()
-                .map(|(address, b)| Stretch {
-                    address: *address,
-                    bytes: b.len() as u64,
-                })
-                .collect(),
-            outputs: recording.outputs.clone(),
-            expected: Expected::of(self, &recording.outputs)?,
-            commands: recording.commands.clone(),
+        let end = self.processor().memory();
+        let chunks = recording.kept(end);
+        let memory = stretches(&chunks);
+        let place = |array: &Array| {
+            let offset = offset(array, &memory).ok_or_else(|| EmitError::Unplaced {
+                name: array.name.clone(),
+            })?;
+            Ok::<_, EmitError>(Kept::new(array.clone(), offset))
         };
+        let inputs: Result<Vec<Kept>, _> = recording.inputs.iter().map(place).collect();
+        let outputs: Result<Vec<Kept>, _> = recording.outputs.iter().map(place).collect();
+        let (mut inputs, outputs) = (inputs?, outputs?);
+        let expected = Expected::of(self, &recording.outputs)?;
+        let programs = || {
+            let numbered = recording.programs.iter().enumerate();
+            numbered.map(|(i, p)| (file(i), p))
+        };
+        let machine = self.processor().machine().to_toml();
         write_directory(path, COMMANDS, |folder| {
-            for (i, placed) in programs {
-                std::fs::write(folder.join(file(i)), placed.program.to_elf())?;
+            let mut contents = Contents::new(&recording.inputs);
+            for (file, placed) in programs() {
+                let elf = placed.program.to_elf();
+                contents.rest(&elf);
+                std::fs::write(folder.join(file), elf)?;
             }
-            let mut memory = std::io::BufWriter::new(std::fs::File::create(folder.join(MEMORY))?);
-            for (_, bytes) in &recording.memory {
-                memory.write_all(bytes)?;
+            let create =
+                |name: &str| std::fs::File::create(folder.join(name)).map(std::io::BufWriter::new);
+            let (mut first, mut last) = (create(MEMORY)?, create(MEMORY_END)?);
+            let zeros = [0; CHUNK as usize];
+            for &(at, bytes) in &chunks {
+                let begun = recording.begun(at).unwrap_or(&zeros[..bytes as usize]);
+                contents.memory(at, begun);
+                first.write_all(begun)?;
+                last.write_all(&read(end, at, bytes))?;
             }
-            memory.flush()?;
-            std::fs::write(folder.join(MACHINE), self.processor().machine().to_toml())?;
-            let mut out = std::io::BufWriter::new(std::fs::File::create(folder.join(COMMANDS))?);
+            first.flush()?;
+            last.flush()?;
+            contents.rest(machine.as_bytes());
+            std::fs::write(folder.join(MACHINE), &machine)?;
+            let (hashes, rest_sha256) = contents.finish(&recording.commands)?;
+            for (input, hash) in inputs.iter_mut().zip(hashes) {
+                input.sha256 = Some(hash);
+            }
+            let programs = programs().map(|(file, p)| ManifestProgram {
+                file,
+                name: p.name.clone(),
+                image: p.image,
+            });
+            let manifest = Manifest {
+                schema: SCHEMA,
+                programs: programs.collect(),
+                memory,
+                inputs,
+                outputs,
+                rest_sha256,
+                expected,
+                commands: recording.commands.clone(),
+            };
+            let mut out = create(COMMANDS)?;
             serde_json::to_writer_pretty(&mut out, &manifest)?;
             out.write_all(b"\n")?;
             out.flush()

@@ -1,7 +1,7 @@
 //! An array through a page kernel in one call.
 
-use crate::device::{Device, Event, HostError, Options, Run};
-use crate::emit::Output;
+use crate::device::{Buffer, Device, Event, HostError, Options, Run};
+use crate::emit::Array;
 use crate::schedule::{BlocksPerSection, Buffering, PageArgs, Paging, Plan, PlanError, Stream};
 use cp2_asm::Program;
 use cp2_machine::Machine;
@@ -28,6 +28,10 @@ pub struct MapJob {
     pub size: BlocksPerSection,
     /// Pages in DMEM at a time.
     pub buffering: Buffering,
+    /// Element type by NumPy's name and its bytes, for the recording.
+    pub element: (&'static str, u64),
+    /// Shape of the input, for the recording; one row if not given.
+    pub shape: Option<Vec<u64>>,
     /// Word address to launch at; the program's entry if not given.
     pub entry: Option<u32>,
     /// How the device runs.
@@ -48,6 +52,8 @@ impl MapJob {
             args: Vec::new(),
             size: BlocksPerSection::ANY,
             buffering: Buffering::Auto,
+            element: ("uint8", 1),
+            shape: None,
             entry: None,
             options: Options::default(),
         }
@@ -166,13 +172,17 @@ pub fn map(
             bytes: output_block,
         })?;
     let y = device.alloc::<u8>(size)?;
-    device.output(Output {
-        name: "output".into(),
-        address: y.address(),
-        bytes: size,
-        element: "u8".into(),
-        shape: vec![size],
-    });
+    let (element, each) = job.element;
+    let array = |name: &str, buffer: Buffer<u8>| Array {
+        element: element.to_owned(),
+        shape: match &job.shape {
+            Some(shape) if buffer.bytes() == bytes => shape.clone(),
+            _ => vec![buffer.bytes() / each.max(1)],
+        },
+        ..Array::new(name, buffer, &[buffer.bytes()])
+    };
+    device.input(array("input", x));
+    device.output(array("output", y));
     let plan = Plan::new(
         Paging {
             in_place: job.in_place,

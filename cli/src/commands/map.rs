@@ -88,6 +88,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let (options, progress) = args.simulation.begin(None, json);
     let job = MapJob {
         options,
+        element: (array.kind.name(), array.kind.bytes() as u64),
+        shape: Some(array.shape.iter().map(|&d| d as u64).collect()),
         ..job(args, array.kind)?
     };
     let done = cp2_host::map(program.clone(), machine.clone(), &array.bytes, &job).map_err(

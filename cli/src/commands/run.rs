@@ -1,23 +1,24 @@
-//! `cp2 run`: an object file, or a directory that `cp2 fft --emit` wrote.
+//! `cp2 run`: an object file, or a directory that `--emit` wrote.
+
+mod replay;
 
 use super::dump::{DmemDump, DmemLoad, registers_json, registers_text};
 use super::{read_object, source_text};
 use crate::io::{FileError, Kind, Outputs, read_rows};
-use crate::outcome::{Failure, Outcome, UNVERIFIED};
+use crate::outcome::{Failure, Outcome};
 use crate::provenance::Provenance;
 use crate::simulation::{SimulationArgs, conclude, figures, table};
 use cp2_dma::{Descriptor, Target};
-use cp2_host::emit::{Expected, Replay};
 use cp2_host::{Action, Command, Device, Event, Run};
 use cp2_machine::Machine;
-use serde_json::json;
+use replay::replay;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Object file, or a directory written by `cp2 fft --emit`
+    /// Object file, or a directory written by `--emit`
     input: PathBuf,
     /// Machine: a name or the path of a machine file [default: vm7; for a directory the recorded one]
     #[arg(long, value_name = "NAME|FILE")]
@@ -37,6 +38,9 @@ pub(crate) struct Args {
     /// Print the registers at the end, those that are not zero [default: not printed]
     #[arg(long)]
     dump_registers: bool,
+    /// Write the result of a recorded run: .npy of the recorded element type and shape [default: not written]
+    #[arg(long, value_name = "FILE.npy")]
+    output: Option<PathBuf>,
     #[command(flatten)]
     simulation: SimulationArgs,
 }
@@ -51,7 +55,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         .chain(args.machine.as_deref().map(Path::new));
     let mut outputs = Outputs::beside(inputs);
     args.simulation.check_outputs(&mut outputs)?;
-    for file in args.dump_dmem.iter().filter_map(|d| d.file.as_ref()) {
+    let dumps = args.dump_dmem.iter().filter_map(|d| d.file.as_ref());
+    for file in dumps.chain(&args.output) {
         crate::io::check_extension(file, "npy", ".npy")?;
         outputs.check(file)?;
     }
@@ -81,6 +86,11 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
 }
 
 fn launch(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
+    if args.output.is_some() {
+        let message =
+            "--output belongs to a recorded run; a program leaves its results in DMEM: --dump-dmem";
+        return Err(Failure::in_file(&args.input, message));
+    }
     let program = Arc::new(read_object(&args.input)?);
     let machine = Arc::new(Machine::load(args.machine.as_deref().unwrap_or("vm7"))?);
     let (options, progress) = args.simulation.begin(None, json);
@@ -146,62 +156,4 @@ fn load_dmem(device: &mut Device, load: &DmemLoad) -> Result<Event, Failure> {
     device
         .dma(&format!("dmem {:#x}", load.address), descriptor, &[])
         .map_err(in_file)
-}
-
-fn replay(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
-    if !args.dmem.is_empty() || args.args != 0 || !args.post.is_empty() {
-        let message =
-            "--dmem, --args and --post belong to object files; a recorded run brings its own data";
-        return Err(Failure::in_file(&args.input, message));
-    }
-    let replay = Replay::read(&args.input).map_err(Failure::input)?;
-    let machine = match &args.machine {
-        Some(machine) => Arc::new(Machine::load(machine)?),
-        None => replay.machine.clone(),
-    };
-    let (options, progress) = args.simulation.begin(Some(replay.expected.cycles), json);
-    let run = replay
-        .run(machine.clone(), options)
-        .map_err(Failure::input)?;
-    drop(progress);
-    let found = Expected::of(&run, &replay.outputs).map_err(Failure::input)?;
-    let same_bits = found.outputs_sha256 == replay.expected.outputs_sha256;
-    // Another machine may take other cycles, never give other bits.
-    let same_cycles = found.cycles == replay.expected.cycles || machine.hash != replay.machine.hash;
-    let recorded = &replay.expected;
-    let mut outcome = Outcome {
-        text: table(&run.report),
-        json: Provenance::new("cp2-run/1", &machine, None)
-            .engine(args.simulation.engine().on(&machine))
-            .with(figures(&run.report)),
-        ..Outcome::default()
-    };
-    outcome.json["replay"] = json!({
-        "recorded_cycles": recorded.cycles,
-        "recorded_machine_hash": replay.machine.hash,
-        "same_bits": same_bits,
-        "same_cycles": found.cycles == recorded.cycles,
-    });
-    outcome.text += &format!(
-        "recorded: {} cycles on {}; {}\n",
-        recorded.cycles,
-        replay.machine.name,
-        match (run.report.end.is_finished(), same_bits) {
-            (false, _) => "not finished".to_owned(),
-            (true, same_bits) => format!(
-                "bits {}, cycles {}",
-                if same_bits { "equal" } else { "DIFFER" },
-                if found.cycles == recorded.cycles {
-                    "equal"
-                } else {
-                    "differ"
-                },
-            ),
-        },
-    );
-    if run.report.end.is_finished() && !(same_bits && same_cycles) {
-        outcome.exit = UNVERIFIED;
-        outcome.notes += "error: the replay differs from the recorded run; was a file of the directory changed?\n";
-    }
-    Ok((run, outcome))
 }

@@ -217,11 +217,37 @@ fn emitted_runs_repeat_bits_and_cycles_and_notice_changes() {
     bench
         .cp2("run run --machine two.toml")
         .fails(2, &["recorded for 4 sections"]);
-    // One bit of the input is another input.
-    let mut memory = bench.read("run/memory.bin");
-    memory[3] ^= 1;
+    // One bit of the input is another input, anywhere else it is damage.
+    let manifest: serde_json::Value =
+        serde_json::from_slice(&bench.read("run/commands.json")).unwrap();
+    let memory = bench.read("run/memory.bin");
+    let flipped = |at: u64| {
+        let mut memory = memory.clone();
+        memory[at as usize] ^= 1;
+        bench.write("run/memory.bin", memory);
+        bench.cp2("run run")
+    };
+    let [input, output] = ["inputs", "outputs"].map(|list| &manifest[list][0]["offset"]);
+    let ended = flipped(3 + input.as_u64().unwrap());
+    ended.works();
+    assert!(
+        ended
+            .out
+            .contains("same commands, other data (x), cycles equal")
+    );
+    flipped(output.as_u64().unwrap()).fails(1, &["something else than an input"]);
     bench.write("run/memory.bin", &memory);
-    bench.cp2("run run").fails(1, &["differs"]);
+    bench.cp2("run run").works();
+    let commands = bench.read("run/commands.json");
+    let text = String::from_utf8(commands.clone()).unwrap();
+    bench.write(
+        "run/commands.json",
+        text.replacen("\"page\": 1", "\"page\": 2", 1),
+    );
+    bench
+        .cp2("run run")
+        .fails(1, &["something else than an input"]);
+    bench.write("run/commands.json", commands);
     bench.write("run/memory.bin", &memory[1..]);
     bench.cp2("run run").fails(2, &["commands.json"]);
     bench.write("run/commands.json", "{}");

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 pub trait Element: Copy {
     /// Bytes of one value.
     const BYTES: usize;
-    /// What one value is made of, as a recorded output names it: `u8`, `f32`, `complex64`.
+    /// What one value is made of, as a recorded array names it: `uint8`, `float32`, `complex64`.
     const SCALAR: &'static str;
     /// How many of them.
     const SCALARS: u64;
@@ -20,10 +20,10 @@ pub trait Element: Copy {
 }
 
 macro_rules! element {
-    ($($type:ty),*) => {$(
+    ($($type:ty: $name:literal),*) => {$(
         impl Element for $type {
             const BYTES: usize = std::mem::size_of::<$type>();
-            const SCALAR: &'static str = stringify!($type);
+            const SCALAR: &'static str = $name;
             const SCALARS: u64 = 1;
             fn put(self, out: &mut [u8]) {
                 out[..std::mem::size_of::<$type>()].copy_from_slice(&self.to_le_bytes());
@@ -36,7 +36,9 @@ macro_rules! element {
         }
     )*};
 }
-element!(u8, u32, i32, u64, i64, f32, f64);
+element!(
+    u8: "uint8", u32: "uint32", i32: "int32", u64: "uint64", i64: "int64", f32: "float32", f64: "float64"
+);
 
 impl<T: Element, const N: usize> Element for [T; N] {
     const BYTES: usize = T::BYTES * N;

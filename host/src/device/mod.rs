@@ -33,7 +33,7 @@ pub use program::{Placed, Run};
 pub use report::{DmaReport, End, HostReport, RunReport};
 pub use turns::Turns;
 
-use crate::emit::{Output, Recording};
+use crate::emit::{Array, Recording};
 use admit::admit;
 use cp2_dma::Descriptor;
 use cp2_machine::Machine;
@@ -163,8 +163,15 @@ impl Device {
         self.started
     }
 
+    /// Names an array of the user that is in memory when time begins, for the recording.
+    pub fn input(&mut self, input: Array) {
+        if let Some(recording) = &mut self.recording {
+            recording.inputs.push(input);
+        }
+    }
+
     /// Names a result, for the recording.
-    pub fn output(&mut self, output: Output) {
+    pub fn output(&mut self, output: Array) {
         if let Some(recording) = &mut self.recording {
             recording.outputs.push(output);
         }

@@ -17,7 +17,7 @@ pub enum EmitError {
     #[error(transparent)]
     Write(#[from] WriteError),
     /// A file could not be read.
-    #[error("cannot read {}: {source}; expected a directory that `cp2 fft --emit` wrote", path.display())]
+    #[error("cannot read {}: {source}; expected a directory that `--emit` wrote", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -25,12 +25,18 @@ pub enum EmitError {
         source: std::io::Error,
     },
     /// The manifest is not what `emit` writes.
-    #[error("{}: {reason}; expected what `cp2 fft --emit` writes", path.display())]
+    #[error("{}: {reason}; expected what `--emit` writes", path.display())]
     Manifest {
         /// The file.
         path: PathBuf,
         /// What is wrong.
         reason: String,
+    },
+    /// An array was named that was never allocated as a whole.
+    #[error("the array `{name}` does not lie in memory that was allocated in one piece")]
+    Unplaced {
+        /// The array.
+        name: String,
     },
     /// A program could not be read.
     #[error("{}: {source}", path.display())]

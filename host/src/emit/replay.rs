@@ -1,6 +1,8 @@
 //! An emitted directory, read back and run again.
 
-use super::{COMMANDS, EmitError, Expected, MACHINE, MEMORY, Manifest, Output, SCHEMA};
+use super::array::{Kept, offset};
+use super::contents::Contents;
+use super::{Array, COMMANDS, EmitError, Expected, MACHINE, MEMORY, Manifest, SCHEMA};
 use crate::device::{Command, Device, Options, Run, parts};
 use cp2_asm::Program;
 use cp2_machine::Machine;
@@ -33,10 +35,16 @@ fn read_at_most(path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
 pub struct Replay {
     /// The machine it was recorded on.
     pub machine: Arc<Machine>,
+    /// The user's arrays that are there when time begins.
+    pub inputs: Vec<Array>,
     /// Its results.
-    pub outputs: Vec<Output>,
+    pub outputs: Vec<Array>,
     /// What the recorded run measured.
     pub expected: Expected,
+    /// Names of the inputs that hold other data than the recorded ones.
+    pub other_data: Vec<String>,
+    /// Whether anything else is not what was recorded: a program, the machine, a command, memory beside the inputs.
+    pub is_changed: bool,
     programs: Vec<(String, u64, Arc<Program>)>,
     memory: Vec<(u64, Vec<u8>)>,
     commands: Vec<Command>,
@@ -57,14 +65,33 @@ impl Replay {
             path: path.clone(),
             reason,
         };
-        let manifest: Manifest = serde_json::from_slice(&read(COMMANDS, MAX_MANIFEST)?)
-            .map_err(|e| fail(e.to_string()))?;
-        if manifest.schema != SCHEMA {
+        let text = read(COMMANDS, MAX_MANIFEST)?;
+        let manifest = serde_json::from_slice::<Manifest>(&text);
+        // Another schema has other fields: say so rather than name one of them.
+        let schema = match &manifest {
+            Ok(manifest) => Some(manifest.schema),
+            Err(_) => serde_json::from_slice(&text)
+                .ok()
+                .map(|Schema { schema }| schema),
+        };
+        if let Some(schema) = schema.filter(|&schema| schema != SCHEMA) {
             return Err(fail(format!(
-                "schema {}, this version reads schema {SCHEMA}",
-                manifest.schema
+                "schema {schema}, this version reads schema {SCHEMA}: record the run again"
             )));
         }
+        let manifest = manifest.map_err(|e| fail(e.to_string()))?;
+        let arrays =
+            |kept: &[Kept]| -> Vec<Array> { kept.iter().map(|k| k.array.clone()).collect() };
+        let [inputs, outputs] = [&manifest.inputs, &manifest.outputs].map(|kept| arrays(kept));
+        for kept in manifest.inputs.iter().chain(&manifest.outputs) {
+            if offset(&kept.array, &manifest.memory) != Some(kept.offset) {
+                return Err(fail(format!(
+                    "the array `{}` does not lie at offset {} of {MEMORY}",
+                    kept.array.name, kept.offset
+                )));
+            }
+        }
+        let mut contents = Contents::new(&inputs);
         let mut programs = Vec::new();
         for p in manifest.programs {
             if Path::new(&p.file).components().count() != 1 || p.file.starts_with("..") {
@@ -73,11 +100,11 @@ impl Replay {
                     p.file
                 )));
             }
-            let program = Program::from_elf(&read(&p.file, MAX_OBJECT)?).map_err(|source| {
-                EmitError::Object {
-                    path: folder.join(&p.file),
-                    source,
-                }
+            let elf = read(&p.file, MAX_OBJECT)?;
+            contents.rest(&elf);
+            let program = Program::from_elf(&elf).map_err(|source| EmitError::Object {
+                path: folder.join(&p.file),
+                source,
             })?;
             programs.push((p.name, p.image, Arc::new(program)));
         }
@@ -95,6 +122,7 @@ impl Replay {
                     bytes.len()
                 )));
             };
+            contents.memory(stretch.address, part);
             memory.push((stretch.address, part.to_vec()));
             rest = after;
         }
@@ -104,19 +132,24 @@ impl Replay {
                 rest.len()
             )));
         }
-        let Manifest {
-            outputs,
-            expected,
-            commands,
-            ..
-        } = manifest;
+        contents.rest(&read(MACHINE, MAX_OBJECT)?);
+        let hashed = contents.finish(&manifest.commands);
+        let (hashes, rest) = hashed.map_err(|e| fail(e.to_string()))?;
+        let recorded = manifest.inputs.iter().zip(hashes);
+        let other_data = recorded
+            .filter(|(kept, hash)| kept.sha256.as_ref() != Some(hash))
+            .map(|(kept, _)| kept.array.name.clone())
+            .collect();
         Ok(Self {
             machine: Arc::new(machine),
+            other_data,
+            is_changed: rest != manifest.rest_sha256,
+            inputs,
             outputs,
-            expected,
+            expected: manifest.expected,
             programs,
             memory,
-            commands,
+            commands: manifest.commands,
         })
     }
 
@@ -141,6 +174,9 @@ impl Replay {
         for (address, bytes) in &self.memory {
             device.write_at(*address, bytes)?;
         }
+        for input in &self.inputs {
+            device.input(input.clone());
+        }
         for output in &self.outputs {
             device.output(output.clone());
         }
@@ -149,4 +185,10 @@ impl Replay {
         }
         Ok(device.finish()?)
     }
+}
+
+/// What a manifest of any version holds.
+#[derive(serde::Deserialize)]
+struct Schema {
+    schema: u32,
 }

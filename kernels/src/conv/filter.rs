@@ -307,7 +307,7 @@ impl Filter {
     ) -> Result<(Job, Buffer<Complex32>), ConvError> {
         let packed = self.pack(x, layout);
         let mut job = Job::new(self.machine.clone(), options);
-        let x = job.input(&packed)?;
+        let x = job.input("x", &packed, &[packed.len() as u64])?;
         let y = job.output("y", &[layout.total as u64, self.out as u64])?;
         self.append(&mut job, x, y, layout.total)?;
         Ok((job, y))

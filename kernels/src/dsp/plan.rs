@@ -6,7 +6,65 @@ use crate::job::{Job, room};
 use cp2_host::{Buffer, Element, Options, Paging};
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
+use std::borrow::Cow;
 use std::sync::Arc;
+
+/// An array that a kernel reads.
+pub(super) struct Operand<'a, T: Element> {
+    /// What a recording calls the user's array; none for one that the host prepares.
+    name: Option<&'static str>,
+    values: Cow<'a, [T]>,
+    shape: Vec<u64>,
+    /// Numbers up to which it is read.
+    room: usize,
+}
+
+impl<'a, T: Element> Operand<'a, T> {
+    /// An array of the user, which is read up to `room` numbers: behind its end there is 0.
+    pub(super) fn new(name: &'static str, values: &'a [T], shape: &[usize], room: usize) -> Self {
+        Self {
+            name: Some(name),
+            values: Cow::Borrowed(values),
+            shape: shape.iter().map(|&d| d as u64).collect(),
+            room,
+        }
+    }
+
+    /// The same from its rows filled up.
+    pub(super) fn filled(name: &'static str, values: Vec<T>, shape: &[usize], room: usize) -> Self {
+        Self {
+            values: Cow::Owned(values),
+            ..Self::new(name, &[], shape, room)
+        }
+    }
+
+    /// What the host prepares.
+    pub(super) fn table(values: Vec<T>) -> Self {
+        Self {
+            name: None,
+            values: Cow::Owned(values),
+            shape: Vec::new(),
+            room: 0,
+        }
+    }
+}
+
+/// The array that a kernel writes.
+pub(super) struct Output {
+    /// Of the result.
+    shape: Vec<u64>,
+    /// Values up to which the passes write.
+    room: usize,
+}
+
+impl Output {
+    pub(super) fn new(shape: &[usize], room: usize) -> Self {
+        Self {
+            shape: shape.iter().map(|&d| d as u64).collect(),
+            room,
+        }
+    }
+}
 
 /// An operation planned for a machine: its shape and its page kernels, a pass for each.
 #[derive(Debug)]
@@ -78,21 +136,31 @@ impl<S> Planned<S> {
         })
     }
 
-    /// A job of a pass for each of the kernels named by `which`, that pages `inputs` into an output of
-    /// the given shape, by the paging that `paging` makes of the pass and of their addresses.
+    /// A job of a pass for each of the kernels named by `which`, that pages `inputs` into an output,
+    /// by the paging that `paging` makes of the pass and of their addresses.
     pub(super) fn passes<I: Element, O: Element>(
         &self,
         options: Options,
-        (inputs, output): (&[Vec<I>], &[u64]),
+        (inputs, output): (&[Operand<'_, I>], &Output),
         which: &[usize],
         paging: impl Fn(usize, &[u64], u64) -> Paging,
     ) -> Result<(Job, Buffer<O>), DspError> {
         let mut job = Job::new(self.machine.clone(), options);
         let mut addresses = Vec::new();
-        for values in inputs {
-            addresses.push(job.input(values)?.address());
+        for input in inputs {
+            let Operand {
+                name,
+                values,
+                shape,
+                room,
+            } = input;
+            let x = match name {
+                Some(name) => job.input_with_room(name, values, shape, *room as u64)?,
+                None => job.table(values)?,
+            };
+            addresses.push(x.address());
         }
-        let y = job.output::<O>("y", output)?;
+        let y = job.output_with_room::<O>("y", &output.shape, output.room as u64)?;
         let mut placed = Vec::new();
         for kernel in &self.kernels {
             placed.push((job.program(self.name, &kernel.program)?, kernel));

@@ -6,7 +6,7 @@
 use super::error::DspError;
 use super::kernel::{Kernel, Recipe, pointer};
 use super::ops::Ops;
-use super::plan::Planned;
+use super::plan::{Operand, Output, Planned};
 use super::tile::{self, COMPLEX, Factor, SUMS, parts};
 use crate::job::{Job, KernelRun, Least};
 use crate::pipeline::Body;
@@ -115,10 +115,14 @@ impl SmallProducts {
         self.check(count)?;
         let block = block([m, k, n]);
         let blocks = count.div_ceil(block);
-        let whole = |x: &[Complex32], size: usize| super::plan::padded(x, blocks * block * size);
         let bytes = |size: usize| (block * size * COMPLEX) as u64;
-        let inputs = [whole(a, m * k), whole(b, k * n)];
-        let output = [(blocks * block) as u64, m as u64, n as u64];
+        // Behind the last product there is room for those that fill a block up.
+        let room = |size: usize| blocks * block * size;
+        let inputs = [
+            Operand::new("a", a, &[count, m, k], room(m * k)),
+            Operand::new("b", b, &[count, k, n], room(k * n)),
+        ];
+        let output = Output::new(&[count, m, n], room(m * n));
         self.passes(options, (&inputs, &output), &[0], |_, x, y| {
             let a = Stream::contiguous("a", x[0], bytes(m * k));
             let b = Stream::contiguous("b", x[1], bytes(k * n));

@@ -189,7 +189,11 @@ impl RealRingFft {
         options: Options,
     ) -> Result<(Job, Buffer<O>), FftError> {
         let mut job = Job::new(self.machine.clone(), options);
-        let x = job.input(input)?;
+        let x = job.input(
+            "x",
+            input,
+            &[batch as u64, (input.len() / batch.max(1)) as u64],
+        )?;
         let y = job.output("y", &[batch as u64, row as u64])?;
         let program = job.program(&self.recipe(), &self.program)?;
         let ring = self.ring(batch, x.address(), y.address());

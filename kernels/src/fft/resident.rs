@@ -75,7 +75,7 @@ impl LocalFft {
         let mut random = Random::new(1);
         let input: Vec<Complex32> = (0..batch * self.len()).map(|_| random.complex()).collect();
         let mut job = Job::new(self.machine().clone(), options);
-        let x = job.input(&input)?;
+        let x = job.input("x", &input, &[batch as u64, self.len() as u64])?;
         let y = job.output::<Complex32>("y", &[input.len() as u64])?;
         let program = job.program(name, self.kernel())?;
         let entry = self.kernel().entry.into();

@@ -148,7 +148,12 @@ pub trait Fft: fmt::Debug + Send + Sync {
         let [rows, pitch] = self.arrays(batch)?;
         let mut job = Job::new(self.machine().clone(), options);
         let x = place(&mut job, input, self.len(), [rows, pitch])?;
-        let y = job.output("y", &[rows as u64, pitch as u64])?;
+        let y = match pitch == self.len() {
+            true => {
+                job.output_with_room("y", &[batch as u64, pitch as u64], (rows * pitch) as u64)?
+            }
+            false => job.output("y", &[rows as u64, pitch as u64])?,
+        };
         self.append(&mut job, batch, x.address(), y.address())?;
         Ok((job, y))
     }
@@ -252,10 +257,16 @@ pub(super) fn place<T: Element + Default>(
     n: usize,
     [rows, pitch]: [usize; 2],
 ) -> Result<Buffer<T>, FftError> {
-    if n == pitch && values.len() == rows * pitch {
-        return Ok(job.input(values)?);
+    if n == pitch {
+        // Behind the last row of the batch there is room for those that fill it up.
+        let shape = match values.len().is_multiple_of(n.max(1)) {
+            true => vec![(values.len() / n.max(1)) as u64, n as u64],
+            false => vec![values.len() as u64],
+        };
+        return Ok(job.input_with_room("x", values, &shape, (rows * pitch) as u64)?);
     }
-    Ok(job.input(&spread(values, n, [rows, pitch]))?)
+    let spread = spread(values, n, [rows, pitch]);
+    Ok(job.input("x", &spread, &[rows as u64, pitch as u64])?)
 }
 
 /// Rows of `n` values, filled up with zeros to so many rows and numbers in each.

@@ -16,7 +16,7 @@ pub use prepared::PreparedJob;
 use crate::ring::{RingPass, follow};
 use cp2_asm::Program;
 use cp2_dma::Descriptor;
-use cp2_host::emit::Output;
+use cp2_host::emit::Array;
 use cp2_host::{
     Buffer, Device, Element, Event, HostError, Options, Paging, Placed, Plan, PlanError, Run,
 };
@@ -64,7 +64,7 @@ pub enum JobError {
 /// let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
 ///
 /// let mut job = Job::new(vm7.clone(), Options::default());
-/// let x = job.input(&[1.0f32; 400])?;
+/// let x = job.input("x", &[1.0f32; 400], &[400])?;
 /// let twice = job.temporary::<f32>(400)?;
 /// let y = job.output::<f32>("y", &[400])?;
 /// let double = job.program("double", &program)?;
@@ -83,7 +83,7 @@ pub enum JobError {
 pub struct Job {
     device: Device,
     passes: Vec<Pass>,
-    /// Address and bytes of the first input.
+    /// Address and bytes of the first input of the user.
     first: Option<(u64, u64)>,
 }
 
@@ -98,34 +98,70 @@ impl Job {
         }
     }
 
-    /// An array that is in system memory when time begins.
+    /// An array of the user, as it lies in system memory when time begins; of the shape, the last index fastest.
+    /// A recording of the run calls it `name`.
+    ///
+    /// What the host works out of lengths and taps alone is a [`Job::table`].
     ///
     /// # Errors
     /// System memory is used up.
-    pub fn input<T: Element>(&mut self, values: &[T]) -> Result<Buffer<T>, JobError> {
-        let buffer = self.device.alloc_from(values)?;
-        self.first.get_or_insert((buffer.address(), buffer.bytes()));
+    pub fn input<T: Element>(
+        &mut self,
+        name: &str,
+        values: &[T],
+        shape: &[u64],
+    ) -> Result<Buffer<T>, JobError> {
+        self.input_with_room(name, values, shape, values.len() as u64)
+    }
+
+    /// The same where passes read on behind the array, up to `len` values: there is 0.
+    ///
+    /// # Errors
+    /// System memory is used up.
+    pub fn input_with_room<T: Element>(
+        &mut self,
+        name: &str,
+        values: &[T],
+        shape: &[u64],
+        len: u64,
+    ) -> Result<Buffer<T>, JobError> {
+        let buffer = self.device.alloc(len.max(values.len() as u64))?;
+        self.device.write(buffer, values)?;
+        let array = Array::new(name, buffer, shape);
+        self.first.get_or_insert((array.address, array.bytes));
+        self.device.input(array);
         Ok(buffer)
     }
 
-    /// Room for a result, and what a recording of the run calls it.
+    /// What the host prepares before time begins, from lengths, taps and the like: never from a user's array.
+    ///
+    /// # Errors
+    /// System memory is used up.
+    pub fn table<T: Element>(&mut self, values: &[T]) -> Result<Buffer<T>, JobError> {
+        Ok(self.device.alloc_from(values)?)
+    }
+
+    /// Room for a result of the shape, and what a recording of the run calls it.
     ///
     /// # Errors
     /// System memory is used up.
     pub fn output<T: Element>(&mut self, name: &str, shape: &[u64]) -> Result<Buffer<T>, JobError> {
-        let len = shape.iter().fold(1u64, |n, &d| n.saturating_mul(d));
-        let buffer = self.device.alloc(len)?;
-        let mut shape = shape.to_vec();
-        if T::SCALARS != 1 {
-            shape.push(T::SCALARS);
-        }
-        self.device.output(Output {
-            name: name.to_owned(),
-            address: buffer.address(),
-            bytes: buffer.bytes(),
-            element: T::SCALAR.to_owned(),
-            shape,
-        });
+        self.output_with_room(name, shape, 0)
+    }
+
+    /// The same where passes write on behind the result, up to `len` values.
+    ///
+    /// # Errors
+    /// System memory is used up.
+    pub fn output_with_room<T: Element>(
+        &mut self,
+        name: &str,
+        shape: &[u64],
+        len: u64,
+    ) -> Result<Buffer<T>, JobError> {
+        let values = shape.iter().fold(1u64, |n, &d| n.saturating_mul(d));
+        let buffer = self.device.alloc(len.max(values))?;
+        self.device.output(Array::new(name, buffer, shape));
         Ok(buffer)
     }
 

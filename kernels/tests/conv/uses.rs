@@ -72,7 +72,7 @@ fn filters_are_passes_of_a_job() {
         let run = |filter: &Convolver, places: &Places, x: &[Complex32]| {
             clean(|options| {
                 let mut job = Job::new(VM7.clone(), options);
-                let x = job.input(x)?;
+                let x = job.input("x", x, &[x.len() as u64])?;
                 let y = job.output::<Complex32>("y", &[places.output as u64])?;
                 filter.append(&mut job, x, y, channels)?;
                 Ok::<_, ConvError>(job.run(filter.bound::<Complex32>(channels), |r| r.read(y))?)
@@ -96,7 +96,7 @@ fn filters_are_passes_of_a_job() {
 
         let mut job = Job::new(VM7.clone(), cp2_host::Options::default());
         let short = job
-            .input(&vec![Complex32::default(); to.input - 1])
+            .table(&vec![Complex32::default(); to.input - 1])
             .unwrap();
         let y = job.output::<Complex32>("y", &[to.output as u64]).unwrap();
         let error = filters[1].append(&mut job, short, y, channels).unwrap_err();

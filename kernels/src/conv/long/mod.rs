@@ -253,8 +253,8 @@ impl Passes for Long {
         let mut at = Addresses {
             x: x.address(),
             between: [0; 3],
-            rows: job.input(&self.rows)?.address(),
-            columns: job.input(&self.columns)?.address(),
+            rows: job.table(&self.rows)?.address(),
+            columns: job.table(&self.columns)?.address(),
             y: y.address(),
         };
         let numbers = (self.shape.together * self.shape.numbers()) as u64;

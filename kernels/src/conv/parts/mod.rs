@@ -79,7 +79,7 @@ impl Blocks {
 
     /// Puts what is streamed in system memory: its address.
     pub(super) fn place(&self, job: &mut Job) -> Result<u64, JobError> {
-        Ok(job.input(&self.tables)?.address())
+        Ok(job.table(&self.tables)?.address())
     }
 
     pub(super) fn pass(&self, blocks: usize, at: Addresses) -> RingPass {

@@ -7,7 +7,7 @@ mod op;
 pub use op::MapOp;
 
 use super::error::DspError;
-use super::plan::{Planned, QUAD, padded, padded_rows};
+use super::plan::{Operand, Output, Planned, QUAD, padded_rows};
 use crate::job::{Job, KernelRun, Least};
 use build::build;
 use cp2_host::{Buffer, Options, Paging, Piece, Stream};
@@ -161,13 +161,23 @@ impl Map {
         }
         self.check()?;
         let total = self.blocks() * self.wide();
-        let arrays: Vec<Vec<f32>> = inputs
-            .iter()
-            .map(|x| match self.shape.row {
-                Some(n) => padded_rows(x, n, self.wide()),
-                None => padded(x, total),
+        let ratio = self.shape.op.ratio();
+        let (len, wide) = (self.shape.len, self.wide());
+        let names = ["x", "y"].iter().zip(inputs);
+        let operands: Vec<Operand<'_, f32>> = names
+            .map(|(name, x)| match self.shape.row {
+                Some(n) if n != wide => {
+                    Operand::filled(name, padded_rows(x, n, wide), &[len / n, wide], total)
+                }
+                Some(n) => Operand::new(name, x, &[len / n, n], total),
+                None => Operand::new(name, x, &[len], total),
             })
             .collect();
+        let output = match self.shape.row {
+            Some(n) if n != wide => Output::new(&[len / n, wide / ratio], total / ratio),
+            Some(n) => Output::new(&[len / n, n / ratio], total / ratio),
+            None => Output::new(&[len / ratio], total / ratio),
+        };
         let (ratio, parts) = (self.shape.op.ratio() as u64, self.shape.parts);
         let (block, wide) = (self.shape.block as u64 * 4, self.wide() as u64 * 4);
         // Part `i` of every row, `1 / by` as many bytes as the inputs have.
@@ -177,15 +187,10 @@ impl Map {
             Stream::strided(name, at + i as u64 * bytes, wide / by, bytes, vec![piece])
         };
         let kernels: Vec<usize> = (0..parts).collect();
-        self.passes(
-            options,
-            (&arrays, &[total as u64 / ratio]),
-            &kernels,
-            |i, x, y| {
-                let x = x.iter().map(|&at| part("x", at, i, 1)).collect();
-                Paging::new(self.blocks() as u64, x, vec![part("y", y, i, ratio)])
-            },
-        )
+        self.passes(options, (&operands, &output), &kernels, |i, x, y| {
+            let x = x.iter().map(|&at| part("x", at, i, 1)).collect();
+            Paging::new(self.blocks() as u64, x, vec![part("y", y, i, ratio)])
+        })
     }
 
     /// Refuses arrays that do not fit system memory.

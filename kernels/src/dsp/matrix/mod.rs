@@ -7,7 +7,7 @@ mod long;
 mod short;
 
 use super::error::DspError;
-use super::plan::{Planned, padded_rows};
+use super::plan::{Operand, Output, Planned, padded_rows};
 use super::tile::COMPLEX;
 use crate::job::{Job, KernelRun, Least};
 use cp2_host::{Buffer, Options, Paging, Stream};
@@ -168,10 +168,16 @@ impl Beamformer {
             wide, beams, block, ..
         } = self.shape;
         let blocks = count.div_ceil(block);
-        let mut x = padded_rows(snapshots, self.shape.elements, wide);
-        x.resize(blocks * block * wide, Complex32::default());
+        let (elements, room) = (self.shape.elements, blocks * block * wide);
+        let x = match elements == wide {
+            true => Operand::new("x", snapshots, &[count, wide], room),
+            false => {
+                let x = padded_rows(snapshots, elements, wide);
+                Operand::filled("x", x, &[count, wide], room)
+            }
+        };
         let bytes = |numbers: usize| (block * numbers * COMPLEX) as u64;
-        let output = [(blocks * block) as u64, beams as u64];
+        let output = Output::new(&[count, beams], blocks * block * beams);
         self.passes(options, (&[x], &output), &[0], |_, x, y| {
             let x = Stream::contiguous("x", x[0], bytes(wide));
             let y = Stream::contiguous("y", y, bytes(beams));

@@ -7,7 +7,7 @@ mod short;
 
 use super::error::DspError;
 use super::ops::operations;
-use super::plan::{Planned, QUAD, QUAD_BYTES, padded, padded_rows, whole_granules};
+use super::plan::{Operand, Output, Planned, QUAD, QUAD_BYTES, padded_rows, whole_granules};
 use crate::job::{Job, KernelRun, Least};
 use cp2_host::{Buffer, Options, Paging, Stream};
 use cp2_machine::{Class, Cycles, Machine};
@@ -312,17 +312,24 @@ impl Reduction {
                 .collect(),
             _ => padded_rows(x, self.shape.n, wide),
         };
-        let whole = |x: &&[f32]| padded(&fill(x), blocks * block * wide);
-        let mut arrays: Vec<Vec<f32>> = inputs.iter().map(whole).collect();
+        let (n, room) = (self.shape.n, blocks * block * wide);
+        let names = ["x", "y"].iter().zip(inputs);
+        let mut operands: Vec<Operand<'_, f32>> = names
+            .map(|(name, x)| match n == wide {
+                true => Operand::new(name, x, &[rows, n], room),
+                false => Operand::filled(name, fill(x), &[rows, wide], room),
+            })
+            .collect();
         if parts > 1 {
             // Room for the sums of the parts.
             let rows = rows.next_multiple_of(long::JOINED);
-            arrays.push(vec![0.0; rows * parts * QUAD]);
+            operands.push(Operand::table(vec![0.0; rows * parts * QUAD]));
         }
         let quads = self.shape.quads();
-        let output = [(blocks * quads).next_multiple_of(long::JOINED) as u64];
+        let results = blocks * quads;
+        let output = Output::new(&[results], results.next_multiple_of(long::JOINED));
         let passes = &[0, 1][..parts.min(2)];
-        self.passes(options, (&arrays, &output), passes, |pass, x, y| {
+        self.passes(options, (&operands, &output), passes, |pass, x, y| {
             let stream = |name, at, bytes: usize| Stream::contiguous(name, at, bytes as u64);
             if pass == 1 {
                 let sums = x.last().copied().unwrap_or_default();

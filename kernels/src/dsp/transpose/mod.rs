@@ -8,7 +8,7 @@ mod cut;
 mod made;
 
 use super::error::DspError;
-use super::plan::{Planned, padded, padded_rows};
+use super::plan::{Operand, Output, Planned, padded_rows};
 use crate::job::{Job, KernelRun, Least};
 use cp2_dma::Level;
 use cp2_host::{Buffer, Options, Paging, Piece, Stream};
@@ -140,9 +140,10 @@ impl Transposition {
         self.check()?;
         let x = padded_rows(matrices, columns, cut.sides[1]);
         let x = padded_rows(&x, rows * cut.sides[1], cut.numbers());
-        let x = padded(&x, cut.matrices * cut.numbers());
         let [rows, columns] = cut.sides;
-        let output = [(cut.matrices * columns) as u64, rows as u64];
+        let room = cut.matrices * cut.numbers();
+        let x = Operand::filled("x", x, &[count, rows, columns], room);
+        let output = Output::new(&[count, columns, rows], room);
         // The passes of a size of blocks follow one another.
         let kinds: Vec<Block> = cut.kinds().iter().map(|kind| kind.block).collect();
         let kernel = |pass| {

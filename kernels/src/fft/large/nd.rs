@@ -266,9 +266,10 @@ impl Fft for FftNd {
     ) -> Result<(Job, Buffer<Complex32>), FftError> {
         let batch = self.batch_of(input.len())?;
         let mut job = Job::new(self.machine.clone(), options);
-        let x = job.input(input)?;
         let shape: Vec<u64> = self.shape.iter().map(|&d| d as u64).collect();
-        let y = job.output("y", &[&[batch as u64], shape.as_slice()].concat())?;
+        let shape = [&[batch as u64], shape.as_slice()].concat();
+        let x = job.input("x", input, &shape)?;
+        let y = job.output("y", &shape)?;
         self.append(&mut job, batch, x.address(), y.address())?;
         Ok((job, y))
     }

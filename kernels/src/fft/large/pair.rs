@@ -121,7 +121,7 @@ impl Pair {
         };
         let factors = match visit.lines.in_parts() {
             true => 0,
-            false => job.input(&visit.lines.column_factors(0, 1))?.address(),
+            false => job.table(&visit.lines.column_factors(0, 1))?.address(),
         };
         let program = job.program(&self.name(), &visit.program)?;
         let pass = self.pass(visit, batch, [address, address, factors]);

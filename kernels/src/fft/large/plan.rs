@@ -321,7 +321,7 @@ impl Fft for LargeFft {
     fn append(&self, job: &mut Job, batch: usize, from: u64, to: u64) -> Result<(), FftError> {
         let (batch, mut from) = (batch as u64, from);
         let tiles = job.temporary::<Complex32>(batch * self.recipe.len() as u64)?;
-        let factors = job.input(&self.factors())?;
+        let factors = job.table(&self.factors())?;
         if let Some((followed, _)) = self.followed(batch as usize) {
             let arrays = [from, tiles.address(), to];
             let factors = [0, factors.address()];
@@ -334,7 +334,7 @@ impl Fft for LargeFft {
             // The output is free until the last pass.
             outer.add(job, batch, [from, to])?;
             from = to;
-            shifts = job.input(&self.shifts())?.address();
+            shifts = job.table(&self.shifts())?.address();
         }
         let passes = self.recipe.passes(
             self.rings.clone(),

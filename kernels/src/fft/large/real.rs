@@ -217,15 +217,19 @@ impl LargeReal {
         let plan = self.plan(batch);
         let division = &plan.division;
         let mut job = Job::new(self.machine.clone(), options);
-        let x = job.input(input)?;
+        let x = job.input(
+            "x",
+            input,
+            &[batch as u64, (input.len() / batch.max(1)) as u64],
+        )?;
         let between = job.temporary::<Complex32>(division.between() / COMPLEX * batch as u64)?;
         let y = job.output("y", &[batch as u64, row])?;
         let [columns, rows] = division.factors();
         let columns = match columns.is_empty() {
             true => 0,
-            false => job.input(&columns)?.address(),
+            false => job.table(&columns)?.address(),
         };
-        let rows = job.input(&rows)?.address();
+        let rows = job.table(&rows)?.address();
         let arrays = [x.address(), between.address(), y.address()];
         let passes = |rings| division.passes(rings, batch as u64, arrays, [columns, rows]);
         let name = division.to_string();

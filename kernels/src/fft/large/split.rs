@@ -154,10 +154,10 @@ impl Split {
         if let (Divided::Columns(joint), true) = (self.divided, visits[1].lines.in_parts()) {
             return self.add_in_parts(job, joint, visits, batch, [from, between, to]);
         }
-        let second = job.input(&self.factors(&visits[1].lines))?.address();
+        let second = job.table(&self.factors(&visits[1].lines))?.address();
         let factors = match self.divided {
             Divided::Rows(..) if self.brings() => {
-                let first = job.input(&visits[0].lines.column_factors(0, 1))?;
+                let first = job.table(&visits[0].lines.column_factors(0, 1))?;
                 [first.address(), second]
             }
             _ => [0, second],

@@ -220,8 +220,8 @@ impl Fft for LongBluestein {
         let [ends, middle] = self.products(batch)?;
         let (rows, m) = (ends.rows(), self.convolution());
         let (outer, inner) = ((ends.reach() as u64) * COMPLEX, m as u64 * COMPLEX);
-        let factors = job.input(&narrow(&chirp(self.n), ends.reach()))?.address();
-        let filter = job.input(&narrow(&filter(self.n, m), m))?.address();
+        let factors = job.table(&narrow(&chirp(self.n), ends.reach()))?.address();
+        let filter = job.table(&narrow(&filter(self.n, m), m))?.address();
         let zeros = self.zeros(&ends)?;
         // Transforms may take more rows at a time, and zeros may go beyond the last row.
         let mut held = rows;
@@ -238,7 +238,7 @@ impl Fft for LongBluestein {
         let [there, back] = &self.inner;
         if let Some(zeros) = zeros {
             // Slices may reach into the next row, whose numbers come later.
-            let granule = job.input(&[Complex32::default(); 2])?.address();
+            let granule = job.table(&[Complex32::default(); 2])?.address();
             zeros.append(job, [place(granule, 0), place(a + outer, inner)], 0)?;
         }
         ends.append(job, [place(from, outer), place(a, inner)], factors)?;

@@ -99,7 +99,7 @@ impl Half {
     /// Adds the pass from rows to rows. Behind the last row of the input of a
     /// split there is a granule more.
     pub(super) fn append(&self, job: &mut Job, places: [Place; 2]) -> Result<(), FftError> {
-        let factors = job.input(&self.factors())?.address();
+        let factors = job.table(&self.factors())?.address();
         self.stage.append(job, self.pages(places, factors))
     }
 

@@ -232,15 +232,15 @@ impl Fft for TwoPassFft {
         for (place, (end, couples)) in places.iter_mut().zip(self.ends.iter().zip(matrices)) {
             if end.is_some() {
                 let zeros = vec![Complex32::default(); COUPLE * couples];
-                *place = job.input(&zeros)?.address();
+                *place = job.table(&zeros)?.address();
             }
         }
         let numbers = batch * columns.even() * rows.even();
         let between = match columns.length % COUPLE {
             0 => job.temporary::<Complex32>(numbers as u64)?.address(),
-            _ => job.input(&vec![Complex32::default(); numbers])?.address(),
+            _ => job.table(&vec![Complex32::default(); numbers])?.address(),
         };
-        let turns = job.input(&self.turns())?.address();
+        let turns = job.table(&self.turns())?.address();
         let [x, y] = places;
         let passes = self.passes(batch, [x, between, y], turns);
         if let Some(end) = &self.ends[0] {

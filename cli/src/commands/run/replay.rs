@@ -1,0 +1,131 @@
+//! A directory that `--emit` wrote, run again.
+
+use super::Args;
+use crate::io::{Array, Kind, shown, write_whole};
+use crate::outcome::{Failure, Outcome, UNVERIFIED};
+use crate::provenance::Provenance;
+use crate::simulation::{figures, table};
+use cp2_host::Run;
+use cp2_host::emit::{Expected, Replay};
+use cp2_machine::Machine;
+use serde_json::json;
+use std::sync::Arc;
+
+/// Runs it, and says whether it did what was recorded. Inputs may hold other data: the commands are the same then,
+/// and so are the cycles, but not the results.
+pub(super) fn replay(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
+    if !args.dmem.is_empty() || args.args != 0 || !args.post.is_empty() {
+        let message =
+            "--dmem, --args and --post belong to programs; a recorded run brings its own data";
+        return Err(Failure::in_file(&args.input, message));
+    }
+    let replay = Replay::read(&args.input).map_err(Failure::input)?;
+    let result = match &args.output {
+        Some(_) => Some(result(args, &replay)?),
+        None => None,
+    };
+    let machine = match &args.machine {
+        Some(machine) => Arc::new(Machine::load(machine)?),
+        None => replay.machine.clone(),
+    };
+    let recorded = &replay.expected;
+    let (options, progress) = args.simulation.begin(Some(recorded.cycles), json);
+    let run = replay
+        .run(machine.clone(), options)
+        .map_err(Failure::input)?;
+    drop(progress);
+    let found = Expected::of(&run, &replay.outputs).map_err(Failure::input)?;
+    let other_data = !replay.other_data.is_empty();
+    let same_bits = found.outputs_sha256 == recorded.outputs_sha256;
+    let same_cycles = found.cycles == recorded.cycles;
+    let mut outcome = Outcome {
+        text: table(&run.report),
+        json: Provenance::new("cp2-run/1", &machine, None)
+            .engine(args.simulation.engine().on(&machine))
+            .with(figures(&run.report)),
+        ..Outcome::default()
+    };
+    outcome.json["replay"] = json!({
+        "recorded_cycles": recorded.cycles,
+        "recorded_machine_hash": replay.machine.hash,
+        "other_data": replay.other_data,
+        "same_commands": !replay.is_changed,
+        "same_bits": same_bits,
+        "same_cycles": same_cycles,
+    });
+    let finished = run.report.end.is_finished();
+    let bits = match (other_data, same_bits) {
+        (true, _) if !replay.is_changed => {
+            format!(
+                "same commands, other data ({})",
+                replay.other_data.join(", ")
+            )
+        }
+        (_, true) => "bits equal".to_owned(),
+        (_, false) => "bits DIFFER".to_owned(),
+    };
+    let cycles = if same_cycles { "equal" } else { "differ" };
+    outcome.text += &format!(
+        "recorded: {} cycles on {}; {}\n",
+        recorded.cycles,
+        replay.machine.name,
+        match finished {
+            true => format!("{bits}, cycles {cycles}"),
+            false => "not finished".to_owned(),
+        },
+    );
+    // Another machine may take other cycles, never give other bits; nor do cycles depend on data.
+    let cycles_hold = same_cycles || machine.hash != replay.machine.hash;
+    let bits_hold = same_bits || other_data;
+    if finished && (replay.is_changed || !bits_hold || !cycles_hold) {
+        outcome.exit = UNVERIFIED;
+        outcome.notes += match replay.is_changed {
+            true => {
+                "error: something else than an input is not what was recorded; was a file of the directory changed?\n"
+            }
+            false => "error: the replay differs from the recorded run\n",
+        };
+    }
+    if let (Some((kind, shape, address, bytes)), Some(path), true) =
+        (result, &args.output, finished)
+    {
+        let bytes = run.read_bytes(address, bytes).map_err(Failure::input)?;
+        write_whole(path, &Array { kind, shape, bytes }.to_npy())?;
+        outcome.text += &format!("output: {}\n", path.display());
+        outcome.json["output"] = json!(shown(path));
+    }
+    Ok((run, outcome))
+}
+
+/// Element, shape, address and bytes of the one result.
+fn result(args: &Args, replay: &Replay) -> Result<(Kind, Vec<usize>, u64, u64), Failure> {
+    let fail = |message: String| Err(Failure::in_file(&args.input, message));
+    let [output] = replay.outputs.as_slice() else {
+        let n = replay.outputs.len();
+        return fail(format!(
+            "--output expects a run with one result; this has {n}"
+        ));
+    };
+    let Some(kind) = Kind::ANY.iter().find(|k| k.name() == output.element) else {
+        return fail(format!(
+            "--output: an .npy of {} is not known",
+            output.element
+        ));
+    };
+    let shape: Option<Vec<usize>> = output
+        .shape
+        .iter()
+        .map(|&d| usize::try_from(d).ok())
+        .collect();
+    let numbers = output
+        .shape
+        .iter()
+        .try_fold(kind.bytes() as u64, |n, &d| n.checked_mul(d));
+    match shape.filter(|_| numbers == Some(output.bytes)) {
+        Some(shape) => Ok((*kind, shape, output.address, output.bytes)),
+        None => fail(format!(
+            "commands.json: `{}` has {} B, which is not its shape",
+            output.name, output.bytes
+        )),
+    }
+}
