@@ -28,6 +28,7 @@
 //! `docs/dma.md` states every assumption of the model, with a micro-benchmark each.
 
 mod apart;
+mod compose;
 mod copy;
 mod descriptor;
 mod error;
@@ -36,6 +37,7 @@ mod sweep;
 mod timing;
 mod validate;
 
+pub use compose::{Chunk, coalesce, over_sections};
 pub use copy::{AccessError, Copier, CopyError, LocalMemory, SystemMemory, copy};
 pub use descriptor::{Descriptor, Direction, Level, Levels, Target};
 pub use error::{DescriptorError, Field, FieldValue, Memory, Rule};

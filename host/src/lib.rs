@@ -18,6 +18,7 @@ pub mod schedule;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod timeline;
+mod view;
 
 pub use device::{
     Action, After, Buffer, Command, CommandError, Device, DmaReport, Element, End, Event,
@@ -25,6 +26,7 @@ pub use device::{
 };
 pub use map::{MapError, MapJob, MapRun, map};
 pub use page_source::{PAGE_EVENT, PageArguments, PageKernel, Paged, PlanSource};
+pub use view::{Rest, Rows, Views};
 pub use schedule::{
     BlocksPerSection, Buffering, PageArgs, Paging, Piece, Plan, PlanError, Reserved, Stream,
 };

@@ -168,6 +168,19 @@ fn larger(a: Lack, b: Lack) -> Lack {
     if size(&b) > size(&a) { b } else { a }
 }
 
+/// Whether local memory holds what ends at a byte.
+pub(crate) fn holds(kernel: &str, end: u64, machine: &Machine) -> Result<(), Unfit> {
+    if end <= machine.cp2.dmem.0 {
+        return Ok(());
+    }
+    Err(Unfit {
+        kernel: kernel.to_owned(),
+        machine: machine.name.clone(),
+        lacks: vec![Lack::Dmem(end, machine.cp2.dmem.0)],
+        diagnostics: Diagnostics::default(),
+    })
+}
+
 /// Whether a machine's DMA moves the first pages of a pass.
 pub(crate) fn moves(kernel: &str, pass: &RingPass, machine: &Machine) -> Result<(), Unfit> {
     // Whether arrays fit system memory is another question.

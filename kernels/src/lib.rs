@@ -18,6 +18,7 @@ pub mod job;
 mod pipeline;
 mod random;
 pub mod registry;
+mod relayout;
 mod ring;
 
 pub use assembly::{Lack, Unfit};

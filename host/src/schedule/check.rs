@@ -57,7 +57,12 @@ pub(super) fn check(job: &Paging, machine: &Machine) -> Result<(), PlanError> {
         if stream.pitch > machine.cp2.dmem.0 {
             return Err(does_not_fit(job, machine, min));
         }
-        check_stream(stream, machine, granule, job.blocks)?;
+        // Where the rows of a view lie, the device checks.
+        let memory = match job.views.has(stream.system) {
+            true => u64::MAX,
+            false => machine.host.memory.0,
+        };
+        check_stream(stream, machine, (granule, memory), job.blocks)?;
     }
     let mut map = DmemMap::new(machine.cp2.dmem.0);
     for r in &job.reserved {
@@ -104,7 +109,7 @@ pub(super) fn check(job: &Paging, machine: &Machine) -> Result<(), PlanError> {
 fn check_stream(
     stream: &Stream,
     machine: &Machine,
-    granule: u64,
+    (granule, memory): (u64, u64),
     blocks: u64,
 ) -> Result<(), PlanError> {
     let name = &stream.name;
@@ -127,7 +132,6 @@ fn check_stream(
             what: "its blocks are not adjacent",
         });
     }
-    let memory = machine.host.memory.0;
     for (what, value, max) in [
         ("address", stream.system, memory),
         ("stride", stream.stride, memory),

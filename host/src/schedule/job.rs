@@ -1,5 +1,6 @@
 //! The description of a paging job.
 
+use crate::view::Views;
 use cp2_dma::Level;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +35,9 @@ pub struct Paging {
     pub cycles_per_block: Option<u64>,
     /// Expected cycles of the kernel per page, beside its blocks.
     pub cycles_per_page: u64,
+    /// Arrays that streams name by addresses beyond system memory: where their rows lie.
+    #[serde(skip)]
+    pub views: Views,
 }
 
 impl Paging {
@@ -54,6 +58,7 @@ impl Paging {
             buffering: Buffering::Auto,
             cycles_per_block: None,
             cycles_per_page: 0,
+            views: Views::default(),
         }
     }
 }

@@ -11,6 +11,8 @@ pub(crate) struct Made<'a> {
     /// By buffer.
     loads: Vec<Transfers>,
     stores: Vec<Transfers>,
+    /// Those of the page asked for last, where rows of views lie.
+    lying: Vec<(usize, Descriptor)>,
 }
 
 /// Those of one page in one direction.
@@ -29,6 +31,7 @@ impl<'a> Made<'a> {
             plan,
             loads: vec![Transfers::default(); plan.degree()],
             stores: vec![Transfers::default(); plan.degree()],
+            lying: Vec::new(),
         }
     }
 
@@ -51,13 +54,14 @@ impl<'a> Made<'a> {
                     .wrapping_add(on.wrapping_mul(streams[*stream].stride));
             }
         } else if let Some(page) = plan.pages().get(k) {
-            slot.made = match direction {
-                Direction::Load => plan.loads(&page),
-                Direction::Store => plan.stores(&page),
-            };
+            slot.made = plan.transfers(direction, &page);
         }
         (slot.first, slot.blocks) = (first, blocks);
-        &slot.made
+        if plan.job().views.is_empty() {
+            return &slot.made;
+        }
+        self.lying = plan.lying(slot.made.clone());
+        &self.lying
     }
 }
 

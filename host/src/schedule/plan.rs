@@ -28,6 +28,7 @@ pub struct Plan {
     /// DMEM addresses of the argument blocks, by buffer.
     slots: Vec<u32>,
     levels: usize,
+    sections: usize,
     estimate: Estimate,
 }
 
@@ -109,6 +110,7 @@ impl Plan {
             scratch: frame.scratch,
             slots,
             levels: machine.dma.levels,
+            sections: machine.cp2.sections,
             estimate: Estimate::default(),
         };
         plan.estimate = estimate(&plan, machine);
@@ -261,16 +263,33 @@ impl Plan {
     /// The transfers that load `page`, with the index of the stream of each.
     #[must_use]
     pub fn loads(&self, page: &Page) -> Vec<(usize, Descriptor)> {
-        self.transfers(Direction::Load, page)
+        self.lying(self.transfers(Direction::Load, page))
     }
 
     /// The transfers that store `page`, with the index of the stream of each.
     #[must_use]
     pub fn stores(&self, page: &Page) -> Vec<(usize, Descriptor)> {
-        self.transfers(Direction::Store, page)
+        self.lying(self.transfers(Direction::Store, page))
     }
 
-    fn transfers(&self, direction: Direction, page: &Page) -> Vec<(usize, Descriptor)> {
+    /// The same transfers where the rows of views lie.
+    pub(super) fn lying(&self, transfers: Vec<(usize, Descriptor)>) -> Vec<(usize, Descriptor)> {
+        let views = &self.job.views;
+        if views.is_empty() {
+            return transfers;
+        }
+        let machine = (self.sections, self.levels);
+        let expanded = transfers.into_iter();
+        expanded
+            .flat_map(|(stream, d)| {
+                let all = views.expand(d, machine);
+                all.into_iter().map(move |d| (stream, d))
+            })
+            .collect()
+    }
+
+    /// The transfers as the streams have them.
+    pub(super) fn transfers(&self, direction: Direction, page: &Page) -> Vec<(usize, Descriptor)> {
         let (streams, addresses) = match direction {
             Direction::Load => (&self.job.inputs, &self.inputs),
             Direction::Store => (&self.job.outputs, &self.outputs),

@@ -2,66 +2,209 @@
 
 use super::error::DspError;
 use super::kernel::Kernel;
-use crate::job::{Job, room};
-use cp2_host::{Buffer, Element, Options, Paging};
+use crate::job::{Job, JobError, Stored, room};
+use crate::relayout::{WORD, Word};
+use cp2_host::{Buffer, Element, Options, Paging, Rows};
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// An array that a kernel reads.
 pub(super) struct Operand<'a, T: Element> {
-    /// What a recording calls the user's array; none for one that the host prepares.
+    /// What a recording calls the user's array; none for one that passes leave to others.
     name: Option<&'static str>,
-    values: Cow<'a, [T]>,
+    values: &'a [T],
     shape: Vec<u64>,
-    /// Numbers up to which it is read.
-    room: usize,
+    /// Its rows as they lie, and as the kernel takes them.
+    own: Rows,
+    wanted: Rows,
+    /// What rows are filled up with is their last number, not 0.
+    by_last: bool,
+    /// Groups of these rows, as they lie then and as the kernel takes them.
+    then: Option<[Rows; 2]>,
 }
 
 impl<'a, T: Element> Operand<'a, T> {
     /// An array of the user, which is read up to `room` numbers: behind its end there is 0.
     pub(super) fn new(name: &'static str, values: &'a [T], shape: &[usize], room: usize) -> Self {
+        Self::rows(name, values, shape, [values.len(); 2], room)
+    }
+
+    /// The same of rows of `n` numbers, which are filled up to `wide`.
+    pub(super) fn rows(
+        name: &'static str,
+        values: &'a [T],
+        shape: &[usize],
+        [n, wide]: [usize; 2],
+        room: usize,
+    ) -> Self {
+        let bytes = |numbers: usize| (numbers * T::BYTES) as u64;
+        let count = values.len() / n.max(1);
+        let own = Rows::contiguous(count as u64, bytes(n));
         Self {
             name: Some(name),
-            values: Cow::Borrowed(values),
+            values,
             shape: shape.iter().map(|&d| d as u64).collect(),
-            room,
+            own,
+            wanted: Rows {
+                pitch: bytes(wide),
+                total: bytes(room),
+                ..own
+            },
+            by_last: false,
+            then: None,
         }
     }
 
-    /// The same from its rows filled up.
-    pub(super) fn filled(name: &'static str, values: Vec<T>, shape: &[usize], room: usize) -> Self {
+    /// The same of `count` groups of rows, `bytes` each, of which the kernel takes as many as `room` bytes hold, `pitch` apart.
+    pub(super) fn grouped(self, groups: Groups) -> Self {
         Self {
-            values: Cow::Owned(values),
-            ..Self::new(name, &[], shape, room)
+            then: Some(groups.rows()),
+            ..self
         }
     }
 
-    /// What the host prepares.
-    pub(super) fn table(values: Vec<T>) -> Self {
+    /// The same filled up with the last number of each row.
+    pub(super) fn by_last(self) -> Self {
+        Self {
+            by_last: true,
+            ..self
+        }
+    }
+
+    /// Room for so many numbers that a pass leaves to others.
+    pub(super) fn room(numbers: usize) -> Self {
         Self {
             name: None,
-            values: Cow::Owned(values),
-            shape: Vec::new(),
-            room: 0,
+            ..Self::rows("", &[], &[], [1, 1], numbers)
         }
+    }
+
+    /// Where the kernel finds it.
+    fn place(&self, job: &mut Job) -> Result<u64, JobError> {
+        let Some(name) = self.name else {
+            return Ok(job.temporary::<u8>(self.wanted.total)?.address());
+        };
+        let (own, wanted) = (self.own, self.wanted);
+        let array = (name, self.values, &self.shape[..]);
+        if !self.by_last || own.pitch == wanted.pitch {
+            let placed = job.rows_in(array, own, wanted)?;
+            let Some([own, wanted]) = self.then else {
+                return Ok(placed);
+            };
+            return job.rows_as(placed, own, wanted);
+        }
+        let [from, to] = [own.pitch / WORD, wanted.pitch / WORD];
+        let word = |at: u64| Word::Of(0, at.min(from - 1));
+        job.words_in(array, wanted.total, (own.count * to, from, to), &word)
+    }
+}
+
+/// Groups of rows, such as the rows of a matrix.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Groups {
+    /// How many.
+    pub(super) count: usize,
+    /// Bytes of one.
+    pub(super) bytes: usize,
+    /// Bytes from one to the next as kernels have them.
+    pub(super) pitch: usize,
+    /// Bytes of all of the kernel's.
+    pub(super) room: usize,
+}
+
+impl Groups {
+    /// One behind the other, and as kernels have them.
+    fn rows(self) -> [Rows; 2] {
+        let own = Rows::contiguous(self.count as u64, self.bytes as u64);
+        let wanted = Rows {
+            pitch: self.pitch as u64,
+            total: self.room as u64,
+            ..own
+        };
+        [own, wanted]
     }
 }
 
 /// The array that a kernel writes.
-pub(super) struct Output {
+pub(super) struct Output<'a> {
     /// Of the result.
     shape: Vec<u64>,
     /// Values up to which the passes write.
     room: usize,
+    made: Results<'a>,
+    then: Option<[Rows; 2]>,
 }
 
-impl Output {
+/// How results lie in what a kernel writes.
+enum Results<'a> {
+    /// Rows of so many values, so many apart.
+    Rows([usize; 2]),
+    /// Words in rows of so many there and here, of which each says which it is.
+    Words([u64; 2], &'a dyn Fn(u64) -> Word),
+}
+
+impl<'a> Output<'a> {
+    /// The results, and behind them what is not wanted, up to `room` values.
     pub(super) fn new(shape: &[usize], room: usize) -> Self {
+        Self::rows(shape, [shape.iter().product(); 2], room)
+    }
+
+    /// The same in rows of `n`, `wide` values apart.
+    pub(super) fn rows(shape: &[usize], rows: [usize; 2], room: usize) -> Self {
         Self {
             shape: shape.iter().map(|&d| d as u64).collect(),
             room,
+            made: Results::Rows(rows),
+            then: None,
+        }
+    }
+
+    /// The same of groups of these rows.
+    pub(super) fn grouped(self, groups: Groups) -> Self {
+        Self {
+            then: Some(groups.rows()),
+            ..self
+        }
+    }
+
+    /// Words of rows of so many, in the order that `word` names them for a row of so many results.
+    pub(super) fn words(
+        shape: &[usize],
+        (from, to): (u64, u64),
+        word: &'a dyn Fn(u64) -> Word,
+        room: usize,
+    ) -> Self {
+        Self {
+            made: Results::Words([from, to], word),
+            ..Self::rows(shape, [1, 1], room)
+        }
+    }
+
+    fn place<O: Element>(&self, job: &mut Job) -> Result<Stored<O>, JobError> {
+        let bytes = |values: usize| (values * O::BYTES) as u64;
+        let values = self.shape.iter().product::<u64>();
+        let output = ("y", &self.shape[..]);
+        match self.made {
+            Results::Rows([n, wide]) => {
+                let own = Rows::contiguous(values / (n as u64).max(1), bytes(n));
+                let made = Rows {
+                    pitch: bytes(wide),
+                    total: bytes(self.room),
+                    ..own
+                };
+                let stored = job.rows_out(output, own, made)?;
+                let Some([own, made]) = self.then else {
+                    return Ok(stored);
+                };
+                let rows = Buffer::<u8>::at(stored.address, own.total);
+                let groups = job.rows_to(rows, own, made)?;
+                Ok(stored.behind(groups))
+            }
+            Results::Words([from, to], word) => {
+                let words = values * O::BYTES as u64 / WORD;
+                job.words_out(output, bytes(self.room), (words, from, to), word)
+            }
         }
     }
 }
@@ -141,26 +284,16 @@ impl<S> Planned<S> {
     pub(super) fn passes<I: Element, O: Element>(
         &self,
         options: Options,
-        (inputs, output): (&[Operand<'_, I>], &Output),
+        (inputs, output): (&[Operand<'_, I>], &Output<'_>),
         which: &[usize],
         paging: impl Fn(usize, &[u64], u64) -> Paging,
     ) -> Result<(Job, Buffer<O>), DspError> {
         let mut job = Job::new(self.machine.clone(), options);
         let mut addresses = Vec::new();
         for input in inputs {
-            let Operand {
-                name,
-                values,
-                shape,
-                room,
-            } = input;
-            let x = match name {
-                Some(name) => job.input_with_room(name, values, shape, *room as u64)?,
-                None => job.table(values)?,
-            };
-            addresses.push(x.address());
+            addresses.push(input.place(&mut job)?);
         }
-        let y = job.output_with_room::<O>("y", &output.shape, output.room as u64)?;
+        let stored = output.place::<O>(&mut job)?;
         let mut placed = Vec::new();
         for kernel in &self.kernels {
             placed.push((job.program(self.name, &kernel.program)?, kernel));
@@ -169,10 +302,11 @@ impl<S> Planned<S> {
         for (i, (program, kernel)) in kernels.enumerate() {
             let paging = Paging {
                 cycles_per_block: Some(kernel.cycles),
-                ..paging(i, &addresses, y.address())
+                ..paging(i, &addresses, stored.address)
             };
             job.pass(program, kernel.program.entry.into(), paging)?;
         }
+        let y = job.deliver(stored)?;
         Ok((job, y))
     }
 }

@@ -88,13 +88,9 @@ impl SmallProducts {
         options: Options,
     ) -> Result<KernelRun<Vec<Complex32>>, DspError> {
         let (job, c) = self.job(a, b, options)?;
-        let [m, k, n] = self.shape.0;
+        let [m, k, _] = self.shape.0;
         let count = a.len() / (m * k);
-        Ok(job.run(self.bound(count), move |run| {
-            let mut all = run.read(c)?;
-            all.truncate(count * m * n);
-            Ok(all)
-        })?)
+        Ok(job.run(self.bound(count), |run| run.read(c))?)
     }
 
     pub(super) fn job(

@@ -265,7 +265,7 @@ fn real(request: &Request<'_>, direction: Direction) -> Result<Prepared, KernelE
         let count = n.saturating_mul(batch);
         fft.batch_of(count)?;
         let input: Vec<f32> = numbers(count).iter().map(|z| z.re).collect();
-        let job = fft.job(&input, options.clone())?.job;
+        let (job, _) = fft.job(&input, options.clone())?;
         Ok(Prepared {
             job,
             recipe: Some(fft.recipe_for(batch)),
@@ -277,7 +277,7 @@ fn real(request: &Request<'_>, direction: Direction) -> Result<Prepared, KernelE
         let fft = planner.plan_real_inverse(n)?;
         let count = (n / 2 + 1).saturating_mul(batch);
         fft.batch_of(count)?;
-        let job = fft.job(&numbers(count), options.clone())?.job;
+        let (job, _) = fft.job(&numbers(count), options.clone())?;
         Ok(Prepared {
             job,
             recipe: Some(fft.recipe_for(batch)),

@@ -8,15 +8,13 @@ use super::mixed::{ORDER, Separation, joining, separation};
 use super::plan::COMPLEX;
 use super::program::{is_made, real_ring_program, source};
 use super::recipe::Direction;
-use super::transform::spread;
 use crate::assembly::moves;
 use crate::job::{self, Job, data_end, image, load};
 use crate::ring::{Dealt, Pages, Ring, RingPass};
 use cp2_asm::Program;
 use cp2_dma::Descriptor;
-use cp2_host::{Buffer, Element, Options};
+
 use cp2_machine::{Class, Cycles, Machine};
-use num_complex::Complex32;
 use std::sync::Arc;
 
 /// Real numbers of a transform.
@@ -150,55 +148,20 @@ impl RealRingFft {
         }
     }
 
-    /// The job that transforms real numbers, where the half spectra will be, and numbers from one to the next.
-    pub(super) fn forward(
+    /// Numbers from a half spectrum to the next.
+    pub(super) fn pitch(&self) -> usize {
+        PITCH
+    }
+
+    /// Adds the pass over a batch from address to address.
+    pub(super) fn append(
         &self,
-        input: &[f32],
+        job: &mut Job,
         batch: usize,
-        options: Options,
-    ) -> Result<(Job, Buffer<Complex32>, usize), FftError> {
-        self.expect_direction(Direction::Forward)?;
-        let (job, y) = self.job(input, [batch, PITCH], options)?;
-        Ok((job, y, PITCH))
-    }
-
-    /// The job that transforms half spectra, where the real numbers will be, and numbers from one to the next.
-    pub(super) fn inverse(
-        &self,
-        input: &[Complex32],
-        batch: usize,
-        options: Options,
-    ) -> Result<(Job, Buffer<f32>, usize), FftError> {
-        self.expect_direction(Direction::Inverse)?;
-        let input = spread(input, N / 2 + 1, [batch, PITCH]);
-        let (job, y) = self.job(&input, [batch, N], options)?;
-        Ok((job, y, N))
-    }
-
-    fn expect_direction(&self, direction: Direction) -> Result<(), FftError> {
-        let plan = || self.recipe();
-        let same = self.direction == direction;
-        same.then_some(())
-            .ok_or_else(|| FftError::OtherProblem { plan: plan() })
-    }
-
-    fn job<I: Element, O: Element>(
-        &self,
-        input: &[I],
-        [batch, row]: [usize; 2],
-        options: Options,
-    ) -> Result<(Job, Buffer<O>), FftError> {
-        let mut job = Job::new(self.machine.clone(), options);
-        let x = job.input(
-            "x",
-            input,
-            &[batch as u64, (input.len() / batch.max(1)) as u64],
-        )?;
-        let y = job.output("y", &[batch as u64, row as u64])?;
+        [from, to]: [u64; 2],
+    ) -> Result<(), FftError> {
         let program = job.program(&self.recipe(), &self.program)?;
-        let ring = self.ring(batch, x.address(), y.address());
-        job.ring(&program, "start", ring)?;
-        Ok((job, y))
+        Ok(job.ring(&program, "start", self.ring(batch, from, to))?)
     }
 
     pub(super) fn expected(&self, batch: usize) -> Cycles {

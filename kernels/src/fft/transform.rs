@@ -5,7 +5,7 @@ use super::error::FftError;
 use super::plan::{FftRun, batch_of};
 use super::recipe::Direction;
 use crate::backend::Plan;
-use crate::job::{Job, Least, PreparedJob, load};
+use crate::job::{self, Job, Least, PreparedJob, load};
 use cp2_asm::Program;
 use cp2_host::{Buffer, Element, Options, Paging, Reserved};
 use cp2_machine::{Class, Cycles, Machine};
@@ -23,6 +23,15 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// Rows of `n` numbers that follow each other.
+    #[must_use]
+    pub fn of(n: usize) -> Self {
+        Self {
+            input: n,
+            output: n,
+        }
+    }
+
     /// Refuses rows that overlap.
     fn check(self, n: usize) -> Result<(), FftError> {
         let least = self.input.min(self.output);
@@ -135,7 +144,12 @@ pub trait Fft: fmt::Debug + Send + Sync {
         batch_of(found, self.len(), self.max_batch(), self.machine())
     }
 
-    /// The job that transforms `input`, and where its output will be.
+    /// The lengths of an array's axes.
+    fn axes(&self) -> Vec<usize> {
+        vec![self.len()]
+    }
+
+    /// The job that transforms `input`, and the array that its output will be.
     ///
     /// # Errors
     /// See [`Fft::process_with`].
@@ -145,22 +159,46 @@ pub trait Fft: fmt::Debug + Send + Sync {
         options: Options,
     ) -> Result<(Job, Buffer<Complex32>), FftError> {
         let batch = self.batch_of(input.len())?;
-        let [rows, pitch] = self.arrays(batch)?;
+        self.job_of_rows(input, batch, Rows::of(self.len()), options)
+    }
+
+    /// The same of rows that lie apart, see [`Fft::process_rows`].
+    ///
+    /// # Errors
+    /// See [`Fft::process_with`].
+    fn job_of_rows(
+        &self,
+        input: &[Complex32],
+        batch: usize,
+        rows: Rows,
+        options: Options,
+    ) -> Result<(Job, Buffer<Complex32>), FftError> {
+        let n = self.len();
+        let [filled, pitch] = self.arrays(batch)?;
+        let kernel = self::rows(batch, [n, pitch], filled);
         let mut job = Job::new(self.machine().clone(), options);
-        let x = place(&mut job, input, self.len(), [rows, pitch])?;
-        let y = match pitch == self.len() {
-            true => {
-                job.output_with_room("y", &[batch as u64, pitch as u64], (rows * pitch) as u64)?
+        let shape = |apart: usize, numbers: usize| -> Vec<u64> {
+            match apart == n {
+                true => std::iter::once(batch)
+                    .chain(self.axes())
+                    .map(|d| d as u64)
+                    .collect(),
+                false => vec![numbers as u64],
             }
-            false => job.output("y", &[rows as u64, pitch as u64])?,
         };
-        self.append(&mut job, batch, x.address(), y.address())?;
+        let own = self::rows(batch, [n, rows.input], batch);
+        let x = ("x", input, &shape(rows.input, input.len())[..]);
+        let x = job.rows_in(x, own, kernel)?;
+        let own = self::rows(batch, [n, rows.output], batch);
+        let y = shape(rows.output, batch.saturating_mul(rows.output));
+        let y = job.rows_out(("y", &y), own, kernel)?;
+        self.append(&mut job, batch, x, y.address)?;
+        let y = job.deliver(y)?;
         Ok((job, y))
     }
 
     /// A job that transforms batches as large as `input` again and again;
-    /// `input` is the first. Its arrays are those of [`Fft::arrays`]: rows of most
-    /// recipes follow each other, those of others have a gap behind each.
+    /// `input` is the first. Rows follow each other, in and out.
     ///
     /// # Errors
     /// See [`Fft::process_with`].
@@ -181,20 +219,16 @@ pub trait Fft: fmt::Debug + Send + Sync {
     /// does not finish is no error: it has no output and a report that says why.
     fn process_with(&self, input: &[Complex32], options: Options) -> Result<FftRun, FftError> {
         let (job, y) = self.job(input, options)?;
-        let (len, batch) = (self.len(), input.len() / self.len());
-        let [_, pitch] = self.arrays(batch)?;
-        Ok(job.run(self.bound(batch), |run| {
-            Ok(rows_of(run.read(y)?, batch, len, pitch))
-        })?)
+        let bound = self.bound(input.len() / self.len());
+        Ok(job.run(bound, |run| run.read(y))?)
     }
 
     /// Transforms the rows of a batch that lie apart: what is between the rows
-    /// of the input is not read, and between those of the output there is 0.
+    /// of the input is not looked at, and between those of the output there is 0.
     /// Numbers of one row follow each other: the DMA moves two at least.
     ///
-    /// Where the DMA does not step over what is between, because the recipe has
-    /// its own way through memory or a row does not begin at a granule, rows are
-    /// put into system memory one behind the other.
+    /// Where rows are whole granules of the DMA, its transfers step over what is between; others are put one
+    /// behind the other by a pass of their own, and the results apart by another.
     ///
     /// # Errors
     /// See [`Fft::process_with`]; distances shorter than a row.
@@ -204,7 +238,13 @@ pub trait Fft: fmt::Debug + Send + Sync {
         rows: Rows,
         options: Options,
     ) -> Result<FftRun, FftError> {
-        closed_up(self, input, rows, options)
+        let n = self.len();
+        rows.check(n)?;
+        let longest = rows.input.max(rows.output);
+        let most = self.max_batch() / longest.div_ceil(n.max(1)).max(1);
+        let batch = rows.batch_of(input.len(), n, most, self.machine())?;
+        let (job, y) = self.job_of_rows(input, batch, rows, options)?;
+        Ok(job.run(self.bound(batch), |run| run.read(y))?)
     }
 
     /// The same on a device with default options.
@@ -234,64 +274,10 @@ impl Plan<FftProblem> for dyn Fft {
     }
 }
 
-/// Transforms rows that lie apart as ones that follow each other, and puts the results apart.
-pub(super) fn closed_up<F: Fft + ?Sized>(
-    fft: &F,
-    input: &[Complex32],
-    rows: Rows,
-    options: Options,
-) -> Result<FftRun, FftError> {
-    let n = fft.len();
-    rows.check(n)?;
-    let batch = rows.batch_of(input.len(), n, fft.max_batch(), fft.machine())?;
-    let input = rows_of(input.to_vec(), batch, n, rows.input);
-    let mut run = fft.process_with(&input, options)?;
-    run.output = run.output.map(|y| spread(&y, n, [batch, rows.output]));
-    Ok(run)
-}
-
-/// `values` in system memory as rows of `n`, filled up with zeros to so many rows and numbers in each.
-pub(super) fn place<T: Element + Default>(
-    job: &mut Job,
-    values: &[T],
-    n: usize,
-    [rows, pitch]: [usize; 2],
-) -> Result<Buffer<T>, FftError> {
-    if n == pitch {
-        // Behind the last row of the batch there is room for those that fill it up.
-        let shape = match values.len().is_multiple_of(n.max(1)) {
-            true => vec![(values.len() / n.max(1)) as u64, n as u64],
-            false => vec![values.len() as u64],
-        };
-        return Ok(job.input_with_room("x", values, &shape, (rows * pitch) as u64)?);
-    }
-    let spread = spread(values, n, [rows, pitch]);
-    Ok(job.input("x", &spread, &[rows as u64, pitch as u64])?)
-}
-
-/// Rows of `n` values, filled up with zeros to so many rows and numbers in each.
-pub(super) fn spread<T: Copy + Default>(
-    values: &[T],
-    n: usize,
-    [rows, pitch]: [usize; 2],
-) -> Vec<T> {
-    let mut all = vec![T::default(); rows.saturating_mul(pitch)];
-    for (to, from) in all.chunks_mut(pitch.max(1)).zip(values.chunks(n.max(1))) {
-        to[..from.len()].copy_from_slice(from);
-    }
-    all
-}
-
-/// The first `n` numbers of the first `batch` of rows of `pitch`; behind the last nothing need follow.
-pub(super) fn rows_of<T: Copy>(mut all: Vec<T>, batch: usize, n: usize, pitch: usize) -> Vec<T> {
-    if n == pitch {
-        all.truncate(batch * n);
-        return all;
-    }
-    let rows = all.chunks(pitch.max(1)).take(batch);
-    rows.flat_map(|row| &row[..n.min(row.len())])
-        .copied()
-        .collect()
+/// `batch` rows of so many complex numbers, and so many apart, in an array of `filled` rows.
+pub(super) fn rows(batch: usize, [n, pitch]: [usize; 2], filled: usize) -> cp2_host::Rows {
+    let bytes = |numbers: usize| (numbers * Complex32::BYTES) as u64;
+    job::rows(batch, bytes(n), (filled, bytes(pitch)))
 }
 
 /// The expected time of one pass: the scheduler's estimate with `tables` bytes

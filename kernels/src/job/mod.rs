@@ -1,11 +1,13 @@
 //! One job on one device: arrays, programs, and the passes that page the
 //! arrays through the programs. Every kernel of the library runs through it.
 
+mod arrays;
 mod least;
 mod memory;
 mod pass;
 mod prepared;
 
+pub(crate) use arrays::{Stored, expected as relayout_expected, rows};
 pub use least::Least;
 pub use memory::room;
 pub(crate) use memory::{ROOM_BESIDE, data_end, image, load, loads};
@@ -13,12 +15,13 @@ pub use pass::Pass;
 use pass::Work;
 pub use prepared::PreparedJob;
 
-use crate::ring::{RingPass, follow};
+use crate::ring::{RingPass, follow, limits};
 use cp2_asm::Program;
 use cp2_dma::Descriptor;
 use cp2_host::emit::Array;
 use cp2_host::{
     Buffer, Device, Element, Event, HostError, Options, Paging, Placed, Plan, PlanError, Run,
+    Views,
 };
 use cp2_machine::{Cycles, Machine};
 use std::sync::Arc;
@@ -33,6 +36,12 @@ pub enum JobError {
     /// The device refused a command.
     #[error(transparent)]
     Host(#[from] HostError),
+    /// The kernel that puts an array into another layout does not run on the machine.
+    #[error(transparent)]
+    Unfit(#[from] crate::Unfit),
+    /// The same for want of registers.
+    #[error(transparent)]
+    Unschedulable(#[from] crate::Unschedulable),
 }
 
 /// A job being put together: arrays in system memory, programs, and passes
@@ -83,6 +92,8 @@ pub enum JobError {
 pub struct Job {
     device: Device,
     passes: Vec<Pass>,
+    /// Arrays that lie elsewhere than passes name them.
+    pub(crate) views: Views,
     /// Address and bytes of the first input of the user.
     first: Option<(u64, u64)>,
 }
@@ -94,6 +105,7 @@ impl Job {
         Self {
             device: Device::with_options(machine, options),
             passes: Vec::new(),
+            views: Views::default(),
             first: None,
         }
     }
@@ -111,22 +123,7 @@ impl Job {
         values: &[T],
         shape: &[u64],
     ) -> Result<Buffer<T>, JobError> {
-        self.input_with_room(name, values, shape, values.len() as u64)
-    }
-
-    /// The same where passes read on behind the array, up to `len` values: there is 0.
-    ///
-    /// # Errors
-    /// System memory is used up.
-    pub fn input_with_room<T: Element>(
-        &mut self,
-        name: &str,
-        values: &[T],
-        shape: &[u64],
-        len: u64,
-    ) -> Result<Buffer<T>, JobError> {
-        let buffer = self.device.alloc(len.max(values.len() as u64))?;
-        self.device.write(buffer, values)?;
+        let buffer = self.device.alloc_from(values)?;
         let array = Array::new(name, buffer, shape);
         self.first.get_or_insert((array.address, array.bytes));
         self.device.input(array);
@@ -146,21 +143,8 @@ impl Job {
     /// # Errors
     /// System memory is used up.
     pub fn output<T: Element>(&mut self, name: &str, shape: &[u64]) -> Result<Buffer<T>, JobError> {
-        self.output_with_room(name, shape, 0)
-    }
-
-    /// The same where passes write on behind the result, up to `len` values.
-    ///
-    /// # Errors
-    /// System memory is used up.
-    pub fn output_with_room<T: Element>(
-        &mut self,
-        name: &str,
-        shape: &[u64],
-        len: u64,
-    ) -> Result<Buffer<T>, JobError> {
         let values = shape.iter().fold(1u64, |n, &d| n.saturating_mul(d));
-        let buffer = self.device.alloc(len.max(values))?;
+        let buffer = self.device.alloc(values)?;
         self.device.output(Array::new(name, buffer, shape));
         Ok(buffer)
     }
@@ -194,6 +178,7 @@ impl Job {
         mut paging: Paging,
     ) -> Result<(), JobError> {
         paging.reserved.extend(program.reserved());
+        paging.views = self.views.clone();
         let plan = Plan::new(paging, self.device.machine())?;
         // While it costs nothing: time has not begun.
         let arguments = self.device.page_arguments(&plan)?;
@@ -203,6 +188,9 @@ impl Job {
             name: program.name.clone(),
             work: Work::Paged(Box::new(plan), arguments),
             part: None,
+            views: self.views.clone(),
+            machine: limits(self.device.machine()),
+            relayout: false,
         });
         Ok(())
     }
@@ -265,6 +253,24 @@ impl Job {
         self.push(program, third, c, None)
     }
 
+    /// The same of a kernel that computes nothing, but puts an array into another layout.
+    ///
+    /// # Errors
+    /// System memory is used up.
+    pub(crate) fn relayout(
+        &mut self,
+        program: &Placed,
+        entry: &str,
+        ring: RingPass,
+    ) -> Result<(), JobError> {
+        self.push(program, entry, ring, None)?;
+        if let Some(pass) = self.passes.last_mut() {
+            pass.relayout = true;
+            pass.name.clone_from(&program.name);
+        }
+        Ok(())
+    }
+
     fn push(
         &mut self,
         program: &Placed,
@@ -280,6 +286,9 @@ impl Job {
             name: entry.to_owned(),
             work: Work::Ring(Box::new(ring), arguments),
             part,
+            views: self.views.clone(),
+            machine: limits(self.device.machine()),
+            relayout: false,
         });
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use crate::ring::RingPass;
 use cp2_dma::Descriptor;
-use cp2_host::{Device, Event, HostError, PageArguments, PageKernel, Placed, Plan};
+use cp2_host::{Device, Event, HostError, PageArguments, PageKernel, Placed, Plan, Views};
 
 /// A pass of a job over its arrays.
 #[derive(Debug)]
@@ -13,6 +13,11 @@ pub struct Pass {
     pub(super) work: Work,
     /// What of its program is loaded before it if that is not there, if not all.
     pub(super) part: Option<Vec<Descriptor>>,
+    /// Where rows lie that it names by addresses beyond system memory, for a machine of so many sections and levels.
+    pub(super) views: Views,
+    pub(super) machine: (usize, usize),
+    /// Whether it computes nothing, but puts an array into another layout.
+    pub(super) relayout: bool,
 }
 
 /// How the pages of a pass are moved.
@@ -103,7 +108,7 @@ impl Pass {
     pub fn loads(&self, page: u64) -> Vec<Descriptor> {
         match &self.work {
             Work::Paged(plan, _) => transfers(plan.pages().get(page).map(|p| plan.loads(&p))),
-            Work::Ring(ring, _) => ring.loads(page),
+            Work::Ring(ring, _) => self.lying(ring.loads(page)),
         }
     }
 
@@ -112,8 +117,24 @@ impl Pass {
     pub fn stores(&self, page: u64) -> Vec<Descriptor> {
         match &self.work {
             Work::Paged(plan, _) => transfers(plan.pages().get(page).map(|p| plan.stores(&p))),
-            Work::Ring(ring, _) => ring.stores(page),
+            Work::Ring(ring, _) => self.lying(ring.stores(page)),
         }
+    }
+
+    /// The same transfers where the rows of views lie.
+    fn lying(&self, transfers: Vec<Descriptor>) -> Vec<Descriptor> {
+        if self.views.is_empty() {
+            return transfers;
+        }
+        let all = transfers.into_iter();
+        all.flat_map(|d| self.views.expand(d, self.machine))
+            .collect()
+    }
+
+    /// Whether it computes nothing, but puts an array into another layout.
+    #[must_use]
+    pub fn is_relayout(&self) -> bool {
+        self.relayout
     }
 
     /// Gives its commands, which wait for `after`; the program is loaded.
@@ -139,7 +160,7 @@ impl Pass {
                     after.push(device.dma("arguments", arguments.clone(), &after)?);
                 }
                 let (own, next) = ((&*self.name, self.entry), next.and_then(Self::informed));
-                ring.give(device, own, &after, next)?.to_vec()
+                ring.give(device, own, &after, next, &self.views)?.to_vec()
             }
         })
     }

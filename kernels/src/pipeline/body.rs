@@ -73,6 +73,8 @@ pub(super) struct Op {
     pub(super) defs: Vec<Reg>,
     pub(super) uses: Vec<Reg>,
     pub(super) access: Option<Access>,
+    /// The number behind the operands, if it has one.
+    pub(super) immediate: Option<i64>,
 }
 
 impl Op {
@@ -140,6 +142,7 @@ impl Body {
             defs: defs.to_vec(),
             uses: uses.to_vec(),
             access: None,
+            immediate: None,
         });
     }
 
@@ -147,6 +150,15 @@ impl Body {
     pub(crate) fn quad_op(&mut self, name: &'static str, uses: &[Reg]) -> Value {
         let value = self.quad();
         self.op(name, &[Reg::Whole(value)], uses);
+        value
+    }
+
+    /// A quad that an operation computes of another as its immediate says.
+    pub(crate) fn quad_immediate(&mut self, name: &'static str, from: Reg, n: i64) -> Value {
+        let value = self.quad_op(name, &[from]);
+        if let Some(op) = self.ops.last_mut() {
+            op.immediate = Some(n);
+        }
         value
     }
 
@@ -212,6 +224,7 @@ impl Body {
             defs: defs.to_vec(),
             uses: uses.to_vec(),
             access: Some(access),
+            immediate: None,
         });
     }
 

@@ -296,6 +296,7 @@ impl Schedule {
                 }
             });
         }
+        operands.extend(op.immediate.map(|n| n.to_string()));
         format!("{} {}", op.name, operands.join(", "))
     }
 

@@ -28,6 +28,7 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
         .map(|(index, pass)| traffic(pass, machine, early(index)))
         .collect();
     let mut before = Traffic::default();
+    let mut computed = operations.iter();
     let begun = |index: usize| all.get(index).is_some_and(Pass::is_begun);
     for (index, (pass, parts)) in all.iter().zip(&moved).enumerate() {
         let program = pass.program();
@@ -49,7 +50,12 @@ pub fn procedure(name: &str, job: &Job, operations: &[Vec<(Class, u64)>]) -> Pro
             middle += *next;
             (before, last) = (last, Traffic::default());
         }
-        let counts = operations.get(index).map_or(&[][..], Vec::as_slice);
+        // A pass that computes nothing has no operations, and a pass of a kernel those whose turn it is.
+        let counts = match pass.is_relayout() {
+            true => None,
+            false => computed.next(),
+        };
+        let counts = counts.map_or(&[][..], Vec::as_slice);
         let mut compute: Vec<Demand> = whole_rounds(pass, counts, machine)
             .map(|(class, count)| Demand::operations(unit(class), class.name(), count))
             .collect();

@@ -2,7 +2,7 @@
 
 use super::{DONE, RingPass};
 use cp2_dma::Descriptor;
-use cp2_host::{Action, Command, Event, Turns};
+use cp2_host::{Action, Command, Event, Turns, Views};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -13,6 +13,9 @@ use std::sync::Arc;
 pub(super) struct Source<'a> {
     pass: &'a RingPass,
     names: [Arc<str>; 4],
+    /// Where the rows of views lie, for a machine of so many sections and levels.
+    views: &'a Views,
+    machine: (usize, usize),
     pub(super) launch: Event,
     /// The load of the next pass's argument block, and the last of what that pass waits for to begin: this or its program.
     following: Option<&'a Descriptor>,
@@ -34,9 +37,12 @@ impl<'a> Source<'a> {
         first: Event,
         after: &[Event],
         following: Option<&'a Descriptor>,
+        (views, machine): (&'a Views, (usize, usize)),
     ) -> Self {
         let mut source = Self {
             pass,
+            views,
+            machine,
             names: ["load", "done", "store", "program"].map(Arc::from),
             launch: first,
             following,
@@ -67,6 +73,22 @@ impl<'a> Source<'a> {
         })
     }
 
+    /// A transfer, or those that it stands for; the last one, if there is any.
+    fn transfer(
+        &mut self,
+        name: usize,
+        page: u64,
+        descriptor: Descriptor,
+        after: &[Event],
+    ) -> Option<Event> {
+        if !self.views.has(descriptor.system) {
+            return Some(self.give(name, page, Action::Dma(descriptor), after));
+        }
+        let all = self.views.expand(descriptor, self.machine).into_iter();
+        all.map(|d| self.give(name, page, Action::Dma(d), after))
+            .last()
+    }
+
     fn make(&mut self, command: Command) -> Event {
         self.ready.push_back(command);
         let made = self.next;
@@ -76,7 +98,7 @@ impl<'a> Source<'a> {
 
     fn load(&mut self, page: u64, after: &[Event]) {
         for descriptor in self.pass.loads(page) {
-            self.give(0, page, Action::Dma(descriptor), after);
+            self.transfer(0, page, descriptor, after);
         }
     }
 
@@ -90,12 +112,12 @@ impl<'a> Source<'a> {
             self.begun = Some(self.give(0, page.unwrap_or(0), load, free));
         }
         for ahead in pass.ahead.iter().filter(|ahead| ahead.behind == page) {
-            let load = Action::Dma(ahead.load.clone());
             match ahead.page {
                 Some(page) => {
-                    self.give(0, page, load, free);
+                    self.transfer(0, page, ahead.load.clone(), free);
                 }
                 None => {
+                    let load = Action::Dma(ahead.load.clone());
                     let command = Command::new(&self.names[3], load).after(free);
                     self.begun = Some(self.make(command));
                 }
@@ -116,8 +138,10 @@ impl Iterator for Source<'_> {
             // What takes its place waits for its store, which waits for its end.
             let mut free = done;
             for store in self.pass.stores(page) {
-                free = self.give(2, page, Action::Dma(store), &[done]);
-                self.stored = Some(free);
+                if let Some(stored) = self.transfer(2, page, store, &[done]) {
+                    free = stored;
+                    self.stored = Some(stored);
+                }
             }
             for next in self.pass.next(Some(page)) {
                 self.load(next, &[free]);

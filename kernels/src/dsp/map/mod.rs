@@ -7,7 +7,7 @@ mod op;
 pub use op::MapOp;
 
 use super::error::DspError;
-use super::plan::{Operand, Output, Planned, QUAD, padded_rows};
+use super::plan::{Operand, Output, Planned, QUAD};
 use crate::job::{Job, KernelRun, Least};
 use build::build;
 use cp2_host::{Buffer, Options, Paging, Piece, Stream};
@@ -129,16 +129,7 @@ impl Map {
         options: Options,
     ) -> Result<KernelRun<Vec<f32>>, DspError> {
         let (job, y) = self.job(inputs, options)?;
-        let (len, row) = (self.shape.len / self.shape.op.ratio(), self.shape.row);
-        let wide = self.wide() / self.shape.op.ratio();
-        Ok(job.run(self.bound(), move |run| {
-            let mut all = run.read(y)?;
-            if let Some(n) = row.filter(|n| *n != wide) {
-                all = all.chunks(wide).flat_map(|r| &r[..n]).copied().collect();
-            }
-            all.truncate(len);
-            Ok(all)
-        })?)
+        Ok(job.run(self.bound(), |run| run.read(y))?)
     }
 
     pub(super) fn job(
@@ -166,16 +157,15 @@ impl Map {
         let names = ["x", "y"].iter().zip(inputs);
         let operands: Vec<Operand<'_, f32>> = names
             .map(|(name, x)| match self.shape.row {
-                Some(n) if n != wide => {
-                    Operand::filled(name, padded_rows(x, n, wide), &[len / n, wide], total)
-                }
-                Some(n) => Operand::new(name, x, &[len / n, n], total),
+                Some(n) => Operand::rows(name, x, &[len / n, n], [n, wide], total),
                 None => Operand::new(name, x, &[len], total),
             })
             .collect();
         let output = match self.shape.row {
-            Some(n) if n != wide => Output::new(&[len / n, wide / ratio], total / ratio),
-            Some(n) => Output::new(&[len / n, n / ratio], total / ratio),
+            Some(n) => {
+                let rows = [n / ratio, wide / ratio];
+                Output::rows(&[len / n, n / ratio], rows, total / ratio)
+            }
             None => Output::new(&[len / ratio], total / ratio),
         };
         let (ratio, parts) = (self.shape.op.ratio() as u64, self.shape.parts);

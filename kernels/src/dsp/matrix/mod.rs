@@ -142,12 +142,7 @@ impl Beamformer {
     ) -> Result<KernelRun<Vec<Complex32>>, DspError> {
         let (job, y) = self.job(snapshots, options)?;
         let count = snapshots.len() / self.shape.elements;
-        let beams = self.shape.beams;
-        Ok(job.run(self.bound(count), move |run| {
-            let mut all = run.read(y)?;
-            all.truncate(count * beams);
-            Ok(all)
-        })?)
+        Ok(job.run(self.bound(count), |run| run.read(y))?)
     }
 
     pub(super) fn job(
@@ -169,13 +164,8 @@ impl Beamformer {
         } = self.shape;
         let blocks = count.div_ceil(block);
         let (elements, room) = (self.shape.elements, blocks * block * wide);
-        let x = match elements == wide {
-            true => Operand::new("x", snapshots, &[count, wide], room),
-            false => {
-                let x = padded_rows(snapshots, elements, wide);
-                Operand::filled("x", x, &[count, wide], room)
-            }
-        };
+        let shape = [count, elements];
+        let x = Operand::rows("x", snapshots, &shape, [elements, wide], room);
         let bytes = |numbers: usize| (block * numbers * COMPLEX) as u64;
         let output = Output::new(&[count, beams], blocks * block * beams);
         self.passes(options, (&[x], &output), &[0], |_, x, y| {

@@ -7,7 +7,8 @@ mod short;
 
 use super::error::DspError;
 use super::ops::operations;
-use super::plan::{Operand, Output, Planned, QUAD, QUAD_BYTES, padded_rows, whole_granules};
+use super::plan::{Operand, Output, Planned, QUAD, QUAD_BYTES, whole_granules};
+use crate::relayout::Word;
 use crate::job::{Job, KernelRun, Least};
 use cp2_host::{Buffer, Options, Paging, Stream};
 use cp2_machine::{Class, Cycles, Machine};
@@ -119,22 +120,35 @@ impl Rows {
         self.block / ROWS * self.op.results()
     }
 
-    /// What a row has been reduced to.
-    fn result(&self, quads: &[[u32; 4]], row: usize) -> Extreme {
-        let at = |quad: usize, lane: usize| quads.get(quad).map_or(0, |q| q[lane]);
-        let (own, lane) = (row / ROWS * self.op.results(), self.lanes[row % ROWS]);
-        let [value, second] = match (self.block, self.op) {
-            (1, ReductionOp::Max) => [at(row, 0), at(row, 2)],
-            (1, _) => [at(row, 0), at(row, 1)],
-            (_, ReductionOp::ComplexDot) => {
-                let (quad, lane) = (own + lane / 2, 2 * (lane % 2));
-                [at(quad, lane), at(quad, lane + 1)]
-            }
-            _ => [at(own, lane), at(own + 1, lane)],
+    /// Words of the results of as many rows as share quads: as the kernel leaves them, and as the user has them.
+    fn words(&self) -> (u64, u64) {
+        let results = self.op.results();
+        let (from, to) = match self.block {
+            1 => (QUAD, results),
+            _ => (ROWS * results, ROWS * results),
         };
-        let of = |op: ReductionOp| if self.op == op { second } else { 0 };
+        (from as u64, to as u64)
+    }
+
+    /// Which of the kernel's words one of the results is.
+    fn word(&self, at: u64) -> u64 {
+        let results = self.op.results();
+        let (row, which) = (at as usize / results, at as usize % results);
+        let word = match (self.block, self.op) {
+            (1, ReductionOp::Max) => 2 * which,
+            (1, _) => which,
+            (_, ReductionOp::ComplexDot) => 2 * self.lanes[row] + which,
+            _ => QUAD * which + self.lanes[row],
+        };
+        word as u64
+    }
+
+    /// What a row has been reduced to.
+    fn result(&self, words: &[u32]) -> Extreme {
+        let at = |i: usize| words.get(i).copied().unwrap_or_default();
+        let of = |op: ReductionOp| if self.op == op { at(1) } else { 0 };
         Extreme {
-            value: f32::from_bits(value),
+            value: f32::from_bits(at(0)),
             imaginary: f32::from_bits(of(ReductionOp::ComplexDot)),
             place: of(ReductionOp::Max),
         }
@@ -267,8 +281,9 @@ impl Reduction {
         let rows = inputs.first().map_or(0, |x| x.len() / self.shape.n);
         let shape = &self.shape;
         Ok(job.run(self.bound(rows), |run| {
-            let quads = run.read(y)?;
-            Ok((0..rows).map(|row| shape.result(&quads, row)).collect())
+            let words = run.read(y)?;
+            let rows = words.chunks(shape.op.results());
+            Ok(rows.map(|row| shape.result(row)).collect())
         })?)
     }
 
@@ -276,7 +291,7 @@ impl Reduction {
         &self,
         inputs: &[&[f32]],
         options: Options,
-    ) -> Result<(Job, Buffer<[u32; 4]>), DspError> {
+    ) -> Result<(Job, Buffer<u32>), DspError> {
         let len = inputs.first().map_or(0, |x| x.len());
         let same = inputs.iter().all(|x| x.len() == len);
         if inputs.len() != self.shape.op.inputs()
@@ -300,34 +315,29 @@ impl Reduction {
             wide, block, parts, ..
         } = self.shape;
         let blocks = rows.div_ceil(block);
-        // What fills a row up must not be the largest: its own last element is not.
-        let fill = |x: &&[f32]| match self.shape.op {
-            ReductionOp::Max if wide > self.shape.n => x
-                .chunks(self.shape.n)
-                .flat_map(|row| {
-                    let last = row.last().copied().unwrap_or_default();
-                    let rest = std::iter::repeat_n(last, wide - row.len());
-                    row.iter().copied().chain(rest)
-                })
-                .collect(),
-            _ => padded_rows(x, self.shape.n, wide),
-        };
         let (n, room) = (self.shape.n, blocks * block * wide);
         let names = ["x", "y"].iter().zip(inputs);
         let mut operands: Vec<Operand<'_, f32>> = names
-            .map(|(name, x)| match n == wide {
-                true => Operand::new(name, x, &[rows, n], room),
-                false => Operand::filled(name, fill(x), &[rows, wide], room),
+            .map(|(name, x)| {
+                let rows = Operand::rows(name, x, &[rows, n], [n, wide], room);
+                // What fills a row up must not be the largest: its own last element is not.
+                match self.shape.op {
+                    ReductionOp::Max => rows.by_last(),
+                    _ => rows,
+                }
             })
             .collect();
         if parts > 1 {
             // Room for the sums of the parts.
             let rows = rows.next_multiple_of(long::JOINED);
-            operands.push(Operand::table(vec![0.0; rows * parts * QUAD]));
+            operands.push(Operand::room(rows * parts * QUAD));
         }
         let quads = self.shape.quads();
         let results = blocks * quads;
-        let output = Output::new(&[results], results.next_multiple_of(long::JOINED));
+        let own = self.shape.op.results();
+        let word = |at: u64| Word::Of(0, self.shape.word(at));
+        let room = QUAD * results.next_multiple_of(long::JOINED);
+        let output = Output::words(&[rows, own], self.shape.words(), &word, room);
         let passes = &[0, 1][..parts.min(2)];
         self.passes(options, (&operands, &output), passes, |pass, x, y| {
             let stream = |name, at, bytes: usize| Stream::contiguous(name, at, bytes as u64);

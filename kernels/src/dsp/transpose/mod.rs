@@ -8,7 +8,7 @@ mod cut;
 mod made;
 
 use super::error::DspError;
-use super::plan::{Operand, Output, Planned, padded_rows};
+use super::plan::{Groups, Operand, Output, Planned};
 use crate::job::{Job, KernelRun, Least};
 use cp2_dma::Level;
 use cp2_host::{Buffer, Options, Paging, Piece, Stream};
@@ -111,16 +111,7 @@ impl Transposition {
         options: Options,
     ) -> Result<KernelRun<Vec<Complex32>>, DspError> {
         let (job, y) = self.job(matrices, options)?;
-        let ([rows, columns], cut) = (self.shape.sides, &self.shape.cut);
-        Ok(job.run(self.bound(), |run| {
-            let all = run.read(y)?;
-            if [rows, columns] == cut.sides && all.len() == matrices.len() {
-                return Ok(all);
-            }
-            let each = all.chunks(cut.numbers()).take(self.shape.count);
-            let own = each.flat_map(|matrix| matrix.chunks(cut.sides[0]).take(columns));
-            Ok(own.flat_map(|row| &row[..rows]).copied().collect())
-        })?)
+        Ok(job.run(self.bound(), |run| run.read(y))?)
     }
 
     pub(super) fn job(
@@ -138,12 +129,18 @@ impl Transposition {
             });
         }
         self.check()?;
-        let x = padded_rows(matrices, columns, cut.sides[1]);
-        let x = padded_rows(&x, rows * cut.sides[1], cut.numbers());
-        let [rows, columns] = cut.sides;
-        let room = cut.matrices * cut.numbers();
-        let x = Operand::filled("x", x, &[count, rows, columns], room);
-        let output = Output::new(&[count, columns, rows], room);
+        let [filled, wide] = cut.sides;
+        let groups = |rows: usize, pitch: usize| Groups {
+            count,
+            bytes: rows * pitch * COMPLEX as usize,
+            pitch: cut.numbers() * COMPLEX as usize,
+            room: cut.matrices * cut.numbers() * COMPLEX as usize,
+        };
+        let (shape, all) = ([count, rows, columns], count * rows * wide);
+        let x = Operand::rows("x", matrices, &shape, [columns, wide], all);
+        let x = x.grouped(groups(rows, wide));
+        let (shape, all) = ([count, columns, rows], count * columns * filled);
+        let output = Output::rows(&shape, [rows, filled], all).grouped(groups(columns, filled));
         // The passes of a size of blocks follow one another.
         let kinds: Vec<Block> = cut.kinds().iter().map(|kind| kind.block).collect();
         let kernel = |pass| {

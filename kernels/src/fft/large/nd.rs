@@ -16,9 +16,7 @@ use crate::fft::recipe::{Direction, Recipe};
 use crate::fft::transform::Fft;
 use crate::job::{self, Job, Least};
 use cp2_asm::Program;
-use cp2_host::{Buffer, Options};
 use cp2_machine::{Class, Cycles, Machine};
-use num_complex::Complex32;
 use shape::possible;
 use std::sync::Arc;
 use ways::{Fastest, Way};
@@ -259,19 +257,8 @@ impl Fft for FftNd {
         Ok(())
     }
 
-    fn job(
-        &self,
-        input: &[Complex32],
-        options: Options,
-    ) -> Result<(Job, Buffer<Complex32>), FftError> {
-        let batch = self.batch_of(input.len())?;
-        let mut job = Job::new(self.machine.clone(), options);
-        let shape: Vec<u64> = self.shape.iter().map(|&d| d as u64).collect();
-        let shape = [&[batch as u64], shape.as_slice()].concat();
-        let x = job.input("x", input, &shape)?;
-        let y = job.output("y", &shape)?;
-        self.append(&mut job, batch, x.address(), y.address())?;
-        Ok((job, y))
+    fn axes(&self) -> Vec<usize> {
+        self.shape.clone()
     }
 
     fn expected(&self, batch: usize) -> Result<Cycles, FftError> {

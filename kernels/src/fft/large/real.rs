@@ -8,11 +8,10 @@ use crate::assembly::moves;
 use crate::fft::error::FftError;
 use crate::fft::program::source;
 use crate::fft::recipe::Direction;
-use crate::fft::transform::spread;
 use crate::job::{self, Job, image, load};
 use crate::ring::{Expected, Ring};
 use cp2_asm::Program;
-use cp2_host::{Buffer, Element, Options};
+
 use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
@@ -172,81 +171,44 @@ impl LargeReal {
         self.plan(batch).division.operations(batch)
     }
 
-    /// The job that transforms real numbers, where the half spectra will be, and numbers from one to the next.
-    pub(in crate::fft) fn forward(
-        &self,
-        input: &[f32],
-        batch: usize,
-        options: Options,
-    ) -> Result<(Job, Buffer<Complex32>, usize), FftError> {
-        self.expect_direction(Direction::Forward)?;
-        let pitch = self.plan(batch).division.pitch();
-        let (job, y) = self.job(input, batch, pitch, options)?;
-        Ok((job, y, pitch as usize))
+    /// Numbers from a half spectrum to the next.
+    pub(in crate::fft) fn pitch(&self, batch: usize) -> usize {
+        self.plan(batch).division.pitch() as usize
     }
 
-    /// The job that transforms half spectra, where the real numbers will be, and numbers from one to the next.
-    pub(in crate::fft) fn inverse(
+    /// Adds both passes over a batch from address to address.
+    pub(in crate::fft) fn append(
         &self,
-        input: &[Complex32],
+        job: &mut Job,
         batch: usize,
-        options: Options,
-    ) -> Result<(Job, Buffer<f32>, usize), FftError> {
-        self.expect_direction(Direction::Inverse)?;
-        let (n, pitch) = (self.len(), self.plan(batch).division.pitch() as usize);
-        let input = spread(input, n / 2 + 1, [batch, pitch]);
-        let (job, y) = self.job(&input, batch, n as u64, options)?;
-        Ok((job, y, n))
-    }
-
-    fn expect_direction(&self, direction: Direction) -> Result<(), FftError> {
-        let same = self.plans[0].division.direction == direction;
-        let plan = || self.recipe();
-        same.then_some(())
-            .ok_or_else(|| FftError::OtherProblem { plan: plan() })
-    }
-
-    /// The job of both passes, whose output has `row` numbers for each of a batch.
-    fn job<I: Element, O: Element>(
-        &self,
-        input: &[I],
-        batch: usize,
-        row: u64,
-        options: Options,
-    ) -> Result<(Job, Buffer<O>), FftError> {
+        [from, to]: [u64; 2],
+    ) -> Result<(), FftError> {
         let plan = self.plan(batch);
         let division = &plan.division;
-        let mut job = Job::new(self.machine.clone(), options);
-        let x = job.input(
-            "x",
-            input,
-            &[batch as u64, (input.len() / batch.max(1)) as u64],
-        )?;
         let between = job.temporary::<Complex32>(division.between() / COMPLEX * batch as u64)?;
-        let y = job.output("y", &[batch as u64, row])?;
         let [columns, rows] = division.factors();
         let columns = match columns.is_empty() {
             true => 0,
             false => job.table(&columns)?.address(),
         };
         let rows = job.table(&rows)?.address();
-        let arrays = [x.address(), between.address(), y.address()];
+        let arrays = [from, between.address(), to];
         let passes = |rings| division.passes(rings, batch as u64, arrays, [columns, rows]);
         let name = division.to_string();
         match plan.followed(&self.machine, batch) {
-            Some((followed, _)) => followed.give(&mut job, &name, passes(followed.rings()))?,
+            Some((followed, _)) => followed.give(job, &name, passes(followed.rings()))?,
             None => {
                 if let Some(ends) = &plan.ends {
                     let rows_are = (division, &plan.programs[1], &plan.rings[1]);
                     let between = (batch as u64, arrays, [columns, rows]);
-                    ends.give(&mut job, rows_are, between)?;
+                    ends.give(job, rows_are, between)?;
                 } else {
-                    let placed = place(&mut job, &name, &plan.programs)?;
-                    give(&mut job, &placed, passes(plan.rings.clone()))?;
+                    let placed = place(job, &name, &plan.programs)?;
+                    give(job, &placed, passes(plan.rings.clone()))?;
                 }
             }
         }
-        Ok((job, y))
+        Ok(())
     }
 
     pub(in crate::fft) fn expected(&self, batch: usize) -> Cycles {

@@ -2,12 +2,11 @@
 
 use crate::assembly::assembly;
 use crate::fft::error::FftError;
-use crate::fft::transform::{expected, place, rows_of};
-use crate::job::{Job, KernelRun, Least, room};
+use crate::fft::transform::expected;
+use crate::job::{Job, room};
 use crate::pipeline::{Operations, Unschedulable};
 use cp2_asm::{Program, Source};
-use cp2_dma::Level;
-use cp2_host::{Buffer, Element, Options, Paging, Piece, Stream};
+use cp2_host::{Paging, Piece, Stream};
 use cp2_machine::{Class, Cycles, Machine};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -129,7 +128,7 @@ impl Blocks {
         for kernel in &self.kernels {
             let input = kernel.padded(batch) as u64 * self.bytes.0;
             let places = (0, input.next_multiple_of(4096));
-            let paging = self.paging(kernel, batch, places, self.bytes);
+            let paging = self.paging(kernel, batch, places);
             let made = &kernel.made;
             match expected(paging, made.words, made.tables, &self.machine) {
                 Ok(cycles) if best.is_none_or(|(_, least)| cycles < least) => {
@@ -204,22 +203,11 @@ impl Blocks {
         batch.unwrap_or(usize::MAX).saturating_sub(most)
     }
 
-    /// `apart`: bytes from a transform to the next in system memory.
-    fn paging(&self, kernel: &Kernel, batch: usize, at: (u64, u64), apart: (u64, u64)) -> Paging {
-        let (made, transforms) = (&kernel.made, kernel.transforms as u32);
-        let stream = |name, at, bytes: u64, apart: u64, pitch| {
-            let count = u64::from(transforms);
-            let piece = if apart == bytes {
-                Piece::new(count * bytes, Vec::new())
-            } else {
-                let row = Level {
-                    count: transforms,
-                    system_stride: i64::try_from(apart).unwrap_or(i64::MAX),
-                    local_stride: i64::try_from(bytes).unwrap_or(i64::MAX),
-                };
-                Piece::new(bytes, vec![row])
-            };
-            Stream::strided(name, at, count.saturating_mul(apart), pitch, vec![piece])
+    fn paging(&self, kernel: &Kernel, batch: usize, at: (u64, u64)) -> Paging {
+        let made = &kernel.made;
+        let stream = |name, at, bytes: u64, pitch| {
+            let all = kernel.transforms as u64 * bytes;
+            Stream::strided(name, at, all, pitch, vec![Piece::new(all, Vec::new())])
         };
         Paging {
             in_place: made.in_place,
@@ -228,8 +216,8 @@ impl Blocks {
             cycles_per_page: made.page_cycles,
             ..Paging::new(
                 (kernel.padded(batch) / kernel.transforms) as u64,
-                vec![stream("x", at.0, self.bytes.0, apart.0, made.pitch.0)],
-                vec![stream("y", at.1, self.bytes.1, apart.1, made.pitch.1)],
+                vec![stream("x", at.0, self.bytes.0, made.pitch.0)],
+                vec![stream("y", at.1, self.bytes.1, made.pitch.1)],
             )
         }
     }
@@ -239,76 +227,17 @@ impl Blocks {
         Ok(self.best(batch)?.0.padded(batch))
     }
 
-    /// Adds the pass over a batch whose rows follow each other.
+    /// Adds the pass over a batch whose rows follow each other, whole blocks.
     pub(super) fn append(
         &self,
         job: &mut Job,
         batch: usize,
         at: (u64, u64),
     ) -> Result<(), FftError> {
-        self.pass(job, batch, at, self.bytes)
-    }
-
-    /// The same with rows `apart` bytes from each other.
-    fn pass(
-        &self,
-        job: &mut Job,
-        batch: usize,
-        at: (u64, u64),
-        apart: (u64, u64),
-    ) -> Result<(), FftError> {
         let (kernel, _) = self.best(batch)?;
         let program = self.assembled(kernel)?;
         let placed = job.program(&self.name, &program)?;
-        let paging = self.paging(kernel, batch, at, apart);
+        let paging = self.paging(kernel, batch, at);
         Ok(job.pass(&placed, program.entry.into(), paging)?)
-    }
-
-    /// The job that transforms a batch, and where its output will be, `apart.1`
-    /// elements per transform; the transforms that fill it up come last.
-    /// `apart`: elements from a row to the next in input and output.
-    pub(super) fn job<I: Element + Default, O: Element>(
-        &self,
-        input: &[I],
-        batch: usize,
-        apart: (usize, usize),
-        options: Options,
-    ) -> Result<(Job, Buffer<O>), FftError> {
-        let bytes = (
-            apart.0 as u64 * I::BYTES as u64,
-            apart.1 as u64 * O::BYTES as u64,
-        );
-        let granule = self.machine.dma.granule.0;
-        for (row, distance) in [(self.bytes.0, bytes.0), (self.bytes.1, bytes.1)] {
-            let strided = distance > row && row % granule == 0 && distance % granule == 0;
-            if distance != row && !strided {
-                return Err(FftError::Rows {
-                    row,
-                    distance,
-                    granule,
-                });
-            }
-        }
-        let padded = self.padded(batch)?;
-        let mut job = Job::new(self.machine.clone(), options);
-        let x = place(&mut job, input, apart.0, [padded, apart.0])?;
-        let y = job.output("y", &[padded as u64, apart.1 as u64])?;
-        self.pass(&mut job, batch, (x.address(), y.address()), bytes)?;
-        Ok((job, y))
-    }
-
-    /// Transforms a batch.
-    pub(super) fn run<I: Element + Default, O: Element>(
-        &self,
-        input: &[I],
-        batch: usize,
-        apart: (usize, usize),
-        least: Least,
-        options: Options,
-    ) -> Result<KernelRun<Vec<O>>, FftError> {
-        let (job, y) = self.job(input, batch, apart, options)?;
-        Ok(job.run(least.cycles(&self.machine), |run| {
-            Ok(rows_of(run.read(y)?, batch, apart.1, apart.1))
-        })?)
     }
 }

@@ -6,14 +6,11 @@ use super::program::{columns, mixed};
 use super::recipe::MixedRecipe;
 use crate::fft::Direction;
 use crate::fft::error::FftError;
-use crate::fft::plan::FftRun;
-use crate::fft::transform::{Fft, Rows, closed_up};
+use crate::fft::transform::Fft;
 use crate::job::{Job, Least};
 use crate::pipeline::Unschedulable;
 use cp2_asm::Program;
-use cp2_host::Options;
 use cp2_machine::{Class, Cycles, Machine};
-use num_complex::Complex32;
 use std::fmt;
 use std::sync::Arc;
 
@@ -161,25 +158,5 @@ impl<R: BlockRecipe> Fft for BlockFft<R> {
 
     fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
         self.blocks.expected(batch)
-    }
-
-    fn process_rows(
-        &self,
-        input: &[Complex32],
-        rows: Rows,
-        options: Options,
-    ) -> Result<FftRun, FftError> {
-        let granule = self.machine().dma.granule.0 as usize;
-        let steps = |distance: usize| {
-            distance == self.len() || [distance, self.len()].iter().all(|n| 8 * n % granule == 0)
-        };
-        if !steps(rows.input) || !steps(rows.output) {
-            return closed_up(self, input, rows, options);
-        }
-        let longest = rows.input.max(rows.output);
-        let most = self.max_batch() / longest.div_ceil(self.len()).max(1);
-        let batch = rows.batch_of(input.len(), self.len(), most, self.machine())?;
-        let (least, apart) = (self.least(batch), (rows.input, rows.output));
-        self.blocks.run(input, batch, apart, least, options)
     }
 }

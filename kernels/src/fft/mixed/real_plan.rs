@@ -1,6 +1,6 @@
 //! Planned transforms of real numbers, there and back.
 
-use super::real_way::{Made, RealWay, results};
+use super::real_way::{Made, RealWay};
 use crate::fft::error::FftError;
 use crate::fft::plan::batch_of;
 use crate::fft::real_least::RealLeast;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub type RealRun<T> = KernelRun<Vec<T>>;
 
 macro_rules! real_transform {
-    ($(#[$doc:meta])* $name:ident, $job:ident, $finish:expr, $input:ty, $output:ty, $in_len:expr, $out_len:expr) => {
+    ($(#[$doc:meta])* $name:ident, $job:ident, $input:ty, $output:ty, $in_len:expr, $out_len:expr) => {
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $name {
@@ -138,13 +138,9 @@ macro_rules! real_transform {
                 input: &[$input],
                 options: Options,
             ) -> Result<RealRun<$output>, FftError> {
-                let (batch, out) = self.batch_of(input.len())?;
-                let made = self.job(input, options)?;
-                let (y, pitch, step) = (made.output, made.pitch, made.step);
-                Ok(made.job.run(self.bound(batch), |run| {
-                    let finish: fn(&RealWay, Vec<$output>) -> Vec<$output> = $finish;
-                    Ok(finish(&self.way, results(run.read(y)?, [batch, out], pitch, step)))
-                })?)
+                let (batch, _) = self.batch_of(input.len())?;
+                let (job, y) = self.job(input, options)?;
+                Ok(job.run(self.bound(batch), |run| run.read(y))?)
             }
 
             /// The same on a device with default options.
@@ -163,7 +159,6 @@ real_transform!(
     /// conjugates of others, exp(-2 pi i jk/N), not scaled.
     RealToComplex,
     forward,
-    RealWay::spectra,
     f32,
     Complex32,
     |n| n,
@@ -175,7 +170,6 @@ real_transform!(
     /// The imaginary parts of the first and the last number count as 0.
     ComplexToReal,
     inverse,
-    |_, x| x,
     Complex32,
     f32,
     |n| n / 2 + 1,

@@ -3,55 +3,26 @@
 use super::blocks::Blocks;
 use super::long::LongReal;
 use super::real_recipe::RealRecipe;
-use crate::fft::Direction;
+use crate::fft::{Direction, Fft};
+use crate::fft::mixed::plan::COMPLEX;
 use crate::fft::error::FftError;
 use crate::fft::large::LargeReal;
 use crate::fft::planner::TYPICAL_BATCH;
 use crate::fft::real_ring::RealRingFft;
-use crate::fft::transform::{rows_of, spread};
-use crate::job::Job;
+use crate::job::{Job, relayout_expected, rows};
+use crate::relayout::Word;
 use cp2_asm::Program;
-use cp2_host::{Buffer, Options};
+use cp2_host::{Buffer, Options, Rows};
 use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A job that transforms real numbers, and where its output will be.
-#[derive(Debug)]
-pub(in crate::fft) struct Made<O> {
-    pub(in crate::fft) job: Job,
-    pub(in crate::fft) output: Buffer<O>,
-    /// Values from a row of the output to the next.
-    pub(in crate::fft) pitch: usize,
-    /// Values from one of a row to the next: of complex numbers whose real parts are the result, two.
-    pub(in crate::fft) step: usize,
-}
+/// A job that transforms real numbers, and the array that its output will be.
+pub(in crate::fft) type Made<O> = (Job, Buffer<O>);
 
-impl<O: Copy> Made<O> {
-    /// The result lies row after row, `pitch` values apart.
-    pub(in crate::fft) fn rows((job, output, pitch): (Job, Buffer<O>, usize)) -> Self {
-        Self {
-            job,
-            output,
-            pitch,
-            step: 1,
-        }
-    }
-}
-
-/// The first `n` results of the first `batch` rows of an output; see [`Made`].
-pub(in crate::fft) fn results<O: Copy>(
-    mut all: Vec<O>,
-    [batch, n]: [usize; 2],
-    pitch: usize,
-    step: usize,
-) -> Vec<O> {
-    if step > 1 {
-        all = all.into_iter().step_by(step).collect();
-    }
-    rows_of(all, batch, n, pitch / step.max(1))
-}
+/// Words of a complex number.
+const PARTS: u64 = 2;
 
 /// Bytes of DMEM for each number of a transform below which one by columns is considered.
 const BY_COLUMNS: u64 = 36;
@@ -123,15 +94,6 @@ impl RealWay {
         best.map(|(_, local)| Self::Local(local)).ok_or(refused)
     }
 
-    /// Half spectra without the imaginary parts that are 0 by definition, where a complex transform leaves its
-    /// rounding in them: the way back takes them as they come.
-    pub(in crate::fft) fn spectra(&self, y: Vec<Complex32>) -> Vec<Complex32> {
-        match self {
-            Self::Long(LongReal::Whole(_)) => real_ends(&y, self.len()).into_owned(),
-            _ => y,
-        }
-    }
-
     pub(in crate::fft) fn len(&self) -> usize {
         match self {
             Self::Local(LocalReal { recipe, .. }) => recipe.n,
@@ -195,12 +157,19 @@ impl RealWay {
     }
 
     pub(in crate::fft) fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
-        match self {
-            Self::Local(LocalReal { blocks, .. }) => blocks.expected(batch),
-            Self::Ring(real) => Ok(real.expected(batch)),
-            Self::Large(real) => Ok(real.expected(batch)),
-            Self::Long(real) => real.expected(batch),
+        let kernels = match self {
+            Self::Local(LocalReal { blocks, .. }) => blocks.expected(batch)?,
+            Self::Ring(real) => real.expected(batch),
+            Self::Large(real) => real.expected(batch),
+            Self::Long(real) => real.expected(batch)?,
+        };
+        if self.whole().is_some() {
+            return Ok(kernels);
         }
+        let own = self.own_rows(batch);
+        let moved = own.into_iter().zip(self.rows(batch)?);
+        let moved = moved.map(|(own, kernel)| relayout_expected(own, kernel, self.machine()));
+        Ok(Cycles(kernels.0 + moved.sum::<f64>().ceil() as u64))
     }
 
     pub(in crate::fft) fn own_bound(&self, batch: usize) -> Option<(f64, &'static str)> {
@@ -219,22 +188,96 @@ impl RealWay {
         }
     }
 
+    /// The complex transform that real numbers or whole spectra are made for.
+    fn whole(&self) -> Option<&Arc<dyn Fft>> {
+        match self {
+            Self::Long(real) => real.whole(),
+            _ => None,
+        }
+    }
+
+    /// The user's rows: real numbers, and half spectra.
+    fn own_rows(&self, batch: usize) -> [Rows; 2] {
+        let n = self.len();
+        let real = Rows::contiguous(batch as u64, 4 * n as u64);
+        let spectra = Rows::contiguous(batch as u64, COMPLEX * (n / 2 + 1) as u64);
+        [real, spectra]
+    }
+
+    /// The same as the kernels have them.
+    fn rows(&self, batch: usize) -> Result<[Rows; 2], FftError> {
+        let n = self.len();
+        // Of halves of real numbers there are as many complex ones.
+        let (filled, [real, spectrum]) = match self {
+            Self::Local(LocalReal { recipe, blocks }) => {
+                (blocks.padded(batch)?, [4 * n as u64, COMPLEX * recipe.spectrum() as u64])
+            }
+            Self::Ring(real) => (batch, [4 * n as u64, COMPLEX * real.pitch() as u64]),
+            Self::Large(real) => (batch, [4 * n as u64, COMPLEX * real.pitch(batch) as u64]),
+            Self::Long(real) => {
+                let (filled, pitches) = real.arrays(batch)?;
+                (filled, pitches.map(|numbers| COMPLEX * numbers as u64))
+            }
+        };
+        let [own, spectra] = self.own_rows(batch);
+        Ok([
+            rows(batch, own.bytes, (filled, real)),
+            rows(batch, spectra.bytes, (filled, spectrum)),
+        ])
+    }
+
+    /// Adds the passes over a batch from address to address.
+    fn append(&self, job: &mut Job, batch: usize, places: [u64; 2]) -> Result<(), FftError> {
+        match self {
+            Self::Local(LocalReal { blocks, .. }) => {
+                blocks.append(job, batch, (places[0], places[1]))
+            }
+            Self::Ring(real) => real.append(job, batch, places),
+            Self::Large(real) => real.append(job, batch, places),
+            Self::Long(real) => real.append(job, batch, places),
+        }
+    }
+
     pub(in crate::fft) fn forward(
         &self,
         input: &[f32],
         batch: usize,
         options: Options,
     ) -> Result<Made<Complex32>, FftError> {
-        match self {
-            Self::Local(LocalReal { recipe, blocks }) => {
-                let out = recipe.spectrum();
-                let (job, y) = blocks.job(input, batch, (recipe.n, out), options)?;
-                Ok(Made::rows((job, y, out)))
-            }
-            Self::Ring(real) => real.forward(input, batch, options).map(Made::rows),
-            Self::Large(real) => real.forward(input, batch, options).map(Made::rows),
-            Self::Long(real) => real.forward(input, batch, options),
-        }
+        let n = self.len();
+        let mut job = Job::new(self.machine().clone(), options);
+        let shape = [batch, n].map(|d| d as u64);
+        let spectra = [batch, n / 2 + 1].map(|d| d as u64);
+        let (x, y) = (("x", input, &shape[..]), ("y", &spectra[..]));
+        let stored = if let Some(inner) = self.whole() {
+            let [filled, pitch] = inner.arrays(batch)?.map(|numbers| numbers as u64);
+            let (wide, own) = (PARTS * pitch, n as u64);
+            let bytes = filled * pitch * COMPLEX;
+            let word = |at: u64| match (at / PARTS < own, at % PARTS) {
+                (true, 0) => Word::Of(0, at / PARTS),
+                _ => Word::Zero,
+            };
+            let words = batch as u64 * wide;
+            let from = job.words_in(x, bytes, (words, own, wide), &word)?;
+            // The imaginary parts that are 0 by definition: the complex transform leaves its rounding in them.
+            let row = PARTS * spectra[1];
+            let word = |at: u64| match is_end(at, n) {
+                true => Word::Zero,
+                false => Word::Of(0, at),
+            };
+            let words = batch as u64 * row;
+            let stored = job.words_out(y, bytes, (words, wide, row), &word)?;
+            inner.append(&mut job, batch, from, stored.address)?;
+            stored
+        } else {
+            let ([own, own_spectra], [real, spectra]) = (self.own_rows(batch), self.rows(batch)?);
+            let from = job.rows_in(x, own, real)?;
+            let stored = job.rows_out(y, own_spectra, spectra)?;
+            self.append(&mut job, batch, [from, stored.address])?;
+            stored
+        };
+        let y = job.deliver(stored)?;
+        Ok((job, y))
     }
 
     pub(in crate::fft) fn inverse(
@@ -244,19 +287,45 @@ impl RealWay {
         options: Options,
     ) -> Result<Made<f32>, FftError> {
         let input = &real_ends(input, self.len());
-        match self {
-            Self::Local(LocalReal { recipe, blocks }) => {
-                let (row, from) = (recipe.n / 2 + 1, recipe.spectrum());
-                let spread = (from > row).then(|| spread(input, row, [batch, from]));
-                let input = spread.as_deref().unwrap_or(input);
-                let (job, y) = blocks.job(input, batch, (from, recipe.n), options)?;
-                Ok(Made::rows((job, y, recipe.n)))
-            }
-            Self::Large(real) => real.inverse(input, batch, options).map(Made::rows),
-            Self::Ring(real) => real.inverse(input, batch, options).map(Made::rows),
-            Self::Long(real) => real.inverse(input, batch, options),
-        }
+        let n = self.len();
+        let mut job = Job::new(self.machine().clone(), options);
+        let shape = [batch, n / 2 + 1].map(|d| d as u64);
+        let real = [batch, n].map(|d| d as u64);
+        let (x, y) = (("x", &input[..], &shape[..]), ("y", &real[..]));
+        let stored = if let Some(inner) = self.whole() {
+            let [filled, pitch] = inner.arrays(batch)?.map(|numbers| numbers as u64);
+            let (wide, own) = (PARTS * pitch, n as u64);
+            let bytes = filled * pitch * COMPLEX;
+            let word = |at: u64| match (at / PARTS, at % PARTS) {
+                (k, _) if k >= own => Word::Zero,
+                _ if is_end(at, n) => Word::Zero,
+                (k, _) if k <= own / 2 => Word::Of(0, at),
+                (k, 0) => Word::Of(0, PARTS * (own - k)),
+                (k, _) => Word::Minus(0, PARTS * (own - k) + 1),
+            };
+            let words = batch as u64 * wide;
+            let row = PARTS * shape[1];
+            let from = job.words_in(x, bytes, (words, row, wide), &word)?;
+            let word = |at: u64| Word::Of(0, PARTS * at);
+            let words = batch as u64 * own;
+            let stored = job.words_out(y, bytes, (words, wide, own), &word)?;
+            inner.append(&mut job, batch, from, stored.address)?;
+            stored
+        } else {
+            let ([own, own_spectra], [real, spectra]) = (self.own_rows(batch), self.rows(batch)?);
+            let from = job.rows_in(x, own_spectra, spectra)?;
+            let stored = job.rows_out(y, own, real)?;
+            self.append(&mut job, batch, [from, stored.address])?;
+            stored
+        };
+        let y = job.deliver(stored)?;
+        Ok((job, y))
     }
+}
+
+/// Whether a word of a spectrum of N real numbers is an imaginary part that is 0 by definition.
+fn is_end(word: u64, n: usize) -> bool {
+    word == 1 || (n.is_multiple_of(2) && word == n as u64 + 1)
 }
 
 /// Half spectra without the imaginary parts of the numbers that are their own conjugates.

@@ -3,20 +3,15 @@
 use super::half::{Half, LEAST};
 use super::slices::Place;
 use crate::fft::Direction;
-use crate::fft::definition::hermitian;
 use crate::fft::error::FftError;
 use crate::fft::mixed::plan::COMPLEX;
-use crate::fft::mixed::real_way::Made;
-use crate::fft::transform::{Fft, place};
-use crate::job::Job;
-use cp2_host::Options;
+use crate::fft::transform::Fft;
+use crate::job::{Job, load};
 use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
 use std::fmt;
 use std::sync::Arc;
 
-/// Real numbers in a complex one.
-const PARTS: usize = 2;
 /// Numbers of a DMA granule.
 const GRANULE: usize = 2;
 
@@ -113,82 +108,54 @@ impl LongReal {
         Half::new(inner.direction(), (rows, inner.len()), inner.machine())
     }
 
-    /// The job that transforms real numbers, and where the half spectra will be.
-    pub(in crate::fft) fn forward(
-        &self,
-        input: &[f32],
-        batch: usize,
-        options: Options,
-    ) -> Result<Made<Complex32>, FftError> {
-        self.expect_direction(Direction::Forward)?;
-        let inner = self.inner();
-        let [rows, pitch] = inner.arrays(batch)?;
-        let mut job = Job::new(self.machine().clone(), options);
-        if let Self::Whole(_) = self {
-            let wide: Vec<Complex32> = input.iter().map(|&x| x.into()).collect();
-            let x = place(&mut job, &wide, self.len(), [rows, pitch])?;
-            let y = job.output("y", &[rows as u64, pitch as u64])?;
-            inner.append(&mut job, batch, x.address(), y.address())?;
-            return Ok(Made::rows((job, y, pitch)));
+    /// The complex transform that it goes through, of which real numbers or whole spectra are made first.
+    pub(in crate::fft) fn whole(&self) -> Option<&Arc<dyn Fft>> {
+        match self {
+            Self::Whole(inner) => Some(inner),
+            Self::Halves(_) => None,
         }
+    }
+
+    /// Rows that fill a batch up, and numbers from a row of real numbers, as half as many complex ones, and of half spectra to
+    /// the next.
+    pub(in crate::fft) fn arrays(&self, batch: usize) -> Result<(usize, [usize; 2]), FftError> {
+        let [rows, pitch] = self.inner().arrays(batch)?;
+        Ok((rows, [pitch, self.spectrum_pitch()]))
+    }
+
+    /// Adds the passes of the halves over a batch from address to address.
+    pub(in crate::fft) fn append(
+        &self,
+        job: &mut Job,
+        batch: usize,
+        [from, to]: [u64; 2],
+    ) -> Result<(), FftError> {
+        let (rows, [pitch, spectrum]) = self.arrays(batch)?;
         let half = self.half(batch)?;
-        let (row, out) = (pitch as u64 * COMPLEX, self.spectrum_pitch());
-        let x = place(&mut job, input, self.len(), [rows, PARTS * pitch])?;
+        let (row, spectrum) = (pitch as u64 * COMPLEX, spectrum as u64 * COMPLEX);
         let z = job.temporary::<Complex32>((rows * pitch + GRANULE) as u64)?;
-        let y = job.output("y", &[rows as u64, out as u64])?;
-        inner.append(&mut job, batch, x.address(), z.address())?;
-        let places = [(z.address(), row), (y.address(), out as u64 * COMPLEX)];
-        half.append(&mut job, places.map(Place::from))?;
-        Ok(Made::rows((job, y, out)))
-    }
-
-    /// The job that transforms half spectra, and where the real numbers will be.
-    pub(in crate::fft) fn inverse(
-        &self,
-        input: &[Complex32],
-        batch: usize,
-        options: Options,
-    ) -> Result<Made<f32>, FftError> {
-        self.expect_direction(Direction::Inverse)?;
-        let inner = self.inner();
-        let [rows, pitch] = inner.arrays(batch)?;
-        let mut job = Job::new(self.machine().clone(), options);
-        if let Self::Whole(_) = self {
-            let whole = hermitian(input, self.len());
-            let x = place(&mut job, &whole, self.len(), [rows, pitch])?;
-            let output = job.output("y", &[rows as u64, pitch as u64, PARTS as u64])?;
-            inner.append(&mut job, batch, x.address(), output.address())?;
-            return Ok(Made {
-                job,
-                output,
-                pitch: PARTS * pitch,
-                step: PARTS,
-            });
+        let z = z.address();
+        match self.direction() {
+            Direction::Forward => {
+                self.inner().append(job, batch, from, z)?;
+                half.append(job, [(z, row), (to, spectrum)].map(Place::from))
+            }
+            Direction::Inverse => {
+                half.append(job, [(from, spectrum), (z, row)].map(Place::from))?;
+                self.inner().append(job, batch, z, to)
+            }
         }
-        let half = self.half(batch)?;
-        let (row, from) = (pitch as u64 * COMPLEX, self.spectrum_pitch());
-        let x = place(&mut job, input, self.len() / 2 + 1, [rows, from])?;
-        let z = job.temporary::<Complex32>((rows * pitch) as u64)?;
-        let y = job.output("y", &[rows as u64, (PARTS * pitch) as u64])?;
-        let places = [(x.address(), from as u64 * COMPLEX), (z.address(), row)];
-        half.append(&mut job, places.map(Place::from))?;
-        inner.append(&mut job, batch, z.address(), y.address())?;
-        Ok(Made::rows((job, y, PARTS * pitch)))
-    }
-
-    fn expect_direction(&self, direction: Direction) -> Result<(), FftError> {
-        let same = self.direction() == direction;
-        same.then_some(()).ok_or_else(|| FftError::OtherProblem {
-            plan: self.to_string(),
-        })
     }
 
     /// Expected cycles of a batch.
     pub(in crate::fft) fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
         let inner = self.inner().expected(batch)?;
-        let Self::Halves(_) = self else {
-            return Ok(inner);
-        };
+        if let Self::Whole(_) = self {
+            // Numbers are widened or spectra completed, and results picked out.
+            let moved = 2 * batch as u64 * (self.len() as u64 * COMPLEX * 3 / 2);
+            let around = load(moved, self.machine()).ceil() as u64;
+            return Ok(Cycles(inner.0 + around));
+        }
         let half = self.half(batch)?.expected(self.machine());
         Ok(Cycles(inner.0 + half.ceil() as u64))
     }

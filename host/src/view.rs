@@ -1,0 +1,358 @@
+//! Arrays as kernels page them, whose rows lie elsewhere in system memory, and zeros between them.
+//!
+//! A kernel that wants zeros before a signal, rows filled up to a length, or rows without the gaps that
+//! the user's array has between them, is given a view: addresses beyond system memory for an array that
+//! is nowhere as such. Transfers that name them are replaced, before the DMA sees them, by those that load the
+//! rows from where they lie and the zeros from a table of zeros, and that store the rows alone. They
+//! are more transfers or have more levels: that is what the view costs.
+
+use cp2_dma::{Chunk, Descriptor, Level, Target, coalesce, over_sections};
+use std::sync::Arc;
+
+/// Rows of an array in system memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// Bytes before the first row.
+    pub start: u64,
+    /// Number of rows.
+    pub count: u64,
+    /// Bytes of a row.
+    pub bytes: u64,
+    /// Bytes from a row to the next.
+    pub pitch: u64,
+    /// Bytes of the whole array, what lies before, between and behind the rows included.
+    pub total: u64,
+}
+
+impl Rows {
+    /// Rows that follow each other and are the whole array.
+    #[must_use]
+    pub fn contiguous(count: u64, bytes: u64) -> Self {
+        Self {
+            start: 0,
+            count,
+            bytes,
+            pitch: bytes,
+            total: count.saturating_mul(bytes),
+        }
+    }
+
+    /// The same rows as one, where they follow each other.
+    #[must_use]
+    pub fn joined(self) -> Self {
+        if self.count > 1 && self.pitch == self.bytes {
+            let bytes = self.bytes.saturating_mul(self.count);
+            let (count, pitch) = (1, bytes);
+            return Self {
+                count,
+                bytes,
+                pitch,
+                ..self
+            };
+        }
+        self
+    }
+
+    /// Whether rows begin at multiples of `granule`, and where there are several, end there.
+    #[must_use]
+    pub fn is_aligned(self, granule: u64) -> bool {
+        let whole = |bytes: u64| bytes.is_multiple_of(granule.max(1));
+        whole(self.start) && (self.count <= 1 || (whole(self.pitch) && whole(self.bytes)))
+    }
+}
+
+/// What lies between the rows of a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// Zeros: the table at this address, as long as the longest run of them.
+    Zeros {
+        /// Address of the table.
+        address: u64,
+        /// Bytes of it.
+        bytes: u64,
+    },
+    /// Nothing: it is only stored to, and that is left out.
+    Nothing,
+}
+
+/// An array of rows, each of which lies elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct View {
+    /// The first address, beyond system memory.
+    address: u64,
+    /// The rows in it.
+    rows: Rows,
+    /// Where the first row lies, and bytes to the next.
+    first: u64,
+    pitch: u64,
+    rest: Rest,
+}
+
+/// The views of a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Views {
+    all: Arc<Vec<View>>,
+}
+
+/// Views lie as far apart as any transfer reaches.
+const APART: u64 = 1 << 48;
+
+impl Views {
+    /// An array with rows as `rows` has them, which lie at `first` and every `pitch` bytes behind it: its address for
+    /// transfers. Rows, their places and distances are aligned to the DMA's granule; the last row may end within one.
+    #[must_use]
+    pub fn add(&mut self, rows: Rows, (first, pitch): (u64, u64), rest: Rest) -> u64 {
+        let address = APART * (self.all.len() as u64 + 1);
+        // Rows that follow each other here and there are one.
+        let rows = if pitch == rows.pitch {
+            rows.joined()
+        } else {
+            rows
+        };
+        Arc::make_mut(&mut self.all).push(View {
+            address,
+            rows,
+            first,
+            pitch,
+            rest,
+        });
+        address
+    }
+
+    /// Whether an address is one of a view.
+    #[must_use]
+    pub fn has(&self, address: u64) -> bool {
+        address >= APART / 2
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    fn of(&self, address: u64) -> Option<&View> {
+        let index = (address.saturating_add(APART / 2) / APART).checked_sub(1)?;
+        self.all.get(usize::try_from(index).ok()?)
+    }
+
+    /// The transfers that `d` stands for on a machine of so many sections whose transfers have so many levels at most:
+    /// itself, if it names no view. The last one has its event.
+    #[must_use]
+    pub fn expand(&self, d: Descriptor, (sections, levels): (usize, usize)) -> Vec<Descriptor> {
+        let Some(view) = self.of(d.system).filter(|_| self.has(d.system)) else {
+            return vec![d];
+        };
+        let limit = levels;
+        let own = |by: i64| {
+            let mut chunks = Vec::new();
+            view.chunks(
+                (d.system.wrapping_add_signed(by), d.local.into(), d.run),
+                (&d.levels, limit),
+                &mut chunks,
+            );
+            coalesce(chunks, limit)
+        };
+        let mut all = match d.target {
+            Target::Blocks { stride } => {
+                let sections = (0..sections as i64).map(|s| own(s * stride));
+                over_sections(d.direction, sections.collect())
+            }
+            target => {
+                let with = |chunk: Chunk| Descriptor {
+                    system: chunk.system,
+                    local: chunk.local,
+                    run: chunk.run,
+                    levels: chunk.levels,
+                    target,
+                    ..Descriptor::load(target, 0, 0, 0)
+                };
+                let direction = d.direction;
+                let mut chunks: Vec<_> = own(0).into_iter().map(with).collect();
+                chunks
+                    .iter_mut()
+                    .for_each(|chunk| chunk.direction = direction);
+                chunks
+            }
+        };
+        // What a view shows may be one itself.
+        if all.iter().any(|d| self.has(d.system)) {
+            let machine = (sections, levels);
+            let nested = all.into_iter();
+            all = nested.flat_map(|d| self.expand(d, machine)).collect();
+        }
+        if let Some(last) = all.last_mut() {
+            last.event = d.event;
+        }
+        all
+    }
+}
+
+impl View {
+    /// What lies at an offset: its address, none where nothing does; and bytes to where something else does.
+    fn at(&self, offset: u64) -> (Option<u64>, u64) {
+        let rows = self.rows;
+        let rest = |bytes: u64| match self.rest {
+            Rest::Zeros {
+                address,
+                bytes: table,
+            } => (Some(address), bytes.min(table)),
+            Rest::Nothing => (None, bytes),
+        };
+        let Some(behind) = offset.checked_sub(rows.start) else {
+            return rest(rows.start - offset);
+        };
+        let (row, within) = match rows.count {
+            0 | 1 => (0, behind),
+            _ => (behind / rows.pitch.max(1), behind % rows.pitch.max(1)),
+        };
+        // A row that ends within a granule has the rest of it.
+        let bytes = match rows.count {
+            1 => rows.bytes.next_multiple_of(16),
+            _ => rows.bytes,
+        };
+        match (row < rows.count, bytes.checked_sub(within)) {
+            (true, Some(left @ 1..)) => (Some(self.first + row * self.pitch + within), left),
+            (true, _) if rows.count > 1 && row + 1 < rows.count => rest(rows.pitch - within),
+            _ => rest(u64::MAX),
+        }
+    }
+
+    /// Whether the bytes from one offset to another lie as they are here, and at how much less an address.
+    fn moved(&self, from: u64, to: u64) -> Option<u64> {
+        let (place, bytes) = self.at(from);
+        let is_row = place.is_some_and(|_| match self.rest {
+            Rest::Zeros { address, .. } => place != Some(address),
+            Rest::Nothing => true,
+        });
+        // The rows of a view and their places are as far apart: many are as one.
+        (is_row && to - from <= bytes).then(|| place.unwrap_or(0).wrapping_sub(from))
+    }
+
+    /// The runs of a transfer, one level after the other, where they lie.
+    fn chunks(
+        &self,
+        (system, local, run): (u64, i64, u64),
+        (levels, limit): (&[Level], usize),
+        all: &mut Vec<Chunk>,
+    ) {
+        let offset = system.wrapping_sub(self.address);
+        let (mut from, mut to) = (offset as i64, offset as i64 + run as i64);
+        for level in levels {
+            let reach = level.system_stride * i64::from(level.count.saturating_sub(1));
+            from += reach.min(0);
+            to += reach.max(0);
+        }
+        let inside = from >= 0 && to > from;
+        if inside && let Some(by) = self.moved(from as u64, to as u64) {
+            let mut chunk = Chunk::new(offset.wrapping_add(by), local as u32, run);
+            chunk.levels = levels.iter().copied().collect();
+            all.push(chunk);
+            return;
+        }
+        let Some((outer, inner)) = levels.split_last() else {
+            return self.runs(offset, local, run, all);
+        };
+        let mut own = Vec::new();
+        for turn in 0..i64::from(outer.count) {
+            let system = system.wrapping_add_signed(turn * outer.system_stride);
+            let local = local + turn * outer.local_stride;
+            self.chunks((system, local, run), (inner, limit), &mut own);
+        }
+        all.extend(coalesce(own, limit));
+    }
+
+    /// One run in parts.
+    fn runs(&self, mut offset: u64, mut local: i64, mut run: u64, all: &mut Vec<Chunk>) {
+        while run > 0 {
+            let (place, bytes) = self.at(offset);
+            let part = bytes.clamp(1, run);
+            if let Some(place) = place {
+                all.push(Chunk::new(place, local as u32, part));
+            }
+            offset = offset.wrapping_add(part);
+            local += part as i64;
+            run -= part;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cp2_dma::Direction;
+    use cp2_machine::Machine;
+    use proptest::prelude::*;
+
+    /// The byte that a view has at an offset: that of a row, or 0.
+    fn byte(rows: Rows, pitch: u64, offset: u64) -> Option<u64> {
+        let behind = offset.checked_sub(rows.start)?;
+        let (row, within) = (behind / rows.pitch, behind % rows.pitch);
+        (row < rows.count && within < rows.bytes).then_some(row * pitch + within)
+    }
+
+    proptest! {
+        #[test]
+        fn transfers_move_the_bytes_that_the_view_has(
+            (start, count, bytes, gap, apart) in (0u64..6, 1u64..7, 1u64..9, 0u64..4, 0u64..5),
+            (system, run, blocks) in (0u64..40, 1u64..12, -3i64..12),
+            levels in prop::collection::vec((1u32..5, 0i64..9), 0..3),
+            (store, all) in any::<(bool, bool)>(),
+        ) {
+            let machine = Machine::builtin("vm7").unwrap();
+            let (start, bytes, gap, apart) = (16 * start, 16 * bytes, 16 * gap, 16 * apart);
+            let rows = Rows { start, count, bytes, pitch: bytes + gap, total: 1 << 20 };
+            let (first, pitch) = (1 << 20, bytes + apart);
+            let rest = if store { Rest::Nothing } else { Rest::Zeros { address: 1 << 24, bytes: 64 } };
+            let mut views = Views::default();
+            let address = views.add(rows, (first, pitch), rest);
+            // Far enough from the start that no block begins before it.
+            let target = if all { Target::Blocks { stride: 16 * blocks } } else { Target::Section(1) };
+            let system = address + 16 * (system + 12);
+            let mut d = Descriptor::load(target, system, 0, 16 * run).event(1);
+            let mut local = 16 * i64::from(run as i32);
+            for (count, system) in levels {
+                d = d.level(count, 16 * system, local);
+                local *= i64::from(count);
+            }
+            if store {
+                d.direction = Direction::Store;
+            }
+            let mut wanted = Vec::new();
+            for run in d.runs(&machine) {
+                for at in 0..run.bytes {
+                    let byte = byte(rows, pitch, run.system + at - address);
+                    if !store || byte.is_some() {
+                        wanted.push((run.to, u64::from(run.local) + at, byte.map(|b| first + b)));
+                    }
+                }
+            }
+            let mut found = Vec::new();
+            let expanded = views.expand(d, (4, machine.dma.levels));
+            for d in &expanded {
+                prop_assert!(d.levels.len() <= machine.dma.levels);
+                for run in d.runs(&machine) {
+                    for at in 0..run.bytes {
+                        let from = run.system + at;
+                        found.push((run.to, u64::from(run.local) + at, (from < 1 << 24).then_some(from)));
+                    }
+                }
+            }
+            prop_assert!(expanded.iter().rev().skip(1).all(|d| d.event.is_none()));
+            prop_assert!(expanded.last().is_none_or(|d| d.event == Some(1)));
+            // A broadcast of the same to all sections is as good as a block for each.
+            let each = |all: Vec<(cp2_dma::Recipient, u64, Option<u64>)>| {
+                let mut each: Vec<_> = all.into_iter().flat_map(|(to, local, byte)| {
+                    let sections = match to {
+                        cp2_dma::Recipient::Section(s) => s..s + 1,
+                        _ => 0..4,
+                    };
+                    sections.map(move |s| (s, local, byte)).collect::<Vec<_>>()
+                }).collect();
+                each.sort_unstable();
+                each
+            };
+            prop_assert_eq!(each(found), each(wanted));
+        }
+    }
+}

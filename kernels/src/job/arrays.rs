@@ -1,0 +1,313 @@
+//! Arrays of the user as they lie in system memory, and as kernels page them.
+//!
+//! A kernel may want rows at other distances than the user's array has them, zeros between or before them, or
+//! more rows. Where all of that is whole granules, transfers see to it (a *view*, see [`Views`]); else a
+//! pass puts the rows elsewhere first, or back afterwards (a *relayout*). Either is in the simulated time.
+//!
+//! [`Views`]: cp2_host::Views
+
+use super::{Job, JobError, load};
+use crate::relayout::{Made, Place, Relayout, WORD, Word};
+use cp2_host::{Buffer, Element, Rest, Rows};
+use cp2_machine::Machine;
+
+/// The rows of a batch of `count` in kernels' arrays of `rows` rows: `len` bytes each, `pitch` apart.
+pub(crate) fn rows(count: usize, len: u64, (rows, pitch): (usize, u64)) -> Rows {
+    Rows {
+        start: 0,
+        count: count as u64,
+        bytes: len,
+        pitch,
+        total: (rows as u64).saturating_mul(pitch),
+    }
+}
+
+/// An output that kernels store, and what is left to do with it.
+#[derive(Debug)]
+#[must_use = "`Job::deliver` puts the results into the user's array"]
+pub(crate) struct Stored<T> {
+    /// The user's array.
+    pub(crate) buffer: Buffer<T>,
+    /// Where kernels store.
+    pub(crate) address: u64,
+    /// How the one becomes the other.
+    relayouts: Vec<Made>,
+}
+
+impl Job {
+    /// An array of the user whose rows lie as `own` says, for a kernel that wants them as `wanted` says and zeros elsewhere: the
+    /// address to load from.
+    ///
+    /// # Errors
+    /// System memory is used up, or a kernel does not run on the machine.
+    pub(crate) fn rows_in<T: Element>(
+        &mut self,
+        (name, values, shape): (&str, &[T], &[u64]),
+        own: Rows,
+        wanted: Rows,
+    ) -> Result<u64, JobError> {
+        let x = self.input(name, values, shape)?;
+        self.rows_as(x.address(), own, wanted)
+    }
+
+    /// The rows of an array that is there, for a kernel that wants them otherwise.
+    ///
+    /// # Errors
+    /// See [`Job::rows_in`].
+    pub(crate) fn rows_as(
+        &mut self,
+        address: u64,
+        own: Rows,
+        wanted: Rows,
+    ) -> Result<u64, JobError> {
+        let granule = self.machine().dma.granule.0;
+        let [own, wanted] = joined([own, wanted]);
+        if lies(own, wanted, granule) {
+            return Ok(address);
+        }
+        if own.is_aligned(granule) && wanted.is_aligned(granule) {
+            let end = wanted.start + wanted.count.saturating_sub(1) * wanted.pitch + wanted.bytes;
+            let gaps = [
+                wanted.start,
+                wanted.pitch - wanted.bytes.min(wanted.pitch),
+                wanted.total - end.min(wanted.total),
+            ];
+            let gap = gaps.into_iter().max().unwrap_or(0);
+            let bytes = gap
+                .min(self.machine().cp2.dmem.0)
+                .next_multiple_of(granule.max(1));
+            let zeros = self.temporary::<u8>(bytes)?.address();
+            let rest = Rest::Zeros {
+                address: zeros,
+                bytes,
+            };
+            return Ok(self
+                .views
+                .add(wanted, (address + own.start, own.pitch), rest));
+        }
+        let placed = self.temporary::<u8>(wanted.total.max(wanted.count * wanted.pitch))?;
+        let [start, bytes, from] = [wanted.start, wanted.bytes, own.start].map(|n| n / WORD);
+        let word = |at: u64| match at.checked_sub(start) {
+            Some(at) if at < bytes => Word::Of(0, from + at),
+            _ => Word::Zero,
+        };
+        let (from, to) = (
+            Place::new(address, own.pitch),
+            Place::new(placed.address(), wanted.pitch),
+        );
+        self.relayouted(&Relayout {
+            name: "rows as the kernel takes them",
+            from: &[from],
+            to,
+            words: wanted.count * wanted.pitch / WORD,
+            word: &word,
+        })?;
+        Ok(placed.address())
+    }
+
+    /// An array of the user for results, whose rows will lie as `own` says, of a kernel that stores them as `made` says and may
+    /// store anything elsewhere.
+    ///
+    /// # Errors
+    /// See [`Job::rows_in`].
+    pub(crate) fn rows_out<T: Element>(
+        &mut self,
+        (name, shape): (&str, &[u64]),
+        own: Rows,
+        made: Rows,
+    ) -> Result<Stored<T>, JobError> {
+        let buffer = self.output::<T>(name, shape)?;
+        self.rows_to(buffer, own, made)
+    }
+
+    /// The same for results in an array that is there.
+    ///
+    /// # Errors
+    /// See [`Job::rows_in`].
+    pub(crate) fn rows_to<T: Element>(
+        &mut self,
+        buffer: Buffer<T>,
+        own: Rows,
+        made: Rows,
+    ) -> Result<Stored<T>, JobError> {
+        let granule = self.machine().dma.granule.0;
+        let [own, made] = joined([own, made]);
+        let stored = |address| Stored {
+            buffer,
+            address,
+            relayouts: Vec::new(),
+        };
+        if lies(own, made, granule) {
+            return Ok(stored(buffer.address()));
+        }
+        if own.is_aligned(granule) && made.is_aligned(granule) {
+            let place = (buffer.address() + own.start, own.pitch);
+            return Ok(stored(self.views.add(made, place, Rest::Nothing)));
+        }
+        let placed = self.temporary::<u8>(made.total.max(made.start + made.count * made.pitch))?;
+        let [start, bytes, from] = [own.start, own.bytes, made.start].map(|n| n / WORD);
+        let word = |at: u64| match at.checked_sub(start) {
+            Some(at) if at < bytes => Word::Of(0, from + at),
+            _ => Word::Any,
+        };
+        let (from, to) = (
+            Place::new(placed.address(), made.pitch),
+            Place::new(buffer.address(), own.pitch),
+        );
+        let relayout = Relayout {
+            name: "rows as the user has them",
+            from: &[from],
+            to,
+            words: (own.count.saturating_sub(1) * own.pitch + own.start + own.bytes) / WORD,
+            word: &word,
+        };
+        let relayout = relayout.make(self.machine())?;
+        Ok(Stored {
+            buffer,
+            address: placed.address(),
+            relayouts: vec![relayout],
+        })
+    }
+
+    /// An array of the user for results, of a kernel that stores other rows, `from` so many bytes in all: `word` says which
+    /// of their words one of the user's is, in rows of so many words there and here; so many words in all.
+    ///
+    /// # Errors
+    /// See [`Job::rows_in`].
+    pub(crate) fn words_out<T: Element>(
+        &mut self,
+        (name, shape): (&str, &[u64]),
+        bytes: u64,
+        (words, from, to): (u64, u64, u64),
+        word: &dyn Fn(u64) -> Word,
+    ) -> Result<Stored<T>, JobError> {
+        let buffer = self.output::<T>(name, shape)?;
+        let placed = self.temporary::<u8>(bytes)?;
+        let place = |address, pitch| Place { address, pitch };
+        let relayout = Relayout {
+            name: "results as the user has them",
+            from: &[place(placed.address(), from)],
+            to: place(buffer.address(), to),
+            words,
+            word,
+        };
+        Ok(Stored {
+            buffer,
+            address: placed.address(),
+            relayouts: vec![relayout.make(self.machine())?],
+        })
+    }
+
+    /// An array of the user for a kernel that loads other rows, from an array of so many bytes: `word` says which of the user's words
+    /// one of theirs is, in rows of so many words there and here; so many words in all.
+    ///
+    /// # Errors
+    /// See [`Job::rows_in`].
+    pub(crate) fn words_in<T: Element>(
+        &mut self,
+        (name, values, shape): (&str, &[T], &[u64]),
+        bytes: u64,
+        (words, from, to): (u64, u64, u64),
+        word: &dyn Fn(u64) -> Word,
+    ) -> Result<u64, JobError> {
+        let x = self.input(name, values, shape)?;
+        self.words_as(x.address(), bytes, (words, from, to), word)
+    }
+
+    /// The same of an array that is there.
+    ///
+    /// # Errors
+    /// See [`Job::rows_in`].
+    pub(crate) fn words_as(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        (words, from, to): (u64, u64, u64),
+        word: &dyn Fn(u64) -> Word,
+    ) -> Result<u64, JobError> {
+        let placed = self.temporary::<u8>(bytes.max(words * WORD))?;
+        let place = |address, pitch| Place { address, pitch };
+        self.relayouted(&Relayout {
+            name: "numbers as the kernel takes them",
+            from: &[place(address, from)],
+            to: place(placed.address(), to),
+            words,
+            word,
+        })?;
+        Ok(placed.address())
+    }
+
+    /// Puts results into the user's array, when the passes that make them have been added.
+    ///
+    /// # Errors
+    /// See [`Job::rows_in`].
+    pub(crate) fn deliver<T>(&mut self, stored: Stored<T>) -> Result<Buffer<T>, JobError> {
+        for relayout in stored.relayouts {
+            relayout.append(self)?;
+        }
+        Ok(stored.buffer)
+    }
+
+    /// Adds the passes of a relayout.
+    ///
+    /// # Errors
+    /// See [`Job::rows_in`].
+    pub(crate) fn relayouted(&mut self, relayout: &Relayout<'_>) -> Result<(), JobError> {
+        relayout.make(self.machine())?.append(self)
+    }
+}
+
+impl<T: Element> Stored<T> {
+    /// The same for a kernel whose results become those of `other`, which stores where these are expected.
+    pub(crate) fn behind<U>(self, mut other: Stored<U>) -> Self {
+        other.relayouts.extend(self.relayouts);
+        Self {
+            address: other.address,
+            relayouts: other.relayouts,
+            buffer: self.buffer,
+        }
+    }
+}
+
+/// Rows that follow each other both here and there are one.
+fn joined([own, wanted]: [Rows; 2]) -> [Rows; 2] {
+    let adjacent = |rows: Rows| rows.pitch == rows.bytes;
+    match adjacent(own) && adjacent(wanted) {
+        true => [own.joined(), wanted.joined()],
+        false => [own, wanted],
+    }
+}
+
+/// Whether rows lie as they are wanted, with nothing wanted beside them that is not theirs.
+fn lies(own: Rows, wanted: Rows, granule: u64) -> bool {
+    let one = own.count == 1 && wanted.count == 1;
+    own.start == wanted.start
+        && (one || own.pitch == wanted.pitch)
+        && wanted.total <= own.total.next_multiple_of(granule.max(1))
+}
+
+/// Expected cycles of what [`Job::rows_as`] adds for a kernel that loads, or [`Job::rows_to`] for one that stores: a relayout loads
+/// every byte of the one array, stores the other's, and has a program, a launch and ends of its own.
+pub(crate) fn expected(own: Rows, kernels: Rows, machine: &Machine) -> f64 {
+    let granule = machine.dma.granule.0;
+    let [own, kernels] = joined([own, kernels]);
+    if lies(own, kernels, granule) || (own.is_aligned(granule) && kernels.is_aligned(granule)) {
+        return 0.0;
+    }
+    let bytes = [own, kernels].map(|rows| rows.count.saturating_mul(rows.pitch));
+    let ends = machine.host.launch.0 + 2 * machine.host.completion.0;
+    load(bytes.iter().sum::<u64>() + PROGRAM, machine) + ends as f64
+}
+
+/// Bytes of the program of a relayout, about.
+const PROGRAM: u64 = 1600;
+
+impl Place {
+    /// Rows of so many bytes from one to the next.
+    pub(crate) fn new(address: u64, pitch: u64) -> Self {
+        Self {
+            address,
+            pitch: pitch / WORD,
+        }
+    }
+}

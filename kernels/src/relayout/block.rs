@@ -1,0 +1,275 @@
+//! Blocks: parts of an array that a page holds, and which of them are made alike.
+
+use super::pages::{Copies, Part, Span};
+use super::{QUAD, Relayout, WORD, Word};
+use cp2_machine::Machine;
+
+use std::collections::{BTreeMap, HashMap};
+
+/// Bytes of a granule and of a quad.
+const GRANULE: u64 = QUAD * WORD;
+
+/// Bytes of a page that are enough: a longer one's first load and last store stand alone longer.
+const PAGE: u64 = 2048;
+/// Groups of rows that are one block each, and too long for a short page: at most so much of DMEM.
+const LONG: u64 = 3;
+
+/// Words of quads of a source taken into a quad of the result.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Take {
+    /// The quad of the block's input.
+    pub(super) quad: i64,
+    /// For each lane of the result the lane of that quad; those not taken are as they are.
+    pub(super) lanes: [u8; 4],
+    /// Which lanes of the result are taken.
+    pub(super) taken: [bool; 4],
+}
+
+/// A quad of the result.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Quad {
+    /// From which quads; lanes that none has are 0.
+    pub(super) takes: Vec<Take>,
+    /// Lanes whose sign changes.
+    pub(super) minus: [bool; 4],
+}
+
+/// A block, up to where it lies: what its quads are made of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Shape {
+    /// The quads of a part of the result.
+    pub(super) quads: Vec<Quad>,
+    /// How often that is there, one behind the other.
+    pub(super) times: u64,
+    /// Bytes of a part of the input and of the result in DMEM.
+    pub(super) input: u64,
+    pub(super) output: u64,
+}
+
+impl Shape {
+    /// Bytes of a page buffer, which holds an input or a result.
+    pub(super) fn bytes(&self) -> u64 {
+        self.times * self.input.max(self.output)
+    }
+}
+
+/// How an array is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Size {
+    /// Groups of rows of a block.
+    groups: u64,
+    /// Or words of a block, where it is a part of a group.
+    words: Option<u64>,
+}
+
+/// Rows after which all arrays are at whole granules again.
+fn group(of: &Relayout<'_>) -> u64 {
+    let all = of.from.iter().chain([&of.to]);
+    let rows = all.map(|place| match place.pitch % QUAD {
+        0 => 1,
+        2 => 2,
+        _ => QUAD,
+    });
+    rows.max().unwrap_or(1)
+}
+
+/// The ways to cut an array that are tried.
+pub(super) fn sizes(of: &Relayout<'_>, machine: &Machine) -> Vec<Size> {
+    let rows = group(of);
+    let bytes = of.from.iter().map(|place| place.pitch).sum::<u64>();
+    let one = (rows * WORD).saturating_mul(bytes.max(of.to.pitch)).max(1);
+    let (all, sections) = ((of.words / (rows * of.to.pitch)).max(1), machine.cp2.sections.max(1) as u64);
+    // Four pages of every section at least, but none too short.
+    let share = (all * one / (4 * sections)).clamp(512, PAGE);
+    let mut sizes = Vec::new();
+    let groups = (share / one).clamp(1, all.div_ceil(sections));
+    if one <= machine.cp2.dmem.0 / LONG / 2 {
+        let words = None;
+        sizes.push(Size { groups, words });
+    }
+    if one > share {
+        let words = Some((share / WORD).next_multiple_of(2 * QUAD));
+        sizes.push(Size { groups: 1, words });
+    }
+    sizes
+}
+
+/// The blocks of an array, those of one shape together.
+pub(super) fn copies(of: &Relayout<'_>, size: Size, machine: &Machine) -> Vec<Copies> {
+    let rows = group(of);
+    let words = rows * of.to.pitch;
+    let groups = of.words / words.max(1);
+    let mut found = Found {
+        of,
+        all: Vec::new(),
+        known: HashMap::new(),
+    };
+    let steps: Vec<u64> = of.from.iter().map(|p| rows * p.pitch * WORD).collect();
+    let steps = (steps, words * WORD);
+    if groups > 0 {
+        match size.words {
+            None => {
+                let times = size.groups.min(groups);
+                let (shape, part) = part(of, 0..words);
+                let blocks = groups.div_ceil(times);
+                // The last block ends with the last group: some are made twice, alike.
+                let first = (0..blocks).map(|b| (b * times).min(groups - times));
+                let shape = Shape { times, ..shape };
+                found.add(shape, part, &steps, first.collect());
+            }
+            Some(chunk) => {
+                for from in (0..words).step_by(chunk.max(QUAD) as usize) {
+                    let (shape, part) = part(of, from..(from + chunk).min(words));
+                    found.add(shape, part, &steps, (0..groups).collect());
+                }
+            }
+        }
+    }
+    // Rows that are no group.
+    let (rest, end) = (groups * words, of.words);
+    let chunk = size.words.unwrap_or(u64::MAX / 2);
+    let mut from = rest;
+    while from < end {
+        let to = end.next_multiple_of(QUAD).min(from.saturating_add(chunk));
+        let (shape, part) = part(of, from..to);
+        found.add(shape, part, &steps, vec![0]);
+        from = to;
+    }
+    let addresses = of.from.iter().map(|p| p.address).collect();
+    let limits = (machine.cp2.sections, machine.dma.levels);
+    let made = found.all.into_iter();
+    made.map(|(shape, parts, blocks)| Copies {
+        shape,
+        parts,
+        blocks,
+        steps: steps.clone(),
+        addresses: (Vec::clone(&addresses), of.to.address),
+        limits,
+        cycles: 0,
+    })
+    .collect()
+}
+
+/// The shapes found so far, their parts, and the blocks: which part, and the group it is of.
+struct Found<'a> {
+    of: &'a Relayout<'a>,
+    all: Vec<(Shape, Vec<Part>, Vec<(u32, u64)>)>,
+    known: HashMap<(Shape, Vec<[u64; 2]>), usize>,
+}
+
+impl Found<'_> {
+    fn add(
+        &mut self,
+        shape: Shape,
+        part: Part,
+        _steps: &(Vec<u64>, u64),
+        groups: Vec<u64>,
+    ) {
+        if part.stores.is_empty() {
+            return;
+        }
+        debug_assert!(part.loads.iter().all(|s| usize::from(s.array) < self.of.from.len()));
+        // Spans of the same bytes at the same places of DMEM.
+        let spans = part.loads.iter().chain(&part.stores);
+        let spans = spans.map(|span| [span.local, span.bytes]).collect();
+        let next = self.all.len();
+        let index = *self.known.entry((shape.clone(), spans)).or_insert(next);
+        if index == next {
+            self.all.push((shape, Vec::new(), Vec::new()));
+        }
+        let (_, parts, blocks) = &mut self.all[index];
+        let number = u32::try_from(parts.len()).unwrap_or(u32::MAX);
+        parts.push(part);
+        blocks.extend(groups.into_iter().map(|group| (number, group)));
+    }
+}
+
+/// The part of an array that some of its words are, from a whole granule on: how it is made, and where it and what it is made of lie,
+/// in bytes from the arrays' addresses.
+fn part(of: &Relayout<'_>, words: std::ops::Range<u64>) -> (Shape, Part) {
+    let end = of.words;
+    let word = |at: u64| {
+        if at >= end {
+            return Word::Any;
+        }
+        let (row, own) = (at / of.to.pitch, at % of.to.pitch);
+        let from = |array: u8, word: u64| word + row * of.from[usize::from(array)].pitch;
+        match (of.word)(own) {
+            Word::Of(array, word) => Word::Of(array, from(array, word)),
+            Word::Minus(array, word) => Word::Minus(array, from(array, word)),
+            other => other,
+        }
+    };
+    let granules = words.start / QUAD..words.end.div_ceil(QUAD);
+    let mut stored: Vec<(u64, [Word; 4])> = Vec::new();
+    let mut needed: BTreeMap<u8, Vec<u64>> = BTreeMap::new();
+    for granule in granules {
+        let lanes = [0, 1, 2, 3].map(|lane| word(granule * QUAD + lane));
+        if lanes.iter().all(|lane| *lane == Word::Any) {
+            continue;
+        }
+        for lane in lanes {
+            if let Word::Of(array, word) | Word::Minus(array, word) = lane {
+                let all = needed.entry(array).or_default();
+                if all.last() != Some(&(word / QUAD)) {
+                    all.push(word / QUAD);
+                }
+            }
+        }
+        stored.push((granule, lanes));
+    }
+    // Where the granules lie that it is made of: those of an array one behind the other.
+    let mut places: HashMap<(u8, u64), i64> = HashMap::new();
+    let mut loads: Vec<Span> = Vec::new();
+    let mut local = 0;
+    for (array, mut granules) in needed {
+        granules.sort_unstable();
+        granules.dedup();
+        for granule in granules {
+            places.insert((array, granule), (local / GRANULE) as i64);
+            Span::extend(&mut loads, array, granule * GRANULE, local);
+            local += GRANULE;
+        }
+    }
+    // A block of zeros alone loads a granule that it does not look at: something must say that its turn has come.
+    if loads.is_empty() {
+        Span::extend(&mut loads, 0, 0, 0);
+        local = GRANULE;
+    }
+    let mut stores = Vec::new();
+    let mut output = 0;
+    let mut quads = Vec::with_capacity(stored.len());
+    for (granule, lanes) in stored {
+        Span::extend(&mut stores, 0, granule * GRANULE, output);
+        output += GRANULE;
+        let mut quad = Quad::default();
+        for (lane, word) in lanes.into_iter().enumerate() {
+            let (array, word, minus) = match word {
+                Word::Of(array, word) => (array, word, false),
+                Word::Minus(array, word) => (array, word, true),
+                Word::Any | Word::Zero => continue,
+            };
+            quad.minus[lane] = minus;
+            let place = places.get(&(array, word / QUAD)).copied().unwrap_or(0);
+            let known = quad.takes.iter().position(|take| take.quad == place);
+            let index = known.unwrap_or_else(|| {
+                quad.takes.push(Take {
+                    quad: place,
+                    lanes: [0, 1, 2, 3],
+                    taken: [false; 4],
+                });
+                quad.takes.len() - 1
+            });
+            quad.takes[index].lanes[lane] = (word % QUAD) as u8;
+            quad.takes[index].taken[lane] = true;
+        }
+        quads.push(quad);
+    }
+    let shape = Shape {
+        quads,
+        times: 1,
+        input: local,
+        output,
+    };
+    (shape, Part { loads, stores })
+}

@@ -1,0 +1,395 @@
+//! The kernel that makes blocks of one shape.
+
+use super::block::{Quad, Shape, Take};
+use super::pages::Copies;
+use super::{QUAD, WORD};
+use crate::assembly::{assembly, moves};
+use crate::job::{JobError, data_end};
+use crate::pipeline::{Body, Pointer, Reg, Step};
+use crate::ring::{Ring, RingPass};
+use cp2_asm::{Program, Source};
+use cp2_machine::Machine;
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes of a quad.
+const BYTES: i64 = (QUAD * WORD) as i64;
+/// Page buffers: one is computed, one stored, one loaded.
+const BUFFERS: usize = 3;
+/// Address registers of a page's input and output, and of the pointers of loops.
+const INPUT: u8 = 8;
+const OUTPUT: u8 = 9;
+const STORE: u8 = 12;
+const POINTERS: Range<u8> = 0..7;
+/// Quads of the result that an iteration makes, as tried.
+const UNITS: [usize; 3] = [1, 2, 4];
+/// Quads of a part that repeats itself which are made in one iteration.
+const WHOLE: usize = 8;
+/// Cycles of a page beside its loops: its addresses, the signal, the branch.
+const PAGE: u64 = 11;
+/// Lanes of a quad in their order, as `perm` names them.
+const IN_ORDER: [u8; 4] = [0, 1, 2, 3];
+
+/// A page kernel, assembled.
+#[derive(Debug)]
+pub(super) struct Kernel {
+    pub(super) program: Arc<Program>,
+    /// Cycles of a page.
+    pub(super) cycles: u64,
+    page: u64,
+}
+
+impl Kernel {
+    /// The kernel of blocks; `name` says what they are for.
+    pub(super) fn new(name: &str, of: &Copies, machine: &Machine) -> Result<Self, JobError> {
+        let mut text = Text::new(&of.shape);
+        text.shape(&of.shape, machine)?;
+        let masks = text.load_masks();
+        let source = format!(
+            "; {name}: generated, see docs/host.md.\n\
+             .program\n\
+             .entry start\n\
+             start:\n    \
+             ldx2 c14, [a15]\n    \
+             addi a7, a15, 16\n    \
+             mov b7, a7\n    \
+             movi s7, 8\n\
+             {masks}    \
+             nop\n    nop\n    \
+             mov l7, c15\n\
+             page:\n    \
+             ldx2 a{INPUT}, [a7]+s7%\n    \
+             ldx2 a10, [a7]+s7%\n    \
+             wait 0\n\
+             {}    \
+             addi c14, c14, -1\n    \
+             signal 1\n    \
+             bnz c14, page\n    \
+             stop\n\
+             .dmem 0\n{}",
+            text.words,
+            text.data()
+        );
+        let options = cp2_asm::Options {
+            machine: Some(machine),
+            ..cp2_asm::Options::default()
+        };
+        let source = Source::new(format!("{name}.s"), source);
+        let program = assembly(name, &source, &options)?.program;
+        let made = Self {
+            program: Arc::new(program),
+            cycles: text.cycles + PAGE,
+            page: of.shape.bytes(),
+        };
+        crate::assembly::holds(name, made.ring().end([made.page, 0, 0]), machine)?;
+        moves(name, &RingPass::new(made.ring(), of.clone()), machine)?;
+        Ok(made)
+    }
+
+    /// The buffers behind the masks.
+    pub(super) fn ring(&self) -> Ring {
+        let arguments = data_end(&self.program).next_multiple_of(16);
+        let first = arguments + Ring::argument_bytes(BUFFERS);
+        Ring::new(arguments, first, BUFFERS, self.page, 0)
+    }
+
+    /// Bytes of the program and its masks.
+    pub(super) fn image(&self) -> u64 {
+        8 * self.program.words.len() as u64 + data_end(&self.program)
+    }
+}
+
+/// Quads in a row that are made alike, each so many quads of the input behind that of the iteration before.
+struct Run<'a> {
+    unit: &'a [Quad],
+    /// For every taking of the unit's quads, quads of the input from an iteration to the next.
+    steps: Vec<i64>,
+    iterations: u64,
+}
+
+/// The words of a page in the making.
+struct Text {
+    words: String,
+    cycles: u64,
+    /// Masks in the highest quads.
+    masks: Vec<[u32; 4]>,
+}
+
+/// Which lanes a mask keeps, as its bits.
+fn kept(lanes: [bool; 4]) -> [u32; 4] {
+    lanes.map(|lane| if lane { u32::MAX } else { 0 })
+}
+
+/// Which signs a mask changes.
+fn signs(lanes: [bool; 4]) -> [u32; 4] {
+    lanes.map(|lane| if lane { 1 << 31 } else { 0 })
+}
+
+impl Text {
+    fn new(shape: &Shape) -> Self {
+        let mut masks: Vec<[u32; 4]> = Vec::new();
+        let mut need = |mask: [u32; 4]| {
+            if !masks.contains(&mask) {
+                masks.push(mask);
+            }
+        };
+        for quad in &shape.quads {
+            for mask in masks_of(quad) {
+                need(mask);
+            }
+        }
+        Self {
+            words: String::new(),
+            cycles: 0,
+            masks,
+        }
+    }
+
+    fn mask(&self, mask: [u32; 4]) -> Reg {
+        let index = self.masks.iter().position(|m| *m == mask).unwrap_or(0);
+        Reg::Quad(self.first() + index as u8)
+    }
+
+    /// The first quad that holds a mask.
+    fn first(&self) -> u8 {
+        32 - self.masks.len() as u8
+    }
+
+    fn load_masks(&self) -> String {
+        let mut words = String::from("    movi a0, masks\n");
+        for i in 0..self.masks.len() {
+            let _ = writeln!(words, "    ldq q{}, [a0]+16", usize::from(self.first()) + i);
+        }
+        words
+    }
+
+    fn data(&self) -> String {
+        let mut data = String::from("masks:\n");
+        for mask in &self.masks {
+            let [a, b, c, d] = mask.map(|bits| bits as i32);
+            let _ = writeln!(data, "    .int {a}, {b}, {c}, {d}");
+        }
+        data + "    .space 16\n"
+    }
+
+    fn word(&mut self, word: &str) {
+        let _ = writeln!(self.words, "    {word}");
+        self.cycles += 1;
+    }
+
+    /// `a{to}` = `a{from}` + offset.
+    fn address(&mut self, to: u8, from: u8, offset: i64) {
+        match offset {
+            0 => self.word(&format!("mov a{to}, a{from}")),
+            -2048..=2047 => self.word(&format!("addi a{to}, a{from}, {offset}")),
+            _ => {
+                self.word(&format!("movi s15, {offset}"));
+                self.word(&format!("add a{to}, a{from}, s15"));
+            }
+        }
+    }
+
+    /// All quads of a block.
+    fn shape(&mut self, shape: &Shape, machine: &Machine) -> Result<(), JobError> {
+        let quads = &shape.quads;
+        if quads.len() <= WHOLE && shape.times > 1 {
+            let takes = quads.iter().map(|quad| quad.takes.len()).sum();
+            let run = Run {
+                unit: quads,
+                steps: vec![shape.input as i64 / BYTES; takes],
+                iterations: shape.times,
+            };
+            return self.run(0, &run, machine);
+        }
+        let (before, cycles) = (std::mem::take(&mut self.words), self.cycles);
+        let mut at = 0;
+        while at < quads.len() {
+            let run = longest(&quads[at..]);
+            self.run(at, &run, machine)?;
+            at += run.unit.len() * run.iterations as usize;
+        }
+        let own = std::mem::replace(&mut self.words, before);
+        if shape.times == 1 {
+            self.words += &own;
+            return Ok(());
+        }
+        let setup = machine.cp2.loop_setup.0;
+        let _ = write!(self.words, "    loop {} {{\n{own}", shape.times);
+        for (register, bytes) in [(INPUT, shape.input), (OUTPUT, shape.output)] {
+            self.word(&format!("movi s15, {bytes}"));
+            self.word(&format!("add a{register}, a{register}, s15"));
+        }
+        self.words += "    }\n";
+        self.cycles = cycles + (self.cycles - cycles) * shape.times + 1 + setup;
+        Ok(())
+    }
+
+    /// The loop over a run whose first quad is quad `at` of the result.
+    fn run(&mut self, at: usize, run: &Run<'_>, machine: &Machine) -> Result<(), JobError> {
+        let mut body = Body::default();
+        let mut pointers: Vec<(Pointer, i64, i64)> = Vec::new();
+        let unit = run.unit.len() as i64;
+        let store = body.pointer(STORE, Step::Bytes(unit * BYTES));
+        let mut steps = run.steps.iter();
+        let mut loaded: Vec<(i64, i64, Reg)> = Vec::new();
+        for (i, quad) in run.unit.iter().enumerate() {
+            let mut parts = Vec::new();
+            for take in &quad.takes {
+                let step = steps.next().copied().unwrap_or(0);
+                let known = loaded.iter().find(|l| (l.0, l.1) == (take.quad, step));
+                let from = match known {
+                    Some(&(_, _, reg)) => reg,
+                    None => {
+                        let from = pointer(&mut body, &mut pointers, take.quad, step);
+                        let reg = Reg::Whole(body.quad());
+                        body.load(reg, from.0, (take.quad - from.1) * BYTES);
+                        loaded.push((take.quad, step, reg));
+                        reg
+                    }
+                };
+                parts.push((take, from));
+            }
+            let made = self.quad(&mut body, quad, &parts);
+            body.store(made, store, i as i64 * BYTES);
+        }
+        let schedule = body.schedule(machine, 2 * self.first())?;
+        self.address(STORE, OUTPUT, at as i64 * BYTES + schedule.bias(store));
+        for (pointer, first, _) in &pointers {
+            let register = schedule.register_of(*pointer);
+            self.address(register, INPUT, first * BYTES + schedule.bias(*pointer));
+        }
+        let made = schedule.emit(run.iterations);
+        self.words += &made.text;
+        self.cycles += made.cycles;
+        Ok(())
+    }
+
+    /// A quad of the result out of those it takes lanes of.
+    fn quad(&self, body: &mut Body, quad: &Quad, parts: &[(&Take, Reg)]) -> Reg {
+        let mut made: Option<(Reg, [bool; 4])> = None;
+        for (take, from) in parts {
+            let mut own = *from;
+            if take.lanes != IN_ORDER {
+                let lanes = take.lanes.iter().rev();
+                let lanes = lanes.fold(0, |all, &lane| all << 2 | i64::from(lane));
+                own = Reg::Whole(body.quad_immediate("perm", own, lanes));
+            }
+            made = Some(match made {
+                None => (own, take.taken),
+                Some((before, taken)) => {
+                    let mask = self.mask(kept(take.taken));
+                    let both = body.quad_op("sel", &[own, before, mask]);
+                    let all = std::array::from_fn(|lane| taken[lane] || take.taken[lane]);
+                    (Reg::Whole(both), all)
+                }
+            });
+        }
+        let Some((mut own, taken)) = made else {
+            return self.mask([0; 4]);
+        };
+        if taken != [true; 4] {
+            own = Reg::Whole(body.quad_op("and", &[own, self.mask(kept(taken))]));
+        }
+        if quad.minus != [false; 4] {
+            own = Reg::Whole(body.quad_op("xor", &[own, self.mask(signs(quad.minus))]));
+        }
+        own
+    }
+}
+
+/// The masks that a quad needs.
+fn masks_of(quad: &Quad) -> Vec<[u32; 4]> {
+    let mut masks = Vec::new();
+    let mut taken = [false; 4];
+    for (i, take) in quad.takes.iter().enumerate() {
+        if i > 0 {
+            masks.push(kept(take.taken));
+        }
+        taken = std::array::from_fn(|lane| taken[lane] || take.taken[lane]);
+    }
+    if taken != [true; 4] {
+        masks.push(kept(taken));
+    }
+    if quad.minus != [false; 4] {
+        masks.push(signs(quad.minus));
+    }
+    masks
+}
+
+/// Quads that an offset reaches from a pointer.
+const REACH: i64 = 1000;
+
+/// A pointer that steps by `step` quads and reaches `quad`, and the quad at which it begins.
+fn pointer(
+    body: &mut Body,
+    all: &mut Vec<(Pointer, i64, i64)>,
+    quad: i64,
+    step: i64,
+) -> (Pointer, i64) {
+    let near = |p: &&(Pointer, i64, i64)| p.2 == step && (quad - p.1).abs() < REACH;
+    if let Some(&(pointer, first, _)) = all.iter().find(near) {
+        return (pointer, first);
+    }
+    // More pointers than registers would be a bug that the assembler finds.
+    let register = POINTERS.clone().nth(all.len()).unwrap_or(u8::MAX);
+    let pointer = body.pointer(register, Step::Bytes(step * BYTES));
+    all.push((pointer, quad, step));
+    (pointer, quad)
+}
+
+/// The run at the beginning of quads that has the most of them.
+fn longest(quads: &[Quad]) -> Run<'_> {
+    let runs = UNITS.iter().filter_map(|&unit| repeated(quads, unit));
+    let quads_of = |run: &Run<'_>| run.unit.len() as u64 * run.iterations;
+    let mut best = Run {
+        unit: &quads[..1],
+        steps: vec![0; quads[0].takes.len()],
+        iterations: 1,
+    };
+    for run in runs {
+        if quads_of(&run) > quads_of(&best) {
+            best = run;
+        }
+    }
+    best
+}
+
+/// How often the first `unit` quads repeat themselves, at least twice.
+fn repeated(quads: &[Quad], unit: usize) -> Option<Run<'_>> {
+    let (first, rest) = quads.split_at_checked(unit)?;
+    let second = rest.get(..unit)?;
+    let alike = |a: &Take, b: &Take| (a.lanes, a.taken) == (b.lanes, b.taken);
+    let mut steps = Vec::new();
+    for (a, b) in first.iter().zip(second) {
+        if a.minus != b.minus || a.takes.len() != b.takes.len() {
+            return None;
+        }
+        for (a, b) in a.takes.iter().zip(&b.takes) {
+            if !alike(a, b) {
+                return None;
+            }
+            steps.push(b.quad - a.quad);
+        }
+    }
+    let goes_on = |i: usize, again: &[Quad]| {
+        let mut steps = steps.iter();
+        again.len() == unit
+            && first.iter().zip(again).all(|(a, b)| {
+                let takes = a.takes.iter().zip(&b.takes);
+                a.minus == b.minus
+                    && a.takes.len() == b.takes.len()
+                    && takes.into_iter().all(|(a, b)| {
+                        let step = steps.next().copied().unwrap_or(0);
+                        alike(a, b) && b.quad - a.quad == step * i as i64
+                    })
+            })
+    };
+    let others = quads.chunks(unit).enumerate().skip(2);
+    let more = others.take_while(|(i, again)| goes_on(*i, again)).count();
+    Some(Run {
+        unit: first,
+        steps,
+        iterations: 2 + more as u64,
+    })
+}

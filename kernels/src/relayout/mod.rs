@@ -1,0 +1,131 @@
+//! Arrays put into another layout on the machine: rows spread out or closed up, real numbers two by two
+//! or taken apart, spectra completed.
+//!
+//! What a word of the new array is, a function says ([`Word`]); the rest follows from it. Words are cut into
+//! *blocks* of a page each ([`block`]); blocks that are made alike, but for where they lie, are a pass of one
+//! kernel ([`kernel`]), which moves lanes between quads: the DMA moves whole granules, and rows that
+//! are no multiple of 16 bytes begin inside one. Nothing is computed but signs. A pass moves every byte once
+//! in and once out, and takes as long as the DMA needs for that.
+
+mod block;
+mod kernel;
+mod pages;
+
+use crate::job::{Job, JobError};
+use crate::ring::RingPass;
+use cp2_machine::Machine;
+use kernel::Kernel;
+use pages::Copies;
+use std::sync::Arc;
+
+/// Bytes of a word: a real number, or a part of a complex one.
+pub(crate) const WORD: u64 = 4;
+/// Words of a granule, and of a quad.
+const QUAD: u64 = 4;
+
+/// What a word of the new array is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Word {
+    /// Whatever it was, unless words of its granule are written.
+    Any,
+    /// Zero.
+    Zero,
+    /// That of an array, counted from the row's start there.
+    Of(u8, u64),
+    /// The same with the sign changed.
+    Minus(u8, u64),
+}
+
+/// Where rows of an array begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Byte address of the array: whole granules.
+    pub(crate) address: u64,
+    /// Words from a row to the next.
+    pub(crate) pitch: u64,
+}
+
+/// An array in a new layout: `rows` rows whose words `word` names.
+pub(crate) struct Relayout<'a> {
+    /// What it does, for timelines.
+    pub(crate) name: &'a str,
+    /// The arrays it is made of.
+    pub(crate) from: &'a [Place],
+    /// Where it will be.
+    pub(crate) to: Place,
+    /// Its words: the last row may be a part of one.
+    pub(crate) words: u64,
+    /// What each of the `to.pitch` words of a row is.
+    pub(crate) word: &'a dyn Fn(u64) -> Word,
+}
+
+/// A relayout made for a machine: the passes, each with the kernel it needs.
+#[derive(Debug)]
+pub(crate) struct Made {
+    name: String,
+    passes: Vec<(Kernel, Copies)>,
+}
+
+impl Relayout<'_> {
+    /// Its passes on a machine, in the way that takes the least time.
+    pub(crate) fn make(&self, machine: &Machine) -> Result<Made, JobError> {
+        let mut best: Option<(f64, Made)> = None;
+        let mut refused = None;
+        for size in block::sizes(self, machine) {
+            match self.made(size, machine) {
+                Ok(made) => {
+                    let cycles = made.expected(machine);
+                    if best.as_ref().is_none_or(|(least, _)| cycles < *least) {
+                        best = Some((cycles, made));
+                    }
+                }
+                Err(e) => refused = Some(e),
+            }
+        }
+        match (best, refused) {
+            (Some((_, made)), _) => Ok(made),
+            (None, Some(e)) => Err(e),
+            (None, None) => Ok(Made {
+                name: self.name.to_owned(),
+                passes: Vec::new(),
+            }),
+        }
+    }
+
+    fn made(&self, size: block::Size, machine: &Machine) -> Result<Made, JobError> {
+        let mut passes = Vec::new();
+        for copies in block::copies(self, size, machine) {
+            let kernel = Kernel::new(self.name, &copies, machine)?;
+            passes.push((kernel, copies));
+        }
+        Ok(Made {
+            name: self.name.to_owned(),
+            passes,
+        })
+    }
+}
+
+impl Made {
+    /// Cycles that it should take, the loads of its programs included.
+    pub(crate) fn expected(&self, machine: &Machine) -> f64 {
+        let all = self.passes.iter();
+        all.map(|(kernel, copies)| {
+            let pass = RingPass::new(kernel.ring(), copies.clone().timed(kernel.cycles));
+            crate::job::load(kernel.image(), machine) + pass.expect(machine).cycles
+        })
+        .sum()
+    }
+
+    /// Adds its passes to a job.
+    pub(crate) fn append(self, job: &mut Job) -> Result<(), JobError> {
+        for (kernel, copies) in self.passes {
+            let program = job.program(&self.name, &Arc::clone(&kernel.program))?;
+            let pass = RingPass::new(kernel.ring(), copies.timed(kernel.cycles));
+            job.relayout(&program, "start", pass)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

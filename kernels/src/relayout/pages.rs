@@ -1,0 +1,160 @@
+//! The pages of a relayout: for every section a block.
+
+use super::block::Shape;
+use crate::ring::Pages;
+use cp2_dma::{Chunk, Descriptor, Direction, coalesce, over_sections};
+
+
+/// Bytes that lie together in an array and in DMEM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    /// Which of the arrays.
+    pub(super) array: u8,
+    /// Bytes from its start.
+    pub(super) from: u64,
+    /// Bytes from the start of the block in DMEM.
+    pub(super) local: u64,
+    /// Bytes.
+    pub(super) bytes: u64,
+}
+
+impl Span {
+    /// A granule more, of the last span where it goes on there.
+    pub(super) fn extend(all: &mut Vec<Self>, array: u8, from: u64, local: u64) {
+        let bytes = super::QUAD * super::WORD;
+        match all.last_mut() {
+            Some(last) if last.array == array && last.from + last.bytes == from => {
+                last.bytes += bytes;
+            }
+            _ => all.push(Self {
+                array,
+                from,
+                local,
+                bytes,
+            }),
+        }
+    }
+}
+
+/// Where a block's bytes lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) loads: Vec<Span>,
+    pub(super) stores: Vec<Span>,
+}
+
+/// Blocks of one shape.
+#[derive(Clone, Debug)]
+pub(super) struct Copies {
+    pub(super) shape: Shape,
+    pub(super) parts: Vec<Part>,
+    /// The part that each block is, and the group of rows it begins in.
+    pub(super) blocks: Vec<(u32, u64)>,
+    /// Bytes from a group to the next: in each array, and in the new one.
+    pub(super) steps: (Vec<u64>, u64),
+    /// Addresses of the arrays, and of the new one.
+    pub(super) addresses: (Vec<u64>, u64),
+    /// Sections of the machine, and levels of its transfers.
+    pub(super) limits: (usize, usize),
+    /// Cycles of a page.
+    pub(super) cycles: u64,
+}
+
+impl Copies {
+    /// The same of a kernel that takes so many cycles for a page.
+    pub(super) fn timed(self, cycles: u64) -> Self {
+        Self { cycles, ..self }
+    }
+
+    /// What a block moves.
+    fn chunks(&self, block: usize, local: u32, direction: Direction) -> Vec<Chunk> {
+        let Some(&(part, group)) = self.blocks.get(block) else {
+            return Vec::new();
+        };
+        let Part { loads, stores } = &self.parts[part as usize];
+        let (spans, apart) = match direction {
+            Direction::Load => (loads, self.shape.input),
+            Direction::Store => (stores, self.shape.output),
+        };
+        let place = |array: u8| match direction {
+            Direction::Load => {
+                let array = usize::from(array);
+                (self.addresses.0[array], self.steps.0[array])
+            }
+            Direction::Store => (self.addresses.1, self.steps.1),
+        };
+        let times = 0..self.shape.times;
+        // Span after span, so that those that differ in the group alone follow each other.
+        let all = spans.iter().flat_map(|span| {
+            let (address, step) = place(span.array);
+            times.clone().map(move |time| {
+                let system = address + span.from + (group + time) * step;
+                let at = u64::from(local) + span.local + time * apart;
+                Chunk::new(system, u32::try_from(at).unwrap_or(u32::MAX), span.bytes)
+            })
+        });
+        coalesce(all, self.limits.1)
+    }
+
+    fn of(&self, page: u64, local: u32, direction: Direction) -> Vec<Descriptor> {
+        let (sections, count) = (self.limits.0 as u64, self.blocks.len() as u64);
+        let first = page * sections;
+        let own = match direction {
+            // The sections that have no block compute that of the last one again.
+            Direction::Load => sections,
+            Direction::Store => sections.min(count - first.min(count)),
+        };
+        let blocks = (first..first + own).map(|block| block.min(count.saturating_sub(1)) as usize);
+        let chunks: Vec<_> = blocks
+            .map(|block| self.chunks(block, local, direction))
+            .collect();
+        if own < sections {
+            let each = chunks.into_iter().enumerate();
+            return each
+                .flat_map(|(section, chunks)| only(section, chunks, direction))
+                .collect();
+        }
+        over_sections(direction, chunks)
+    }
+}
+
+/// The transfers of one section.
+fn only(section: usize, chunks: Vec<Chunk>, direction: Direction) -> Vec<Descriptor> {
+    let target = cp2_dma::Target::Section(u32::try_from(section).unwrap_or(u32::MAX));
+    let with = |chunk: Chunk| Descriptor {
+        direction,
+        levels: chunk.levels,
+        ..Descriptor::load(target, chunk.system, chunk.local, chunk.run)
+    };
+    chunks.into_iter().map(with).collect()
+}
+
+impl Pages for Copies {
+    fn count(&self) -> u64 {
+        (self.blocks.len() as u64).div_ceil(self.limits.0.max(1) as u64)
+    }
+
+    fn loads(&self, page: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
+        self.of(page, local, Direction::Load)
+    }
+
+    fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
+        self.of(page, local, Direction::Store)
+    }
+
+    /// Pages of other parts may take longer: all are looked at.
+    fn period(&self) -> u64 {
+        match self.parts.len() {
+            1 => 1,
+            _ => self.count().max(1),
+        }
+    }
+
+    fn issues(&self, _page: u64) -> u64 {
+        0
+    }
+
+    fn overhead(&self, _page: u64) -> u64 {
+        self.cycles
+    }
+}

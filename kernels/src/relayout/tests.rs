@@ -1,0 +1,117 @@
+//! Against the words themselves, in Rust.
+
+use super::*;
+use cp2_host::{Buffer, Options};
+use cp2_machine::Machine;
+use proptest::prelude::*;
+
+/// Values of which no two are the same, nor 0.
+fn values(first: usize, count: usize) -> Vec<f32> {
+    (first..first + count).map(|i| i as f32 + 1.0).collect()
+}
+
+/// Runs a relayout of arrays of `pitches` words a row, and what it should give.
+fn both(
+    pitches: &[u64],
+    (pitch, rows): (u64, u64),
+    word: &dyn Fn(u64) -> Word,
+    machine: &Machine,
+) -> (Vec<f32>, Vec<f32>) {
+    let mut job = Job::new(Arc::new(machine.clone()), Options::default());
+    let arrays: Vec<Vec<f32>> = pitches
+        .iter()
+        .enumerate()
+        .map(|(i, pitch)| values(1_000_000 * i, (pitch * rows) as usize + 4))
+        .collect();
+    let places: Vec<Place> = arrays
+        .iter()
+        .zip(pitches)
+        .map(|(values, &pitch)| {
+            let buffer = job.table(values).unwrap();
+            Place {
+                address: buffer.address(),
+                pitch,
+            }
+        })
+        .collect();
+    let all = rows * pitch;
+    let to = job.temporary::<f32>(all).unwrap();
+    let relayout = Relayout {
+        name: "test",
+        from: &places,
+        to: Place {
+            address: to.address(),
+            pitch,
+        },
+        words: all,
+        word,
+    };
+    job.relayouted(&relayout).unwrap();
+    let run = job.run(cp2_machine::Cycles(0), |run| run.read(Buffer::<f32>::at(to.address(), all)));
+    let found = run.unwrap().output.unwrap();
+    let wanted = (0..all).map(|at| {
+        let (row, at) = (at / pitch, at % pitch);
+        let of = |array: u8, word: u64| {
+            arrays[usize::from(array)][(row * pitches[usize::from(array)] + word) as usize]
+        };
+        match word(at) {
+            Word::Of(array, word) => of(array, word),
+            Word::Minus(array, word) => -of(array, word),
+            Word::Any | Word::Zero => 0.0,
+        }
+    });
+    (found, wanted.collect())
+}
+
+fn machine(name: &str) -> Machine {
+    Machine::builtin(name).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn rows_are_spread_and_closed_up(n in 1u64..700, gap in 0u64..9, rows in 1u64..40, close in any::<bool>(), vm9 in any::<bool>()) {
+        let machine = machine(if vm9 { "vm9" } else { "vm7" });
+        let wide = n + gap;
+        let (from, to) = if close { (wide, n) } else { (n, wide) };
+        let word = |at: u64| if at < n { Word::Of(0, at) } else { Word::Zero };
+        let (found, wanted) = both(&[from], (to, rows), &word, &machine);
+        prop_assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn two_by_two_and_apart(n in 1u64..500, skip in 0u64..5, rows in 1u64..12, way in 0..4) {
+        let machine = machine("vm7");
+        let (pitches, pitch): (Vec<u64>, u64) = match way {
+            0 => (vec![n, n], 2 * n),
+            1 => (vec![2 * n], n),
+            2 => (vec![n + skip + n / 2], 2 * n),
+            _ => (vec![2 * n + 2], 4 * n),
+        };
+        let word = |at: u64| match way {
+            // Coupled, taken apart, coupled with zeros before and in one array, completed by conjugates.
+            0 => Word::Of((at % 2) as u8, at / 2),
+            1 => Word::Of(0, 2 * at),
+            2 if at < 2 * skip => Word::Zero,
+            2 => Word::Of(0, at / 2 - skip + (at % 2) * (n / 2)),
+            _ if at < 2 * n => Word::Of(0, at),
+            _ if at % 2 == 0 => Word::Of(0, 4 * n - at),
+            _ => Word::Minus(0, 4 * n - at + 2),
+        };
+        let (found, wanted) = both(&pitches, (pitch, rows), &word, &machine);
+        prop_assert_eq!(found, wanted);
+    }
+}
+
+/// Rows longer than local memory, of every kind of beginning inside a granule.
+#[test]
+fn long_rows_are_cut() {
+    for n in [30_001, 30_002, 30_004] {
+        let word = |at: u64| if at < n { Word::Of(0, at) } else { Word::Zero };
+        for (from, to) in [(n, n + 3), (n + 3, n)] {
+            let (found, wanted) = both(&[from], (to, 5), &word, &machine("vm9"));
+            assert!(found == wanted, "{n}: {from} to {to}");
+        }
+    }
+}
