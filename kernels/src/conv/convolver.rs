@@ -178,13 +178,12 @@ impl Convolver {
         options: Options,
     ) -> Result<ConvRun<T>, ConvError> {
         let layout = self.layout::<T>(x.len())?;
-        let job = self.filter.job(x, layout, options)?;
+        let (job, y) = self.filter.job(x, layout, self.range(), options)?;
         let bound = self.bound::<T>(layout.channels);
-        self.filter.run(job, layout, self.range(), bound)
+        Ok(job.run(bound, |run| run.read(y))?)
     }
 
-    /// The job that filters `x`, nothing of it done yet, and where its blocks
-    /// of outputs will be.
+    /// The job that filters `x`, nothing of it done yet, and the array that its outputs will be.
     ///
     /// # Errors
     /// See [`Convolver::process`].
@@ -192,8 +191,9 @@ impl Convolver {
         &self,
         x: &[T],
         options: Options,
-    ) -> Result<(job::Job, Buffer<Complex32>), ConvError> {
-        self.filter.job(x, self.layout::<T>(x.len())?, options)
+    ) -> Result<(job::Job, Buffer<T>), ConvError> {
+        let layout = self.layout::<T>(x.len())?;
+        self.filter.job(x, layout, self.range(), options)
     }
 
     /// Where complex channels lie in the arrays of [`Convolver::append`].

@@ -3,13 +3,13 @@
 use super::error::ConvError;
 use super::layout::Layout;
 use super::memory::Extent;
-use crate::job::{Job, JobError, KernelRun, room};
+use crate::job::{Job, JobError, room};
 use cp2_asm::Program;
 use cp2_dma::Level;
 use cp2_host::{
-    BlocksPerSection, Buffer, Options, Paging, Piece, Plan, PlanError, Reserved, Stream,
+    BlocksPerSection, Buffer, Element, Options, Paging, Piece, Plan, PlanError, Reserved, Stream,
 };
-use cp2_machine::{Class, Cycles, Machine};
+use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use std::fmt;
 use std::ops::Range;
@@ -22,57 +22,24 @@ pub(super) const COMPLEX: u64 = 8;
 ///
 /// A kernel filters complex numbers. Real samples under real taps go through
 /// it two by two, both of one channel where they share their rounding.
-pub trait Numbers: Copy + Default + Send + Sync + 'static {
+pub trait Numbers: Element + Default + Send + Sync + 'static {
     /// Whether the samples are real.
     const REAL: bool;
-    /// One number that holds two real ones; the first if the samples are complex.
-    fn couple(self, other: Self) -> Complex32;
-    /// Takes results apart: all first ones, and if the samples are real all second ones.
-    fn unpack(packed: Vec<Complex32>) -> Vec<Self>;
     /// As a complex number.
     fn complex(self) -> Complex32;
-    /// A complex number whose imaginary part is not wanted if the samples are real.
-    fn of(z: Complex32) -> Self;
-    /// The second of two real numbers.
-    fn second(z: Complex32) -> Self;
 }
 
 impl Numbers for Complex32 {
     const REAL: bool = false;
-    fn couple(self, _other: Self) -> Complex32 {
-        self
-    }
-    fn unpack(packed: Vec<Complex32>) -> Vec<Self> {
-        packed
-    }
     fn complex(self) -> Complex32 {
         self
-    }
-    fn of(z: Complex32) -> Self {
-        z
-    }
-    fn second(z: Complex32) -> Self {
-        z
     }
 }
 
 impl Numbers for f32 {
     const REAL: bool = true;
-    fn couple(self, other: Self) -> Complex32 {
-        Complex32::new(self, other)
-    }
-    fn unpack(packed: Vec<Complex32>) -> Vec<Self> {
-        let (re, im) = (packed.iter().map(|z| z.re), packed.iter().map(|z| z.im));
-        re.chain(im).collect()
-    }
     fn complex(self) -> Complex32 {
         Complex32::new(self, 0.0)
-    }
-    fn of(z: Complex32) -> Self {
-        z.re
-    }
-    fn second(z: Complex32) -> Self {
-        z.im
     }
 }
 
@@ -298,18 +265,23 @@ impl Filter {
         Ok(Some(Plan::new(paging, &self.machine)?.estimate().cycles))
     }
 
-    /// A job that filters the channels of `x`, and where its outputs will be.
+    /// A job that filters the channels of `x`, and the array that the outputs `wanted` of each will be.
     pub(super) fn job<T: Numbers>(
         &self,
         x: &[T],
         layout: Layout,
+        wanted: Range<usize>,
         options: Options,
-    ) -> Result<(Job, Buffer<Complex32>), ConvError> {
-        let packed = self.pack(x, layout);
+    ) -> Result<(Job, Buffer<T>), ConvError> {
+        let wanted = wanted.start - self.first..wanted.end - self.first;
         let mut job = Job::new(self.machine.clone(), options);
-        let x = job.input("x", &packed, &[packed.len() as u64])?;
-        let y = job.output("y", &[layout.total as u64, self.out as u64])?;
+        let x = self.place(&mut job, x, layout)?;
+        let stored = self.result::<T>(&mut job, layout, &wanted)?;
+        let numbers = |address, blocks: usize| Buffer::at(address, blocks as u64);
+        let x = numbers(x, self.input_len(layout.total));
+        let y = numbers(stored.address, layout.total * self.out);
         self.append(&mut job, x, y, layout.total)?;
+        let y = job.deliver(stored)?;
         Ok((job, y))
     }
 
@@ -327,19 +299,6 @@ impl Filter {
         let program = job.program(&self.title, &self.program)?;
         let paging = self.paging(blocks, x.address(), y.address());
         job.pass(&program, self.program.entry.into(), paging)
-    }
-
-    /// Runs such a job; of every channel's outputs those of `wanted` are kept.
-    pub(super) fn run<T: Numbers>(
-        &self,
-        (job, y): (Job, Buffer<Complex32>),
-        layout: Layout,
-        wanted: Range<usize>,
-        bound: Cycles,
-    ) -> Result<KernelRun<Vec<T>>, ConvError> {
-        let wanted = wanted.start - self.first..wanted.end - self.first;
-        let cut = |packed| self.unpack(packed, layout, &wanted);
-        Ok(job.run(bound, |run| run.read(y).map(cut))?)
     }
 }
 

@@ -1,8 +1,13 @@
 //! How channels lie in the stream of a filter, and real numbers in complex ones.
 
-use super::filter::{Filter, Numbers};
-use num_complex::Complex32;
+use super::filter::{COMPLEX, Filter, Numbers};
+use crate::job::{Job, JobError, Stored};
+use crate::relayout::Word;
+use cp2_host::Rows;
 use std::ops::Range;
+
+/// Real numbers in a complex one, and words.
+const PARTS: u64 = 2;
 
 /// Which real numbers are one complex number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,63 +73,101 @@ impl Filter {
         blocks.checked_next_multiple_of(deal).unwrap_or(blocks)
     }
 
-    /// The channels of `x` as the kernel takes them.
-    pub(super) fn pack<T: Numbers>(&self, x: &[T], layout: Layout) -> Vec<Complex32> {
-        let region = layout.blocks * self.hop;
-        let channels = x.chunks(layout.samples);
-        let len = self.input_len(layout.total);
+    /// The channels of `x` for the kernel: where it finds its stream.
+    pub(super) fn place<T: Numbers>(
+        &self,
+        job: &mut Job,
+        x: &[T],
+        layout: Layout,
+    ) -> Result<u64, JobError> {
+        let [channels, samples] = [layout.channels, layout.samples].map(|n| n as u64);
+        let shape = [channels, samples];
+        let x = ("x", x, &shape[..]);
+        let len = self.input_len(layout.total) as u64;
+        let (lead, region) = (self.lead as u64, (layout.blocks * self.hop) as u64);
         if let Couples::Channel(apart) = layout.couples {
-            let mut packed = vec![Complex32::default(); len];
-            for (place, x) in packed.chunks_mut(region).zip(channels) {
-                let others = x.get(apart..).unwrap_or_default();
-                let places = place.iter_mut().skip(self.lead);
-                for (place, (x, other)) in places.zip(x.iter().zip(others)) {
-                    *place = x.couple(*other);
-                }
-            }
-            return packed;
+            let apart = apart as u64;
+            let word = |at: u64| match (at / PARTS).checked_sub(lead) {
+                Some(i) if i < samples - apart => Word::Of(0, i + at % PARTS * apart),
+                _ => Word::Zero,
+            };
+            let row = PARTS * region;
+            let words = (channels * row, samples, row);
+            return job.words_in(x, len * COMPLEX, words, &word);
         }
-        let mut stream = vec![T::default(); layout.channels * region + self.lead];
-        for (place, channel) in stream.chunks_mut(region).zip(channels) {
-            for (place, x) in place.iter_mut().skip(self.lead).zip(channel) {
-                *place = *x;
-            }
+        let bytes = T::BYTES as u64;
+        let own = Rows::contiguous(channels, samples * bytes);
+        let half = (layout.total * self.hop) as u64;
+        let rows = |start: u64, pitch: u64, total: u64| Rows {
+            start: start * bytes,
+            pitch: pitch * bytes,
+            total: total * bytes,
+            ..own
+        };
+        if !T::REAL {
+            return job.rows_in(x, own, rows(lead, region, len));
         }
-        let half = layout.total * self.hop;
-        let at = |i: usize| stream.get(i).copied().unwrap_or_default();
-        (0..len).map(|i| at(i).couple(at(i + half))).collect()
+        if channels == 1 {
+            let sample = |i: u64| i.checked_sub(lead).filter(|i| *i < samples);
+            let word = |at: u64| match sample(at / PARTS + at % PARTS * half) {
+                Some(i) => Word::Of(0, i),
+                None => Word::Zero,
+            };
+            let words = PARTS * len;
+            return job.words_in(x, len * COMPLEX, (words, words, words), &word);
+        }
+        // All channels as one stream, and its halves two by two.
+        let stream = job.rows_in(x, own, rows(lead, region, half + len))?;
+        let word = |at: u64| Word::Of(0, at / PARTS + at % PARTS * half);
+        let words = PARTS * len;
+        job.words_as(stream, len * COMPLEX, (words, words, words), &word)
     }
 
-    /// Of every channel's outputs those of `wanted`, counted from the kernel's first.
-    pub(super) fn unpack<T: Numbers>(
+    /// The array of the user for the outputs `wanted` of every channel, counted from the kernel's first, and where it stores its own.
+    pub(super) fn result<T: Numbers>(
         &self,
-        packed: Vec<Complex32>,
+        job: &mut Job,
         layout: Layout,
         wanted: &Range<usize>,
-    ) -> Vec<T> {
-        let numbers = layout.blocks * self.out;
-        let Couples::Channel(apart) = layout.couples else {
-            return T::unpack(packed)
-                .chunks(numbers)
-                .take(layout.channels)
-                .flat_map(|c| c.get(wanted.clone()).unwrap_or_default())
-                .copied()
-                .collect();
+    ) -> Result<Stored<T>, JobError> {
+        let [channels, outputs] = [layout.channels, wanted.len()].map(|n| n as u64);
+        let shape = [channels, outputs];
+        let y = ("y", &shape[..]);
+        let total = (layout.total * self.out) as u64;
+        let (start, numbers) = (wanted.start as u64, (layout.blocks * self.out) as u64);
+        if let Couples::Channel(apart) = layout.couples {
+            // From here on outputs come of the second numbers.
+            let own = (layout.samples - apart - self.first) as u64;
+            let word = |at: u64| match start + at {
+                i if i < own => Word::Of(0, PARTS * i),
+                i => Word::Of(0, PARTS * (i - apart as u64) + 1),
+            };
+            let words = (channels * outputs, PARTS * numbers, outputs);
+            return job.words_out(y, total * COMPLEX, words, &word);
+        }
+        let bytes = T::BYTES as u64;
+        let own = Rows::contiguous(channels, outputs * bytes);
+        let made = Rows {
+            start: start * bytes,
+            pitch: numbers * bytes,
+            total: PARTS * total * bytes,
+            ..own
         };
-        // From here on outputs come of the second numbers.
-        let own = layout.samples - apart - self.first;
-        let (first, second) = (
-            wanted.start.min(own)..wanted.end.min(own),
-            wanted.start.max(own) - apart..wanted.end.max(own) - apart,
-        );
-        packed
-            .chunks(numbers)
-            .flat_map(|channel| {
-                let first = channel.get(first.clone()).unwrap_or_default();
-                let second = channel.get(second.clone()).unwrap_or_default();
-                let first = first.iter().map(|&z| T::of(z));
-                first.chain(second.iter().map(|&z| T::second(z)))
-            })
-            .collect()
+        if !T::REAL {
+            let total = total * bytes;
+            return job.rows_out(y, own, Rows { total, ..made });
+        }
+        let apart = |at: u64| match at < total {
+            true => Word::Of(0, PARTS * at),
+            false => Word::Of(0, PARTS * (at - total) + 1),
+        };
+        if channels == 1 {
+            let words = (outputs, PARTS * total, outputs);
+            return job.words_out(y, total * COMPLEX, words, &|at| apart(start + at));
+        }
+        let rows = job.rows_out(y, own, made)?;
+        let words = (PARTS * total, PARTS * total, PARTS * total);
+        let stream = job.words_to::<T>(rows.address, total * COMPLEX, words, &apart)?;
+        Ok(rows.behind(stream))
     }
 }

@@ -182,17 +182,32 @@ impl Job {
         word: &dyn Fn(u64) -> Word,
     ) -> Result<Stored<T>, JobError> {
         let buffer = self.output::<T>(name, shape)?;
+        let stored = self.words_to(buffer.address(), bytes, (words, from, to), word)?;
+        Ok(Stored { buffer, ..stored })
+    }
+
+    /// The same for results at an address.
+    ///
+    /// # Errors
+    /// See [`Job::rows_in`].
+    pub(crate) fn words_to<T: Element>(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        (words, from, to): (u64, u64, u64),
+        word: &dyn Fn(u64) -> Word,
+    ) -> Result<Stored<T>, JobError> {
         let placed = self.temporary::<u8>(bytes)?;
         let place = |address, pitch| Place { address, pitch };
         let relayout = Relayout {
             name: "results as the user has them",
             from: &[place(placed.address(), from)],
-            to: place(buffer.address(), to),
+            to: place(address, to),
             words,
             word,
         };
         Ok(Stored {
-            buffer,
+            buffer: Buffer::at(address, words * WORD / T::BYTES as u64),
             address: placed.address(),
             relayouts: vec![relayout.make(self.machine())?],
         })
