@@ -26,10 +26,10 @@ pub use device::{
 };
 pub use map::{MapError, MapJob, MapRun, map};
 pub use page_source::{PAGE_EVENT, PageArguments, PageKernel, Paged, PlanSource};
-pub use view::{Rest, Rows, Views};
 pub use schedule::{
     BlocksPerSection, Buffering, PageArgs, Paging, Piece, Plan, PlanError, Reserved, Stream,
 };
+pub use view::{Rest, Rows, Views};
 
 #[cfg(test)]
 pub(crate) fn test_machine() -> cp2_machine::Machine {

@@ -1,5 +1,6 @@
 //! The filters in the registry of kernels.
 
+use super::filter::Numbers;
 use super::{ConvError, Convolver, Mode, Rate};
 use crate::random::Random;
 use crate::registry::{Entry, KernelError, Parameter, Prepared, Request, SizeError};
@@ -12,7 +13,7 @@ const SAMPLES: Parameter = Parameter::new("samples", 131_072, "samples of a chan
 const CHANNELS: Parameter = Parameter::new("channels", 1, "channels");
 
 /// Convolution, whatever its kernel, and direct filters.
-pub(crate) const KERNELS: [Entry; 2] = [
+pub(crate) const KERNELS: [Entry; 3] = [
     Entry {
         name: "conv",
         summary: "convolution of complex channels: overlap-save or direct",
@@ -48,9 +49,32 @@ pub(crate) const KERNELS: [Entry; 2] = [
         ],
         prepare: |request| {
             let [channels, samples] = request.positive(["channels", "samples"])?;
-            prepared(request, channels, samples, false, |taps| {
+            prepared::<Complex32>(request, channels, samples, false, |taps| {
                 let machine = request.machine;
                 Convolver::new::<Complex32>(machine, taps, channels, samples, Mode::Full)
+            })
+        },
+    },
+    Entry {
+        name: "conv-real",
+        summary: "convolution of real channels with real taps: two numbers in one complex one",
+        sources: &[],
+        parameters: &[
+            Parameter::new("taps", 129, "taps of the filter"),
+            SAMPLES,
+            CHANNELS,
+        ],
+        sizes: &[
+            &[5, 131_072, 1],
+            &[129, 262_144, 1],
+            &[1025, 1_000_000, 1],
+            &[129, 1140, 64],
+        ],
+        prepare: |request| {
+            let [channels, samples] = request.positive(["channels", "samples"])?;
+            prepared::<f32>(request, channels, samples, true, |taps| {
+                let machine = request.machine;
+                Convolver::new::<f32>(machine, taps, channels, samples, Mode::Full)
             })
         },
     },
@@ -105,7 +129,7 @@ pub(crate) const KERNELS: [Entry; 2] = [
                 real @ 0..=1 => real == 1,
                 _ => return Err(wrong(request, "real", "0 or 1")),
             };
-            prepared(request, channels, samples, real, |taps| {
+            prepared::<Complex32>(request, channels, samples, real, |taps| {
                 let machine = request.machine;
                 Convolver::resampler::<Complex32>(machine, taps, channels, samples, rate)
             })
@@ -122,7 +146,7 @@ fn wrong(request: &Request<'_>, name: &'static str, expected: &'static str) -> K
     })
 }
 
-fn prepared(
+fn prepared<T: Numbers>(
     request: &Request<'_>,
     channels: usize,
     samples: usize,
@@ -143,13 +167,13 @@ fn prepared(
     };
     let filter = plan(&taps).map_err(wrong)?;
     let numbers = request.elements(&[channels, samples])?;
-    filter.fits::<Complex32>(numbers).map_err(wrong)?;
-    let x = Random::new(1).complexes(numbers);
+    filter.fits::<T>(numbers).map_err(wrong)?;
+    let x = request.array(|random| T::random(random, numbers));
     let (job, _) = filter.job(&x, request.options.clone()).map_err(wrong)?;
     Ok(Prepared {
         job,
         recipe: Some(filter.kernel().to_owned()),
-        least: filter.least::<Complex32>(channels),
-        operations: filter.operations::<Complex32>(channels),
+        least: filter.least::<T>(channels),
+        operations: filter.operations::<T>(channels),
     })
 }

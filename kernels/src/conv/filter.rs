@@ -4,6 +4,7 @@ use super::error::ConvError;
 use super::layout::Layout;
 use super::memory::Extent;
 use crate::job::{Job, JobError, room};
+use crate::random::Random;
 use cp2_asm::Program;
 use cp2_dma::Level;
 use cp2_host::{
@@ -27,6 +28,8 @@ pub trait Numbers: Element + Default + Send + Sync + 'static {
     const REAL: bool;
     /// As a complex number.
     fn complex(self) -> Complex32;
+    /// Reproducible random samples.
+    fn random(random: &mut Random, count: usize) -> Vec<Self>;
 }
 
 impl Numbers for Complex32 {
@@ -34,12 +37,18 @@ impl Numbers for Complex32 {
     fn complex(self) -> Complex32 {
         self
     }
+    fn random(random: &mut Random, count: usize) -> Vec<Self> {
+        random.complexes(count)
+    }
 }
 
 impl Numbers for f32 {
     const REAL: bool = true;
     fn complex(self) -> Complex32 {
         Complex32::new(self, 0.0)
+    }
+    fn random(random: &mut Random, count: usize) -> Vec<Self> {
+        random.uniforms(count)
     }
 }
 

@@ -180,9 +180,11 @@ impl Request<'_> {
     }
 
     /// Arrays of random floats.
-    fn floats(count: usize, len: usize) -> Vec<Vec<f32>> {
-        let mut random = Random::new(1);
-        (0..count).map(|_| random.uniforms(len)).collect()
+    fn floats(&self, count: usize, len: usize) -> Vec<Vec<f32>> {
+        let arrays = 0..count;
+        arrays
+            .map(|_| self.array(|random| random.uniforms(len)))
+            .collect()
     }
 }
 
@@ -197,7 +199,7 @@ fn prepare_map(request: &Request<'_>) -> Result<Prepared, KernelError> {
     let count = op.inputs();
     let map = request.planned(Map::new(op, n, request.machine.clone()))?;
     request.planned(map.check())?;
-    let inputs = Request::floats(count, n);
+    let inputs = request.floats(count, n);
     let job = map.job(&slices(&inputs), request.options.clone());
     Ok(Prepared {
         job: request.planned(job)?.0,
@@ -213,7 +215,7 @@ fn prepare_reduction(request: &Request<'_>) -> Result<Prepared, KernelError> {
     let plan = request.planned(Reduction::of_rows(op, n, rows, request.machine.clone()))?;
     let len = request.elements(&[n, rows])?;
     request.planned(plan.check(rows))?;
-    let inputs = Request::floats(op.inputs(), len);
+    let inputs = request.floats(op.inputs(), len);
     let job = plan.job(&slices(&inputs), request.options.clone());
     Ok(Prepared {
         job: request.planned(job)?.0,
@@ -231,12 +233,11 @@ fn prepare_beamformer(request: &Request<'_>) -> Result<Prepared, KernelError> {
     if weights as u64 > machine.cp2.dmem.0 {
         return Err(request.refused("the matrix does not fit local memory"));
     }
-    let mut random = Random::new(1);
-    let weights = random.complexes(weights);
+    let weights = Random::new(1).complexes(weights);
     let plan = request.planned(Beamformer::new(&weights, elements, machine.clone()))?;
     let len = request.elements(&[elements, snapshots])?;
     request.planned(plan.check(snapshots))?;
-    let job = plan.job(&random.complexes(len), request.options.clone());
+    let job = plan.job(&request.complexes(len), request.options.clone());
     Ok(Prepared {
         job: request.planned(job)?.0,
         recipe: None,
@@ -253,8 +254,7 @@ fn prepare_products(request: &Request<'_>) -> Result<Prepared, KernelError> {
         request.elements(&[k, n, count])?,
     );
     request.planned(plan.check(count))?;
-    let mut random = Random::new(1);
-    let (a, b) = (random.complexes(a), random.complexes(b));
+    let (a, b) = (request.complexes(a), request.complexes(b));
     let job = plan.job(&a, &b, request.options.clone());
     Ok(Prepared {
         job: request.planned(job)?.0,
@@ -270,7 +270,7 @@ fn prepare_transposition(request: &Request<'_>) -> Result<Prepared, KernelError>
     let machine = request.machine.clone();
     let plan = request.planned(Transposition::batch(count, rows, columns, machine))?;
     request.planned(plan.check())?;
-    let x = Random::new(1).complexes(len);
+    let x = request.complexes(len);
     Ok(Prepared {
         job: request.planned(plan.job(&x, request.options.clone()))?.0,
         recipe: None,

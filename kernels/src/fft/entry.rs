@@ -4,7 +4,6 @@ use super::large::{FftNd, LargeFft};
 use super::mixed::{BluesteinFft, BluesteinRecipe, LongBluestein};
 use super::planner::mixed;
 use super::{Direction, Fft, FftError, FftPlanner};
-use crate::random::Random;
 use crate::registry::{Entry, KernelError, Parameter, Prepared, Request};
 use num_complex::Complex32;
 use std::sync::Arc;
@@ -246,7 +245,7 @@ fn batch(
 fn prepared(fft: &dyn Fft, batch: usize, request: &Request<'_>) -> Result<Prepared, FftError> {
     let count = fft.len().saturating_mul(batch);
     fft.batch_of(count)?;
-    let (job, _) = fft.job(&numbers(count), request.options.clone())?;
+    let (job, _) = fft.job(&request.complexes(count), request.options.clone())?;
     Ok(Prepared {
         job,
         recipe: Some(fft.recipe()),
@@ -264,7 +263,7 @@ fn real(request: &Request<'_>, direction: Direction) -> Result<Prepared, KernelE
         let fft = planner.plan_real_forward(n)?;
         let count = n.saturating_mul(batch);
         fft.batch_of(count)?;
-        let input: Vec<f32> = numbers(count).iter().map(|z| z.re).collect();
+        let input = request.array(|random| random.uniforms(count));
         let (job, _) = fft.job(&input, options.clone())?;
         Ok(Prepared {
             job,
@@ -277,7 +276,7 @@ fn real(request: &Request<'_>, direction: Direction) -> Result<Prepared, KernelE
         let fft = planner.plan_real_inverse(n)?;
         let count = (n / 2 + 1).saturating_mul(batch);
         fft.batch_of(count)?;
-        let (job, _) = fft.job(&numbers(count), options.clone())?;
+        let (job, _) = fft.job(&spectra(request, [n, batch]), options.clone())?;
         Ok(Prepared {
             job,
             recipe: Some(fft.recipe_for(batch)),
@@ -292,7 +291,17 @@ fn real(request: &Request<'_>, direction: Direction) -> Result<Prepared, KernelE
     made.map_err(|e: FftError| request.refused(e))
 }
 
-/// Random numbers, always the same.
-fn numbers(count: usize) -> Vec<Complex32> {
-    Random::new(1).complexes(count)
+/// Random half spectra of real numbers: the imaginary parts that are 0 by definition are.
+fn spectra(request: &Request<'_>, [n, batch]: [usize; 2]) -> Vec<Complex32> {
+    let row = n / 2 + 1;
+    request.array(|random| {
+        let mut spectra = random.complexes(row * batch);
+        for row in spectra.chunks_mut(row) {
+            row[0].im = 0.0;
+            if n.is_multiple_of(2) {
+                row[n / 2].im = 0.0;
+            }
+        }
+        spectra
+    })
 }

@@ -20,8 +20,7 @@ use cp2_asm::Program;
 use cp2_dma::Descriptor;
 use cp2_host::emit::Array;
 use cp2_host::{
-    Buffer, Device, Element, Event, HostError, Options, Paging, Placed, Plan, PlanError, Run,
-    Views,
+    Buffer, Device, Element, Event, HostError, Options, Paging, Placed, Plan, PlanError, Run, Views,
 };
 use cp2_machine::{Cycles, Machine};
 use std::sync::Arc;

@@ -1,9 +1,15 @@
 //! A kernel of the registry as data.
 
-use super::{Kernel, KernelError, Parameter, Prepared, Size};
-use cp2_host::Options;
+use super::{Kernel, KernelError, Parameter, Prepared, Seeded, Size};
+use crate::random::Random;
+use cp2_host::{Element, Options};
 use cp2_machine::Machine;
+use num_complex::Complex32;
+use std::cell::RefCell;
 use std::sync::Arc;
+
+/// Seeds from those of an array to those of the next.
+const SEEDS: u64 = 1 << 32;
 
 /// A kernel by its description and the function that puts its jobs together.
 #[derive(Clone, Copy, Debug)]
@@ -25,9 +31,30 @@ pub(crate) struct Request<'a> {
     pub(crate) size: &'a Size,
     pub(crate) machine: &'a Arc<Machine>,
     pub(crate) options: Options,
+    /// Of the random data.
+    seed: u64,
+    /// Their bytes, array by array.
+    data: RefCell<Vec<Vec<u8>>>,
 }
 
 impl Request<'_> {
+    /// An array of random complex numbers.
+    pub(crate) fn complexes(&self, count: usize) -> Vec<Complex32> {
+        self.array(|random| random.complexes(count))
+    }
+
+    /// What `make` makes of random numbers, as an array of the user: those of each are others.
+    pub(crate) fn array<T: Element>(&self, make: impl FnOnce(&mut Random) -> Vec<T>) -> Vec<T> {
+        let mut data = self.data.borrow_mut();
+        let values = make(&mut Random::new(self.seed + (data.len() as u64) * SEEDS));
+        let mut bytes = vec![0; values.len() * T::BYTES];
+        for (value, bytes) in values.iter().zip(bytes.chunks_exact_mut(T::BYTES.max(1))) {
+            value.put(bytes);
+        }
+        data.push(bytes);
+        values
+    }
+
     /// Values of parameters as lengths that are not zero.
     pub(crate) fn positive<const N: usize>(
         &self,
@@ -82,17 +109,23 @@ impl Kernel for Entry {
         self.sizes.iter().map(size).collect()
     }
 
-    fn prepare(
+    fn prepare_seeded(
         &self,
         size: &Size,
         machine: &Arc<Machine>,
         options: Options,
-    ) -> Result<Prepared, KernelError> {
-        (self.prepare)(&Request {
+        seed: u64,
+    ) -> Result<Seeded, KernelError> {
+        let request = Request {
             kernel: self.name,
             size,
             machine,
             options,
-        })
+            seed,
+            data: RefCell::default(),
+        };
+        let prepared = (self.prepare)(&request)?;
+        let data = request.data.into_inner();
+        Ok(Seeded { prepared, data })
     }
 }

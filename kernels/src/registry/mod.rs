@@ -62,7 +62,21 @@ pub trait Kernel: Sync {
         size: &Size,
         machine: &Arc<Machine>,
         options: Options,
-    ) -> Result<Prepared, KernelError>;
+    ) -> Result<Prepared, KernelError> {
+        Ok(self.prepare_seeded(size, machine, options, 1)?.prepared)
+    }
+
+    /// The same on the random data of a seed, and these as the user has them.
+    ///
+    /// # Errors
+    /// See [`Kernel::prepare`].
+    fn prepare_seeded(
+        &self,
+        size: &Size,
+        machine: &Arc<Machine>,
+        options: Options,
+        seed: u64,
+    ) -> Result<Seeded, KernelError>;
 }
 
 /// Why a kernel of the registry could not be prepared or measured.
@@ -150,6 +164,15 @@ impl Prepared {
         let bound = self.least.cycles(self.job.machine());
         self.job.run(bound, |_| Ok(()))
     }
+}
+
+/// A job on the data of a seed.
+#[derive(Debug)]
+pub struct Seeded {
+    /// The job.
+    pub prepared: Prepared,
+    /// The bytes of the user's arrays, in the order in which the kernel takes them.
+    pub data: Vec<Vec<u8>>,
 }
 
 /// A row of the performance table.

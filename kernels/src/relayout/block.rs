@@ -78,7 +78,10 @@ pub(super) fn sizes(of: &Relayout<'_>, machine: &Machine) -> Vec<Size> {
     let rows = group(of);
     let bytes = of.from.iter().map(|place| place.pitch).sum::<u64>();
     let one = (rows * WORD).saturating_mul(bytes.max(of.to.pitch)).max(1);
-    let (all, sections) = ((of.words / (rows * of.to.pitch)).max(1), machine.cp2.sections.max(1) as u64);
+    let (all, sections) = (
+        (of.words / (rows * of.to.pitch)).max(1),
+        machine.cp2.sections.max(1) as u64,
+    );
     // Four pages of every section at least, but none too short.
     let share = (all * one / (4 * sections)).clamp(512, PAGE);
     let mut sizes = Vec::new();
@@ -158,17 +161,15 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    fn add(
-        &mut self,
-        shape: Shape,
-        part: Part,
-        _steps: &(Vec<u64>, u64),
-        groups: Vec<u64>,
-    ) {
+    fn add(&mut self, shape: Shape, part: Part, _steps: &(Vec<u64>, u64), groups: Vec<u64>) {
         if part.stores.is_empty() {
             return;
         }
-        debug_assert!(part.loads.iter().all(|s| usize::from(s.array) < self.of.from.len()));
+        debug_assert!(
+            part.loads
+                .iter()
+                .all(|s| usize::from(s.array) < self.of.from.len())
+        );
         // Spans of the same bytes at the same places of DMEM.
         let spans = part.loads.iter().chain(&part.stores);
         let spans = spans.map(|span| [span.local, span.bytes]).collect();

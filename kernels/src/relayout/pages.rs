@@ -4,7 +4,6 @@ use super::block::Shape;
 use crate::ring::Pages;
 use cp2_dma::{Chunk, Descriptor, Direction, coalesce, over_sections};
 
-
 /// Bytes that lie together in an array and in DMEM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {

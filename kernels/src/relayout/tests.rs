@@ -47,7 +47,9 @@ fn both(
         word,
     };
     job.relayouted(&relayout).unwrap();
-    let run = job.run(cp2_machine::Cycles(0), |run| run.read(Buffer::<f32>::at(to.address(), all)));
+    let run = job.run(cp2_machine::Cycles(0), |run| {
+        run.read(Buffer::<f32>::at(to.address(), all))
+    });
     let found = run.unwrap().output.unwrap();
     let wanted = (0..all).map(|at| {
         let (row, at) = (at / pitch, at % pitch);

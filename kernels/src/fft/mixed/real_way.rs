@@ -3,12 +3,12 @@
 use super::blocks::Blocks;
 use super::long::LongReal;
 use super::real_recipe::RealRecipe;
-use crate::fft::{Direction, Fft};
-use crate::fft::mixed::plan::COMPLEX;
 use crate::fft::error::FftError;
 use crate::fft::large::LargeReal;
+use crate::fft::mixed::plan::COMPLEX;
 use crate::fft::planner::TYPICAL_BATCH;
 use crate::fft::real_ring::RealRingFft;
+use crate::fft::{Direction, Fft};
 use crate::job::{Job, relayout_expected, rows};
 use crate::relayout::Word;
 use cp2_asm::Program;
@@ -209,9 +209,10 @@ impl RealWay {
         let n = self.len();
         // Of halves of real numbers there are as many complex ones.
         let (filled, [real, spectrum]) = match self {
-            Self::Local(LocalReal { recipe, blocks }) => {
-                (blocks.padded(batch)?, [4 * n as u64, COMPLEX * recipe.spectrum() as u64])
-            }
+            Self::Local(LocalReal { recipe, blocks }) => (
+                blocks.padded(batch)?,
+                [4 * n as u64, COMPLEX * recipe.spectrum() as u64],
+            ),
             Self::Ring(real) => (batch, [4 * n as u64, COMPLEX * real.pitch() as u64]),
             Self::Large(real) => (batch, [4 * n as u64, COMPLEX * real.pitch(batch) as u64]),
             Self::Long(real) => {

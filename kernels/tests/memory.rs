@@ -1,0 +1,291 @@
+//! Simulated time runs from the user's bytes in system memory, as they lie in his array, to the result's bytes there.
+//!
+//! Every kernel of the registry is recorded on two inputs. The user's arrays stand in the first image of memory byte for byte, everything
+//! else in it is the same for both, and the commands of the one on the data of the other give the other's result: nothing is
+//! computed from data, nor moved, outside of simulated time.
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use cp2_host::Options;
+use cp2_host::emit::Replay;
+use cp2_kernels::registry::{self, Kernel, Size};
+use cp2_machine::Machine;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A recorded run.
+struct Recorded {
+    folder: PathBuf,
+    manifest: Value,
+    /// The user's arrays as he has them.
+    data: Vec<Vec<u8>>,
+    cycles: u64,
+}
+
+/// An array in the images: where it is in the files, its address and bytes.
+#[derive(Debug)]
+struct Array {
+    offset: usize,
+    address: u64,
+    bytes: usize,
+}
+
+impl Recorded {
+    fn new(
+        (kernel, size): (&dyn Kernel, &Size),
+        machine: &Arc<Machine>,
+        folder: PathBuf,
+        seed: u64,
+    ) -> Option<Self> {
+        let options = Options {
+            record: true,
+            ..Options::default()
+        };
+        let seeded = kernel.prepare_seeded(size, machine, options, seed);
+        let seeded = match seeded {
+            Ok(seeded) => seeded,
+            Err(why) => panic!("{} {size} on {}: {why}", kernel.name(), machine.name),
+        };
+        let done = seeded.prepared.run().unwrap();
+        assert!(done.run.report.end.is_finished());
+        done.run.emit(&folder).unwrap();
+        let text = std::fs::read_to_string(folder.join("commands.json")).unwrap();
+        Some(Self {
+            folder,
+            manifest: serde_json::from_str(&text).unwrap(),
+            data: seeded.data,
+            cycles: done.run.report.cycles,
+        })
+    }
+
+    fn arrays(&self, which: &str) -> Vec<Array> {
+        let number = |v: &Value, name: &str| v[name].as_u64().unwrap();
+        let of = |v: &Value| Array {
+            offset: number(v, "offset") as usize,
+            address: number(v, "address"),
+            bytes: number(v, "bytes") as usize,
+        };
+        self.manifest[which]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(of)
+            .collect()
+    }
+
+    fn image(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.folder.join(name)).unwrap()
+    }
+
+    /// The first image, chunk by chunk, without the user's input and without chunks of zeros: stretches that are zero
+    /// when time begins are kept where they are not when it ends.
+    fn rest(&self) -> BTreeMap<u64, u8> {
+        let image = self.image("memory.bin");
+        let inputs = self.arrays("inputs");
+        let is_input = |at: u64| {
+            inputs
+                .iter()
+                .any(|a| (a.address..a.address + a.bytes as u64).contains(&at))
+        };
+        let mut offset = 0;
+        let mut rest = BTreeMap::new();
+        for stretch in self.manifest["memory"].as_array().unwrap() {
+            let [address, bytes] = ["address", "bytes"].map(|n| stretch[n].as_u64().unwrap());
+            for at in 0..bytes {
+                let byte = image[offset + at as usize];
+                if byte != 0 && !is_input(address + at) {
+                    rest.insert(address + at, byte);
+                }
+            }
+            offset += bytes as usize;
+        }
+        rest
+    }
+}
+
+fn result(folder: &Path, recorded: &Recorded) -> Vec<u8> {
+    let image = std::fs::read(folder.join("memory-end.bin")).unwrap();
+    let outputs = recorded.arrays("outputs");
+    outputs
+        .iter()
+        .flat_map(|a| image[a.offset..a.offset + a.bytes].to_vec())
+        .collect()
+}
+
+fn check(kernel: &dyn Kernel, size: &Size, machine: &Arc<Machine>) {
+    let what = format!("{} {size} on {}", kernel.name(), machine.name);
+    let folder = tempfile::tempdir().unwrap();
+    let record = |name: &str, seed| {
+        Recorded::new((kernel, size), machine, folder.path().join(name), seed).unwrap()
+    };
+    let (one, other) = (record("one", 1), record("other", 2));
+    assert_eq!(one.cycles, other.cycles, "{what}");
+    for recorded in [&one, &other] {
+        let image = recorded.image("memory.bin");
+        let inputs = recorded.arrays("inputs");
+        assert_eq!(inputs.len(), recorded.data.len(), "{what}");
+        for (input, data) in inputs.iter().zip(&recorded.data) {
+            let there = &image[input.offset..input.offset + input.bytes];
+            assert!(
+                there == &data[..],
+                "{what}: {input:?} is not the user's array"
+            );
+        }
+    }
+    assert_ne!(one.data, other.data, "{what}");
+    assert!(
+        one.rest() == other.rest(),
+        "{what}: other bytes depend on the data"
+    );
+
+    let mut image = one.image("memory.bin");
+    for (input, data) in one.arrays("inputs").iter().zip(&other.data) {
+        image[input.offset..input.offset + input.bytes].copy_from_slice(data);
+    }
+    std::fs::write(one.folder.join("memory.bin"), image).unwrap();
+    let replay = Replay::read(&one.folder).unwrap();
+    assert!(
+        !replay.is_changed && !replay.other_data.is_empty(),
+        "{what}"
+    );
+    let run = replay.run(machine.clone(), Options::default()).unwrap();
+    assert_eq!(run.report.cycles, other.cycles, "{what}");
+    let replayed: Vec<u8> = one
+        .arrays("outputs")
+        .iter()
+        .flat_map(|a| {
+            run.read(cp2_host::Buffer::<u8>::at(a.address, a.bytes as u64))
+                .unwrap()
+        })
+        .collect();
+    let wanted = result(&other.folder, &other);
+    assert!(!wanted.iter().all(|&b| b == 0), "{what}");
+    assert!(
+        replayed == wanted,
+        "{what}: a replay on other data gives another result"
+    );
+    assert_ne!(wanted, result(&one.folder, &one), "{what}");
+}
+
+/// Sizes of their own, beside one of each kernel: rows that are no whole granules, batches that fill no block, several channels.
+const SIZES: &[(&str, &[(&str, u64)])] = &[
+    ("fft", &[("n", 64), ("batch", 5)]),
+    ("fft", &[("n", 45), ("batch", 3)]),
+    ("fft", &[("n", 4096), ("batch", 3)]),
+    ("fft-large", &[("n", 8192), ("batch", 1)]),
+    (
+        "fft-nd",
+        &[("planes", 1), ("rows", 32), ("columns", 32), ("batch", 5)],
+    ),
+    ("fft-mixed", &[("n", 143), ("batch", 7)]),
+    ("fft-mixed", &[("n", 2001), ("batch", 2)]),
+    ("fft-bluestein", &[("n", 127), ("batch", 5)]),
+    ("fft-bluestein", &[("n", 1009), ("batch", 4)]),
+    ("fft-real", &[("n", 100), ("batch", 3)]),
+    ("fft-real", &[("n", 1001), ("batch", 8)]),
+    ("fft-real", &[("n", 3000), ("batch", 5)]),
+    ("fft-real", &[("n", 8192), ("batch", 3)]),
+    ("fft-real", &[("n", 16_384), ("batch", 2)]),
+    ("fft-real", &[("n", 15_750), ("batch", 3)]),
+    ("fft-real-inverse", &[("n", 100), ("batch", 3)]),
+    ("fft-real-inverse", &[("n", 1001), ("batch", 3)]),
+    ("fft-real-inverse", &[("n", 4000), ("batch", 5)]),
+    ("fft-real-inverse", &[("n", 8192), ("batch", 3)]),
+    ("fft-real-inverse", &[("n", 16_384), ("batch", 2)]),
+    ("conv", &[("taps", 5), ("samples", 1001), ("channels", 3)]),
+    ("conv", &[("taps", 130), ("samples", 5000), ("channels", 1)]),
+    ("conv", &[("taps", 129), ("samples", 1140), ("channels", 9)]),
+    (
+        "conv",
+        &[("taps", 600), ("samples", 40_000), ("channels", 1)],
+    ),
+    (
+        "conv",
+        &[("taps", 5000), ("samples", 200_000), ("channels", 1)],
+    ),
+    (
+        "conv-real",
+        &[("taps", 5), ("samples", 1001), ("channels", 3)],
+    ),
+    (
+        "conv-real",
+        &[("taps", 129), ("samples", 1140), ("channels", 9)],
+    ),
+    (
+        "conv-real",
+        &[("taps", 130), ("samples", 5003), ("channels", 1)],
+    ),
+    (
+        "fir",
+        &[
+            ("taps", 64),
+            ("samples", 4001),
+            ("channels", 2),
+            ("decimate", 1),
+            ("interpolate", 1),
+            ("real", 1),
+        ],
+    ),
+    (
+        "fir",
+        &[
+            ("taps", 100),
+            ("samples", 30_000),
+            ("channels", 1),
+            ("decimate", 151),
+            ("interpolate", 1),
+            ("real", 1),
+        ],
+    ),
+    (
+        "fir",
+        &[
+            ("taps", 16),
+            ("samples", 3000),
+            ("channels", 3),
+            ("decimate", 1),
+            ("interpolate", 3),
+            ("real", 1),
+        ],
+    ),
+    (
+        "transpose",
+        &[("rows", 255), ("columns", 101), ("count", 1)],
+    ),
+    ("transpose", &[("rows", 33), ("columns", 7), ("count", 5)]),
+    (
+        "transpose",
+        &[("rows", 100), ("columns", 200), ("count", 3)],
+    ),
+    ("sum", &[("n", 101), ("rows", 7)]),
+    ("max", &[("n", 1000), ("rows", 9)]),
+    ("max", &[("n", 33), ("rows", 6)]),
+    ("complex-dot", &[("n", 34), ("rows", 6)]),
+];
+
+/// The smallest of a kernel's sizes in the tables.
+fn smallest(kernel: &dyn Kernel) -> Size {
+    let numbers = |size: &Size| {
+        size.iter()
+            .fold(1u64, |n, (_, v)| n.saturating_mul(v.max(1)))
+    };
+    kernel.sizes().into_iter().min_by_key(numbers).unwrap()
+}
+
+#[test]
+fn time_runs_from_the_users_bytes_to_the_results() {
+    let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
+    for kernel in registry::all() {
+        check(kernel, &smallest(kernel), &vm7);
+    }
+}
+
+#[test]
+fn rows_channels_and_batches_of_every_kind_as_well() {
+    let vm9 = Arc::new(Machine::builtin("vm9").unwrap());
+    for (name, values) in SIZES {
+        let kernel = registry::find(name).unwrap_or_else(|| panic!("{name}"));
+        check(kernel, &Size::new(values), &vm9);
+    }
+}
