@@ -151,6 +151,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         outcome.text += &format!("output: {}\n", args.output.display());
         outcome.json["output"] = json!(shown(&args.output));
     }
+    args.simulation.emit(&done.run, &mut outcome)?;
     let title = format!("{} on {}", args.kernel.display(), machine.name);
     conclude(
         &args.simulation,

@@ -54,12 +54,12 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         .chain([args.input.as_path()])
         .chain(args.machine.as_deref().map(Path::new));
     let mut outputs = Outputs::beside(inputs);
-    args.simulation.check_outputs(&mut outputs)?;
     let dumps = args.dump_dmem.iter().filter_map(|d| d.file.as_ref());
     for file in dumps.chain(&args.output) {
         crate::io::check_extension(file, "npy", ".npy")?;
         outputs.check(file)?;
     }
+    args.simulation.check_outputs(&mut outputs)?;
     let (run, mut outcome) = if args.input.is_dir() {
         replay(args, json)?
     } else {
@@ -72,6 +72,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         outcome.text += &registers_text(run.processor());
         outcome.json["registers"] = registers_json(run.processor());
     }
+    args.simulation.emit(&run, &mut outcome)?;
     let program = run.programs().first().map(|p| p.program.clone());
     let title = args.input.display().to_string();
     conclude(
@@ -152,6 +153,11 @@ fn load_dmem(device: &mut Device, load: &DmemLoad) -> Result<Event, Failure> {
     };
     let in_file = |e: cp2_host::HostError| Failure::in_file(&load.file, e);
     let buffer = device.alloc_from(&array.bytes).map_err(in_file)?;
+    device.input(cp2_host::emit::Array {
+        element: array.kind.name().to_owned(),
+        shape: array.shape.iter().map(|&d| d as u64).collect(),
+        ..cp2_host::emit::Array::new(&format!("dmem {:#x}", load.address), buffer, &[bytes])
+    });
     let descriptor = Descriptor::load(target, buffer.address(), load.address, run);
     device
         .dma(&format!("dmem {:#x}", load.address), descriptor, &[])

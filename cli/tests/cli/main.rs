@@ -8,6 +8,7 @@
 
 mod attacks;
 mod bench;
+mod emitted;
 mod fft;
 mod fft_refused;
 mod filters;
