@@ -205,10 +205,9 @@ pub(crate) fn conclude(
         outcome.notes += &format!("check: {finding}{}\n", finding_place(finding, program));
     }
     if report.findings.len() > FINDINGS {
-        outcome.notes += &format!(
-            "check: and {} more findings\n",
-            report.findings.len() - FINDINGS
-        );
+        let more = report.findings.len() - FINDINGS;
+        let plural = if more == 1 { "" } else { "s" };
+        outcome.notes += &format!("check: and {more} more finding{plural}\n");
     }
     if let (true, Some(program)) = (args.profile, program) {
         let profile = Profile::new(program, &report.counters);

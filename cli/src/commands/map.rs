@@ -133,6 +133,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         notes,
         exit: 0,
     };
+    if args.plan {
+        outcome.json["plan"] = serde_json::to_value(&done.plan).unwrap_or_default();
+    }
     if report.end.is_finished() {
         let shape = if args.output_block.is_none_or(|o| o == args.block) {
             array.shape

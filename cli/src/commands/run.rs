@@ -3,7 +3,7 @@
 mod replay;
 
 use super::dump::{DmemDump, DmemLoad, registers_json, registers_text};
-use super::{read_object, source_text};
+use super::{AssemblerArgs, source_text};
 use crate::io::{FileError, Kind, Outputs, read_rows};
 use crate::outcome::{Failure, Outcome};
 use crate::provenance::Provenance;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Object file, or a directory written by `--emit`
+    /// Assembly source, an object file of `cp2 asm`, or a directory that `--emit` wrote
     input: PathBuf,
     /// Machine: a name or the path of a machine file [default: vm7; for a directory the recorded one]
     #[arg(long, value_name = "NAME|FILE")]
@@ -41,6 +41,8 @@ pub(crate) struct Args {
     /// Write the result of a recorded run: .npy of the recorded element type and shape [default: not written]
     #[arg(long, value_name = "FILE.npy")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    assembler: AssemblerArgs,
     #[command(flatten)]
     simulation: SimulationArgs,
 }
@@ -92,8 +94,9 @@ fn launch(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
             "--output belongs to a recorded run; a program leaves its results in DMEM: --dump-dmem";
         return Err(Failure::in_file(&args.input, message));
     }
-    let program = Arc::new(read_object(&args.input)?);
     let machine = Arc::new(Machine::load(args.machine.as_deref().unwrap_or("vm7"))?);
+    let (program, notes) = args.assembler.kernel(&args.input, &machine)?;
+    let program = Arc::new(program);
     let (options, progress) = args.simulation.begin(None, json);
     let mut device = Device::with_options(machine.clone(), options);
     let in_file = |e: cp2_host::HostError| Failure::in_file(&args.input, e);
@@ -123,7 +126,8 @@ fn launch(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
         json: Provenance::new("cp2-run/1", &machine, None)
             .engine(args.simulation.engine().on(&machine))
             .with(figures(&run.report)),
-        ..Outcome::default()
+        notes,
+        exit: 0,
     };
     Ok((run, outcome))
 }
@@ -151,6 +155,22 @@ fn load_dmem(device: &mut Device, load: &DmemLoad) -> Result<Event, Failure> {
         }
         _ => (Target::Broadcast, bytes),
     };
+    let granule = device.machine().dma.granule.0.max(1);
+    if !run.is_multiple_of(granule) || run == 0 {
+        let found = format!(
+            "{run} B for a section ({} elements)",
+            run / array.kind.bytes() as u64
+        );
+        let expected = format!("whole granules of the DMA, {granule} B: fill up with zeros");
+        return Err(FileError::format(&load.file, found, expected).into());
+    }
+    if !u64::from(load.address).is_multiple_of(granule) {
+        let at = load.address;
+        return Err(Failure::input(format!(
+            "--dmem {at:#x}={}: the address must be a multiple of the DMA's granule, {granule} B",
+            load.file.display()
+        )));
+    }
     let in_file = |e: cp2_host::HostError| Failure::in_file(&load.file, e);
     let buffer = device.alloc_from(&array.bytes).map_err(in_file)?;
     device.input(cp2_host::emit::Array {

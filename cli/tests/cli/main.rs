@@ -17,3 +17,4 @@ mod measure;
 mod pipelines;
 mod readme;
 mod transforms;
+mod words;
