@@ -6,14 +6,33 @@ use std::sync::{Arc, LazyLock};
 
 static RAISED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(false)));
 
-/// Starts to listen.
-pub(crate) fn install() {
+/// Whether somebody has begun to print the one object or the text of this process.
+static PRINTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the caller is the first to print: standard output gets one object.
+pub(crate) fn first_to_print() -> bool {
+    !PRINTED.swap(true, Ordering::SeqCst)
+}
+
+/// Starts to listen; `abort` says that the process ends without its result.
+pub(crate) fn install(abort: impl Fn(&Failure) + Send + 'static) {
     // Without a handler Ctrl-C ends the process, which is as good as it gets then.
-    let _ = ctrlc::set_handler(|| {
+    let _ = ctrlc::set_handler(move || {
         if RAISED.swap(true, Ordering::SeqCst) {
+            abort(&interrupted(
+                "aborted by a second interrupt; nothing is known of the run",
+            ));
             std::process::exit(i32::from(GUEST_FAULT));
         }
     });
+}
+
+fn interrupted(message: &str) -> Failure {
+    Failure {
+        exit: GUEST_FAULT,
+        message: message.to_owned(),
+        details: None,
+    }
 }
 
 /// The flag that devices watch.
@@ -24,11 +43,7 @@ pub(crate) fn flag() -> Arc<AtomicBool> {
 /// Ends a command between two steps if Ctrl-C was pressed.
 pub(crate) fn check() -> Result<(), Failure> {
     if RAISED.load(Ordering::SeqCst) {
-        return Err(Failure {
-            exit: GUEST_FAULT,
-            message: "interrupted".to_owned(),
-            details: None,
-        });
+        return Err(interrupted("interrupted"));
     }
     Ok(())
 }

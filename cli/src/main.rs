@@ -47,8 +47,8 @@ fn main() -> ExitCode {
             Ok(cli) => cli,
             Err(e) => return usage(&e),
         };
-    interrupt::install();
     let json = cli.json;
+    interrupt::install(move |failure| complain(failure, json));
     let done = cli.command.run(json).and_then(|outcome| {
         finish(&outcome, json)?;
         Ok(outcome.exit)
@@ -116,8 +116,11 @@ fn complain(failure: &Failure, json: bool) {
     }
 }
 
-/// Writes to standard output; a reader that has gone away is a quiet end.
+/// Writes to standard output what is the only thing there; a reader that has gone away is a quiet end.
 fn print(text: &str) -> Result<(), Failure> {
+    if !interrupt::first_to_print() {
+        return Ok(());
+    }
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::input(unwritable(&e))),

@@ -8,7 +8,7 @@ use crate::table::{Align, Table, percent, seconds};
 use cp2_asm::Program;
 use cp2_emu::{Engine, Finding};
 use cp2_host::profile::Profile;
-use cp2_host::{Options, RunReport, Trace};
+use cp2_host::{Options, Run, RunReport, Trace, emit};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -109,6 +109,9 @@ pub(crate) struct SimulationArgs {
     /// Stop at this many simulated cycles, after the word or the launch under way [default: no limit]
     #[arg(long, value_name = "CYCLES")]
     pub(crate) max_cycles: Option<u64>,
+    /// Write programs, arrays and command list to a directory, for `cp2 run DIR` [default: not written]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) emit: Option<PathBuf>,
 }
 
 impl SimulationArgs {
@@ -117,16 +120,28 @@ impl SimulationArgs {
         self.host.engine.runs(self.check)
     }
 
-    /// Checks the outputs before the work starts.
-    pub(crate) fn check_outputs(&self, outputs: &mut Outputs) -> Result<(), FileError> {
+    /// Checks the outputs before the work starts; the command's other outputs come before.
+    pub(crate) fn check_outputs(&self, outputs: &mut Outputs) -> Result<(), Failure> {
         if let Some(path) = &self.trace {
             if !["json", "svg"].contains(&extension(path).as_str()) {
                 return Err(FileError::Extension {
                     path: path.clone(),
                     expected: ".json (Perfetto), .svg",
-                });
+                }
+                .into());
             }
             outputs.check(path)?;
+        }
+        let emit = self.emit.as_deref();
+        emit.map_or(Ok(()), |path| outputs.check_emit(path, emit::check))
+    }
+
+    /// Writes the run that [`SimulationArgs::begin`] had recorded, if it has finished.
+    pub(crate) fn emit(&self, run: &Run, outcome: &mut Outcome) -> Result<(), Failure> {
+        if let Some(folder) = self.emit.as_ref().filter(|_| run.report.end.is_finished()) {
+            run.emit(folder).map_err(Failure::input)?;
+            outcome.text += &format!("emitted: {}\n", folder.display());
+            outcome.json["emit"] = json!(shown(folder));
         }
         Ok(())
     }
@@ -143,6 +158,7 @@ impl SimulationArgs {
                 Trace::none()
             },
             progress: Some(cycles.clone()),
+            record: self.emit.is_some(),
             ..self.host.options()
         };
         (options, watch(cycles, expected, quiet))
@@ -189,10 +205,9 @@ pub(crate) fn conclude(
         outcome.notes += &format!("check: {finding}{}\n", finding_place(finding, program));
     }
     if report.findings.len() > FINDINGS {
-        outcome.notes += &format!(
-            "check: and {} more findings\n",
-            report.findings.len() - FINDINGS
-        );
+        let more = report.findings.len() - FINDINGS;
+        let plural = if more == 1 { "" } else { "s" };
+        outcome.notes += &format!("check: and {more} more finding{plural}\n");
     }
     if let (true, Some(program)) = (args.profile, program) {
         let profile = Profile::new(program, &report.counters);
@@ -225,6 +240,14 @@ fn fault_place(report: &RunReport, program: Option<&Program>) -> String {
         _ => None,
     };
     place(program, pc)
+}
+
+/// A line for work that the host does without simulated time, where there is any.
+pub(crate) fn outside_time(work: &[&str]) -> String {
+    match work {
+        [] => String::new(),
+        work => format!("not in the time: {}\n", work.join("; ")),
+    }
 }
 
 /// What a run did, as a table.

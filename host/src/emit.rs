@@ -16,10 +16,12 @@ mod array;
 mod contents;
 mod error;
 mod replay;
+mod series;
 
 pub use array::Array;
 pub use error::EmitError;
 pub use replay::Replay;
+pub use series::Series;
 
 use crate::device::{Command, HostError, Placed, Run};
 use crate::files::{check_directory, write_directory};

@@ -40,11 +40,16 @@ pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
     write_whole(&output, &program.to_elf())?;
     let data: usize = program.dmem.iter().map(|s| s.bytes.len()).sum();
     let text = format!(
-        "{}: {} words, {data} B of data, entry {}, {} warnings\n",
+        "{}: {} words, {data} B of data, entry {}, {} warning{}\n",
         output.display(),
         program.words.len(),
         program.entry,
-        assembly.warnings.len()
+        assembly.warnings.len(),
+        if assembly.warnings.len() == 1 {
+            ""
+        } else {
+            "s"
+        }
     );
     let json = Provenance::new("cp2-asm/1", &machine, None).with(json!({
         "input": shown(&args.input),

@@ -7,7 +7,7 @@ use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::picture::{self, Axis, Field};
 use crate::provenance::Provenance;
 use crate::radar::{self, Detections};
-use crate::simulation::{HostArgs, SimulationArgs, conclude, merge, write_trace};
+use crate::simulation::{HostArgs, SimulationArgs, conclude, merge, outside_time, write_trace};
 use crate::table::{Align, Table};
 use cp2_host::Trace;
 use cp2_kernels::Problem as _;
@@ -25,6 +25,9 @@ pub(crate) struct Args {
     /// Seed of the noise
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
+    /// Write program, arrays and command list to a directory, for `cp2 run DIR` [default: not written]
+    #[arg(long, value_name = "DIR")]
+    emit: Option<PathBuf>,
     #[command(flatten)]
     host: HostArgs,
     #[command(flatten)]
@@ -48,7 +51,8 @@ fn write(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let machine = Arc::new(args.machine.load()?);
     let folder = &args.output;
     std::fs::create_dir_all(folder).map_err(|e| FileError::system(folder, "create", e))?;
-    Outputs::default().check(&folder.join("echoes.npy"))?;
+    let mut outputs = Outputs::default();
+    outputs.check(&folder.join("echoes.npy"))?;
     let fft = Planned::new(&machine, radar::N, Direction::Forward, false, radar::SWEEPS)?;
     let echoes = radar::echoes(args.seed);
     let simulation = SimulationArgs {
@@ -57,7 +61,9 @@ fn write(args: &Args, json: bool) -> Result<Outcome, Failure> {
         check: true,
         host: args.host,
         max_cycles: None,
+        emit: args.emit.clone(),
     };
+    simulation.check_outputs(&mut outputs)?;
     let (mut options, progress) = simulation.begin(Some(fft.bound(radar::SWEEPS).get()), json);
     options.trace = Trace::default();
     let measured = measure(&fft, &echoes, fft.len(), options)?;
@@ -122,14 +128,19 @@ fn write(args: &Args, json: bool) -> Result<Outcome, Failure> {
         }
         figures = merge(figures, json!({ "detections": detections }));
     }
-    outcome.text += &format!("\n{}\n", measured.text());
+    let outside = ["the window of the sweeps, and the search for targets in their spectra"];
+    outcome.text += &format!("\n{}{}\n", measured.text(), outside_time(&outside));
     for (what, path) in &files {
         outcome.text += &format!("{}  ({what})\n", path.display());
     }
     let paths: Vec<_> = files.iter().map(|(_, path)| shown(path)).collect();
     outcome.json = Provenance::new("cp2-demo/1", &machine, Some(args.seed))
         .engine(simulation.engine().on(&machine))
-        .with(merge(figures, json!({ "files": paths })));
+        .with(merge(
+            figures,
+            json!({ "files": paths, "outside_time": outside }),
+        ));
+    simulation.emit(&measured.run.run, &mut outcome)?;
     conclude(
         &simulation,
         report,

@@ -12,7 +12,7 @@ use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::picture;
 use crate::progress;
 use crate::provenance::Provenance;
-use crate::simulation::{SimulationArgs, conclude, figures, merge, table};
+use crate::simulation::{SimulationArgs, conclude, figures, merge, outside_time, table};
 use crate::table::seconds;
 use cp2_host::Options;
 use cp2_kernels::fft::{Direction, FftProblem, FftRun};
@@ -50,9 +50,6 @@ pub(crate) struct Args {
     plan: bool,
     #[command(flatten)]
     machine: MachineArg,
-    /// Write program, data and command list to a directory, for `cp2 run DIR` [default: not written]
-    #[arg(long, value_name = "DIR")]
-    emit: Option<PathBuf>,
     #[command(flatten)]
     simulation: SimulationArgs,
 }
@@ -291,23 +288,27 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         (true, true) => notes.extend(signal.real_ends(fft.len(), given)),
         (false, _) => {}
     }
-    let (mut options, watch) = args
+    let (options, watch) = args
         .simulation
         .begin(Some(fft.bound(signal.batch()).get()), json);
-    options.record = args.emit.is_some();
     let measured = measure(&fft, &signal.data, signal.stride, options)?;
     drop(watch);
 
+    let outside: &[&str] = match signal.origin {
+        Origin::Sound { .. } => &["framing, overlap and window of the recording"],
+        _ => &[],
+    };
     let figures = merge(
         measured.figures(),
         json!({
             "input": signal.origin.path().map(shown),
             "stride": signal.stride,
             "recipe": fft.recipe(signal.batch()),
+            "outside_time": outside,
         }),
     );
     let mut outcome = Outcome {
-        text: measured.text(),
+        text: measured.text() + &outside_time(outside),
         notes,
         json: Provenance::new("cp2-fft/1", &machine, signal.origin.seed())
             .engine(args.simulation.engine().on(&machine))
@@ -317,11 +318,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     if let Some(output) = &measured.run.output {
         write_results(args, &fft, &signal, output, &mut outcome)?;
     }
-    if let Some(folder) = args.emit.as_ref().filter(|_| measured.run.output.is_some()) {
-        measured.run.run.emit(folder).map_err(Failure::input)?;
-        outcome.text += &format!("emitted: {}\n", folder.display());
-        outcome.json["emit"] = json!(shown(folder));
-    }
+    args.simulation.emit(&measured.run.run, &mut outcome)?;
     let title = format!("{} on {}", measured.title(), machine.name);
     let report = &measured.run.run.report;
     let program = fft.program(signal.batch())?;
@@ -353,10 +350,7 @@ fn check_outputs(args: &Args) -> Result<(), Failure> {
         picture::check_name(path)?;
         outputs.check(path)?;
     }
-    args.simulation.check_outputs(&mut outputs)?;
-    args.emit
-        .as_deref()
-        .map_or(Ok(()), |path| outputs.check_emit(path))
+    args.simulation.check_outputs(&mut outputs)
 }
 
 fn write_results(

@@ -119,6 +119,7 @@ fn filter<T: Numbers>(
         json: fields(&problem, &filter, &run, verdict, host_seconds),
         ..Outcome::default()
     };
+    task.simulation.emit(&run.run, &mut outcome)?;
     conclude(
         task.simulation,
         &run.run.report,

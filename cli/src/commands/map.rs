@@ -133,6 +133,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         notes,
         exit: 0,
     };
+    if args.plan {
+        outcome.json["plan"] = serde_json::to_value(&done.plan).unwrap_or_default();
+    }
     if report.end.is_finished() {
         let shape = if args.output_block.is_none_or(|o| o == args.block) {
             array.shape
@@ -151,6 +154,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         outcome.text += &format!("output: {}\n", args.output.display());
         outcome.json["output"] = json!(shown(&args.output));
     }
+    args.simulation.emit(&done.run, &mut outcome)?;
     let title = format!("{} on {}", args.kernel.display(), machine.name);
     conclude(
         &args.simulation,

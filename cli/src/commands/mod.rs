@@ -175,6 +175,11 @@ pub(crate) struct AssemblerArgs {
 }
 
 impl AssemblerArgs {
+    /// Whether an option was given.
+    fn is_given(&self) -> bool {
+        !self.define.is_empty() || !self.include.is_empty()
+    }
+
     /// A kernel from its source or, if the file begins as ELF does, from an
     /// object; and the assembler's warnings.
     fn kernel(&self, path: &Path, machine: &Machine) -> Result<(Program, String), Failure> {
@@ -184,7 +189,7 @@ impl AssemblerArgs {
             let assembly = self.assemble_text(path, text(path, bytes)?, machine)?;
             return Ok((assembly.program, assembly.warnings.to_string()));
         }
-        if !self.define.is_empty() || !self.include.is_empty() {
+        if self.is_given() {
             let message = "is assembled already, -D and -I come too late; give the source instead";
             return Err(Failure::in_file(path, message));
         }

@@ -2,7 +2,7 @@
 
 mod show;
 
-use super::{MachineArg, MachinesArg};
+use super::MachinesArg;
 use crate::io::{FileError, Outputs, check_extension, write_whole};
 use crate::outcome::{BAD_INPUT, Failure, GUEST_FAULT, Outcome};
 use crate::picture::roofline;
@@ -54,8 +54,14 @@ struct Whole {
 /// With a kernel.
 #[derive(Debug, clap::Args)]
 struct One {
-    #[command(flatten)]
-    machine: MachineArg,
+    /// Machine, by name (see `cp2 machines`) or file; give it again for each more [default: vm7]
+    #[arg(
+        long = "machine",
+        value_name = "NAME|FILE",
+        default_value = "vm7",
+        hide_default_value = true
+    )]
+    machines: Vec<String>,
     /// Emulate it too and compare [default: only the model]
     #[arg(long)]
     emulate: bool,
@@ -155,26 +161,57 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     }
 }
 
-/// One kernel of one size on one machine.
+/// One kernel of one size, on one machine or on several.
 fn single(kernel: &dyn Kernel, size: &Size, one: &One, json: bool) -> Result<Outcome, Failure> {
-    check_roofline(one.roofline.as_deref(), one.machine.file())?;
-    let machine = Arc::new(one.machine.load()?);
-    let system = System::of(&machine);
+    let files = one.machines.iter().filter_map(|m| super::machine_file(m));
+    check_roofline(one.roofline.as_deref(), files)?;
+    let load = |name: &String| Ok::<_, Failure>(Arc::new(Machine::load(name)?));
+    let machines: Vec<Arc<Machine>> = one.machines.iter().map(load).collect::<Result<_, _>>()?;
+    if let [machine] = machines.as_slice() {
+        return on(kernel, size, one, machine, json);
+    }
+    if one.roofline.is_some() {
+        return Err(Failure::input(
+            "--roofline is a picture of one machine; give --machine once",
+        ));
+    }
+    let mut all = Outcome::default();
+    let mut rows = Vec::new();
+    for machine in &machines {
+        let outcome = on(kernel, size, one, machine, json)?;
+        let gap = if rows.is_empty() { "" } else { "\n" };
+        all.text += &format!("{gap}{}", outcome.text);
+        all.notes += &outcome.notes;
+        all.exit = all.exit.max(outcome.exit);
+        rows.push(outcome.json);
+    }
+    all.json = show::several(rows);
+    Ok(all)
+}
+
+fn on(
+    kernel: &dyn Kernel,
+    size: &Size,
+    one: &One,
+    machine: &Arc<Machine>,
+    json: bool,
+) -> Result<Outcome, Failure> {
+    let system = System::of(machine);
     let planning = crate::progress::planning(json);
     let prepared = kernel
-        .prepare(size, &machine, Options::default())
+        .prepare(size, machine, Options::default())
         .map_err(Failure::input)?;
     drop(planning);
     let title = format!("{}, {size}", kernel.name());
     let procedure = prepared.procedure(&title);
     let expected = estimate(&procedure, &system).map_err(Failure::input)?;
-    let bound = prepared.least.cycles(&machine);
+    let bound = prepared.least.cycles(machine);
     let mut outcome = show::expected(&expected, &system, &title);
     show::kernel(
         &mut outcome,
         kernel,
         size,
-        &machine,
+        machine,
         bound,
         prepared.recipe.as_deref(),
     );
@@ -182,7 +219,7 @@ fn single(kernel: &dyn Kernel, size: &Size, one: &One, json: bool) -> Result<Out
     if one.emulate {
         crate::interrupt::check()?;
         let row =
-            registry::measure(kernel, size, &machine, one.host.options()).map_err(unfinished)?;
+            registry::measure(kernel, size, machine, one.host.options()).map_err(unfinished)?;
         show::emulated(&mut outcome, &row);
     }
     Ok(outcome)

@@ -10,6 +10,7 @@ use crate::io::{Outputs, check_extension, read_rows};
 use crate::outcome::{BAD_INPUT, Failure, GUEST_FAULT, Outcome, UNVERIFIED};
 use crate::picture::{self, Axis};
 use crate::simulation::HostArgs;
+use cp2_host::emit::Series;
 use cp2_host::{Options, Trace};
 use cp2_kernels::chain::ChainError;
 use num_complex::Complex32;
@@ -69,7 +70,10 @@ struct Common {
     /// Write the result as a picture: .png or .svg [default: not written]
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
-    // The first one's result is what --output and --picture write.
+    /// Write every job of every block to a directory, DIR/1-NAME and so on, each for `cp2 run` [default: not written]
+    #[arg(long, value_name = "DIR")]
+    emit: Option<PathBuf>,
+    // The first one's result is what --output and --picture write, and its jobs what --emit does.
     #[command(flatten)]
     machines: MachinesArg,
     /// Let the checkers watch every kernel; slower [default: not checked]
@@ -80,10 +84,11 @@ struct Common {
 }
 
 impl Common {
-    fn options(&self) -> Options {
+    fn options(&self, record: bool) -> Options {
         Options {
             check: self.check,
             trace: Trace::none(),
+            record,
             ..self.host.options()
         }
     }
@@ -104,7 +109,8 @@ impl Common {
             picture::check_name(path)?;
             outputs.check(path)?;
         }
-        Ok(())
+        let emit = self.emit.as_deref();
+        emit.map_or(Ok(()), |path| outputs.check_emit(path, Series::check))
     }
 
     /// Whole blocks of `rows` x `columns` samples from the file, if there is one.

@@ -3,7 +3,7 @@
 mod replay;
 
 use super::dump::{DmemDump, DmemLoad, registers_json, registers_text};
-use super::{read_object, source_text};
+use super::{AssemblerArgs, source_text};
 use crate::io::{FileError, Kind, Outputs, read_rows};
 use crate::outcome::{Failure, Outcome};
 use crate::provenance::Provenance;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Object file, or a directory written by `--emit`
+    /// Assembly source, an object file of `cp2 asm`, or a directory that `--emit` wrote
     input: PathBuf,
     /// Machine: a name or the path of a machine file [default: vm7; for a directory the recorded one]
     #[arg(long, value_name = "NAME|FILE")]
@@ -42,6 +42,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE.npy")]
     output: Option<PathBuf>,
     #[command(flatten)]
+    assembler: AssemblerArgs,
+    #[command(flatten)]
     simulation: SimulationArgs,
 }
 
@@ -54,12 +56,12 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         .chain([args.input.as_path()])
         .chain(args.machine.as_deref().map(Path::new));
     let mut outputs = Outputs::beside(inputs);
-    args.simulation.check_outputs(&mut outputs)?;
     let dumps = args.dump_dmem.iter().filter_map(|d| d.file.as_ref());
     for file in dumps.chain(&args.output) {
         crate::io::check_extension(file, "npy", ".npy")?;
         outputs.check(file)?;
     }
+    args.simulation.check_outputs(&mut outputs)?;
     let (run, mut outcome) = if args.input.is_dir() {
         replay(args, json)?
     } else {
@@ -72,6 +74,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         outcome.text += &registers_text(run.processor());
         outcome.json["registers"] = registers_json(run.processor());
     }
+    args.simulation.emit(&run, &mut outcome)?;
     let program = run.programs().first().map(|p| p.program.clone());
     let title = args.input.display().to_string();
     conclude(
@@ -91,8 +94,9 @@ fn launch(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
             "--output belongs to a recorded run; a program leaves its results in DMEM: --dump-dmem";
         return Err(Failure::in_file(&args.input, message));
     }
-    let program = Arc::new(read_object(&args.input)?);
     let machine = Arc::new(Machine::load(args.machine.as_deref().unwrap_or("vm7"))?);
+    let (program, notes) = args.assembler.kernel(&args.input, &machine)?;
+    let program = Arc::new(program);
     let (options, progress) = args.simulation.begin(None, json);
     let mut device = Device::with_options(machine.clone(), options);
     let in_file = |e: cp2_host::HostError| Failure::in_file(&args.input, e);
@@ -122,7 +126,8 @@ fn launch(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
         json: Provenance::new("cp2-run/1", &machine, None)
             .engine(args.simulation.engine().on(&machine))
             .with(figures(&run.report)),
-        ..Outcome::default()
+        notes,
+        exit: 0,
     };
     Ok((run, outcome))
 }
@@ -150,8 +155,29 @@ fn load_dmem(device: &mut Device, load: &DmemLoad) -> Result<Event, Failure> {
         }
         _ => (Target::Broadcast, bytes),
     };
+    let granule = device.machine().dma.granule.0.max(1);
+    if !run.is_multiple_of(granule) || run == 0 {
+        let found = format!(
+            "{run} B for a section ({} elements)",
+            run / array.kind.bytes() as u64
+        );
+        let expected = format!("whole granules of the DMA, {granule} B: fill up with zeros");
+        return Err(FileError::format(&load.file, found, expected).into());
+    }
+    if !u64::from(load.address).is_multiple_of(granule) {
+        let at = load.address;
+        return Err(Failure::input(format!(
+            "--dmem {at:#x}={}: the address must be a multiple of the DMA's granule, {granule} B",
+            load.file.display()
+        )));
+    }
     let in_file = |e: cp2_host::HostError| Failure::in_file(&load.file, e);
     let buffer = device.alloc_from(&array.bytes).map_err(in_file)?;
+    device.input(cp2_host::emit::Array {
+        element: array.kind.name().to_owned(),
+        shape: array.shape.iter().map(|&d| d as u64).collect(),
+        ..cp2_host::emit::Array::new(&format!("dmem {:#x}", load.address), buffer, &[bytes])
+    });
     let descriptor = Descriptor::load(target, buffer.address(), load.address, run);
     device
         .dma(&format!("dmem {:#x}", load.address), descriptor, &[])

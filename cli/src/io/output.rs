@@ -2,6 +2,7 @@
 
 use super::FileError;
 use crate::outcome::Failure;
+use cp2_host::emit::EmitError;
 use std::path::{Path, PathBuf};
 
 /// Writes a file so that its name never shows a part of it.
@@ -76,8 +77,12 @@ impl Outputs {
 
     /// Checks a directory that a recorded run will replace: what this command
     /// reads or writes besides must not lie in it.
-    pub(crate) fn check_emit(&self, path: &Path) -> Result<(), Failure> {
-        cp2_host::emit::check(path).map_err(Failure::input)?;
+    pub(crate) fn check_emit(
+        &self,
+        path: &Path,
+        check: impl FnOnce(&Path) -> Result<(), EmitError>,
+    ) -> Result<(), Failure> {
+        check(path).map_err(Failure::input)?;
         let absolute = |p: &Path| std::path::absolute(p).unwrap_or_else(|_| p.to_owned());
         let folders = [
             absolute(path),

@@ -171,23 +171,40 @@ fn wait_for_handler(pid: u32) {
     panic!("no handler after ten seconds");
 }
 
-/// Presses Ctrl-C a moment after a command began to listen for it: its exit code
-/// and what it said on standard error.
+/// Presses Ctrl-C so often, a moment after a command began to listen for it: how it ended.
 #[cfg(target_os = "linux")]
-pub(crate) fn interrupted(mut command: Command) -> (Option<i32>, String) {
+pub(crate) fn interrupted_often(mut command: Command, times: usize) -> Ended {
     let child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     wait_for_handler(child.id());
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    // The shell's own: not every system has the program.
-    let kill = Command::new("sh")
-        .args(["-c", &format!("kill -INT {}", child.id())])
-        .status()
-        .unwrap();
-    assert!(kill.success());
-    let Output { status, stderr, .. } = child.wait_with_output().unwrap();
-    (status.code(), String::from_utf8(stderr).unwrap())
+    for _ in 0..times {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        // The shell's own: not every system has the program.
+        let kill = Command::new("sh")
+            .args(["-c", &format!("kill -INT {}", child.id())])
+            .status()
+            .unwrap();
+        assert!(kill.success());
+    }
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = child.wait_with_output().unwrap();
+    Ended {
+        code: status.code().unwrap_or(-1),
+        out: String::from_utf8(stdout).unwrap(),
+        err: String::from_utf8(stderr).unwrap(),
+    }
+}
+
+/// Presses Ctrl-C a moment after a command began to listen for it: its exit code
+/// and what it said on standard error.
+#[cfg(target_os = "linux")]
+pub(crate) fn interrupted(command: Command) -> (Option<i32>, String) {
+    let ended = interrupted_often(command, 1);
+    (Some(ended.code), ended.err)
 }

@@ -8,6 +8,7 @@
 
 mod attacks;
 mod bench;
+mod emitted;
 mod fft;
 mod fft_refused;
 mod filters;
@@ -16,3 +17,4 @@ mod measure;
 mod pipelines;
 mod readme;
 mod transforms;
+mod words;

@@ -23,7 +23,7 @@ pub use accuracy::Accuracy;
 pub use error::ChainError;
 pub use radar::{Detection, Radar, RadarSpec, Target};
 pub use sonar::{Contact, Sonar, SonarSpec, Source};
-pub use stages::{Stage, add_stages};
+pub use stages::{Seen, Stage, add_stages};
 
 use cp2_host::Options;
 use num_complex::{Complex32, Complex64};
@@ -37,7 +37,20 @@ pub trait Receiver {
     ///
     /// # Errors
     /// A block of another size, or a stage that does not finish.
-    fn process(&self, block: &[Complex32], options: &Options) -> Result<Received, ChainError>;
+    fn process(&self, block: &[Complex32], options: &Options) -> Result<Received, ChainError> {
+        self.process_seen(block, options, &mut |_, _| ())
+    }
+
+    /// The same, showing the run of every stage, in their order.
+    ///
+    /// # Errors
+    /// See [`Receiver::process`].
+    fn process_seen(
+        &self,
+        block: &[Complex32],
+        options: &Options,
+        seen: Seen<'_>,
+    ) -> Result<Received, ChainError>;
 
     /// The same spectra in double precision, from the definitions.
     fn reference(&self, block: &[Complex32]) -> Vec<Complex64>;

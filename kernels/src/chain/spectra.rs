@@ -58,7 +58,7 @@ impl Spectra {
     pub(super) fn process(
         &self,
         rows: &[Complex32],
-        mut stages: Stages,
+        mut stages: Stages<'_>,
     ) -> Result<Received, ChainError> {
         let rows = floats(rows);
         let mut inputs = vec![rows.as_slice()];

@@ -2,8 +2,12 @@
 
 use super::ChainError;
 use crate::job::KernelRun;
-use cp2_host::Options;
+use cp2_host::{Options, Run};
 use std::error::Error;
+use std::fmt;
+
+/// Is shown the name and the run of every stage that has finished.
+pub type Seen<'a> = &'a mut dyn FnMut(&'static str, &Run);
 
 /// What one stage cost.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -19,16 +23,23 @@ pub struct Stage {
 }
 
 /// A chain in progress: collects what its stages cost.
-#[derive(Debug)]
-pub(super) struct Stages {
+pub(super) struct Stages<'a> {
     options: Options,
+    seen: Seen<'a>,
     pub(super) done: Vec<Stage>,
 }
 
-impl Stages {
-    pub(super) fn new(options: &Options) -> Self {
+impl fmt::Debug for Stages<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.done).finish()
+    }
+}
+
+impl<'a> Stages<'a> {
+    pub(super) fn new(options: &Options, seen: Seen<'a>) -> Self {
         Self {
             options: options.clone(),
+            seen,
             done: Vec::new(),
         }
     }
@@ -43,6 +54,9 @@ impl Stages {
             stage: name,
             cause: cause.into(),
         })?;
+        if run.run.report.end.is_finished() {
+            (self.seen)(name, &run.run);
+        }
         let report = run.run.report;
         let mut programs: Vec<String> = Vec::new();
         for pass in &run.passes {

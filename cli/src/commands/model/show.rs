@@ -102,6 +102,15 @@ pub(super) fn expected(expected: &Estimate, system: &System, title: &str) -> Out
     }
 }
 
+/// The same kernel on several machines.
+pub(super) fn several(machines: Vec<serde_json::Value>) -> serde_json::Value {
+    json!({
+        "schema": SCHEMA,
+        "tool_version": env!("CARGO_PKG_VERSION"),
+        "machines": machines,
+    })
+}
+
 /// Names the machine that the system was made of.
 pub(super) fn provenance(outcome: &mut Outcome, machine: &Machine) {
     let figures = std::mem::take(&mut outcome.json);

@@ -5,7 +5,7 @@ use super::receive::{OnMachine, Results};
 use crate::io::{Array, shown, write_whole};
 use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::picture::{self, Field};
-use crate::simulation::merge;
+use crate::simulation::{merge, outside_time};
 use crate::table::{Align, Table, seconds};
 use cp2_kernels::chain::{Accuracy, Stage};
 use serde_json::{Value, json};
@@ -51,6 +51,8 @@ pub(super) fn conclude<R>(
             judge(on, &mut outcome);
         }
     }
+    let outside = ["the hand-over between the stages, which are jobs of their own"];
+    outcome.text += &outside_time(&outside);
     for missed in &found.missed {
         outcome.exit = UNVERIFIED;
         outcome.notes += &format!("error: {missed}\n");
@@ -68,6 +70,7 @@ pub(super) fn conclude<R>(
         "decibels_error": known.map(|k| k.decibels_error),
         "verified": known.map(|k| k.holds() && found.missed.is_empty()),
         "machines": rows,
+        "outside_time": outside,
     });
     // The first machine's figures, for who asks for one only.
     if let Some(first) = rows.first() {
@@ -90,6 +93,10 @@ pub(super) fn conclude<R>(
         write_whole(path, &Array::of_complex(&shape, &results.spectra).to_npy())?;
         outcome.text += &format!("spectra: {}\n", path.display());
         json["output"] = json!(shown(path));
+    }
+    if let Some(folder) = &common.emit {
+        outcome.text += &format!("emitted: {}\n", folder.display());
+        json["emit"] = json!(shown(folder));
     }
     for (name, path, field) in &found.pictures {
         picture::write(path, field)?;

@@ -14,9 +14,9 @@ use std::sync::Arc;
 /// Runs it, and says whether it did what was recorded. Inputs may hold other data: the commands are the same then,
 /// and so are the cycles, but not the results.
 pub(super) fn replay(args: &Args, json: bool) -> Result<(Run, Outcome), Failure> {
-    if !args.dmem.is_empty() || args.args != 0 || !args.post.is_empty() {
-        let message =
-            "--dmem, --args and --post belong to programs; a recorded run brings its own data";
+    let assembles = args.assembler.is_given();
+    if !args.dmem.is_empty() || args.args != 0 || !args.post.is_empty() || assembles {
+        let message = "--dmem, --args, --post, -D and -I belong to programs; a recorded run brings its own data";
         return Err(Failure::in_file(&args.input, message));
     }
     let replay = Replay::read(&args.input).map_err(Failure::input)?;

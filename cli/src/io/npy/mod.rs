@@ -58,6 +58,24 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// What comes nearest of `kinds` to a type that is none of them, by the name that the file has for it.
+    fn nearest(descr: &str, kinds: &[Self]) -> Option<Self> {
+        let digit = |c: char| c.is_ascii_digit();
+        let letter = |letter: char| descr.contains(|c| c == letter).then_some(letter);
+        // A letter and the bytes of an element, as in <f8.
+        let code = descr.find(digit).and_then(|at| descr[..at].chars().last());
+        let wanted: &[Self] = match code.or_else(|| letter('c')) {
+            Some('c') => &[Self::Complex64],
+            Some('i') => &[Self::Int32, Self::Float32],
+            Some('u' | 'b') => &[Self::Uint32, Self::Float32],
+            _ => &[Self::Float32],
+        };
+        let found = wanted.iter().find(|kind| kinds.contains(kind));
+        found.or(kinds.first()).copied()
+    }
+}
+
 /// The kinds in words, for messages.
 fn expected(kinds: &[Kind]) -> String {
     let names: Vec<String> = kinds

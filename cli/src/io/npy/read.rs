@@ -38,7 +38,7 @@ pub(crate) fn read_rows(path: &Path, kinds: &[Kind], limit: u64) -> Result<Array
         return Err(FileError::format(
             path,
             format!("an array of {} dimensions", array.shape.len()),
-            "one dimension, or two (a row is one block)",
+            "one dimension or two",
         ));
     }
     Ok(array)
@@ -120,12 +120,9 @@ fn elements(
             }
         }
     }
-    let types = || {
-        format!(
-            "{}: in NumPy, x.astype('{}')",
-            expected(kinds),
-            kinds[0].descr()
-        )
+    let types = |descr: &str| {
+        let nearest = Kind::nearest(descr, kinds).map_or("", Kind::name);
+        format!("{}: in NumPy, x.astype('{nearest}')", expected(kinds))
     };
     let present = file.len() - start;
     let exactly = |bytes: usize| format!("exactly {bytes} bytes of elements");
@@ -137,10 +134,10 @@ fn elements(
             (
                 // Quoted once, whatever it has inside.
                 format!("elements of type {:?}", descr.trim_matches(['\'', '"'])),
-                types(),
+                types(&descr),
             )
         }
-        Some(ViewNpyError::NonNativeEndian) => (format!("the header {text:?}"), types()),
+        Some(ViewNpyError::NonNativeEndian) => (format!("the header {text:?}"), types(text)),
         Some(ViewNpyError::MissingBytes(n)) => (size, exactly(present + n)),
         Some(ViewNpyError::ExtraBytes(n)) => (size, exactly(present.saturating_sub(n))),
         Some(ViewNpyError::LengthOverflow) => (size, memory(limit)),
@@ -148,7 +145,7 @@ fn elements(
             format!("the header {text:?}: {error}"),
             "a dictionary with 'descr', 'fortran_order' and 'shape', as NumPy writes it".to_owned(),
         ),
-        None => (size, types()),
+        None => (size, types(text)),
     };
     Err(FileError::format(path, found, &expected))
 }

@@ -11,7 +11,7 @@ pub use spec::{RadarSpec, Target};
 use super::error::planned;
 use super::peaks::{Side, margin, peaks};
 use super::spectra::{self, HANN, LOBE, Spectra};
-use super::stages::Stages;
+use super::stages::{Seen, Stages};
 use super::{ChainError, Received, Receiver, check_block, wide};
 use crate::conv::{Convolver, Mode, matched};
 use crate::dsp::Transposition;
@@ -144,9 +144,14 @@ impl Receiver for Radar {
         (self.spec.pulses, self.spec.samples())
     }
 
-    fn process(&self, echoes: &[Complex32], options: &Options) -> Result<Received, ChainError> {
+    fn process_seen(
+        &self,
+        echoes: &[Complex32],
+        options: &Options,
+        seen: Seen<'_>,
+    ) -> Result<Received, ChainError> {
         check_block(echoes, self.block())?;
-        let mut stages = Stages::new(options);
+        let mut stages = Stages::new(options, seen);
         let compressed = stages.run("pulse compression", |options| {
             self.compress.process_with(echoes, options)
         })?;

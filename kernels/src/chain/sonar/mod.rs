@@ -13,7 +13,7 @@ pub use spec::{SonarSpec, Source};
 use super::error::planned;
 use super::peaks::{Side, margin, peaks};
 use super::spectra::{self, HANN, LOBE, Spectra};
-use super::stages::Stages;
+use super::stages::{Seen, Stages};
 use super::{ChainError, Received, Receiver, check_block, wide};
 use crate::conv::{Convolver, Rate};
 use crate::dsp::{Beamformer, Transposition};
@@ -187,10 +187,15 @@ impl Receiver for Sonar {
         (self.spec.hydrophones, self.spec.samples)
     }
 
-    fn process(&self, sound: &[Complex32], options: &Options) -> Result<Received, ChainError> {
+    fn process_seen(
+        &self,
+        sound: &[Complex32],
+        options: &Options,
+        seen: Seen<'_>,
+    ) -> Result<Received, ChainError> {
         check_block(sound, self.block())?;
         let spec = &self.spec;
-        let mut stages = Stages::new(options);
+        let mut stages = Stages::new(options, seen);
         let filtered = stages.run("filter and decimate", |options| {
             self.filter.process_with(sound, options)
         })?;
