@@ -102,7 +102,9 @@ fn wrong(kernel: &dyn Kernel, size: &Size, machine: &Arc<Machine>) -> Option<Vec
         check(name, count as f64, most as f64);
     }
     check("expected cycles", expected, report.cycles as f64 + 1e-6);
-    check("bound", run.bound.0 as f64, report.cycles as f64);
+    let (bound, reference) = (run.figures.bound.0 as f64, run.figures.reference.0 as f64);
+    check("reference", reference, report.cycles as f64);
+    check("bound", bound, reference);
     Some(found)
 }
 

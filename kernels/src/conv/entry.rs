@@ -149,7 +149,7 @@ fn prepared(
     Ok(Prepared {
         job,
         recipe: Some(filter.kernel().to_owned()),
-        least: filter.least::<Complex32>(channels),
+        figures: filter.figures::<Complex32>(channels),
         operations: filter.operations::<Complex32>(channels),
     })
 }

@@ -9,7 +9,8 @@ use cp2_dma::Level;
 use cp2_host::{
     BlocksPerSection, Buffer, Options, Paging, Piece, Plan, PlanError, Reserved, Stream,
 };
-use cp2_machine::{Class, Cycles, Machine};
+use cp2_machine::{Class, Machine};
+use cp2_reference::Figures;
 use num_complex::Complex32;
 use std::fmt;
 use std::ops::Range;
@@ -335,11 +336,11 @@ impl Filter {
         (job, y): (Job, Buffer<Complex32>),
         layout: Layout,
         wanted: Range<usize>,
-        bound: Cycles,
+        figures: Figures,
     ) -> Result<KernelRun<Vec<T>>, ConvError> {
         let wanted = wanted.start - self.first..wanted.end - self.first;
         let cut = |packed| self.unpack(packed, layout, &wanted);
-        Ok(job.run(bound, |run| run.read(y).map(cut))?)
+        Ok(job.run(figures, |run| run.read(y).map(cut))?)
     }
 }
 

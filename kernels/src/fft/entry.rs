@@ -250,7 +250,7 @@ fn prepared(fft: &dyn Fft, batch: usize, request: &Request<'_>) -> Result<Prepar
     Ok(Prepared {
         job,
         recipe: Some(fft.recipe()),
-        least: fft.least(batch),
+        figures: fft.figures(batch),
         operations: fft.operations(batch),
     })
 }
@@ -269,7 +269,7 @@ fn real(request: &Request<'_>, direction: Direction) -> Result<Prepared, KernelE
         Ok(Prepared {
             job,
             recipe: Some(fft.recipe_for(batch)),
-            least: fft.least(batch),
+            figures: fft.figures(batch),
             operations: fft.operations(batch),
         })
     };
@@ -281,7 +281,7 @@ fn real(request: &Request<'_>, direction: Direction) -> Result<Prepared, KernelE
         Ok(Prepared {
             job,
             recipe: Some(fft.recipe_for(batch)),
-            least: fft.least(batch),
+            figures: fft.figures(batch),
             operations: fft.operations(batch),
         })
     };

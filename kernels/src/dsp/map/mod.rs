@@ -8,10 +8,11 @@ pub use op::MapOp;
 
 use super::error::DspError;
 use super::plan::{Planned, QUAD, padded, padded_rows};
-use crate::job::{Job, KernelRun, Least};
+use crate::job::{Job, KernelRun};
 use build::build;
 use cp2_host::{Buffer, Options, Paging, Piece, Stream};
-use cp2_machine::{Class, Cycles, Machine};
+use cp2_machine::{Class, Machine};
+use cp2_reference::Figures;
 use std::sync::Arc;
 
 /// Floats of a large array's block.
@@ -94,21 +95,11 @@ impl Map {
         self.shape.parts * self.shape.block
     }
 
-    /// What any program must compute and move.
+    /// What any program and the best known one take.
     #[must_use]
-    pub fn least(&self) -> Least {
-        let outputs = self.shape.len as u128 / self.shape.op.ratio() as u128;
-        Least {
-            issues: outputs * u128::from(self.shape.op.issues()) / QUAD as u128,
-            bytes: 4 * (self.shape.len as u128 * self.shape.op.inputs() as u128 + outputs),
-            ..Least::default()
-        }
-    }
-
-    /// Lower bound of the time.
-    #[must_use]
-    pub fn bound(&self) -> Cycles {
-        self.least().cycles(self.machine())
+    pub fn figures(&self) -> Figures {
+        let (op, len) = (&self.shape.op, self.shape.len);
+        cp2_reference::Map::new(op.problem(), op.inputs(), len).figures(self.machine())
     }
 
     /// Applies the operation: `inputs` are as many arrays as it reads.
@@ -131,7 +122,7 @@ impl Map {
         let (job, y) = self.job(inputs, options)?;
         let (len, row) = (self.shape.len / self.shape.op.ratio(), self.shape.row);
         let wide = self.wide() / self.shape.op.ratio();
-        Ok(job.run(self.bound(), move |run| {
+        Ok(job.run(self.figures(), move |run| {
             let mut all = run.read(y)?;
             if let Some(n) = row.filter(|n| *n != wide) {
                 all = all.chunks(wide).flat_map(|r| &r[..n]).copied().collect();

@@ -2,6 +2,7 @@
 
 use crate::dsp::ops::{Ops, operations};
 use crate::pipeline::{Reg, Value};
+use cp2_reference::MapOperation;
 
 operations! {
     /// What is done with every element. Complex numbers are two consecutive
@@ -66,27 +67,18 @@ impl MapOp {
         }
     }
 
-    /// Arithmetic issues for four floats of the output: the formulas below,
-    /// each operation on the widest operands there are (a quad; a pair for
-    /// the elementary unit and for complex products).
-    #[must_use]
-    pub fn issues(&self) -> u64 {
+    /// What it is as a problem.
+    pub(super) fn problem(&self) -> MapOperation {
         match self {
-            Self::Scale(_)
-            | Self::Axpy(_)
-            | Self::Add
-            | Self::Subtract
-            | Self::Multiply
-            | Self::Window(_) => 1,
-            Self::ComplexMultiply => 2,
-            // Four transposes of pairs bring re and im apart; re re + im im.
-            Self::Power => 6,
-            // p rsqrt(p), p kept off 0 and infinity in the root.
-            Self::Magnitude => 6 + 2 + 2 + 1,
-            // atan of the smaller over the larger: 2 abs, max, min, max, 2 rcp,
-            // product, t^2, t^3, t^4, t^8, 7 + 1 madd; three reflections of 3, 3 and 2.
-            Self::Phase => 4 + 2 + 3 + 2 + 3 + 2 + 8 + 8,
-            Self::Decibels => 6 + 2 + 1,
+            Self::Scale(_) => MapOperation::Scale,
+            Self::Axpy(_) => MapOperation::Axpy,
+            Self::Add | Self::Subtract => MapOperation::Add,
+            Self::Multiply | Self::Window(_) => MapOperation::Multiply,
+            Self::ComplexMultiply => MapOperation::ComplexMultiply,
+            Self::Power => MapOperation::Power,
+            Self::Magnitude => MapOperation::Magnitude,
+            Self::Phase => MapOperation::Phase,
+            Self::Decibels => MapOperation::Decibels,
         }
     }
 
@@ -204,30 +196,4 @@ fn phase(ops: &mut Ops, x: &[Value], table: &[Value]) -> Reg {
     let angle = ops.q("sel", &[other, angle, left]);
     let below = ops.q("and", &[im, sign]);
     ops.q("or", &[angle, below])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bodies_issue_what_the_bound_counts() {
-        let window = MapOp::Window(vec![1.0; 64]);
-        for op in [
-            MapOp::Scale(2.0),
-            MapOp::Axpy(2.0),
-            MapOp::ComplexMultiply,
-            window,
-            MapOp::Power,
-            MapOp::Magnitude,
-            MapOp::Phase,
-            MapOp::Decibels,
-        ] {
-            let mut ops = Ops::new(&op.constants());
-            let (a, b) = (ops.body.quad(), ops.body.quad());
-            let table: Vec<Value> = op.table().iter().map(|_| ops.body.quad()).collect();
-            op.formula(&mut ops, &[a, b], Some(b), &table);
-            assert_eq!(ops.body.arithmetic() as u64, op.issues(), "{}", op.name());
-        }
-    }
 }

@@ -3,12 +3,13 @@
 use crate::assembly::assembly;
 use crate::fft::error::FftError;
 use crate::fft::transform::{expected, place, rows_of};
-use crate::job::{Job, KernelRun, Least, room};
+use crate::job::{Job, KernelRun, room};
 use crate::pipeline::{Operations, Unschedulable};
 use cp2_asm::{Program, Source};
 use cp2_dma::Level;
 use cp2_host::{Buffer, Element, Options, Paging, Piece, Stream};
 use cp2_machine::{Class, Cycles, Machine};
+use cp2_reference::Figures;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -303,11 +304,11 @@ impl Blocks {
         input: &[I],
         batch: usize,
         apart: (usize, usize),
-        least: Least,
+        figures: Figures,
         options: Options,
     ) -> Result<KernelRun<Vec<O>>, FftError> {
         let (job, y) = self.job(input, batch, apart, options)?;
-        Ok(job.run(least.cycles(&self.machine), |run| {
+        Ok(job.run(figures, |run| {
             Ok(rows_of(run.read(y)?, batch, apart.1, apart.1))
         })?)
     }

@@ -8,7 +8,7 @@ use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::plan::FftRun;
 use crate::fft::transform::{Fft, Rows, closed_up};
-use crate::job::{Job, Least};
+use crate::job::Job;
 use crate::pipeline::Unschedulable;
 use cp2_asm::Program;
 use cp2_host::Options;
@@ -138,15 +138,6 @@ impl<R: BlockRecipe> Fft for BlockFft<R> {
         self.blocks.max_batch()
     }
 
-    fn least(&self, batch: usize) -> Least {
-        let batch = batch as u128;
-        Least {
-            issues: batch * u128::from(self.recipe.issues()),
-            bytes: batch * u128::from(2 * self.recipe.len() as u64 * COMPLEX),
-            ..Least::default()
-        }
-    }
-
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
         vec![self.blocks.operations(batch)]
     }
@@ -179,7 +170,7 @@ impl<R: BlockRecipe> Fft for BlockFft<R> {
         let longest = rows.input.max(rows.output);
         let most = self.max_batch() / longest.div_ceil(self.len()).max(1);
         let batch = rows.batch_of(input.len(), self.len(), most, self.machine())?;
-        let (least, apart) = (self.least(batch), (rows.input, rows.output));
-        self.blocks.run(input, batch, apart, least, options)
+        let (figures, apart) = (self.figures(batch), (rows.input, rows.output));
+        self.blocks.run(input, batch, apart, figures, options)
     }
 }

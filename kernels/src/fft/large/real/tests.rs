@@ -6,6 +6,7 @@ use crate::fft::transform::rows_of;
 use crate::job::KernelRun;
 use crate::random::Random;
 use cp2_host::testing::on_both_engines;
+use cp2_reference::Figures;
 use num_complex::Complex64;
 use std::collections::BTreeSet;
 
@@ -66,7 +67,7 @@ fn are_those_of_the_transform(n: usize, kinds: &[LargeReal]) {
     for real in kinds {
         let y = clean(real, |options| {
             let (job, y, pitch) = real.forward(&x, batch, options)?;
-            Ok(job.run(real.expected(batch), |run| {
+            Ok(job.run(Figures::default(), |run| {
                 Ok(rows_of(run.read(y)?, batch, n / 2 + 1, pitch))
             })?)
         });
@@ -119,7 +120,7 @@ fn all_rows_back_are_those_of_the_transform() {
     for real in &kinds {
         let x = clean(real, |options| {
             let (job, x, _) = real.inverse(&half, batch, options)?;
-            Ok(job.run(real.expected(batch), |run| run.read(x))?)
+            Ok(job.run(Figures::default(), |run| run.read(x))?)
         });
         for (i, (x, exact)) in x.iter().zip(&exact).enumerate() {
             let off = f64::from(*x) - exact.re;
