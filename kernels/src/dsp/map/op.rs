@@ -47,7 +47,53 @@ const ATAN: [f32; 8] = [
     0.002_766_283_5,
 ];
 
+/// How a polynomial is evaluated: which is faster depends on latencies and registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scheme {
+    /// One multiply-add after the other: the fewest operations.
+    Horner,
+    /// Couples of terms, and couples of those: a square for each level more, a much shorter chain.
+    Estrin,
+}
+
+impl Scheme {
+    pub(super) const ALL: [Self; 2] = [Self::Horner, Self::Estrin];
+
+    /// The polynomial with these coefficients, the constant one first, their number a power of two.
+    fn polynomial(self, ops: &mut Ops, coefficients: &[Reg], x: Reg) -> Reg {
+        let mut terms = coefficients.to_vec();
+        match self {
+            Self::Horner => {
+                let sum = terms.into_iter().rev();
+                let sum = sum.reduce(|sum, c| ops.q("madd", &[sum, x, c]));
+                sum.unwrap_or(x)
+            }
+            Self::Estrin => {
+                let mut power = x;
+                loop {
+                    terms = terms
+                        .chunks_exact(2)
+                        .map(|pair| ops.q("madd", &[pair[1], power, pair[0]]))
+                        .collect();
+                    if terms.len() < 2 {
+                        return terms.first().copied().unwrap_or(x);
+                    }
+                    power = ops.q("mul", &[power, power]);
+                }
+            }
+        }
+    }
+}
+
 impl MapOp {
+    /// The ways to compute it, of which a machine takes the fastest.
+    pub(super) fn schemes(&self) -> &'static [Scheme] {
+        match self {
+            Self::Phase => &Scheme::ALL,
+            _ => &[Scheme::Horner],
+        }
+    }
+
     /// Arrays it reads.
     #[must_use]
     pub fn inputs(&self) -> usize {
@@ -129,6 +175,7 @@ impl MapOp {
         x: &[Value],
         y: Option<Value>,
         table: &[Value],
+        scheme: Scheme,
     ) -> Reg {
         let first = Reg::Whole(x[0]);
         let second = y.map_or(first, Reg::Whole);
@@ -151,7 +198,7 @@ impl MapOp {
                 let log = ops.pairs("log2", &[p]);
                 ops.q("mul", &[log, a])
             }
-            Self::Phase => phase(ops, x, table),
+            Self::Phase => phase(ops, x, table, scheme),
         }
     }
 }
@@ -163,7 +210,7 @@ fn power(ops: &mut Ops, x: &[Value]) -> (Reg, Reg) {
 }
 
 /// atan2(im, re).
-fn phase(ops: &mut Ops, x: &[Value], table: &[Value]) -> Reg {
+fn phase(ops: &mut Ops, x: &[Value], table: &[Value], scheme: Scheme) -> Reg {
     let (coefficients, others) = table.split_at(ATAN.len());
     let [tiny, half_pi, pi, shift, sign] = [0, 1, 2, 3, 4].map(|i| Reg::Whole(others[i]));
     let (re, im) = ops.split(Reg::Whole(x[0]), Reg::Whole(x[1]));
@@ -175,17 +222,8 @@ fn phase(ops: &mut Ops, x: &[Value], table: &[Value]) -> Reg {
     let t = ops.q("mul", &[smaller, inverse]);
     let square = ops.q("mul", &[t, t]);
     let cube = ops.q("mul", &[t, square]);
-    // Estrin's scheme: two operations more than Horner's, half as long a chain.
-    let fourth = ops.q("mul", &[square, square]);
-    let eighth = ops.q("mul", &[fourth, fourth]);
-    let mut terms: Vec<Reg> = coefficients.iter().map(|&c| Reg::Whole(c)).collect();
-    for power in [square, fourth, eighth] {
-        terms = terms
-            .chunks_exact(2)
-            .map(|pair| ops.q("madd", &[pair[1], power, pair[0]]))
-            .collect();
-    }
-    let p = terms.first().copied().unwrap_or(square);
+    let terms: Vec<Reg> = coefficients.iter().map(|&c| Reg::Whole(c)).collect();
+    let p = scheme.polynomial(ops, &terms, square);
     let angle = ops.q("madd", &[cube, p, t]);
     // Steeper than the diagonal; left of the imaginary axis; below the real one.
     let steep = ops.q("cmplt", &[ax, ay]);
