@@ -54,10 +54,10 @@ fn repeated(known: Vec<Known>, times: f64) -> impl Iterator<Item = Known> {
     })
 }
 
-/// What a transform whose input and output are so many bytes together moves: in and out, where one section's memory
+/// What a transform of so many bytes, and of one number, whose input and output are `ends` moves: in and out, where one section's memory
 /// holds it; and where all together do, the sections hand one another through system memory what is not their own already;
 /// else all of it once more, in two passes.
-fn moved(held: u128, ends: u128, batch: u128, machine: &Machine) -> Plan {
+fn moved((held, number): (u128, u128), ends: u128, batch: u128, machine: &Machine) -> Plan {
     let sections = machine.cp2.sections.max(1) as u128;
     let dmem = u128::from(machine.cp2.dmem.0);
     let once = Traffic::bytes(ends.saturating_mul(batch));
@@ -65,19 +65,19 @@ fn moved(held: u128, ends: u128, batch: u128, machine: &Machine) -> Plan {
     if held < dmem {
         return Plan::once(once);
     }
-    let (between, method) = match held < dmem.saturating_mul(sections) {
+    let (between, how) = match held < dmem.saturating_mul(sections) {
         true => (
             (2 * held * (sections - 1)).div_ceil(sections),
-            "one visit of the local memories, which exchange numbers: 28 N bytes of 4 sections",
+            "the sections exchange through system memory",
         ),
-        false => (
-            2 * held,
-            "two passes over system memory: 32 N bytes of complex numbers",
-        ),
+        false => (2 * held, "two passes over system memory"),
     };
+    // Bytes for each of N numbers.
+    let numbers = (held / number).max(1) as f64;
+    let each = (ends + between) as f64 / numbers;
     Plan {
         traffic: Traffic::bytes((ends + between).saturating_mul(batch)),
-        method,
+        method: format!("{how}: {} N bytes", each.round()),
         source: "Bailey, FFTs in external or hierarchical memory, J. Supercomputing 4 (1990)",
     }
 }
@@ -100,7 +100,7 @@ impl Fft {
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
         let bytes = COMPLEX * self.n as u128;
-        let plan = moved(bytes, 2 * bytes, self.batch as u128, machine);
+        let plan = moved((bytes, COMPLEX), 2 * bytes, self.batch as u128, machine);
         let must = Traffic::bytes((2 * bytes).saturating_mul(self.batch as u128));
         let known = repeated(transforms(self.n), self.batch as f64);
         Figures::least(machine, must, &plan, known)
@@ -122,7 +122,7 @@ impl FftArray {
     pub fn figures(&self, machine: &Machine) -> Figures {
         let numbers: u128 = self.axes.iter().map(|&n| n as u128).product();
         let bytes = COMPLEX * numbers;
-        let plan = moved(bytes, 2 * bytes, self.batch as u128, machine);
+        let plan = moved((bytes, COMPLEX), 2 * bytes, self.batch as u128, machine);
         let must = Traffic::bytes((2 * bytes).saturating_mul(self.batch as u128));
         let along = |search: &mut Search| {
             let mut whole = Known::default();
@@ -154,7 +154,7 @@ impl RealFft {
     pub fn figures(&self, machine: &Machine) -> Figures {
         let (n, batch) = (self.n as u128, self.batch as u128);
         let ends = REAL * n + COMPLEX * (n / 2 + 1);
-        let plan = moved(REAL * n, ends, batch, machine);
+        let plan = moved((REAL * n, REAL), ends, batch, machine);
         // Two imaginary parts are ignored, of odd lengths one; granules of four bytes need not bring them.
         let ignored = match self.inverse && machine.dma.granule.0 < 8 {
             true => REAL * (2 - n % 2),

@@ -49,7 +49,7 @@ pub(crate) struct Known {
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) traffic: Traffic,
-    pub(crate) method: &'static str,
+    pub(crate) method: String,
     pub(crate) source: &'static str,
 }
 
@@ -60,7 +60,7 @@ impl Plan {
     pub(crate) fn once(traffic: Traffic) -> Self {
         Self {
             traffic,
-            method: ONCE,
+            method: ONCE.to_owned(),
             source: "proved",
         }
     }
@@ -105,11 +105,7 @@ impl Figures {
             .map_or(0, |(cycles, _)| (cycles + 1e-6).floor() as u64);
         let (term, method, source) = match best {
             Some((_, way)) if computed > moved => (Term::Arithmetic, way.method, way.source),
-            _ => (
-                Term::Channel,
-                plan.method.to_owned(),
-                plan.source.to_owned(),
-            ),
+            _ => (Term::Channel, plan.method.clone(), plan.source.to_owned()),
         };
         Self {
             bound: Cycles(bound),

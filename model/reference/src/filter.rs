@@ -159,7 +159,13 @@ impl Filter {
         let lengths = ODD_PARTS
             .into_iter()
             .flat_map(|odd| BLOCKS.map(move |b| odd << b));
-        for k in lengths {
+        // Longer blocks than hold everything are no use.
+        let spread = match self.rate {
+            Rate::Interpolate(i) => self.samples.saturating_mul(i),
+            _ => self.samples,
+        };
+        let most = 4 * (spread as u64).saturating_add(l);
+        for k in lengths.filter(|&k| k <= most) {
             match self.rate {
                 Rate::Same { from, count } if k >= l && k % 2 == 0 => {
                     let forward = search.plain(k);

@@ -319,8 +319,11 @@ impl Search {
                 RADER,
             );
             ways.push(self.plain(p - 1).and(back).and(sum));
-            let longer = self.convolution(2 * p - 3);
-            ways.push(longer.and(sum).by(PADDED));
+            // Lengths of longer ones have the smallest primes as factors, which must not ask for them again.
+            if p > 7 {
+                let longer = self.convolution(2 * p - 3);
+                ways.push(longer.and(sum).by(PADDED));
+            }
         }
         ways
     }
