@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     continue;
                 };
                 let expected = fft.expected(batch)?.0 as f64;
-                if fft.bound(batch).0 as f64 / expected >= 0.82 {
+                if fft.figures(batch).reference.0 as f64 / expected >= 0.82 {
                     continue;
                 }
                 let numbers = (0..batch * fft.len()).map(|i| (i * 37 % 101) as f32 - 50.0);
@@ -67,7 +67,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     "| {} | {batch} | {name} | {pages} | {} | {} | {:.3} | {} | {loads} | {stores} | {host} | {launches} | {} |",
                     text.join("x"),
                     report.cycles,
-                    done.bound.0,
+                    done.figures.reference.0,
                     done.efficiency(),
                     report.cycles - waits.iter().sum::<u64>(),
                     fft.least_of_plans(batch).floor(),

@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             row += &format!(
                 " {} | {} | {:.3} |",
                 run.run.report.cycles,
-                run.bound.0,
+                run.figures.reference.0,
                 run.efficiency()
             );
             if let (None, Some(output)) = (error, &run.output) {

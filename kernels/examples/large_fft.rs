@@ -98,7 +98,7 @@ fn array(shape: &[usize], batch: usize, machine: Arc<Machine>) -> Result<String,
     Ok(format!(
         "| {many}{} | {name} | {cycles} | {} | {:.3} |",
         shape.join("x"),
-        done.bound.0,
+        done.figures.reference.0,
         done.efficiency()
     ))
 }
@@ -120,8 +120,8 @@ fn row(bits: u32, batch: usize, machine: Arc<Machine>) -> Result<String, Box<dyn
     });
     Ok(format!(
         "| 2^{bits} | {batch} | {name} | {columns} x {rows} | {cycles} | {} | {:.3} | {:.3} |",
-        done.bound.0,
+        done.figures.reference.0,
         done.efficiency(),
-        fft.own_bound(batch).map_or(f64::NAN, |own| own.0) / cycles as f64
+        fft.recipe_floor(batch).map_or(f64::NAN, |own| own.0) / cycles as f64
     ))
 }

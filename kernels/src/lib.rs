@@ -23,6 +23,6 @@ mod ring;
 
 pub use assembly::{Lack, Unfit};
 pub use backend::{Plan, Problem, Verdict};
-pub use job::{Job, JobError, KernelRun, Least, PreparedJob};
+pub use job::{Job, JobError, KernelRun, PreparedJob};
 pub use pipeline::Unschedulable;
 pub use random::Random;

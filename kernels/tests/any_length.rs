@@ -62,7 +62,7 @@ fn output(fft: &dyn Fft, x: &[Complex32], options: Options) -> Vec<Complex32> {
         "{}: {} cycles, bound {}, efficiency {:.3}, expected {ratio:.3}",
         fft.recipe(),
         report.cycles,
-        done.bound,
+        done.figures.reference,
         done.efficiency()
     );
     done.output.unwrap()
@@ -133,7 +133,7 @@ fn assert_real(n: usize, batch: usize, seed: u64, options: &Options) {
         "{}: {} cycles, bound {}, efficiency {:.3}, expected {:.3}",
         fft.recipe(),
         done.run.report.cycles,
-        done.bound,
+        done.figures.reference,
         done.efficiency(),
         fft.expected(batch).unwrap().0 as f64 / done.run.report.cycles as f64
     );

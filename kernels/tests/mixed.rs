@@ -140,7 +140,7 @@ fn batches_are_accurate_and_fast() {
         println!(
             "{}: {cycles} cycles, bound {}, efficiency {:.3}, expected {:.3}, {} pages of {} x{}, rms {ours:.2e} ({:.2} of rustfft's)",
             fft.recipe(),
-            done.bound,
+            done.figures.reference,
             done.efficiency(),
             expected as f64 / cycles as f64,
             done.passes[0].plan().unwrap().pages().len(),
@@ -291,7 +291,7 @@ fn convolutions_are_fast() {
         println!(
             "{}: {cycles} cycles, bound {}, efficiency {:.3}, expected {expected:.3}",
             fft.recipe(),
-            done.bound,
+            done.figures.reference,
             done.efficiency()
         );
         assert!(

@@ -118,7 +118,7 @@ fn powers_of_two_are_fast() {
             let x = random(n, batch, n as u64);
             let fft = planner(machine).plan_real_forward(n).unwrap();
             let done = fft.process(&x).unwrap();
-            let (cycles, bound) = (done.run.report.cycles, done.bound.0);
+            let (cycles, bound) = (done.run.report.cycles, done.figures.reference.0);
             check(
                 machine,
                 fft.recipe(),
@@ -128,7 +128,7 @@ fn powers_of_two_are_fast() {
             );
             let fft = planner(machine).plan_real_inverse(n).unwrap();
             let done = fft.process(done.output.as_ref().unwrap()).unwrap();
-            let (cycles, bound) = (done.run.report.cycles, done.bound.0);
+            let (cycles, bound) = (done.run.report.cycles, done.figures.reference.0);
             check(
                 machine,
                 fft.recipe(),
@@ -175,12 +175,12 @@ fn lengths_by_columns_are_fast() {
         let by_columns = fft.recipe().contains("by columns");
         assert_eq!(by_columns, columns, "{}", fft.recipe());
         let there = fft.process(&x).unwrap();
-        let counts = (there.run.report.cycles, there.bound.0);
+        let counts = (there.run.report.cycles, there.figures.reference.0);
         let expected = fft.expected(batch).unwrap().0;
         slow.extend(fast(floor, (counts.0, counts.1, expected), &fft.recipe()).err());
         let fft = planner("vm7").plan_real_inverse(n).unwrap();
         let back = fft.process(there.output.as_ref().unwrap()).unwrap();
-        let counts = (back.run.report.cycles, back.bound.0);
+        let counts = (back.run.report.cycles, back.figures.reference.0);
         let expected = fft.expected(batch).unwrap().0;
         slow.extend(fast(floor, (counts.0, counts.1, expected), &fft.recipe()).err());
     }
@@ -247,7 +247,7 @@ fn the_longest_in_local_memory_is_fast_and_accurate_back() {
             };
             let expected = fft.expected(batch).unwrap().0;
             let what = format!("{machine}, {}, {batch} of them", fft.recipe());
-            let cycles = (done.run.report.cycles, done.bound.0, expected);
+            let cycles = (done.run.report.cycles, done.figures.reference.0, expected);
             slow.extend(fast(floor, cycles, &what).err());
             let exact = reference(&hermitian(&half, n), n, Direction::Inverse);
             let exact: Vec<f64> = exact.iter().map(|z| z.re).collect();
@@ -301,8 +301,8 @@ fn two_passes_are_fast() {
         let fft = planner(&machine).plan_real_forward(n).unwrap();
         let done = fft.process(&x).unwrap();
         let expected = fft.expected(batch).unwrap().0;
-        let took = (done.run.report.cycles, done.bound.0, expected);
-        let own = fft.own_bound(batch).unwrap().0;
+        let took = (done.run.report.cycles, done.figures.reference.0, expected);
+        let own = fft.recipe_floor(batch).unwrap().0;
         let what = format!("{machine}, {n} x {batch}, {}", fft.recipe());
         slow.extend(as_documented(&what, took, own, cycles).err());
     }
@@ -320,8 +320,8 @@ fn two_passes_back_are_fast() {
         let fft = planner(&machine).plan_real_inverse(n).unwrap();
         let done = fft.process(&half).unwrap();
         let expected = fft.expected(batch).unwrap().0;
-        let took = (done.run.report.cycles, done.bound.0, expected);
-        let own = fft.own_bound(batch).unwrap().0;
+        let took = (done.run.report.cycles, done.figures.reference.0, expected);
+        let own = fft.recipe_floor(batch).unwrap().0;
         let what = format!("{machine}, {n} x {batch}, {}", fft.recipe());
         slow.extend(as_documented(&what, took, own, cycles).err());
     }

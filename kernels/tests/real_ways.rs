@@ -62,7 +62,7 @@ fn real(planner: &FftPlanner, n: usize, direction: Direction, batch: usize) -> R
                 (
                     fft.recipe(),
                     fft.expected(batch).unwrap().0,
-                    fft.bound(batch).0,
+                    fft.figures(batch).reference.0,
                 )
             };
             Real {
@@ -129,7 +129,7 @@ fn run(machine: &Arc<Machine>, n: usize, batch: usize) -> Vec<String> {
                 let y = hermitian(&done.output.unwrap(), n);
                 (
                     done.run.report,
-                    done.bound,
+                    done.figures.reference,
                     fft.expected(batch).unwrap(),
                     fft.recipe(),
                     wide,
@@ -143,7 +143,7 @@ fn run(machine: &Arc<Machine>, n: usize, batch: usize) -> Vec<String> {
                 let y: Vec<Complex32> = done.output.unwrap().iter().map(|&x| x.into()).collect();
                 (
                     done.run.report,
-                    done.bound,
+                    done.figures.reference,
                     fft.expected(batch).unwrap(),
                     fft.recipe(),
                     hermitian(&half, n),

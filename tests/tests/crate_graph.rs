@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 const GRAPH: &[(&str, &[&str])] = &[
     ("machine", &[]),
     ("model", &["cp2-machine"]),
+    // What kernels are judged by: it knows machines, and no kernel.
+    ("model/reference", &["cp2-machine"]),
     ("asm", &["cp2-machine"]),
     ("dma", &["cp2-machine"]),
     ("emu", &["cp2-machine", "cp2-asm", "cp2-dma"]),
@@ -23,6 +25,7 @@ const GRAPH: &[(&str, &[&str])] = &[
         &[
             "cp2-machine",
             "cp2-model",
+            "cp2-reference",
             "cp2-asm",
             "cp2-dma",
             "cp2-emu",
@@ -34,6 +37,7 @@ const GRAPH: &[(&str, &[&str])] = &[
         &[
             "cp2-machine",
             "cp2-model",
+            "cp2-reference",
             "cp2-asm",
             "cp2-dma",
             "cp2-emu",
@@ -180,4 +184,52 @@ fn versions_stand_in_the_root_only() {
             "{folder} does not follow the workspace's lints"
         );
     }
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => sources(&path, found),
+            false if path.extension().is_some_and(|e| e == "rs" || e == "toml") => found.push(path),
+            false => {}
+        }
+    }
+}
+
+/// No source of the references reaches a kernel, its counts or what runs it: neither as a crate nor as a file that is taken in.
+#[test]
+fn references_reach_no_kernel() {
+    let home = root().join("model/reference");
+    let mut files = Vec::new();
+    sources(&home, &mut files);
+    assert!(files.len() > 5, "{}", home.display());
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let lines = text
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
+        for line in lines {
+            let used = ["kernels", "host", "emu", "asm", "dma", "model"];
+            let used = used.iter().find(|name| {
+                line.contains(&format!("cp2_{name}")) || line.contains(&format!("cp2-{name}"))
+            });
+            let taken = [
+                "include!",
+                "include_str!",
+                "include_bytes!",
+                "#[path",
+                "env!",
+            ];
+            let taken = taken.iter().find(|what| line.contains(**what));
+            assert!(
+                used.is_none() && taken.is_none(),
+                "{}: `{line}`",
+                file.display()
+            );
+        }
+    }
+    // And what it may use cannot either.
+    let below = used("machine", false);
+    assert!(!below.iter().any(|name| name.starts_with("cp2")));
 }

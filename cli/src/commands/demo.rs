@@ -64,7 +64,8 @@ fn write(args: &Args, json: bool) -> Result<Outcome, Failure> {
         emit: args.emit.clone(),
     };
     simulation.check_outputs(&mut outputs)?;
-    let (mut options, progress) = simulation.begin(Some(fft.bound(radar::SWEEPS).get()), json);
+    let (mut options, progress) =
+        simulation.begin(Some(fft.figures(radar::SWEEPS).reference.get()), json);
     options.trace = Trace::default();
     let measured = measure(&fft, &echoes, fft.len(), options)?;
     let program = fft.program(radar::SWEEPS)?;

@@ -108,7 +108,7 @@ pub(crate) fn measure(
     let verdict = output.map(|output| fft.judge(&problem, &input, output));
     Ok(Measured {
         real: fft.is_real(),
-        own: fft.own_bound(problem.batch()),
+        own: fft.recipe_floor(problem.batch()),
         problem,
         run,
         verdict,
@@ -156,13 +156,13 @@ impl Measured {
         self.finished().then(|| operations / seconds / 1e9)
     }
 
-    /// Bound by measured cycles, where the run finished.
+    /// Reference by measured cycles, where the run finished.
     fn efficiency(&self) -> Option<f64> {
         self.finished().then(|| self.run.efficiency())
     }
 
-    /// The same of the recipe's own bound, where it has one.
-    fn own_efficiency(&self) -> Option<f64> {
+    /// The recipe's floor by measured cycles, where it has one.
+    fn recipe_floor_efficiency(&self) -> Option<f64> {
         let cycles = self.run.run.report.cycles.max(1) as f64;
         self.own
             .filter(|_| self.finished())
@@ -181,11 +181,10 @@ impl Measured {
             "batch": self.problem.batch(),
             "inverse": self.problem.direction() == Direction::Inverse,
             "real": self.real,
-            "bound_cycles": self.run.bound.get(),
             "efficiency": self.efficiency(),
-            "own_bound_cycles": self.own.map(|own| own.0),
-            "own_bound_formula": self.own.map(|own| own.1),
-            "own_efficiency": self.own_efficiency(),
+            "recipe_floor_cycles": self.own.map(|own| own.0),
+            "recipe_floor_formula": self.own.map(|own| own.1),
+            "recipe_floor_efficiency": self.recipe_floor_efficiency(),
             "gflops": self.gflops(),
             "rel_error_vs_rustfft": self.verdict.map(|v| v.rms),
             "worst_error_over_tolerance": self.verdict.map(|v| v.worst),
@@ -194,14 +193,14 @@ impl Measured {
             "pages": self.run.passes.iter().map(Pass::pages).sum::<u64>(),
             "host_seconds": self.host_seconds,
         });
-        merge(figures(report), own)
+        merge(figures(report), merge(own, json!(self.run.figures)))
     }
 
     /// The figures as text.
     pub(crate) fn text(&self) -> String {
         let report = &self.run.run.report;
         let mut text = format!("{}\n{}", self.title(), table(report));
-        text += &format!("bound {} cycles", self.run.bound.get());
+        text += &self.run.figures.text();
         text += &match self.efficiency().zip(self.gflops()) {
             Some((efficiency, gflops)) => {
                 format!(
@@ -211,9 +210,10 @@ impl Measured {
             }
             None => ", not finished\n".to_owned(),
         };
-        if let Some(((cycles, formula), efficiency)) = self.own.zip(self.own_efficiency()) {
+        if let Some(((cycles, formula), efficiency)) = self.own.zip(self.recipe_floor_efficiency())
+        {
             text += &format!(
-                "the recipe's own bound {cycles:.0} cycles, efficiency {efficiency:.3}: {formula}\n"
+                "the recipe takes {cycles:.0} cycles at least, {efficiency:.3} of what it took: {formula}\n"
             );
         }
         text += &match &self.verdict {
@@ -290,7 +290,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     }
     let (options, watch) = args
         .simulation
-        .begin(Some(fft.bound(signal.batch()).get()), json);
+        .begin(Some(fft.figures(signal.batch()).reference.get()), json);
     let measured = measure(&fft, &signal.data, signal.stride, options)?;
     drop(watch);
 

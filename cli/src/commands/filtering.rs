@@ -88,24 +88,21 @@ fn filter<T: Numbers>(
     };
     drop(planning);
     let (problem, filter) = planned.map_err(Failure::input)?;
-    let bound = filter.bound::<T>(channels);
+    let known = filter.figures::<T>(channels);
     if task.channels.plan {
         let outcome = Outcome {
             text: format!(
-                "{}\nbound {} cycles\n{:#}",
+                "{}\n{}\n{:#}",
                 problem.title(),
-                bound.get(),
+                known.text(),
                 filter.choice()
             ),
-            json: merge(
-                choice(&problem, &filter),
-                json!({ "bound_cycles": bound.get() }),
-            ),
+            json: merge(choice(&problem, &filter), json!(known)),
             ..Outcome::default()
         };
         return Ok((outcome, None));
     }
-    let (options, progress) = task.simulation.begin(Some(bound.get()), json);
+    let (options, progress) = task.simulation.begin(Some(known.reference.get()), json);
     let started = Instant::now();
     let run = filter.process_with(x, options).map_err(Failure::input)?;
     let host_seconds = started.elapsed().as_secs_f64();
@@ -179,7 +176,6 @@ fn fields<T>(
     let report = &run.run.report;
     let pass = run.passes.first();
     let own = json!({
-        "bound_cycles": run.bound.get(),
         "efficiency": report.end.is_finished().then(|| run.efficiency()),
         "rel_error": verdict.map(|(v, _)| v.rms),
         "worst_error_over_tolerance": verdict.map(|(v, _)| v.worst),
@@ -189,6 +185,7 @@ fn fields<T>(
         "pages": pass.map(|p| p.pages()),
         "host_seconds": host_seconds,
     });
+    let own = merge(own, json!(run.figures));
     merge(figures(report), merge(choice(problem, filter), own))
 }
 
@@ -201,7 +198,7 @@ fn text<T>(
 ) -> String {
     let report = &run.run.report;
     let mut text = format!("{}\n{}", problem.title(), table(report));
-    text += &format!("bound {} cycles", run.bound.get());
+    text += &run.figures.text();
     text += &if report.end.is_finished() {
         format!(", efficiency {:.3}\n", run.efficiency())
     } else {

@@ -205,14 +205,13 @@ fn on(
     let title = format!("{}, {size}", kernel.name());
     let procedure = prepared.procedure(&title);
     let expected = estimate(&procedure, &system).map_err(Failure::input)?;
-    let bound = prepared.least.cycles(machine);
     let mut outcome = show::expected(&expected, &system, &title);
     show::kernel(
         &mut outcome,
         kernel,
         size,
         machine,
-        bound,
+        &prepared.figures,
         prepared.recipe.as_deref(),
     );
     write_roofline(one.roofline.as_deref(), &procedure, &system, &mut outcome)?;

@@ -144,9 +144,9 @@ fn the_planner_lists_what_it_chooses_from() {
     }
     // A long transform's own bound comes with its formula; a bound is the problem's, whatever the recipe.
     let long = bench.cp2("fft --n 8192 --batch 1 --json").works().json();
-    assert!((0.92..=1.0).contains(&long["own_efficiency"].as_f64().unwrap()));
+    assert!((0.92..=1.0).contains(&long["recipe_floor_efficiency"].as_f64().unwrap()));
     assert!(
-        long["own_bound_formula"]
+        long["recipe_floor_formula"]
             .as_str()
             .unwrap()
             .contains("pages")

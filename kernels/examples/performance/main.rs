@@ -27,8 +27,8 @@ fn main() -> Result<(), KernelError> {
 fn table(kernel: &dyn Kernel, machines: &[Arc<Machine>]) -> Result<(), KernelError> {
     println!(
         "\n### {}\n\n{}\n\n\
-         | size | machine | cycles | bound | efficiency | expected | expected / cycles | limit |\n\
-         |---|---|--:|--:|--:|--:|--:|---|",
+         | size | machine | cycles | bound | reference | efficiency | expected | expected / cycles | limit | the reference is |\n\
+         |---|---|--:|--:|--:|--:|--:|--:|---|---|",
         kernel.name(),
         sentence(kernel.summary())
     );
@@ -36,15 +36,17 @@ fn table(kernel: &dyn Kernel, machines: &[Arc<Machine>]) -> Result<(), KernelErr
         for machine in machines {
             let row = registry::measure(kernel, &size, machine, Options::default())?;
             println!(
-                "| {} | {} | {} | {} | {:.3} | {:.0} | {:.3} | {} |",
+                "| {} | {} | {} | {} | {} | {:.3} | {:.0} | {:.3} | {} | {} |",
                 row.size,
                 row.machine,
                 row.emulated_cycles,
-                row.bound_cycles,
+                row.figures.bound.get(),
+                row.figures.reference.get(),
                 row.efficiency,
                 row.expected_cycles,
                 row.ratio,
-                row.limit
+                row.limit,
+                row.figures.method
             );
         }
     }

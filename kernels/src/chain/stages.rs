@@ -18,8 +18,14 @@ pub struct Stage {
     pub programs: Vec<String>,
     /// Simulated cycles, everything included.
     pub cycles: u64,
-    /// Its lower bound in cycles.
+    /// The proved limit in cycles.
     pub bound_cycles: u64,
+    /// The best known algorithm's time in cycles.
+    pub reference_cycles: u64,
+    /// What the reference is the time of.
+    pub reference_method: String,
+    /// Where that is published.
+    pub reference_source: String,
 }
 
 /// A chain in progress: collects what its stages cost.
@@ -69,7 +75,10 @@ impl<'a> Stages<'a> {
             name,
             programs,
             cycles: report.cycles,
-            bound_cycles: run.bound.0,
+            bound_cycles: run.figures.bound.0,
+            reference_cycles: run.figures.reference.0,
+            reference_method: run.figures.method,
+            reference_source: run.figures.source,
         });
         let rest = report.findings.len().saturating_sub(1);
         if let Some(first) = report.findings.into_iter().next() {
@@ -93,6 +102,7 @@ pub fn add_stages(all: &mut Vec<Stage>, more: &[Stage]) {
             Some(sum) => {
                 sum.cycles += stage.cycles;
                 sum.bound_cycles += stage.bound_cycles;
+                sum.reference_cycles += stage.reference_cycles;
             }
             None => all.push(stage.clone()),
         }

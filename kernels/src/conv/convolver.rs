@@ -1,4 +1,3 @@
-use super::bound::least;
 use super::candidates::Choice;
 use super::choice::{Wanted, choose};
 use super::definition::{ConvProblem, Mode};
@@ -10,7 +9,8 @@ use crate::backend::Plan;
 use crate::job::{self, KernelRun};
 use cp2_asm::Program;
 use cp2_host::{Buffer, Options};
-use cp2_machine::{Class, Cycles, Machine};
+use cp2_machine::{Class, Machine};
+use cp2_reference::Figures;
 use num_complex::Complex32;
 use std::sync::Arc;
 
@@ -146,17 +146,27 @@ impl Convolver {
         }
     }
 
-    /// The least that `channels` need: the arithmetic of the cheapest method
-    /// known, every input and output once over the DMA channel.
+    /// What any program and the best known one take for `channels` of numbers of this kind.
     #[must_use]
-    pub fn least<T: Numbers>(&self, channels: usize) -> job::Least {
-        least::<T>(self.wanted(channels), self.machine())
-    }
-
-    /// Lower bound of the time for `channels`, see [`Convolver::least`].
-    #[must_use]
-    pub fn bound<T: Numbers>(&self, channels: usize) -> Cycles {
-        self.least::<T>(channels).cycles(self.machine())
+    pub fn figures<T: Numbers>(&self, channels: usize) -> Figures {
+        let outputs = self.range();
+        let rate = match self.rate {
+            Rate::Decimate(m) if m > 1 => cp2_reference::Rate::Decimate(m),
+            Rate::Interpolate(i) if i > 1 => cp2_reference::Rate::Interpolate(i),
+            _ => cp2_reference::Rate::Same {
+                from: outputs.start,
+                count: outputs.len(),
+            },
+        };
+        let filter = cp2_reference::Filter {
+            taps: self.taps.len(),
+            real_taps: self.taps.iter().all(|h| h.im == 0.0),
+            samples: self.samples,
+            channels,
+            real: T::REAL,
+            rate,
+        };
+        filter.figures(self.machine())
     }
 
     /// Filters the channels of `x`, one behind the other.
@@ -179,8 +189,8 @@ impl Convolver {
     ) -> Result<ConvRun<T>, ConvError> {
         let layout = self.layout::<T>(x.len())?;
         let (job, y) = self.filter.job(x, layout, self.range(), options)?;
-        let bound = self.bound::<T>(layout.channels);
-        Ok(job.run(bound, |run| run.read(y))?)
+        let figures = self.figures::<T>(layout.channels);
+        Ok(job.run(figures, |run| run.read(y))?)
     }
 
     /// The job that filters `x`, nothing of it done yet, and the array that its outputs will be.

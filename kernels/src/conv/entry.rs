@@ -173,7 +173,7 @@ fn prepared<T: Numbers>(
     Ok(Prepared {
         job,
         recipe: Some(filter.kernel().to_owned()),
-        least: filter.least::<T>(channels),
+        figures: filter.figures::<T>(channels),
         operations: filter.operations::<T>(channels),
     })
 }

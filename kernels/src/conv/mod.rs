@@ -5,7 +5,6 @@
 //! paged through one kernel. Which kernel, [`Convolver::new`] decides by the
 //! expected time and [`Convolver::choice`] says why. See `docs/convolution.md`.
 
-mod bound;
 mod candidates;
 mod carried;
 mod choice;

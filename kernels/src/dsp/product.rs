@@ -8,10 +8,11 @@ use super::kernel::{Kernel, Recipe, pointer};
 use super::ops::Ops;
 use super::plan::{Operand, Output, Planned};
 use super::tile::{self, COMPLEX, Factor, SUMS, parts};
-use crate::job::{Job, KernelRun, Least};
+use crate::job::{Job, KernelRun};
 use crate::pipeline::Body;
 use cp2_host::{Buffer, Options, Paging, Stream};
-use cp2_machine::{Class, Cycles, Machine};
+use cp2_machine::{Class, Machine};
+use cp2_reference::{Figures, MatrixProducts};
 use num_complex::Complex32;
 use std::sync::Arc;
 
@@ -48,21 +49,10 @@ impl SmallProducts {
         Ok(Self::of("small products", shape, machine, vec![kernel]))
     }
 
-    /// What any program must compute and move for `count` products.
+    /// What any program and the best known one take for `count` products.
     #[must_use]
-    pub fn least(&self, count: usize) -> Least {
-        let [m, k, n] = self.shape.0.map(|s| s as u128);
-        Least {
-            issues: count as u128 * m * k * n,
-            bytes: count as u128 * COMPLEX as u128 * (m * k + k * n + m * n),
-            ..Least::default()
-        }
-    }
-
-    /// Lower bound of the time for `count` products.
-    #[must_use]
-    pub fn bound(&self, count: usize) -> Cycles {
-        self.least(count).cycles(self.machine())
+    pub fn figures(&self, count: usize) -> Figures {
+        MatrixProducts::new(self.shape.0, count).figures(self.machine())
     }
 
     /// The products of the matrices in `a` with those in `b`, one behind the other.
@@ -90,7 +80,7 @@ impl SmallProducts {
         let (job, c) = self.job(a, b, options)?;
         let [m, k, _] = self.shape.0;
         let count = a.len() / (m * k);
-        Ok(job.run(self.bound(count), |run| run.read(c))?)
+        Ok(job.run(self.figures(count), |run| run.read(c))?)
     }
 
     pub(super) fn job(

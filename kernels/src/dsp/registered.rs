@@ -204,7 +204,7 @@ fn prepare_map(request: &Request<'_>) -> Result<Prepared, KernelError> {
     Ok(Prepared {
         job: request.planned(job)?.0,
         recipe: None,
-        least: map.least(),
+        figures: map.figures(),
         operations: map.operations(),
     })
 }
@@ -220,7 +220,7 @@ fn prepare_reduction(request: &Request<'_>) -> Result<Prepared, KernelError> {
     Ok(Prepared {
         job: request.planned(job)?.0,
         recipe: None,
-        least: plan.least(rows),
+        figures: plan.figures(rows),
         operations: plan.operations(rows),
     })
 }
@@ -241,7 +241,7 @@ fn prepare_beamformer(request: &Request<'_>) -> Result<Prepared, KernelError> {
     Ok(Prepared {
         job: request.planned(job)?.0,
         recipe: None,
-        least: plan.least(snapshots),
+        figures: plan.figures(snapshots),
         operations: plan.operations(snapshots),
     })
 }
@@ -259,7 +259,7 @@ fn prepare_products(request: &Request<'_>) -> Result<Prepared, KernelError> {
     Ok(Prepared {
         job: request.planned(job)?.0,
         recipe: None,
-        least: plan.least(count),
+        figures: plan.figures(count),
         operations: plan.operations(count),
     })
 }
@@ -274,7 +274,7 @@ fn prepare_transposition(request: &Request<'_>) -> Result<Prepared, KernelError>
     Ok(Prepared {
         job: request.planned(plan.job(&x, request.options.clone()))?.0,
         recipe: None,
-        least: plan.least(),
+        figures: plan.figures(),
         operations: plan.operations(),
     })
 }

@@ -16,8 +16,8 @@ pub struct Choice {
 /// Why a recipe is taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Why {
-    /// Its expected time is so near the bound of every recipe that others could save this share of long batches' at most.
-    NearBound(f64),
+    /// Its expected time is so near the least that butterflies take that others could save this share of long batches' at most.
+    NearFloor(f64),
     /// Of several it has the smallest expected time.
     Cheapest,
     /// No other recipe is compared: others are made where it does not fit the machine, or where few come at a time.
@@ -27,7 +27,7 @@ pub enum Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NearBound(gain) => write!(
+            Self::NearFloor(gain) => write!(
                 f,
                 "written by hand, and of long batches no recipe could save more than {:.1} %",
                 100.0 * gain.max(0.0)

@@ -249,7 +249,7 @@ fn prepared(fft: &dyn Fft, batch: usize, request: &Request<'_>) -> Result<Prepar
     Ok(Prepared {
         job,
         recipe: Some(fft.recipe()),
-        least: fft.least(batch),
+        figures: fft.figures(batch),
         operations: fft.operations(batch),
     })
 }
@@ -268,7 +268,7 @@ fn real(request: &Request<'_>, direction: Direction) -> Result<Prepared, KernelE
         Ok(Prepared {
             job,
             recipe: Some(fft.recipe_for(batch)),
-            least: fft.least(batch),
+            figures: fft.figures(batch),
             operations: fft.operations(batch),
         })
     };
@@ -280,7 +280,7 @@ fn real(request: &Request<'_>, direction: Direction) -> Result<Prepared, KernelE
         Ok(Prepared {
             job,
             recipe: Some(fft.recipe_for(batch)),
-            least: fft.least(batch),
+            figures: fft.figures(batch),
             operations: fft.operations(batch),
         })
     };

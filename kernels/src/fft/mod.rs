@@ -15,7 +15,7 @@ mod mixed;
 mod plan;
 mod planner;
 mod program;
-mod real_least;
+mod real_floor;
 mod real_ring;
 mod real_ways;
 mod recipe;

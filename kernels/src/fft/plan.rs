@@ -6,7 +6,7 @@ use super::program::{program, source};
 use super::recipe::{Direction, Layout, Recipe};
 use super::transform::{Fft, expected};
 use crate::assembly::moves;
-use crate::job::{self, Job, KernelRun, Least, load};
+use crate::job::{self, Floor, Job, KernelRun, load};
 use crate::ring::{Dealt, Ring, RingPass};
 use cp2_asm::{Program, Segment};
 use cp2_host::{Paging, Stream};
@@ -19,6 +19,18 @@ pub(super) const COMPLEX: u64 = 8;
 
 /// A batch of FFTs that has been run.
 pub type FftRun = KernelRun<Vec<Complex32>>;
+
+/// What a transform of a power of two by butterflies cannot take less than, for planners: N/2 log2 N of them, or every
+/// number in and out.
+pub(super) fn butterfly_floor(n: usize, batch: usize, machine: &Machine) -> Cycles {
+    let (n, batch) = (n as u128, batch as u128);
+    let floor = Floor {
+        butterflies: batch * (n / 2) * u128::from(n.max(1).ilog2()),
+        bytes: batch * 2 * n * u128::from(COMPLEX),
+        ..Floor::default()
+    };
+    floor.cycles(machine)
+}
 
 /// A planned FFT of a power of two by hand-written kernels.
 #[derive(Debug)]
@@ -181,15 +193,6 @@ impl Fft for LocalFft {
     fn max_batch(&self) -> usize {
         let free = job::room(&self.machine, &self.program);
         usize::try_from(free / (2 * self.block_bytes())).unwrap_or(usize::MAX)
-    }
-
-    fn least(&self, batch: usize) -> Least {
-        let batch = batch as u128;
-        Least {
-            butterflies: batch * u128::from(self.recipe.butterflies()),
-            bytes: batch * u128::from(2 * self.block_bytes()),
-            ..Least::default()
-        }
     }
 
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {

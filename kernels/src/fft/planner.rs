@@ -4,10 +4,11 @@ use super::large::{LargeFft, LargeRecipe};
 use super::mixed::{
     BluesteinFft, BluesteinRecipe, LongBluestein, MixedFft, MixedRecipe, TwoPassFft,
 };
-use super::plan::LocalFft;
+use super::plan::{LocalFft, butterfly_floor};
 use super::recipe::{Direction, MAX_LENGTH, Recipe};
 use super::transform::Fft;
 use cp2_machine::{Cycles, Machine};
+use cp2_reference::Figures;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -47,11 +48,11 @@ pub struct Candidate {
     pub fft: Arc<dyn Fft>,
     /// Expected cycles of the planner's batch.
     pub expected: Cycles,
-    /// The lower bound of the same.
-    pub bound: Cycles,
+    /// What any program and the best known one take for the same.
+    pub figures: Figures,
 }
 
-/// Part of the expected time that a bound must be for no other recipe to be looked at.
+/// Part of the expected time that butterflies alone must be for no other recipe to be looked at.
 const NEAR: f64 = 0.95;
 
 /// The hand-written kernel, or why the machine has no room for it; none where there is none.
@@ -184,11 +185,11 @@ impl FftPlanner {
                     most => Ok((most, fft.expected(most)?)),
                 }
             })?;
-            let bound = fft.bound(batch);
+            let figures = fft.figures(batch);
             Ok(Candidate {
                 fft,
                 expected,
-                bound,
+                figures,
             })
         };
         let mut found: Vec<Candidate> = Vec::new();
@@ -265,7 +266,7 @@ impl FftPlanner {
     /// See [`FftPlanner::candidates`].
     pub fn choice(&self, n: usize, direction: Direction) -> Result<Choice, FftError> {
         let local = self.local(n, direction);
-        if let Some(choice) = self.near_the_bound(local.as_ref()) {
+        if let Some(choice) = self.near_the_floor(local.as_ref()) {
             return Ok(choice);
         }
         let candidates = self.with_local(n, direction, local)?;
@@ -283,9 +284,9 @@ impl FftPlanner {
         LargeRecipe::lengths().contains(&n) && self.batch < FEW * self.machine.cp2.sections
     }
 
-    /// The hand-written kernel, where what it should take is so near the bound of every
-    /// recipe that comparing would cost more than it could gain.
-    fn near_the_bound(&self, local: Option<&Result<Arc<dyn Fft>, FftError>>) -> Option<Choice> {
+    /// The hand-written kernel, where what it should take is so near the least that butterflies take
+    /// that comparing would cost more than it could gain.
+    fn near_the_floor(&self, local: Option<&Result<Arc<dyn Fft>, FftError>>) -> Option<Choice> {
         let fft = local?.as_ref().ok()?.clone();
         // Its pages hold one transform of a section where they must, no others' fewer: what a
         // short batch adds, the first page in and the last one out, others have too.
@@ -293,9 +294,10 @@ impl FftPlanner {
             && self.batch >= self.machine.cp2.sections
             && !self.may_divide(fft.len());
         let batch = if fine { TYPICAL_BATCH } else { self.batch };
-        let (expected, bound) = (fft.expected(batch).ok()?, fft.bound(batch));
-        let share = bound.0 as f64 / expected.0.max(1) as f64;
-        let why = Why::NearBound(1.0 - share);
+        let floor = butterfly_floor(fft.len(), batch, &self.machine);
+        let expected = fft.expected(batch).ok()?;
+        let share = floor.0 as f64 / expected.0.max(1) as f64;
+        let why = Why::NearFloor(1.0 - share);
         (share >= NEAR).then_some(Choice { fft, why })
     }
 

@@ -4,7 +4,7 @@ use super::error::FftError;
 use super::large::{LargeReal, LargeRecipe};
 use super::mixed::{ComplexToReal, LongReal, RealToComplex, RealWay};
 use super::planner::FftPlanner;
-use super::real_least::{RealLeast, complex_floor, copies};
+use super::real_floor::{complex_floor, copies};
 use super::real_ring::RealRingFft;
 use super::recipe::Direction;
 use super::transform::Fft;
@@ -137,11 +137,8 @@ impl FftPlanner {
     /// # Errors
     /// See [`FftPlanner::plan_real_forward`].
     pub fn real_forward_candidates(&self, n: usize) -> Result<Vec<Arc<RealToComplex>>, FftError> {
-        let least = RealLeast::new(n, &self.machine);
         let ways = self.real_ways(n, Direction::Forward, true)?.into_iter();
-        Ok(ways
-            .map(|way| Arc::new(RealToComplex::new(way, least)))
-            .collect())
+        Ok(ways.map(|way| Arc::new(RealToComplex::new(way))).collect())
     }
 
     /// All ways to transform half a spectrum to `n` real numbers, the cheapest for the planner's batch first.
@@ -149,11 +146,8 @@ impl FftPlanner {
     /// # Errors
     /// See [`FftPlanner::plan_real_forward`].
     pub fn real_inverse_candidates(&self, n: usize) -> Result<Vec<Arc<ComplexToReal>>, FftError> {
-        let least = RealLeast::new(n, &self.machine);
         let ways = self.real_ways(n, Direction::Inverse, true)?.into_iter();
-        Ok(ways
-            .map(|way| Arc::new(ComplexToReal::new(way, least)))
-            .collect())
+        Ok(ways.map(|way| Arc::new(ComplexToReal::new(way))).collect())
     }
 
     /// The transform of `n` real numbers to the n/2 + 1 numbers of their spectrum, the cheapest way
@@ -163,8 +157,7 @@ impl FftPlanner {
     /// It does not fit the machine.
     pub fn plan_real_forward(&self, n: usize) -> Result<Arc<RealToComplex>, FftError> {
         let way = self.real_way(n, Direction::Forward)?;
-        let least = RealLeast::new(n, &self.machine);
-        Ok(Arc::new(RealToComplex::new(way, least)))
+        Ok(Arc::new(RealToComplex::new(way)))
     }
 
     /// The transform of n/2 + 1 numbers of a spectrum to `n` real numbers, not scaled.
@@ -173,7 +166,6 @@ impl FftPlanner {
     /// See [`FftPlanner::plan_real_forward`].
     pub fn plan_real_inverse(&self, n: usize) -> Result<Arc<ComplexToReal>, FftError> {
         let way = self.real_way(n, Direction::Inverse)?;
-        let least = RealLeast::new(n, &self.machine);
-        Ok(Arc::new(ComplexToReal::new(way, least)))
+        Ok(Arc::new(ComplexToReal::new(way)))
     }
 }

@@ -47,7 +47,7 @@ impl LocalFft {
         let mut random = Random::new(1);
         let input: Vec<Complex32> = (0..batch * self.len()).map(|_| random.complex()).collect();
         let (job, _) = self.job(&input, options)?;
-        let done = job.run(self.bound(batch), |_| Ok(()))?;
+        let done = job.run(self.figures(batch), |_| Ok(()))?;
         let end = &done.run.report.end;
         if !end.is_finished() {
             return Err(BenchError::Unfinished {
@@ -86,7 +86,7 @@ impl LocalFft {
         };
         let pitch = paging.inputs.iter().map(|s| s.pitch).sum::<u64>() as usize;
         job.pass(&program, entry, paging)?;
-        let done = job.run(self.bound(batch), |_| Ok(()))?;
+        let done = job.run(self.figures(batch), |_| Ok(()))?;
         let resident = Resident::of_run(name, &done, entry)?;
         // Word 0 of the arguments: the input page.
         let plan = done.passes.first().and_then(Pass::plan);

@@ -5,10 +5,11 @@ use super::error::FftError;
 use super::plan::{FftRun, batch_of};
 use super::recipe::Direction;
 use crate::backend::Plan;
-use crate::job::{self, Job, Least, PreparedJob, load};
+use crate::job::{self, Job, PreparedJob, load};
 use cp2_asm::Program;
 use cp2_host::{Buffer, Element, Options, Paging, Reserved};
 use cp2_machine::{Class, Cycles, Machine};
+use cp2_reference::Figures;
 use num_complex::Complex32;
 use std::fmt;
 use std::sync::Arc;
@@ -95,18 +96,14 @@ pub trait Fft: fmt::Debug + Send + Sync {
     /// The largest batch whose input and output fit the machine's system memory.
     fn max_batch(&self) -> usize;
 
-    /// The least that `batch` transforms must compute and move.
-    fn least(&self, batch: usize) -> Least;
-
-    /// Lower bound of the time for `batch` transforms: the least arithmetic of
-    /// the recipe at the machine's peak rate, or the least bytes over the DMA channel.
-    fn bound(&self, batch: usize) -> Cycles {
-        self.least(batch).cycles(self.machine())
+    /// What any program and the best known one take for `batch` transforms, whatever the recipe.
+    fn figures(&self, batch: usize) -> Figures {
+        cp2_reference::Fft::new(self.len(), batch).figures(self.machine())
     }
 
     /// The least time that the recipe itself can take, where it costs by design what
-    /// the bound leaves out: in cycles, and the formula in words.
-    fn own_bound(&self, _batch: usize) -> Option<(f64, &'static str)> {
+    /// others do not: in cycles, and the formula in words.
+    fn recipe_floor(&self, _batch: usize) -> Option<(f64, &'static str)> {
         None
     }
 
@@ -219,8 +216,8 @@ pub trait Fft: fmt::Debug + Send + Sync {
     /// does not finish is no error: it has no output and a report that says why.
     fn process_with(&self, input: &[Complex32], options: Options) -> Result<FftRun, FftError> {
         let (job, y) = self.job(input, options)?;
-        let bound = self.bound(input.len() / self.len());
-        Ok(job.run(bound, |run| run.read(y))?)
+        let figures = self.figures(input.len() / self.len());
+        Ok(job.run(figures, |run| run.read(y))?)
     }
 
     /// Transforms the rows of a batch that lie apart: what is between the rows
@@ -244,7 +241,7 @@ pub trait Fft: fmt::Debug + Send + Sync {
         let most = self.max_batch() / longest.div_ceil(n.max(1)).max(1);
         let batch = rows.batch_of(input.len(), n, most, self.machine())?;
         let (job, y) = self.job_of_rows(input, batch, rows, options)?;
-        Ok(job.run(self.bound(batch), |run| run.read(y))?)
+        Ok(job.run(self.figures(batch), |run| run.read(y))?)
     }
 
     /// The same on a device with default options.

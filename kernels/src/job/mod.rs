@@ -2,13 +2,13 @@
 //! arrays through the programs. Every kernel of the library runs through it.
 
 mod arrays;
-mod least;
+mod floor;
 mod memory;
 mod pass;
 mod prepared;
 
 pub(crate) use arrays::{Stored, expected as relayout_expected, rows};
-pub use least::Least;
+pub(crate) use floor::Floor;
 pub use memory::room;
 pub(crate) use memory::{ROOM_BESIDE, data_end, image, load, loads};
 pub use pass::Pass;
@@ -22,7 +22,8 @@ use cp2_host::emit::Array;
 use cp2_host::{
     Buffer, Device, Element, Event, HostError, Options, Paging, Placed, Plan, PlanError, Run, Views,
 };
-use cp2_machine::{Cycles, Machine};
+use cp2_machine::Machine;
+use cp2_reference::Figures;
 use std::sync::Arc;
 
 /// Why a job cannot be carried out.
@@ -49,8 +50,9 @@ pub enum JobError {
 /// ```
 /// use cp2_asm::{Source, assemble};
 /// use cp2_host::{Options, Paging, Stream};
-/// use cp2_kernels::{Job, Least};
+/// use cp2_kernels::Job;
 /// use cp2_machine::Machine;
+/// use cp2_reference::{Count, Figures, Traffic};
 /// use std::sync::Arc;
 ///
 /// // Doubles every float of the page's blocks, 16 bytes each.
@@ -81,8 +83,10 @@ pub enum JobError {
 ///     let to = Stream::contiguous("y", to.address(), 16);
 ///     job.pass(&double, 0, Paging::new(100, vec![from], vec![to]))?;
 /// }
-/// let least = Least { issues: 2 * 100, bytes: 2 * 1600, ..Least::default() };
-/// let done = job.run(least.cycles(&vm7), |run| run.read(y))?;
+/// // 400 floats in and out, and each doubled twice, a quad at a time.
+/// let sums = Count { adds: 2.0 * 100.0, ..Count::default() };
+/// let figures = Figures::of(&vm7, Traffic::bytes(2 * 1600), sums, "two sums", "definition");
+/// let done = job.run(figures, |run| run.read(y))?;
 /// assert_eq!(done.output.as_deref(), Some(&[4.0f32; 400][..]));
 /// assert!(done.efficiency() < 1.0);
 /// # Ok::<(), cp2_kernels::JobError>(())
@@ -330,15 +334,14 @@ impl Job {
         PreparedJob { job: self, output }
     }
 
-    /// Carries the passes out. `bound` is the least time the job can take;
-    /// `read` fetches the output of a run that finished.
+    /// Carries the passes out. `figures` say what any program and the best known one take for the problem; `read` fetches the output of a run that finished.
     ///
     /// # Errors
     /// The device refuses a command, or `read` fails. A run that does not
     /// finish is no error: it has no output and a report that says why.
     pub fn run<O>(
         mut self,
-        bound: Cycles,
+        figures: Figures,
         read: impl FnOnce(&Run) -> Result<O, HostError>,
     ) -> Result<KernelRun<O>, JobError> {
         self.give()?;
@@ -351,7 +354,7 @@ impl Job {
         Ok(KernelRun {
             output,
             passes: self.passes,
-            bound,
+            figures,
             run,
         })
     }
@@ -364,16 +367,16 @@ pub struct KernelRun<O> {
     pub output: Option<O>,
     /// How each pass was paged.
     pub passes: Vec<Pass>,
-    /// The lower bound of its time.
-    pub bound: Cycles,
+    /// The proved limit of its time and that of the best known algorithm.
+    pub figures: Figures,
     /// What was measured; its report has cycles and causes.
     pub run: Run,
 }
 
 impl<O> KernelRun<O> {
-    /// Bound / measured cycles of the whole run, everything included.
+    /// Reference / measured cycles of the whole run, everything included.
     #[must_use]
     pub fn efficiency(&self) -> f64 {
-        self.bound.0 as f64 / self.run.report.cycles.max(1) as f64
+        self.figures.efficiency(self.run.report.cycles)
     }
 }

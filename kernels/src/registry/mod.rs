@@ -13,11 +13,12 @@ pub(crate) use entry::Request;
 pub use procedure::procedure;
 pub use size::{Parameter, Size, SizeError};
 
-use crate::job::{Job, JobError, KernelRun, Least};
+use crate::job::{Job, JobError, KernelRun};
 use cp2_emu::Engine;
 use cp2_host::Options;
 use cp2_machine::{Class, Machine};
 use cp2_model::{Estimate, ModelError, Procedure, System, estimate};
+use cp2_reference::Figures;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -132,8 +133,8 @@ pub struct Prepared {
     pub job: Job,
     /// What was chosen for it, in words, where a kernel has several ways.
     pub recipe: Option<String>,
-    /// The least that the whole computation needs: its bound.
-    pub least: Least,
+    /// What any program and the best known one take for the whole computation.
+    pub figures: Figures,
     /// For each pass of the job, the least it has to issue: class, and number of
     /// operations of one section, all sections together; arithmetic, and of the memory
     /// slot what no arithmetic goes along with. A formula of the algorithm, or of
@@ -161,8 +162,7 @@ impl Prepared {
     /// # Errors
     /// The device refuses a command.
     pub fn run(self) -> Result<KernelRun<()>, JobError> {
-        let bound = self.least.cycles(self.job.machine());
-        self.job.run(bound, |_| Ok(()))
+        self.job.run(self.figures, |_| Ok(()))
     }
 }
 
@@ -198,9 +198,10 @@ pub struct Row {
     pub ratio: f64,
     /// The term that limits the expected time.
     pub limit: String,
-    /// The lower bound, in cycles.
-    pub bound_cycles: u64,
-    /// Bound / emulated: at most 1.
+    /// The proved limit and the best known algorithm's time, in cycles: `bound_cycles`, `reference_cycles` and whose it is.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// Reference / emulated: at most 1.
     pub efficiency: f64,
 }
 
@@ -238,7 +239,7 @@ pub fn measure(
         emulated_cycles: report.cycles,
         ratio: expected_cycles / report.cycles.max(1) as f64,
         limit: expected.limit,
-        bound_cycles: run.bound.0,
         efficiency: run.efficiency(),
+        figures: run.figures,
     })
 }

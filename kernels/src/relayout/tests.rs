@@ -47,7 +47,7 @@ fn both(
         word,
     };
     job.relayouted(&relayout).unwrap();
-    let run = job.run(cp2_machine::Cycles(0), |run| {
+    let run = job.run(cp2_reference::Figures::default(), |run| {
         run.read(Buffer::<f32>::at(to.address(), all))
     });
     let found = run.unwrap().output.unwrap();

@@ -20,7 +20,7 @@ fn long_runs_are_fast() {
                 "{name}, {taps} taps, {}: {cycles} cycles, {:.3} a sample, bound {}, efficiency {:.3}, by the classic formula {classic:.3}, plan {} pages of {} x{}",
                 filter.kernel(),
                 cycles as f64 / outputs as f64,
-                done.bound,
+                done.figures.reference,
                 done.efficiency(),
                 done.passes[0].plan().unwrap().pages().len(),
                 done.passes[0].plan().unwrap().pages().size(),
@@ -76,7 +76,7 @@ fn long_filters_go_by_rows() {
             "{taps} taps: {}: {} cycles, bound {}, efficiency {:.3}\n{}",
             filter.kernel(),
             done.run.report.cycles,
-            done.bound,
+            done.figures.reference,
             done.efficiency(),
             filter.choice(),
         );
@@ -108,7 +108,7 @@ fn resamplers_are_fast() {
             println!(
                 "{rate}, {taps} taps, real {real}: {} cycles, bound {}, efficiency {:.3}, pages {} x{}",
                 done.run.report.cycles,
-                done.bound,
+                done.figures.reference,
                 done.efficiency(),
                 done.passes[0].plan().unwrap().pages().len(),
                 done.passes[0].plan().unwrap().degree(),
@@ -156,7 +156,7 @@ fn short_filters_are_direct_and_fast() {
         println!(
             "{taps} taps, real {real}: {} cycles, bound {}, efficiency {:.3}, {}",
             done.run.report.cycles,
-            done.bound,
+            done.figures.reference,
             done.efficiency(),
             filter.kernel(),
         );

@@ -124,7 +124,7 @@ fn no_size_is_slow() {
         let filter =
             Convolver::resampler::<Complex32>(machine, &taps(n, real), 1, samples, rate).unwrap();
         let priced = filter.choice().candidates[0].cycles.unwrap();
-        let efficiency = filter.bound::<Complex32>(1).get() as f64 / priced;
+        let efficiency = filter.figures::<Complex32>(1).reference.get() as f64 / priced;
         let line = format!(
             "{rate}, {n} taps, real {real}, {}: {}, {efficiency:.3}",
             machine.name,
@@ -177,7 +177,7 @@ fn the_table_of_high_rates_holds() {
         let h = taps(n, real);
         let filter = Convolver::resampler::<Complex32>(machine, &h, 1, samples, rate).unwrap();
         let priced = filter.choice().candidates[0].cycles.unwrap();
-        let efficiency = filter.bound::<Complex32>(1).get() as f64 / priced;
+        let efficiency = filter.figures::<Complex32>(1).reference.get() as f64 / priced;
         let documented = figures[2 * usize::from(machine.name == "vm9") + usize::from(real)];
         println!(
             "{rate}, {n} taps, real {real}, {}: {efficiency:.3}, {documented}",

@@ -75,7 +75,7 @@ fn filters_are_passes_of_a_job() {
                 let x = job.input("x", x, &[x.len() as u64])?;
                 let y = job.output::<Complex32>("y", &[places.output as u64])?;
                 filter.append(&mut job, x, y, channels)?;
-                Ok::<_, ConvError>(job.run(filter.bound::<Complex32>(channels), |r| r.read(y))?)
+                Ok::<_, ConvError>(job.run(filter.figures::<Complex32>(channels), |r| r.read(y))?)
             })
         };
         let y = run(&filters[0], &from, &lay(&x, samples, &from))

@@ -41,7 +41,7 @@ fn random_batches_are_accurate_and_fast() {
             2048 | 4096 => 0.97,
             _ => 0.96,
         };
-        let (cycles, bound) = (done.run.report.cycles, done.bound);
+        let (cycles, bound) = (done.run.report.cycles, done.figures.reference);
         println!(
             "n {n}: {cycles} cycles, bound {bound}, efficiency {:.3}, rms {:.3e} ({:.2} of rustfft's), {} pages in {} buffers",
             done.efficiency(),

@@ -18,7 +18,7 @@ fn a_large_batch_is_planned_and_run() {
         done.passes[0].plan().unwrap().degree()
     );
     assert!(judge(16, Direction::Forward, &x, &done.output.unwrap()).holds());
-    assert!(done.bound.0 as f64 / done.run.report.cycles as f64 > 0.95);
+    assert!(done.figures.reference.0 as f64 / done.run.report.cycles as f64 > 0.95);
 }
 
 #[test]

@@ -148,7 +148,7 @@ fn what_is_far_from_the_bound_is_documented() {
         let (host, launch) = (of(Cause::WaitHost), of(Cause::Launch));
         let pages: u64 = done.passes.iter().map(|pass| pass.pages()).sum();
         let words = report.cycles - loads - stores - host - launch;
-        let cycles = [pages, report.cycles, done.bound.0];
+        let cycles = [pages, report.cycles, done.figures.reference.0];
         let causes = [words, loads, stores, host, launch];
         let mut measured: Vec<String> = cycles.iter().map(u64::to_string).collect();
         measured.push(format!("{:.3}", done.efficiency()));
@@ -162,7 +162,7 @@ fn what_is_far_from_the_bound_is_documented() {
         assert_eq!(measured, numbers, "{batch} of {shape:?} on {name}");
         assert!(done.efficiency() < 0.8, "{batch} of {shape:?} on {name}");
         found += 1;
-        match 0.8 * least > done.bound.0 as f64 {
+        match 0.8 * least > done.figures.reference.0 as f64 {
             true => proved += 1,
             false => open.push(format!(
                 "{} ({name}, {} cycles)",

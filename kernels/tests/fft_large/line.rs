@@ -44,7 +44,7 @@ fn accurate_and_fast(lengths: &[u32], batch: usize, name: &str, check: bool) {
             _ => 0.75,
         };
         let cycles = done.run.report.cycles;
-        let own = fft.own_bound(batch).unwrap().0 / cycles as f64;
+        let own = fft.recipe_floor(batch).unwrap().0 / cycles as f64;
         println!(
             "2^{b} x {batch} {name}: {cycles} cycles, efficiency {:.3}, of own bound {own:.3}, rms {ours:.2e} ({:.2} of rustfft's)",
             done.efficiency(),

@@ -152,7 +152,7 @@ fn what_the_way_back_allows() {
         let count: usize = batch.parse().unwrap();
         let pages = pages(&row[3], &fft.recipe(), count > 1);
         let (terms, most) = back(n as f64, count as f64, granule(machine), pages);
-        let own = fft.bound(count).0 as f64 / fft.own_bound(count).unwrap().0;
+        let own = fft.figures(count).reference.0 as f64 / fft.recipe_floor(count).unwrap().0;
         let took = runs[&(n, batch.to_owned(), machine.to_owned())];
         let computed = [&terms[..], &[most, own, took]].concat();
         let what = format!("{n} x {batch} on {machine}");
@@ -180,10 +180,14 @@ fn where_the_cycles_of_one_go() {
         let forth = row[1] == "there";
         let (recipe, own, cycles) = if forth {
             let fft = planner.plan_real_forward(n).unwrap();
-            (fft.recipe(), fft.own_bound(1).unwrap().0, there[&key])
+            (fft.recipe(), fft.recipe_floor(1).unwrap().0, there[&key])
         } else {
             let fft = planner.plan_real_inverse(n).unwrap();
-            (fft.recipe(), fft.own_bound(1).unwrap().0, back_runs[&key])
+            (
+                fft.recipe(),
+                fft.recipe_floor(1).unwrap().0,
+                back_runs[&key],
+            )
         };
         let p = pages(&row[3], &recipe, false);
         let words: Vec<f64> = row[4]

@@ -9,6 +9,7 @@ use cp2_kernels::fft::{
 };
 use cp2_kernels::{Problem as _, Verdict};
 use cp2_machine::{Cycles, Machine};
+use cp2_reference::Figures;
 use num_complex::Complex32;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -140,17 +141,17 @@ impl Planned {
         each!(self, fft => fft.max_batch())
     }
 
-    pub(crate) fn bound(&self, batch: usize) -> Cycles {
-        each!(self, fft => fft.bound(batch))
+    pub(crate) fn figures(&self, batch: usize) -> Figures {
+        each!(self, fft => fft.figures(batch))
     }
 
     /// The least cycles of the recipe itself, and the formula.
-    pub(crate) fn own_bound(&self, batch: usize) -> Option<(f64, &'static str)> {
+    pub(crate) fn recipe_floor(&self, batch: usize) -> Option<(f64, &'static str)> {
         match self {
-            Self::Complex(fft) => fft.own_bound(batch),
+            Self::Complex(fft) => fft.recipe_floor(batch),
             Self::Array(_) => None,
-            Self::Forward(fft) => fft.own_bound(batch),
-            Self::Inverse(fft) => fft.own_bound(batch),
+            Self::Forward(fft) => fft.recipe_floor(batch),
+            Self::Inverse(fft) => fft.recipe_floor(batch),
         }
     }
 
@@ -242,7 +243,7 @@ fn complex(run: RealRun<f32>) -> FftRun {
             .output
             .map(|y| y.into_iter().map(Complex32::from).collect()),
         passes: run.passes,
-        bound: run.bound,
+        figures: run.figures,
         run: run.run,
     }
 }

@@ -4,6 +4,7 @@ use super::Planned;
 use crate::commands::signal::too_many;
 use crate::outcome::{Failure, Outcome};
 use crate::provenance::Provenance;
+use crate::simulation::merge;
 use crate::table::{Align, Table};
 use cp2_kernels::fft::{Direction, FftPlanner, Why};
 use cp2_machine::Machine;
@@ -98,25 +99,29 @@ pub(super) fn show(
             return Err(too_many(asked.numbers(), batch, plan.max_batch()));
         }
     }
-    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]);
-    table.row(["recipe", "expected cycles", "bound", "bound/expected"]);
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right]);
+    table.row(["recipe", "expected cycles", "efficiency"]);
     let mut candidates = Vec::new();
+    // Of the problem: the same for all recipes.
+    let known = plans
+        .first()
+        .map(|plan| plan.figures(batch))
+        .unwrap_or_default();
     for plan in &plans {
-        let (expected, bound) = (plan.expected(batch)?.0, plan.bound(batch).0);
-        let ratio = bound as f64 / expected.max(1) as f64;
+        let expected = plan.expected(batch)?.0;
+        let ratio = known.efficiency(expected);
         let recipe = plan.recipe(batch);
         let mut lines = wrapped(&recipe, WIDTH).into_iter();
         table.row([
             lines.next().unwrap_or_default(),
             expected.to_string(),
-            bound.to_string(),
             format!("{ratio:.3}"),
         ]);
         lines.for_each(|line| table.row([line]));
         candidates.push(json!({
             "recipe": recipe,
             "expected_cycles": expected,
-            "bound_cycles": bound,
+            "expected_efficiency": ratio,
         }));
     }
     let chosen = plans
@@ -128,8 +133,9 @@ pub(super) fn show(
         "transforms"
     };
     let text = format!(
-        "{batch} {transforms} on {}:\n{table}chosen: {chosen}, {why}\n",
-        machine.name
+        "{batch} {transforms} on {}:\n{table}chosen: {chosen}, {why}\n{}\n",
+        machine.name,
+        known.text()
     );
     let figures = json!({
         "n": asked.axes.is_none().then_some(asked.n),
@@ -143,7 +149,7 @@ pub(super) fn show(
     });
     Ok(Outcome {
         text,
-        json: Provenance::new("cp2-fft-plan/1", machine, None).with(figures),
+        json: Provenance::new("cp2-fft-plan/1", machine, None).with(merge(figures, json!(known))),
         ..Outcome::default()
     })
 }

@@ -4,8 +4,9 @@ use crate::outcome::{Outcome, UNVERIFIED};
 use crate::provenance::Provenance;
 use crate::table::{Align, Table, seconds};
 use cp2_kernels::registry::{Kernel, Row, Size};
-use cp2_machine::{Cycles, Machine};
+use cp2_machine::Machine;
 use cp2_model::{Estimate, PhaseEstimate, System};
+use cp2_reference::Figures;
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -123,22 +124,22 @@ pub(super) fn kernel(
     kernel: &dyn Kernel,
     size: &Size,
     machine: &Machine,
-    bound: Cycles,
+    figures: &Figures,
     recipe: Option<&str>,
 ) {
     let own = json!({
         "kernel": kernel.name(),
         "size": size.to_string(),
         "parameters": size.iter().collect::<BTreeMap<_, _>>(),
-        "bound_cycles": bound.get(),
         "recipe": recipe,
     });
+    let own = crate::simulation::merge(own, json!(figures));
     outcome.json = crate::simulation::merge(std::mem::take(&mut outcome.json), own);
     provenance(outcome, machine);
     if let Some(recipe) = recipe {
         outcome.text += &format!("by {recipe}\n");
     }
-    outcome.text += &format!("lower bound {} cycles\n", bound.get());
+    outcome.text += &format!("{}\n", figures.text());
 }
 
 /// Adds the emulator's measurement.
@@ -185,6 +186,8 @@ pub(super) fn rows(rows: &[Row], refused: &[Refused]) -> Outcome {
         Align::Left,
         Align::Right,
         Align::Right,
+        Align::Right,
+        Align::Left,
     ]);
     table.row([
         "kernel",
@@ -195,7 +198,9 @@ pub(super) fn rows(rows: &[Row], refused: &[Refused]) -> Outcome {
         "ratio",
         "limit",
         "bound cycles",
+        "reference cycles",
         "efficiency",
+        "reference",
     ]);
     for row in rows {
         table.row([
@@ -206,8 +211,10 @@ pub(super) fn rows(rows: &[Row], refused: &[Refused]) -> Outcome {
             row.emulated_cycles.to_string(),
             format!("{:.3}", row.ratio),
             row.limit.clone(),
-            row.bound_cycles.to_string(),
+            row.figures.bound.get().to_string(),
+            row.figures.reference.get().to_string(),
             format!("{:.3}", row.efficiency),
+            row.figures.method.clone(),
         ]);
     }
     let mut outcome = Outcome {
@@ -240,7 +247,7 @@ fn judge(outcome: &mut Outcome, row: &Row) {
         if value > 1.0 {
             outcome.exit = UNVERIFIED;
             outcome.notes += &format!(
-                "error: {} {} on {}: {name} is {value:.4}, more than 1: the model or the emulator is wrong\n",
+                "error: {} {} on {}: {name} is {value:.4}, more than 1: the model, the reference or the emulator is wrong\n",
                 row.kernel, row.size, row.machine
             );
         }

@@ -78,6 +78,7 @@ pub(super) fn conclude<R>(
             "engine",
             "cycles",
             "bound_cycles",
+            "reference_cycles",
             "efficiency",
             "real_time_factor",
         ] {
@@ -116,15 +117,32 @@ fn figures<R>(
 ) -> (Value, String) {
     let sum = |f: fn(&Stage) -> u64| on.stages.iter().map(f).sum::<u64>();
     let (cycles, bound) = (sum(|s| s.cycles), sum(|s| s.bound_cycles));
+    let reference = sum(|s| s.reference_cycles);
     let simulated = cycles as f64 / on.machine.cp2.clock_hz as f64;
     let factor = signal / simulated;
-    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Left]);
-    table.row(["stage", "cycles", "efficiency", "programs"]);
+    let mut table = Table::new(&[
+        Align::Left,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+        Align::Left,
+    ]);
+    table.row([
+        "stage",
+        "cycles",
+        "bound",
+        "reference",
+        "efficiency",
+        "programs",
+    ]);
     for stage in &on.stages {
-        let efficiency = stage.bound_cycles as f64 / stage.cycles.max(1) as f64;
+        let efficiency = stage.reference_cycles as f64 / stage.cycles.max(1) as f64;
         table.row([
             stage.name.to_owned(),
             stage.cycles.to_string(),
+            stage.bound_cycles.to_string(),
+            stage.reference_cycles.to_string(),
             format!("{efficiency:.3}"),
             stage.programs.join(", "),
         ]);
@@ -153,7 +171,8 @@ fn figures<R>(
         "machine_hash": on.machine.hash,
         "cycles": cycles,
         "bound_cycles": bound,
-        "efficiency": bound as f64 / cycles.max(1) as f64,
+        "reference_cycles": reference,
+        "efficiency": reference as f64 / cycles.max(1) as f64,
         "seconds_simulated": simulated,
         "real_time_factor": factor,
         "rel_error": known.map(|k| k.rel_error),

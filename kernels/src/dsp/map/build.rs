@@ -1,6 +1,6 @@
 //! The page kernels of the operations.
 
-use super::op::MapOp;
+use super::op::{MapOp, Scheme};
 use crate::dsp::error::DspError;
 use crate::dsp::kernel::{Kernel, Recipe, pointer};
 use crate::dsp::ops::Ops;
@@ -25,8 +25,25 @@ fn quads(op: &MapOp, block: usize) -> usize {
     }
 }
 
-/// The page kernel of an operation for blocks of `block` floats.
+/// The page kernel of an operation for blocks of `block` floats: of those by its schemes the one that the scheduler
+/// makes shortest.
 pub(super) fn build(op: &MapOp, block: usize, machine: &Machine) -> Result<Kernel, DspError> {
+    let made = op
+        .schemes()
+        .iter()
+        .map(|&scheme| build_by(scheme, op, block, machine));
+    // A refusal is longer than any schedule.
+    let length = |kernel: &Result<Kernel, _>| kernel.as_ref().map_or(u64::MAX, |k| k.cycles);
+    let best = made.min_by_key(length);
+    best.unwrap_or_else(|| build_by(Scheme::Horner, op, block, machine))
+}
+
+fn build_by(
+    scheme: Scheme,
+    op: &MapOp,
+    block: usize,
+    machine: &Machine,
+) -> Result<Kernel, DspError> {
     let mut ops = Ops::new(&op.constants());
     let (quads, ratio) = (quads(op, block), op.ratio());
     let step = (16 * quads) as i64;
@@ -54,7 +71,7 @@ pub(super) fn build(op: &MapOp, block: usize, machine: &Machine) -> Result<Kerne
         let table: Vec<Value> = (0..op.table().len())
             .map(|i| load(&mut ops, coefficients[i / GROUP], i % GROUP))
             .collect();
-        results.push(op.formula(&mut ops, &values, second, &table));
+        results.push(op.formula(&mut ops, &values, second, &table, scheme));
     }
     for (q, result) in results.into_iter().enumerate() {
         ops.body.store(result, out, 16 * q as i64);

@@ -8,10 +8,11 @@ pub use op::MapOp;
 
 use super::error::DspError;
 use super::plan::{Operand, Output, Planned, QUAD};
-use crate::job::{Job, KernelRun, Least};
+use crate::job::{Job, KernelRun};
 use build::build;
 use cp2_host::{Buffer, Options, Paging, Piece, Stream};
-use cp2_machine::{Class, Cycles, Machine};
+use cp2_machine::{Class, Machine};
+use cp2_reference::Figures;
 use std::sync::Arc;
 
 /// Floats of a large array's block.
@@ -94,21 +95,11 @@ impl Map {
         self.shape.parts * self.shape.block
     }
 
-    /// What any program must compute and move.
+    /// What any program and the best known one take.
     #[must_use]
-    pub fn least(&self) -> Least {
-        let outputs = self.shape.len as u128 / self.shape.op.ratio() as u128;
-        Least {
-            issues: outputs * u128::from(self.shape.op.issues()) / QUAD as u128,
-            bytes: 4 * (self.shape.len as u128 * self.shape.op.inputs() as u128 + outputs),
-            ..Least::default()
-        }
-    }
-
-    /// Lower bound of the time.
-    #[must_use]
-    pub fn bound(&self) -> Cycles {
-        self.least().cycles(self.machine())
+    pub fn figures(&self) -> Figures {
+        let (op, len) = (&self.shape.op, self.shape.len);
+        cp2_reference::Map::new(op.problem(), op.inputs(), len).figures(self.machine())
     }
 
     /// Applies the operation: `inputs` are as many arrays as it reads.
@@ -129,7 +120,7 @@ impl Map {
         options: Options,
     ) -> Result<KernelRun<Vec<f32>>, DspError> {
         let (job, y) = self.job(inputs, options)?;
-        Ok(job.run(self.bound(), |run| run.read(y))?)
+        Ok(job.run(self.figures(), |run| run.read(y))?)
     }
 
     pub(super) fn job(

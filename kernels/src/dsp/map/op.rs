@@ -2,6 +2,7 @@
 
 use crate::dsp::ops::{Ops, operations};
 use crate::pipeline::{Reg, Value};
+use cp2_reference::MapOperation;
 
 operations! {
     /// What is done with every element. Complex numbers are two consecutive
@@ -46,7 +47,53 @@ const ATAN: [f32; 8] = [
     0.002_766_283_5,
 ];
 
+/// How a polynomial is evaluated: which is faster depends on latencies and registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scheme {
+    /// One multiply-add after the other: the fewest operations.
+    Horner,
+    /// Couples of terms, and couples of those: a square for each level more, a much shorter chain.
+    Estrin,
+}
+
+impl Scheme {
+    pub(super) const ALL: [Self; 2] = [Self::Horner, Self::Estrin];
+
+    /// The polynomial with these coefficients, the constant one first, their number a power of two.
+    fn polynomial(self, ops: &mut Ops, coefficients: &[Reg], x: Reg) -> Reg {
+        let mut terms = coefficients.to_vec();
+        match self {
+            Self::Horner => {
+                let sum = terms.into_iter().rev();
+                let sum = sum.reduce(|sum, c| ops.q("madd", &[sum, x, c]));
+                sum.unwrap_or(x)
+            }
+            Self::Estrin => {
+                let mut power = x;
+                loop {
+                    terms = terms
+                        .chunks_exact(2)
+                        .map(|pair| ops.q("madd", &[pair[1], power, pair[0]]))
+                        .collect();
+                    if terms.len() < 2 {
+                        return terms.first().copied().unwrap_or(x);
+                    }
+                    power = ops.q("mul", &[power, power]);
+                }
+            }
+        }
+    }
+}
+
 impl MapOp {
+    /// The ways to compute it, of which a machine takes the fastest.
+    pub(super) fn schemes(&self) -> &'static [Scheme] {
+        match self {
+            Self::Phase => &Scheme::ALL,
+            _ => &[Scheme::Horner],
+        }
+    }
+
     /// Arrays it reads.
     #[must_use]
     pub fn inputs(&self) -> usize {
@@ -66,27 +113,18 @@ impl MapOp {
         }
     }
 
-    /// Arithmetic issues for four floats of the output: the formulas below,
-    /// each operation on the widest operands there are (a quad; a pair for
-    /// the elementary unit and for complex products).
-    #[must_use]
-    pub fn issues(&self) -> u64 {
+    /// What it is as a problem.
+    pub(super) fn problem(&self) -> MapOperation {
         match self {
-            Self::Scale(_)
-            | Self::Axpy(_)
-            | Self::Add
-            | Self::Subtract
-            | Self::Multiply
-            | Self::Window(_) => 1,
-            Self::ComplexMultiply => 2,
-            // Four transposes of pairs bring re and im apart; re re + im im.
-            Self::Power => 6,
-            // p rsqrt(p), p kept off 0 and infinity in the root.
-            Self::Magnitude => 6 + 2 + 2 + 1,
-            // atan of the smaller over the larger: 2 abs, max, min, max, 2 rcp,
-            // product, t^2, t^3, t^4, t^8, 7 + 1 madd; three reflections of 3, 3 and 2.
-            Self::Phase => 4 + 2 + 3 + 2 + 3 + 2 + 8 + 8,
-            Self::Decibels => 6 + 2 + 1,
+            Self::Scale(_) => MapOperation::Scale,
+            Self::Axpy(_) => MapOperation::Axpy,
+            Self::Add | Self::Subtract => MapOperation::Add,
+            Self::Multiply | Self::Window(_) => MapOperation::Multiply,
+            Self::ComplexMultiply => MapOperation::ComplexMultiply,
+            Self::Power => MapOperation::Power,
+            Self::Magnitude => MapOperation::Magnitude,
+            Self::Phase => MapOperation::Phase,
+            Self::Decibels => MapOperation::Decibels,
         }
     }
 
@@ -137,6 +175,7 @@ impl MapOp {
         x: &[Value],
         y: Option<Value>,
         table: &[Value],
+        scheme: Scheme,
     ) -> Reg {
         let first = Reg::Whole(x[0]);
         let second = y.map_or(first, Reg::Whole);
@@ -159,7 +198,7 @@ impl MapOp {
                 let log = ops.pairs("log2", &[p]);
                 ops.q("mul", &[log, a])
             }
-            Self::Phase => phase(ops, x, table),
+            Self::Phase => phase(ops, x, table, scheme),
         }
     }
 }
@@ -171,7 +210,7 @@ fn power(ops: &mut Ops, x: &[Value]) -> (Reg, Reg) {
 }
 
 /// atan2(im, re).
-fn phase(ops: &mut Ops, x: &[Value], table: &[Value]) -> Reg {
+fn phase(ops: &mut Ops, x: &[Value], table: &[Value], scheme: Scheme) -> Reg {
     let (coefficients, others) = table.split_at(ATAN.len());
     let [tiny, half_pi, pi, shift, sign] = [0, 1, 2, 3, 4].map(|i| Reg::Whole(others[i]));
     let (re, im) = ops.split(Reg::Whole(x[0]), Reg::Whole(x[1]));
@@ -183,17 +222,8 @@ fn phase(ops: &mut Ops, x: &[Value], table: &[Value]) -> Reg {
     let t = ops.q("mul", &[smaller, inverse]);
     let square = ops.q("mul", &[t, t]);
     let cube = ops.q("mul", &[t, square]);
-    // Estrin's scheme: two operations more than Horner's, half as long a chain.
-    let fourth = ops.q("mul", &[square, square]);
-    let eighth = ops.q("mul", &[fourth, fourth]);
-    let mut terms: Vec<Reg> = coefficients.iter().map(|&c| Reg::Whole(c)).collect();
-    for power in [square, fourth, eighth] {
-        terms = terms
-            .chunks_exact(2)
-            .map(|pair| ops.q("madd", &[pair[1], power, pair[0]]))
-            .collect();
-    }
-    let p = terms.first().copied().unwrap_or(square);
+    let terms: Vec<Reg> = coefficients.iter().map(|&c| Reg::Whole(c)).collect();
+    let p = scheme.polynomial(ops, &terms, square);
     let angle = ops.q("madd", &[cube, p, t]);
     // Steeper than the diagonal; left of the imaginary axis; below the real one.
     let steep = ops.q("cmplt", &[ax, ay]);
@@ -204,30 +234,4 @@ fn phase(ops: &mut Ops, x: &[Value], table: &[Value]) -> Reg {
     let angle = ops.q("sel", &[other, angle, left]);
     let below = ops.q("and", &[im, sign]);
     ops.q("or", &[angle, below])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bodies_issue_what_the_bound_counts() {
-        let window = MapOp::Window(vec![1.0; 64]);
-        for op in [
-            MapOp::Scale(2.0),
-            MapOp::Axpy(2.0),
-            MapOp::ComplexMultiply,
-            window,
-            MapOp::Power,
-            MapOp::Magnitude,
-            MapOp::Phase,
-            MapOp::Decibels,
-        ] {
-            let mut ops = Ops::new(&op.constants());
-            let (a, b) = (ops.body.quad(), ops.body.quad());
-            let table: Vec<Value> = op.table().iter().map(|_| ops.body.quad()).collect();
-            op.formula(&mut ops, &[a, b], Some(b), &table);
-            assert_eq!(ops.body.arithmetic() as u64, op.issues(), "{}", op.name());
-        }
-    }
 }

@@ -9,9 +9,10 @@ mod short;
 use super::error::DspError;
 use super::plan::{Operand, Output, Planned, padded_rows};
 use super::tile::COMPLEX;
-use crate::job::{Job, KernelRun, Least};
+use crate::job::{Job, KernelRun};
 use cp2_host::{Buffer, Options, Paging, Stream};
-use cp2_machine::{Class, Cycles, Machine};
+use cp2_machine::{Class, Machine};
+use cp2_reference::{Figures, MatrixTimesVectors};
 use num_complex::Complex32;
 use std::sync::Arc;
 
@@ -102,25 +103,11 @@ impl Beamformer {
         self.shape.beams
     }
 
-    /// What any program must compute and move for `snapshots`.
+    /// What any program and the best known one take for `snapshots`.
     #[must_use]
-    pub fn least(&self, snapshots: usize) -> Least {
-        let (t, e, b) = (
-            snapshots as u128,
-            self.shape.elements as u128,
-            self.shape.beams as u128,
-        );
-        Least {
-            issues: t * e * b,
-            bytes: COMPLEX as u128 * t * (e + b),
-            ..Least::default()
-        }
-    }
-
-    /// Lower bound of the time for `snapshots`.
-    #[must_use]
-    pub fn bound(&self, snapshots: usize) -> Cycles {
-        self.least(snapshots).cycles(self.machine())
+    pub fn figures(&self, snapshots: usize) -> Figures {
+        let (elements, beams) = (self.shape.elements, self.shape.beams);
+        MatrixTimesVectors::new(elements, beams, snapshots).figures(self.machine())
     }
 
     /// The beams of `snapshots`: rows of `elements` in, rows of `beams` out.
@@ -142,7 +129,7 @@ impl Beamformer {
     ) -> Result<KernelRun<Vec<Complex32>>, DspError> {
         let (job, y) = self.job(snapshots, options)?;
         let count = snapshots.len() / self.shape.elements;
-        Ok(job.run(self.bound(count), |run| run.read(y))?)
+        Ok(job.run(self.figures(count), |run| run.read(y))?)
     }
 
     pub(super) fn job(

@@ -8,10 +8,11 @@ mod short;
 use super::error::DspError;
 use super::ops::operations;
 use super::plan::{Operand, Output, Planned, QUAD, QUAD_BYTES, whole_granules};
-use crate::job::{Job, KernelRun, Least};
+use crate::job::{Job, KernelRun};
 use crate::relayout::Word;
 use cp2_host::{Buffer, Options, Paging, Stream};
-use cp2_machine::{Class, Cycles, Machine};
+use cp2_machine::{Class, Machine};
+use cp2_reference::{Figures, ReductionOperation};
 use group::ROWS;
 use std::sync::Arc;
 
@@ -61,14 +62,13 @@ impl ReductionOp {
         }
     }
 
-    /// Arithmetic issues for four floats: an add or multiply-add of a quad,
-    /// two complex multiply-adds, or comparison and two selections.
-    #[must_use]
-    pub fn issues(self) -> u64 {
+    /// What it is as a problem.
+    fn problem(self) -> ReductionOperation {
         match self {
-            Self::Sum | Self::Dot | Self::Norm => 1,
-            Self::ComplexDot => 2,
-            Self::Max => 3,
+            Self::Sum => ReductionOperation::Sum,
+            Self::Dot | Self::Norm => ReductionOperation::Dot,
+            Self::ComplexDot => ReductionOperation::ComplexDot,
+            Self::Max => ReductionOperation::Max,
         }
     }
 
@@ -242,22 +242,12 @@ impl Reduction {
         self.alone(4 * numbers as u64, blocks as u64)
     }
 
-    /// What any program must compute and move for `rows`.
+    /// What any program and the best known one take for `rows`.
     #[must_use]
-    pub fn least(&self, rows: usize) -> Least {
-        let (floats, op) = (rows as u128 * self.shape.n as u128, self.shape.op);
-        let results = rows as u128 * op.results() as u128;
-        Least {
-            issues: floats * u128::from(op.issues()) / QUAD as u128,
-            bytes: 4 * (floats * op.inputs() as u128 + results),
-            ..Least::default()
-        }
-    }
-
-    /// Lower bound of the time for `rows`.
-    #[must_use]
-    pub fn bound(&self, rows: usize) -> Cycles {
-        self.least(rows).cycles(self.machine())
+    pub fn figures(&self, rows: usize) -> Figures {
+        let (op, n) = (self.shape.op, self.shape.n);
+        let ends = [op.inputs(), op.results()];
+        cp2_reference::Reduction::new(op.problem(), ends, [n, rows]).figures(self.machine())
     }
 
     /// Reduces the rows of the inputs.
@@ -280,7 +270,7 @@ impl Reduction {
         let (job, y) = self.job(inputs, options)?;
         let rows = inputs.first().map_or(0, |x| x.len() / self.shape.n);
         let shape = &self.shape;
-        Ok(job.run(self.bound(rows), |run| {
+        Ok(job.run(self.figures(rows), |run| {
             let words = run.read(y)?;
             let rows = words.chunks(shape.op.results());
             Ok(rows.map(|row| shape.result(row)).collect())

@@ -9,10 +9,11 @@ mod made;
 
 use super::error::DspError;
 use super::plan::{Groups, Operand, Output, Planned};
-use crate::job::{Job, KernelRun, Least};
+use crate::job::{Job, KernelRun};
 use cp2_dma::Level;
 use cp2_host::{Buffer, Options, Paging, Piece, Stream};
-use cp2_machine::{Class, Cycles, Machine};
+use cp2_machine::{Class, Machine};
+use cp2_reference::Figures;
 use cut::{Block, Cut};
 use num_complex::Complex32;
 use std::sync::Arc;
@@ -78,19 +79,9 @@ impl Transposition {
 
     /// What any program must move.
     #[must_use]
-    pub fn least(&self) -> Least {
+    pub fn figures(&self) -> Figures {
         let [rows, columns] = self.shape.sides;
-        let numbers = rows as u128 * columns as u128 * self.shape.count as u128;
-        Least {
-            bytes: 2 * u128::from(COMPLEX) * numbers,
-            ..Least::default()
-        }
-    }
-
-    /// Lower bound of the time.
-    #[must_use]
-    pub fn bound(&self) -> Cycles {
-        self.least().cycles(self.machine())
+        cp2_reference::Transposition::new(rows, columns, self.shape.count).figures(self.machine())
     }
 
     /// The transposes of `matrices`.
@@ -111,7 +102,7 @@ impl Transposition {
         options: Options,
     ) -> Result<KernelRun<Vec<Complex32>>, DspError> {
         let (job, y) = self.job(matrices, options)?;
-        Ok(job.run(self.bound(), |run| run.read(y))?)
+        Ok(job.run(self.figures(), |run| run.read(y))?)
     }
 
     pub(super) fn job(

@@ -7,16 +7,17 @@ mod ways;
 use super::axis::Axis;
 use super::lines::{COMPLEX, LEVELS};
 use super::pair::Pair;
-use super::plan::OWN_BOUND;
+use super::plan::RECIPE_FLOOR;
 use super::split::Split;
 use crate::fft::error::{FftError, NoShape};
 use crate::fft::plan::LocalFft;
 use crate::fft::program::source;
 use crate::fft::recipe::{Direction, Recipe};
 use crate::fft::transform::Fft;
-use crate::job::{self, Job, Least};
+use crate::job::{self, Job};
 use cp2_asm::Program;
 use cp2_machine::{Class, Cycles, Machine};
+use cp2_reference::Figures;
 use shape::possible;
 use std::sync::Arc;
 use ways::{Fastest, Way};
@@ -178,34 +179,15 @@ impl Fft for FftNd {
         usize::try_from(free / (arrays * self.len() as u64 * COMPLEX)).unwrap_or(usize::MAX)
     }
 
-    /// All butterflies, and every number in and out of DMEM: once where a section takes arrays as wholes, if one could
-    /// hold them; twice where the sections share them. Of a batch as many arrays go once as is best: as many in every section,
-    /// or all, when some sections have one more than others and these wait.
-    fn least(&self, batch: usize) -> Least {
-        let (n, batch) = (self.len() as u128, batch as u128);
-        let sections = self.machine.cp2.sections.max(1) as u128;
-        let levels: u32 = self.shape.iter().map(|d| d.ilog2()).sum();
-        let of = |computed: u128, visits: u128| Least {
-            butterflies: computed * (n / 2) * u128::from(levels),
-            bytes: visits * 2 * u128::from(COMPLEX) * n,
-            ..Least::default()
-        };
-        if n * u128::from(COMPLEX) >= u128::from(self.machine.cp2.dmem.0) {
-            return of(batch, 2 * batch);
-        }
-        let even = of(batch, 2 * batch - batch / sections * sections);
-        let all = of(batch.next_multiple_of(sections), batch);
-        match all.cycles(&self.machine) < even.cycles(&self.machine) {
-            true => all,
-            false => even,
-        }
+    fn figures(&self, batch: usize) -> Figures {
+        cp2_reference::FftArray::new(&self.shape, batch).figures(&self.machine)
     }
 
     /// The recipe costs what the bound leaves out: programs and tables, in each pass set-ups and runs of the DMA, and the
     /// first load and the last store, beside which a pass over a few pages has nothing to do.
-    fn own_bound(&self, batch: usize) -> Option<(f64, &'static str)> {
+    fn recipe_floor(&self, batch: usize) -> Option<(f64, &'static str)> {
         let fastest = self.way(batch).ok()?;
-        Some((fastest.expected.least, OWN_BOUND))
+        Some((fastest.expected.least, RECIPE_FLOOR))
     }
 
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {

@@ -11,7 +11,7 @@ use crate::fft::error::FftError;
 use crate::fft::program::{large_program, large_program_at, parts_program, source};
 use crate::fft::recipe::Direction;
 use crate::fft::transform::Fft;
-use crate::job::{self, Job, Least, data_end, image, load};
+use crate::job::{self, Job, data_end, image, load};
 use crate::ring::{Expected, Ring, RingPass};
 use cp2_asm::Program;
 use cp2_host::Placed;
@@ -20,7 +20,7 @@ use num_complex::Complex32;
 use std::sync::Arc;
 
 /// The formula of a recipe's own bound, for reports.
-pub(super) const OWN_BOUND: &str = "image / bandwidth + sum over passes of max(T(load) + pages A + T(store), pages (T(load) + T(store)))";
+pub(super) const RECIPE_FLOOR: &str = "image / bandwidth + sum over passes of max(T(load) + pages A + T(store), pages (T(load) + T(store)))";
 
 /// A planned FFT of more numbers than fit in DMEM.
 #[derive(Debug)]
@@ -259,8 +259,8 @@ impl Fft for LargeFft {
     /// The recipe costs what the bound leaves out: the program and its tables on their
     /// way to CP2, the products of the last row pass, the factors of the rows, set-ups and
     /// runs of the DMA, and in each pass the first load and the last store (`docs/fft-large.md`).
-    fn own_bound(&self, batch: usize) -> Option<(f64, &'static str)> {
-        Some((self.expect(batch).least, OWN_BOUND))
+    fn recipe_floor(&self, batch: usize) -> Option<(f64, &'static str)> {
+        Some((self.expect(batch).least, RECIPE_FLOOR))
     }
 
     fn program(&self, batch: usize) -> Result<Option<Arc<Program>>, FftError> {
@@ -286,23 +286,6 @@ impl Fft for LargeFft {
         let image = rest + self.outer.as_ref().map_or(0, Axis::image);
         let free = job::room(&self.machine, &self.programs[0]).saturating_sub(factors + image);
         usize::try_from(free / (3 * self.bytes())).unwrap_or(usize::MAX)
-    }
-
-    /// All butterflies, and every number over the DMA channel: in and out once where a
-    /// section's DMEM could hold the transform, though this recipe divides it; twice, as in
-    /// any two passes over memory, where none could.
-    fn least(&self, batch: usize) -> Least {
-        let batch = batch as u128;
-        let passes = if self.bytes() < self.machine.cp2.dmem.0 {
-            1
-        } else {
-            2
-        };
-        Least {
-            butterflies: batch * u128::from(self.recipe.butterflies()),
-            bytes: batch * u128::from(2 * passes * self.bytes()),
-            ..Least::default()
-        }
     }
 
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {

@@ -2,7 +2,7 @@
 
 use super::behind::Followed;
 use super::lines::COMPLEX;
-use super::plan::{OWN_BOUND, give, loaded, place, unless_large};
+use super::plan::{RECIPE_FLOOR, give, loaded, place, unless_large};
 use super::real_division::{Division, Ends};
 use crate::assembly::moves;
 use crate::fft::error::FftError;
@@ -217,9 +217,9 @@ impl LargeReal {
 
     /// The least that the pages can take: what both passes compute, products, separation and conjugates among it, or
     /// move, factors and runs among it, with the first load and the last store of either.
-    pub(in crate::fft) fn own_bound(&self, batch: usize) -> (f64, &'static str) {
+    pub(in crate::fft) fn recipe_floor(&self, batch: usize) -> (f64, &'static str) {
         let expected = self.plan(batch).expect(&self.machine, batch);
-        (expected.least, OWN_BOUND)
+        (expected.least, RECIPE_FLOOR)
     }
 }
 

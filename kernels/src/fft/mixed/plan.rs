@@ -7,7 +7,7 @@ use super::recipe::MixedRecipe;
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::transform::Fft;
-use crate::job::{Job, Least};
+use crate::job::Job;
 use crate::pipeline::Unschedulable;
 use cp2_asm::Program;
 use cp2_machine::{Class, Cycles, Machine};
@@ -133,15 +133,6 @@ impl<R: BlockRecipe> Fft for BlockFft<R> {
 
     fn max_batch(&self) -> usize {
         self.blocks.max_batch()
-    }
-
-    fn least(&self, batch: usize) -> Least {
-        let batch = batch as u128;
-        Least {
-            issues: batch * u128::from(self.recipe.issues()),
-            bytes: batch * u128::from(2 * self.recipe.len() as u64 * COMPLEX),
-            ..Least::default()
-        }
     }
 
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {

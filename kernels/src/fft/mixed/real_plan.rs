@@ -3,11 +3,11 @@
 use super::real_way::{Made, RealWay};
 use crate::fft::error::FftError;
 use crate::fft::plan::batch_of;
-use crate::fft::real_least::RealLeast;
-use crate::job::{KernelRun, Least};
+use crate::job::KernelRun;
 use cp2_asm::Program;
 use cp2_host::Options;
 use cp2_machine::{Class, Cycles, Machine};
+use cp2_reference::{Figures, RealFft};
 use num_complex::Complex32;
 use std::sync::Arc;
 
@@ -15,17 +15,16 @@ use std::sync::Arc;
 pub type RealRun<T> = KernelRun<Vec<T>>;
 
 macro_rules! real_transform {
-    ($(#[$doc:meta])* $name:ident, $job:ident, $input:ty, $output:ty, $in_len:expr, $out_len:expr) => {
+    ($(#[$doc:meta])* $name:ident, $job:ident, $inverse:expr, $input:ty, $output:ty, $in_len:expr, $out_len:expr) => {
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $name {
             way: RealWay,
-            least: RealLeast,
         }
 
         impl $name {
-            pub(in crate::fft) fn new(way: RealWay, least: RealLeast) -> Self {
-                Self { way, least }
+            pub(in crate::fft) fn new(way: RealWay) -> Self {
+                Self { way }
             }
 
             /// Real numbers of a transform.
@@ -83,9 +82,10 @@ macro_rules! real_transform {
                 self.way.max_batch()
             }
 
-            /// What any program must compute and move for `batch` transforms.
-            pub(in crate::fft) fn least(&self, batch: usize) -> Least {
-                self.least.of(batch)
+            /// What any program and the best known one take for `batch` transforms, whatever the recipe.
+            #[must_use]
+            pub fn figures(&self, batch: usize) -> Figures {
+                RealFft::new(self.len(), batch, $inverse).figures(self.machine())
             }
 
             /// The job that transforms `input`, whole rows, and its output.
@@ -106,19 +106,11 @@ macro_rules! real_transform {
                 Ok((batch, out(self.len())))
             }
 
-            /// Lower bound of the time for `batch` transforms, the same whatever the recipe: N/4 (log2 N + 1)
-            /// issues for a power of two, or every byte over the DMA channel, twice where no section's
-            /// DMEM could hold a transform.
-            #[must_use]
-            pub fn bound(&self, batch: usize) -> Cycles {
-                self.least(batch).cycles(self.machine())
-            }
-
             /// The least time that the recipe itself can take, where it costs by design what
-            /// the bound leaves out: in cycles, and the formula in words.
+            /// others do not: in cycles, and the formula in words.
             #[must_use]
-            pub fn own_bound(&self, batch: usize) -> Option<(f64, &'static str)> {
-                self.way.own_bound(batch)
+            pub fn recipe_floor(&self, batch: usize) -> Option<(f64, &'static str)> {
+                self.way.recipe_floor(batch)
             }
 
             /// The time that a batch should take, from formulas alone.
@@ -140,7 +132,7 @@ macro_rules! real_transform {
             ) -> Result<RealRun<$output>, FftError> {
                 let (batch, _) = self.batch_of(input.len())?;
                 let (job, y) = self.job(input, options)?;
-                Ok(job.run(self.bound(batch), |run| run.read(y))?)
+                Ok(job.run(self.figures(batch), |run| run.read(y))?)
             }
 
             /// The same on a device with default options.
@@ -159,6 +151,7 @@ real_transform!(
     /// conjugates of others, exp(-2 pi i jk/N), not scaled.
     RealToComplex,
     forward,
+    false,
     f32,
     Complex32,
     |n| n,
@@ -170,6 +163,7 @@ real_transform!(
     /// The imaginary parts of the first and the last number count as 0.
     ComplexToReal,
     inverse,
+    true,
     Complex32,
     f32,
     |n| n / 2 + 1,

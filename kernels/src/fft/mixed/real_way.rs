@@ -172,9 +172,9 @@ impl RealWay {
         Ok(Cycles(kernels.0 + moved.sum::<f64>().ceil() as u64))
     }
 
-    pub(in crate::fft) fn own_bound(&self, batch: usize) -> Option<(f64, &'static str)> {
+    pub(in crate::fft) fn recipe_floor(&self, batch: usize) -> Option<(f64, &'static str)> {
         match self {
-            Self::Large(real) => Some(real.own_bound(batch)),
+            Self::Large(real) => Some(real.recipe_floor(batch)),
             Self::Local(_) | Self::Ring(_) | Self::Long(_) => None,
         }
     }

@@ -5,6 +5,7 @@ use crate::fft::error::{FftError, NoShape};
 use crate::fft::large::axis::Axis;
 use crate::fft::large::pair::Pair;
 use crate::fft::large::split::Split;
+use crate::fft::plan::butterfly_floor;
 use crate::fft::transform::Fft as _;
 use crate::job::{image, load};
 use crate::ring::Expected;
@@ -103,7 +104,7 @@ impl FftNd {
         let kernel = load(image(self.rows.kernel()), &self.machine);
         Ok(Expected {
             cycles: self.rows.expected(rows)?.0 as f64,
-            least: self.rows.bound(rows).0 as f64 + kernel,
+            least: butterfly_floor(self.rows.len(), rows, &self.machine).0 as f64 + kernel,
         })
     }
 

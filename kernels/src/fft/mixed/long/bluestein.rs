@@ -6,10 +6,9 @@ use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::mixed::bluestein::{chirp, filter};
 use crate::fft::mixed::plan::COMPLEX;
-use crate::fft::mixed::radix::{factors_of, least_issues};
 use crate::fft::planner::by_radices;
 use crate::fft::transform::Fft;
-use crate::job::{Job, Least, ROOM_BESIDE};
+use crate::job::{Job, ROOM_BESIDE};
 use cp2_asm::Program;
 use cp2_machine::{Class, Cycles, Machine};
 use num_complex::{Complex32, Complex64};
@@ -115,11 +114,6 @@ impl LongBluestein {
         }
         Elementwise::new(Element::Zero, (ends.rows(), length), self.machine()).map(Some)
     }
-
-    /// Products of one transform: with the chirp, with the filter, with the chirp.
-    fn multiplications(&self) -> [usize; 3] {
-        [self.n, self.convolution(), self.n]
-    }
 }
 
 /// Bytes of the programs of all passes, their tables included: there are seven at most, each with tables that fit
@@ -174,27 +168,6 @@ impl Fft for LongBluestein {
         let free = self.machine().host.memory.0.saturating_sub(beside);
         // As many rows again may fill up groups.
         usize::try_from(free / (7 * m)).unwrap_or(usize::MAX)
-    }
-
-    /// Two transforms of length M, into which products with the chirp and the filter could be put;
-    /// of a length that the radices of passes do with fewer issues, those, and every number twice
-    /// over the DMA channel.
-    fn least(&self, batch: usize) -> Least {
-        let inner = self.inner[0].least(batch);
-        let products: usize = self.multiplications().iter().sum();
-        if let Some(radices) = factors_of(self.n) {
-            return Least {
-                issues: batch as u128 * u128::from(least_issues(&radices)),
-                bytes: batch as u128 * 2 * self.n as u128 * u128::from(COMPLEX),
-                ..Least::default()
-            };
-        }
-        Least {
-            butterflies: 2 * inner.butterflies,
-            issues: 2 * inner.issues + batch as u128 * products as u128,
-            bytes: 2 * inner.bytes,
-            ..Least::default()
-        }
     }
 
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {

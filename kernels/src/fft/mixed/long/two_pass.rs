@@ -13,10 +13,9 @@ use crate::fft::error::FftError;
 use crate::fft::mixed::blocks::Blocks;
 use crate::fft::mixed::plan::COMPLEX;
 use crate::fft::mixed::program::repitch;
-use crate::fft::mixed::radix::least_issues;
 use crate::fft::mixed::repitch::Repitch;
 use crate::fft::transform::Fft;
-use crate::job::{Job, Least, ROOM_BESIDE, image};
+use crate::job::{Job, ROOM_BESIDE, image};
 use crate::ring::Pages as _;
 use cp2_asm::{Program, cis};
 use cp2_machine::{Class, Cycles, Machine};
@@ -192,18 +191,6 @@ impl Fft for TwoPassFft {
         let arrays = 3 + 3 * self.ends.iter().flatten().count() as u64;
         let batch = usize::try_from(free / (arrays * bytes)).unwrap_or(usize::MAX);
         batch.saturating_sub(self.len() % COUPLE)
-    }
-
-    /// The arithmetic of the radices, one pass without factors, and every number over the DMA
-    /// channel four times.
-    fn least(&self, batch: usize) -> Least {
-        let n = self.len();
-        let radices = [&self.columns.radices[..], &self.rows.radices].concat();
-        Least {
-            issues: batch as u128 * u128::from(least_issues(&radices)),
-            bytes: batch as u128 * 4 * n as u128 * u128::from(COMPLEX),
-            ..Least::default()
-        }
     }
 
     fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {

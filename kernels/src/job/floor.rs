@@ -1,27 +1,24 @@
-//! Lower bounds of computations.
+//! What a chosen way of computing cannot take less than.
 
 use cp2_machine::{Cycles, Machine};
 
-/// The least that a computation needs whatever the program: the two terms of
-/// its lower bound.
+/// The least that a way of computing needs, for planners that leave out what cannot be the cheapest. It says nothing of the problem: what
+/// any program needs, and what the best known one does, is in `cp2_reference`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Least {
+pub(crate) struct Floor {
     /// Complex butterflies x + yw, x - yw.
-    pub butterflies: u128,
+    pub(crate) butterflies: u128,
     /// Other arithmetic issues, each one section's work of a cycle.
-    pub issues: u128,
-    /// Bytes over the DMA channel: every input and output once.
-    pub bytes: u128,
-    /// Places where what is moved goes on elsewhere in system memory: a run of a transfer or a transfer begins.
-    pub gaps: u128,
+    pub(crate) issues: u128,
+    /// Bytes over the DMA channel.
+    pub(crate) bytes: u128,
 }
 
-impl Least {
+impl Floor {
     /// All arithmetic at the machine's peak rate, or all bytes over the
     /// channel, whichever takes longer. Butterflies and other arithmetic share
     /// the sections' arithmetic slot.
-    #[must_use]
-    pub fn cycles(&self, machine: &Machine) -> Cycles {
+    pub(crate) fn cycles(&self, machine: &Machine) -> Cycles {
         let ratio = |count: u128, num: u64, den: u64| {
             count
                 .saturating_mul(u128::from(den))
@@ -35,9 +32,7 @@ impl Least {
             .saturating_mul(u128::from(rate.den))
             .saturating_add(self.issues.saturating_mul(u128::from(rate.num)));
         let compute = ratio(slots, rate.num.saturating_mul(cp2.sections as u64), 1);
-        let gap = dma.run.0.min(dma.setup_queued.0);
-        let transfer = ratio(self.bytes, dma.bandwidth.num, dma.bandwidth.den)
-            .saturating_add(self.gaps.saturating_mul(gap.into()));
+        let transfer = ratio(self.bytes, dma.bandwidth.num, dma.bandwidth.den);
         Cycles(u64::try_from(compute.max(transfer)).unwrap_or(u64::MAX))
     }
 }

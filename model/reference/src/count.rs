@@ -1,0 +1,244 @@
+//! Operations of an algorithm, and how long the units of one section take for them.
+
+use cp2_machine::{Class, Machine};
+use std::ops::{Add, Mul};
+
+/// Issues of one section. A fraction: where two transforms share an issue, each has a half.
+///
+/// What may be issued in more ways than one is counted as what it is, not as how it is done:
+/// the units of a machine decide.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Count {
+    /// Butterflies x + yw, x - yw with a factor: one issue of the butterfly unit; or a multiply-add and a multiply-subtract; or a
+    /// product and an issue of quad adds.
+    pub twiddled: f64,
+    /// Butterflies whose factor is a power of i: an issue of the butterfly unit, or of quad adds.
+    pub plain: f64,
+    /// Complex products and multiply-adds: an issue of the multiply-adders, or of the butterfly unit for half of what it computes.
+    pub products: f64,
+    /// Quads of additions: an issue of the adders, or of the multiply-adders with a factor of one.
+    pub adds: f64,
+    /// Quads of real multiply-adds: an issue, or a product and a sum, both by the adders and multipliers.
+    pub madds: f64,
+    /// Permutes, selections and bit operations.
+    pub integer: f64,
+    /// Pairs of elementary functions.
+    pub elementary: f64,
+}
+
+impl Add for Count {
+    type Output = Self;
+    fn add(self, b: Self) -> Self {
+        Self {
+            twiddled: self.twiddled + b.twiddled,
+            plain: self.plain + b.plain,
+            products: self.products + b.products,
+            adds: self.adds + b.adds,
+            madds: self.madds + b.madds,
+            integer: self.integer + b.integer,
+            elementary: self.elementary + b.elementary,
+        }
+    }
+}
+
+impl Mul<f64> for Count {
+    type Output = Self;
+    fn mul(self, times: f64) -> Self {
+        Self {
+            twiddled: self.twiddled * times,
+            plain: self.plain * times,
+            products: self.products * times,
+            adds: self.adds * times,
+            madds: self.madds * times,
+            integer: self.integer * times,
+            elementary: self.elementary * times,
+        }
+    }
+}
+
+/// Cycles from an issue to the next of each unit, and cycles that an issue takes of the common slot.
+struct Units {
+    butterfly: f64,
+    madd: f64,
+    add: f64,
+    integer: f64,
+    elementary: f64,
+    /// A butterfly's part of a cycle of the slot: one, unless the machine has several in a cycle.
+    slot: f64,
+}
+
+impl Units {
+    fn of(machine: &Machine) -> Self {
+        let every = |class| machine.cp2.interval[class].0.max(1) as f64;
+        let rate = machine.cp2.butterflies_per_cycle.as_f64();
+        let slot = if rate > 1.0 { 1.0 / rate } else { 1.0 };
+        let butterfly = every(Class::Butterfly);
+        Self {
+            butterfly: if rate > 1.0 { slot } else { butterfly },
+            madd: every(Class::Madd),
+            add: every(Class::Add),
+            integer: every(Class::Integer),
+            elementary: every(Class::Elementary),
+            slot,
+        }
+    }
+}
+
+impl Count {
+    /// Issues if every operation is one: the count of a machine all of whose units take an operation every cycle.
+    #[must_use]
+    pub fn issues(&self) -> f64 {
+        self.twiddled
+            + self.plain
+            + self.products
+            + self.adds
+            + self.madds
+            + self.integer
+            + self.elementary
+    }
+
+    /// The least cycles of one section, one issue a cycle, each unit at its interval.
+    ///
+    /// Butterflies with factors go to their unit as far as it has time, for the multiply-adders need two issues
+    /// for one; then products and plain butterflies, which other units do in one.
+    #[must_use]
+    pub fn cycles(&self, machine: &Machine) -> f64 {
+        let units = Units::of(machine);
+        let easy = (self.issues() + (units.slot - 1.0) * (self.twiddled + self.plain)).max(0.0);
+        if self.fits(&units, easy) {
+            return easy;
+        }
+        let (mut less, mut more) = (easy, easy.max(1.0));
+        while !self.fits(&units, more) {
+            (less, more) = (more, 2.0 * more);
+        }
+        // As many halvings as a double has bits.
+        for _ in 0..64 {
+            let middle = f64::midpoint(less, more);
+            match self.fits(&units, middle) {
+                true => more = middle,
+                false => less = middle,
+            }
+        }
+        more
+    }
+
+    /// Whether units at work for so many cycles do everything.
+    fn fits(&self, units: &Units, cycles: f64) -> bool {
+        // Sums of floating point are off by their last digits.
+        let within = |what: f64, most: f64| what <= most * (1.0 + 1e-12) + 1e-9;
+        let room = cycles / units.butterfly;
+        let twiddled = self.twiddled.min(room);
+        let products = self.products.min(room - twiddled);
+        let plain = self.plain.min(room - twiddled - products);
+        // Of a butterfly that its unit has no time for, one issue multiplies and one may be either.
+        let rest = self.twiddled - twiddled;
+        let multiplied = self.products - products + self.madds + rest;
+        let added = self.adds + self.plain - plain + rest;
+        // What is too much for the multiply-adders is a product and a sum.
+        let apart = (multiplied - cycles / units.madd).clamp(0.0, self.madds);
+        let (multiplied, added) = (multiplied - apart, added + 2.0 * apart);
+        let issues = (twiddled + plain) * units.slot
+            + products
+            + multiplied
+            + added
+            + self.integer
+            + self.elementary;
+        within(multiplied, cycles / units.madd)
+            && within(multiplied + added, cycles / units.madd + cycles / units.add)
+            && within(self.integer, cycles / units.integer)
+            && within(self.elementary, cycles / units.elementary)
+            && within(issues, cycles)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(intervals: &[(&str, u64)]) -> Machine {
+        let lines = intervals.iter().map(|(unit, cycles)| {
+            format!("interval.{unit} = {{ value = {cycles}, unit = \"cycles\" }}\n")
+        });
+        let text = format!("base = \"vm7\"\n[cp2]\n{}", lines.collect::<String>());
+        Machine::parse("changed", &text).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    /// 300 butterflies: beside one every third cycle there is time for a multiply-add and a multiply-subtract.
+    #[test]
+    fn slow_butterflies_are_helped_by_the_multiply_adders() {
+        let count = Count {
+            twiddled: 300.0,
+            ..Count::default()
+        };
+        let took = |interval| count.cycles(&machine(&[("butterfly", interval)])).round();
+        assert_eq!([1, 2, 3, 1000].map(took), [300.0, 400.0, 450.0, 599.0]);
+    }
+
+    /// Every split of the work among the units, against the rule of the greedy one.
+    #[test]
+    fn no_split_of_the_work_is_faster() {
+        for intervals in [
+            [1, 1, 1],
+            [2, 1, 1],
+            [3, 1, 1],
+            [3, 2, 1],
+            [4, 1, 5],
+            [7, 3, 2],
+        ] {
+            let [b, m, a] = intervals;
+            let units = machine(&[("butterfly", b), ("madd", m), ("add", a)]);
+            for (t, p, c, q, r) in [
+                (6, 2, 3, 4, 5),
+                (12, 0, 0, 0, 0),
+                (0, 8, 4, 2, 1),
+                (3, 3, 9, 0, 2),
+            ] {
+                let count = Count {
+                    twiddled: f64::from(t),
+                    plain: f64::from(p),
+                    products: f64::from(c),
+                    adds: f64::from(q),
+                    madds: f64::from(r),
+                    ..Count::default()
+                };
+                let mut least = f64::INFINITY;
+                for on in 0..=t {
+                    for plain in 0..=p {
+                        for products in 0..=c {
+                            let rest = t - on;
+                            // How many of what either unit does the adders do.
+                            let both = (0..=rest + p - plain + q)
+                                .flat_map(|x| (0..=r).map(move |y| (x, y)));
+                            for (adders, apart) in both {
+                                let either = rest + p - plain + q - adders;
+                                let butterflies = on + plain + products;
+                                let madds = rest + c - products + r - apart + either;
+                                let adders = adders + 2 * apart;
+                                let slots = butterflies + madds + adders;
+                                let time = [
+                                    butterflies * b as i32,
+                                    madds * m as i32,
+                                    adders * a as i32,
+                                    slots,
+                                ];
+                                let time = time.into_iter().max().unwrap_or(0);
+                                least = least.min(f64::from(time));
+                            }
+                        }
+                    }
+                }
+                let greedy = count.cycles(&units);
+                // Whole operations take up to an interval of each unit more than fractions of them.
+                assert!(
+                    greedy <= least + 1e-6,
+                    "{intervals:?} {count:?}: {greedy} {least}"
+                );
+                assert!(
+                    greedy + 2.0 * 7.0 >= least,
+                    "{intervals:?}: {greedy} {least}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Fourier transforms, complex and real, of one axis and several.
+
+use crate::bound::Traffic;
+use crate::figures::{Figures, Known, Plan};
+use crate::transforms::{Means, Search, searches};
+use cp2_machine::Machine;
+
+/// Bytes of a real number and of a complex one.
+pub(crate) const REAL: u128 = 4;
+pub(crate) const COMPLEX: u128 = 8;
+
+/// Lengths beyond this are counted as this one: no machine has memory for them.
+const LONGEST: u64 = 1 << 40;
+
+/// `batch` complex transforms of `n` numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fft {
+    n: usize,
+    batch: usize,
+}
+
+/// `batch` complex transforms over all axes of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FftArray {
+    axes: Vec<usize>,
+    batch: usize,
+}
+
+/// `batch` transforms of `n` real numbers to the n/2 + 1 numbers of their spectrum that are not conjugates of others, or back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RealFft {
+    n: usize,
+    batch: usize,
+    inverse: bool,
+}
+
+/// The least counts of one complex transform of `n` numbers.
+pub(crate) fn transforms(n: usize) -> Vec<Known> {
+    let n = (n as u64).min(LONGEST);
+    let ways = searches().into_iter().map(|mut search| search.plain(n));
+    let known = ways.map(|way| Known {
+        count: way.count,
+        method: way.means.method(),
+        source: way.means.source(),
+    });
+    known.collect()
+}
+
+/// Repeats what is known of one.
+fn repeated(known: Vec<Known>, times: f64) -> impl Iterator<Item = Known> {
+    known.into_iter().map(move |way| Known {
+        count: way.count * times,
+        ..way
+    })
+}
+
+/// What a transform of so many bytes, and of one number, whose input and output are `ends` moves: in and out, where one section's memory
+/// holds it; and where all together do, the sections hand one another through system memory what is not their own already;
+/// else all of it once more, in two passes.
+fn moved((held, number): (u128, u128), ends: u128, batch: u128, machine: &Machine) -> Plan {
+    let sections = machine.cp2.sections.max(1) as u128;
+    let dmem = u128::from(machine.cp2.dmem.0);
+    let once = Traffic::bytes(ends.saturating_mul(batch));
+    // Beside the numbers there are factors, arguments, tables.
+    if held < dmem {
+        return Plan::once(once);
+    }
+    let (between, how) = match held < dmem.saturating_mul(sections) {
+        true => (
+            (2 * held * (sections - 1)).div_ceil(sections),
+            "the sections exchange through system memory",
+        ),
+        false => (2 * held, "two passes over system memory"),
+    };
+    // Bytes for each of N numbers.
+    let numbers = (held / number).max(1) as f64;
+    let each = (ends + between) as f64 / numbers;
+    Plan {
+        traffic: Traffic::bytes((ends + between).saturating_mul(batch)),
+        method: format!("{how}: {} N bytes", each.round()),
+        source: "Bailey, FFTs in external or hierarchical memory, J. Supercomputing 4 (1990)",
+    }
+}
+
+impl Fft {
+    /// Transforms of one length.
+    #[must_use]
+    pub fn new(n: usize, batch: usize) -> Self {
+        Self { n, batch }
+    }
+
+    /// The arithmetic issues of one transform, were every butterfly, product and quad one issue.
+    #[must_use]
+    pub fn issues(&self) -> f64 {
+        let counts = transforms(self.n).into_iter().map(|way| way.count.issues());
+        counts.fold(f64::INFINITY, f64::min)
+    }
+
+    /// Bound and reference.
+    #[must_use]
+    pub fn figures(&self, machine: &Machine) -> Figures {
+        let bytes = COMPLEX * self.n as u128;
+        let plan = moved((bytes, COMPLEX), 2 * bytes, self.batch as u128, machine);
+        let must = Traffic::bytes((2 * bytes).saturating_mul(self.batch as u128));
+        let known = repeated(transforms(self.n), self.batch as f64);
+        Figures::least(machine, must, &plan, known)
+    }
+}
+
+impl FftArray {
+    /// Transforms of arrays with such axes.
+    #[must_use]
+    pub fn new(axes: &[usize], batch: usize) -> Self {
+        Self {
+            axes: axes.to_vec(),
+            batch,
+        }
+    }
+
+    /// Bound and reference: rows and columns one after the other.
+    #[must_use]
+    pub fn figures(&self, machine: &Machine) -> Figures {
+        let numbers: u128 = self.axes.iter().map(|&n| n as u128).product();
+        let bytes = COMPLEX * numbers;
+        let plan = moved((bytes, COMPLEX), 2 * bytes, self.batch as u128, machine);
+        let must = Traffic::bytes((2 * bytes).saturating_mul(self.batch as u128));
+        let along = |search: &mut Search| {
+            let mut whole = Known::default();
+            let mut means = Means::default();
+            for &n in &self.axes {
+                let way = search.plain((n as u64).min(LONGEST));
+                let times = numbers as f64 / n.max(1) as f64 * self.batch as f64;
+                whole.count = whole.count + way.count * times;
+                means = means.with(way.means);
+            }
+            whole.method = format!("rows and columns, {}", means.method());
+            whole.source = means.source();
+            whole
+        };
+        let known: Vec<_> = searches().iter_mut().map(along).collect();
+        Figures::least(machine, must, &plan, known)
+    }
+}
+
+impl RealFft {
+    /// Transforms of one length, to half spectra or back.
+    #[must_use]
+    pub fn new(n: usize, batch: usize, inverse: bool) -> Self {
+        Self { n, batch, inverse }
+    }
+
+    /// Bound and reference: of the arithmetic half of that of a complex transform.
+    #[must_use]
+    pub fn figures(&self, machine: &Machine) -> Figures {
+        let (n, batch) = (self.n as u128, self.batch as u128);
+        let ends = REAL * n + COMPLEX * (n / 2 + 1);
+        let plan = moved((REAL * n, REAL), ends, batch, machine);
+        // Two imaginary parts are ignored, of odd lengths one; granules of four bytes need not bring them.
+        let ignored = match self.inverse && machine.dma.granule.0 < 8 {
+            true => REAL * (2 - n % 2),
+            false => 0,
+        };
+        let must = Traffic::bytes((ends - ignored).saturating_mul(batch));
+        let known = repeated(transforms(self.n), batch as f64 / 2.0).map(|way| Known {
+            method: format!("half of a complex transform: {}", way.method),
+            source: format!(
+                "Sorensen, Jones, Heideman, Burrus, Real-valued fast Fourier transform algorithms, IEEE Trans. ASSP 35 (1987); {}",
+                way.source
+            ),
+            ..way
+        });
+        Figures::least(machine, must, &plan, known)
+    }
+}

@@ -1,0 +1,42 @@
+//! What a problem takes at least, for whoever judges a program by it.
+//!
+//! Two figures, never mixed:
+//!
+//! * the **bound** is proved: no program takes less ([`bound`] has the proofs);
+//! * the **reference** is the least time of the algorithms that are known for the problem, on the machine's
+//!   units at their intervals, each with its source. It is no proof: a new algorithm lowers it.
+//!
+//! Efficiency is reference / measured. Above 1 one of the three is wrong.
+//!
+//! Problems are known here by their sizes alone. Nothing in this crate has seen a kernel, and it cannot: it depends
+//! on the description of machines only.
+//!
+//! ```
+//! use cp2_machine::Machine;
+//! use cp2_reference::Fft;
+//!
+//! let vm7 = Machine::builtin("vm7").unwrap();
+//! let figures = Fft::new(1024, 1024).figures(&vm7);
+//! // 16 N bytes at 16 a cycle; N/2 log2 N butterflies on four sections.
+//! assert_eq!(figures.bound.get(), 1024 * 1024);
+//! assert_eq!(figures.reference.get(), 1024 * 1280);
+//! assert_eq!(figures.method, "radix 2");
+//! ```
+
+pub mod bound;
+mod count;
+mod fft;
+mod figures;
+mod filter;
+mod matrix;
+mod short_filter;
+mod transforms;
+mod vector;
+
+pub use bound::Traffic;
+pub use count::Count;
+pub use fft::{Fft, FftArray, RealFft};
+pub use figures::{Figures, Term};
+pub use filter::{Filter, Rate};
+pub use matrix::{MatrixProducts, MatrixTimesVectors, Transposition};
+pub use vector::{Map, MapOperation, Reduction, ReductionOperation};

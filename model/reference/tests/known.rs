@@ -1,0 +1,387 @@
+//! Counts that are published or worked out by hand, and what must hold of all of them.
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use cp2_machine::{Class, Cycles, Machine};
+use cp2_reference::{
+    Fft, FftArray, Figures, Filter, Map, MapOperation, MatrixProducts, MatrixTimesVectors, Rate,
+    RealFft, Reduction, ReductionOperation, Transposition,
+};
+use proptest::prelude::*;
+
+fn machines() -> [Machine; 2] {
+    ["vm7", "vm9"].map(|name| Machine::builtin(name).unwrap())
+}
+
+#[test]
+fn transforms_take_what_is_known() {
+    // Powers of two: N/2 log2 N.
+    for b in 1..22u32 {
+        let n = 1usize << b;
+        assert_eq!(Fft::new(n, 1).issues(), (n / 2) as f64 * f64::from(b));
+    }
+    // Odd primes by couples: h^2 + 2h.
+    for (p, issues) in [(3, 3.0), (5, 8.0), (7, 15.0), (11, 35.0), (13, 48.0)] {
+        assert_eq!(Fft::new(p, 1).issues(), issues, "{p}");
+    }
+    // Without factors between coprime lengths: 840 = 8 x 3 x 5 x 7.
+    let apart: f64 = 840.0 * (12.0 / 8.0 + 3.0 / 3.0 + 8.0 / 5.0 + 15.0 / 7.0);
+    assert_eq!(Fft::new(840, 1).issues(), apart.round());
+    // 4095 = 9 x 5 x 7 x 13, where nine are three columns of three, three rows of three, two of them with factors.
+    let apart: f64 = 4095.0 * (20.0 / 9.0 + 8.0 / 5.0 + 15.0 / 7.0 + 48.0 / 13.0);
+    assert_eq!(Fft::new(4095, 1).issues(), apart.round());
+    // Rader over 126 = 2 x 7 x 9 and 250 = 2 x 125.
+    for (p, most) in [(127, 1380.0), (251, 3300.0)] {
+        let issues = Fft::new(p, 1).issues();
+        assert!(issues <= most && issues > 0.8 * most, "{p}: {issues}");
+        let vm7 = Machine::builtin("vm7").unwrap();
+        let method = Fft::new(p, 1024).figures(&vm7).method;
+        assert!(method.starts_with("Rader x Good-Thomas"), "{method}");
+    }
+}
+
+/// Every division of a length into factors, with and without products between coprime ones: primes by couples of inputs.
+#[test]
+fn no_order_of_factors_is_cheaper() {
+    fn column(p: usize, factors: bool) -> f64 {
+        let h = ((p - 1) / 2) as f64;
+        match (p, factors) {
+            (2, _) => 1.0,
+            (_, true) => h * h + 3.0 * h,
+            (_, false) => h * h + 2.0 * h,
+        }
+    }
+    fn gcd(a: usize, b: usize) -> usize {
+        if b == 0 { a } else { gcd(b, a % b) }
+    }
+    // Without factors, and with one on every input but the first.
+    fn least(n: usize, factors: bool) -> f64 {
+        if (2..n).all(|a| n % a != 0) {
+            return column(n, factors);
+        }
+        let mut best = f64::INFINITY;
+        for a in (2..n).filter(|a| n % a == 0) {
+            let b = n / a;
+            let all = |with: bool| b as f64 * least(a, with) + a as f64 * least(b, with);
+            best = best.min(match (factors, gcd(a, b)) {
+                (true, _) => all(true),
+                (false, 1) => all(false),
+                (false, _) => {
+                    let rows = least(b, false) + (a - 1) as f64 * least(b, true);
+                    b as f64 * least(a, false) + rows
+                }
+            });
+        }
+        best
+    }
+    // Of larger primes there are other ways.
+    let smooth = (2..=128usize)
+        .filter(|n| (11..=*n).all(|p| n % p != 0 || p % 2 == 0 || (3..p).any(|a| p % a == 0)));
+    let mut looked = 0;
+    for n in smooth.filter(|n| !n.is_power_of_two() || *n < 64) {
+        let (found, all) = (Fft::new(n, 1).issues(), least(n, false));
+        assert!((found - all).abs() < 1e-9, "{n}: {found} {all}");
+        looked += 1;
+    }
+    assert!(looked > 40, "{looked}");
+}
+
+#[test]
+fn traffic_is_proved_once_and_planned_more_often() {
+    let [vm7, vm9] = machines();
+    for (n, planned) in [
+        (4096usize, 16),
+        (8191, 16),
+        (8192, 28),
+        (16_384, 28),
+        (32_768, 32),
+    ] {
+        let figures = Fft::new(n, 4).figures(&vm7);
+        assert_eq!(
+            figures.bound.get(),
+            4 * n as u64,
+            "{n}: 16 N bytes at 16 a cycle"
+        );
+        assert!(
+            figures.reference.get() >= planned * 4 * n as u64 / 16,
+            "{n}"
+        );
+    }
+    // 28 N bytes at 12.8 a cycle; 14 N and 8 of real numbers, whose spectrum has N/2 + 1.
+    assert_eq!(Fft::new(16_384, 4).figures(&vm9).reference.get(), 143_360);
+    let real = RealFft::new(32_768, 8, false).figures(&vm9);
+    assert_eq!(real.reference.get(), 8 * (14 * 32_768 + 8) * 10 / 128);
+    assert!(real.method.contains("14 N bytes"), "{}", real.method);
+    let array = FftArray::new(&[64, 64, 64], 1).figures(&vm7);
+    assert_eq!(array.reference.get(), 64 * 64 * 64 / 8 * 18);
+}
+
+/// vm7 whose channel never limits.
+fn fast() -> Machine {
+    let mut machine = Machine::builtin("vm7").unwrap();
+    machine.dma.bandwidth.num = 1 << 40;
+    machine
+}
+
+#[test]
+fn real_transforms_take_half() {
+    for n in [64usize, 360, 1024, 1000, 127] {
+        let complex = Fft::new(n, 1024).figures(&fast()).reference.get();
+        let real = RealFft::new(n, 1024, true).figures(&fast()).reference.get();
+        assert!(real.abs_diff(complex / 2) <= 1, "{n}: {real} {complex}");
+    }
+}
+
+/// A butterfly every third cycle: a multiply-add and a multiply-subtract beside it, or split radix, which has fewer products.
+#[test]
+fn slow_butterflies_are_not_the_only_way() {
+    let slow = |interval: u64| {
+        let mut machine = fast();
+        machine.cp2.interval[Class::Butterfly] = Cycles(interval);
+        Fft::new(4096, 1024).figures(&machine)
+    };
+    for interval in [2u64, 3, 10, 1000] {
+        let butterflies = 1024 * 2048 * 12 / 4;
+        let cycles = slow(interval).reference.get();
+        assert!(
+            cycles > butterflies && cycles < butterflies * interval.min(2),
+            "{interval}"
+        );
+    }
+    // Sums in quads, N/2 log2 N, and products, about N/3 log2 N.
+    let figures = slow(1000);
+    assert_eq!(figures.method, "split radix");
+    let share = figures.reference.get() as f64 / (1024.0 * 4096.0 * 12.0 / 4.0);
+    assert!((0.70..0.84).contains(&share), "{share}");
+}
+
+fn fir(taps: usize, rate: Rate) -> Filter {
+    Filter {
+        taps,
+        real_taps: true,
+        samples: 200_000,
+        channels: 1,
+        real: false,
+        rate,
+    }
+}
+
+fn same(taps: usize, samples: usize) -> Rate {
+    let count = samples + taps - 1;
+    Rate::Same { from: 0, count }
+}
+
+#[test]
+fn filters_take_what_is_known() {
+    let fast = fast();
+    // 256 real taps, every 8th output: 16 issues a sample directly, half by transforms.
+    let figures = fir(256, Rate::Decimate(8)).figures(&fast);
+    let direct = 200_000 * 256 / 8 / 2 / 4;
+    assert!(2 * figures.reference.get() <= direct, "{figures:?}");
+    assert!(figures.method.contains("overlap-save"), "{figures:?}");
+    // Few taps: directly, half an issue a tap.
+    let figures = fir(3, same(3, 200_000)).figures(&fast);
+    assert_eq!(figures.reference.get(), 200_000 * 3 / 2 / 4);
+    assert_eq!(figures.method, "directly");
+    // 1025 complex taps: overlap-save, N (log2 N + 1/2) issues for N - L + 1 outputs.
+    let wanted = Filter {
+        real_taps: false,
+        ..fir(1025, same(1025, 200_000))
+    };
+    let cycles = wanted.figures(&fast).reference.get();
+    let blocks = |n: f64| (201_024.0 / (n - 1024.0)) * n * (n.log2() + 0.5) / 4.0;
+    let blocks = (11..18).map(|b| blocks(f64::from(1 << b)));
+    let least = blocks.fold(f64::INFINITY, f64::min);
+    assert!(
+        cycles as f64 <= least && cycles as f64 > 0.9 * least,
+        "{cycles} {least}"
+    );
+    let real = Filter {
+        real: true,
+        ..wanted
+    };
+    let real = real.figures(&fast).reference.get();
+    assert!(real.abs_diff(cycles / 2) <= 1);
+}
+
+/// Pairs of a tap and a sample, one by one, against the formulas.
+#[test]
+fn direct_filters_count_every_product() {
+    let mut one = fast();
+    one.cp2.sections = 1;
+    let mut direct = 0;
+    for (taps, samples) in (1..4usize).flat_map(|t| [1usize, 2, 3, 9].map(|n| (t, n))) {
+        let full = samples + taps - 1;
+        let mut rates = vec![Rate::Interpolate(3), Rate::Decimate(2), Rate::Decimate(3)];
+        for from in 0..full {
+            rates.extend((1..=full - from).map(|count| Rate::Same { from, count }));
+        }
+        for rate in rates {
+            let met = (0..samples).flat_map(|j| (0..taps).map(move |t| j + t));
+            let met = met.filter(|k| match rate {
+                Rate::Same { from, count } => (from..from + count).contains(k),
+                Rate::Decimate(m) => k % m == 0,
+                Rate::Interpolate(_) => true,
+            });
+            let filter = Filter {
+                taps,
+                real_taps: false,
+                samples,
+                channels: 1000,
+                real: false,
+                rate,
+            };
+            let pairs = 1000 * met.count() as u64;
+            let figures = filter.figures(&one);
+            assert!(
+                figures.reference.get() <= pairs.max(figures.bound.get()),
+                "{filter:?}"
+            );
+            if figures.method == "directly" {
+                assert_eq!(figures.reference.get(), pairs, "{filter:?}");
+                direct += 1;
+            }
+        }
+    }
+    assert!(direct > 50, "{direct}");
+}
+
+#[test]
+fn matrices_take_what_is_known() {
+    // The definition for small ones.
+    let eight = MatrixProducts::new([8, 8, 8], 100).figures(&fast());
+    let found = (eight.reference.get(), eight.method.as_str());
+    assert_eq!(found, (100 * 512 / 4, "the definition"));
+    // 7/8 of 2048 and 60 for 64 elements and 32 beams once divided, less if more often.
+    let beams = MatrixTimesVectors::new(64, 32, 4096).figures(&fast());
+    let beams = beams.reference.get();
+    assert!(
+        beams <= 4096 * (1792 + 60) / 4 && beams > 4096 * 1300 / 4,
+        "{beams}"
+    );
+}
+
+#[test]
+fn maps_and_reductions_take_what_is_known() {
+    let [vm7, _] = machines();
+    // 30 issues for four phases.
+    let phase = Map::new(MapOperation::Phase, 1, 262_144).figures(&vm7);
+    assert_eq!(phase.reference.get(), 262_144 / 2 / 4 * 30 / 4);
+    let sum = Reduction::new(ReductionOperation::Sum, [1, 1], [1024, 100]).figures(&vm7);
+    assert_eq!(sum.bound.get(), (1024 * 100 + 100) * 4 / 16);
+    let transposed = Transposition::new(64, 64, 64).figures(&vm7);
+    let both = Cycles(64 * 4096);
+    assert_eq!((transposed.bound, transposed.reference), (both, both));
+}
+
+type Problem = (String, Box<dyn Fn(&Machine) -> Figures>);
+
+/// Every problem, of two sizes.
+fn problems(n: usize, k: usize) -> Vec<Problem> {
+    let mut all: Vec<Problem> = Vec::new();
+    let mut add = |name: &str, figures: Box<dyn Fn(&Machine) -> Figures>| {
+        all.push((format!("{name} {n} {k}"), figures));
+    };
+    add("fft", Box::new(move |m| Fft::new(n, k).figures(m)));
+    add(
+        "array",
+        Box::new(move |m| FftArray::new(&[n, k], 3).figures(m)),
+    );
+    for inverse in [false, true] {
+        add(
+            "real",
+            Box::new(move |m| RealFft::new(n, k, inverse).figures(m)),
+        );
+    }
+    for rate in [
+        same(k, n),
+        Rate::Decimate(k),
+        Rate::Decimate(5),
+        Rate::Interpolate(3),
+    ] {
+        for real in [false, true] {
+            let filter = Filter {
+                samples: n,
+                channels: 2,
+                real,
+                ..fir(k, rate)
+            };
+            add("filter", Box::new(move |m| filter.figures(m)));
+        }
+    }
+    for operation in [
+        MapOperation::Axpy,
+        MapOperation::ComplexMultiply,
+        MapOperation::Power,
+        MapOperation::Phase,
+        MapOperation::Decibels,
+    ] {
+        add(
+            "map",
+            Box::new(move |m| Map::new(operation, 1, 8 * n).figures(m)),
+        );
+    }
+    for operation in [
+        ReductionOperation::Sum,
+        ReductionOperation::Dot,
+        ReductionOperation::ComplexDot,
+        ReductionOperation::Max,
+    ] {
+        add(
+            "reduction",
+            Box::new(move |m| Reduction::new(operation, [2, 1], [n, k]).figures(m)),
+        );
+    }
+    add(
+        "products",
+        Box::new(move |m| MatrixProducts::new([k, 4, 8], n).figures(m)),
+    );
+    add(
+        "beams",
+        Box::new(move |m| MatrixTimesVectors::new(k, 8, n).figures(m)),
+    );
+    add(
+        "transpose",
+        Box::new(move |m| Transposition::new(k, n, 3).figures(m)),
+    );
+    all
+}
+
+/// Units of arithmetic.
+const UNITS: [Class; 5] = [
+    Class::Butterfly,
+    Class::Madd,
+    Class::Add,
+    Class::Integer,
+    Class::Elementary,
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// A bound is no more than a reference, and a slower unit or channel makes neither less.
+    #[test]
+    fn bounds_lie_below_references_which_grow_with_intervals(
+        n in 1usize..3000, k in 1usize..40, unit in 0usize..5,
+        intervals in prop::array::uniform5(1u64..6), more in 1u64..8,
+    ) {
+        let mut machine = Machine::builtin("vm9").unwrap();
+        for (class, interval) in UNITS.into_iter().zip(intervals) {
+            machine.cp2.interval[class] = Cycles(interval);
+        }
+        let mut slower = machine.clone();
+        slower.cp2.interval[UNITS[unit]] = Cycles(intervals[unit] + more);
+        let mut narrow = machine.clone();
+        narrow.dma.bandwidth.den *= 3;
+        for (name, figures) in problems(n, k) {
+            let of = figures(&machine);
+            prop_assert!(of.bound <= of.reference, "{name}: {of:?}");
+            prop_assert!(!of.method.is_empty() && !of.source.is_empty(), "{name}: {of:?}");
+            let slow = figures(&slower);
+            prop_assert!(slow.reference >= of.reference, "{name}: {of:?} {slow:?}");
+            prop_assert!(slow.bound == of.bound, "{name}: {of:?} {slow:?}");
+            let narrow = figures(&narrow);
+            prop_assert!(narrow.reference >= of.reference, "{name}: {of:?} {narrow:?}");
+            prop_assert!(narrow.bound > of.bound, "{name}: {of:?} {narrow:?}");
+        }
+    }
+}
