@@ -29,7 +29,7 @@ pub use page_source::{PAGE_EVENT, PageArguments, PageKernel, Paged, PlanSource};
 pub use schedule::{
     BlocksPerSection, Buffering, PageArgs, Paging, Piece, Plan, PlanError, Reserved, Stream,
 };
-pub use view::{Rest, Rows, Views};
+pub use view::{Limits, Rest, Rows, Views};
 
 #[cfg(test)]
 pub(crate) fn test_machine() -> cp2_machine::Machine {

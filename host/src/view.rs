@@ -7,6 +7,7 @@
 //! are more transfers or have more levels: that is what the view costs.
 
 use cp2_dma::{Chunk, Descriptor, Level, Target, coalesce, over_sections};
+use cp2_machine::Machine;
 use std::sync::Arc;
 
 /// Rows of an array in system memory.
@@ -86,6 +87,30 @@ struct View {
     first: u64,
     pitch: u64,
     rest: Rest,
+    granule: u64,
+}
+
+/// What of a machine says how transfers may look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Limits {
+    /// Sections.
+    pub sections: usize,
+    /// Levels that a transfer has at most.
+    pub levels: usize,
+    /// Bytes of a granule.
+    pub granule: u64,
+}
+
+impl Limits {
+    /// Those of a machine.
+    #[must_use]
+    pub fn of(machine: &Machine) -> Self {
+        Self {
+            sections: machine.cp2.sections,
+            levels: machine.dma.levels,
+            granule: machine.dma.granule.0,
+        }
+    }
 }
 
 /// The views of a job.
@@ -99,9 +124,9 @@ const APART: u64 = 1 << 48;
 
 impl Views {
     /// An array with rows as `rows` has them, which lie at `first` and every `pitch` bytes behind it: its address for
-    /// transfers. Rows, their places and distances are aligned to the DMA's granule; the last row may end within one.
+    /// transfers. Rows, their places and distances are aligned to the DMA's `granule`; the last row may end within one.
     #[must_use]
-    pub fn add(&mut self, rows: Rows, (first, pitch): (u64, u64), rest: Rest) -> u64 {
+    pub fn add(&mut self, rows: Rows, (first, pitch): (u64, u64), rest: Rest, granule: u64) -> u64 {
         let address = APART * (self.all.len() as u64 + 1);
         // Rows that follow each other here and there are one.
         let rows = if pitch == rows.pitch {
@@ -115,6 +140,7 @@ impl Views {
             first,
             pitch,
             rest,
+            granule,
         });
         address
     }
@@ -136,13 +162,16 @@ impl Views {
         self.all.get(usize::try_from(index).ok()?)
     }
 
-    /// The transfers that `d` stands for on a machine of so many sections whose transfers have so many levels at most:
+    /// The transfers that `d` stands for on a machine of such limits:
     /// itself, if it names no view. The last one has its event.
     #[must_use]
-    pub fn expand(&self, d: Descriptor, (sections, levels): (usize, usize)) -> Vec<Descriptor> {
+    pub fn expand(&self, d: Descriptor, limits: Limits) -> Vec<Descriptor> {
         let Some(view) = self.of(d.system).filter(|_| self.has(d.system)) else {
             return vec![d];
         };
+        let Limits {
+            sections, levels, ..
+        } = limits;
         let limit = levels;
         let own = |by: i64| {
             let mut chunks = Vec::new();
@@ -154,6 +183,7 @@ impl Views {
             coalesce(chunks, limit)
         };
         let mut all = match d.target {
+            Target::Deal => view.dealt(&d, limits),
             Target::Blocks { stride } => {
                 let sections = (0..sections as i64).map(|s| own(s * stride));
                 over_sections(d.direction, sections.collect())
@@ -177,9 +207,8 @@ impl Views {
         };
         // What a view shows may be one itself.
         if all.iter().any(|d| self.has(d.system)) {
-            let machine = (sections, levels);
             let nested = all.into_iter();
-            all = nested.flat_map(|d| self.expand(d, machine)).collect();
+            all = nested.flat_map(|d| self.expand(d, limits)).collect();
         }
         if let Some(last) = all.last_mut() {
             last.event = d.event;
@@ -208,7 +237,7 @@ impl View {
         };
         // A row that ends within a granule has the rest of it.
         let bytes = match rows.count {
-            1 => rows.bytes.next_multiple_of(16),
+            1 => rows.bytes.next_multiple_of(self.granule.max(1)),
             _ => rows.bytes,
         };
         match (row < rows.count, bytes.checked_sub(within)) {
@@ -262,6 +291,74 @@ impl View {
         all.extend(coalesce(own, limit));
     }
 
+    /// The transfers of runs whose granules go to the sections in turn.
+    fn dealt(&self, d: &Descriptor, limits: Limits) -> Vec<Descriptor> {
+        let mut all: Vec<(Target, Vec<Chunk>)> = Vec::new();
+        self.dealt_runs(
+            (d.system, d.local.into(), d.run),
+            &d.levels,
+            (limits.sections.max(1) as u64, limits.granule.max(1)),
+            &mut |target, chunk| match all.iter_mut().find(|(known, _)| *known == target) {
+                Some((_, chunks)) => chunks.push(chunk),
+                None => all.push((target, vec![chunk])),
+            },
+        );
+        let each = all.into_iter().flat_map(|(target, chunks)| {
+            let few = coalesce(chunks, limits.levels).into_iter();
+            few.map(move |chunk| (target, chunk))
+        });
+        let with = |(target, chunk): (Target, Chunk)| Descriptor {
+            system: chunk.system,
+            target,
+            local: chunk.local,
+            run: chunk.run,
+            levels: chunk.levels,
+            event: None,
+            ..*d
+        };
+        each.map(with).collect()
+    }
+
+    /// The same run by run, one level after the other.
+    fn dealt_runs(
+        &self,
+        (system, local, run): (u64, i64, u64),
+        levels: &[Level],
+        (sections, granule): (u64, u64),
+        take: &mut impl FnMut(Target, Chunk),
+    ) {
+        if let Some((outer, inner)) = levels.split_last() {
+            for turn in 0..i64::from(outer.count) {
+                let system = system.wrapping_add_signed(turn * outer.system_stride);
+                let local = local + turn * outer.local_stride;
+                self.dealt_runs((system, local, run), inner, (sections, granule), take);
+            }
+            return;
+        }
+        let mut parts = Vec::new();
+        self.runs(system.wrapping_sub(self.address), 0, run, &mut parts);
+        for part in parts {
+            // Its granules from the run's start on: a round of the sections that it begins within is dealt one by one.
+            let first = u64::from(part.local) / granule;
+            let count = part.run / granule;
+            let single = (first.next_multiple_of(sections) - first).min(count);
+            for other in 0..single {
+                let number = first + other;
+                let section = u32::try_from(number % sections).unwrap_or(u32::MAX);
+                let local = local + (number / sections * granule) as i64;
+                let system = part.system + other * granule;
+                let chunk = Chunk::new(system, local as u32, granule);
+                take(Target::Section(section), chunk);
+            }
+            if count > single {
+                let local = local + ((first + single) / sections * granule) as i64;
+                let system = part.system + single * granule;
+                let bytes = (count - single) * granule;
+                take(Target::Deal, Chunk::new(system, local as u32, bytes));
+            }
+        }
+    }
+
     /// One run in parts.
     fn runs(&self, mut offset: u64, mut local: i64, mut run: u64, all: &mut Vec<Chunk>) {
         while run > 0 {
@@ -281,7 +378,6 @@ impl View {
 mod tests {
     use super::*;
     use cp2_dma::Direction;
-    use cp2_machine::Machine;
     use proptest::prelude::*;
 
     /// The byte that a view has at an offset: that of a row, or 0.
@@ -297,7 +393,7 @@ mod tests {
             (start, count, bytes, gap, apart) in (0u64..6, 1u64..7, 1u64..9, 0u64..4, 0u64..5),
             (system, run, blocks) in (0u64..40, 1u64..12, -3i64..12),
             levels in prop::collection::vec((1u32..5, 0i64..9), 0..3),
-            (store, all) in any::<(bool, bool)>(),
+            store in any::<bool>(), to in 0..3,
         ) {
             let machine = Machine::builtin("vm7").unwrap();
             let (start, bytes, gap, apart) = (16 * start, 16 * bytes, 16 * gap, 16 * apart);
@@ -305,9 +401,13 @@ mod tests {
             let (first, pitch) = (1 << 20, bytes + apart);
             let rest = if store { Rest::Nothing } else { Rest::Zeros { address: 1 << 24, bytes: 64 } };
             let mut views = Views::default();
-            let address = views.add(rows, (first, pitch), rest);
+            let address = views.add(rows, (first, pitch), rest, 16);
             // Far enough from the start that no block begins before it.
-            let target = if all { Target::Blocks { stride: 16 * blocks } } else { Target::Section(1) };
+            let target = match to {
+                0 => Target::Blocks { stride: 16 * blocks },
+                1 => Target::Deal,
+                _ => Target::Section(1),
+            };
             let system = address + 16 * (system + 12);
             let mut d = Descriptor::load(target, system, 0, 16 * run).event(1);
             let mut local = 16 * i64::from(run as i32);
@@ -318,41 +418,45 @@ mod tests {
             if store {
                 d.direction = Direction::Store;
             }
+            // For every byte the section that it goes to, and where.
+            let places = |run: &cp2_dma::Run, at: u64| -> Vec<(u32, u64)> {
+                let local = u64::from(run.local);
+                match run.to {
+                    cp2_dma::Recipient::Section(s) => vec![(s, local + at)],
+                    cp2_dma::Recipient::Deal => {
+                        let granule = at / 16;
+                        vec![((granule % 4) as u32, local + granule / 4 * 16 + at % 16)]
+                    }
+                    _ => (0..4).map(|s| (s, local + at)).collect(),
+                }
+            };
             let mut wanted = Vec::new();
             for run in d.runs(&machine) {
                 for at in 0..run.bytes {
                     let byte = byte(rows, pitch, run.system + at - address);
                     if !store || byte.is_some() {
-                        wanted.push((run.to, u64::from(run.local) + at, byte.map(|b| first + b)));
+                        let byte = byte.map(|b| first + b);
+                        wanted.extend(places(&run, at).into_iter().map(|place| (place, byte)));
                     }
                 }
             }
             let mut found = Vec::new();
-            let expanded = views.expand(d, (4, machine.dma.levels));
+            let expanded = views.expand(d, Limits::of(&machine));
             for d in &expanded {
                 prop_assert!(d.levels.len() <= machine.dma.levels);
                 for run in d.runs(&machine) {
                     for at in 0..run.bytes {
                         let from = run.system + at;
-                        found.push((run.to, u64::from(run.local) + at, (from < 1 << 24).then_some(from)));
+                        let byte = (from < 1 << 24).then_some(from);
+                        found.extend(places(&run, at).into_iter().map(|place| (place, byte)));
                     }
                 }
             }
             prop_assert!(expanded.iter().rev().skip(1).all(|d| d.event.is_none()));
             prop_assert!(expanded.last().is_none_or(|d| d.event == Some(1)));
-            // A broadcast of the same to all sections is as good as a block for each.
-            let each = |all: Vec<(cp2_dma::Recipient, u64, Option<u64>)>| {
-                let mut each: Vec<_> = all.into_iter().flat_map(|(to, local, byte)| {
-                    let sections = match to {
-                        cp2_dma::Recipient::Section(s) => s..s + 1,
-                        _ => 0..4,
-                    };
-                    sections.map(move |s| (s, local, byte)).collect::<Vec<_>>()
-                }).collect();
-                each.sort_unstable();
-                each
-            };
-            prop_assert_eq!(each(found), each(wanted));
+            found.sort_unstable();
+            wanted.sort_unstable();
+            prop_assert_eq!(found, wanted);
         }
     }
 }

@@ -8,7 +8,7 @@
 //! `k + n`'s next: all `n` are under way.
 
 use cp2_dma::{Descriptor, Target};
-use cp2_host::{Device, Event, HostError, Views};
+use cp2_host::{Device, Event, HostError, Limits, Views};
 use cp2_machine::Machine;
 
 mod ahead;
@@ -161,11 +161,6 @@ impl Ring {
     }
 }
 
-/// Sections of a machine, and levels of its transfers.
-pub(crate) fn limits(machine: &Machine) -> (usize, usize) {
-    (machine.cp2.sections, machine.dma.levels)
-}
-
 impl RingPass {
     /// `work` through the buffers of `ring`.
     pub(crate) fn new(ring: Ring, work: impl Pages + 'static) -> Self {
@@ -281,8 +276,7 @@ impl RingPass {
         following: Option<&Descriptor>,
         views: &Views,
     ) -> Result<[Event; 2], HostError> {
-        let machine = limits(device.machine());
-        let views = (views, machine);
+        let views = (views, Limits::of(device.machine()));
         let source = |first| Source::new(self, (name, entry), first, after, following, views);
         let (_, source) = device.stream_turns(source)?;
         let beside = source.begun.or(source.stored);

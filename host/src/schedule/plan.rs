@@ -10,6 +10,7 @@ use super::map::DmemMap;
 use super::page::{Page, Pages};
 use super::steps::Steps;
 use super::transfer::shares;
+use crate::view::Limits;
 use cp2_dma::{Descriptor, Direction};
 use cp2_machine::Machine;
 use serde::{Deserialize, Serialize};
@@ -27,8 +28,7 @@ pub struct Plan {
     scratch: u32,
     /// DMEM addresses of the argument blocks, by buffer.
     slots: Vec<u32>,
-    levels: usize,
-    sections: usize,
+    limits: Limits,
     estimate: Estimate,
 }
 
@@ -109,8 +109,7 @@ impl Plan {
             outputs: frame.outputs.clone(),
             scratch: frame.scratch,
             slots,
-            levels: machine.dma.levels,
-            sections: machine.cp2.sections,
+            limits: Limits::of(machine),
             estimate: Estimate::default(),
         };
         plan.estimate = estimate(&plan, machine);
@@ -278,11 +277,11 @@ impl Plan {
         if views.is_empty() {
             return transfers;
         }
-        let machine = (self.sections, self.levels);
+        let limits = self.limits;
         let expanded = transfers.into_iter();
         expanded
             .flat_map(|(stream, d)| {
-                let all = views.expand(d, machine);
+                let all = views.expand(d, limits);
                 all.into_iter().map(move |d| (stream, d))
             })
             .collect()
@@ -302,7 +301,7 @@ impl Plan {
                 for piece in &stream.pieces {
                     let make = |d| transfers.push((index, d));
                     share
-                        .describe(direction, stream, piece, local, self.levels)
+                        .describe(direction, stream, piece, local, self.limits.levels)
                         .into_iter()
                         .for_each(make);
                 }

@@ -83,7 +83,7 @@ impl Job {
             };
             return Ok(self
                 .views
-                .add(wanted, (address + own.start, own.pitch), rest));
+                .add(wanted, (address + own.start, own.pitch), rest, granule));
         }
         let placed = self.temporary::<u8>(wanted.total.max(wanted.count * wanted.pitch))?;
         let [start, bytes, from] = [wanted.start, wanted.bytes, own.start].map(|n| n / WORD);
@@ -142,7 +142,7 @@ impl Job {
         }
         if own.is_aligned(granule) && made.is_aligned(granule) {
             let place = (buffer.address() + own.start, own.pitch);
-            return Ok(stored(self.views.add(made, place, Rest::Nothing)));
+            return Ok(stored(self.views.add(made, place, Rest::Nothing, granule)));
         }
         let placed = self.temporary::<u8>(made.total.max(made.start + made.count * made.pitch))?;
         let [start, bytes, from] = [own.start, own.bytes, made.start].map(|n| n / WORD);

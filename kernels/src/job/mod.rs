@@ -15,12 +15,13 @@ pub use pass::Pass;
 use pass::Work;
 pub use prepared::PreparedJob;
 
-use crate::ring::{RingPass, follow, limits};
+use crate::ring::{RingPass, follow};
 use cp2_asm::Program;
 use cp2_dma::Descriptor;
 use cp2_host::emit::Array;
 use cp2_host::{
-    Buffer, Device, Element, Event, HostError, Options, Paging, Placed, Plan, PlanError, Run, Views,
+    Buffer, Device, Element, Event, HostError, Limits, Options, Paging, Placed, Plan, PlanError,
+    Run, Views,
 };
 use cp2_machine::Machine;
 use cp2_reference::Figures;
@@ -192,7 +193,7 @@ impl Job {
             work: Work::Paged(Box::new(plan), arguments),
             part: None,
             views: self.views.clone(),
-            machine: limits(self.device.machine()),
+            limits: Limits::of(self.device.machine()),
             relayout: false,
         });
         Ok(())
@@ -290,7 +291,7 @@ impl Job {
             work: Work::Ring(Box::new(ring), arguments),
             part,
             views: self.views.clone(),
-            machine: limits(self.device.machine()),
+            limits: Limits::of(self.device.machine()),
             relayout: false,
         });
         Ok(())

@@ -2,7 +2,7 @@
 
 use crate::ring::RingPass;
 use cp2_dma::Descriptor;
-use cp2_host::{Device, Event, HostError, PageArguments, PageKernel, Placed, Plan, Views};
+use cp2_host::{Device, Event, HostError, Limits, PageArguments, PageKernel, Placed, Plan, Views};
 
 /// A pass of a job over its arrays.
 #[derive(Debug)]
@@ -13,9 +13,9 @@ pub struct Pass {
     pub(super) work: Work,
     /// What of its program is loaded before it if that is not there, if not all.
     pub(super) part: Option<Vec<Descriptor>>,
-    /// Where rows lie that it names by addresses beyond system memory, for a machine of so many sections and levels.
+    /// Where rows lie that it names by addresses beyond system memory, for a machine of such limits.
     pub(super) views: Views,
-    pub(super) machine: (usize, usize),
+    pub(super) limits: Limits,
     /// Whether it computes nothing, but puts an array into another layout.
     pub(super) relayout: bool,
 }
@@ -127,7 +127,7 @@ impl Pass {
             return transfers;
         }
         let all = transfers.into_iter();
-        all.flat_map(|d| self.views.expand(d, self.machine))
+        all.flat_map(|d| self.views.expand(d, self.limits))
             .collect()
     }
 

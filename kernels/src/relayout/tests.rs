@@ -17,7 +17,13 @@ fn both(
     word: &dyn Fn(u64) -> Word,
     machine: &Machine,
 ) -> (Vec<f32>, Vec<f32>) {
-    let mut job = Job::new(Arc::new(machine.clone()), Options::default());
+    let mut job = Job::new(
+        Arc::new(machine.clone()),
+        Options {
+            check: true,
+            ..Options::default()
+        },
+    );
     let arrays: Vec<Vec<f32>> = pitches
         .iter()
         .enumerate()
@@ -50,7 +56,9 @@ fn both(
     let run = job.run(cp2_reference::Figures::default(), |run| {
         run.read(Buffer::<f32>::at(to.address(), all))
     });
-    let found = run.unwrap().output.unwrap();
+    let done = run.unwrap();
+    assert_eq!(done.run.report.findings, []);
+    let found = done.output.unwrap();
     let wanted = (0..all).map(|at| {
         let (row, at) = (at / pitch, at % pitch);
         let of = |array: u8, word: u64| {

@@ -2,7 +2,7 @@
 
 use super::{DONE, RingPass};
 use cp2_dma::Descriptor;
-use cp2_host::{Action, Command, Event, Turns, Views};
+use cp2_host::{Action, Command, Event, Limits, Turns, Views};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use std::sync::Arc;
 pub(super) struct Source<'a> {
     pass: &'a RingPass,
     names: [Arc<str>; 4],
-    /// Where the rows of views lie, for a machine of so many sections and levels.
+    /// Where the rows of views lie, for a machine of such limits.
     views: &'a Views,
-    machine: (usize, usize),
+    limits: Limits,
     pub(super) launch: Event,
     /// The load of the next pass's argument block, and the last of what that pass waits for to begin: this or its program.
     following: Option<&'a Descriptor>,
@@ -37,12 +37,12 @@ impl<'a> Source<'a> {
         first: Event,
         after: &[Event],
         following: Option<&'a Descriptor>,
-        (views, machine): (&'a Views, (usize, usize)),
+        (views, limits): (&'a Views, Limits),
     ) -> Self {
         let mut source = Self {
             pass,
             views,
-            machine,
+            limits,
             names: ["load", "done", "store", "program"].map(Arc::from),
             launch: first,
             following,
@@ -84,7 +84,7 @@ impl<'a> Source<'a> {
         if !self.views.has(descriptor.system) {
             return Some(self.give(name, page, Action::Dma(descriptor), after));
         }
-        let all = self.views.expand(descriptor, self.machine).into_iter();
+        let all = self.views.expand(descriptor, self.limits).into_iter();
         all.map(|d| self.give(name, page, Action::Dma(d), after))
             .last()
     }
