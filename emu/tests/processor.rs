@@ -184,7 +184,7 @@ fn a_checkpoint_of_another_version_is_refused() {
         let found = other
             .trim_start_matches("{\"version\":")
             .trim_end_matches(',');
-        let words = format!("the checkpoint has version {found}, expected 1");
+        let words = format!("the checkpoint has version {found}, expected 2");
         assert!(error.to_string().contains(&words), "{error}");
     }
     let error = serde_json::from_str::<Processor>(&format!("{{{rest}")).unwrap_err();

@@ -127,7 +127,11 @@ fn json_output_holds_every_parameter() {
 fn a_note_belongs_to_the_file_that_says_it() {
     let vm7 = Machine::builtin("vm7").unwrap();
     assert!(vm7.note.contains("four sections"));
-    let changed = Machine::parse("mine.toml", "base = \"vm7\"\ncp2.sections.value = 8\ncp2.sections.unit = \"sections\"").unwrap();
+    let changed = Machine::parse(
+        "mine.toml",
+        "base = \"vm7\"\ncp2.sections.value = 8\ncp2.sections.unit = \"sections\"",
+    )
+    .unwrap();
     assert_eq!((changed.cp2.sections, changed.note.as_str()), (8, ""));
     let noted = Machine::parse("mine.toml", "base = \"vm7\"\nnote = \"Eight sections.\"").unwrap();
     assert_eq!(noted.note, "Eight sections.");
@@ -138,6 +142,12 @@ fn a_note_belongs_to_the_file_that_says_it() {
 #[test]
 fn levels_beyond_the_published_ones_are_assumed() {
     let vm7 = Machine::builtin("vm7").unwrap();
-    let levels = vm7.parameters().find(|p| p.row.key == "dma.levels").unwrap();
-    assert_eq!((levels.origin.source, levels.origin.reference.as_str()), (Source::Assumed, "D10"));
+    let levels = vm7
+        .parameters()
+        .find(|p| p.row.key == "dma.levels")
+        .unwrap();
+    assert_eq!(
+        (levels.origin.source, levels.origin.reference.as_str()),
+        (Source::Assumed, "D10")
+    );
 }

@@ -35,16 +35,6 @@ pub enum NoShape {
         /// Bytes of a granule.
         granule: u64,
     },
-    /// Too few levels of a transfer.
-    #[error(
-        "no way through it both fits and does with transfers of {levels} levels, the most of its DMA; ways need {expected} at most"
-    )]
-    Levels {
-        /// Of the machine.
-        levels: usize,
-        /// As many as any way needs.
-        expected: usize,
-    },
     /// The sections cannot share the columns.
     #[error("its {sections} sections share the columns of powers of two, expected a power of two")]
     Sections {

@@ -166,6 +166,7 @@ impl Job {
             entry,
             name: program.name.clone(),
             work: Work::Paged(Box::new(plan), arguments),
+            levels: self.device.machine().dma.levels,
             part: None,
         });
         Ok(())
@@ -243,6 +244,7 @@ impl Job {
             entry: at.and_then(|at| u32::try_from(at).ok()).unwrap_or(0),
             name: entry.to_owned(),
             work: Work::Ring(Box::new(ring), arguments),
+            levels: self.device.machine().dma.levels,
             part,
         });
         Ok(())

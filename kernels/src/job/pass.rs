@@ -11,6 +11,8 @@ pub struct Pass {
     pub(super) entry: u32,
     pub(super) name: String,
     pub(super) work: Work,
+    /// Levels of the machine's transfers.
+    pub(super) levels: usize,
     /// What of its program is loaded before it if that is not there, if not all.
     pub(super) part: Option<Vec<Descriptor>>,
 }
@@ -103,7 +105,7 @@ impl Pass {
     pub fn loads(&self, page: u64) -> Vec<Descriptor> {
         match &self.work {
             Work::Paged(plan, _) => transfers(plan.pages().get(page).map(|p| plan.loads(&p))),
-            Work::Ring(ring, _) => ring.loads(page),
+            Work::Ring(ring, _) => ring.loads(page, self.levels),
         }
     }
 
@@ -112,7 +114,7 @@ impl Pass {
     pub fn stores(&self, page: u64) -> Vec<Descriptor> {
         match &self.work {
             Work::Paged(plan, _) => transfers(plan.pages().get(page).map(|p| plan.stores(&p))),
-            Work::Ring(ring, _) => ring.stores(page),
+            Work::Ring(ring, _) => ring.stores(page, self.levels),
         }
     }
 

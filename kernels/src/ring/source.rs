@@ -12,6 +12,8 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(super) struct Source<'a> {
     pass: &'a RingPass,
+    /// Levels of the machine's transfers.
+    levels: usize,
     names: [Arc<str>; 4],
     pub(super) launch: Event,
     /// The load of the next pass's argument block, and the last of what that pass waits for to begin: this or its program.
@@ -29,7 +31,7 @@ pub(super) struct Source<'a> {
 
 impl<'a> Source<'a> {
     pub(super) fn new(
-        pass: &'a RingPass,
+        (pass, levels): (&'a RingPass, usize),
         (name, entry): (&str, u32),
         first: Event,
         after: &[Event],
@@ -37,6 +39,7 @@ impl<'a> Source<'a> {
     ) -> Self {
         let mut source = Self {
             pass,
+            levels,
             names: ["load", "done", "store", "program"].map(Arc::from),
             launch: first,
             following,
@@ -52,7 +55,11 @@ impl<'a> Source<'a> {
             }
         }
         let args = pass.ring.arguments;
-        let action = Action::Launch { entry, args };
+        let action = Action::Launch {
+            entry,
+            args,
+            protection: None,
+        };
         source.launch = source.make(Command::new(name, action).after(after));
         source.ahead(None, after);
         source
@@ -75,7 +82,7 @@ impl<'a> Source<'a> {
     }
 
     fn load(&mut self, page: u64, after: &[Event]) {
-        for descriptor in self.pass.loads(page) {
+        for descriptor in self.pass.loads(page, self.levels) {
             self.give(0, page, Action::Dma(descriptor), after);
         }
     }
@@ -115,7 +122,7 @@ impl Iterator for Source<'_> {
             let done = self.give(1, page, wait, &[]);
             // What takes its place waits for its store, which waits for its end.
             let mut free = done;
-            for store in self.pass.stores(page) {
+            for store in self.pass.stores(page, self.levels) {
                 free = self.give(2, page, Action::Dma(store), &[done]);
                 self.stored = Some(free);
             }
