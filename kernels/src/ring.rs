@@ -8,14 +8,17 @@
 //! `k + n`'s next: all `n` are under way.
 
 use cp2_dma::{Descriptor, Target};
+use cp2_emu::Protection;
 use cp2_host::{Device, Event, HostError};
 use cp2_machine::Machine;
+use std::sync::Arc;
 
 mod ahead;
 mod dealt;
 mod floor;
 mod pages;
 mod price;
+mod protection;
 mod source;
 
 use ahead::Ahead;
@@ -60,6 +63,8 @@ pub(crate) struct RingPass {
     informed: bool,
     /// Whether loads of the next pass need not wait for its first store.
     at_once: bool,
+    /// What of DMEM is its kernel's, where that is known.
+    protection: Option<Arc<Protection>>,
 }
 
 impl Ring {
@@ -171,6 +176,7 @@ impl RingPass {
             begun: false,
             informed: false,
             at_once: false,
+            protection: None,
         }
     }
 

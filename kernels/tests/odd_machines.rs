@@ -7,7 +7,7 @@ mod common;
 
 use cp2_host::Options;
 use cp2_kernels::conv::{Convolver, Mode};
-use cp2_kernels::fft::{Direction, Fft as _, FftNd, FftPlanner};
+use cp2_kernels::fft::{Direction, Fft as _, FftNd, FftPlanner, RecipeKind};
 use cp2_kernels::registry;
 use cp2_machine::{Bytes, Cycles, Machine};
 use num_complex::Complex32;
@@ -258,6 +258,37 @@ fn what_lacks_is_named() {
     assert!(
         granule.contains("granules of 64 bytes, expected 16"),
         "{granule}"
+    );
+    // Of several reasons the one that no memory would change; sizes in the words of who asked for a length.
+    let fine = odd(|m| m.dma.granule = Bytes(4));
+    for n in [1009, 10_000] {
+        let granule = said(fine.clone(), n);
+        assert!(
+            granule.contains(&n.to_string())
+                && granule.contains("granules of 4 bytes, expected 16"),
+            "{granule}"
+        );
+    }
+    let tiny = said(odd(|m| m.cp2.dmem = Bytes(1 << 10)), 1009);
+    assert!(
+        tiny.contains("1009") && tiny.contains("local memory"),
+        "{tiny}"
+    );
+    assert!(!tiny.contains("blocks per page"), "{tiny}");
+    // Each kind that the machine has none of says why.
+    let planner = FftPlanner::for_batch(odd(|m| m.cp2.registers = 32), 4);
+    let (found, refused) = planner.all(256, Direction::Forward).unwrap_or_default();
+    assert!(found.is_empty() && refused.is_empty());
+    let planner = FftPlanner::for_batch(odd(|m| m.cp2.dmem = Bytes(32 << 10)), 4);
+    let (found, refused) = planner.all(4096, Direction::Forward).unwrap();
+    assert!(!found.is_empty());
+    let kinds: Vec<_> = refused
+        .iter()
+        .map(|r| (r.kind, r.reason.to_string()))
+        .collect();
+    assert!(
+        matches!(&kinds[..], [(RecipeKind::Local, why), ..] if why.contains("local memory")),
+        "{kinds:?}"
     );
     // Pages that no offset of a load would reach are not taken.
     let big = odd(|m| m.cp2.dmem = Bytes(16 << 20));

@@ -237,6 +237,7 @@ impl Job {
         ring: RingPass,
         part: Option<Vec<Descriptor>>,
     ) -> Result<(), JobError> {
+        let ring = ring.protected(&program.reserved());
         let arguments = ring.place(&mut self.device)?;
         let at = program.program.symbol(entry);
         self.passes.push(Pass {

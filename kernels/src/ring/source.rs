@@ -58,7 +58,7 @@ impl<'a> Source<'a> {
         let action = Action::Launch {
             entry,
             args,
-            protection: None,
+            protection: pass.protection.clone(),
         };
         source.launch = source.make(Command::new(name, action).after(after));
         source.ahead(None, after);
