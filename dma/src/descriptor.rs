@@ -103,6 +103,30 @@ impl Descriptor {
         self
     }
 
+    /// Transfers of at most `levels` levels that together move the same, for a machine with fewer of them: each turn of
+    /// the levels beyond, the outermost, is a transfer of its own. The last one has the event.
+    pub fn within(&self, levels: usize) -> impl Iterator<Item = Self> + '_ {
+        let outer = self.levels.get(levels..).unwrap_or_default();
+        let count = |level: &Level| u64::from(level.count);
+        let turns = outer.iter().map(count).fold(1, u64::saturating_mul);
+        (0..turns).map(move |turn| {
+            let (mut one, mut rest) = (self.clone(), turn);
+            one.levels.truncate(levels);
+            for level in outer {
+                // Not 0, for there is a turn, and in range, for the counts are.
+                let at = (rest % count(level)) as i64;
+                rest /= count(level);
+                let [system, local] =
+                    [level.system_stride, level.local_stride].map(|stride| stride.wrapping_mul(at));
+                // Of a legal transfer every turn lies inside both memories.
+                one.system = one.system.wrapping_add_signed(system);
+                one.local = one.local.wrapping_add(local as u32);
+            }
+            one.event = self.event.filter(|_| turn + 1 == turns);
+            one
+        })
+    }
+
     /// Posts a CP2 event at completion.
     #[must_use]
     pub fn event(mut self, event: u32) -> Self {

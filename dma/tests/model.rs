@@ -73,6 +73,24 @@ proptest! {
     }
 
     #[test]
+    fn transfers_within_fewer_levels_move_the_same(d in descriptor(), m in any_machine(), levels in 0usize..4) {
+        legal_only(&d, &m)?;
+        let parts: Vec<_> = d.within(levels).collect();
+        let mut moved = Vec::new();
+        for (i, part) in parts.iter().enumerate() {
+            prop_assert!(part.levels.len() <= levels && is_legal(part, &m), "{}", part);
+            prop_assert_eq!(part.event, d.event.filter(|_| i + 1 == parts.len()));
+            moved.extend(granules(part, &m));
+        }
+        let all = granules(&d, &m);
+        // Of blocks the sections take turns within each part.
+        prop_assert!(moved.len() == all.len() && all.iter().all(|granule| moved.contains(granule)));
+        if !matches!(d.target, Target::Blocks { .. }) {
+            prop_assert_eq!(moved, all);
+        }
+    }
+
+    #[test]
     fn runs_are_the_naive_granules(d in descriptor(), m in any_machine()) {
         legal_only(&d, &m)?;
         let (g, n) = (m.dma.granule.0, m.cp2.sections as u64);

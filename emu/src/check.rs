@@ -1,144 +1,19 @@
-//! The checkers: reads of what was never written, and races with the DMA.
+//! The checkers: reads of what was never written, races with the DMA, and accesses of what is not the kernel's.
 //!
 //! A checker is an [`Observer`] beside the core; it changes neither bits nor
 //! cycles. One finding is kept per program word and kind, with the number of
 //! times it was seen.
 
 use crate::core::WORD_BYTES;
+use crate::finding::{Finding, Objection};
 use crate::observer::{Access, Observer};
+use crate::protection::Protection;
 use crate::transfers::Transfer;
-use cp2_asm::isa::{Reg, RegSet};
+use cp2_asm::isa::RegSet;
 use cp2_dma::Direction;
 use cp2_machine::{LANE_BYTES, Machine};
 use serde::{Deserialize, Serialize};
-use std::fmt;
-
-/// What a checker objects to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum Objection {
-    /// A register is read that the kernel never wrote.
-    UnwrittenRegister {
-        /// Flat register number.
-        register: u8,
-    },
-    /// DMEM is read that neither a transfer nor a kernel ever wrote.
-    UnwrittenDmem {
-        /// Section.
-        section: usize,
-        /// Byte address.
-        address: u32,
-    },
-    /// A transfer stores DMEM that was never written.
-    UnwrittenStore {
-        /// Section.
-        section: usize,
-        /// Byte address.
-        address: u32,
-        /// The transfer's tag.
-        tag: u64,
-    },
-    /// The kernel touches DMEM that a running transfer writes, or writes DMEM
-    /// that one reads.
-    Race {
-        /// Section.
-        section: usize,
-        /// Byte address.
-        address: u32,
-        /// The kernel stores rather than loads.
-        write: bool,
-        /// The transfer's tag.
-        tag: u64,
-        /// The transfer's direction.
-        direction: Direction,
-    },
-    /// The kernel runs a word that a running transfer replaces.
-    ProgramRace {
-        /// The transfer's tag.
-        tag: u64,
-    },
-}
-
-/// An objection, where it arose first, and how often.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
-    /// Word that made the access; none for a transfer's own.
-    pub pc: Option<u32>,
-    /// Cycle of the first occurrence.
-    pub cycle: u64,
-    /// Occurrences at this word.
-    pub count: u64,
-    /// What is wrong.
-    #[serde(flatten)]
-    pub objection: Objection,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.objection {
-            Objection::ProgramRace { tag } => {
-                write!(
-                    f,
-                    "kernel runs a word that transfer {tag} is replacing; load programs where no kernel runs"
-                )?;
-            }
-            Objection::UnwrittenRegister { register } => {
-                write!(
-                    f,
-                    "register {} is read but this kernel never wrote it",
-                    Reg(register)
-                )?;
-            }
-            Objection::UnwrittenDmem { section, address } => {
-                write!(
-                    f,
-                    "DMEM {address:#x} of section {section} is read but was never written"
-                )?;
-            }
-            Objection::UnwrittenStore {
-                section,
-                address,
-                tag,
-            } => {
-                write!(
-                    f,
-                    "transfer {tag} stores DMEM {address:#x} of section {section}, which was never written"
-                )?;
-            }
-            Objection::Race {
-                section,
-                address,
-                write,
-                tag,
-                direction,
-            } => {
-                let does = if write { "writes" } else { "reads" };
-                let moves = match direction {
-                    Direction::Load => "writing",
-                    Direction::Store => "reading",
-                };
-                write!(
-                    f,
-                    "kernel {does} DMEM {address:#x} of section {section} while transfer {tag} is {moves} it; \
-                     wait for the transfer's completion first"
-                )?;
-            }
-        }
-        if let Some(pc) = self.pc {
-            write!(f, " (pc {pc}, cycle {}, {})", self.cycle, often(self.count))
-        } else {
-            write!(f, " (cycle {}, {})", self.cycle, often(self.count))
-        }
-    }
-}
-
-fn often(count: u64) -> String {
-    if count == 1 {
-        "once".to_owned()
-    } else {
-        format!("{count} times")
-    }
-}
+use std::sync::Arc;
 
 /// Shadow state of the checkers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -155,6 +30,9 @@ pub(crate) struct Checker {
     transfer: Option<(u64, Direction)>,
     /// First and last word of the runs of program memory the running transfer replaces.
     replaced: Vec<(u32, u32)>,
+    /// What of DMEM is the running kernel's, if that is known, and the page it is at.
+    protection: Option<Arc<Protection>>,
+    page: u64,
     findings: Vec<Finding>,
 }
 
@@ -170,6 +48,8 @@ impl Checker {
             held: vec![false; sections * words],
             transfer: None,
             replaced: Vec::new(),
+            protection: None,
+            page: 0,
             findings: Vec::new(),
         }
     }
@@ -179,8 +59,16 @@ impl Checker {
     }
 
     /// At launch only the argument address is defined.
-    pub(crate) fn launch(&mut self) {
+    pub(crate) fn launch(&mut self, protection: Option<Arc<Protection>>) {
         self.written = RegSet::one(crate::core::ARGUMENTS.reg()).0;
+        self.protection = protection;
+        self.page = 0;
+    }
+
+    /// The kernel has signalled an event.
+    pub(crate) fn signalled(&mut self, event: u32) {
+        let ends = self.protection.as_ref().is_some_and(|p| p.signal == event);
+        self.page += u64::from(ends);
     }
 
     /// A run of DMEM got a value.
@@ -285,6 +173,22 @@ impl Observer for Checker {
             bytes,
             write,
         } = access;
+        if let Some(protection) = &self.protection
+            && let Some(owner) = protection.violated(self.page, address, bytes, write)
+        {
+            let page = self.page;
+            self.object(
+                Some(pc),
+                cycle,
+                Objection::Outside {
+                    section,
+                    address,
+                    write,
+                    page,
+                    owner,
+                },
+            );
+        }
         let range = self.range(section, address, bytes);
         if let Some((tag, direction)) = self.transfer
             && self.held[range.clone()].contains(&true)

@@ -19,6 +19,7 @@ mod engine;
 mod execute;
 mod fast;
 mod fault;
+mod finding;
 mod footprint;
 #[cfg_attr(not(target_arch = "x86_64"), path = "hot/absent.rs")]
 mod hot;
@@ -32,6 +33,7 @@ mod observer;
 mod port;
 mod processor;
 mod programs;
+mod protection;
 pub mod semantics;
 mod simd;
 #[cfg(any(test, feature = "testing"))]
@@ -44,15 +46,16 @@ mod work;
 
 pub use apart::{Apart, Spans, Stores};
 pub use cause::{Cause, Causes};
-pub use check::{Finding, Objection};
 pub use choice::Engine;
 pub use core::{ARGUMENTS, Addresses, Core, Poster};
 pub use counters::{Counters, WordCounters};
 pub use dump::Dump;
 pub use engine::Status;
 pub use fault::{Fault, FaultKind};
+pub use finding::{Finding, Objection};
 pub use memory::{OutOfMemory, SystemMemory};
 pub use observer::{Access, Observer, Unobserved};
 pub use processor::{Course, LaunchError, NoEvent, Notice, Processor, Quiet, SubmitError};
+pub use protection::{Area, Owner, PageAreas, Protection};
 pub use transfers::Transfer;
 pub use work::Work;

@@ -8,6 +8,7 @@
 //! The control CPU is the caller: it advances the processor with
 //! [`Processor::run_until`] and acts at [`Processor::now`].
 
+mod launch;
 mod moved;
 mod notice;
 mod timed;
@@ -16,11 +17,12 @@ mod version;
 pub use moved::Course;
 pub use notice::{LaunchError, NoEvent, Notice, Quiet, SubmitError};
 
-use crate::check::{Checker, Finding};
+use crate::check::Checker;
 use crate::choice::Engine;
 use crate::core::{Core, Poster};
 use crate::counters::Counters;
 use crate::engine::{Cp2, Exit, Status};
+use crate::finding::Finding;
 use crate::footprint::for_each_part;
 use crate::local::Local;
 use crate::memory::SystemMemory;
@@ -81,8 +83,8 @@ impl Processor {
         self.stopping = None;
     }
 
-    /// Switches the checkers on: reads of DMEM or registers never written, and
-    /// transfers that race with a running kernel, become [`Finding`]s.
+    /// Switches the checkers on: reads of DMEM or registers never written, transfers that race with a running
+    /// kernel, and accesses against its [`Protection`](crate::Protection) become [`Finding`]s.
     #[must_use]
     pub fn with_checks(mut self) -> Self {
         self.checker = Some(Checker::new(&self.machine));
@@ -210,29 +212,6 @@ impl Processor {
         Ok(())
     }
 
-    /// Launches a kernel now: its first word may issue after the launch latency, in the cycle that this gives.
-    ///
-    /// # Errors
-    /// A kernel is running, or the entry point lies outside program memory.
-    pub fn launch(&mut self, entry: u32, args: u32) -> Result<Cycles, LaunchError> {
-        let words = self.cp2.core.program.len();
-        if !matches!(self.cp2.status, Status::Idle | Status::Faulted) || self.stopping.is_some() {
-            return Err(LaunchError::Busy);
-        }
-        if entry as usize >= words {
-            return Err(LaunchError::Entry { entry, words });
-        }
-        let base = self.time_base();
-        // The present cycle is CP2's no more: its issue came before the caller's turn.
-        let at = (base.ceil_cycles(self.now) + self.machine.host.launch)
-            .max(base.floor_cycles(self.now) + Cycles(1));
-        self.cp2.launch(entry, args, at.0);
-        if let Some(checker) = &mut self.checker {
-            checker.launch();
-        }
-        Ok(at)
-    }
-
     /// Posts a CP2 event now, as the control CPU.
     ///
     /// # Errors
@@ -282,6 +261,21 @@ impl Processor {
     /// Advances to the first notice, or to `limit` if none comes before it.
     /// The present never moves back, nor beyond the end of time, 2^62 ticks.
     pub fn run_until(&mut self, limit: Ticks) -> Notice {
+        self.advance(limit, |_| None)
+    }
+
+    /// The same, but no further than to the instant from which on nothing can happen unless the caller acts
+    /// ([`Processor::quiet`]), which is a limit too.
+    pub fn run_until_quiet(&mut self, limit: Ticks) -> Notice {
+        self.advance(limit, |processor| match processor.cp2.status {
+            _ if processor.quiet().is_none() => None,
+            Status::Waiting { since, .. } => Some(processor.time_base().cycles(Cycles(since))),
+            _ => Some(processor.now),
+        })
+    }
+
+    /// Advances to `limit`, to a notice before it, or to an instant before it that `quiet` gives.
+    fn advance(&mut self, limit: Ticks, quiet: impl Fn(&Self) -> Option<Ticks>) -> Notice {
         let limit = limit.min(END);
         loop {
             let completion = self.transfers.running().map(|t| t.completes);
@@ -295,6 +289,9 @@ impl Processor {
                     continue;
                 }
                 Exit::Signal { event, cycle } => {
+                    if let Some(checker) = &mut self.checker {
+                        checker.signalled(event);
+                    }
                     self.now = self.now.max(self.time_base().cycles(Cycles(cycle)));
                     return Notice::Signal { event };
                 }
@@ -302,6 +299,10 @@ impl Processor {
                     self.now = self.now.max(self.time_base().cycles(Cycles(fault.cycle)));
                     return Notice::Fault(fault);
                 }
+            }
+            if let Some(since) = quiet(self).filter(|&since| since <= horizon) {
+                self.now = self.now.max(since);
+                return Notice::Limit;
             }
             self.now = self.now.max(horizon);
             if completion.is_some_and(|at| at <= horizon) {

@@ -117,6 +117,7 @@ impl<'a> PlanSource<'a> {
             let action = Action::Launch {
                 entry: kernel.entry,
                 args: block.address,
+                protection: Some(Arc::new(plan.protection())),
             };
             source.make(source.names.kernel.clone(), None, action, after);
         }

@@ -8,14 +8,17 @@
 //! `k + n`'s next: all `n` are under way.
 
 use cp2_dma::{Descriptor, Target};
+use cp2_emu::Protection;
 use cp2_host::{Device, Event, HostError, Limits, Views};
 use cp2_machine::Machine;
+use std::sync::Arc;
 
 mod ahead;
 mod dealt;
 mod floor;
 mod pages;
 mod price;
+mod protection;
 mod source;
 
 use ahead::Ahead;
@@ -60,6 +63,8 @@ pub(crate) struct RingPass {
     informed: bool,
     /// Whether loads of the next pass need not wait for its first store.
     at_once: bool,
+    /// What of DMEM is its kernel's, where that is known.
+    protection: Option<Arc<Protection>>,
 }
 
 impl Ring {
@@ -171,6 +176,7 @@ impl RingPass {
             begun: false,
             informed: false,
             at_once: false,
+            protection: None,
         }
     }
 
@@ -181,8 +187,8 @@ impl RingPass {
 
     /// The transfers of the first pages, of every kind, and of the argument block.
     pub(crate) fn first_transfers(&self, machine: &Machine) -> Vec<Descriptor> {
-        let pages = 0..self.work.period().min(self.count());
-        let moved = pages.flat_map(|page| [self.loads(page), self.stores(page)]);
+        let (pages, levels) = (0..self.work.period().min(self.count()), machine.dma.levels);
+        let moved = pages.flat_map(|page| [self.loads(page, levels), self.stores(page, levels)]);
         let arguments = self.argument_load(0, self.padded(machine).len() as u64 * 4);
         moved.flatten().chain([arguments]).collect()
     }
@@ -210,20 +216,20 @@ impl RingPass {
         self.ring.ahead + self.ring.behind
     }
 
-    /// The transfers that load a page.
-    pub(crate) fn loads(&self, page: u64) -> Vec<Descriptor> {
-        let (own, next) = self.shares(page);
+    /// The transfers of so many levels that load a page.
+    pub(crate) fn loads(&self, page: u64, levels: usize) -> Vec<Descriptor> {
+        let (own, next) = self.shares(page, levels);
         own.into_iter().chain(next).collect()
     }
 
     /// The same apart: what the page waits for that is not there yet, and what the next already has.
-    fn shares(&self, page: u64) -> (Vec<Descriptor>, Vec<Descriptor>) {
+    fn shares(&self, page: u64, levels: usize) -> (Vec<Descriptor>, Vec<Descriptor>) {
         let at = |page: u64| {
             let slot = (page % self.ring.pages.len() as u64) as usize;
             (page, self.ring.pages[slot], self.ring.factors[slot])
         };
-        let own = |(page, local, factors)| self.work.loads(page, local, factors);
-        let early = |(page, local, factors)| self.work.early(page, local, factors);
+        let own = |(page, local, factors)| within(self.work.loads(page, local, factors), levels);
+        let early = |(page, local, factors)| within(self.work.early(page, local, factors), levels);
         let posted = |page: u64, mut loads: Vec<Descriptor>| {
             if let Some(last) = loads.last_mut() {
                 last.event = Some(self.work.event(page));
@@ -243,9 +249,9 @@ impl RingPass {
         (first, if last { posted(page + 1, loads) } else { loads })
     }
 
-    /// The transfers that store a page.
-    pub(crate) fn stores(&self, page: u64) -> Vec<Descriptor> {
-        self.work.stores(page, self.ring.result(page))
+    /// The transfers of so many levels that store a page.
+    pub(crate) fn stores(&self, page: u64, levels: usize) -> Vec<Descriptor> {
+        within(self.work.stores(page, self.ring.result(page)), levels)
     }
 
     /// The transfer that loads the argument block, whose words it puts in system memory.
@@ -289,4 +295,12 @@ impl RingPass {
         let count = self.count();
         next.into_iter().filter(move |&page| page < count)
     }
+}
+
+/// The same of at most so many levels each.
+fn within(transfers: Vec<Descriptor>, levels: usize) -> Vec<Descriptor> {
+    if transfers.iter().all(|d| d.levels.len() <= levels) {
+        return transfers;
+    }
+    transfers.iter().flat_map(|d| d.within(levels)).collect()
 }

@@ -7,7 +7,7 @@ mod common;
 
 use cp2_host::Options;
 use cp2_kernels::conv::{Convolver, Mode};
-use cp2_kernels::fft::{Direction, Fft as _, FftNd, FftPlanner};
+use cp2_kernels::fft::{Direction, Fft as _, FftNd, FftPlanner, RecipeKind};
 use cp2_kernels::registry;
 use cp2_machine::{Bytes, Cycles, Machine};
 use num_complex::Complex32;
@@ -65,34 +65,99 @@ fn transforms_run_or_say_what_they_need() {
     }
 }
 
-/// Ways that the machine refuses leave an array to others: to those whose programs fit one by one, and whose transfers have
-/// as few levels as its DMA.
+/// Ways that the machine refuses leave an array to others: to those whose programs fit one by one, and whose transfers are
+/// as deep as its DMA takes them.
 #[test]
 fn arrays_go_by_the_ways_that_the_machine_has() {
     let small = odd(|m| m.cp2.program = Bytes(4 << 10));
     // Two kernels' tables in it lie further on than a program can name.
     let large = odd(|m| m.cp2.dmem = Bytes(256 << 10));
     let flat = odd(|m| m.dma.levels = 1);
-    let runs: [(&[usize], _, _); 5] = [
-        (&[1024, 16, 64], large, true),
-        (&[256, 64], small, true),
-        (&[32, 64], flat.clone(), true),
-        (&[4, 2048], flat.clone(), true),
-        (&[16, 16, 64], flat, false),
+    let runs: [(&[usize], _); 5] = [
+        (&[1024, 16, 64], large),
+        (&[256, 64], small),
+        (&[32, 64], flat.clone()),
+        (&[4, 2048], flat.clone()),
+        (&[16, 16, 64], flat),
     ];
-    for (shape, machine, expected) in runs {
-        match FftNd::new(shape, Direction::Forward, machine.clone()) {
-            Ok(fft) => {
-                assert!(expected, "{}", fft.recipe());
-                let x = common::complex(1, fft.len());
+    for (shape, machine) in runs {
+        let fft = FftNd::new(shape, Direction::Forward, machine).unwrap();
+        let x = common::complex(1, fft.len());
+        let done = fft.process(&x).unwrap();
+        assert!(done.run.report.end.is_finished(), "{}", fft.recipe());
+    }
+}
+
+/// A machine whose transfers have fewer levels takes more of them: what is computed is the same to the bit.
+#[test]
+fn fewer_levels_are_more_transfers() {
+    let vm7 = odd(|_| ());
+    for levels in [1, 2] {
+        let few = odd(|m| m.dma.levels = levels);
+        for (n, batch) in [(1024, 4), (4096, 4), (1 << 14, 1), (1 << 16, 1)] {
+            let of = |machine: &Arc<Machine>| {
+                let planner = FftPlanner::for_batch(machine.clone(), batch);
+                let all = planner.candidates(n, Direction::Forward).unwrap();
+                let mut all: Vec<_> = all.into_iter().map(|c| c.fft).collect();
+                all.sort_by_key(|fft| fft.recipe());
+                all
+            };
+            let (all, same) = (of(&vm7), of(&few));
+            let recipes = |all: &[Arc<dyn cp2_kernels::fft::Fft>]| {
+                all.iter().map(|fft| fft.recipe()).collect::<Vec<_>>()
+            };
+            let (own, other) = (recipes(&all), recipes(&same));
+            let x = common::complex(n as u64, batch * n);
+            for fft in &same {
                 let done = fft.process(&x).unwrap();
                 assert!(done.run.report.end.is_finished(), "{}", fft.recipe());
+                let expected = fft.expected(batch).unwrap().get() as f64;
+                let share = expected / done.run.report.cycles as f64;
+                assert!((0.97..1.03).contains(&share), "{}: {share}", fft.recipe());
+                let Some(at) = own.iter().position(|recipe| *recipe == fft.recipe()) else {
+                    continue;
+                };
+                let usual = all[at].process(&x).unwrap();
+                assert_eq!(usual.output, done.output, "{}", fft.recipe());
             }
-            Err(refused) => {
-                assert!(!expected, "{refused}");
-                check("array", &machine, &refused);
-                assert!(refused.to_string().contains("levels"), "{refused}");
-            }
+            assert_eq!(own.is_empty(), other.is_empty(), "{n}");
+        }
+        for shape in [&[16, 16, 64][..], &[64, 64], &[16, 128, 64]] {
+            let fft = FftNd::new(shape, Direction::Forward, few.clone()).unwrap();
+            let x = common::complex(3, fft.len());
+            let usual = FftNd::new(shape, Direction::Forward, vm7.clone()).unwrap();
+            let [a, b] =
+                [fft.process(&x).unwrap(), usual.process(&x).unwrap()].map(|d| d.output.unwrap());
+            let square = |z: Complex32| f64::from(z.norm_sqr());
+            let off: f64 = a.iter().zip(&b).map(|(a, b)| square(a - b)).sum();
+            let all: f64 = b.iter().map(|&b| square(b)).sum();
+            assert!(off <= 1e-12 * all, "{shape:?}: {:e}", (off / all).sqrt());
+        }
+    }
+}
+
+/// A DMEM too small for two passes takes a third: no length is left out between others.
+#[test]
+fn small_memories_take_a_third_pass() {
+    for (kilobytes, bits) in [(32, 19), (16, 17), (16, 18), (32, 20)] {
+        let small = odd(|m| m.cp2.dmem = Bytes(kilobytes << 10));
+        let n = 1usize << bits;
+        let fft = FftPlanner::for_batch(small, 1).plan(n, Direction::Forward);
+        let fft = fft.unwrap_or_else(|e| panic!("2^{bits} on {kilobytes} KiB: {e}"));
+        assert!(fft.recipe().contains("then columns of"), "{}", fft.recipe());
+        // A tone on a constant: two lines and zeros beside them.
+        let tone = |j: usize| {
+            let turn = (j * 5 % n) as f64 / n as f64 * std::f64::consts::TAU;
+            Complex32::new(1.0 + turn.cos() as f32, turn.sin() as f32)
+        };
+        let done = fft.process(&(0..n).map(tone).collect::<Vec<_>>()).unwrap();
+        let share = fft.expected(1).unwrap().get() as f64 / done.run.report.cycles as f64;
+        assert!((0.95..1.05).contains(&share), "{}: {share}", fft.recipe());
+        assert!(done.efficiency() > 0.5, "{}", done.efficiency());
+        let y = done.output.unwrap();
+        for (k, z) in y.iter().enumerate() {
+            let line = if k == 0 || k == 5 { n as f32 } else { 0.0 };
+            assert!((z - line).norm() < 2e-5 * n as f32, "2^{bits}, {k}: {z}");
         }
     }
 }
@@ -189,12 +254,41 @@ fn what_lacks_is_named() {
     assert!(reg32.contains("registers or more, of 32"), "{reg32}");
     let loops = said(odd(|m| m.cp2.loop_depth = 1), 256);
     assert!(loops.contains("nested loops, of 1"), "{loops}");
-    let levels = said(odd(|m| m.dma.levels = 1), 4096);
-    assert!(levels.contains("levels"), "{levels}");
     let granule = said(odd(|m| m.dma.granule = Bytes(64)), 65_536);
     assert!(
         granule.contains("granules of 64 bytes, expected 16"),
         "{granule}"
+    );
+    // Of several reasons the one that no memory would change; sizes in the words of who asked for a length.
+    let fine = odd(|m| m.dma.granule = Bytes(4));
+    for n in [1009, 10_000] {
+        let granule = said(fine.clone(), n);
+        assert!(
+            granule.contains(&n.to_string())
+                && granule.contains("granules of 4 bytes, expected 16"),
+            "{granule}"
+        );
+    }
+    let tiny = said(odd(|m| m.cp2.dmem = Bytes(1 << 10)), 1009);
+    assert!(
+        tiny.contains("1009") && tiny.contains("local memory"),
+        "{tiny}"
+    );
+    assert!(!tiny.contains("blocks per page"), "{tiny}");
+    // Each kind that the machine has none of says why.
+    let planner = FftPlanner::for_batch(odd(|m| m.cp2.registers = 32), 4);
+    let (found, refused) = planner.all(256, Direction::Forward).unwrap_or_default();
+    assert!(found.is_empty() && refused.is_empty());
+    let planner = FftPlanner::for_batch(odd(|m| m.cp2.dmem = Bytes(32 << 10)), 4);
+    let (found, refused) = planner.all(4096, Direction::Forward).unwrap();
+    assert!(!found.is_empty());
+    let kinds: Vec<_> = refused
+        .iter()
+        .map(|r| (r.kind, r.reason.to_string()))
+        .collect();
+    assert!(
+        matches!(&kinds[..], [(RecipeKind::Local, why), ..] if why.contains("local memory")),
+        "{kinds:?}"
     );
     // Pages that no offset of a load would reach are not taken.
     let big = odd(|m| m.cp2.dmem = Bytes(16 << 20));

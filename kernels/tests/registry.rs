@@ -95,6 +95,43 @@ fn the_model_explains_every_kernel() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// Whatever a kernel touches is of its pages, scratch, arguments or program data, and written before it is read.
+#[test]
+fn kernels_keep_to_what_is_theirs() {
+    let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
+    let mut wrong = Vec::new();
+    for kernel in registry::all() {
+        let sizes = kernel.sizes();
+        let numbers = |size: &&Size| {
+            let each = kernel.parameters().iter();
+            each.map(|p| size.length(p.name).unwrap_or(1) as u128)
+                .product::<u128>()
+        };
+        let size = sizes.iter().min_by_key(numbers).unwrap();
+        let options = Options {
+            check: true,
+            ..Options::default()
+        };
+        let run = kernel
+            .prepare(size, &vm7, options)
+            .unwrap()
+            .run()
+            .unwrap()
+            .run;
+        assert!(run.report.end.is_finished(), "{} {size}", kernel.name());
+        for finding in &run.report.findings {
+            let place = finding.pc.and_then(|pc| {
+                let programs = run.programs().iter();
+                programs
+                    .filter_map(|p| p.program.location(pc as usize))
+                    .next()
+            });
+            wrong.push(format!("{} {size}: {finding} at {place:?}", kernel.name()));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 /// Generated kernels count their operations by class: where a unit does not take one every
 /// cycle, less than the whole time may be explained, but never more.
 #[test]

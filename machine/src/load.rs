@@ -158,9 +158,8 @@ fn apply(layer: &Layer, base: Option<Machine>, path: &Path) -> Machine {
         let stem = path.file_stem().unwrap_or_default();
         name_of_stem(&stem.to_string_lossy())
     });
-    if let Some(note) = &layer.note {
-        machine.note.clone_from(note);
-    }
+    // A note speaks of the file that says it: what a base states of itself need not hold any more.
+    machine.note = layer.note.clone().unwrap_or_default();
     for setting in &layer.settings {
         (setting.row.set)(&mut machine, setting.value);
         machine.provenance.0[setting.index] = setting.origin.clone();

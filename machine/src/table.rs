@@ -151,7 +151,7 @@ rows! {
     "dma.setup-idle" => dma.setup_idle, Q::Cycles, Within(0, COST), "Set-up of a descriptor that finds the engine idle.";
     "dma.setup-queued" => dma.setup_queued, Q::Cycles, Within(0, COST), "Set-up of a descriptor that was queued while another ran.";
     "dma.run" => dma.run, Q::Cycles, Within(0, COST), "Cost of each new contiguous run in system memory after the first.";
-    "dma.levels" => dma.levels, Q::Count("levels"), Within(1, 8), "Nested levels of stride and count in a descriptor.";
+    "dma.levels" => dma.levels, Q::Count("levels"), Within(1, 8), "Nested levels of stride and count around the run of a descriptor; published transfers (D3) need one or two.";
     "host.memory" => host.memory, Q::Size, Within(4 * KIB, TIB), "System memory.";
     "host.launch" => host.launch, Q::Cycles, Within(0, COST), "From the launch command to the kernel's first issue.";
     "host.completion" => host.completion, Q::Cycles, Within(0, COST), "From a kernel stop, signal or DMA completion until the control CPU acts on it.";

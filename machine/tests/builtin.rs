@@ -80,8 +80,7 @@ fn every_number_has_a_source_and_a_reference() {
                 "cp2.sections",
                 "cp2.register-lanes",
                 "cp2.extensions",
-                "dma.granule",
-                "dma.levels"
+                "dma.granule"
             ]
         );
     }
@@ -121,4 +120,34 @@ fn json_output_holds_every_parameter() {
         cp2_machine::ROWS.len()
     );
     assert_eq!(vm9["hash"].as_str().unwrap().len(), 64);
+}
+
+/// What a base publishes of itself is not said of a machine whose numbers are others.
+#[test]
+fn a_note_belongs_to_the_file_that_says_it() {
+    let vm7 = Machine::builtin("vm7").unwrap();
+    assert!(vm7.note.contains("four sections"));
+    let changed = Machine::parse(
+        "mine.toml",
+        "base = \"vm7\"\ncp2.sections.value = 8\ncp2.sections.unit = \"sections\"",
+    )
+    .unwrap();
+    assert_eq!((changed.cp2.sections, changed.note.as_str()), (8, ""));
+    let noted = Machine::parse("mine.toml", "base = \"vm7\"\nnote = \"Eight sections.\"").unwrap();
+    assert_eq!(noted.note, "Eight sections.");
+    assert!(!Machine::builtin("vm9").unwrap().note.contains("bytes"));
+}
+
+/// Published are transfers in two and three dimensions: a run with two levels. The third is ours.
+#[test]
+fn levels_beyond_the_published_ones_are_assumed() {
+    let vm7 = Machine::builtin("vm7").unwrap();
+    let levels = vm7
+        .parameters()
+        .find(|p| p.row.key == "dma.levels")
+        .unwrap();
+    assert_eq!(
+        (levels.origin.source, levels.origin.reference.as_str()),
+        (Source::Assumed, "D10")
+    );
 }

@@ -51,7 +51,25 @@ pub struct Options<'a> {
     /// The machine the program is for: it is checked against its limits, and
     /// warnings tell of stalls.
     pub machine: Option<&'a Machine>,
-    /// Where `.include` finds files; without it, nothing can be included.
+    /// Where `.include` finds files beside those that come with the assembler ([`shipped`]); without it,
+    /// only these. A file found here goes before a shipped one of the same name. [`IncludeFiles`] reads the
+    /// file system, and a closure from the name and the asking file to a [`Source`] is one as well.
+    ///
+    /// ```
+    /// use cp2_asm::{Include, Options, Source, assemble};
+    ///
+    /// let text = ".include \"page.s\"\n.include \"mine.s\"\n.program\n    mine\n    stop\n";
+    /// let source = Source::new("k.s", text);
+    /// // `page.s` is shipped, `mine.s` is not.
+    /// assert!(assemble(&source, &Options::default()).unwrap_err().to_string().contains("mine.s"));
+    /// let mine = |name: &str, _from: &str| match name {
+    ///     "mine.s" => Ok(Source::new(name, ".macro mine\n    nop\n.endm\n")),
+    ///     _ => Err("no such file".to_owned()),
+    /// };
+    /// let include: &dyn Include = &mine;
+    /// let options = Options { include: Some(include), ..Options::default() };
+    /// assert_eq!(assemble(&source, &options).unwrap().program.words.len(), 2);
+    /// ```
     pub include: Option<&'a dyn Include>,
 }
 

@@ -1,6 +1,7 @@
 //! Commands as plain data.
 
 use cp2_dma::Descriptor;
+use cp2_emu::Protection;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::fmt;
@@ -57,6 +58,9 @@ pub enum Action {
         entry: u32,
         /// DMEM byte address of the argument block, in `a15` at launch.
         args: u32,
+        /// What of DMEM is the kernel's own, where that is known: for the checkers, who object to other accesses.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        protection: Option<Arc<Protection>>,
     },
     /// Work of the control CPU that changes nothing the device can see.
     Work {

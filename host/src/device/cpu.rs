@@ -98,8 +98,12 @@ impl Engine {
                 done = false;
                 (Category::Descriptor, bytes)
             }
-            Action::Launch { entry, args } => {
-                let first = self.processor.launch(entry, args);
+            Action::Launch {
+                entry,
+                args,
+                protection,
+            } => {
+                let first = self.processor.launch_protected(entry, args, protection);
                 let first = first.map_err(|e| fail(&name, e.into()))?.0;
                 let last = after
                     .iter()

@@ -10,6 +10,7 @@ use super::options::Options;
 use super::progress::Kind;
 use super::report::{DmaReport, End, HostReport};
 use super::state::{Arrival, State};
+use crate::page_source::PAGE_EVENT;
 use crate::timeline::Timeline;
 use cp2_emu::{Notice, Processor, Quiet};
 use cp2_machine::{Cycles, Machine, Ticks};
@@ -226,7 +227,13 @@ impl Engine {
         }
         let poll = self.at().saturating_add(POLL);
         let limit = next.unwrap_or(u64::MAX).min(max).min(poll);
-        match self.processor.run_until(self.ticks(limit)) {
+        let ticks = self.ticks(limit);
+        // Without anything to come, no further than something can.
+        let notice = match next {
+            Some(_) => self.processor.run_until(ticks),
+            None => self.processor.run_until_quiet(ticks),
+        };
+        match notice {
             Notice::Limit => {
                 if next == Some(limit) {
                     self.state.now = limit;
@@ -280,7 +287,19 @@ impl Engine {
             Quiet::Waiting { event, pc } => Some((event, pc)),
             Quiet::Idle => None,
         };
-        End::Deadlock { kernel, waiting }
+        let unsignalled = self.state.window.iter().find_map(|given| {
+            let waits = matches!(
+                given.command.action,
+                Action::WaitSignal { event: PAGE_EVENT }
+            );
+            given.command.page.filter(|_| waits)
+        });
+        End::Deadlock {
+            since: self.at(),
+            kernel,
+            waiting,
+            unsignalled,
+        }
     }
 
     /// The processor's present, in whole cycles.

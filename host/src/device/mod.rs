@@ -223,7 +223,12 @@ impl Device {
         args: u32,
         after: &[Event],
     ) -> Result<Event, HostError> {
-        self.command(Command::new(name, Action::Launch { entry, args }).after(after))
+        let action = Action::Launch {
+            entry,
+            args,
+            protection: None,
+        };
+        self.command(Command::new(name, action).after(after))
     }
 
     /// Lets the control CPU write a buffer at its own rate.

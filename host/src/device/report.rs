@@ -1,5 +1,6 @@
 //! What a run did.
 
+use crate::page_source::PAGE_EVENT;
 use crate::timeline::{Category, Timeline};
 use cp2_emu::{Causes, Counters, Fault, Finding};
 use cp2_machine::Ticks;
@@ -21,10 +22,14 @@ pub enum End {
     },
     /// Nothing can happen any more.
     Deadlock {
+        /// The cycle since which that is so.
+        since: u64,
         /// Event and word address where the kernel waits, if one runs.
         kernel: Option<(u32, u32)>,
         /// The first commands that wait, with their names.
         waiting: Vec<(u64, String)>,
+        /// The first page of which the CPU waits in vain that a page kernel is done with it.
+        unsignalled: Option<u64>,
     },
     /// The limit was reached.
     MaxCycles {
@@ -49,8 +54,13 @@ impl fmt::Display for End {
             Self::Finished => write!(f, "finished"),
             Self::Fault(fault) => write!(f, "{fault}"),
             Self::Transfer { reason } => write!(f, "{reason}"),
-            Self::Deadlock { kernel, waiting } => {
-                write!(f, "deadlock: ")?;
+            Self::Deadlock {
+                since,
+                kernel,
+                waiting,
+                unsignalled,
+            } => {
+                write!(f, "deadlock since cycle {since}: ")?;
                 match kernel {
                     Some((event, pc)) => write!(
                         f,
@@ -58,15 +68,25 @@ impl fmt::Display for End {
                     )?,
                     None => write!(f, "CP2 and the DMA are idle")?,
                 }
-                match waiting.as_slice() {
-                    [] => Ok(()),
-                    [(number, name), rest @ ..] => {
-                        write!(f, "; command {number} (`{name}`)")?;
-                        if !rest.is_empty() {
-                            write!(f, " and {} more", rest.len())?;
-                        }
-                        write!(f, " wait for completions or signals that will not come")
+                if let [(number, name), rest @ ..] = waiting.as_slice() {
+                    write!(f, "; command {number} (`{name}`)")?;
+                    if !rest.is_empty() {
+                        write!(f, " and {} more", rest.len())?;
                     }
+                    write!(f, " wait for completions or signals that will not come")?;
+                }
+                match (unsignalled, kernel) {
+                    (None, _) => Ok(()),
+                    (Some(page), Some(_)) => write!(
+                        f,
+                        "; the kernel never said that it is done with page {page}: end what it does for a page with \
+                         `page_end` of page.s, which signals event {PAGE_EVENT}"
+                    ),
+                    (Some(page), None) => write!(
+                        f,
+                        "; the kernel stopped before it was done with page {page}: put what it does for a page between \
+                         `page_begin` and `page_end` of page.s, and `stop` behind them"
+                    ),
                 }
             }
             Self::MaxCycles { limit } => write!(

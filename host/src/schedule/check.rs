@@ -160,14 +160,6 @@ fn check_stream(
         }
     }
     for (index, piece) in stream.pieces.iter().enumerate() {
-        if piece.levels.len() > machine.dma.levels {
-            return Err(PlanError::TooManyLevels {
-                stream: name.clone(),
-                piece: index,
-                levels: piece.levels.len(),
-                limit: machine.dma.levels,
-            });
-        }
         if piece.run == 0 || piece.levels.iter().any(|l| l.count == 0) {
             return Err(PlanError::Zero {
                 what: format!("stream `{name}`: run or count of piece {index}"),

@@ -66,20 +66,6 @@ pub enum PlanError {
         /// Why it cannot have one.
         what: &'static str,
     },
-    /// A piece has more levels of stride than a descriptor.
-    #[error(
-        "stream `{stream}`: piece {piece} needs {levels} levels of stride; a descriptor has {limit}"
-    )]
-    TooManyLevels {
-        /// The stream.
-        stream: String,
-        /// Index of the piece.
-        piece: usize,
-        /// Levels needed.
-        levels: usize,
-        /// Levels the machine has.
-        limit: usize,
-    },
     /// In-place outputs must pair up with inputs of the same place in DMEM.
     #[error(
         "in place: output {output} has {output_pitch} B per block, input {output} {input_pitch}; they share their pages, so these must be equal"

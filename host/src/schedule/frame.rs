@@ -6,7 +6,7 @@ use super::map::DmemMap;
 use cp2_machine::Machine;
 
 /// Bytes of the widest DMEM access: kernels want their data at multiples of it, however small the granule.
-const QUAD: u64 = 16;
+pub(super) const QUAD: u64 = 16;
 
 /// What places and sizes of page buffers and argument blocks are multiples of.
 pub(crate) fn granule(machine: &Machine) -> u64 {

@@ -24,6 +24,7 @@ mod map;
 mod page;
 mod plan;
 mod print;
+mod protection;
 mod steps;
 #[cfg(test)]
 mod tests;

@@ -253,6 +253,17 @@ impl Plan {
         }
     }
 
+    /// Where scratch is in DMEM, if there is any.
+    pub(super) fn scratch(&self) -> Option<u32> {
+        let any = self.job.scratch > 0 || self.job.scratch_per_block > 0;
+        any.then_some(self.scratch)
+    }
+
+    /// The page addresses of all inputs, then of all outputs, by buffer.
+    pub(super) fn buffers(&self) -> impl Iterator<Item = &Vec<u32>> {
+        self.inputs.iter().chain(&self.outputs)
+    }
+
     /// The page buffer of `page`.
     #[must_use]
     pub fn buffer(&self, page: &Page) -> usize {

@@ -128,9 +128,10 @@ impl Share {
         if merged.1.len() <= limit {
             return vec![descriptor(0, merged)];
         }
-        // Too many levels: a descriptor for every block.
+        // Too many levels: a descriptor for every block, or more where its own are too many.
         (0..self.count)
             .map(|b| descriptor(b, merge(piece.run, &piece.levels)))
+            .flat_map(|d| d.within(limit).collect::<Vec<_>>())
             .collect()
     }
 }

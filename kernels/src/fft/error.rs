@@ -2,6 +2,7 @@ use crate::assembly::Unfit;
 use crate::job::JobError;
 use crate::pipeline::Unschedulable;
 use cp2_asm::LinkError;
+use cp2_host::PlanError;
 use cp2_machine::Machine;
 
 /// The longest transform of any length: its convolution is the longest power of two.
@@ -34,16 +35,6 @@ pub enum NoShape {
     Granule {
         /// Bytes of a granule.
         granule: u64,
-    },
-    /// Too few levels of a transfer.
-    #[error(
-        "no way through it both fits and does with transfers of {levels} levels, the most of its DMA; ways need {expected} at most"
-    )]
-    Levels {
-        /// Of the machine.
-        levels: usize,
-        /// As many as any way needs.
-        expected: usize,
     },
     /// The sections cannot share the columns.
     #[error("its {sections} sections share the columns of powers of two, expected a power of two")]
@@ -95,6 +86,23 @@ pub enum NoDivision {
 }
 
 impl NoDivision {
+    /// Whether it is the kind of the machine, not a size of its memories.
+    fn is_kind(self) -> bool {
+        matches!(self, Self::Granule { .. } | Self::Sections { .. })
+    }
+
+    /// Refuses passes over the memory of a machine whose granules are no couples, for length `n`.
+    pub(super) fn granule(n: usize, machine: &Machine) -> Result<(), FftError> {
+        match machine.dma.granule.0 {
+            16 => Ok(()),
+            granule => Err(FftError::Division {
+                n,
+                machine: machine.name.clone(),
+                cause: Self::Granule { granule },
+            }),
+        }
+    }
+
     /// Why `machine` has no division of length `n`; `lengths` says whether any has.
     pub(super) fn of(lengths: bool, machine: &Machine) -> Self {
         let (granule, sections) = (machine.dma.granule.0, machine.cp2.sections);
@@ -142,6 +150,18 @@ pub enum FftError {
     /// The kernels of two passes do not become one program.
     #[error(transparent)]
     Link(#[from] LinkError),
+    /// Its smallest pages are larger than local memory.
+    #[error(
+        "no FFT of length {n} in local memory: its smallest pages, tables and working space take {needed} of the {dmem} bytes of a section; take a machine with more, or a shorter length"
+    )]
+    LocalMemory {
+        /// The length asked for.
+        n: usize,
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes of a section's DMEM.
+        dmem: u64,
+    },
     /// No schedule was found for a kernel.
     #[error(transparent)]
     Schedule(#[from] Unschedulable),
@@ -246,9 +266,12 @@ impl FftError {
     /// Of two refusals the one that says more: what is lacking rather than that something is.
     pub(super) fn or(self, other: Self) -> Self {
         let says = |error: &Self| match error {
-            Self::Length { .. } | Self::RealLength { .. } => 0,
-            Self::NoRoom { .. } => 1,
-            Self::Division { .. } | Self::Job(_) | Self::Schedule(_) => 2,
+            Self::Length { .. } | Self::RealLength { .. } | Self::Radices { .. } => 0,
+            Self::NoRoom { .. } | Self::LocalMemory { .. } => 1,
+            // What no size of local memory would help says more than how much of it there is.
+            Self::Division { cause, .. } if cause.is_kind() => 3,
+            Self::Division { .. } | Self::Schedule(_) => 2,
+            Self::Job(_) => 2,
             _ => 3,
         };
         if says(&other) > says(&self) {
@@ -266,6 +289,17 @@ impl FftError {
                 machine,
                 cause,
             },
+            // In the words of who asked for a transform, not for pages.
+            Self::Job(JobError::Paging(PlanError::DoesNotFit {
+                dmem,
+                needed,
+                reserved,
+                ..
+            })) => Self::LocalMemory {
+                n: length,
+                needed: needed.saturating_add(reserved),
+                dmem,
+            },
             other => other,
         }
     }
@@ -275,6 +309,7 @@ impl FftError {
         match self {
             Self::Unfit(unfit) => unfit.is_refusal(),
             Self::NoRoom { .. }
+            | Self::LocalMemory { .. }
             | Self::Division { .. }
             | Self::Schedule(_)
             | Self::Job(_)

@@ -32,7 +32,7 @@ pub use mixed::{
     MixedRecipe, RealRecipe, RealRun, RealToComplex, TwoPassFft,
 };
 pub use plan::{FftRun, LocalFft};
-pub use planner::{Candidate, FftPlanner, TYPICAL_BATCH};
+pub use planner::{Candidate, FftPlanner, RecipeKind, Refused, TYPICAL_BATCH};
 pub use program::source;
 pub use recipe::{Direction, Layout, Pass, Recipe};
 pub use transform::{Fft, Rows};

@@ -10,6 +10,7 @@ use super::transform::Fft;
 use cp2_machine::{Cycles, Machine};
 use cp2_reference::Figures;
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 /// Makes FFTs for a machine and remembers them.
@@ -50,6 +51,42 @@ pub struct Candidate {
     pub expected: Cycles,
     /// What any program and the best known one take for the same.
     pub figures: Figures,
+}
+
+/// A way to compute a transform that the machine does not have.
+#[derive(Debug)]
+pub struct Refused {
+    /// What kind of recipe it is.
+    pub kind: RecipeKind,
+    /// What the machine lacks for it.
+    pub reason: FftError,
+}
+
+/// The kinds of recipes of a planner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RecipeKind {
+    /// The hand-written kernel of a power of two, in local memory.
+    Local,
+    /// Passes of small radices, in local memory or twice over system memory.
+    MixedRadix,
+    /// Columns and rows of powers of two, over system memory.
+    Large,
+    /// Bluestein's algorithm in local memory.
+    Bluestein,
+    /// Bluestein's algorithm over system memory.
+    LongBluestein,
+}
+
+impl fmt::Display for RecipeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Local => "hand-written kernel",
+            Self::MixedRadix => "mixed radix",
+            Self::Large => "columns and rows",
+            Self::Bluestein => "Bluestein",
+            Self::LongBluestein => "Bluestein in passes",
+        })
+    }
 }
 
 /// Part of the expected time that butterflies alone must be for no other recipe to be looked at.
@@ -157,6 +194,19 @@ impl FftPlanner {
     /// # Errors
     /// There is none: no kernel for that length, or none that fits the machine.
     pub fn candidates(&self, n: usize, direction: Direction) -> Result<Vec<Candidate>, FftError> {
+        Ok(self.all(n, direction)?.0)
+    }
+
+    /// The same, and the ways that the machine does not have, with what it lacks. Others than these were not made:
+    /// Bluestein's algorithm is considered where there is nothing else, for one.
+    ///
+    /// # Errors
+    /// See [`FftPlanner::candidates`].
+    pub fn all(
+        &self,
+        n: usize,
+        direction: Direction,
+    ) -> Result<(Vec<Candidate>, Vec<Refused>), FftError> {
         self.with_local(n, direction, self.local(n, direction))
     }
 
@@ -172,7 +222,7 @@ impl FftPlanner {
         n: usize,
         direction: Direction,
         local: Local,
-    ) -> Result<Vec<Candidate>, FftError> {
+    ) -> Result<(Vec<Candidate>, Vec<Refused>), FftError> {
         let price = |fft: Arc<dyn Fft>| {
             let priced = fft
                 .expected(self.batch)
@@ -193,58 +243,59 @@ impl FftPlanner {
             })
         };
         let mut found: Vec<Candidate> = Vec::new();
-        let mut refused = FftError::Length { n };
-        let mut refuse = |e: FftError| {
-            let before = std::mem::replace(&mut refused, FftError::Length { n });
-            refused = before.or(e.of_length(n));
-        };
-        let mut consider = |fft: Result<Arc<dyn Fft>, FftError>| match fft.and_then(price) {
-            Ok(candidate) => {
-                found.push(candidate);
-                Ok(true)
-            }
-            // What the machine has no room for is no candidate.
-            Err(e) if e.is_refusal() || matches!(e, FftError::Unfit(_)) => {
-                refuse(e);
-                Ok(false)
-            }
-            Err(e) => Err(e),
-        };
+        let mut refused: Vec<Refused> = Vec::new();
+        let mut consider =
+            |kind: RecipeKind, fft: Result<Arc<dyn Fft>, FftError>| match fft.and_then(price) {
+                Ok(candidate) => {
+                    found.push(candidate);
+                    Ok(true)
+                }
+                // What the machine has no room for is no candidate.
+                Err(e) if e.is_refusal() || matches!(e, FftError::Unfit(_)) => {
+                    let reason = e.of_length(n);
+                    refused.push(Refused { kind, reason });
+                    Ok(false)
+                }
+                Err(e) => Err(e),
+            };
         let mut any = false;
         if let Some(local) = local {
-            any |= consider(local)?;
+            any |= consider(RecipeKind::Local, local)?;
         }
         // Passes over system memory divide a transform among the sections.
         let few = self.batch < self.machine.cp2.sections;
         for fft in mixed(n, direction, &self.machine, few && n >= DIVIDED) {
-            any |= consider(fft)?;
+            any |= consider(RecipeKind::MixedRadix, fft)?;
         }
         if !any && !n.is_power_of_two() {
             let fft = TwoPassFft::new(n, direction, &self.machine);
-            any |= consider(fft.map(|fft| Arc::new(fft) as _))?;
+            any |= consider(RecipeKind::MixedRadix, fft.map(|fft| Arc::new(fft) as _))?;
         }
         if (n > MAX_LENGTH || !any || self.may_divide(n)) && LargeRecipe::lengths().contains(&n) {
             let fft = LargeFft::new(n, direction, self.machine.clone());
-            any |= consider(fft.map(|fft| Arc::new(fft) as _))?;
+            any |= consider(RecipeKind::Large, fft.map(|fft| Arc::new(fft) as _))?;
         }
         // Where there is another recipe Bluestein's is never the cheapest.
         if let Some(recipe) = BluesteinRecipe::new(n, direction).filter(|_| !any) {
             let fft = BluesteinFft::new(recipe, self.machine.clone());
-            any |= consider(fft.map(|fft| Arc::new(fft) as _))?;
+            any |= consider(RecipeKind::Bluestein, fft.map(|fft| Arc::new(fft) as _))?;
         }
         if !any {
             let fft = LongBluestein::new(n, direction, &self.machine, self.batch);
-            consider(fft.map(|fft| Arc::new(fft) as _))?;
+            consider(RecipeKind::LongBluestein, fft.map(|fft| Arc::new(fft) as _))?;
         }
         found.sort_by_key(|c| c.expected.0);
         if found.is_empty() {
             // A length that no machine has is no matter of this one.
             return Err(match n == 0 || n > LONGEST && n != 2 * LONGEST {
                 true => FftError::Length { n },
-                false => refused,
+                false => {
+                    let reasons = refused.into_iter().map(|refused| refused.reason);
+                    reasons.fold(FftError::Length { n }, FftError::or)
+                }
             });
         }
-        Ok(found)
+        Ok((found, refused))
     }
 
     /// The FFT of length `n` in a direction by the cheapest recipe.
@@ -269,7 +320,7 @@ impl FftPlanner {
         if let Some(choice) = self.near_the_floor(local.as_ref()) {
             return Ok(choice);
         }
-        let candidates = self.with_local(n, direction, local)?;
+        let (candidates, _) = self.with_local(n, direction, local)?;
         let why = match candidates.len() {
             1 => Why::Only,
             _ => Why::Cheapest,

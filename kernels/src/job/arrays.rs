@@ -7,7 +7,7 @@
 //! [`Views`]: cp2_host::Views
 
 use super::{Job, JobError, load};
-use crate::relayout::{Made, Place, Relayout, WORD, Word};
+use crate::relayout::{Made, PAGE, Place, Relayout, WORD, Word};
 use cp2_host::{Buffer, Element, Rest, Rows};
 use cp2_machine::Machine;
 
@@ -309,11 +309,24 @@ pub(crate) fn expected(own: Rows, kernels: Rows, machine: &Machine) -> f64 {
     if lies(own, kernels, granule) || (own.is_aligned(granule) && kernels.is_aligned(granule)) {
         return 0.0;
     }
-    let bytes = [own, kernels].map(|rows| rows.count.saturating_mul(rows.pitch));
-    let ends = machine.host.launch.0 + 2 * machine.host.completion.0;
-    load(bytes.iter().sum::<u64>() + PROGRAM, machine) + ends as f64
+    let [from, to] = [own, kernels].map(|rows| rows.count.saturating_mul(rows.pitch));
+    relayout_cycles(from + to, machine)
 }
 
+/// Expected cycles of a relayout that loads and stores so many bytes together: the channel's time or the control CPU's for
+/// the transfers, and its program, launch and ends.
+pub(crate) fn relayout_cycles(bytes: u64, machine: &Machine) -> f64 {
+    let host = &machine.host;
+    let ends = host.launch.0 + 2 * host.completion.0 + ENDS * host.descriptor.0;
+    let page = 2 * PAGE * machine.cp2.sections.max(1) as u64;
+    let transfers = TRANSFERS * bytes.div_ceil(page);
+    let given = transfers.saturating_mul(host.descriptor.0);
+    load(bytes, machine).max(given as f64) + load(PROGRAM, machine) + ends as f64
+}
+
+/// Transfers of a page, and of what is loaded before the first and stored after the last.
+const TRANSFERS: u64 = 2;
+const ENDS: u64 = 12;
 /// Bytes of the program of a relayout, about.
 const PROGRAM: u64 = 1600;
 

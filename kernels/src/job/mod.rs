@@ -7,7 +7,7 @@ mod memory;
 mod pass;
 mod prepared;
 
-pub(crate) use arrays::{Stored, expected as relayout_expected, rows};
+pub(crate) use arrays::{Stored, expected as relayout_expected, relayout_cycles, rows};
 pub(crate) use floor::Floor;
 pub use memory::room;
 pub(crate) use memory::{ROOM_BESIDE, data_end, image, load, loads};
@@ -282,6 +282,7 @@ impl Job {
         ring: RingPass,
         part: Option<Vec<Descriptor>>,
     ) -> Result<(), JobError> {
+        let ring = ring.protected(&program.reserved());
         let arguments = ring.place(&mut self.device)?;
         let at = program.program.symbol(entry);
         self.passes.push(Pass {

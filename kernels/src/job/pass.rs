@@ -108,7 +108,7 @@ impl Pass {
     pub fn loads(&self, page: u64) -> Vec<Descriptor> {
         match &self.work {
             Work::Paged(plan, _) => transfers(plan.pages().get(page).map(|p| plan.loads(&p))),
-            Work::Ring(ring, _) => self.lying(ring.loads(page)),
+            Work::Ring(ring, _) => self.lying(ring.loads(page, self.limits.levels)),
         }
     }
 
@@ -117,7 +117,7 @@ impl Pass {
     pub fn stores(&self, page: u64) -> Vec<Descriptor> {
         match &self.work {
             Work::Paged(plan, _) => transfers(plan.pages().get(page).map(|p| plan.stores(&p))),
-            Work::Ring(ring, _) => self.lying(ring.stores(page)),
+            Work::Ring(ring, _) => self.lying(ring.stores(page, self.limits.levels)),
         }
     }
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 const GRANULE: u64 = QUAD * WORD;
 
 /// Bytes of a page that are enough: a longer one's first load and last store stand alone longer.
-const PAGE: u64 = 2048;
+pub(crate) const PAGE: u64 = 2048;
 /// Groups of rows that are one block each, and too long for a short page: at most so much of DMEM.
 const LONG: u64 = 3;
 

@@ -11,6 +11,8 @@ mod block;
 mod kernel;
 mod pages;
 
+pub(crate) use block::PAGE;
+
 use crate::job::{Job, JobError};
 use crate::ring::RingPass;
 use cp2_machine::Machine;

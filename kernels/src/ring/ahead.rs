@@ -92,7 +92,7 @@ fn ahead_of(before: &RingPass, next: &RingPass, machine: &Machine) -> Option<Vec
     // What is in use until a page is stored, and where it is stored.
     let mut busy = Vec::new();
     for page in pages {
-        let (held, stores) = (before.held(page)?, before.stores(page));
+        let (held, stores) = (before.held(page)?, before.stores(page, machine.dma.levels));
         let stores: Vec<_> = stores.iter().map(|store| system(store, machine)).collect();
         busy.push((page, held, stores));
     }
@@ -108,7 +108,7 @@ fn ahead_of(before: &RingPass, next: &RingPass, machine: &Machine) -> Option<Vec
             written.is_some_and(|written| meet(own, written) || meet(result, written))
         };
         complete = complete.max(busy.iter().rev().find(stored).map(|busy| busy.0));
-        let (loads, early) = next.shares(page);
+        let (loads, early) = next.shares(page, machine.dma.levels);
         let loads = loads.into_iter().map(|load| (page, load));
         for (page, load) in loads.chain(early.into_iter().map(|load| (page + 1, load))) {
             let (from, to) = (system(&load, machine), local(&load, machine));

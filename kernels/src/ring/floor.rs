@@ -44,19 +44,20 @@ impl RingPass {
         let all = |d: &[Descriptor]| d.iter().map(body).sum::<u64>();
         let cycles = |ticks: u64| ticks as f64 / tick.ticks_per_cycle as f64;
         let last = self.count().saturating_sub(1);
-        let own = self.shares(0).0;
+        let levels = machine.dma.levels;
+        let own = self.shares(0, levels).0;
         let counted = if late { 1 } else { own.len() };
         let first: u64 = own.iter().rev().take(counted).map(body).sum();
         let (mut words, mut moved) = (0, 0);
         for page in 0..self.count() {
             words += self.work.issues(page) + self.work.overhead(page);
-            moved += all(&self.loads(page)) + all(&self.stores(page));
+            moved += all(&self.loads(page, levels)) + all(&self.stores(page, levels));
         }
         let see = machine.host.completion.0 + machine.host.descriptor.0;
         Floor {
             first: cycles(first),
             words: words.saturating_sub(self.work.after(last)) as f64,
-            last: see as f64 + cycles(all(&self.stores(last))),
+            last: see as f64 + cycles(all(&self.stores(last, levels))),
             moved: cycles((moved + first).saturating_sub(all(&own))),
         }
     }

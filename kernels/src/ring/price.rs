@@ -87,14 +87,15 @@ impl<'a> Walk<'a> {
 
     fn make(&self, page: u64) -> Kind {
         let work = &self.pass.work;
-        let (own, next) = self.pass.shares(page);
+        let levels = self.machine.dma.levels;
+        let (own, next) = self.pass.shares(page, levels);
         let given = |transfers: &[Descriptor]| Given::new(transfers, self.machine);
         let of = |cycles: u64| self.machine.time_base().cycles(Cycles(cycles)).0;
         Kind {
             own: (!own.is_empty()).then(|| given(&own)),
             next: given(&next),
             waited_for: next.last().is_some_and(|last| last.event.is_some()),
-            store: given(&self.pass.stores(page)),
+            store: given(&self.pass.stores(page, levels)),
             issues: of(work.issues(page)),
             head: of(work.head(page)),
             overhead: of(work.overhead(page)),

@@ -58,7 +58,11 @@ impl<'a> Source<'a> {
             }
         }
         let args = pass.ring.arguments;
-        let action = Action::Launch { entry, args };
+        let action = Action::Launch {
+            entry,
+            args,
+            protection: pass.protection.clone(),
+        };
         source.launch = source.make(Command::new(name, action).after(after));
         source.ahead(None, after);
         source
@@ -97,7 +101,7 @@ impl<'a> Source<'a> {
     }
 
     fn load(&mut self, page: u64, after: &[Event]) {
-        for descriptor in self.pass.loads(page) {
+        for descriptor in self.pass.loads(page, self.limits.levels) {
             self.transfer(0, page, descriptor, after);
         }
     }
@@ -137,7 +141,7 @@ impl Iterator for Source<'_> {
             let done = self.give(1, page, wait, &[]);
             // What takes its place waits for its store, which waits for its end.
             let mut free = done;
-            for store in self.pass.stores(page) {
+            for store in self.pass.stores(page, self.limits.levels) {
                 if let Some(stored) = self.transfer(2, page, store, &[done]) {
                     free = stored;
                     self.stored = Some(stored);

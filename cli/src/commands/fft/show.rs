@@ -6,7 +6,7 @@ use crate::outcome::{Failure, Outcome};
 use crate::provenance::Provenance;
 use crate::simulation::merge;
 use crate::table::{Align, Table};
-use cp2_kernels::fft::{Direction, FftPlanner, Why};
+use cp2_kernels::fft::{Direction, FftPlanner, Refused, Why};
 use cp2_machine::Machine;
 use serde_json::json;
 use std::sync::Arc;
@@ -33,12 +33,12 @@ impl Asked<'_> {
         }
     }
 
-    /// The recipes, the one that runs first, and why it does.
+    /// The recipes, the one that runs first, and why it does; the kinds that the machine has none of, and why.
     fn plans(
         &self,
         machine: &Arc<Machine>,
         batch: usize,
-    ) -> Result<(Vec<Planned>, String), Failure> {
+    ) -> Result<(Vec<Planned>, String, Vec<Refused>), Failure> {
         let (n, direction) = (self.n, self.direction);
         let all = match self.axes {
             Some(axes) => Some(Planned::arrays(machine, axes, direction, batch)?),
@@ -50,11 +50,11 @@ impl Asked<'_> {
                 1 => Why::Only,
                 _ => Why::Cheapest,
             };
-            return Ok((plans, why.to_string()));
+            return Ok((plans, why.to_string(), Vec::new()));
         }
         let planner = FftPlanner::for_batch(machine.clone(), batch);
         let choice = planner.choice(n, direction).map_err(Failure::input)?;
-        let found = planner.candidates(n, direction).map_err(Failure::input)?;
+        let (found, refused) = planner.all(n, direction).map_err(Failure::input)?;
         let chosen = choice.fft.recipe();
         let others = found.into_iter().map(|c| c.fft);
         let others = others.filter(|fft| fft.recipe() != chosen);
@@ -62,6 +62,7 @@ impl Asked<'_> {
         Ok((
             plans.map(Planned::Complex).collect(),
             choice.why.to_string(),
+            refused,
         ))
     }
 }
@@ -93,7 +94,7 @@ pub(super) fn show(
     asked: &Asked<'_>,
     batch: usize,
 ) -> Result<Outcome, Failure> {
-    let (plans, why) = asked.plans(machine, batch)?;
+    let (plans, why, refused) = asked.plans(machine, batch)?;
     for plan in &plans {
         if batch > plan.max_batch() {
             return Err(too_many(asked.numbers(), batch, plan.max_batch()));
@@ -132,11 +133,19 @@ pub(super) fn show(
     } else {
         "transforms"
     };
-    let text = format!(
+    let mut text = format!(
         "{batch} {transforms} on {}:\n{table}chosen: {chosen}, {why}\n{}\n",
         machine.name,
         known.text()
     );
+    for Refused { kind, reason } in &refused {
+        text += &format!("not taken: {kind}: {reason}\n");
+    }
+    let refused = refused.iter().map(|refused| {
+        let (kind, reason) = (refused.kind.to_string(), refused.reason.to_string());
+        json!({ "kind": kind, "reason": reason })
+    });
+    let refused: Vec<_> = refused.collect();
     let figures = json!({
         "n": asked.axes.is_none().then_some(asked.n),
         "shape": asked.axes,
@@ -144,6 +153,7 @@ pub(super) fn show(
         "real": asked.real,
         "inverse": asked.direction == Direction::Inverse,
         "candidates": candidates,
+        "refused": refused,
         "chosen": chosen,
         "why": why,
     });

@@ -247,7 +247,11 @@ fn any_command() -> impl Strategy<Value = (Action, Vec<prop::sample::Index>)> {
             })
         }),
         // `stop`; work, then `stop`; a signal and a wait.
-        prop::sample::select(vec![0, 1, 4]).prop_map(|entry| Action::Launch { entry, args: 0 }),
+        prop::sample::select(vec![0, 1, 4]).prop_map(|entry| Action::Launch {
+            entry,
+            args: 0,
+            protection: None
+        }),
         (0u64..200, 0u64..200).prop_map(|(cycles, bytes)| Action::Work { cycles, bytes }),
         (0u64..64).prop_map(|n| Action::Write {
             address: 65_536,

@@ -45,8 +45,10 @@ fn every_early_end_keeps_its_report() {
     assert_eq!(
         kernel.end,
         End::Deadlock {
+            since: kernel.cycles,
             kernel: Some((4, 0)),
-            waiting: vec![]
+            waiting: vec![],
+            unsignalled: None,
         }
     );
     let host = run(

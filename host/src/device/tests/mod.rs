@@ -4,6 +4,7 @@ mod commands;
 mod ends;
 mod exports;
 mod paging;
+mod protection;
 mod threads;
 
 use super::*;

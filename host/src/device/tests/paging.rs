@@ -299,7 +299,10 @@ fn a_kernel_that_gives_no_page_back_is_a_deadlock() {
     let text = ".program\n    wait 0\n    stop\n";
     let job = MapJob::new("old", 16);
     let done = map(assembled(text), vm("vm7"), &floats(4 * 40), &job).unwrap();
-    let End::Deadlock { kernel, waiting } = &done.run.report.end else {
+    let End::Deadlock {
+        kernel, waiting, ..
+    } = &done.run.report.end
+    else {
         panic!("{:?}", done.run.report.end);
     };
     assert_eq!(*kernel, None);

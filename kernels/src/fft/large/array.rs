@@ -179,7 +179,7 @@ impl Pages for PartPages {
 
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
         let row = self.row(Descriptor::store, (self.to, page), local);
-        self.lines.results(row, &[self.part()], self.run())
+        vec![self.lines.results(row, &[self.part()], self.run())]
     }
 
     fn held(&self, _page: u64) -> Option<[u64; 3]> {
@@ -224,7 +224,7 @@ impl Pages for ArrayPages {
                 let store = Descriptor::store(target, self.to + at, local, row);
                 self.lines.results(store, &[apart], row)
             };
-            return arrays.flat_map(store).collect();
+            return arrays.map(store).collect();
         }
         let eighths = LAST as u64;
         let eighth = self.lines.len() as u64 / eighths;

@@ -376,7 +376,7 @@ impl Pages for JointPages {
         let to = self.to + at + part * self.arrays.strides()[0];
         let row = Descriptor::store(Target::Deal, to, local, self.run());
         let apart = self.strides(self.arrays.parts);
-        self.lines.results(row, &apart, self.own())
+        vec![self.lines.results(row, &apart, self.own())]
     }
 
     fn held(&self, _page: u64) -> Option<[u64; 3]> {

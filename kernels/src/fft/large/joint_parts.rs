@@ -2,7 +2,7 @@
 //! what is left of a divided axis with another.
 
 use super::joint::Joint;
-use super::lines::{COMPLEX, Lines, transfers};
+use super::lines::{COMPLEX, Lines, transfer};
 use super::parts::{self, BLOCKS};
 use crate::fft::error::FftError;
 use crate::fft::program::parts_columns_program;
@@ -144,7 +144,7 @@ impl JointParts {
                 _ => levels.push((weight(i), radix, place)),
             }
         }
-        transfers(&make(each), levels)
+        vec![transfer(make(each), &levels)]
     }
 }
 

@@ -10,8 +10,6 @@ pub(super) const COMPLEX: u64 = 8;
 pub(super) const LAST: usize = 8;
 /// Most passes before the last that the source has room for.
 const PASSES: usize = 3;
-/// Most levels of a transfer.
-pub(super) const LEVELS: usize = 3;
 
 /// The radices of all passes, the last of them 8, fours first; none for a
 /// length that has no kernel.
@@ -68,24 +66,12 @@ pub struct Lines {
     ends: End,
 }
 
-/// The transfers of a row at all levels, the innermost first: bytes to the next in system memory, how many, and bytes in local
-/// memory. Of a level more than a descriptor has each row of the outermost is a transfer.
-pub(super) fn transfers(row: &Descriptor, mut levels: Vec<(u64, u64, u64)>) -> Vec<Descriptor> {
-    let (system, count, place) = match levels.len() > LEVELS {
-        true => levels.pop().unwrap_or((0, 1, 0)),
-        false => (0, 1, 0),
-    };
-    let each = (0..count).map(|i| {
-        let row = Descriptor {
-            system: row.system + i * system,
-            local: row.local + (i * place) as u32,
-            ..row.clone()
-        };
-        levels.iter().fold(row, |all, &(system, count, place)| {
-            all.level(count as u32, system as i64, place as i64)
-        })
-    });
-    each.collect()
+/// The transfer of a row at all levels, the innermost first: bytes to the next in system memory, how many, and bytes in local
+/// memory. It may have more levels than a machine's transfers.
+pub(super) fn transfer(row: Descriptor, levels: &[(u64, u64, u64)]) -> Descriptor {
+    levels.iter().fold(row, |all, &(system, count, place)| {
+        all.level(count as u32, system as i64, place as i64)
+    })
 }
 
 /// What the last pass is.
@@ -329,7 +315,7 @@ impl Lines {
 
     /// The same of results: in order, the first axis the fastest, or where the passes leave them, so that a level for each
     /// digit puts them in order. Runs that meet in system memory follow each other.
-    pub(super) fn results(&self, row: Descriptor, apart: &[u64], local: u64) -> Vec<Descriptor> {
+    pub(super) fn results(&self, row: Descriptor, apart: &[u64], local: u64) -> Descriptor {
         let (mut side, mut done) = (0, 1);
         let mut place = self.length as u64;
         let digit = |&radix: &usize| {
@@ -355,7 +341,7 @@ impl Lines {
             }
         };
         levels.sort_unstable();
-        transfers(&row, levels)
+        transfer(row, &levels)
     }
 
     /// Radix of pass `i` but the last; 1 where there is none.

@@ -5,7 +5,7 @@ mod shape;
 mod ways;
 
 use super::axis::Axis;
-use super::lines::{COMPLEX, LEVELS};
+use super::lines::COMPLEX;
 use super::pair::Pair;
 use super::plan::RECIPE_FLOOR;
 use super::split::Split;
@@ -106,14 +106,8 @@ impl FftNd {
             machine: machine.clone(),
         };
         if fft.ways().is_empty() {
-            return Err(refused(match machine.dma.levels {
-                levels if levels < LEVELS => NoShape::Levels {
-                    levels,
-                    expected: LEVELS,
-                },
-                _ => NoShape::Pages {
-                    sections: machine.cp2.sections,
-                },
+            return Err(refused(NoShape::Pages {
+                sections: machine.cp2.sections,
             }));
         }
         Ok(fft)

@@ -85,7 +85,7 @@ impl Pages for ColumnPages {
                 // On their way out the digits of their numbers come in order.
                 let own = self.lines.per_section() as u64 * COMPLEX;
                 let store = Descriptor::store(Target::Deal, at, local, run);
-                return self.lines.results(store, &[self.width * COMPLEX], own);
+                return vec![self.lines.results(store, &[self.width * COMPLEX], own)];
             }
             return vec![self.strided(Descriptor::store, at, local)];
         };

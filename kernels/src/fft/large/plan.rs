@@ -56,7 +56,8 @@ impl LargeFft {
                 None => None,
                 Some(length) => {
                     let axis = Axis::new(length, (1, (n / length) as u64), direction, &machine)?;
-                    Some(axis.ok_or_else(refused)?)
+                    let Some(axis) = axis else { continue };
+                    Some(axis)
                 }
             };
             let mut passes = recipe.passes(rings.clone(), 1, [0; 3], [0; 2]).into_iter();
@@ -71,7 +72,7 @@ impl LargeFft {
                 rings,
                 outer,
                 followed,
-                machine,
+                machine: machine.clone(),
             });
         }
         Err(unfit.map_or_else(refused, FftError::Unfit))

@@ -14,9 +14,8 @@ pub(super) const BITS: std::ops::RangeInclusive<u32> = 10..=22;
 /// The largest number of bits of a length whose lines are all shorter than 1024. A page
 /// of those, with long runs, leaves no room for others but in parts (`docs/fft-large.md`).
 const WHOLE_PAGES: u32 = 18;
-/// The largest number of bits of a length whose lines are all shorter than 2048, which
-/// have no pages but in parts.
-const TWO_PASSES: u32 = 20;
+/// The smallest number of bits of a length that three passes divide: columns of 32 and, twice, lines of 32.
+const THREE_PASSES: u32 = 15;
 /// Length of the lines that have no other pages.
 const LONGEST: usize = parts::PAGE / 2;
 
@@ -60,9 +59,10 @@ impl LargeRecipe {
     /// # Errors
     /// A length without a division, or a machine whose DMEM or sections fit none.
     pub fn new(n: usize, direction: Direction, machine: &Machine) -> Result<Self, FftError> {
-        let all = Self::candidates(n, direction, machine);
         let refused = || Self::refused(n, machine);
-        all.into_iter().next().ok_or_else(refused)
+        Self::candidates(n, direction, machine)
+            .next()
+            .ok_or_else(refused)
     }
 
     /// The refusal of a length without a division on the machine.
@@ -75,52 +75,56 @@ impl LargeRecipe {
         }
     }
 
-    /// All divisions whose pages fit, the fastest first.
-    pub(super) fn candidates(n: usize, direction: Direction, machine: &Machine) -> Vec<Self> {
+    /// All divisions whose pages fit: first those in two passes, for a third costs more than any, and of each kind
+    /// the fastest first. Those in three are made where the others have been passed over.
+    pub(super) fn candidates(
+        n: usize,
+        direction: Direction,
+        machine: &Machine,
+    ) -> impl Iterator<Item = Self> {
+        let sections = machine.cp2.sections;
+        let granule_fits = machine.dma.granule.0 == 16 && sections.is_power_of_two();
+        let has = n.is_power_of_two() && BITS.contains(&n.ilog2()) && granule_fits;
+        let bits = n.checked_ilog2().unwrap_or(0);
+        // Of three passes each takes about a third of the bits.
+        let third = (bits >= THREE_PASSES).then(|| 1 << (bits / 3));
+        let outers = std::iter::once(1).chain(third).filter(move |_| has);
+        outers.flat_map(move |outer| Self::divisions((n, outer), direction, machine))
+    }
+
+    /// Those with a pass of columns of `outer` before the two, if it is not 1.
+    fn divisions((n, outer): (usize, usize), direction: Direction, machine: &Machine) -> Vec<Self> {
         let sections = machine.cp2.sections;
         let mut all: Vec<(f64, Self)> = Vec::new();
-        let granule_fits = machine.dma.granule.0 == 16 && sections.is_power_of_two();
-        if !n.is_power_of_two() || !BITS.contains(&n.ilog2()) || !granule_fits {
-            return Vec::new();
-        }
-        // Of three passes each takes about a third of the bits.
-        let outers = match n.ilog2() {
-            ..=TWO_PASSES => vec![1],
-            bits => vec![1, 1 << (bits / 3)],
-        };
-        for outer in outers {
-            let inner = n / outer;
-            for bits in 5..inner.ilog2() {
-                let (n1, n2) = (1usize << bits, inner >> bits);
-                for columns in lines(n1, (n, outer), sections) {
-                    for rows in lines(n2, (n, outer), sections) {
-                        let tile = columns.per_section() * sections;
-                        let tiles = !rows.in_parts() || parts::takes_tiles(n2, tile);
-                        let fits = tiles && tile <= n2 && rows.per_section() * sections <= n1;
-                        for buffers in buffers(&columns, &rows) {
-                            let recipe = Self {
-                                n,
-                                direction,
-                                outer,
-                                columns: columns.clone(),
-                                rows: rows.clone(),
-                                buffers,
-                                sections: sections as u64,
-                            };
-                            if fits && recipe.least_dmem() <= machine.cp2.dmem.0 {
-                                all.push((recipe.weight(machine), recipe));
-                            }
+        let inner = n / outer;
+        for bits in 5..inner.ilog2() {
+            let (n1, n2) = (1usize << bits, inner >> bits);
+            for columns in lines(n1, (n, outer), sections) {
+                for rows in lines(n2, (n, outer), sections) {
+                    let tile = columns.per_section() * sections;
+                    let tiles = !rows.in_parts() || parts::takes_tiles(n2, tile);
+                    let fits = tiles && tile <= n2 && rows.per_section() * sections <= n1;
+                    for buffers in buffers(&columns, &rows) {
+                        let recipe = Self {
+                            n,
+                            direction,
+                            outer,
+                            columns: columns.clone(),
+                            rows: rows.clone(),
+                            buffers,
+                            sections: sections as u64,
+                        };
+                        if fits && recipe.least_dmem() <= machine.cp2.dmem.0 {
+                            all.push((recipe.weight(machine), recipe));
                         }
                     }
                 }
             }
         }
-        // A third pass costs more than any division in two. Short runs are for lines that
-        // leave no room for a page with long ones.
+        // Short runs are for lines that leave no room for a page with long ones.
         all.sort_by(|(a, one), (b, other)| {
-            let passes = one.outer().is_some().cmp(&other.outer().is_some());
             let runs = one.short_runs().cmp(&other.short_runs());
-            passes.then(runs).then(a.total_cmp(b))
+            runs.then(a.total_cmp(b))
         });
         all.into_iter().map(|(_, recipe)| recipe).collect()
     }

@@ -96,7 +96,7 @@ impl Pages for TilePages {
         }
         let row = Descriptor::store(Target::Deal, to, local, run);
         let apart = self.apart(run, self.parts * run);
-        self.lines.results(row, &apart, own)
+        vec![self.lines.results(row, &apart, own)]
     }
 
     /// The first pages bring factors.

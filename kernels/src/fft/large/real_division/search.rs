@@ -4,7 +4,6 @@ use super::{
     BackParts, Direction, Division, HalfRows, Lines, RealColumnParts, RealParts, SECTIONS, parts,
 };
 use crate::fft::large::back_columns;
-use crate::fft::large::lines::LEVELS;
 use cp2_machine::Machine;
 
 /// Columns of a section's page, there and back.
@@ -40,7 +39,6 @@ impl Division {
         if !n.is_power_of_two() || !fit {
             return Vec::new();
         }
-        let levels = machine.dma.levels >= LEVELS;
         let way = usize::from(direction == Direction::Inverse);
         let mut all = Vec::new();
         for bits in 5..n.ilog2() {
@@ -54,10 +52,10 @@ impl Division {
                 // There the first page that is not full comes where full ones have been.
                 let full = |rows: &Lines| 4 * rows.per_section() * SECTIONS as usize <= others;
                 let parts = match (direction, pass) {
-                    (Direction::Forward, 0) => RealColumnParts::lines(length).filter(|_| levels),
+                    (Direction::Forward, 0) => RealColumnParts::lines(length),
                     (Direction::Forward, _) => RealParts::lines(length).filter(full),
                     (Direction::Inverse, 0) => {
-                        Lines::joined_parts(length).filter(|_| others >= JOINED && levels)
+                        Lines::joined_parts(length).filter(|_| others >= JOINED)
                     }
                     (Direction::Inverse, _) => {
                         BackParts::lines(length).filter(|_| others >= PARTED)

@@ -3,7 +3,7 @@
 use super::elements::{Element, Elementwise};
 use super::slices::Place;
 use crate::fft::Direction;
-use crate::fft::error::FftError;
+use crate::fft::error::{FftError, NoDivision};
 use crate::fft::mixed::bluestein::{chirp, filter};
 use crate::fft::mixed::plan::COMPLEX;
 use crate::fft::planner::by_radices;
@@ -45,6 +45,7 @@ impl LongBluestein {
         let (Some(next), true) = (next, n > 0) else {
             return Err(refused);
         };
+        NoDivision::granule(n, machine)?;
         let lengths = LENGTHS.map(|eighths| next / 8 * eighths);
         let mut best: Option<(Cycles, Self)> = None;
         let mut refused = refused;

@@ -6,7 +6,7 @@ use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::mixed::plan::COMPLEX;
 use crate::fft::transform::Fft;
-use crate::job::{Job, load};
+use crate::job::{Job, relayout_cycles};
 use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
 use std::fmt;
@@ -152,9 +152,9 @@ impl LongReal {
         let inner = self.inner().expected(batch)?;
         if let Self::Whole(_) = self {
             // Numbers are widened or spectra completed, and results picked out.
-            let moved = 2 * batch as u64 * (self.len() as u64 * COMPLEX * 3 / 2);
-            let around = load(moved, self.machine()).ceil() as u64;
-            return Ok(Cycles(inner.0 + around));
+            let moved = batch as u64 * self.len() as u64 * COMPLEX * 3 / 2;
+            let around = 2.0 * relayout_cycles(moved, self.machine());
+            return Ok(Cycles(inner.0 + around.ceil() as u64));
         }
         let half = self.half(batch)?.expected(self.machine());
         Ok(Cycles(inner.0 + half.ceil() as u64))

@@ -9,7 +9,7 @@
 use super::lines::{ALL, COUPLE, Lines, MatrixPages};
 use super::stage::Stage;
 use crate::fft::Direction;
-use crate::fft::error::FftError;
+use crate::fft::error::{FftError, NoDivision};
 use crate::fft::mixed::blocks::Blocks;
 use crate::fft::mixed::plan::COMPLEX;
 use crate::fft::mixed::program::repitch;
@@ -41,6 +41,7 @@ impl TwoPassFft {
     /// # Errors
     /// Another length, or the machine has no room for it.
     pub fn new(n: usize, direction: Direction, machine: &Arc<Machine>) -> Result<Self, FftError> {
+        NoDivision::granule(n, machine)?;
         let sections = machine.cp2.sections;
         let least = COUPLE * sections;
         let most = machine.cp2.dmem.0 as usize / (COUPLE * COMPLEX as usize);
@@ -50,6 +51,10 @@ impl TwoPassFft {
         let rate = machine.dma.bandwidth;
         let bytes = (n as u64).saturating_mul(2 * COMPLEX * ALL);
         let copy = bytes.saturating_mul(rate.den) / rate.num.max(1);
+        // A prime number has no division on any machine.
+        if divisions.clone().next().is_none() {
+            return Err(FftError::Radices { n });
+        }
         let priced = divisions.filter_map(|n1| {
             let columns = Lines::best((n1, n / n1), true, machine)?;
             let rows = Lines::best((n / n1, n1), false, machine)?;
@@ -57,7 +62,7 @@ impl TwoPassFft {
             Some((columns.0 + rows.0 + ends[0] + ends[1], columns.1, rows.1))
         });
         let best = priced.min_by_key(|(cost, ..)| *cost);
-        let Some((_, columns, rows)) = best.filter(|_| machine.dma.granule.0 == 16) else {
+        let Some((_, columns, rows)) = best else {
             return Err(FftError::NoRoom {
                 transform: format!("fft {n} {direction} in two passes"),
                 machine: machine.name.clone(),

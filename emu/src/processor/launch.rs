@@ -1,0 +1,45 @@
+//! Launching a kernel.
+
+use super::{LaunchError, Processor};
+use crate::engine::Status;
+use crate::protection::Protection;
+use cp2_machine::Cycles;
+use std::sync::Arc;
+
+impl Processor {
+    /// Launches a kernel now: its first word may issue after the launch latency, in the cycle that this gives.
+    ///
+    /// # Errors
+    /// A kernel is running, or the entry point lies outside program memory.
+    pub fn launch(&mut self, entry: u32, args: u32) -> Result<Cycles, LaunchError> {
+        self.launch_protected(entry, args, None)
+    }
+
+    /// The same of a kernel of which it is known what of DMEM is its own; it is for the checkers alone.
+    ///
+    /// # Errors
+    /// A kernel is running, or the entry point lies outside program memory.
+    pub fn launch_protected(
+        &mut self,
+        entry: u32,
+        args: u32,
+        protection: Option<Arc<Protection>>,
+    ) -> Result<Cycles, LaunchError> {
+        let words = self.cp2.core.program.len();
+        if !matches!(self.cp2.status, Status::Idle | Status::Faulted) || self.stopping.is_some() {
+            return Err(LaunchError::Busy);
+        }
+        if entry as usize >= words {
+            return Err(LaunchError::Entry { entry, words });
+        }
+        let base = self.time_base();
+        // The present cycle is CP2's no more: its issue came before the caller's turn.
+        let at = (base.ceil_cycles(self.now) + self.machine.host.launch)
+            .max(base.floor_cycles(self.now) + Cycles(1));
+        self.cp2.launch(entry, args, at.0);
+        if let Some(checker) = &mut self.checker {
+            checker.launch(protection);
+        }
+        Ok(at)
+    }
+}

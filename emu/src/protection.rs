@@ -1,0 +1,149 @@
+//! What of DMEM belongs to a kernel, page by page: what the checkers hold its accesses against.
+
+use serde::{Deserialize, Serialize};
+
+/// A stretch of DMEM, the same in every section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Area {
+    /// Its first byte address.
+    pub address: u32,
+    /// Its bytes.
+    pub bytes: u32,
+}
+
+impl Area {
+    /// Whether `bytes` bytes from `address` on lie inside.
+    fn holds(self, address: u32, bytes: u32) -> bool {
+        let end = |at: u32, bytes: u32| u64::from(at) + u64::from(bytes);
+        address >= self.address && end(address, bytes) <= end(self.address, self.bytes)
+    }
+
+    /// Whether one of them does.
+    fn meets(self, address: u32, bytes: u32) -> bool {
+        let end = |at: u32, bytes: u32| u64::from(at) + u64::from(bytes);
+        u64::from(address) < end(self.address, self.bytes)
+            && u64::from(self.address) < end(address, bytes)
+    }
+}
+
+/// Pages that take the same areas in turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageAreas {
+    /// How many pages.
+    pub pages: u64,
+    /// Areas of the first page, of the second, ...; that behind the last has those of the first again.
+    pub areas: Vec<Vec<Area>>,
+}
+
+/// The memory protection of a page kernel: what of DMEM it may touch. Without one it may touch everything.
+///
+/// It is a value of fixed size, however many pages there are, costs no simulated time, and is nothing that the machine has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Protection {
+    /// The event that the kernel signals when it is done with a page: behind it the next page's areas are its own.
+    pub signal: u32,
+    /// What belongs to the kernel throughout: data of its program, scratch.
+    pub own: Vec<Area>,
+    /// Argument blocks: it may read them.
+    pub arguments: Vec<Area>,
+    /// What belongs to each page beside that, in the order of the pages.
+    pub pages: Vec<PageAreas>,
+}
+
+/// Whose an address is that is not the kernel's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Owner {
+    /// The argument blocks, which the kernel may only read.
+    Arguments,
+    /// Another page, or the same buffer in a page with more blocks.
+    OtherPage,
+    /// Nobody.
+    None,
+}
+
+impl Protection {
+    /// The areas of page `page`; none behind the last.
+    fn of(&self, page: u64) -> &[Area] {
+        let mut left = page;
+        for turns in &self.pages {
+            if left < turns.pages {
+                let count = turns.areas.len().max(1) as u64;
+                let areas = turns.areas.get((left % count) as usize);
+                return areas.map_or(&[], Vec::as_slice);
+            }
+            left -= turns.pages;
+        }
+        &[]
+    }
+
+    /// Whose DMEM an access in page `page` touches, if it is not the kernel's own.
+    pub(crate) fn violated(
+        &self,
+        page: u64,
+        address: u32,
+        bytes: u32,
+        write: bool,
+    ) -> Option<Owner> {
+        let own = self.of(page).iter().chain(&self.own);
+        let readable = self.arguments.iter().filter(|_| !write);
+        if own.chain(readable).any(|area| area.holds(address, bytes)) {
+            return None;
+        }
+        let meets = |area: &Area| area.meets(address, bytes);
+        let mut others = self
+            .pages
+            .iter()
+            .flat_map(|turns| turns.areas.iter().flatten());
+        Some(if self.arguments.iter().any(meets) {
+            Owner::Arguments
+        } else if others.any(meets) {
+            Owner::OtherPage
+        } else {
+            Owner::None
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn area(address: u32, bytes: u32) -> Area {
+        Area { address, bytes }
+    }
+
+    #[test]
+    fn pages_take_their_areas_in_turn() {
+        let turns = |pages, areas: &[u32]| PageAreas {
+            pages,
+            areas: areas.iter().map(|&at| vec![area(at, 16)]).collect(),
+        };
+        let protection = Protection {
+            signal: 0,
+            own: vec![area(0, 16)],
+            arguments: vec![area(16, 32)],
+            pages: vec![turns(3, &[64, 80]), turns(1, &[96]), turns(1, &[])],
+        };
+        let of = |page| protection.of(page).first().map(|a| a.address);
+        assert_eq!(
+            [0, 1, 2, 3, 4, 5].map(of),
+            [Some(64), Some(80), Some(64), Some(96), None, None]
+        );
+        let violated = |page, address, write| protection.violated(page, address, 8, write);
+        assert_eq!(violated(0, 64, true), None);
+        assert_eq!(violated(0, 72, false), None);
+        assert_eq!(violated(0, 80, false), Some(Owner::OtherPage));
+        assert_eq!(violated(1, 80, true), None);
+        assert_eq!(violated(9, 8, true), None);
+        assert_eq!(violated(0, 24, false), None);
+        assert_eq!(violated(0, 24, true), Some(Owner::Arguments));
+        assert_eq!(violated(0, 200, true), Some(Owner::None));
+        // Past the end of an area, and at the end of all addresses.
+        assert_eq!(
+            protection.violated(0, 72, 16, false),
+            Some(Owner::OtherPage)
+        );
+        assert_eq!(violated(0, u32::MAX - 7, true), Some(Owner::None));
+    }
+}

@@ -1,0 +1,184 @@
+//! Kernels that leave what is theirs, and kernels that end before their pages.
+
+use super::*;
+use cp2_emu::{Objection, Owner};
+
+/// The job on 4 x 40 blocks of 16 bytes, under the checkers.
+fn mapped(text: &str, change: impl FnOnce(&mut MapJob)) -> crate::map::MapRun {
+    let mut job = MapJob::new("k", 16);
+    job.options = checked();
+    job.size = BlocksPerSection::Fixed(4);
+    change(&mut job);
+    map(assembled(text), vm("vm7"), &floats(4 * 4 * 40 - 4), &job).unwrap()
+}
+
+/// Source line, owner and whether it was a store of what is objected to; in order.
+fn outside(text: &str, done: &crate::map::MapRun) -> Vec<(u32, Owner, bool, u64)> {
+    let program = assembled(text);
+    let findings = done.run.report.findings.iter();
+    let of = findings.filter_map(|finding| match finding.objection {
+        Objection::Outside {
+            owner, write, page, ..
+        } => {
+            let place = program.location(finding.pc? as usize)?;
+            let line = place.strip_prefix("test.s:")?.split(':').next()?;
+            Some((line.parse().ok()?, owner, write, page))
+        }
+        _ => None,
+    });
+    of.collect()
+}
+
+/// A kernel that doubles, and does something else with every block, in line 8.
+fn with(line: &str) -> String {
+    format!(
+        "
+.include \"page.s\"
+.program
+    page_begin
+    ldx2 a0, [a15]
+    ldx2 c0, [a15 + 8]
+    mov a2, c1
+    loop c0 {{
+        {line}
+        ldq q0, [a0]+16
+        add q1, q0, q0
+        stq q1, [a1]+16
+    }}
+    page_end
+    stop
+"
+    )
+}
+
+#[test]
+fn scratch_must_be_declared() {
+    let text = with("stq q0, [a2]").replace(
+        "page_begin\n",
+        "page_begin\n    lif r0, 1.0\n    lif r1, 2.0\n",
+    );
+    let done = mapped(&text, |job| job.scratch = 16);
+    assert_eq!(done.run.report.findings, []);
+    // Without, the address of scratch is 0: here the first page buffer, which is of another page every second time.
+    let done = mapped(&text, |_| ());
+    assert!(!outside(&text, &done).is_empty());
+    let far = "
+.include \"page.s\"
+.program
+    page_begin
+    ldx2 a0, [a15]
+    ldx c0, [a15 + 8]
+    lix a2, 40960
+    loop c0 {
+        ldq q0, [a0]+16
+        add q1, q0, q0
+        stq q1, [a2]
+        stq q1, [a1]+16
+    }
+    page_end
+    stop
+";
+    let far = &far.replace("lix a2", "movi a2");
+    let done = mapped(far, |_| ());
+    assert_eq!(outside(far, &done), [(11, Owner::None, true, 0)]);
+    let said = done.run.report.findings[0].to_string();
+    assert!(said.contains("scratch"), "{said}");
+    // What is found costs nothing.
+    let free = mapped(far, |job| job.options = Options::default());
+    assert_eq!(free.run.report.cycles, done.run.report.cycles);
+    assert!(free.run.report.findings.is_empty());
+}
+
+/// The last block of a page has no neighbour: what it reads depends on the size of the pages.
+#[test]
+fn blocks_of_other_pages_are_not_read() {
+    let text = "
+.include \"page.s\"
+.program
+    page_begin
+    ldx2 a0, [a15]
+    ldx c0, [a15 + 8]
+    loop c0 {
+        ldq q0, [a0]+16
+        ldq q1, [a0]
+        add q2, q0, q1
+        stq q2, [a1]+16
+    }
+    page_end
+    stop
+";
+    let by = |size| mapped(text, |job| job.size = BlocksPerSection::Fixed(size));
+    let [four, eight] = [4, 8].map(by);
+    assert_ne!(four.output, eight.output);
+    for done in [four, eight] {
+        let found = outside(text, &done);
+        assert!(matches!(found[..], [(9, _, false, 0)]), "{found:?}");
+    }
+    // With one buffer a full page is followed by its own output, which it may read. The last page does not fill the
+    // buffer: what it reads is left of the page before.
+    let part = mapped(text, |job| {
+        job.size = BlocksPerSection::Fixed(24);
+        job.buffering = Buffering::Single;
+    });
+    assert_eq!(outside(text, &part), [(9, Owner::OtherPage, false, 1)]);
+}
+
+/// The store is named, whatever comes of it later.
+#[test]
+fn argument_blocks_are_not_written() {
+    let text = with("stq q0, [a15 - 16]").replace(
+        "page_begin\n",
+        "page_begin\n    lif r0, 1024.0\n    lif r1, 1024.0\n",
+    );
+    let done = mapped(&text, |_| ());
+    assert!(
+        matches!(done.run.report.end, End::Fault(_)),
+        "{}",
+        done.run.report.end
+    );
+    assert_eq!(outside(&text, &done)[0], (11, Owner::Arguments, true, 0));
+}
+
+/// The end is where nothing can go on any more, not where someone looks at a clock.
+#[test]
+fn a_deadlock_ends_where_it_begins() {
+    let deadlock = |text: &str| {
+        let done = mapped(text, |_| ());
+        let report = done.run.report;
+        assert_accounts(&report);
+        let said = report.end.to_string();
+        let End::Deadlock {
+            since, unsignalled, ..
+        } = report.end
+        else {
+            panic!("{said}");
+        };
+        assert_eq!(since, report.cycles, "{said}");
+        assert!(since < 2000, "{said}");
+        assert!(
+            said.starts_with(&format!("deadlock since cycle {since}: ")),
+            "{said}"
+        );
+        (unsignalled, said)
+    };
+    // Without a page loop: stops after the first page.
+    let (page, said) = deadlock(
+        ".program
+    wait 0
+    ldx2 a0, [a15]
+    ldq q0, [a0]+16
+    stq q0, [a1]+16
+    stop
+",
+    );
+    assert_eq!(page, Some(0));
+    assert!(said.contains("`page_begin`"), "{said}");
+    // The loop is closed by hand: no page is given back.
+    let (page, said) = deadlock(&with("nop").replace("    page_end", "    mov a15, c15\n    }"));
+    assert_eq!(page, Some(0));
+    assert!(said.contains("`page_end`"), "{said}");
+    // A wait for an event of its own, behind the words before it.
+    let (page, said) = deadlock(".program\n    nop\n    wait 4\n    stop\n");
+    assert_eq!(page, Some(0));
+    assert!(said.contains("event 4"), "{said}");
+}
