@@ -99,9 +99,10 @@ fn every_length_is_accurate() {
     }
 }
 
-/// 256 transforms: bound and accuracy.
+/// 256 transforms: efficiency and accuracy. Where lengths have coprime factors the reference is by Good-Thomas, without products.
 #[test]
 fn batches_are_accurate_and_fast() {
+    let mut slow = Vec::new();
     for (n, floor) in [
         (3, 0.60),
         (11, 0.60),
@@ -138,7 +139,7 @@ fn batches_are_accurate_and_fast() {
         let cycles = done.run.report.cycles;
         let expected = fft.expected(256).unwrap().0;
         println!(
-            "{}: {cycles} cycles, bound {}, efficiency {:.3}, expected {:.3}, {} pages of {} x{}, rms {ours:.2e} ({:.2} of rustfft's)",
+            "{}: {cycles} cycles, reference {}, efficiency {:.3}, expected {:.3}, {} pages of {} x{}, rms {ours:.2e} ({:.2} of rustfft's)",
             fft.recipe(),
             done.figures.reference,
             done.efficiency(),
@@ -149,12 +150,11 @@ fn batches_are_accurate_and_fast() {
             ours / theirs,
         );
         assert!(ours <= 1.5 * theirs, "{n}: {ours:e}, rustfft {theirs:e}");
-        assert!(
-            done.efficiency() >= floor && done.efficiency() <= 1.0,
-            "{n}: {:.3}",
-            done.efficiency()
-        );
+        if !(floor..=1.0).contains(&done.efficiency()) {
+            slow.push(format!("{n}: {:.3}", done.efficiency()));
+        }
     }
+    assert!(slow.is_empty(), "{slow:#?}");
 }
 
 /// What a batch is cut into must not be seen in the result.
@@ -280,7 +280,8 @@ fn output_rows(fft: &dyn Fft, x: &[Complex32]) -> Vec<Complex32> {
 
 #[test]
 fn convolutions_are_fast() {
-    for (n, floor) in [(37, 0.4), (127, 0.4), (251, 0.4), (499, 0.3)] {
+    // The reference is by Rader's algorithm, a convolution of half the length and less.
+    for (n, floor) in [(37, 0.23), (127, 0.40), (251, 0.45), (499, 0.20)] {
         let fft = plan(n, Direction::Forward);
         let x = FftProblem::new(n, Direction::Forward, 256)
             .unwrap()
@@ -289,7 +290,7 @@ fn convolutions_are_fast() {
         let cycles = done.run.report.cycles;
         let expected = fft.expected(256).unwrap().0 as f64 / cycles as f64;
         println!(
-            "{}: {cycles} cycles, bound {}, efficiency {:.3}, expected {expected:.3}",
+            "{}: {cycles} cycles, reference {}, efficiency {:.3}, expected {expected:.3}",
             fft.recipe(),
             done.figures.reference,
             done.efficiency()

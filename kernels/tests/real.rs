@@ -96,18 +96,18 @@ fn every_even_length_is_accurate_there_and_back() {
     }
 }
 
-/// 1024 transforms, 4096 short ones, on both machines: N/4 (log2 N + 1) issues or the DMA. Efficiency there and back.
+/// 1024 transforms, 4096 short ones, on both machines: the reference is N/4 log2 N issues or the DMA. Efficiency there and back.
 #[test]
 fn powers_of_two_are_fast() {
     let mut slow = Vec::new();
-    let mut check = |machine: &str, recipe: String, cycles: u64, bound: u64, expected: u64| {
-        let efficiency = bound as f64 / cycles as f64;
+    let mut check = |machine: &str, recipe: String, cycles: u64, reference: u64, expected: u64| {
+        let efficiency = reference as f64 / cycles as f64;
         let expected = expected as f64 / cycles as f64;
         let line = format!(
-            "{machine}, {recipe}: {cycles} cycles, bound {bound}, efficiency {efficiency:.3}, expected {expected:.3}"
+            "{machine}, {recipe}: {cycles} cycles, reference {reference}, efficiency {efficiency:.3}, expected {expected:.3}"
         );
         println!("{line}");
-        if !(0.88..=1.0).contains(&efficiency) || !(0.9..=1.1).contains(&expected) {
+        if !(0.78..=1.0).contains(&efficiency) || !(0.9..=1.1).contains(&expected) {
             slow.push(line);
         }
     };
@@ -118,22 +118,22 @@ fn powers_of_two_are_fast() {
             let x = random(n, batch, n as u64);
             let fft = planner(machine).plan_real_forward(n).unwrap();
             let done = fft.process(&x).unwrap();
-            let (cycles, bound) = (done.run.report.cycles, done.figures.reference.0);
+            let (cycles, reference) = (done.run.report.cycles, done.figures.reference.0);
             check(
                 machine,
                 fft.recipe(),
                 cycles,
-                bound,
+                reference,
                 fft.expected(batch).unwrap().0,
             );
             let fft = planner(machine).plan_real_inverse(n).unwrap();
             let done = fft.process(done.output.as_ref().unwrap()).unwrap();
-            let (cycles, bound) = (done.run.report.cycles, done.figures.reference.0);
+            let (cycles, reference) = (done.run.report.cycles, done.figures.reference.0);
             check(
                 machine,
                 fft.recipe(),
                 cycles,
-                bound,
+                reference,
                 fft.expected(batch).unwrap().0,
             );
         }
@@ -144,17 +144,17 @@ fn powers_of_two_are_fast() {
 /// Whether a run of so many cycles has an efficiency from `floor` on and was expected; a line that says so, or not.
 fn fast(
     floor: f64,
-    (cycles, bound, expected): (u64, u64, u64),
+    (cycles, reference, expected): (u64, u64, u64),
     what: &str,
 ) -> Result<String, String> {
     let of = |part: u64| part as f64 / cycles as f64;
     let line = format!(
-        "{what}: {cycles} cycles, bound {bound}, efficiency {:.3}, expected {:.4}",
-        of(bound),
+        "{what}: {cycles} cycles, reference {reference}, efficiency {:.3}, expected {:.4}",
+        of(reference),
         of(expected)
     );
     println!("{line}");
-    let good = (floor..=1.0).contains(&of(bound)) && (0.98..=1.0).contains(&of(expected));
+    let good = (floor..=1.0).contains(&of(reference)) && (0.98..=1.0).contains(&of(expected));
     if good { Ok(line) } else { Err(line) }
 }
 
@@ -187,12 +187,12 @@ fn lengths_by_columns_are_fast() {
     assert!(slow.is_empty(), "{slow:#?}");
 }
 
-/// 8192 in local memory, in place: 0.93 of the bound at most, and what fills and drains the sections, which
+/// 8192 in local memory, in place: 0.87 of half a complex transform's butterflies at most, and what fills and drains the sections, which
 /// weighs in a batch of 13.
 #[test]
 fn the_longest_in_local_memory_is_fast_and_accurate() {
     let n = 8192;
-    for (machine, floors) in [("vm7", [0.66, 0.90]), ("vm9", [0.62, 0.88])] {
+    for (machine, floors) in [("vm7", [0.61, 0.83]), ("vm9", [0.57, 0.81])] {
         for (batch, floor) in [13, 128].into_iter().zip(floors) {
             let x = random(n, batch, 5);
             let planner = FftPlanner::for_batch(common::machine(machine), batch);
@@ -228,14 +228,14 @@ fn the_longest_in_local_memory_is_fast_and_accurate() {
     }
 }
 
-/// The same back, where the conjugations and halves are not there: .98 of the bound at most.
+/// The same back, where the conjugations and halves are not there: 0.91 of half a complex transform's butterflies at most.
 #[test]
 fn the_longest_in_local_memory_is_fast_and_accurate_back() {
     let n = 8192;
     let mut slow = Vec::new();
     for (machine, floors) in [
-        ("vm7", [0.48, 0.66, 0.70, 0.95]),
-        ("vm9", [0.43, 0.60, 0.67, 0.93]),
+        ("vm7", [0.44, 0.61, 0.65, 0.88]),
+        ("vm9", [0.39, 0.55, 0.62, 0.86]),
     ] {
         for (batch, floor) in [3, 4, 13, 128].into_iter().zip(floors) {
             let half = complex(batch as u64, (n / 2 + 1) * batch);
@@ -278,12 +278,12 @@ fn documented(from: &str, to: &str) -> Vec<(usize, usize, String, u64)> {
 /// Whether two passes take what is documented and expected, and no less than the least.
 fn as_documented(
     what: &str,
-    (cycles, bound, expected): (u64, u64, u64),
+    (cycles, reference, expected): (u64, u64, u64),
     own: f64,
     documented: u64,
 ) -> Result<String, String> {
-    let what = format!("{what}, own bound {own:.0}");
-    let line = fast(0.0, (cycles, bound, expected), &what)?;
+    let what = format!("{what}, recipe's floor {own:.0}");
+    let line = fast(0.0, (cycles, reference, expected), &what)?;
     match own <= cycles as f64 && cycles == documented {
         true => Ok(line),
         false => Err(format!("{line}; documented {documented}")),

@@ -30,6 +30,10 @@ fn json_has_every_figure_and_they_agree() {
         "inverse",
         "cycles",
         "bound_cycles",
+        "reference_cycles",
+        "reference_method",
+        "reference_source",
+        "reference_term",
         "efficiency",
         "seconds_simulated",
         "gflops",
@@ -55,7 +59,10 @@ fn json_has_every_figure_and_they_agree() {
         .map(|v| v.as_u64().unwrap())
         .sum();
     assert_eq!(causes, cycles, "the causes add up");
-    let efficiency = json["bound_cycles"].as_f64().unwrap() / cycles as f64;
+    let figure = |name: &str| json[name].as_f64().unwrap();
+    assert!(figure("bound_cycles") <= figure("reference_cycles"));
+    let efficiency = figure("reference_cycles") / cycles as f64;
+    assert!(efficiency <= 1.0);
     assert!((json["efficiency"].as_f64().unwrap() - efficiency).abs() < 1e-12);
     let seconds = json["seconds_simulated"].as_f64().unwrap();
     assert!(

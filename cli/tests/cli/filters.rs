@@ -47,7 +47,13 @@ fn channels_are_convolved_in_every_mode() {
             .json();
         assert_eq!(json["schema"], "cp2-conv/1");
         assert_eq!(json["mode"], mode);
-        for field in ["cycles", "bound_cycles", "efficiency", "rel_error"] {
+        for field in [
+            "cycles",
+            "bound_cycles",
+            "reference_cycles",
+            "efficiency",
+            "rel_error",
+        ] {
             assert!(json[field].as_f64().unwrap() > 0.0, "{field}: {json}");
         }
         assert!(json["rel_error"].as_f64().unwrap() < 1e-6);

@@ -42,6 +42,24 @@ fn output(fft: &dyn Fft, x: &[Complex32]) -> Vec<Complex32> {
     run(fft, x, true).output.unwrap()
 }
 
+/// What the pages on these transforms call their bound: all butterflies, and every number in and out of DMEM, once where a section
+/// takes arrays as wholes, if one could hold them, and twice where the sections share them. The reference may be less, where
+/// the sections keep what is theirs already.
+fn counted(numbers: usize, batch: usize, machine: &Machine) -> u64 {
+    let sections = machine.cp2.sections;
+    let rate = machine.dma.bandwidth;
+    let of = |computed: usize, visits: usize| {
+        let butterflies = computed * numbers / 2 * numbers.ilog2() as usize;
+        let moved = (16 * visits * numbers) as u64 * rate.den;
+        (butterflies.div_ceil(sections) as u64).max(moved.div_ceil(rate.num))
+    };
+    if 8 * numbers as u64 >= machine.cp2.dmem.0 {
+        return of(batch, 2 * batch);
+    }
+    let even = of(batch, 2 * batch - batch / sections * sections);
+    even.min(of(batch.next_multiple_of(sections), batch))
+}
+
 fn bits(x: &[Complex32]) -> Vec<(u32, u32)> {
     x.iter().map(|z| (z.re.to_bits(), z.im.to_bits())).collect()
 }

@@ -114,8 +114,8 @@ fn two_passes(n: usize, g: f64) -> f64 {
     n as f64 * (levels / 16.0).max(g)
 }
 
-/// The problem's: two passes over memory only where no section could hold the numbers.
-fn bound(n: usize, g: f64) -> f64 {
+/// What the page calls so: two passes over memory only where no section could hold the numbers.
+pub(crate) fn bound(n: usize, g: f64) -> f64 {
     let size = n as f64;
     let moved = match n < 1 << 14 {
         true => g / 16.0 * (8.0 * size + 8.0),

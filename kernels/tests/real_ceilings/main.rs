@@ -152,7 +152,9 @@ fn what_the_way_back_allows() {
         let count: usize = batch.parse().unwrap();
         let pages = pages(&row[3], &fft.recipe(), count > 1);
         let (terms, most) = back(n as f64, count as f64, granule(machine), pages);
-        let own = fft.figures(count).reference.0 as f64 / fft.recipe_floor(count).unwrap().0;
+        // By the count of the page, N/4 (log2 N + 1) issues or two passes over memory.
+        let counted = least::bound(n, granule(machine)) * count as f64;
+        let own = counted / fft.recipe_floor(count).unwrap().0;
         let took = runs[&(n, batch.to_owned(), machine.to_owned())];
         let computed = [&terms[..], &[most, own, took]].concat();
         let what = format!("{n} x {batch} on {machine}");
