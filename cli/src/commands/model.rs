@@ -67,7 +67,7 @@ struct One {
     emulate: bool,
     #[command(flatten)]
     host: HostArgs,
-    /// Write the roofline: .svg [default: not written]
+    /// Write the roofline, with --emulate the measured rate in it: .svg [default: not written]
     #[arg(long, value_name = "FILE")]
     roofline: Option<PathBuf>,
 }
@@ -214,13 +214,16 @@ fn on(
         &prepared.figures,
         prepared.recipe.as_deref(),
     );
-    write_roofline(one.roofline.as_deref(), &procedure, &system, &mut outcome)?;
+    let mut measured = None;
     if one.emulate {
         crate::interrupt::check()?;
         let row =
             registry::measure(kernel, size, machine, one.host.options()).map_err(unfinished)?;
         show::emulated(&mut outcome, &row);
+        measured = Some(row.ratio);
     }
+    let shape = (&procedure, &system, measured);
+    write_roofline(one.roofline.as_deref(), shape, &mut outcome)?;
     Ok(outcome)
 }
 
@@ -294,7 +297,7 @@ fn described(path: &Path, system: &str, picture: Option<&Path>) -> Result<Outcom
     if let Some(machine) = &machine {
         show::provenance(&mut outcome, machine);
     }
-    write_roofline(picture, &procedure, &system, &mut outcome)?;
+    write_roofline(picture, (&procedure, &system, None), &mut outcome)?;
     Ok(outcome)
 }
 
@@ -322,8 +325,7 @@ fn check_roofline<'a>(
 
 fn write_roofline(
     path: Option<&Path>,
-    procedure: &Procedure,
-    system: &System,
+    (procedure, system, measured): (&Procedure, &System, Option<f64>),
     outcome: &mut Outcome,
 ) -> Result<(), Failure> {
     let Some(path) = path else {
@@ -334,7 +336,7 @@ fn write_roofline(
         outcome.text +=
             "roofline: no point, since there are no floating-point operations or no transfers\n";
     }
-    write_whole(path, roofline::svg(&shape).as_bytes())?;
+    write_whole(path, roofline::svg(&shape, measured).as_bytes())?;
     outcome.text += &format!("roofline: {}\n", path.display());
     outcome.json["roofline"] = serde_json::json!(crate::io::shown(path));
     Ok(())

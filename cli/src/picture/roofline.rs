@@ -43,8 +43,8 @@ impl Decades {
     }
 }
 
-/// The picture.
-pub(crate) fn svg(roofline: &Roofline) -> String {
+/// The picture; `measured` is the rate of a run that was measured, in units of the expected one.
+pub(crate) fn svg(roofline: &Roofline, measured: Option<f64>) -> String {
     let peak = roofline
         .ceilings
         .first()
@@ -55,19 +55,17 @@ pub(crate) fn svg(roofline: &Roofline) -> String {
             .flat_map(|r| [r / 30.0, r * 10.0])
             .chain(roofline.points.iter().map(|p| p.intensity)),
     );
-    let up = Decades::around(
-        roofline
-            .ceilings
-            .iter()
-            .map(|c| c.flops_per_second)
-            .chain(
-                roofline
-                    .points
-                    .iter()
-                    .flat_map(|p| [p.flops_per_second, p.flops_per_second / 10.0]),
-            )
-            .chain([peak / 30.0]),
-    );
+    let up =
+        Decades::around(
+            roofline
+                .ceilings
+                .iter()
+                .map(|c| c.flops_per_second)
+                .chain(roofline.points.iter().flat_map(|p| {
+                    [1.0, 0.1, measured.unwrap_or(1.0)].map(|f| f * p.flops_per_second)
+                }))
+                .chain([peak / 30.0]),
+        );
     let (w, h) = (WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM);
     let x = |v: f64| LEFT + across.place(v) * w;
     let y = |v: f64| TOP + (1.0 - up.place(v)) * h;
@@ -100,13 +98,28 @@ pub(crate) fn svg(roofline: &Roofline) -> String {
             plain(decade - 9)
         );
     }
-    for ceiling in &roofline.ceilings {
-        let at = y(ceiling.flops_per_second);
+    // A ceiling begins where the fastest channel's slope meets it: what is to the left no program reaches.
+    let bandwidths = roofline.slopes.iter().map(|s| s.bytes_per_second);
+    let fastest = bandwidths.fold(0.0, f64::max);
+    let heights: Vec<f64> = roofline
+        .ceilings
+        .iter()
+        .map(|c| y(c.flops_per_second))
+        .collect();
+    for ((ceiling, at), label) in roofline.ceilings.iter().zip(&heights).zip(apart(&heights)) {
+        let ridge = ceiling.flops_per_second / fastest;
+        let from = if fastest > 0.0 {
+            x(ridge).max(LEFT)
+        } else {
+            LEFT
+        };
+        let right = LEFT + w;
         let _ = writeln!(
             svg,
-            r##"<path d="M{LEFT} {at:.1}h{w}" stroke="#222222" stroke-width="1.5" clip-path="url(#plot)"/><text x="{:.1}" y="{:.1}">{}</text>"##,
-            LEFT + w + 6.0,
-            at + 4.0,
+            r##"<path d="M{from:.1} {at:.1}H{right}" stroke="#222222" stroke-width="1.5" clip-path="url(#plot)"/><path d="M{right} {at:.1}L{:.1} {label:.1}" stroke="#999999" stroke-width="0.7" fill="none"/><text x="{:.1}" y="{:.1}">{}</text>"##,
+            right + 8.0,
+            right + 11.0,
+            label + 4.0,
             escape(&format!(
                 "{} {:.2} GFLOPS",
                 ceiling.name,
@@ -114,12 +127,11 @@ pub(crate) fn svg(roofline: &Roofline) -> String {
             ))
         );
     }
-    let (left, right) = (
-        libm::exp10(across.low.into()),
-        libm::exp10(across.high.into()),
-    );
+    let left = libm::exp10(across.low.into());
     for (i, slope) in roofline.slopes.iter().enumerate() {
         let colour = COLOURS[i % COLOURS.len()];
+        // Up to the highest ceiling.
+        let right = peak / slope.bytes_per_second;
         let _ = writeln!(
             svg,
             r#"<path d="M{:.1} {:.1}L{:.1} {:.1}" stroke="{colour}" stroke-width="1.5" clip-path="url(#plot)"/><text x="{:.1}" y="{:.1}" fill="{colour}">{}</text>"#,
@@ -139,24 +151,49 @@ pub(crate) fn svg(roofline: &Roofline) -> String {
     for point in &roofline.points {
         let slope = roofline.slopes.iter().position(|s| s.name == point.channel);
         let colour = COLOURS[slope.unwrap_or(0) % COLOURS.len()];
+        let mut draw = |what: &str, rate: f64, fill: &str| {
+            let _ = writeln!(
+                svg,
+                r#"<circle cx="{:.1}" cy="{:.1}" r="5" fill="{fill}" stroke="{colour}" stroke-width="1.5"><title>{}</title></circle>"#,
+                x(point.intensity),
+                y(rate),
+                escape(&format!(
+                    "{what}: {:.2} GFLOPS, {:.3} flops per byte of {}",
+                    rate / 1e9,
+                    point.intensity,
+                    point.channel
+                ))
+            );
+        };
+        draw("expected", point.flops_per_second, "#ffffff");
+        if let Some(ratio) = measured {
+            draw("measured", ratio * point.flops_per_second, colour);
+        }
+    }
+    let rate = roofline.points.first().map(|p| p.flops_per_second / 1e9);
+    let rates = [
+        ("expected", "#ffffff", Some(1.0)),
+        ("measured", "#222222", measured),
+    ];
+    let known = rates
+        .into_iter()
+        .filter_map(|(name, fill, f)| Some((name, fill, rate? * f?)));
+    for (i, (name, fill, rate)) in known.enumerate() {
+        // Below the ceilings, in the corner where no slope is.
+        let at = TOP + h - 14.0 - 18.0 * i as f64;
         let _ = writeln!(
             svg,
-            r#"<circle cx="{:.1}" cy="{:.1}" r="5" fill="{colour}"><title>{}</title></circle>"#,
-            x(point.intensity),
-            y(point.flops_per_second),
-            escape(&format!(
-                "{:.2} GFLOPS, {:.3} flops per byte of {}",
-                point.flops_per_second / 1e9,
-                point.intensity,
-                point.channel
-            ))
+            r##"<circle cx="{:.1}" cy="{:.1}" r="5" fill="{fill}" stroke="#222222" stroke-width="1.5"/><text x="{:.1}" y="{at:.1}">{name} {rate:.2} GFLOPS</text>"##,
+            LEFT + w - 170.0,
+            at - 4.0,
+            LEFT + w - 158.0,
         );
     }
     let _ = writeln!(
         svg,
         r#"<rect x="{LEFT}" y="{TOP}" width="{w}" height="{h}" fill="none" stroke="black"/>
 <text x="{:.1}" y="{:.1}" text-anchor="middle">intensity, flops per byte</text>
-<text x="24" y="{:.1}" text-anchor="middle" transform="rotate(-90 24 {:.1})">expected rate, GFLOPS</text>
+<text x="24" y="{:.1}" text-anchor="middle" transform="rotate(-90 24 {:.1})">rate, GFLOPS</text>
 </svg>"#,
         LEFT + w / 2.0,
         HEIGHT - 16.0,
@@ -164,6 +201,17 @@ pub(crate) fn svg(roofline: &Roofline) -> String {
         TOP + h / 2.0
     );
     svg
+}
+
+/// Heights of lines of text near these, which descend, so that no two overlap.
+fn apart(heights: &[f64]) -> Vec<f64> {
+    const LINE: f64 = 15.0;
+    let mut last = f64::NEG_INFINITY;
+    let places = heights.iter().map(|&height| {
+        last = height.max(last + LINE);
+        last
+    });
+    places.collect()
 }
 
 /// A power of ten as people write it.
@@ -176,5 +224,68 @@ fn plain(decade: i32) -> String {
             libm::exp10(decade.into())
         ),
         _ => format!("1e{decade}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cp2_model::{Ceiling, Point, Slope};
+
+    /// The numbers behind `key` in every line that has it.
+    fn numbers(svg: &str, line: &str, key: &str) -> Vec<f64> {
+        let lines = svg.lines().filter(|l| l.contains(line));
+        let values = lines.filter_map(|l| l.split_once(key)?.1.split(['"', ' ', 'H', 'L']).next());
+        values.filter_map(|v| v.parse().ok()).collect()
+    }
+
+    #[test]
+    fn labels_are_apart_and_lines_end_at_the_ridge() {
+        let ceiling = |name: &str, gflops: f64| Ceiling {
+            name: name.to_owned(),
+            flops_per_second: gflops * 1e9,
+        };
+        let roofline = Roofline {
+            system: "s".to_owned(),
+            procedure: "p".to_owned(),
+            ceilings: vec![
+                ceiling("a", 8.0),
+                ceiling("b", 7.9),
+                ceiling("c", 7.8),
+                ceiling("d", 1.0),
+            ],
+            slopes: vec![Slope {
+                name: "dma".to_owned(),
+                bytes_per_second: 4e9,
+            }],
+            points: vec![Point {
+                channel: "dma".to_owned(),
+                intensity: 3.0,
+                flops_per_second: 6e9,
+            }],
+        };
+        let alone = svg(&roofline, None);
+        let labels: Vec<f64> = ["a 8.00", "b 7.90", "c 7.80", "d 1.00"]
+            .iter()
+            .flat_map(|name| {
+                let line = alone.lines().find(|l| l.contains(name)).unwrap();
+                let text = line.rsplit_once("<text").unwrap().1;
+                numbers(text, "", " y=\"")
+            })
+            .collect();
+        assert!(labels.windows(2).all(|w| w[1] - w[0] >= 14.9), "{labels:?}");
+        // The slope ends on the highest ceiling, which begins there; lower ones begin further to the left.
+        let starts = numbers(&alone, "GFLOPS</text>", "<path d=\"M");
+        let slope = alone.lines().find(|l| l.contains("GB/s")).unwrap();
+        let end = slope.split_once('L').unwrap().1.split(' ').next().unwrap();
+        assert_eq!(starts.len(), 4, "{alone}");
+        assert!(
+            (starts[0] - end.parse::<f64>().unwrap()).abs() < 0.2,
+            "{starts:?} {end}"
+        );
+        assert!(starts.windows(2).all(|w| w[0] > w[1]));
+        assert!(!alone.contains("measured"));
+        let both = svg(&roofline, Some(0.5));
+        assert!(both.contains("measured: 3.00 GFLOPS") && both.contains("expected: 6.00 GFLOPS"));
     }
 }

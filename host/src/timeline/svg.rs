@@ -1,8 +1,12 @@
-//! The timeline as a picture.
+//! The timeline as a picture: span by span, or, of many, shares of the time and the first pages.
 
-use super::perfetto::micros;
-use super::{Category, Slice, Timeline, Track};
+mod panel;
+mod span;
+
+use super::{Category, Timeline, Track};
 use cp2_machine::Ticks;
+use panel::{PANEL, Panel};
+use span::Activity;
 use std::fmt::Write;
 
 const WIDTH: f64 = 1200.0;
@@ -10,34 +14,53 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 58.0;
 const ROW: f64 = 44.0;
-const GAP: f64 = 10.0;
-/// Half the width of the longest label of the axis.
-const LABEL: f64 = 48.0;
+const GAP: f64 = 8.0;
+/// Beyond so many spans of a track no eye tells one from the next.
+const MANY: usize = 100;
+/// Of that many pages the first are drawn one by one.
+const FIRST: usize = 8;
 
-impl Category {
-    /// Colours that stay apart for colour-blind readers (Okabe and Ito).
-    fn colour(self) -> &'static str {
-        match self {
-            Self::Kernel => "#56b4e9",
-            Self::Page => "#0072b2",
-            Self::Load => "#009e73",
-            Self::Store => "#e69f00",
-            Self::Descriptor => "#999999",
-            Self::Work => "#cc79a7",
-        }
+/// A unit of time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Unit {
+    name: &'static str,
+    seconds: f64,
+}
+
+impl Unit {
+    const ALL: [Self; 4] = [
+        Self::new("s", 1.0),
+        Self::new("ms", 1e-3),
+        Self::new("\u{b5}s", 1e-6),
+        Self::new("ns", 1e-9),
+    ];
+
+    const fn new(name: &'static str, seconds: f64) -> Self {
+        Self { name, seconds }
+    }
+
+    /// The largest of which the time is at least one.
+    fn of(seconds: f64) -> Self {
+        let [.., smallest] = Self::ALL;
+        let fits = Self::ALL.into_iter().find(|u| seconds >= u.seconds);
+        fits.unwrap_or(smallest)
     }
 }
 
 impl Timeline {
     /// The timeline as a self-contained SVG: a row per track, a legend, time
-    /// in microseconds and cycles. Hovering over a slice names it.
+    /// in a unit that suits it and in cycles. Hovering over a slice names it. The share beside a track is that of
+    /// the time in which it works.
+    ///
+    /// A kernel that has done a page and whose next one has not come waits: that has a colour of its own. More slices
+    /// than can be told apart are drawn as the share of each activity in every small stretch of time, from the bottom up,
+    /// and the first pages below, slice by slice.
     #[must_use]
     pub fn to_svg(&self, title: &str) -> String {
         let (start, end) = self.span().unwrap_or((Ticks(0), Ticks(1)));
-        let length = (end.0 - start.0).max(1);
-        let scale = (WIDTH - LEFT - RIGHT) / length as f64;
-        let x = |t: Ticks| LEFT + (t.0 - start.0) as f64 * scale;
-        let height = TOP + Track::ALL.len() as f64 * (ROW + GAP) + 48.0;
+        let rows = Track::ALL.map(|track| self.spans(track));
+        let many = rows.iter().any(|spans| spans.len() > MANY);
+        let height = TOP + PANEL + if many { PANEL + 36.0 } else { 0.0 };
         let mut svg = String::new();
         // Writing to a String cannot fail.
         let _ = writeln!(
@@ -47,42 +70,50 @@ impl Timeline {
              <text x=\"{LEFT}\" y=\"20\" font-size=\"15\" fill=\"#222222\">{}</text>",
             escape(title)
         );
-        self.legend(&mut svg);
-        for (i, track) in Track::ALL.into_iter().enumerate() {
-            let y = TOP + i as f64 * (ROW + GAP);
+        let there = |activity: &Activity| rows.iter().flatten().any(|s| s.activity == *activity);
+        self.legend(&mut svg, Activity::ALL.into_iter().filter(there));
+        let mut panel = Panel {
+            timeline: self,
+            start,
+            end,
+            top: TOP,
+        };
+        panel.draw(&mut svg, many);
+        if many {
+            let (until, what) = self.first();
+            (panel.end, panel.top) = (until.unwrap_or(end), TOP + PANEL + 36.0);
             let _ = writeln!(
                 svg,
-                "<rect x=\"{LEFT}\" y=\"{y}\" width=\"{}\" height=\"{ROW}\" fill=\"#f3f3f3\"/>\n\
-                 <text x=\"{}\" y=\"{}\" text-anchor=\"end\" fill=\"#222222\">{}</text>",
-                WIDTH - LEFT - RIGHT,
-                LEFT - 8.0,
-                y + ROW / 2.0 + 4.0,
-                track.name()
+                "<text x=\"{LEFT}\" y=\"{}\" font-size=\"13\" fill=\"#222222\">The first {FIRST} {what}</text>",
+                panel.top - 10.0
             );
-            let mut slices: Vec<&Slice> = self.slices.iter().filter(|s| s.track == track).collect();
-            // What lies in another is drawn over it.
-            slices.sort_by_key(|s| (s.start, std::cmp::Reverse(s.end)));
-            draw(&mut svg, self, &slices, y, x);
+            panel.draw(&mut svg, false);
         }
-        self.axis(&mut svg, start, length, x);
         svg.push_str("</svg>\n");
         svg
     }
 
-    fn legend(&self, svg: &mut String) {
+    /// Where the first pages end, or transfers if there are no pages.
+    fn first(&self) -> (Option<Ticks>, &'static str) {
+        let pages = self.sorted(|c| c == Category::Page, Track::Cp2);
+        let (slices, what) = match pages.len() {
+            0 => (self.sorted(|_| true, Track::Dma), "transfers"),
+            _ => (pages, "pages"),
+        };
+        (slices.get(FIRST - 1).map(|s| s.end), what)
+    }
+
+    fn legend(&self, svg: &mut String, activities: impl Iterator<Item = Activity>) {
         let mut x = LEFT;
-        for category in Category::ALL
-            .into_iter()
-            .filter(|c| self.slices.iter().any(|s| s.category == *c))
-        {
+        for activity in activities {
             let _ = writeln!(
                 svg,
                 "<rect x=\"{x}\" y=\"32\" width=\"12\" height=\"12\" fill=\"{}\"/><text x=\"{}\" y=\"42\" fill=\"#222222\">{}</text>",
-                category.colour(),
+                activity.colour(),
                 x + 17.0,
-                category.name()
+                activity.name()
             );
-            x += 40.0 + 7.0 * category.name().len() as f64;
+            x += 40.0 + 7.0 * activity.name().len() as f64;
         }
         if self.dropped > 0 {
             let _ = writeln!(
@@ -93,109 +124,6 @@ impl Timeline {
             );
         }
     }
-
-    /// Ticks at round numbers of microseconds, and the cycles below.
-    fn axis(&self, svg: &mut String, start: Ticks, length: u64, x: impl Fn(Ticks) -> f64) {
-        let y = TOP + Track::ALL.len() as f64 * (ROW + GAP);
-        let per_micro = self.base.ticks_per_cycle as f64 * self.base.clock_hz as f64 / 1e6;
-        let step = round_step(length as f64 / per_micro / 8.0);
-        let first = (start.0 as f64 / per_micro / step).ceil() as u64;
-        let last = ((start.0 + length) as f64 / per_micro / step).floor() as u64;
-        for i in first..=last {
-            let micro = i as f64 * step;
-            let at = Ticks((micro * per_micro).round() as u64);
-            if at < start {
-                continue;
-            }
-            let (px, cycle) = (x(at), at.0 / self.base.ticks_per_cycle);
-            // The picture ends close behind the last tick: its text must not.
-            let (anchor, tx) = if px > WIDTH - LABEL {
-                ("end", WIDTH - 4.0)
-            } else {
-                ("middle", px)
-            };
-            let _ = writeln!(
-                svg,
-                "<line x1=\"{px:.2}\" x2=\"{px:.2}\" y1=\"{TOP}\" y2=\"{}\" stroke=\"#bbbbbb\" stroke-width=\"0.5\"/>\n\
-                 <text x=\"{tx:.2}\" y=\"{}\" text-anchor=\"{anchor}\" fill=\"#222222\">{} &#181;s</text>\n\
-                 <text x=\"{tx:.2}\" y=\"{}\" text-anchor=\"{anchor}\" fill=\"#777777\" font-size=\"10\">cycle {cycle}</text>",
-                y + 2.0,
-                y + 16.0,
-                micros(self.base, at),
-                y + 30.0,
-            );
-        }
-    }
-}
-
-/// Draws a row; neighbours too narrow to see apart become one rectangle.
-fn draw(
-    svg: &mut String,
-    timeline: &Timeline,
-    slices: &[&Slice],
-    y: f64,
-    x: impl Fn(Ticks) -> f64,
-) {
-    let mut i = 0;
-    while let Some(slice) = slices.get(i) {
-        let from = x(slice.start);
-        let mut to = x(slice.end);
-        let mut count = 1;
-        while let Some(next) = slices.get(i + count) {
-            let narrow = next.category == slice.category && x(next.end) - from < 1.5;
-            if !narrow {
-                break;
-            }
-            to = to.max(x(next.end));
-            count += 1;
-        }
-        let tip = if count > 1 {
-            format!("{count} of {}", slice.category.name())
-        } else {
-            let cycles =
-                (slice.end.0 - slice.start.0) as f64 / timeline.base.ticks_per_cycle as f64;
-            let bytes = if slice.bytes > 0 {
-                format!(", {} B", slice.bytes)
-            } else {
-                String::new()
-            };
-            let at = micros(timeline.base, slice.start);
-            format!(
-                "{} ({}): {cycles} cycles from {at} \u{b5}s{bytes}",
-                slice.title(),
-                slice.category.name()
-            )
-        };
-        let width = (to - from).max(0.3);
-        let _ = writeln!(
-            svg,
-            "<rect x=\"{from:.2}\" y=\"{y}\" width=\"{width:.2}\" height=\"{ROW}\" fill=\"{}\" stroke=\"#ffffff\" stroke-width=\"{}\"><title>{}</title></rect>",
-            slice.category.colour(),
-            if width > 3.0 { 0.6 } else { 0.0 },
-            escape(&tip)
-        );
-        let label = slice.title();
-        if count == 1 && width > 7.0 * label.chars().count() as f64 + 6.0 {
-            let _ = writeln!(
-                svg,
-                "<text x=\"{:.2}\" y=\"{}\" text-anchor=\"middle\" fill=\"#ffffff\" pointer-events=\"none\">{}</text>",
-                from + width / 2.0,
-                y + ROW / 2.0 + 4.0,
-                escape(&label)
-            );
-        }
-        i += count;
-    }
-}
-
-/// The next of 1, 2, 5 times a power of ten.
-fn round_step(wanted: f64) -> f64 {
-    let power = libm::exp10(libm::floor(libm::log10(wanted.max(1e-9))));
-    [1.0, 2.0, 5.0, 10.0]
-        .into_iter()
-        .map(|m| m * power)
-        .find(|&s| s >= wanted)
-        .unwrap_or(10.0 * power)
 }
 
 fn escape(text: &str) -> String {
@@ -209,4 +137,83 @@ fn escape(text: &str) -> String {
             c => vec![c],
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::Trace;
+    use crate::timeline::Slice;
+
+    /// A kernel of so many pages, each of 1000 cycles, of which it waits for the first 100.
+    fn pages(count: u64) -> Timeline {
+        let base = crate::test_machine().time_base();
+        let ticks = |cycles: u64| Ticks(cycles * base.ticks_per_cycle);
+        let mut timeline = Timeline::new(base, Trace::default());
+        let mut push = |track, category, page, from: u64, to: u64| {
+            let (start, end) = (ticks(from), ticks(to));
+            timeline.push(start, end, || Slice {
+                track,
+                category,
+                name: "k".to_owned(),
+                page,
+                command: 0,
+                start,
+                end,
+                bytes: 0,
+            });
+        };
+        push(Track::Cp2, Category::Kernel, None, 0, 1000 * count + 50);
+        for page in 0..count {
+            let at = 1000 * page;
+            push(Track::Cp2, Category::Page, Some(page), at + 100, at + 1000);
+            push(Track::Dma, Category::Load, Some(page), at, at + 500);
+            push(Track::Dma, Category::Store, Some(page), at + 500, at + 700);
+        }
+        timeline
+    }
+
+    #[test]
+    fn waits_are_told_from_work() {
+        let timeline = pages(3);
+        let spans = timeline.spans(Track::Cp2);
+        let names: Vec<&str> = spans.iter().map(|s| s.activity.name()).collect();
+        let wait = Activity::Wait.name();
+        assert_eq!(names, [wait, "page", wait, "page", wait, "page", "kernel"]);
+        assert!(spans.windows(2).all(|w| w[0].end == w[1].start));
+        let svg = timeline.to_svg("t");
+        assert!(svg.contains("waits for a page: 100 cycles from") && !svg.contains("The first"));
+        // 2700 of 3050 cycles in pages, and 50 behind them.
+        assert!(svg.contains("90.2 %") && svg.contains("68.9 %"), "{svg}");
+    }
+
+    #[test]
+    fn many_pages_are_shares_and_the_first_ones() {
+        let svg = pages(20_000).to_svg("t");
+        assert!(
+            svg.contains("The first 8 pages")
+                && svg.contains("waits for a page: 10.0 % of the time")
+        );
+        // As large as a picture of a few pages, whatever their number.
+        assert!(svg.len() < 60_000, "{}", svg.len());
+        // 20 million cycles at 200 MHz are 100 ms; the first eight pages are 40 us.
+        assert!(
+            svg.contains(">20 ms<") && svg.contains(">10 \u{b5}s<"),
+            "{svg}"
+        );
+        assert!(!svg.contains("000 \u{b5}s<") && !svg.contains("000 ms<"));
+    }
+
+    #[test]
+    fn units_suit_the_time() {
+        for (seconds, name) in [
+            (3.0, "s"),
+            (0.02, "ms"),
+            (0.999e-3, "\u{b5}s"),
+            (5e-9, "ns"),
+            (0.0, "ns"),
+        ] {
+            assert_eq!(Unit::of(seconds).name, name);
+        }
+    }
 }

@@ -62,10 +62,9 @@ impl Kind {
     /// What comes nearest of `kinds` to a type that is none of them, by the name that the file has for it.
     fn nearest(descr: &str, kinds: &[Self]) -> Option<Self> {
         let digit = |c: char| c.is_ascii_digit();
-        let letter = |letter: char| descr.contains(|c| c == letter).then_some(letter);
         // A letter and the bytes of an element, as in <f8.
         let code = descr.find(digit).and_then(|at| descr[..at].chars().last());
-        let wanted: &[Self] = match code.or_else(|| letter('c')) {
+        let wanted: &[Self] = match code {
             Some('c') => &[Self::Complex64],
             Some('i') => &[Self::Int32, Self::Float32],
             Some('u' | 'b') => &[Self::Uint32, Self::Float32],

@@ -1,0 +1,271 @@
+//! A panel of the picture: the tracks over a stretch of time, span by span or as shares.
+
+use super::span::{Activity, Span};
+use super::{GAP, LEFT, RIGHT, ROW, Unit, WIDTH, escape};
+use crate::timeline::{Category, Timeline, Track};
+use cp2_machine::Ticks;
+use std::fmt::Write;
+
+/// Height of the strip with the names of the kernels.
+const STRIP: f64 = 16.0;
+/// Half the width of the longest label of the axis.
+const LABEL: f64 = 48.0;
+/// Width of the narrowest and the widest steps in which shares are drawn.
+const STEP: [f64; 2] = [4.0, 56.0];
+/// Spans in a step: of fewer, the shares would show how steps and pages meet rather than what happens.
+const TOGETHER: f64 = 8.0;
+/// Height of a panel, with its axis.
+pub(super) const PANEL: f64 = STRIP + GAP + 3.0 * (ROW + GAP) + 40.0;
+
+/// The tracks from one time to another.
+pub(super) struct Panel<'a> {
+    pub(super) timeline: &'a Timeline,
+    pub(super) start: Ticks,
+    pub(super) end: Ticks,
+    /// Where it begins in the picture.
+    pub(super) top: f64,
+}
+
+impl Panel<'_> {
+    fn length(&self) -> u64 {
+        (self.end.0.saturating_sub(self.start.0)).max(1)
+    }
+
+    /// Where a time lies; what is outside, at the edge.
+    fn x(&self, at: Ticks) -> f64 {
+        let at = at.clamp(self.start, self.end.max(self.start));
+        let share = (at.0 - self.start.0) as f64 / self.length() as f64;
+        LEFT + share * (WIDTH - LEFT - RIGHT)
+    }
+
+    fn shows(&self, start: Ticks, end: Ticks) -> bool {
+        end > self.start && start < self.end
+    }
+
+    /// Draws the rows, as shares of the time if so asked.
+    pub(super) fn draw(&self, svg: &mut String, shares: bool) {
+        self.kernels(svg);
+        for (i, track) in Track::ALL.into_iter().enumerate() {
+            let y = self.top + STRIP + GAP + i as f64 * (ROW + GAP);
+            let mut spans = self.timeline.spans(track);
+            spans.retain(|s| self.shows(s.start, s.end));
+            let busy = spans.iter().filter(|s| s.activity != Activity::Wait);
+            let ticks: u64 = busy
+                .map(|s| s.end.min(self.end).0 - s.start.max(self.start).0)
+                .sum();
+            let percent = 100.0 * ticks as f64 / self.length() as f64;
+            let (label, middle) = (LEFT - 8.0, y + ROW / 2.0);
+            let _ = writeln!(
+                svg,
+                "<rect x=\"{LEFT}\" y=\"{y}\" width=\"{}\" height=\"{ROW}\" fill=\"#f3f3f3\"/>\n\
+                 <text x=\"{label}\" y=\"{middle}\" text-anchor=\"end\" fill=\"#222222\">{}</text>\n\
+                 <text x=\"{label}\" y=\"{}\" text-anchor=\"end\" fill=\"#777777\" font-size=\"10\">{percent:.1} %</text>",
+                WIDTH - LEFT - RIGHT,
+                track.name(),
+                middle + 13.0,
+            );
+            match shares {
+                true => self.shares(svg, &spans, y),
+                false => self.spans(svg, &spans, y),
+            }
+        }
+        self.axis(svg);
+    }
+
+    /// The names of the kernels over the times in which they run.
+    fn kernels(&self, svg: &mut String) {
+        let kernels = self.timeline.sorted(|c| c == Category::Kernel, Track::Cp2);
+        let mut drawn = LEFT;
+        for kernel in kernels {
+            let (from, to) = (self.x(kernel.start), self.x(kernel.end));
+            // Of many in one place the first is seen.
+            if !self.shows(kernel.start, kernel.end) || to < drawn + 0.5 {
+                continue;
+            }
+            drawn = to;
+            let width = to - from;
+            let _ = writeln!(
+                svg,
+                "<rect x=\"{from:.2}\" y=\"{}\" width=\"{width:.2}\" height=\"{STRIP}\" fill=\"#ddeefa\" stroke=\"#ffffff\" stroke-width=\"{}\"><title>{}</title></rect>",
+                self.top,
+                if width > 3.0 { 0.6 } else { 0.0 },
+                escape(&kernel.title())
+            );
+            label(
+                svg,
+                &kernel.title(),
+                from,
+                width,
+                self.top + 12.0,
+                "#222222",
+            );
+        }
+    }
+
+    /// Span by span; neighbours too narrow to see apart become one rectangle.
+    fn spans(&self, svg: &mut String, spans: &[Span<'_>], y: f64) {
+        let mut i = 0;
+        while let Some(span) = spans.get(i) {
+            let from = self.x(span.start);
+            let mut to = self.x(span.end);
+            let mut count = 1;
+            while let Some(next) = spans.get(i + count) {
+                if next.activity != span.activity || self.x(next.end) - from >= 1.5 {
+                    break;
+                }
+                to = to.max(self.x(next.end));
+                count += 1;
+            }
+            let tip = match count {
+                1 => self.tip(span),
+                _ => format!("{count} of {}", span.activity.name()),
+            };
+            let width = (to - from).max(0.3);
+            let _ = writeln!(
+                svg,
+                "<rect x=\"{from:.2}\" y=\"{y}\" width=\"{width:.2}\" height=\"{ROW}\" fill=\"{}\" stroke=\"#ffffff\" stroke-width=\"{}\"><title>{}</title></rect>",
+                span.activity.colour(),
+                if width > 3.0 { 0.6 } else { 0.0 },
+                escape(&tip)
+            );
+            if let (1, Some(slice)) = (count, span.slice) {
+                label(
+                    svg,
+                    &slice.title(),
+                    from,
+                    width,
+                    y + ROW / 2.0 + 4.0,
+                    "#ffffff",
+                );
+            }
+            i += count;
+        }
+    }
+
+    fn tip(&self, span: &Span<'_>) -> String {
+        let base = self.timeline.base;
+        let cycles = (span.end.0 - span.start.0) as f64 / base.ticks_per_cycle as f64;
+        let name = span.activity.name();
+        let what = span
+            .slice
+            .map_or(name.to_owned(), |s| format!("{} ({name})", s.title()));
+        let bytes = match span.slice.map_or(0, |s| s.bytes) {
+            0 => String::new(),
+            bytes => format!(", {bytes} B"),
+        };
+        let at = base.seconds(span.start);
+        let unit = Unit::of(at);
+        format!(
+            "{what}: {cycles} cycles from {:.3} {}{bytes}",
+            at / unit.seconds,
+            unit.name
+        )
+    }
+
+    /// The shares of the time that the activities have, stacked, in narrow steps.
+    fn shares(&self, svg: &mut String, spans: &[Span<'_>], y: f64) {
+        let across = WIDTH - LEFT - RIGHT;
+        let [narrowest, widest] = STEP;
+        let wanted = TOGETHER * across / spans.len().max(1) as f64;
+        let steps = (across / wanted.clamp(narrowest, widest)) as usize;
+        let width = across / steps as f64;
+        let each = self.length() as f64 / steps as f64;
+        let mut below = vec![0.0f64; steps];
+        for activity in Activity::ALL {
+            let mut shares = vec![0.0f64; steps];
+            let own = spans.iter().filter(|s| s.activity == activity);
+            for span in own {
+                let place = |at: Ticks| {
+                    let at = at.clamp(self.start, self.end);
+                    (at.0 - self.start.0) as f64 / each
+                };
+                let (from, to) = (place(span.start), place(span.end));
+                let last = (to.ceil() as usize).min(steps);
+                for (step, share) in shares.iter_mut().enumerate().take(last).skip(from as usize) {
+                    let (left, right) = (step as f64, step as f64 + 1.0);
+                    *share += (to.min(right) - from.max(left)).max(0.0);
+                }
+            }
+            let sum: f64 = shares.iter().sum();
+            if sum == 0.0 {
+                continue;
+            }
+            let mut path = String::new();
+            for (step, share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
+                let x = LEFT + step as f64 * width;
+                let bottom = y + ROW * (1.0 - below[step].min(1.0));
+                let top = y + ROW * (1.0 - (below[step] + share).min(1.0));
+                let _ = write!(path, "M{x:.2} {bottom:.2}V{top:.2}h{width:.2}V{bottom:.2}Z");
+            }
+            let _ = writeln!(
+                svg,
+                "<path d=\"{path}\" fill=\"{}\"><title>{}: {:.1} % of the time</title></path>",
+                activity.colour(),
+                activity.name(),
+                100.0 * sum / steps as f64
+            );
+            for (below, share) in below.iter_mut().zip(shares) {
+                *below += share;
+            }
+        }
+    }
+
+    /// Ticks at round numbers of a unit, and the cycles below.
+    fn axis(&self, svg: &mut String) {
+        let (base, first) = (self.timeline.base, self.top + STRIP + GAP);
+        let y = first + Track::ALL.len() as f64 * (ROW + GAP);
+        let per_second = base.ticks_per_cycle as f64 * base.clock_hz as f64;
+        let unit = Unit::of(self.end.0 as f64 / per_second);
+        let per_unit = per_second * unit.seconds;
+        let step = round_step(self.length() as f64 / per_unit / 8.0);
+        let decimals = (-libm::floor(libm::log10(step) + 1e-9)).max(0.0) as usize;
+        let from = (self.start.0 as f64 / per_unit / step).ceil() as u64;
+        let to = (self.end.0 as f64 / per_unit / step).floor() as u64;
+        for i in from..=to {
+            let value = i as f64 * step;
+            let at = Ticks((value * per_unit).round() as u64);
+            if at < self.start {
+                continue;
+            }
+            let (px, cycle) = (self.x(at), at.0 / base.ticks_per_cycle);
+            // The picture ends close behind the last tick: its text must not.
+            let (anchor, tx) = if px > WIDTH - LABEL {
+                ("end", WIDTH - 4.0)
+            } else {
+                ("middle", px)
+            };
+            let _ = writeln!(
+                svg,
+                "<line x1=\"{px:.2}\" x2=\"{px:.2}\" y1=\"{first}\" y2=\"{}\" stroke=\"#bbbbbb\" stroke-width=\"0.5\"/>\n\
+                 <text x=\"{tx:.2}\" y=\"{}\" text-anchor=\"{anchor}\" fill=\"#222222\">{value:.decimals$} {}</text>\n\
+                 <text x=\"{tx:.2}\" y=\"{}\" text-anchor=\"{anchor}\" fill=\"#777777\" font-size=\"10\">cycle {cycle}</text>",
+                y + 2.0,
+                y + 16.0,
+                unit.name,
+                y + 30.0,
+            );
+        }
+    }
+}
+
+/// A name in the middle of what it names, where it fits.
+fn label(svg: &mut String, text: &str, from: f64, width: f64, y: f64, colour: &str) {
+    if width > 7.0 * text.chars().count() as f64 + 6.0 {
+        let _ = writeln!(
+            svg,
+            "<text x=\"{:.2}\" y=\"{y}\" text-anchor=\"middle\" fill=\"{colour}\" pointer-events=\"none\">{}</text>",
+            from + width / 2.0,
+            escape(text)
+        );
+    }
+}
+
+/// The next of 1, 2, 5 times a power of ten.
+fn round_step(wanted: f64) -> f64 {
+    let power = libm::exp10(libm::floor(libm::log10(wanted.max(1e-9))));
+    [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|m| m * power)
+        .find(|&s| s >= wanted)
+        .unwrap_or(10.0 * power)
+}

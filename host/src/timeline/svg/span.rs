@@ -1,0 +1,120 @@
+//! What fills the rows of the picture: stretches of time that do not overlap.
+
+use crate::timeline::{Category, Slice, Timeline, Track};
+use cp2_machine::Ticks;
+
+/// What a track does in a stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Activity {
+    Slice(Category),
+    /// A page kernel has done a page, and the next one has not been loaded.
+    Wait,
+}
+
+impl Activity {
+    /// All of them, work first.
+    pub(super) const ALL: [Self; 7] = [
+        Self::Slice(Category::Page),
+        Self::Slice(Category::Kernel),
+        Self::Slice(Category::Load),
+        Self::Slice(Category::Store),
+        Self::Slice(Category::Descriptor),
+        Self::Slice(Category::Work),
+        Self::Wait,
+    ];
+
+    /// Colours that stay apart for colour-blind readers (Okabe and Ito).
+    pub(super) fn colour(self) -> &'static str {
+        match self {
+            Self::Slice(Category::Kernel) => "#56b4e9",
+            Self::Slice(Category::Page) => "#0072b2",
+            Self::Slice(Category::Load) => "#009e73",
+            Self::Slice(Category::Store) => "#e69f00",
+            Self::Slice(Category::Descriptor) => "#999999",
+            Self::Slice(Category::Work) => "#cc79a7",
+            Self::Wait => "#d55e00",
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Slice(category) => category.name(),
+            Self::Wait => "waits for a page",
+        }
+    }
+}
+
+/// A stretch of time on a track.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span<'a> {
+    pub(super) start: Ticks,
+    pub(super) end: Ticks,
+    pub(super) activity: Activity,
+    /// A wait is none.
+    pub(super) slice: Option<&'a Slice>,
+}
+
+impl<'a> Span<'a> {
+    fn of(slice: &'a Slice) -> Self {
+        Self {
+            start: slice.start,
+            end: slice.end,
+            activity: Activity::Slice(slice.category),
+            slice: Some(slice),
+        }
+    }
+}
+
+impl Timeline {
+    /// The slices of a category, by their start.
+    pub(super) fn sorted(&self, category: impl Fn(Category) -> bool, track: Track) -> Vec<&Slice> {
+        let all = self.slices.iter();
+        let mut slices: Vec<&Slice> = all
+            .filter(|s| s.track == track && category(s.category))
+            .collect();
+        slices.sort_by_key(|s| (s.start, s.end));
+        slices
+    }
+
+    /// What a track does, in order. A kernel that works through pages is its pages, the waits before
+    /// them, and what it does behind the last one.
+    pub(super) fn spans(&self, track: Track) -> Vec<Span<'_>> {
+        let others = self.sorted(|c| c != Category::Kernel && c != Category::Page, track);
+        let mut spans: Vec<Span<'_>> = others.into_iter().map(Span::of).collect();
+        let kernels = self.sorted(|c| c == Category::Kernel, track);
+        let pages = self.sorted(|c| c == Category::Page, track);
+        let mut rest = pages.as_slice();
+        for kernel in kernels {
+            let before = rest.partition_point(|page| page.start < kernel.start);
+            let (lone, behind) = rest.split_at(before);
+            spans.extend(lone.iter().map(|page| Span::of(page)));
+            let own = behind.partition_point(|page| page.start < kernel.end);
+            let (own, behind) = behind.split_at(own);
+            rest = behind;
+            let mut at = kernel.start;
+            for page in own {
+                if page.start > at {
+                    spans.push(Span {
+                        start: at,
+                        end: page.start,
+                        activity: Activity::Wait,
+                        slice: None,
+                    });
+                }
+                spans.push(Span {
+                    start: page.start.max(at),
+                    ..Span::of(page)
+                });
+                at = page.end;
+            }
+            if kernel.end > at {
+                spans.push(Span {
+                    start: at,
+                    ..Span::of(kernel)
+                });
+            }
+        }
+        spans.extend(rest.iter().map(|page| Span::of(page)));
+        spans
+    }
+}
