@@ -74,6 +74,41 @@ pub enum Rest {
     },
     /// Nothing: it is only stored to, and that is left out.
     Nothing,
+    /// What lies behind each row, up to the next, lies at an address and every so many bytes behind it; what lies before the
+    /// first row and behind the last gap is as of another rest.
+    Elsewhere {
+        /// Address of what lies behind the first row.
+        address: u64,
+        /// Bytes to what lies behind the next.
+        pitch: u64,
+        /// Address and bytes of a table of zeros for what is beyond, if it is loaded.
+        zeros: Option<(u64, u64)>,
+    },
+}
+
+impl Rest {
+    /// Where what belongs to no row lies, none if it is nowhere; and bytes of `bytes` that lie there together.
+    fn beyond(self, bytes: u64) -> (Lies, u64) {
+        let zeros = match self {
+            Self::Zeros { address, bytes } => Some((address, bytes)),
+            Self::Elsewhere { zeros, .. } => zeros,
+            Self::Nothing => None,
+        };
+        match zeros {
+            Some((address, table)) => (Lies::Zeros(address), bytes.min(table)),
+            None => (Lies::Nowhere, bytes),
+        }
+    }
+}
+
+/// Where a byte of a view lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lies {
+    /// At an address, what follows behind it.
+    At(u64),
+    /// In the table of zeros at this address.
+    Zeros(u64),
+    Nowhere,
 }
 
 /// An array of rows, each of which lies elsewhere.
@@ -218,44 +253,41 @@ impl Views {
 }
 
 impl View {
-    /// What lies at an offset: its address, none where nothing does; and bytes to where something else does.
-    fn at(&self, offset: u64) -> (Option<u64>, u64) {
+    /// Where what is at an offset lies, and bytes to where something else does.
+    fn at(&self, offset: u64) -> (Lies, u64) {
         let rows = self.rows;
-        let rest = |bytes: u64| match self.rest {
-            Rest::Zeros {
-                address,
-                bytes: table,
-            } => (Some(address), bytes.min(table)),
-            Rest::Nothing => (None, bytes),
-        };
         let Some(behind) = offset.checked_sub(rows.start) else {
-            return rest(rows.start - offset);
+            return self.rest.beyond(rows.start - offset);
         };
         let (row, within) = match rows.count {
             0 | 1 => (0, behind),
             _ => (behind / rows.pitch.max(1), behind % rows.pitch.max(1)),
         };
+        if row >= rows.count {
+            return self.rest.beyond(u64::MAX);
+        }
         // A row that ends within a granule has the rest of it.
         let bytes = match rows.count {
             1 => rows.bytes.next_multiple_of(self.granule.max(1)),
             _ => rows.bytes,
         };
-        match (row < rows.count, bytes.checked_sub(within)) {
-            (true, Some(left @ 1..)) => (Some(self.first + row * self.pitch + within), left),
-            (true, _) if rows.count > 1 && row + 1 < rows.count => rest(rows.pitch - within),
-            _ => rest(u64::MAX),
+        let gap = rows.pitch.checked_sub(within).filter(|gap| *gap > 0);
+        match (bytes.checked_sub(within), gap, self.rest) {
+            (Some(left @ 1..), ..) => (Lies::At(self.first + row * self.pitch + within), left),
+            (_, Some(gap), Rest::Elsewhere { address, pitch, .. }) => {
+                (Lies::At(address + row * pitch + (within - bytes)), gap)
+            }
+            (_, Some(gap), rest) if row + 1 < rows.count => rest.beyond(gap),
+            (.., rest) => rest.beyond(u64::MAX),
         }
     }
 
-    /// Whether the bytes from one offset to another lie as they are here, and at how much less an address.
+    /// Whether the bytes from one offset to another lie together somewhere, and at how much less an address.
     fn moved(&self, from: u64, to: u64) -> Option<u64> {
-        let (place, bytes) = self.at(from);
-        let is_row = place.is_some_and(|_| match self.rest {
-            Rest::Zeros { address, .. } => place != Some(address),
-            Rest::Nothing => true,
-        });
-        // The rows of a view and their places are as far apart: many are as one.
-        (is_row && to - from <= bytes).then(|| place.unwrap_or(0).wrapping_sub(from))
+        match self.at(from) {
+            (Lies::At(place), bytes) if to - from <= bytes => Some(place.wrapping_sub(from)),
+            _ => None,
+        }
     }
 
     /// The runs of a transfer, one level after the other, where they lie.
@@ -364,7 +396,7 @@ impl View {
         while run > 0 {
             let (place, bytes) = self.at(offset);
             let part = bytes.clamp(1, run);
-            if let Some(place) = place {
+            if let Lies::At(place) | Lies::Zeros(place) = place {
                 all.push(Chunk::new(place, local as u32, part));
             }
             offset = offset.wrapping_add(part);
@@ -380,11 +412,22 @@ mod tests {
     use cp2_dma::Direction;
     use proptest::prelude::*;
 
-    /// The byte that a view has at an offset: that of a row, or 0.
-    fn byte(rows: Rows, pitch: u64, offset: u64) -> Option<u64> {
+    /// Where the byte lies that a view has at an offset; none for 0.
+    fn byte(
+        rows: Rows,
+        (first, pitch): (u64, u64),
+        elsewhere: Option<(u64, u64)>,
+        offset: u64,
+    ) -> Option<u64> {
         let behind = offset.checked_sub(rows.start)?;
         let (row, within) = (behind / rows.pitch, behind % rows.pitch);
-        (row < rows.count && within < rows.bytes).then_some(row * pitch + within)
+        if row >= rows.count {
+            return None;
+        }
+        match within.checked_sub(rows.bytes) {
+            None => Some(first + row * pitch + within),
+            Some(behind) => elsewhere.map(|(other, apart)| other + row * apart + behind),
+        }
     }
 
     proptest! {
@@ -393,13 +436,23 @@ mod tests {
             (start, count, bytes, gap, apart) in (0u64..6, 1u64..7, 1u64..9, 0u64..4, 0u64..5),
             (system, run, blocks) in (0u64..40, 1u64..12, -3i64..12),
             levels in prop::collection::vec((1u32..5, 0i64..9), 0..3),
-            store in any::<bool>(), to in 0..3,
+            store in any::<bool>(), elsewhere in any::<bool>(), to in 0..3,
         ) {
             let machine = Machine::builtin("vm7").unwrap();
             let (start, bytes, gap, apart) = (16 * start, 16 * bytes, 16 * gap, 16 * apart);
             let rows = Rows { start, count, bytes, pitch: bytes + gap, total: 1 << 20 };
             let (first, pitch) = (1 << 20, bytes + apart);
             let rest = if store { Rest::Nothing } else { Rest::Zeros { address: 1 << 24, bytes: 64 } };
+            let other = (1u64 << 22, gap + 48);
+            let rest = match (elsewhere, rest) {
+                (false, rest) => rest,
+                (true, rest) => Rest::Elsewhere {
+                    address: other.0,
+                    pitch: other.1,
+                    zeros: (rest != Rest::Nothing).then_some((1 << 24, 64)),
+                },
+            };
+            let elsewhere = elsewhere.then_some(other);
             let mut views = Views::default();
             let address = views.add(rows, (first, pitch), rest, 16);
             // Far enough from the start that no block begins before it.
@@ -433,9 +486,8 @@ mod tests {
             let mut wanted = Vec::new();
             for run in d.runs(&machine) {
                 for at in 0..run.bytes {
-                    let byte = byte(rows, pitch, run.system + at - address);
+                    let byte = byte(rows, (first, pitch), elsewhere, run.system + at - address);
                     if !store || byte.is_some() {
-                        let byte = byte.map(|b| first + b);
                         wanted.extend(places(&run, at).into_iter().map(|place| (place, byte)));
                     }
                 }

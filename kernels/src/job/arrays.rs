@@ -72,18 +72,17 @@ impl Job {
                 wanted.pitch - wanted.bytes.min(wanted.pitch),
                 wanted.total - end.min(wanted.total),
             ];
-            let gap = gaps.into_iter().max().unwrap_or(0);
-            let bytes = gap
-                .min(self.machine().cp2.dmem.0)
-                .next_multiple_of(granule.max(1));
-            let zeros = self.temporary::<u8>(bytes)?.address();
+            let (address_of, bytes) = self.zeros(gaps.into_iter().max().unwrap_or(0))?;
             let rest = Rest::Zeros {
-                address: zeros,
+                address: address_of,
                 bytes,
             };
             return Ok(self
                 .views
                 .add(wanted, (address + own.start, own.pitch), rest, granule));
+        }
+        if let Some(couples) = Couples::new(own, wanted, granule) {
+            return self.couples_as(address, couples);
         }
         let placed = self.temporary::<u8>(wanted.total.max(wanted.count * wanted.pitch))?;
         let [start, bytes, from] = [wanted.start, wanted.bytes, own.start].map(|n| n / WORD);
@@ -143,6 +142,9 @@ impl Job {
         if own.is_aligned(granule) && made.is_aligned(granule) {
             let place = (buffer.address() + own.start, own.pitch);
             return Ok(stored(self.views.add(made, place, Rest::Nothing, granule)));
+        }
+        if let Some(couples) = Couples::new(own, made, granule) {
+            return self.couples_to(buffer, couples);
         }
         let placed = self.temporary::<u8>(made.total.max(made.start + made.count * made.pitch))?;
         let [start, bytes, from] = [own.start, own.bytes, made.start].map(|n| n / WORD);
@@ -263,12 +265,129 @@ impl Job {
         Ok(stored.buffer)
     }
 
+    /// A table of zeros for gaps of so many bytes: its address and bytes.
+    fn zeros(&mut self, gap: u64) -> Result<(u64, u64), JobError> {
+        let machine = self.machine();
+        let granule = machine.dma.granule.0.max(1);
+        let bytes = gap.min(machine.cp2.dmem.0).next_multiple_of(granule);
+        Ok((self.temporary::<u8>(bytes)?.address(), bytes))
+    }
+
+    /// Couples of rows for a kernel that loads them: first rows but their last number as they lie, these and second rows put elsewhere.
+    fn couples_as(&mut self, address: u64, couples: Couples) -> Result<u64, JobError> {
+        let placed = self.temporary::<u8>(couples.count() * couples.rest())?;
+        let [own, wanted] = [couples.own, couples.kernel].map(|rows| rows.pitch / WORD);
+        let whole = couples.whole() / WORD;
+        // A couple's words from the last number of its first row on.
+        let word = |at: u64| match (at < PARTS, (whole + at).checked_sub(wanted)) {
+            (true, _) => Word::Of(0, whole + at),
+            (_, Some(at)) if at < own => Word::Of(0, own + at),
+            _ => Word::Zero,
+        };
+        let words = [couples.rest(), couples.kernel.pitch - couples.whole()].map(|n| n / WORD);
+        self.relayouted(&Relayout {
+            name: "odd rows as the kernel takes them",
+            from: &[Place::new(address, 2 * couples.own.pitch)],
+            to: Place::new(placed.address(), couples.rest()),
+            words: couples.own.count / 2 * words[0] + couples.own.count % 2 * words[1],
+            word: &word,
+        })?;
+        let zeros = self.zeros(couples.kernel.total)?;
+        Ok(couples.view(self, address, placed.address(), Some(zeros)))
+    }
+
+    /// Couples of rows of a kernel that stores them.
+    fn couples_to<T: Element>(
+        &mut self,
+        buffer: Buffer<T>,
+        couples: Couples,
+    ) -> Result<Stored<T>, JobError> {
+        let placed = self.temporary::<u8>(couples.count() * couples.rest())?;
+        let [own, made] = [couples.own, couples.kernel].map(|rows| rows.pitch / WORD);
+        let whole = couples.whole() / WORD;
+        let word = |at: u64| match at.checked_sub(own) {
+            _ if at < whole => Word::Any,
+            None => Word::Of(0, at - whole),
+            Some(at) => Word::Of(0, made - whole + at),
+        };
+        let relayout = Relayout {
+            name: "odd rows as the user has them",
+            from: &[Place::new(placed.address(), couples.rest())],
+            to: Place::new(buffer.address(), 2 * couples.own.pitch),
+            words: couples.own.count * own,
+            word: &word,
+        };
+        let relayouts = vec![relayout.make(self.machine())?];
+        let address = couples.view(self, buffer.address(), placed.address(), None);
+        Ok(Stored {
+            buffer,
+            address,
+            relayouts,
+        })
+    }
+
     /// Adds the passes of a relayout.
     ///
     /// # Errors
     /// See [`Job::rows_in`].
     pub(crate) fn relayouted(&mut self, relayout: &Relayout<'_>) -> Result<(), JobError> {
         relayout.make(self.machine())?.append(self)
+    }
+}
+
+/// Words of a number whose halves no granule has whole numbers of: a complex one.
+const PARTS: u64 = 2;
+
+/// Rows of an odd number of complex numbers that follow each other, two by two: the first begins at a granule, and all of it but its
+/// last number is whole granules.
+#[derive(Clone, Copy, Debug)]
+struct Couples {
+    own: Rows,
+    kernel: Rows,
+}
+
+impl Couples {
+    /// If they are, and the kernel's rows are whole granules.
+    fn new(own: Rows, kernel: Rows, granule: u64) -> Option<Self> {
+        let odd = own.start == 0
+            && own.pitch == own.bytes
+            && own.bytes % granule.max(1) == PARTS * WORD
+            && granule == 2 * PARTS * WORD;
+        let whole = |bytes: u64| bytes.is_multiple_of(granule.max(1));
+        let aligned = whole(kernel.start) && whole(kernel.pitch);
+        (odd && aligned && own.count > 1).then_some(Self { own, kernel })
+    }
+
+    fn count(self) -> u64 {
+        self.own.count.div_ceil(2)
+    }
+
+    /// Bytes of a first row that stay where they are.
+    fn whole(self) -> u64 {
+        self.own.bytes - PARTS * WORD
+    }
+
+    /// Bytes of the rest of a couple of the kernel's rows.
+    fn rest(self) -> u64 {
+        2 * self.kernel.pitch - self.whole()
+    }
+
+    /// The kernel's rows, of which the rest of each couple lies at `rest`.
+    fn view(self, job: &mut Job, first: u64, rest: u64, zeros: Option<(u64, u64)>) -> u64 {
+        let rows = Rows {
+            count: self.count(),
+            bytes: self.whole(),
+            pitch: 2 * self.kernel.pitch,
+            ..self.kernel
+        };
+        let rest = Rest::Elsewhere {
+            address: rest,
+            pitch: self.rest(),
+            zeros,
+        };
+        let granule = job.machine().dma.granule.0;
+        job.views
+            .add(rows, (first, 2 * self.own.pitch), rest, granule)
     }
 }
 
@@ -310,7 +429,10 @@ pub(crate) fn expected(own: Rows, kernels: Rows, machine: &Machine) -> f64 {
         return 0.0;
     }
     let [from, to] = [own, kernels].map(|rows| rows.count.saturating_mul(rows.pitch));
-    relayout_cycles(from + to, machine)
+    match Couples::new(own, kernels, granule) {
+        Some(_) => relayout_cycles((from + to) / 2, machine),
+        None => relayout_cycles(from + to, machine),
+    }
 }
 
 /// Expected cycles of a relayout that loads and stores so many bytes together: the channel's time or the control CPU's for
