@@ -164,10 +164,10 @@ fn fast(
 fn lengths_by_columns_are_fast() {
     let mut slow = Vec::new();
     for (n, columns, floor) in [
-        (2016, false, 0.90),
-        (2100, true, 0.85),
-        (3000, true, 0.88),
-        (4000, true, 0.88),
+        (2016, false, 0.80),
+        (2100, true, 0.74),
+        (3000, true, 0.80),
+        (4000, true, 0.84),
     ] {
         let batch = 512;
         let x = random(n, batch, n as u64);
