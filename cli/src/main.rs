@@ -48,6 +48,7 @@ fn main() -> ExitCode {
             Err(e) => return usage(&e),
         };
     interrupt::install();
+    interrupt::outlive_large_files();
     let json = cli.json;
     let done = cli.command.run(json).and_then(|outcome| {
         finish(&outcome, json)?;
