@@ -35,6 +35,13 @@ fn interrupted(message: &str) -> Failure {
     }
 }
 
+/// Has a write beyond the user's limit for files (`ulimit -f`) fail as one to a full disk does, so that what was begun is
+/// removed. Without a handler the signal that comes first ends the process.
+pub(crate) fn outlive_large_files() {
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+}
+
 /// The flag that devices watch.
 pub(crate) fn flag() -> Arc<AtomicBool> {
     RAISED.clone()

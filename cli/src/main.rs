@@ -47,6 +47,7 @@ fn main() -> ExitCode {
             Ok(cli) => cli,
             Err(e) => return usage(&e),
         };
+    interrupt::outlive_large_files();
     let json = cli.json;
     interrupt::install(move |failure| complain(failure, json));
     let done = cli.command.run(json).and_then(|outcome| {

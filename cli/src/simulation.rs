@@ -6,7 +6,7 @@ use crate::outcome::{Failure, GUEST_FAULT, Outcome, UNVERIFIED};
 use crate::progress::{Watch, watch};
 use crate::table::{Align, Table, percent, seconds};
 use cp2_asm::Program;
-use cp2_emu::{Engine, Finding};
+use cp2_emu::{Engine, Finding, Objection, Owner};
 use cp2_host::profile::Profile;
 use cp2_host::{Options, Run, RunReport, Trace, emit};
 use serde_json::{Value, json};
@@ -194,6 +194,25 @@ pub(crate) fn conclude(
         outcome.exit = GUEST_FAULT;
         let place = fault_place(report, program);
         outcome.notes += &format!("error: {}{place}\n", report.end);
+        let overwritten = |f: &Finding| {
+            matches!(
+                f.objection,
+                Objection::Outside {
+                    owner: Owner::Arguments,
+                    ..
+                }
+            )
+        };
+        // The page loop works by the argument blocks alone: it is not where the fault is.
+        if place.starts_with(" at page.s:") {
+            outcome.notes += match report.findings.iter().any(overwritten) {
+                true => "the page loop had its argument blocks overwritten: see the check below\n",
+                false if !args.check => {
+                    "the page loop works by argument blocks; --check names a store that overwrites one\n"
+                }
+                false => "",
+            };
+        }
         if let Some(dump) = &report.dump {
             outcome.notes += dump;
         }

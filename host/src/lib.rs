@@ -7,6 +7,7 @@
 //! * [`timeline`]: what happened when, for Perfetto and as a picture.
 //! * [`emit`]: a run as a directory, and its replay.
 //! * [`files`]: files written whole or not at all.
+//! * `testing` (feature `testing`, in the documentation with `--features cp2-host/testing`): property tests of kernels against closures.
 
 mod device;
 pub mod emit;

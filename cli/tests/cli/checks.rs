@@ -1,0 +1,145 @@
+//! What the checkers say of kernels that leave what is theirs, ends that tell what a kernel lacks, refusals that tell what
+//! a machine lacks, and files that are not left behind.
+
+use crate::bench::{Bench, bytes, npy};
+
+/// A page kernel that doubles blocks of 16 bytes and does more with each, in line 7.
+fn kernel(more: &str) -> String {
+    format!(
+        ".include \"page.s\"
+        page_begin
+        ldx2 a0, [a15]
+        ldx c0, [a15 + 8]
+        movi a2, 40960
+        loop c0 {{
+        {more}
+        ldq q0, [a0]+16
+        add q1, q0, q0
+        stq q1, [a1]+16
+        }}
+        page_end
+        stop
+"
+    )
+}
+
+fn bench(more: &str) -> Bench {
+    let bench = Bench::new();
+    bench.write("k.s", kernel(more));
+    let x: Vec<f32> = (0..4 * 160).map(|i| i as f32).collect();
+    bench.write("x.npy", npy("<f4", "False", "(640,)", &bytes(&x)));
+    bench
+}
+
+const MAP: &str = "map k.s --input x.npy --output y.npy --block 4 --page 4 --buffering double";
+
+#[test]
+fn kernels_are_held_to_what_is_theirs() {
+    bench("nop").cp2(&format!("{MAP} --check")).works();
+    for (more, words) in [
+        ("ldq q2, [a0]", "another page"),
+        ("ldq q2, [a2]", "scratch"),
+        ("stq q0, [a2]", "scratch"),
+        ("stq q0, [a15]", "argument block"),
+    ] {
+        // What is stored was written before.
+        let more = match more.starts_with("st") {
+            true => format!("lif r0, 1.0\n        lif r1, 1.0\n        {more}"),
+            false => format!("{more}\n        nop\n        nop"),
+        };
+        let more = &more.replace("ldq q2, [a0]", "ldq q2, [a0 + 16]");
+        let bench = bench(more);
+        let place = if more.contains("lif") {
+            "k.s:9:"
+        } else {
+            "k.s:7:"
+        };
+        let ended = bench.cp2(&format!("{MAP} --check"));
+        let code = if words == "argument block" {
+            None
+        } else {
+            Some(1)
+        };
+        assert!(code.is_none_or(|code| ended.code == code), "{}", ended.err);
+        assert!(ended.err.contains(words), "{words}: {}", ended.err);
+        assert!(ended.err.contains(place), "{words}: {}", ended.err);
+    }
+}
+
+/// The page loop faults, by what a kernel did before.
+#[test]
+fn an_overwritten_argument_block_is_named() {
+    let more = "lif r0, 1024.0\n        lif r1, 1024.0\n        stq q0, [a15 - 16]";
+    let bench = bench(more);
+    bench
+        .cp2(MAP)
+        .fails(3, &["page.s", "--check names a store"]);
+    let ended = bench.cp2(&format!("{MAP} --check"));
+    ended.fails(
+        3,
+        &[
+            "overwrites an argument block",
+            "k.s:9:",
+            "see the check below",
+        ],
+    );
+}
+
+#[test]
+fn deadlocks_say_since_when_and_what_to_add() {
+    let bench = bench("nop");
+    bench.write("k.s", ".program\n        wait 0\n        stop\n");
+    bench
+        .cp2(MAP)
+        .fails(3, &["deadlock since cycle", "`page_begin`", "`page_end`"]);
+    let json = bench.cp2(&format!("{MAP} --json")).json();
+    assert!(json["cycles"].as_u64().unwrap() < 2000, "{json}");
+    assert_eq!(json["end_details"]["since"], json["cycles"]);
+}
+
+#[test]
+fn refusals_name_what_the_machine_lacks() {
+    let bench = Bench::new();
+    let granule = "base = \"vm7\"\n[dma]\ngranule = { value = 4, unit = \"B\" }\n";
+    bench.write("fine.toml", granule);
+    let small = "base = \"vm7\"\n[cp2]\ndmem = { value = 32, unit = \"KiB\" }\n";
+    bench.write("small.toml", small);
+    for n in [1009, 10_000] {
+        let line = format!("fft --n {n} --batch 4 --machine fine.toml");
+        bench
+            .cp2(&line)
+            .fails(2, &[&n.to_string(), "granules of 4 bytes, expected 16"]);
+    }
+    let plan = bench.cp2("fft --n 4096 --batch 8 --plan --machine small.toml");
+    plan.works();
+    let said = "not taken: hand-written kernel: ";
+    assert!(
+        plan.out.contains(said) && plan.out.contains("local memory"),
+        "{}",
+        plan.out
+    );
+    let json = bench
+        .cp2("fft --n 4096 --batch 8 --plan --machine small.toml --json")
+        .json();
+    assert_eq!(json["refused"][0]["kind"], "hand-written kernel", "{json}");
+}
+
+/// A file beyond the user's limit is an error of the write: nothing of it stays.
+#[cfg(unix)]
+#[test]
+fn nothing_is_left_of_a_file_that_is_too_large() {
+    let bench = Bench::new();
+    let mut command = std::process::Command::new("sh");
+    let cp2 = env!("CARGO_BIN_EXE_cp2");
+    let line = format!("ulimit -f 8 && exec '{cp2}' fft --n 1024 --batch 16 --output y.npy");
+    command.args(["-c", &line]).current_dir(bench.folder());
+    let ended = command.output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(2), "{said}");
+    assert!(said.contains("y.npy"), "{said}");
+    assert_eq!(
+        std::fs::read_dir(bench.folder()).unwrap().count(),
+        0,
+        "{said}"
+    );
+}
