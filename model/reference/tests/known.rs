@@ -55,11 +55,11 @@ fn no_order_of_factors_is_cheaper() {
     }
     // Without factors, and with one on every input but the first.
     fn least(n: usize, factors: bool) -> f64 {
-        if (2..n).all(|a| n % a != 0) {
+        if (2..n).all(|a| !n.is_multiple_of(a)) {
             return column(n, factors);
         }
         let mut best = f64::INFINITY;
-        for a in (2..n).filter(|a| n % a == 0) {
+        for a in (2..n).filter(|a| n.is_multiple_of(*a)) {
             let b = n / a;
             let all = |with: bool| b as f64 * least(a, with) + a as f64 * least(b, with);
             best = best.min(match (factors, gcd(a, b)) {
@@ -188,8 +188,10 @@ fn filters_take_what_is_known() {
         ..fir(1025, same(1025, 200_000))
     };
     let cycles = wanted.figures(&fast).reference.get();
-    let blocks = |n: f64| (201_024.0 / (n - 1024.0)) * n * (n.log2() + 0.5) / 4.0;
-    let blocks = (11..18).map(|b| blocks(f64::from(1 << b)));
+    let blocks = (11..18).map(|b| {
+        let n = f64::from(1 << b);
+        (201_024.0 / (n - 1024.0)) * n * (f64::from(b) + 0.5) / 4.0
+    });
     let least = blocks.fold(f64::INFINITY, f64::min);
     assert!(
         cycles as f64 <= least && cycles as f64 > 0.9 * least,
