@@ -183,7 +183,7 @@ impl Views {
     /// Whether an address is one of a view.
     #[must_use]
     pub fn has(&self, address: u64) -> bool {
-        address >= APART / 2
+        address >= APART / 2 && self.of(address).is_some()
     }
 
     /// Whether there are none.
@@ -201,7 +201,7 @@ impl Views {
     /// itself, if it names no view. The last one has its event.
     #[must_use]
     pub fn expand(&self, d: Descriptor, limits: Limits) -> Vec<Descriptor> {
-        let Some(view) = self.of(d.system).filter(|_| self.has(d.system)) else {
+        let Some(view) = self.of(d.system).filter(|_| d.system >= APART / 2) else {
             return vec![d];
         };
         let Limits {

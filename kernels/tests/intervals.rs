@@ -18,7 +18,7 @@ fn sizes(kernel: &str) -> &'static [&'static [u64]] {
         "fft-mixed" => &[&[15, 64], &[343, 16]],
         "fft-bluestein" => &[&[37, 16]],
         "fft-real" | "fft-real-inverse" => &[&[16, 64], &[30, 64], &[256, 64], &[1 << 14, 1]],
-        "conv" => &[&[5, 9000, 1], &[60, 9000, 1], &[600, 9000, 2]],
+        "conv" | "conv-real" => &[&[5, 9000, 1], &[60, 9000, 1], &[600, 9000, 2]],
         // Real taps and complex ones, all rates, many taps and few.
         "fir" => &[
             &[3, 8000, 1, 1, 1, 1],

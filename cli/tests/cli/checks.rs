@@ -50,9 +50,9 @@ fn kernels_are_held_to_what_is_theirs() {
         let more = &more.replace("ldq q2, [a0]", "ldq q2, [a0 + 16]");
         let bench = bench(more);
         let place = if more.contains("lif") {
-            "k.s:9:"
+            "k.s:9"
         } else {
-            "k.s:7:"
+            "k.s:7"
         };
         let ended = bench.cp2(&format!("{MAP} --check"));
         let code = if words == "argument block" {
@@ -79,7 +79,7 @@ fn an_overwritten_argument_block_is_named() {
         3,
         &[
             "overwrites an argument block",
-            "k.s:9:",
+            "k.s:9",
             "see the check below",
         ],
     );

@@ -81,6 +81,11 @@ fn changed(row: &Row) -> String {
             why.push(format!("{what} {change:+.0} %"));
         }
     }
+    match row.relayouts {
+        0 => {}
+        1 => why.push("1 relayout".to_owned()),
+        n => why.push(format!("{n} relayouts")),
+    }
     format!("{:.3} | {}", bound / cycles, why.join(", "))
 }
 

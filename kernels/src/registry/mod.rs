@@ -190,6 +190,8 @@ pub struct Row {
     pub machine_hash: String,
     /// Engine that emulated it.
     pub engine: Engine,
+    /// Passes among those of the job that put the user's arrays into the kernels' layout, or results into his.
+    pub relayouts: usize,
     /// What the model expects, in cycles.
     pub expected_cycles: f64,
     /// What the emulator measures, in cycles.
@@ -235,6 +237,7 @@ pub fn measure(
         machine: machine.name.clone(),
         machine_hash: machine.hash.clone(),
         engine,
+        relayouts: run.passes.iter().filter(|pass| pass.is_relayout()).count(),
         expected_cycles,
         emulated_cycles: report.cycles,
         ratio: expected_cycles / report.cycles.max(1) as f64,
