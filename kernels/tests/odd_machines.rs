@@ -303,7 +303,7 @@ fn transfers_that_are_dear_to_give_are_counted() {
     let mut wrong = Vec::new();
     for descriptor in [200, 1000] {
         let slow = odd(|m| m.host.descriptor = Cycles(descriptor));
-        let mut compare = |what: String, ways: Vec<(String, u64, u64)>| {
+        let mut compare = |what: String, passes: u64, ways: Vec<(String, u64, u64)>| {
             let least = ways.iter().map(|way| way.2).min().unwrap();
             for (number, (way, expected, cycles)) in ways.into_iter().enumerate() {
                 let share = expected as f64 / cycles as f64;
@@ -312,8 +312,8 @@ fn transfers_that_are_dear_to_give_are_counted() {
                 );
                 println!("{line}, {share:.3}");
                 let dearer = number == 0 && cycles as f64 > 1.02 * least as f64;
-                // Program, tables and arguments of each of two passes are given before its pages.
-                let before = 6 * descriptor + 100;
+                // Program, tables and arguments of each pass are given before its pages, and what begins and ends it is priced as one page.
+                let before = 3 * passes * descriptor + 100;
                 if dearer || share > 1.05 || expected + before < cycles * 98 / 100 {
                     wrong.push(line);
                 }
@@ -329,7 +329,7 @@ fn transfers_that_are_dear_to_give_are_counted() {
                 let cycles = fft.process(&x).unwrap().run.report.cycles;
                 (fft.recipe(), fft.expected(batch).unwrap().get(), cycles)
             });
-            compare(format!("{n} x {batch}"), ways.collect());
+            compare(format!("{n} x {batch}"), 2, ways.collect());
         }
         for (n, batch) in [(32, 13), (2048, 4)] {
             let planner = FftPlanner::for_batch(slow.clone(), batch);
@@ -339,7 +339,8 @@ fn transfers_that_are_dear_to_give_are_counted() {
                 let cycles = fft.process(&x).unwrap().run.report.cycles;
                 (fft.recipe(), fft.expected(batch).unwrap().get(), cycles)
             });
-            compare(format!("real {n} x {batch}"), ways.collect());
+            // Half spectra and numbers are put into other layouts, whose short pages have transfers of their own for each section.
+            compare(format!("real {n} x {batch}"), 14, ways.collect());
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");

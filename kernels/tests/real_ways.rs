@@ -78,6 +78,12 @@ fn real(planner: &FftPlanner, n: usize, direction: Direction, batch: usize) -> R
     }
 }
 
+/// Cycles for what real numbers need that complex ones do not: numbers are widened or spectra completed and results picked out, 24 bytes a
+/// number over a channel of 12.8 bytes a cycle, by two programs with a launch, a first load and a last store each.
+fn around(n: usize, batch: usize) -> u64 {
+    (24.0 / 12.8 * (n * batch) as f64) as u64 + 1600
+}
+
 /// Compares the plans of a length; none where the machine has no complex transform of it.
 fn compare(machine: &Arc<Machine>, n: usize, batch: usize) {
     let mut planner = FftPlanner::for_batch(machine.clone(), batch);
@@ -88,11 +94,8 @@ fn compare(machine: &Arc<Machine>, n: usize, batch: usize) {
         let price = complex.expected(batch).unwrap().0;
         let real = real(&planner, n, direction, batch);
         let what = format!("{n} x {batch}: {}, {}", real.recipe, complex.recipe());
-        assert!(
-            real.expected <= price,
-            "{what}: {} > {price}",
-            real.expected
-        );
+        let most = price + around(n, batch);
+        assert!(real.expected <= most, "{what}: {} > {most}", real.expected);
         // What was left out would not have been cheaper.
         let (first, least, reference) = real.ways[0].clone();
         assert_eq!(
@@ -160,7 +163,8 @@ fn run(machine: &Arc<Machine>, n: usize, batch: usize) -> Vec<String> {
         let done = whole.process_with(&x, options()).unwrap();
         let (cycles, complex) = (report.cycles as f64, done.run.report.cycles as f64);
         // A launch and waits of a hundred cycles are not in any price.
-        let explained = (cycles - expected.0 as f64).abs() <= 100.0_f64.max(0.1 * cycles);
+        let explained = (cycles - expected.0 as f64).abs()
+            <= 100.0_f64.max(0.1 * cycles) + 0.6 * around(n, batch) as f64;
         let (expected, efficiency) = (expected.0 as f64 / cycles, bound.0 as f64 / cycles);
         let line = format!(
             "{} {n} x {batch}, {recipe}: {cycles} cycles, {:.3} of the complex transform's, efficiency {efficiency:.3}, \
@@ -174,7 +178,7 @@ fn run(machine: &Arc<Machine>, n: usize, batch: usize) -> Vec<String> {
             && verdict.holds()
             && efficiency <= 1.0
             && explained
-            && cycles <= 1.1 * complex;
+            && cycles <= 1.1 * complex + 1.3 * around(n, batch) as f64;
         if !good {
             wrong.push(line);
         }

@@ -75,7 +75,10 @@ fn changed(row: &Row) -> String {
     let mut why = Vec::new();
     for (what, change) in [
         ("cycles", percent(row.emulated_cycles as f64, cycles)),
-        ("reference", percent(row.figures.reference.get() as f64, bound)),
+        (
+            "reference",
+            percent(row.figures.reference.get() as f64, bound),
+        ),
     ] {
         if change.abs() >= 1.0 {
             why.push(format!("{what} {change:+.0} %"));

@@ -3,6 +3,7 @@
 use super::carried;
 use super::error::ConvError;
 use super::filter::{COMPLEX, Filter, Rows};
+use super::overlap::unit;
 use super::phases::{Phases, Rates};
 use super::program::{fill, program};
 use super::tile::{Shape, Tiles};
@@ -52,6 +53,8 @@ pub(super) struct Direct {
     points: usize,
     /// Samples before an output's own that are read.
     lead: usize,
+    /// Taps of 0 before the first: so many samples later than an output's own are read.
+    later: usize,
     /// Numbers of a block from an output's samples to the next one's, where they are gathered: fewer
     /// than an output has samples.
     gathered: Option<usize>,
@@ -100,17 +103,47 @@ pub(super) fn schedules(
         return Vec::new();
     }
     let shape = Shape::new(taps, decimate, interpolate);
-    let tiles = held(decimate).then(|| Direct::by_tiles(taps, shape, machine));
+    let of = |taps: &[Complex32]| Shape {
+        taps: taps.len(),
+        ..shape
+    };
+    let begun = |make: &dyn Fn(&[Complex32]) -> Option<Direct>| {
+        at_granules(taps, interpolate, machine, make)
+    };
+    let tiles = held(decimate).then(|| begun(&|h| Direct::by_tiles(h, of(h), machine)));
     let few = held(decimate) && decimate.max(interpolate) >= PHASES;
-    let phases = few.then(|| Direct::by_phases(taps, shape, false, machine));
+    let phases = few.then(|| begun(&|h| Direct::by_phases(h, of(h), false, machine)));
     // A run takes as long as one or two numbers.
     let unused = taps.len() + 3 < decimate;
-    let gathered = unused.then(|| Direct::by_phases(taps, shape, true, machine));
+    let gathered = unused.then(|| begun(&|h| Direct::by_phases(h, of(h), true, machine)));
     [tiles, phases, gathered]
         .into_iter()
         .flatten()
         .flatten()
         .collect()
+}
+
+/// The schedule that `make` makes of the taps, with taps of 0 behind them or before, so that signals begin at a granule:
+/// then the DMA moves them as they lie.
+fn at_granules(
+    taps: &[Complex32],
+    interpolate: usize,
+    machine: &Machine,
+    make: &dyn Fn(&[Complex32]) -> Option<Direct>,
+) -> Option<Direct> {
+    let unit = unit(machine);
+    let begins = |direct: &Direct| (direct.lead - direct.later).is_multiple_of(unit);
+    let made = make(taps)?;
+    if begins(&made) {
+        return Some(made);
+    }
+    let zeros = vec![Complex32::default(); interpolate];
+    let behind = make(&[taps, &zeros].concat()).filter(begins);
+    let before = || {
+        let made = make(&[&zeros, taps].concat()).filter(|_| interpolate == 1)?;
+        Some(Direct { later: 1, ..made }).filter(begins)
+    };
+    behind.or_else(before).or(Some(made))
 }
 
 /// Whether so many taps of this kind can be filtered directly.
@@ -204,6 +237,7 @@ impl Direct {
             shape,
             points: shape.width() * shape.lanes(),
             lead,
+            later: 0,
             gathered: None,
             table,
             operations,
@@ -246,6 +280,7 @@ impl Direct {
             shape,
             points: phases.points,
             lead: phases.lead,
+            later: 0,
             gathered: gathered.then_some(phases.row),
             table: phases.table.clone(),
             operations: phases.operations,
@@ -326,7 +361,7 @@ impl Direct {
             title: format!("direct{way}{rate}"),
             program: Arc::new(program),
             machine: machine.clone(),
-            lead,
+            lead: lead - self.later,
             window: window.next_multiple_of(2),
             rows,
             hop: points * shape.decimate,

@@ -1,3 +1,4 @@
+use crate::assembly::Lack;
 use crate::assembly::Unfit;
 use crate::job::JobError;
 use crate::pipeline::Unschedulable;
@@ -283,6 +284,16 @@ impl FftError {
 
     /// The same of a transform of length `n` that takes one of another length to compute.
     pub(super) fn of_length(self, length: usize) -> Self {
+        // What a kernel of another length lacks is in words that nobody asked for.
+        if let Self::Unfit(unfit) = &self
+            && let [Lack::Dmem(needed, dmem)] = unfit.lacks[..]
+        {
+            return Self::LocalMemory {
+                n: length,
+                needed,
+                dmem,
+            };
+        }
         match self {
             Self::Division { machine, cause, .. } => Self::Division {
                 n: length,

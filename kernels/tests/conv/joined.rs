@@ -181,7 +181,8 @@ fn what_is_left_is_not_lost() {
             assert!(least / cycles >= floor, "{what}: {}", least / cycles);
             assert!(done.efficiency() <= 1.0, "{what}: {}", done.efficiency());
             let explained = expected / cycles;
-            assert!((0.97..=1.01).contains(&explained), "{what}: {explained}");
+            // Outputs that nobody wants are priced and not stored.
+            assert!((0.97..=1.02).contains(&explained), "{what}: {explained}");
             let y = done.output.unwrap();
             assert!(problem.judge(&x, &y).holds(), "{what}");
         }

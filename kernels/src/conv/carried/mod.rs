@@ -107,7 +107,7 @@ impl Carried {
         let mut all: Vec<Vec<RowTurns>> = Vec::new();
         for pass in 0..passes {
             // The place of an output's own sample in its row.
-            let own = (pass + 1) * decimate - 1;
+            let own = pass * decimate + Self::own(decimate);
             let mut turns: Vec<RowTurns> = Vec::new();
             for turn in 0..row / numbers {
                 let first = row - numbers * (turn + 1);
@@ -166,6 +166,11 @@ impl Carried {
             loops,
             operations,
         })
+    }
+
+    /// The place of an output's own sample among those of its own: the last, or the one before, so that signals begin at granules.
+    fn own(decimate: usize) -> usize {
+        (decimate - 1) / 2 * 2
     }
 
     /// The outputs of a tile's rows and of those that follow, whose sums are begun.
@@ -285,7 +290,7 @@ impl Carried {
             title,
             program,
             machine: machine.clone(),
-            lead: before * hop + self.decimate - 1,
+            lead: before * hop + Self::own(self.decimate),
             window: (before + 1) * hop,
             rows: None,
             hop,
