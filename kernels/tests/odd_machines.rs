@@ -311,7 +311,8 @@ fn transfers_that_are_dear_to_give_are_counted() {
                     "{what}, {descriptor} cycles a descriptor: {way}: expected {expected}, {cycles}"
                 );
                 println!("{line}, {share:.3}");
-                let dearer = number == 0 && cycles as f64 > 1.02 * least as f64;
+                let most = if passes > 2 { 1.05 } else { 1.02 };
+                let dearer = number == 0 && cycles as f64 > most * least as f64;
                 // Program, tables and arguments of each pass are given before its pages, and what begins and ends it is priced as one page.
                 let before = 3 * passes * descriptor + 100;
                 if dearer || share > 1.05 || expected + before < cycles * 98 / 100 {
