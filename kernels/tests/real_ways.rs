@@ -79,9 +79,15 @@ fn real(planner: &FftPlanner, n: usize, direction: Direction, batch: usize) -> R
 }
 
 /// Cycles for what real numbers need that complex ones do not: numbers are widened or spectra completed and results picked out, 24 bytes a
-/// number over a channel of 12.8 bytes a cycle, by two programs with a launch, a first load and a last store each.
-fn around(n: usize, batch: usize) -> u64 {
-    (24.0 / 12.8 * (n * batch) as f64) as u64 + 1600
+/// number over the channel, by two programs of about 1600 bytes with a launch, a first load and a last store each. Where descriptors are
+/// dear, those of pages of 16 KiB are what it takes.
+fn around(machine: &Machine, n: usize, batch: usize) -> u64 {
+    let (rate, host) = (machine.dma.bandwidth, &machine.host);
+    let load = |bytes: u64| (bytes * rate.den).div_ceil(rate.num);
+    let bytes = 24 * (n * batch) as u64;
+    let given = 4 * host.descriptor.0 * (bytes / 16_384 + 2);
+    let ends = load(1600) + host.launch.0 + 2 * host.completion.0 + 12 * host.descriptor.0;
+    load(bytes).max(given) + 2 * ends
 }
 
 /// Compares the plans of a length; none where the machine has no complex transform of it.
@@ -94,7 +100,7 @@ fn compare(machine: &Arc<Machine>, n: usize, batch: usize) {
         let price = complex.expected(batch).unwrap().0;
         let real = real(&planner, n, direction, batch);
         let what = format!("{n} x {batch}: {}, {}", real.recipe, complex.recipe());
-        let most = price + around(n, batch);
+        let most = price + around(machine, n, batch);
         assert!(real.expected <= most, "{what}: {} > {most}", real.expected);
         // What was left out would not have been cheaper.
         let (first, least, reference) = real.ways[0].clone();
@@ -164,7 +170,7 @@ fn run(machine: &Arc<Machine>, n: usize, batch: usize) -> Vec<String> {
         let (cycles, complex) = (report.cycles as f64, done.run.report.cycles as f64);
         // A launch and waits of a hundred cycles are not in any price.
         let explained = (cycles - expected.0 as f64).abs()
-            <= 100.0_f64.max(0.1 * cycles) + 0.6 * around(n, batch) as f64;
+            <= 100.0_f64.max(0.1 * cycles) + 0.6 * around(machine, n, batch) as f64;
         let (expected, efficiency) = (expected.0 as f64 / cycles, bound.0 as f64 / cycles);
         let line = format!(
             "{} {n} x {batch}, {recipe}: {cycles} cycles, {:.3} of the complex transform's, efficiency {efficiency:.3}, \
@@ -178,7 +184,7 @@ fn run(machine: &Arc<Machine>, n: usize, batch: usize) -> Vec<String> {
             && verdict.holds()
             && efficiency <= 1.0
             && explained
-            && cycles <= 1.1 * complex + 1.3 * around(n, batch) as f64;
+            && cycles <= 1.1 * complex + 1.3 * around(machine, n, batch) as f64;
         if !good {
             wrong.push(line);
         }
