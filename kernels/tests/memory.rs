@@ -7,8 +7,11 @@
 
 use cp2_host::Options;
 use cp2_host::emit::Replay;
+use cp2_kernels::Random;
+use cp2_kernels::fft::{Direction, FftPlanner, Rows};
 use cp2_kernels::registry::{self, Kernel, Size};
 use cp2_machine::Machine;
+use num_complex::Complex32;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -287,5 +290,34 @@ fn rows_channels_and_batches_of_every_kind_as_well() {
     for (name, values) in SIZES {
         let kernel = registry::find(name).unwrap_or_else(|| panic!("{name}"));
         check(kernel, &Size::new(values), &vm9);
+    }
+}
+
+/// What lies between rows is not looked at, whatever it is: rows of whole granules and others, also where the kernel has zeros there.
+#[test]
+fn gaps_are_not_looked_at() {
+    let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
+    for (n, stride, batch) in [
+        (1009, 1012, 1),
+        (2047, 2048, 2),
+        (2047, 2049, 1),
+        (4099, 4100, 1),
+        (1000, 1002, 2),
+        (45, 46, 3),
+    ] {
+        let mut planner = FftPlanner::for_batch(vm7.clone(), batch);
+        let fft = planner.plan(n, Direction::Forward).unwrap();
+        let x = Random::new(7).complexes(n * batch);
+        let mut apart = vec![Complex32::new(f32::NAN, f32::INFINITY); stride * batch];
+        for (to, from) in apart.chunks_mut(stride).zip(x.chunks(n)) {
+            to[..n].copy_from_slice(from);
+        }
+        let rows = Rows {
+            input: stride,
+            output: n,
+        };
+        let y = fft.process_rows(&apart, rows, Options::default()).unwrap();
+        let wanted = fft.process(&x).unwrap().output;
+        assert!(y.output == wanted, "{n} of {stride} x {batch}");
     }
 }

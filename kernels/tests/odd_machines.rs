@@ -148,7 +148,7 @@ fn small_memories_take_a_third_pass() {
         // A tone on a constant: two lines and zeros beside them.
         let tone = |j: usize| {
             let turn = (j * 5 % n) as f64 / n as f64 * std::f64::consts::TAU;
-            Complex32::new(1.0 + turn.cos() as f32, turn.sin() as f32)
+            Complex32::new(1.0 + libm::cos(turn) as f32, libm::sin(turn) as f32)
         };
         let done = fft.process(&(0..n).map(tone).collect::<Vec<_>>()).unwrap();
         let share = fft.expected(1).unwrap().get() as f64 / done.run.report.cycles as f64;

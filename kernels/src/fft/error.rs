@@ -194,18 +194,6 @@ pub enum FftError {
         /// Why there is none.
         cause: NoDivision,
     },
-    /// Rows that the DMA cannot reach.
-    #[error(
-        "rows of {row} bytes, {distance} bytes apart: the DMA moves multiples of {granule} bytes; expected rows one behind the other, or a distance and a length of even numbers of complex numbers, the distance at least the length"
-    )]
-    Rows {
-        /// Bytes of a row.
-        row: u64,
-        /// Bytes from a row to the next.
-        distance: u64,
-        /// The DMA's granule.
-        granule: u64,
-    },
     /// Rows that overlap.
     #[error(
         "rows of {n} numbers that begin {distance} apart overlap; expected a distance of {n} at least"

@@ -183,7 +183,10 @@ pub trait Fft: fmt::Debug + Send + Sync {
                 false => vec![numbers as u64],
             }
         };
-        let own = self::rows(batch, [n, rows.input], batch);
+        let own = cp2_host::Rows {
+            total: (input.len() * Complex32::BYTES) as u64,
+            ..self::rows(batch, [n, rows.input], batch)
+        };
         let x = ("x", input, &shape(rows.input, input.len())[..]);
         let x = job.rows_in(x, own, kernel)?;
         let own = self::rows(batch, [n, rows.output], batch);

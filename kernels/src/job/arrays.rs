@@ -65,7 +65,7 @@ impl Job {
         if lies(own, wanted, granule) {
             return Ok(address);
         }
-        if own.is_aligned(granule) && wanted.is_aligned(granule) {
+        if steps(own, granule) && wanted.is_aligned(granule) {
             let end = wanted.start + wanted.count.saturating_sub(1) * wanted.pitch + wanted.bytes;
             let gaps = [
                 wanted.start,
@@ -139,7 +139,7 @@ impl Job {
         if lies(own, made, granule) {
             return Ok(stored(buffer.address()));
         }
-        if own.is_aligned(granule) && made.is_aligned(granule) {
+        if steps(own, granule) && made.is_aligned(granule) {
             let place = (buffer.address() + own.start, own.pitch);
             return Ok(stored(self.views.add(made, place, Rest::Nothing, granule)));
         }
@@ -412,12 +412,27 @@ fn joined([own, wanted]: [Rows; 2]) -> [Rows; 2] {
     }
 }
 
-/// Whether rows lie as they are wanted, with nothing wanted beside them that is not theirs.
+/// Where the user's array has nothing but rows: the end of the last one, or if the array ends there too, of its granule.
+fn end(own: Rows, granule: u64) -> u64 {
+    let last = own.start + own.count.saturating_sub(1) * own.pitch + own.bytes;
+    match own.total <= last {
+        true => last.next_multiple_of(granule.max(1)),
+        false => last,
+    }
+}
+
+/// Whether rows lie as they are wanted, with nothing wanted beside them that is not theirs: no gaps, whatever lies there.
 fn lies(own: Rows, wanted: Rows, granule: u64) -> bool {
     let one = own.count == 1 && wanted.count == 1;
     own.start == wanted.start
-        && (one || own.pitch == wanted.pitch)
-        && wanted.total <= own.total.next_multiple_of(granule.max(1))
+        && (one || own.pitch == wanted.pitch && wanted.pitch == wanted.bytes)
+        && wanted.total <= end(own, granule)
+}
+
+/// Whether transfers move the user's rows and nothing beside them: whole granules, or one row with which the array ends.
+fn steps(own: Rows, granule: u64) -> bool {
+    let last = own.start + own.count.saturating_sub(1) * own.pitch + own.bytes;
+    own.is_aligned(granule) && end(own, granule) >= last.next_multiple_of(granule.max(1))
 }
 
 /// Expected cycles of what [`Job::rows_as`] adds for a kernel that loads, or [`Job::rows_to`] for one that stores: a relayout loads
@@ -425,7 +440,7 @@ fn lies(own: Rows, wanted: Rows, granule: u64) -> bool {
 pub(crate) fn expected(own: Rows, kernels: Rows, machine: &Machine) -> f64 {
     let granule = machine.dma.granule.0;
     let [own, kernels] = joined([own, kernels]);
-    if lies(own, kernels, granule) || (own.is_aligned(granule) && kernels.is_aligned(granule)) {
+    if lies(own, kernels, granule) || (steps(own, granule) && kernels.is_aligned(granule)) {
         return 0.0;
     }
     let [from, to] = [own, kernels].map(|rows| rows.count.saturating_mul(rows.pitch));

@@ -118,12 +118,12 @@ pub(super) fn copies(of: &Relayout<'_>, size: Size, machine: &Machine) -> Vec<Co
                 // The last block ends with the last group: some are made twice, alike.
                 let first = (0..blocks).map(|b| (b * times).min(groups - times));
                 let shape = Shape { times, ..shape };
-                found.add(shape, part, &steps, first.collect());
+                found.add(shape, part, first.collect());
             }
             Some(chunk) => {
                 for from in (0..words).step_by(chunk.max(QUAD) as usize) {
                     let (shape, part) = part(of, from..(from + chunk).min(words));
-                    found.add(shape, part, &steps, (0..groups).collect());
+                    found.add(shape, part, (0..groups).collect());
                 }
             }
         }
@@ -135,16 +135,16 @@ pub(super) fn copies(of: &Relayout<'_>, size: Size, machine: &Machine) -> Vec<Co
     while from < end {
         let to = end.next_multiple_of(QUAD).min(from.saturating_add(chunk));
         let (shape, part) = part(of, from..to);
-        found.add(shape, part, &steps, vec![0]);
+        found.add(shape, part, vec![0]);
         from = to;
     }
     let addresses = of.from.iter().map(|p| p.address).collect();
     let limits = (machine.cp2.sections, machine.dma.levels);
     let made = found.all.into_iter();
-    made.map(|(shape, parts, blocks)| Copies {
-        shape,
-        parts,
-        blocks,
+    made.map(|alike| Copies {
+        shape: alike.shape,
+        parts: alike.parts,
+        blocks: alike.blocks,
         steps: steps.clone(),
         addresses: (Vec::clone(&addresses), of.to.address),
         limits,
@@ -153,15 +153,22 @@ pub(super) fn copies(of: &Relayout<'_>, size: Size, machine: &Machine) -> Vec<Co
     .collect()
 }
 
-/// The shapes found so far, their parts, and the blocks: which part, and the group it is of.
+/// A shape, its parts, and the blocks: which part, and the group it is of.
+struct Alike {
+    shape: Shape,
+    parts: Vec<Part>,
+    blocks: Vec<(u32, u64)>,
+}
+
+/// The shapes found so far.
 struct Found<'a> {
     of: &'a Relayout<'a>,
-    all: Vec<(Shape, Vec<Part>, Vec<(u32, u64)>)>,
+    all: Vec<Alike>,
     known: HashMap<(Shape, Vec<[u64; 2]>), usize>,
 }
 
 impl Found<'_> {
-    fn add(&mut self, shape: Shape, part: Part, _steps: &(Vec<u64>, u64), groups: Vec<u64>) {
+    fn add(&mut self, shape: Shape, part: Part, groups: Vec<u64>) {
         if part.stores.is_empty() {
             return;
         }
@@ -176,9 +183,13 @@ impl Found<'_> {
         let next = self.all.len();
         let index = *self.known.entry((shape.clone(), spans)).or_insert(next);
         if index == next {
-            self.all.push((shape, Vec::new(), Vec::new()));
+            self.all.push(Alike {
+                shape,
+                parts: Vec::new(),
+                blocks: Vec::new(),
+            });
         }
-        let (_, parts, blocks) = &mut self.all[index];
+        let Alike { parts, blocks, .. } = &mut self.all[index];
         let number = u32::try_from(parts.len()).unwrap_or(u32::MAX);
         parts.push(part);
         blocks.extend(groups.into_iter().map(|group| (number, group)));

@@ -106,7 +106,7 @@ proptest! {
             2 if at < 2 * skip => Word::Zero,
             2 => Word::Of(0, at / 2 - skip + (at % 2) * (n / 2)),
             _ if at < 2 * n => Word::Of(0, at),
-            _ if at % 2 == 0 => Word::Of(0, 4 * n - at),
+            _ if at.is_multiple_of(2) => Word::Of(0, 4 * n - at),
             _ => Word::Minus(0, 4 * n - at + 2),
         };
         let (found, wanted) = both(&pitches, (pitch, rows), &word, &machine);
