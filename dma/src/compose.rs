@@ -100,8 +100,15 @@ pub fn coalesce(chunks: impl IntoIterator<Item = Chunk>, limit: usize) -> Vec<Ch
             _ => runs.push(chunk),
         }
     }
+    fold(runs, limit)
+}
+
+/// The same chunks in as few as equal distances allow, with at most `limit` levels each. Runs are not joined:
+/// where granules are dealt to the sections, a run and the one behind it are not one longer run.
+#[must_use]
+pub fn fold(chunks: impl IntoIterator<Item = Chunk>, limit: usize) -> Vec<Chunk> {
     let mut all: Vec<Progression> = Vec::new();
-    for chunk in runs {
+    for chunk in chunks {
         let fits = chunk.levels.len() < limit;
         // The latest ones come first: what repeats itself has a short period.
         let mut open = all.iter_mut().rev().take(4);

@@ -37,7 +37,7 @@ mod sweep;
 mod timing;
 mod validate;
 
-pub use compose::{Chunk, coalesce, over_sections};
+pub use compose::{Chunk, coalesce, fold, over_sections};
 pub use copy::{AccessError, Copier, CopyError, LocalMemory, SystemMemory, copy};
 pub use descriptor::{Descriptor, Direction, Level, Levels, Target};
 pub use error::{DescriptorError, Field, FieldValue, Memory, Rule};

@@ -6,7 +6,7 @@
 //! rows from where they lie and the zeros from a table of zeros, and that store the rows alone. They
 //! are more transfers or have more levels: that is what the view costs.
 
-use cp2_dma::{Chunk, Descriptor, Level, Target, coalesce, over_sections};
+use cp2_dma::{Chunk, Descriptor, Level, Target, coalesce, fold, over_sections};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
@@ -336,7 +336,11 @@ impl View {
             },
         );
         let each = all.into_iter().flat_map(|(target, chunks)| {
-            let few = coalesce(chunks, limits.levels).into_iter();
+            let few = match target {
+                Target::Deal => fold(chunks, limits.levels),
+                _ => coalesce(chunks, limits.levels),
+            };
+            let few = few.into_iter();
             few.map(move |chunk| (target, chunk))
         });
         let with = |(target, chunk): (Target, Chunk)| Descriptor {
@@ -428,6 +432,50 @@ mod tests {
             None => Some(first + row * pitch + within),
             Some(behind) => elsewhere.map(|(other, apart)| other + row * apart + behind),
         }
+    }
+
+    #[test]
+    fn granules_are_dealt_from_the_start_of_each_run() {
+        // Two runs of two granules: the second is dealt to the first sections again, though it lies behind the first one.
+        let rows = Rows {
+            start: 0,
+            count: 2,
+            bytes: 48,
+            pitch: 64,
+            total: 112,
+        };
+        let mut views = Views::default();
+        let zeros = Rest::Zeros {
+            address: 1 << 24,
+            bytes: 64,
+        };
+        let address = views.add(rows, (1 << 20, 48), zeros, 16);
+        let machine = Machine::builtin("vm7").unwrap();
+        let d = Descriptor::load(Target::Deal, address, 0, 32).level(2, 32, 32);
+        let mut all = Vec::new();
+        for d in views.expand(d, Limits::of(&machine)) {
+            for run in d.runs(&machine) {
+                for granule in 0..run.bytes / 16 {
+                    let (section, local) = match run.to {
+                        cp2_dma::Recipient::Section(s) => (s, 0),
+                        _ => ((granule % 4) as u32, granule / 4 * 16),
+                    };
+                    let system = run.system + granule * 16;
+                    all.push((u64::from(run.local) + local, section, system));
+                }
+            }
+        }
+        all.sort_unstable();
+        let at = |granule: u64| (1 << 20) + 16 * granule;
+        assert_eq!(
+            all,
+            [
+                (0, 0, at(0)),
+                (0, 1, at(1)),
+                (32, 0, at(2)),
+                (32, 1, 1 << 24)
+            ]
+        );
     }
 
     proptest! {
