@@ -103,16 +103,13 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     drop(progress);
     let report = &done.run.report;
     let blocks = array.bytes.len() as u64 / job.block;
-    let mut text = format!(
+    let text = format!(
         "{blocks} blocks of {} {} through {}\n{}",
         args.block,
         array.kind.name(),
         args.kernel.display(),
         table(report)
     );
-    if args.plan {
-        text += &format!("\n{}\n", done.plan.to_string().trim_end());
-    }
     let figures = merge(
         figures(report),
         json!({
@@ -133,7 +130,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         notes,
         exit: 0,
     };
+    outcome.not_judged();
     if args.plan {
+        outcome.text += &format!("\n{}\n", done.plan.to_string().trim_end());
         outcome.json["plan"] = serde_json::to_value(&done.plan).unwrap_or_default();
     }
     if report.end.is_finished() {

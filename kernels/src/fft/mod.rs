@@ -5,7 +5,6 @@
 //! `docs/fft.md` for the algorithm and its schedule.
 
 mod choice;
-mod definition;
 mod eighths;
 mod entry;
 mod error;
@@ -23,8 +22,9 @@ mod resident;
 mod transform;
 
 pub use choice::{Choice, Why};
-pub use definition::{FftProblem, error_bound, hermitian, reference, reference_nd};
-pub(crate) use entry::KERNELS;
+pub use cp2_problems::fft::{Direction, error_bound, hermitian, reference, reference_nd};
+pub use cp2_problems::fft::{FftProblem, RealFftProblem};
+pub(crate) use entry::{KERNELS, complex, real};
 pub use error::{FftError, NoDivision, NoShape};
 pub use large::{FftNd, LargeFft, LargeRecipe, Lines};
 pub use mixed::{
@@ -34,5 +34,5 @@ pub use mixed::{
 pub use plan::{FftRun, LocalFft};
 pub use planner::{Candidate, FftPlanner, RecipeKind, Refused, TYPICAL_BATCH};
 pub use program::source;
-pub use recipe::{Direction, Layout, Pass, Recipe};
+pub use recipe::{Layout, Pass, Recipe};
 pub use transform::{Fft, Rows};

@@ -3,11 +3,11 @@
 use crate::outcome::Failure;
 use cp2_asm::Program;
 use cp2_host::Options;
+use cp2_kernels::Verdict;
 use cp2_kernels::fft::{
     ComplexToReal, Direction, Fft, FftError, FftNd, FftPlanner, FftProblem, FftRun, RealRun,
     RealToComplex, Rows, hermitian, reference_nd,
 };
-use cp2_kernels::{Problem as _, Verdict};
 use cp2_machine::{Cycles, Machine};
 use cp2_reference::Figures;
 use num_complex::Complex32;
@@ -224,7 +224,7 @@ impl Planned {
             self.whole(input, self.row()),
             self.whole(output, self.output_row()),
         );
-        problem.judge(&x, &y)
+        problem.verdict(&x, &y)
     }
 
     /// Rows of input or output as the rows of the complex transform of the same length.

@@ -34,12 +34,12 @@ fn a_wrong_result_is_noticed() {
         })
         .map(|z| Complex32::new(z.re as f32, z.im as f32))
         .collect();
-    assert!(problem.judge(&x, &y).holds());
+    assert!(problem.compare(&x, &y).holds());
     y[50] *= 1.001;
-    assert!(!problem.judge(&x, &y).holds());
+    assert!(!problem.compare(&x, &y).holds());
     y[50].re = f32::NAN;
-    assert!(!problem.judge(&x, &y).holds());
-    assert!(!problem.judge(&x, &y[1..]).holds());
+    assert!(!problem.compare(&x, &y).holds());
+    assert!(!problem.compare(&x, &y[1..]).holds());
 }
 
 /// A channel that is not finite hides no error of another.
