@@ -187,9 +187,8 @@ impl Convolver {
         x: &[T],
         options: Options,
     ) -> Result<ConvRun<T>, ConvError> {
-        let layout = self.layout::<T>(x.len())?;
-        let (job, y) = self.filter.job(x, layout, self.range(), options)?;
-        let figures = self.figures::<T>(layout.channels);
+        let (job, y) = self.job(x, options)?;
+        let figures = self.figures::<T>(x.len() / self.samples);
         Ok(job.run(figures, |run| run.read(y))?)
     }
 
@@ -202,8 +201,22 @@ impl Convolver {
         x: &[T],
         options: Options,
     ) -> Result<(job::Job, Buffer<T>), ConvError> {
+        let mut job = job::Job::new(self.machine().clone(), options);
+        let y = self.append_channels(&mut job, x.into())?;
+        Ok((job, y))
+    }
+
+    /// Adds the filter to a job, from channels as they lie to an array of outputs that is made.
+    ///
+    /// # Errors
+    /// See [`Convolver::process`].
+    pub fn append_channels<T: Numbers>(
+        &self,
+        job: &mut job::Job,
+        x: job::Given<'_, T>,
+    ) -> Result<Buffer<T>, ConvError> {
         let layout = self.layout::<T>(x.len())?;
-        self.filter.job(x, layout, self.range(), options)
+        Ok(self.filter.channels(job, x, layout, self.range())?)
     }
 
     /// Where complex channels lie in the arrays of [`Convolver::append`].

@@ -2,13 +2,17 @@
 //! arrays through the programs. Every kernel of the library runs through it.
 
 mod arrays;
+mod error;
 mod floor;
+mod given;
 mod memory;
 mod pass;
 mod prepared;
 
 pub(crate) use arrays::{Stored, expected as relayout_expected, relayout_cycles, rows};
+pub use error::JobError;
 pub(crate) use floor::Floor;
+pub use given::Given;
 pub use memory::room;
 pub(crate) use memory::{ROOM_BESIDE, data_end, image, load, loads};
 pub use pass::Pass;
@@ -20,30 +24,11 @@ use cp2_asm::Program;
 use cp2_dma::Descriptor;
 use cp2_host::emit::Array;
 use cp2_host::{
-    Buffer, Device, Element, Event, HostError, Limits, Options, Paging, Placed, Plan, PlanError,
-    Run, Views,
+    Buffer, Device, Element, Event, HostError, Limits, Options, Paging, Placed, Plan, Run, Views,
 };
 use cp2_machine::Machine;
 use cp2_reference::Figures;
 use std::sync::Arc;
-
-/// Why a job cannot be carried out.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum JobError {
-    /// A pass cannot be paged on the machine.
-    #[error(transparent)]
-    Paging(#[from] PlanError),
-    /// The device refused a command.
-    #[error(transparent)]
-    Host(#[from] HostError),
-    /// The kernel that puts an array into another layout does not run on the machine.
-    #[error(transparent)]
-    Unfit(#[from] crate::Unfit),
-    /// The same for want of registers.
-    #[error(transparent)]
-    Unschedulable(#[from] crate::Unschedulable),
-}
 
 /// A job being put together: arrays in system memory, programs, and passes
 /// over the arrays, carried out in the order in which they were given.
@@ -98,8 +83,9 @@ pub struct Job {
     passes: Vec<Pass>,
     /// Arrays that lie elsewhere than passes name them.
     pub(crate) views: Views,
-    /// Address and bytes of the first input of the user.
-    first: Option<(u64, u64)>,
+    /// Arrays of the user, and results.
+    inputs: Vec<Array>,
+    outputs: Vec<Array>,
 }
 
 impl Job {
@@ -110,7 +96,8 @@ impl Job {
             device: Device::with_options(machine, options),
             passes: Vec::new(),
             views: Views::default(),
-            first: None,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
         }
     }
 
@@ -128,9 +115,7 @@ impl Job {
         shape: &[u64],
     ) -> Result<Buffer<T>, JobError> {
         let buffer = self.device.alloc_from(values)?;
-        let array = Array::new(name, buffer, shape);
-        self.first.get_or_insert((array.address, array.bytes));
-        self.device.input(array);
+        self.inputs.push(Array::new(name, buffer, shape));
         Ok(buffer)
     }
 
@@ -149,7 +134,7 @@ impl Job {
     pub fn output<T: Element>(&mut self, name: &str, shape: &[u64]) -> Result<Buffer<T>, JobError> {
         let values = shape.iter().fold(1u64, |n, &d| n.saturating_mul(d));
         let buffer = self.device.alloc(values)?;
-        self.device.output(Array::new(name, buffer, shape));
+        self.outputs.push(Array::new(name, buffer, shape));
         Ok(buffer)
     }
 
@@ -329,11 +314,10 @@ impl Job {
         Ok(())
     }
 
-    /// Makes the job one that is carried out again and again: `output` is what it
-    /// gives, its first input what it is given.
+    /// Makes the job one that is carried out again and again.
     #[must_use]
-    pub fn prepare<O: Element>(self, output: Buffer<O>) -> PreparedJob<O> {
-        PreparedJob { job: self, output }
+    pub fn prepare(self) -> PreparedJob {
+        PreparedJob { job: self }
     }
 
     /// Carries the passes out. `figures` say what any program and the best known one take for the problem; `read` fetches the output of a run that finished.
@@ -346,6 +330,12 @@ impl Job {
         figures: Figures,
         read: impl FnOnce(&Run) -> Result<O, HostError>,
     ) -> Result<KernelRun<O>, JobError> {
+        self.inputs
+            .iter()
+            .for_each(|x| self.device.input(x.clone()));
+        self.outputs
+            .iter()
+            .for_each(|y| self.device.output(y.clone()));
         self.give()?;
         let run = self.device.finish()?;
         let output = if run.report.end.is_finished() {

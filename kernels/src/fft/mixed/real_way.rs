@@ -249,7 +249,7 @@ impl RealWay {
         let mut job = Job::new(self.machine().clone(), options);
         let shape = [batch, n].map(|d| d as u64);
         let spectra = [batch, n / 2 + 1].map(|d| d as u64);
-        let (x, y) = (("x", input, &shape[..]), ("y", &spectra[..]));
+        let (x, y) = (("x", input.into(), &shape[..]), ("y", &spectra[..]));
         let stored = if let Some(inner) = self.whole() {
             let [filled, pitch] = inner.arrays(batch)?.map(|numbers| numbers as u64);
             let (wide, own) = (PARTS * pitch, n as u64);
@@ -292,7 +292,7 @@ impl RealWay {
         let mut job = Job::new(self.machine().clone(), options);
         let shape = [batch, n / 2 + 1].map(|d| d as u64);
         let real = [batch, n].map(|d| d as u64);
-        let (x, y) = (("x", &input[..], &shape[..]), ("y", &real[..]));
+        let (x, y) = (("x", input[..].into(), &shape[..]), ("y", &real[..]));
         let stored = if let Some(inner) = self.whole() {
             let [filled, pitch] = inner.arrays(batch)?.map(|numbers| numbers as u64);
             let (wide, own) = (PARTS * pitch, n as u64);
