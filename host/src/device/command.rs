@@ -1,5 +1,6 @@
 //! Commands as plain data.
 
+use crate::step::HostStep;
 use cp2_dma::Descriptor;
 use cp2_emu::Protection;
 use serde::{Deserialize, Serialize};
@@ -83,7 +84,15 @@ pub enum Action {
         address: u64,
         /// How many bytes.
         bytes: u64,
+        /// What the host program read that was recorded, if it went on by that: a replay that reads something else ends here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decided: Option<Vec<u8>>,
     },
+    /// The control CPU reads words of system memory, computes, and writes words.
+    Step(Arc<HostStep>),
+    /// The end of a part of the run, which the report names: after everything before is
+    /// complete and before anything after begins.
+    Mark,
     /// Post a CP2 event.
     Post {
         /// The event.
@@ -143,6 +152,6 @@ impl Command {
 
     /// Whether nothing may overtake the command in either direction.
     pub(crate) fn is_fence(&self) -> bool {
-        matches!(self.action, Action::Read { .. })
+        matches!(self.action, Action::Read { .. } | Action::Mark)
     }
 }

@@ -1,10 +1,12 @@
 //! How every chain ends: Hann window, FFT, decibels.
 
-use super::error::planned;
+use super::error::{planned, staged};
 use super::stages::Stages;
-use super::{ChainError, Received};
+use super::{ChainError, ChainJob};
 use crate::dsp::{Map, MapOp, Window};
-use crate::fft::{Fft, FftPlanner};
+use crate::fft::{Fft, FftPlanner, Rows};
+use crate::job::Given;
+use cp2_host::Buffer;
 use cp2_machine::Machine;
 use num_complex::{Complex32, Complex64};
 use rustfft::FftPlanner as ReferencePlanner;
@@ -55,30 +57,32 @@ impl Spectra {
         })
     }
 
-    pub(super) fn process(
+    /// Adds its stages to those that leave the rows.
+    pub(super) fn append(
         &self,
-        rows: &[Complex32],
-        mut stages: Stages<'_>,
-    ) -> Result<Received, ChainError> {
-        let rows = floats(rows);
-        let mut inputs = vec![rows.as_slice()];
-        inputs.extend(self.repeated.as_deref());
-        let windowed = stages.run("window", |options| {
-            self.window.process_with(&inputs, options)
+        mut stages: Stages,
+        rows: Buffer<Complex32>,
+        shape: &[u64],
+    ) -> Result<ChainJob, ChainError> {
+        let mut inputs = vec![Given::Array(floats(rows))];
+        if let Some(repeated) = &self.repeated {
+            let table = staged("window", stages.job().table(repeated))?;
+            inputs.push(Given::Array(table));
+        }
+        let windowed = stages.add("window", self.window.figures(), |job| {
+            self.window.append(job, &inputs)
         })?;
-        let windowed = numbers(&windowed);
-        let spectra = stages.run("spectra", |options| {
-            self.fft.process_with(&windowed, options)
+        let windowed = Buffer::at(windowed.address(), windowed.len() / 2);
+        let count = rows.len() as usize / self.fft.len();
+        let spectra = stages.add("spectra", self.fft.figures(count), |job| {
+            let rows = Rows::of(self.fft.len());
+            self.fft
+                .append_rows(job, Given::Array(windowed), count, rows)
         })?;
-        let power = floats(&spectra);
-        let decibels = stages.run("decibels", |options| {
-            self.decibels.process_with(&[&power], options)
+        let decibels = stages.add("decibels", self.decibels.figures(), |job| {
+            self.decibels.append(job, &[Given::Array(floats(spectra))])
         })?;
-        Ok(Received {
-            spectra,
-            decibels,
-            stages: stages.done,
-        })
+        Ok(stages.ending(spectra, decibels, shape))
     }
 }
 
@@ -121,13 +125,6 @@ pub(super) fn autocorrelation(x: &[Complex64]) -> Vec<Complex64> {
 }
 
 /// Complex numbers as consecutive floats.
-fn floats(z: &[Complex32]) -> Vec<f32> {
-    z.iter().flat_map(|z| [z.re, z.im]).collect()
-}
-
-/// The reverse of [`floats`].
-fn numbers(x: &[f32]) -> Vec<Complex32> {
-    x.chunks_exact(2)
-        .map(|z| Complex32::new(z[0], z[1]))
-        .collect()
+fn floats(z: Buffer<Complex32>) -> Buffer<f32> {
+    Buffer::at(z.address(), 2 * z.len())
 }

@@ -16,6 +16,34 @@ pub enum JobError {
     /// The same for want of registers.
     #[error(transparent)]
     Unschedulable(#[from] crate::Unschedulable),
+    /// Words that are filled at run time are no words of the program's data.
+    #[error(
+        "the data of `{program}` has no {bytes} B at the label `{label}`: a section `.dmem` holds what is filled at run time, `{label}: .space {bytes}`"
+    )]
+    NoWords {
+        /// The program.
+        program: String,
+        /// The label.
+        label: String,
+        /// How many bytes there should be.
+        bytes: u64,
+    },
+    /// They are no whole granules of the DMA.
+    #[error(
+        "`{label}`, {bytes} B from {from:#x} to DMEM {to:#x}: addresses and size must be multiples of the {granule} B that the DMA moves; put `.align {granule}` before the label"
+    )]
+    Unaligned {
+        /// The label.
+        label: String,
+        /// Their bytes.
+        bytes: u64,
+        /// Their address in system memory.
+        from: u64,
+        /// Their address in DMEM.
+        to: u64,
+        /// The machine's granule.
+        granule: u64,
+    },
     /// The job has no array of that name.
     #[error("the job has no {kind} `{name}`; it has {}", named(.known))]
     Unnamed {

@@ -23,6 +23,8 @@ use cp2_kernels::Random;
 use cp2_kernels::chain::{
     Accuracy, ChainError, Radar, RadarSpec, Received, Receiver as _, Sonar, SonarSpec,
 };
+use cp2_kernels::dsp::{Map, MapOp, Transposition};
+use cp2_kernels::fft::FftPlanner;
 use cp2_machine::Machine;
 use num_complex::{Complex32, Complex64};
 use std::f64::consts::{PI, TAU};

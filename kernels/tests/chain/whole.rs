@@ -56,6 +56,55 @@ fn the_sonar_hears_its_sources() {
     }
 }
 
+/// A chain is one job: its stages' cycles and causes add up to the run's, and each takes what it takes alone, on a device of its own.
+#[test]
+fn stages_are_parts_of_one_run() {
+    let spec = small_radar();
+    let (rows, columns) = (spec.ranges, spec.pulses);
+    for machine in machines() {
+        let radar = Radar::new(spec.clone(), &machine).unwrap();
+        let (map, run) = radar
+            .job(&spec.echoes(1), &Options::default())
+            .unwrap()
+            .run()
+            .unwrap();
+        let report = &run.report;
+        assert_eq!(
+            map.stages.iter().map(|s| s.cycles).sum::<u64>(),
+            report.cycles
+        );
+        for stage in &map.stages {
+            assert_eq!(
+                stage.causes.values().sum::<u64>(),
+                stage.cycles,
+                "{stage:?}"
+            );
+        }
+        for (cause, cycles) in report.causes.to_map() {
+            let sum = map.stages.iter().filter_map(|s| s.causes.get(&cause));
+            assert_eq!(sum.sum::<u64>(), cycles, "{cause}");
+        }
+        let cycles = |name: &str| map.stages.iter().find(|s| s.name == name).unwrap().cycles;
+        let zeros = vec![Complex32::default(); rows * columns];
+        let floats = vec![1.0f32; 2 * rows * columns];
+        let turn = Transposition::new(columns, rows, machine.clone()).unwrap();
+        assert_eq!(
+            cycles("corner turn"),
+            turn.process(&zeros).unwrap().run.report.cycles
+        );
+        let fft = FftPlanner::for_batch(machine.clone(), rows)
+            .plan_forward(columns)
+            .unwrap();
+        assert_eq!(
+            cycles("spectra"),
+            fft.process(&zeros).unwrap().run.report.cycles
+        );
+        let decibels = Map::new(MapOp::Decibels, floats.len(), machine.clone()).unwrap();
+        let alone = decibels.process(&[&floats]).unwrap();
+        assert_eq!(cycles("decibels"), alone.run.report.cycles);
+    }
+}
+
 /// The window of 4096 points leaves no room in DMEM for a row.
 #[test]
 fn rows_may_be_long() {
