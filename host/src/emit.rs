@@ -21,7 +21,7 @@ pub use array::Array;
 pub use error::EmitError;
 pub use replay::Replay;
 
-use crate::device::{Action, Command, HostError, Placed, Run};
+use crate::device::{Action, Command, Decided, HostError, Placed, Run};
 use crate::files::{check_directory, write_directory};
 use array::{Kept, offset};
 use contents::{Contents, hex};
@@ -125,11 +125,11 @@ impl Recording {
         Ok(())
     }
 
-    /// The last command, a read, gave these bytes, and the host program goes on by them.
-    pub(crate) fn decide(&mut self, bytes: Vec<u8>) {
+    /// The host program goes on by what the last command, a read, gave.
+    pub(crate) fn decide(&mut self, by: Decided) {
         if let Some(Action::Read { decided, .. }) = self.commands.last_mut().map(|c| &mut c.action)
         {
-            *decided = Some(bytes);
+            *decided = Some(by);
         }
     }
 

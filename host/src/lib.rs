@@ -24,7 +24,7 @@ pub mod timeline;
 mod view;
 
 pub use device::{
-    Action, After, Buffer, Command, CommandError, Device, DmaReport, Element, End, Event,
+    Action, After, Buffer, Command, CommandError, Decided, Device, DmaReport, Element, End, Event,
     HostError, HostReport, Options, Part, Placed, Run, RunReport, Trace, Turns, WINDOW,
 };
 pub use map::{MapError, MapJob, MapRun, map};

@@ -47,6 +47,26 @@ impl fmt::Display for Event {
     }
 }
 
+/// What a host program went on by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decided {
+    /// All that it read.
+    By(Vec<u8>),
+    /// Whether any of that was not 0.
+    More(bool),
+}
+
+impl Decided {
+    /// Whether these bytes decide the same.
+    pub(crate) fn holds(&self, bytes: &[u8]) -> bool {
+        match self {
+            Self::By(all) => all == bytes,
+            Self::More(more) => *more == bytes.iter().any(|byte| *byte != 0),
+        }
+    }
+}
+
 /// What the control CPU is to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -84,9 +104,9 @@ pub enum Action {
         address: u64,
         /// How many bytes.
         bytes: u64,
-        /// What the host program read that was recorded, if it went on by that: a replay that reads something else ends here.
+        /// What the host program that was recorded went on by: a replay that finds something else ends here.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        decided: Option<Vec<u8>>,
+        decided: Option<Decided>,
     },
     /// The control CPU reads words of system memory, computes, and writes words.
     Step(Arc<HostStep>),

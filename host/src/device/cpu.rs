@@ -135,7 +135,7 @@ impl Engine {
                 self.state.fenced = false;
                 if let Some(decided) = decided {
                     let found = super::memory::read(self.processor.memory(), address, bytes)?;
-                    self.diverged = (found != decided).then(|| End::Diverged {
+                    self.diverged = (!decided.holds(&found)).then(|| End::Diverged {
                         command,
                         name: name.to_string(),
                     });

@@ -24,7 +24,7 @@ pub(crate) mod tests;
 mod turns;
 mod window;
 
-pub use command::{Action, After, Command, Event};
+pub use command::{Action, After, Command, Decided, Event};
 pub use engine::WINDOW;
 pub use error::{CommandError, HostError};
 pub use memory::{Buffer, Element};
@@ -292,9 +292,22 @@ impl Device {
     ) -> Result<Option<Vec<T>>, HostError> {
         let read = self.host_read(name, buffer)?;
         if let (Some(recording), Some(values)) = (&mut self.recording, &read) {
-            recording.decide(to_bytes(values));
+            recording.decide(Decided::By(to_bytes(values)));
         }
         Ok(read)
+    }
+
+    /// The same of a word that says whether there is more to do: whether it is not 0. Which number it is decides nothing.
+    ///
+    /// # Errors
+    /// A command could not be carried out.
+    pub fn host_asks(&mut self, name: &str, word: Buffer<u32>) -> Result<Option<bool>, HostError> {
+        let read = self.host_read(name, word)?;
+        let more = read.map(|words| words.iter().any(|word| *word != 0));
+        if let (Some(recording), Some(more)) = (&mut self.recording, more) {
+            recording.decide(Decided::More(more));
+        }
+        Ok(more)
     }
 
     /// Lets the control CPU carry out a step: read words of system memory, compute, write words.

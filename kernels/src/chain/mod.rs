@@ -17,12 +17,14 @@ mod radar;
 mod scene;
 mod sonar;
 mod spectra;
+mod spectrogram;
 mod stages;
 
 pub use accuracy::Accuracy;
 pub use error::ChainError;
 pub use radar::{Detection, Radar, RadarSpec, Target};
 pub use sonar::{Contact, Sonar, SonarSpec, Source};
+pub use spectrogram::{Frames, Spectrogram, SpectrogramJob};
 pub use stages::{ChainJob, Stage, add_stages};
 
 use cp2_host::Options;

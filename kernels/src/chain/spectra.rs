@@ -18,13 +18,58 @@ pub(super) const LOBE: usize = 3;
 /// Highest sidelobe of the Hann window, and room for noise, in dB below the peak.
 pub(super) const HANN: f32 = 31.5 - 3.0;
 
-/// Windowed spectra of rows, and their power.
+/// A window over rows.
 #[derive(Debug)]
-pub(super) struct Spectra {
-    window: Map,
+pub(super) struct Windowed {
+    map: Map,
     /// The window again and again, where a row and its window have no room in
     /// DMEM: then it is an array like the data.
     repeated: Option<Vec<f32>>,
+}
+
+impl Windowed {
+    /// These coefficients over so many rows, which are called `size`.
+    pub(super) fn new(
+        coefficients: Vec<f32>,
+        rows: usize,
+        size: String,
+        machine: &Arc<Machine>,
+    ) -> Result<Self, ChainError> {
+        let floats = rows * coefficients.len();
+        // A row comes, its window stays, a row goes: 4 bytes a float each, and pages of two buffers.
+        let short = 16 * coefficients.len() as u64 <= machine.cp2.dmem.0;
+        let (op, repeated) = match short {
+            true => (MapOp::Window(coefficients), None),
+            false => (MapOp::Multiply, Some(coefficients.repeat(rows))),
+        };
+        let map = Map::new(op, floats, machine.clone());
+        Ok(Self {
+            map: planned("window", size, map)?,
+            repeated,
+        })
+    }
+
+    /// Adds its stage to those that leave the rows.
+    pub(super) fn append(
+        &self,
+        stages: &mut Stages,
+        rows: Buffer<f32>,
+    ) -> Result<Buffer<f32>, ChainError> {
+        let mut inputs = vec![Given::Array(rows)];
+        if let Some(repeated) = &self.repeated {
+            let table = staged("window", stages.job().table(repeated))?;
+            inputs.push(Given::Array(table));
+        }
+        stages.add("window", self.map.figures(), |job| {
+            self.map.append(job, &inputs)
+        })
+    }
+}
+
+/// Windowed spectra of rows, and their power.
+#[derive(Debug)]
+pub(super) struct Spectra {
+    window: Windowed,
     fft: Arc<dyn Fft>,
     decibels: Map,
 }
@@ -41,17 +86,9 @@ impl Spectra {
         let map = |op| Map::new(op, floats, machine.clone());
         let size = || format!("{points} {name}");
         let coefficients = Window::Hann.complex_coefficients(points);
-        // A row comes, its window stays, a row goes: 8 bytes a point each.
-        let short = 32 * points as u64 <= machine.cp2.dmem.0;
-        let (window, repeated) = if short {
-            (MapOp::Window(coefficients), None)
-        } else {
-            (MapOp::Multiply, Some(coefficients.repeat(rows)))
-        };
         let fft = FftPlanner::for_batch(machine.clone(), rows).plan_forward(points);
         Ok(Self {
-            window: planned("window", size(), map(window))?,
-            repeated,
+            window: Windowed::new(coefficients, rows, size(), machine)?,
             fft: planned("spectra", size(), fft)?,
             decibels: planned("decibels", size(), map(MapOp::Decibels))?,
         })
@@ -64,14 +101,7 @@ impl Spectra {
         rows: Buffer<Complex32>,
         shape: &[u64],
     ) -> Result<ChainJob, ChainError> {
-        let mut inputs = vec![Given::Array(floats(rows))];
-        if let Some(repeated) = &self.repeated {
-            let table = staged("window", stages.job().table(repeated))?;
-            inputs.push(Given::Array(table));
-        }
-        let windowed = stages.add("window", self.window.figures(), |job| {
-            self.window.append(job, &inputs)
-        })?;
+        let windowed = self.window.append(&mut stages, floats(rows))?;
         let windowed = Buffer::at(windowed.address(), windowed.len() / 2);
         let count = rows.len() as usize / self.fft.len();
         let spectra = stages.add("spectra", self.fft.figures(count), |job| {

@@ -3,7 +3,7 @@
 use super::error::staged;
 use super::{ChainError, Received};
 use crate::job::{Job, KernelRun};
-use cp2_host::{Buffer, Element, Part, Run, RunReport};
+use cp2_host::{Buffer, Element, HostError, Part, Run, RunReport};
 use cp2_machine::Cycles;
 use cp2_reference::Figures;
 use num_complex::Complex32;
@@ -85,6 +85,38 @@ impl Stages {
         Ok(left)
     }
 
+    /// Runs the job: what `read` fetches, what the stages cost, and the run.
+    pub(super) fn run<O>(
+        self,
+        read: impl FnOnce(&Run) -> Result<O, HostError>,
+    ) -> Result<(O, Vec<Stage>, Run), ChainError> {
+        let Self { job, planned } = self;
+        let sum = |of: fn(&Figures) -> Cycles| planned.iter().map(|p| of(&p.figures).0).sum();
+        let figures = Figures {
+            bound: Cycles(sum(|f| f.bound)),
+            reference: Cycles(sum(|f| f.reference)),
+            method: "stage by stage".to_owned(),
+            ..Figures::default()
+        };
+        let last = planned.last().map_or("", |stage| stage.name);
+        let KernelRun { output, run, .. } = staged(last, job.run(figures, read))?;
+        let stages = costs(&planned, &run.report.parts);
+        if let Some(first) = run.report.findings.first() {
+            return Err(ChainError::Findings {
+                stage: at(&planned, &run.report, first.cycle),
+                first: first.clone(),
+                rest: run.report.findings.len() - 1,
+            });
+        }
+        match output {
+            Some(output) => Ok((output, stages, run)),
+            None => Err(ChainError::Unfinished {
+                stage: at(&planned, &run.report, run.report.cycles),
+                end: run.report.end,
+            }),
+        }
+    }
+
     /// The chain, whose results are these arrays.
     pub(super) fn ending(
         mut self,
@@ -116,32 +148,9 @@ impl ChainJob {
     /// # Errors
     /// A stage does not finish, or the checkers object to it.
     pub fn run(self) -> Result<(Received, Run), ChainError> {
-        let Stages { job, planned } = self.stages;
-        let sum = |of: fn(&Figures) -> Cycles| planned.iter().map(|p| of(&p.figures).0).sum();
-        let figures = Figures {
-            bound: Cycles(sum(|f| f.bound)),
-            reference: Cycles(sum(|f| f.reference)),
-            method: "stage by stage".to_owned(),
-            ..Figures::default()
-        };
         let (spectra, decibels) = (self.spectra, self.decibels);
-        let last = planned.last().map_or("", |stage| stage.name);
-        let done = job.run(figures, |run| Ok((run.read(spectra)?, run.read(decibels)?)));
-        let KernelRun { output, run, .. } = staged(last, done)?;
-        let stages = costs(&planned, &run.report.parts);
-        if let Some(first) = run.report.findings.first() {
-            return Err(ChainError::Findings {
-                stage: at(&planned, &run.report, first.cycle),
-                first: first.clone(),
-                rest: run.report.findings.len() - 1,
-            });
-        }
-        let Some((spectra, decibels)) = output else {
-            return Err(ChainError::Unfinished {
-                stage: at(&planned, &run.report, run.report.cycles),
-                end: run.report.end,
-            });
-        };
+        let read = |run: &Run| Ok((run.read(spectra)?, run.read(decibels)?));
+        let ((spectra, decibels), stages, run) = self.stages.run(read)?;
         let received = Received {
             spectra,
             decibels,

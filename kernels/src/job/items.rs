@@ -165,11 +165,10 @@ impl Giving<'_> {
     fn repeat(&mut self, repeated: &While) -> Result<bool, JobError> {
         let mut turns = 0;
         while turns < repeated.most {
-            let read = self.device.host_decide(&repeated.name, repeated.word)?;
-            match read.as_deref() {
+            match self.device.host_asks(&repeated.name, repeated.word)? {
                 None => return Ok(false),
-                Some([] | [0, ..]) => break,
-                Some(_) => {}
+                Some(false) => break,
+                Some(true) => {}
             }
             // What came of a program in its parts may have been replaced by the turn before.
             let split = |item: &Item| match item {
