@@ -57,7 +57,8 @@ const DOT: &str = r#"
     ldx c0, [a15 + 8]           ; blocks
     ldx a2, [a15 + 16]          ; y
     loop c0 {
-        xor q4, q4, q4
+        lif r8, 0.0
+        lif r9, 0.0
         loop 16 {
             ldq q0, [a0]+16
             ldq q1, [a2]+16
