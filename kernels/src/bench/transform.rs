@@ -66,7 +66,7 @@ impl Workload for Transforms {
 /// counted, as for rustfft.
 pub(super) struct Paged {
     name: String,
-    job: PreparedJob<Complex32>,
+    job: PreparedJob,
     batch: usize,
     native: Native,
 }
@@ -94,7 +94,7 @@ impl Paged {
                 reason: end.to_string(),
             });
         }
-        job.read(&mut output)?;
+        job.read("y", &mut output)?;
         BenchError::judge(&name, (n, Direction::Forward), &input, &output)?;
         Ok(Self {
             name,

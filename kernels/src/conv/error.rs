@@ -9,6 +9,18 @@ pub enum ConvError {
     /// There is no such problem.
     #[error(transparent)]
     Problem(#[from] cp2_problems::ProblemError),
+    /// Outputs of a channel that there are not.
+    #[error(
+        "outputs {start} to {end} of a channel are not possible; there are {outputs}, and at least one is expected"
+    )]
+    Outputs {
+        /// The first one wanted.
+        start: usize,
+        /// The one behind the last.
+        end: usize,
+        /// Outputs of a channel.
+        outputs: usize,
+    },
     /// No kernel takes that many taps.
     #[error("{taps} taps are too many; expected at most {most}")]
     TooManyTaps {

@@ -64,6 +64,7 @@ impl Prepared {
         Ok(KernelRun {
             output: computed.transpose()?,
             passes: done.passes,
+            turns: done.turns,
             figures: done.figures,
             run: done.run,
         })
