@@ -15,6 +15,7 @@ pub mod conv;
 pub mod dsp;
 pub mod fft;
 pub mod job;
+mod judging;
 mod pipeline;
 mod random;
 pub mod registry;
@@ -22,7 +23,8 @@ mod relayout;
 mod ring;
 
 pub use assembly::{Lack, Unfit};
-pub use backend::{Plan, Problem, Verdict};
+pub use backend::{Part, Plan, Problem, Tally, Verdict};
 pub use job::{Job, JobError, KernelRun, PreparedJob};
+pub use judging::judged;
 pub use pipeline::Unschedulable;
 pub use random::Random;

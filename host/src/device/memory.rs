@@ -97,6 +97,14 @@ impl<T: Element> Buffer<T> {
         Self::new(address, len)
     }
 
+    /// Of these values so many from value `first` on, as far as there are.
+    #[must_use]
+    pub fn part(&self, first: u64, len: u64) -> Self {
+        let first = first.min(self.len);
+        let address = self.address + first.saturating_mul(T::BYTES as u64);
+        Self::new(address, len.min(self.len - first))
+    }
+
     /// Byte address of the first value.
     #[must_use]
     pub fn address(&self) -> u64 {
@@ -130,14 +138,14 @@ pub(crate) fn to_bytes<T: Element>(values: &[T]) -> Vec<u8> {
     bytes
 }
 
-fn put_all<T: Element>(values: &[T], bytes: &mut [u8]) {
+pub(super) fn put_all<T: Element>(values: &[T], bytes: &mut [u8]) {
     for (value, bytes) in values.iter().zip(bytes.chunks_exact_mut(T::BYTES.max(1))) {
         value.put(bytes);
     }
 }
 
 /// Bytes converted at a time: they stay close.
-const PART: usize = 16 * 1024;
+pub(super) const PART: usize = 16 * 1024;
 
 /// Gives `write` the little-endian bytes of `values`, a part after the other,
 /// each with its place.

@@ -17,6 +17,7 @@ mod options;
 mod program;
 mod progress;
 mod report;
+mod source;
 mod state;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -31,6 +32,7 @@ pub use options::{Options, Trace};
 pub(crate) use program::parts;
 pub use program::{Placed, Run};
 pub use report::{DmaReport, End, HostReport, RunReport};
+pub use source::{Imprint, Source, SourceError};
 pub use turns::Turns;
 
 use crate::emit::{Array, Recording};

@@ -6,9 +6,9 @@ use super::filter::{Filter, Numbers};
 use super::layout::Layout;
 use super::rate::Rate;
 use crate::backend::Plan;
-use crate::job::{self, KernelRun};
+use crate::job::{self, JobError, KernelRun, count};
 use cp2_asm::Program;
-use cp2_host::{Buffer, Options};
+use cp2_host::{Buffer, Options, Source};
 use cp2_machine::{Class, Machine};
 use cp2_reference::Figures;
 use num_complex::Complex32;
@@ -184,13 +184,26 @@ impl Convolver {
     /// See [`Convolver::process`].
     pub fn process_with<T: Numbers>(
         &self,
-        x: &[T],
+        mut x: &[T],
         options: Options,
     ) -> Result<ConvRun<T>, ConvError> {
-        let layout = self.layout::<T>(x.len())?;
+        let done = self.process_from(&mut x, options)?;
+        Ok(done.read().map_err(JobError::from)?)
+    }
+
+    /// The same of channels that are made or read as they are put into system memory, where their outputs stay.
+    ///
+    /// # Errors
+    /// See [`Convolver::process`], and those of the source.
+    pub fn process_from<T: Numbers>(
+        &self,
+        x: &mut dyn Source<T>,
+        options: Options,
+    ) -> Result<KernelRun<Buffer<T>>, ConvError> {
+        let layout = self.layout::<T>(count(x))?;
         let (job, y) = self.filter.job(x, layout, self.range(), options)?;
         let figures = self.figures::<T>(layout.channels);
-        Ok(job.run(figures, |run| run.read(y))?)
+        Ok(job.run(figures, |_| Ok(y))?)
     }
 
     /// The job that filters `x`, nothing of it done yet, and the array that its outputs will be.
@@ -199,11 +212,11 @@ impl Convolver {
     /// See [`Convolver::process`].
     pub fn job<T: Numbers>(
         &self,
-        x: &[T],
+        mut x: &[T],
         options: Options,
     ) -> Result<(job::Job, Buffer<T>), ConvError> {
         let layout = self.layout::<T>(x.len())?;
-        self.filter.job(x, layout, self.range(), options)
+        self.filter.job(&mut x, layout, self.range(), options)
     }
 
     /// Where complex channels lie in the arrays of [`Convolver::append`].

@@ -8,7 +8,8 @@ use crate::random::Random;
 use cp2_asm::Program;
 use cp2_dma::Level;
 use cp2_host::{
-    BlocksPerSection, Buffer, Element, Options, Paging, Piece, Plan, PlanError, Reserved, Stream,
+    BlocksPerSection, Buffer, Element, Options, Paging, Piece, Plan, PlanError, Reserved, Source,
+    Stream,
 };
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
@@ -277,7 +278,7 @@ impl Filter {
     /// A job that filters the channels of `x`, and the array that the outputs `wanted` of each will be.
     pub(super) fn job<T: Numbers>(
         &self,
-        x: &[T],
+        x: &mut dyn Source<T>,
         layout: Layout,
         wanted: Range<usize>,
         options: Options,

@@ -4,7 +4,7 @@ use super::error::DspError;
 use super::kernel::Kernel;
 use crate::job::{Job, JobError, Stored, room};
 use crate::relayout::{WORD, Word};
-use cp2_host::{Buffer, Element, Options, Paging, Rows};
+use cp2_host::{Buffer, Element, Options, Paging, Rows, Source};
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
@@ -86,7 +86,8 @@ impl<'a, T: Element> Operand<'a, T> {
             return Ok(job.temporary::<u8>(self.wanted.total)?.address());
         };
         let (own, wanted) = (self.own, self.wanted);
-        let array = (name, self.values, &self.shape[..]);
+        let mut values = self.values;
+        let array = (name, &mut values as &mut dyn Source<_>, &self.shape[..]);
         if !self.by_last || own.pitch == wanted.pitch {
             let placed = job.rows_in(array, own, wanted)?;
             let Some([own, wanted]) = self.then else {

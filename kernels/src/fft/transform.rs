@@ -5,9 +5,9 @@ use super::error::FftError;
 use super::plan::{FftRun, batch_of};
 use super::recipe::Direction;
 use crate::backend::Plan;
-use crate::job::{self, Job, PreparedJob, load};
+use crate::job::{self, Job, JobError, KernelRun, PreparedJob, count, load};
 use cp2_asm::Program;
-use cp2_host::{Buffer, Element, Options, Paging, Reserved};
+use cp2_host::{Buffer, Element, Options, Paging, Reserved, Source};
 use cp2_machine::{Class, Cycles, Machine};
 use cp2_reference::Figures;
 use num_complex::Complex32;
@@ -152,11 +152,11 @@ pub trait Fft: fmt::Debug + Send + Sync {
     /// See [`Fft::process_with`].
     fn job(
         &self,
-        input: &[Complex32],
+        mut input: &[Complex32],
         options: Options,
     ) -> Result<(Job, Buffer<Complex32>), FftError> {
         let batch = self.batch_of(input.len())?;
-        self.job_of_rows(input, batch, Rows::of(self.len()), options)
+        self.job_of_rows(&mut input, batch, Rows::of(self.len()), options)
     }
 
     /// The same of rows that lie apart, see [`Fft::process_rows`].
@@ -165,7 +165,7 @@ pub trait Fft: fmt::Debug + Send + Sync {
     /// See [`Fft::process_with`].
     fn job_of_rows(
         &self,
-        input: &[Complex32],
+        input: &mut dyn Source<Complex32>,
         batch: usize,
         rows: Rows,
         options: Options,
@@ -183,11 +183,12 @@ pub trait Fft: fmt::Debug + Send + Sync {
                 false => vec![numbers as u64],
             }
         };
+        let numbers = count(input);
         let own = cp2_host::Rows {
-            total: (input.len() * Complex32::BYTES) as u64,
+            total: (numbers * Complex32::BYTES) as u64,
             ..self::rows(batch, [n, rows.input], batch)
         };
-        let x = ("x", input, &shape(rows.input, input.len())[..]);
+        let x = ("x", input, &shape(rows.input, numbers)[..]);
         let x = job.rows_in(x, own, kernel)?;
         let own = self::rows(batch, [n, rows.output], batch);
         let y = shape(rows.output, batch.saturating_mul(rows.output));
@@ -218,9 +219,7 @@ pub trait Fft: fmt::Debug + Send + Sync {
     /// An input of the wrong shape or too large for the machine. A run that
     /// does not finish is no error: it has no output and a report that says why.
     fn process_with(&self, input: &[Complex32], options: Options) -> Result<FftRun, FftError> {
-        let (job, y) = self.job(input, options)?;
-        let figures = self.figures(input.len() / self.len());
-        Ok(job.run(figures, |run| run.read(y))?)
+        self.process_rows(input, Rows::of(self.len()), options)
     }
 
     /// Transforms the rows of a batch that lie apart: what is between the rows
@@ -234,17 +233,37 @@ pub trait Fft: fmt::Debug + Send + Sync {
     /// See [`Fft::process_with`]; distances shorter than a row.
     fn process_rows(
         &self,
-        input: &[Complex32],
+        mut input: &[Complex32],
         rows: Rows,
         options: Options,
     ) -> Result<FftRun, FftError> {
+        let done = self.process_from(&mut input, rows, options)?;
+        Ok(done.read().map_err(JobError::from)?)
+    }
+
+    /// The same of numbers that are made or read as they are put into system memory, where the output stays.
+    ///
+    /// # Errors
+    /// See [`Fft::process_rows`], and those of the source.
+    fn process_from(
+        &self,
+        input: &mut dyn Source<Complex32>,
+        rows: Rows,
+        options: Options,
+    ) -> Result<KernelRun<Buffer<Complex32>>, FftError> {
         let n = self.len();
         rows.check(n)?;
+        let found = count(input);
+        let rows = Rows {
+            // Behind a single row there is no other that would lie so far away.
+            input: rows.input.min(found.max(n)),
+            ..rows
+        };
         let longest = rows.input.max(rows.output);
         let most = self.max_batch() / longest.div_ceil(n.max(1)).max(1);
-        let batch = rows.batch_of(input.len(), n, most, self.machine())?;
+        let batch = rows.batch_of(found, n, most, self.machine())?;
         let (job, y) = self.job_of_rows(input, batch, rows, options)?;
-        Ok(job.run(self.figures(batch), |run| run.read(y))?)
+        Ok(job.run(self.figures(batch), |_| Ok(y))?)
     }
 
     /// The same on a device with default options.

@@ -6,6 +6,7 @@ mod floor;
 mod memory;
 mod pass;
 mod prepared;
+mod run;
 
 pub(crate) use arrays::{Stored, expected as relayout_expected, relayout_cycles, rows};
 pub(crate) use floor::Floor;
@@ -14,14 +15,15 @@ pub(crate) use memory::{ROOM_BESIDE, data_end, image, load, loads};
 pub use pass::Pass;
 use pass::Work;
 pub use prepared::PreparedJob;
+pub use run::KernelRun;
 
 use crate::ring::{RingPass, follow};
 use cp2_asm::Program;
 use cp2_dma::Descriptor;
 use cp2_host::emit::Array;
 use cp2_host::{
-    Buffer, Device, Element, Event, HostError, Limits, Options, Paging, Placed, Plan, PlanError,
-    Run, Views,
+    Buffer, Device, Element, Event, HostError, Imprint, Limits, Options, Paging, Placed, Plan,
+    PlanError, Run, Source, Views,
 };
 use cp2_machine::Machine;
 use cp2_reference::Figures;
@@ -98,8 +100,8 @@ pub struct Job {
     passes: Vec<Pass>,
     /// Arrays that lie elsewhere than passes name them.
     pub(crate) views: Views,
-    /// Address and bytes of the first input of the user.
-    first: Option<(u64, u64)>,
+    /// The inputs of the user, in the order in which they were given.
+    inputs: Vec<Imprint>,
 }
 
 impl Job {
@@ -110,7 +112,7 @@ impl Job {
             device: Device::with_options(machine, options),
             passes: Vec::new(),
             views: Views::default(),
-            first: None,
+            inputs: Vec::new(),
         }
     }
 
@@ -124,13 +126,25 @@ impl Job {
     pub fn input<T: Element>(
         &mut self,
         name: &str,
-        values: &[T],
+        mut values: &[T],
         shape: &[u64],
     ) -> Result<Buffer<T>, JobError> {
-        let buffer = self.device.alloc_from(values)?;
-        let array = Array::new(name, buffer, shape);
-        self.first.get_or_insert((array.address, array.bytes));
-        self.device.input(array);
+        self.input_of(name, &mut values, shape)
+    }
+
+    /// The same of values that are made or read as they are put into system memory.
+    ///
+    /// # Errors
+    /// System memory is used up, or the source fails.
+    pub fn input_of<T: Element>(
+        &mut self,
+        name: &str,
+        values: &mut dyn Source<T>,
+        shape: &[u64],
+    ) -> Result<Buffer<T>, JobError> {
+        let (buffer, imprint) = self.device.alloc_of(values)?;
+        self.inputs.push(imprint);
+        self.device.input(Array::new(name, buffer, shape));
         Ok(buffer)
     }
 
@@ -355,6 +369,7 @@ impl Job {
         };
         Ok(KernelRun {
             output,
+            inputs: self.inputs,
             passes: self.passes,
             figures,
             run,
@@ -362,23 +377,7 @@ impl Job {
     }
 }
 
-/// A job that has been run.
-#[derive(Debug)]
-pub struct KernelRun<O> {
-    /// The result; none if the run did not finish.
-    pub output: Option<O>,
-    /// How each pass was paged.
-    pub passes: Vec<Pass>,
-    /// The proved limit of its time and that of the best known algorithm.
-    pub figures: Figures,
-    /// What was measured; its report has cycles and causes.
-    pub run: Run,
-}
-
-impl<O> KernelRun<O> {
-    /// Reference / measured cycles of the whole run, everything included.
-    #[must_use]
-    pub fn efficiency(&self) -> f64 {
-        self.figures.efficiency(self.run.report.cycles)
-    }
+/// Values that are left in a source, as far as an address has them.
+pub(crate) fn count<T>(source: &dyn Source<T>) -> usize {
+    usize::try_from(source.count()).unwrap_or(usize::MAX)
 }

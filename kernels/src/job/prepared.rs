@@ -21,7 +21,8 @@ impl<O: Element> PreparedJob<O> {
     /// # Errors
     /// More values than it has.
     pub fn write<I: Element>(&mut self, input: &[I]) -> Result<(), JobError> {
-        let (address, bytes) = self.job.first.unwrap_or_default();
+        let first = self.job.inputs.first().map(|x| (x.address, x.bytes));
+        let (address, bytes) = first.unwrap_or_default();
         let first = Buffer::at(address, bytes / I::BYTES.max(1) as u64);
         Ok(self.job.device.write(first, input)?)
     }
