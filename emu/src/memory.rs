@@ -5,9 +5,7 @@
 //! written for nothing, so a region grows in few large steps.
 
 use crate::apart::Apart;
-use memmap2::MmapMut;
 use serde::{Deserialize, Serialize};
-use std::alloc::Layout;
 use std::ops::Range;
 
 /// Bytes of a region. Not a property of the machine, like all constants here.
@@ -20,16 +18,16 @@ const GROWTH: usize = 16;
 /// Bytes that are written to a file together, or left out where all are zero.
 const PAGE: usize = 1 << 16;
 
-/// Rooms of this many bytes and more ask the host for large pages: it takes most of the time of a long job to touch small
-/// ones for the first time.
-#[cfg(target_os = "linux")]
-const LARGE: usize = 1 << 22;
+/// Bytes of a line of the host's cache. A store across two of them costs several others.
+const HOST_LINE: usize = 64;
 
 /// The start of a region; behind it all is zero.
 #[derive(Debug, Default)]
 struct Region {
-    /// Never grows in place, so that it stays where it is on the host. What nobody has touched takes none of its memory.
-    room: Option<MmapMut>,
+    /// Never grows in place, so that it stays where it is on the host.
+    room: Vec<u8>,
+    /// Where the region begins in `room`: with a line of the host's cache.
+    start: usize,
     /// Behind this many nothing was written.
     used: usize,
 }
@@ -49,8 +47,11 @@ impl Region {
     }
 
     fn resize(&mut self, size: usize) {
+        // Zeros that the host need not write.
+        let room = vec![0; size + HOST_LINE];
         let mut new = Self {
-            room: Some(zeros(size)),
+            start: room.as_ptr().align_offset(HOST_LINE).min(HOST_LINE),
+            room,
             used: self.used,
         };
         new.bytes_mut()[..self.used].copy_from_slice(self.written());
@@ -59,31 +60,19 @@ impl Region {
 
     /// All bytes that there is room for.
     fn bytes(&self) -> &[u8] {
-        self.room.as_deref().unwrap_or_default()
+        let end = self.room.len().saturating_sub(HOST_LINE - self.start);
+        &self.room[self.start..end]
     }
 
     /// The same to be written.
     fn bytes_mut(&mut self) -> &mut [u8] {
-        self.room.as_deref_mut().unwrap_or_default()
+        let end = self.room.len().saturating_sub(HOST_LINE - self.start);
+        &mut self.room[self.start..end]
     }
 
     fn written(&self) -> &[u8] {
         &self.bytes()[..self.used]
     }
-}
-
-/// Zeros that the host need not write, from the beginning of one of its pages on.
-fn zeros(size: usize) -> MmapMut {
-    let Ok(room) = MmapMut::map_anon(size) else {
-        // What vectors do as well.
-        std::alloc::handle_alloc_error(Layout::array::<u8>(size).unwrap_or(Layout::new::<u8>()));
-    };
-    // Not to get them costs time alone.
-    #[cfg(target_os = "linux")]
-    if size >= LARGE {
-        let _ = room.advise(memmap2::Advice::HugePage);
-    }
-    room
 }
 
 impl Clone for Region {
@@ -337,8 +326,7 @@ mod tests {
         }
         let span = memory.span(PAGE as u64 - 5, 200_000).unwrap();
         assert_eq!(span, &data[..]);
-        // No line of the host's cache has bytes of two of the machine's.
-        assert_eq!((span.as_ptr() as usize + 5) % 64, 0);
+        assert_eq!((span.as_ptr() as usize + 5) % HOST_LINE, 0);
         assert_eq!(memory.span(REGION - 1, 2), None);
         assert_eq!(memory.span_mut(5 * REGION, 1), None);
     }

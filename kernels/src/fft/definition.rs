@@ -114,12 +114,11 @@ impl FftProblem {
     /// Compares one transform with the exact one.
     #[must_use]
     pub fn part(&self, exact: &[Complex64], output: &[Complex32]) -> Part {
-        let error = exact
-            .iter()
-            .zip(output)
-            .map(|(x, y)| (x - widen(y)).norm_sqr())
-            .sum();
-        let norm: f64 = exact.iter().map(Complex64::norm_sqr).sum();
+        let (mut error, mut norm) = (0.0, 0.0);
+        for (x, y) in exact.iter().zip(output) {
+            error += (x - widen(y)).norm_sqr();
+            norm += x.norm_sqr();
+        }
         Part {
             error,
             norm,

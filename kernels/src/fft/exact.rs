@@ -73,6 +73,7 @@ impl Exact {
     }
 }
 
+#[inline]
 pub(super) fn widen(z: &Complex32) -> Complex64 {
     Complex64::new(f64::from(z.re), f64::from(z.im))
 }
