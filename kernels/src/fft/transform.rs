@@ -5,7 +5,7 @@ use super::error::FftError;
 use super::plan::{FftRun, batch_of};
 use super::recipe::Direction;
 use crate::backend::Plan;
-use crate::job::{self, Job, JobError, KernelRun, PreparedJob, count, load};
+use crate::job::{self, Given, Job, JobError, KernelRun, PreparedJob, count, load};
 use cp2_asm::Program;
 use cp2_host::{Buffer, Element, Options, Paging, Reserved, Source};
 use cp2_machine::{Class, Cycles, Machine};
@@ -152,64 +152,61 @@ pub trait Fft: fmt::Debug + Send + Sync {
     /// See [`Fft::process_with`].
     fn job(
         &self,
-        mut input: &[Complex32],
+        input: &[Complex32],
         options: Options,
     ) -> Result<(Job, Buffer<Complex32>), FftError> {
         let batch = self.batch_of(input.len())?;
-        self.job_of_rows(&mut input, batch, Rows::of(self.len()), options)
+        let mut job = Job::new(self.machine().clone(), options);
+        let y = self.append_rows(&mut job, input.into(), batch, Rows::of(self.len()))?;
+        Ok((job, y))
     }
 
-    /// The same of rows that lie apart, see [`Fft::process_rows`].
+    /// The shape of an array of `numbers` whose rows lie so far apart, as a recording has it.
+    fn shape_of(&self, batch: usize, apart: usize, numbers: usize) -> Vec<u64> {
+        match apart == self.len() {
+            true => std::iter::once(batch)
+                .chain(self.axes())
+                .map(|d| d as u64)
+                .collect(),
+            false => vec![numbers as u64],
+        }
+    }
+
+    /// Adds the transforms of rows that may lie apart to a job, see [`Fft::process_rows`], from an array as it lies to one that is made.
     ///
     /// # Errors
     /// See [`Fft::process_with`].
-    fn job_of_rows(
+    fn append_rows(
         &self,
-        input: &mut dyn Source<Complex32>,
+        job: &mut Job,
+        input: Given<'_, Complex32>,
         batch: usize,
         rows: Rows,
-        options: Options,
-    ) -> Result<(Job, Buffer<Complex32>), FftError> {
+    ) -> Result<Buffer<Complex32>, FftError> {
         let n = self.len();
         let [filled, pitch] = self.arrays(batch)?;
         let kernel = self::rows(batch, [n, pitch], filled);
-        let mut job = Job::new(self.machine().clone(), options);
-        let shape = |apart: usize, numbers: usize| -> Vec<u64> {
-            match apart == n {
-                true => std::iter::once(batch)
-                    .chain(self.axes())
-                    .map(|d| d as u64)
-                    .collect(),
-                false => vec![numbers as u64],
-            }
-        };
-        let numbers = count(input);
+        let shape = |apart, numbers| self.shape_of(batch, apart, numbers);
         let own = cp2_host::Rows {
-            total: (numbers * Complex32::BYTES) as u64,
+            total: (input.len() * Complex32::BYTES) as u64,
             ..self::rows(batch, [n, rows.input], batch)
         };
-        let x = ("x", input, &shape(rows.input, numbers)[..]);
+        let x = ("x", input, &shape(rows.input, input.len())[..]);
         let x = job.rows_in(x, own, kernel)?;
         let own = self::rows(batch, [n, rows.output], batch);
         let y = shape(rows.output, batch.saturating_mul(rows.output));
         let y = job.rows_out(("y", &y), own, kernel)?;
-        self.append(&mut job, batch, x, y.address)?;
-        let y = job.deliver(y)?;
-        Ok((job, y))
+        self.append(job, batch, x, y.address)?;
+        Ok(job.deliver(y)?)
     }
 
     /// A job that transforms batches as large as `input` again and again;
-    /// `input` is the first. Rows follow each other, in and out.
+    /// `input` is the first, and called `x`, the output `y`. Rows follow each other, in and out.
     ///
     /// # Errors
     /// See [`Fft::process_with`].
-    fn prepare(
-        &self,
-        input: &[Complex32],
-        options: Options,
-    ) -> Result<PreparedJob<Complex32>, FftError> {
-        let (job, y) = self.job(input, options)?;
-        Ok(job.prepare(y))
+    fn prepare(&self, input: &[Complex32], options: Options) -> Result<PreparedJob, FftError> {
+        Ok(self.job(input, options)?.0.prepare())
     }
 
     /// Transforms `input`, a whole number of transforms, each `len` consecutive
@@ -262,7 +259,9 @@ pub trait Fft: fmt::Debug + Send + Sync {
         let longest = rows.input.max(rows.output);
         let most = self.max_batch() / longest.div_ceil(n.max(1)).max(1);
         let batch = rows.batch_of(found, n, most, self.machine())?;
-        let (job, y) = self.job_of_rows(input, batch, rows, options)?;
+        let mut job = Job::new(self.machine().clone(), options);
+        let x = job.input_of("x", input, &self.shape_of(batch, rows.input, found))?;
+        let y = self.append_rows(&mut job, x.into(), batch, rows)?;
         Ok(job.run(self.figures(batch), |_| Ok(y))?)
     }
 

@@ -13,6 +13,8 @@ pub struct KernelRun<O> {
     pub inputs: Vec<Imprint>,
     /// How each pass was paged.
     pub passes: Vec<Pass>,
+    /// How many turns each loop took, in the order in which they ended.
+    pub turns: Vec<u64>,
     /// The proved limit of its time and that of the best known algorithm.
     pub figures: Figures,
     /// What was measured; its report has cycles and causes.
@@ -52,6 +54,7 @@ impl<O> KernelRun<O> {
             output: self.output.map(|output| change(output, run)).transpose()?,
             inputs: self.inputs,
             passes: self.passes,
+            turns: self.turns,
             figures: self.figures,
             run: self.run,
         })
