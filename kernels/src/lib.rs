@@ -22,6 +22,6 @@ mod ring;
 
 pub use assembly::{Lack, Unfit};
 pub use backend::{Cp2, Cp2Report, Failure, Method, Task};
-pub use cp2_problems::{Random, Verdict};
+pub use cp2_problems::{Part, Random, Tally, Verdict, judged};
 pub use job::{Job, JobError, KernelRun, PreparedJob};
 pub use pipeline::Unschedulable;

@@ -40,18 +40,42 @@ pub(crate) fn frame_count(length: usize, n: usize, hop: usize) -> usize {
     }
 }
 
-/// Frames of `n` samples, `hop` apart, each multiplied by the window, one after another.
-pub(crate) fn frames(samples: &[f32], n: usize, hop: usize, window: Window) -> Vec<Complex32> {
-    let weights = window.values(n);
-    let mut out = Vec::with_capacity(frame_count(samples.len(), n, hop).saturating_mul(n));
-    for frame in 0..frame_count(samples.len(), n, hop) {
-        let start = frame * hop;
-        out.extend(weights.iter().enumerate().map(|(i, w)| {
-            let sample = samples.get(start + i).copied().unwrap_or(0.0);
-            Complex32::new(sample * w, 0.0)
-        }));
+/// Frames of `n` samples, `hop` apart, each multiplied by the window, one after another, made as they are asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Frames {
+    samples: Vec<f32>,
+    weights: Vec<f32>,
+    hop: usize,
+    /// Place of the next number in all frames.
+    at: usize,
+}
+
+impl Frames {
+    /// Of samples, `hop` at least 1.
+    pub(crate) fn new(samples: Vec<f32>, n: usize, hop: usize, window: Window) -> Self {
+        Self {
+            samples,
+            weights: window.values(n),
+            hop,
+            at: 0,
+        }
     }
-    out
+
+    /// Number of frames.
+    pub(crate) fn count(&self) -> usize {
+        frame_count(self.samples.len(), self.weights.len(), self.hop)
+    }
+
+    /// The next numbers.
+    pub(crate) fn give(&mut self, values: &mut [Complex32]) {
+        let n = self.weights.len().max(1);
+        for value in values {
+            let (frame, i) = (self.at / n, self.at % n);
+            let sample = self.samples.get(frame * self.hop + i).copied();
+            *value = Complex32::new(sample.unwrap_or(0.0) * self.weights[i], 0.0);
+            self.at += 1;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -61,7 +85,9 @@ mod tests {
     #[test]
     fn every_sample_is_in_a_frame_and_the_rest_is_zero() {
         let samples: Vec<f32> = (1..=37_u8).map(f32::from).collect();
-        let out = frames(&samples, 16, 16, Window::Rect);
+        let mut frames = Frames::new(samples.clone(), 16, 16, Window::Rect);
+        let mut out = vec![Complex32::default(); 16 * frames.count()];
+        out.chunks_mut(5).for_each(|part| frames.give(part));
         assert_eq!(out.len(), 48);
         for (i, z) in out.iter().enumerate() {
             assert_eq!(z.re, samples.get(i).copied().unwrap_or(0.0));

@@ -18,6 +18,7 @@ mod part;
 mod program;
 mod progress;
 mod report;
+mod source;
 mod state;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -33,6 +34,7 @@ pub use part::Part;
 pub(crate) use program::parts;
 pub use program::{Placed, Run};
 pub use report::{DmaReport, End, HostReport, RunReport};
+pub use source::{Imprint, Source, SourceError};
 pub use turns::Turns;
 
 use crate::emit::{Array, Recording};

@@ -47,6 +47,7 @@ pub mod conv;
 mod data;
 mod error;
 pub mod fft;
+mod judging;
 mod kinds;
 mod problem;
 mod random;
@@ -61,12 +62,13 @@ pub use backend::{
 pub use case::Case;
 pub use data::{Array, Data, DataError, Element, Kind, Values};
 pub use error::ProblemError;
+pub use judging::judged;
 pub use kinds::{KINDS, ProblemKind};
 pub use problem::{Form, Problem};
 pub use random::Random;
 pub use reference::{Exact, Expected, Reference};
 pub use size::{Parameter, Size, SizeError, Value};
-pub use verdict::{Tally, Verdict};
+pub use verdict::{Part, Tally, Verdict};
 
 /// Half a unit of the last place of binary32, relative: what one rounding may be off.
 pub(crate) const ROUNDING: f64 = 1.0 / (1 << 24) as f64;

@@ -1,7 +1,7 @@
 //! What the output of a problem should be, and how far from it an output may lie.
 
 use crate::data::{Array, Data, Values};
-use crate::verdict::{Tally, Verdict};
+use crate::verdict::{Part, Tally, Verdict};
 use crate::widen;
 use num_complex::Complex64;
 
@@ -122,7 +122,11 @@ impl Expected {
             }
             (Exact::Same(x), y) if x.kind() == y.kind() && x.len() == y.len() => {
                 let same = x.bytes() == y.bytes();
-                tally.add(if same { 0.0 } else { 1.0 }, 1.0, 0.0);
+                tally.add(Part {
+                    error: if same { 0.0 } else { 1.0 },
+                    norm: 1.0,
+                    allowed: 0.0,
+                });
             }
             _ => return None,
         }
@@ -146,7 +150,11 @@ impl Expected {
                 error += e;
                 norm += n;
             }
-            tally.add(error, norm, tolerance * allowed);
+            tally.add(Part {
+                error,
+                norm,
+                allowed: tolerance * allowed,
+            });
         }
     }
 }

@@ -23,6 +23,17 @@ impl Verdict {
     }
 }
 
+/// How a part of a result compares with its reference.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// Squared error.
+    pub error: f64,
+    /// Squared norm of the reference.
+    pub norm: f64,
+    /// The error that the part may have, not squared.
+    pub allowed: f64,
+}
+
 /// A verdict in the making, from parts that are each allowed an error.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
@@ -32,8 +43,13 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// A part: squared error, squared norm of its reference, and the error it may have.
-    pub fn add(&mut self, error: f64, norm: f64, allowed: f64) {
+    /// Adds a part: sums are those of the parts in their order.
+    pub fn add(&mut self, part: Part) {
+        let Part {
+            error,
+            norm,
+            allowed,
+        } = part;
         self.error += error;
         self.norm += norm;
         let ratio = if error == 0.0 {
@@ -66,23 +82,31 @@ impl Tally {
 mod tests {
     use super::*;
 
+    fn part(error: f64, norm: f64, allowed: f64) -> Part {
+        Part {
+            error,
+            norm,
+            allowed,
+        }
+    }
+
     #[test]
     fn a_nan_stays_whatever_follows() {
         let mut tally = Tally::default();
-        tally.add(f64::NAN, 1.0, 1.0);
-        tally.add(0.5, 1.0, 1.0);
+        tally.add(part(f64::NAN, 1.0, 1.0));
+        tally.add(part(0.5, 1.0, 1.0));
         assert!(!tally.verdict().holds());
     }
 
     #[test]
     fn the_worst_part_decides() {
         let mut tally = Tally::default();
-        tally.add(4.0, 100.0, 4.0);
+        tally.add(part(4.0, 100.0, 4.0));
         assert!(tally.verdict().holds());
-        tally.add(4.0, 100.0, 1.0);
+        tally.add(part(4.0, 100.0, 1.0));
         assert_eq!(tally.verdict().worst, 2.0);
         // An error where none is allowed.
-        tally.add(1e-30, 0.0, 0.0);
+        tally.add(part(1e-30, 0.0, 0.0));
         assert!(!tally.verdict().holds());
     }
 }

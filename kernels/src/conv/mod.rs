@@ -29,7 +29,7 @@ mod turn;
 
 pub use candidates::{Candidate, Choice};
 pub use convolver::{ConvRun, Convolver, Places};
-pub use cp2_problems::conv::{ConvProblem, Mode, Rate, matched, reference};
+pub use cp2_problems::conv::{ChannelJudge, ConvProblem, Mode, Rate, matched, reference};
 pub(crate) use entry::{KERNELS, filter};
 pub use error::ConvError;
 pub use filter::Numbers;

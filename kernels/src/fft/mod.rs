@@ -23,7 +23,7 @@ mod transform;
 
 pub use choice::{Choice, Why};
 pub use cp2_problems::fft::{Direction, error_bound, hermitian, reference, reference_nd};
-pub use cp2_problems::fft::{FftProblem, RealFftProblem};
+pub use cp2_problems::fft::{ExactFft as Exact, FftProblem, RealFftProblem};
 pub(crate) use entry::{KERNELS, complex, real};
 pub use error::{FftError, NoDivision, NoShape};
 pub use large::{FftNd, LargeFft, LargeRecipe, Lines};

@@ -9,6 +9,7 @@ mod items;
 mod memory;
 mod pass;
 mod prepared;
+mod run;
 mod run_time;
 
 pub(crate) use arrays::{Stored, expected as relayout_expected, relayout_cycles, rows};
@@ -21,6 +22,7 @@ pub(crate) use memory::{ROOM_BESIDE, data_end, image, load, loads};
 pub use pass::Pass;
 use pass::Work;
 pub use prepared::PreparedJob;
+pub use run::KernelRun;
 pub use run_time::RunTime;
 
 use crate::ring::{RingPass, follow};
@@ -28,7 +30,8 @@ use cp2_asm::Program;
 use cp2_dma::Descriptor;
 use cp2_host::emit::Array;
 use cp2_host::{
-    Buffer, Device, Element, HostError, Limits, Options, Paging, Placed, Plan, Run, Views,
+    Buffer, Device, Element, HostError, Imprint, Limits, Options, Paging, Placed, Plan, Run,
+    Source, Views,
 };
 use cp2_machine::Machine;
 use cp2_reference::Figures;
@@ -92,6 +95,8 @@ pub struct Job {
     /// Arrays of the user, and results.
     inputs: Vec<Array>,
     outputs: Vec<Array>,
+    /// What the arrays of the user were when they were put there.
+    imprints: Vec<Imprint>,
 }
 
 impl Job {
@@ -105,6 +110,7 @@ impl Job {
             views: Views::default(),
             inputs: Vec::new(),
             outputs: Vec::new(),
+            imprints: Vec::new(),
         }
     }
 
@@ -118,10 +124,24 @@ impl Job {
     pub fn input<T: Element>(
         &mut self,
         name: &str,
-        values: &[T],
+        mut values: &[T],
         shape: &[u64],
     ) -> Result<Buffer<T>, JobError> {
-        let buffer = self.device.alloc_from(values)?;
+        self.input_of(name, &mut values, shape)
+    }
+
+    /// The same of values that are made or read as they are put into system memory.
+    ///
+    /// # Errors
+    /// System memory is used up, or the source fails.
+    pub fn input_of<T: Element>(
+        &mut self,
+        name: &str,
+        values: &mut dyn Source<T>,
+        shape: &[u64],
+    ) -> Result<Buffer<T>, JobError> {
+        let (buffer, imprint) = self.device.alloc_of(values)?;
+        self.imprints.push(imprint);
         self.inputs.push(Array::new(name, buffer, shape));
         Ok(buffer)
     }
@@ -364,6 +384,7 @@ impl Job {
         };
         Ok(KernelRun {
             output,
+            inputs: self.imprints,
             passes: self.passes,
             turns,
             figures,
@@ -372,25 +393,7 @@ impl Job {
     }
 }
 
-/// A job that has been run.
-#[derive(Debug)]
-pub struct KernelRun<O> {
-    /// The result; none if the run did not finish.
-    pub output: Option<O>,
-    /// How each pass was paged.
-    pub passes: Vec<Pass>,
-    /// How many turns each loop took, in the order in which they ended.
-    pub turns: Vec<u64>,
-    /// The proved limit of its time and that of the best known algorithm.
-    pub figures: Figures,
-    /// What was measured; its report has cycles and causes.
-    pub run: Run,
-}
-
-impl<O> KernelRun<O> {
-    /// Reference / measured cycles of the whole run, everything included.
-    #[must_use]
-    pub fn efficiency(&self) -> f64 {
-        self.figures.efficiency(self.run.report.cycles)
-    }
+/// Values that are left in a source, as far as an address has them.
+pub(crate) fn count<T>(source: &dyn Source<T>) -> usize {
+    usize::try_from(source.count()).unwrap_or(usize::MAX)
 }

@@ -49,7 +49,7 @@ impl Prepared {
     /// it has no output and a report that says why.
     pub fn run(self) -> Result<KernelRun<Computed>, KernelError> {
         let done = self.task.run(self.figures)?;
-        let computed = done.output.map(|output| {
+        done.with_output(|output, _| {
             let verdict = self.problem.judge(&self.input, &output);
             if verdict.holds() {
                 return Ok(Computed { output, verdict });
@@ -60,13 +60,6 @@ impl Prepared {
                 recipe: self.recipe,
                 verdict,
             })
-        });
-        Ok(KernelRun {
-            output: computed.transpose()?,
-            passes: done.passes,
-            turns: done.turns,
-            figures: done.figures,
-            run: done.run,
         })
     }
 }

@@ -10,10 +10,12 @@
 //! as many as taps for each output; 16 K such units for each are allowed.
 
 mod exact;
+mod judge;
 mod mode;
 mod rate;
 
 pub use exact::reference;
+pub use judge::ChannelJudge;
 pub use mode::{Mode, matched};
 pub use rate::Rate;
 
@@ -28,6 +30,7 @@ use crate::verdict::{Tally, Verdict};
 use crate::{ROUNDING, TINIEST, widen};
 use exact::gain;
 use num_complex::{Complex32, Complex64};
+use std::convert::Infallible;
 
 /// Real or complex samples.
 pub trait Sample: data::Element {
@@ -282,13 +285,13 @@ impl ConvProblem {
         wanted.iter().step_by(step).copied().collect()
     }
 
-    /// The taps in double precision, and the error that a channel of a norm may have.
-    fn tolerance(&self) -> (Vec<Complex64>, impl Fn(f64) -> f64) {
+    /// The taps in double precision, and the error that a channel may have: for each unit of its norm, and beside that.
+    fn tolerance(&self) -> (Vec<Complex64>, [f64; 2]) {
         let taps: Vec<Complex64> = self.taps.iter().map(|&h| widen(h)).collect();
         let length = (self.samples + self.taps.len()) as f64;
         let relative = (4.0 + 6.0 * libm::log2(length)) * ROUNDING * gain(&taps);
         let lost = 16.0 * length * (self.outputs() as f64).sqrt() * TINIEST;
-        (taps, move |norm| norm * relative + lost)
+        (taps, [relative, lost])
     }
 
     /// Compares the result for real or complex samples with the reference.
@@ -298,50 +301,52 @@ impl ConvProblem {
     /// length of the full convolution and no output's norm is beyond max |H| ||x||.
     #[must_use]
     pub fn compare<T: Sample>(&self, input: &[T], output: &[T]) -> Verdict {
-        self.judged(input, output, |_| true).0
+        self.judged(input, output, false).0
     }
 
     /// The same over the channels whose samples are all finite, and how many they are; none where none is, or the taps
     /// are not. What is in one channel reaches no other, so that these are right whatever the others hold.
     #[must_use]
     pub fn compare_finite<T: Sample>(&self, input: &[T], output: &[T]) -> Option<(Verdict, usize)> {
-        let taps = self.taps.iter().all(|h| h.is_finite());
-        let finite = |x: &[T]| taps && x.iter().all(|x| x.complex().is_finite());
-        let (verdict, channels) = self.judged(input, output, finite);
+        let (verdict, channels) = self.judged(input, output, true);
         (channels > 0).then_some((verdict, channels))
     }
 
-    /// Over the channels that are `taken`, and how many they are.
-    fn judged<T: Sample>(
-        &self,
-        input: &[T],
-        output: &[T],
-        taken: impl Fn(&[T]) -> bool,
-    ) -> (Verdict, usize) {
-        let wanted = self.outputs();
-        if input.len() != self.channels * self.samples || output.len() != self.channels * wanted {
+    /// Over all channels, or those that are finite, and how many they are.
+    fn judged<T: Sample>(&self, input: &[T], output: &[T], finite: bool) -> (Verdict, usize) {
+        let (samples, wanted) = (self.samples, self.outputs());
+        if input.len() != self.channels * samples || output.len() != self.channels * wanted {
             return (Verdict::SHAPELESS, self.channels);
         }
-        let (taps, allowed) = self.tolerance();
+        let mut judge = self.channel_judge(finite);
         let mut tally = Tally::default();
         let mut channels = 0;
-        for (x, y) in input.chunks(self.samples).zip(output.chunks(wanted)) {
-            if !taken(x) {
-                continue;
+        for (x, y) in input.chunks(samples).zip(output.chunks(wanted)) {
+            let part = |all: &[T], from: usize, out: &mut [T]| {
+                out.copy_from_slice(&all[from..from + out.len()]);
+                Ok::<_, Infallible>(())
+            };
+            let Ok(judged) = judge.judge(
+                |from, out: &mut [T]| part(x, from, out),
+                |from, out: &mut [T]| part(y, from, out),
+            );
+            if let Some(part) = judged {
+                tally.add(part);
+                channels += 1;
             }
-            channels += 1;
-            let exact = self.exact(x, &taps);
-            let y = y.iter().map(|&y| widen(y.complex()));
-            let error = exact.iter().zip(y).map(|(a, y)| (a - y).norm_sqr()).sum();
-            let norm = exact.iter().map(Complex64::norm_sqr).sum();
-            tally.add(error, norm, allowed(self::norm(x)));
         }
         (tally.verdict(), channels)
     }
 
+    /// What compares one channel after the other with the reference; with `finite` only those whose samples all are.
+    #[must_use]
+    pub fn channel_judge(&self, finite: bool) -> ChannelJudge {
+        ChannelJudge::new(self, finite)
+    }
+
     /// What the samples of `input` should become.
     fn expected<T: Sample>(&self, x: &[T]) -> Reference {
-        let (taps, allowed) = self.tolerance();
+        let (taps, [relative, lost]) = self.tolerance();
         let channels = x.chunks(self.samples);
         let exact: Vec<Complex64> = channels
             .clone()
@@ -355,7 +360,7 @@ impl ConvProblem {
                 false => Exact::Complex(exact),
             },
             part: self.outputs(),
-            allowed: channels.map(|x| allowed(norm(x))).collect(),
+            allowed: channels.map(|x| relative * norm(x) + lost).collect(),
         })
     }
 

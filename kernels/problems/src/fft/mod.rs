@@ -13,7 +13,7 @@
 mod exact;
 mod real;
 
-pub use exact::{hermitian, reference, reference_nd};
+pub use exact::{Exact as ExactFft, hermitian, reference, reference_nd};
 pub use real::RealFftProblem;
 
 use crate::case::Case;
@@ -23,9 +23,8 @@ use crate::problem::{Form, Problem};
 use crate::random::Random;
 use crate::reference::{Exact, Expected, Reference};
 use crate::size::Size;
-use crate::verdict::{Tally, Verdict};
+use crate::verdict::{Part, Tally, Verdict};
 use crate::{ROUNDING, TINIEST, widen};
-use exact::exactly;
 use num_complex::{Complex32, Complex64};
 use std::fmt;
 
@@ -179,19 +178,10 @@ impl FftProblem {
         if input.len() != output.len() || input.len() != n * self.batch {
             return Verdict::SHAPELESS;
         }
-        let [length] = self.axes[..] else {
-            let exact = reference_nd(input, &self.axes, self.direction);
-            return self.compare(&exact, output);
-        };
-        let fft = exactly(length, self.direction);
-        let mut scratch = vec![Complex64::default(); fft.get_inplace_scratch_len()];
-        let mut exact = Vec::with_capacity(n);
+        let mut exact = ExactFft::new(&self.axes, self.direction);
         let mut tally = Tally::default();
         for (input, output) in input.chunks(n).zip(output.chunks(n)) {
-            exact.clear();
-            exact.extend(input.iter().map(|&x| widen(x)));
-            fft.process_with_scratch(&mut exact, &mut scratch);
-            self.add(&mut tally, &exact, output);
+            tally.add(self.part(exact.of(input), output));
         }
         tally.verdict()
     }
@@ -206,17 +196,22 @@ impl FftProblem {
         let mut tally = Tally::default();
         let n = self.len();
         for (exact, output) in exact.chunks(n).zip(output.chunks(n)) {
-            self.add(&mut tally, exact, output);
+            tally.add(self.part(exact, output));
         }
         tally.verdict()
     }
 
-    /// Adds a transform's error.
-    fn add(&self, tally: &mut Tally, exact: &[Complex64], output: &[Complex32]) {
+    /// Compares one transform with the exact one.
+    #[must_use]
+    pub fn part(&self, exact: &[Complex64], output: &[Complex32]) -> Part {
         let pairs = exact.iter().zip(output);
         let error = pairs.map(|(x, &y)| (x - widen(y)).norm_sqr()).sum();
         let norm: f64 = exact.iter().map(Complex64::norm_sqr).sum();
-        tally.add(error, norm, allowed(self.len(), norm));
+        Part {
+            error,
+            norm,
+            allowed: allowed(self.len(), norm),
+        }
     }
 }
 
