@@ -4,6 +4,7 @@ mod measured;
 mod planned;
 mod show;
 
+use measured::measure_recording;
 pub(crate) use measured::{Measured, measure};
 pub(crate) use planned::{Numbers, Planned};
 

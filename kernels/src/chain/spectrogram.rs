@@ -98,7 +98,12 @@ impl Spectrogram {
         let size = format!("{count} frames of {n} samples");
         let window = match window {
             Window::Rectangular => None,
-            _ => Some(Windowed::new(coefficients, count, size, transform.machine())?),
+            _ => Some(Windowed::new(
+                coefficients,
+                count,
+                size,
+                transform.machine(),
+            )?),
         };
         Ok(Self {
             frames,
