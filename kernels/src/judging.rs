@@ -49,7 +49,7 @@ where
     let each = count.div_ceil(threads).max(1);
     let share = |from: usize| {
         let mut judge = judge();
-        let parts = (from..count.min(from + each)).map(|i| judge(i));
+        let parts = (from..count.min(from + each)).map(&mut judge);
         parts.collect::<Result<Vec<_>, E>>()
     };
     let share = &share;
