@@ -4,6 +4,7 @@ mod measured;
 mod planned;
 mod show;
 
+use measured::measure_recording;
 pub(crate) use measured::{Measured, measure};
 pub(crate) use planned::{Numbers, Planned};
 
@@ -110,12 +111,14 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         .simulation
         .begin(Some(fft.figures(signal.batch()).reference.get()), json);
     let stride = signal.stride;
-    let measured = measure(&fft, &mut signal, stride, options)?;
+    let measured = match signal.recording() {
+        Some(recording) => measure_recording(&fft, recording, options)?,
+        None => measure(&fft, &mut signal, stride, options)?,
+    };
     drop(watch);
     let notes = signal.ignored().unwrap_or_default();
 
     let outside: &[&str] = match signal.origin {
-        Origin::Sound { .. } => &["framing, overlap and window of the recording"],
         Origin::Array(_) if signal.is_widened() && !args.real => {
             &["the real numbers of the file become complex ones as they are read"]
         }
@@ -144,7 +147,11 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     args.simulation.emit(&measured.run.run, &mut outcome)?;
     let title = format!("{} on {}", measured.title(), machine.name);
     let report = &measured.run.run.report;
-    let program = fft.program(signal.batch())?;
+    let program = match signal.recording() {
+        // Frames, window and transforms have programs of their own.
+        Some(_) => None,
+        None => fft.program(signal.batch())?,
+    };
     conclude(
         &args.simulation,
         report,

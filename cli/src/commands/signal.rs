@@ -4,7 +4,7 @@ mod rows;
 
 pub(crate) use rows::{Origin, Signal};
 
-use crate::io::{FileError, Frames, Kind, Npy, Values, Window, extension, read_wav};
+use crate::io::{FileError, Kind, Npy, Recording, Values, Window, extension, read_wav};
 use crate::outcome::Failure;
 use cp2_kernels::Random;
 use cp2_machine::Machine;
@@ -252,8 +252,8 @@ impl SignalArgs {
         }
         let samples = sound.samples.len();
         let window = self.window.unwrap_or(Window::Hann);
-        let frames = Frames::new(sound.samples, n, hop, window);
-        let count = frames.count();
+        let recording = Recording::new(sound.samples, n, hop, window);
+        let count = recording.frames.count();
         let frames_padded = ((count - 1) * hop + n).saturating_sub(samples);
         let origin = Origin::Sound {
             path: path.to_owned(),
@@ -261,7 +261,7 @@ impl SignalArgs {
             hop,
             frames_padded,
         };
-        let values = Values::Frames(frames);
+        let values = Values::Recording(recording);
         Ok(Signal::new(origin, vec![count, n], n, values))
     }
 }

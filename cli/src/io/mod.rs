@@ -12,7 +12,7 @@ pub(crate) use npy::{Array, Kind, Npy, header, read_rows};
 pub(crate) use output::{Outputs, write_array, write_whole};
 pub(crate) use values::{Timed, Values};
 pub(crate) use wav::read_wav;
-pub(crate) use window::{Frames, Window};
+pub(crate) use window::{Recording, Window};
 
 use std::fs::File;
 use std::path::Path;

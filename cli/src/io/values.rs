@@ -1,6 +1,6 @@
 //! Numbers as they come: from files, recordings and seeds, a part at a time.
 
-use super::{FileError, Frames, Npy};
+use super::{FileError, Npy, Recording};
 use cp2_host::{Source, SourceError};
 use cp2_kernels::Random;
 use num_complex::Complex32;
@@ -15,8 +15,8 @@ pub(crate) enum Values {
     Real(Random),
     /// An array.
     Array(Npy),
-    /// Frames of a recording.
-    Frames(Frames),
+    /// A recording, whose frames the machine cuts.
+    Recording(Recording),
 }
 
 impl Values {
@@ -26,7 +26,8 @@ impl Values {
             Self::Complex(random) => values.fill_with(|| random.complex()),
             Self::Real(random) => values.fill_with(|| random.uniform().into()),
             Self::Array(array) => array.read_complex(values)?,
-            Self::Frames(frames) => frames.give(values),
+            // It is given as a whole, by its samples.
+            Self::Recording(_) => values.fill(Complex32::default()),
         }
         Ok(())
     }

@@ -23,7 +23,6 @@ pub use pass::Pass;
 use pass::Work;
 pub use prepared::PreparedJob;
 pub use run::KernelRun;
-pub use run_time::RunTime;
 
 use crate::ring::{RingPass, follow};
 use cp2_asm::Program;
@@ -197,26 +196,12 @@ impl Job {
     ///
     /// # Errors
     /// The pass breaks a rule of the scheduler or does not fit.
-    pub fn pass(&mut self, program: &Placed, entry: u32, paging: Paging) -> Result<(), JobError> {
-        self.pass_with(program, entry, paging, &[])
-    }
-
-    /// The same of a kernel that is given words at run time: each fills words of the program's data from system memory when the
-    /// pass begins, with what an earlier pass or step of the control CPU left there.
-    ///
-    /// # Errors
-    /// See [`Job::pass`]; words that are not in the program's data, or no whole granules.
-    pub fn pass_with(
+    pub fn pass(
         &mut self,
         program: &Placed,
         entry: u32,
         mut paging: Paging,
-        words: &[RunTime<'_>],
     ) -> Result<(), JobError> {
-        let fills = words
-            .iter()
-            .map(|words| words.load(program, self.machine()));
-        let fills = fills.collect::<Result<_, _>>()?;
         paging.reserved.extend(program.reserved());
         paging.views = self.views.clone();
         let plan = Plan::new(paging, self.device.machine())?;
@@ -227,7 +212,7 @@ impl Job {
             entry,
             name: program.name.clone(),
             work: Work::Paged(Box::new(plan), arguments),
-            fills,
+            fills: Vec::new(),
             part: None,
             views: self.views.clone(),
             limits: Limits::of(self.device.machine()),

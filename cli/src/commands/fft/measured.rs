@@ -1,17 +1,18 @@
 //! A batch of transforms that has been run and judged, and its figures.
 
 use super::{Numbers, Planned};
-use crate::io::Timed;
+use crate::io::{Recording, Timed};
 use crate::outcome::{CHANGED, Failure, Outcome, UNVERIFIED};
 use crate::simulation::{figures, merge, table};
 use crate::table::seconds;
-use cp2_host::{Options, Source};
+use cp2_host::{Options, Part, Source};
 use cp2_kernels::fft::{Direction, FftProblem};
 use cp2_kernels::job::Pass;
 use cp2_kernels::{KernelRun, Verdict};
 use cp2_problems::Problem as _;
 use num_complex::Complex32;
 use serde_json::json;
+use std::time::Instant;
 
 /// A batch that was transformed and compared with the reference.
 pub(crate) struct Measured {
@@ -48,13 +49,50 @@ pub(crate) fn measure(
         .map_err(Failure::input)?;
     let host_seconds = input.seconds();
     let kept = run.keeps_inputs().map_err(Failure::input)?;
-    let verdict = match run.output {
-        Some(output) if kept => fft.judge(&problem, (&run, output), stride, threads)?,
+    let verdict = match (run.output, fft.input(&run)) {
+        (Some(output), Some(input)) if kept => {
+            let row = |b: usize, x: &mut [Complex32]| input.fetch(&run.run, b * stride, x);
+            fft.judge(&problem, (&run, output), row, threads)?
+        }
         _ => None,
     };
     Ok(Measured {
         real: fft.is_real(),
         own: fft.recipe_floor(problem.batch()),
+        problem,
+        kept,
+        run,
+        verdict,
+        host_seconds,
+    })
+}
+
+/// Transforms the frames of a recording, which are cut and weighted in the same job, and judges the result.
+pub(crate) fn measure_recording(
+    fft: &Planned,
+    recording: &Recording,
+    options: Options,
+) -> Result<Measured, Failure> {
+    let count = recording.frames.count();
+    let problem = FftProblem::new(fft.len(), fft.direction(), count).map_err(Failure::input)?;
+    let threads = options.threads;
+    let started = Instant::now();
+    let run = fft.process_recording(recording, options)?;
+    let host_seconds = started.elapsed().as_secs_f64();
+    let kept = run.keeps_inputs().map_err(Failure::input)?;
+    let verdict = match run.output {
+        Some(output) if kept => {
+            let row = |b: usize, x: &mut [Complex32]| {
+                recording.row(b, x);
+                Ok(())
+            };
+            fft.judge(&problem, (&run, output), row, threads)?
+        }
+        _ => None,
+    };
+    Ok(Measured {
+        real: fft.is_real(),
+        own: fft.recipe_floor(count),
         problem,
         kept,
         run,
@@ -139,6 +177,11 @@ impl Measured {
             "buffering": self.run.passes[0].buffers(),
             "pages": self.run.passes.iter().map(Pass::pages).sum::<u64>(),
             "host_seconds": self.host_seconds,
+            "stages": report.parts.iter().map(|part| json!({
+                "name": part.name,
+                "cycles": part.cycles,
+                "causes": part.causes.to_map(),
+            })).collect::<Vec<_>>(),
         });
         merge(figures(report), merge(own, json!(self.run.figures)))
     }
@@ -147,6 +190,11 @@ impl Measured {
     pub(crate) fn text(&self) -> String {
         let report = &self.run.run.report;
         let mut text = format!("{}\n{}", self.title(), table(report));
+        if !report.parts.is_empty() {
+            let stage = |part: &Part| format!("{} {} cycles", part.name, part.cycles);
+            let stages: Vec<String> = report.parts.iter().map(stage).collect();
+            text += &format!("stages: {}\n", stages.join(", "));
+        }
         text += &self.run.figures.text();
         text += &match self.efficiency().zip(self.gflops()) {
             Some((efficiency, gflops)) => {

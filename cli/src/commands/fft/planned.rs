@@ -1,9 +1,10 @@
 //! The transform a command line asks for, complex or real.
 
-use crate::io::Kind;
+use crate::io::{Kind, Recording};
 use crate::outcome::Failure;
 use cp2_asm::Program;
 use cp2_host::{Buffer, HostError, Options, Run, Source, SourceError};
+use cp2_kernels::chain::{Spectrogram, Transform};
 use cp2_kernels::fft::{
     ComplexToReal, Direction, Exact, Fft, FftError, FftNd, FftPlanner, FftProblem, RealToComplex,
     Rows, hermitian,
@@ -208,22 +209,44 @@ impl Planned {
         }
     }
 
-    /// Compares the results of a run, whose rows begin every `stride` numbers of its input, with the reference in double
-    /// precision, on so many host threads; none where an input is not finite.
+    /// Cuts a recording into frames, weights and transforms them, in one job.
+    pub(crate) fn process_recording(
+        &self,
+        recording: &Recording,
+        options: Options,
+    ) -> Result<KernelRun<Numbers>, Failure> {
+        let transform = match self {
+            Self::Complex(fft) => Transform::Complex(fft.clone()),
+            Self::Forward(fft) => Transform::Real(fft.clone()),
+            Self::Array(_) | Self::Inverse(_) => {
+                let message = "the frames of a recording are rows of samples: leave --shape and --inverse of --real out";
+                return Err(Failure::input(message));
+            }
+        };
+        let window = recording.window.of_kernels();
+        let plan = Spectrogram::new(recording.frames, window, transform)?;
+        let done = plan.job(&recording.samples, options)?.run()?;
+        done.with_output(complex).map_err(Failure::input)
+    }
+
+    /// The input of a run of [`Planned::process`] in system memory.
+    pub(crate) fn input(&self, run: &KernelRun<Numbers>) -> Option<Numbers> {
+        let x = run.inputs.first()?;
+        Some(match self {
+            Self::Forward(_) => Numbers::Real(Buffer::at(x.address, x.bytes / 4)),
+            _ => Numbers::Complex(Buffer::at(x.address, x.bytes / 8)),
+        })
+    }
+
+    /// Compares the results of a run with the reference in double precision, on so many host threads; `fetch` gives the
+    /// rows that were transformed. None where one is not finite.
     pub(crate) fn judge(
         &self,
         problem: &FftProblem,
         (run, output): (&KernelRun<Numbers>, Numbers),
-        stride: usize,
+        fetch: impl Fn(usize, &mut [Complex32]) -> Result<(), HostError> + Sync,
         threads: usize,
     ) -> Result<Option<Verdict>, Failure> {
-        let Some(x) = run.inputs.first() else {
-            return Ok(None);
-        };
-        let input = match self {
-            Self::Forward(_) => Numbers::Real(Buffer::at(x.address, x.bytes / 4)),
-            _ => Numbers::Complex(Buffer::at(x.address, x.bytes / 8)),
-        };
         let shape = match self {
             Self::Array(fft) => fft.shape(),
             _ => &[self.len()],
@@ -233,8 +256,9 @@ impl Planned {
         let judge = || {
             let mut exact = Exact::new(shape, self.direction());
             let [mut x, mut y] = [row, output_row].map(|n| vec![Complex32::default(); n]);
+            let fetch = &fetch;
             move |b: usize| {
-                input.fetch(run, b * stride, &mut x)?;
+                fetch(b, &mut x)?;
                 if !x.iter().all(|z| z.is_finite()) {
                     return Ok(None);
                 }

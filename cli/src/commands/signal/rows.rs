@@ -1,6 +1,6 @@
 //! Transforms' worth of input, and what is checked of it.
 
-use crate::io::{FileError, Kind, Npy, Values};
+use crate::io::{FileError, Kind, Npy, Recording, Values};
 use crate::outcome::Failure;
 use crate::picture::{Axis, Field};
 use cp2_host::{Source, SourceError};
@@ -145,6 +145,14 @@ impl Signal {
     /// Whether the numbers of the input are real ones that become complex ones.
     pub(crate) fn is_widened(&self) -> bool {
         matches!(&self.values, Values::Array(array) if array.kind == Kind::Float32)
+    }
+
+    /// The recording that it is.
+    pub(crate) fn recording(&self) -> Option<&Recording> {
+        match &self.values {
+            Values::Recording(recording) => Some(recording),
+            _ => None,
+        }
     }
 
     /// Leaves out what lies between the transforms.
