@@ -2,6 +2,7 @@
 //!
 //! * [`Device`]: asynchronous commands with event dependencies, in simulated time.
 //! * [`schedule`]: pages arrays through DMEM; a [`Plan`] is a value.
+//! * [`nest`]: arrays of one to three dimensions in blocks with halos; pages are data.
 //! * [`map()`]: one call that pages an array through a kernel.
 //! * [`profile`]: cycles and causes beside each source line of a kernel.
 //! * [`timeline`]: what happened when, for Perfetto and as a picture.
@@ -13,6 +14,7 @@ mod device;
 pub mod emit;
 pub mod files;
 mod map;
+pub mod nest;
 mod page_source;
 pub mod profile;
 pub mod schedule;
@@ -26,7 +28,7 @@ pub use device::{
     HostError, HostReport, Options, Placed, Run, RunReport, Trace, Turns, WINDOW,
 };
 pub use map::{MapError, MapJob, MapRun, map};
-pub use page_source::{PAGE_EVENT, PageArguments, PageKernel, Paged, PlanSource};
+pub use page_source::{PAGE_EVENT, PageArguments, PageKernel, Paged};
 pub use schedule::{
     BlocksPerSection, Buffering, PageArgs, Paging, Piece, Plan, PlanError, Reserved, Stream,
 };

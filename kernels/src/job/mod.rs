@@ -6,6 +6,7 @@ mod floor;
 mod memory;
 mod pass;
 mod prepared;
+mod sweep;
 
 pub(crate) use arrays::{Stored, expected as relayout_expected, relayout_cycles, rows};
 pub(crate) use floor::Floor;
@@ -34,6 +35,9 @@ pub enum JobError {
     /// A pass cannot be paged on the machine.
     #[error(transparent)]
     Paging(#[from] PlanError),
+    /// A sweep cannot be cut into pages on the machine.
+    #[error(transparent)]
+    Sweep(#[from] cp2_host::nest::NestError),
     /// The device refused a command.
     #[error(transparent)]
     Host(#[from] HostError),
