@@ -1,9 +1,9 @@
 //! The functional effect of a transfer.
 
-use crate::apart::Room;
+use crate::places::Room;
 use crate::runs::{Recipient, Run};
 use crate::sweep::Sweep;
-use crate::{Descriptor, DescriptorError, Direction, Level, validate};
+use crate::{Descriptor, DescriptorError, Direction, Level, Transfer, validate};
 use cp2_machine::Machine;
 
 /// An access a memory refused.
@@ -87,8 +87,8 @@ pub trait SystemMemory {
 
     /// Told of a transfer before it moves anything. A memory that keeps stores
     /// apart gives room for the runs of this one, one behind the other; then nothing is written to it.
-    fn apart(&mut self, d: &Descriptor, machine: &Machine) -> Option<&mut [u8]> {
-        let _ = (d, machine);
+    fn apart(&mut self, transfer: &impl Transfer, machine: &Machine) -> Option<&mut [u8]> {
+        let _ = (transfer, machine);
         None
     }
 }
@@ -96,7 +96,7 @@ pub trait SystemMemory {
 /// Why a copy did not happen, or stopped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CopyError {
-    /// The descriptor is illegal; nothing has moved.
+    /// The transfer is illegal; nothing has moved.
     #[error(transparent)]
     Descriptor(#[from] DescriptorError),
     /// A memory is smaller than the machine says, or the host ran out of memory.
@@ -126,70 +126,91 @@ impl PartialEq for Copier {
 /// # Errors
 /// See [`Copier::copy`].
 pub fn copy(
-    d: &Descriptor,
+    transfer: &impl Transfer,
     machine: &Machine,
     local: &mut impl LocalMemory,
     system: &mut impl SystemMemory,
 ) -> Result<(), CopyError> {
-    Copier::default().copy(d, machine, local, system)
+    Copier::default().copy(transfer, machine, local, system)
 }
 
 impl Copier {
-    /// Moves the bytes of a transfer, run by run in the order of [`Descriptor::runs`];
+    /// Moves the bytes of a transfer, run by run in the order of [`Transfer::runs`];
     /// where runs of the destination overlap, the later one stays.
     ///
     /// # Errors
-    /// When the descriptor is illegal (nothing has moved then) or a memory refuses an access.
+    /// When the transfer is illegal (nothing has moved then) or a memory refuses an access.
     pub fn copy(
         &mut self,
-        d: &Descriptor,
+        transfer: &impl Transfer,
         machine: &Machine,
         local: &mut impl LocalMemory,
         system: &mut impl SystemMemory,
     ) -> Result<(), CopyError> {
-        validate(d, machine)?;
-        if let Some(room) = system.apart(d, machine) {
-            let (packed, _) = d.packed(machine);
-            return self.runs(&packed, machine, local, &mut Room(room));
+        validate(transfer, machine)?;
+        if let Some(room) = system.apart(transfer, machine) {
+            let mut room = Room(room);
+            if let Some(packed) = transfer.packed(machine) {
+                return self.whole(&packed, machine, local, &mut room);
+            }
+            let runs = transfer.runs(machine).scan(0, |end, run| {
+                let system = *end;
+                *end += run.bytes;
+                Some(Run { system, ..run })
+            });
+            return self.runs(runs, transfer.direction(), machine, local, &mut room);
         }
-        self.runs(d, machine, local, system)
+        self.whole(transfer, machine, local, system)
     }
 
-    /// Moves the bytes of a valid transfer.
-    fn runs(
+    /// Moves the bytes of a valid transfer, at once if that is possible.
+    fn whole(
         &mut self,
-        d: &Descriptor,
+        transfer: &impl Transfer,
         machine: &Machine,
         local: &mut impl LocalMemory,
         system: &mut impl SystemMemory,
     ) -> Result<(), CopyError> {
-        if swept(d, machine, local, system) {
+        if swept(transfer, machine, local, system) {
             return Ok(());
         }
+        let (runs, direction) = (transfer.runs(machine), transfer.direction());
+        self.runs(runs, direction, machine, local, system)
+    }
+
+    /// Moves the bytes of runs, one after the other.
+    fn runs(
+        &mut self,
+        mut runs: impl Iterator<Item = Run>,
+        direction: Direction,
+        machine: &Machine,
+        local: &mut impl LocalMemory,
+        system: &mut impl SystemMemory,
+    ) -> Result<(), CopyError> {
         let mut mover = Mover {
             local,
             system,
-            direction: d.direction,
+            direction,
             sections: machine.cp2.sections.max(1) as u32,
             granule: machine.dma.granule.0.max(1),
             buffer: &mut self.buffer,
         };
-        d.runs(machine).try_for_each(|run| mover.run(run))
+        runs.try_for_each(|run| mover.run(run))
     }
 }
 
-/// Carries out the transfer of a valid descriptor at once, if the memories can.
+/// Carries out a valid transfer at once, if it and the memories can.
 fn swept(
-    d: &Descriptor,
+    transfer: &impl Transfer,
     machine: &Machine,
     local: &mut impl LocalMemory,
     system: &mut impl SystemMemory,
 ) -> bool {
-    let Some((span, sweep)) = Sweep::of(d, machine) else {
+    let Some((span, sweep)) = transfer.sweep(machine) else {
         return false;
     };
     let (first, bytes) = (span.start, span.end - span.start);
-    match d.direction {
+    match transfer.direction() {
         Direction::Load => {
             let span = system.span(first, bytes);
             span.is_some_and(|span| local.load_sweep(&sweep, span))

@@ -3,7 +3,7 @@
 use crate::{Descriptor, Direction, Target};
 use std::fmt;
 
-/// A field of a [`Descriptor`].
+/// A field of a [`Descriptor`], or of a run of another kind of transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Field {
     /// `direction`.
@@ -28,6 +28,22 @@ pub enum Field {
     LocalStride(usize),
     /// `event`.
     Event,
+    /// Where a run begins in system memory, counted from 0.
+    RunSystem(u64),
+    /// Where a run begins in local memory.
+    RunLocal(u64),
+    /// The length of a run.
+    RunBytes(u64),
+}
+
+impl Field {
+    /// Whether it is that of a run, of which it is not known what could be in its place.
+    fn is_of_run(self) -> bool {
+        matches!(
+            self,
+            Self::RunSystem(_) | Self::RunLocal(_) | Self::RunBytes(_)
+        )
+    }
 }
 
 impl fmt::Display for Field {
@@ -44,6 +60,9 @@ impl fmt::Display for Field {
             Self::SystemStride(i) => write!(f, "system stride of level {i}"),
             Self::LocalStride(i) => write!(f, "local stride of level {i}"),
             Self::Event => f.write_str("event"),
+            Self::RunSystem(i) => write!(f, "system address of run {i}"),
+            Self::RunLocal(i) => write!(f, "local address of run {i}"),
+            Self::RunBytes(i) => write!(f, "length of run {i}"),
         }
     }
 }
@@ -123,7 +142,7 @@ pub enum Rule {
     LoadsOnly,
 }
 
-/// The first rule a descriptor breaks.
+/// The first rule a transfer breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct DescriptorError {
     /// The field at fault.
@@ -142,6 +161,7 @@ impl fmt::Display for DescriptorError {
         write!(f, "DMA {} is {}: it {}", self.field, self.value, self.rule)?;
         match self.nearest {
             Some(nearest) => write!(f, "; the nearest legal value is {nearest}"),
+            None if self.field.is_of_run() => Ok(()),
             None => f.write_str("; no value is legal here"),
         }
     }
@@ -164,7 +184,9 @@ impl DescriptorError {
 impl Descriptor {
     fn set(&mut self, field: Field, n: i128) -> Option<()> {
         match field {
-            Field::Direction => return None,
+            Field::Direction | Field::RunSystem(_) | Field::RunLocal(_) | Field::RunBytes(_) => {
+                return None;
+            }
             Field::Section => self.target = Target::Section(u32::try_from(n).ok()?),
             Field::BlockStride => {
                 self.target = Target::Blocks {

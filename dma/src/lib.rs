@@ -1,8 +1,8 @@
 //! The DMA controller: descriptors, their validation, their functional copy
 //! and their timing.
 //!
-//! Validation, copy and timing are three functions that consume one iterator
-//! of contiguous runs, so that new kinds of transfer are new producers of runs.
+//! Validation, copy, timing and race checks consume the contiguous runs of a [`Transfer`], whatever its kind: a new kind
+//! is a new producer of runs. [`Descriptor`], the strided one, has closed forms of most of it, tested against its runs.
 //!
 //! ```
 //! use cp2_dma::{Descriptor, Target, transfer_time, validate};
@@ -27,21 +27,25 @@
 //!
 //! `docs/dma.md` states every assumption of the model, with a micro-benchmark each.
 
-mod apart;
 mod compose;
 mod copy;
 mod descriptor;
 mod error;
+mod places;
 mod runs;
+mod strided;
 mod sweep;
 mod timing;
+mod transfer;
 mod validate;
 
 pub use compose::{Chunk, coalesce, fold, over_sections};
 pub use copy::{AccessError, Copier, CopyError, LocalMemory, SystemMemory, copy};
 pub use descriptor::{Descriptor, Direction, Level, Levels, Target};
 pub use error::{DescriptorError, Field, FieldValue, Memory, Rule};
+pub use places::Places;
 pub use runs::{Recipient, Run, Runs};
 pub use sweep::{Step, Sweep};
 pub use timing::{Schedule, TransferTime, transfer_time};
+pub use transfer::{Bounds, Transfer, extent};
 pub use validate::validate;

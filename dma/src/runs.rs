@@ -19,6 +19,14 @@ pub struct Run {
 }
 
 impl Run {
+    /// Bytes of the run in the local memory that gets the most of them.
+    pub(crate) fn most_local(&self, machine: &Machine) -> u64 {
+        match self.to {
+            Recipient::Deal => self.bytes_in(0, machine),
+            _ => self.bytes,
+        }
+    }
+
     /// Bytes of the run that are a section's; they are contiguous from `local` in its DMEM.
     #[must_use]
     pub fn bytes_in(&self, section: u32, machine: &Machine) -> u64 {
@@ -54,7 +62,7 @@ pub enum Recipient {
 /// Address steps of one nested repetition, in bytes, and its number of turns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
-    pub(crate) count: u64,
+    pub(crate) count: u32,
     pub(crate) system: i64,
     pub(crate) local: i64,
 }
@@ -66,13 +74,13 @@ pub(crate) type Breaks = SmallVec<[(u64, u64); 4]>;
 /// outermost, over the sections.
 pub(crate) fn turns(d: &Descriptor, machine: &Machine) -> impl Iterator<Item = Turn> + Clone {
     let level = |l: &crate::Level| Turn {
-        count: u64::from(l.count),
+        count: l.count,
         system: l.system_stride,
         local: l.local_stride,
     };
     let blocks = match d.target {
         Target::Blocks { stride } => Some(Turn {
-            count: machine.cp2.sections as u64,
+            count: machine.cp2.sections as u32,
             system: stride,
             local: 0,
         }),
@@ -118,7 +126,8 @@ impl Nest {
 
     /// Runs before any are joined; saturates.
     pub(crate) fn count(&self) -> u64 {
-        self.turns.iter().fold(1, |n, t| n.saturating_mul(t.count))
+        let counts = self.turns.iter().map(|turn| u64::from(turn.count));
+        counts.fold(1, u64::saturating_mul)
     }
 
     /// The steps from run to run that do not touch end to start in system memory:
@@ -133,7 +142,7 @@ impl Nest {
         let mut every: u64 = 1;
         let mut back = 0;
         for turn in &self.turns {
-            let but = every.saturating_mul(turn.count.max(1));
+            let but = every.saturating_mul(turn.count.max(1).into());
             let system = i128::from(turn.system);
             if system - back != i128::from(self.run) && but > every {
                 breaks.push((every, but));
@@ -142,6 +151,11 @@ impl Nest {
             back += i128::from(turn.count.saturating_sub(1)) * system;
         }
         breaks
+    }
+
+    /// Bytes of a run.
+    pub(crate) fn run(&self) -> u64 {
+        self.run
     }
 
     pub(crate) fn recipient(&self) -> Recipient {
@@ -197,7 +211,7 @@ impl Iterator for Runs {
         };
         for (turn, i) in self.nest.turns.iter().zip(&mut self.index) {
             *i += 1;
-            if *i < turn.count {
+            if *i < turn.count.into() {
                 break;
             }
             *i = 0;

@@ -1,6 +1,7 @@
 //! A transfer of every section, all sections at once.
 
 use crate::copy::overlaps;
+use crate::transfer::extent;
 use crate::{Descriptor, Direction, Target};
 use cp2_machine::Machine;
 use smallvec::SmallVec;
@@ -113,11 +114,11 @@ impl Sweep {
 
 /// How far repetitions `(count, distance)` go below and above where they begin.
 fn reach(turns: impl Iterator<Item = (usize, isize)>) -> Option<(usize, usize)> {
-    let (mut below, mut above) = (0usize, 0usize);
-    for (count, distance) in turns {
-        let times = count.saturating_sub(1);
-        let side = if distance < 0 { &mut below } else { &mut above };
-        *side = side.checked_add(times.checked_mul(distance.unsigned_abs())?)?;
-    }
-    Some((below, above))
+    let narrow = |(count, distance)| Some((u32::try_from(count).ok()?, distance as i64));
+    let turns: SmallVec<[(u32, i64); 5]> = turns.map(narrow).collect::<Option<_>>()?;
+    let all = extent(0..0, turns.into_iter());
+    Some((
+        usize::try_from(-all.start).ok()?,
+        usize::try_from(all.end).ok()?,
+    ))
 }

@@ -2,7 +2,8 @@
 
 use crate::error::{DescriptorError, Field, FieldValue, Memory, Rule};
 use crate::runs::turns;
-use crate::{Descriptor, Direction, Target};
+use crate::transfer::extent;
+use crate::{Descriptor, Direction, Target, Transfer};
 use cp2_machine::Machine;
 
 type Checked = Result<(), DescriptorError>;
@@ -19,11 +20,14 @@ fn refuse(field: Field, value: i128, rule: Rule, nearest: Option<i128>) -> Check
 
 /// Checks every rule of the controller; nothing has moved when it fails.
 ///
-/// Bounds follow from strides and counts alone: the time does not depend on the counts.
-///
 /// # Errors
-/// The first rule that is broken, with field, value and nearest legal value.
-pub fn validate(d: &Descriptor, machine: &Machine) -> Checked {
+/// The first rule that is broken, with field, value and, of a descriptor, the nearest legal value.
+pub fn validate(transfer: &impl Transfer, machine: &Machine) -> Checked {
+    transfer.check(machine)
+}
+
+/// The rules for a descriptor. Bounds follow from strides and counts alone: the time does not depend on the counts.
+pub(crate) fn strided(d: &Descriptor, machine: &Machine) -> Checked {
     shape(d, machine)?;
     alignment(d, machine)?;
     let (memory, size) = local_memory(d, machine);
@@ -113,7 +117,7 @@ fn shape(d: &Descriptor, machine: &Machine) -> Checked {
 }
 
 /// Bytes of a program word: program memory has no smaller parts.
-const PROGRAM_WORD: u64 = 8;
+pub(crate) const PROGRAM_WORD: u64 = 8;
 
 /// What a local address, a run and a local stride are multiples of.
 fn local_granule(d: &Descriptor, machine: &Machine) -> u64 {
@@ -218,20 +222,11 @@ struct Side {
 }
 
 impl Side {
-    /// Whether all that the nest reaches lies in `0..size`, in narrow numbers, for transfers
-    /// are many and most are legal: what is too large for them is as large as they are.
-    fn holds(&self, start: u64, turns: impl Iterator<Item = (u64, i64)>) -> bool {
-        let narrow = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-        let (mut low, mut high) = (0i64, narrow(self.run));
-        for (count, stride) in turns {
-            let reach = narrow(count.saturating_sub(1)).saturating_mul(stride);
-            low = low.saturating_add(reach.min(0));
-            high = high.saturating_add(reach.max(0));
-        }
-        let start = narrow(start);
-        // Nothing saturated where the sums are not at their ends.
-        let size = narrow(self.size).min(i64::MAX - 1);
-        low.saturating_add(start) >= 0 && high.saturating_add(start) <= size
+    /// Whether all that the nest reaches lies in `0..size`.
+    fn holds(&self, start: u64, turns: impl Iterator<Item = (u32, i64)>) -> bool {
+        let start = i128::from(start);
+        let all = extent(start..start + i128::from(self.run), turns);
+        all.start >= 0 && all.end <= i128::from(self.size)
     }
 
     /// Checks that everything the nest reaches lies in `0..size`. Each turn widens
@@ -241,7 +236,7 @@ impl Side {
         &self,
         d: &Descriptor,
         start: u64,
-        turns: impl Iterator<Item = (u64, i64)> + Clone,
+        turns: impl Iterator<Item = (u32, i64)> + Clone,
     ) -> Checked {
         if self.holds(start, turns.clone()) {
             return Ok(());

@@ -2,7 +2,7 @@
 //! to be carried out when nobody reads any more.
 
 use crate::memory::{OutOfMemory, SystemMemory};
-use cp2_dma::{Descriptor, Direction, Target};
+use cp2_dma::{Direction, Places, Transfer};
 use cp2_machine::Machine;
 use std::ops::Range;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl Spans {
 #[derive(Clone, Debug, Default)]
 pub struct Stores {
     /// Each with the place of its first run; the others follow.
-    transfers: Vec<(Descriptor, usize)>,
+    transfers: Vec<(Places, usize)>,
     bytes: Vec<u8>,
     used: usize,
     spans: Spans,
@@ -77,14 +77,10 @@ impl Stores {
     }
 
     /// Gives `put` every run's address and bytes, in order.
-    fn for_each_run<E>(
-        &self,
-        machine: &Machine,
-        mut put: impl FnMut(u64, &[u8]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        for (d, first) in &self.transfers {
+    fn for_each_run<E>(&self, mut put: impl FnMut(u64, &[u8]) -> Result<(), E>) -> Result<(), E> {
+        for (places, first) in &self.transfers {
             let mut at = *first;
-            d.for_each_stretch(machine, |address, len| {
+            places.for_each(|address, len| {
                 let from = at;
                 at += len;
                 put(address, self.bytes.get(from..at).unwrap_or_default())
@@ -94,8 +90,8 @@ impl Stores {
     }
 
     /// Writes them to `part`, which begins at address `start` and holds all of them.
-    fn put(&self, start: u64, part: &mut [u8], machine: &Machine) {
-        let _ = self.for_each_run(machine, |address, bytes| {
+    fn put(&self, start: u64, part: &mut [u8]) {
+        let _ = self.for_each_run(|address, bytes| {
             let at = (address - start) as usize;
             if let Some(room) = part.get_mut(at..at + bytes.len()) {
                 room.copy_from_slice(bytes);
@@ -112,13 +108,13 @@ impl Stores {
     }
 
     /// Room for the runs of a store to `span`, `bytes` bytes together.
-    fn push(&mut self, d: Descriptor, span: Range<u64>, bytes: usize) -> &mut [u8] {
+    fn push(&mut self, places: Places, span: Range<u64>, bytes: usize) -> &mut [u8] {
         let (first, end) = (self.used, self.used + bytes);
         if end > self.bytes.len() {
             self.bytes
                 .resize(end.max(2 * self.bytes.len()).max(ROOM), 0);
         }
-        self.transfers.push((d, first));
+        self.transfers.push((places, first));
         self.spans.insert(span);
         self.used = end;
         &mut self.bytes[first..end]
@@ -147,17 +143,21 @@ impl Apart {
     }
 
     /// Notes a valid transfer: room for the runs of a store.
-    pub(crate) fn transfer(&mut self, d: &Descriptor, machine: &Machine) -> Option<&mut [u8]> {
-        let span = d.span(machine);
-        match d.direction {
+    pub(crate) fn transfer(
+        &mut self,
+        transfer: &impl Transfer,
+        machine: &Machine,
+    ) -> Option<&mut [u8]> {
+        let span = transfer.bounds(machine).system;
+        match transfer.direction() {
             Direction::Load => {
                 self.loaded.insert(span);
                 None
             }
             Direction::Store => {
-                let (_, bytes) = d.packed(machine);
-                let bytes = usize::try_from(bytes).ok()?;
-                Some(self.stores.push(d.clone(), span, bytes))
+                let places = transfer.places(machine);
+                let bytes = usize::try_from(places.bytes()).ok()?;
+                Some(self.stores.push(places, span, bytes))
             }
         }
     }
@@ -165,8 +165,10 @@ impl Apart {
     /// Notes bytes that the caller writes.
     pub(crate) fn write(&mut self, address: u64, bytes: &[u8]) {
         let len = bytes.len() as u64;
-        let d = Descriptor::store(Target::Section(0), address, 0, len);
-        let room = self.stores.push(d, address..address + len, bytes.len());
+        let places = [(address, len)].into_iter().collect();
+        let room = self
+            .stores
+            .push(places, address..address + len, bytes.len());
         room.copy_from_slice(bytes);
     }
 }
@@ -191,20 +193,19 @@ impl SystemMemory {
     ///
     /// # Errors
     /// A store leaves the memory.
-    pub fn carry_out(&mut self, all: &[&Stores], machine: &Machine) -> Result<(), OutOfMemory> {
+    pub fn carry_out(&mut self, all: &[&Stores]) -> Result<(), OutOfMemory> {
         if all.len() > 1
             && let Some(parts) = self.parts(all)
         {
             thread::scope(|scope| {
                 for (start, bytes, stores) in parts {
-                    scope.spawn(move || stores.put(start, bytes, machine));
+                    scope.spawn(move || stores.put(start, bytes));
                 }
             });
             return Ok(());
         }
-        all.iter().try_for_each(|stores| {
-            stores.for_each_run(machine, |address, bytes| self.write(address, bytes))
-        })
+        all.iter()
+            .try_for_each(|stores| stores.for_each_run(|address, bytes| self.write(address, bytes)))
     }
 
     /// The bytes from the first to the last that each one writes, where these lie apart and
@@ -277,7 +278,6 @@ mod tests {
 
     #[test]
     fn what_is_kept_apart_is_carried_out_later() {
-        let vm7 = Machine::builtin("vm7").unwrap();
         let mut base = SystemMemory::new(1 << 20);
         base.write(0, &[1; 64]).unwrap();
         let mut base = Arc::new(base);
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(seen, [1; 64]);
         let stores = apart.take_apart().unwrap().stores;
         let base = Arc::get_mut(&mut base).unwrap();
-        base.carry_out(&[&stores], &vm7).unwrap();
+        base.carry_out(&[&stores]).unwrap();
         base.read(0, &mut seen).unwrap();
         assert_eq!(seen[..16], [1; 16]);
         assert_eq!(seen[16..32], [2; 16]);
@@ -304,7 +304,6 @@ mod tests {
                 prop::collection::vec((0u64..3, 0u64..40, 1usize..20, any::<u8>()), 0..6), 0..5),
             far in any::<bool>(),
         ) {
-            let vm7 = Machine::builtin("vm7").unwrap();
             let base = Arc::new(SystemMemory::new(1 << 20));
             let mut expected = SystemMemory::new(1 << 20);
             let mut all = Vec::new();
@@ -320,7 +319,7 @@ mod tests {
             }
             let all: Vec<&Stores> = all.iter().collect();
             let mut memory = SystemMemory::new(1 << 20);
-            memory.carry_out(&all, &vm7).unwrap();
+            memory.carry_out(&all).unwrap();
             prop_assert_eq!(memory, expected);
         }
     }

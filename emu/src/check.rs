@@ -8,7 +8,6 @@ use crate::core::WORD_BYTES;
 use crate::finding::{Finding, Objection};
 use crate::observer::{Access, Observer};
 use crate::protection::Protection;
-use crate::transfers::Transfer;
 use cp2_asm::isa::RegSet;
 use cp2_dma::Direction;
 use cp2_machine::{LANE_BYTES, Machine};
@@ -77,16 +76,22 @@ impl Checker {
         self.dmem[range].fill(true);
     }
 
-    /// A transfer begins to hold a run of DMEM.
-    pub(crate) fn hold(&mut self, transfer: &Transfer, section: usize, address: u32, bytes: u32) {
-        self.transfer = Some((transfer.tag, transfer.descriptor.direction));
+    /// A transfer, its tag and direction, begins to hold a run of DMEM.
+    pub(crate) fn hold(
+        &mut self,
+        transfer: (u64, Direction),
+        section: usize,
+        address: u32,
+        bytes: u32,
+    ) {
+        self.transfer = Some(transfer);
         let range = self.range(section, address, bytes);
         self.held[range].fill(true);
     }
 
     /// A transfer begins to replace a run of program memory, not empty.
-    pub(crate) fn replace(&mut self, transfer: &Transfer, address: u32, bytes: u64) {
-        self.transfer = Some((transfer.tag, transfer.descriptor.direction));
+    pub(crate) fn replace(&mut self, transfer: (u64, Direction), address: u32, bytes: u64) {
+        self.transfer = Some(transfer);
         let word = |byte: u64| (byte / WORD_BYTES as u64) as u32;
         let first = u64::from(address);
         self.replaced.push((word(first), word(first + bytes - 1)));

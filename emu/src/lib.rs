@@ -57,5 +57,5 @@ pub use memory::{OutOfMemory, SystemMemory};
 pub use observer::{Access, Observer, Unobserved};
 pub use processor::{Course, LaunchError, NoEvent, Notice, Processor, Quiet, SubmitError};
 pub use protection::{Area, Owner, PageAreas, Protection};
-pub use transfers::Transfer;
+pub use transfers::TransferRecord;
 pub use work::Work;

@@ -3,7 +3,7 @@
 use crate::check::Checker;
 use crate::engine::Cp2;
 use crate::memory;
-use cp2_dma::{AccessError, Descriptor, LocalMemory, Sweep, SystemMemory};
+use cp2_dma::{AccessError, LocalMemory, Sweep, SystemMemory, Transfer};
 use cp2_machine::Machine;
 
 /// The coprocessor's memories; tells the checkers what is written.
@@ -80,8 +80,8 @@ impl SystemMemory for memory::SystemMemory {
         self.span_mut(address, bytes)
     }
 
-    fn apart(&mut self, d: &Descriptor, machine: &Machine) -> Option<&mut [u8]> {
-        self.apart_mut()?.transfer(d, machine)
+    fn apart(&mut self, transfer: &impl Transfer, machine: &Machine) -> Option<&mut [u8]> {
+        self.apart_mut()?.transfer(transfer, machine)
     }
 }
 

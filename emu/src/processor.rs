@@ -26,8 +26,8 @@ use crate::finding::Finding;
 use crate::footprint::for_each_part;
 use crate::local::Local;
 use crate::memory::SystemMemory;
-use crate::transfers::{Transfer, Transfers};
-use cp2_dma::{Copier, Descriptor, Direction, Recipient, Schedule};
+use crate::transfers::{TransferRecord, Transfers};
+use cp2_dma::{Copier, Descriptor, Direction, Recipient, Schedule, Transfer};
 use cp2_machine::{Cycles, Machine, Ticks, TimeBase};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -38,13 +38,14 @@ use version::Version;
 /// overflow. At 2^20 ticks per cycle, the finest time base, 2^42 cycles.
 const END: Ticks = Ticks(1 << 62);
 
-/// One processor: a value that can be cloned, compared and serialised at any time.
+/// One processor: a value that can be cloned, compared and serialised at any time. Its DMA takes transfers of one type,
+/// which may be an enum of several kinds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Processor {
+pub struct Processor<T = Descriptor> {
     version: Version,
     machine: Timed,
     cp2: Cp2,
-    transfers: Transfers,
+    transfers: Transfers<T>,
     memory: SystemMemory,
     #[serde(skip)]
     copier: Copier,
@@ -58,6 +59,14 @@ impl Processor {
     /// A processor after reset.
     #[must_use]
     pub fn new(machine: Arc<Machine>) -> Self {
+        Self::for_transfers(machine)
+    }
+}
+
+impl<T: Transfer> Processor<T> {
+    /// A processor after reset whose DMA takes any type of transfer.
+    #[must_use]
+    pub fn for_transfers(machine: Arc<Machine>) -> Self {
         Self {
             version: Version,
             cp2: Cp2::new(&machine),
@@ -188,15 +197,15 @@ impl Processor {
 
     /// The transfer under way.
     #[must_use]
-    pub fn transfer(&self) -> Option<&Transfer> {
+    pub fn transfer(&self) -> Option<&TransferRecord<T>> {
         self.transfers.running()
     }
 
     /// Queues a transfer now. `tag` comes back with [`Notice::TransferDone`].
     ///
     /// # Errors
-    /// The descriptor breaks a rule, or the queue is full; nothing happens then.
-    pub fn submit(&mut self, descriptor: Descriptor, tag: u64) -> Result<(), SubmitError> {
+    /// The transfer breaks a rule, or the queue is full; nothing happens then.
+    pub fn submit(&mut self, descriptor: T, tag: u64) -> Result<(), SubmitError> {
         cp2_dma::validate(&descriptor, &self.machine)?;
         if self.queue_free() == 0 {
             return Err(SubmitError::QueueFull {
@@ -260,13 +269,13 @@ impl Processor {
 
     /// Advances to the first notice, or to `limit` if none comes before it.
     /// The present never moves back, nor beyond the end of time, 2^62 ticks.
-    pub fn run_until(&mut self, limit: Ticks) -> Notice {
+    pub fn run_until(&mut self, limit: Ticks) -> Notice<T> {
         self.advance(limit, |_| None)
     }
 
     /// The same, but no further than to the instant from which on nothing can happen unless the caller acts
     /// ([`Processor::quiet`]), which is a limit too.
-    pub fn run_until_quiet(&mut self, limit: Ticks) -> Notice {
+    pub fn run_until_quiet(&mut self, limit: Ticks) -> Notice<T> {
         self.advance(limit, |processor| match processor.cp2.status {
             _ if processor.quiet().is_none() => None,
             Status::Waiting { since, .. } => Some(processor.time_base().cycles(Cycles(since))),
@@ -275,7 +284,7 @@ impl Processor {
     }
 
     /// Advances to `limit`, to a notice before it, or to an instant before it that `quiet` gives.
-    fn advance(&mut self, limit: Ticks, quiet: impl Fn(&Self) -> Option<Ticks>) -> Notice {
+    fn advance(&mut self, limit: Ticks, quiet: impl Fn(&Self) -> Option<Ticks>) -> Notice<T> {
         let limit = limit.min(END);
         loop {
             let completion = self.transfers.running().map(|t| t.completes);
@@ -327,17 +336,18 @@ impl Processor {
     }
 
     /// Applies the running transfer and starts the next.
-    fn complete_transfer(&mut self) -> Option<Notice> {
+    fn complete_transfer(&mut self) -> Option<Notice<T>> {
         let done = self.transfers.complete(&self.machine)?;
+        let direction = done.descriptor.direction();
         let base = self.machine.time_base();
         self.cp2.moved(
-            done.descriptor.direction,
+            direction,
             base.ceil_cycles(done.started).0,
             base.ceil_cycles(done.completes).0,
         );
         if let Some(checker) = &mut self.checker {
             checker.release();
-            if done.descriptor.direction == Direction::Store {
+            if direction == Direction::Store {
                 let cycle = self.machine.time_base().floor_cycles(self.now).0;
                 for run in done.descriptor.runs(&self.machine) {
                     for_each_part(&run, &self.machine, |section, address, bytes| {
@@ -360,12 +370,12 @@ impl Processor {
             self.transfer_started();
             return Some(Notice::Dma(error));
         }
-        if let Some(event) = done.descriptor.event {
-            let poster = match done.descriptor.direction {
+        if let Some(event) = done.descriptor.event() {
+            let poster = match direction {
                 Direction::Load => Poster::Load,
                 Direction::Store => Poster::Store,
             };
-            // Events are checked when the descriptor is submitted.
+            // Events are checked when the transfer is submitted.
             let _ = self.post_from(event, poster);
         }
         self.transfer_started();
@@ -378,12 +388,13 @@ impl Processor {
             return;
         };
         if let Some(checker) = &mut self.checker {
+            let holder = (transfer.tag, transfer.descriptor.direction());
             for run in transfer.descriptor.runs(&self.machine) {
                 if run.to == Recipient::Program {
-                    checker.replace(transfer, run.local, run.bytes);
+                    checker.replace(holder, run.local, run.bytes);
                 }
                 for_each_part(&run, &self.machine, |section, address, bytes| {
-                    checker.hold(transfer, section, address, bytes);
+                    checker.hold(holder, section, address, bytes);
                 });
             }
         }

@@ -1,15 +1,15 @@
-//! The DMA engine in time: a queue of descriptors, one running at a time.
+//! The DMA engine in time: a queue of transfers, one running at a time.
 
-use cp2_dma::{Descriptor, transfer_time};
+use cp2_dma::{Descriptor, Transfer, transfer_time};
 use cp2_machine::{Machine, Ticks};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// A descriptor that runs.
+/// A transfer that runs, with its times.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Transfer {
+pub struct TransferRecord<T = Descriptor> {
     /// What moves.
-    pub descriptor: Descriptor,
+    pub descriptor: T,
     /// The submitter's name for it.
     pub tag: u64,
     /// When its set-up began.
@@ -23,25 +23,34 @@ pub struct Transfer {
 }
 
 /// The queue and the running transfer.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Transfers {
-    running: Option<Transfer>,
-    queue: VecDeque<(Descriptor, u64)>,
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Transfers<T> {
+    running: Option<TransferRecord<T>>,
+    queue: VecDeque<(T, u64)>,
 }
 
-impl Transfers {
+impl<T> Default for Transfers<T> {
+    fn default() -> Self {
+        Self {
+            running: None,
+            queue: VecDeque::new(),
+        }
+    }
+}
+
+impl<T: Transfer> Transfers<T> {
     /// Forgets all.
     pub(crate) fn clear(&mut self) {
         self.running = None;
         self.queue.clear();
     }
 
-    /// Descriptors held, the running one included.
+    /// Transfers held, the running one included.
     pub(crate) fn len(&self) -> usize {
         self.queue.len() + usize::from(self.running.is_some())
     }
 
-    pub(crate) fn running(&self) -> Option<&Transfer> {
+    pub(crate) fn running(&self) -> Option<&TransferRecord<T>> {
         self.running.as_ref()
     }
 
@@ -54,8 +63,8 @@ impl Transfers {
         }
     }
 
-    /// Gives `change` every descriptor with its tag.
-    pub(crate) fn each(&mut self, mut change: impl FnMut(&mut Descriptor, &mut u64)) {
+    /// Gives `change` every transfer with its tag.
+    pub(crate) fn each(&mut self, mut change: impl FnMut(&mut T, &mut u64)) {
         if let Some(running) = &mut self.running {
             change(&mut running.descriptor, &mut running.tag);
         }
@@ -64,11 +73,11 @@ impl Transfers {
         }
     }
 
-    /// Takes a valid descriptor at `now`; true if it started at once.
+    /// Takes a valid transfer at `now`; true if it started at once.
     pub(crate) fn submit(
         &mut self,
         machine: &Machine,
-        descriptor: Descriptor,
+        descriptor: T,
         tag: u64,
         now: Ticks,
     ) -> bool {
@@ -81,7 +90,7 @@ impl Transfers {
     }
 
     /// Ends the running transfer and starts the next one, if any.
-    pub(crate) fn complete(&mut self, machine: &Machine) -> Option<Transfer> {
+    pub(crate) fn complete(&mut self, machine: &Machine) -> Option<TransferRecord<T>> {
         let done = self.running.take()?;
         if let Some((descriptor, tag)) = self.queue.pop_front() {
             self.start(
@@ -98,14 +107,14 @@ impl Transfers {
     fn start(
         &mut self,
         machine: &Machine,
-        descriptor: Descriptor,
+        descriptor: T,
         tag: u64,
         at: Ticks,
         setup: cp2_machine::Cycles,
     ) {
         let data = at + machine.time_base().cycles(setup);
         let time = transfer_time(&descriptor, machine);
-        self.running = Some(Transfer {
+        self.running = Some(TransferRecord {
             descriptor,
             tag,
             started: at,

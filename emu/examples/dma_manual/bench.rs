@@ -4,7 +4,7 @@
 
 use cp2_asm::{Options, Source, assemble};
 use cp2_dma::{Descriptor, Target, validate};
-use cp2_emu::{Cause, Notice, Processor, SubmitError, Transfer};
+use cp2_emu::{Cause, Notice, Processor, SubmitError, TransferRecord};
 use cp2_machine::{Machine, Ticks, TimeBase};
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ fn cycles(base: TimeBase, t: Ticks) -> String {
 }
 
 /// Runs until `n` transfers are done.
-fn finish(p: &mut Processor, n: usize) -> Result<Vec<Transfer>> {
+fn finish(p: &mut Processor, n: usize) -> Result<Vec<TransferRecord>> {
     let mut done = Vec::new();
     while done.len() < n {
         match p.run_until(FOREVER) {
@@ -46,7 +46,7 @@ fn finish(p: &mut Processor, n: usize) -> Result<Vec<Transfer>> {
 }
 
 /// Submits all at once to an idle processor.
-fn run(machine: &Arc<Machine>, all: &[Descriptor]) -> Result<Vec<Transfer>> {
+fn run(machine: &Arc<Machine>, all: &[Descriptor]) -> Result<Vec<TransferRecord>> {
     let mut p = Processor::new(machine.clone());
     for d in all {
         p.submit(d.clone(), 0)?;

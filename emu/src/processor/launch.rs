@@ -3,10 +3,11 @@
 use super::{LaunchError, Processor};
 use crate::engine::Status;
 use crate::protection::Protection;
+use cp2_dma::Transfer;
 use cp2_machine::Cycles;
 use std::sync::Arc;
 
-impl Processor {
+impl<T: Transfer> Processor<T> {
     /// Launches a kernel now: its first word may issue after the launch latency, in the cycle that this gives.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use super::Processor;
 use crate::core::Core;
 use crate::counters::Counters;
 use cp2_asm::isa::{SCALARS, Scalar};
-use cp2_dma::Descriptor;
+use cp2_dma::Transfer;
 use cp2_machine::Cycles;
 
 /// What counts while a kernel repeats itself: scalars, and the passes left of hardware loops.
@@ -48,7 +48,7 @@ impl Core {
     }
 }
 
-impl Processor {
+impl<T: Transfer + Clone> Processor<T> {
     /// What counts, now.
     #[must_use]
     pub fn course(&self) -> Course {
@@ -79,8 +79,8 @@ impl Processor {
         self.stopping = self.stopping.map(|at| at + ticks);
     }
 
-    /// Gives `change` every descriptor under way or queued, with its tag.
-    pub fn for_each_transfer(&mut self, change: impl FnMut(&mut Descriptor, &mut u64)) {
+    /// Gives `change` every transfer under way or queued, with its tag.
+    pub fn for_each_transfer(&mut self, change: impl FnMut(&mut T, &mut u64)) {
         self.transfers.each(change);
     }
 

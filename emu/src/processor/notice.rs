@@ -1,10 +1,10 @@
 //! What a processor answers.
 
 use crate::fault::Fault;
-use crate::transfers::Transfer;
-use cp2_dma::{CopyError, DescriptorError};
+use crate::transfers::TransferRecord;
+use cp2_dma::{CopyError, Descriptor, DescriptorError};
 
-/// Why a descriptor was not taken.
+/// Why a transfer was not taken.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SubmitError {
     /// It breaks a rule of the DMA.
@@ -46,11 +46,11 @@ pub struct NoEvent {
 
 /// What [`Processor::run_until`](super::Processor::run_until) stopped for.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Notice {
+pub enum Notice<T = Descriptor> {
     /// The limit was reached; components may still be at work.
     Limit,
     /// A transfer completed now.
-    TransferDone(Transfer),
+    TransferDone(TransferRecord<T>),
     /// The kernel's last result landed now.
     KernelStopped,
     /// The kernel signalled this event now.

@@ -4,7 +4,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Of the layout that this library writes and reads.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Says which layout a checkpoint has: no other is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

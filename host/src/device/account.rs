@@ -10,7 +10,7 @@ use cp2_emu::{Cause, Counters, Dump, Status};
 use cp2_machine::Cycles;
 
 impl Engine {
-    pub(super) fn transfer_done(&mut self, transfer: &cp2_emu::Transfer) {
+    pub(super) fn transfer_done(&mut self, transfer: &cp2_emu::TransferRecord) {
         let bytes = transfer.granules.saturating_mul(self.machine.dma.granule.0);
         let (kind, category) = match transfer.descriptor.direction {
             Direction::Load => (Kind::Load, Category::Load),

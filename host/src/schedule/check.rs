@@ -4,7 +4,9 @@ use super::error::PlanError;
 use super::frame::does_not_fit;
 use super::job::{BlocksPerSection, Paging, Piece, Stream};
 use super::map::DmemMap;
+use cp2_dma::extent;
 use cp2_machine::Machine;
+use std::ops::Range;
 
 /// Larger jobs than any machine's memory; sizes beyond are refused before
 /// arithmetic on them could overflow.
@@ -174,12 +176,10 @@ fn check_stream(
                 nearest: piece.run.next_multiple_of(granule),
             });
         }
-        let (from, to) = extent(
-            piece.local,
-            piece.run,
-            piece.levels.iter().map(|l| (l.count, l.local_stride)),
-        );
-        if from < 0 || to > signed(stream.pitch) {
+        let locals = piece.levels.iter().map(|l| (l.count, l.local_stride));
+        let local = reach(piece.local, piece.run, locals);
+        if local.start < 0 || local.end > i128::from(stream.pitch) {
+            let [from, to] = [local.start, local.end].map(narrow);
             return Err(PlanError::PieceOutside {
                 stream: name.clone(),
                 piece: index,
@@ -201,28 +201,20 @@ fn check_stream(
     Ok(())
 }
 
-/// First and one past the last byte of a strided piece, saturating.
-fn extent(start: i64, run: u64, levels: impl Iterator<Item = (u32, i64)>) -> (i64, i64) {
-    let (mut from, mut to) = (start, start.saturating_add(signed(run)));
-    for (count, stride) in levels {
-        let reach = stride.saturating_mul(i64::from(count.saturating_sub(1)));
-        from = from.saturating_add(reach.min(0));
-        to = to.saturating_add(reach.max(0));
-    }
-    (from, to)
+/// The bytes of a strided piece.
+fn reach(start: i64, run: u64, levels: impl Iterator<Item = (u32, i64)>) -> Range<i128> {
+    let start = i128::from(start);
+    extent(start..start + i128::from(run), levels)
 }
 
 /// First and one past the last byte of a stream in system memory.
 fn span(stream: &Stream, blocks: u64) -> (i128, i128) {
     let (mut from, mut to) = (i128::MAX, i128::MIN);
     for piece in &stream.pieces {
-        let (a, b) = extent(
-            piece.system,
-            piece.run,
-            piece.levels.iter().map(|l| (l.count, l.system_stride)),
-        );
-        from = from.min(i128::from(a));
-        to = to.max(i128::from(b) + i128::from(stream.overlap));
+        let systems = piece.levels.iter().map(|l| (l.count, l.system_stride));
+        let system = reach(piece.system, piece.run, systems);
+        from = from.min(system.start);
+        to = to.max(system.end + i128::from(stream.overlap));
     }
     let last = i128::from(stream.stride) * i128::from(blocks.saturating_sub(1));
     (
@@ -245,6 +237,7 @@ fn same_blocks(a: &Stream, b: &Stream) -> bool {
     a.system == b.system && a.stride == b.stride && inside(a) && inside(b)
 }
 
-fn signed(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
+/// An address for a message, saturating.
+fn narrow(at: i128) -> i64 {
+    at.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }

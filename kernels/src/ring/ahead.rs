@@ -5,7 +5,7 @@
 //! all that the one before waits for: they count the same events.
 
 use super::{Ring, RingPass};
-use cp2_dma::{Descriptor, Target};
+use cp2_dma::{Bounds, Descriptor, Transfer};
 use cp2_machine::Machine;
 use std::ops::Range;
 
@@ -93,7 +93,8 @@ fn ahead_of(before: &RingPass, next: &RingPass, machine: &Machine) -> Option<Vec
     let mut busy = Vec::new();
     for page in pages {
         let (held, stores) = (before.held(page)?, before.stores(page, machine.dma.levels));
-        let stores: Vec<_> = stores.iter().map(|store| system(store, machine)).collect();
+        let stores = stores.iter().map(|store| store.bounds(machine).system);
+        let stores: Vec<_> = stores.collect();
         busy.push((page, held, stores));
     }
     let mut all = Vec::new();
@@ -103,7 +104,7 @@ fn ahead_of(before: &RingPass, next: &RingPass, machine: &Machine) -> Option<Vec
     for page in next.next(None) {
         // Its kernel has what lies beside as soon as the page is there.
         let beside = next.held(page).map(|[_, _, beside, _]| beside);
-        let stored = |(_, [own, _, _, result], _): &&(u64, [Range<i128>; 4], Vec<Range<i128>>)| {
+        let stored = |(_, [own, _, _, result], _): &&(u64, [Range<u64>; 4], Vec<Range<u64>>)| {
             let written = beside.as_ref();
             written.is_some_and(|written| meet(own, written) || meet(result, written))
         };
@@ -111,12 +112,15 @@ fn ahead_of(before: &RingPass, next: &RingPass, machine: &Machine) -> Option<Vec
         let (loads, early) = next.shares(page, machine.dma.levels);
         let loads = loads.into_iter().map(|load| (page, load));
         for (page, load) in loads.chain(early.into_iter().map(|load| (page + 1, load))) {
-            let (from, to) = (system(&load, machine), local(&load, machine));
+            let Bounds {
+                system: from,
+                local: to,
+            } = load.bounds(machine);
             // The kernel has its arguments to the last page.
             if meet(&to, &arguments) {
                 return None;
             }
-            let waits = |(_, held, stores): &&(u64, [Range<i128>; 4], Vec<Range<i128>>)| {
+            let waits = |(_, held, stores): &&(u64, [Range<u64>; 4], Vec<Range<u64>>)| {
                 held.iter().any(|held| meet(held, &to))
                     || stores.iter().any(|store| meet(store, &from))
             };
@@ -175,13 +179,13 @@ impl RingPass {
     }
 
     /// Where its argument block lies.
-    fn own_arguments(&self) -> Range<i128> {
+    fn own_arguments(&self) -> Range<u64> {
         let bytes = Ring::argument_bytes(self.ring.pages.len());
         span(self.ring.arguments.into(), bytes)
     }
 
     /// The local memory that a page has from its first load to its store, its result among it.
-    fn held(&self, page: u64) -> Option<[Range<i128>; 4]> {
+    fn held(&self, page: u64) -> Option<[Range<u64>; 4]> {
         let slot = (page % self.ring.pages.len().max(1) as u64) as usize;
         let ring = &self.ring;
         let [own, factors, beside] = self.work.held(page)?;
@@ -198,54 +202,20 @@ impl RingPass {
     }
 }
 
-fn span(from: u64, bytes: u64) -> Range<i128> {
-    i128::from(from)..i128::from(from) + i128::from(bytes)
+fn span(from: u64, bytes: u64) -> Range<u64> {
+    from..from.saturating_add(bytes)
 }
 
 /// Whether two spans have a byte in common.
-fn meet(a: &Range<i128>, b: &Range<i128>) -> bool {
+fn meet(a: &Range<u64>, b: &Range<u64>) -> bool {
     a.start.max(b.start) < a.end.min(b.end)
-}
-
-/// From the first byte to the last that a transfer moves in system memory.
-fn system(d: &Descriptor, machine: &Machine) -> Range<i128> {
-    let blocks = match d.target {
-        Target::Blocks { stride } => Some((machine.cp2.sections as u32, stride)),
-        _ => None,
-    };
-    let levels = d
-        .levels
-        .iter()
-        .map(|level| (level.count, level.system_stride));
-    widened(span(d.system, d.run), levels.chain(blocks))
-}
-
-/// ... and in local memory, whichever section's.
-fn local(d: &Descriptor, machine: &Machine) -> Range<i128> {
-    let run = match d.target {
-        Target::Deal => d.run.div_ceil(machine.cp2.sections.max(1) as u64),
-        _ => d.run,
-    };
-    let run = run.next_multiple_of(machine.dma.granule.0.max(1));
-    let levels = d
-        .levels
-        .iter()
-        .map(|level| (level.count, level.local_stride));
-    widened(span(d.local.into(), run), levels)
-}
-
-/// A run with all its repetitions.
-fn widened(run: Range<i128>, levels: impl Iterator<Item = (u32, i64)>) -> Range<i128> {
-    levels.fold(run, |run, (count, stride)| {
-        let way = i128::from(count.saturating_sub(1)) * i128::from(stride);
-        run.start + way.min(0)..run.end + way.max(0)
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ring::Pages;
+    use cp2_dma::Target;
 
     const PAGE: u64 = 64;
 

@@ -156,11 +156,10 @@ fn take_over<S: Turns>(
         return Ok(());
     };
     let mut counters = engine.processor.take_counters();
-    let machine = engine.machine.clone();
     let taken = helpers.iter().take(segments.len());
     let stores: Vec<_> = taken.map(|helper| &helper.stores).collect();
     let memory = engine.processor.memory_mut();
-    memory.carry_out(&stores, &machine)?;
+    memory.carry_out(&stores)?;
     for (segment, helper) in segments.into_iter().zip(helpers.iter_mut()) {
         counters.merge(&segment.counters);
         engine.state.progress.add_seen(segment.seen);
