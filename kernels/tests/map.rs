@@ -125,6 +125,21 @@ fn kernel(halo: [u64; 3], words: u64, inputs: usize, outputs: usize) -> String {
     )
 }
 
+/// Built-in machines, and one that moves single words, by few levels, for an odd number of sections.
+fn machine(name: &str) -> Machine {
+    Machine::builtin(name).unwrap_or_else(|| {
+        let text = r#"
+base = "vm7"
+[cp2]
+sections = { value = 3, unit = "sections" }
+[dma]
+granule = { value = 4, unit = "B" }
+levels = { value = 1, unit = "levels" }
+"#;
+        Machine::parse("odd.toml", text).unwrap()
+    })
+}
+
 /// One case of the property.
 #[derive(Clone, Debug)]
 struct Case {
@@ -150,7 +165,7 @@ const COMPLEX: ElementType = ElementType {
 };
 
 fn run(case: &Case) -> Result<(), TestCaseError> {
-    let machine = Arc::new(Machine::builtin(case.machine).unwrap());
+    let machine = Arc::new(machine(case.machine));
     let count = case.shape.iter().product::<u64>() * case.words;
     let element = if case.words == 1 { FLOAT } else { COMPLEX };
     let arrays: Vec<Vec<f32>> = (0..case.inputs as u64)
@@ -268,7 +283,7 @@ fn cases() -> impl Strategy<Value = Case> {
             Just(Buffering::Single),
             Just(Buffering::Triple)
         ],
-        prop_oneof![Just("vm7"), Just("vm9")],
+        prop_oneof![Just("vm7"), Just("vm9"), Just("odd")],
     );
     (sizes, how).prop_map(
         |(
@@ -293,7 +308,7 @@ fn cases() -> impl Strategy<Value = Case> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
     #[test]
     fn windows_show_arrays_as_their_edges_continue_them(case in cases()) {
         run(&case)?;

@@ -273,14 +273,19 @@ fn map_compares_with_what_is_expected() {
     y[30] += 1.0;
     bench.write("wrong.npy", array(&y));
     bench.write("short.npy", array(&y[1..]));
-    let map = "map double.s --input x.npy --output y.npy --block 8 --check";
+    let map = "map double.s --input x.npy --output y.npy --block 4 --check";
     // Neither a whole number of blocks nor of granules.
-    let out = bench.cp2(&format!("{map} --expect right.npy")).works().out;
+    let out = bench
+        .cp2(&format!("{map} --expect right.npy"))
+        .works()
+        .out
+        .clone();
     assert!(out.contains("as expected"), "{out}");
     let out = bench
         .cp2(&format!("{map} --expect wrong.npy --tolerance 0.02"))
         .works()
-        .out;
+        .out
+        .clone();
     assert!(out.contains("as expected"), "{out}");
     let run = bench.cp2(&format!("{map} --expect wrong.npy --tolerance 0.01 --json"));
     assert_eq!(run.code, 1, "{}", run.err);
@@ -293,7 +298,7 @@ fn map_compares_with_what_is_expected() {
         (Some(1), Some(30))
     );
     bench.refuses(&[(&format!("{map} --expect short.npy"), &["short.npy", "[37]"])]);
-    let out = bench.cp2(map).works().out;
+    let out = bench.cp2(map).works().out.clone();
     assert!(out.contains("not judged"), "{out}");
 }
 

@@ -84,7 +84,7 @@ impl Reads {
         Self { ranges: None }
     }
 
-    /// Those of a program: what its words load from `a15` with an offset. Where `a15` is used in any other way, all.
+    /// Those of a program: what its words load from `a15` with an offset. Where `a15` is used in any other way but to store, all.
     #[must_use]
     pub fn of(program: &Program) -> Self {
         let Ok(words) = program.decode() else {
@@ -105,7 +105,9 @@ impl Reads {
             let mut registers = inst.row().form.operands().iter();
             let stored = registers.any(|o| o.kind.is_register() && o.role != Role::Out);
             match (bytes, inst.addr.mode) {
-                (Some(bytes), Mode::Offset(offset)) if inst.addr.base == 15 && !stored => {
+                // A store reads none.
+                (Some(_), Mode::Offset(_)) if inst.addr.base == 15 && stored => {}
+                (Some(bytes), Mode::Offset(offset)) if inst.addr.base == 15 => {
                     ranges.push((i64::from(offset), i64::from(offset) + i64::from(bytes)));
                 }
                 _ => return Self::all(),

@@ -3,7 +3,7 @@
 use super::NestError;
 use super::field::AXES;
 use super::job::Sweep;
-use super::plan::{Nest, Size};
+use super::plan::{Move, Nest, Size};
 use crate::schedule::BlocksPerSection;
 use cp2_dma::transfer_time;
 use cp2_machine::Machine;
@@ -20,7 +20,7 @@ pub(super) fn choose(sweep: &Sweep, machine: &Machine) -> Result<Nest, NestError
     let (min, max) = (u64::from(min.max(1)), u64::from(max.max(1)));
     let (grid, sections) = (sweep.grid(), machine.cp2.sections.max(1) as u64);
     let chooses = matches!(sweep.size, BlocksPerSection::Range { .. });
-    let (mut best, mut refused): (Option<Nest>, Option<NestError>) = (None, None);
+    let (mut best, mut refused): (Option<(f64, Nest)>, Option<NestError>) = (None, None);
     let mut take = |size: Size| -> Result<bool, NestError> {
         let nest = match Nest::of(sweep, machine, size) {
             Ok(Some(nest)) => nest,
@@ -32,11 +32,9 @@ pub(super) fn choose(sweep: &Sweep, machine: &Machine) -> Result<Nest, NestError
             }
             Err(e) => return Err(e),
         };
-        if best
-            .as_ref()
-            .is_none_or(|best| nest.expected < best.expected)
-        {
-            best = Some(nest);
+        let cost = nest.expected + ends(&nest, machine);
+        if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+            best = Some((cost, nest));
         }
         Ok(true)
     };
@@ -75,6 +73,7 @@ pub(super) fn choose(sweep: &Sweep, machine: &Machine) -> Result<Nest, NestError
     if let (None, Some(e)) = (&best, refused) {
         return Err(e);
     }
+    let best = best.map(|(_, nest)| nest);
     best.ok_or_else(|| {
         let window = |element: u64, block: [u64; AXES], halo: [u64; AXES]| {
             (0..AXES).fold(element, |bytes, axis| {
@@ -100,40 +99,38 @@ pub(super) fn choose(sweep: &Sweep, machine: &Machine) -> Result<Nest, NestError
     })
 }
 
-/// Cycles that it should take with a kernel as fast as the DMA.
-pub(super) fn expected(nest: &Nest, machine: &Machine) -> f64 {
+/// Cycles of the transfers of a kind's page.
+fn moved(moves: &[Move], machine: &Machine) -> f64 {
     let tick = machine.time_base();
     let setup = tick.cycles(machine.dma.setup_queued).0;
-    let cycles = |ticks: u64| ticks as f64 / tick.ticks_per_cycle.max(1) as f64;
+    let body = |one: &Move| transfer_time(&one.descriptor, machine).body.0 + setup;
+    let ticks: u64 = moves.iter().map(body).sum();
+    ticks as f64 / tick.ticks_per_cycle.max(1) as f64
+}
+
+/// Cycles of the first load, and of the last page's kernel and store, beside which nothing else is done. A kernel that is slower than the DMA
+/// waits longer for them: they count twice in the choice.
+fn ends(nest: &Nest, machine: &Machine) -> f64 {
+    let first = nest.kinds().first().map_or(0.0, |kind| moved(&kind.loads, machine));
+    let last = nest.kinds().last().map_or(0.0, |kind| {
+        moved(&kind.loads, machine) + 2.0 * moved(&kind.stores, machine)
+    });
+    first + last
+}
+
+/// Cycles that it should take with a kernel as fast as the DMA.
+pub(super) fn expected(nest: &Nest, machine: &Machine) -> f64 {
     let build = machine.host.descriptor.0 as f64;
-    let mut channel = 0.0;
-    let mut descriptors = 0.0;
-    let mut ends = [0.0; 2];
-    for (index, kind) in nest.kinds().iter().enumerate() {
-        let of = |moves: &[super::Move]| -> f64 {
-            cycles(
-                moves
-                    .iter()
-                    .map(|m| transfer_time(&m.descriptor, machine).body.0 + setup)
-                    .sum(),
-            )
-        };
-        let (loads, stores) = (of(&kind.loads), of(&kind.stores));
+    let (mut channel, mut descriptors) = (0.0, 0.0);
+    for kind in nest.kinds() {
         let pages = kind.pages() as f64;
-        channel += pages * (loads + stores);
+        channel += pages * (moved(&kind.loads, machine) + moved(&kind.stores, machine));
         descriptors += pages * (kind.loads.len() + kind.stores.len() + 1) as f64;
-        if index == 0 {
-            ends[0] = loads;
-        }
-        ends[1] = stores + (loads + stores);
     }
-    let pages = nest.len() as f64;
     let gap = GAPS[nest.degree().clamp(1, 3) - 1];
-    let steady = channel.max(descriptors * build);
-    let waits = pages * gap;
-    if nest.degree() == 1 {
-        2.0 * steady + waits
-    } else {
-        steady + waits + ends[0] + ends[1]
+    let steady = channel.max(descriptors * build) + nest.len() as f64 * gap;
+    match nest.degree() {
+        1 => steady + channel,
+        _ => steady + ends(nest, machine),
     }
 }

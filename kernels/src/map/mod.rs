@@ -4,7 +4,12 @@
 //! its edge continues it with. Rows need not be whole granules of the DMA: where transfers alone cannot move them,
 //! another pass puts them into another layout first, or back afterwards, in simulated time.
 
+#[cfg(any(test, feature = "testing"))]
+mod check;
 mod layout;
+
+#[cfg(any(test, feature = "testing"))]
+pub use check::{Around, ArrayFailure, ArrayTest, check_arrays};
 
 use crate::job::{Job, JobError, Pass};
 use cp2_asm::Program;

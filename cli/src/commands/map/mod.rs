@@ -8,7 +8,7 @@ use crate::io::{Array, FileError, Kind, Outputs, read_npy, shown, write_whole};
 use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::provenance::Provenance;
 use crate::simulation::{SimulationArgs, conclude, figures, merge, table};
-use compare::Comparison;
+pub(super) use compare::Comparison;
 use cp2_host::nest::Edge;
 use cp2_host::{BlocksPerSection, Buffering};
 use cp2_kernels::map::{ArrayJob, ElementType, Input, MapError, Mapped, Output, map};
@@ -135,11 +135,10 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let job = ArrayJob {
         inputs: args.streams(&arrays)?,
         outputs: args.results(&arrays, kind)?,
-        tables: args
-            .tables
+        tables: tables
             .iter()
-            .zip(&tables)
-            .map(|(path, table)| (stem(path), &table.bytes[..]))
+            .enumerate()
+            .map(|(index, table)| (numbered("table", index, tables.len()), &table.bytes[..]))
             .collect(),
         in_place: args.in_place,
         reduce: args.reduce,
@@ -187,6 +186,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         outcome.json["plan"] = serde_json::to_value(nest).unwrap_or_default();
     }
     let results = done.outputs.as_deref().unwrap_or_default();
+    let (mut written, mut judged) = (Vec::new(), Vec::new());
     for (index, (bytes, shape)) in results.iter().zip(&shapes).enumerate() {
         let path = &args.outputs[index];
         let shape = shape
@@ -206,14 +206,16 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
                 if !compared.is_close() {
                     outcome.exit = UNVERIFIED;
                 }
-                outcome.json["compared"][index] = compared.json();
+                judged.push(compared.json());
                 compared.to_string()
             }
             _ => "not judged (--expect)".to_owned(),
         };
         outcome.text += &format!("output: {}, {verdict}\n", path.display());
-        outcome.json["outputs"][index] = json!(shown(path));
+        written.push(json!(shown(path)));
     }
+    outcome.json["outputs"] = json!(written);
+    outcome.json["compared"] = json!(judged);
     if let Some(path) = args.outputs.first().filter(|_| !results.is_empty()) {
         outcome.json["output"] = json!(shown(path));
     }
@@ -240,6 +242,14 @@ fn input(path: &Path, limit: u64) -> Result<Array, Failure> {
     Ok(array)
 }
 
+/// What one of so many arrays is called in listings and recordings.
+fn numbered(name: &str, index: usize, count: usize) -> String {
+    match count {
+        1 => name.to_owned(),
+        _ => format!("{name} {index}"),
+    }
+}
+
 fn stem(path: &Path) -> String {
     path.file_stem()
         .unwrap_or_default()
@@ -247,7 +257,7 @@ fn stem(path: &Path) -> String {
         .into_owned()
 }
 
-fn element(kind: Kind) -> ElementType {
+pub(super) fn element(kind: Kind) -> ElementType {
     ElementType {
         name: kind.name(),
         bytes: kind.bytes() as u64,
@@ -333,7 +343,7 @@ impl Args {
                 None => Vec::new(),
             };
             Ok(Input {
-                name: stem(path),
+                name: numbered("input", index, arrays.len()),
                 element: element(array.kind),
                 shape: array.shape.iter().map(|&n| n as u64).collect(),
                 bytes: &array.bytes,
@@ -384,13 +394,13 @@ impl Args {
             }
             _ => (whole, self.block.0.clone()),
         };
-        let output = |path: &PathBuf| Output {
-            name: stem(path),
+        let output = |index: usize| Output {
+            name: numbered("output", index, self.outputs.len()),
             element: element(kind),
             shape: shape.clone(),
             block: block.clone(),
         };
-        Ok(self.outputs.iter().map(output).collect())
+        Ok((0..self.outputs.len()).map(output).collect())
     }
 
     fn text(&self, done: &Mapped, kind: Kind) -> String {
