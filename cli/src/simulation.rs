@@ -2,7 +2,7 @@
 //! what is reported about it.
 
 use crate::io::{FileError, Outputs, extension, shown, write_whole};
-use crate::outcome::{Failure, GUEST_FAULT, Outcome, UNVERIFIED};
+use crate::outcome::{BAD_INPUT, Failure, GUEST_FAULT, Outcome, UNVERIFIED};
 use crate::progress::{Watch, watch};
 use crate::table::{Align, Table, percent, seconds};
 use cp2_asm::Program;
@@ -191,7 +191,9 @@ pub(crate) fn conclude(
     outcome: &mut Outcome,
 ) -> Result<(), Failure> {
     if !report.end.is_finished() {
-        outcome.exit = GUEST_FAULT;
+        // No kernel is at fault where it is the data that are others.
+        let diverged = matches!(report.end, cp2_host::End::Diverged { .. });
+        outcome.exit = if diverged { BAD_INPUT } else { GUEST_FAULT };
         let place = fault_place(report, program);
         outcome.notes += &format!("error: {}{place}\n", report.end);
         let overwritten = |f: &Finding| {
@@ -213,7 +215,7 @@ pub(crate) fn conclude(
                 false => "",
             };
         }
-        if let Some(dump) = &report.dump {
+        if let Some(dump) = report.dump.as_ref().filter(|_| !diverged) {
             outcome.notes += dump;
         }
     } else if !report.findings.is_empty() {

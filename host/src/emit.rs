@@ -16,14 +16,12 @@ mod array;
 mod contents;
 mod error;
 mod replay;
-mod series;
 
 pub use array::Array;
 pub use error::EmitError;
 pub use replay::Replay;
-pub use series::Series;
 
-use crate::device::{Command, HostError, Placed, Run};
+use crate::device::{Action, Command, Decided, HostError, Placed, Run};
 use crate::files::{check_directory, write_directory};
 use array::{Kept, offset};
 use contents::{Contents, hex};
@@ -34,7 +32,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// Version of the directory's layout.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 const COMMANDS: &str = "commands.json";
 const MEMORY: &str = "memory.bin";
@@ -125,6 +123,14 @@ impl Recording {
         }
         self.commands.push(command.clone());
         Ok(())
+    }
+
+    /// The host program goes on by what the last command, a read, gave.
+    pub(crate) fn decide(&mut self, by: Decided) {
+        if let Some(Action::Read { decided, .. }) = self.commands.last_mut().map(|c| &mut c.action)
+        {
+            *decided = Some(by);
+        }
     }
 
     /// Keeps the initial memory; called when simulated time begins.

@@ -3,6 +3,7 @@
 //! * [`Device`]: asynchronous commands with event dependencies, in simulated time.
 //! * [`schedule`]: pages arrays through DMEM; a [`Plan`] is a value.
 //! * [`nest`]: arrays of one to three dimensions in blocks with halos; pages are data.
+//! * [`step`]: what the control CPU computes between passes.
 //! * [`map()`]: one call that pages an array through a kernel.
 //! * [`profile`]: cycles and causes beside each source line of a kernel.
 //! * [`timeline`]: what happened when, for Perfetto and as a picture.
@@ -18,20 +19,22 @@ pub mod nest;
 mod page_source;
 pub mod profile;
 pub mod schedule;
+pub mod step;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod timeline;
 mod view;
 
 pub use device::{
-    Action, After, Buffer, Command, CommandError, Device, DmaReport, Element, End, Event,
-    HostError, HostReport, Options, Placed, Run, RunReport, Trace, Turns, WINDOW,
+    Action, After, Buffer, Command, CommandError, Decided, Device, DmaReport, Element, End, Event,
+    HostError, HostReport, Options, Part, Placed, Run, RunReport, Trace, Turns, WINDOW,
 };
 pub use map::{MapError, MapJob, MapRun, map};
 pub use page_source::{PAGE_EVENT, PageArguments, PageKernel, Paged};
 pub use schedule::{
     BlocksPerSection, Buffering, PageArgs, Paging, Piece, Plan, PlanError, Reserved, Stream,
 };
+pub use step::HostStep;
 pub use view::{Limits, Rest, Rows, Views};
 
 #[cfg(test)]

@@ -5,11 +5,12 @@
 //! computed from data, nor moved, outside of simulated time.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use cp2_host::Options;
 use cp2_host::emit::Replay;
-use cp2_kernels::Random;
+use cp2_host::{Element, Options, RunReport};
+use cp2_kernels::dsp::{Map, MapOp};
 use cp2_kernels::fft::{Direction, FftPlanner, Rows};
 use cp2_kernels::registry::{self, Kernel, Size};
+use cp2_kernels::{JobError, PreparedJob, Random};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use serde_json::Value;
@@ -23,7 +24,7 @@ struct Recorded {
     manifest: Value,
     /// The user's arrays as he has them.
     data: Vec<Vec<u8>>,
-    cycles: u64,
+    report: RunReport,
 }
 
 /// An array in the images: where it is in the files, its address and bytes.
@@ -58,7 +59,7 @@ impl Recorded {
             folder,
             manifest: serde_json::from_str(&text).unwrap(),
             data: seeded.data,
-            cycles: done.run.report.cycles,
+            report: done.run.report,
         })
     }
 
@@ -123,7 +124,7 @@ fn check(kernel: &dyn Kernel, size: &Size, machine: &Arc<Machine>) {
         Recorded::new((kernel, size), machine, folder.path().join(name), seed).unwrap()
     };
     let (one, other) = (record("one", 1), record("other", 2));
-    assert_eq!(one.cycles, other.cycles, "{what}");
+    assert_eq!(one.report.cycles, other.report.cycles, "{what}");
     for recorded in [&one, &other] {
         let image = recorded.image("memory.bin");
         let inputs = recorded.arrays("inputs");
@@ -153,7 +154,7 @@ fn check(kernel: &dyn Kernel, size: &Size, machine: &Arc<Machine>) {
         "{what}"
     );
     let run = replay.run(machine.clone(), Options::default()).unwrap();
-    assert_eq!(run.report.cycles, other.cycles, "{what}");
+    assert_eq!(run.report.cycles, other.report.cycles, "{what}");
     let replayed: Vec<u8> = one
         .arrays("outputs")
         .iter()
@@ -169,6 +170,104 @@ fn check(kernel: &dyn Kernel, size: &Size, machine: &Arc<Machine>) {
         "{what}: a replay on other data gives another result"
     );
     assert_ne!(wanted, result(&one.folder, &one), "{what}");
+
+    let seeded = kernel.prepare_seeded(size, machine, Options::default(), 1);
+    let mut job = seeded.unwrap().prepared.job.prepare();
+    for recorded in [&other, &one] {
+        write_all(&mut job, &recorded.data);
+        let report = job.run().unwrap();
+        assert!(
+            report == recorded.report,
+            "{what}: run again, another report"
+        );
+        assert!(
+            read_all(&job) == result(&recorded.folder, recorded),
+            "{what}: run again"
+        );
+    }
+}
+
+/// Writes all inputs, whatever they hold.
+fn write_all(job: &mut PreparedJob, data: &[Vec<u8>]) {
+    for (input, bytes) in job.inputs().to_vec().into_iter().zip(data) {
+        let floats: Vec<f32> = bytes.chunks(4).map(Element::get).collect();
+        let numbers: Vec<Complex32> = bytes.chunks_exact(8).map(Element::get).collect();
+        match input.element.as_str() {
+            "float32" => job.write(&input.name, &floats),
+            _ => job.write(&input.name, &numbers),
+        }
+        .unwrap();
+    }
+}
+
+fn read_all(job: &PreparedJob) -> Vec<u8> {
+    let mut all = Vec::new();
+    for output in job.outputs() {
+        let (name, count) = (&output.name, output.bytes as usize / 4);
+        let mut bytes = vec![0; 4 * count];
+        let words: Vec<u32> = match output.element.as_str() {
+            "float32" => bits(job, name, vec![0.0f32; count], |x| vec![x.to_bits()]),
+            "uint32" => bits(job, name, vec![0u32; count], |x| vec![x]),
+            _ => bits(job, name, vec![Complex32::default(); count / 2], |z| {
+                vec![z.re.to_bits(), z.im.to_bits()]
+            }),
+        };
+        for (word, bytes) in words.into_iter().zip(bytes.chunks_exact_mut(4)) {
+            word.put(bytes);
+        }
+        all.extend(bytes);
+    }
+    all
+}
+
+fn bits<T: Element>(
+    job: &PreparedJob,
+    name: &str,
+    mut values: Vec<T>,
+    bits: impl Fn(T) -> Vec<u32>,
+) -> Vec<u32> {
+    job.read(name, &mut values).unwrap();
+    values.into_iter().flat_map(bits).collect()
+}
+
+/// A wrong name, type or length is refused by name.
+#[test]
+fn arrays_of_a_prepared_job_go_by_name() {
+    let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
+    let map = Map::new(MapOp::Multiply, 64, vm7).unwrap();
+    let (job, _) = map
+        .job(&[&[2.0; 64], &[3.0; 64]], Options::default())
+        .unwrap();
+    let mut job = job.prepare();
+    let refused = |error: JobError| error.to_string();
+    assert_eq!(
+        refused(job.write("z", &[0.0f32; 64]).unwrap_err()),
+        "the job has no input `z`; it has `x`, `y`"
+    );
+    assert_eq!(
+        refused(job.write("x", &[0u32; 64]).unwrap_err()),
+        "the input `x` holds float32, not uint32"
+    );
+    assert_eq!(
+        refused(job.write("x", &[0.0f32; 63]).unwrap_err()),
+        "the input `x` holds 64 values, not 63 from value 0 on"
+    );
+    assert_eq!(
+        refused(job.write_part("x", u64::MAX, &[0.0f32; 2]).unwrap_err()),
+        format!(
+            "the input `x` holds 64 values, not 2 from value {} on",
+            u64::MAX
+        )
+    );
+    assert_eq!(
+        refused(job.read("x", &mut [0.0f32; 64]).unwrap_err()),
+        "the job has no output `x`; it has `y`"
+    );
+    job.write_part("y", 62, &[5.0f32, 7.0]).unwrap();
+    job.run().unwrap();
+    let mut y = [0.0f32; 3];
+    job.read_part("y", 61, &mut y).unwrap();
+    assert_eq!(y, [6.0, 10.0, 14.0]);
 }
 
 /// Sizes of their own, beside one of each kernel: rows that are no whole granules, batches that fill no block, several channels.

@@ -59,10 +59,10 @@ fn prepared_jobs_run_again_on_several_threads() {
         let mut reports = Vec::new();
         let mut all = Vec::new();
         for input in &inputs {
-            job.write(input).unwrap();
+            job.write("x", input).unwrap();
             reports.push(job.run().unwrap());
             let mut output = vec![Complex32::default(); input.len()];
-            job.read(&mut output).unwrap();
+            job.read("y", &mut output).unwrap();
             all.extend(output);
         }
         assert!(reports.iter().all(|report| *report == reports[0]));

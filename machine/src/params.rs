@@ -101,6 +101,8 @@ pub struct Host {
     pub descriptor: Cycles,
     /// Bytes per cycle the CPU itself moves in system memory.
     pub copy: Ratio,
+    /// CPU time for an operation on floating-point scalars.
+    pub scalar: Cycles,
 }
 
 impl Machine {

@@ -171,6 +171,7 @@ impl Machine {
                 completion: Cycles::ZERO,
                 descriptor: Cycles::ZERO,
                 copy: zero,
+                scalar: Cycles::ZERO,
             },
             provenance: Provenance::default(),
         }

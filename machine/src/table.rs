@@ -157,6 +157,7 @@ rows! {
     "host.completion" => host.completion, Q::Cycles, Within(0, COST), "From a kernel stop, signal or DMA completion until the control CPU acts on it.";
     "host.descriptor" => host.descriptor, Q::Cycles, Within(0, COST), "Control CPU time to build one DMA descriptor.";
     "host.copy" => host.copy, Q::Bandwidth, Positive(1_000_000), "What the control CPU itself moves when it touches system memory.";
+    "host.scalar" => host.scalar, Q::Cycles, Within(0, COST), "Control CPU time for an operation on floating-point scalars, between passes.";
 }
 
 impl Range {

@@ -10,8 +10,7 @@ use crate::io::{Outputs, check_extension, read_rows};
 use crate::outcome::{BAD_INPUT, Failure, GUEST_FAULT, Outcome, UNVERIFIED};
 use crate::picture::{self, Axis};
 use crate::simulation::HostArgs;
-use cp2_host::emit::Series;
-use cp2_host::{Options, Trace};
+use cp2_host::{Options, Trace, emit};
 use cp2_kernels::chain::ChainError;
 use num_complex::Complex32;
 use std::path::{Path, PathBuf};
@@ -70,10 +69,10 @@ struct Common {
     /// Write the result as a picture: .png or .svg [default: not written]
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
-    /// Write every job of every block to a directory, DIR/1-NAME and so on, each for `cp2 run` [default: not written]
+    /// Write program, arrays and command list of the first block to a directory, for `cp2 run DIR` [default: not written]
     #[arg(long, value_name = "DIR")]
     emit: Option<PathBuf>,
-    // The first one's result is what --output and --picture write, and its jobs what --emit does.
+    // The first one's result is what --output and --picture write, and its job what --emit does.
     #[command(flatten)]
     machines: MachinesArg,
     /// Let the checkers watch every kernel; slower [default: not checked]
@@ -110,7 +109,7 @@ impl Common {
             outputs.check(path)?;
         }
         let emit = self.emit.as_deref();
-        emit.map_or(Ok(()), |path| outputs.check_emit(path, Series::check))
+        emit.map_or(Ok(()), |path| outputs.check_emit(path, emit::check))
     }
 
     /// Whole blocks of `rows` x `columns` samples from the file, if there is one.

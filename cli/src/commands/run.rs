@@ -41,6 +41,9 @@ pub(crate) struct Args {
     /// Write the result of a recorded run: .npy of the recorded element type and shape [default: not written]
     #[arg(long, value_name = "FILE.npy")]
     output: Option<PathBuf>,
+    /// Which of several results --output writes, by its name in `commands.json` [default: the first]
+    #[arg(long, value_name = "NAME", requires = "output")]
+    result: Option<String>,
     #[command(flatten)]
     assembler: AssemblerArgs,
     #[command(flatten)]

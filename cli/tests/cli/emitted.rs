@@ -288,79 +288,90 @@ fn the_demonstration_is_recorded() {
     interchangeable(&bench, recorded.each_ref()).unwrap();
 }
 
-/// Every job of a chain by itself. The first is given the user's array, and that of the spectra leaves the result.
+/// A chain is one job, from the samples to the spectra and their decibels.
 #[test]
-fn the_jobs_of_chains_are_recorded() {
+fn chains_are_recorded_as_one_job() {
     let bench = Bench::new();
-    let mut wrong = Vec::new();
-    for (chain, shape, jobs) in [
-        ("radar --pulses 16 --ranges 100 --chirp 21", [16, 120], 5),
+    for (chain, shape) in [
+        ("radar --pulses 16 --ranges 100 --chirp 21", [16, 120]),
         (
             "sonar --hydrophones 8 --beams 8 --samples 512 --points 32",
             [8, 512],
-            7,
         ),
     ] {
         let folders = [1, 2].map(|seed| {
             bench.write(&format!("x{seed}.npy"), array(seed, "<c8", &shape));
-            let folder = format!("jobs{seed}");
+            let folder = format!("job{seed}");
             let line = format!(
                 "pipeline {chain} --input x{seed}.npy --output y{seed}.npy --emit {folder}"
             );
             let ended = bench.cp2(&line);
-            assert!(ended.works().out.contains("not in the time: the hand-over"));
+            assert!(!ended.works().out.contains("not in the time"));
             let json = bench.cp2(&format!("{line} --json")).works().json();
-            assert_eq!(json["outside_time"].as_array().unwrap().len(), 1);
+            assert_eq!(json["outside_time"].as_array().unwrap().len(), 0);
+            let (cycles, causes) = (
+                &json["machines"][0]["cycles"],
+                &json["machines"][0]["causes"],
+            );
+            let causes = causes.as_object().unwrap().values();
+            let sum: u64 = causes.map(|n| n.as_u64().unwrap()).sum();
+            assert_eq!(cycles.as_u64(), Some(sum));
             folder
         });
-        let list: Value = serde_json::from_slice(&bench.read("jobs1/jobs.json")).unwrap();
-        let names = list["jobs"].as_array().unwrap().iter();
-        let names: Vec<&str> = names.map(|name| name.as_str().unwrap()).collect();
-        assert_eq!(names.len(), jobs, "{names:?}");
-        for (i, name) in names.iter().enumerate() {
-            assert!(name.starts_with(&format!("{}-", i + 1)), "{name}");
-            let runs = folders
-                .each_ref()
-                .map(|f| Recorded::read(&bench, &format!("{f}/{name}")));
-            let ended = interchangeable(&bench, runs.each_ref()).and_then(|()| {
-                for (run, seed) in runs.iter().zip([1, 2]) {
-                    let [x, y] = ["x", "y"].map(|file| bench.read(&format!("{file}{seed}.npy")));
-                    check(i > 0 || run.input()? == data(&x), "the user's array")?;
-                    check(
-                        !name.ends_with("spectra") || run.output()? == data(&y),
-                        "the result",
-                    )?;
-                }
-                Ok(())
-            });
-            if let Err(reason) = ended {
-                wrong.push(format!("{} {name}: {reason}", &chain[..5]));
-            }
+        let runs = folders.each_ref().map(|f| Recorded::read(&bench, f));
+        for (run, seed) in runs.iter().zip([1, 2]) {
+            let [x, y] = ["x", "y"].map(|file| bench.read(&format!("{file}{seed}.npy")));
+            assert!(
+                run.input().unwrap() == data(&x),
+                "{chain}: the user's array"
+            );
+            assert!(run.output().unwrap() == data(&y), "{chain}: the result");
+            let outputs = run.manifest["outputs"].as_array().unwrap();
+            let names: Vec<_> = outputs
+                .iter()
+                .map(|y| y["name"].as_str().unwrap())
+                .collect();
+            assert_eq!(names, ["spectra", "decibels"]);
         }
+        interchangeable(&bench, runs.each_ref()).unwrap();
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
-fn directories_of_several_jobs_are_checked_before_the_run() {
+fn directories_of_chains_are_checked_before_the_run() {
     let bench = Bench::new();
     bench.write("file", "x");
     std::fs::create_dir(bench.path("mine")).unwrap();
     bench.write("mine/thesis", "x");
     for (folder, words) in [
-        ("mine", "jobs.json"),
+        ("mine", "commands.json"),
         ("no/where", "cannot write"),
-        ("file", "jobs.json"),
+        ("file", "commands.json"),
     ] {
         let line = format!("pipeline radar --blocks 1000 --emit {folder}");
         bench.cp2(&line).fails(2, &[folder, words]);
     }
     assert_eq!(bench.read("mine/thesis"), b"x");
     assert_eq!(bench.files(), ["file", "mine"], "nothing is left behind");
-    bench.cp2("fft --n 16 --batch 4 --emit one").works();
+    // Of several blocks the first: the commands of the others are the same.
+    let line = "pipeline radar --pulses 16 --ranges 64 --chirp 16 --machine vm7";
+    for (folder, blocks) in [("one", 1), ("three", 3)] {
+        bench
+            .cp2(&format!("{line} --blocks {blocks} --emit {folder}"))
+            .works();
+    }
+    assert_eq!(
+        bench.read("one/commands.json"),
+        bench.read("three/commands.json")
+    );
     bench
-        .cp2("pipeline radar --emit one")
-        .fails(2, &["one", "jobs.json"]);
+        .cp2("run three --output y.npy --result decibels")
+        .works();
+    // 64 ranges of 16 pulses.
+    assert_eq!(data(&bench.read("y.npy")).len(), 4 * 64 * 16);
+    bench
+        .cp2("run three --output y.npy --result power")
+        .fails(2, &["--result power", "spectra, decibels"]);
 }
 
 #[test]

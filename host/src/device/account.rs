@@ -121,6 +121,7 @@ impl Engine {
             dma: self.dma.clone(),
             dma_busy_cycles: self.dma.busy.0 as f64 / base.ticks_per_cycle as f64,
             host: self.host.clone(),
+            parts: self.parts.clone(),
             findings: self.processor.findings().to_vec(),
             timeline: self.timeline.clone(),
             dump: (!end.is_finished()).then(|| Dump(&self.processor).to_string()),

@@ -37,7 +37,8 @@ pub(super) fn admit(machine: &Machine, number: u64, command: &Command) -> Result
             .map(|_| ())
             .map_err(|e| fail(e.into()))?,
         Action::Write { address, bytes } => memory(*address, bytes.len() as u64)?,
-        Action::Read { address, bytes } => memory(*address, *bytes)?,
+        Action::Read { address, bytes, .. } => memory(*address, *bytes)?,
+        Action::Step(step) => step.check(machine.host.memory.0).map_err(fail)?,
         Action::Post { event } | Action::WaitSignal { event }
             if *event as usize >= machine.cp2.events =>
         {

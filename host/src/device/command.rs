@@ -1,5 +1,6 @@
 //! Commands as plain data.
 
+use crate::step::HostStep;
 use cp2_dma::Descriptor;
 use cp2_emu::Protection;
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,26 @@ impl fmt::Display for Event {
     }
 }
 
+/// What a host program went on by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decided {
+    /// All that it read.
+    By(Vec<u8>),
+    /// Whether any of that was not 0.
+    More(bool),
+}
+
+impl Decided {
+    /// Whether these bytes decide the same.
+    pub(crate) fn holds(&self, bytes: &[u8]) -> bool {
+        match self {
+            Self::By(all) => all == bytes,
+            Self::More(more) => *more == bytes.iter().any(|byte| *byte != 0),
+        }
+    }
+}
+
 /// What the control CPU is to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -83,7 +104,15 @@ pub enum Action {
         address: u64,
         /// How many bytes.
         bytes: u64,
+        /// What the host program that was recorded went on by: a replay that finds something else ends here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decided: Option<Decided>,
     },
+    /// The control CPU reads words of system memory, computes, and writes words.
+    Step(Arc<HostStep>),
+    /// The end of a part of the run, which the report names: after everything before is
+    /// complete and before anything after begins.
+    Mark,
     /// Post a CP2 event.
     Post {
         /// The event.
@@ -143,6 +172,6 @@ impl Command {
 
     /// Whether nothing may overtake the command in either direction.
     pub(crate) fn is_fence(&self) -> bool {
-        matches!(self.action, Action::Read { .. })
+        matches!(self.action, Action::Read { .. } | Action::Mark)
     }
 }

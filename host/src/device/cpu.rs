@@ -4,6 +4,7 @@ use super::command::{Action, Command};
 use super::engine::Engine;
 use super::error::{CommandError, HostError};
 use super::progress::Kind;
+use super::report::End;
 use super::state::{Busy, Kernel, State, Submitted};
 use super::window::Needs;
 use crate::timeline::{Category, Slice, Track};
@@ -126,12 +127,32 @@ impl Engine {
                 self.processor.memory_mut().write(address, &bytes)?;
                 (Category::Work, bytes.len() as u64)
             }
-            Action::Read { bytes, .. } => {
+            Action::Read {
+                address,
+                bytes,
+                decided,
+            } => {
                 self.state.fenced = false;
+                if let Some(decided) = decided {
+                    let found = super::memory::read(self.processor.memory(), address, bytes)?;
+                    self.diverged = (!decided.holds(&found)).then(|| End::Diverged {
+                        command,
+                        name: name.to_string(),
+                    });
+                }
                 // All is complete, as at the end of a run: the host program may go
                 // on by what it read, or have been recorded when it did.
                 self.state.idle.end(self.state.now);
                 (Category::Work, bytes)
+            }
+            Action::Step(step) => {
+                step.run(self.processor.memory_mut())?;
+                (Category::Work, step.counts().0)
+            }
+            Action::Mark => {
+                self.state.fenced = false;
+                self.mark(&name);
+                (Category::Work, 0)
             }
             Action::Post { event } => {
                 self.processor
@@ -180,7 +201,12 @@ pub(crate) fn cost(machine: &Machine, action: &Action) -> u64 {
         Action::Work { cycles, bytes } => cycles.saturating_add(touch(*bytes)),
         Action::Write { bytes, .. } => touch(bytes.len() as u64),
         Action::Read { bytes, .. } => touch(*bytes),
-        Action::Launch { .. } | Action::Post { .. } | Action::WaitSignal { .. } => 0,
+        Action::Step(step) => {
+            let (bytes, computed) = step.counts();
+            let computed = machine.host.scalar.0.saturating_mul(computed);
+            touch(bytes).saturating_add(computed)
+        }
+        Action::Launch { .. } | Action::Mark | Action::Post { .. } | Action::WaitSignal { .. } => 0,
     }
 }
 

@@ -7,6 +7,7 @@
 use super::command::{Action, Command};
 use super::error::HostError;
 use super::options::Options;
+use super::part::Part;
 use super::progress::Kind;
 use super::report::{DmaReport, End, HostReport};
 use super::state::{Arrival, State};
@@ -33,6 +34,10 @@ pub(crate) struct Engine {
     pub(crate) timeline: Timeline,
     pub(crate) dma: DmaReport,
     pub(crate) host: HostReport,
+    /// The parts of the run that have ended.
+    pub(super) parts: Vec<Part>,
+    /// The run cannot go on as it was recorded.
+    pub(super) diverged: Option<End>,
 }
 
 impl Engine {
@@ -50,6 +55,8 @@ impl Engine {
             state: State::default(),
             dma: DmaReport::default(),
             host: HostReport::default(),
+            parts: Vec::new(),
+            diverged: None,
         }
     }
 
@@ -60,6 +67,8 @@ impl Engine {
         self.state.clear();
         self.dma = DmaReport::default();
         self.host = HostReport::default();
+        self.parts.clear();
+        self.diverged = None;
     }
 
     /// Runs until `source` gives no more commands and, if `drain`, all are complete.
@@ -97,6 +106,9 @@ impl Engine {
                 .is_some_and(|b| b.until <= self.state.now)
             {
                 self.finish_work()?;
+                if let Some(end) = self.diverged.take() {
+                    return Ok(Some(end));
+                }
                 continue;
             }
             if self.state.busy.is_none() && self.take_ready()? {

@@ -115,6 +115,24 @@ pub enum CommandError {
     /// An access outside system memory.
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
+    /// A step of the control CPU is too long.
+    #[error(
+        "a step of the control CPU has {operations} operations, at most {most} are possible: what is more is a kernel's work"
+    )]
+    StepTooLong {
+        /// Its operations.
+        operations: usize,
+        /// The most.
+        most: usize,
+    },
+    /// A step uses a number that does not come before.
+    #[error(
+        "operation {operation} of a step of the control CPU uses a number that does not come before it"
+    )]
+    StepOrder {
+        /// The operation, from 0.
+        operation: usize,
+    },
     /// The DMA queue is full: an error of the device.
     #[error("the DMA queue of {queue} descriptors is full")]
     QueueFull {

@@ -1,5 +1,6 @@
 //! What a run did.
 
+use super::part::Part;
 use crate::page_source::PAGE_EVENT;
 use crate::timeline::{Category, Timeline};
 use cp2_emu::{Causes, Counters, Fault, Finding};
@@ -38,6 +39,13 @@ pub enum End {
     },
     /// The interrupt flag was set.
     Interrupted,
+    /// A recorded run was repeated on data by which the host program would have gone on in another way.
+    Diverged {
+        /// The command by which the control CPU read what decides.
+        command: u64,
+        /// Its name.
+        name: String,
+    },
 }
 
 impl End {
@@ -94,6 +102,10 @@ impl fmt::Display for End {
                 "stopped at the limit of {limit} cycles, after the word or the launch under way"
             ),
             Self::Interrupted => write!(f, "interrupted"),
+            Self::Diverged { command, name } => write!(
+                f,
+                "command {command} (`{name}`) read other words than the recorded run, which went on by them: the commands behind it are not                  those of this data; record a run on it"
+            ),
         }
     }
 }
@@ -171,6 +183,8 @@ pub struct RunReport {
     pub dma_busy_cycles: f64,
     /// The control CPU.
     pub host: HostReport,
+    /// What lies between the marks, where there are any: cycles and causes of each.
+    pub parts: Vec<Part>,
     /// What the checkers found.
     pub findings: Vec<Finding>,
     /// What happened when.

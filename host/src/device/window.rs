@@ -33,6 +33,8 @@ impl Needs {
             Action::WaitSignal { event } => Self::Signal(*event),
             Action::Work { .. }
             | Action::Write { .. }
+            | Action::Step(_)
+            | Action::Mark
             | Action::Read { .. }
             | Action::Post { .. } => Self::Nothing,
         }

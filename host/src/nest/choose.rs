@@ -111,7 +111,10 @@ fn moved(moves: &[Move], machine: &Machine) -> f64 {
 /// Cycles of the first load, and of the last page's kernel and store, beside which nothing else is done. A kernel that is slower than the DMA
 /// waits longer for them: they count twice in the choice.
 fn ends(nest: &Nest, machine: &Machine) -> f64 {
-    let first = nest.kinds().first().map_or(0.0, |kind| moved(&kind.loads, machine));
+    let first = nest
+        .kinds()
+        .first()
+        .map_or(0.0, |kind| moved(&kind.loads, machine));
     let last = nest.kinds().last().map_or(0.0, |kind| {
         moved(&kind.loads, machine) + 2.0 * moved(&kind.stores, machine)
     });

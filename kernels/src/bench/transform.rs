@@ -66,7 +66,7 @@ impl Workload for Transforms {
 /// counted, as for rustfft.
 pub(super) struct Paged {
     name: String,
-    job: PreparedJob<Complex32>,
+    job: PreparedJob,
     batch: usize,
     native: Native,
 }

@@ -89,6 +89,17 @@ pub(super) fn planned<T, E: Error + Send + Sync + 'static>(
     })
 }
 
+/// Names the stage that cannot be put together or run.
+pub(super) fn staged<T, E: Error + Send + Sync + 'static>(
+    stage: &'static str,
+    made: Result<T, E>,
+) -> Result<T, ChainError> {
+    made.map_err(|cause| ChainError::Stage {
+        stage,
+        cause: cause.into(),
+    })
+}
+
 /// The most of anything that is counted.
 const MOST: usize = 1 << 20;
 

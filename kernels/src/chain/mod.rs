@@ -6,9 +6,9 @@
 //! | [`Radar`] | pulse compression, corner turn, Doppler window, FFT over the pulses, decibels |
 //! | [`Sonar`] | decimating filter per hydrophone, corner turns, beamforming, window, spectra, decibels |
 //!
-//! A stage begins when the one before is complete; its data stay in system
-//! memory. The time of a chain is the sum of its stages' times, set-up,
-//! program loads and last stores of each included.
+//! A chain is one job on one device: what a stage leaves in system memory the next one reads there. A stage begins when the one
+//! before is complete. The cycles and causes of the stages add up to those of the run, set-up, program loads and
+//! last stores of each included.
 
 mod accuracy;
 mod error;
@@ -17,13 +17,15 @@ mod radar;
 mod scene;
 mod sonar;
 mod spectra;
+mod spectrogram;
 mod stages;
 
 pub use accuracy::Accuracy;
 pub use error::ChainError;
 pub use radar::{Detection, Radar, RadarSpec, Target};
 pub use sonar::{Contact, Sonar, SonarSpec, Source};
-pub use stages::{Seen, Stage, add_stages};
+pub use spectrogram::{Frames, Spectrogram, SpectrogramJob};
+pub use stages::{ChainJob, Stage, add_stages};
 
 use cp2_host::Options;
 use num_complex::{Complex32, Complex64};
@@ -33,24 +35,19 @@ pub trait Receiver {
     /// Rows of a block, and samples in each.
     fn block(&self) -> (usize, usize);
 
+    /// The chain on a block as a job, nothing of it done yet.
+    ///
+    /// # Errors
+    /// A block of another size, or one that does not fit the machine.
+    fn job(&self, block: &[Complex32], options: &Options) -> Result<ChainJob, ChainError>;
+
     /// The spectra of a block, row after row.
     ///
     /// # Errors
     /// A block of another size, or a stage that does not finish.
     fn process(&self, block: &[Complex32], options: &Options) -> Result<Received, ChainError> {
-        self.process_seen(block, options, &mut |_, _| ())
+        Ok(self.job(block, options)?.run()?.0)
     }
-
-    /// The same, showing the run of every stage, in their order.
-    ///
-    /// # Errors
-    /// See [`Receiver::process`].
-    fn process_seen(
-        &self,
-        block: &[Complex32],
-        options: &Options,
-        seen: Seen<'_>,
-    ) -> Result<Received, ChainError>;
 
     /// The same spectra in double precision, from the definitions.
     fn reference(&self, block: &[Complex32]) -> Vec<Complex64>;

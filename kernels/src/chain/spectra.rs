@@ -1,10 +1,12 @@
 //! How every chain ends: Hann window, FFT, decibels.
 
-use super::error::planned;
+use super::error::{planned, staged};
 use super::stages::Stages;
-use super::{ChainError, Received};
+use super::{ChainError, ChainJob};
 use crate::dsp::{Map, MapOp, Window};
-use crate::fft::{Fft, FftPlanner};
+use crate::fft::{Fft, FftPlanner, Rows};
+use crate::job::Given;
+use cp2_host::Buffer;
 use cp2_machine::Machine;
 use num_complex::{Complex32, Complex64};
 use rustfft::FftPlanner as ReferencePlanner;
@@ -16,13 +18,58 @@ pub(super) const LOBE: usize = 3;
 /// Highest sidelobe of the Hann window, and room for noise, in dB below the peak.
 pub(super) const HANN: f32 = 31.5 - 3.0;
 
-/// Windowed spectra of rows, and their power.
+/// A window over rows.
 #[derive(Debug)]
-pub(super) struct Spectra {
-    window: Map,
+pub(super) struct Windowed {
+    map: Map,
     /// The window again and again, where a row and its window have no room in
     /// DMEM: then it is an array like the data.
     repeated: Option<Vec<f32>>,
+}
+
+impl Windowed {
+    /// These coefficients over so many rows, which are called `size`.
+    pub(super) fn new(
+        coefficients: Vec<f32>,
+        rows: usize,
+        size: String,
+        machine: &Arc<Machine>,
+    ) -> Result<Self, ChainError> {
+        let floats = rows * coefficients.len();
+        // A row comes, its window stays, a row goes: 4 bytes a float each, and pages of two buffers.
+        let short = 16 * coefficients.len() as u64 <= machine.cp2.dmem.0;
+        let (op, repeated) = match short {
+            true => (MapOp::Window(coefficients), None),
+            false => (MapOp::Multiply, Some(coefficients.repeat(rows))),
+        };
+        let map = Map::new(op, floats, machine.clone());
+        Ok(Self {
+            map: planned("window", size, map)?,
+            repeated,
+        })
+    }
+
+    /// Adds its stage to those that leave the rows.
+    pub(super) fn append(
+        &self,
+        stages: &mut Stages,
+        rows: Buffer<f32>,
+    ) -> Result<Buffer<f32>, ChainError> {
+        let mut inputs = vec![Given::Array(rows)];
+        if let Some(repeated) = &self.repeated {
+            let table = staged("window", stages.job().table(repeated))?;
+            inputs.push(Given::Array(table));
+        }
+        stages.add("window", self.map.figures(), |job| {
+            self.map.append(job, &inputs)
+        })
+    }
+}
+
+/// Windowed spectra of rows, and their power.
+#[derive(Debug)]
+pub(super) struct Spectra {
+    window: Windowed,
     fft: Arc<dyn Fft>,
     decibels: Map,
 }
@@ -39,46 +86,33 @@ impl Spectra {
         let map = |op| Map::new(op, floats, machine.clone());
         let size = || format!("{points} {name}");
         let coefficients = Window::Hann.complex_coefficients(points);
-        // A row comes, its window stays, a row goes: 8 bytes a point each.
-        let short = 32 * points as u64 <= machine.cp2.dmem.0;
-        let (window, repeated) = if short {
-            (MapOp::Window(coefficients), None)
-        } else {
-            (MapOp::Multiply, Some(coefficients.repeat(rows)))
-        };
         let fft = FftPlanner::for_batch(machine.clone(), rows).plan_forward(points);
         Ok(Self {
-            window: planned("window", size(), map(window))?,
-            repeated,
+            window: Windowed::new(coefficients, rows, size(), machine)?,
             fft: planned("spectra", size(), fft)?,
             decibels: planned("decibels", size(), map(MapOp::Decibels))?,
         })
     }
 
-    pub(super) fn process(
+    /// Adds its stages to those that leave the rows.
+    pub(super) fn append(
         &self,
-        rows: &[Complex32],
-        mut stages: Stages<'_>,
-    ) -> Result<Received, ChainError> {
-        let rows = floats(rows);
-        let mut inputs = vec![rows.as_slice()];
-        inputs.extend(self.repeated.as_deref());
-        let windowed = stages.run("window", |options| {
-            self.window.process_with(&inputs, options)
+        mut stages: Stages,
+        rows: Buffer<Complex32>,
+        shape: &[u64],
+    ) -> Result<ChainJob, ChainError> {
+        let windowed = self.window.append(&mut stages, floats(rows))?;
+        let windowed = Buffer::at(windowed.address(), windowed.len() / 2);
+        let count = rows.len() as usize / self.fft.len();
+        let spectra = stages.add("spectra", self.fft.figures(count), |job| {
+            let rows = Rows::of(self.fft.len());
+            self.fft
+                .append_rows(job, Given::Array(windowed), count, rows)
         })?;
-        let windowed = numbers(&windowed);
-        let spectra = stages.run("spectra", |options| {
-            self.fft.process_with(&windowed, options)
+        let decibels = stages.add("decibels", self.decibels.figures(), |job| {
+            self.decibels.append(job, &[Given::Array(floats(spectra))])
         })?;
-        let power = floats(&spectra);
-        let decibels = stages.run("decibels", |options| {
-            self.decibels.process_with(&[&power], options)
-        })?;
-        Ok(Received {
-            spectra,
-            decibels,
-            stages: stages.done,
-        })
+        Ok(stages.ending(spectra, decibels, shape))
     }
 }
 
@@ -121,13 +155,6 @@ pub(super) fn autocorrelation(x: &[Complex64]) -> Vec<Complex64> {
 }
 
 /// Complex numbers as consecutive floats.
-fn floats(z: &[Complex32]) -> Vec<f32> {
-    z.iter().flat_map(|z| [z.re, z.im]).collect()
-}
-
-/// The reverse of [`floats`].
-fn numbers(x: &[f32]) -> Vec<Complex32> {
-    x.chunks_exact(2)
-        .map(|z| Complex32::new(z[0], z[1]))
-        .collect()
+fn floats(z: Buffer<Complex32>) -> Buffer<f32> {
+    Buffer::at(z.address(), 2 * z.len())
 }

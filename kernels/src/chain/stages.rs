@@ -1,23 +1,26 @@
-//! The stages of a chain in progress.
+//! The stages of a chain, put together to one job.
 
-use super::ChainError;
-use crate::job::KernelRun;
-use cp2_host::{Options, Run};
+use super::error::staged;
+use super::{ChainError, Received};
+use crate::job::{Job, KernelRun};
+use cp2_host::{Buffer, Element, HostError, Part, Run, RunReport};
+use cp2_machine::Cycles;
+use cp2_reference::Figures;
+use num_complex::Complex32;
+use std::collections::BTreeMap;
 use std::error::Error;
-use std::fmt;
-
-/// Is shown the name and the run of every stage that has finished.
-pub type Seen<'a> = &'a mut dyn FnMut(&'static str, &Run);
 
 /// What one stage cost.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Stage {
     /// The stage.
     pub name: &'static str,
-    /// The programs that the planner chose for it.
+    /// The programs that the planner chose for it, in the order in which they run.
     pub programs: Vec<String>,
-    /// Simulated cycles, everything included.
+    /// Simulated cycles from the end of the stage before to its own, everything included.
     pub cycles: u64,
+    /// Where they went, by cause; they add up to `cycles`.
+    pub causes: BTreeMap<String, u64>,
     /// The proved limit in cycles.
     pub bound_cycles: u64,
     /// The best known algorithm's time in cycles.
@@ -28,71 +31,157 @@ pub struct Stage {
     pub reference_source: String,
 }
 
-/// A chain in progress: collects what its stages cost.
-pub(super) struct Stages<'a> {
-    options: Options,
-    seen: Seen<'a>,
-    pub(super) done: Vec<Stage>,
+/// A stage of a job.
+#[derive(Debug)]
+struct Planned {
+    name: &'static str,
+    programs: Vec<String>,
+    figures: Figures,
 }
 
-impl fmt::Debug for Stages<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(&self.done).finish()
-    }
+/// A chain being put together: a job, and what its passes belong to.
+#[derive(Debug)]
+pub(super) struct Stages {
+    job: Job,
+    planned: Vec<Planned>,
 }
 
-impl<'a> Stages<'a> {
-    pub(super) fn new(options: &Options, seen: Seen<'a>) -> Self {
+impl Stages {
+    pub(super) fn new(job: Job) -> Self {
         Self {
-            options: options.clone(),
-            seen,
-            done: Vec::new(),
+            job,
+            planned: Vec::new(),
         }
     }
 
-    /// Runs a stage, books it and takes its result.
-    pub(super) fn run<O, E: Error + Send + Sync + 'static>(
+    /// The job, for what belongs to no stage.
+    pub(super) fn job(&mut self) -> &mut Job {
+        &mut self.job
+    }
+
+    /// Adds a stage, which leaves an array for those behind it.
+    pub(super) fn add<O: Element, E: Error + Send + Sync + 'static>(
         &mut self,
         name: &'static str,
-        stage: impl FnOnce(Options) -> Result<KernelRun<O>, E>,
-    ) -> Result<O, ChainError> {
-        let run = stage(self.options.clone()).map_err(|cause| ChainError::Stage {
-            stage: name,
-            cause: cause.into(),
-        })?;
-        if run.run.report.end.is_finished() {
-            (self.seen)(name, &run.run);
-        }
-        let report = run.run.report;
+        figures: Figures,
+        append: impl FnOnce(&mut Job) -> Result<Buffer<O>, E>,
+    ) -> Result<Buffer<O>, ChainError> {
+        let before = self.job.passes().len();
+        let left = staged(name, append(&mut self.job))?;
+        self.job.hand_on(left);
+        self.job.mark(name);
         let mut programs: Vec<String> = Vec::new();
-        for pass in &run.passes {
+        for pass in self.job.passes().iter().skip(before) {
             let program = &pass.program().name;
             if !programs.contains(program) {
                 programs.push(program.clone());
             }
         }
-        self.done.push(Stage {
+        self.planned.push(Planned {
             name,
             programs,
-            cycles: report.cycles,
-            bound_cycles: run.figures.bound.0,
-            reference_cycles: run.figures.reference.0,
-            reference_method: run.figures.method,
-            reference_source: run.figures.source,
+            figures,
         });
-        let rest = report.findings.len().saturating_sub(1);
-        if let Some(first) = report.findings.into_iter().next() {
+        Ok(left)
+    }
+
+    /// Runs the job: what `read` fetches, what the stages cost, and the run.
+    pub(super) fn run<O>(
+        self,
+        read: impl FnOnce(&Run) -> Result<O, HostError>,
+    ) -> Result<(O, Vec<Stage>, Run), ChainError> {
+        let Self { job, planned } = self;
+        let sum = |of: fn(&Figures) -> Cycles| planned.iter().map(|p| of(&p.figures).0).sum();
+        let figures = Figures {
+            bound: Cycles(sum(|f| f.bound)),
+            reference: Cycles(sum(|f| f.reference)),
+            method: "stage by stage".to_owned(),
+            ..Figures::default()
+        };
+        let last = planned.last().map_or("", |stage| stage.name);
+        let KernelRun { output, run, .. } = staged(last, job.run(figures, read))?;
+        let stages = costs(&planned, &run.report.parts);
+        if let Some(first) = run.report.findings.first() {
             return Err(ChainError::Findings {
-                stage: name,
-                first,
-                rest,
+                stage: at(&planned, &run.report, first.cycle),
+                first: first.clone(),
+                rest: run.report.findings.len() - 1,
             });
         }
-        run.output.ok_or(ChainError::Unfinished {
-            stage: name,
-            end: report.end,
-        })
+        match output {
+            Some(output) => Ok((output, stages, run)),
+            None => Err(ChainError::Unfinished {
+                stage: at(&planned, &run.report, run.report.cycles),
+                end: run.report.end,
+            }),
+        }
     }
+
+    /// The chain, whose results are these arrays.
+    pub(super) fn ending(
+        mut self,
+        spectra: Buffer<Complex32>,
+        decibels: Buffer<f32>,
+        shape: &[u64],
+    ) -> ChainJob {
+        self.job.result("spectra", spectra, shape);
+        self.job.result("decibels", decibels, shape);
+        ChainJob {
+            stages: self,
+            spectra,
+            decibels,
+        }
+    }
+}
+
+/// A chain on a block of samples as one job, nothing of it done yet: what a stage leaves lies in system memory for the next one.
+#[derive(Debug)]
+pub struct ChainJob {
+    stages: Stages,
+    spectra: Buffer<Complex32>,
+    decibels: Buffer<f32>,
+}
+
+impl ChainJob {
+    /// Runs it: what the chain makes of the block, and the run.
+    ///
+    /// # Errors
+    /// A stage does not finish, or the checkers object to it.
+    pub fn run(self) -> Result<(Received, Run), ChainError> {
+        let (spectra, decibels) = (self.spectra, self.decibels);
+        let read = |run: &Run| Ok((run.read(spectra)?, run.read(decibels)?));
+        let ((spectra, decibels), stages, run) = self.stages.run(read)?;
+        let received = Received {
+            spectra,
+            decibels,
+            stages,
+        };
+        Ok((received, run))
+    }
+}
+
+/// The stage that was under way in a cycle.
+fn at(planned: &[Planned], report: &RunReport, cycle: u64) -> &'static str {
+    let ended = report.parts.partition_point(|part| part.until <= cycle);
+    let stage = planned.get(ended).or(planned.last());
+    stage.map_or("", |stage| stage.name)
+}
+
+/// What the stages cost whose parts of the run have ended.
+fn costs(planned: &[Planned], parts: &[Part]) -> Vec<Stage> {
+    let stages = planned.iter().zip(parts);
+    stages
+        .map(|(stage, part)| Stage {
+            name: stage.name,
+            programs: stage.programs.clone(),
+            cycles: part.cycles,
+            causes: part.causes.to_map(),
+            bound_cycles: stage.figures.bound.0,
+            reference_cycles: stage.figures.reference.0,
+            reference_method: stage.figures.method.clone(),
+            reference_source: stage.figures.source.clone(),
+        })
+        .collect()
 }
 
 /// Adds the costs of `more` to those of `all`, stage by stage.
@@ -103,6 +192,9 @@ pub fn add_stages(all: &mut Vec<Stage>, more: &[Stage]) {
                 sum.cycles += stage.cycles;
                 sum.bound_cycles += stage.bound_cycles;
                 sum.reference_cycles += stage.reference_cycles;
+                for (cause, cycles) in &stage.causes {
+                    *sum.causes.entry(cause.clone()).or_default() += cycles;
+                }
             }
             None => all.push(stage.clone()),
         }

@@ -12,6 +12,7 @@ use cp2_host::{Buffer, Options};
 use cp2_machine::{Class, Machine};
 use cp2_reference::Figures;
 use num_complex::Complex32;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Channels that have been filtered.
@@ -132,7 +133,7 @@ impl Convolver {
         self.range().len()
     }
 
-    fn range(&self) -> std::ops::Range<usize> {
+    fn range(&self) -> Range<usize> {
         self.wanted(1).outputs()
     }
 
@@ -187,9 +188,8 @@ impl Convolver {
         x: &[T],
         options: Options,
     ) -> Result<ConvRun<T>, ConvError> {
-        let layout = self.layout::<T>(x.len())?;
-        let (job, y) = self.filter.job(x, layout, self.range(), options)?;
-        let figures = self.figures::<T>(layout.channels);
+        let (job, y) = self.job(x, options)?;
+        let figures = self.figures::<T>(x.len() / self.samples);
         Ok(job.run(figures, |run| run.read(y))?)
     }
 
@@ -202,8 +202,34 @@ impl Convolver {
         x: &[T],
         options: Options,
     ) -> Result<(job::Job, Buffer<T>), ConvError> {
+        let mut job = job::Job::new(self.machine().clone(), options);
+        let y = self.append_channels(&mut job, x.into(), 0..self.outputs())?;
+        Ok((job, y))
+    }
+
+    /// Adds the filter to a job, from channels as they lie to an array that is made, of those of each channel's outputs.
+    ///
+    /// # Errors
+    /// See [`Convolver::process`]; outputs that there are not.
+    pub fn append_channels<T: Numbers>(
+        &self,
+        job: &mut job::Job,
+        x: job::Given<'_, T>,
+        outputs: Range<usize>,
+    ) -> Result<Buffer<T>, ConvError> {
         let layout = self.layout::<T>(x.len())?;
-        self.filter.job(x, layout, self.range(), options)
+        let all = self.range();
+        let Range { start, end } = outputs;
+        if start >= end || end > all.len() {
+            let outputs = all.len();
+            return Err(ConvError::Outputs {
+                start,
+                end,
+                outputs,
+            });
+        }
+        let wanted = all.start + start..all.start + end;
+        Ok(self.filter.channels(job, x, layout, wanted)?)
     }
 
     /// Where complex channels lie in the arrays of [`Convolver::append`].

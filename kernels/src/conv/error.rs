@@ -12,6 +12,18 @@ pub enum ConvError {
     /// Nothing to filter.
     #[error("the signal is empty; it must hold at least one sample of one channel")]
     Empty,
+    /// Outputs of a channel that there are not.
+    #[error(
+        "outputs {start} to {end} of a channel are not possible; there are {outputs}, and at least one is expected"
+    )]
+    Outputs {
+        /// The first one wanted.
+        start: usize,
+        /// The one behind the last.
+        end: usize,
+        /// Outputs of a channel.
+        outputs: usize,
+    },
     /// No kernel takes that many taps.
     #[error("{taps} taps are too many; expected at most {most}")]
     TooManyTaps {

@@ -3,12 +3,12 @@
 use super::error::ConvError;
 use super::layout::Layout;
 use super::memory::Extent;
-use crate::job::{Job, JobError, room};
+use crate::job::{Given, Job, JobError, room};
 use crate::random::Random;
 use cp2_asm::Program;
 use cp2_dma::Level;
 use cp2_host::{
-    BlocksPerSection, Buffer, Element, Options, Paging, Piece, Plan, PlanError, Reserved, Stream,
+    BlocksPerSection, Buffer, Element, Paging, Piece, Plan, PlanError, Reserved, Stream,
 };
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
@@ -274,24 +274,22 @@ impl Filter {
         Ok(Some(Plan::new(paging, &self.machine)?.estimate().cycles))
     }
 
-    /// A job that filters the channels of `x`, and the array that the outputs `wanted` of each will be.
-    pub(super) fn job<T: Numbers>(
+    /// Adds the filter of the channels of `x` to a job, and gives the array that the outputs `wanted` of each will be.
+    pub(super) fn channels<T: Numbers>(
         &self,
-        x: &[T],
+        job: &mut Job,
+        x: Given<'_, T>,
         layout: Layout,
         wanted: Range<usize>,
-        options: Options,
-    ) -> Result<(Job, Buffer<T>), ConvError> {
+    ) -> Result<Buffer<T>, JobError> {
         let wanted = wanted.start - self.first..wanted.end - self.first;
-        let mut job = Job::new(self.machine.clone(), options);
-        let x = self.place(&mut job, x, layout)?;
-        let stored = self.result::<T>(&mut job, layout, &wanted)?;
+        let x = self.place(job, x, layout)?;
+        let stored = self.result::<T>(job, layout, &wanted)?;
         let numbers = |address, blocks: usize| Buffer::at(address, blocks as u64);
         let x = numbers(x, self.input_len(layout.total));
         let y = numbers(stored.address, layout.total * self.out);
-        self.append(&mut job, x, y, layout.total)?;
-        let y = job.deliver(stored)?;
-        Ok((job, y))
+        self.append(job, x, y, layout.total)?;
+        job.deliver(stored)
     }
 
     /// The passes that filter `blocks` blocks from `x` to `y`.

@@ -1,7 +1,7 @@
 //! How channels lie in the stream of a filter, and real numbers in complex ones.
 
 use super::filter::{COMPLEX, Filter, Numbers};
-use crate::job::{Job, JobError, Stored};
+use crate::job::{Given, Job, JobError, Stored};
 use crate::relayout::Word;
 use cp2_host::Rows;
 use std::ops::Range;
@@ -77,7 +77,7 @@ impl Filter {
     pub(super) fn place<T: Numbers>(
         &self,
         job: &mut Job,
-        x: &[T],
+        x: Given<'_, T>,
         layout: Layout,
     ) -> Result<u64, JobError> {
         let [channels, samples] = [layout.channels, layout.samples].map(|n| n as u64);

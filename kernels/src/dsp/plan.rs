@@ -2,7 +2,7 @@
 
 use super::error::DspError;
 use super::kernel::Kernel;
-use crate::job::{Job, JobError, Stored, room};
+use crate::job::{Given, Job, JobError, Stored, room};
 use crate::relayout::{WORD, Word};
 use cp2_host::{Buffer, Element, Options, Paging, Rows};
 use cp2_machine::{Class, Machine};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(super) struct Operand<'a, T: Element> {
     /// What a recording calls the user's array; none for one that passes leave to others.
     name: Option<&'static str>,
-    values: &'a [T],
+    values: Given<'a, T>,
     shape: Vec<u64>,
     /// Its rows as they lie, and as the kernel takes them.
     own: Rows,
@@ -26,14 +26,19 @@ pub(super) struct Operand<'a, T: Element> {
 
 impl<'a, T: Element> Operand<'a, T> {
     /// An array of the user, which is read up to `room` numbers: behind its end there is 0.
-    pub(super) fn new(name: &'static str, values: &'a [T], shape: &[usize], room: usize) -> Self {
+    pub(super) fn new(
+        name: &'static str,
+        values: Given<'a, T>,
+        shape: &[usize],
+        room: usize,
+    ) -> Self {
         Self::rows(name, values, shape, [values.len(); 2], room)
     }
 
     /// The same of rows of `n` numbers, which are filled up to `wide`.
     pub(super) fn rows(
         name: &'static str,
-        values: &'a [T],
+        values: Given<'a, T>,
         shape: &[usize],
         [n, wide]: [usize; 2],
         room: usize,
@@ -76,7 +81,7 @@ impl<'a, T: Element> Operand<'a, T> {
     pub(super) fn room(numbers: usize) -> Self {
         Self {
             name: None,
-            ..Self::rows("", &[], &[], [1, 1], numbers)
+            ..Self::rows("", Given::Values(&[]), &[], [1, 1], numbers)
         }
     }
 
@@ -279,21 +284,31 @@ impl<S> Planned<S> {
         })
     }
 
-    /// A job of a pass for each of the kernels named by `which`, that pages `inputs` into an output,
+    /// A job of its own for what `append` adds to it.
+    pub(super) fn own_job<O, E>(
+        &self,
+        options: Options,
+        append: impl FnOnce(&mut Job) -> Result<Buffer<O>, E>,
+    ) -> Result<(Job, Buffer<O>), E> {
+        let mut job = Job::new(self.machine.clone(), options);
+        let y = append(&mut job)?;
+        Ok((job, y))
+    }
+
+    /// Adds a pass for each of the kernels named by `which` to a job, that pages `inputs` into an output,
     /// by the paging that `paging` makes of the pass and of their addresses.
     pub(super) fn passes<I: Element, O: Element>(
         &self,
-        options: Options,
+        job: &mut Job,
         (inputs, output): (&[Operand<'_, I>], &Output<'_>),
         which: &[usize],
         paging: impl Fn(usize, &[u64], u64) -> Paging,
-    ) -> Result<(Job, Buffer<O>), DspError> {
-        let mut job = Job::new(self.machine.clone(), options);
+    ) -> Result<Buffer<O>, DspError> {
         let mut addresses = Vec::new();
         for input in inputs {
-            addresses.push(input.place(&mut job)?);
+            addresses.push(input.place(job)?);
         }
-        let stored = output.place::<O>(&mut job)?;
+        let stored = output.place::<O>(job)?;
         let mut placed = Vec::new();
         for kernel in &self.kernels {
             placed.push((job.program(self.name, &kernel.program)?, kernel));
@@ -306,8 +321,7 @@ impl<S> Planned<S> {
             };
             job.pass(program, kernel.program.entry.into(), paging)?;
         }
-        let y = job.deliver(stored)?;
-        Ok((job, y))
+        Ok(job.deliver(stored)?)
     }
 }
 

@@ -105,15 +105,18 @@ impl SmallProducts {
         // Behind the last product there is room for those that fill a block up.
         let room = |size: usize| blocks * block * size;
         let inputs = [
-            Operand::new("a", a, &[count, m, k], room(m * k)),
-            Operand::new("b", b, &[count, k, n], room(k * n)),
+            Operand::new("a", a.into(), &[count, m, k], room(m * k)),
+            Operand::new("b", b.into(), &[count, k, n], room(k * n)),
         ];
         let output = Output::new(&[count, m, n], room(m * n));
-        self.passes(options, (&inputs, &output), &[0], |_, x, y| {
+        let paging = |_, x: &[u64], y| {
             let a = Stream::contiguous("a", x[0], bytes(m * k));
             let b = Stream::contiguous("b", x[1], bytes(k * n));
             let c = Stream::contiguous("c", y, bytes(m * n));
             Paging::new(blocks as u64, vec![a, b], vec![c])
+        };
+        self.own_job(options, |job| {
+            self.passes(job, (&inputs, &output), &[0], paging)
         })
     }
 

@@ -5,7 +5,7 @@ use super::error::FftError;
 use super::plan::{FftRun, batch_of};
 use super::recipe::Direction;
 use crate::backend::Plan;
-use crate::job::{self, Job, PreparedJob, load};
+use crate::job::{self, Given, Job, PreparedJob, load};
 use cp2_asm::Program;
 use cp2_host::{Buffer, Element, Options, Paging, Reserved};
 use cp2_machine::{Class, Cycles, Machine};
@@ -170,10 +170,25 @@ pub trait Fft: fmt::Debug + Send + Sync {
         rows: Rows,
         options: Options,
     ) -> Result<(Job, Buffer<Complex32>), FftError> {
+        let mut job = Job::new(self.machine().clone(), options);
+        let y = self.append_rows(&mut job, input.into(), batch, rows)?;
+        Ok((job, y))
+    }
+
+    /// Adds the transforms of such rows to a job, from an array as it lies to one that is made.
+    ///
+    /// # Errors
+    /// See [`Fft::process_with`].
+    fn append_rows(
+        &self,
+        job: &mut Job,
+        input: Given<'_, Complex32>,
+        batch: usize,
+        rows: Rows,
+    ) -> Result<Buffer<Complex32>, FftError> {
         let n = self.len();
         let [filled, pitch] = self.arrays(batch)?;
         let kernel = self::rows(batch, [n, pitch], filled);
-        let mut job = Job::new(self.machine().clone(), options);
         let shape = |apart: usize, numbers: usize| -> Vec<u64> {
             match apart == n {
                 true => std::iter::once(batch)
@@ -192,23 +207,17 @@ pub trait Fft: fmt::Debug + Send + Sync {
         let own = self::rows(batch, [n, rows.output], batch);
         let y = shape(rows.output, batch.saturating_mul(rows.output));
         let y = job.rows_out(("y", &y), own, kernel)?;
-        self.append(&mut job, batch, x, y.address)?;
-        let y = job.deliver(y)?;
-        Ok((job, y))
+        self.append(job, batch, x, y.address)?;
+        Ok(job.deliver(y)?)
     }
 
     /// A job that transforms batches as large as `input` again and again;
-    /// `input` is the first. Rows follow each other, in and out.
+    /// `input` is the first, and called `x`, the output `y`. Rows follow each other, in and out.
     ///
     /// # Errors
     /// See [`Fft::process_with`].
-    fn prepare(
-        &self,
-        input: &[Complex32],
-        options: Options,
-    ) -> Result<PreparedJob<Complex32>, FftError> {
-        let (job, y) = self.job(input, options)?;
-        Ok(job.prepare(y))
+    fn prepare(&self, input: &[Complex32], options: Options) -> Result<PreparedJob, FftError> {
+        Ok(self.job(input, options)?.0.prepare())
     }
 
     /// Transforms `input`, a whole number of transforms, each `len` consecutive

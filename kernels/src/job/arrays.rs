@@ -6,7 +6,7 @@
 //!
 //! [`Views`]: cp2_host::Views
 
-use super::{Job, JobError, load};
+use super::{Given, Job, JobError, load};
 use crate::relayout::{Made, PAGE, Place, Relayout, WORD, Word};
 use cp2_host::{Buffer, Element, Rest, Rows};
 use cp2_machine::Machine;
@@ -42,11 +42,11 @@ impl Job {
     /// System memory is used up, or a kernel does not run on the machine.
     pub(crate) fn rows_in<T: Element>(
         &mut self,
-        (name, values, shape): (&str, &[T], &[u64]),
+        (name, given, shape): (&str, Given<'_, T>, &[u64]),
         own: Rows,
         wanted: Rows,
     ) -> Result<u64, JobError> {
-        let x = self.input(name, values, shape)?;
+        let x = given.place(self, name, shape)?;
         self.rows_as(x.address(), own, wanted)
     }
 
@@ -222,12 +222,12 @@ impl Job {
     /// See [`Job::rows_in`].
     pub(crate) fn words_in<T: Element>(
         &mut self,
-        (name, values, shape): (&str, &[T], &[u64]),
+        (name, given, shape): (&str, Given<'_, T>, &[u64]),
         bytes: u64,
         (words, from, to): (u64, u64, u64),
         word: &dyn Fn(u64) -> Word,
     ) -> Result<u64, JobError> {
-        let x = self.input(name, values, shape)?;
+        let x = given.place(self, name, shape)?;
         self.words_as(x.address(), bytes, (words, from, to), word)
     }
 

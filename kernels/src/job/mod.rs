@@ -2,52 +2,38 @@
 //! arrays through the programs. Every kernel of the library runs through it.
 
 mod arrays;
+mod error;
 mod floor;
+mod given;
+mod items;
 mod memory;
 mod pass;
 mod prepared;
+mod run_time;
 mod sweep;
 
 pub(crate) use arrays::{Stored, expected as relayout_expected, relayout_cycles, rows};
+pub use error::JobError;
 pub(crate) use floor::Floor;
+pub use given::Given;
+use items::Item;
 pub use memory::room;
 pub(crate) use memory::{ROOM_BESIDE, data_end, image, load, loads};
 pub use pass::Pass;
 use pass::Work;
 pub use prepared::PreparedJob;
+pub use run_time::RunTime;
 
 use crate::ring::{RingPass, follow};
 use cp2_asm::Program;
 use cp2_dma::Descriptor;
 use cp2_host::emit::Array;
 use cp2_host::{
-    Buffer, Device, Element, Event, HostError, Limits, Options, Paging, Placed, Plan, PlanError,
-    Run, Views,
+    Buffer, Device, Element, HostError, Limits, Options, Paging, Placed, Plan, Run, Views,
 };
 use cp2_machine::Machine;
 use cp2_reference::Figures;
 use std::sync::Arc;
-
-/// Why a job cannot be carried out.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum JobError {
-    /// A pass cannot be paged on the machine.
-    #[error(transparent)]
-    Paging(#[from] PlanError),
-    /// A sweep cannot be cut into pages on the machine.
-    #[error(transparent)]
-    Sweep(#[from] cp2_host::nest::NestError),
-    /// The device refused a command.
-    #[error(transparent)]
-    Host(#[from] HostError),
-    /// The kernel that puts an array into another layout does not run on the machine.
-    #[error(transparent)]
-    Unfit(#[from] crate::Unfit),
-    /// The same for want of registers.
-    #[error(transparent)]
-    Unschedulable(#[from] crate::Unschedulable),
-}
 
 /// A job being put together: arrays in system memory, programs, and passes
 /// over the arrays, carried out in the order in which they were given.
@@ -100,10 +86,13 @@ pub enum JobError {
 pub struct Job {
     device: Device,
     passes: Vec<Pass>,
+    /// What is done, in order.
+    items: Vec<Item>,
     /// Arrays that lie elsewhere than passes name them.
     pub(crate) views: Views,
-    /// Address and bytes of the first input of the user.
-    first: Option<(u64, u64)>,
+    /// Arrays of the user, and results.
+    inputs: Vec<Array>,
+    outputs: Vec<Array>,
 }
 
 impl Job {
@@ -113,8 +102,10 @@ impl Job {
         Self {
             device: Device::with_options(machine, options),
             passes: Vec::new(),
+            items: Vec::new(),
             views: Views::default(),
-            first: None,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
         }
     }
 
@@ -132,9 +123,7 @@ impl Job {
         shape: &[u64],
     ) -> Result<Buffer<T>, JobError> {
         let buffer = self.device.alloc_from(values)?;
-        let array = Array::new(name, buffer, shape);
-        self.first.get_or_insert((array.address, array.bytes));
-        self.device.input(array);
+        self.inputs.push(Array::new(name, buffer, shape));
         Ok(buffer)
     }
 
@@ -153,8 +142,18 @@ impl Job {
     pub fn output<T: Element>(&mut self, name: &str, shape: &[u64]) -> Result<Buffer<T>, JobError> {
         let values = shape.iter().fold(1u64, |n, &d| n.saturating_mul(d));
         let buffer = self.device.alloc(values)?;
-        self.device.output(Array::new(name, buffer, shape));
+        self.outputs.push(Array::new(name, buffer, shape));
         Ok(buffer)
+    }
+
+    /// Makes an array that passes leave a result, and says what a recording of the run calls it.
+    pub(crate) fn result<T: Element>(&mut self, name: &str, buffer: Buffer<T>, shape: &[u64]) {
+        self.outputs.push(Array::new(name, buffer, shape));
+    }
+
+    /// What was an output is what later passes read, and no result.
+    pub(crate) fn hand_on<T: Element>(&mut self, left: Buffer<T>) {
+        self.outputs.retain(|y| y.address != left.address());
     }
 
     /// Room for what one pass leaves for another.
@@ -179,28 +178,48 @@ impl Job {
     ///
     /// # Errors
     /// The pass breaks a rule of the scheduler or does not fit.
-    pub fn pass(
+    pub fn pass(&mut self, program: &Placed, entry: u32, paging: Paging) -> Result<(), JobError> {
+        self.pass_with(program, entry, paging, &[])
+    }
+
+    /// The same of a kernel that is given words at run time: each fills words of the program's data from system memory when the
+    /// pass begins, with what an earlier pass or step of the control CPU left there.
+    ///
+    /// # Errors
+    /// See [`Job::pass`]; words that are not in the program's data, or no whole granules.
+    pub fn pass_with(
         &mut self,
         program: &Placed,
         entry: u32,
         mut paging: Paging,
+        words: &[RunTime<'_>],
     ) -> Result<(), JobError> {
+        let fills = words
+            .iter()
+            .map(|words| words.load(program, self.machine()));
+        let fills = fills.collect::<Result<_, _>>()?;
         paging.reserved.extend(program.reserved());
         paging.views = self.views.clone();
         let plan = Plan::new(paging, self.device.machine())?;
         // While it costs nothing: time has not begun.
         let arguments = self.device.page_arguments(&plan)?;
-        self.passes.push(Pass {
+        self.add(Pass {
             placed: program.clone(),
             entry,
             name: program.name.clone(),
             work: Work::Paged(Box::new(plan), arguments),
+            fills,
             part: None,
             views: self.views.clone(),
             limits: Limits::of(self.device.machine()),
             relayout: false,
         });
         Ok(())
+    }
+
+    fn add(&mut self, pass: Pass) {
+        self.items.push(Item::Pass(self.passes.len()));
+        self.passes.push(pass);
     }
 
     /// Moves pages around a ring of buffers, which have their places in DMEM
@@ -289,11 +308,12 @@ impl Job {
         let ring = ring.protected(&program.reserved());
         let arguments = ring.place(&mut self.device)?;
         let at = program.program.symbol(entry);
-        self.passes.push(Pass {
+        self.add(Pass {
             placed: program.clone(),
             entry: at.and_then(|at| u32::try_from(at).ok()).unwrap_or(0),
             name: entry.to_owned(),
             work: Work::Ring(Box::new(ring), arguments),
+            fills: Vec::new(),
             part,
             views: self.views.clone(),
             limits: Limits::of(self.device.machine()),
@@ -314,30 +334,10 @@ impl Job {
         &self.passes
     }
 
-    /// Gives the commands of all passes.
-    fn give(&mut self) -> Result<(), JobError> {
-        let device = &mut self.device;
-        let mut after: Vec<Event> = Vec::new();
-        let mut loaded: Option<u64> = None;
-        for (index, pass) in self.passes.iter().enumerate() {
-            // The program that is there need not be loaded again.
-            if loaded != Some(pass.placed.image) {
-                after.push(match &pass.part {
-                    Some(part) => device.load_part(&pass.placed.name, part, &after)?,
-                    None => device.load(&pass.placed, &after)?,
-                });
-                loaded = Some(pass.placed.image);
-            }
-            after = pass.give(device, &after, self.passes.get(index + 1))?;
-        }
-        Ok(())
-    }
-
-    /// Makes the job one that is carried out again and again: `output` is what it
-    /// gives, its first input what it is given.
+    /// Makes the job one that is carried out again and again.
     #[must_use]
-    pub fn prepare<O: Element>(self, output: Buffer<O>) -> PreparedJob<O> {
-        PreparedJob { job: self, output }
+    pub fn prepare(self) -> PreparedJob {
+        PreparedJob { job: self }
     }
 
     /// Carries the passes out. `figures` say what any program and the best known one take for the problem; `read` fetches the output of a run that finished.
@@ -346,12 +346,11 @@ impl Job {
     /// The device refuses a command, or `read` fails. A run that does not
     /// finish is no error: it has no output and a report that says why.
     pub fn run<O>(
-        mut self,
+        self,
         figures: Figures,
         read: impl FnOnce(&Run) -> Result<O, HostError>,
     ) -> Result<KernelRun<O>, JobError> {
-        self.give()?;
-        let run = self.device.finish()?;
+        let (run, passes, turns) = self.finish()?;
         let output = if run.report.end.is_finished() {
             Some(read(&run)?)
         } else {
@@ -359,10 +358,27 @@ impl Job {
         };
         Ok(KernelRun {
             output,
-            passes: self.passes,
+            passes,
+            turns,
             figures,
             run,
         })
+    }
+}
+
+impl Job {
+    /// Carries the passes out, and says nothing of what they should take; beside the run the passes, and how many turns each loop took.
+    ///
+    /// # Errors
+    /// The device refuses a command.
+    pub(crate) fn finish(mut self) -> Result<(Run, Vec<Pass>, Vec<u64>), JobError> {
+        let inputs = self.inputs.iter();
+        inputs.for_each(|x| self.device.input(x.clone()));
+        let outputs = self.outputs.iter();
+        outputs.for_each(|y| self.device.output(y.clone()));
+        let turns = self.give()?;
+        let run = self.device.finish()?;
+        Ok((run, self.passes, turns))
     }
 }
 
@@ -373,6 +389,8 @@ pub struct KernelRun<O> {
     pub output: Option<O>,
     /// How each pass was paged.
     pub passes: Vec<Pass>,
+    /// How many turns each loop took, in the order in which they ended.
+    pub turns: Vec<u64>,
     /// The proved limit of its time and that of the best known algorithm.
     pub figures: Figures,
     /// What was measured; its report has cycles and causes.

@@ -12,6 +12,8 @@ pub struct Pass {
     pub(super) entry: u32,
     pub(super) name: String,
     pub(super) work: Work,
+    /// What fills words of its program's data when it begins: names and transfers.
+    pub(super) fills: Vec<(String, Descriptor)>,
     /// What of its program is loaded before it if that is not there, if not all.
     pub(super) part: Option<Vec<Descriptor>>,
     /// Where rows lie that it names by addresses beyond system memory, for a machine of such limits.
@@ -161,6 +163,11 @@ impl Pass {
         after: &[Event],
         next: Option<&Self>,
     ) -> Result<Vec<Event>, HostError> {
+        let mut filled = after.to_vec();
+        for (name, fill) in &self.fills {
+            filled.push(device.dma(name, fill.clone(), after)?);
+        }
+        let after = &filled;
         Ok(match &self.work {
             Work::Paged(plan, arguments) => {
                 let kernel = PageKernel {

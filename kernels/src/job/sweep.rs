@@ -3,7 +3,7 @@
 use super::{Job, JobError, Pass, Work};
 use cp2_host::emit::Array;
 use cp2_host::nest::{Nest, Reads, Sweep};
-use cp2_host::{Buffer, Limits, Placed, Run};
+use cp2_host::{Buffer, Limits, Placed};
 
 impl Job {
     /// An array of the user whose elements are known by name only, as it lies in system memory when time begins.
@@ -17,7 +17,7 @@ impl Job {
         (element, shape): (&str, &[u64]),
     ) -> Result<Buffer<u8>, JobError> {
         let buffer = self.device.alloc_from(bytes)?;
-        self.device.input(described(name, buffer, (element, shape)));
+        self.inputs.push(described(name, buffer, (element, shape)));
         Ok(buffer)
     }
 
@@ -32,8 +32,7 @@ impl Job {
         (element, shape): (&str, &[u64]),
     ) -> Result<Buffer<u8>, JobError> {
         let buffer = self.device.alloc(bytes)?;
-        self.device
-            .output(described(name, buffer, (element, shape)));
+        self.outputs.push(described(name, buffer, (element, shape)));
         Ok(buffer)
     }
 
@@ -51,27 +50,18 @@ impl Job {
         sweep.reads = Reads::of(&program.program);
         let nest = Nest::new(sweep, self.device.machine())?;
         let arguments = self.device.nest_arguments(&nest)?;
-        self.passes.push(Pass {
+        self.add(Pass {
             placed: program.clone(),
             entry,
             name: program.name.clone(),
             work: Work::Nest(Box::new(nest), arguments),
+            fills: Vec::new(),
             part: None,
             views: self.views.clone(),
             limits: Limits::of(self.device.machine()),
             relayout: false,
         });
         Ok(())
-    }
-
-    /// Carries the passes out, and says nothing of what they should take.
-    ///
-    /// # Errors
-    /// The device refuses a command.
-    pub(crate) fn finish(mut self) -> Result<(Run, Vec<Pass>), JobError> {
-        self.give()?;
-        let run = self.device.finish()?;
-        Ok((run, self.passes))
     }
 }
 

@@ -76,17 +76,23 @@ impl Around<'_> {
     /// The element of an input so far from here along each axis.
     #[must_use]
     pub fn get(&self, input: usize, away: &[i64]) -> f32 {
-        let index = self.shape.iter().zip(self.at.iter().zip(away)).try_fold(0usize, |index, (&n, (at, away))| {
-            let (n, i) = (n as i64, at + away);
-            let i = match self.edge {
-                _ if (0..n).contains(&i) => i,
-                Edge::Zero => return None,
-                Edge::Clamp => i.clamp(0, n - 1),
-                Edge::Periodic => i.rem_euclid(n),
-            };
-            Some(index * n as usize + i as usize)
-        });
-        index.and_then(|index| self.arrays.get(input)?.get(index)).copied().unwrap_or(0.0)
+        let index = self.shape.iter().zip(self.at.iter().zip(away)).try_fold(
+            0usize,
+            |index, (&n, (at, away))| {
+                let (n, i) = (n as i64, at + away);
+                let i = match self.edge {
+                    _ if (0..n).contains(&i) => i,
+                    Edge::Zero => return None,
+                    Edge::Clamp => i.clamp(0, n - 1),
+                    Edge::Periodic => i.rem_euclid(n),
+                };
+                Some(index * n as usize + i as usize)
+            },
+        );
+        index
+            .and_then(|index| self.arrays.get(input)?.get(index))
+            .copied()
+            .unwrap_or(0.0)
     }
 
     /// The element of an input here.
@@ -115,7 +121,11 @@ pub struct ArrayFailure {
 
 impl fmt::Display for ArrayFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; smallest arrays found: {:?}", self.reason, self.shape)
+        write!(
+            f,
+            "{}; smallest arrays found: {:?}",
+            self.reason, self.shape
+        )
     }
 }
 
@@ -137,7 +147,8 @@ pub fn check_arrays(
     let extents: Vec<_> = test.most.iter().map(|&most| 1..=most.max(1)).collect();
     let count = test.inputs;
     let cases = extents.prop_flat_map(move |shape| {
-        let elements = proptest::collection::vec(elements.clone(), shape.iter().product::<u64>() as usize);
+        let elements =
+            proptest::collection::vec(elements.clone(), shape.iter().product::<u64>() as usize);
         (Just(shape), proptest::collection::vec(elements, count))
     });
     let config = Config {
@@ -146,9 +157,11 @@ pub fn check_arrays(
         max_shrink_iters: 500,
         ..Config::default()
     };
-    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let mut runner =
+        TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let outcome = runner.run(&cases, |(shape, inputs)| {
-        judge((&program, &machine), test, (&shape, &inputs), &reference).map_err(TestCaseError::fail)
+        judge((&program, &machine), test, (&shape, &inputs), &reference)
+            .map_err(TestCaseError::fail)
     });
     let (reason, (shape, inputs)) = match outcome {
         Ok(()) => return Ok(()),
@@ -200,14 +213,18 @@ fn judge(
         };
         map(program.clone(), machine.clone(), job)
     };
-    let [done, fast]: [Mapped; 2] = on_both_engines(&test.job.options, run, |done| &done.run.report)?;
+    let [done, fast]: [Mapped; 2] =
+        on_both_engines(&test.job.options, run, |done| &done.run.report)?;
     let report = &done.run.report;
     if !report.end.is_finished() {
         return Err(report.end.to_string());
     }
     if let Some(finding) = report.findings.first() {
         let place = finding.pc.and_then(|pc| program.location(pc as usize));
-        return Err(format!("{}{finding}", place.map(|l| format!("{l}: ")).unwrap_or_default()));
+        return Err(format!(
+            "{}{finding}",
+            place.map(|l| format!("{l}: ")).unwrap_or_default()
+        ));
     }
     if done.outputs != fast.outputs {
         return Err("the engines give different bits".to_owned());
@@ -224,7 +241,9 @@ fn judge(
             at: &at,
         });
         if !test.tolerance.accepts(expected, got) {
-            return Err(format!("element {at:?}: the kernel gives {got:?}, the reference {expected:?}"));
+            return Err(format!(
+                "element {at:?}: the kernel gives {got:?}, the reference {expected:?}"
+            ));
         }
         for (at, &n) in at.iter_mut().zip(shape).rev() {
             *at += 1;

@@ -494,7 +494,7 @@ impl Arrays {
     /// # Errors
     /// The device refuses a command.
     pub fn run(self) -> Result<Mapped, MapError> {
-        let (run, passes) = self.job.finish()?;
+        let (run, passes, _) = self.job.finish()?;
         let read = |&output: &usize| run.read(self.known[output].buffer);
         let outputs = match run.report.end.is_finished() {
             true => Some(self.outputs.iter().map(read).collect::<Result<_, _>>()?),

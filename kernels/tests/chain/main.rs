@@ -21,8 +21,11 @@ mod whole;
 use cp2_host::{End, Options};
 use cp2_kernels::Random;
 use cp2_kernels::chain::{
-    Accuracy, ChainError, Radar, RadarSpec, Received, Receiver as _, Sonar, SonarSpec,
+    Accuracy, ChainError, Frames, Radar, RadarSpec, Received, Receiver as _, Sonar, SonarSpec,
+    Spectrogram,
 };
+use cp2_kernels::dsp::{Map, MapOp, Transposition, Window};
+use cp2_kernels::fft::FftPlanner;
 use cp2_machine::Machine;
 use num_complex::{Complex32, Complex64};
 use std::f64::consts::{PI, TAU};
@@ -81,5 +84,12 @@ fn hears(sonar: &Sonar, picture: &Received) {
     for contact in contacts {
         let real = spec.sources().iter().any(|s| spec.near(s, &contact));
         assert!(real, "{spec:?}: nothing is at {contact:?}");
+    }
+}
+
+fn checked() -> Options {
+    Options {
+        check: true,
+        ..Options::default()
     }
 }

@@ -56,6 +56,55 @@ fn the_sonar_hears_its_sources() {
     }
 }
 
+/// A chain is one job: its stages' cycles and causes add up to the run's, and each takes what it takes alone, on a device of its own.
+#[test]
+fn stages_are_parts_of_one_run() {
+    let spec = small_radar();
+    let (rows, columns) = (spec.ranges, spec.pulses);
+    for machine in machines() {
+        let radar = Radar::new(spec.clone(), &machine).unwrap();
+        let (map, run) = radar
+            .job(&spec.echoes(1), &Options::default())
+            .unwrap()
+            .run()
+            .unwrap();
+        let report = &run.report;
+        assert_eq!(
+            map.stages.iter().map(|s| s.cycles).sum::<u64>(),
+            report.cycles
+        );
+        for stage in &map.stages {
+            assert_eq!(
+                stage.causes.values().sum::<u64>(),
+                stage.cycles,
+                "{stage:?}"
+            );
+        }
+        for (cause, cycles) in report.causes.to_map() {
+            let sum = map.stages.iter().filter_map(|s| s.causes.get(&cause));
+            assert_eq!(sum.sum::<u64>(), cycles, "{cause}");
+        }
+        let cycles = |name: &str| map.stages.iter().find(|s| s.name == name).unwrap().cycles;
+        let zeros = vec![Complex32::default(); rows * columns];
+        let floats = vec![1.0f32; 2 * rows * columns];
+        let turn = Transposition::new(columns, rows, machine.clone()).unwrap();
+        assert_eq!(
+            cycles("corner turn"),
+            turn.process(&zeros).unwrap().run.report.cycles
+        );
+        let fft = FftPlanner::for_batch(machine.clone(), rows)
+            .plan_forward(columns)
+            .unwrap();
+        assert_eq!(
+            cycles("spectra"),
+            fft.process(&zeros).unwrap().run.report.cycles
+        );
+        let decibels = Map::new(MapOp::Decibels, floats.len(), machine.clone()).unwrap();
+        let alone = decibels.process(&[&floats]).unwrap();
+        assert_eq!(cycles("decibels"), alone.run.report.cycles);
+    }
+}
+
 /// The window of 4096 points leaves no room in DMEM for a row.
 #[test]
 fn rows_may_be_long() {
@@ -71,4 +120,52 @@ fn rows_may_be_long() {
     let sound = spec.sound(1);
     let picture = sonar.process(&sound, &Options::default()).unwrap();
     assert!(Accuracy::of(&picture, &sonar.reference(&sound)).holds());
+}
+
+/// Frames, window and transforms of a recording are one job: the same bits as of frames that the host has cut, and parts that add up.
+#[test]
+fn spectrograms_are_one_job() {
+    let machine = vm7();
+    for (samples, n, hop, window) in [
+        (1000, 64, 32, Window::Hann),
+        (1003, 64, 64, Window::Rectangular),
+        (997, 60, 13, Window::Hamming),
+        (40, 64, 48, Window::Blackman),
+        (300, 45, 7, Window::Hann),
+    ] {
+        let what = format!("{samples} samples, {n} every {hop}");
+        let sound: Vec<f32> = Random::new(9).uniforms(samples);
+        let frames = Frames { samples, n, hop };
+        let weights = window.coefficients(n);
+        let cut: Vec<f32> = (0..frames.count())
+            .flat_map(|f| {
+                let sample = |i: usize| sound.get(f * hop + i).copied().unwrap_or(0.0);
+                let weighted = (0..n).map(|i| sample(i) * weights[i]);
+                weighted.collect::<Vec<_>>()
+            })
+            .collect();
+        let wide: Vec<Complex32> = cut.iter().map(|x| Complex32::from(*x)).collect();
+        let mut planner = FftPlanner::for_batch(machine.clone(), frames.count());
+        let complex = planner.plan_forward(n).unwrap().process(&wide).unwrap();
+        let real = planner.plan_real_forward(n).unwrap().process(&cut).unwrap();
+        for (is_real, alone) in [(false, complex), (true, real)] {
+            let plan = Spectrogram::new(frames, window, is_real, &machine).unwrap();
+            assert_eq!(plan.frames(), frames.count());
+            let job = plan.job(&sound, checked()).unwrap();
+            let (spectra, stages, run) = job.run().unwrap();
+            assert!(Some(&spectra) == alone.output.as_ref(), "{what}");
+            let sum: u64 = stages.iter().map(|stage| stage.cycles).sum();
+            assert_eq!(sum, run.report.cycles, "{what}");
+            let last = stages.last().unwrap();
+            assert_eq!(last.cycles, alone.run.report.cycles, "{what}");
+            assert_eq!(stages.len() == 2, window == Window::Rectangular, "{what}");
+        }
+    }
+    let refused = Frames {
+        samples: 100,
+        n: 16,
+        hop: 17,
+    };
+    let error = Spectrogram::new(refused, Window::Hann, false, &machine).unwrap_err();
+    assert!(error.to_string().contains("hop: 17"), "{error}");
 }

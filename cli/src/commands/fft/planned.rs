@@ -243,6 +243,7 @@ fn complex(run: RealRun<f32>) -> FftRun {
             .output
             .map(|y| y.into_iter().map(Complex32::from).collect()),
         passes: run.passes,
+        turns: run.turns,
         figures: run.figures,
         run: run.run,
     }

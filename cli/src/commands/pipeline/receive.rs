@@ -3,11 +3,11 @@
 use super::Common;
 use crate::interrupt;
 use crate::outcome::Failure;
-use cp2_host::emit::Series;
 use cp2_kernels::chain::{Accuracy, ChainError, Received, Receiver, Stage, add_stages};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A chain on a machine, and what became of it.
@@ -92,8 +92,6 @@ pub(super) fn receive<R: Receiver>(
         spectra: Vec::new(),
         decibels: Vec::new(),
     };
-    let series = common.emit.as_deref().map(Series::begin).transpose();
-    let mut series = series.map_err(Failure::input)?;
     let progress = crate::progress::steps(blocks as u64, json);
     for k in 0..blocks {
         progress.begin("blocks");
@@ -101,7 +99,8 @@ pub(super) fn receive<R: Receiver>(
             Some(data) => data[k * numbers..][..numbers].into(),
             None => scene(common.seed.wrapping_add(k as u64)).into(),
         };
-        results.take(&block, common, series.as_mut())?;
+        // The commands of the others are the same.
+        results.take(&block, common, common.emit.as_deref().filter(|_| k == 0))?;
         if keep.spectra {
             results.spectra.extend(&results.last.spectra);
         }
@@ -110,36 +109,28 @@ pub(super) fn receive<R: Receiver>(
         }
         progress.done();
     }
-    if let Some(series) = series {
-        series.finish().map_err(Failure::input)?;
-    }
     Ok(results)
 }
 
 impl<R: Receiver> Results<R> {
-    /// A block on every machine.
+    /// A block on every machine; the job on the first goes to a directory, if there is one.
     fn take(
         &mut self,
         block: &[Complex32],
         common: &Common,
-        mut series: Option<&mut Series>,
+        emit: Option<&Path>,
     ) -> Result<(), Failure> {
         interrupt::check()?;
         self.finite &= block.iter().all(|z| z.is_finite());
         let reference = self.finite.then(|| self.receiver().reference(block));
         for (i, on) in self.machines.iter_mut().enumerate() {
             interrupt::check()?;
-            let mut first = series.take();
-            let mut emitted = Ok(());
-            let options = common.options(first.is_some());
-            let received = on
-                .receiver
-                .process_seen(block, &options, &mut |name, run| {
-                    if let (Some(series), Ok(())) = (&mut first, &emitted) {
-                        emitted = series.add(name, run);
-                    }
-                })?;
-            emitted.map_err(Failure::input)?;
+            let emit = emit.filter(|_| i == 0);
+            let options = common.options(emit.is_some());
+            let (received, run) = on.receiver.job(block, &options)?.run()?;
+            if let Some(folder) = emit {
+                run.emit(folder).map_err(Failure::input)?;
+            }
             add_stages(&mut on.stages, &received.stages);
             if let Some(reference) = &reference {
                 on.accuracy = on.accuracy.worst(Accuracy::of(&received, reference));

@@ -5,10 +5,11 @@ use super::receive::{OnMachine, Results};
 use crate::io::{Array, shown, write_whole};
 use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::picture::{self, Field};
-use crate::simulation::{merge, outside_time};
+use crate::simulation::merge;
 use crate::table::{Align, Table, seconds};
 use cp2_kernels::chain::{Accuracy, Stage};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What a chain found.
@@ -51,15 +52,13 @@ pub(super) fn conclude<R>(
             judge(on, &mut outcome);
         }
     }
-    let outside = ["the hand-over between the stages, which are jobs of their own"];
-    outcome.text += &outside_time(&outside);
     for missed in &found.missed {
         outcome.exit = UNVERIFIED;
         outcome.notes += &format!("error: {missed}\n");
     }
     let known = results.finite.then_some(worst);
     let mut json = json!({
-        "schema": "cp2-pipeline/2",
+        "schema": "cp2-pipeline/3",
         "tool_version": env!("CARGO_PKG_VERSION"),
         "pipeline": found.name,
         "input": common.input.as_deref().map(shown),
@@ -70,7 +69,7 @@ pub(super) fn conclude<R>(
         "decibels_error": known.map(|k| k.decibels_error),
         "verified": known.map(|k| k.holds() && found.missed.is_empty()),
         "machines": rows,
-        "outside_time": outside,
+        "outside_time": [],
     });
     // The first machine's figures, for who asks for one only.
     if let Some(first) = rows.first() {
@@ -147,6 +146,10 @@ fn figures<R>(
             stage.programs.join(", "),
         ]);
     }
+    let mut causes: BTreeMap<&str, u64> = BTreeMap::new();
+    for (cause, cycles) in on.stages.iter().flat_map(|stage| &stage.causes) {
+        *causes.entry(cause).or_default() += cycles;
+    }
     let known = finite.then_some(on.accuracy);
     let error = match known {
         Some(a) => format!(
@@ -161,10 +164,11 @@ fn figures<R>(
         (Some(first), false) => format!("; other bits than on {first}"),
     };
     let text = format!(
-        "{}: {} of signal in {cycles} cycles = {} simulated: {factor:.1} times real time\n{table}error against double precision: {error}{bits}\n\n",
+        "{}: {} of signal in {cycles} cycles = {} simulated: {factor:.1} times real time\n{table}{}error against double precision: {error}{bits}\n\n",
         on.machine.name,
         seconds(signal),
-        seconds(simulated)
+        seconds(simulated),
+        shares(&causes, cycles)
     );
     let row = json!({
         "machine": on.machine.name,
@@ -173,6 +177,7 @@ fn figures<R>(
         "bound_cycles": bound,
         "reference_cycles": reference,
         "efficiency": reference as f64 / cycles.max(1) as f64,
+        "causes": causes,
         "seconds_simulated": simulated,
         "real_time_factor": factor,
         "rel_error": known.map(|k| k.rel_error),
@@ -182,6 +187,17 @@ fn figures<R>(
         "stages": on.stages,
     });
     (row, text)
+}
+
+/// Where the cycles of all stages went, most of them first.
+fn shares(causes: &BTreeMap<&str, u64>, cycles: u64) -> String {
+    let mut all: Vec<_> = causes.iter().collect();
+    all.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
+    let share = |(cause, n): (&&str, &u64)| {
+        format!("{cause} {:.1} %", 100.0 * *n as f64 / cycles.max(1) as f64)
+    };
+    let shares: Vec<String> = all.into_iter().map(share).collect();
+    format!("cycles: {}\n", shares.join(", "))
 }
 
 /// Exit code and notes for a machine whose result is wrong.

@@ -6,7 +6,7 @@ use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::provenance::Provenance;
 use crate::simulation::{figures, table};
 use cp2_host::Run;
-use cp2_host::emit::{Expected, Replay};
+use cp2_host::emit::{self, Expected, Replay};
 use cp2_machine::Machine;
 use serde_json::json;
 use std::sync::Arc;
@@ -97,14 +97,21 @@ pub(super) fn replay(args: &Args, json: bool) -> Result<(Run, Outcome), Failure>
     Ok((run, outcome))
 }
 
-/// Element, shape, address and bytes of the one result.
+/// Element, shape, address and bytes of the result asked for.
 fn result(args: &Args, replay: &Replay) -> Result<(Kind, Vec<usize>, u64, u64), Failure> {
     let fail = |message: String| Err(Failure::in_file(&args.input, message));
-    let [output] = replay.outputs.as_slice() else {
-        let n = replay.outputs.len();
-        return fail(format!(
-            "--output expects a run with one result; this has {n}"
-        ));
+    let named =
+        |output: &&emit::Array| args.result.as_ref().is_none_or(|name| *name == output.name);
+    let Some(output) = replay.outputs.iter().find(named) else {
+        let names: Vec<&str> = replay.outputs.iter().map(|y| y.name.as_str()).collect();
+        return fail(match (&args.result, names.as_slice()) {
+            (_, []) => "--output expects a run with a result; this has none".to_owned(),
+            (name, names) => format!(
+                "--result {}: expected one of {}",
+                name.as_deref().unwrap_or_default(),
+                names.join(", ")
+            ),
+        });
     };
     let Some(kind) = Kind::ANY.iter().find(|k| k.name() == output.element) else {
         return fail(format!(

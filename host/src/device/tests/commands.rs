@@ -257,7 +257,11 @@ fn any_command() -> impl Strategy<Value = (Action, Vec<prop::sample::Index>)> {
             address: 65_536,
             bytes: vec![1; n as usize]
         }),
-        (0u64..64).prop_map(|bytes| Action::Read { address: 0, bytes }),
+        (0u64..64).prop_map(|bytes| Action::Read {
+            address: 0,
+            bytes,
+            decided: None
+        }),
         Just(Action::Post { event: 1 }),
         Just(Action::WaitSignal { event: 2 }),
     ];

@@ -113,7 +113,8 @@ fn what_cannot_be_done_is_refused_when_given() {
             "r",
             Action::Read {
                 address: u64::MAX,
-                bytes: 9
+                bytes: 9,
+                decided: None
             }
         )))
         .contains("lie outside")

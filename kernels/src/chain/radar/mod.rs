@@ -8,13 +8,14 @@ mod spec;
 
 pub use spec::{RadarSpec, Target};
 
-use super::error::planned;
+use super::error::{planned, staged};
 use super::peaks::{Side, margin, peaks};
 use super::spectra::{self, HANN, LOBE, Spectra};
-use super::stages::{Seen, Stages};
-use super::{ChainError, Received, Receiver, check_block, wide};
+use super::stages::Stages;
+use super::{ChainError, ChainJob, Received, Receiver, check_block, wide};
 use crate::conv::{Convolver, Mode, matched};
 use crate::dsp::Transposition;
+use crate::job::Job;
 use cp2_host::Options;
 use cp2_machine::Machine;
 use num_complex::{Complex32, Complex64};
@@ -144,21 +145,24 @@ impl Receiver for Radar {
         (self.spec.pulses, self.spec.samples())
     }
 
-    fn process_seen(
-        &self,
-        echoes: &[Complex32],
-        options: &Options,
-        seen: Seen<'_>,
-    ) -> Result<Received, ChainError> {
-        check_block(echoes, self.block())?;
-        let mut stages = Stages::new(options, seen);
-        let compressed = stages.run("pulse compression", |options| {
-            self.compress.process_with(echoes, options)
+    fn job(&self, echoes: &[Complex32], options: &Options) -> Result<ChainJob, ChainError> {
+        let (pulses, samples) = self.block();
+        check_block(echoes, (pulses, samples))?;
+        let ranges = self.spec.ranges;
+        let shape = |sides: [usize; 2]| sides.map(|side| side as u64);
+        let mut job = Job::new(self.turn.machine().clone(), options.clone());
+        let echoes = job.input("echoes", echoes, &shape([pulses, samples]));
+        let echoes = staged("pulse compression", echoes)?;
+        let mut stages = Stages::new(job);
+        let figures = self.compress.figures::<Complex32>(pulses);
+        let compressed = stages.add("pulse compression", figures, |job| {
+            self.compress.append_channels(job, echoes.into(), 0..ranges)
         })?;
-        let turned = stages.run("corner turn", |options| {
-            self.turn.process_with(&compressed, options)
+        let turned = stages.add("corner turn", self.turn.figures(), |job| {
+            self.turn.append(job, compressed.into())
         })?;
-        self.spectra.process(&turned, stages)
+        self.spectra
+            .append(stages, turned, &shape([ranges, pulses]))
     }
 
     fn reference(&self, echoes: &[Complex32]) -> Vec<Complex64> {

@@ -10,13 +10,14 @@ mod spec;
 
 pub use spec::{SonarSpec, Source};
 
-use super::error::planned;
+use super::error::{planned, staged};
 use super::peaks::{Side, margin, peaks};
 use super::spectra::{self, HANN, LOBE, Spectra};
-use super::stages::{Seen, Stages};
-use super::{ChainError, Received, Receiver, check_block, wide};
+use super::stages::Stages;
+use super::{ChainError, ChainJob, Received, Receiver, check_block, wide};
 use crate::conv::{Convolver, Rate};
 use crate::dsp::{Beamformer, Transposition};
+use crate::job::Job;
 use cp2_host::Options;
 use cp2_machine::Machine;
 use num_complex::{Complex32, Complex64};
@@ -187,31 +188,35 @@ impl Receiver for Sonar {
         (self.spec.hydrophones, self.spec.samples)
     }
 
-    fn process_seen(
-        &self,
-        sound: &[Complex32],
-        options: &Options,
-        seen: Seen<'_>,
-    ) -> Result<Received, ChainError> {
-        check_block(sound, self.block())?;
+    fn job(&self, sound: &[Complex32], options: &Options) -> Result<ChainJob, ChainError> {
+        let (hydrophones, samples) = self.block();
+        check_block(sound, (hydrophones, samples))?;
         let spec = &self.spec;
-        let mut stages = Stages::new(options, seen);
-        let filtered = stages.run("filter and decimate", |options| {
-            self.filter.process_with(sound, options)
-        })?;
+        let mut job = Job::new(self.to_beams.machine().clone(), options.clone());
+        let shape = [hydrophones, samples].map(|side| side as u64);
+        let sound = staged("filter and decimate", job.input("sound", sound, &shape))?;
+        let mut stages = Stages::new(job);
+        let figures = self.filter.figures::<Complex32>(hydrophones);
         // The filter's tail beyond the last whole frame is not looked at.
-        let rows = filtered.chunks(filtered.len() / spec.hydrophones);
-        let whole: Vec<Complex32> = rows.flat_map(|r| &r[..spec.filtered()]).copied().collect();
-        let snapshots = stages.run("corner turn to snapshots", |options| {
-            self.to_snapshots.process_with(&whole, options)
+        let filtered = stages.add("filter and decimate", figures, |job| {
+            let channels = sound.into();
+            self.filter
+                .append_channels(job, channels, 0..spec.filtered())
         })?;
-        let beams = stages.run("beamforming", |options| {
-            self.beams.process_with(&snapshots, options)
+        let figures = self.to_snapshots.figures();
+        let snapshots = stages.add("corner turn to snapshots", figures, |job| {
+            self.to_snapshots.append(job, filtered.into())
         })?;
-        let beams = stages.run("corner turn to beams", |options| {
-            self.to_beams.process_with(&beams, options)
+        let figures = self.beams.figures(spec.filtered());
+        let beams = stages.add("beamforming", figures, |job| {
+            self.beams.append(job, snapshots.into())
         })?;
-        self.spectra.process(&beams, stages)
+        let figures = self.to_beams.figures();
+        let beams = stages.add("corner turn to beams", figures, |job| {
+            self.to_beams.append(job, beams.into())
+        })?;
+        let shape = [spec.beams, spec.frames(), spec.points].map(|side| side as u64);
+        self.spectra.append(stages, beams, &shape)
     }
 
     fn reference(&self, sound: &[Complex32]) -> Vec<Complex64> {

@@ -8,7 +8,7 @@ pub use op::MapOp;
 
 use super::error::DspError;
 use super::plan::{Operand, Output, Planned, QUAD};
-use crate::job::{Job, KernelRun};
+use crate::job::{Given, Job, KernelRun};
 use build::build;
 use cp2_host::{Buffer, Options, Paging, Piece, Stream};
 use cp2_machine::{Class, Machine};
@@ -123,11 +123,24 @@ impl Map {
         Ok(job.run(self.figures(), |run| run.read(y))?)
     }
 
-    pub(super) fn job(
+    /// The job that applies it, nothing of it done yet, and its result: inputs are called `x` and `y`, the output `y`.
+    ///
+    /// # Errors
+    /// See [`Map::process`].
+    pub fn job(&self, inputs: &[&[f32]], options: Options) -> Result<(Job, Buffer<f32>), DspError> {
+        let inputs: Vec<Given<'_, f32>> = inputs.iter().map(|&x| x.into()).collect();
+        self.own_job(options, |job| self.append(job, &inputs))
+    }
+
+    /// Adds it to a job.
+    ///
+    /// # Errors
+    /// See [`Map::process`].
+    pub fn append(
         &self,
-        inputs: &[&[f32]],
-        options: Options,
-    ) -> Result<(Job, Buffer<f32>), DspError> {
+        job: &mut Job,
+        inputs: &[Given<'_, f32>],
+    ) -> Result<Buffer<f32>, DspError> {
         if inputs.len() != self.shape.op.inputs()
             || inputs.iter().any(|x| x.len() != self.shape.len)
         {
@@ -147,7 +160,7 @@ impl Map {
         let (len, wide) = (self.shape.len, self.wide());
         let names = ["x", "y"].iter().zip(inputs);
         let operands: Vec<Operand<'_, f32>> = names
-            .map(|(name, x)| match self.shape.row {
+            .map(|(name, &x)| match self.shape.row {
                 Some(n) => Operand::rows(name, x, &[len / n, n], [n, wide], total),
                 None => Operand::new(name, x, &[len], total),
             })
@@ -168,7 +181,7 @@ impl Map {
             Stream::strided(name, at + i as u64 * bytes, wide / by, bytes, vec![piece])
         };
         let kernels: Vec<usize> = (0..parts).collect();
-        self.passes(options, (&operands, &output), &kernels, |i, x, y| {
+        self.passes(job, (&operands, &output), &kernels, |i, x, y| {
             let x = x.iter().map(|&at| part("x", at, i, 1)).collect();
             Paging::new(self.blocks() as u64, x, vec![part("y", y, i, ratio)])
         })

@@ -9,7 +9,7 @@ mod short;
 use super::error::DspError;
 use super::plan::{Operand, Output, Planned, padded_rows};
 use super::tile::COMPLEX;
-use crate::job::{Job, KernelRun};
+use crate::job::{Given, Job, KernelRun};
 use cp2_host::{Buffer, Options, Paging, Stream};
 use cp2_machine::{Class, Machine};
 use cp2_reference::{Figures, MatrixTimesVectors};
@@ -137,6 +137,18 @@ impl Beamformer {
         snapshots: &[Complex32],
         options: Options,
     ) -> Result<(Job, Buffer<Complex32>), DspError> {
+        self.own_job(options, |job| self.append(job, snapshots.into()))
+    }
+
+    /// Adds it to a job.
+    ///
+    /// # Errors
+    /// See [`Beamformer::process`].
+    pub fn append(
+        &self,
+        job: &mut Job,
+        snapshots: Given<'_, Complex32>,
+    ) -> Result<Buffer<Complex32>, DspError> {
         let count = snapshots.len() / self.shape.elements;
         if count == 0 || !snapshots.len().is_multiple_of(self.shape.elements) {
             return Err(DspError::Length {
@@ -155,7 +167,7 @@ impl Beamformer {
         let x = Operand::rows("x", snapshots, &shape, [elements, wide], room);
         let bytes = |numbers: usize| (block * numbers * COMPLEX) as u64;
         let output = Output::new(&[count, beams], blocks * block * beams);
-        self.passes(options, (&[x], &output), &[0], |_, x, y| {
+        self.passes(job, (&[x], &output), &[0], |_, x, y| {
             let x = Stream::contiguous("x", x[0], bytes(wide));
             let y = Stream::contiguous("y", y, bytes(beams));
             Paging::new(blocks as u64, vec![x], vec![y])

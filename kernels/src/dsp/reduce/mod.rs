@@ -308,8 +308,8 @@ impl Reduction {
         let (n, room) = (self.shape.n, blocks * block * wide);
         let names = ["x", "y"].iter().zip(inputs);
         let mut operands: Vec<Operand<'_, f32>> = names
-            .map(|(name, x)| {
-                let rows = Operand::rows(name, x, &[rows, n], [n, wide], room);
+            .map(|(name, &x)| {
+                let rows = Operand::rows(name, x.into(), &[rows, n], [n, wide], room);
                 // What fills a row up must not be the largest: its own last element is not.
                 match self.shape.op {
                     ReductionOp::Max => rows.by_last(),
@@ -329,7 +329,7 @@ impl Reduction {
         let room = QUAD * results.next_multiple_of(long::JOINED);
         let output = Output::words(&[rows, own], self.shape.words(), &word, room);
         let passes = &[0, 1][..parts.min(2)];
-        self.passes(options, (&operands, &output), passes, |pass, x, y| {
+        let paging = |pass, x: &[u64], y| {
             let stream = |name, at, bytes: usize| Stream::contiguous(name, at, bytes as u64);
             if pass == 1 {
                 let sums = x.last().copied().unwrap_or_default();
@@ -342,6 +342,9 @@ impl Reduction {
             let x = inputs.map(|&at| stream("x", at, 4 * block * wide / parts));
             let y = stream("y", to.unwrap_or(y), 16 * quads);
             Paging::new((blocks * parts) as u64, x.collect(), vec![y])
+        };
+        self.own_job(options, |job| {
+            self.passes(job, (&operands, &output), passes, paging)
         })
     }
 

@@ -9,7 +9,7 @@ mod made;
 
 use super::error::DspError;
 use super::plan::{Groups, Operand, Output, Planned};
-use crate::job::{Job, KernelRun};
+use crate::job::{Given, Job, KernelRun};
 use cp2_dma::Level;
 use cp2_host::{Buffer, Options, Paging, Piece, Stream};
 use cp2_machine::{Class, Machine};
@@ -110,6 +110,18 @@ impl Transposition {
         matrices: &[Complex32],
         options: Options,
     ) -> Result<(Job, Buffer<Complex32>), DspError> {
+        self.own_job(options, |job| self.append(job, matrices.into()))
+    }
+
+    /// Adds it to a job.
+    ///
+    /// # Errors
+    /// See [`Transposition::process`].
+    pub fn append(
+        &self,
+        job: &mut Job,
+        matrices: Given<'_, Complex32>,
+    ) -> Result<Buffer<Complex32>, DspError> {
         let ([rows, columns], count, cut) = (self.shape.sides, self.shape.count, &self.shape.cut);
         let one = rows.checked_mul(columns);
         if Some(matrices.len()) != one.and_then(|one| one.checked_mul(count)) {
@@ -139,7 +151,7 @@ impl Transposition {
             kinds.iter().position(|kind| *kind == block).unwrap_or(0)
         };
         let kernels: Vec<usize> = (0..cut.passes()).map(kernel).collect();
-        self.passes(options, (&[x], &output), &kernels, |pass, x, y| {
+        self.passes(job, (&[x], &output), &kernels, |pass, x, y| {
             self.paging(pass, x[0], y)
         })
     }

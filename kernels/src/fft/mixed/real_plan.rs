@@ -3,9 +3,9 @@
 use super::real_way::{Made, RealWay};
 use crate::fft::error::FftError;
 use crate::fft::plan::batch_of;
-use crate::job::KernelRun;
+use crate::job::{Given, Job, KernelRun};
 use cp2_asm::Program;
-use cp2_host::Options;
+use cp2_host::{Buffer, Options};
 use cp2_machine::{Class, Cycles, Machine};
 use cp2_reference::{Figures, RealFft};
 use num_complex::Complex32;
@@ -169,3 +169,18 @@ real_transform!(
     |n| n / 2 + 1,
     |n| n
 );
+
+impl RealToComplex {
+    /// Adds the transforms of whole rows to a job.
+    ///
+    /// # Errors
+    /// See [`RealToComplex::process_with`].
+    pub(crate) fn append(
+        &self,
+        job: &mut Job,
+        input: Given<'_, f32>,
+    ) -> Result<Buffer<Complex32>, FftError> {
+        let (batch, _) = self.batch_of(input.len())?;
+        self.way.append_forward(job, input, batch)
+    }
+}

@@ -9,7 +9,7 @@ use crate::fft::mixed::plan::COMPLEX;
 use crate::fft::planner::TYPICAL_BATCH;
 use crate::fft::real_ring::RealRingFft;
 use crate::fft::{Direction, Fft};
-use crate::job::{Job, relayout_expected, rows};
+use crate::job::{Given, Job, relayout_expected, rows};
 use crate::relayout::Word;
 use cp2_asm::Program;
 use cp2_host::{Buffer, Options, Rows};
@@ -245,8 +245,19 @@ impl RealWay {
         batch: usize,
         options: Options,
     ) -> Result<Made<Complex32>, FftError> {
-        let n = self.len();
         let mut job = Job::new(self.machine().clone(), options);
+        let y = self.append_forward(&mut job, input.into(), batch)?;
+        Ok((job, y))
+    }
+
+    /// Adds the transforms there to a job.
+    pub(in crate::fft) fn append_forward(
+        &self,
+        job: &mut Job,
+        input: Given<'_, f32>,
+        batch: usize,
+    ) -> Result<Buffer<Complex32>, FftError> {
+        let n = self.len();
         let shape = [batch, n].map(|d| d as u64);
         let spectra = [batch, n / 2 + 1].map(|d| d as u64);
         let (x, y) = (("x", input, &shape[..]), ("y", &spectra[..]));
@@ -268,17 +279,16 @@ impl RealWay {
             };
             let words = batch as u64 * row;
             let stored = job.words_out(y, bytes, (words, wide, row), &word)?;
-            inner.append(&mut job, batch, from, stored.address)?;
+            inner.append(job, batch, from, stored.address)?;
             stored
         } else {
             let ([own, own_spectra], [real, spectra]) = (self.own_rows(batch), self.rows(batch)?);
             let from = job.rows_in(x, own, real)?;
             let stored = job.rows_out(y, own_spectra, spectra)?;
-            self.append(&mut job, batch, [from, stored.address])?;
+            self.append(job, batch, [from, stored.address])?;
             stored
         };
-        let y = job.deliver(stored)?;
-        Ok((job, y))
+        Ok(job.deliver(stored)?)
     }
 
     pub(in crate::fft) fn inverse(
@@ -292,7 +302,7 @@ impl RealWay {
         let mut job = Job::new(self.machine().clone(), options);
         let shape = [batch, n / 2 + 1].map(|d| d as u64);
         let real = [batch, n].map(|d| d as u64);
-        let (x, y) = (("x", &input[..], &shape[..]), ("y", &real[..]));
+        let (x, y) = (("x", input[..].into(), &shape[..]), ("y", &real[..]));
         let stored = if let Some(inner) = self.whole() {
             let [filled, pitch] = inner.arrays(batch)?.map(|numbers| numbers as u64);
             let (wide, own) = (PARTS * pitch, n as u64);

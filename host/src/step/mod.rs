@@ -1,0 +1,266 @@
+//! Steps of the control CPU between passes: it reads words of system memory, computes with them, and writes words.
+//!
+//! A step is a value: a list of operations, each of which gives a number that later ones use. So a recorded run holds it,
+//! and a replay on other data computes other numbers. Numbers are f64, whatever the words they come from and go to; every
+//! operation is that of IEEE 754 and the same on every host.
+
+mod operation;
+
+pub use operation::{Binary, Number, Operation, Scalar, Unary, Word};
+
+use crate::device::{Buffer, CommandError, HostError};
+use cp2_emu::{OutOfMemory, SystemMemory};
+use serde::{Deserialize, Serialize};
+
+/// A step of the control CPU.
+///
+/// It takes `host.scalar` cycles for every operation but constants, loads and stores, and for each byte of these what `host.copy` says.
+///
+/// ```
+/// use cp2_host::{Device, HostStep};
+/// use cp2_machine::Machine;
+/// use std::sync::Arc;
+///
+/// let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
+/// let mut device = Device::new(vm7.clone());
+/// let x = device.alloc_from(&[2.0f32, 8.0])?;
+/// let ratio = device.alloc::<f32>(4)?;
+/// // A quotient, in all lanes of a quad, as kernels want their scalars.
+/// let mut step = HostStep::new();
+/// let [a, b] = [step.load(x, 0)?, step.load(x, 1)?];
+/// let quotient = step.divide(a, b);
+/// step.fill(ratio, quotient)?;
+/// device.host_step("ratio", step, &[])?;
+/// let run = device.finish()?;
+/// assert_eq!(run.read(ratio)?, [0.25; 4]);
+/// // Two words in, one operation, four words out.
+/// assert_eq!(run.report.cycles, 8 + vm7.host.scalar.0 + 16);
+/// # Ok::<(), cp2_host::HostError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct HostStep {
+    operations: Vec<Operation>,
+}
+
+impl HostStep {
+    /// A step that does nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What it does, in order.
+    #[must_use]
+    pub fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    fn push(&mut self, operation: Operation) -> Scalar {
+        self.operations.push(operation);
+        // More than a device takes: see `HostStep::check`.
+        Scalar(u32::try_from(self.operations.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// A number that is known.
+    pub fn constant(&mut self, number: f64) -> Scalar {
+        let bits = number.to_bits();
+        self.push(Operation::Constant { bits })
+    }
+
+    /// Value `index` of an array in system memory.
+    ///
+    /// # Errors
+    /// The array has fewer.
+    pub fn load<T: Number>(&mut self, array: Buffer<T>, index: u64) -> Result<Scalar, HostError> {
+        let (word, address) = (T::WORD, place(array, index)?);
+        Ok(self.push(Operation::Load { word, address }))
+    }
+
+    /// Makes a number value `index` of an array in system memory.
+    ///
+    /// # Errors
+    /// The array has fewer.
+    pub fn store<T: Number>(
+        &mut self,
+        array: Buffer<T>,
+        index: u64,
+        of: Scalar,
+    ) -> Result<(), HostError> {
+        let (word, address) = (T::WORD, place(array, index)?);
+        self.push(Operation::Store { word, address, of });
+        Ok(())
+    }
+
+    /// Makes a number every value of an array.
+    ///
+    /// # Errors
+    /// The array is larger than [`HostStep::MOST`] values.
+    pub fn fill<T: Number>(&mut self, array: Buffer<T>, of: Scalar) -> Result<(), HostError> {
+        if array.len() > Self::MOST as u64 {
+            return Err(HostError::Length {
+                values: array.len(),
+                len: Self::MOST as u64,
+            });
+        }
+        (0..array.len()).try_for_each(|i| self.store(array, i, of))
+    }
+
+    /// The sum of the values of an array, added up one by one from the first.
+    ///
+    /// # Errors
+    /// The array is empty or larger than [`HostStep::MOST`] values.
+    pub fn sum<T: Number>(&mut self, array: Buffer<T>) -> Result<Scalar, HostError> {
+        if array.len() > Self::MOST as u64 {
+            return Err(HostError::Length {
+                values: array.len(),
+                len: Self::MOST as u64,
+            });
+        }
+        let mut sum = self.load(array, 0)?;
+        for i in 1..array.len() {
+            let next = self.load(array, i)?;
+            sum = self.add(sum, next);
+        }
+        Ok(sum)
+    }
+
+    fn unary(&mut self, operation: Unary, of: Scalar) -> Scalar {
+        self.push(Operation::Unary { operation, of })
+    }
+
+    fn binary(&mut self, operation: Binary, a: Scalar, b: Scalar) -> Scalar {
+        let of = [a, b];
+        self.push(Operation::Binary { operation, of })
+    }
+
+    /// -a.
+    pub fn negate(&mut self, a: Scalar) -> Scalar {
+        self.unary(Unary::Negate, a)
+    }
+
+    /// |a|.
+    pub fn magnitude(&mut self, a: Scalar) -> Scalar {
+        self.unary(Unary::Magnitude, a)
+    }
+
+    /// The square root of a.
+    pub fn square_root(&mut self, a: Scalar) -> Scalar {
+        self.unary(Unary::SquareRoot, a)
+    }
+
+    /// The largest whole number that is not larger than a.
+    pub fn floor(&mut self, a: Scalar) -> Scalar {
+        self.unary(Unary::Floor, a)
+    }
+
+    /// a + b.
+    pub fn add(&mut self, a: Scalar, b: Scalar) -> Scalar {
+        self.binary(Binary::Add, a, b)
+    }
+
+    /// a - b.
+    pub fn subtract(&mut self, a: Scalar, b: Scalar) -> Scalar {
+        self.binary(Binary::Subtract, a, b)
+    }
+
+    /// a b.
+    pub fn multiply(&mut self, a: Scalar, b: Scalar) -> Scalar {
+        self.binary(Binary::Multiply, a, b)
+    }
+
+    /// a / b.
+    pub fn divide(&mut self, a: Scalar, b: Scalar) -> Scalar {
+        self.binary(Binary::Divide, a, b)
+    }
+
+    /// b if b < a, else a.
+    pub fn least(&mut self, a: Scalar, b: Scalar) -> Scalar {
+        self.binary(Binary::Least, a, b)
+    }
+
+    /// b if b > a, else a.
+    pub fn largest(&mut self, a: Scalar, b: Scalar) -> Scalar {
+        self.binary(Binary::Largest, a, b)
+    }
+
+    /// 1 if a < b, else 0.
+    pub fn less(&mut self, a: Scalar, b: Scalar) -> Scalar {
+        self.binary(Binary::Less, a, b)
+    }
+
+    /// 1 if neither is 0, else 0.
+    pub fn both(&mut self, a: Scalar, b: Scalar) -> Scalar {
+        self.binary(Binary::Both, a, b)
+    }
+
+    /// 1 if one is not 0, else 0.
+    pub fn either(&mut self, a: Scalar, b: Scalar) -> Scalar {
+        self.binary(Binary::Either, a, b)
+    }
+
+    /// a, or b if `by` is 0.
+    pub fn select(&mut self, by: Scalar, a: Scalar, b: Scalar) -> Scalar {
+        let of = [a, b];
+        self.push(Operation::Select { by, of })
+    }
+
+    /// Operations of a step at most: what is more is a kernel's work.
+    pub const MOST: usize = 4096;
+
+    /// Bytes of system memory that it touches, and operations that it computes.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        let places = self.operations.iter().filter_map(Operation::place);
+        let bytes = places.map(|(word, _)| word.bytes()).sum();
+        let computed = self.operations.iter().filter(|o| o.computes()).count();
+        (bytes, computed as u64)
+    }
+
+    /// Refuses what cannot be carried out in `size` bytes of system memory.
+    pub(crate) fn check(&self, size: u64) -> Result<(), CommandError> {
+        let operations = self.operations.len();
+        if operations > Self::MOST {
+            let most = Self::MOST;
+            return Err(CommandError::StepTooLong { operations, most });
+        }
+        for (at, operation) in self.operations.iter().enumerate() {
+            if operation.uses().any(|of| of.0 as usize >= at) {
+                return Err(CommandError::StepOrder { operation: at });
+            }
+            let Some((word, address)) = operation.place() else {
+                continue;
+            };
+            let bytes = word.bytes();
+            if address.checked_add(bytes).is_none_or(|end| end > size) {
+                return Err(OutOfMemory {
+                    address,
+                    bytes,
+                    size,
+                }
+                .into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries it out.
+    pub(crate) fn run(&self, memory: &mut SystemMemory) -> Result<(), OutOfMemory> {
+        let mut numbers: Vec<f64> = Vec::with_capacity(self.operations.len());
+        for operation in &self.operations {
+            let next = operation.run(&numbers, memory)?;
+            numbers.push(next);
+        }
+        Ok(())
+    }
+}
+
+/// Byte address of value `index` of an array.
+fn place<T: Number>(array: Buffer<T>, index: u64) -> Result<u64, HostError> {
+    if index >= array.len() {
+        return Err(HostError::Length {
+            values: index.saturating_add(1),
+            len: array.len(),
+        });
+    }
+    Ok(array.address() + index * T::BYTES as u64)
+}

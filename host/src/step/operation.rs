@@ -1,0 +1,237 @@
+//! The operations of a step.
+
+use crate::device::Element;
+use cp2_emu::{OutOfMemory, SystemMemory};
+use serde::{Deserialize, Serialize};
+
+/// A number that an operation of a step gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Scalar(pub(super) u32);
+
+/// What a word of system memory holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Word {
+    /// A float of 4 bytes; a number is rounded to the nearest, ties to even.
+    Float32,
+    /// A float of 8 bytes.
+    Float64,
+    /// An unsigned integer of 4 bytes; a number is cut towards 0 to what fits, no number gives 0.
+    Uint32,
+}
+
+impl Word {
+    pub(super) fn bytes(self) -> u64 {
+        match self {
+            Self::Float32 | Self::Uint32 => 4,
+            Self::Float64 => 8,
+        }
+    }
+
+    fn read(self, memory: &SystemMemory, address: u64) -> Result<f64, OutOfMemory> {
+        let mut bytes = [0; 8];
+        let all = self.bytes() as usize;
+        memory.read(address, &mut bytes[..all])?;
+        Ok(match self {
+            Self::Float32 => f32::get(&bytes).into(),
+            Self::Float64 => f64::get(&bytes),
+            Self::Uint32 => u32::get(&bytes).into(),
+        })
+    }
+
+    fn write(
+        self,
+        memory: &mut SystemMemory,
+        address: u64,
+        number: f64,
+    ) -> Result<(), OutOfMemory> {
+        let mut bytes = [0; 8];
+        // Of all that are no numbers the one of the kernels.
+        match self {
+            Self::Float32 if number.is_nan() => f32::from_bits(0x7fc0_0000).put(&mut bytes),
+            Self::Float64 if number.is_nan() => f64::from_bits(0x7ff8 << 48).put(&mut bytes),
+            Self::Float32 => (number as f32).put(&mut bytes),
+            Self::Float64 => number.put(&mut bytes),
+            Self::Uint32 => (number as u32).put(&mut bytes),
+        }
+        memory.write(address, &bytes[..self.bytes() as usize])
+    }
+}
+
+/// A type that a step reads and writes.
+pub trait Number: Element {
+    /// What its words hold.
+    const WORD: Word;
+}
+
+impl Number for f32 {
+    const WORD: Word = Word::Float32;
+}
+impl Number for f64 {
+    const WORD: Word = Word::Float64;
+}
+impl Number for u32 {
+    const WORD: Word = Word::Uint32;
+}
+
+/// An operation on one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unary {
+    /// Its negative.
+    Negate,
+    /// Its magnitude.
+    Magnitude,
+    /// Its square root.
+    SquareRoot,
+    /// The largest whole number that is not larger.
+    Floor,
+}
+
+/// An operation on two numbers a and b.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Binary {
+    /// a + b.
+    Add,
+    /// a - b.
+    Subtract,
+    /// a b.
+    Multiply,
+    /// a / b.
+    Divide,
+    /// b if b < a, else a.
+    Least,
+    /// b if b > a, else a.
+    Largest,
+    /// 1 if a < b, else 0.
+    Less,
+    /// 1 if a and b are not 0, else 0.
+    Both,
+    /// 1 if a or b is not 0, else 0.
+    Either,
+}
+
+/// What a step does in its turn. All but stores give a number; a store gives what it stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// A number that is known.
+    Constant {
+        /// Its bits, as those of an f64.
+        bits: u64,
+    },
+    /// A word of system memory.
+    Load {
+        /// What it holds.
+        word: Word,
+        /// Its byte address.
+        address: u64,
+    },
+    /// An operation on a number.
+    Unary {
+        /// Which.
+        operation: Unary,
+        /// The number.
+        of: Scalar,
+    },
+    /// An operation on two numbers.
+    Binary {
+        /// Which.
+        operation: Binary,
+        /// The numbers.
+        of: [Scalar; 2],
+    },
+    /// One of two numbers.
+    Select {
+        /// What decides: the first number, unless this is 0.
+        by: Scalar,
+        /// The numbers.
+        of: [Scalar; 2],
+    },
+    /// Writes a word of system memory.
+    Store {
+        /// What it will hold.
+        word: Word,
+        /// Its byte address.
+        address: u64,
+        /// The number.
+        of: Scalar,
+    },
+}
+
+impl Operation {
+    /// The numbers that it uses.
+    pub(super) fn uses(&self) -> impl Iterator<Item = Scalar> {
+        let of = match *self {
+            Self::Constant { .. } | Self::Load { .. } => [None; 3],
+            Self::Unary { of, .. } | Self::Store { of, .. } => [Some(of), None, None],
+            Self::Binary { of: [a, b], .. } => [Some(a), Some(b), None],
+            Self::Select { by, of: [a, b] } => [Some(by), Some(a), Some(b)],
+        };
+        of.into_iter().flatten()
+    }
+
+    /// The word of system memory that it touches, if any, and its address.
+    pub(super) fn place(&self) -> Option<(Word, u64)> {
+        match *self {
+            Self::Load { word, address } | Self::Store { word, address, .. } => {
+                Some((word, address))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it computes something.
+    pub(super) fn computes(&self) -> bool {
+        matches!(
+            self,
+            Self::Unary { .. } | Self::Binary { .. } | Self::Select { .. }
+        )
+    }
+
+    /// Carries it out with the numbers of those before it, and gives its own.
+    pub(super) fn run(
+        &self,
+        numbers: &[f64],
+        memory: &mut SystemMemory,
+    ) -> Result<f64, OutOfMemory> {
+        // A number that does not come before is refused when the step is given.
+        let number = |of: Scalar| numbers.get(of.0 as usize).copied().unwrap_or(f64::NAN);
+        let truth = |is: bool| f64::from(u8::from(is));
+        Ok(match *self {
+            Self::Constant { bits } => f64::from_bits(bits),
+            Self::Load { word, address } => word.read(memory, address)?,
+            Self::Unary { operation, of } => match operation {
+                Unary::Negate => -number(of),
+                Unary::Magnitude => number(of).abs(),
+                Unary::SquareRoot => number(of).sqrt(),
+                Unary::Floor => number(of).floor(),
+            },
+            Self::Binary { operation, of } => {
+                let [a, b] = of.map(number);
+                match operation {
+                    Binary::Add => a + b,
+                    Binary::Subtract => a - b,
+                    Binary::Multiply => a * b,
+                    Binary::Divide => a / b,
+                    Binary::Least if b < a => b,
+                    Binary::Largest if b > a => b,
+                    Binary::Least | Binary::Largest => a,
+                    Binary::Less => truth(a < b),
+                    Binary::Both => truth(a != 0.0 && b != 0.0),
+                    Binary::Either => truth(a != 0.0 || b != 0.0),
+                }
+            }
+            Self::Select { by, of } => {
+                let [a, b] = of.map(number);
+                if number(by) == 0.0 { b } else { a }
+            }
+            Self::Store { word, address, of } => {
+                word.write(memory, address, number(of))?;
+                number(of)
+            }
+        })
+    }
+}

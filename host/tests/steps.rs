@@ -1,0 +1,227 @@
+//! Steps of the control CPU, words that decide, and parts of a run.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use cp2_asm::{Program, Source, assemble};
+use cp2_emu::Cause;
+use cp2_host::emit::{Array, Replay};
+use cp2_host::{
+    Buffer, CommandError, Device, End, Event, HostError, HostStep, Options, PageKernel, Paging,
+    Plan, Run, RunReport, Stream,
+};
+use cp2_machine::Machine;
+use std::sync::Arc;
+
+/// Doubles every float; blocks of 16 bytes.
+const DOUBLE: &str = "
+.include \"page.s\"
+.program
+    page_begin
+    ldx2 a0, [a15]
+    ldx c0, [a15 + 8]
+    loop c0 {
+        ldq q0, [a0]+16
+        add q1, q0, q0
+        stq q1, [a1]+16
+    }
+    page_end
+    stop
+";
+
+fn vm7() -> Arc<Machine> {
+    Arc::new(Machine::builtin("vm7").unwrap())
+}
+
+fn assembled(text: &str) -> Arc<Program> {
+    let assembled = assemble(&Source::new("test.s", text), &cp2_asm::Options::default());
+    Arc::new(assembled.unwrap().program)
+}
+
+fn assert_accounts(report: &RunReport) {
+    assert_eq!(report.causes.total(), report.cycles, "{:?}", report.end);
+}
+
+/// The cycles of a step of `words` words of 4 bytes and `operations` operations on vm7.
+const fn cycles(words: u64, operations: u64) -> u64 {
+    4 * words + 8 * operations
+}
+
+#[test]
+fn a_step_computes_in_double_precision_and_pays_for_it() {
+    let mut device = Device::new(vm7());
+    let x = device.alloc_from(&[3.0f32, -16.0, f32::NAN, 1e-3]).unwrap();
+    let wide = device.alloc_from(&[0.1f64]).unwrap();
+    let y = device.alloc::<f32>(8).unwrap();
+    let n = device.alloc::<u32>(4).unwrap();
+    let mut step = HostStep::new();
+    let [a, b, nan, small] = [0, 1, 2, 3].map(|i| step.load(x, i).unwrap());
+    let tenth = step.load(wide, 0).unwrap();
+    let one = step.constant(1.0);
+    let results = [
+        step.add(a, tenth),
+        step.subtract(a, b),
+        step.multiply(a, b),
+        step.divide(one, a),
+        step.least(nan, a),
+        step.largest(a, nan),
+        step.select(small, a, b),
+        step.negate(b),
+    ];
+    for (i, result) in results.into_iter().enumerate() {
+        step.store(y, i as u64, result).unwrap();
+    }
+    let root = step.magnitude(b);
+    let root = step.square_root(root);
+    let floor = step.floor(b);
+    let less = step.less(b, a);
+    let none = step.both(less, nan);
+    let some = step.either(none, one);
+    for (i, whole) in [root, floor, nan, some].into_iter().enumerate() {
+        step.store(n, i as u64, whole).unwrap();
+    }
+    device.host_step("step", step, &[]).unwrap();
+    let run = device.finish().unwrap();
+    let bits = |x: &[f32]| x.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+    let expected = [
+        (3.0 + 0.1f64) as f32,
+        19.0,
+        -48.0,
+        (1.0f64 / 3.0) as f32,
+        f32::from_bits(0x7fc0_0000),
+        3.0,
+        3.0,
+        16.0,
+    ];
+    assert_eq!(bits(&run.read(y).unwrap()), bits(&expected));
+    // A negative number and what is none are 0 as unsigned ones; what is no number is not 0 either.
+    assert_eq!(run.read(n).unwrap(), [4, 0, 0, 1]);
+    // 4 floats, one of 8 bytes, 12 words out; 8 and 6 operations.
+    assert_eq!(run.report.cycles, cycles(4 + 2 + 12, 14));
+    assert_eq!(run.report.causes.get(Cause::WaitHost), run.report.cycles);
+    assert_accounts(&run.report);
+}
+
+#[test]
+fn steps_that_cannot_be_carried_out_are_refused() {
+    let mut device = Device::new(vm7());
+    let x = device.alloc::<f32>(4).unwrap();
+    let mut step = HostStep::new();
+    assert!(matches!(
+        step.load(x, 4),
+        Err(HostError::Length { values: 5, len: 4 })
+    ));
+    let last = step.load(x, 3).unwrap();
+    let foreign = step.add(last, last);
+    let mut other = HostStep::new();
+    other.store(x, 0, foreign).unwrap();
+    let refused = |device: &mut Device, step| match device.host_step("s", step, &[]) {
+        Err(HostError::Command { reason, .. }) => *reason,
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(
+        refused(&mut device, other),
+        CommandError::StepOrder { operation: 0 }
+    ));
+    let mut far = HostStep::new();
+    far.load(Buffer::<f64>::at(u64::MAX - 7, 1), 0).unwrap();
+    assert!(matches!(refused(&mut device, far), CommandError::Memory(_)));
+    let mut long = HostStep::new();
+    for _ in 0..=HostStep::MOST {
+        long.constant(0.0);
+    }
+    assert!(matches!(
+        refused(&mut device, long),
+        CommandError::StepTooLong { .. }
+    ));
+}
+
+/// Doubles a number until it is 100 or more, as often as a host program that reads it decides.
+fn doubled_until(start: f32, record: bool) -> Run {
+    let mut device = Device::with_options(
+        vm7(),
+        Options {
+            record,
+            ..Options::default()
+        },
+    );
+    let x = device.alloc_from(&[start]).unwrap();
+    device.input(Array::new("x", x, &[1]));
+    device.output(Array::new("x", x, &[1]));
+    while device.host_decide("is it large", x).unwrap().unwrap()[0] < 100.0 {
+        let mut step = HostStep::new();
+        let a = step.load(x, 0).unwrap();
+        let twice = step.add(a, a);
+        step.store(x, 0, twice).unwrap();
+        device.host_step("double", step, &[]).unwrap();
+    }
+    device.finish().unwrap()
+}
+
+/// A replay computes anew, and goes on as it was recorded or says that it cannot.
+#[test]
+fn a_replay_computes_and_says_where_it_would_have_gone_on_otherwise() {
+    let recorded = doubled_until(7.0, true);
+    let plain = doubled_until(7.0, false);
+    assert_eq!(recorded.report, plain.report);
+    // Four turns: five reads of a word, and a step of two words and an operation.
+    assert_eq!(plain.report.cycles, 5 * cycles(1, 0) + 4 * cycles(2, 1));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    recorded.emit(&path).unwrap();
+    let replay = |bytes: &[u8]| {
+        let memory = path.join("memory.bin");
+        let mut image = std::fs::read(&memory).unwrap();
+        image[..4].copy_from_slice(bytes);
+        std::fs::write(&memory, image).unwrap();
+        let replay = Replay::read(&path).unwrap();
+        assert!(!replay.is_changed);
+        replay.run(vm7(), Options::default()).unwrap()
+    };
+    let again = replay(&7.0f32.to_le_bytes());
+    assert_eq!(again.report, plain.report);
+    match replay(&8.0f32.to_le_bytes()).report.end {
+        End::Diverged { command: 0, name } => assert_eq!(name, "is it large"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Parts are what lies between marks; they add up, and a device that was idle takes what a new one does.
+#[test]
+fn parts_of_a_run_add_up() {
+    let parts = |marks: usize| {
+        let mut device = Device::new(vm7());
+        let x = device.alloc_from(&[1.5f32; 4 * 64]).unwrap();
+        let program = device.place("double", assembled(DOUBLE)).unwrap();
+        let bytes = Stream::contiguous("x", x.address(), 16);
+        let paging = Paging {
+            in_place: true,
+            reserved: program.reserved(),
+            ..Paging::new(64, vec![bytes.clone()], vec![bytes])
+        };
+        let plan = Plan::new(paging, device.machine()).unwrap();
+        let arguments = device.page_arguments(&plan).unwrap();
+        let kernel = PageKernel {
+            name: "double".to_owned(),
+            entry: 0,
+        };
+        let mut after: Vec<Event> = Vec::new();
+        for k in 0..marks {
+            let loaded = device.load(&program, &after).unwrap();
+            let pages = device.pages(&plan, &kernel, &arguments, &[loaded]).unwrap();
+            after = pages.events().to_vec();
+            device.mark(&format!("part {k}")).unwrap();
+        }
+        device.finish().unwrap().report
+    };
+    let (one, three) = (parts(1), parts(3));
+    assert_eq!(one.parts.len(), 1);
+    assert_eq!(one.parts[0].cycles, one.cycles);
+    assert_eq!(one.parts[0].causes, one.causes);
+    assert_eq!(three.cycles, 3 * one.cycles);
+    for (k, part) in three.parts.iter().enumerate() {
+        assert_eq!(part.name, format!("part {k}"));
+        assert_eq!((part.cycles, &part.causes), (one.cycles, &one.causes));
+        assert_eq!(part.until, (k as u64 + 1) * one.cycles);
+    }
+    assert_accounts(&three);
+}

@@ -1,0 +1,205 @@
+//! What a job does, in order, and the commands of that.
+
+use super::pass::Pass;
+use super::{Job, JobError};
+use cp2_host::{Buffer, Device, Event, HostStep};
+
+/// Something that a job does.
+#[derive(Debug)]
+pub(super) enum Item {
+    /// The pass of this number.
+    Pass(usize),
+    /// A step of the control CPU.
+    Step(String, HostStep),
+    /// Items again and again.
+    While(While),
+    /// The end of a part of the run.
+    Mark(String),
+}
+
+/// Items that are done again and again while a word is not 0.
+#[derive(Debug)]
+pub(super) struct While {
+    name: String,
+    word: Buffer<u32>,
+    most: u64,
+    items: Vec<Item>,
+}
+
+impl Job {
+    /// Lets the control CPU carry out a step when everything before is complete: what is behind waits for it.
+    pub fn host_step(&mut self, name: &str, step: HostStep) {
+        self.items.push(Item::Step(name.to_owned(), step));
+    }
+
+    /// Does what `body` adds to the job again and again, at most `most` times: before each turn the control CPU reads the word, and goes on
+    /// behind the loop if it is 0. Commands are given as they are needed. A step or a kernel of the job
+    /// writes the word, before the loop and in it: of a job that is run again it holds what the run before left.
+    ///
+    /// ```
+    /// use cp2_host::{HostStep, Options};
+    /// use cp2_kernels::Job;
+    /// use cp2_machine::Machine;
+    /// use cp2_reference::{Count, Figures, Traffic};
+    /// use std::sync::Arc;
+    ///
+    /// // Newton's iteration for the square root of 2, until two steps differ by less than 1e-12.
+    /// let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
+    /// let mut job = Job::new(vm7.clone(), Options::default());
+    /// let a = job.input("a", &[2.0f64], &[1])?;
+    /// let x = job.output::<f64>("x", &[1])?;
+    /// let more = job.temporary::<u32>(1)?;
+    ///
+    /// let mut first = HostStep::new();
+    /// let start = first.load(a, 0)?;
+    /// first.store(x, 0, start)?;
+    /// first.store(more, 0, start)?;
+    /// job.host_step("first", first);
+    ///
+    /// let mut newton = HostStep::new();
+    /// let [a, old] = [newton.load(a, 0)?, newton.load(x, 0)?];
+    /// let [half, least] = [0.5, 1e-12].map(|n| newton.constant(n));
+    /// let quotient = newton.divide(a, old);
+    /// let sum = newton.add(old, quotient);
+    /// let new = newton.multiply(half, sum);
+    /// newton.store(x, 0, new)?;
+    /// let difference = newton.subtract(new, old);
+    /// let difference = newton.magnitude(difference);
+    /// let far = newton.less(least, difference);
+    /// newton.store(more, 0, far)?;
+    /// job.repeat("newton", more, 100, |job| {
+    ///     job.host_step("newton", newton);
+    ///     Ok(())
+    /// })?;
+    ///
+    /// let figures = Figures::of(&vm7, Traffic::bytes(16), Count::default(), "none", "definition");
+    /// let done = job.run(figures, |run| run.read(x))?;
+    /// assert!((done.output.unwrap()[0] - 2f64.sqrt()).abs() < 1e-12);
+    /// assert_eq!(done.turns, [6]);
+    /// // Every cycle is the control CPU's, and some are for reading the word: before each turn, and at the end.
+    /// assert_eq!(done.run.report.causes.total(), done.run.report.cycles);
+    /// # Ok::<(), cp2_kernels::JobError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `body`.
+    pub fn repeat(
+        &mut self,
+        name: &str,
+        word: Buffer<u32>,
+        most: u64,
+        body: impl FnOnce(&mut Self) -> Result<(), JobError>,
+    ) -> Result<(), JobError> {
+        let before = std::mem::take(&mut self.items);
+        let made = body(self);
+        let items = std::mem::replace(&mut self.items, before);
+        made?;
+        self.items.push(Item::While(While {
+            name: name.to_owned(),
+            word,
+            most,
+            items,
+        }));
+        Ok(())
+    }
+
+    /// Ends a part of the job, which the report names, when everything before is complete. Nothing behind begins before.
+    pub fn mark(&mut self, name: &str) {
+        self.items.push(Item::Mark(name.to_owned()));
+    }
+
+    /// Gives the commands of all items, and says how many turns each loop took, in the order in which they ended.
+    pub(super) fn give(&mut self) -> Result<Vec<u64>, JobError> {
+        let mut giving = Giving {
+            device: &mut self.device,
+            passes: &self.passes,
+            after: Vec::new(),
+            loaded: None,
+            turns: Vec::new(),
+        };
+        giving.all(&self.items)?;
+        Ok(giving.turns)
+    }
+}
+
+/// Commands being given.
+struct Giving<'a> {
+    device: &'a mut Device,
+    passes: &'a [Pass],
+    /// What the next command waits for.
+    after: Vec<Event>,
+    /// The program that is there.
+    loaded: Option<u64>,
+    turns: Vec<u64>,
+}
+
+impl Giving<'_> {
+    /// Gives items; false if the run has ended before its time.
+    fn all(&mut self, items: &[Item]) -> Result<bool, JobError> {
+        for (i, item) in items.iter().enumerate() {
+            match item {
+                Item::Pass(pass) => {
+                    let next = match items.get(i + 1) {
+                        Some(Item::Pass(next)) => self.passes.get(*next),
+                        _ => None,
+                    };
+                    if let Some(pass) = self.passes.get(*pass) {
+                        self.pass(pass, next)?;
+                    }
+                }
+                Item::Step(name, step) => {
+                    let step = self.device.host_step(name, step.clone(), &self.after)?;
+                    self.after = vec![step];
+                }
+                Item::While(repeated) => {
+                    if !self.repeat(repeated)? {
+                        return Ok(false);
+                    }
+                }
+                Item::Mark(name) => self.after = vec![self.device.mark(name)?],
+            }
+        }
+        Ok(true)
+    }
+
+    fn repeat(&mut self, repeated: &While) -> Result<bool, JobError> {
+        let mut turns = 0;
+        while turns < repeated.most {
+            match self.device.host_asks(&repeated.name, repeated.word)? {
+                None => return Ok(false),
+                Some(false) => break,
+                Some(true) => {}
+            }
+            // What came of a program in its parts may have been replaced by the turn before.
+            let split = |item: &Item| match item {
+                Item::Pass(pass) => self.passes.get(*pass).is_some_and(|p| p.part.is_some()),
+                _ => false,
+            };
+            if repeated.items.iter().any(split) {
+                self.loaded = None;
+            }
+            if !self.all(&repeated.items)? {
+                return Ok(false);
+            }
+            turns += 1;
+        }
+        self.turns.push(turns);
+        Ok(true)
+    }
+
+    fn pass(&mut self, pass: &Pass, next: Option<&Pass>) -> Result<(), JobError> {
+        let image = pass.placed.image;
+        // The program that is there need not be loaded again.
+        if self.loaded != Some(image) {
+            self.after.push(match &pass.part {
+                Some(part) => self
+                    .device
+                    .load_part(&pass.placed.name, part, &self.after)?,
+                None => self.device.load(&pass.placed, &self.after)?,
+            });
+            self.loaded = Some(image);
+        }
+        self.after = pass.give(self.device, &self.after, next)?;
+        Ok(())
+    }
+}
