@@ -13,11 +13,13 @@
 mod args;
 mod choose;
 mod compile;
+mod cuts;
 mod error;
 mod field;
 mod job;
 mod plan;
 mod print;
+mod room;
 mod source;
 #[cfg(test)]
 mod tests;

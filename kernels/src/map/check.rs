@@ -255,3 +255,68 @@ fn judge(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cp2_asm::{Source, assemble};
+
+    /// The mean of the neighbours to the left and to the right.
+    const MEAN: &str = r#"
+.include "page.s"
+.program
+        lif r60, 0.5
+        lif r61, 0.5
+        page_begin
+        ldx2 a0, [a15]
+        ldx2 c0, [a15 + PAGE_ROWS]
+        ldx c2, [a15 + PAGE_COLUMNS]
+        ldx s0, [a15 + PAGE_PITCH]
+        ldx s2, [a15 + PAGE_OUT_PITCH]
+        loop c0 {
+            mov a2, a0
+            mov a3, a1
+            loop c2 {
+                ldq q0, [a2 - 16]
+                ldq q1, [a2]+16
+                ldq q2, [a2]
+                ext q3, q0, q1, 3
+                ext q4, q1, q2, 1
+                add q5, q3, q4
+                mul q5, q5, q30
+                stq q5, [a3]+16
+            }
+            add a0, a0, s0
+            add a1, a1, s2
+        }
+        page_end
+        stop
+"#;
+
+    fn check(wrong: f32) -> Result<(), ArrayFailure> {
+        let program = assemble(&Source::new("mean.s", MEAN), &cp2_asm::Options::default());
+        let vm7 = Machine::builtin("vm7").unwrap();
+        let test = ArrayTest {
+            cases: 8,
+            ..ArrayTest::new("mean", &[2, 8]).halo(&[0, 1], Edge::Clamp)
+        };
+        check_arrays(
+            program.unwrap().program.into(),
+            vm7.into(),
+            &test,
+            -1.0f32..1.0,
+            |x| {
+                (x.get(0, &[0, -1]) + x.get(0, &[0, 1])) * 0.5
+                    + if x.place() == [1, 4] { wrong } else { 0.0 }
+            },
+        )
+    }
+
+    #[test]
+    fn a_kernel_is_compared_with_a_closure() {
+        check(0.0).unwrap();
+        let failure = check(1.0).unwrap_err();
+        assert!(failure.reason.starts_with("element [1, 4]"), "{failure}");
+        assert_eq!(failure.shape, [2, 5], "{failure}");
+    }
+}
