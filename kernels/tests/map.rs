@@ -1,4 +1,10 @@
 //! `cp2_kernels::map` against native loops: any extents, blocks, halos, edges, element types and numbers of streams.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    missing_docs,
+    reason = "helpers of tests"
+)]
 
 use cp2_asm::{Program, Source, assemble};
 use cp2_host::nest::Edge;

@@ -29,7 +29,7 @@ pub(super) struct Cuts {
 }
 
 impl Cuts {
-    /// Pages of `size` blocks for each section along axis `deal`, the first of `first`; the last one has what is left.
+    /// Pages of `size` blocks for each section along axis `deal`, the first and the last one of `first`; the one before that has what is left.
     pub(super) fn new(
         grid: [u64; AXES],
         deal: usize,
@@ -52,17 +52,16 @@ impl Cuts {
             block
         };
         let all = grid[deal];
-        let start = if first < size && all > (size + first) * sections {
-            take(1, first)
-        } else {
-            0
-        };
-        let left = all - start;
-        let done = take(left / (size * sections), size);
-        take(
-            u64::from(done < all),
-            (all - done.min(all)).div_ceil(sections),
-        );
+        let (whole, end) = (size * sections, first * sections);
+        // Of a short job all pages are alike.
+        let ends = first < size && all > whole + 2 * end;
+        let start = if ends { take(1, first) } else { 0 };
+        let middle = all - start - if ends { end } else { 0 };
+        let done = take(middle / whole, size);
+        let rest = start + middle - done;
+        let done = take(u64::from(rest > 0), rest.div_ceil(sections));
+        let left = all.saturating_sub(done);
+        take(u64::from(left > 0), left.div_ceil(sections));
         Self {
             grid,
             deal,

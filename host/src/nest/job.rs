@@ -95,9 +95,9 @@ impl Sweep {
         };
         for field in self.inputs.iter().chain(&self.outputs) {
             let name = &field.name;
-            for axis in 0..AXES {
+            for (axis, called) in NAMES.into_iter().enumerate() {
                 let zero = |what: &str| PlanError::Zero {
-                    what: format!("`{name}`: {what} {}", NAMES[axis]),
+                    what: format!("`{name}`: {what} {called}"),
                 };
                 if field.shape[axis] == 0 {
                     return Err(zero("number of").into());
@@ -111,7 +111,7 @@ impl Sweep {
                     ("block's", field.block[axis]),
                 ] {
                     if value > LIMIT {
-                        let what = format!("`{name}`: {what} {}", NAMES[axis]);
+                        let what = format!("`{name}`: {what} {called}");
                         return Err(PlanError::TooLarge {
                             what,
                             value,
@@ -161,12 +161,12 @@ impl Sweep {
             });
         }
         for field in self.inputs.iter().chain(self.stored()) {
-            for axis in 0..AXES {
+            for (axis, called) in NAMES.into_iter().enumerate() {
                 let (found, expected) = (field.blocks(axis), first.blocks(axis));
                 if found != expected {
                     return Err(NestError::Grid {
                         stream: field.name.clone(),
-                        axis: NAMES[axis],
+                        axis: called,
                         found,
                         first: first.name.clone(),
                         expected,

@@ -320,9 +320,9 @@ impl Nest {
             return Vec::new();
         };
         let mut words = kind.words.clone();
-        for axis in 0..AXES {
-            for (word, step) in words.iter_mut().zip(&kind.steps[axis]) {
-                *word = word.wrapping_add(step.wrapping_mul(steps[axis] as u32));
+        for (more, &times) in kind.steps.iter().zip(&steps) {
+            for (word, step) in words.iter_mut().zip(more) {
+                *word = word.wrapping_add(step.wrapping_mul(times as u32));
             }
         }
         let layout = self.layout;
