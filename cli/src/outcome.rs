@@ -10,6 +10,9 @@ pub(crate) const BAD_INPUT: u8 = 2;
 /// The guest faulted, deadlocked, or was stopped before its end.
 pub(crate) const GUEST_FAULT: u8 = 3;
 
+/// What is said of a run that wrote over what its result is judged by.
+pub(crate) const CHANGED: &str = "error: the run changed its input in system memory, so that nothing is left to judge the result by; this is a fault of cp2\n";
+
 /// A command that did its work. Its figures may still say that something failed.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {

@@ -79,7 +79,7 @@ impl Target {
 /// What the receiver samples: `SWEEPS` rows of `N`, with a Hann window.
 pub(crate) fn echoes(seed: u64) -> Vec<Complex32> {
     let mut random = Random::new(seed);
-    let window = crate::io::Window::Hann.values(N);
+    let window = crate::io::Window::Hann.of_kernels().coefficients(N);
     let mut out = Vec::with_capacity(N * SWEEPS);
     for sweep in 0..SWEEPS {
         // The phase of an echo at its range is unknown: each sweep draws one per target.

@@ -27,7 +27,8 @@ mod view;
 
 pub use device::{
     Action, After, Buffer, Command, CommandError, Decided, Device, DmaReport, Element, End, Event,
-    HostError, HostReport, Options, Part, Placed, Run, RunReport, Trace, Turns, WINDOW,
+    HostError, HostReport, Imprint, Options, Part, Placed, Run, RunReport, Source, SourceError,
+    Trace, Turns, WINDOW,
 };
 pub use map::{MapError, MapJob, MapRun, map};
 pub use page_source::{PAGE_EVENT, PageArguments, PageKernel, Paged};

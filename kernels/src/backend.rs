@@ -46,17 +46,33 @@ impl Verdict {
     };
 }
 
+/// How a part of a result compares with its reference.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// Squared error.
+    pub error: f64,
+    /// Squared norm of the reference.
+    pub norm: f64,
+    /// The error that the part may have, not squared.
+    pub allowed: f64,
+}
+
 /// A verdict in the making, from parts that are each allowed an error.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tally {
+pub struct Tally {
     error: f64,
     norm: f64,
     worst: f64,
 }
 
 impl Tally {
-    /// A part: squared error, squared norm of its reference, and the error it may have.
-    pub(crate) fn add(&mut self, error: f64, norm: f64, allowed: f64) {
+    /// Adds a part: sums are those of the parts in their order.
+    pub fn add(&mut self, part: Part) {
+        let Part {
+            error,
+            norm,
+            allowed,
+        } = part;
         self.error += error;
         self.norm += norm;
         let ratio = if error == 0.0 {
@@ -71,7 +87,8 @@ impl Tally {
     }
 
     /// All parts together.
-    pub(crate) fn verdict(self) -> Verdict {
+    #[must_use]
+    pub fn verdict(self) -> Verdict {
         let rms = if self.error == 0.0 {
             0.0
         } else {

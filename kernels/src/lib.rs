@@ -15,6 +15,7 @@ pub mod conv;
 pub mod dsp;
 pub mod fft;
 pub mod job;
+mod judging;
 pub mod map;
 mod pipeline;
 mod random;
@@ -23,7 +24,8 @@ mod relayout;
 mod ring;
 
 pub use assembly::{Lack, Unfit};
-pub use backend::{Plan, Problem, Verdict};
+pub use backend::{Part, Plan, Problem, Tally, Verdict};
 pub use job::{Job, JobError, KernelRun, PreparedJob};
+pub use judging::judged;
 pub use pipeline::Unschedulable;
 pub use random::Random;

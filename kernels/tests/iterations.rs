@@ -16,7 +16,6 @@ use cp2_asm::{Program, Source, assemble};
 use cp2_emu::Engine;
 use cp2_host::emit::Replay;
 use cp2_host::{Buffer, Element, End, HostStep, Options, Paging, Stream};
-use cp2_kernels::job::RunTime;
 use cp2_kernels::{Job, JobError, KernelRun, Random};
 use cp2_reference::{Count, Figures, Traffic};
 use std::sync::Arc;
@@ -130,8 +129,8 @@ fn job(d: &[f32], b: &[f32], options: Options) -> Result<(Job, Buffer<f32>), Job
     let (product, dot, combine) = (product?, dot?, combine?);
     let dots = |job: &mut Job, x, y| job.pass(&dot, 0, paging(x, y, partial, 16));
     let combined = |job: &mut Job, x, scalar, y, to| {
-        let words = [RunTime::new("scalar", scalar)];
-        job.pass_with(&combine, 0, paging(x, y, to, BLOCK), &words)
+        job.pass(&combine, 0, paging(x, y, to, BLOCK))?;
+        job.fill("scalar", scalar)
     };
 
     // x = 0, r = p = b.
@@ -350,11 +349,10 @@ fn words_that_a_program_does_not_have_are_refused() {
     let mut job = Job::new(machine("vm7"), Options::default());
     let x = job.input("x", &[1.0f32; N], &[N as u64]).unwrap();
     let combine = job.program("combine", &program(COMBINE)).unwrap();
-    let mut refused = |label, words: Buffer<f32>| {
-        let words = [RunTime::new(label, words)];
-        let pass = job.pass_with(&combine, 0, paging(x, x, x, BLOCK), &words);
-        pass.unwrap_err().to_string()
-    };
+    let nothing = job.fill("scalar", x).unwrap_err().to_string();
+    assert!(nothing.contains("none was added last"), "{nothing}");
+    job.pass(&combine, 0, paging(x, x, x, BLOCK)).unwrap();
+    let mut refused = |label, words: Buffer<f32>| job.fill(label, words).unwrap_err().to_string();
     let message = refused("factor", x);
     assert!(
         message.contains("`combine`") && message.contains("`factor`"),

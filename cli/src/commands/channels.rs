@@ -1,10 +1,13 @@
 //! What the filter commands have in common: channels of samples, taps, results.
 
 use super::MachineArg;
-use crate::io::{Array, FileError, Kind, Outputs, check_extension, read_rows, shown, write_whole};
+use crate::io::{
+    FileError, Kind, Npy, Outputs, Values, check_extension, read_rows, shown, write_array,
+};
 use crate::outcome::Failure;
+use cp2_host::{Buffer, Run, Source, SourceError};
 use cp2_kernels::Random;
-use cp2_kernels::conv::{Extent, Mode, Rate};
+use cp2_kernels::conv::{Extent, Mode, Numbers, Rate};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use serde_json::{Value, json};
@@ -49,28 +52,45 @@ pub(crate) struct ChannelArgs {
     seed: Option<u64>,
 }
 
-/// Channels, one behind the other.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Samples {
-    /// Real samples.
-    Real(Vec<f32>),
-    /// Complex samples.
-    Complex(Vec<Complex32>),
-}
-
-/// A signal and the taps to filter it with.
-#[derive(Clone, Debug)]
+/// A signal, channel after channel as it is asked for, and the taps to filter it with.
+#[derive(Debug)]
 pub(crate) struct Channels {
     /// Shape of the input.
     pub(crate) shape: Vec<usize>,
     /// Channels.
     pub(crate) channels: usize,
-    /// The samples.
-    pub(crate) samples: Samples,
+    /// Whether samples are real ones, and their taps too.
+    pub(crate) real: bool,
+    /// Where the samples come from.
+    values: Values,
+    /// Samples that are left.
+    left: usize,
     /// The taps.
     pub(crate) taps: Vec<Complex32>,
     /// The seed, where something was generated.
     pub(crate) seed: Option<u64>,
+}
+
+impl Source<f32> for Channels {
+    fn count(&self) -> u64 {
+        self.left as u64
+    }
+
+    fn give(&mut self, values: &mut [f32]) -> Result<(), SourceError> {
+        self.left -= values.len();
+        Ok(self.values.give_real(values)?)
+    }
+}
+
+impl Source<Complex32> for Channels {
+    fn count(&self) -> u64 {
+        self.left as u64
+    }
+
+    fn give(&mut self, values: &mut [Complex32]) -> Result<(), SourceError> {
+        self.left -= values.len();
+        Ok(self.values.give(values)?)
+    }
 }
 
 impl ChannelArgs {
@@ -94,20 +114,17 @@ impl ChannelArgs {
             Some(path) => taps(path, limit)?,
             None => self.random_taps(&mut random, limit)?,
         };
-        let (shape, samples) = match &self.input {
+        let (shape, real, values) = match &self.input {
             Some(path) => signal(path, limit)?,
             None => {
                 let extent = self.extent(taps.len(), (mode, rate), limit)?;
                 extent.check(machine).map_err(Failure::input)?;
-                self.random_signal(&mut random, &extent)
+                let values = match self.real {
+                    true => Values::Real(random),
+                    false => Values::Complex(random),
+                };
+                (vec![extent.channels, extent.samples], self.real, values)
             }
-        };
-        // Real samples take real taps; complex taps make complex samples of them.
-        let samples = match samples {
-            Samples::Real(x) if taps.iter().any(|h| h.im != 0.0) => {
-                Samples::Complex(x.into_iter().map(Complex32::from).collect())
-            }
-            samples => samples,
         };
         Ok(Channels {
             channels: if let [rows, _] = *shape.as_slice() {
@@ -115,8 +132,11 @@ impl ChannelArgs {
             } else {
                 1
             },
+            left: shape.iter().product(),
             shape,
-            samples,
+            // Real samples take real taps; complex taps make complex samples of them.
+            real: real && taps.iter().all(|h| h.im == 0.0),
+            values,
             taps,
             seed: generated.then_some(seed),
         })
@@ -155,16 +175,6 @@ impl ChannelArgs {
         })
     }
 
-    fn random_signal(&self, random: &mut Random, extent: &Extent) -> (Vec<usize>, Samples) {
-        let (channels, samples) = (extent.channels, extent.samples);
-        let all = channels * samples;
-        let samples_of = match self.real {
-            true => Samples::Real((0..all).map(|_| random.uniform()).collect()),
-            false => Samples::Complex((0..all).map(|_| random.complex()).collect()),
-        };
-        (vec![channels, samples], samples_of)
-    }
-
     /// Checks the outputs before the work starts.
     pub(crate) fn check_outputs(&self, machine: &MachineArg) -> Result<Outputs, Failure> {
         for (option, path) in [("--input", &self.input), ("--taps", &self.taps)] {
@@ -187,11 +197,11 @@ impl ChannelArgs {
         Ok(outputs)
     }
 
-    /// Writes the result, so many outputs of each channel, in the shape of the signal.
-    pub(crate) fn write(
+    /// Writes the result of a run, so many outputs of each channel, in the shape of the signal.
+    pub(crate) fn write<T: Numbers>(
         &self,
         channels: &Channels,
-        result: &Samples,
+        (run, result): (&Run, Buffer<T>),
         text: &mut String,
         json: &mut Value,
     ) -> Result<(), Failure> {
@@ -199,21 +209,20 @@ impl ChannelArgs {
             return Ok(());
         };
         let mut shape = channels.shape.clone();
-        let outputs = match result {
-            Samples::Real(y) => y.len(),
-            Samples::Complex(y) => y.len(),
-        };
         if let Some(last) = shape.last_mut() {
+            let outputs = usize::try_from(result.len()).unwrap_or(usize::MAX);
             *last = outputs / channels.channels.max(1);
         }
-        let array = match result {
-            Samples::Real(y) => {
-                let y: Vec<Complex32> = y.iter().map(|&y| y.into()).collect();
-                Array::of_real(&shape, &y)
-            }
-            Samples::Complex(y) => Array::of_complex(&shape, y),
+        let kind = match T::REAL {
+            true => Kind::Float32,
+            false => Kind::Complex64,
         };
-        write_whole(path, &array.to_npy())?;
+        write_array(
+            path,
+            (kind, &shape),
+            run,
+            (result.address(), result.bytes()),
+        )?;
         *text += &format!("output: {}\n", path.display());
         json["output"] = json!(shown(path));
         Ok(())
@@ -245,16 +254,14 @@ pub(crate) fn taps(path: &Path, limit: u64) -> Result<Vec<Complex32>, Failure> {
     Ok(array.to_complex())
 }
 
-fn signal(path: &Path, limit: u64) -> Result<(Vec<usize>, Samples), Failure> {
-    let array = read_rows(path, Kind::SIGNAL, limit)?;
-    if array.bytes.is_empty() {
+/// Shape of a file's samples, whether they are real, and the samples.
+fn signal(path: &Path, limit: u64) -> Result<(Vec<usize>, bool, Values), Failure> {
+    let array = Npy::rows(path, Kind::SIGNAL, limit)?;
+    if array.elements() == 0 {
         return Err(
             FileError::format(path, "an array without elements", "at least one sample").into(),
         );
     }
-    let samples = match array.kind {
-        Kind::Complex64 => Samples::Complex(array.to_complex()),
-        _ => Samples::Real(array.to_complex().iter().map(|z| z.re).collect()),
-    };
-    Ok((array.shape, samples))
+    let real = array.kind != Kind::Complex64;
+    Ok((array.shape.clone(), real, Values::Array(array)))
 }

@@ -2,7 +2,7 @@
 
 use super::MachineArg;
 use super::fft::{Planned, measure};
-use crate::io::{Array, FileError, Outputs, shown, write_whole};
+use crate::io::{Array, FileError, Outputs, shown, write_array, write_whole};
 use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::picture::{self, Axis, Field};
 use crate::provenance::Provenance;
@@ -67,7 +67,7 @@ fn write(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let (mut options, progress) =
         simulation.begin(Some(fft.figures(radar::SWEEPS).reference.get()), json);
     options.trace = Trace::default();
-    let measured = measure(&fft, &echoes, fft.len(), options)?;
+    let measured = measure(&fft, &mut &echoes[..], fft.len(), options)?;
     let program = fft.program(radar::SWEEPS)?;
     drop(progress);
 
@@ -107,13 +107,17 @@ fn write(args: &Args, json: bool) -> Result<Outcome, Failure> {
         write_trace(p, report, &title)
     })?;
     let mut figures = measured.figures();
-    if let Some(spectra) = &measured.run.output {
+    if let Some(output) = measured.run.output {
         save("spectra.npy", "result", &|p| {
-            Ok(write_whole(
+            let run = &measured.run.run;
+            Ok(write_array(
                 p,
-                &Array::of_complex(&shape, spectra).to_npy(),
+                (output.kind(), &shape),
+                run,
+                output.place(),
             )?)
         })?;
+        let spectra = &measured.row(0, radar::SWEEPS * radar::N)?;
         let field = range_over_time(spectra);
         save("range-time.png", "range over time", &|p| {
             Ok(picture::write(p, &field)?)
@@ -158,9 +162,8 @@ fn range_over_time(spectra: &[num_complex::Complex32]) -> Field {
     let time = Axis::new("time", "s", 0.0, radar::SWEEPS as f64 / radar::SWEEP_RATE);
     let range = Axis::new("range", "m", 0.0, radar::N as f64 * radar::RESOLUTION);
     let mut field = Field::spectra(
-        spectra,
-        radar::N,
-        radar::N,
+        |sweep| spectra[sweep * radar::N..][..radar::N].to_vec(),
+        [radar::SWEEPS, radar::N],
         "Radar echoes: range over time".to_owned(),
         time,
         range,

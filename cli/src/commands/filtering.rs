@@ -1,19 +1,19 @@
 //! What `cp2 conv` and `cp2 fir` do: plan, filter, compare, report.
 
 use super::MachineArg;
-use super::channels::{ChannelArgs, Samples};
-use crate::io::shown;
-use crate::outcome::{Failure, Outcome, UNVERIFIED};
+use super::channels::{ChannelArgs, Channels};
+use crate::io::{Timed, shown};
+use crate::outcome::{CHANGED, Failure, Outcome, UNVERIFIED};
 use crate::provenance::Provenance;
 use crate::simulation::{SimulationArgs, conclude, figures, merge, table};
 use crate::table::seconds;
-use cp2_kernels::conv::{ConvProblem, ConvRun, Convolver, Mode, Numbers, Rate, source};
-use cp2_kernels::{Problem as _, Verdict};
+use cp2_host::{Buffer, HostError, Source};
+use cp2_kernels::conv::{ConvProblem, Convolver, Mode, Numbers, Rate, source};
+use cp2_kernels::{KernelRun, Problem as _, Verdict, judged};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// A filter command's work.
 pub(crate) struct Task<'a> {
@@ -44,37 +44,28 @@ pub(crate) fn run(
         .channels
         .load(&machine, (task.mode, task.rate.unwrap_or_default()))?;
     channels.taps = change(channels.taps);
-    let (taps, count) = (&channels.taps, channels.channels);
-    let (mut outcome, output) = match &channels.samples {
-        Samples::Real(x) => {
-            let (outcome, y) = filter(task, &machine, taps, count, x, json)?;
-            (outcome, y.map(Samples::Real))
-        }
-        Samples::Complex(x) => {
-            let (outcome, y) = filter(task, &machine, taps, count, x, json)?;
-            (outcome, y.map(Samples::Complex))
-        }
+    let mut outcome = match channels.real {
+        true => filter::<f32>(task, &machine, &mut channels, json)?,
+        false => filter::<Complex32>(task, &machine, &mut channels, json)?,
     };
     outcome.json = Provenance::new(task.schema, &machine, channels.seed)
         .engine(task.simulation.engine().on(&machine))
         .with(outcome.json);
     outcome.json["input"] = json!(task.channels.input.as_deref().map(shown));
-    if let Some(output) = output {
-        let (text, json) = (&mut outcome.text, &mut outcome.json);
-        task.channels.write(&channels, &output, text, json)?;
-    }
     Ok(outcome)
 }
 
 fn filter<T: Numbers>(
     task: &Task<'_>,
     machine: &Arc<Machine>,
-    taps: &[Complex32],
-    channels: usize,
-    x: &[T],
+    signal: &mut Channels,
     json: bool,
-) -> Result<(Outcome, Option<Vec<T>>), Failure> {
-    let samples = x.len() / channels.max(1);
+) -> Result<Outcome, Failure>
+where
+    Channels: Source<T>,
+{
+    let (taps, channels) = (&signal.taps, signal.channels);
+    let samples = signal.shape.last().copied().unwrap_or(0);
     let planning = crate::progress::planning(json);
     let planned = match task.rate {
         Some(rate) => ConvProblem::resampled(taps, channels, samples, rate).and_then(|problem| {
@@ -90,7 +81,7 @@ fn filter<T: Numbers>(
     let (problem, filter) = planned.map_err(Failure::input)?;
     let known = filter.figures::<T>(channels);
     if task.channels.plan {
-        let outcome = Outcome {
+        return Ok(Outcome {
             text: format!(
                 "{}\n{}\n{:#}",
                 problem.title(),
@@ -99,18 +90,21 @@ fn filter<T: Numbers>(
             ),
             json: merge(choice(&problem, &filter), json!(known)),
             ..Outcome::default()
-        };
-        return Ok((outcome, None));
+        });
     }
     let (options, progress) = task.simulation.begin(Some(known.reference.get()), json);
-    let started = Instant::now();
-    let run = filter.process_with(x, options).map_err(Failure::input)?;
-    let host_seconds = started.elapsed().as_secs_f64();
+    let threads = options.threads;
+    let mut input = Timed::<T>::new(signal);
+    let run = filter
+        .process_from(&mut input, options)
+        .map_err(Failure::input)?;
+    let host_seconds = input.seconds();
     drop(progress);
-    let verdict = run
-        .output
-        .as_ref()
-        .and_then(|y| problem.compare_finite(x, y));
+    let kept = run.keeps_inputs().map_err(Failure::input)?;
+    let verdict = match run.output {
+        Some(output) if kept => judge(&problem, &run, output, threads).map_err(Failure::input)?,
+        _ => None,
+    };
     let mut outcome = Outcome {
         text: text(&problem, &filter, &run, verdict, host_seconds),
         json: fields(&problem, &filter, &run, verdict, host_seconds),
@@ -125,6 +119,10 @@ fn filter<T: Numbers>(
         |file| source(file).map(str::to_owned),
         &mut outcome,
     )?;
+    if !kept {
+        outcome.exit = outcome.exit.max(UNVERIFIED);
+        outcome.notes += CHANGED;
+    }
     if let Some((v, _)) = verdict.filter(|(v, _)| !v.holds()) {
         outcome.exit = outcome.exit.max(UNVERIFIED);
         outcome.notes += &format!(
@@ -132,7 +130,41 @@ fn filter<T: Numbers>(
             v.worst
         );
     }
-    Ok((outcome, run.output))
+    if let Some(output) = run.output {
+        let (text, json) = (&mut outcome.text, &mut outcome.json);
+        let result = (&run.run, output);
+        task.channels.write(signal, result, text, json)?;
+    }
+    Ok(outcome)
+}
+
+/// Compares the channels that are finite with the reference, and says how many they are; none where none is.
+fn judge<T: Numbers>(
+    problem: &ConvProblem,
+    run: &KernelRun<Buffer<T>>,
+    output: Buffer<T>,
+    threads: usize,
+) -> Result<Option<(Verdict, usize)>, HostError> {
+    let Some(x) = run.inputs.first() else {
+        return Ok(None);
+    };
+    let input = Buffer::<T>::at(x.address, x.bytes / T::BYTES as u64);
+    let run = &run.run;
+    let judge = || {
+        let mut judge = problem.channel_judge(true);
+        move |channel: usize| {
+            let fetch = |buffer: Buffer<T>, row: usize, from: usize, out: &mut [T]| {
+                let first = (channel * row + from) as u64;
+                run.fetch(buffer.part(first, out.len() as u64), out)
+            };
+            judge.judge(
+                |from, out| fetch(input, problem.samples(), from, out),
+                |from, out| fetch(output, problem.outputs(), from, out),
+            )
+        }
+    };
+    let (tally, channels) = judged(problem.channels(), threads, judge)?;
+    Ok((channels > 0).then(|| (tally.verdict(), channels)))
 }
 
 /// What was planned.
@@ -169,7 +201,7 @@ fn choice(problem: &ConvProblem, filter: &Convolver) -> Value {
 fn fields<T>(
     problem: &ConvProblem,
     filter: &Convolver,
-    run: &ConvRun<T>,
+    run: &KernelRun<T>,
     verdict: Option<(Verdict, usize)>,
     host_seconds: f64,
 ) -> Value {
@@ -192,7 +224,7 @@ fn fields<T>(
 fn text<T>(
     problem: &ConvProblem,
     filter: &Convolver,
-    run: &ConvRun<T>,
+    run: &KernelRun<T>,
     verdict: Option<(Verdict, usize)>,
     host_seconds: f64,
 ) -> String {

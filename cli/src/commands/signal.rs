@@ -4,7 +4,7 @@ mod rows;
 
 pub(crate) use rows::{Origin, Signal};
 
-use crate::io::{FileError, Kind, Window, extension, frames, read_npy, read_wav};
+use crate::io::{FileError, Kind, Npy, Recording, Values, Window, extension, read_wav};
 use crate::outcome::Failure;
 use cp2_kernels::Random;
 use cp2_machine::Machine;
@@ -121,6 +121,16 @@ impl SignalArgs {
         Ok((plan, signal))
     }
 
+    /// Refuses a length that no transform has.
+    fn check_length(&self) -> Result<(), Failure> {
+        match self.n {
+            Some(0) => Err(Failure::input(
+                "--n 0: expected at least 1, the points of a transform",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     fn only_for_sound(&self, path: Option<&Path>) -> Result<(), Failure> {
         let given = [
             ("--hop", self.hop.is_some()),
@@ -143,15 +153,9 @@ impl SignalArgs {
         if batch > most {
             return Err(too_many(n, batch, most));
         }
-        let mut random = Random::new(self.seed);
-        let data = (0..n * batch).map(|_| random.complex()).collect();
-        Ok(Signal {
-            origin: Origin::Seed(self.seed),
-            shape: vec![batch, n],
-            n,
-            stride: n,
-            data,
-        })
+        let values = Values::Complex(Random::new(self.seed));
+        let origin = Origin::Seed(self.seed);
+        Ok(Signal::new(origin, vec![batch, n], n, values))
     }
 
     fn array(
@@ -161,7 +165,8 @@ impl SignalArgs {
         half: bool,
         limit: u64,
     ) -> Result<Signal, Failure> {
-        let array = read_npy(path, Kind::SIGNAL, limit)?;
+        self.check_length()?;
+        let array = Npy::open(path, Kind::SIGNAL, limit)?;
         if let Some(axes) =
             axes.filter(|axes| array.shape.len() > 1 && !array.shape.ends_with(axes))
         {
@@ -179,7 +184,7 @@ impl SignalArgs {
         }
         let row = |n: usize| if half { n / 2 + 1 } else { n };
         if let Some(stride) = self.stride {
-            return Signal::apart(path, row(self.length()), stride, array.to_complex());
+            return Signal::apart(path, row(self.length()), stride, array);
         }
         let n = match (axes, array.shape.as_slice()) {
             (Some(axes), _) => numbers(axes),
@@ -198,8 +203,8 @@ impl SignalArgs {
             };
             return Err(FileError::format(path, found, expected).into());
         }
-        let data = array.to_complex();
-        if data.is_empty() || n == 0 {
+        let numbers = array.elements();
+        if numbers == 0 || n == 0 {
             return Err(FileError::format(
                 path,
                 "an array without elements",
@@ -207,8 +212,8 @@ impl SignalArgs {
             )
             .into());
         }
-        if data.len() % n != 0 {
-            let found = format!("{} numbers, no multiple of N = {n}", data.len());
+        if numbers % n != 0 {
+            let found = format!("{numbers} numbers, no multiple of N = {n}");
             return Err(FileError::format(
                 path,
                 found,
@@ -216,13 +221,9 @@ impl SignalArgs {
             )
             .into());
         }
-        Ok(Signal {
-            origin: Origin::Array(path.to_owned()),
-            shape: array.shape,
-            n,
-            stride: n,
-            data,
-        })
+        let origin = Origin::Array(path.to_owned());
+        let shape = array.shape.clone();
+        Ok(Signal::new(origin, shape, n, Values::Array(array)))
     }
 
     /// `most` is the number of transforms of a length that the machine takes.
@@ -231,6 +232,7 @@ impl SignalArgs {
         path: &Path,
         most: impl Fn(usize) -> Result<usize, Failure>,
     ) -> Result<Signal, Failure> {
+        self.check_length()?;
         let n = self.n.unwrap_or(DEFAULT_N);
         let most = most(n)?;
         let hop = self.hop.unwrap_or(n / 2);
@@ -248,22 +250,19 @@ impl SignalArgs {
         if sound.samples.is_empty() {
             return Err(FileError::format(path, "no samples", "at least one").into());
         }
-        let data = frames(&sound.samples, n, hop, self.window.unwrap_or(Window::Hann));
-        let count = data.len() / n;
-        let frames_padded = ((count - 1) * hop + n).saturating_sub(sound.samples.len());
+        let samples = sound.samples.len();
+        let window = self.window.unwrap_or(Window::Hann);
+        let recording = Recording::new(sound.samples, n, hop, window);
+        let count = recording.frames.count();
+        let frames_padded = ((count - 1) * hop + n).saturating_sub(samples);
         let origin = Origin::Sound {
             path: path.to_owned(),
             rate: sound.rate,
             hop,
             frames_padded,
         };
-        Ok(Signal {
-            origin,
-            shape: vec![count, n],
-            n,
-            stride: n,
-            data,
-        })
+        let values = Values::Recording(recording);
+        Ok(Signal::new(origin, vec![count, n], n, values))
     }
 }
 

@@ -3,14 +3,16 @@
 mod error;
 mod npy;
 mod output;
+mod values;
 mod wav;
 mod window;
 
 pub(crate) use error::FileError;
-pub(crate) use npy::{Array, Kind, read_npy, read_rows};
-pub(crate) use output::{Outputs, write_whole};
+pub(crate) use npy::{Array, Kind, Npy, header, read_rows};
+pub(crate) use output::{Outputs, write_array, write_whole};
+pub(crate) use values::{Timed, Values};
 pub(crate) use wav::read_wav;
-pub(crate) use window::{Window, frames};
+pub(crate) use window::{Recording, Window};
 
 use std::fs::File;
 use std::path::Path;

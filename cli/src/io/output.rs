@@ -1,19 +1,51 @@
 //! Output files: judged before the work starts, written whole or not at all.
 
-use super::FileError;
+use super::{FileError, Kind, header};
 use crate::outcome::Failure;
+use cp2_host::Run;
 use cp2_host::emit::EmitError;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Writes a file so that its name never shows a part of it.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    write_parts(path, |out| out.write_all(bytes))
+}
+
+/// The same of what `fill` writes, a part after the other.
+pub(crate) fn write_parts(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<(), FileError> {
     if path.is_dir() {
         return Err(FileError::Directory {
             path: path.to_owned(),
         });
     }
-    cp2_host::files::write_file(path, |out| out.write_all(bytes))
-        .map_err(|e| FileError::system(path, "write", e.source))
+    cp2_host::files::write_file(path, fill).map_err(|e| FileError::system(path, "write", e.source))
+}
+
+/// Bytes of an array that are on the host at a time on their way to a file.
+const PART: u64 = 1 << 16;
+
+/// Writes an array that a run has left in system memory, at an address so many bytes, as `.npy`.
+pub(crate) fn write_array(
+    path: &Path,
+    (kind, shape): (Kind, &[usize]),
+    run: &Run,
+    (address, bytes): (u64, u64),
+) -> Result<(), FileError> {
+    write_parts(path, |out| {
+        out.write_all(&header(kind, shape))?;
+        let mut part = vec![0; PART.min(bytes) as usize];
+        for at in (0..bytes).step_by(PART as usize) {
+            let part = &mut part[..PART.min(bytes - at) as usize];
+            let fetched = run.fetch_bytes(address + at, part);
+            fetched.map_err(std::io::Error::other)?;
+            out.write_all(part)?;
+        }
+        Ok(())
+    })
 }
 
 /// The files a command will write, judged before it starts to work.

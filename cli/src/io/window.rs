@@ -1,5 +1,6 @@
 //! Cutting a signal into overlapping, windowed frames.
 
+use cp2_kernels::chain::Frames;
 use cp2_kernels::dsp;
 use num_complex::Complex32;
 
@@ -18,40 +19,52 @@ pub(crate) enum Window {
 }
 
 impl Window {
-    /// All `n` values.
-    pub(crate) fn values(self, n: usize) -> Vec<f32> {
-        let window = match self {
+    /// The library's window.
+    pub(crate) fn of_kernels(self) -> dsp::Window {
+        match self {
             Self::Hann => dsp::Window::Hann,
             Self::Hamming => dsp::Window::Hamming,
             Self::Blackman => dsp::Window::Blackman,
             Self::Rect => dsp::Window::Rectangular,
-        };
-        window.coefficients(n)
+        }
     }
 }
 
-/// Number of frames of `n` samples, `hop` apart, that cover `length` samples;
-/// the last one is filled up with zeros.
-pub(crate) fn frame_count(length: usize, n: usize, hop: usize) -> usize {
-    if length == 0 {
-        0
-    } else {
-        1 + length.saturating_sub(n).div_ceil(hop.max(1))
-    }
+/// A recording, and how it is cut into frames, each multiplied by the window: the machine does that, the host what results are judged by.
+#[derive(Clone, Debug)]
+pub(crate) struct Recording {
+    /// Its samples.
+    pub(crate) samples: Vec<f32>,
+    /// Its frames; `hop` is at least 1.
+    pub(crate) frames: Frames,
+    /// On every frame.
+    pub(crate) window: Window,
+    weights: Vec<f32>,
 }
 
-/// Frames of `n` samples, `hop` apart, each multiplied by the window, one after another.
-pub(crate) fn frames(samples: &[f32], n: usize, hop: usize, window: Window) -> Vec<Complex32> {
-    let weights = window.values(n);
-    let mut out = Vec::with_capacity(frame_count(samples.len(), n, hop).saturating_mul(n));
-    for frame in 0..frame_count(samples.len(), n, hop) {
-        let start = frame * hop;
-        out.extend(weights.iter().enumerate().map(|(i, w)| {
-            let sample = samples.get(start + i).copied().unwrap_or(0.0);
-            Complex32::new(sample * w, 0.0)
-        }));
+impl Recording {
+    /// Frames of `n` samples, `hop` apart, the last one filled up with zeros.
+    pub(crate) fn new(samples: Vec<f32>, n: usize, hop: usize, window: Window) -> Self {
+        Self {
+            frames: Frames {
+                samples: samples.len(),
+                n,
+                hop,
+            },
+            weights: window.of_kernels().coefficients(n),
+            samples,
+            window,
+        }
     }
-    out
+
+    /// A frame under its window.
+    pub(crate) fn row(&self, frame: usize, values: &mut [Complex32]) {
+        let first = frame * self.frames.hop;
+        for (i, (value, weight)) in values.iter_mut().zip(&self.weights).enumerate() {
+            let sample = self.samples.get(first + i).copied().unwrap_or(0.0);
+            *value = Complex32::new(sample * weight, 0.0);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -61,15 +74,25 @@ mod tests {
     #[test]
     fn every_sample_is_in_a_frame_and_the_rest_is_zero() {
         let samples: Vec<f32> = (1..=37_u8).map(f32::from).collect();
-        let out = frames(&samples, 16, 16, Window::Rect);
-        assert_eq!(out.len(), 48);
-        for (i, z) in out.iter().enumerate() {
-            assert_eq!(z.re, samples.get(i).copied().unwrap_or(0.0));
+        let recording = Recording::new(samples.clone(), 16, 16, Window::Rect);
+        assert_eq!(recording.frames.count(), 3);
+        for frame in 0..3 {
+            let mut row = vec![Complex32::default(); 16];
+            recording.row(frame, &mut row);
+            for (i, z) in row.iter().enumerate() {
+                let sample = samples.get(16 * frame + i).copied();
+                assert_eq!(z.re, sample.unwrap_or(0.0));
+            }
         }
-        assert_eq!(frame_count(0, 16, 8), 0);
-        assert_eq!(frame_count(1, 16, 8), 1);
-        assert_eq!(frame_count(16, 16, 8), 1);
-        assert_eq!(frame_count(17, 16, 8), 2);
-        assert_eq!(frame_count(24, 16, 8), 2);
+        let count = |length, n, hop| {
+            Recording::new(vec![0.0; length], n, hop, Window::Hann)
+                .frames
+                .count()
+        };
+        assert_eq!(count(0, 16, 8), 0);
+        assert_eq!(count(1, 16, 8), 1);
+        assert_eq!(count(16, 16, 8), 1);
+        assert_eq!(count(17, 16, 8), 2);
+        assert_eq!(count(24, 16, 8), 2);
     }
 }

@@ -48,22 +48,22 @@ const CELLS: usize = 1024;
 const MIN_SIDE: usize = 320;
 
 impl Field {
-    /// `columns` x `rows` decibels, `value(column, row)` each; of those that
+    /// `columns` x `rows` decibels, `value(column, row)` each, column after column; of those that
     /// share a cell of the picture the largest shows. Values more than `range`
     /// below the largest take the darkest colour.
     pub(crate) fn new(
         title: String,
         [columns, rows]: [usize; 2],
-        value: impl Fn(usize, usize) -> f32,
+        mut value: impl FnMut(usize, usize) -> f32,
         x: Axis,
         y: Axis,
         range: f32,
     ) -> Self {
         let (width, height) = (columns.clamp(1, CELLS), rows.clamp(1, CELLS));
         let mut values = vec![f32::NEG_INFINITY; width * height];
-        for row in 0..rows {
-            let line = &mut values[row * height / rows * width..][..width];
-            for column in 0..columns {
+        for column in 0..columns {
+            for row in 0..rows {
+                let line = &mut values[row * height / rows * width..][..width];
                 let cell = &mut line[column * width / columns];
                 *cell = cell.max(value(column, row));
             }
@@ -89,24 +89,25 @@ impl Field {
         }
     }
 
-    /// The spectra of `rows` transforms of `n` points, of which the first
-    /// `bins` are shown upwards, time running to the right.
+    /// So many spectra, of which so many bins are shown upwards, time running to the right; `spectrum` gives one after the other.
     pub(crate) fn spectra(
-        spectra: &[Complex32],
-        n: usize,
-        bins: usize,
+        mut spectrum: impl FnMut(usize) -> Vec<Complex32>,
+        [columns, bins]: [usize; 2],
         title: String,
         x: Axis,
         y: Axis,
     ) -> Self {
-        let columns = spectra.len().checked_div(n).unwrap_or(0);
+        let mut shown = (usize::MAX, Vec::new());
         let value = |column: usize, bin: usize| {
-            let z = spectra[column * n + bin];
+            if shown.0 != column {
+                shown = (column, spectrum(column));
+            }
+            let z: Complex32 = shown.1.get(bin).copied().unwrap_or_default();
             // Through f64: a square of a large f32 would overflow.
             let power = num_complex::Complex64::new(z.re.into(), z.im.into()).norm_sqr();
             (10.0 * libm::log10(power)) as f32
         };
-        Self::new(title, [columns, bins.min(n)], value, x, y, 80.0)
+        Self::new(title, [columns, bins], value, x, y, 80.0)
     }
 
     /// Smallest and largest value of the colour scale.
@@ -217,9 +218,8 @@ mod tests {
             spectra[row * n + n / 4] = Complex32::new(10.0, 0.0);
         }
         Field::spectra(
-            &spectra,
-            n,
-            n / 2,
+            |row| spectra[row * n..][..n].to_vec(),
+            [rows, n / 2],
             "test <&>".into(),
             Axis::new("time", "s", 0.0, 1.5),
             Axis::new("frequency", "kHz", 0.0, 24.0),
@@ -297,9 +297,8 @@ mod tests {
     #[test]
     fn a_field_of_nothing_is_still_a_picture() {
         let zero = Field::spectra(
-            &[Complex32::default(); 16],
-            16,
-            16,
+            |_| vec![Complex32::default(); 16],
+            [1, 16],
             String::new(),
             Axis::new("x", "", 0.0, 0.0),
             Axis::new("y", "", 0.0, f64::NAN),

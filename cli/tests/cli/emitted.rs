@@ -380,19 +380,27 @@ fn recordings_say_what_is_not_in_the_time() {
     let samples: Vec<i16> = (0..4000).map(|i| (i * 37 % 2000) as i16).collect();
     bench.write("x.wav", crate::bench::wav(8000, &samples));
     let line = "fft --n 256 --input x.wav";
-    assert!(
-        bench
-            .cp2(line)
-            .works()
-            .out
-            .contains("not in the time: framing, overlap and window")
-    );
+    let text = bench.cp2(line).works().out.clone();
+    assert!(!text.contains("not in the time"), "{text}");
+    assert!(text.contains("stages: frames "), "{text}");
     let json = bench
         .cp2(&format!("{line} --json --emit run"))
         .works()
         .json();
-    assert_eq!(json["outside_time"].as_array().unwrap().len(), 1);
+    assert_eq!(json["outside_time"].as_array().unwrap().len(), 0);
+    assert_eq!(json["verified"], true);
+    let stages = json["stages"].as_array().unwrap();
+    let names: Vec<_> = stages.iter().map(|s| s["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["frames", "window", "spectra"]);
+    let cycles = stages.iter().map(|s| s["cycles"].as_u64().unwrap());
+    assert_eq!(Some(cycles.sum()), json["cycles"].as_u64());
     assert_eq!(json["emit"].as_str(), Some("run"));
+    // What lies in system memory when time begins is the recording.
+    let recorded = Recorded::read(&bench, "run");
+    let floats: Vec<f32> = samples.iter().map(|s| f32::from(*s) / 32_768.0).collect();
+    assert!(recorded.input().unwrap() == bytes(&floats));
+    let text = bench.cp2("run run").works().out.clone();
+    assert!(text.contains("bits equal, cycles equal"), "{text}");
     let json = bench.cp2("fft --n 256 --batch 4 --json").works().json();
     assert_eq!(json["outside_time"].as_array().unwrap().len(), 0);
 }

@@ -32,6 +32,11 @@ fn hostile_sizes_and_options_are_errors() {
             &["also an input"],
         ),
         ("fft --input x.npy --n 16 --spectrogram x.npy", &[]),
+        ("fft --input x.npy --n 0", &["--n 0", "at least 1"]),
+        (
+            "fft --input x.npy --n 0 --stride 4",
+            &["--n 0", "at least 1"],
+        ),
     ]);
     assert_eq!(
         bench.files(),

@@ -15,6 +15,8 @@ mod fft_refused;
 mod filters;
 mod kernels;
 mod measure;
+#[cfg(target_os = "linux")]
+mod memory;
 mod pipelines;
 mod readme;
 mod transforms;

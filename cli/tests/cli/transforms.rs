@@ -79,6 +79,14 @@ fn transforms_may_lie_apart() {
     let json = bench.cp2("fft --input r.npy --real --n 64 --stride 100 --output z.npy --json");
     assert_eq!(json.works().json()["batch"].as_u64(), Some(3));
     assert_eq!(lanes(&bench.read("z.npy")).len(), 3 * 2 * 33);
+    // Behind the only row nothing lies a stride away.
+    bench.write("one.npy", npy("<f4", "False", "(10,)", &bytes(&[1.0; 10])));
+    let json = bench.cp2("fft --input one.npy --n 8 --stride 100000000 --output o.npy --json");
+    let json = json.works().json();
+    assert_eq!(json["batch"].as_u64(), Some(1));
+    assert_eq!(lanes(&bench.read("o.npy"))[..3], [8.0, 0.0, 0.0]);
+    // Real numbers that became complex ones did so outside the time.
+    assert_eq!(json["outside_time"].as_array().map(Vec::len), Some(1));
     bench
         .cp2("fft --input x.npy --n 64 --stride 63")
         .fails(2, &["--stride 63", "64 at least"]);

@@ -50,6 +50,9 @@ pub enum HostError {
         /// Room.
         len: u64,
     },
+    /// The values of an array cannot be had.
+    #[error(transparent)]
+    Source(super::SourceError),
     /// System memory is free to write only before simulated time begins.
     #[error(
         "the device has begun to run; from then on the control CPU's writes cost time: use `host_write`"

@@ -25,9 +25,11 @@ macro_rules! element {
             const BYTES: usize = std::mem::size_of::<$type>();
             const SCALAR: &'static str = $name;
             const SCALARS: u64 = 1;
+            #[inline]
             fn put(self, out: &mut [u8]) {
                 out[..std::mem::size_of::<$type>()].copy_from_slice(&self.to_le_bytes());
             }
+            #[inline]
             fn get(bytes: &[u8]) -> Self {
                 let mut le = [0; std::mem::size_of::<$type>()];
                 le.copy_from_slice(&bytes[..std::mem::size_of::<$type>()]);
@@ -44,11 +46,13 @@ impl<T: Element, const N: usize> Element for [T; N] {
     const BYTES: usize = T::BYTES * N;
     const SCALAR: &'static str = T::SCALAR;
     const SCALARS: u64 = T::SCALARS * N as u64;
+    #[inline]
     fn put(self, out: &mut [u8]) {
         for (value, out) in self.into_iter().zip(out.chunks_exact_mut(T::BYTES.max(1))) {
             value.put(out);
         }
     }
+    #[inline]
     fn get(bytes: &[u8]) -> Self {
         std::array::from_fn(|i| T::get(&bytes[i * T::BYTES..]))
     }
@@ -58,9 +62,11 @@ impl Element for Complex32 {
     const BYTES: usize = 8;
     const SCALAR: &'static str = "complex64";
     const SCALARS: u64 = 1;
+    #[inline]
     fn put(self, out: &mut [u8]) {
         [self.re, self.im].put(out);
     }
+    #[inline]
     fn get(bytes: &[u8]) -> Self {
         let [re, im] = Element::get(bytes);
         Self { re, im }
@@ -97,6 +103,14 @@ impl<T: Element> Buffer<T> {
         Self::new(address, len)
     }
 
+    /// Of these values so many from value `first` on, as far as there are.
+    #[must_use]
+    pub fn part(&self, first: u64, len: u64) -> Self {
+        let first = first.min(self.len);
+        let address = self.address + first.saturating_mul(T::BYTES as u64);
+        Self::new(address, len.min(self.len - first))
+    }
+
     /// Byte address of the first value.
     #[must_use]
     pub fn address(&self) -> u64 {
@@ -130,14 +144,14 @@ pub(crate) fn to_bytes<T: Element>(values: &[T]) -> Vec<u8> {
     bytes
 }
 
-fn put_all<T: Element>(values: &[T], bytes: &mut [u8]) {
+pub(super) fn put_all<T: Element>(values: &[T], bytes: &mut [u8]) {
     for (value, bytes) in values.iter().zip(bytes.chunks_exact_mut(T::BYTES.max(1))) {
         value.put(bytes);
     }
 }
 
 /// Bytes converted at a time: they stay close.
-const PART: usize = 16 * 1024;
+pub(super) const PART: usize = 16 * 1024;
 
 /// Gives `write` the little-endian bytes of `values`, a part after the other,
 /// each with its place.
@@ -161,14 +175,24 @@ pub(crate) fn in_parts<T: Element, E>(
     Ok(())
 }
 
+/// Bytes read at a time: a row may be short.
+const SMALL: usize = 2 * 1024;
+
 /// Fills `values` with what `read` gives, a part after the other.
 pub(crate) fn out_parts<T: Element, E>(
     values: &mut [T],
     mut read: impl FnMut(u64, &mut [u8]) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut at = 0;
-    let mut buffer = vec![0; PART.max(T::BYTES)];
-    for part in values.chunks_mut((PART / T::BYTES.max(1)).max(1)) {
+    let (mut small, mut large) = ([0; SMALL], Vec::new());
+    // A value may be larger than the buffer.
+    let buffer = if T::BYTES <= SMALL {
+        &mut small[..]
+    } else {
+        large.resize(T::BYTES, 0);
+        &mut large[..]
+    };
+    for part in values.chunks_mut((SMALL / T::BYTES.max(1)).max(1)) {
         let bytes = &mut buffer[..part.len() * T::BYTES];
         read(at, bytes)?;
         at += bytes.len() as u64;

@@ -8,6 +8,7 @@
 mod account;
 mod admit;
 mod command;
+mod control;
 mod cpu;
 mod engine;
 mod error;
@@ -18,6 +19,7 @@ mod part;
 mod program;
 mod progress;
 mod report;
+mod source;
 mod state;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -33,15 +35,15 @@ pub use part::Part;
 pub(crate) use program::parts;
 pub use program::{Placed, Run};
 pub use report::{DmaReport, End, HostReport, RunReport};
+pub use source::{Imprint, Source, SourceError};
 pub use turns::Turns;
 
 use crate::emit::{Array, Recording};
-use crate::step::HostStep;
 use admit::admit;
 use cp2_dma::Descriptor;
 use cp2_machine::Machine;
 use engine::Engine;
-use memory::{Allocator, from_bytes, holds, in_parts, out_parts, read, to_bytes};
+use memory::{Allocator, holds, in_parts, out_parts};
 use std::sync::Arc;
 use turns::Helper;
 
@@ -232,105 +234,6 @@ impl Device {
             protection: None,
         };
         self.command(Command::new(name, action).after(after))
-    }
-
-    /// Lets the control CPU write a buffer at its own rate.
-    ///
-    /// # Errors
-    /// More values than the buffer holds.
-    pub fn host_write<T: Element>(
-        &mut self,
-        name: &str,
-        buffer: Buffer<T>,
-        values: &[T],
-        after: &[Event],
-    ) -> Result<Event, HostError> {
-        holds(buffer, values)?;
-        let action = Action::Write {
-            address: buffer.address(),
-            bytes: to_bytes(values),
-        };
-        self.command(Command::new(name, action).after(after))
-    }
-
-    /// Waits until all commands are complete, lets the control CPU read a
-    /// buffer at its own rate, and returns its values. `None` if the run ended early.
-    ///
-    /// # Errors
-    /// A command could not be carried out.
-    pub fn host_read<T: Element>(
-        &mut self,
-        name: &str,
-        buffer: Buffer<T>,
-    ) -> Result<Option<Vec<T>>, HostError> {
-        self.command(Command::new(
-            name,
-            Action::Read {
-                address: buffer.address(),
-                bytes: buffer.bytes(),
-                decided: None,
-            },
-        ))?;
-        self.simulate(true)?;
-        if self.end.is_some() {
-            return Ok(None);
-        }
-        let memory = self.engine.processor.memory();
-        let bytes = read(memory, buffer.address(), buffer.bytes())?;
-        Ok(Some(from_bytes(&bytes)))
-    }
-
-    /// The same of words by which the host program goes on: how often a loop is run, for one. A recording keeps what was read, and
-    /// a replay that reads something else ends there, with [`End::Diverged`].
-    ///
-    /// # Errors
-    /// A command could not be carried out.
-    pub fn host_decide<T: Element>(
-        &mut self,
-        name: &str,
-        buffer: Buffer<T>,
-    ) -> Result<Option<Vec<T>>, HostError> {
-        let read = self.host_read(name, buffer)?;
-        if let (Some(recording), Some(values)) = (&mut self.recording, &read) {
-            recording.decide(Decided::By(to_bytes(values)));
-        }
-        Ok(read)
-    }
-
-    /// The same of a word that says whether there is more to do: whether it is not 0. Which number it is decides nothing.
-    ///
-    /// # Errors
-    /// A command could not be carried out.
-    pub fn host_asks(&mut self, name: &str, word: Buffer<u32>) -> Result<Option<bool>, HostError> {
-        let read = self.host_read(name, word)?;
-        let more = read.map(|words| words.iter().any(|word| *word != 0));
-        if let (Some(recording), Some(more)) = (&mut self.recording, more) {
-            recording.decide(Decided::More(more));
-        }
-        Ok(more)
-    }
-
-    /// Lets the control CPU carry out a step: read words of system memory, compute, write words.
-    ///
-    /// # Errors
-    /// It is too long or touches what is not there.
-    pub fn host_step(
-        &mut self,
-        name: &str,
-        step: HostStep,
-        after: &[Event],
-    ) -> Result<Event, HostError> {
-        let action = Action::Step(Arc::new(step));
-        self.command(Command::new(name, action).after(after))
-    }
-
-    /// Ends a part of the run when everything given so far is complete, as the control CPU sees it; the report names it.
-    /// Nothing behind begins before.
-    ///
-    /// # Errors
-    /// None but those of any command.
-    pub fn mark(&mut self, name: &str) -> Result<Event, HostError> {
-        self.command(Command::new(name, Action::Mark))
     }
 
     /// Gives the commands of `source` as the control CPU needs them, so that

@@ -250,7 +250,7 @@ impl Run {
     /// # Errors
     /// They lie outside it.
     pub fn read_bytes(&self, address: u64, bytes: u64) -> Result<Vec<u8>, HostError> {
-        super::read(self.processor.memory(), address, bytes)
+        super::memory::read(self.processor.memory(), address, bytes)
     }
 
     /// The processor as the run left it: registers, DMEM, counters.

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`Radar`] | pulse compression, corner turn, Doppler window, FFT over the pulses, decibels |
 //! | [`Sonar`] | decimating filter per hydrophone, corner turns, beamforming, window, spectra, decibels |
+//! | [`Spectrogram`] | overlapping frames of a recording, window, spectra |
 //!
 //! A chain is one job on one device: what a stage leaves in system memory the next one reads there. A stage begins when the one
 //! before is complete. The cycles and causes of the stages add up to those of the run, set-up, program loads and
@@ -24,7 +25,7 @@ pub use accuracy::Accuracy;
 pub use error::ChainError;
 pub use radar::{Detection, Radar, RadarSpec, Target};
 pub use sonar::{Contact, Sonar, SonarSpec, Source};
-pub use spectrogram::{Frames, Spectrogram, SpectrogramJob};
+pub use spectrogram::{Frames, Spectrogram, SpectrogramJob, Transform};
 pub use stages::{ChainJob, Stage, add_stages};
 
 use cp2_host::Options;

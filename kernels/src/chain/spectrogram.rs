@@ -1,14 +1,14 @@
 //! A recording cut into overlapping frames, each under a window and transformed.
 
 use super::ChainError;
-use super::error::{check_count, planned, staged};
+use super::error::staged;
 use super::spectra::Windowed;
-use super::stages::{Stage, Stages};
+use super::stages::Stages;
 use crate::dsp::Window;
-use crate::fft::{Fft, FftPlanner, RealToComplex, Rows};
-use crate::job::{Given, Job};
+use crate::fft::{Fft, RealToComplex, Rows};
+use crate::job::{Given, Job, KernelRun};
 use crate::relayout::{Place, Relayout, WORD, Word};
-use cp2_host::{Buffer, Options, Run};
+use cp2_host::{Buffer, Options};
 use cp2_machine::Machine;
 use cp2_reference::Figures;
 use num_complex::Complex32;
@@ -18,12 +18,28 @@ use std::sync::Arc;
 const PARTS: u64 = 2;
 
 /// How a frame is transformed.
-#[derive(Debug)]
-enum Transform {
+#[derive(Clone, Debug)]
+pub enum Transform {
     /// As complex numbers without imaginary parts.
     Complex(Arc<dyn Fft>),
     /// As real numbers, to half a spectrum.
     Real(Arc<RealToComplex>),
+}
+
+impl Transform {
+    fn len(&self) -> usize {
+        match self {
+            Self::Complex(fft) => fft.len(),
+            Self::Real(fft) => fft.len(),
+        }
+    }
+
+    fn machine(&self) -> &Arc<Machine> {
+        match self {
+            Self::Complex(fft) => fft.machine(),
+            Self::Real(fft) => fft.machine(),
+        }
+    }
 }
 
 /// Planned spectra of the frames of a recording: samples in, a spectrum for each frame out, in one job.
@@ -31,13 +47,10 @@ enum Transform {
 /// Frames of `n` samples begin every `hop` samples; the last one is filled up with zeros.
 #[derive(Debug)]
 pub struct Spectrogram {
-    samples: usize,
-    n: usize,
-    hop: usize,
+    frames: Frames,
     /// None where all samples weigh the same.
     window: Option<Windowed>,
     transform: Transform,
-    machine: Arc<Machine>,
 }
 
 /// The frames of a recording.
@@ -63,60 +76,48 @@ impl Frames {
 }
 
 impl Spectrogram {
-    /// Plans the spectra of such frames under a window: `real` to n / 2 + 1 numbers each, else to n.
+    /// Plans the spectra of such frames under a window, by a transform of their length.
     ///
     /// # Errors
-    /// Sizes that make no sense or for which a stage has no kernel.
-    pub fn new(
-        frames: Frames,
-        window: Window,
-        real: bool,
-        machine: &Arc<Machine>,
-    ) -> Result<Self, ChainError> {
+    /// Sizes that make no sense or for which the machine has no kernel.
+    pub fn new(frames: Frames, window: Window, transform: Transform) -> Result<Self, ChainError> {
         let Frames { samples, n, hop } = frames;
-        check_count("points", n, 1, false)?;
+        if transform.len() != n {
+            let expected = format!("those of the transform, {}", transform.len());
+            return Err(ChainError::spec("points", n, expected));
+        }
         if samples == 0 || hop == 0 || hop > n {
             let expected = format!("1 to {n}, and at least one sample");
             return Err(ChainError::spec("hop", hop, expected));
         }
+        let coefficients = match transform {
+            Transform::Real(_) => window.coefficients(n),
+            Transform::Complex(_) => window.complex_coefficients(n),
+        };
         let count = frames.count();
-        let mut planner = FftPlanner::for_batch(machine.clone(), count);
-        let size = || format!("{count} frames of {n} samples");
-        let transform = match real {
-            true => planned("spectra", size(), planner.plan_real_forward(n)).map(Transform::Real),
-            false => planned("spectra", size(), planner.plan_forward(n)).map(Transform::Complex),
-        };
-        let coefficients = match real {
-            true => window.coefficients(n),
-            false => window.complex_coefficients(n),
-        };
+        let size = format!("{count} frames of {n} samples");
         let window = match window {
             Window::Rectangular => None,
-            _ => Some(Windowed::new(coefficients, count, size(), machine)?),
+            _ => Some(Windowed::new(
+                coefficients,
+                count,
+                size,
+                transform.machine(),
+            )?),
         };
         Ok(Self {
-            samples,
-            n,
-            hop,
+            frames,
             window,
-            transform: transform?,
-            machine: machine.clone(),
+            transform,
         })
-    }
-
-    /// Number of frames.
-    #[must_use]
-    pub fn frames(&self) -> usize {
-        let (samples, n, hop) = (self.samples, self.n, self.hop);
-        Frames { samples, n, hop }.count()
     }
 
     /// What any program and the best known one take for the transforms alone.
     #[must_use]
     pub fn figures(&self) -> Figures {
         match &self.transform {
-            Transform::Complex(fft) => fft.figures(self.frames()),
-            Transform::Real(fft) => fft.figures(self.frames()),
+            Transform::Complex(fft) => fft.figures(self.frames.count()),
+            Transform::Real(fft) => fft.figures(self.frames.count()),
         }
     }
 
@@ -125,17 +126,17 @@ impl Spectrogram {
     /// # Errors
     /// Another number of samples, or more than the machine has room for.
     pub fn job(&self, samples: &[f32], options: Options) -> Result<SpectrogramJob, ChainError> {
-        if samples.len() != self.samples {
+        if samples.len() != self.frames.samples {
             return Err(ChainError::Shape {
                 found: samples.len(),
-                expected: format!("{} samples", self.samples),
+                expected: format!("{} samples", self.frames.samples),
             });
         }
-        let mut job = Job::new(self.machine.clone(), options);
+        let mut job = Job::new(self.transform.machine().clone(), options);
         let length = [samples.len() as u64];
         let samples = staged("frames", job.input("samples", samples, &length))?;
         let mut stages = Stages::new(job);
-        let (n, count) = (self.n as u64, self.frames() as u64);
+        let (n, count) = (self.frames.n as u64, self.frames.count() as u64);
         let parts = match &self.transform {
             Transform::Complex(_) => PARTS,
             Transform::Real(_) => 1,
@@ -151,13 +152,18 @@ impl Spectrogram {
         let spectra = stages.add("spectra", self.figures(), |job| match &self.transform {
             Transform::Complex(fft) => {
                 let rows = Buffer::at(frames.address(), count * n);
-                fft.append_rows(job, Given::Array(rows), self.frames(), Rows::of(self.n))
+                let count = self.frames.count();
+                fft.append_rows(job, Given::Array(rows), count, Rows::of(fft.len()))
             }
             Transform::Real(fft) => fft.append(job, Given::Array(frames)),
         })?;
         let row = spectra.len() / count.max(1);
         stages.job().result("spectra", spectra, &[count, row]);
-        Ok(SpectrogramJob { stages, spectra })
+        Ok(SpectrogramJob {
+            stages,
+            spectra,
+            figures: self.figures(),
+        })
     }
 
     /// The passes that put the frames one behind the other, each sample in `parts` words.
@@ -168,7 +174,8 @@ impl Spectrogram {
         frames: Buffer<f32>,
         parts: u64,
     ) -> Result<(), crate::JobError> {
-        let [n, hop, count] = [self.n, self.hop, self.frames()].map(|n| n as u64);
+        let Frames { n, hop, .. } = self.frames;
+        let [n, hop, count] = [n, hop, self.frames.count()].map(|n| n as u64);
         let own = cp2_host::Rows::contiguous(1, samples.bytes());
         let all = ((count - 1) * hop + n) * WORD;
         // Behind the last sample there is 0, in whole granules.
@@ -195,15 +202,16 @@ impl Spectrogram {
 pub struct SpectrogramJob {
     stages: Stages,
     spectra: Buffer<Complex32>,
+    figures: Figures,
 }
 
 impl SpectrogramJob {
-    /// Runs it: a row for each frame, what the stages cost, and the run.
+    /// Runs it: where the spectra lie, a row for each frame. The stages are parts of the report; the figures are those of the transforms.
     ///
     /// # Errors
-    /// A stage does not finish, or the checkers object to it.
-    pub fn run(self) -> Result<(Vec<Complex32>, Vec<Stage>, Run), ChainError> {
+    /// The device refuses a command. A run that does not finish is no error: it has no output and a report that says why.
+    pub fn run(self) -> Result<KernelRun<Buffer<Complex32>>, ChainError> {
         let spectra = self.spectra;
-        self.stages.run(|run| run.read(spectra))
+        self.stages.run(self.figures, |_| Ok(spectra))
     }
 }

@@ -85,36 +85,25 @@ impl Stages {
         Ok(left)
     }
 
-    /// Runs the job: what `read` fetches, what the stages cost, and the run.
-    pub(super) fn run<O>(
-        self,
-        read: impl FnOnce(&Run) -> Result<O, HostError>,
-    ) -> Result<(O, Vec<Stage>, Run), ChainError> {
-        let Self { job, planned } = self;
+    /// What any program and the best known one take for all stages, one behind the other.
+    fn figures(planned: &[Planned]) -> Figures {
         let sum = |of: fn(&Figures) -> Cycles| planned.iter().map(|p| of(&p.figures).0).sum();
-        let figures = Figures {
+        Figures {
             bound: Cycles(sum(|f| f.bound)),
             reference: Cycles(sum(|f| f.reference)),
             method: "stage by stage".to_owned(),
             ..Figures::default()
-        };
-        let last = planned.last().map_or("", |stage| stage.name);
-        let KernelRun { output, run, .. } = staged(last, job.run(figures, read))?;
-        let stages = costs(&planned, &run.report.parts);
-        if let Some(first) = run.report.findings.first() {
-            return Err(ChainError::Findings {
-                stage: at(&planned, &run.report, first.cycle),
-                first: first.clone(),
-                rest: run.report.findings.len() - 1,
-            });
         }
-        match output {
-            Some(output) => Ok((output, stages, run)),
-            None => Err(ChainError::Unfinished {
-                stage: at(&planned, &run.report, run.report.cycles),
-                end: run.report.end,
-            }),
-        }
+    }
+
+    /// Runs the job: what `read` fetches of a run that finished.
+    pub(super) fn run<O>(
+        self,
+        figures: Figures,
+        read: impl FnOnce(&Run) -> Result<O, HostError>,
+    ) -> Result<KernelRun<O>, ChainError> {
+        let last = self.planned.last().map_or("", |stage| stage.name);
+        staged(last, self.job.run(figures, read))
     }
 
     /// The chain, whose results are these arrays.
@@ -149,12 +138,28 @@ impl ChainJob {
     /// A stage does not finish, or the checkers object to it.
     pub fn run(self) -> Result<(Received, Run), ChainError> {
         let (spectra, decibels) = (self.spectra, self.decibels);
+        let Stages { job, planned } = self.stages;
+        let figures = Stages::figures(&planned);
+        let last = planned.last().map_or("", |stage| stage.name);
         let read = |run: &Run| Ok((run.read(spectra)?, run.read(decibels)?));
-        let ((spectra, decibels), stages, run) = self.stages.run(read)?;
+        let KernelRun { output, run, .. } = staged(last, job.run(figures, read))?;
+        if let Some(first) = run.report.findings.first() {
+            return Err(ChainError::Findings {
+                stage: at(&planned, &run.report, first.cycle),
+                first: first.clone(),
+                rest: run.report.findings.len() - 1,
+            });
+        }
+        let Some((spectra, decibels)) = output else {
+            return Err(ChainError::Unfinished {
+                stage: at(&planned, &run.report, run.report.cycles),
+                end: run.report.end,
+            });
+        };
         let received = Received {
             spectra,
             decibels,
-            stages,
+            stages: costs(&planned, &run.report.parts),
         };
         Ok((received, run))
     }

@@ -6,9 +6,9 @@ use super::filter::{Filter, Numbers};
 use super::layout::Layout;
 use super::rate::Rate;
 use crate::backend::Plan;
-use crate::job::{self, KernelRun};
+use crate::job::{self, JobError, KernelRun, count};
 use cp2_asm::Program;
-use cp2_host::{Buffer, Options};
+use cp2_host::{Buffer, Options, Source};
 use cp2_machine::{Class, Machine};
 use cp2_reference::Figures;
 use num_complex::Complex32;
@@ -185,12 +185,29 @@ impl Convolver {
     /// See [`Convolver::process`].
     pub fn process_with<T: Numbers>(
         &self,
-        x: &[T],
+        mut x: &[T],
         options: Options,
     ) -> Result<ConvRun<T>, ConvError> {
-        let (job, y) = self.job(x, options)?;
-        let figures = self.figures::<T>(x.len() / self.samples);
-        Ok(job.run(figures, |run| run.read(y))?)
+        let done = self.process_from(&mut x, options)?;
+        Ok(done.read().map_err(JobError::from)?)
+    }
+
+    /// The same of channels that are made or read as they are put into system memory, where their outputs stay.
+    ///
+    /// # Errors
+    /// See [`Convolver::process`], and those of the source.
+    pub fn process_from<T: Numbers>(
+        &self,
+        x: &mut dyn Source<T>,
+        options: Options,
+    ) -> Result<KernelRun<Buffer<T>>, ConvError> {
+        let channels = self.layout::<T>(count(x))?.channels;
+        let mut job = job::Job::new(self.machine().clone(), options);
+        let shape = [channels, self.samples].map(|n| n as u64);
+        let x = job.input_of("x", x, &shape)?;
+        let y = self.append_channels(&mut job, x.into(), 0..self.outputs())?;
+        let figures = self.figures::<T>(channels);
+        Ok(job.run(figures, |_| Ok(y))?)
     }
 
     /// The job that filters `x`, nothing of it done yet, and the array that its outputs will be.

@@ -2,12 +2,15 @@
 
 use super::choice::Wanted;
 use super::error::ConvError;
+use super::exact::Exact;
 use super::filter::Numbers;
+use super::judge::ChannelJudge;
 use super::rate::Rate;
 use crate::backend::{Problem, Tally, Verdict};
 use crate::random::Random;
 use num_complex::{Complex32, Complex64};
 use rustfft::FftPlanner;
+use std::convert::Infallible;
 use std::fmt;
 use std::ops::Range;
 
@@ -145,24 +148,6 @@ impl ConvProblem {
         }
     }
 
-    /// The outputs of one channel in double precision.
-    fn exact<T: Numbers>(&self, x: &[T], taps: &[Complex64]) -> Vec<Complex64> {
-        let (spread, step) = (self.rate.interpolate(), self.rate.decimate());
-        let mut spread_x = vec![Complex64::default(); (x.len().max(1) - 1) * spread + 1];
-        for (place, x) in spread_x.iter_mut().step_by(spread).zip(x) {
-            *place = widen(x.complex());
-        }
-        let wanted = self.mode.outputs(self.samples, self.taps.len());
-        let all = reference(&spread_x, taps);
-        let wanted = if self.rate == Rate::Same {
-            wanted
-        } else {
-            0..all.len()
-        };
-        let wanted = all.get(wanted).unwrap_or_default();
-        wanted.iter().step_by(step).copied().collect()
-    }
-
     /// Compares the result for real or complex samples with the reference.
     ///
     /// Worst is over the channels: the L2 error in units of
@@ -170,7 +155,7 @@ impl ConvProblem {
     /// length of the full convolution and no output's norm is beyond max |H| ||x||.
     #[must_use]
     pub fn compare<T: Numbers>(&self, input: &[T], output: &[T]) -> Verdict {
-        self.judged(input, output, |_| true).0
+        self.judged(input, output, false).0
     }
 
     /// The same over the channels whose samples are all finite, and how many they are; none where none is, or the taps
@@ -181,42 +166,40 @@ impl ConvProblem {
         input: &[T],
         output: &[T],
     ) -> Option<(Verdict, usize)> {
-        let taps = self.taps.iter().all(|h| h.is_finite());
-        let finite = |x: &[T]| taps && x.iter().all(|x| x.complex().is_finite());
-        let (verdict, channels) = self.judged(input, output, finite);
+        let (verdict, channels) = self.judged(input, output, true);
         (channels > 0).then_some((verdict, channels))
     }
 
-    /// Over the channels that are `taken`, and how many they are.
-    fn judged<T: Numbers>(
-        &self,
-        input: &[T],
-        output: &[T],
-        taken: impl Fn(&[T]) -> bool,
-    ) -> (Verdict, usize) {
-        let wanted = self.outputs();
-        if input.len() != self.channels * self.samples || output.len() != self.channels * wanted {
+    /// Over all channels, or those that are finite, and how many they are.
+    fn judged<T: Numbers>(&self, input: &[T], output: &[T], finite: bool) -> (Verdict, usize) {
+        let (samples, wanted) = (self.samples, self.outputs());
+        if input.len() != self.channels * samples || output.len() != self.channels * wanted {
             return (Verdict::SHAPELESS, self.channels);
         }
-        let taps: Vec<Complex64> = self.taps.iter().map(|&h| widen(h)).collect();
-        let gain = gain(&taps);
-        let length = (self.samples + self.taps.len()) as f64;
-        let allowed = (4.0 + 6.0 * libm::log2(length)) / f64::from(1 << 24) * gain;
+        let mut judge = self.channel_judge(finite);
         let mut tally = Tally::default();
         let mut channels = 0;
-        for (x, y) in input.chunks(self.samples).zip(output.chunks(wanted)) {
-            if !taken(x) {
-                continue;
+        for (x, y) in input.chunks(samples).zip(output.chunks(wanted)) {
+            let part = |all: &[T], from: usize, out: &mut [T]| {
+                out.copy_from_slice(&all[from..from + out.len()]);
+                Ok::<_, Infallible>(())
+            };
+            let Ok(judged) = judge.judge(
+                |from, out: &mut [T]| part(x, from, out),
+                |from, out: &mut [T]| part(y, from, out),
+            );
+            if let Some(part) = judged {
+                tally.add(part);
+                channels += 1;
             }
-            channels += 1;
-            let exact = self.exact(x, &taps);
-            let y = y.iter().map(|&y| widen(y.complex()));
-            let error = exact.iter().zip(y).map(|(a, y)| (a - y).norm_sqr()).sum();
-            let norm = exact.iter().map(Complex64::norm_sqr).sum();
-            let samples: f64 = x.iter().map(|x| widen(x.complex()).norm_sqr()).sum();
-            tally.add(error, norm, samples.sqrt() * allowed);
         }
         (tally.verdict(), channels)
+    }
+
+    /// What compares one channel after the other with the reference; with `finite` only those whose samples all are.
+    #[must_use]
+    pub fn channel_judge(&self, finite: bool) -> ChannelJudge {
+        ChannelJudge::new(self, finite)
     }
 }
 
@@ -267,12 +250,8 @@ pub(super) fn check_rate(rate: Rate, samples: usize, taps: usize) -> Result<(), 
     Ok(())
 }
 
-fn widen(z: Complex32) -> Complex64 {
-    Complex64::new(z.re.into(), z.im.into())
-}
-
 /// The largest magnitude of the taps' transform, on a grid four times as fine as the taps.
-fn gain(taps: &[Complex64]) -> f64 {
+pub(super) fn gain(taps: &[Complex64]) -> f64 {
     let mut h = taps.to_vec();
     h.resize((4 * taps.len()).next_power_of_two(), Complex64::default());
     FftPlanner::<f64>::new()
@@ -281,36 +260,20 @@ fn gain(taps: &[Complex64]) -> f64 {
     h.iter().map(|z| z.norm()).fold(0.0, f64::max)
 }
 
-/// Points of a transform of the reference where the taps are few: what caches hold.
-const BLOCK: usize = 4096;
-
 /// The full convolution in double precision.
 #[must_use]
 pub fn reference(x: &[Complex64], taps: &[Complex64]) -> Vec<Complex64> {
-    let full = (x.len() + taps.len()).saturating_sub(1);
-    let n = full.min(BLOCK.max(8 * taps.len())).next_power_of_two();
-    let mut planner = FftPlanner::<f64>::new();
-    let (forward, inverse) = (planner.plan_fft_forward(n), planner.plan_fft_inverse(n));
-    let transform = |z: &[Complex64]| {
-        let mut z = z.to_vec();
-        z.resize(n, Complex64::default());
-        forward.process(&mut z);
-        z
-    };
-    let h = transform(taps);
-    let mut y = vec![Complex64::default(); full];
-    // What a block of samples adds reaches as far into the next ones as there are taps.
-    let hop = (n + 1).saturating_sub(taps.len().max(1)).max(1);
-    for (i, x) in x.chunks(hop).enumerate() {
-        let mut part = transform(x);
-        for (z, h) in part.iter_mut().zip(&h) {
-            *z *= h / n as f64;
-        }
-        inverse.process(&mut part);
-        for (y, z) in y.iter_mut().skip(i * hop).zip(part) {
-            *y += z;
-        }
-    }
+    let mut y = Vec::with_capacity(x.len() + taps.len());
+    let Ok(()) = Exact::new(x.len(), taps).convolve(
+        |range, block| {
+            block.copy_from_slice(&x[range]);
+            Ok::<_, Infallible>(())
+        },
+        |_, outputs| {
+            y.extend_from_slice(outputs);
+            Ok(())
+        },
+    );
     y
 }
 

@@ -1,12 +1,11 @@
 //! What an FFT is: inputs, reference, tolerance. No machine in here.
 
 use super::error::FftError;
+use super::exact::{Exact, widen};
 use super::recipe::Direction;
-use crate::backend::{Problem, Tally, Verdict};
+use crate::backend::{Part, Problem, Tally, Verdict};
 use crate::random::Random;
 use num_complex::{Complex32, Complex64};
-use rustfft::{Fft, FftPlanner};
-use std::sync::Arc;
 
 /// A batch of transforms of one length: row `b` of the input, `n` numbers
 /// from `b n` on, becomes row `b` of the output.
@@ -88,16 +87,10 @@ impl Problem for FftProblem {
         if input.len() != output.len() || input.len() != self.n * self.batch {
             return Verdict::SHAPELESS;
         }
-        let fft = exactly(self.n, self.direction);
-        let mut scratch = vec![Complex64::default(); fft.get_inplace_scratch_len()];
-        let mut exact = Vec::with_capacity(self.n);
+        let mut exact = Exact::new(&[self.n], self.direction);
         let mut tally = Tally::default();
-        // Row by row in one place: fresh memory for all rows takes longer than the transforms.
         for (input, output) in input.chunks(self.n).zip(output.chunks(self.n)) {
-            exact.clear();
-            exact.extend(input.iter().map(widen));
-            fft.process_with_scratch(&mut exact, &mut scratch);
-            self.add(&mut tally, &exact, output);
+            tally.add(self.part(exact.of(input), output));
         }
         tally.verdict()
     }
@@ -113,20 +106,24 @@ impl FftProblem {
         }
         let mut tally = Tally::default();
         for (exact, output) in exact.chunks(self.n).zip(output.chunks(self.n)) {
-            self.add(&mut tally, exact, output);
+            tally.add(self.part(exact, output));
         }
         tally.verdict()
     }
 
-    /// Adds a transform's error.
-    fn add(&self, tally: &mut Tally, exact: &[Complex64], output: &[Complex32]) {
-        let error = exact
-            .iter()
-            .zip(output)
-            .map(|(x, y)| (x - widen(y)).norm_sqr())
-            .sum();
-        let norm: f64 = exact.iter().map(Complex64::norm_sqr).sum();
-        tally.add(error, norm, norm.sqrt() * error_bound(self.n));
+    /// Compares one transform with the exact one.
+    #[must_use]
+    pub fn part(&self, exact: &[Complex64], output: &[Complex32]) -> Part {
+        let (mut error, mut norm) = (0.0, 0.0);
+        for (x, y) in exact.iter().zip(output) {
+            error += (x - widen(y)).norm_sqr();
+            norm += x.norm_sqr();
+        }
+        Part {
+            error,
+            norm,
+            allowed: norm.sqrt() * error_bound(self.n),
+        }
     }
 }
 
@@ -140,18 +137,7 @@ pub fn error_bound(n: usize) -> f64 {
 /// All transforms of `input` in double precision.
 #[must_use]
 pub fn reference(input: &[Complex32], n: usize, direction: Direction) -> Vec<Complex64> {
-    let mut rows: Vec<Complex64> = input.iter().map(widen).collect();
-    exactly(n, direction).process(&mut rows);
-    rows
-}
-
-/// The transform in double precision.
-fn exactly(n: usize, direction: Direction) -> Arc<dyn Fft<f64>> {
-    let mut planner = FftPlanner::new();
-    match direction {
-        Direction::Forward => planner.plan_fft_forward(n),
-        Direction::Inverse => planner.plan_fft_inverse(n),
-    }
+    reference_nd(input, &[n], direction)
 }
 
 /// Rows of the N/2 + 1 numbers of spectra of `n` real numbers as rows of all N:
@@ -174,27 +160,7 @@ pub fn hermitian(half: &[Complex32], n: usize) -> Vec<Complex32> {
 /// All arrays of `input` over all axes of `shape`, the last contiguous, in double precision.
 #[must_use]
 pub fn reference_nd(input: &[Complex32], shape: &[usize], direction: Direction) -> Vec<Complex64> {
-    let mut numbers: Vec<Complex64> = input.iter().map(widen).collect();
-    let mut width = 1;
-    for &length in shape.iter().rev() {
-        let fft = exactly(length, direction);
-        for matrix in numbers.chunks_exact_mut(length * width) {
-            for c in 0..width {
-                let mut column: Vec<Complex64> =
-                    matrix.iter().skip(c).step_by(width).copied().collect();
-                fft.process(&mut column);
-                for (to, from) in matrix.iter_mut().skip(c).step_by(width).zip(column) {
-                    *to = from;
-                }
-            }
-        }
-        width *= length;
-    }
-    numbers
-}
-
-fn widen(z: &Complex32) -> Complex64 {
-    Complex64::new(f64::from(z.re), f64::from(z.im))
+    Exact::new(shape, direction).of(input).to_vec()
 }
 
 #[cfg(test)]

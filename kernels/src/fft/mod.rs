@@ -9,6 +9,7 @@ mod definition;
 mod eighths;
 mod entry;
 mod error;
+mod exact;
 mod joined;
 mod large;
 mod mixed;
@@ -26,6 +27,7 @@ pub use choice::{Choice, Why};
 pub use definition::{FftProblem, error_bound, hermitian, reference, reference_nd};
 pub(crate) use entry::KERNELS;
 pub use error::{FftError, NoDivision, NoShape};
+pub use exact::Exact;
 pub use large::{FftNd, LargeFft, LargeRecipe, Lines};
 pub use mixed::{
     BlockFft, BlockRecipe, BluesteinFft, BluesteinRecipe, ComplexToReal, LongBluestein, MixedFft,

@@ -5,9 +5,9 @@ use super::error::FftError;
 use super::plan::{FftRun, batch_of};
 use super::recipe::Direction;
 use crate::backend::Plan;
-use crate::job::{self, Given, Job, PreparedJob, load};
+use crate::job::{self, Given, Job, JobError, KernelRun, PreparedJob, count, load};
 use cp2_asm::Program;
-use cp2_host::{Buffer, Element, Options, Paging, Reserved};
+use cp2_host::{Buffer, Element, Options, Paging, Reserved, Source};
 use cp2_machine::{Class, Cycles, Machine};
 use cp2_reference::Figures;
 use num_complex::Complex32;
@@ -156,26 +156,23 @@ pub trait Fft: fmt::Debug + Send + Sync {
         options: Options,
     ) -> Result<(Job, Buffer<Complex32>), FftError> {
         let batch = self.batch_of(input.len())?;
-        self.job_of_rows(input, batch, Rows::of(self.len()), options)
-    }
-
-    /// The same of rows that lie apart, see [`Fft::process_rows`].
-    ///
-    /// # Errors
-    /// See [`Fft::process_with`].
-    fn job_of_rows(
-        &self,
-        input: &[Complex32],
-        batch: usize,
-        rows: Rows,
-        options: Options,
-    ) -> Result<(Job, Buffer<Complex32>), FftError> {
         let mut job = Job::new(self.machine().clone(), options);
-        let y = self.append_rows(&mut job, input.into(), batch, rows)?;
+        let y = self.append_rows(&mut job, input.into(), batch, Rows::of(self.len()))?;
         Ok((job, y))
     }
 
-    /// Adds the transforms of such rows to a job, from an array as it lies to one that is made.
+    /// The shape of an array of `numbers` whose rows lie so far apart, as a recording has it.
+    fn shape_of(&self, batch: usize, apart: usize, numbers: usize) -> Vec<u64> {
+        match apart == self.len() {
+            true => std::iter::once(batch)
+                .chain(self.axes())
+                .map(|d| d as u64)
+                .collect(),
+            false => vec![numbers as u64],
+        }
+    }
+
+    /// Adds the transforms of rows that may lie apart to a job, see [`Fft::process_rows`], from an array as it lies to one that is made.
     ///
     /// # Errors
     /// See [`Fft::process_with`].
@@ -189,15 +186,7 @@ pub trait Fft: fmt::Debug + Send + Sync {
         let n = self.len();
         let [filled, pitch] = self.arrays(batch)?;
         let kernel = self::rows(batch, [n, pitch], filled);
-        let shape = |apart: usize, numbers: usize| -> Vec<u64> {
-            match apart == n {
-                true => std::iter::once(batch)
-                    .chain(self.axes())
-                    .map(|d| d as u64)
-                    .collect(),
-                false => vec![numbers as u64],
-            }
-        };
+        let shape = |apart, numbers| self.shape_of(batch, apart, numbers);
         let own = cp2_host::Rows {
             total: (input.len() * Complex32::BYTES) as u64,
             ..self::rows(batch, [n, rows.input], batch)
@@ -227,9 +216,7 @@ pub trait Fft: fmt::Debug + Send + Sync {
     /// An input of the wrong shape or too large for the machine. A run that
     /// does not finish is no error: it has no output and a report that says why.
     fn process_with(&self, input: &[Complex32], options: Options) -> Result<FftRun, FftError> {
-        let (job, y) = self.job(input, options)?;
-        let figures = self.figures(input.len() / self.len());
-        Ok(job.run(figures, |run| run.read(y))?)
+        self.process_rows(input, Rows::of(self.len()), options)
     }
 
     /// Transforms the rows of a batch that lie apart: what is between the rows
@@ -243,17 +230,39 @@ pub trait Fft: fmt::Debug + Send + Sync {
     /// See [`Fft::process_with`]; distances shorter than a row.
     fn process_rows(
         &self,
-        input: &[Complex32],
+        mut input: &[Complex32],
         rows: Rows,
         options: Options,
     ) -> Result<FftRun, FftError> {
+        let done = self.process_from(&mut input, rows, options)?;
+        Ok(done.read().map_err(JobError::from)?)
+    }
+
+    /// The same of numbers that are made or read as they are put into system memory, where the output stays.
+    ///
+    /// # Errors
+    /// See [`Fft::process_rows`], and those of the source.
+    fn process_from(
+        &self,
+        input: &mut dyn Source<Complex32>,
+        rows: Rows,
+        options: Options,
+    ) -> Result<KernelRun<Buffer<Complex32>>, FftError> {
         let n = self.len();
         rows.check(n)?;
+        let found = count(input);
+        let rows = Rows {
+            // Behind a single row there is no other that would lie so far away.
+            input: rows.input.min(found.max(n)),
+            ..rows
+        };
         let longest = rows.input.max(rows.output);
         let most = self.max_batch() / longest.div_ceil(n.max(1)).max(1);
-        let batch = rows.batch_of(input.len(), n, most, self.machine())?;
-        let (job, y) = self.job_of_rows(input, batch, rows, options)?;
-        Ok(job.run(self.figures(batch), |run| run.read(y))?)
+        let batch = rows.batch_of(found, n, most, self.machine())?;
+        let mut job = Job::new(self.machine().clone(), options);
+        let x = job.input_of("x", input, &self.shape_of(batch, rows.input, found))?;
+        let y = self.append_rows(&mut job, x.into(), batch, rows)?;
+        Ok(job.run(self.figures(batch), |_| Ok(y))?)
     }
 
     /// The same on a device with default options.

@@ -19,6 +19,14 @@ pub enum JobError {
     /// The same for want of registers.
     #[error(transparent)]
     Unschedulable(#[from] crate::Unschedulable),
+    /// Words would be filled of no pass.
+    #[error(
+        "`{label}` would be filled when a pass begins, but none was added last: add the pass, then say what fills its words"
+    )]
+    NoPass {
+        /// The label.
+        label: String,
+    },
     /// Words that are filled at run time are no words of the program's data.
     #[error(
         "the data of `{program}` has no {bytes} B at the label `{label}`: a section `.dmem` holds what is filled at run time, `{label}: .space {bytes}`"

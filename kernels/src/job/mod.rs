@@ -9,6 +9,7 @@ mod items;
 mod memory;
 mod pass;
 mod prepared;
+mod run;
 mod run_time;
 mod sweep;
 
@@ -22,14 +23,15 @@ pub(crate) use memory::{ROOM_BESIDE, data_end, image, load, loads};
 pub use pass::Pass;
 use pass::Work;
 pub use prepared::PreparedJob;
-pub use run_time::RunTime;
+pub use run::KernelRun;
 
 use crate::ring::{RingPass, follow};
 use cp2_asm::Program;
 use cp2_dma::Descriptor;
 use cp2_host::emit::Array;
 use cp2_host::{
-    Buffer, Device, Element, HostError, Limits, Options, Paging, Placed, Plan, Run, Views,
+    Buffer, Device, Element, HostError, Imprint, Limits, Options, Paging, Placed, Plan, Run,
+    Source, Views,
 };
 use cp2_machine::Machine;
 use cp2_reference::Figures;
@@ -93,6 +95,8 @@ pub struct Job {
     /// Arrays of the user, and results.
     inputs: Vec<Array>,
     outputs: Vec<Array>,
+    /// What the arrays of the user were when they were put there.
+    imprints: Vec<Imprint>,
 }
 
 impl Job {
@@ -106,6 +110,7 @@ impl Job {
             views: Views::default(),
             inputs: Vec::new(),
             outputs: Vec::new(),
+            imprints: Vec::new(),
         }
     }
 
@@ -119,10 +124,24 @@ impl Job {
     pub fn input<T: Element>(
         &mut self,
         name: &str,
-        values: &[T],
+        mut values: &[T],
         shape: &[u64],
     ) -> Result<Buffer<T>, JobError> {
-        let buffer = self.device.alloc_from(values)?;
+        self.input_of(name, &mut values, shape)
+    }
+
+    /// The same of values that are made or read as they are put into system memory.
+    ///
+    /// # Errors
+    /// System memory is used up, or the source fails.
+    pub fn input_of<T: Element>(
+        &mut self,
+        name: &str,
+        values: &mut dyn Source<T>,
+        shape: &[u64],
+    ) -> Result<Buffer<T>, JobError> {
+        let (buffer, imprint) = self.device.alloc_of(values)?;
+        self.imprints.push(imprint);
         self.inputs.push(Array::new(name, buffer, shape));
         Ok(buffer)
     }
@@ -178,26 +197,12 @@ impl Job {
     ///
     /// # Errors
     /// The pass breaks a rule of the scheduler or does not fit.
-    pub fn pass(&mut self, program: &Placed, entry: u32, paging: Paging) -> Result<(), JobError> {
-        self.pass_with(program, entry, paging, &[])
-    }
-
-    /// The same of a kernel that is given words at run time: each fills words of the program's data from system memory when the
-    /// pass begins, with what an earlier pass or step of the control CPU left there.
-    ///
-    /// # Errors
-    /// See [`Job::pass`]; words that are not in the program's data, or no whole granules.
-    pub fn pass_with(
+    pub fn pass(
         &mut self,
         program: &Placed,
         entry: u32,
         mut paging: Paging,
-        words: &[RunTime<'_>],
     ) -> Result<(), JobError> {
-        let fills = words
-            .iter()
-            .map(|words| words.load(program, self.machine()));
-        let fills = fills.collect::<Result<_, _>>()?;
         paging.reserved.extend(program.reserved());
         paging.views = self.views.clone();
         let plan = Plan::new(paging, self.device.machine())?;
@@ -208,7 +213,7 @@ impl Job {
             entry,
             name: program.name.clone(),
             work: Work::Paged(Box::new(plan), arguments),
-            fills,
+            fills: Vec::new(),
             part: None,
             views: self.views.clone(),
             limits: Limits::of(self.device.machine()),
@@ -346,10 +351,11 @@ impl Job {
     /// The device refuses a command, or `read` fails. A run that does not
     /// finish is no error: it has no output and a report that says why.
     pub fn run<O>(
-        self,
+        mut self,
         figures: Figures,
         read: impl FnOnce(&Run) -> Result<O, HostError>,
     ) -> Result<KernelRun<O>, JobError> {
+        let inputs = std::mem::take(&mut self.imprints);
         let (run, passes, turns) = self.finish()?;
         let output = if run.report.end.is_finished() {
             Some(read(&run)?)
@@ -358,6 +364,7 @@ impl Job {
         };
         Ok(KernelRun {
             output,
+            inputs,
             passes,
             turns,
             figures,
@@ -382,25 +389,7 @@ impl Job {
     }
 }
 
-/// A job that has been run.
-#[derive(Debug)]
-pub struct KernelRun<O> {
-    /// The result; none if the run did not finish.
-    pub output: Option<O>,
-    /// How each pass was paged.
-    pub passes: Vec<Pass>,
-    /// How many turns each loop took, in the order in which they ended.
-    pub turns: Vec<u64>,
-    /// The proved limit of its time and that of the best known algorithm.
-    pub figures: Figures,
-    /// What was measured; its report has cycles and causes.
-    pub run: Run,
-}
-
-impl<O> KernelRun<O> {
-    /// Reference / measured cycles of the whole run, everything included.
-    #[must_use]
-    pub fn efficiency(&self) -> f64 {
-        self.figures.efficiency(self.run.report.cycles)
-    }
+/// Values that are left in a source, as far as an address has them.
+pub(crate) fn count<T>(source: &dyn Source<T>) -> usize {
+    usize::try_from(source.count()).unwrap_or(usize::MAX)
 }

@@ -22,7 +22,7 @@ use cp2_host::{End, Options};
 use cp2_kernels::Random;
 use cp2_kernels::chain::{
     Accuracy, ChainError, Frames, Radar, RadarSpec, Received, Receiver as _, Sonar, SonarSpec,
-    Spectrogram,
+    Spectrogram, Transform,
 };
 use cp2_kernels::dsp::{Map, MapOp, Transposition, Window};
 use cp2_kernels::fft::FftPlanner;

@@ -146,19 +146,24 @@ fn spectrograms_are_one_job() {
             .collect();
         let wide: Vec<Complex32> = cut.iter().map(|x| Complex32::from(*x)).collect();
         let mut planner = FftPlanner::for_batch(machine.clone(), frames.count());
-        let complex = planner.plan_forward(n).unwrap().process(&wide).unwrap();
-        let real = planner.plan_real_forward(n).unwrap().process(&cut).unwrap();
-        for (is_real, alone) in [(false, complex), (true, real)] {
-            let plan = Spectrogram::new(frames, window, is_real, &machine).unwrap();
-            assert_eq!(plan.frames(), frames.count());
-            let job = plan.job(&sound, checked()).unwrap();
-            let (spectra, stages, run) = job.run().unwrap();
+        let complex = planner.plan_forward(n).unwrap();
+        let real = planner.plan_real_forward(n).unwrap();
+        let alone = [complex.process(&wide), real.process(&cut)];
+        let plans = [Transform::Complex(complex), Transform::Real(real)];
+        for (transform, alone) in plans.into_iter().zip(alone) {
+            let alone = alone.unwrap();
+            let plan = Spectrogram::new(frames, window, transform).unwrap();
+            let done = plan.job(&sound, checked()).unwrap().run().unwrap();
+            let report = &done.run.report;
+            assert!(report.findings.is_empty(), "{what}: {:?}", report.findings);
+            let spectra = done.run.read(done.output.unwrap()).unwrap();
             assert!(Some(&spectra) == alone.output.as_ref(), "{what}");
-            let sum: u64 = stages.iter().map(|stage| stage.cycles).sum();
-            assert_eq!(sum, run.report.cycles, "{what}");
-            let last = stages.last().unwrap();
+            let parts = &report.parts;
+            let sum: u64 = parts.iter().map(|part| part.cycles).sum();
+            assert_eq!(sum, report.cycles, "{what}");
+            let last = parts.last().unwrap();
             assert_eq!(last.cycles, alone.run.report.cycles, "{what}");
-            assert_eq!(stages.len() == 2, window == Window::Rectangular, "{what}");
+            assert_eq!(parts.len() == 2, window == Window::Rectangular, "{what}");
         }
     }
     let refused = Frames {
@@ -166,6 +171,7 @@ fn spectrograms_are_one_job() {
         n: 16,
         hop: 17,
     };
-    let error = Spectrogram::new(refused, Window::Hann, false, &machine).unwrap_err();
+    let fft = FftPlanner::new(machine).plan_forward(16).unwrap();
+    let error = Spectrogram::new(refused, Window::Hann, Transform::Complex(fft)).unwrap_err();
     assert!(error.to_string().contains("hop: 17"), "{error}");
 }

@@ -1,13 +1,15 @@
 //! The transform a command line asks for, complex or real.
 
+use crate::io::{Kind, Recording};
 use crate::outcome::Failure;
 use cp2_asm::Program;
-use cp2_host::Options;
+use cp2_host::{Buffer, HostError, Options, Run, Source, SourceError};
+use cp2_kernels::chain::{Spectrogram, Transform};
 use cp2_kernels::fft::{
-    ComplexToReal, Direction, Fft, FftError, FftNd, FftPlanner, FftProblem, FftRun, RealRun,
-    RealToComplex, Rows, hermitian, reference_nd,
+    ComplexToReal, Direction, Exact, Fft, FftError, FftNd, FftPlanner, FftProblem, RealToComplex,
+    Rows, hermitian,
 };
-use cp2_kernels::{Problem as _, Verdict};
+use cp2_kernels::{KernelRun, Verdict, judged};
 use cp2_machine::{Cycles, Machine};
 use cp2_reference::Figures;
 use num_complex::Complex32;
@@ -184,47 +186,90 @@ impl Planned {
         .map_err(Failure::input)
     }
 
-    /// Transforms rows; complex ones may lie apart, one every `stride` numbers.
+    /// Transforms rows; complex ones may lie apart, one every `stride` numbers. Of real ones the real parts count.
     pub(crate) fn process(
         &self,
-        input: &[Complex32],
+        input: &mut dyn Source<Complex32>,
         stride: usize,
         options: Options,
-    ) -> Result<FftRun, FftError> {
+    ) -> Result<KernelRun<Numbers>, FftError> {
+        let rows = Rows {
+            input: stride,
+            output: self.len(),
+        };
         match self {
-            Self::Complex(fft) if stride != fft.len() => {
-                let rows = Rows {
-                    input: stride,
-                    output: fft.len(),
-                };
-                fft.process_rows(input, rows, options)
-            }
-            Self::Complex(fft) => fft.process_with(input, options),
-            Self::Array(fft) => fft.process_with(input, options),
-            Self::Forward(fft) => {
-                let input: Vec<f32> = input.iter().map(|z| z.re).collect();
-                fft.process_with(&input, options)
-            }
-            Self::Inverse(fft) => fft.process_with(input, options).map(complex),
+            Self::Complex(fft) => fft.process_from(input, rows, options)?.with_output(complex),
+            Self::Array(fft) => fft.process_from(input, rows, options)?.with_output(complex),
+            Self::Forward(fft) => fft
+                .process_from(&mut RealParts(input, Vec::new()), options)?
+                .with_output(complex),
+            Self::Inverse(fft) => fft
+                .process_from(input, options)?
+                .with_output(|y, _| Ok(Numbers::Real(y))),
         }
     }
 
-    /// Compares a result with the reference in double precision.
+    /// Cuts a recording into frames, weights and transforms them, in one job.
+    pub(crate) fn process_recording(
+        &self,
+        recording: &Recording,
+        options: Options,
+    ) -> Result<KernelRun<Numbers>, Failure> {
+        let transform = match self {
+            Self::Complex(fft) => Transform::Complex(fft.clone()),
+            Self::Forward(fft) => Transform::Real(fft.clone()),
+            Self::Array(_) | Self::Inverse(_) => {
+                let message = "the frames of a recording are rows of samples: leave --shape and --inverse of --real out";
+                return Err(Failure::input(message));
+            }
+        };
+        let window = recording.window.of_kernels();
+        let plan = Spectrogram::new(recording.frames, window, transform)?;
+        let done = plan.job(&recording.samples, options)?.run()?;
+        done.with_output(complex).map_err(Failure::input)
+    }
+
+    /// The input of a run of [`Planned::process`] in system memory.
+    pub(crate) fn input(&self, run: &KernelRun<Numbers>) -> Option<Numbers> {
+        let x = run.inputs.first()?;
+        Some(match self {
+            Self::Forward(_) => Numbers::Real(Buffer::at(x.address, x.bytes / 4)),
+            _ => Numbers::Complex(Buffer::at(x.address, x.bytes / 8)),
+        })
+    }
+
+    /// Compares the results of a run with the reference in double precision, on so many host threads; `fetch` gives the
+    /// rows that were transformed. None where one is not finite.
     pub(crate) fn judge(
         &self,
         problem: &FftProblem,
-        input: &[Complex32],
-        output: &[Complex32],
-    ) -> Verdict {
-        if let Self::Array(fft) = self {
-            let exact = reference_nd(input, fft.shape(), fft.direction());
-            return problem.compare(&exact, output);
-        }
-        let (x, y) = (
-            self.whole(input, self.row()),
-            self.whole(output, self.output_row()),
-        );
-        problem.judge(&x, &y)
+        (run, output): (&KernelRun<Numbers>, Numbers),
+        fetch: impl Fn(usize, &mut [Complex32]) -> Result<(), HostError> + Sync,
+        threads: usize,
+    ) -> Result<Option<Verdict>, Failure> {
+        let shape = match self {
+            Self::Array(fft) => fft.shape(),
+            _ => &[self.len()],
+        };
+        let run = &run.run;
+        let [row, output_row] = [self.row(), self.output_row()];
+        let judge = || {
+            let mut exact = Exact::new(shape, self.direction());
+            let [mut x, mut y] = [row, output_row].map(|n| vec![Complex32::default(); n]);
+            let fetch = &fetch;
+            move |b: usize| {
+                fetch(b, &mut x)?;
+                if !x.iter().all(|z| z.is_finite()) {
+                    return Ok(None);
+                }
+                output.fetch(run, b * output_row, &mut y)?;
+                let exact = exact.of(&self.whole(&x, row));
+                let part = problem.part(exact, &self.whole(&y, output_row));
+                Ok::<_, HostError>(Some(part))
+            }
+        };
+        let (tally, parts) = judged(problem.batch(), threads, judge).map_err(Failure::input)?;
+        Ok((parts == problem.batch()).then(|| tally.verdict()))
     }
 
     /// Rows of input or output as the rows of the complex transform of the same length.
@@ -236,15 +281,72 @@ impl Planned {
     }
 }
 
-/// A run with real numbers as complex ones.
-fn complex(run: RealRun<f32>) -> FftRun {
-    FftRun {
-        output: run
-            .output
-            .map(|y| y.into_iter().map(Complex32::from).collect()),
-        passes: run.passes,
-        turns: run.turns,
-        figures: run.figures,
-        run: run.run,
+fn complex(y: Buffer<Complex32>, _: &Run) -> Result<Numbers, FftError> {
+    Ok(Numbers::Complex(y))
+}
+
+/// Numbers in system memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Numbers {
+    /// Real ones.
+    Real(Buffer<f32>),
+    /// Complex ones.
+    Complex(Buffer<Complex32>),
+}
+
+impl Numbers {
+    /// The type of an array of them.
+    pub(crate) fn kind(self) -> Kind {
+        match self {
+            Self::Real(_) => Kind::Float32,
+            Self::Complex(_) => Kind::Complex64,
+        }
+    }
+
+    /// Where they lie: address and bytes.
+    pub(crate) fn place(self) -> (u64, u64) {
+        match self {
+            Self::Real(buffer) => (buffer.address(), buffer.bytes()),
+            Self::Complex(buffer) => (buffer.address(), buffer.bytes()),
+        }
+    }
+
+    /// Fills `out` from number `first` on, with real ones as complex ones.
+    pub(crate) fn fetch(
+        self,
+        run: &Run,
+        first: usize,
+        out: &mut [Complex32],
+    ) -> Result<(), HostError> {
+        let (first, count) = (first as u64, out.len() as u64);
+        match self {
+            Self::Complex(buffer) => run.fetch(buffer.part(first, count), out),
+            Self::Real(buffer) => {
+                let mut parts = vec![0.0; out.len()];
+                run.fetch(buffer.part(first, count), &mut parts)?;
+                for (z, re) in out.iter_mut().zip(parts) {
+                    *z = re.into();
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The real parts of complex numbers.
+struct RealParts<'a>(&'a mut dyn Source<Complex32>, Vec<Complex32>);
+
+impl Source<f32> for RealParts<'_> {
+    fn count(&self) -> u64 {
+        self.0.count()
+    }
+
+    fn give(&mut self, values: &mut [f32]) -> Result<(), SourceError> {
+        self.1.resize(values.len(), Complex32::default());
+        self.0.give(&mut self.1)?;
+        for (re, z) in values.iter_mut().zip(&self.1) {
+            *re = z.re;
+        }
+        Ok(())
     }
 }

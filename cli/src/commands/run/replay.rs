@@ -1,7 +1,7 @@
 //! A directory that `--emit` wrote, run again.
 
 use super::Args;
-use crate::io::{Array, Kind, shown, write_whole};
+use crate::io::{Kind, shown, write_array};
 use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::provenance::Provenance;
 use crate::simulation::{figures, table};
@@ -89,8 +89,7 @@ pub(super) fn replay(args: &Args, json: bool) -> Result<(Run, Outcome), Failure>
     if let (Some((kind, shape, address, bytes)), Some(path), true) =
         (result, &args.output, finished)
     {
-        let bytes = run.read_bytes(address, bytes).map_err(Failure::input)?;
-        write_whole(path, &Array { kind, shape, bytes }.to_npy())?;
+        write_array(path, (kind, &shape), &run, (address, bytes))?;
         outcome.text += &format!("output: {}\n", path.display());
         outcome.json["output"] = json!(shown(path));
     }

@@ -1,8 +1,9 @@
 //! Transforms' worth of input, and what is checked of it.
 
-use crate::io::FileError;
+use crate::io::{FileError, Kind, Npy, Recording, Values};
 use crate::outcome::Failure;
 use crate::picture::{Axis, Field};
+use cp2_host::{Source, SourceError};
 use num_complex::Complex32;
 use std::path::{Path, PathBuf};
 
@@ -45,8 +46,20 @@ impl Origin {
     }
 }
 
-/// Transforms' worth of input.
-#[derive(Clone, Debug)]
+/// What is looked for in the numbers as they pass.
+#[derive(Debug)]
+enum Watched {
+    Nothing,
+    /// Imaginary parts, which are an error.
+    Imaginary,
+    /// Imaginary parts that a spectrum of so many real numbers has none of: for number 0 and the last one the row of
+    /// the largest, and that.
+    Ends(usize, [Option<(usize, f32)>; 2]),
+}
+
+/// Transforms' worth of input: the source of its numbers, which are made or read as they are asked for, transform after
+/// transform with what lies between.
+#[derive(Debug)]
 pub(crate) struct Signal {
     /// Where it came from.
     pub(crate) origin: Origin,
@@ -56,93 +69,174 @@ pub(crate) struct Signal {
     pub(crate) n: usize,
     /// Numbers from the beginning of a transform to that of the next.
     pub(crate) stride: usize,
-    /// The numbers, transform after transform, and what lies between.
-    pub(crate) data: Vec<Complex32>,
+    values: Values,
+    /// All numbers, and those that were given.
+    numbers: usize,
+    given: usize,
+    /// Numbers that are left out behind every transform.
+    gap: usize,
+    watched: Watched,
+}
+
+impl Source<Complex32> for Signal {
+    fn count(&self) -> u64 {
+        (self.numbers - self.given) as u64
+    }
+
+    fn give(&mut self, values: &mut [Complex32]) -> Result<(), SourceError> {
+        if self.gap == 0 {
+            self.values.give(values)?;
+        } else {
+            self.give_rows(values)?;
+        }
+        self.watch(values)?;
+        self.given += values.len();
+        Ok(())
+    }
 }
 
 impl Signal {
+    /// Transforms of `n` numbers that follow each other.
+    pub(super) fn new(origin: Origin, shape: Vec<usize>, n: usize, values: Values) -> Self {
+        Self {
+            numbers: shape.iter().product(),
+            origin,
+            shape,
+            n,
+            stride: n,
+            values,
+            given: 0,
+            gap: 0,
+            watched: Watched::Nothing,
+        }
+    }
+
     /// Transforms of `n` numbers every `stride` numbers of an array.
-    pub(super) fn apart(
-        path: &Path,
-        n: usize,
-        stride: usize,
-        data: Vec<Complex32>,
-    ) -> Result<Self, Failure> {
+    pub(super) fn apart(path: &Path, n: usize, stride: usize, array: Npy) -> Result<Self, Failure> {
         if n == 0 || stride < n {
             return Err(Failure::input(format!(
                 "--stride {stride}: expected {} at least, the numbers of a transform",
                 n.max(1)
             )));
         }
-        let batch = data.len().div_ceil(stride);
-        let last = data.len() - batch.saturating_sub(1) * stride;
+        let numbers = array.elements();
+        let batch = numbers.div_ceil(stride);
+        let last = numbers - batch.saturating_sub(1) * stride;
         if last < n {
             let found = format!(
-                "{} numbers, of which {last} are left for the last transform of {n}",
-                data.len()
+                "{numbers} numbers, of which {last} are left for the last transform of {n}"
             );
             let expected = "whole transforms: choose another --stride, or pad the array";
             return Err(FileError::format(path, found, expected).into());
         }
+        let origin = Origin::Array(path.to_owned());
         Ok(Self {
-            origin: Origin::Array(path.to_owned()),
-            shape: vec![batch, n],
-            n,
             stride,
-            data,
+            numbers,
+            ..Self::new(origin, vec![batch, n], n, Values::Array(array))
         })
     }
 
     /// Number of transforms.
     pub(crate) fn batch(&self) -> usize {
-        self.data.len().div_ceil(self.stride.max(1))
+        self.numbers.div_ceil(self.stride.max(1))
+    }
+
+    /// Whether the numbers of the input are real ones that become complex ones.
+    pub(crate) fn is_widened(&self) -> bool {
+        matches!(&self.values, Values::Array(array) if array.kind == Kind::Float32)
+    }
+
+    /// The recording that it is.
+    pub(crate) fn recording(&self) -> Option<&Recording> {
+        match &self.values {
+            Values::Recording(recording) => Some(recording),
+            _ => None,
+        }
     }
 
     /// Leaves out what lies between the transforms.
     pub(crate) fn close_up(&mut self) {
-        let (n, stride) = (self.n, self.stride.max(1));
-        if n < stride {
-            let rows = self.data.chunks(stride).flat_map(|row| row.iter().take(n));
-            self.data = rows.copied().collect();
-            self.stride = n;
+        if self.n < self.stride {
+            self.numbers = self.batch() * self.n;
+            self.gap = self.stride - self.n;
+            self.stride = self.n;
         }
     }
 
-    /// Makes half spectra those of real numbers: number 0 of a row, and of even lengths its last one, are real.
-    /// What a file has there, as products of spectra do, counts as 0; a warning says so.
-    pub(crate) fn real_ends(&mut self, n: usize, given: bool) -> Option<String> {
-        let ends = [0].into_iter().chain(n.is_multiple_of(2).then_some(n / 2));
-        let mut ignored: Option<(usize, usize, f32)> = None;
-        for k in ends {
-            let column = self.data.iter_mut().skip(k).step_by(n / 2 + 1);
-            for (row, z) in column.enumerate() {
-                let im = std::mem::take(&mut z.im);
-                let larger = ignored.is_none_or(|(.., most)| im.is_nan() || im.abs() > most.abs());
-                if im != 0.0 && larger {
-                    ignored = Some((row, k, im));
+    /// The next numbers of transforms, without what lies between.
+    fn give_rows(&mut self, values: &mut [Complex32]) -> Result<(), FileError> {
+        let mut skipped = vec![Complex32::default(); self.gap.min(1 << 12)];
+        let mut done = 0;
+        while done < values.len() {
+            let place = self.given + done;
+            if place.is_multiple_of(self.n) && place > 0 {
+                let mut gap = self.gap;
+                while gap > 0 {
+                    let part = gap.min(skipped.len());
+                    self.values.give(&mut skipped[..part])?;
+                    gap -= part;
+                }
+            }
+            let part = (values.len() - done).min(self.n - place % self.n);
+            self.values.give(&mut values[done..done + part])?;
+            done += part;
+        }
+        Ok(())
+    }
+
+    fn watch(&mut self, values: &[Complex32]) -> Result<(), SourceError> {
+        match &mut self.watched {
+            Watched::Nothing => {}
+            Watched::Imaginary => {
+                if values.iter().any(|z| z.im != 0.0) {
+                    return Err("--real: the input has imaginary parts that are not 0; expected real numbers (float32), or leave --real out".into());
+                }
+            }
+            Watched::Ends(n, largest) => {
+                for (i, z) in values.iter().enumerate() {
+                    let (row, k) = ((self.given + i) / self.n, (self.given + i) % self.n);
+                    let end = match k {
+                        0 => 0,
+                        k if 2 * k == *n => 1,
+                        _ => continue,
+                    };
+                    largest[end] = larger(largest[end], (row, z.im));
                 }
             }
         }
-        let (row, k, im) = ignored.filter(|_| given)?;
+        Ok(())
+    }
+
+    /// Refuses numbers of a file that are not real.
+    pub(crate) fn expect_real(&mut self) {
+        self.watched = Watched::Imaginary;
+    }
+
+    /// Looks for what half spectra of `n` real numbers have no imaginary parts at: number 0 of a row, and of even lengths its
+    /// last one. What a file has there, as products of spectra do, counts as 0; [`Signal::ignored`] says so.
+    pub(crate) fn watch_ends(&mut self, n: usize) {
+        self.watched = Watched::Ends(n, [None; 2]);
+    }
+
+    /// A warning of imaginary parts that count as 0, where there were any.
+    pub(crate) fn ignored(&self) -> Option<String> {
+        let Watched::Ends(n, [first, last]) = self.watched else {
+            return None;
+        };
+        let of = |k: usize, found: Option<(usize, f32)>| found.map(|(row, im)| (row, k, im));
+        let (row, k, im) = match (of(0, first), of(n / 2, last)) {
+            (Some(a), Some(b)) if is_larger(a.2, b.2) => b,
+            (a, b) => a.or(b)?,
+        };
         Some(format!(
             "warning: --real --inverse: imaginary parts where the spectrum of {n} real numbers has none count as 0; the largest is {im}, of row {row}, number {k}\n"
         ))
     }
 
-    /// Makes generated numbers real, and refuses a file of others.
-    pub(crate) fn check_real(&mut self, given: bool) -> Result<(), Failure> {
-        if given && self.data.iter().any(|z| z.im != 0.0) {
-            return Err(Failure::input(
-                "--real: the input has imaginary parts that are not 0; expected real numbers (float32), or leave --real out",
-            ));
-        }
-        self.data.iter_mut().for_each(|z| z.im = 0.0);
-        Ok(())
-    }
-
     /// A picture of its spectra: against time and frequency for a recording,
     /// of which the negative frequencies mirror the positive ones.
-    pub(crate) fn picture(&self, spectra: &[Complex32]) -> Field {
+    pub(crate) fn picture(&self, spectrum: impl FnMut(usize) -> Vec<Complex32>) -> Field {
         let (bins, x, y) = match &self.origin {
             Origin::Sound { rate, hop, .. } => {
                 let rate = f64::from(*rate);
@@ -166,12 +260,25 @@ impl Signal {
                 f.to_string_lossy().into_owned()
             });
         Field::spectra(
-            spectra,
-            self.n,
-            bins,
+            spectrum,
+            [self.batch(), bins],
             format!("{name}: {} spectra of {} points", self.batch(), self.n),
             x,
             y,
         )
     }
+}
+
+/// The larger one of imaginary parts that are not 0; what is no number is larger than all.
+fn larger(known: Option<(usize, f32)>, (row, im): (usize, f32)) -> Option<(usize, f32)> {
+    let larger = known.is_none_or(|(_, most)| is_larger(most, im));
+    if im != 0.0 && larger {
+        Some((row, im))
+    } else {
+        known
+    }
+}
+
+fn is_larger(most: f32, im: f32) -> bool {
+    im.is_nan() || im.abs() > most.abs()
 }

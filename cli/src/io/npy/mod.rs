@@ -2,10 +2,8 @@
 
 mod read;
 
-pub(crate) use read::{read_npy, read_rows};
+pub(crate) use read::{Npy, read_rows};
 
-use ndarray::{ArrayView, IxDyn};
-use ndarray_npy::{WritableElement, WriteNpyExt};
 use num_complex::Complex32;
 
 /// Element types, all little-endian and of 32-bit lanes.
@@ -110,16 +108,6 @@ impl Array {
         }
     }
 
-    /// An array of the real parts of complex numbers.
-    pub(crate) fn of_real(shape: &[usize], data: &[Complex32]) -> Self {
-        let bytes = data.iter().flat_map(|z| z.re.to_le_bytes()).collect();
-        Self {
-            kind: Kind::Float32,
-            shape: shape.to_vec(),
-            bytes,
-        }
-    }
-
     /// The elements as complex numbers, those of one lane as real parts.
     pub(crate) fn to_complex(&self) -> Vec<Complex32> {
         let mut lanes = self
@@ -138,30 +126,33 @@ impl Array {
 
     /// The whole `.npy` file.
     pub(crate) fn to_npy(&self) -> Vec<u8> {
-        let lanes = || self.bytes.chunks_exact(4).map(|b| [b[0], b[1], b[2], b[3]]);
-        match self.kind {
-            Kind::Complex64 => write(&self.shape, &self.to_complex()),
-            Kind::Float32 => write(
-                &self.shape,
-                &lanes().map(f32::from_le_bytes).collect::<Vec<_>>(),
-            ),
-            Kind::Int32 => write(
-                &self.shape,
-                &lanes().map(i32::from_le_bytes).collect::<Vec<_>>(),
-            ),
-            Kind::Uint32 => write(
-                &self.shape,
-                &lanes().map(u32::from_le_bytes).collect::<Vec<_>>(),
-            ),
-        }
+        let mut file = header(self.kind, &self.shape);
+        file.extend_from_slice(&self.bytes);
+        file
     }
 }
 
-fn write<T: WritableElement>(shape: &[usize], elements: &[T]) -> Vec<u8> {
-    let mut out = Vec::new();
-    let array = ArrayView::from_shape(IxDyn(shape), elements);
-    // The elements fill the shape by construction, and a vector takes all bytes.
-    let written = array.is_ok_and(|a| a.write_npy(&mut out).is_ok());
-    debug_assert!(written, "{} elements in {shape:?}", elements.len());
+/// What a file of elements in C order begins with.
+pub(crate) fn header(kind: Kind, shape: &[usize]) -> Vec<u8> {
+    /// Magic string, version, and the two bytes of the rest's length.
+    const PREFIX: usize = 10;
+    /// A header has a multiple of so many bytes.
+    const MULTIPLE: usize = 64;
+    let axes: Vec<String> = shape.iter().map(usize::to_string).collect();
+    let comma = if axes.len() == 1 { "," } else { "" };
+    let mut text = format!(
+        "{{'descr': '{}', 'fortran_order': False, 'shape': ({}{comma})}}",
+        kind.descr(),
+        axes.join(", ")
+    );
+    // One blank at least, as NumPy has it, and the end of the line.
+    let end = PREFIX + text.len() + 1;
+    text += &" ".repeat(MULTIPLE - end % MULTIPLE);
+    text.push('\n');
+    // No shape that was read or asked for has hundreds of axes.
+    let length = u16::try_from(text.len()).unwrap_or(u16::MAX);
+    let mut out = b"\x93NUMPY\x01\x00".to_vec();
+    out.extend(length.to_le_bytes());
+    out.extend(text.into_bytes());
     out
 }

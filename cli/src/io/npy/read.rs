@@ -1,85 +1,274 @@
 //! Reading an array.
 //!
-//! The format itself is `ndarray-npy`'s business. Its views compare the shape
-//! with the bytes that are there and allocate nothing for what a header merely
-//! announces; what is left to guard is how much is read, and how long and how
-//! deeply nested a header is handed to its recursive parser.
+//! The header is read and judged first; elements are read as they are asked for, so that a long array need not be
+//! on the host as a whole. Nothing is allocated for what a header merely announces; what is left to guard is how much is
+//! read, and how long and how deeply nested a header is handed to its recursive parser.
 
 use super::{Array, Kind, expected};
 use crate::io::{FileError, open};
-use ndarray::ArrayViewD;
-use ndarray_npy::{ViewElement, ViewNpyError, ViewNpyExt};
+use ndarray::{ArrayView, IxDyn, ShapeBuilder as _};
 use num_complex::Complex32;
-use std::io::{BufReader, Read};
-use std::path::Path;
+use py_literal::Value;
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, Read};
+use std::path::{Path, PathBuf};
 
 /// Longest header accepted. NumPy writes 118 bytes.
 const HEADER_LIMIT: usize = 16 * 1024;
 /// Most brackets in a header: a dictionary, a shape, and some to spare.
 const BRACKET_LIMIT: usize = 16;
-/// Alignment of the widest element's lanes, which a view asks of its data.
-const ALIGNMENT: usize = 8;
 
-/// Reads an array of one of these kinds, of at most `limit` bytes: what the machine's memory holds.
-pub(crate) fn read_npy(path: &Path, kinds: &[Kind], limit: u64) -> Result<Array, FileError> {
-    let file = open(path)?;
-    let length = file
-        .metadata()
-        .ok()
-        .filter(std::fs::Metadata::is_file)
-        .map(|m| m.len());
-    parse(path, kinds, limit, BufReader::new(file), length)
+/// An array in a file: its header has been read, its elements come in their order.
+#[derive(Debug)]
+pub(crate) struct Npy<R = BufReader<File>> {
+    path: PathBuf,
+    /// Element type.
+    pub(crate) kind: Kind,
+    /// Lengths of its axes, at least one.
+    pub(crate) shape: Vec<usize>,
+    /// The header, for messages.
+    text: String,
+    stream: R,
+    /// Bytes of the elements, and of those that were given.
+    bytes: usize,
+    given: usize,
+    /// Whether the first index is the fastest in the file.
+    fortran: bool,
+    /// Of such an array all elements, once they are asked for, the last index fastest.
+    turned: Option<Vec<u8>>,
+    /// Room for what is read at a time.
+    part: Vec<u8>,
 }
 
-/// The same of one or two dimensions.
+impl Npy {
+    /// Opens an array of one of these kinds, of at most `limit` bytes: what the machine's memory holds.
+    pub(crate) fn open(path: &Path, kinds: &[Kind], limit: u64) -> Result<Self, FileError> {
+        let file = open(path)?;
+        let length = file
+            .metadata()
+            .ok()
+            .filter(std::fs::Metadata::is_file)
+            .map(|m| m.len());
+        Self::new(path, kinds, limit, (BufReader::new(file), length))
+    }
+
+    /// The same of one or two dimensions.
+    pub(crate) fn rows(path: &Path, kinds: &[Kind], limit: u64) -> Result<Self, FileError> {
+        let array = Self::open(path, kinds, limit)?;
+        if array.shape.len() > 2 {
+            return Err(FileError::format(
+                path,
+                format!("an array of {} dimensions", array.shape.len()),
+                "one dimension or two",
+            ));
+        }
+        Ok(array)
+    }
+}
+
+/// Reads a whole array of one or two dimensions.
 pub(crate) fn read_rows(path: &Path, kinds: &[Kind], limit: u64) -> Result<Array, FileError> {
-    let array = read_npy(path, kinds, limit)?;
-    if array.shape.len() > 2 {
-        return Err(FileError::format(
-            path,
-            format!("an array of {} dimensions", array.shape.len()),
-            "one dimension or two",
-        ));
-    }
-    Ok(array)
+    Npy::rows(path, kinds, limit)?.whole()
 }
 
-/// Parses an array; `length` is the size of the whole stream where known.
-fn parse(
-    path: &Path,
-    kinds: &[Kind],
-    limit: u64,
-    mut stream: impl Read,
-    length: Option<u64>,
-) -> Result<Array, FileError> {
-    let (mut file, text) = read_header(path, &mut stream)?;
-    let start = file.len();
-    let too_large = |length: u64| length.saturating_sub(start as u64) > limit;
-    if !length.is_some_and(too_large) {
-        stream
-            .take(limit.saturating_add(1))
-            .read_to_end(&mut file)
-            .map_err(|e| FileError::system(path, "read", e))?;
+impl<R: Read> Npy<R> {
+    /// Reads the header of a stream, whose size is `length` where that is known.
+    fn new(
+        path: &Path,
+        kinds: &[Kind],
+        limit: u64,
+        (mut stream, length): (R, Option<u64>),
+    ) -> Result<Self, FileError> {
+        let (start, text) = read_header(path, &mut stream)?;
+        let present = length.map(|length| length.saturating_sub(start as u64));
+        let too_large = || {
+            let found = "more elements than the machine has memory for";
+            FileError::format(path, found, memory(limit))
+        };
+        if present.is_some_and(|bytes| bytes > limit) {
+            return Err(too_large());
+        }
+        let (descr, fortran, shape) = header(&text).ok_or_else(|| {
+            let expected = DICTIONARY;
+            FileError::format(path, format!("the header {text:?}"), expected)
+        })?;
+        let known = |kind: &&Kind| matches!(&descr, Value::String(d) if d == kind.descr());
+        let Some(&kind) = kinds.iter().find(known) else {
+            let descr = descr.to_string();
+            let nearest = Kind::nearest(&descr, kinds).map_or("", Kind::name);
+            // Quoted once, whatever it has inside.
+            let found = format!("elements of type {:?}", descr.trim_matches(['\'', '"']));
+            let types = format!("{}: in NumPy, x.astype('{nearest}')", expected(kinds));
+            return Err(FileError::format(path, found, types));
+        };
+        let bytes = shape
+            .iter()
+            .try_fold(kind.bytes(), |bytes, &d| bytes.checked_mul(d))
+            .filter(|&bytes| isize::try_from(bytes).is_ok());
+        let Some(bytes) = bytes else {
+            let present = present.map_or("fewer".to_owned(), |n| n.to_string());
+            return Err(FileError::format(
+                path,
+                announced(&text, &present),
+                memory(limit),
+            ));
+        };
+        let mut array = Self {
+            path: path.to_owned(),
+            kind,
+            shape,
+            text,
+            stream,
+            bytes,
+            given: 0,
+            fortran,
+            turned: None,
+            part: Vec::new(),
+        };
+        match present {
+            Some(present) if present != bytes as u64 => {
+                return Err(array.other_size(&present.to_string()));
+            }
+            None if bytes as u64 > limit => return Err(too_large()),
+            _ => {}
+        }
+        if array.shape.is_empty() {
+            let found = "an array of 0 dimensions, a single number";
+            return Err(FileError::format(path, found, "at least one dimension"));
+        }
+        if bytes == 0 {
+            array.end()?;
+        }
+        // One fast index: both orders are the same.
+        array.fortran &= array.shape.iter().filter(|&&d| d != 1).count() > 1;
+        Ok(array)
     }
-    if length.is_some_and(too_large) || too_large(file.len() as u64) {
-        return Err(FileError::format(
-            path,
-            "more elements than the machine has memory for".to_owned(),
-            memory(limit),
-        ));
+
+    /// Number of elements.
+    pub(crate) fn elements(&self) -> usize {
+        self.bytes / self.kind.bytes()
     }
-    // A view wants its data aligned: begin where that makes it so.
-    let address = file.as_ptr() as usize + start;
-    let gap = address.next_multiple_of(ALIGNMENT) - address;
-    if gap > 0 {
-        let mut moved = Vec::with_capacity(file.len() + ALIGNMENT);
-        let address = moved.as_ptr() as usize + start;
-        moved.resize(address.next_multiple_of(ALIGNMENT) - address, 0);
-        let skip = moved.len();
-        moved.extend_from_slice(&file);
-        return elements(path, kinds, &text, &moved[skip..], start, limit);
+
+    /// The bytes of the next elements, little-endian, last index fastest: as many as there is room for, never more than are left.
+    pub(crate) fn read(&mut self, out: &mut [u8]) -> Result<(), FileError> {
+        if self.fortran && self.turned.is_none() {
+            self.turned = Some(self.turn()?);
+        }
+        if let Some(all) = &self.turned {
+            out.copy_from_slice(&all[self.given..self.given + out.len()]);
+        } else {
+            let mut done = 0;
+            while done < out.len() {
+                match self.stream.read(&mut out[done..]) {
+                    Ok(0) => return Err(self.other_size(&(self.given + done).to_string())),
+                    Ok(n) => done += n,
+                    Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                    Err(e) => return Err(FileError::system(&self.path, "read", e)),
+                }
+            }
+        }
+        self.given += out.len();
+        if self.given == self.bytes {
+            // They are in place now; the memory is needed for what becomes of them.
+            self.turned = None;
+            self.fortran = false;
+            self.end()?;
+        }
+        Ok(())
     }
-    elements(path, kinds, &text, &file, start, limit)
+
+    /// The next elements as complex numbers, those of one lane as real parts.
+    pub(crate) fn read_complex(&mut self, numbers: &mut [Complex32]) -> Result<(), FileError> {
+        self.read_each(numbers, |lanes| {
+            let im = lanes.get(1).copied().map_or(0.0, f32::from_le_bytes);
+            Complex32::new(f32::from_le_bytes(lanes[0]), im)
+        })
+    }
+
+    /// The next elements' first lanes.
+    pub(crate) fn read_real(&mut self, numbers: &mut [f32]) -> Result<(), FileError> {
+        self.read_each(numbers, |lanes| f32::from_le_bytes(lanes[0]))
+    }
+
+    /// The next elements, made of their lanes.
+    fn read_each<T>(
+        &mut self,
+        numbers: &mut [T],
+        of: impl Fn(&[[u8; 4]]) -> T,
+    ) -> Result<(), FileError> {
+        let mut part = std::mem::take(&mut self.part);
+        part.resize(numbers.len() * self.kind.bytes(), 0);
+        self.read(&mut part)?;
+        let lanes = part.as_chunks().0.chunks_exact(self.kind.bytes() / 4);
+        for (number, lanes) in numbers.iter_mut().zip(lanes) {
+            *number = of(lanes);
+        }
+        self.part = part;
+        Ok(())
+    }
+
+    /// All elements.
+    pub(crate) fn whole(mut self) -> Result<Array, FileError> {
+        let bytes = match self.fortran {
+            true => self.turn()?,
+            false => self.rest()?,
+        };
+        self.end()?;
+        Ok(Array {
+            kind: self.kind,
+            shape: self.shape,
+            bytes,
+        })
+    }
+
+    /// All elements as the file has them.
+    fn rest(&mut self) -> Result<Vec<u8>, FileError> {
+        let mut bytes = Vec::new();
+        // Room for what is there, not for what is announced.
+        let read = self
+            .stream
+            .by_ref()
+            .take(self.bytes as u64)
+            .read_to_end(&mut bytes);
+        read.map_err(|e| FileError::system(&self.path, "read", e))?;
+        if bytes.len() < self.bytes {
+            return Err(self.other_size(&bytes.len().to_string()));
+        }
+        Ok(bytes)
+    }
+
+    /// All elements of an array whose first index is the fastest in the file.
+    fn turn(&mut self) -> Result<Vec<u8>, FileError> {
+        let raw = self.rest()?;
+        Ok(match self.kind.bytes() {
+            8 => turned::<8>(&raw, &self.shape),
+            _ => turned::<4>(&raw, &self.shape),
+        })
+    }
+
+    /// Behind the elements there is nothing.
+    fn end(&mut self) -> Result<(), FileError> {
+        let more = self.stream.by_ref().take(1).read_to_end(&mut Vec::new());
+        match more.map_err(|e| FileError::system(&self.path, "read", e))? {
+            0 => Ok(()),
+            _ => Err(self.other_size(&format!("more than {}", self.bytes))),
+        }
+    }
+
+    fn other_size(&self, present: &str) -> FileError {
+        FileError::format(
+            &self.path,
+            announced(&self.text, present),
+            format!("exactly {} bytes of elements", self.bytes),
+        )
+    }
+}
+
+const DICTIONARY: &str =
+    "a dictionary with 'descr', 'fortran_order' and 'shape', as NumPy writes it";
+
+fn announced(text: &str, present: &str) -> String {
+    format!("the header {text:?} announces a shape, but {present} bytes of elements follow")
 }
 
 /// What is expected of the size, for messages.
@@ -87,84 +276,38 @@ fn memory(limit: u64) -> String {
     format!("at most {limit} bytes of elements, what the machine's memory holds")
 }
 
-/// The elements of a whole file whose data begin at `start`.
-fn elements(
-    path: &Path,
-    kinds: &[Kind],
-    text: &str,
-    file: &[u8],
-    start: usize,
-    limit: u64,
-) -> Result<Array, FileError> {
-    let mut failure = None;
-    for &kind in kinds {
-        let viewed = match kind {
-            Kind::Complex64 => view(file, |z: &Complex32| {
-                let ([a, b, c, d], [e, f, g, h]) = (z.re.to_le_bytes(), z.im.to_le_bytes());
-                [a, b, c, d, e, f, g, h]
-            }),
-            Kind::Float32 => view(file, |x: &f32| x.to_le_bytes()),
-            Kind::Int32 => view(file, |x: &i32| x.to_le_bytes()),
-            Kind::Uint32 => view(file, |x: &u32| x.to_le_bytes()),
-        };
-        match viewed {
-            Ok((shape, _)) if shape.is_empty() => {
-                let found = "an array of 0 dimensions, a single number";
-                return Err(FileError::format(path, found, "at least one dimension"));
-            }
-            Ok((shape, bytes)) => return Ok(Array { kind, shape, bytes }),
-            Err(error @ ViewNpyError::WrongDescriptor(_)) => failure = Some(error),
-            Err(error) => {
-                failure = Some(error);
-                break;
-            }
-        }
-    }
-    let types = |descr: &str| {
-        let nearest = Kind::nearest(descr, kinds).map_or("", Kind::name);
-        format!("{}: in NumPy, x.astype('{nearest}')", expected(kinds))
-    };
-    let present = file.len() - start;
-    let exactly = |bytes: usize| format!("exactly {bytes} bytes of elements");
-    let size =
-        format!("the header {text:?} announces a shape, but {present} bytes of elements follow");
-    let (found, expected) = match failure {
-        Some(ViewNpyError::WrongDescriptor(descr)) => {
-            let descr = descr.to_string();
-            (
-                // Quoted once, whatever it has inside.
-                format!("elements of type {:?}", descr.trim_matches(['\'', '"'])),
-                types(&descr),
-            )
-        }
-        Some(ViewNpyError::NonNativeEndian) => (format!("the header {text:?}"), types(text)),
-        Some(ViewNpyError::MissingBytes(n)) => (size, exactly(present + n)),
-        Some(ViewNpyError::ExtraBytes(n)) => (size, exactly(present.saturating_sub(n))),
-        Some(ViewNpyError::LengthOverflow) => (size, memory(limit)),
-        Some(error) => (
-            format!("the header {text:?}: {error}"),
-            "a dictionary with 'descr', 'fortran_order' and 'shape', as NumPy writes it".to_owned(),
-        ),
-        None => (size, types(text)),
-    };
-    Err(FileError::format(path, found, &expected))
+/// Elements in another order: the first index is the fastest in `raw`.
+fn turned<const N: usize>(raw: &[u8], shape: &[usize]) -> Vec<u8> {
+    let elements = raw.as_chunks::<N>().0;
+    // As many as the shape has: they were counted.
+    ArrayView::from_shape(IxDyn(shape).f(), elements)
+        .map(|array| array.iter().flatten().copied().collect())
+        .unwrap_or_default()
 }
 
-/// Shape and bytes, last index fastest, of a file of elements `T`.
-fn view<T: ViewElement, const N: usize>(
-    file: &[u8],
-    bytes: impl Fn(&T) -> [u8; N],
-) -> Result<(Vec<usize>, Vec<u8>), ViewNpyError> {
-    let array = ArrayViewD::<T>::view_npy(file)?;
-    Ok((
-        array.shape().to_vec(),
-        array.iter().flat_map(bytes).collect(),
-    ))
+/// Element type, whether the first index is the fastest, and shape.
+fn header(text: &str) -> Option<(Value, bool, Vec<usize>)> {
+    let Ok(Value::Dict(fields)) = text.parse() else {
+        return None;
+    };
+    let (mut descr, mut fortran, mut shape) = (None, None, None);
+    for (name, value) in fields {
+        match (name.as_string()?.as_str(), value) {
+            ("descr", value) => descr = Some(value),
+            ("fortran_order", Value::Boolean(order)) => fortran = Some(order),
+            ("shape", Value::Tuple(axes)) => {
+                let axes = axes.iter().map(|d| usize::try_from(d.as_integer()?).ok());
+                shape = Some(axes.collect::<Option<Vec<usize>>>()?);
+            }
+            _ => return None,
+        }
+    }
+    Some((descr?, fortran?, shape?))
 }
 
 /// Reads up to the end of the header and judges whether it may be parsed;
-/// returns what was read, and the header's text.
-fn read_header(path: &Path, stream: &mut impl Read) -> Result<(Vec<u8>, String), FileError> {
+/// returns how much was read, and the header's text.
+fn read_header(path: &Path, stream: &mut impl Read) -> Result<(usize, String), FileError> {
     let format = |found: &str, expected: String| FileError::format(path, found, expected);
     let mut fill = |bytes: &mut [u8]| match stream.read_exact(bytes) {
         Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => Err(format(
@@ -209,10 +352,10 @@ fn read_header(path: &Path, stream: &mut impl Read) -> Result<(Vec<u8>, String),
         let start: String = text.chars().take(40).collect();
         return Err(format(
             &format!("the header {start:?}..."),
-            "a dictionary with 'descr', 'fortran_order' and 'shape', as NumPy writes it".to_owned(),
+            DICTIONARY.to_owned(),
         ));
     }
-    Ok((raw, text))
+    Ok((raw.len(), text))
 }
 
 #[cfg(test)]

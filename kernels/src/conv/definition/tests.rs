@@ -1,4 +1,6 @@
+use super::super::judge::widen;
 use super::*;
+use proptest::prelude::*;
 
 #[test]
 fn the_reference_is_the_definition() {
@@ -50,7 +52,10 @@ fn channels_that_are_not_finite_are_left_out() {
     let h: Vec<Complex64> = taps.iter().map(|&h| widen(h)).collect();
     let mut x = problem.random(1);
     let filtered = |x: &[Complex32]| {
-        let exact = |x: &[Complex32]| problem.exact(x, &h);
+        let exact = |x: &[Complex32]| {
+            let x: Vec<Complex64> = x.iter().map(|&x| widen(x)).collect();
+            reference(&x, &h)[1..41].to_vec()
+        };
         let all = x.chunks(40).flat_map(exact);
         all.map(|z| Complex32::new(z.re as f32, z.im as f32))
             .collect::<Vec<_>>()
@@ -88,4 +93,60 @@ fn a_matched_filter_peaks_at_its_pattern() {
     let energy: f64 = pattern.iter().map(Complex64::norm_sqr).sum();
     assert!((y[19] - energy).norm() < 1e-6);
     assert!(y.iter().all(|z| z.norm() <= energy + 1e-6));
+}
+
+/// The outputs that are wanted of one channel, from the definition.
+fn naive(problem: &ConvProblem, x: &[Complex32]) -> Vec<Complex32> {
+    let (spread, step) = (problem.rate().interpolate(), problem.rate().decimate());
+    let (x, h) = (x.iter().map(|&x| widen(x)), problem.taps());
+    let mut y = vec![Complex64::default(); (x.len() - 1) * spread + h.len()];
+    for (i, x) in x.enumerate() {
+        for (j, &h) in h.iter().enumerate() {
+            y[i * spread + j] += x * widen(h);
+        }
+    }
+    let wanted = match problem.rate() {
+        Rate::Same => problem.mode().outputs(problem.samples(), h.len()),
+        _ => 0..y.len(),
+    };
+    let wanted = y[wanted].iter().step_by(step);
+    wanted
+        .map(|z| Complex32::new(z.re as f32, z.im as f32))
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever blocks, modes and rates make of it: a right result passes, one wrong output anywhere does not.
+    #[test]
+    fn every_output_is_judged(
+        (samples, taps) in prop_oneof![(1_usize..200, 1_usize..60), (4000_usize..9000, 1_usize..6)],
+        channels in 1_usize..3,
+        mode in prop_oneof![Just(Mode::Full), Just(Mode::Same), Just(Mode::Valid)],
+        rate in prop_oneof![
+            Just(Rate::Same),
+            (1_usize..5).prop_map(Rate::Decimate),
+            (1_usize..5).prop_map(Rate::Interpolate),
+        ],
+        at in any::<prop::sample::Index>(),
+    ) {
+        let mut random = Random::new(samples as u64);
+        let taps = random.complexes(taps);
+        let problem = match rate {
+            Rate::Same => ConvProblem::new(&taps, channels, samples, mode),
+            rate => ConvProblem::resampled(&taps, channels, samples, rate),
+        };
+        // Where nothing is valid there is no problem.
+        prop_assume!(problem.is_ok());
+        let problem = problem.unwrap();
+        let x = problem.random(7);
+        let mut y: Vec<Complex32> = x.chunks(samples).flat_map(|x| naive(&problem, x)).collect();
+        prop_assert_eq!(y.len(), channels * problem.outputs());
+        let verdict = problem.judge(&x, &y);
+        prop_assert!(verdict.holds() && verdict.rms < 1e-6, "{:?}", verdict);
+        let at = at.index(y.len());
+        y[at].im += 100.0;
+        prop_assert!(!problem.judge(&x, &y).holds());
+    }
 }

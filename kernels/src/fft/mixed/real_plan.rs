@@ -3,9 +3,9 @@
 use super::real_way::{Made, RealWay};
 use crate::fft::error::FftError;
 use crate::fft::plan::batch_of;
-use crate::job::{Given, Job, KernelRun};
+use crate::job::{Given, Job, JobError, KernelRun, count};
 use cp2_asm::Program;
-use cp2_host::{Buffer, Options};
+use cp2_host::{Buffer, Options, Source};
 use cp2_machine::{Class, Cycles, Machine};
 use cp2_reference::{Figures, RealFft};
 use num_complex::Complex32;
@@ -91,11 +91,11 @@ macro_rules! real_transform {
             /// The job that transforms `input`, whole rows, and its output.
             pub(in crate::fft) fn job(
                 &self,
-                input: &[$input],
+                mut input: &[$input],
                 options: Options,
             ) -> Result<Made<$output>, FftError> {
                 let (batch, _) = self.batch_of(input.len())?;
-                self.way.$job(input, batch, options)
+                self.way.$job(&mut input, batch, options)
             }
 
             /// The batch that `found` numbers make, and the numbers of a result.
@@ -127,12 +127,25 @@ macro_rules! real_transform {
             /// An input of the wrong shape or too large for the machine.
             pub fn process_with(
                 &self,
-                input: &[$input],
+                mut input: &[$input],
                 options: Options,
             ) -> Result<RealRun<$output>, FftError> {
-                let (batch, _) = self.batch_of(input.len())?;
-                let (job, y) = self.job(input, options)?;
-                Ok(job.run(self.figures(batch), |run| run.read(y))?)
+                let done = self.process_from(&mut input, options)?;
+                Ok(done.read().map_err(JobError::from)?)
+            }
+
+            /// The same of numbers that are made or read as they are put into system memory, where the output stays.
+            ///
+            /// # Errors
+            /// See `process_with`, and those of the source.
+            pub fn process_from(
+                &self,
+                input: &mut dyn Source<$input>,
+                options: Options,
+            ) -> Result<KernelRun<Buffer<$output>>, FftError> {
+                let (batch, _) = self.batch_of(count(input))?;
+                let (job, y) = self.way.$job(input, batch, options)?;
+                Ok(job.run(self.figures(batch), |_| Ok(y))?)
             }
 
             /// The same on a device with default options.

@@ -12,10 +12,9 @@ use crate::fft::{Direction, Fft};
 use crate::job::{Given, Job, relayout_expected, rows};
 use crate::relayout::Word;
 use cp2_asm::Program;
-use cp2_host::{Buffer, Options, Rows};
+use cp2_host::{Buffer, Options, Rows, Source, SourceError};
 use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A job that transforms real numbers, and the array that its output will be.
@@ -241,12 +240,13 @@ impl RealWay {
 
     pub(in crate::fft) fn forward(
         &self,
-        input: &[f32],
+        input: &mut dyn Source<f32>,
         batch: usize,
         options: Options,
     ) -> Result<Made<Complex32>, FftError> {
         let mut job = Job::new(self.machine().clone(), options);
-        let y = self.append_forward(&mut job, input.into(), batch)?;
+        let x = job.input_of("x", input, &[batch, self.len()].map(|d| d as u64))?;
+        let y = self.append_forward(&mut job, x.into(), batch)?;
         Ok((job, y))
     }
 
@@ -293,16 +293,21 @@ impl RealWay {
 
     pub(in crate::fft) fn inverse(
         &self,
-        input: &[Complex32],
+        input: &mut dyn Source<Complex32>,
         batch: usize,
         options: Options,
     ) -> Result<Made<f32>, FftError> {
-        let input = &real_ends(input, self.len());
         let n = self.len();
+        let mut input = RealEnds {
+            spectra: input,
+            n,
+            at: 0,
+        };
         let mut job = Job::new(self.machine().clone(), options);
         let shape = [batch, n / 2 + 1].map(|d| d as u64);
         let real = [batch, n].map(|d| d as u64);
-        let (x, y) = (("x", input[..].into(), &shape[..]), ("y", &real[..]));
+        let x = job.input_of("x", &mut input, &shape)?;
+        let (x, y) = (("x", x.into(), &shape[..]), ("y", &real[..]));
         let stored = if let Some(inner) = self.whole() {
             let [filled, pitch] = inner.arrays(batch)?.map(|numbers| numbers as u64);
             let (wide, own) = (PARTS * pitch, n as u64);
@@ -340,14 +345,26 @@ fn is_end(word: u64, n: usize) -> bool {
 }
 
 /// Half spectra without the imaginary parts of the numbers that are their own conjugates.
-fn real_ends(spectra: &[Complex32], n: usize) -> Cow<'_, [Complex32]> {
-    let row = n / 2 + 1;
-    let is_end = |i: usize| i.is_multiple_of(row) || (n.is_multiple_of(2) && i % row == n / 2);
-    let mut all = Cow::Borrowed(spectra);
-    for (i, z) in spectra.iter().enumerate() {
-        if is_end(i) && z.im != 0.0 {
-            all.to_mut()[i].im = 0.0;
-        }
+struct RealEnds<'a> {
+    spectra: &'a mut dyn Source<Complex32>,
+    n: usize,
+    /// Place of the next number in its row.
+    at: usize,
+}
+
+impl Source<Complex32> for RealEnds<'_> {
+    fn count(&self) -> u64 {
+        self.spectra.count()
     }
-    all
+
+    fn give(&mut self, values: &mut [Complex32]) -> Result<(), SourceError> {
+        self.spectra.give(values)?;
+        for z in values {
+            if is_end(PARTS * self.at as u64 + 1, self.n) {
+                z.im = 0.0;
+            }
+            self.at = (self.at + 1) % (self.n / 2 + 1);
+        }
+        Ok(())
+    }
 }

@@ -13,13 +13,23 @@ fn raw(dict: &str, payload: &[u8]) -> Vec<u8> {
 }
 
 fn read(bytes: &[u8]) -> Result<Array, FileError> {
-    parse(
-        Path::new("x.npy"),
-        Kind::SIGNAL,
-        1 << 30,
-        bytes,
-        Some(bytes.len() as u64),
-    )
+    let stream = (bytes, Some(bytes.len() as u64));
+    Npy::new(Path::new("x.npy"), Kind::SIGNAL, 1 << 30, stream)?.whole()
+}
+
+/// The same element by element.
+fn read_slowly(bytes: &[u8]) -> Result<Array, FileError> {
+    let stream = (bytes, Some(bytes.len() as u64));
+    let mut npy = Npy::new(Path::new("x.npy"), Kind::SIGNAL, 1 << 30, stream)?;
+    let mut all = vec![0; npy.elements() * npy.kind.bytes()];
+    for element in all.chunks_mut(npy.kind.bytes()) {
+        npy.read(element)?;
+    }
+    Ok(Array {
+        kind: npy.kind,
+        shape: npy.shape,
+        bytes: all,
+    })
 }
 
 fn message(bytes: &[u8]) -> String {
@@ -79,12 +89,18 @@ fn hostile_headers_are_errors() {
 #[test]
 fn a_stream_of_unknown_length_is_not_trusted_either() {
     let bytes = raw(&dict("<c8", "False", "(1048576,)"), &[0; 8]);
-    assert!(
-        parse(Path::new("-"), Kind::ANY, 1 << 30, bytes.as_slice(), None)
-            .unwrap_err()
-            .to_string()
-            .contains("but 8 bytes")
-    );
+    let open = |bytes| Npy::new(Path::new("-"), Kind::ANY, 1 << 30, (bytes, None));
+    let whole = open(&bytes[..]).unwrap().whole().unwrap_err().to_string();
+    assert!(whole.contains("but 8 bytes"), "{whole}");
+    let mut npy = open(&bytes[..]).unwrap();
+    assert!(npy.read(&mut [0; 8]).is_ok());
+    let part = npy.read(&mut [0; 8]).unwrap_err().to_string();
+    assert!(part.contains("but 8 bytes"), "{part}");
+    let long = raw(&dict("<c8", "False", "(1,)"), &[0; 9]);
+    let more = open(&long[..]).unwrap().read(&mut [0; 8]).unwrap_err();
+    assert!(more.to_string().contains("but more than 8 bytes"), "{more}");
+    let huge = raw(&dict("<c8", "False", "(1073741824,)"), &[]);
+    assert!(open(&huge[..]).is_err());
 }
 
 proptest! {
@@ -94,8 +110,30 @@ proptest! {
         let array = Array::of_complex(&[rows, columns], &vec![value; rows * columns]);
         let back = read(&array.to_npy()).unwrap();
         prop_assert_eq!(&back, &array);
+        prop_assert_eq!(&read_slowly(&array.to_npy()).unwrap(), &array);
         let again = Array::of_complex(&back.shape, &back.to_complex());
         prop_assert_eq!(again, array);
+    }
+
+    #[test]
+    fn others_read_and_write_the_same(shape in proptest::collection::vec(0_usize..5, 1..5), fortran in any::<bool>()) {
+        use ndarray_npy::{ReadNpyExt as _, WriteNpyExt as _};
+        let count: usize = shape.iter().product();
+        let numbers: Vec<f32> = (0..count).map(|i| i as f32).collect();
+        let theirs = match fortran {
+            true => ndarray::ArrayD::from_shape_vec(IxDyn(&shape).f(), numbers),
+            false => ndarray::ArrayD::from_shape_vec(IxDyn(&shape), numbers),
+        }
+        .unwrap();
+        let mut file = Vec::new();
+        theirs.write_npy(&mut file).unwrap();
+        let ours = read(&file).unwrap();
+        prop_assert_eq!(&ours, &read_slowly(&file).unwrap());
+        prop_assert_eq!(&ours.shape, &shape);
+        prop_assert!(ours.bytes.iter().copied().eq(theirs.iter().flat_map(|x| x.to_le_bytes())));
+        let written = ours.to_npy();
+        prop_assert!(fortran || written == file);
+        prop_assert_eq!(ndarray::ArrayD::<f32>::read_npy(&written[..]).unwrap(), theirs);
     }
 
     #[test]

@@ -1,0 +1,250 @@
+//! A batch of transforms that has been run and judged, and its figures.
+
+use super::{Numbers, Planned};
+use crate::io::{Recording, Timed};
+use crate::outcome::{CHANGED, Failure, Outcome, UNVERIFIED};
+use crate::simulation::{figures, merge, table};
+use crate::table::seconds;
+use cp2_host::{Options, Part, Source};
+use cp2_kernels::fft::{Direction, FftProblem};
+use cp2_kernels::job::Pass;
+use cp2_kernels::{KernelRun, Problem as _, Verdict};
+use num_complex::Complex32;
+use serde_json::json;
+use std::time::Instant;
+
+/// A batch that was transformed and compared with the reference.
+pub(crate) struct Measured {
+    /// Problem.
+    pub(crate) problem: FftProblem,
+    /// Whether input or output are real numbers.
+    pub(crate) real: bool,
+    /// The least cycles of the recipe itself, and the formula.
+    pub(crate) own: Option<(f64, &'static str)>,
+    /// Whether the input is still in system memory: what the result is judged by.
+    kept: bool,
+    /// Run.
+    pub(crate) run: KernelRun<Numbers>,
+    /// Comparison; none where there is no result or no finite input.
+    pub(crate) verdict: Option<Verdict>,
+    /// Seconds of real time for the simulation.
+    pub(crate) host_seconds: f64,
+}
+
+/// Transforms a batch, a row every `stride` numbers, on a plan and judges the result.
+pub(crate) fn measure(
+    fft: &Planned,
+    input: &mut dyn Source<Complex32>,
+    stride: usize,
+    options: Options,
+) -> Result<Measured, Failure> {
+    let numbers = usize::try_from(input.count()).unwrap_or(usize::MAX);
+    let batch = numbers.div_ceil(stride.max(1));
+    let problem = FftProblem::new(fft.len(), fft.direction(), batch).map_err(Failure::input)?;
+    let threads = options.threads;
+    let mut input = Timed::new(input);
+    let run = fft
+        .process(&mut input, stride, options)
+        .map_err(Failure::input)?;
+    let host_seconds = input.seconds();
+    let kept = run.keeps_inputs().map_err(Failure::input)?;
+    let verdict = match (run.output, fft.input(&run)) {
+        (Some(output), Some(input)) if kept => {
+            let row = |b: usize, x: &mut [Complex32]| input.fetch(&run.run, b * stride, x);
+            fft.judge(&problem, (&run, output), row, threads)?
+        }
+        _ => None,
+    };
+    Ok(Measured {
+        real: fft.is_real(),
+        own: fft.recipe_floor(problem.batch()),
+        problem,
+        kept,
+        run,
+        verdict,
+        host_seconds,
+    })
+}
+
+/// Transforms the frames of a recording, which are cut and weighted in the same job, and judges the result.
+pub(crate) fn measure_recording(
+    fft: &Planned,
+    recording: &Recording,
+    options: Options,
+) -> Result<Measured, Failure> {
+    let count = recording.frames.count();
+    let problem = FftProblem::new(fft.len(), fft.direction(), count).map_err(Failure::input)?;
+    let threads = options.threads;
+    let started = Instant::now();
+    let run = fft.process_recording(recording, options)?;
+    let host_seconds = started.elapsed().as_secs_f64();
+    let kept = run.keeps_inputs().map_err(Failure::input)?;
+    let verdict = match run.output {
+        Some(output) if kept => {
+            let row = |b: usize, x: &mut [Complex32]| {
+                recording.row(b, x);
+                Ok(())
+            };
+            fft.judge(&problem, (&run, output), row, threads)?
+        }
+        _ => None,
+    };
+    Ok(Measured {
+        real: fft.is_real(),
+        own: fft.recipe_floor(count),
+        problem,
+        kept,
+        run,
+        verdict,
+        host_seconds,
+    })
+}
+
+impl Measured {
+    /// One line that says what was computed.
+    pub(crate) fn title(&self) -> String {
+        if !self.real {
+            return self.problem.title();
+        }
+        let (n, batch) = (self.problem.len(), self.problem.batch());
+        let plural = if batch == 1 { "" } else { "s" };
+        match self.problem.direction() {
+            Direction::Forward => {
+                format!(
+                    "{batch} forward FFT{plural} of {n} float32 to {} complex64",
+                    n / 2 + 1
+                )
+            }
+            Direction::Inverse => {
+                format!(
+                    "{batch} inverse FFT{plural} of {} complex64 to {n} float32",
+                    n / 2 + 1
+                )
+            }
+        }
+    }
+
+    /// Nominal operations of a transform in units of N log2 N.
+    fn nominal(&self) -> f64 {
+        if self.real { 2.5 } else { 5.0 }
+    }
+
+    /// Nominal operations per second of simulated time, 5 N log2 N per transform
+    /// (half of that if real), in 10^9.
+    ///
+    /// None where the run did not finish: what it did is unknown.
+    pub(crate) fn gflops(&self) -> Option<f64> {
+        let n = self.problem.len() as f64;
+        let operations = self.nominal() * n * libm::log2(n) * self.problem.batch() as f64;
+        let seconds = self.run.run.report.seconds_simulated;
+        self.finished().then(|| operations / seconds / 1e9)
+    }
+
+    /// Reference by measured cycles, where the run finished.
+    fn efficiency(&self) -> Option<f64> {
+        self.finished().then(|| self.run.efficiency())
+    }
+
+    /// The recipe's floor by measured cycles, where it has one.
+    fn recipe_floor_efficiency(&self) -> Option<f64> {
+        let cycles = self.run.run.report.cycles.max(1) as f64;
+        self.own
+            .filter(|_| self.finished())
+            .map(|own| own.0 / cycles)
+    }
+
+    fn finished(&self) -> bool {
+        self.run.run.report.end.is_finished()
+    }
+
+    /// The figures as JSON fields.
+    pub(crate) fn figures(&self) -> serde_json::Value {
+        let report = &self.run.run.report;
+        let own = json!({
+            "n": self.problem.len(),
+            "batch": self.problem.batch(),
+            "inverse": self.problem.direction() == Direction::Inverse,
+            "real": self.real,
+            "efficiency": self.efficiency(),
+            "recipe_floor_cycles": self.own.map(|own| own.0),
+            "recipe_floor_formula": self.own.map(|own| own.1),
+            "recipe_floor_efficiency": self.recipe_floor_efficiency(),
+            "gflops": self.gflops(),
+            "rel_error_vs_rustfft": self.verdict.map(|v| v.rms),
+            "worst_error_over_tolerance": self.verdict.map(|v| v.worst),
+            "verified": self.verdict.map(|v| v.holds()),
+            "buffering": self.run.passes[0].buffers(),
+            "pages": self.run.passes.iter().map(Pass::pages).sum::<u64>(),
+            "host_seconds": self.host_seconds,
+            "stages": report.parts.iter().map(|part| json!({
+                "name": part.name,
+                "cycles": part.cycles,
+                "causes": part.causes.to_map(),
+            })).collect::<Vec<_>>(),
+        });
+        merge(figures(report), merge(own, json!(self.run.figures)))
+    }
+
+    /// The figures as text.
+    pub(crate) fn text(&self) -> String {
+        let report = &self.run.run.report;
+        let mut text = format!("{}\n{}", self.title(), table(report));
+        if !report.parts.is_empty() {
+            let stage = |part: &Part| format!("{} {} cycles", part.name, part.cycles);
+            let stages: Vec<String> = report.parts.iter().map(stage).collect();
+            text += &format!("stages: {}\n", stages.join(", "));
+        }
+        text += &self.run.figures.text();
+        text += &match self.efficiency().zip(self.gflops()) {
+            Some((efficiency, gflops)) => {
+                format!(
+                    ", efficiency {efficiency:.3}, {gflops:.2} GFLOPS ({} N log2 N)\n",
+                    self.nominal()
+                )
+            }
+            None => ", not finished\n".to_owned(),
+        };
+        if let Some(((cycles, formula), efficiency)) = self.own.zip(self.recipe_floor_efficiency())
+        {
+            text += &format!(
+                "the recipe takes {cycles:.0} cycles at least, {efficiency:.3} of what it took: {formula}\n"
+            );
+        }
+        text += &match &self.verdict {
+            Some(v) => format!(
+                "error against rustfft in f64: {:.2e} relative RMS, worst transform {:.2} of the tolerance\n",
+                v.rms, v.worst
+            ),
+            None => {
+                "error against rustfft: not known (no result, or an input that is not finite)\n"
+                    .to_owned()
+            }
+        };
+        text + &format!("simulated in {}\n", seconds(self.host_seconds))
+    }
+
+    /// Row `b` of the result, of `row` numbers.
+    pub(crate) fn row(&self, b: usize, row: usize) -> Result<Vec<Complex32>, Failure> {
+        let mut numbers = vec![Complex32::default(); row];
+        if let Some(output) = self.run.output {
+            let fetched = output.fetch(&self.run.run, b * row, &mut numbers);
+            fetched.map_err(Failure::input)?;
+        }
+        Ok(numbers)
+    }
+
+    /// Exit code and note for a result that is wrong.
+    pub(crate) fn judge(&self, outcome: &mut Outcome) {
+        if !self.kept {
+            outcome.exit = outcome.exit.max(UNVERIFIED);
+            outcome.notes += CHANGED;
+        }
+        if let Some(v) = self.verdict.filter(|v| !v.holds()) {
+            outcome.exit = outcome.exit.max(UNVERIFIED);
+            outcome.notes += &format!(
+                "error: a transform's error is {:.3} of the tolerance 2^-24 (2 + 3 log2 N); either the input is so large or small that f32 overflows or underflows, or this is a fault of cp2\n",
+                v.worst
+            );
+        }
+    }
+}
