@@ -129,6 +129,10 @@ impl RunArgs {
                     "expected_cycles": nests.map(cp2_host::nest::Nest::expected).sum::<f64>(),
                 }),
             ));
+        match results.iter().all(|result| result.expected.is_some()) {
+            true => outcome.json["judged"] = json!(true),
+            false => outcome.not_judged(),
+        }
         let (mut written, mut judged) = (Vec::new(), Vec::new());
         for (result, bytes) in results.iter().zip(done.outputs.iter().flatten()) {
             let array = Array {
@@ -145,11 +149,11 @@ impl RunArgs {
                         outcome.exit = UNVERIFIED;
                     }
                     judged.push(compared.json());
-                    compared.to_string()
+                    format!(", {compared}")
                 }
-                None => "not judged (expect)".to_owned(),
+                None => String::new(),
             };
-            outcome.text += &format!("output: {}, {verdict}\n", result.path.display());
+            outcome.text += &format!("output: {}{verdict}\n", result.path.display());
             written.push(json!(shown(&result.path)));
         }
         outcome.json["outputs"] = json!(written);

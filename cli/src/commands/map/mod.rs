@@ -185,6 +185,10 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     if args.plan {
         outcome.json["plan"] = serde_json::to_value(nest).unwrap_or_default();
     }
+    match args.expected.len() == args.outputs.len() {
+        true => outcome.json["judged"] = json!(true),
+        false => outcome.not_judged(),
+    }
     let results = done.outputs.as_deref().unwrap_or_default();
     let (mut written, mut judged) = (Vec::new(), Vec::new());
     for (index, (bytes, shape)) in results.iter().zip(&shapes).enumerate() {
@@ -207,11 +211,11 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
                     outcome.exit = UNVERIFIED;
                 }
                 judged.push(compared.json());
-                compared.to_string()
+                format!(", {compared}")
             }
-            _ => "not judged (--expect)".to_owned(),
+            _ => String::new(),
         };
-        outcome.text += &format!("output: {}, {verdict}\n", path.display());
+        outcome.text += &format!("output: {}{verdict}\n", path.display());
         written.push(json!(shown(path)));
     }
     outcome.json["outputs"] = json!(written);

@@ -2,6 +2,7 @@
 
 use num_complex::Complex64;
 use rustfft::{Fft, FftPlanner};
+use std::convert::Infallible;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -100,4 +101,31 @@ impl Exact {
         }
         Ok(())
     }
+}
+
+/// The full convolution in double precision.
+#[must_use]
+pub fn reference(x: &[Complex64], taps: &[Complex64]) -> Vec<Complex64> {
+    let mut y = Vec::with_capacity(x.len() + taps.len());
+    let Ok(()) = Exact::new(x.len(), taps).convolve(
+        |range, block| {
+            block.copy_from_slice(&x[range]);
+            Ok::<_, Infallible>(())
+        },
+        |_, outputs| {
+            y.extend_from_slice(outputs);
+            Ok(())
+        },
+    );
+    y
+}
+
+/// The largest magnitude of the taps' transform, on a grid four times as fine as the taps.
+pub(super) fn gain(taps: &[Complex64]) -> f64 {
+    let mut h = taps.to_vec();
+    h.resize((4 * taps.len()).next_power_of_two(), Complex64::default());
+    FftPlanner::<f64>::new()
+        .plan_fft_forward(h.len())
+        .process(&mut h);
+    h.iter().map(|z| z.norm()).fold(0.0, f64::max)
 }

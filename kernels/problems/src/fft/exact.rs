@@ -1,6 +1,7 @@
 //! Transforms in double precision, one array at a time.
 
-use super::recipe::Direction;
+use super::Direction;
+use crate::widen;
 use num_complex::{Complex32, Complex64};
 use rustfft::{Fft, FftPlanner};
 use std::fmt;
@@ -51,7 +52,7 @@ impl Exact {
     /// The transform of one array or of several, one behind the other.
     pub fn of(&mut self, input: &[Complex32]) -> &[Complex64] {
         self.numbers.clear();
-        self.numbers.extend(input.iter().map(widen));
+        self.numbers.extend(input.iter().map(|&x| widen(x)));
         for (fft, width) in &self.axes {
             if *width == 1 {
                 fft.process_with_scratch(&mut self.numbers, &mut self.scratch);
@@ -73,7 +74,31 @@ impl Exact {
     }
 }
 
-#[inline]
-pub(super) fn widen(z: &Complex32) -> Complex64 {
-    Complex64::new(f64::from(z.re), f64::from(z.im))
+/// All transforms of `input` in double precision.
+#[must_use]
+pub fn reference(input: &[Complex32], n: usize, direction: Direction) -> Vec<Complex64> {
+    reference_nd(input, &[n], direction)
+}
+
+/// All arrays of `input` over all axes of `shape`, the last contiguous, in double precision.
+#[must_use]
+pub fn reference_nd(input: &[Complex32], shape: &[usize], direction: Direction) -> Vec<Complex64> {
+    Exact::new(shape, direction).of(input).to_vec()
+}
+
+/// Rows of the N/2 + 1 numbers of spectra of `n` real numbers as rows of all N:
+/// the imaginary parts of the first and of number N/2 count as 0.
+#[must_use]
+pub fn hermitian(half: &[Complex32], n: usize) -> Vec<Complex32> {
+    let row = |half: &[Complex32]| -> Vec<Complex32> {
+        (0..n)
+            .map(|k| match k {
+                0 => half[0].re.into(),
+                k if 2 * k == n => half[k].re.into(),
+                k if 2 * k < n => half[k],
+                k => half[n - k].conj(),
+            })
+            .collect()
+    };
+    half.chunks_exact(n / 2 + 1).flat_map(row).collect()
 }

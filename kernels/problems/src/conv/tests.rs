@@ -1,4 +1,3 @@
-use super::super::judge::widen;
 use super::*;
 use proptest::prelude::*;
 
@@ -36,12 +35,12 @@ fn a_wrong_result_is_noticed() {
         })
         .map(|z| Complex32::new(z.re as f32, z.im as f32))
         .collect();
-    assert!(problem.judge(&x, &y).holds());
+    assert!(problem.compare(&x, &y).holds());
     y[50] *= 1.001;
-    assert!(!problem.judge(&x, &y).holds());
+    assert!(!problem.compare(&x, &y).holds());
     y[50].re = f32::NAN;
-    assert!(!problem.judge(&x, &y).holds());
-    assert!(!problem.judge(&x, &y[1..]).holds());
+    assert!(!problem.compare(&x, &y).holds());
+    assert!(!problem.compare(&x, &y[1..]).holds());
 }
 
 /// A channel that is not finite hides no error of another.
@@ -143,10 +142,10 @@ proptest! {
         let x = problem.random(7);
         let mut y: Vec<Complex32> = x.chunks(samples).flat_map(|x| naive(&problem, x)).collect();
         prop_assert_eq!(y.len(), channels * problem.outputs());
-        let verdict = problem.judge(&x, &y);
+        let verdict = problem.compare(&x, &y);
         prop_assert!(verdict.holds() && verdict.rms < 1e-6, "{:?}", verdict);
         let at = at.index(y.len());
         y[at].im += 100.0;
-        prop_assert!(!problem.judge(&x, &y).holds());
+        prop_assert!(!problem.compare(&x, &y).holds());
     }
 }

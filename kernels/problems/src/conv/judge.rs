@@ -1,11 +1,10 @@
 //! Channels judged one after the other, a block of samples at a time.
 
-use super::definition::{ConvProblem, gain};
 use super::exact::Exact;
-use super::filter::Numbers;
-use super::rate::Rate;
-use crate::backend::Part;
-use num_complex::{Complex32, Complex64};
+use super::{ConvProblem, Rate, Sample};
+use crate::verdict::Part;
+use crate::widen;
+use num_complex::Complex64;
 use std::ops::Range;
 
 /// Compares the channels of a convolution with the reference in double precision: neither a channel nor its reference need be
@@ -18,8 +17,8 @@ pub struct ChannelJudge {
     step: usize,
     /// The outputs that are wanted, out of the full convolution.
     wanted: Range<usize>,
-    /// The error that a channel may have, by the norm of its samples.
-    allowed: f64,
+    /// The error that a channel may have, by the norm of its samples, and beside it.
+    allowed: [f64; 2],
     /// Nothing is judged.
     nothing: bool,
     finite: bool,
@@ -33,8 +32,7 @@ enum Ended<E> {
 
 impl ChannelJudge {
     pub(super) fn new(problem: &ConvProblem, finite: bool) -> Self {
-        let taps: Vec<Complex64> = problem.taps().iter().map(|&h| widen(h)).collect();
-        let length = (problem.samples() + taps.len()) as f64;
+        let (taps, allowed) = problem.tolerance();
         let rate = problem.rate();
         let (spread, step) = (rate.interpolate(), rate.decimate());
         let samples = (problem.samples().max(1) - 1) * spread + 1;
@@ -43,7 +41,7 @@ impl ChannelJudge {
                 Rate::Same => problem.mode().outputs(problem.samples(), taps.len()),
                 _ => 0..(samples + taps.len()).saturating_sub(1),
             },
-            allowed: (4.0 + 6.0 * libm::log2(length)) / f64::from(1 << 24) * gain(&taps),
+            allowed,
             exact: Exact::new(samples, &taps),
             spread,
             step,
@@ -57,7 +55,7 @@ impl ChannelJudge {
     ///
     /// # Errors
     /// Those of `samples` and `outputs`.
-    pub fn judge<T: Numbers, E>(
+    pub fn judge<T: Sample, E>(
         &mut self,
         mut samples: impl FnMut(usize, &mut [T]) -> Result<(), E>,
         mut outputs: impl FnMut(usize, &mut [T]) -> Result<(), E>,
@@ -103,14 +101,10 @@ impl ChannelJudge {
             Ok(()) => Ok(Some(Part {
                 error,
                 norm,
-                allowed: f64::sqrt(loudness) * self.allowed,
+                allowed: f64::sqrt(loudness) * self.allowed[0] + self.allowed[1],
             })),
             Err(Ended::NotFinite) => Ok(None),
             Err(Ended::Failed(error)) => Err(error),
         }
     }
-}
-
-pub(super) fn widen(z: Complex32) -> Complex64 {
-    Complex64::new(z.re.into(), z.im.into())
 }

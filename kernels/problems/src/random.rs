@@ -6,7 +6,7 @@ use num_complex::Complex32;
 /// an odd constant and each output is a mix of its bits.
 ///
 /// ```
-/// let mut random = cp2_kernels::Random::new(1234567);
+/// let mut random = cp2_problems::Random::new(1234567);
 /// assert_eq!(random.next_u64(), 6457827717110365317);
 /// ```
 #[derive(Clone, Debug)]

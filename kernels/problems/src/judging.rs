@@ -1,6 +1,6 @@
 //! Results judged part by part, on several host threads.
 
-use crate::backend::{Part, Tally};
+use crate::verdict::{Part, Tally};
 use std::thread;
 
 /// Judges `count` parts of a result, and says how many of them could be: `judge` makes what compares a part, or finds that
@@ -8,7 +8,7 @@ use std::thread;
 /// whatever the number of threads.
 ///
 /// ```
-/// use cp2_kernels::{Part, judged};
+/// use cp2_problems::{Part, judged};
 ///
 /// // Every third part has no reference.
 /// let judge = || |i: usize| {
