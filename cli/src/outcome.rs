@@ -26,6 +26,14 @@ pub(crate) struct Outcome {
     pub(crate) exit: u8,
 }
 
+impl Outcome {
+    /// Says that nobody has compared the result with what it should be.
+    pub(crate) fn not_judged(&mut self) {
+        self.text += "result  not judged\n";
+        self.json["judged"] = json!(false);
+    }
+}
+
 /// A command that could not.
 #[derive(Debug)]
 pub(crate) struct Failure {

@@ -1,7 +1,6 @@
 //! The tables of `docs/fft.md`, section "Measured":
 //! `cargo run --release -p cp2-kernels --example fft_table`.
 
-use cp2_kernels::Problem;
 use cp2_kernels::fft::{Direction, FftPlanner, FftProblem};
 use cp2_machine::Machine;
 use std::error::Error;
@@ -28,12 +27,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                 run.efficiency()
             );
             if let (None, Some(output)) = (error, &run.output) {
-                let ours = problem.judge(&input, output).rms;
+                let ours = problem.verdict(&input, output).rms;
                 let mut scalar = input.clone();
                 rustfft::FftPlannerScalar::new()
                     .plan_fft_forward(n)
                     .process(&mut scalar);
-                error = Some((ours, ours / problem.judge(&input, &scalar).rms));
+                error = Some((ours, ours / problem.verdict(&input, &scalar).rms));
             }
             let long = FftProblem::new(n, Direction::Forward, 1024)?;
             let run = fft.process(&long.random(n as u64))?;

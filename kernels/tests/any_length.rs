@@ -6,8 +6,8 @@ mod common;
 
 use common::by_halves;
 use cp2_host::Options;
+use cp2_kernels::Random;
 use cp2_kernels::fft::{Direction, Fft, FftPlanner, FftProblem, LongBluestein, Rows, hermitian};
-use cp2_kernels::{Problem, Random};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use proptest::prelude::*;
@@ -44,7 +44,7 @@ fn scalar(problem: &FftProblem, x: &[Complex32]) -> f64 {
     let fft = rustfft::FftPlannerScalar::new().plan_fft(problem.len(), direction);
     let mut y = x.to_vec();
     fft.process(&mut y);
-    problem.judge(x, &y).rms.max(2.0e-8)
+    problem.verdict(x, &y).rms.max(2.0e-8)
 }
 
 /// Numbers of which the errors are a statistic: those of few scatter.
@@ -72,7 +72,7 @@ fn assert_accurate(fft: &dyn Fft, x: &[Complex32], options: Options) -> Vec<Comp
     let (n, direction) = (fft.len(), fft.direction());
     let problem = FftProblem::new(n, direction, x.len() / n).unwrap();
     let y = output(fft, x, options);
-    let verdict = problem.judge(x, &y);
+    let verdict = problem.verdict(x, &y);
     let theirs = scalar(&problem, x);
     assert!(
         verdict.rms <= 1.5 * theirs,
@@ -141,7 +141,7 @@ fn assert_real(n: usize, batch: usize, seed: u64, options: &Options) {
     assert_eq!(half.len(), batch * (n / 2 + 1));
     let wide: Vec<Complex32> = x.iter().map(|&x| x.into()).collect();
     let problem = FftProblem::new(n, Direction::Forward, batch).unwrap();
-    let judge = |half: &[Complex32]| problem.judge(&wide, &hermitian(half, n)).rms;
+    let judge = |half: &[Complex32]| problem.verdict(&wide, &hermitian(half, n)).rms;
     // A complex transform knows nothing of the halves that real ones of even length are made of.
     let halves = if n.is_multiple_of(2) {
         judge(&by_halves(&x, n))
@@ -171,7 +171,7 @@ fn assert_real(n: usize, batch: usize, seed: u64, options: &Options) {
     let whole = hermitian(&half, n);
     let problem = FftProblem::new(n, Direction::Inverse, batch).unwrap();
     let theirs = scalar(&problem, &whole).max(halves);
-    let error = problem.judge(&whole, &back).rms;
+    let error = problem.verdict(&whole, &back).rms;
     assert!(
         error <= 1.5 * theirs,
         "{}: {error:e}, {theirs:e}",

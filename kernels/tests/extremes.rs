@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use cp2_kernels::Problem;
 use cp2_kernels::fft::{Direction, Fft, FftPlanner, FftProblem, error_bound, reference};
 use cp2_machine::Machine;
 use num_complex::{Complex32, Complex64};

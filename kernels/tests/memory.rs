@@ -12,6 +12,7 @@ use cp2_kernels::fft::{Direction, FftPlanner, Rows};
 use cp2_kernels::registry::{self, Kernel, Size};
 use cp2_kernels::{JobError, PreparedJob, Random};
 use cp2_machine::Machine;
+use cp2_problems::Case;
 use num_complex::Complex32;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -46,19 +47,21 @@ impl Recorded {
             record: true,
             ..Options::default()
         };
-        let seeded = kernel.prepare_seeded(size, machine, options, seed);
-        let seeded = match seeded {
-            Ok(seeded) => seeded,
+        let seeded = kernel.prepare_input(size, machine, options, (Case::Random, seed));
+        let prepared = match seeded {
+            Ok(prepared) => prepared,
             Err(why) => panic!("{} {size} on {}: {why}", kernel.name(), machine.name),
         };
-        let done = seeded.prepared.run().unwrap();
+        let arrays = prepared.input.arrays();
+        let data = arrays.iter().map(|array| array.values.bytes()).collect();
+        let done = prepared.run().unwrap();
         assert!(done.run.report.end.is_finished());
         done.run.emit(&folder).unwrap();
         let text = std::fs::read_to_string(folder.join("commands.json")).unwrap();
         Some(Self {
             folder,
             manifest: serde_json::from_str(&text).unwrap(),
-            data: seeded.data,
+            data,
             report: done.run.report,
         })
     }
@@ -171,8 +174,10 @@ fn check(kernel: &dyn Kernel, size: &Size, machine: &Arc<Machine>) {
     );
     assert_ne!(wanted, result(&one.folder, &one), "{what}");
 
-    let seeded = kernel.prepare_seeded(size, machine, Options::default(), 1);
-    let mut job = seeded.unwrap().prepared.job.prepare();
+    let problem = kernel.problem(size).unwrap();
+    let method = kernel.method(&*problem, machine).unwrap();
+    let task = method.task(&problem.input(Case::Random, 1), Options::default());
+    let mut job = task.unwrap().job.prepare();
     for recorded in [&other, &one] {
         write_all(&mut job, &recorded.data);
         let report = job.run().unwrap();
@@ -369,8 +374,9 @@ const SIZES: &[(&str, &[(&str, u64)])] = &[
 /// The smallest of a kernel's sizes in the tables.
 fn smallest(kernel: &dyn Kernel) -> Size {
     let numbers = |size: &Size| {
-        size.iter()
-            .fold(1u64, |n, (_, v)| n.saturating_mul(v.max(1)))
+        size.iter().fold(1u64, |n, (_, v)| {
+            n.saturating_mul(v.number().unwrap_or(1).max(1))
+        })
     };
     kernel.sizes().into_iter().min_by_key(numbers).unwrap()
 }

@@ -4,7 +4,6 @@
 
 use cp2_host::Options;
 use cp2_host::testing::on_both_engines;
-use cp2_kernels::Problem;
 use cp2_kernels::fft::{Direction, Fft, FftPlanner, FftProblem, FftRun, MixedRecipe, Rows};
 use cp2_machine::Machine;
 use num_complex::Complex32;
@@ -49,7 +48,7 @@ fn bits(x: &[Complex32]) -> Vec<(u32, u32)> {
 /// The error of a batch, and that of rustfft's scalar code on the same data.
 fn errors(n: usize, direction: Direction, x: &[Complex32], y: &[Complex32]) -> (f64, f64) {
     let problem = FftProblem::new(n, direction, x.len() / n).unwrap();
-    let ours = problem.judge(x, y);
+    let ours = problem.verdict(x, y);
     assert!(ours.holds(), "{n} {direction}: {ours:?}");
     let mut scalar = x.to_vec();
     let mut planner = rustfft::FftPlannerScalar::new();
@@ -58,7 +57,7 @@ fn errors(n: usize, direction: Direction, x: &[Complex32], y: &[Complex32]) -> (
         Direction::Inverse => planner.plan_fft_inverse(n),
     };
     fft.process(&mut scalar);
-    (ours.rms, problem.judge(x, &scalar).rms)
+    (ours.rms, problem.verdict(x, &scalar).rms)
 }
 
 /// Numbers of which the errors are a statistic: those of few scatter.

@@ -7,7 +7,6 @@ mod common;
 
 use common::complex;
 use cp2_host::Options;
-use cp2_kernels::Problem as _;
 use cp2_kernels::fft::{
     ComplexToReal, Direction, FftPlanner, FftProblem, RealToComplex, hermitian,
 };
@@ -165,7 +164,7 @@ fn run(machine: &Arc<Machine>, n: usize, batch: usize) -> Vec<String> {
                 )
             }
         };
-        let verdict = problem.judge(&x, &y);
+        let verdict = problem.verdict(&x, &y);
         let done = whole.process_with(&x, options()).unwrap();
         let (cycles, complex) = (report.cycles as f64, done.run.report.cycles as f64);
         // A launch and waits of a hundred cycles are not in any price.

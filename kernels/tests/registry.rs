@@ -143,7 +143,7 @@ fn slow_units_are_not_priced_twice() {
         );
         let machine = Arc::new(Machine::parse(class, &text).unwrap());
         for (name, n) in [
-            ("fft-mixed", 343),
+            ("fft-mixed", 343u64),
             ("fft-mixed", 360),
             ("fft-bluestein", 127),
             ("fft-real", 256),
@@ -167,7 +167,7 @@ fn a_channel_that_starts_slowly_is_not_started_more_often_than_it_is() {
         );
         let machine = Arc::new(Machine::parse("slow", &text).unwrap());
         for (name, values) in [
-            ("fft", &[("n", 64), ("batch", 64)][..]),
+            ("fft", &[("n", 64u64), ("batch", 64)][..]),
             ("fft-large", &[("n", 8192), ("batch", 1)]),
             (
                 "fft-nd",
@@ -190,7 +190,7 @@ fn a_channel_that_starts_slowly_is_not_started_more_often_than_it_is() {
 #[test]
 fn transforms_are_those_that_the_planner_takes() {
     let vm9 = Arc::new(Machine::builtin("vm9").unwrap());
-    for (n, batch) in [(37, 8), (1000, 8), (4096, 1), (8192, 1), (8192, 16)] {
+    for (n, batch) in [(37u64, 8u64), (1000, 8), (4096, 1), (8192, 1), (8192, 16)] {
         let size = Size::new(&[("n", n), ("batch", batch)]);
         let prepare = |name| {
             let kernel = registry::find(name).unwrap();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 fn a_limit_ends_every_kernel_anywhere() {
     let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
     let extra = [
-        ("fft-large", "n", 1 << 16),
+        ("fft-large", "n", 1u64 << 16),
         ("fft-large", "n", 1 << 18),
         ("conv", "taps", 4097),
     ];
@@ -21,7 +21,7 @@ fn a_limit_ends_every_kernel_anywhere() {
             if name == kernel.name() {
                 let values = kernel.parameters().iter().map(|p| {
                     let own = p.name == parameter;
-                    (p.name, if own { value } else { p.default })
+                    (p.name, if own { value.into() } else { p.default.clone() })
                 });
                 sizes.push(registry::Size::new(&values.collect::<Vec<_>>()));
             }

@@ -20,6 +20,9 @@ const GRAPH: &[(&str, &[&str])] = &[
     ("dma", &["cp2-machine"]),
     ("emu", &["cp2-machine", "cp2-asm", "cp2-dma"]),
     ("host", &["cp2-machine", "cp2-asm", "cp2-dma", "cp2-emu"]),
+    // What is to be computed: it knows nothing that computes.
+    ("kernels/problems", &[]),
+    ("kernels/native", &["cp2-problems"]),
     (
         "kernels",
         &[
@@ -30,6 +33,9 @@ const GRAPH: &[(&str, &[&str])] = &[
             "cp2-dma",
             "cp2-emu",
             "cp2-host",
+            "cp2-problems",
+            // Their tests compare with it.
+            "cp2-native",
         ],
     ),
     (
@@ -42,6 +48,7 @@ const GRAPH: &[(&str, &[&str])] = &[
             "cp2-dma",
             "cp2-emu",
             "cp2-host",
+            "cp2-problems",
             "cp2-kernels",
         ],
     ),

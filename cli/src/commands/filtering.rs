@@ -9,8 +9,9 @@ use crate::simulation::{SimulationArgs, conclude, figures, merge, table};
 use crate::table::seconds;
 use cp2_host::{Buffer, HostError, Source};
 use cp2_kernels::conv::{ConvProblem, Convolver, Mode, Numbers, Rate, source};
-use cp2_kernels::{KernelRun, Problem as _, Verdict, judged};
+use cp2_kernels::{KernelRun, Verdict, judged};
 use cp2_machine::Machine;
+use cp2_problems::Problem as _;
 use num_complex::Complex32;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -68,14 +69,18 @@ where
     let samples = signal.shape.last().copied().unwrap_or(0);
     let planning = crate::progress::planning(json);
     let planned = match task.rate {
-        Some(rate) => ConvProblem::resampled(taps, channels, samples, rate).and_then(|problem| {
-            let filter = Convolver::resampler::<T>(machine, taps, channels, samples, rate)?;
-            Ok((problem, filter))
-        }),
-        None => ConvProblem::new(taps, channels, samples, task.mode).and_then(|problem| {
-            let filter = Convolver::new::<T>(machine, taps, channels, samples, task.mode)?;
-            Ok((problem, filter))
-        }),
+        Some(rate) => {
+            Convolver::resampler::<T>(machine, taps, channels, samples, rate).and_then(|filter| {
+                let problem = ConvProblem::resampled(taps, channels, samples, rate)?;
+                Ok((problem, filter))
+            })
+        }
+        None => {
+            Convolver::new::<T>(machine, taps, channels, samples, task.mode).and_then(|filter| {
+                let problem = ConvProblem::new(taps, channels, samples, task.mode)?;
+                Ok((problem, filter))
+            })
+        }
     };
     drop(planning);
     let (problem, filter) = planned.map_err(Failure::input)?;

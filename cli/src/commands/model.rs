@@ -4,10 +4,10 @@ mod show;
 
 use super::MachinesArg;
 use crate::io::{FileError, Outputs, check_extension, write_whole};
-use crate::outcome::{BAD_INPUT, Failure, GUEST_FAULT, Outcome};
+use crate::outcome::{BAD_INPUT, Failure, GUEST_FAULT, Outcome, UNVERIFIED};
 use crate::picture::roofline;
 use crate::simulation::HostArgs;
-use clap::{Arg, ArgMatches, Command, FromArgMatches, error::ErrorKind, value_parser};
+use clap::{Arg, ArgMatches, Command, FromArgMatches, error::ErrorKind};
 use cp2_host::Options;
 use cp2_kernels::registry::{self, Kernel, KernelError, Size};
 use cp2_machine::Machine;
@@ -76,10 +76,16 @@ impl clap::Args for Args {
     fn augment_args(command: Command) -> Command {
         let kernels = registry::all().into_iter().map(|kernel| {
             let parameters = kernel.parameters().iter().map(|p| {
+                let number = p.default.number().is_some();
+                let own = p.clone();
+                let parse = move |text: &str| {
+                    let value = own.value(text);
+                    value.ok_or_else(|| "expected a number of 0 or more".to_owned())
+                };
                 Arg::new(p.name)
                     .long(p.name)
-                    .value_name("NUMBER")
-                    .value_parser(value_parser!(u64))
+                    .value_name(if number { "NUMBER" } else { "WORD" })
+                    .value_parser(parse)
                     .help(format!("{} [default: {}]", p.help, p.default))
             });
             // The comment on `One` would be the summary if it came last.
@@ -113,10 +119,8 @@ impl FromArgMatches for Args {
                     ));
                 }
                 let value = |p: &registry::Parameter| {
-                    (
-                        p.name,
-                        matches.get_one(p.name).copied().unwrap_or(p.default),
-                    )
+                    let given = matches.get_one::<registry::Value>(p.name);
+                    (p.name, given.unwrap_or(&p.default).clone())
                 };
                 let values: Vec<_> = kernel.parameters().iter().map(value).collect();
                 let one = One::from_arg_matches(matches)?;
@@ -217,8 +221,7 @@ fn on(
     let mut measured = None;
     if one.emulate {
         crate::interrupt::check()?;
-        let row =
-            registry::measure(kernel, size, machine, one.host.options()).map_err(unfinished)?;
+        let row = registry::measure(kernel, size, machine, one.host.options()).map_err(failed)?;
         show::emulated(&mut outcome, &row);
         measured = Some(row.ratio);
     }
@@ -242,8 +245,10 @@ fn table(whole: &Whole, json: bool) -> Result<Outcome, Failure> {
         progress.begin(&format!("{} {size} {}", kernel.name(), machine.name));
         match registry::measure(kernel, &size, machine, whole.host.options()) {
             Ok(row) => rows.push(row),
-            // A run that was begun and did not end is no matter of size.
-            Err(e @ KernelError::Unfinished { .. }) => return Err(unfinished(e)),
+            // A run that was begun and did not end, or ended with a wrong result, is no matter of size.
+            Err(e @ (KernelError::Unfinished { .. } | KernelError::Wrong { .. })) => {
+                return Err(failed(e));
+            }
             Err(e) => refused.push(show::Refused {
                 kernel: kernel.name(),
                 size: size.to_string(),
@@ -262,10 +267,11 @@ fn table(whole: &Whole, json: bool) -> Result<Outcome, Failure> {
     }
 }
 
-/// A kernel's error; a run that was begun and did not end is the guest's.
-fn unfinished(error: KernelError) -> Failure {
+/// A kernel's error; a run that was begun and did not end is the guest's, and a wrong result the library's.
+fn failed(error: KernelError) -> Failure {
     let exit = match error {
         KernelError::Unfinished { .. } => GUEST_FAULT,
+        KernelError::Wrong { .. } => UNVERIFIED,
         _ => BAD_INPUT,
     };
     Failure {

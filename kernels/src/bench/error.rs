@@ -2,6 +2,9 @@ use crate::fft::FftError;
 use crate::job::JobError;
 use cp2_asm::Diagnostics;
 use cp2_emu::{FaultKind, LaunchError};
+use cp2_problems::Verdict;
+use cp2_problems::fft::{Direction, FftProblem};
+use num_complex::Complex32;
 
 /// Why a workload cannot be measured.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +30,17 @@ pub enum BenchError {
         /// What the memory says.
         kind: FaultKind,
     },
+    /// There is no such problem.
+    #[error(transparent)]
+    Problem(#[from] cp2_problems::ProblemError),
+    /// A result is wrong.
+    #[error("{workload}: the result is wrong: its error is {} times what is allowed", verdict.worst)]
+    Wrong {
+        /// The workload.
+        workload: String,
+        /// How far off it is.
+        verdict: Verdict,
+    },
     /// A kernel did not reach its end.
     #[error("{workload} did not finish: {reason}")]
     Unfinished {
@@ -35,4 +49,24 @@ pub enum BenchError {
         /// What happened.
         reason: String,
     },
+}
+
+impl BenchError {
+    /// Refuses transforms of a length and direction that are wrong.
+    pub(crate) fn judge(
+        workload: &str,
+        (n, direction): (usize, Direction),
+        input: &[Complex32],
+        output: &[Complex32],
+    ) -> Result<(), Self> {
+        let problem = FftProblem::new(n, direction, input.len() / n.max(1))?;
+        let verdict = problem.verdict(input, output);
+        if verdict.holds() {
+            return Ok(());
+        }
+        Err(Self::Wrong {
+            workload: workload.to_owned(),
+            verdict,
+        })
+    }
 }

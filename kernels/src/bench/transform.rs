@@ -4,9 +4,9 @@ use super::native::Native;
 use super::{BenchError, Resident, Sample, Workload};
 use crate::fft::{Direction, Fft as _, FftPlanner};
 use crate::job::PreparedJob;
-use crate::random::Random;
 use cp2_host::Options;
 use cp2_machine::Machine;
+use cp2_problems::Random;
 use num_complex::Complex32;
 use std::sync::Arc;
 use std::time::Instant;
@@ -84,9 +84,21 @@ impl Paged {
         let fft = FftPlanner::new(machine.clone()).plan_local(n, Direction::Forward)?;
         let batch = NUMBERS / n;
         let input = noise(n * batch);
+        let name = format!("fft-{n}-paged");
+        let mut job = fft.prepare(&input, options.clone())?;
+        let mut output = vec![Complex32::default(); input.len()];
+        let end = job.run()?.end;
+        if !end.is_finished() {
+            return Err(BenchError::Unfinished {
+                workload: name,
+                reason: end.to_string(),
+            });
+        }
+        job.read("y", &mut output)?;
+        BenchError::judge(&name, (n, Direction::Forward), &input, &output)?;
         Ok(Self {
-            name: format!("fft-{n}-paged"),
-            job: fft.prepare(&input, options.clone())?,
+            name,
+            job,
             batch,
             native: Native::new(n, &input),
         })

@@ -1,6 +1,6 @@
 //! Reproducible scenes.
 
-use crate::random::Random;
+use cp2_problems::Random;
 use num_complex::{Complex32, Complex64};
 use std::f64::consts::TAU;
 

@@ -1,8 +1,9 @@
 //! Which kernel filters fastest, and why.
 
+use super::Mode;
+use super::Rate;
 use super::candidates::{Candidate, Choice};
 use super::carried;
-use super::definition::{Mode, check_rate};
 use super::direct;
 use super::error::ConvError;
 use super::filter::{Filter, Numbers};
@@ -13,7 +14,6 @@ use super::long;
 use super::memory::Extent;
 use super::overlap::{self, Cover, LENGTHS, lead};
 use super::parts;
-use super::rate::Rate;
 use cp2_asm::Program;
 use cp2_machine::Machine;
 use num_complex::Complex32;
@@ -43,15 +43,14 @@ impl<'a> Wanted<'a> {
         (channels, samples): (usize, usize),
         (mode, rate): (Mode, Rate),
     ) -> Result<Self, ConvError> {
-        let wanted = Self {
+        cp2_problems::conv::check(taps.len(), (channels, samples), (mode, rate))?;
+        Ok(Self {
             taps,
             channels,
             samples,
             mode,
             rate,
-        };
-        wanted.check()?;
-        Ok(wanted)
+        })
     }
 
     /// The complex channels that transforms take for several real ones; see [`Layout`](super::layout::Layout).
@@ -82,24 +81,6 @@ impl<'a> Wanted<'a> {
             Rate::Same => self.mode.outputs(self.samples, self.taps.len()),
             rate => 0..rate.outputs(self.samples, self.taps.len()),
         }
-    }
-
-    /// Whether there are taps, samples, and outputs of them.
-    fn check(&self) -> Result<(), ConvError> {
-        let (samples, taps) = (self.samples, self.taps.len());
-        if taps == 0 {
-            return Err(ConvError::NoTaps);
-        }
-        if self.channels == 0 || samples == 0 || self.channels.checked_mul(samples).is_none() {
-            return Err(ConvError::Empty);
-        }
-        if self.rate != Rate::Same {
-            check_rate(self.rate, samples, taps)?;
-        }
-        if self.outputs().is_empty() {
-            return Err(ConvError::NothingValid { samples, taps });
-        }
-        Ok(())
     }
 }
 

@@ -1,15 +1,15 @@
+use super::Mode;
+use super::Rate;
 use super::candidates::Choice;
 use super::choice::{Wanted, choose};
-use super::definition::{ConvProblem, Mode};
 use super::error::ConvError;
 use super::filter::{Filter, Numbers};
 use super::layout::Layout;
-use super::rate::Rate;
-use crate::backend::Plan;
 use crate::job::{self, JobError, KernelRun, count};
 use cp2_asm::Program;
 use cp2_host::{Buffer, Options, Source};
 use cp2_machine::{Class, Machine};
+use cp2_problems::ProblemError;
 use cp2_reference::Figures;
 use num_complex::Complex32;
 use std::ops::Range;
@@ -83,7 +83,7 @@ impl Convolver {
     ) -> Result<Self, ConvError> {
         let wanted = Wanted::new(taps, (channels, samples), (mode, rate))?;
         if T::REAL && taps.iter().any(|h| h.im != 0.0) {
-            return Err(ConvError::ComplexTaps);
+            return Err(ProblemError::ComplexTaps.into());
         }
         wanted.extent::<T>().check(machine)?;
         let (filter, choice) = choose::<T>(wanted, machine)?;
@@ -304,12 +304,12 @@ impl Convolver {
 
     fn layout<T: Numbers>(&self, found: usize) -> Result<Layout, ConvError> {
         if T::REAL && self.taps.iter().any(|h| h.im != 0.0) {
-            return Err(ConvError::ComplexTaps);
+            return Err(ProblemError::ComplexTaps.into());
         }
         let samples = self.samples;
         let channels = found / samples;
         if found == 0 {
-            return Err(ConvError::Empty);
+            return Err(ProblemError::Empty.into());
         }
         if !found.is_multiple_of(samples) {
             return Err(ConvError::Ragged { samples, found });
@@ -335,22 +335,4 @@ pub struct Places {
     pub output_start: usize,
     /// From a channel to the next.
     pub output_stride: usize,
-}
-
-impl Plan<ConvProblem> for Convolver {
-    type Run = ConvRun<Complex32>;
-    type Error = ConvError;
-
-    fn run(&self, problem: &ConvProblem, input: &[Complex32]) -> Result<Self::Run, ConvError> {
-        let same = (problem.samples(), problem.mode(), problem.rate())
-            == (self.samples, self.mode, self.rate);
-        if !same || problem.taps() != self.taps {
-            return Err(ConvError::OtherProblem);
-        }
-        self.process(input)
-    }
-
-    fn output(run: &Self::Run) -> Option<&[Complex32]> {
-        run.output.as_deref()
-    }
 }

@@ -1,13 +1,14 @@
 //! The filters in the registry of kernels.
 
 use super::filter::Numbers;
-use super::{ConvError, Convolver, Mode, Rate};
-use crate::random::Random;
-use crate::registry::{Entry, KernelError, Parameter, Prepared, Request, SizeError};
+use super::{ConvError, Convolver, Rate};
+use crate::backend::{Failure, Method, Task};
+use crate::registry::{Entry, Parameter};
+use cp2_machine::Machine;
+use cp2_problems::conv::ConvProblem;
+use cp2_problems::{Form, Problem};
 use num_complex::Complex32;
-
-/// Most taps that random ones are made of.
-const MOST_TAPS: usize = 1 << 18;
+use std::sync::Arc;
 
 const SAMPLES: Parameter = Parameter::new("samples", 131_072, "samples of a channel");
 const CHANNELS: Parameter = Parameter::new("channels", 1, "channels");
@@ -47,13 +48,8 @@ pub(crate) const KERNELS: [Entry; 3] = [
             &[64, 960, 256],
             &[129, 1140, 64],
         ],
-        prepare: |request| {
-            let [channels, samples] = request.positive(["channels", "samples"])?;
-            prepared::<Complex32>(request, channels, samples, false, |taps| {
-                let machine = request.machine;
-                Convolver::new::<Complex32>(machine, taps, channels, samples, Mode::Full)
-            })
-        },
+        problem: |_, size| Ok(Arc::new(ConvProblem::of_size(size, false)?)),
+        plan: filter,
     },
     Entry {
         name: "conv-real",
@@ -70,13 +66,8 @@ pub(crate) const KERNELS: [Entry; 3] = [
             &[1025, 1_000_000, 1],
             &[129, 1140, 64],
         ],
-        prepare: |request| {
-            let [channels, samples] = request.positive(["channels", "samples"])?;
-            prepared::<f32>(request, channels, samples, true, |taps| {
-                let machine = request.machine;
-                Convolver::new::<f32>(machine, taps, channels, samples, Mode::Full)
-            })
-        },
+        problem: |_, size| Ok(Arc::new(ConvProblem::of_size(size, true)?)),
+        plan: filter,
     },
     Entry {
         name: "fir",
@@ -112,68 +103,46 @@ pub(crate) const KERNELS: [Entry; 3] = [
             &[1000, 262_144, 1, 151, 1, 0],
             &[500, 4096, 1, 1, 100, 1],
         ],
-        prepare: |request| {
-            let [channels, samples] = request.positive(["channels", "samples"])?;
-            let rate = match request.positive(["decimate", "interpolate"])? {
-                [m, 1] => Rate::Decimate(m),
-                [1, i] => Rate::Interpolate(i),
-                _ => {
-                    return Err(wrong(
-                        request,
-                        "interpolate",
-                        "1 where samples are decimated",
-                    ));
-                }
-            };
-            let real = match request.size.length("real")? {
-                real @ 0..=1 => real == 1,
-                _ => return Err(wrong(request, "real", "0 or 1")),
-            };
-            prepared::<Complex32>(request, channels, samples, real, |taps| {
-                let machine = request.machine;
-                Convolver::resampler::<Complex32>(machine, taps, channels, samples, rate)
-            })
-        },
+        problem: |_, size| Ok(Arc::new(ConvProblem::of_size(size, false)?)),
+        plan: filter,
     },
 ];
 
-/// A value that the kernel does not have.
-fn wrong(request: &Request<'_>, name: &'static str, expected: &'static str) -> KernelError {
-    KernelError::Size(SizeError {
-        name,
-        size: request.size.to_string(),
-        expected,
-    })
+/// Filters by the kernel that is expected to be fastest.
+pub(crate) fn filter(
+    machine: &Arc<Machine>,
+    problem: &dyn Problem,
+) -> Option<Result<Method, Failure>> {
+    let problem = problem.downcast_ref::<ConvProblem>()?;
+    let method = match problem.is_real() {
+        true => method::<f32>(machine, problem),
+        false => method::<Complex32>(machine, problem),
+    };
+    Some(method.map_err(Into::into))
 }
 
-fn prepared<T: Numbers>(
-    request: &Request<'_>,
-    channels: usize,
-    samples: usize,
-    real: bool,
-    plan: impl FnOnce(&[Complex32]) -> Result<Convolver, ConvError>,
-) -> Result<Prepared, KernelError> {
-    let wrong = |error: ConvError| request.refused(error);
-    let [taps] = request.positive(["taps"])?;
-    if taps > MOST_TAPS {
-        let most = MOST_TAPS;
-        return Err(wrong(ConvError::TooManyTaps { taps, most }));
-    }
-    let mut random = Random::new(2);
-    let taps: Vec<Complex32> = if real {
-        random.uniforms(taps).into_iter().map(Into::into).collect()
-    } else {
-        random.complexes(taps)
+fn method<T: Numbers>(machine: &Arc<Machine>, problem: &ConvProblem) -> Result<Method, ConvError> {
+    let (taps, channels, samples) = (problem.taps(), problem.channels(), problem.samples());
+    let filter = match problem.rate() {
+        Rate::Same => Convolver::new::<T>(machine, taps, channels, samples, problem.mode())?,
+        rate => Convolver::resampler::<T>(machine, taps, channels, samples, rate)?,
     };
-    let filter = plan(&taps).map_err(wrong)?;
-    let numbers = request.elements(&[channels, samples])?;
-    filter.fits::<T>(numbers).map_err(wrong)?;
-    let x = request.array(|random| T::random(random, numbers));
-    let (job, _) = filter.job(&x, request.options.clone()).map_err(wrong)?;
-    Ok(Prepared {
-        job,
-        recipe: Some(filter.kernel().to_owned()),
-        figures: filter.figures::<T>(channels),
-        operations: filter.operations::<T>(channels),
-    })
+    let count = channels * samples;
+    filter.fits::<T>(count)?;
+    let recipe = Some(filter.kernel().to_owned());
+    let costs = (
+        filter.figures::<T>(channels),
+        filter.operations::<T>(channels),
+    );
+    let shape = [channels, filter.outputs()];
+    let form = Form::new("y", T::KIND, &shape);
+    Ok(Method::new(
+        machine,
+        recipe,
+        costs,
+        move |input, options| {
+            let job = filter.job::<T>(input.sized("x", count)?, options)?;
+            Ok(Task::new(job, form.clone()))
+        },
+    ))
 }

@@ -1,4 +1,4 @@
-use super::rate::Rate;
+use super::Rate;
 use crate::assembly::Unfit;
 use crate::job::JobError;
 
@@ -6,12 +6,9 @@ use crate::job::JobError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConvError {
-    /// A filter without taps.
-    #[error("there are no taps; a filter has at least one")]
-    NoTaps,
-    /// Nothing to filter.
-    #[error("the signal is empty; it must hold at least one sample of one channel")]
-    Empty,
+    /// There is no such problem.
+    #[error(transparent)]
+    Problem(#[from] cp2_problems::ProblemError),
     /// Outputs of a channel that there are not.
     #[error(
         "outputs {start} to {end} of a channel are not possible; there are {outputs}, and at least one is expected"
@@ -74,24 +71,6 @@ pub enum ConvError {
         /// Numbers found.
         found: usize,
     },
-    /// `valid` needs a signal that is no shorter than the filter.
-    #[error(
-        "no output of {samples} samples is valid for {taps} taps: the signal must be no shorter than the filter"
-    )]
-    NothingValid {
-        /// Samples of a channel.
-        samples: usize,
-        /// Taps.
-        taps: usize,
-    },
-    /// No filter has that rate.
-    #[error(
-        "a filter with {rate} is none: expected a factor of at least 1 and outputs that fit an address space"
-    )]
-    Rate {
-        /// The rate asked for.
-        rate: Rate,
-    },
     /// An array that a filter is to work on is too short.
     #[error("an array of {found} complex numbers is too short for the filter: it needs {needed}")]
     ShortArray {
@@ -100,11 +79,6 @@ pub enum ConvError {
         /// Numbers found.
         found: usize,
     },
-    /// Complex taps on a real signal.
-    #[error(
-        "real signals are filtered two at a time, which needs real taps; these are complex: give the signal as complex numbers"
-    )]
-    ComplexTaps,
     /// Input and output do not fit the machine's system memory.
     #[error(
         "{channels} x {samples} samples and their results take {needed} bytes; the system memory of {machine} has room for {room}: expected {}",
@@ -124,9 +98,6 @@ pub enum ConvError {
         /// The machine.
         machine: String,
     },
-    /// A plan was given another problem than it was made for.
-    #[error("this plan filters other channels, or with other taps, than the problem's")]
-    OtherProblem,
     /// The machine has too little of something for the kernel.
     #[error(transparent)]
     Unfit(#[from] Unfit),

@@ -4,13 +4,13 @@ use super::error::ConvError;
 use super::layout::Layout;
 use super::memory::Extent;
 use crate::job::{Given, Job, JobError, room};
-use crate::random::Random;
 use cp2_asm::Program;
 use cp2_dma::Level;
 use cp2_host::{
     BlocksPerSection, Buffer, Element, Paging, Piece, Plan, PlanError, Reserved, Stream,
 };
 use cp2_machine::{Class, Machine};
+use cp2_problems::conv::Sample;
 use num_complex::Complex32;
 use std::fmt;
 use std::ops::Range;
@@ -23,34 +23,9 @@ pub(super) const COMPLEX: u64 = 8;
 ///
 /// A kernel filters complex numbers. Real samples under real taps go through
 /// it two by two, both of one channel where they share their rounding.
-pub trait Numbers: Element + Default + Send + Sync + 'static {
-    /// Whether the samples are real.
-    const REAL: bool;
-    /// As a complex number.
-    fn complex(self) -> Complex32;
-    /// Reproducible random samples.
-    fn random(random: &mut Random, count: usize) -> Vec<Self>;
-}
+pub trait Numbers: Sample + Element {}
 
-impl Numbers for Complex32 {
-    const REAL: bool = false;
-    fn complex(self) -> Complex32 {
-        self
-    }
-    fn random(random: &mut Random, count: usize) -> Vec<Self> {
-        random.complexes(count)
-    }
-}
-
-impl Numbers for f32 {
-    const REAL: bool = true;
-    fn complex(self) -> Complex32 {
-        Complex32::new(self, 0.0)
-    }
-    fn random(random: &mut Random, count: usize) -> Vec<Self> {
-        random.uniforms(count)
-    }
-}
+impl<T: Sample + Element> Numbers for T {}
 
 /// What filters blocks by passes of its own, not by the scheduler's pages.
 pub(super) trait Passes: fmt::Debug + Send + Sync {

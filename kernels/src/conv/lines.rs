@@ -10,6 +10,7 @@ use super::parts;
 use crate::job::{Job, JobError, image, load};
 use cp2_host::Buffer;
 use cp2_machine::{Class, Machine};
+use cp2_problems::ProblemError;
 use num_complex::Complex32;
 use std::sync::Arc;
 
@@ -172,5 +173,5 @@ fn filter(
     let parts = Lines { parts: made };
     filter
         .map(|filter| filter.by(parts))
-        .ok_or(ConvError::Empty)
+        .ok_or_else(|| ProblemError::Empty.into())
 }

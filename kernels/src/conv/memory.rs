@@ -1,8 +1,8 @@
 //! What of system memory a filter takes.
 
-use super::definition::Mode;
+use super::Mode;
+use super::Rate;
 use super::error::ConvError;
-use super::rate::Rate;
 use crate::job::ROOM_BESIDE;
 use cp2_machine::Machine;
 

@@ -1,11 +1,12 @@
 //! A filter for signals that come piece by piece.
 
+use super::Mode;
 use super::convolver::{ConvRun, Convolver};
-use super::definition::Mode;
 use super::error::ConvError;
 use super::filter::Numbers;
 use cp2_host::Options;
 use cp2_machine::Machine;
+use cp2_problems::ProblemError;
 use num_complex::Complex32;
 use std::sync::Arc;
 
@@ -49,7 +50,7 @@ impl<T: Numbers> Streaming<T> {
         piece: usize,
     ) -> Result<Self, ConvError> {
         if piece == 0 {
-            return Err(ConvError::Empty);
+            return Err(ProblemError::Empty.into());
         }
         let before = taps.len().saturating_sub(1);
         let samples = piece.saturating_add(before);

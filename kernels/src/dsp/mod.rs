@@ -26,14 +26,13 @@ mod reduce;
 mod registered;
 mod tile;
 mod transpose;
-mod window;
 
+pub use cp2_problems::vector::{MapOp, ReductionOp, Window};
 pub use error::DspError;
-pub use map::{Elements, Map, MapOp};
+pub use map::{Elements, Map};
 pub use matrix::{Beamformer, Weights};
 pub use plan::Planned;
 pub use product::{Sides, SmallProducts};
-pub use reduce::{Extreme, Reduction, ReductionOp, Rows};
-pub(crate) use registered::KERNELS;
+pub use reduce::{Extreme, Reduction, Rows};
+pub(crate) use registered::{KERNELS, beams, map, products, reduce, transpose};
 pub use transpose::{Tiles, Transposition};
-pub use window::Window;

@@ -163,28 +163,3 @@ pub(super) fn half(reg: Reg, which: usize) -> Reg {
         (other, _) => other,
     }
 }
-
-/// Declares an enumeration of operations, and one of each as a list: an
-/// operation that is added is in the list, and the registry has to know it.
-macro_rules! operations {
-    (
-        $(#[$about:meta])*
-        pub enum $name:ident {
-            $($(#[$doc:meta])* $variant:ident $(($value:ty = $example:expr))?,)*
-        }
-    ) => {
-        $(#[$about])*
-        pub enum $name {
-            $($(#[$doc])* $variant $(($value))?,)*
-        }
-
-        impl $name {
-            /// One of each operation, those with parameters as the registry measures them.
-            #[must_use]
-            pub fn all() -> Vec<Self> {
-                vec![$(Self::$variant $(($example))?,)*]
-            }
-        }
-    };
-}
-pub(super) use operations;

@@ -1,20 +1,29 @@
 //! The signal processing set in the registry of kernels.
 
+use super::reduce::Results;
 use super::{
-    Beamformer, DspError, Map, MapOp, Reduction, ReductionOp, SmallProducts, Transposition,
+    Beamformer, DspError, Extreme, Map, Reduction, ReductionOp, SmallProducts, Transposition,
 };
-use crate::random::Random;
-use crate::registry::{Entry, KernelError, Parameter, Prepared, Request};
+use crate::backend::{Failure, Method, Task};
+use crate::registry::{Entry, Parameter};
+use cp2_machine::Machine;
+use cp2_problems::vector::{
+    BeamProblem, MapProblem, ProductProblem, ReduceProblem, TransposeProblem,
+};
+use cp2_problems::{Data, DataError, Form, Kind, Problem};
+use num_complex::Complex32;
+use std::sync::Arc;
 
 /// An operation on every element.
-const fn map(name: &'static str, summary: &'static str) -> Entry {
+const fn element_wise(name: &'static str, summary: &'static str) -> Entry {
     Entry {
         name,
         summary,
         sources: &[],
         parameters: const { &[Parameter::new("n", 1 << 20, "floats of each input")] },
         sizes: &[&[1 << 18]],
-        prepare: prepare_map,
+        problem: |name, size| Ok(Arc::new(MapProblem::of_size(name, size)?)),
+        plan: map,
     }
 }
 
@@ -65,23 +74,24 @@ const fn reduction(op: ReductionOp, summary: &'static str) -> Entry {
             ReductionOp::ComplexDot => EVEN_ROWS,
             _ => ROWS,
         },
-        prepare: prepare_reduction,
+        problem: |name, size| Ok(Arc::new(ReduceProblem::of_size(name, size)?)),
+        plan: reduce,
     }
 }
 
 /// All of the set.
 pub(crate) const KERNELS: [Entry; 19] = [
-    map("scale", "a x of floats"),
-    map("axpy", "a x + y of floats"),
-    map("add", "x + y of floats"),
-    map("subtract", "x - y of floats"),
-    map("multiply", "x y of floats"),
-    map("complex-multiply", "x y of complex numbers"),
-    map("window", "rows of 1024 floats times a window"),
-    map("power", "squared magnitude of complex numbers"),
-    map("magnitude", "magnitude of complex numbers"),
-    map("phase", "argument of complex numbers in radians"),
-    map(
+    element_wise("scale", "a x of floats"),
+    element_wise("axpy", "a x + y of floats"),
+    element_wise("add", "x + y of floats"),
+    element_wise("subtract", "x - y of floats"),
+    element_wise("multiply", "x y of floats"),
+    element_wise("complex-multiply", "x y of complex numbers"),
+    element_wise("window", "rows of 1024 floats times a window"),
+    element_wise("power", "squared magnitude of complex numbers"),
+    element_wise("magnitude", "magnitude of complex numbers"),
+    element_wise("phase", "argument of complex numbers in radians"),
+    element_wise(
         "decibels",
         "10 log10 of the squared magnitude of complex numbers",
     ),
@@ -116,7 +126,8 @@ pub(crate) const KERNELS: [Entry; 19] = [
             &[100, 5, 2048],
             &[128, 32, 256],
         ],
-        prepare: prepare_beamformer,
+        problem: |_, size| Ok(Arc::new(BeamProblem::of_size(size)?)),
+        plan: beams,
     },
     Entry {
         name: "small-products",
@@ -136,7 +147,8 @@ pub(crate) const KERNELS: [Entry; 19] = [
             &[8, 8, 1, 4096],
             &[8, 8, 8, 512],
         ],
-        prepare: prepare_products,
+        problem: |_, size| Ok(Arc::new(ProductProblem::of_size(size)?)),
+        plan: products,
     },
     Entry {
         name: "transpose",
@@ -160,121 +172,159 @@ pub(crate) const KERNELS: [Entry; 19] = [
             &[1000, 300, 1],
             &[3, 30000, 1],
         ],
-        prepare: prepare_transposition,
+        problem: |_, size| Ok(Arc::new(TransposeProblem::of_size(size)?)),
+        plan: transpose,
     },
 ];
 
-impl Request<'_> {
-    fn planned<T>(&self, plan: Result<T, DspError>) -> Result<T, KernelError> {
-        plan.map_err(|e| self.refused(e))
-    }
-
-    /// The operation whose name the kernel has.
-    fn operation<T>(
-        &self,
-        all: Vec<T>,
-        name: impl Fn(&T) -> &'static str,
-    ) -> Result<T, KernelError> {
-        let found = all.into_iter().find(|op| name(op) == self.kernel);
-        found.ok_or_else(|| self.refused("no operation has this name"))
-    }
-
-    /// Arrays of random floats.
-    fn floats(&self, count: usize, len: usize) -> Vec<Vec<f32>> {
-        let arrays = 0..count;
-        arrays
-            .map(|_| self.array(|random| random.uniforms(len)))
-            .collect()
-    }
+/// Operations on every element.
+pub(crate) fn map(machine: &Arc<Machine>, problem: &dyn Problem) -> Made {
+    let problem = problem.downcast_ref::<MapProblem>()?;
+    let plan = Map::new(problem.op().clone(), problem.len(), machine.clone());
+    Some(checked(plan, Map::check, |plan| {
+        let (len, inputs) = (problem.len(), problem.op().inputs());
+        let costs = (plan.figures(), plan.operations());
+        let form = output(problem);
+        Method::new(machine, None, costs, move |input, options| {
+            let arrays = floats(input, inputs, len)?;
+            Ok(Task::new(plan.job(&arrays, options)?, form.clone()))
+        })
+    }))
 }
 
-fn slices(arrays: &[Vec<f32>]) -> Vec<&[f32]> {
-    arrays.iter().map(Vec::as_slice).collect()
+/// Reductions of rows.
+pub(crate) fn reduce(machine: &Arc<Machine>, problem: &dyn Problem) -> Made {
+    let problem = problem.downcast_ref::<ReduceProblem>()?;
+    let (op, rows) = (problem.op(), problem.rows());
+    let plan = Reduction::of_rows(op, problem.row(), rows, machine.clone());
+    Some(checked(
+        plan,
+        |plan| plan.check(rows),
+        |plan| {
+            let count = problem.row() * rows;
+            let costs = (plan.figures(rows), plan.operations(rows));
+            Method::new(machine, None, costs, move |input, options| {
+                let arrays = floats(input, op.inputs(), count)?;
+                let (job, words) = plan.job(&arrays, options)?;
+                let results = plan.results();
+                Ok(Task::reading(job, move |run| {
+                    Ok(results.data(op, &run.read(words)?))
+                }))
+            })
+        },
+    ))
 }
 
-fn prepare_map(request: &Request<'_>) -> Result<Prepared, KernelError> {
-    let op = request.operation(MapOp::all(), MapOp::name)?;
-    let [n] = request.positive(["n"])?;
-    let n = request.elements(&[n])?;
-    let count = op.inputs();
-    let map = request.planned(Map::new(op, n, request.machine.clone()))?;
-    request.planned(map.check())?;
-    let inputs = request.floats(count, n);
-    let job = map.job(&slices(&inputs), request.options.clone());
-    Ok(Prepared {
-        job: request.planned(job)?.0,
-        recipe: None,
-        figures: map.figures(),
-        operations: map.operations(),
-    })
-}
-
-fn prepare_reduction(request: &Request<'_>) -> Result<Prepared, KernelError> {
-    let op = request.operation(ReductionOp::all(), |op| op.name())?;
-    let [n, rows] = request.positive(["n", "rows"])?;
-    let plan = request.planned(Reduction::of_rows(op, n, rows, request.machine.clone()))?;
-    let len = request.elements(&[n, rows])?;
-    request.planned(plan.check(rows))?;
-    let inputs = request.floats(op.inputs(), len);
-    let job = plan.job(&slices(&inputs), request.options.clone());
-    Ok(Prepared {
-        job: request.planned(job)?.0,
-        recipe: None,
-        figures: plan.figures(rows),
-        operations: plan.operations(rows),
-    })
-}
-
-fn prepare_beamformer(request: &Request<'_>) -> Result<Prepared, KernelError> {
-    let [elements, beams, snapshots] = request.positive(["elements", "beams", "snapshots"])?;
-    let machine = request.machine;
+/// A matrix times vectors.
+pub(crate) fn beams(machine: &Arc<Machine>, problem: &dyn Problem) -> Made {
+    let problem = problem.downcast_ref::<BeamProblem>()?;
+    let (weights, snapshots) = (problem.weights(), problem.snapshots());
     // What local memory cannot hold is refused before it is made.
-    let weights = request.elements(&[elements, beams])?;
-    if weights as u64 > machine.cp2.dmem.0 {
-        return Err(request.refused("the matrix does not fit local memory"));
+    if weights.len() as u64 > machine.cp2.dmem.0 {
+        let beams = problem.beams();
+        return Some(Err(Box::new(DspError::Size {
+            what: "the elements of a matrix",
+            found: problem.vector(),
+            expected: format!("fewer for {beams} beams: the matrix does not fit local memory"),
+        })));
     }
-    let weights = Random::new(1).complexes(weights);
-    let plan = request.planned(Beamformer::new(&weights, elements, machine.clone()))?;
-    let len = request.elements(&[elements, snapshots])?;
-    request.planned(plan.check(snapshots))?;
-    let job = plan.job(&request.complexes(len), request.options.clone());
-    Ok(Prepared {
-        job: request.planned(job)?.0,
-        recipe: None,
-        figures: plan.figures(snapshots),
-        operations: plan.operations(snapshots),
-    })
+    let plan = Beamformer::new(weights, problem.vector(), machine.clone());
+    Some(checked(
+        plan,
+        |plan| plan.check(snapshots),
+        |plan| {
+            let count = problem.vector() * snapshots;
+            let costs = (plan.figures(snapshots), plan.operations(snapshots));
+            let form = output(problem);
+            Method::new(machine, None, costs, move |input, options| {
+                let job = plan.job(input.sized("x", count)?, options)?;
+                Ok(Task::new(job, form.clone()))
+            })
+        },
+    ))
 }
 
-fn prepare_products(request: &Request<'_>) -> Result<Prepared, KernelError> {
-    let [m, k, n, count] = request.positive(["m", "k", "n", "count"])?;
-    let plan = request.planned(SmallProducts::new(m, k, n, request.machine.clone()))?;
-    let (a, b) = (
-        request.elements(&[m, k, count])?,
-        request.elements(&[k, n, count])?,
-    );
-    request.planned(plan.check(count))?;
-    let (a, b) = (request.complexes(a), request.complexes(b));
-    let job = plan.job(&a, &b, request.options.clone());
-    Ok(Prepared {
-        job: request.planned(job)?.0,
-        recipe: None,
-        figures: plan.figures(count),
-        operations: plan.operations(count),
-    })
+/// Products of small matrices.
+pub(crate) fn products(machine: &Arc<Machine>, problem: &dyn Problem) -> Made {
+    let problem = problem.downcast_ref::<ProductProblem>()?;
+    let ([m, k, n], count) = (problem.sides(), problem.count());
+    let plan = SmallProducts::new(m, k, n, machine.clone());
+    Some(checked(
+        plan,
+        |plan| plan.check(count),
+        |plan| {
+            let costs = (plan.figures(count), plan.operations(count));
+            let form = output(problem);
+            Method::new(machine, None, costs, move |input, options| {
+                let (a, b) = (
+                    input.sized("a", count * m * k)?,
+                    input.sized("b", count * k * n)?,
+                );
+                Ok(Task::new(plan.job(a, b, options)?, form.clone()))
+            })
+        },
+    ))
 }
 
-fn prepare_transposition(request: &Request<'_>) -> Result<Prepared, KernelError> {
-    let [rows, columns, count] = request.positive(["rows", "columns", "count"])?;
-    let len = request.elements(&[rows, columns, count])?;
-    let machine = request.machine.clone();
-    let plan = request.planned(Transposition::batch(count, rows, columns, machine))?;
-    request.planned(plan.check())?;
-    let x = request.complexes(len);
-    Ok(Prepared {
-        job: request.planned(plan.job(&x, request.options.clone()))?.0,
-        recipe: None,
-        figures: plan.figures(),
-        operations: plan.operations(),
-    })
+/// Transposes.
+pub(crate) fn transpose(machine: &Arc<Machine>, problem: &dyn Problem) -> Made {
+    let problem = problem.downcast_ref::<TransposeProblem>()?;
+    let [count, rows, columns] = problem.shape();
+    let plan = Transposition::batch(count, rows, columns, machine.clone());
+    Some(checked(plan, Transposition::check, |plan| {
+        let costs = (plan.figures(), plan.operations());
+        let form = output(problem);
+        Method::new(machine, None, costs, move |input, options| {
+            let x = input.sized("x", count * rows * columns)?;
+            Ok(Task::new(plan.job(x, options)?, form.clone()))
+        })
+    }))
+}
+
+/// What is made of a problem, if it is of the type that a function knows.
+type Made = Option<Result<Method, Failure>>;
+
+/// The method of a plan whose arrays fit.
+fn checked<P>(
+    plan: Result<P, DspError>,
+    check: impl FnOnce(&P) -> Result<(), DspError>,
+    method: impl FnOnce(P) -> Method,
+) -> Result<Method, Failure> {
+    let plan = plan?;
+    check(&plan)?;
+    Ok(method(plan))
+}
+
+/// The problem's only output.
+fn output(problem: &dyn Problem) -> Form {
+    let form = problem.outputs().into_iter().next();
+    form.unwrap_or_else(|| Form::new("y", Kind::F32, &[]))
+}
+
+/// The arrays x and y of floats, or x alone.
+fn floats(input: &Data, arrays: usize, len: usize) -> Result<Vec<&[f32]>, DataError> {
+    let names = ["x", "y"].into_iter().take(arrays);
+    names.map(|name| input.sized(name, len)).collect()
+}
+
+impl Results {
+    /// Words of results as the arrays of the problem.
+    fn data(&self, op: ReductionOp, words: &[u32]) -> Data {
+        let found: Vec<Extreme> = self.of(words).collect();
+        let shape = [found.len()];
+        let values = || found.iter().map(|found| found.value);
+        match op {
+            ReductionOp::ComplexDot => {
+                let number = |found: &Extreme| Complex32::new(found.value, found.imaginary);
+                Data::of("value", &shape, found.iter().map(number).collect())
+            }
+            ReductionOp::Max => Data::of("value", &shape, values().collect::<Vec<f32>>())
+                .with::<u32>(
+                    "place",
+                    &shape,
+                    found.iter().map(|found| found.place).collect(),
+                ),
+            _ => Data::of("value", &shape, values().collect::<Vec<f32>>()),
+        }
+    }
 }

@@ -4,8 +4,11 @@ use super::large::{FftNd, LargeFft};
 use super::mixed::{BluesteinFft, BluesteinRecipe, LongBluestein};
 use super::planner::mixed;
 use super::{Direction, Fft, FftError, FftPlanner};
-use crate::registry::{Entry, KernelError, Parameter, Prepared, Request};
-use num_complex::Complex32;
+use crate::backend::{Failure, Method, Task};
+use crate::registry::{Entry, Parameter, Size};
+use cp2_machine::Machine;
+use cp2_problems::fft::{FftProblem, RealFftProblem};
+use cp2_problems::{Form, Problem, ProblemError};
 use std::sync::Arc;
 
 const BATCH: Parameter = Parameter::new("batch", 1024, "number of transforms");
@@ -63,12 +66,8 @@ pub(crate) const KERNELS: [Entry; 7] = [
             &[2048, 1024],
             &[4096, 1024],
         ],
-        prepare: |request| {
-            batch(request, |n, batch| {
-                let mut planner = FftPlanner::for_batch(request.machine.clone(), batch);
-                planner.plan(n, Direction::Forward)
-            })
-        },
+        problem: lines,
+        plan: complex,
     },
     Entry {
         name: "fft-large",
@@ -92,10 +91,11 @@ pub(crate) const KERNELS: [Entry; 7] = [
             &[1 << 21, 1],
             &[1 << 22, 1],
         ],
-        prepare: |request| {
-            batch(request, |n, _| {
-                let fft = LargeFft::new(n, Direction::Forward, request.machine.clone())?;
-                Ok(Arc::new(fft))
+        problem: lines,
+        plan: |machine, problem| {
+            batch(problem, |fft| {
+                let made = LargeFft::new(fft.len(), fft.direction(), machine.clone())?;
+                Ok(Arc::new(made))
             })
         },
     },
@@ -129,17 +129,8 @@ pub(crate) const KERNELS: [Entry; 7] = [
             &[1, 64, 32, 256],
             &[64, 64, 64, 1],
         ],
-        prepare: |request| {
-            let [planes, rows, columns, batch] =
-                request.positive(["planes", "rows", "columns", "batch"])?;
-            let shape = [planes, rows, columns];
-            let shape = if planes == 1 { &shape[1..] } else { &shape };
-            let machine = request.machine.clone();
-            let fft = FftNd::new(shape, Direction::Forward, machine);
-            let fft = fft.and_then(|fft| Ok(fft.plans(batch)?.into_iter().next().unwrap_or(fft)));
-            fft.and_then(|fft| prepared(&fft, batch, request))
-                .map_err(|e| request.refused(e))
-        },
+        problem: lines,
+        plan: |machine, problem| batch(problem, |fft| array(machine, fft)),
     },
     Entry {
         name: "fft-mixed",
@@ -162,9 +153,11 @@ pub(crate) const KERNELS: [Entry; 7] = [
             &[4095, 16],
             &[100_000, 1],
         ],
-        prepare: |request| {
-            batch(request, |n, batch| {
-                let made = mixed(n, Direction::Forward, request.machine, false).into_iter();
+        problem: lines,
+        plan: |machine, problem| {
+            batch(problem, |fft| {
+                let (n, batch) = (fft.len(), fft.batch());
+                let made = mixed(n, fft.direction(), machine, false).into_iter();
                 let priced = made.filter_map(|fft| {
                     let fft = fft.ok()?;
                     Some((fft.expected(batch).ok()?, fft))
@@ -189,14 +182,15 @@ pub(crate) const KERNELS: [Entry; 7] = [
             &[10_007, 4],
             &[100_003, 1],
         ],
-        prepare: |request| {
-            batch(request, |n, batch| {
-                let machine = request.machine;
-                Ok(match BluesteinRecipe::new(n, Direction::Forward) {
+        problem: lines,
+        plan: |machine, problem| {
+            batch(problem, |fft| {
+                let (n, direction) = (fft.len(), fft.direction());
+                Ok(match BluesteinRecipe::new(n, direction) {
                     Some(recipe) if n <= LOCAL_BLUESTEIN => {
                         Arc::new(BluesteinFft::new(recipe, machine.clone())?)
                     }
-                    _ => Arc::new(LongBluestein::new(n, Direction::Forward, machine, batch)?),
+                    _ => Arc::new(LongBluestein::new(n, direction, machine, fft.batch())?),
                 })
             })
         },
@@ -219,7 +213,8 @@ pub(crate) const KERNELS: [Entry; 7] = [
         ],
         parameters: REAL,
         sizes: REAL_SIZES,
-        prepare: |request| real(request, Direction::Forward),
+        problem: |_, size| reals(size, Direction::Forward),
+        plan: real,
     },
     Entry {
         name: "fft-real-inverse",
@@ -227,81 +222,109 @@ pub(crate) const KERNELS: [Entry; 7] = [
         sources: &["fft/real_back.s", "fft/back_columns.s", "fft/parts_rows.s"],
         parameters: REAL,
         sizes: REAL_SIZES,
-        prepare: |request| real(request, Direction::Inverse),
+        problem: |_, size| reals(size, Direction::Inverse),
+        plan: real,
     },
 ];
 
-/// A batch of the complex transform that `plan` makes for a length and a batch.
-fn batch(
-    request: &Request<'_>,
-    plan: impl FnOnce(usize, usize) -> Result<Arc<dyn Fft>, FftError>,
-) -> Result<Prepared, KernelError> {
-    let [n, batch] = request.positive(["n", "batch"])?;
-    plan(n, batch)
-        .and_then(|fft| prepared(&*fft, batch, request))
-        .map_err(|e| request.refused(e))
+/// The complex transforms of a size.
+fn lines(_: &str, size: &Size) -> Result<Arc<dyn Problem>, ProblemError> {
+    Ok(Arc::new(FftProblem::of_size(size)?))
 }
 
-fn prepared(fft: &dyn Fft, batch: usize, request: &Request<'_>) -> Result<Prepared, FftError> {
-    let count = fft.len().saturating_mul(batch);
-    fft.batch_of(count)?;
-    let (job, _) = fft.job(&request.complexes(count), request.options.clone())?;
-    Ok(Prepared {
-        job,
-        recipe: Some(fft.recipe()),
-        figures: fft.figures(batch),
-        operations: fft.operations(batch),
+/// The transforms of real numbers of a size, in a direction.
+fn reals(size: &Size, direction: Direction) -> Result<Arc<dyn Problem>, ProblemError> {
+    let [n, batch] = size.all_positive(["n", "batch"])?;
+    Ok(Arc::new(RealFftProblem::new(n, direction, batch)?))
+}
+
+/// Complex transforms by what the planner takes.
+pub(crate) fn complex(
+    machine: &Arc<Machine>,
+    problem: &dyn Problem,
+) -> Option<Result<Method, Failure>> {
+    batch(problem, |fft| match fft.axes() {
+        [n] => {
+            let mut planner = FftPlanner::for_batch(machine.clone(), fft.batch());
+            planner.plan(*n, fft.direction())
+        }
+        _ => array(machine, fft),
     })
 }
 
-/// A batch of real transforms, there or back.
-fn real(request: &Request<'_>, direction: Direction) -> Result<Prepared, KernelError> {
-    let [n, batch] = request.positive(["n", "batch"])?;
-    let planner = FftPlanner::for_batch(request.machine.clone(), batch);
-    let options = request.options.clone();
-    let forward = || {
-        let fft = planner.plan_real_forward(n)?;
-        let count = n.saturating_mul(batch);
-        fft.batch_of(count)?;
-        let input = request.array(|random| random.uniforms(count));
-        let (job, _) = fft.job(&input, options.clone())?;
-        Ok(Prepared {
-            job,
-            recipe: Some(fft.recipe_for(batch)),
-            figures: fft.figures(batch),
-            operations: fft.operations(batch),
-        })
-    };
-    let inverse = || {
-        let fft = planner.plan_real_inverse(n)?;
-        let count = (n / 2 + 1).saturating_mul(batch);
-        fft.batch_of(count)?;
-        let (job, _) = fft.job(&spectra(request, [n, batch]), options.clone())?;
-        Ok(Prepared {
-            job,
-            recipe: Some(fft.recipe_for(batch)),
-            figures: fft.figures(batch),
-            operations: fft.operations(batch),
-        })
-    };
-    let made = match direction {
-        Direction::Forward => forward(),
-        Direction::Inverse => inverse(),
-    };
-    made.map_err(|e: FftError| request.refused(e))
+/// Arrays of several axes by the way that is expected to be fastest.
+fn array(machine: &Arc<Machine>, problem: &FftProblem) -> Result<Arc<dyn Fft>, FftError> {
+    let fft = FftNd::new(problem.axes(), problem.direction(), machine.clone())?;
+    let best = fft.plans(problem.batch())?.into_iter().next();
+    Ok(Arc::new(best.unwrap_or(fft)))
 }
 
-/// Random half spectra of real numbers: the imaginary parts that are 0 by definition are.
-fn spectra(request: &Request<'_>, [n, batch]: [usize; 2]) -> Vec<Complex32> {
-    let row = n / 2 + 1;
-    request.array(|random| {
-        let mut spectra = random.complexes(row * batch);
-        for row in spectra.chunks_mut(row) {
-            row[0].im = 0.0;
-            if n.is_multiple_of(2) {
-                row[n / 2].im = 0.0;
-            }
-        }
-        spectra
+/// A batch of the complex transform that `plan` makes for it.
+fn batch(
+    problem: &dyn Problem,
+    plan: impl FnOnce(&FftProblem) -> Result<Arc<dyn Fft>, FftError>,
+) -> Option<Result<Method, Failure>> {
+    let problem = problem.downcast_ref::<FftProblem>()?;
+    Some(
+        plan(problem)
+            .and_then(|fft| method(fft, problem))
+            .map_err(Into::into),
+    )
+}
+
+fn method(fft: Arc<dyn Fft>, problem: &FftProblem) -> Result<Method, FftError> {
+    let (batch, form) = (problem.batch(), output(problem));
+    fft.batch_of(fft.len().saturating_mul(batch))?;
+    let costs = (fft.figures(batch), fft.operations(batch));
+    let (machine, recipe) = (fft.machine().clone(), Some(fft.recipe()));
+    let count = fft.len() * batch;
+    Ok(Method::new(
+        &machine,
+        recipe,
+        costs,
+        move |input, options| {
+            let job = fft.job(input.sized("x", count)?, options)?;
+            Ok(Task::new(job, form.clone()))
+        },
+    ))
+}
+
+/// The problem's only output.
+fn output(problem: &dyn Problem) -> Form {
+    let form = problem.outputs().into_iter().next();
+    form.unwrap_or_else(|| Form::new("y", cp2_problems::Kind::Complex64, &[]))
+}
+
+/// Transforms of real numbers by what the planner takes.
+pub(crate) fn real(
+    machine: &Arc<Machine>,
+    problem: &dyn Problem,
+) -> Option<Result<Method, Failure>> {
+    let problem = problem.downcast_ref::<RealFftProblem>()?;
+    Some(real_method(machine, problem).map_err(Into::into))
+}
+
+fn real_method(machine: &Arc<Machine>, problem: &RealFftProblem) -> Result<Method, FftError> {
+    /// The same of both directions, whose types differ.
+    macro_rules! method {
+        ($fft:expr, $row:expr) => {{
+            let (fft, batch, form) = ($fft, problem.batch(), output(problem));
+            let count = usize::saturating_mul($row, batch);
+            fft.batch_of(count)?;
+            let costs = (fft.figures(batch), fft.operations(batch));
+            let recipe = Some(fft.recipe_for(batch));
+            Method::new(machine, recipe, costs, move |input, options| {
+                let job = fft.job(input.sized("x", count)?, options)?;
+                Ok(Task::new(job, form.clone()))
+            })
+        }};
+    }
+    let (n, planner) = (
+        problem.len(),
+        FftPlanner::for_batch(machine.clone(), problem.batch()),
+    );
+    Ok(match problem.direction() {
+        Direction::Forward => method!(planner.plan_real_forward(n)?, n),
+        Direction::Inverse => method!(planner.plan_real_inverse(n)?, n / 2 + 1),
     })
 }

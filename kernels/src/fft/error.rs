@@ -215,14 +215,6 @@ pub enum FftError {
         /// Numbers in the input.
         found: usize,
     },
-    /// The problem's size does not fit the address space.
-    #[error("{batch} transforms of length {n} are too many")]
-    TooLarge {
-        /// The length of one transform.
-        n: usize,
-        /// The number of transforms.
-        batch: usize,
-    },
     /// The machine has too little of something for the kernel.
     #[error(transparent)]
     Unfit(#[from] Unfit),
@@ -239,12 +231,6 @@ pub enum FftError {
         most: usize,
         /// The machine.
         machine: String,
-    },
-    /// A plan was given another problem than it was made for.
-    #[error("this plan computes `{plan}`, not the problem given")]
-    OtherProblem {
-        /// What it computes.
-        plan: String,
     },
     /// The batch cannot be paged through the machine.
     #[error(transparent)]
@@ -339,7 +325,6 @@ mod tests {
         assert!(refused(unfit(vec![Lack::Dmem(65_544, 65_536)]).into()));
         assert!(refused(FftError::RealLength { n: 3 }));
         assert!(!refused(unfit(Vec::new()).into()));
-        let plan = String::new();
-        assert!(!refused(FftError::OtherProblem { plan }));
+        assert!(!refused(FftError::Empty));
     }
 }

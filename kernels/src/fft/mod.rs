@@ -5,11 +5,9 @@
 //! `docs/fft.md` for the algorithm and its schedule.
 
 mod choice;
-mod definition;
 mod eighths;
 mod entry;
 mod error;
-mod exact;
 mod joined;
 mod large;
 mod mixed;
@@ -24,10 +22,10 @@ mod resident;
 mod transform;
 
 pub use choice::{Choice, Why};
-pub use definition::{FftProblem, error_bound, hermitian, reference, reference_nd};
-pub(crate) use entry::KERNELS;
+pub use cp2_problems::fft::{Direction, error_bound, hermitian, reference, reference_nd};
+pub use cp2_problems::fft::{ExactFft as Exact, FftProblem, RealFftProblem};
+pub(crate) use entry::{KERNELS, complex, real};
 pub use error::{FftError, NoDivision, NoShape};
-pub use exact::Exact;
 pub use large::{FftNd, LargeFft, LargeRecipe, Lines};
 pub use mixed::{
     BlockFft, BlockRecipe, BluesteinFft, BluesteinRecipe, ComplexToReal, LongBluestein, MixedFft,
@@ -36,5 +34,5 @@ pub use mixed::{
 pub use plan::{FftRun, LocalFft};
 pub use planner::{Candidate, FftPlanner, RecipeKind, Refused, TYPICAL_BATCH};
 pub use program::source;
-pub use recipe::{Direction, Layout, Pass, Recipe};
+pub use recipe::{Layout, Pass, Recipe};
 pub use transform::{Fft, Rows};

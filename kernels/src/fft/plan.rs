@@ -3,9 +3,10 @@
 use super::eighths::{BLOCK, Blocks, RING};
 use super::error::FftError;
 use super::program::{program, source};
-use super::recipe::{Direction, Layout, Recipe};
+use super::recipe::{Layout, Recipe};
 use super::transform::{Fft, expected};
 use crate::assembly::moves;
+use crate::fft::Direction;
 use crate::job::{self, Floor, Job, KernelRun, load};
 use crate::ring::{Dealt, Ring, RingPass};
 use cp2_asm::{Program, Segment};

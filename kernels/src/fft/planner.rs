@@ -5,8 +5,9 @@ use super::mixed::{
     BluesteinFft, BluesteinRecipe, LongBluestein, MixedFft, MixedRecipe, TwoPassFft,
 };
 use super::plan::{LocalFft, butterfly_floor};
-use super::recipe::{Direction, MAX_LENGTH, Recipe};
+use super::recipe::{MAX_LENGTH, Recipe};
 use super::transform::Fft;
+use crate::fft::Direction;
 use cp2_machine::{Cycles, Machine};
 use cp2_reference::Figures;
 use std::collections::HashMap;

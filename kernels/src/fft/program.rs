@@ -3,8 +3,9 @@
 
 use super::error::FftError;
 use super::large::Lines;
-use super::recipe::{Direction, Layout, Recipe};
+use super::recipe::{Layout, Recipe};
 use crate::assembly::assembly;
+use crate::fft::Direction;
 use cp2_asm::{Assembly, Options, Source, Value};
 use cp2_machine::Machine;
 

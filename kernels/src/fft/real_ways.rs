@@ -6,8 +6,8 @@ use super::mixed::{ComplexToReal, LongReal, RealToComplex, RealWay};
 use super::planner::FftPlanner;
 use super::real_floor::{complex_floor, copies};
 use super::real_ring::RealRingFft;
-use super::recipe::Direction;
 use super::transform::Fft;
+use crate::fft::Direction;
 use std::sync::Arc;
 
 /// The ways that have been found, with what they should take.

@@ -1,41 +1,13 @@
 //! The plan of one transform as a plain description.
 
 use super::error::FftError;
+use crate::fft::Direction;
 use std::fmt;
 
 /// The shortest transform.
 pub(super) const MIN_LENGTH: usize = 16;
 /// The longest transform.
 pub(super) const MAX_LENGTH: usize = 4096;
-
-/// The sign of the exponent. Neither direction is scaled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// exp(-2 pi i jk/N).
-    Forward,
-    /// exp(+2 pi i jk/N).
-    Inverse,
-}
-
-impl Direction {
-    /// The other one.
-    #[must_use]
-    pub fn opposite(self) -> Self {
-        match self {
-            Self::Forward => Self::Inverse,
-            Self::Inverse => Self::Forward,
-        }
-    }
-}
-
-impl fmt::Display for Direction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Forward => "forward",
-            Self::Inverse => "inverse",
-        })
-    }
-}
 
 /// Where the numbers are between the passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

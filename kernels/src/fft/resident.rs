@@ -1,12 +1,12 @@
 //! The page kernel on a page that stays in DMEM.
 
-use super::plan::LocalFft;
+use super::plan::{FftRun, LocalFft};
 use super::recipe::Layout;
 use super::transform::Fft as _;
 use crate::bench::{BenchError, Resident};
 use crate::job::{Job, JobError, Pass};
-use crate::random::Random;
 use cp2_host::{BlocksPerSection, Buffering, Options, Paging};
+use cp2_problems::Random;
 use num_complex::Complex32;
 
 /// Transforms of a section in one turn of the ring: 24 of its 12 blocks.
@@ -46,15 +46,9 @@ impl LocalFft {
     fn turn(&self, name: &str, batch: usize, options: Options) -> Result<Resident, BenchError> {
         let mut random = Random::new(1);
         let input: Vec<Complex32> = (0..batch * self.len()).map(|_| random.complex()).collect();
-        let (job, _) = self.job(&input, options)?;
-        let done = job.run(self.figures(batch), |_| Ok(()))?;
-        let end = &done.run.report.end;
-        if !end.is_finished() {
-            return Err(BenchError::Unfinished {
-                workload: name.to_owned(),
-                reason: end.to_string(),
-            });
-        }
+        let (job, y) = self.job(&input, options)?;
+        let done = job.run(self.figures(batch), |run| run.read(y))?;
+        self.judged(name, &input, &done)?;
         let entry = self.kernel().symbol("start").unwrap_or(0) as u32;
         let blocks: Vec<u8> = (0..RING_BYTES / 4)
             .flat_map(|_| random.uniform().to_le_bytes())
@@ -63,6 +57,17 @@ impl LocalFft {
         Ok(Resident::new(name, processor, entry, self.ring_arguments())
             .with_parts(8 * TURN)
             .with_input(0, blocks))
+    }
+
+    /// Refuses a run that did not finish, or whose transforms are wrong: what is repeated is the same kernel on data that stay.
+    fn judged(&self, name: &str, input: &[Complex32], done: &FftRun) -> Result<(), BenchError> {
+        let Some(output) = &done.output else {
+            return Err(BenchError::Unfinished {
+                workload: name.to_owned(),
+                reason: done.run.report.end.to_string(),
+            });
+        };
+        BenchError::judge(name, (self.len(), self.direction()), input, output)
     }
 
     fn page(
@@ -86,7 +91,8 @@ impl LocalFft {
         };
         let pitch = paging.inputs.iter().map(|s| s.pitch).sum::<u64>() as usize;
         job.pass(&program, entry, paging)?;
-        let done = job.run(self.figures(batch), |_| Ok(()))?;
+        let done = job.run(self.figures(batch), |run| run.read(y))?;
+        self.judged(name, &input, &done)?;
         let resident = Resident::of_run(name, &done, entry)?;
         // Word 0 of the arguments: the input page.
         let plan = done.passes.first().and_then(Pass::plan);

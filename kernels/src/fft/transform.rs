@@ -1,10 +1,8 @@
 //! What every FFT of the library can do, whatever its recipe.
 
-use super::definition::FftProblem;
 use super::error::FftError;
 use super::plan::{FftRun, batch_of};
-use super::recipe::Direction;
-use crate::backend::Plan;
+use crate::fft::Direction;
 use crate::job::{self, Given, Job, JobError, KernelRun, PreparedJob, count, load};
 use cp2_asm::Program;
 use cp2_host::{Buffer, Element, Options, Paging, Reserved, Source};
@@ -271,24 +269,6 @@ pub trait Fft: fmt::Debug + Send + Sync {
     /// See [`Fft::process_with`].
     fn process(&self, input: &[Complex32]) -> Result<FftRun, FftError> {
         self.process_with(input, Options::default())
-    }
-}
-
-impl Plan<FftProblem> for dyn Fft {
-    type Run = FftRun;
-    type Error = FftError;
-
-    fn run(&self, problem: &FftProblem, input: &[Complex32]) -> Result<FftRun, FftError> {
-        if (problem.len(), problem.direction()) != (self.len(), self.direction()) {
-            return Err(FftError::OtherProblem {
-                plan: self.recipe(),
-            });
-        }
-        self.process(input)
-    }
-
-    fn output(run: &FftRun) -> Option<&[Complex32]> {
-        run.output.as_deref()
     }
 }
 

@@ -1,23 +1,27 @@
 //! Every kernel of the library, as the performance model and the tables see
-//! it: sizes, what it must compute and move at least, and a job that measures it.
+//! it: sizes, its problem, what it must compute and move at least, and a job that measures it.
+//!
+//! Every run is judged by the kernel's problem: there are no cycles of a wrong result.
 //!
 //! A kernel that is not in [`all`] fails a test, and so does one whose
 //! measured cycles the model does not explain.
 
 mod entry;
+mod prepared;
 mod procedure;
-mod size;
 
+pub use cp2_problems::{Parameter, Size, SizeError, Value};
 pub use entry::Entry;
-pub(crate) use entry::Request;
+pub use prepared::{Computed, Prepared};
 pub use procedure::procedure;
-pub use size::{Parameter, Size, SizeError};
 
-use crate::job::{Job, JobError, KernelRun};
+use crate::backend::Method;
+use crate::job::JobError;
 use cp2_emu::Engine;
 use cp2_host::Options;
-use cp2_machine::{Class, Machine};
-use cp2_model::{Estimate, ModelError, Procedure, System, estimate};
+use cp2_machine::Machine;
+use cp2_model::{ModelError, System};
+use cp2_problems::{Case, Problem, Verdict};
 use cp2_reference::Figures;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -54,7 +58,19 @@ pub trait Kernel: Sync {
     /// The sizes of the tables.
     fn sizes(&self) -> Vec<Size>;
 
-    /// Puts a job of that size together, on reproducible random data; nothing runs.
+    /// What it computes at a size.
+    ///
+    /// # Errors
+    /// A size the kernel does not have.
+    fn problem(&self, size: &Size) -> Result<Arc<dyn Problem>, KernelError>;
+
+    /// How it computes a problem on a machine; no input is made yet.
+    ///
+    /// # Errors
+    /// Another problem than the kernel's, or one that does not fit the machine.
+    fn method(&self, problem: &dyn Problem, machine: &Arc<Machine>) -> Result<Method, KernelError>;
+
+    /// Puts a job of that size together, on a random input; nothing runs.
     ///
     /// # Errors
     /// A size the kernel does not have, or that does not fit the machine.
@@ -64,20 +80,35 @@ pub trait Kernel: Sync {
         machine: &Arc<Machine>,
         options: Options,
     ) -> Result<Prepared, KernelError> {
-        Ok(self.prepare_seeded(size, machine, options, 1)?.prepared)
+        self.prepare_input(size, machine, options, (Case::Random, 1))
     }
 
-    /// The same on the random data of a seed, and these as the user has them.
+    /// The same on the input of a case and seed.
     ///
     /// # Errors
     /// See [`Kernel::prepare`].
-    fn prepare_seeded(
+    fn prepare_input(
         &self,
         size: &Size,
         machine: &Arc<Machine>,
         options: Options,
-        seed: u64,
-    ) -> Result<Seeded, KernelError>;
+        (case, seed): (Case, u64),
+    ) -> Result<Prepared, KernelError> {
+        let problem = self.problem(size)?;
+        let method = self.method(&*problem, machine)?;
+        let input = problem.input(case, seed);
+        let task = method.task(&input, options);
+        let task = task.map_err(|e| KernelError::of(self.name(), e))?;
+        Ok(Prepared {
+            kernel: self.name(),
+            task,
+            problem,
+            input,
+            recipe: method.recipe,
+            figures: method.figures,
+            operations: method.operations,
+        })
+    }
 }
 
 /// Why a kernel of the registry could not be prepared or measured.
@@ -101,6 +132,29 @@ pub enum KernelError {
     /// The model does not know something that the kernel asks for.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// The kernel computes other problems.
+    #[error("{kernel} computes no `{problem}`")]
+    OtherProblem {
+        /// The kernel.
+        kernel: &'static str,
+        /// The kind of problem it was given.
+        problem: &'static str,
+    },
+    /// The result is wrong.
+    #[error(
+        "{kernel}, {problem}{}: the result is wrong: its error is {} times what is allowed, relative RMS {:.2e}",
+        recipe.as_ref().map_or_else(String::new, |recipe| format!(", by {recipe}")), verdict.worst, verdict.rms
+    )]
+    Wrong {
+        /// The kernel.
+        kernel: &'static str,
+        /// What it computed.
+        problem: String,
+        /// By which of its ways.
+        recipe: Option<String>,
+        /// How far off it is.
+        verdict: Verdict,
+    },
     /// The run did not finish.
     #[error("{kernel}, {size}: {end}")]
     Unfinished {
@@ -126,55 +180,6 @@ impl KernelError {
     }
 }
 
-/// A job that is ready to run, and what its algorithm asks for.
-#[derive(Debug)]
-pub struct Prepared {
-    /// The job.
-    pub job: Job,
-    /// What was chosen for it, in words, where a kernel has several ways.
-    pub recipe: Option<String>,
-    /// What any program and the best known one take for the whole computation.
-    pub figures: Figures,
-    /// For each pass of the job, the least it has to issue: class, and number of
-    /// operations of one section, all sections together; arithmetic, and of the memory
-    /// slot what no arithmetic goes along with. A formula of the algorithm, or of
-    /// the dataflow of a generated loop, never a count of a run.
-    pub operations: Vec<Vec<(Class, u64)>>,
-}
-
-impl Prepared {
-    /// The job as a procedure of the model.
-    #[must_use]
-    pub fn procedure(&self, name: &str) -> Procedure {
-        procedure(name, &self.job, &self.operations)
-    }
-
-    /// What the model expects of it.
-    ///
-    /// # Errors
-    /// The machine lacks something the procedure asks for.
-    pub fn estimate(&self, name: &str) -> Result<Estimate, ModelError> {
-        estimate(&self.procedure(name), &System::of(self.job.machine()))
-    }
-
-    /// Runs it.
-    ///
-    /// # Errors
-    /// The device refuses a command.
-    pub fn run(self) -> Result<KernelRun<()>, JobError> {
-        self.job.run(self.figures, |_| Ok(()))
-    }
-}
-
-/// A job on the data of a seed.
-#[derive(Debug)]
-pub struct Seeded {
-    /// The job.
-    pub prepared: Prepared,
-    /// The bytes of the user's arrays, in the order in which the kernel takes them.
-    pub data: Vec<Vec<u8>>,
-}
-
 /// A row of the performance table.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Row {
@@ -182,8 +187,8 @@ pub struct Row {
     pub kernel: &'static str,
     /// Size.
     pub size: String,
-    /// The same as numbers by name.
-    pub parameters: BTreeMap<&'static str, u64>,
+    /// The same as values by name.
+    pub parameters: BTreeMap<&'static str, Value>,
     /// Machine.
     pub machine: String,
     /// Hash of its parameters.
@@ -207,10 +212,10 @@ pub struct Row {
     pub efficiency: f64,
 }
 
-/// Expects and measures one size of a kernel.
+/// Expects and measures one size of a kernel, and judges its result.
 ///
 /// # Errors
-/// The kernel does not have the size, or the run does not finish.
+/// The kernel does not have the size, the run does not finish, or its result is wrong.
 pub fn measure(
     kernel: &dyn Kernel,
     size: &Size,
@@ -222,7 +227,7 @@ pub fn measure(
     let expected = prepared.estimate(kernel.name())?;
     let run = prepared.run()?;
     let report = &run.run.report;
-    if !report.end.is_finished() {
+    if run.output.is_none() {
         return Err(KernelError::Unfinished {
             kernel: kernel.name(),
             size: size.to_string(),
@@ -233,7 +238,7 @@ pub fn measure(
     Ok(Row {
         kernel: kernel.name(),
         size: size.to_string(),
-        parameters: size.iter().collect(),
+        parameters: size.iter().map(|(n, v)| (n, v.clone())).collect(),
         machine: machine.name.clone(),
         machine_hash: machine.hash.clone(),
         engine,

@@ -58,7 +58,7 @@ fn long_signals_hide_their_columns() {
             taps.len()
         );
         let problem = ConvProblem::new(&taps, 1, samples.len(), Mode::Full).unwrap();
-        assert!(problem.judge(&samples, &done.output.unwrap()).holds());
+        assert!(problem.compare(&samples, &done.output.unwrap()).holds());
     }
 }
 

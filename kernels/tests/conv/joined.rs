@@ -184,7 +184,7 @@ fn what_is_left_is_not_lost() {
             // Outputs that nobody wants are priced and not stored.
             assert!((0.97..=1.02).contains(&explained), "{what}: {explained}");
             let y = done.output.unwrap();
-            assert!(problem.judge(&x, &y).holds(), "{what}");
+            assert!(problem.compare(&x, &y).holds(), "{what}");
         }
     }
 }

@@ -20,11 +20,12 @@ mod values;
 
 use common::{Bits, clean, floats, machine};
 use cp2_emu::Cause;
+use cp2_kernels::Job;
 use cp2_kernels::conv::{
     ConvError, ConvProblem, ConvRun, Convolver, Mode, Numbers, Places, Rate, Streaming, matched,
 };
-use cp2_kernels::{Job, Problem};
 use cp2_machine::Machine;
+use cp2_problems::Problem as _;
 use cp2_reference::Figures;
 use num_complex::Complex32;
 use proptest::prelude::*;

@@ -47,7 +47,7 @@ fn what_is_longer_than_a_loop_is_left_to_others() {
             let x = complex(samples, 2);
             let problem = ConvProblem::resampled(&taps, 1, samples, rate).unwrap();
             let done = filter.unwrap().process(&x).unwrap();
-            let verdict = problem.judge(&x, done.output.as_ref().unwrap());
+            let verdict = problem.compare(&x, done.output.as_ref().unwrap());
             assert!(verdict.holds(), "{n} taps, {rate}: {verdict:?}");
         }
     }
@@ -96,7 +96,7 @@ fn high_rates_are_fast() {
                 filter.kernel()
             );
             println!("{line}");
-            assert!(problem.judge(&x, &done.output.unwrap()).holds());
+            assert!(problem.compare(&x, &done.output.unwrap()).holds());
             if share < floor || efficiency > 1.0 {
                 slow.push(line);
             }

@@ -83,13 +83,13 @@ fn filters_are_passes_of_a_job() {
             .unwrap();
         let y = take(&y, between, &from);
         let problem = ConvProblem::new(&a, channels, samples, Mode::Full).unwrap();
-        assert!(problem.judge(&x, &y).holds());
+        assert!(problem.compare(&x, &y).holds());
         let z = run(&filters[1], &to, &lay(&y, between, &to))
             .output
             .unwrap();
         let z = take(&z, between + second - 1, &to);
         let problem = ConvProblem::new(&b, channels, between, Mode::Full).unwrap();
-        assert!(problem.judge(&y, &z).holds());
+        assert!(problem.compare(&y, &z).holds());
         // The same as the filter alone.
         let alone = filters[1].process(&y).unwrap().output.unwrap();
         assert_eq!(z, alone);

@@ -23,12 +23,12 @@ fn random_batches_are_accurate_and_fast() {
         let problem = FftProblem::new(n, Direction::Forward, 256).unwrap();
         let x = problem.random(n as u64);
         let done = run(plan(n, Direction::Forward), &x);
-        let ours = problem.judge(&x, done.output.as_ref().unwrap());
+        let ours = problem.verdict(&x, done.output.as_ref().unwrap());
         let mut scalar = x.clone();
         rustfft::FftPlannerScalar::new()
             .plan_fft_forward(n)
             .process(&mut scalar);
-        let theirs = problem.judge(&x, &scalar);
+        let theirs = problem.verdict(&x, &scalar);
         assert!(ours.holds(), "{n}: {ours:?}");
         assert!(
             ours.rms <= 1.5 * theirs.rms,

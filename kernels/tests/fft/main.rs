@@ -12,7 +12,7 @@ use cp2_emu::Cause;
 use cp2_host::Options;
 use cp2_host::testing::on_both_engines;
 use cp2_kernels::fft::{Direction, Fft, FftPlanner, FftProblem, FftRun, LocalFft};
-use cp2_kernels::{Problem, Random, Verdict};
+use cp2_kernels::{Random, Verdict};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use proptest::prelude::*;
@@ -79,5 +79,5 @@ fn bits(x: &[Complex32]) -> Vec<(u32, u32)> {
 fn judge(n: usize, direction: Direction, x: &[Complex32], y: &[Complex32]) -> Verdict {
     FftProblem::new(n, direction, x.len() / n)
         .unwrap()
-        .judge(x, y)
+        .verdict(x, y)
 }

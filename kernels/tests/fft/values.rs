@@ -7,12 +7,12 @@ fn inverse_batches_are_accurate() {
     for n in lengths() {
         let problem = FftProblem::new(n, Direction::Inverse, 100).unwrap();
         let x = problem.random(1000 + n as u64);
-        let ours = problem.judge(&x, &output(plan(n, Direction::Inverse), &x));
+        let ours = problem.verdict(&x, &output(plan(n, Direction::Inverse), &x));
         let mut scalar = x.clone();
         rustfft::FftPlannerScalar::new()
             .plan_fft_inverse(n)
             .process(&mut scalar);
-        let theirs = problem.judge(&x, &scalar);
+        let theirs = problem.verdict(&x, &scalar);
         assert!(
             ours.holds() && ours.rms <= 1.5 * theirs.rms,
             "{n}: {ours:?}, rustfft {theirs:?}"

@@ -45,6 +45,7 @@ pub(super) fn replay(args: &Args, json: bool) -> Result<(Run, Outcome), Failure>
             .with(figures(&run.report)),
         ..Outcome::default()
     };
+    outcome.not_judged();
     outcome.json["replay"] = json!({
         "recorded_cycles": recorded.cycles,
         "recorded_machine_hash": replay.machine.hash,

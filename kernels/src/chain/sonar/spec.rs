@@ -6,7 +6,7 @@ use crate::chain::error::{check_count, check_rate};
 use crate::chain::scene::{narrow, noise, turn};
 use crate::chain::spectra::LOBE;
 use crate::dsp::Window;
-use crate::random::Random;
+use cp2_problems::Random;
 use num_complex::Complex32;
 use serde::Serialize;
 

@@ -1,12 +1,13 @@
 //! The page kernels of the operations.
 
-use super::op::{MapOp, Scheme};
+use super::op::{Formula as _, Scheme};
 use crate::dsp::error::DspError;
 use crate::dsp::kernel::{Kernel, Recipe, pointer};
 use crate::dsp::ops::Ops;
 use crate::dsp::plan::{QUAD, padded};
 use crate::pipeline::{Pointer, Reg, Value};
 use cp2_machine::Machine;
+use cp2_problems::vector::MapOp;
 use std::fmt::Write as _;
 
 /// Numbers of a table that one pointer loads, and the labels of the groups.

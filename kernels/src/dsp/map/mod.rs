@@ -4,15 +4,15 @@
 mod build;
 mod op;
 
-pub use op::MapOp;
-
 use super::error::DspError;
 use super::plan::{Operand, Output, Planned, QUAD};
 use crate::job::{Given, Job, KernelRun};
 use build::build;
 use cp2_host::{Buffer, Options, Paging, Piece, Stream};
 use cp2_machine::{Class, Machine};
+use cp2_problems::vector::MapOp;
 use cp2_reference::Figures;
+use op::Formula as _;
 use std::sync::Arc;
 
 /// Floats of a large array's block.
@@ -99,7 +99,7 @@ impl Map {
     #[must_use]
     pub fn figures(&self) -> Figures {
         let (op, len) = (&self.shape.op, self.shape.len);
-        cp2_reference::Map::new(op.problem(), op.inputs(), len).figures(self.machine())
+        cp2_reference::Map::new(op.operation(), op.inputs(), len).figures(self.machine())
     }
 
     /// Applies the operation: `inputs` are as many arrays as it reads.

@@ -1,38 +1,9 @@
 //! The operations: what they read, compute and cost.
 
-use crate::dsp::ops::{Ops, operations};
+use crate::dsp::ops::Ops;
 use crate::pipeline::{Reg, Value};
+use cp2_problems::vector::MapOp;
 use cp2_reference::MapOperation;
-
-operations! {
-    /// What is done with every element. Complex numbers are two consecutive
-    /// floats, real part first.
-    #[derive(Clone, Debug, PartialEq)]
-    pub enum MapOp {
-        /// a x.
-        Scale(f32 = 1.5),
-        /// a x + y, the product rounded first.
-        Axpy(f32 = 1.5),
-        /// x + y.
-        Add,
-        /// x - y.
-        Subtract,
-        /// x y.
-        Multiply,
-        /// x y of complex numbers.
-        ComplexMultiply,
-        /// Every row of x times these coefficients, one for each float of a row.
-        Window(Vec<f32> = crate::dsp::Window::Hann.coefficients(1024)),
-        /// |z|^2 of complex z.
-        Power,
-        /// |z| of complex z; |z|^2 has to be representable.
-        Magnitude,
-        /// arg z of complex z in radians, -pi to pi; finite z only.
-        Phase,
-        /// 10 log10 |z|^2 of complex z.
-        Decibels,
-    }
-}
 
 /// Odd minimax-like polynomial for atan on [0, 1] in t^2, without its leading
 /// 1: interpolation of atan(sqrt s) / sqrt s at nine Chebyshev nodes, error 1.9e-8.
@@ -85,36 +56,37 @@ impl Scheme {
     }
 }
 
-impl MapOp {
+/// How an operation is computed: what a kernel is made of.
+pub(super) trait Formula {
     /// The ways to compute it, of which a machine takes the fastest.
-    pub(super) fn schemes(&self) -> &'static [Scheme] {
+    fn schemes(&self) -> &'static [Scheme];
+    /// What it is in the references.
+    fn operation(&self) -> MapOperation;
+    /// What every iteration loads, each number in the four lanes of a quad.
+    fn table(&self) -> Vec<u32>;
+    /// What stays in registers.
+    fn constants(&self) -> Vec<u32>;
+    /// The result of four floats, from the quads of each input and of a table
+    /// that every iteration loads anew: registers are for what computes.
+    fn formula(
+        &self,
+        ops: &mut Ops,
+        x: &[Value],
+        y: Option<Value>,
+        table: &[Value],
+        scheme: Scheme,
+    ) -> Reg;
+}
+
+impl Formula for MapOp {
+    fn schemes(&self) -> &'static [Scheme] {
         match self {
             Self::Phase => &Scheme::ALL,
             _ => &[Scheme::Horner],
         }
     }
 
-    /// Arrays it reads.
-    #[must_use]
-    pub fn inputs(&self) -> usize {
-        match self {
-            Self::Axpy(_) | Self::Add | Self::Subtract | Self::Multiply | Self::ComplexMultiply => {
-                2
-            }
-            _ => 1,
-        }
-    }
-
-    /// Floats of each input that make one float of the output.
-    pub(super) fn ratio(&self) -> usize {
-        match self {
-            Self::Power | Self::Magnitude | Self::Phase | Self::Decibels => 2,
-            _ => 1,
-        }
-    }
-
-    /// What it is as a problem.
-    pub(super) fn problem(&self) -> MapOperation {
+    fn operation(&self) -> MapOperation {
         match self {
             Self::Scale(_) => MapOperation::Scale,
             Self::Axpy(_) => MapOperation::Axpy,
@@ -128,8 +100,7 @@ impl MapOp {
         }
     }
 
-    /// What every iteration loads, each number in the four lanes of a quad.
-    pub(super) fn table(&self) -> Vec<u32> {
+    fn table(&self) -> Vec<u32> {
         if *self != Self::Phase {
             return Vec::new();
         }
@@ -138,25 +109,7 @@ impl MapOp {
         floats.map(f32::to_bits).chain([31, 1 << 31]).collect()
     }
 
-    /// Name of the kernel.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Scale(_) => "scale",
-            Self::Axpy(_) => "axpy",
-            Self::Add => "add",
-            Self::Subtract => "subtract",
-            Self::Multiply => "multiply",
-            Self::ComplexMultiply => "complex-multiply",
-            Self::Window(_) => "window",
-            Self::Power => "power",
-            Self::Magnitude => "magnitude",
-            Self::Phase => "phase",
-            Self::Decibels => "decibels",
-        }
-    }
-
-    pub(super) fn constants(&self) -> Vec<u32> {
+    fn constants(&self) -> Vec<u32> {
         let floats = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect();
         match self {
             Self::Scale(a) | Self::Axpy(a) => floats(&[*a]),
@@ -167,9 +120,7 @@ impl MapOp {
         }
     }
 
-    /// The result of four floats, from the quads of each input and of a table
-    /// that every iteration loads anew: registers are for what computes.
-    pub(super) fn formula(
+    fn formula(
         &self,
         ops: &mut Ops,
         x: &[Value],

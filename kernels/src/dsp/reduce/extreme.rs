@@ -9,9 +9,10 @@ use super::super::kernel::{Recipe, pointer};
 use super::super::ops::{Ops, half};
 use super::group::{Group, Input, ROWS};
 use super::short::Short;
-use super::{DspError, QUAD, ReductionOp};
+use super::{DspError, QUAD};
 use crate::pipeline::{Pointer, Reg};
 use cp2_machine::Machine;
+use cp2_problems::vector::ReductionOp;
 use std::fmt::Write as _;
 
 /// Floats of the longest row that is transposed first: the other way takes fewer issues from here on.

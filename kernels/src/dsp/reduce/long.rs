@@ -3,9 +3,10 @@
 
 use super::super::kernel::{Kernel, Recipe, pointer};
 use super::super::ops::Ops;
-use super::{DspError, QUAD, ReductionOp};
+use super::{DspError, QUAD};
 use crate::pipeline::{Pointer, Reg};
 use cp2_machine::Machine;
+use cp2_problems::vector::ReductionOp;
 
 /// Accumulators side by side, each a quad: with so many none is needed again before it is there.
 const SUMS: usize = 8;

@@ -6,32 +6,15 @@ mod long;
 mod short;
 
 use super::error::DspError;
-use super::ops::operations;
 use super::plan::{Operand, Output, Planned, QUAD, QUAD_BYTES, whole_granules};
 use crate::job::{Job, KernelRun};
 use crate::relayout::Word;
 use cp2_host::{Buffer, Options, Paging, Stream};
 use cp2_machine::{Class, Machine};
+use cp2_problems::vector::ReductionOp;
 use cp2_reference::{Figures, ReductionOperation};
 use group::ROWS;
 use std::sync::Arc;
-
-operations! {
-    /// What a row is reduced to.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum ReductionOp {
-        /// The sum of floats.
-        Sum,
-        /// The sum of x y of floats.
-        Dot,
-        /// The sum of x conj(y) of complex numbers.
-        ComplexDot,
-        /// The root of the sum of squares of floats; of complex numbers likewise.
-        Norm,
-        /// The largest float and its first place. No NaN.
-        Max,
-    }
-}
 
 /// A reduced row: for [`ReductionOp::Max`] the value and its place, for
 /// [`ReductionOp::ComplexDot`] real and imaginary part, else the value.
@@ -52,44 +35,21 @@ const FEW: usize = 8;
 /// Floats of the longest row.
 pub(super) const MAX_ROW: usize = 4096;
 
-impl ReductionOp {
-    /// Arrays it reads.
-    #[must_use]
-    pub fn inputs(self) -> usize {
-        match self {
-            Self::Dot | Self::ComplexDot => 2,
-            Self::Sum | Self::Norm | Self::Max => 1,
-        }
+/// What a reduction is in the references.
+fn operation(op: ReductionOp) -> ReductionOperation {
+    match op {
+        ReductionOp::Sum => ReductionOperation::Sum,
+        ReductionOp::Dot | ReductionOp::Norm => ReductionOperation::Dot,
+        ReductionOp::ComplexDot => ReductionOperation::ComplexDot,
+        ReductionOp::Max => ReductionOperation::Max,
     }
+}
 
-    /// What it is as a problem.
-    fn problem(self) -> ReductionOperation {
-        match self {
-            Self::Sum => ReductionOperation::Sum,
-            Self::Dot | Self::Norm => ReductionOperation::Dot,
-            Self::ComplexDot => ReductionOperation::ComplexDot,
-            Self::Max => ReductionOperation::Max,
-        }
-    }
-
-    /// Name of the kernel.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sum => "sum",
-            Self::Dot => "dot",
-            Self::ComplexDot => "complex-dot",
-            Self::Norm => "norm",
-            Self::Max => "max",
-        }
-    }
-
-    /// Floats, or places, that it makes of a row.
-    fn results(self) -> usize {
-        match self {
-            Self::Sum | Self::Dot | Self::Norm => 1,
-            Self::ComplexDot | Self::Max => 2,
-        }
+/// Floats, or places, that a reduction makes of a row.
+fn width(op: ReductionOp) -> usize {
+    match op {
+        ReductionOp::Sum | ReductionOp::Dot | ReductionOp::Norm => 1,
+        ReductionOp::ComplexDot | ReductionOp::Max => 2,
     }
 }
 
@@ -117,12 +77,12 @@ impl Rows {
         if self.block == 1 {
             return 1;
         }
-        self.block / ROWS * self.op.results()
+        self.block / ROWS * width(self.op)
     }
 
     /// Words of the results of as many rows as share quads: as the kernel leaves them, and as the user has them.
     fn words(&self) -> (u64, u64) {
-        let results = self.op.results();
+        let results = width(self.op);
         let (from, to) = match self.block {
             1 => (QUAD, results),
             _ => (ROWS * results, ROWS * results),
@@ -132,7 +92,7 @@ impl Rows {
 
     /// Which of the kernel's words one of the results is.
     fn word(&self, at: u64) -> u64 {
-        let results = self.op.results();
+        let results = width(self.op);
         let (row, which) = (at as usize / results, at as usize % results);
         let word = match (self.block, self.op) {
             (1, ReductionOp::Max) => 2 * which,
@@ -142,16 +102,25 @@ impl Rows {
         };
         word as u64
     }
+}
 
-    /// What a row has been reduced to.
-    fn result(&self, words: &[u32]) -> Extreme {
-        let at = |i: usize| words.get(i).copied().unwrap_or_default();
-        let of = |op: ReductionOp| if self.op == op { at(1) } else { 0 };
-        Extreme {
-            value: f32::from_bits(at(0)),
-            imaginary: f32::from_bits(of(ReductionOp::ComplexDot)),
-            place: of(ReductionOp::Max),
-        }
+/// How the words of results, as the user has them, are what rows were reduced to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Results(ReductionOp);
+
+impl Results {
+    /// What each row has been reduced to.
+    pub(super) fn of(self, words: &[u32]) -> impl Iterator<Item = Extreme> + '_ {
+        let row = move |words: &[u32]| {
+            let at = |i: usize| words.get(i).copied().unwrap_or_default();
+            let of = |op: ReductionOp| if self.0 == op { at(1) } else { 0 };
+            Extreme {
+                value: f32::from_bits(at(0)),
+                imaginary: f32::from_bits(of(ReductionOp::ComplexDot)),
+                place: of(ReductionOp::Max),
+            }
+        };
+        words.chunks(width(self.0)).map(row)
     }
 }
 
@@ -246,8 +215,8 @@ impl Reduction {
     #[must_use]
     pub fn figures(&self, rows: usize) -> Figures {
         let (op, n) = (self.shape.op, self.shape.n);
-        let ends = [op.inputs(), op.results()];
-        cp2_reference::Reduction::new(op.problem(), ends, [n, rows]).figures(self.machine())
+        let ends = [op.inputs(), width(op)];
+        cp2_reference::Reduction::new(operation(op), ends, [n, rows]).figures(self.machine())
     }
 
     /// Reduces the rows of the inputs.
@@ -269,12 +238,15 @@ impl Reduction {
     ) -> Result<KernelRun<Vec<Extreme>>, DspError> {
         let (job, y) = self.job(inputs, options)?;
         let rows = inputs.first().map_or(0, |x| x.len() / self.shape.n);
-        let shape = &self.shape;
+        let results = self.results();
         Ok(job.run(self.figures(rows), |run| {
-            let words = run.read(y)?;
-            let rows = words.chunks(shape.op.results());
-            Ok(rows.map(|row| shape.result(row)).collect())
+            Ok(results.of(&run.read(y)?).collect())
         })?)
+    }
+
+    /// How its results are read.
+    pub(super) fn results(&self) -> Results {
+        Results(self.shape.op)
     }
 
     pub(super) fn job(
@@ -324,7 +296,7 @@ impl Reduction {
         }
         let quads = self.shape.quads();
         let results = blocks * quads;
-        let own = self.shape.op.results();
+        let own = width(self.shape.op);
         let word = |at: u64| Word::Of(0, self.shape.word(at));
         let room = QUAD * results.next_multiple_of(long::JOINED);
         let output = Output::words(&[rows, own], self.shape.words(), &word, room);

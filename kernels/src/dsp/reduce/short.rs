@@ -6,9 +6,10 @@ use super::super::kernel::{Kernel, Recipe, pointer};
 use super::super::ops::Ops;
 use super::extreme;
 use super::group::{Group, Input, ROWS};
-use super::{DspError, QUAD, QUAD_BYTES, ReductionOp};
+use super::{DspError, QUAD, QUAD_BYTES, width};
 use crate::pipeline::{Body, Reg};
 use cp2_machine::Machine;
+use cp2_problems::vector::ReductionOp;
 
 /// Floats of a row of a block, all rows together: 4 KiB.
 const BLOCK: usize = 256;
@@ -85,7 +86,7 @@ pub(super) fn build(
         _ => &[],
     };
     let mut ops = Ops::of(body, limits);
-    let to = pointer(&mut ops.body, 1, 16 * op.results() as i64);
+    let to = pointer(&mut ops.body, 1, 16 * width(op) as i64);
     let mut inputs: Vec<Input> = (0..op.inputs()).map(|i| Input::new(group, i)).collect();
     let mut sums: [Vec<Reg>; ROWS] = Default::default();
     // As latencies ask.

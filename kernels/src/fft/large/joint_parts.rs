@@ -4,9 +4,9 @@
 use super::joint::Joint;
 use super::lines::{COMPLEX, Lines, transfer};
 use super::parts::{self, BLOCKS};
+use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::program::parts_columns_program;
-use crate::fft::recipe::Direction;
 use crate::ring::Pages;
 use cp2_asm::{Assembly, Program};
 use cp2_dma::{Descriptor, Target};

@@ -3,8 +3,8 @@
 use super::joint::{Joint, JointPages, across};
 use super::split::Visit;
 use crate::assembly::moves;
+use crate::fft::Direction;
 use crate::fft::error::FftError;
-use crate::fft::recipe::Direction;
 use crate::job::{Job, image, load};
 use crate::ring::{Expected, RingPass};
 use cp2_machine::Machine;

@@ -9,7 +9,7 @@ use super::real_back::{BackColumns, BackRows, Blocks};
 use super::real_column_parts::RealColumnParts;
 use super::real_pages::{HalfRows, RealColumns, SECTIONS, Tiles};
 use super::real_parts::RealParts;
-use crate::fft::recipe::Direction;
+use crate::fft::Direction;
 use crate::ring::{Expected, Ring};
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;

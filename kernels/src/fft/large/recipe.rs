@@ -3,8 +3,8 @@
 use super::lines::{COMPLEX, Lines};
 use super::pages::{ColumnPages, RowPages};
 use super::parts::{self, ColumnParts, RowParts};
+use crate::fft::Direction;
 use crate::fft::error::{FftError, NoDivision};
-use crate::fft::recipe::Direction;
 use crate::ring::{Expected, Ring, RingPass};
 use cp2_machine::Machine;
 use std::fmt;

@@ -1,11 +1,11 @@
 //! Every kind of rows, beside the definition.
 
 use super::*;
-use crate::fft::definition::{hermitian, reference};
+use crate::fft::{hermitian, reference};
 use crate::job::KernelRun;
-use crate::random::Random;
 use cp2_host::testing::on_both_engines;
 use cp2_host::{Buffer, Options};
+use cp2_problems::Random;
 use cp2_reference::Figures;
 use num_complex::Complex64;
 use std::collections::BTreeSet;

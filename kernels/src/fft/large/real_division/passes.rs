@@ -1,6 +1,7 @@
 //! The passes of a division: what goes through their buffers.
 
 use super::Division;
+use crate::fft::Direction;
 use crate::fft::large::back_columns::BackColumnParts;
 use crate::fft::large::back_parts::BackParts;
 use crate::fft::large::lines::COMPLEX;
@@ -10,7 +11,6 @@ use crate::fft::large::real_back::BackRows;
 use crate::fft::large::real_column_parts::RealColumnParts;
 use crate::fft::large::real_pages::{RealColumns, RealRows, SECTIONS};
 use crate::fft::large::real_parts::RealParts;
-use crate::fft::recipe::Direction;
 use crate::ring::{Ring, RingPass};
 
 impl Division {

@@ -1,6 +1,7 @@
 //! The programs of both passes and where their buffers are.
 
 use super::{Division, Ends};
+use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::large::behind::Followed;
 use crate::fft::large::lines::Lines;
@@ -10,7 +11,6 @@ use crate::fft::program::{
     back_columns_program, back_parts_program, back_program, real_parts_program, real_program,
     separated_parts_program,
 };
-use crate::fft::recipe::Direction;
 use crate::job::data_end;
 use crate::ring::Ring;
 use cp2_asm::Program;

@@ -1,0 +1,123 @@
+//! Convolutions: few taps by the definition, many by transforms of blocks.
+
+use crate::Ready;
+use crate::fft::like;
+use cp2_problems::conv::{ConvProblem, Rate, Sample};
+use cp2_problems::{Data, Problem};
+use num_complex::Complex32;
+use rustfft::{Fft, FftPlanner};
+use std::sync::Arc;
+
+/// Taps up to which sums of products are made.
+const FEW: usize = 64;
+
+/// Points of a transform at least.
+const BLOCK: usize = 1024;
+
+pub(crate) fn filter(problem: &dyn Problem) -> Option<Ready> {
+    let problem = problem.downcast_ref::<ConvProblem>()?.clone();
+    let (recipe, full) = Full::new(problem.taps());
+    Some(Ready::new(recipe, move |input| {
+        let count = problem.channels() * problem.samples();
+        Ok(match problem.is_real() {
+            true => channels::<f32>(&problem, input.sized("x", count)?, &full, |z| z.re),
+            false => channels::<Complex32>(&problem, input.sized("x", count)?, &full, |z| z),
+        })
+    }))
+}
+
+/// The outputs that are wanted of all channels.
+fn channels<T: Sample>(
+    problem: &ConvProblem,
+    x: &[T],
+    full: &Full,
+    number: impl Fn(Complex32) -> T,
+) -> Data {
+    let (rate, taps) = (problem.rate(), problem.taps().len());
+    let mut y = Vec::with_capacity(problem.channels() * problem.outputs());
+    for x in x.chunks(problem.samples()) {
+        let spread = rate.interpolate();
+        let mut all = vec![Complex32::default(); (x.len() - 1) * spread + 1];
+        for (place, x) in all.iter_mut().step_by(spread).zip(x) {
+            *place = x.complex();
+        }
+        let all = full.convolve(&all);
+        let wanted = match rate {
+            Rate::Same => problem.mode().outputs(problem.samples(), taps),
+            _ => 0..all.len(),
+        };
+        let wanted = all.get(wanted).unwrap_or_default();
+        y.extend(wanted.iter().step_by(rate.decimate()).map(|&z| number(z)));
+    }
+    like(problem, y)
+}
+
+/// A full convolution with taps.
+enum Full {
+    Sums(Vec<Complex32>),
+    /// Transforms there and back, and that of the taps, divided by its length.
+    Blocks {
+        fft: [Arc<dyn Fft<f32>>; 2],
+        spectrum: Vec<Complex32>,
+        taps: usize,
+    },
+}
+
+impl Full {
+    fn new(taps: &[Complex32]) -> (&'static str, Self) {
+        if taps.len() <= FEW {
+            return ("sums of products", Self::Sums(taps.to_vec()));
+        }
+        let n = BLOCK.max(4 * taps.len()).next_power_of_two();
+        let mut planner = FftPlanner::new();
+        let fft = [planner.plan_fft_forward(n), planner.plan_fft_inverse(n)];
+        let mut spectrum = taps.to_vec();
+        spectrum.resize(n, Complex32::default());
+        fft[0].process(&mut spectrum);
+        for h in &mut spectrum {
+            *h /= n as f32;
+        }
+        let taps = taps.len();
+        let blocks = Self::Blocks {
+            fft,
+            spectrum,
+            taps,
+        };
+        ("overlap-add by rustfft in single precision", blocks)
+    }
+
+    fn convolve(&self, x: &[Complex32]) -> Vec<Complex32> {
+        match self {
+            Self::Sums(taps) => {
+                let mut y = vec![Complex32::default(); x.len() + taps.len() - 1];
+                for (i, x) in x.iter().enumerate() {
+                    for (y, h) in y.iter_mut().skip(i).zip(taps) {
+                        *y += x * h;
+                    }
+                }
+                y
+            }
+            Self::Blocks {
+                fft,
+                spectrum,
+                taps,
+            } => {
+                let mut y = vec![Complex32::default(); x.len() + taps - 1];
+                let hop = spectrum.len() + 1 - taps;
+                for (i, x) in x.chunks(hop).enumerate() {
+                    let mut part = x.to_vec();
+                    part.resize(spectrum.len(), Complex32::default());
+                    fft[0].process(&mut part);
+                    for (z, h) in part.iter_mut().zip(spectrum) {
+                        *z *= h;
+                    }
+                    fft[1].process(&mut part);
+                    for (y, z) in y.iter_mut().skip(i * hop).zip(part) {
+                        *y += z;
+                    }
+                }
+                y
+            }
+        }
+    }
+}

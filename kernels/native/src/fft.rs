@@ -1,0 +1,85 @@
+//! Transforms by rustfft.
+
+use crate::Ready;
+use cp2_problems::fft::{Direction, FftProblem, RealFftProblem, hermitian};
+use cp2_problems::{Data, Problem};
+use num_complex::Complex32;
+use rustfft::{Fft, FftPlanner};
+use std::sync::Arc;
+
+const RECIPE: &str = "rustfft in single precision";
+
+fn planned(n: usize, direction: Direction) -> Arc<dyn Fft<f32>> {
+    let mut planner = FftPlanner::new();
+    match direction {
+        Direction::Forward => planner.plan_fft_forward(n),
+        Direction::Inverse => planner.plan_fft_inverse(n),
+    }
+}
+
+/// Over all axes, the last first.
+pub(crate) fn complex(problem: &dyn Problem) -> Option<Ready> {
+    let problem = problem.downcast_ref::<FftProblem>()?.clone();
+    let axes = problem.axes().iter();
+    let axes: Vec<_> = axes.map(|&n| planned(n, problem.direction())).collect();
+    Some(Ready::new(RECIPE, move |input| {
+        let count = problem.len() * problem.batch();
+        let mut y = input.sized::<Complex32>("x", count)?.to_vec();
+        let mut width = 1;
+        for fft in axes.iter().rev() {
+            match width {
+                1 => fft.process(&mut y),
+                _ => columns(&mut y, &**fft, width),
+            }
+            width *= fft.len();
+        }
+        Ok(like(&problem, y))
+    }))
+}
+
+/// The columns of matrices of `width` columns.
+fn columns(numbers: &mut [Complex32], fft: &dyn Fft<f32>, width: usize) {
+    let mut column = Vec::with_capacity(fft.len());
+    for matrix in numbers.chunks_exact_mut(fft.len() * width) {
+        for c in 0..width {
+            column.clear();
+            column.extend(matrix.iter().skip(c).step_by(width));
+            fft.process(&mut column);
+            for (to, from) in matrix.iter_mut().skip(c).step_by(width).zip(&column) {
+                *to = *from;
+            }
+        }
+    }
+}
+
+/// By complex transforms of the same length.
+pub(crate) fn real(problem: &dyn Problem) -> Option<Ready> {
+    let problem = problem.downcast_ref::<RealFftProblem>()?.clone();
+    let (n, batch, half) = (problem.len(), problem.batch(), problem.len() / 2 + 1);
+    let fft = planned(n, problem.direction());
+    Some(Ready::new(RECIPE, move |input| match problem.direction() {
+        Direction::Forward => {
+            let x = input.sized::<f32>("x", n * batch)?;
+            let mut rows: Vec<Complex32> = x.iter().map(|&x| x.into()).collect();
+            fft.process(&mut rows);
+            let spectra = rows.chunks(n).flat_map(|row| &row[..half]);
+            Ok(like(&problem, spectra.copied().collect()))
+        }
+        Direction::Inverse => {
+            let x = input.sized::<Complex32>("x", half * batch)?;
+            let mut rows = hermitian(x, n);
+            fft.process(&mut rows);
+            let y: Vec<f32> = rows.iter().map(|z| z.re).collect();
+            Ok(like(&problem, y))
+        }
+    }))
+}
+
+/// Values as the one output of the problem.
+pub(crate) fn like<T: cp2_problems::Element>(problem: &dyn Problem, values: Vec<T>) -> Data {
+    let forms = problem.outputs();
+    let form = forms.first();
+    form.map_or_else(Data::default, |form| {
+        Data::of(form.name, &form.shape, values)
+    })
+}

@@ -1,0 +1,102 @@
+//! The problems on the computer itself, in single precision: transforms by rustfft, the rest by
+//! plain loops. A second opinion on every problem, and what an emulated time is compared with.
+//!
+//! ```
+//! use cp2_native::Native;
+//! use cp2_problems::fft::{Direction, FftProblem};
+//! use cp2_problems::{Backend, Case, Clock, Problem, run_judged};
+//!
+//! let fft = FftProblem::new(360, Direction::Forward, 3)?;
+//! let mut prepared = Native.prepare(&fft)?;
+//! let judged = run_judged(&mut *prepared, &fft, &fft.input(Case::Random, 1))?;
+//! assert!(judged.verdict.holds());
+//! assert_eq!(judged.outcome.clock, Clock::Measured);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod conv;
+mod fft;
+mod vector;
+
+use cp2_problems::{
+    Backend, Clock, Data, DataError, Outcome, Prepared, Problem, Refusal, RunError,
+};
+use std::fmt;
+use std::time::Instant;
+
+/// This computer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Native;
+
+/// Ready to compute a problem, if it is of the type that the function knows.
+type Row = fn(&dyn Problem) -> Option<Ready>;
+
+/// What computes which type of problem.
+const TABLE: &[Row] = &[
+    fft::complex,
+    fft::real,
+    conv::filter,
+    vector::map,
+    vector::reduce,
+    vector::beams,
+    vector::products,
+    vector::transpose,
+];
+
+impl Backend for Native {
+    fn name(&self) -> String {
+        "native".to_owned()
+    }
+
+    fn prepare(&self, problem: &dyn Problem) -> Result<Box<dyn Prepared>, Refusal> {
+        let ready = TABLE.iter().find_map(|row| row(problem));
+        match ready {
+            Some(ready) => Ok(Box::new(ready)),
+            None => Err(Refusal::Unknown {
+                backend: self.name(),
+                problem: problem.name(),
+            }),
+        }
+    }
+}
+
+/// A problem with everything made that does not depend on its input.
+struct Ready {
+    recipe: &'static str,
+    run: Box<dyn FnMut(&Data) -> Result<Data, DataError> + Send>,
+}
+
+impl Ready {
+    fn new(
+        recipe: &'static str,
+        run: impl FnMut(&Data) -> Result<Data, DataError> + Send + 'static,
+    ) -> Self {
+        Self {
+            recipe,
+            run: Box::new(run),
+        }
+    }
+}
+
+impl fmt::Debug for Ready {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Ready").field(&self.recipe).finish()
+    }
+}
+
+impl Prepared for Ready {
+    fn recipe(&self) -> Option<String> {
+        Some(self.recipe.to_owned())
+    }
+
+    fn run(&mut self, input: &Data) -> Result<Outcome, RunError> {
+        let started = Instant::now();
+        let output = (self.run)(input)?;
+        Ok(Outcome {
+            seconds: started.elapsed().as_secs_f64(),
+            output,
+            clock: Clock::Measured,
+            report: None,
+        })
+    }
+}

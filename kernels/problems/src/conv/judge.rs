@@ -1,0 +1,110 @@
+//! Channels judged one after the other, a block of samples at a time.
+
+use super::exact::Exact;
+use super::{ConvProblem, Rate, Sample};
+use crate::verdict::Part;
+use crate::widen;
+use num_complex::Complex64;
+use std::ops::Range;
+
+/// Compares the channels of a convolution with the reference in double precision: neither a channel nor its reference need be
+/// on the host as a whole.
+#[derive(Clone, Debug)]
+pub struct ChannelJudge {
+    exact: Exact,
+    /// Samples from one that is not a filled in zero to the next, and outputs from one that is kept to the next.
+    spread: usize,
+    step: usize,
+    /// The outputs that are wanted, out of the full convolution.
+    wanted: Range<usize>,
+    /// The error that a channel may have, by the norm of its samples, and beside it.
+    allowed: [f64; 2],
+    /// Nothing is judged.
+    nothing: bool,
+    finite: bool,
+}
+
+/// What ends the judging of a channel early.
+enum Ended<E> {
+    NotFinite,
+    Failed(E),
+}
+
+impl ChannelJudge {
+    pub(super) fn new(problem: &ConvProblem, finite: bool) -> Self {
+        let (taps, allowed) = problem.tolerance();
+        let rate = problem.rate();
+        let (spread, step) = (rate.interpolate(), rate.decimate());
+        let samples = (problem.samples().max(1) - 1) * spread + 1;
+        Self {
+            wanted: match rate {
+                Rate::Same => problem.mode().outputs(problem.samples(), taps.len()),
+                _ => 0..(samples + taps.len()).saturating_sub(1),
+            },
+            allowed,
+            exact: Exact::new(samples, &taps),
+            spread,
+            step,
+            nothing: finite && !problem.taps().iter().all(|h| h.is_finite()),
+            finite,
+        }
+    }
+
+    /// Compares a channel: `samples` and `outputs` fetch those from a place on. None where samples or taps are not finite
+    /// and only finite ones are judged.
+    ///
+    /// # Errors
+    /// Those of `samples` and `outputs`.
+    pub fn judge<T: Sample, E>(
+        &mut self,
+        mut samples: impl FnMut(usize, &mut [T]) -> Result<(), E>,
+        mut outputs: impl FnMut(usize, &mut [T]) -> Result<(), E>,
+    ) -> Result<Option<Part>, E> {
+        if self.nothing {
+            return Ok(None);
+        }
+        let (mut x, mut y): (Vec<T>, Vec<T>) = (Vec::new(), Vec::new());
+        let (mut error, mut norm, mut loudness) = (0.0, 0.0, 0.0);
+        let (spread, step, finite) = (self.spread, self.step, self.finite);
+        let fill = |range: Range<usize>, block: &mut [Complex64]| {
+            let first = range.start.div_ceil(spread);
+            x.resize(range.end.div_ceil(spread) - first, T::default());
+            samples(first, &mut x).map_err(Ended::Failed)?;
+            if finite && !x.iter().all(|x| x.complex().is_finite()) {
+                return Err(Ended::NotFinite);
+            }
+            let places = block.iter_mut().skip(first * spread - range.start);
+            for (place, x) in places.step_by(spread).zip(&x) {
+                *place = widen(x.complex());
+                loudness += place.norm_sqr();
+            }
+            Ok(())
+        };
+        let wanted = &self.wanted;
+        let take = |at: usize, exact: &[Complex64]| {
+            let from = wanted.start.max(at);
+            let to = wanted.end.min(at + exact.len());
+            // The first output from there on that is kept.
+            let first = from.saturating_sub(wanted.start).div_ceil(step);
+            let start = wanted.start + first * step;
+            let exact = exact.get(start - at.min(start)..to.saturating_sub(at));
+            let exact = exact.unwrap_or_default();
+            y.resize(exact.len().div_ceil(step), T::default());
+            outputs(first, &mut y).map_err(Ended::Failed)?;
+            for (a, y) in exact.iter().step_by(step).zip(&y) {
+                error += (a - widen(y.complex())).norm_sqr();
+                norm += a.norm_sqr();
+            }
+            Ok(())
+        };
+        match self.exact.convolve(fill, take) {
+            Ok(()) => Ok(Some(Part {
+                error,
+                norm,
+                allowed: f64::sqrt(loudness) * self.allowed[0] + self.allowed[1],
+            })),
+            Err(Ended::NotFinite) => Ok(None),
+            Err(Ended::Failed(error)) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Arrays by name: what a problem is given, and what it gives.
+
+use num_complex::Complex32;
+use std::fmt;
+
+/// What the elements of an array are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Real numbers of 4 bytes.
+    F32,
+    /// Real numbers of 8 bytes.
+    F64,
+    /// Complex numbers of two [`Kind::F32`], real part first.
+    Complex64,
+    /// Integers of 4 bytes with a sign.
+    I32,
+    /// Integers of 4 bytes without.
+    U32,
+    /// Bytes.
+    U8,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::F32 => "float32",
+            Self::F64 => "float64",
+            Self::Complex64 => "complex64",
+            Self::I32 => "int32",
+            Self::U32 => "uint32",
+            Self::U8 => "uint8",
+        })
+    }
+}
+
+/// The elements of an array, the last index fastest.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// See [`Kind::F32`].
+    F32(Vec<f32>),
+    /// See [`Kind::F64`].
+    F64(Vec<f64>),
+    /// See [`Kind::Complex64`].
+    Complex64(Vec<Complex32>),
+    /// See [`Kind::I32`].
+    I32(Vec<i32>),
+    /// See [`Kind::U32`].
+    U32(Vec<u32>),
+    /// See [`Kind::U8`].
+    U8(Vec<u8>),
+}
+
+/// The same for every kind of values.
+macro_rules! each {
+    ($values:expr, $v:ident => $what:expr) => {
+        match $values {
+            Values::F32($v) => $what,
+            Values::F64($v) => $what,
+            Values::Complex64($v) => $what,
+            Values::I32($v) => $what,
+            Values::U32($v) => $what,
+            Values::U8($v) => $what,
+        }
+    };
+}
+
+impl Values {
+    /// What they are.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        fn kind<T: Element>(_: &[T]) -> Kind {
+            T::KIND
+        }
+        each!(self, v => kind(v))
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        each!(self, v => v.len())
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Their bytes as they lie in a memory, the least significant first.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        fn bytes<T: Element>(values: &[T]) -> Vec<u8> {
+            let mut all = Vec::with_capacity(std::mem::size_of_val(values));
+            for value in values {
+                value.bytes(&mut all);
+            }
+            all
+        }
+        each!(self, v => bytes(v))
+    }
+}
+
+/// A type of elements.
+pub trait Element: Copy + Default + fmt::Debug + Send + Sync + 'static {
+    /// Its kind.
+    const KIND: Kind;
+    /// The values, if they are of this type.
+    fn of(values: &Values) -> Option<&[Self]>;
+    /// The values.
+    fn values(values: Vec<Self>) -> Values;
+    /// Adds the bytes of a value.
+    fn bytes(self, all: &mut Vec<u8>);
+}
+
+macro_rules! element {
+    ($($type:ty, $kind:ident, $self:ident => [$($part:expr),*];)*) => {$(
+        impl Element for $type {
+            const KIND: Kind = Kind::$kind;
+            fn of(values: &Values) -> Option<&[Self]> {
+                match values {
+                    Values::$kind(values) => Some(values),
+                    _ => None,
+                }
+            }
+            fn values(values: Vec<Self>) -> Values {
+                Values::$kind(values)
+            }
+            fn bytes($self, all: &mut Vec<u8>) {
+                $(all.extend($part.to_le_bytes());)*
+            }
+        }
+    )*};
+}
+
+element! {
+    f32, F32, self => [self];
+    f64, F64, self => [self];
+    Complex32, Complex64, self => [self.re, self.im];
+    i32, I32, self => [self];
+    u32, U32, self => [self];
+    u8, U8, self => [self];
+}
+
+/// An array with its name and shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// Its name among the arrays of the problem.
+    pub name: &'static str,
+    /// Its sides, the last contiguous; none of a single number.
+    pub shape: Vec<usize>,
+    /// Its elements.
+    pub values: Values,
+}
+
+/// Named arrays: the input or the output of a problem.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Data {
+    arrays: Vec<Array>,
+}
+
+impl Data {
+    /// The same and an array more.
+    #[must_use]
+    pub fn with<T: Element>(mut self, name: &'static str, shape: &[usize], values: Vec<T>) -> Self {
+        self.arrays.push(Array {
+            name,
+            shape: shape.to_vec(),
+            values: T::values(values),
+        });
+        self
+    }
+
+    /// One array.
+    #[must_use]
+    pub fn of<T: Element>(name: &'static str, shape: &[usize], values: Vec<T>) -> Self {
+        Self::default().with(name, shape, values)
+    }
+
+    /// The arrays, in the problem's order.
+    #[must_use]
+    pub fn arrays(&self) -> &[Array] {
+        &self.arrays
+    }
+
+    /// The array of that name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn array(&self, name: &'static str) -> Result<&Array, DataError> {
+        let found = self.arrays.iter().find(|array| array.name == name);
+        found.ok_or_else(|| DataError::Missing {
+            name,
+            found: self.arrays.iter().map(|array| array.name).collect(),
+        })
+    }
+
+    /// The elements of the array of that name.
+    ///
+    /// # Errors
+    /// There is none, or it holds others.
+    pub fn get<T: Element>(&self, name: &'static str) -> Result<&[T], DataError> {
+        let array = self.array(name)?;
+        T::of(&array.values).ok_or(DataError::Kind {
+            name,
+            found: array.values.kind(),
+            expected: T::KIND,
+        })
+    }
+
+    /// The same of so many elements.
+    ///
+    /// # Errors
+    /// There is none, it holds others, or another number of them.
+    pub fn sized<T: Element>(&self, name: &'static str, len: usize) -> Result<&[T], DataError> {
+        let values = self.get(name)?;
+        if values.len() == len {
+            return Ok(values);
+        }
+        Err(DataError::Length {
+            name,
+            found: values.len(),
+            expected: len,
+        })
+    }
+
+    /// Gives an array another name.
+    pub fn rename(&mut self, from: &str, to: &'static str) {
+        for array in &mut self.arrays {
+            if array.name == from {
+                array.name = to;
+            }
+        }
+    }
+}
+
+/// Arrays that are not those of the problem.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DataError {
+    /// An array is not there.
+    #[error("there is no array `{name}`, only {found:?}")]
+    Missing {
+        /// Its name.
+        name: &'static str,
+        /// Those that are there.
+        found: Vec<&'static str>,
+    },
+    /// An array of other elements.
+    #[error("array `{name}` is of {found}; expected {expected}")]
+    Kind {
+        /// Its name.
+        name: &'static str,
+        /// What it holds.
+        found: Kind,
+        /// What it should.
+        expected: Kind,
+    },
+    /// An array of another length.
+    #[error("array `{name}` holds {found} elements; expected {expected}")]
+    Length {
+        /// Its name.
+        name: &'static str,
+        /// How many it holds.
+        found: usize,
+        /// How many it should.
+        expected: usize,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_there_is_said() {
+        let data = Data::of("x", &[2], vec![1.0f32, 2.0]).with("n", &[], vec![7u32]);
+        assert_eq!(data.get::<f32>("x"), Ok(&[1.0, 2.0][..]));
+        let said = data.get::<f32>("y").unwrap_err().to_string();
+        assert_eq!(said, "there is no array `y`, only [\"x\", \"n\"]");
+        let said = data.get::<f32>("n").unwrap_err().to_string();
+        assert_eq!(said, "array `n` is of uint32; expected float32");
+        assert!(data.sized::<f32>("x", 3).is_err());
+    }
+
+    #[test]
+    fn bytes_are_those_of_a_memory() {
+        let z = Values::Complex64(vec![Complex32::new(1.0, -2.0)]);
+        assert_eq!(z.bytes(), [0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0]);
+        assert_eq!((z.len(), z.kind()), (1, Kind::Complex64));
+    }
+}

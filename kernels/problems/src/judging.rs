@@ -1,0 +1,70 @@
+//! Results judged part by part, on several host threads.
+
+use crate::verdict::{Part, Tally};
+use std::thread;
+
+/// Judges `count` parts of a result, and says how many of them could be: `judge` makes what compares a part, or finds that
+/// there is nothing to compare, on each of so many host threads. The sums are those of the parts in their order,
+/// whatever the number of threads.
+///
+/// ```
+/// use cp2_problems::{Part, judged};
+///
+/// // Every third part has no reference.
+/// let judge = || |i: usize| {
+///     let part = Part { error: i as f64, norm: 1e8, allowed: 10.0 };
+///     Ok::<_, std::io::Error>((i % 3 != 0).then_some(part))
+/// };
+/// let (tally, parts) = judged(100, 1, judge)?;
+/// assert_eq!(parts, 66);
+/// assert_eq!(judged(100, 7, judge)?.0.verdict(), tally.verdict());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of the parts: the first one's.
+pub fn judged<J, E>(
+    count: usize,
+    threads: usize,
+    judge: impl Fn() -> J + Sync,
+) -> Result<(Tally, usize), E>
+where
+    J: FnMut(usize) -> Result<Option<Part>, E>,
+    E: Send,
+{
+    let mut sum = (Tally::default(), 0);
+    let mut add = |part: Option<Part>| {
+        if let Some(part) = part {
+            sum.0.add(part);
+            sum.1 += 1;
+        }
+    };
+    if threads <= 1 {
+        let mut judge = judge();
+        for i in 0..count {
+            add(judge(i)?);
+        }
+        return Ok(sum);
+    }
+    let each = count.div_ceil(threads).max(1);
+    let share = |from: usize| {
+        let mut judge = judge();
+        let parts = (from..count.min(from + each)).map(&mut judge);
+        parts.collect::<Result<Vec<_>, E>>()
+    };
+    let share = &share;
+    thread::scope(|scope| {
+        let shares = (0..count).step_by(each);
+        let shares: Vec<_> = shares
+            .map(|from| scope.spawn(move || share(from)))
+            .collect();
+        for parts in shares {
+            match parts.join() {
+                Ok(parts) => parts?.into_iter().for_each(&mut add),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        Ok(())
+    })?;
+    Ok(sum)
+}

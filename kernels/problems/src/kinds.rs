@@ -1,0 +1,290 @@
+//! The kinds of problems of this crate, by name and size: for tools and tests that go through all.
+
+use crate::conv::ConvProblem;
+use crate::error::ProblemError;
+use crate::fft::{FftProblem, RealFftProblem};
+use crate::problem::Problem;
+use crate::size::{Parameter, Size};
+use crate::vector::{BeamProblem, MapProblem, ProductProblem, ReduceProblem, TransposeProblem};
+use std::sync::Arc;
+
+/// A kind of problem.
+#[derive(Clone, Copy, Debug)]
+pub struct ProblemKind {
+    /// Its name.
+    pub name: &'static str,
+    /// What a size of it consists of.
+    pub parameters: &'static [Parameter],
+    /// Sizes that take no time, those of several algorithms among them: values in the parameters' order.
+    small: &'static [&'static str],
+    make: fn(&str, &Size) -> Result<Arc<dyn Problem>, ProblemError>,
+}
+
+impl ProblemKind {
+    /// The problem of a size.
+    ///
+    /// # Errors
+    /// It has no such size.
+    pub fn of_size(&self, size: &Size) -> Result<Arc<dyn Problem>, ProblemError> {
+        (self.make)(self.name, size)
+    }
+
+    /// Sizes that take no time, those of several algorithms among them.
+    #[must_use]
+    pub fn small_sizes(&self) -> Vec<Size> {
+        let size = |text: &&str| {
+            let words = self.parameters.iter().zip(text.split(' '));
+            let value = |(p, word): (&Parameter, &str)| Some((p.name, p.value(word)?));
+            Size::new(&words.filter_map(value).collect::<Vec<_>>())
+        };
+        self.small.iter().map(size).collect()
+    }
+}
+
+const BATCH: Parameter = Parameter::new("batch", 1, "number of transforms");
+const DIRECTION: Parameter = Parameter::word("direction", "forward", "forward or inverse");
+const TAPS: Parameter = Parameter::new("taps", 16, "taps of the filter");
+const SAMPLES: Parameter = Parameter::new("samples", 1024, "samples of a channel");
+const CHANNELS: Parameter = Parameter::new("channels", 1, "channels");
+const MODE: Parameter = Parameter::word("mode", "full", "outputs: full, same or valid");
+
+const fn map(name: &'static str) -> ProblemKind {
+    ProblemKind {
+        name,
+        parameters: const { &[Parameter::new("n", 1024, "floats of each input")] },
+        small: &["1024", "3072"],
+        make: |name, size| Ok(Arc::new(MapProblem::of_size(name, size)?)),
+    }
+}
+
+const fn reduction(name: &'static str) -> ProblemKind {
+    ProblemKind {
+        name,
+        parameters: const {
+            &[
+                Parameter::new("n", 64, "floats of a row"),
+                Parameter::new("rows", 64, "rows"),
+            ]
+        },
+        small: &["6 21", "254 9", "600 5", "4096 2"],
+        make: |name, size| Ok(Arc::new(ReduceProblem::of_size(name, size)?)),
+    }
+}
+
+/// All kinds of problems of this crate.
+pub static KINDS: &[ProblemKind] = &[
+    ProblemKind {
+        name: "fft",
+        parameters: &[
+            Parameter::new("n", 64, "length of a transform"),
+            BATCH,
+            DIRECTION,
+        ],
+        small: &[
+            "16 5 forward",
+            "64 3 inverse",
+            "60 7 forward",
+            "37 4 inverse",
+            "1024 2 forward",
+            "8192 1 inverse",
+        ],
+        make: |_, size| Ok(Arc::new(FftProblem::of_size(size)?)),
+    },
+    ProblemKind {
+        name: "fft-nd",
+        parameters: &[
+            Parameter::new("planes", 1, "length of the first of three axes; 1 for two"),
+            Parameter::new("rows", 16, "length of the last axis but one"),
+            Parameter::new("columns", 16, "length of the last axis"),
+            BATCH,
+            DIRECTION,
+        ],
+        small: &["1 64 16 2 forward", "16 16 32 1 inverse"],
+        make: |_, size| Ok(Arc::new(FftProblem::of_size(size)?)),
+    },
+    ProblemKind {
+        name: "fft-real",
+        parameters: &[
+            Parameter::new("n", 64, "real numbers of a transform"),
+            BATCH,
+            DIRECTION,
+        ],
+        small: &[
+            "16 5 forward",
+            "64 3 inverse",
+            "30 4 forward",
+            "30 4 inverse",
+            "101 3 forward",
+            "101 3 inverse",
+            "512 2 forward",
+            "8192 1 inverse",
+        ],
+        make: |_, size| Ok(Arc::new(RealFftProblem::of_size(size)?)),
+    },
+    ProblemKind {
+        name: "conv",
+        parameters: &[TAPS, SAMPLES, CHANNELS, MODE],
+        small: &[
+            "5 900 2 full",
+            "60 3000 1 same",
+            "300 5000 1 valid",
+            "129 400 7 full",
+        ],
+        make: |_, size| Ok(Arc::new(ConvProblem::of_size(size, false)?)),
+    },
+    ProblemKind {
+        name: "conv-real",
+        parameters: &[TAPS, SAMPLES, CHANNELS, MODE],
+        small: &[
+            "5 900 2 full",
+            "60 3000 1 valid",
+            "300 5000 1 same",
+            "129 401 7 full",
+        ],
+        make: |_, size| Ok(Arc::new(ConvProblem::of_size(size, true)?)),
+    },
+    ProblemKind {
+        name: "fir",
+        parameters: &[
+            TAPS,
+            SAMPLES,
+            CHANNELS,
+            Parameter::new("decimate", 1, "samples for an output"),
+            Parameter::new(
+                "interpolate",
+                1,
+                "outputs for a sample; one of the two is 1",
+            ),
+            Parameter::new("real", 1, "1: real taps"),
+        ],
+        small: &[
+            "16 2000 1 1 1 1",
+            "16 900 2 1 1 0",
+            "60 3000 1 7 1 1",
+            "16 600 1 1 8 1",
+            "100 5000 1 50 1 0",
+        ],
+        make: |_, size| Ok(Arc::new(ConvProblem::of_size(size, false)?)),
+    },
+    map("scale"),
+    map("axpy"),
+    map("add"),
+    map("subtract"),
+    map("multiply"),
+    map("complex-multiply"),
+    map("window"),
+    map("power"),
+    map("magnitude"),
+    map("phase"),
+    map("decibels"),
+    reduction("sum"),
+    reduction("dot"),
+    reduction("complex-dot"),
+    reduction("norm"),
+    reduction("max"),
+    ProblemKind {
+        name: "beamformer",
+        parameters: &[
+            Parameter::new("elements", 8, "complex numbers of a vector"),
+            Parameter::new("beams", 8, "complex numbers of its product"),
+            Parameter::new("snapshots", 64, "vectors"),
+        ],
+        small: &["4 4 50", "33 7 21", "100 5 9"],
+        make: |_, size| Ok(Arc::new(BeamProblem::of_size(size)?)),
+    },
+    ProblemKind {
+        name: "small-products",
+        parameters: &[
+            Parameter::new("m", 4, "rows of the first factor"),
+            Parameter::new("k", 4, "its columns"),
+            Parameter::new("n", 4, "columns of the second factor"),
+            Parameter::new("count", 64, "products"),
+        ],
+        small: &["2 2 2 50", "3 5 2 33", "8 8 1 20"],
+        make: |_, size| Ok(Arc::new(ProductProblem::of_size(size)?)),
+    },
+    ProblemKind {
+        name: "transpose",
+        parameters: &[
+            Parameter::new("rows", 64, "rows"),
+            Parameter::new("columns", 64, "columns"),
+            Parameter::new("count", 1, "matrices"),
+        ],
+        small: &["5 5 40", "64 64 1", "97 31 1", "33 7 5"],
+        make: |_, size| Ok(Arc::new(TransposeProblem::of_size(size)?)),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Case, Data, Value};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_operation_is_a_kind_and_names_are_unique() {
+        let names: BTreeSet<_> = KINDS.iter().map(|kind| kind.name).collect();
+        assert_eq!(names.len(), KINDS.len());
+        let maps = crate::vector::MapOp::all();
+        for name in maps.iter().map(|op| op.name()) {
+            assert!(names.contains(name), "{name}");
+        }
+        for op in crate::vector::ReductionOp::all() {
+            assert!(names.contains(op.name()));
+        }
+    }
+
+    /// What problems say of their arrays is so, their inputs are reproducible, and nothing at all is no result.
+    #[test]
+    fn problems_keep_their_word() {
+        for kind in KINDS {
+            for size in kind.small_sizes() {
+                assert_eq!(
+                    size.iter().count(),
+                    kind.parameters.len(),
+                    "{} {size}",
+                    kind.name
+                );
+                let problem = kind.of_size(&size).unwrap();
+                for &case in problem.cases() {
+                    let input = problem.input(case, 5);
+                    assert_eq!(input, problem.input(case, 5));
+                    let forms = problem.inputs();
+                    assert_eq!(forms.len(), input.arrays().len());
+                    for (form, array) in forms.iter().zip(input.arrays()) {
+                        let found = (array.name, array.values.kind(), &array.shape);
+                        assert_eq!(found, (form.name, form.kind, &form.shape));
+                        assert_eq!(array.values.len(), form.shape.iter().product());
+                    }
+                    let exact = problem.reference(&input).unwrap();
+                    let outputs = problem.outputs();
+                    assert_eq!(exact.arrays.len(), outputs.len());
+                    for (form, array) in outputs.iter().zip(&exact.arrays) {
+                        assert_eq!((form.name, &form.shape), (array.name, &array.shape));
+                    }
+                    assert!(!problem.judge(&input, &Data::default()).holds());
+                }
+                assert_ne!(
+                    problem.input(Case::Random, 1),
+                    problem.input(Case::Random, 2)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_that_are_none_are_refused() {
+        for kind in KINDS {
+            for value in [0, u64::MAX, u64::MAX / 8 + 1] {
+                let values = kind.parameters.iter().map(|p| match p.default {
+                    Value::Number(_) => (p.name, Value::Number(value)),
+                    Value::Word(_) => (p.name, p.default.clone()),
+                });
+                let size = Size::new(&values.collect::<Vec<_>>());
+                assert!(kind.of_size(&size).is_err(), "{} {size}", kind.name);
+            }
+            let empty = Size::new::<u64>(&[]);
+            assert!(kind.of_size(&empty).is_err(), "{}", kind.name);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What is to be computed, on whatever machine.
+//!
+//! A [`Problem`] says what a computation is: its input and output arrays, inputs
+//! of many kinds by seed ([`Case`]), its result in double precision and how
+//! large an error may be. A [`Backend`] computes problems somewhere: on an
+//! emulated CP2, on the computer itself, on a graphics card. This crate knows
+//! none of them: no emulator, no machine, no host.
+//!
+//! | problem | input | output |
+//! |---|---|---|
+//! | [`FftProblem`](fft::FftProblem) | `x`: arrays of complex numbers | `y`: their transforms over all axes |
+//! | [`RealFftProblem`](fft::RealFftProblem) | `x`: rows of real numbers, or half spectra | `y`: half spectra, or rows |
+//! | [`ConvProblem`](conv::ConvProblem) | `x`: channels of real or complex samples | `y`: their convolutions with taps |
+//! | [`MapProblem`](vector::MapProblem) | `x`, some also `y`: floats | `z`: an operation on every element |
+//! | [`ReduceProblem`](vector::ReduceProblem) | `x`, some also `y`: rows | `value`, `place`: what a row is reduced to |
+//! | [`BeamProblem`](vector::BeamProblem) | `x`: vectors | `y`: a matrix times each |
+//! | [`ProductProblem`](vector::ProductProblem) | `a`, `b`: matrices | `c`: their products |
+//! | [`TransposeProblem`](vector::TransposeProblem) | `x`: matrices | `y`: their transposes |
+//!
+//! # How a backend recognises a problem
+//!
+//! By its type: [`Problem`] is [`Any`](std::any::Any), and a backend has a
+//! table of functions that each try one type with
+//! [`downcast_ref`](dyn Problem::downcast_ref) and say nothing of others. A
+//! new problem is a new type here and a row in the table of each backend that
+//! computes it; no list of all problems has to be changed, and a problem of
+//! another crate is as good as one of this.
+//!
+//! ```
+//! use cp2_problems::fft::{Direction, FftProblem};
+//! use cp2_problems::{Case, Problem};
+//!
+//! let fft = FftProblem::new(64, Direction::Forward, 3)?;
+//! let input = fft.input(Case::Outlier, 7);
+//! let problem: &dyn Problem = &fft;
+//! assert!(problem.downcast_ref::<FftProblem>().is_some());
+//! // What is given back unchanged is no transform.
+//! let mut wrong = input.clone();
+//! wrong.rename("x", "y");
+//! assert!(!problem.judge(&input, &wrong).holds());
+//! # Ok::<(), cp2_problems::ProblemError>(())
+//! ```
+
+mod backend;
+mod case;
+pub mod conv;
+mod data;
+mod error;
+pub mod fft;
+mod judging;
+mod kinds;
+mod problem;
+mod random;
+mod reference;
+mod size;
+pub mod vector;
+mod verdict;
+
+pub use backend::{
+    Backend, Clock, JudgeError, Judged, Outcome, Prepared, Refusal, Report, RunError, run_judged,
+};
+pub use case::Case;
+pub use data::{Array, Data, DataError, Element, Kind, Values};
+pub use error::ProblemError;
+pub use judging::judged;
+pub use kinds::{KINDS, ProblemKind};
+pub use problem::{Form, Problem};
+pub use random::Random;
+pub use reference::{Exact, Expected, Reference};
+pub use size::{Parameter, Size, SizeError, Value};
+pub use verdict::{Part, Tally, Verdict};
+
+/// Half a unit of the last place of binary32, relative: what one rounding may be off.
+pub(crate) const ROUNDING: f64 = 1.0 / (1 << 24) as f64;
+
+/// The smallest positive binary32.
+pub(crate) const TINIEST: f64 = f32::from_bits(1) as f64;
+
+/// A complex number in double precision.
+pub(crate) fn widen(z: num_complex::Complex32) -> num_complex::Complex64 {
+    num_complex::Complex64::new(z.re.into(), z.im.into())
+}

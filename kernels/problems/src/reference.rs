@@ -1,0 +1,235 @@
+//! What the output of a problem should be, and how far from it an output may lie.
+
+use crate::data::{Array, Data, Values};
+use crate::verdict::{Part, Tally, Verdict};
+use crate::widen;
+use num_complex::Complex64;
+
+/// The right elements of an array.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Exact {
+    /// Real numbers.
+    Real(Vec<f64>),
+    /// Complex numbers.
+    Complex(Vec<Complex64>),
+    /// These very elements, bit by bit.
+    Same(Values),
+}
+
+/// An array of a problem's output as it should be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expected {
+    /// Its name.
+    pub name: &'static str,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Its elements.
+    pub exact: Exact,
+    /// Elements of a part: its error is the root of the sum of the squares of theirs.
+    pub part: usize,
+    /// The error that each part may have; none for [`Exact::Same`].
+    pub allowed: Vec<f64>,
+}
+
+/// Everything that a problem gives, as it should be.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reference {
+    /// The arrays.
+    pub arrays: Vec<Expected>,
+}
+
+impl Reference {
+    /// One array.
+    #[must_use]
+    pub fn of(array: Expected) -> Self {
+        Self {
+            arrays: vec![array],
+        }
+    }
+
+    /// Compares an output with what it should be.
+    #[must_use]
+    pub fn judge(&self, output: &Data) -> Verdict {
+        let mut tally = Tally::default();
+        let mut judged = self.arrays.iter().map(|expected| {
+            let found = expected.of_this_shape(output)?;
+            expected.compare(found, 1.0, &mut tally)
+        });
+        match judged.all(|part| part.is_some()) {
+            true => tally.verdict(),
+            false => Verdict::SHAPELESS,
+        }
+    }
+
+    /// Compares two outputs with each other: each may be off by what is allowed, so they are at
+    /// most twice as far apart.
+    #[must_use]
+    pub fn agree(&self, one: &Data, other: &Data) -> Verdict {
+        let mut tally = Tally::default();
+        let mut compared = self.arrays.iter().map(|expected| {
+            let one = expected.of_this_shape(one)?;
+            let other = expected.of_this_shape(other)?;
+            let exact = match &one.values {
+                Values::F32(x) => Exact::Real(x.iter().map(|&x| x.into()).collect()),
+                Values::F64(x) => Exact::Real(x.clone()),
+                Values::Complex64(x) => Exact::Complex(x.iter().map(|&z| widen(z)).collect()),
+                others => Exact::Same(others.clone()),
+            };
+            let exact = match &expected.exact {
+                Exact::Same(_) => Exact::Same(one.values.clone()),
+                _ => exact,
+            };
+            let first = Expected {
+                exact,
+                ..expected.clone()
+            };
+            first.compare(other, 2.0, &mut tally)
+        });
+        match compared.all(|part| part.is_some()) {
+            true => tally.verdict(),
+            false => Verdict::SHAPELESS,
+        }
+    }
+}
+
+impl Expected {
+    /// The array of the output, if it has the shape.
+    fn of_this_shape<'a>(&self, output: &'a Data) -> Option<&'a Array> {
+        let found = output.array(self.name).ok()?;
+        let whole = found.shape.iter().product::<usize>() == found.values.len();
+        (whole && found.shape == self.shape).then_some(found)
+    }
+
+    /// Adds the parts; none where the array has other elements.
+    fn compare(&self, found: &Array, tolerance: f64, tally: &mut Tally) -> Option<()> {
+        let real = |x: &[f64], y: &mut dyn Iterator<Item = f64>, tally: &mut Tally| {
+            self.parts(x, y, tolerance, tally, |x, y| {
+                let same = *x == y;
+                let error = if same { 0.0 } else { (x - y) * (x - y) };
+                (error, if x.is_finite() { x * x } else { 0.0 })
+            });
+        };
+        match (&self.exact, &found.values) {
+            (Exact::Real(x), Values::F32(y)) => {
+                real(x, &mut y.iter().map(|&y| y.into()), tally);
+            }
+            (Exact::Real(x), Values::F64(y)) => real(x, &mut y.iter().copied(), tally),
+            (Exact::Complex(x), Values::Complex64(y)) => {
+                let y = &mut y.iter().map(|&y| widen(y));
+                self.parts(x, y, tolerance, tally, |x, y| {
+                    ((x - y).norm_sqr(), x.norm_sqr())
+                });
+            }
+            (Exact::Same(x), y) if x.kind() == y.kind() && x.len() == y.len() => {
+                let same = x.bytes() == y.bytes();
+                tally.add(Part {
+                    error: if same { 0.0 } else { 1.0 },
+                    norm: 1.0,
+                    allowed: 0.0,
+                });
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Adds part after part; `of` says the squares of an element's error and size.
+    fn parts<X, Y>(
+        &self,
+        exact: &[X],
+        found: &mut dyn Iterator<Item = Y>,
+        tolerance: f64,
+        tally: &mut Tally,
+        of: impl Fn(&X, Y) -> (f64, f64),
+    ) {
+        let parts = exact.chunks(self.part.max(1)).zip(&self.allowed);
+        for (part, allowed) in parts {
+            let (mut error, mut norm) = (0.0, 0.0);
+            for (x, y) in part.iter().zip(&mut *found) {
+                let (e, n) = of(x, y);
+                error += e;
+                norm += n;
+            }
+            tally.add(Part {
+                error,
+                norm,
+                allowed: tolerance * allowed,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expected() -> Reference {
+        let floats = Expected {
+            name: "y",
+            shape: vec![2, 2],
+            exact: Exact::Real(vec![1.0, 2.0, f64::NEG_INFINITY, 4.0]),
+            part: 1,
+            allowed: vec![1e-3; 4],
+        };
+        let places = Expected {
+            name: "place",
+            shape: vec![2],
+            exact: Exact::Same(Values::U32(vec![3, 4])),
+            part: 1,
+            allowed: Vec::new(),
+        };
+        Reference {
+            arrays: vec![floats, places],
+        }
+    }
+
+    fn found(y: [f32; 4], place: [u32; 2]) -> Data {
+        Data::of("y", &[2, 2], y.to_vec()).with("place", &[2], place.to_vec())
+    }
+
+    #[test]
+    fn every_array_is_looked_at() {
+        let right = [1.0, 2.0005, f32::NEG_INFINITY, 4.0];
+        assert!(expected().judge(&found(right, [3, 4])).holds());
+        assert!(!expected().judge(&found(right, [3, 5])).holds());
+        for wrong in [
+            [1.0, 2.0, f32::NEG_INFINITY, 4.002],
+            [1.0, 2.0, f32::INFINITY, 4.0],
+            [1.0, f32::NAN, f32::NEG_INFINITY, 4.0],
+        ] {
+            assert!(
+                !expected().judge(&found(wrong, [3, 4])).holds(),
+                "{wrong:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn shapes_kinds_and_names_matter() {
+        let y = vec![1.0f32, 2.0, f32::NEG_INFINITY, 4.0];
+        let place = vec![3u32, 4];
+        let of = |name, shape: &[usize]| Data::of(name, shape, y.clone());
+        let with = |data: Data| data.with("place", &[2], place.clone());
+        assert!(expected().judge(&with(of("y", &[2, 2]))).holds());
+        assert!(!expected().judge(&with(of("y", &[4]))).holds());
+        assert!(!expected().judge(&with(of("z", &[2, 2]))).holds());
+        assert!(!expected().judge(&of("y", &[2, 2])).holds());
+        let signed = of("y", &[2, 2]).with("place", &[2], vec![3i32, 4]);
+        assert!(!expected().judge(&signed).holds());
+        let wide: Vec<f64> = y.iter().map(|&y| y.into()).collect();
+        assert!(
+            expected()
+                .judge(&with(Data::of("y", &[2, 2], wide)))
+                .holds()
+        );
+    }
+
+    #[test]
+    fn two_outputs_may_be_twice_as_far_apart() {
+        let at = |y: f32| found([y, 2.0, f32::NEG_INFINITY, 4.0], [3, 4]);
+        let agree = |a: f32, b: f32| expected().agree(&at(a), &at(b)).holds();
+        assert!(agree(0.9992, 1.0008) && !agree(0.9985, 1.0008));
+        let other = found([1.0, 2.0, f32::NEG_INFINITY, 4.0], [3, 5]);
+        assert!(!expected().agree(&at(1.0), &other).holds());
+    }
+}

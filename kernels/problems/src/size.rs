@@ -1,0 +1,272 @@
+//! Sizes of problems and kernels: named numbers and words.
+
+use serde::Serialize;
+use std::borrow::Cow;
+use std::fmt;
+
+/// A value that a size consists of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A length, a number of something.
+    Number(u64),
+    /// The letter of a class, the name of a mode or file.
+    Word(Cow<'static, str>),
+}
+
+impl Value {
+    /// The number, if it is one.
+    #[must_use]
+    pub fn number(&self) -> Option<u64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Word(_) => None,
+        }
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<usize> for Value {
+    fn from(number: usize) -> Self {
+        Self::Number(number as u64)
+    }
+}
+
+impl From<&'static str> for Value {
+    fn from(word: &'static str) -> Self {
+        Self::Word(word.into())
+    }
+}
+
+impl From<String> for Value {
+    fn from(word: String) -> Self {
+        Self::Word(word.into())
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Word(word) => f.write_str(word),
+        }
+    }
+}
+
+/// What a size consists of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name, and option on the command line.
+    pub name: &'static str,
+    /// Its value where none is given; others are of the same kind.
+    pub default: Value,
+    /// What it is, with its unit.
+    pub help: &'static str,
+}
+
+impl Parameter {
+    /// A number.
+    #[must_use]
+    pub const fn new(name: &'static str, default: u64, help: &'static str) -> Self {
+        Self {
+            name,
+            default: Value::Number(default),
+            help,
+        }
+    }
+
+    /// A word.
+    #[must_use]
+    pub const fn word(name: &'static str, default: &'static str, help: &'static str) -> Self {
+        Self {
+            name,
+            default: Value::Word(Cow::Borrowed(default)),
+            help,
+        }
+    }
+}
+
+impl Parameter {
+    /// The value that a text stands for, if it is one of this parameter's.
+    #[must_use]
+    pub fn value(&self, text: &str) -> Option<Value> {
+        match self.default {
+            Value::Number(_) => text.parse().ok().map(Value::Number),
+            Value::Word(_) => Some(text.to_owned().into()),
+        }
+    }
+}
+
+/// A size: a value for each parameter, in their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Size(Vec<(&'static str, Value)>);
+
+impl Size {
+    /// A size from its values.
+    #[must_use]
+    pub fn new<V: Clone + Into<Value>>(values: &[(&'static str, V)]) -> Self {
+        let values = values.iter().cloned();
+        Self(values.map(|(name, value)| (name, value.into())).collect())
+    }
+
+    /// The size that [`Size`]'s text stands for: `n=64 batch=3`. Parameters that it does not name have their defaults.
+    ///
+    /// # Errors
+    /// A name that is no parameter's, or a value that is none of it.
+    pub fn parse(parameters: &[Parameter], text: &str) -> Result<Self, SizeError> {
+        let wrong = |name: &'static str, expected| SizeError {
+            name,
+            size: text.to_owned(),
+            expected,
+        };
+        let size = parameters.iter().map(|p| (p.name, p.default.clone()));
+        let mut size = Self(size.collect());
+        for word in text.split_whitespace() {
+            let (name, value) = word.split_once('=').unwrap_or((word, ""));
+            let at = parameters.iter().position(|p| p.name == name);
+            let at = at.ok_or_else(|| wrong("name", "`name=value` of a parameter"))?;
+            let (parameter, place) = (&parameters[at], &mut size.0[at]);
+            let value = parameter.value(value);
+            place.1 = value.ok_or_else(|| wrong(parameter.name, "a number"))?;
+        }
+        Ok(size)
+    }
+
+    /// The same and a value more.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.0.push((name, value.into()));
+        self
+    }
+
+    /// Names and values, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> + '_ {
+        self.0.iter().map(|(name, value)| (*name, value))
+    }
+
+    /// A value, if the size has it.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&Value> {
+        let found = self.0.iter().find(|(n, _)| *n == name);
+        found.map(|(_, value)| value)
+    }
+
+    /// An error about one of its values.
+    #[must_use]
+    pub fn wrong(&self, name: &'static str, expected: &'static str) -> SizeError {
+        SizeError {
+            name,
+            size: self.to_string(),
+            expected,
+        }
+    }
+
+    /// A parameter's value as a length.
+    ///
+    /// # Errors
+    /// The size has no such parameter, it is a word, or larger than an address.
+    pub fn length(&self, name: &'static str) -> Result<usize, SizeError> {
+        let value = self.find(name).ok_or_else(|| self.wrong(name, "a value"))?;
+        let number = value.number().ok_or_else(|| self.wrong(name, "a number"))?;
+        usize::try_from(number).map_err(|_| self.wrong(name, "a smaller value"))
+    }
+
+    /// A parameter's value as a length that is not zero.
+    ///
+    /// # Errors
+    /// See [`Size::length`]; and it is zero.
+    pub fn positive(&self, name: &'static str) -> Result<usize, SizeError> {
+        match self.length(name)? {
+            0 => Err(self.wrong(name, "at least 1")),
+            value => Ok(value),
+        }
+    }
+
+    /// Several of them.
+    ///
+    /// # Errors
+    /// See [`Size::positive`].
+    pub fn all_positive<const N: usize>(
+        &self,
+        names: [&'static str; N],
+    ) -> Result<[usize; N], SizeError> {
+        let mut values = [0; N];
+        for (value, name) in values.iter_mut().zip(names) {
+            *value = self.positive(name)?;
+        }
+        Ok(values)
+    }
+
+    /// A parameter's value as a word.
+    ///
+    /// # Errors
+    /// The size has no such parameter, or it is a number.
+    pub fn word(&self, name: &'static str) -> Result<&str, SizeError> {
+        match self.find(name) {
+            Some(Value::Word(word)) => Ok(word),
+            Some(Value::Number(_)) => Err(self.wrong(name, "a word")),
+            None => Err(self.wrong(name, "a value")),
+        }
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (name, value)) in self.0.iter().enumerate() {
+            let space = if i == 0 { "" } else { " " };
+            write!(f, "{space}{name}={value}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A size that a problem or kernel does not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("size `{size}`: `{name}` should be {expected}")]
+pub struct SizeError {
+    /// The parameter.
+    pub name: &'static str,
+    /// The size.
+    pub size: String,
+    /// What was expected.
+    pub expected: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_hold_numbers_and_words() {
+        let size = Size::new(&[("n", 12u64)]).with("class", "S");
+        assert_eq!(size.to_string(), "n=12 class=S");
+        assert_eq!(size.length("n"), Ok(12));
+        assert_eq!(size.word("class"), Ok("S"));
+        let said = |e: SizeError| e.to_string();
+        let wrong = said(size.length("class").unwrap_err());
+        assert_eq!(wrong, "size `n=12 class=S`: `class` should be a number");
+        assert!(said(size.word("n").unwrap_err()).ends_with("`n` should be a word"));
+        assert!(size.positive("m").is_err());
+    }
+
+    #[test]
+    fn sizes_are_read_as_they_are_written() {
+        let parameters = [
+            Parameter::new("n", 5, "length"),
+            Parameter::word("class", "S", "class"),
+        ];
+        let read = |text: &str| Size::parse(&parameters, text);
+        let size = read("class=W n=7").unwrap();
+        assert_eq!(size.to_string(), "n=7 class=W");
+        assert_eq!(read(&size.to_string()), Ok(size));
+        assert_eq!(read("").unwrap().to_string(), "n=5 class=S");
+        for wrong in ["m=3", "n", "n=x", "n=-1"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

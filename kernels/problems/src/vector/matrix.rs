@@ -1,0 +1,161 @@
+//! A matrix times many vectors.
+
+use super::{stream, sum_error};
+use crate::case::Case;
+use crate::data::{Data, DataError, Kind};
+use crate::error::{ProblemError, elements};
+use crate::problem::{Form, Problem};
+use crate::random::Random;
+use crate::reference::{Exact, Expected, Reference};
+use crate::size::Size;
+use crate::widen;
+use num_complex::{Complex32, Complex64};
+
+/// Most elements of a matrix that random ones are made of.
+const MOST_WEIGHTS: usize = 1 << 24;
+
+/// A complex matrix of `beams` rows of `elements`, times `snapshots` vectors: the sum over the
+/// elements of w x, without conjugation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BeamProblem {
+    weights: Vec<Complex32>,
+    elements: usize,
+    snapshots: usize,
+}
+
+impl BeamProblem {
+    /// Rows of `elements` weights, one behind the other, for so many vectors.
+    ///
+    /// # Errors
+    /// Weights that are no rows, or no vectors.
+    pub fn new(
+        weights: &[Complex32],
+        elements: usize,
+        snapshots: usize,
+    ) -> Result<Self, ProblemError> {
+        let beams = weights.len() / elements.max(1);
+        let what = || format!("{snapshots} vectors of {elements} numbers");
+        let sides = [
+            ("the elements of a vector", elements),
+            ("the number of vectors", snapshots),
+        ];
+        self::elements(&what, &sides)?;
+        let sides = [("the rows of a matrix", beams), sides[1]];
+        self::elements(&what, &sides)?;
+        if !weights.len().is_multiple_of(elements) {
+            return Err(ProblemError::Odd {
+                what: "the number of weights",
+                found: weights.len(),
+                expected: format!("whole rows of {elements}"),
+            });
+        }
+        Ok(Self {
+            weights: weights.to_vec(),
+            elements,
+            snapshots,
+        })
+    }
+
+    /// Of a size with `elements`, `beams` and `snapshots`; the weights are random.
+    ///
+    /// # Errors
+    /// See [`BeamProblem::new`]; another size.
+    pub fn of_size(size: &Size) -> Result<Self, ProblemError> {
+        let [elements, beams, snapshots] = size.all_positive(["elements", "beams", "snapshots"])?;
+        let weights = elements.checked_mul(beams).filter(|&n| n <= MOST_WEIGHTS);
+        let weights = weights.ok_or_else(|| size.wrong("beams", "those of a smaller matrix"))?;
+        Self::new(&Random::new(1).complexes(weights), elements, snapshots)
+    }
+
+    /// The matrix, row by row.
+    #[must_use]
+    pub fn weights(&self) -> &[Complex32] {
+        &self.weights
+    }
+
+    /// Numbers of a vector.
+    #[must_use]
+    pub fn vector(&self) -> usize {
+        self.elements
+    }
+
+    /// Numbers of a result.
+    #[must_use]
+    pub fn beams(&self) -> usize {
+        self.weights.len() / self.elements
+    }
+
+    /// Vectors.
+    #[must_use]
+    pub fn snapshots(&self) -> usize {
+        self.snapshots
+    }
+}
+
+/// The sum of products, and the error it may have.
+pub(super) fn dot(pairs: impl Iterator<Item = (Complex32, Complex32)>) -> (Complex64, f64) {
+    let (mut sum, mut sizes, mut terms) = (Complex64::default(), 0.0, 0);
+    for (a, b) in pairs {
+        let product = widen(a) * widen(b);
+        sum += product;
+        sizes += product.norm();
+        terms += 2;
+    }
+    (sum, sum_error(terms, sizes))
+}
+
+impl Problem for BeamProblem {
+    fn name(&self) -> &'static str {
+        "beamformer"
+    }
+
+    fn title(&self) -> String {
+        format!(
+            "{} x {} matrix times {} vectors",
+            self.beams(),
+            self.elements,
+            self.snapshots
+        )
+    }
+
+    fn size(&self) -> Size {
+        Size::new(&[
+            ("elements", self.elements),
+            ("beams", self.beams()),
+            ("snapshots", self.snapshots),
+        ])
+    }
+
+    fn inputs(&self) -> Vec<Form> {
+        let shape = [self.snapshots, self.elements];
+        vec![Form::new("x", Kind::Complex64, &shape)]
+    }
+
+    fn outputs(&self) -> Vec<Form> {
+        let shape = [self.snapshots, self.beams()];
+        vec![Form::new("y", Kind::Complex64, &shape)]
+    }
+
+    fn input(&self, case: Case, seed: u64) -> Data {
+        let (row, shape) = (self.elements, [self.snapshots, self.elements]);
+        let most = 100 - row.next_power_of_two().ilog2() as i32;
+        let x = case.complexes(&mut stream(seed, 0), self.snapshots * row, row, most);
+        Data::of("x", &shape, x)
+    }
+
+    fn reference(&self, input: &Data) -> Result<Reference, DataError> {
+        let x = input.sized::<Complex32>("x", self.snapshots * self.elements)?;
+        let rows = || self.weights.chunks(self.elements);
+        let vectors = x.chunks(self.elements);
+        let all = vectors
+            .flat_map(|x| rows().map(move |w| dot(w.iter().copied().zip(x.iter().copied()))));
+        let (exact, allowed) = all.unzip();
+        Ok(Reference::of(Expected {
+            name: "y",
+            shape: vec![self.snapshots, self.beams()],
+            exact: Exact::Complex(exact),
+            part: 1,
+            allowed,
+        }))
+    }
+}

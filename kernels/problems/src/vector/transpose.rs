@@ -1,0 +1,114 @@
+//! Transposes.
+
+use super::stream;
+use crate::case::Case;
+use crate::data::{Data, DataError, Kind, Values};
+use crate::error::{ProblemError, elements};
+use crate::problem::{Form, Problem};
+use crate::reference::{Exact, Expected, Reference};
+use crate::size::Size;
+use num_complex::Complex32;
+
+/// The transposes of `count` complex matrices of `rows` x `columns`, stored row by row: exact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransposeProblem {
+    rows: usize,
+    columns: usize,
+    count: usize,
+}
+
+impl TransposeProblem {
+    /// So many matrices.
+    ///
+    /// # Errors
+    /// A side or number of 0, or more than an address has.
+    pub fn new(rows: usize, columns: usize, count: usize) -> Result<Self, ProblemError> {
+        let what = || format!("{count} matrices of {rows} x {columns}");
+        let sides = [("rows", rows), ("columns", columns), ("matrices", count)];
+        elements(&what, &sides)?;
+        Ok(Self {
+            rows,
+            columns,
+            count,
+        })
+    }
+
+    /// Of a size with `rows`, `columns` and `count`.
+    ///
+    /// # Errors
+    /// See [`TransposeProblem::new`]; another size.
+    pub fn of_size(size: &Size) -> Result<Self, ProblemError> {
+        let [rows, columns, count] = size.all_positive(["rows", "columns", "count"])?;
+        Self::new(rows, columns, count)
+    }
+
+    /// Matrices, rows and columns.
+    #[must_use]
+    pub fn shape(&self) -> [usize; 3] {
+        [self.count, self.rows, self.columns]
+    }
+}
+
+impl Problem for TransposeProblem {
+    fn name(&self) -> &'static str {
+        "transpose"
+    }
+
+    fn title(&self) -> String {
+        let [count, rows, columns] = self.shape();
+        let plural = if count == 1 { "x" } else { "ces" };
+        format!("transposes of {count} matri{plural} of {rows} x {columns}")
+    }
+
+    fn size(&self) -> Size {
+        let [count, rows, columns] = self.shape();
+        Size::new(&[("rows", rows), ("columns", columns), ("count", count)])
+    }
+
+    fn inputs(&self) -> Vec<Form> {
+        vec![Form::new("x", Kind::Complex64, &self.shape())]
+    }
+
+    fn outputs(&self) -> Vec<Form> {
+        let [count, rows, columns] = self.shape();
+        vec![Form::new("y", Kind::Complex64, &[count, columns, rows])]
+    }
+
+    fn input(&self, case: Case, seed: u64) -> Data {
+        let row = self.rows * self.columns;
+        let x = case.complexes(&mut stream(seed, 0), self.count * row, row, 120);
+        Data::of("x", &self.shape(), x)
+    }
+
+    fn reference(&self, input: &Data) -> Result<Reference, DataError> {
+        let [count, rows, columns] = self.shape();
+        let x = input.sized::<Complex32>("x", count * rows * columns)?;
+        let matrices = x.chunks(rows * columns);
+        let column = |matrix: &[Complex32], c: usize| -> Vec<Complex32> {
+            matrix.iter().skip(c).step_by(columns).copied().collect()
+        };
+        let transposed = matrices.flat_map(|m| (0..columns).flat_map(move |c| column(m, c)));
+        Ok(Reference::of(Expected {
+            name: "y",
+            shape: vec![count, columns, rows],
+            exact: Exact::Same(Values::Complex64(transposed.collect())),
+            part: 1,
+            allowed: Vec::new(),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_become_columns() {
+        let problem = TransposeProblem::new(2, 3, 1).unwrap();
+        let numbers = |x: [i8; 6]| x.map(|x| Complex32::new(x.into(), 0.5)).to_vec();
+        let input = Data::of("x", &[1, 2, 3], numbers([1, 2, 3, 4, 5, 6]));
+        let judge = |y| problem.judge(&input, &Data::of("y", &[1, 3, 2], numbers(y)));
+        assert!(judge([1, 4, 2, 5, 3, 6]).holds());
+        assert!(!judge([1, 2, 3, 4, 5, 6]).holds());
+    }
+}

@@ -1,0 +1,74 @@
+//! A kernel's job on an input of its problem.
+
+use super::{KernelError, procedure};
+use crate::backend::Task;
+use crate::job::KernelRun;
+use cp2_machine::Class;
+use cp2_model::{Estimate, ModelError, Procedure, System, estimate};
+use cp2_problems::{Data, Problem, Verdict};
+use cp2_reference::Figures;
+use std::sync::Arc;
+
+/// A job that is ready to run, what its algorithm asks for, and what its result has to be.
+#[derive(Debug)]
+pub struct Prepared {
+    pub(super) kernel: &'static str,
+    pub(super) task: Task,
+    /// The problem that it computes.
+    pub problem: Arc<dyn Problem>,
+    /// What it computes it of.
+    pub input: Data,
+    /// What was chosen for it, in words, where a kernel has several ways.
+    pub recipe: Option<String>,
+    /// What any program and the best known one take for the whole computation.
+    pub figures: Figures,
+    /// See [`Method::operations`](crate::Method::operations).
+    pub operations: Vec<Vec<(Class, u64)>>,
+}
+
+impl Prepared {
+    /// The job as a procedure of the model.
+    #[must_use]
+    pub fn procedure(&self, name: &str) -> Procedure {
+        procedure(name, &self.task.job, &self.operations)
+    }
+
+    /// What the model expects of it.
+    ///
+    /// # Errors
+    /// The machine lacks something the procedure asks for.
+    pub fn estimate(&self, name: &str) -> Result<Estimate, ModelError> {
+        let system = System::of(self.task.job.machine());
+        estimate(&self.procedure(name), &system)
+    }
+
+    /// Runs it and judges the result.
+    ///
+    /// # Errors
+    /// The device refuses a command, or the result is wrong. A run that does not finish is no error:
+    /// it has no output and a report that says why.
+    pub fn run(self) -> Result<KernelRun<Computed>, KernelError> {
+        let done = self.task.run(self.figures)?;
+        done.with_output(|output, _| {
+            let verdict = self.problem.judge(&self.input, &output);
+            if verdict.holds() {
+                return Ok(Computed { output, verdict });
+            }
+            Err(KernelError::Wrong {
+                kernel: self.kernel,
+                problem: self.problem.title(),
+                recipe: self.recipe,
+                verdict,
+            })
+        })
+    }
+}
+
+/// A result that was found right.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Computed {
+    /// The result.
+    pub output: Data,
+    /// How close it is.
+    pub verdict: Verdict,
+}

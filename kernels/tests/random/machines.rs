@@ -1,0 +1,155 @@
+//! Machines drawn at random: any parameter of a machine file that a schedule can depend on.
+
+use cp2_kernels::Random;
+use cp2_machine::{Machine, Quantity, ROWS, Range, Ratio, Value};
+
+/// Parameters that no schedule depends on: names, clocks, and peak rates, which only references are computed from.
+pub(crate) const WITHOUT_EFFECT: &[&str] = &[
+    "cp2.clock",
+    "cp2.register-lanes",
+    "cp2.call-depth",
+    "cp2.events",
+    "cp2.butterflies",
+    "cp2.flops",
+    "cp2.extensions",
+    "host.copy",
+];
+
+/// Values of a parameter in base units, or its bandwidth in tenths of a byte for each cycle; those of others are near the default.
+const VALUES: &[(&str, &[u64])] = &[
+    ("cp2.sections", &[1, 2, 3, 4, 5, 6, 7, 8, 12, 16]),
+    ("cp2.registers", &[16, 24, 32, 48, 64]),
+    (
+        "cp2.dmem",
+        &[
+            4096,
+            8192,
+            16_384,
+            24_576,
+            32_768,
+            49_152,
+            98_304,
+            131_072,
+            262_144,
+            1 << 20,
+        ],
+    ),
+    ("cp2.dmem-ports", &[1, 2]),
+    ("cp2.program", &[2048, 4096, 8192, 16_384, 32_768, 131_072]),
+    ("cp2.loop-depth", &[1, 2, 3, 4, 8, 16]),
+    ("cp2.branch-penalty", &[0, 1, 5, 10]),
+    ("cp2.loop-setup", &[0, 1, 4, 9]),
+    ("cp2.loop-back", &[0, 1, 2, 5]),
+    ("dma.granule", &[4, 8, 16, 32, 64]),
+    ("dma.bandwidth", &[10, 40, 80, 128, 160, 240, 320, 640]),
+    ("dma.queue", &[1, 2, 3, 4, 8, 32]),
+    ("dma.setup-idle", &[0, 8, 100, 1000]),
+    ("dma.setup-queued", &[0, 1, 20, 100]),
+    ("dma.run", &[0, 2, 5, 20]),
+    ("dma.levels", &[1, 2, 3, 4, 8]),
+    ("host.memory", &[1 << 18, 1 << 20, 1 << 24, 1 << 32]),
+    ("host.launch", &[0, 1, 400]),
+    ("host.completion", &[0, 1, 400]),
+    ("host.descriptor", &[0, 1, 50, 200]),
+];
+
+const LATENCIES: &[u64] = &[1, 2, 3, 5, 8, 13, 20, 30];
+const INTERVALS: &[u64] = &[1, 2, 3, 4, 7, 10];
+
+/// One of them.
+pub(crate) fn pick<T: Copy>(random: &mut Random, all: &[T]) -> T {
+    all[(random.next_u64() % all.len() as u64) as usize]
+}
+
+/// A built-in machine with up to eight other numbers, as the file that describes it; none where they do not go together.
+pub(crate) fn draw(random: &mut Random) -> Option<(String, Machine)> {
+    let base = pick(random, &["vm7", "vm9"]);
+    let rows: Vec<_> = ROWS
+        .iter()
+        .filter(|row| !WITHOUT_EFFECT.contains(&row.key))
+        .collect();
+    let mut lines = Vec::new();
+    let mut named = Vec::new();
+    // Often one alone, which shows best what it does.
+    let count = pick(random, &[0, 1, 1, 1, 2, 2, 3, 4, 6, 8]);
+    for _ in 0..count {
+        let row = *pick(random, &rows);
+        if named.contains(&row.key) {
+            continue;
+        }
+        named.push(row.key);
+        lines.push(line(row.key, row.quantity, row.range, base, random));
+    }
+    let mut text = format!("name = \"drawn\"\nbase = \"{base}\"\n");
+    for part in ["cp2", "dma", "host"] {
+        text += &format!("[{part}]\n");
+        for line in lines
+            .iter()
+            .filter_map(|l| l.strip_prefix(&format!("{part}.")))
+        {
+            text += line;
+        }
+    }
+    let machine = Machine::parse("drawn.toml", &text).ok()?;
+    Some((text, machine))
+}
+
+/// A line of a machine file.
+fn line(key: &str, quantity: Quantity, range: Range, base: &str, random: &mut Random) -> String {
+    let listed = VALUES.iter().find(|(name, _)| *name == key);
+    let values = match listed {
+        Some((_, values)) => Some(*values),
+        None if key.starts_with("cp2.latency.") => Some(LATENCIES),
+        None if key.starts_with("cp2.interval.") => Some(INTERVALS),
+        None => None,
+    };
+    let value = match (values, range) {
+        (Some(values), Range::Positive(_)) => {
+            let tenths = pick(random, values);
+            Value::Ratio(Ratio {
+                num: tenths,
+                den: 10,
+            })
+        }
+        (Some(values), _) => Value::Integer(pick(random, values)),
+        // A parameter that came later than this list.
+        (None, _) => near(key, base, random),
+    };
+    let (number, unit) = quantity.format(value);
+    format!("{key} = {{ value = {number}, unit = \"{unit}\" }}\n")
+}
+
+/// Half of the default, twice as much, or the default.
+fn near(key: &str, base: &str, random: &mut Random) -> Value {
+    let machine = Machine::builtin(base).unwrap();
+    let own = machine.parameters().find(|p| p.row.key == key);
+    let value = match own.map(|p| p.value) {
+        Some(Value::Integer(value)) => value,
+        _ => 1,
+    };
+    Value::Integer(pick(random, &[value.div_ceil(2), value, 2 * value]))
+}
+
+/// Every parameter of a machine is drawn, or is said to have no effect.
+#[test]
+fn every_parameter_is_drawn() {
+    let mut seen = std::collections::BTreeSet::new();
+    for seed in 0..4000 {
+        if let Some((text, _)) = draw(&mut Random::new(seed)) {
+            let mut part = "";
+            for line in text.lines() {
+                match line.trim_matches(['[', ']']) {
+                    name @ ("cp2" | "dma" | "host") => part = name,
+                    line => {
+                        let key = line.split(' ').next().unwrap_or_default();
+                        seen.insert(format!("{part}.{key}"));
+                    }
+                }
+            }
+        }
+    }
+    for row in ROWS {
+        let drawn = seen.contains(row.key);
+        assert_eq!(drawn, !WITHOUT_EFFECT.contains(&row.key), "{}", row.key);
+    }
+}
