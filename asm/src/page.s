@@ -1,4 +1,4 @@
-; The page loop of the kernel ABI, version 2 (docs/abi.md).
+; The page loop of the kernel ABI, version 3 (docs/abi.md).
 ;
 ;     page_begin          ; for every page: wait until it is loaded
 ;     ...                 ; a15 is its argument block; a15 and c15 stay as they are
@@ -8,6 +8,16 @@
 ; The 16 bytes before an argument block are the loop's: the address of the next
 ; page's block, a free word, in the first block the number of pages, a free word.
 ; The page loop is a hardware loop, so what lies between must fit one (4095 words).
+
+; What a job of arrays (`cp2 map`) says of a page, in bytes from a15; a pair for one ldx2.
+.equ PAGE_INDEX, -32                ; number of the page, flags: 1 the first, 2 the last
+.equ PAGE_COLUMNS, -24              ; quads and elements of a row that the array has here
+.equ PAGE_ROWS, -48                 ; rows and planes
+.equ PAGE_PITCH, -96                ; bytes from row to row and from plane to plane of the first input
+.equ PAGE_OUT_PITCH, -88            ; the same of the first output
+; The same of each section for itself, a quad of integers each.
+.equ SECTION_FILLED, -64            ; columns, rows, planes that the array has here; number of the section
+.equ SECTION_ORIGIN, -80            ; column, row, plane in the array of the block's first element; 0
 
 ; The event that a page's last transfer posts, and the signal that gives it back.
 .equ PAGE_EVENT, 0
@@ -26,4 +36,11 @@
     mov a15, c15
     signal PAGE_EVENT
     }
+.endm
+
+; Of a reduction, behind page_end: the section's result is in the output block (word 1 of its arguments). Then a15 is at arguments
+; whose word 0 is the address of the results of all sections, one behind the other, word 1 where the whole result goes, and word 2 how many there are.
+.macro page_gather
+    signal PAGE_EVENT
+    wait PAGE_EVENT
 .endm

@@ -5,7 +5,7 @@ use crate::isa::{DecodeError, Kind, Word};
 use cp2_machine::Extensions;
 
 /// Version of the kernel ABI (`docs/abi.md`) that objects record.
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 
 /// A program with its data, symbols and line table.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -142,7 +142,7 @@ proptest! {
         }
         let direction = if store { Direction::Store } else { Direction::Load };
         let mut processor = Processor::<List>::for_transfers(machine.clone());
-        let bytes: Vec<u8> = (0..1u32 << 14).map(|i| (i * 37 >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..1u32 << 14).map(|i| ((i * 37) >> 3) as u8).collect();
         processor.memory_mut().write(0, &bytes).unwrap();
         let other: Vec<u8> = bytes.iter().map(|b| b ^ 0x5a).collect();
         processor.poke_dmem(2, 0, &other).unwrap();

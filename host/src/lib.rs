@@ -2,6 +2,7 @@
 //!
 //! * [`Device`]: asynchronous commands with event dependencies, in simulated time.
 //! * [`schedule`]: pages arrays through DMEM; a [`Plan`] is a value.
+//! * [`nest`]: arrays of one to three dimensions in blocks with halos; pages are data.
 //! * [`step`]: what the control CPU computes between passes.
 //! * [`map()`]: one call that pages an array through a kernel.
 //! * [`profile`]: cycles and causes beside each source line of a kernel.
@@ -14,6 +15,7 @@ mod device;
 pub mod emit;
 pub mod files;
 mod map;
+pub mod nest;
 mod page_source;
 pub mod profile;
 pub mod schedule;
@@ -29,7 +31,7 @@ pub use device::{
     Trace, Turns, WINDOW,
 };
 pub use map::{MapError, MapJob, MapRun, map};
-pub use page_source::{PAGE_EVENT, PageArguments, PageKernel, Paged, PlanSource};
+pub use page_source::{PAGE_EVENT, PageArguments, PageKernel, Paged};
 pub use schedule::{
     BlocksPerSection, Buffering, PageArgs, Paging, Piece, Plan, PlanError, Reserved, Stream,
 };

@@ -3,6 +3,7 @@
 use crate::device::{Action, After, Buffer, Command, Device, Event, HostError, Placed, Turns};
 use crate::schedule::{ArgBlock, Made, Plan, Step, StepId, StepKind, Steps, Stream, granule};
 use cp2_dma::{Descriptor, Direction, Target};
+use cp2_emu::Protection;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -47,21 +48,56 @@ impl Paged {
     }
 }
 
-/// The commands of a plan, made one by one as the device asks for them.
+/// What pages move, for the commands of a paged run.
+pub(crate) trait PageWork {
+    /// Number of pages.
+    fn pages(&self) -> u64;
+    /// Pages in DMEM at a time.
+    fn degree(&self) -> usize;
+    /// What a stream's transfers are called.
+    fn name(&self, direction: Direction, stream: usize) -> Arc<str>;
+    /// The transfers of page `k`, each with its stream.
+    fn transfers(&mut self, direction: Direction, k: u64) -> &[(usize, Descriptor)];
+    /// The load of the arguments that must be there when the kernel begins, and what it gets in `a15`; none of a run without pages.
+    fn launched(&self) -> Option<(Descriptor, u32)>;
+    /// The load of arguments that comes with page `k`.
+    fn arguments(&self, k: u64) -> Option<Descriptor>;
+    /// What of DMEM is the kernel's.
+    fn protection(&self) -> Protection;
+    /// What follows the last page.
+    fn ending(&self) -> Option<Ending> {
+        None
+    }
+    /// Whether pages whose numbers differ by the number of buffers differ only in where they lie in system memory.
+    fn is_regular(&self) -> bool {
+        true
+    }
+}
+
+/// The end of a reduction: every section's result goes to system memory, those of all come back, and the whole result is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ending {
+    pub(crate) partials: Descriptor,
+    pub(crate) arguments: Descriptor,
+    pub(crate) all: Descriptor,
+    pub(crate) result: Descriptor,
+}
+
+/// The commands of a paged run, made one by one as the device asks for them.
 ///
 /// First the argument blocks of the first pages and the launch, then the steps
-/// of [`Plan::steps`]: a load's last transfer posts [`PAGE_EVENT`], for the
+/// of [`Steps`]: a load's last transfer posts [`PAGE_EVENT`], for the
 /// kernel's part the CPU waits for the signal. Its memory does not depend on
 /// the number of pages.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PlanSource<'a> {
-    plan: &'a Plan,
-    arguments: &'a PageArguments,
+pub(crate) struct PageSource<W> {
+    work: W,
     names: Names,
-    made: Made<'a>,
     steps: Steps,
     /// What everything waits for.
     after: After,
+    launched: Option<Event>,
+    ended: bool,
     /// Commands made and not yet given.
     ready: VecDeque<Command>,
     /// Number of the next command made.
@@ -70,62 +106,112 @@ pub struct PlanSource<'a> {
     last: Vec<(StepId, Event)>,
 }
 
+/// What pages of a plan move.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PlanWork<'a> {
+    plan: &'a Plan,
+    arguments: &'a PageArguments,
+    made: Made<'a>,
+    inputs: Vec<Arc<str>>,
+    outputs: Vec<Arc<str>>,
+}
+
 /// The names that commands have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Names {
     kernel: Arc<str>,
     arguments: Arc<str>,
     page: Arc<str>,
-    inputs: Vec<Arc<str>>,
-    outputs: Vec<Arc<str>>,
 }
 
-impl<'a> PlanSource<'a> {
-    /// The commands, the first of which has number `first`; all wait for
-    /// `after`.
-    #[must_use]
-    pub fn new(
-        plan: &'a Plan,
-        kernel: &PageKernel,
-        arguments: &'a PageArguments,
-        first: Event,
-        after: &[Event],
-    ) -> Self {
+impl<'a> PlanWork<'a> {
+    fn new(plan: &'a Plan, arguments: &'a PageArguments) -> Self {
         let all = |streams: &[Stream]| streams.iter().map(|s| s.name.as_str().into()).collect();
-        let mut source = Self {
+        Self {
             plan,
             arguments,
+            made: Made::new(plan),
+            inputs: all(&plan.job().inputs),
+            outputs: all(&plan.job().outputs),
+        }
+    }
+}
+
+impl PageWork for PlanWork<'_> {
+    fn pages(&self) -> u64 {
+        self.plan.pages().len()
+    }
+
+    fn degree(&self) -> usize {
+        self.plan.degree()
+    }
+
+    fn name(&self, direction: Direction, stream: usize) -> Arc<str> {
+        match direction {
+            Direction::Load => self.inputs[stream].clone(),
+            Direction::Store => self.outputs[stream].clone(),
+        }
+    }
+
+    fn transfers(&mut self, direction: Direction, k: u64) -> &[(usize, Descriptor)] {
+        self.made.of(direction, k)
+    }
+
+    fn launched(&self) -> Option<(Descriptor, u32)> {
+        let block = self.plan.first_args()?;
+        Some((load(block.start(), self.arguments.first), block.address))
+    }
+
+    fn arguments(&self, k: u64) -> Option<Descriptor> {
+        if !self.plan.changes_args(k) {
+            return None;
+        }
+        let block = self.plan.args_of(&self.plan.pages().get(k)?);
+        Some(load(block.start(), self.arguments.of(&block)?))
+    }
+
+    fn protection(&self) -> Protection {
+        self.plan.protection()
+    }
+}
+
+impl<W: PageWork> PageSource<W> {
+    /// The commands of `work`, the first of which has number `first`; all wait for
+    /// `after`.
+    pub(crate) fn of(work: W, kernel: &PageKernel, first: Event, after: &[Event]) -> Self {
+        let steps = Steps::new(work.pages(), work.degree());
+        let mut source = Self {
             names: Names {
                 kernel: kernel.name.as_str().into(),
                 arguments: "arguments".into(),
                 page: "page".into(),
-                inputs: all(&plan.job().inputs),
-                outputs: all(&plan.job().outputs),
             },
-            made: Made::new(plan),
-            steps: plan.steps(),
-            after: after.iter().chain(&arguments.written).copied().collect(),
+            work,
+            steps,
+            after: after.iter().copied().collect(),
+            launched: None,
+            ended: false,
             ready: VecDeque::new(),
             next: first.number(),
             last: Vec::new(),
         };
-        if let Some(block) = plan.first_args() {
-            let load = Action::Dma(load(block.start(), arguments.first));
+        if let Some((load, args)) = source.work.launched() {
             let mut after = source.after.clone();
+            let load = Action::Dma(load);
             let loaded = source.make(source.names.arguments.clone(), None, load, after.clone());
             after.push(loaded);
             let action = Action::Launch {
                 entry: kernel.entry,
-                args: block.address,
-                protection: Some(Arc::new(plan.protection())),
+                args,
+                protection: Some(Arc::new(source.work.protection())),
             };
-            source.make(source.names.kernel.clone(), None, action, after);
+            source.launched = Some(source.make(source.names.kernel.clone(), None, action, after));
         }
         source
     }
 
     /// The launch, when the first command has number `first`.
-    fn launch(first: Event) -> Event {
+    pub(crate) fn launch(first: Event) -> Event {
         Event::at(first.number() + 1)
     }
 
@@ -145,7 +231,7 @@ impl<'a> PlanSource<'a> {
         let known = |id: &StepId| self.last.iter().find(|(last, _)| last == id);
         let before = step.after.iter().filter_map(known);
         let mut after: After = before.map(|(_, event)| *event).collect();
-        if index < self.plan.degree() as u64 {
+        if index < self.work.degree() as u64 {
             after.extend_from_slice(&self.after);
         }
         let made = match step.id.kind {
@@ -161,45 +247,70 @@ impl<'a> PlanSource<'a> {
         if let Some(last) = made.or(after.iter().max().copied()) {
             self.last.push((step.id, last));
         }
-        let oldest = index.saturating_sub(2 * self.plan.degree() as u64 + 1);
+        let oldest = index.saturating_sub(2 * self.work.degree() as u64 + 1);
         self.last.retain(|(id, _)| id.page >= oldest);
     }
 
     /// The transfers of page `k`; the last one.
     fn transfers(&mut self, direction: Direction, k: u64, after: &After) -> Option<Event> {
-        let names = match direction {
-            Direction::Load => &self.names.inputs,
-            Direction::Store => &self.names.outputs,
-        };
-        let transfers = self.made.of(direction, k);
+        let transfers = self.work.transfers(direction, k).to_vec();
+        let count = transfers.len() as u64;
         for (stream, descriptor) in transfers {
             self.ready.push_back(Command {
-                name: names[*stream].clone(),
+                name: self.work.name(direction, stream),
                 page: Some(k),
-                action: Action::Dma(descriptor.clone()),
+                action: Action::Dma(descriptor),
                 after: after.clone(),
             });
         }
-        self.next += transfers.len() as u64;
-        (!transfers.is_empty()).then(|| Event::at(self.next - 1))
+        self.next += count;
+        (count > 0).then(|| Event::at(self.next - 1))
+    }
+
+    /// What follows the last page, of a reduction.
+    fn end(&mut self) {
+        let Some(ending) = self.work.ending() else {
+            return;
+        };
+        let computed =
+            |(id, event): &(StepId, Event)| (id.kind == StepKind::Compute).then_some(*event);
+        let before: After = self
+            .last
+            .iter()
+            .filter_map(computed)
+            .max()
+            .into_iter()
+            .collect();
+        let names = self.names.clone();
+        let wait = Action::WaitSignal { event: PAGE_EVENT };
+        let done = self.make(names.kernel, None, wait, before);
+        let mut one = |name: &Arc<str>, d: Descriptor, after: Event| {
+            self.make(
+                name.clone(),
+                None,
+                Action::Dma(d),
+                [after].into_iter().collect(),
+            )
+        };
+        let stored = one(&names.page, ending.partials, done);
+        one(&names.arguments, ending.arguments, stored);
+        let mut all = ending.all;
+        all.event = Some(PAGE_EVENT);
+        let all = one(&names.page, all, stored);
+        let stopped = self.launched.unwrap_or(all);
+        let name = self.work.name(Direction::Store, 0);
+        let result = Action::Dma(ending.result);
+        self.make(name, None, result, [stopped].into_iter().collect());
     }
 
     /// The transfers of a load, the arguments first where they change. The last
     /// one announces the page; where nothing is loaded, the CPU does.
     fn load(&mut self, k: u64, after: &After) -> Event {
-        let mut last = None;
-        if let Some(page) = self
-            .plan
-            .changes_args(k)
-            .then(|| self.plan.pages().get(k))
-            .flatten()
-        {
-            let block = self.plan.args_of(&page);
-            if let Some(image) = self.arguments.of(&block) {
-                let load = Action::Dma(load(block.start(), image));
-                last = Some(self.make(self.names.arguments.clone(), Some(k), load, after.clone()));
-            }
-        }
+        let arguments = self.work.arguments(k);
+        let mut last = arguments.map(|load| {
+            let name = self.names.arguments.clone();
+            self.make(name, Some(k), Action::Dma(load), after.clone())
+        });
         last = self.transfers(Direction::Load, k, after).or(last);
         match (last, self.ready.back_mut()) {
             (
@@ -233,29 +344,36 @@ impl PageArguments {
     }
 }
 
-impl Iterator for PlanSource<'_> {
+impl<W: PageWork> Iterator for PageSource<W> {
     type Item = Command;
 
     fn next(&mut self) -> Option<Command> {
         while self.ready.is_empty() {
-            let step = self.steps.next()?;
-            self.step(&step);
+            match self.steps.next() {
+                Some(step) => self.step(&step),
+                None if self.ended => return None,
+                None => {
+                    self.ended = true;
+                    self.end();
+                }
+            }
         }
         self.ready.pop_front()
     }
 }
 
-impl Turns for PlanSource<'_> {
+impl<W: PageWork + Clone + PartialEq + Send> Turns for PageSource<W> {
     fn turns(&self) -> u64 {
-        self.plan.pages().len()
+        self.work.pages()
     }
 
     fn turn(&self) -> Option<u64> {
-        self.steps.turn().filter(|_| self.ready.is_empty())
+        let between = self.ready.is_empty() && self.work.is_regular();
+        self.steps.turn().filter(|_| between)
     }
 
     fn period(&self) -> u64 {
-        self.plan.degree() as u64
+        self.work.degree() as u64
     }
 
     fn leave_out(&mut self, turns: u64, commands: u64) {
@@ -304,8 +422,9 @@ impl Device {
     ) -> Result<Paged, HostError> {
         let mut stopped = None;
         let (stored, _) = self.stream_turns(|first| {
-            stopped = Some(PlanSource::launch(first));
-            PlanSource::new(plan, kernel, arguments, first, after)
+            stopped = Some(PageSource::<PlanWork<'_>>::launch(first));
+            let after: Vec<Event> = after.iter().chain(&arguments.written).copied().collect();
+            PageSource::of(PlanWork::new(plan, arguments), kernel, first, &after)
         })?;
         Ok(Paged {
             stored,

@@ -25,7 +25,9 @@ pub enum Tolerance {
 }
 
 impl Tolerance {
-    fn accepts(self, expected: f32, got: f32) -> bool {
+    /// Whether a value is close enough.
+    #[must_use]
+    pub fn accepts(self, expected: f32, got: f32) -> bool {
         if expected.is_nan() || got.is_nan() {
             return expected.is_nan() && got.is_nan();
         }

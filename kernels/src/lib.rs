@@ -15,6 +15,7 @@ pub mod conv;
 pub mod dsp;
 pub mod fft;
 pub mod job;
+pub mod map;
 mod pipeline;
 pub mod registry;
 mod relayout;

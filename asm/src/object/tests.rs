@@ -156,7 +156,7 @@ fn refusals_name_what_is_wrong() {
             .position(|w| w == pattern)
             .unwrap()
     };
-    let abi = find(b"CP2\0\x02\0\0\0") + 4;
+    let abi = find(b"CP2\0\x03\0\0\0") + 4;
     assert_eq!(patched(abi, &[9]), ObjectError::Abi { found: 9 });
     assert_eq!(
         patched(abi - 8, &[7]),

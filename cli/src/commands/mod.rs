@@ -10,6 +10,7 @@ mod dump;
 mod fft;
 mod filtering;
 mod fir;
+mod job;
 mod machines;
 mod map;
 mod model;
@@ -33,8 +34,10 @@ pub(crate) enum Command {
     Disasm(disasm::Args),
     /// Run an object file, or repeat an emitted run
     Run(run::Args),
-    /// Page an array through a kernel
+    /// Send arrays of one to three dimensions through a kernel
     Map(map::Args),
+    /// Carry out passes of kernels over arrays, as a file says
+    Job(job::Args),
     /// Transform an array, a recording or random numbers, and measure
     Fft(fft::Args),
     /// Convolve or correlate channels with taps, and measure
@@ -61,6 +64,7 @@ impl Command {
             Self::Disasm(args) => disasm::run(&args),
             Self::Run(args) => run::run(&args, json),
             Self::Map(args) => map::run(&args, json),
+            Self::Job(args) => job::run(&args, json),
             Self::Fft(args) => fft::run(&args, json),
             Self::Conv(args) => conv::run(&args, json),
             Self::Fir(args) => fir::run(&args, json),

@@ -8,7 +8,7 @@ mod wav;
 mod window;
 
 pub(crate) use error::FileError;
-pub(crate) use npy::{Array, Kind, Npy, header, read_rows};
+pub(crate) use npy::{Array, Kind, Npy, header, read_npy, read_rows};
 pub(crate) use output::{Outputs, write_array, write_whole};
 pub(crate) use values::{Timed, Values};
 pub(crate) use wav::read_wav;

@@ -215,11 +215,7 @@ fn map_pages_an_array_of_any_length() {
     bench.refuses(&[
         (
             "map double.s --input x.npy --output y.npy --block 5",
-            &["20 B", "granule"],
-        ),
-        (
-            "map double.s --input x.npy --output y.npy --block 12",
-            &["x.npy", "whole number of blocks"],
+            &["20 B", "no multiple of 16 B", "take 8 columns"],
         ),
         (
             "map double.s --input x.npy --output y.npy --block 0",
@@ -245,7 +241,65 @@ fn map_pages_an_array_of_any_length() {
             "map double.s --input x.npy --output y.npy --block 4 --arg x",
             &["--arg"],
         ),
+        (
+            "map double.s --input x.npy --output y.npy --block 4x4",
+            &["x.npy", "1 dimensions", "--block 4x4"],
+        ),
+        (
+            "map double.s --input x.npy --output y.npy --block 4 --halo 1x1",
+            &["--halo 1x1"],
+        ),
+        (
+            "map double.s --input x.npy --output y.npy --block 4 --edge wrap",
+            &["zero, clamp or periodic"],
+        ),
+        (
+            "map double.s --input x.npy --output y.npy --block 4 --tolerance 1",
+            &["--expect"],
+        ),
+        ("map double.s --output y.npy --block 4", &["--input"]),
     ]);
+}
+
+#[test]
+fn map_compares_with_what_is_expected() {
+    let bench = Bench::new();
+    bench.write("double.s", DOUBLE);
+    let x: Vec<f32> = (0..37).map(|i| i as f32).collect();
+    let mut y: Vec<f32> = x.iter().map(|x| 2.0 * x).collect();
+    let array = |x: &[f32]| npy("<f4", "False", &format!("({},)", x.len()), &bytes(x));
+    bench.write("x.npy", array(&x));
+    bench.write("right.npy", array(&y));
+    y[30] += 1.0;
+    bench.write("wrong.npy", array(&y));
+    bench.write("short.npy", array(&y[1..]));
+    let map = "map double.s --input x.npy --output y.npy --block 4 --check";
+    // Neither a whole number of blocks nor of granules.
+    let out = bench
+        .cp2(&format!("{map} --expect right.npy"))
+        .works()
+        .out
+        .clone();
+    assert!(out.contains("as expected"), "{out}");
+    let out = bench
+        .cp2(&format!("{map} --expect wrong.npy --tolerance 0.02"))
+        .works()
+        .out
+        .clone();
+    assert!(out.contains("as expected"), "{out}");
+    let run = bench.cp2(&format!("{map} --expect wrong.npy --tolerance 0.01 --json"));
+    assert_eq!(run.code, 1, "{}", run.err);
+    let compared = &run.json()["compared"][0];
+    assert_eq!(
+        (
+            compared["wrong"].as_u64(),
+            compared["worst"]["index"].as_u64()
+        ),
+        (Some(1), Some(30))
+    );
+    bench.refuses(&[(&format!("{map} --expect short.npy"), &["short.npy", "[37]"])]);
+    let out = bench.cp2(map).works().out.clone();
+    assert!(out.contains("not judged"), "{out}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The README's examples are run and print what the README says.
+//! The examples of documents are run and print what the document says.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -67,7 +67,7 @@ fn all_match(pattern: &[&str], lines: &[&str]) -> bool {
 }
 
 /// What a block's commands print, both streams together.
-fn print(block: &Block, folder: &Path) -> String {
+fn print(name: &str, block: &Block, folder: &Path) -> String {
     let bin = PathBuf::from(env!("CARGO_BIN_EXE_cp2"));
     let path = format!(
         "{}:{}",
@@ -85,7 +85,7 @@ fn print(block: &Block, folder: &Path) -> String {
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success(),
-        "README.md:{}: {}\n{printed}",
+        "{name}:{}: {}\n{printed}",
         block.line,
         output.status
     );
@@ -95,10 +95,19 @@ fn print(block: &Block, folder: &Path) -> String {
         .collect()
 }
 
-/// With `CP2_BLESS` set the blocks without patterns take what is printed now.
 #[test]
 fn the_examples_print_what_the_readme_says() {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
+    check("README.md", 6);
+}
+
+#[test]
+fn the_examples_print_what_the_page_of_arrays_says() {
+    check("docs/arrays.md", 5);
+}
+
+/// Runs the examples of a document, of which there are at least so many. With `CP2_BLESS` set the blocks without patterns take what is printed now.
+fn check(name: &str, least: usize) {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
     let mut text = std::fs::read_to_string(&readme).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let blocks = blocks(&text);
@@ -108,15 +117,15 @@ fn the_examples_print_what_the_readme_says() {
         let [commands, expected] = pair else { continue };
         assert_eq!(
             expected.language, "text",
-            "README.md:{}: a text block must follow",
+            "{name}:{}: a text block must follow",
             commands.line
         );
-        let printed = print(commands, folder.path());
+        let printed = print(name, commands, folder.path());
         let (pattern, lines): (Vec<&str>, Vec<&str>) =
             (expected.text.lines().collect(), printed.lines().collect());
         if !all_match(&pattern, &lines) {
             wrong.push(format!(
-                "README.md:{}: the block says\n{}\nbut this is printed\n{printed}",
+                "{name}:{}: the block says\n{}\nbut this is printed\n{printed}",
                 expected.line, expected.text
             ));
             text = text.replacen(
@@ -127,7 +136,7 @@ fn the_examples_print_what_the_readme_says() {
         }
         run += 1;
     }
-    assert!(run >= 6, "only {run} examples were found");
+    assert!(run >= least, "only {run} examples were found");
     if std::env::var_os("CP2_BLESS").is_some() {
         std::fs::write(&readme, text).unwrap();
         return;

@@ -7,7 +7,7 @@
 //! buffering degree, the DMEM map, the pages with the blocks of each section,
 //! the descriptors of every transfer and the order of the steps with their
 //! dependencies. A plan can be printed and checked without an emulator;
-//! `cp2_host::PlanSource` turns it into device commands.
+//! [`crate::Device::page`] turns it into device commands.
 //!
 //! Nothing in a plan grows with the number of pages: pages, descriptors and
 //! steps are computed when asked for.
@@ -29,6 +29,8 @@ mod steps;
 #[cfg(test)]
 mod tests;
 mod transfer;
+
+pub(crate) use transfer::merge;
 
 pub use args::ArgBlock;
 pub use buffer::{Buffer as PageBuffer, BufferError, BufferState, Buffers, Transition};

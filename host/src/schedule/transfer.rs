@@ -137,7 +137,7 @@ impl Share {
 }
 
 /// The same runs with as few levels as possible.
-fn merge(mut run: u64, levels: &[Level]) -> (u64, Levels) {
+pub(crate) fn merge(mut run: u64, levels: &[Level]) -> (u64, Levels) {
     let mut out = Levels::new();
     for &level in levels.iter().filter(|l| l.count != 1) {
         match out.last_mut() {

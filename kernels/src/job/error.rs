@@ -7,6 +7,9 @@ pub enum JobError {
     /// A pass cannot be paged on the machine.
     #[error(transparent)]
     Paging(#[from] PlanError),
+    /// A sweep cannot be cut into pages on the machine.
+    #[error(transparent)]
+    Sweep(#[from] cp2_host::nest::NestError),
     /// The device refused a command.
     #[error(transparent)]
     Host(#[from] HostError),

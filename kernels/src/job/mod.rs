@@ -11,6 +11,7 @@ mod pass;
 mod prepared;
 mod run;
 mod run_time;
+mod sweep;
 
 pub(crate) use arrays::{Stored, expected as relayout_expected, relayout_cycles, rows};
 pub use error::JobError;
@@ -354,14 +355,8 @@ impl Job {
         figures: Figures,
         read: impl FnOnce(&Run) -> Result<O, HostError>,
     ) -> Result<KernelRun<O>, JobError> {
-        self.inputs
-            .iter()
-            .for_each(|x| self.device.input(x.clone()));
-        self.outputs
-            .iter()
-            .for_each(|y| self.device.output(y.clone()));
-        let turns = self.give()?;
-        let run = self.device.finish()?;
+        let inputs = std::mem::take(&mut self.imprints);
+        let (run, passes, turns) = self.finish()?;
         let output = if run.report.end.is_finished() {
             Some(read(&run)?)
         } else {
@@ -369,12 +364,28 @@ impl Job {
         };
         Ok(KernelRun {
             output,
-            inputs: self.imprints,
-            passes: self.passes,
+            inputs,
+            passes,
             turns,
             figures,
             run,
         })
+    }
+}
+
+impl Job {
+    /// Carries the passes out, and says nothing of what they should take; beside the run the passes, and how many turns each loop took.
+    ///
+    /// # Errors
+    /// The device refuses a command.
+    pub(crate) fn finish(mut self) -> Result<(Run, Vec<Pass>, Vec<u64>), JobError> {
+        let inputs = self.inputs.iter();
+        inputs.for_each(|x| self.device.input(x.clone()));
+        let outputs = self.outputs.iter();
+        outputs.for_each(|y| self.device.output(y.clone()));
+        let turns = self.give()?;
+        let run = self.device.finish()?;
+        Ok((run, self.passes, turns))
     }
 }
 

@@ -1,7 +1,8 @@
 //! A pass of a job.
 
 use crate::ring::RingPass;
-use cp2_dma::Descriptor;
+use cp2_dma::{Descriptor, Direction};
+use cp2_host::nest::{Nest, NestArguments};
 use cp2_host::{Device, Event, HostError, Limits, PageArguments, PageKernel, Placed, Plan, Views};
 
 /// A pass of a job over its arrays.
@@ -27,6 +28,8 @@ pub struct Pass {
 pub(super) enum Work {
     /// By the host's scheduler.
     Paged(Box<Plan>, PageArguments),
+    /// Block by block through windows.
+    Nest(Box<Nest>, NestArguments),
     /// Around a ring of buffers; the descriptor loads its argument block.
     Ring(Box<RingPass>, Descriptor),
 }
@@ -37,7 +40,16 @@ impl Pass {
     pub fn plan(&self) -> Option<&Plan> {
         match &self.work {
             Work::Paged(plan, _) => Some(plan),
-            Work::Ring(..) => None,
+            Work::Nest(..) | Work::Ring(..) => None,
+        }
+    }
+
+    /// Its pages as data, if they are.
+    #[must_use]
+    pub fn nest(&self) -> Option<&Nest> {
+        match &self.work {
+            Work::Nest(nest, _) => Some(nest),
+            _ => None,
         }
     }
 
@@ -73,7 +85,7 @@ impl Pass {
     /// How many pages of the pass behind it are loaded before its own first one is done.
     pub(crate) fn next_at_once(&self) -> u64 {
         match &self.work {
-            Work::Paged(..) => 0,
+            Work::Paged(..) | Work::Nest(..) => 0,
             Work::Ring(ring, _) => ring.next_at_once(),
         }
     }
@@ -83,6 +95,7 @@ impl Pass {
     pub fn pages(&self) -> u64 {
         match &self.work {
             Work::Paged(plan, _) => plan.pages().len(),
+            Work::Nest(nest, _) => nest.len(),
             Work::Ring(ring, _) => ring.count(),
         }
     }
@@ -92,6 +105,7 @@ impl Pass {
     pub fn buffers(&self) -> usize {
         match &self.work {
             Work::Paged(plan, _) => plan.degree(),
+            Work::Nest(nest, _) => nest.degree(),
             Work::Ring(ring, _) => ring.buffers(),
         }
     }
@@ -110,6 +124,7 @@ impl Pass {
     pub fn loads(&self, page: u64) -> Vec<Descriptor> {
         match &self.work {
             Work::Paged(plan, _) => transfers(plan.pages().get(page).map(|p| plan.loads(&p))),
+            Work::Nest(nest, _) => transfers(Some(nest.transfers(Direction::Load, page))),
             Work::Ring(ring, _) => self.lying(ring.loads(page, self.limits.levels)),
         }
     }
@@ -119,6 +134,7 @@ impl Pass {
     pub fn stores(&self, page: u64) -> Vec<Descriptor> {
         match &self.work {
             Work::Paged(plan, _) => transfers(plan.pages().get(page).map(|p| plan.stores(&p))),
+            Work::Nest(nest, _) => transfers(Some(nest.transfers(Direction::Store, page))),
             Work::Ring(ring, _) => self.lying(ring.stores(page, self.limits.levels)),
         }
     }
@@ -159,6 +175,14 @@ impl Pass {
                     entry: self.entry,
                 };
                 let pages = device.pages(plan, &kernel, arguments, after)?;
+                pages.events().to_vec()
+            }
+            Work::Nest(nest, arguments) => {
+                let kernel = PageKernel {
+                    name: self.name.clone(),
+                    entry: self.entry,
+                };
+                let pages = device.sweeps(nest, &kernel, arguments, after)?;
                 pages.events().to_vec()
             }
             Work::Ring(ring, arguments) => {

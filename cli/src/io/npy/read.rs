@@ -66,6 +66,11 @@ impl Npy {
     }
 }
 
+/// Reads a whole array.
+pub(crate) fn read_npy(path: &Path, kinds: &[Kind], limit: u64) -> Result<Array, FileError> {
+    Npy::open(path, kinds, limit)?.whole()
+}
+
 /// Reads a whole array of one or two dimensions.
 pub(crate) fn read_rows(path: &Path, kinds: &[Kind], limit: u64) -> Result<Array, FileError> {
     Npy::rows(path, kinds, limit)?.whole()

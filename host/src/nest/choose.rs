@@ -1,0 +1,139 @@
+//! Which pages a sweep is cut into.
+
+use super::NestError;
+use super::field::AXES;
+use super::job::Sweep;
+use super::plan::{Move, Nest, Size};
+use crate::schedule::BlocksPerSection;
+use cp2_dma::transfer_time;
+use cp2_machine::Machine;
+
+/// Cycles between the end of a page and the loads that wait for it, which two buffers leave the DMA idle and three do not.
+const GAPS: [f64; 3] = [200.0, 60.0, 10.0];
+
+/// The cheapest of the sizes that fit.
+pub(super) fn choose(sweep: &Sweep, machine: &Machine) -> Result<Nest, NestError> {
+    let (min, max) = match sweep.size {
+        BlocksPerSection::Fixed(n) => (n, n),
+        BlocksPerSection::Range { min, max } => (min, max),
+    };
+    let (min, max) = (u64::from(min.max(1)), u64::from(max.max(1)));
+    let (grid, sections) = (sweep.grid(), machine.cp2.sections.max(1) as u64);
+    let chooses = matches!(sweep.size, BlocksPerSection::Range { .. });
+    let (mut best, mut refused): (Option<(f64, Nest)>, Option<NestError>) = (None, None);
+    let mut take = |size: Size| -> Result<bool, NestError> {
+        let nest = match Nest::of(sweep, machine, size) {
+            Ok(Some(nest)) => nest,
+            Ok(None) => return Ok(false),
+            // Dealt along another axis its windows may end where the array does.
+            Err(e @ NestError::Unaligned { .. }) => {
+                refused = Some(e);
+                return Ok(false);
+            }
+            Err(e) => return Err(e),
+        };
+        let cost = nest.expected + ends(&nest, machine);
+        if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+            best = Some((cost, nest));
+        }
+        Ok(true)
+    };
+    // Along an axis of one block there is nothing to deal, unless there is no other.
+    let axes = (0..AXES).filter(|&axis| grid[axis] > 1 || grid == [1; AXES]);
+    for deal in axes {
+        let most = grid[deal].div_ceil(sections).clamp(min, max.max(min));
+        for &degree in sweep.buffering.degrees() {
+            let mut blocks = min;
+            loop {
+                if !take(Size {
+                    deal,
+                    blocks,
+                    first: blocks,
+                    degree,
+                })? {
+                    break;
+                }
+                let mut first = blocks / 2;
+                while chooses && first > 0 && first >= min {
+                    take(Size {
+                        deal,
+                        blocks,
+                        first,
+                        degree,
+                    })?;
+                    first /= 2;
+                }
+                if blocks >= most {
+                    break;
+                }
+                blocks = (blocks + (blocks / 8).max(1)).min(most);
+            }
+        }
+    }
+    if let (None, Some(e)) = (&best, refused) {
+        return Err(e);
+    }
+    let best = best.map(|(_, nest)| nest);
+    best.ok_or_else(|| {
+        let window = |element: u64, block: [u64; AXES], halo: [u64; AXES]| {
+            (0..AXES).fold(element, |bytes, axis| {
+                bytes.saturating_mul(block[axis] + 2 * halo[axis])
+            })
+        };
+        let streams = sweep.inputs.iter().chain(&sweep.outputs);
+        let windows = streams.map(|f| window(f.element, f.block, f.halo).saturating_mul(min));
+        let tables = sweep.tables.iter().map(|table| table.bytes);
+        let scratch = sweep
+            .scratch
+            .saturating_add(sweep.scratch_per_block.saturating_mul(min));
+        let own = windows
+            .chain(tables)
+            .chain([scratch])
+            .fold(0, u64::saturating_add);
+        let reserved = sweep.reserved.iter().map(|r| r.bytes).sum();
+        NestError::DoesNotFit {
+            needed: own.saturating_add(reserved),
+            dmem: machine.cp2.dmem.0,
+            reserved,
+        }
+    })
+}
+
+/// Cycles of the transfers of a kind's page.
+fn moved(moves: &[Move], machine: &Machine) -> f64 {
+    let tick = machine.time_base();
+    let setup = tick.cycles(machine.dma.setup_queued).0;
+    let body = |one: &Move| transfer_time(&one.descriptor, machine).body.0 + setup;
+    let ticks: u64 = moves.iter().map(body).sum();
+    ticks as f64 / tick.ticks_per_cycle.max(1) as f64
+}
+
+/// Cycles of the first load, and of the last page's kernel and store, beside which nothing else is done. A kernel that is slower than the DMA
+/// waits longer for them: they count twice in the choice.
+fn ends(nest: &Nest, machine: &Machine) -> f64 {
+    let first = nest
+        .kinds()
+        .first()
+        .map_or(0.0, |kind| moved(&kind.loads, machine));
+    let last = nest.kinds().last().map_or(0.0, |kind| {
+        moved(&kind.loads, machine) + 2.0 * moved(&kind.stores, machine)
+    });
+    first + last
+}
+
+/// Cycles that it should take with a kernel as fast as the DMA.
+pub(super) fn expected(nest: &Nest, machine: &Machine) -> f64 {
+    let build = machine.host.descriptor.0 as f64;
+    let (mut channel, mut descriptors) = (0.0, 0.0);
+    for kind in nest.kinds() {
+        let pages = kind.pages() as f64;
+        channel += pages * (moved(&kind.loads, machine) + moved(&kind.stores, machine));
+        descriptors += pages * (kind.loads.len() + kind.stores.len() + 1) as f64;
+    }
+    let gap = GAPS[nest.degree().clamp(1, 3) - 1];
+    let steady = channel.max(descriptors * build) + nest.len() as f64 * gap;
+    match nest.degree() {
+        1 => steady + channel,
+        _ => steady + ends(nest, machine),
+    }
+}

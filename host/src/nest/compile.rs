@@ -1,0 +1,375 @@
+//! From blocks to transfers.
+
+use super::NestError;
+use super::args::{COLUMNS, Layout, PLANES, QUADS, ROWS, SECTION_FILLED, SECTION_ORIGIN};
+use super::cuts::Cuts;
+use super::field::{AXES, Field, Source, X};
+use super::job::Sweep;
+use super::plan::{Kind, Move};
+use crate::schedule::merge;
+use cp2_dma::{Chunk, Descriptor, Direction, Level, over_sections};
+use std::ops::Range;
+
+/// What the pages of a sweep are made with.
+pub(super) struct Maker<'a> {
+    pub(super) sweep: &'a Sweep,
+    pub(super) cuts: &'a Cuts,
+    /// Address of each stream's first buffer, inputs first.
+    pub(super) places: &'a [u32],
+    pub(super) layout: Layout,
+    pub(super) granule: u64,
+    pub(super) quad: u64,
+    pub(super) levels: usize,
+}
+
+impl Maker<'_> {
+    /// The kinds of pages.
+    pub(super) fn kinds(&self) -> Result<Vec<Kind>, NestError> {
+        let [planes, rows, columns] = self.cuts.ranges(self.sweep, self.quad);
+        let mut kinds = Vec::new();
+        for z in &planes {
+            for y in &rows {
+                for x in &columns {
+                    kinds.push(self.kind([z.clone(), y.clone(), x.clone()])?);
+                }
+            }
+        }
+        Ok(kinds)
+    }
+
+    fn kind(&self, when: [Range<u64>; AXES]) -> Result<Kind, NestError> {
+        let first = [when[0].start, when[1].start, when[2].start];
+        let mut kind = self.page(first)?;
+        for axis in 0..AXES {
+            if when[axis].end - when[axis].start < 2 {
+                continue;
+            }
+            let mut next = first;
+            next[axis] += 1;
+            let next = self.page(next)?;
+            for (moves, others) in [
+                (&mut kind.loads, &next.loads),
+                (&mut kind.stores, &next.stores),
+            ] {
+                for (one, other) in moves.iter_mut().zip(others) {
+                    one.steps[axis] =
+                        other.descriptor.system.wrapping_sub(one.descriptor.system) as i64;
+                }
+            }
+            let words = kind.words.iter().zip(&next.words);
+            kind.steps[axis] = words.map(|(one, other)| other.wrapping_sub(*one)).collect();
+        }
+        kind.when = when;
+        Ok(kind)
+    }
+
+    /// A kind of this page alone.
+    pub(super) fn page(&self, digits: [u64; AXES]) -> Result<Kind, NestError> {
+        let (sweep, mut loads, mut stores) = (self.sweep, Vec::new(), Vec::new());
+        for (index, field) in sweep.inputs.iter().enumerate() {
+            self.moves(Direction::Load, (index, field), digits, &mut loads)?;
+        }
+        for (index, field) in sweep.stored().iter().enumerate() {
+            self.moves(Direction::Store, (index, field), digits, &mut stores)?;
+        }
+        let words = self.words(digits);
+        Ok(Kind {
+            when: digits.map(|digit| digit..digit + 1),
+            blocks: u32::try_from(self.cuts.per_section(digits)).unwrap_or(u32::MAX),
+            loads,
+            stores,
+            steps: [0, 1, 2].map(|_| vec![0; words.len()]),
+            words,
+        })
+    }
+
+    /// Elements of a section's window along each axis, without halo: whole blocks.
+    fn extent(&self, field: &Field, digits: [u64; AXES]) -> [u64; AXES] {
+        let mut extent = field.block;
+        extent[self.cuts.deal] *= self.cuts.per_section(digits);
+        extent
+    }
+
+    /// First element of a section's window.
+    fn origin(&self, field: &Field, digits: [u64; AXES], section: u64) -> [u64; AXES] {
+        let first = self.cuts.first(digits, section);
+        [0, 1, 2].map(|axis| first[axis] * field.block[axis])
+    }
+
+    /// Elements of it that the array has.
+    fn filled(&self, field: &Field, digits: [u64; AXES], section: u64) -> [u64; AXES] {
+        let (origin, extent) = (
+            self.origin(field, digits, section),
+            self.extent(field, digits),
+        );
+        [0, 1, 2].map(|axis| {
+            field.shape[axis]
+                .saturating_sub(origin[axis])
+                .min(extent[axis])
+        })
+    }
+
+    /// Blocks of a section that a stream's buffer holds: of a reduction's result there is one.
+    fn most(&self, field: &Field) -> u64 {
+        match self.sweep.partials {
+            Some(_)
+                if self
+                    .sweep
+                    .outputs
+                    .iter()
+                    .any(|output| std::ptr::eq(output, field)) =>
+            {
+                1
+            }
+            _ => self.cuts.most(),
+        }
+    }
+
+    /// Bytes from row to row and from plane to plane of a stream's buffer.
+    pub(super) fn pitches(&self, field: &Field) -> [u64; 2] {
+        let mut block = field.block;
+        block[self.cuts.deal] *= self.most(field);
+        let row = field.pitch(block[X], self.quad);
+        [row, row * (block[1] + 2 * field.halo[1])]
+    }
+
+    /// Bytes of a stream's buffer.
+    pub(super) fn bytes(&self, field: &Field) -> u64 {
+        let planes = field.block[0]
+            * if self.cuts.deal == 0 {
+                self.most(field)
+            } else {
+                1
+            };
+        self.pitches(field)[1] * (planes + 2 * field.halo[0])
+    }
+
+    /// Bytes from a buffer to the block's first element.
+    pub(super) fn interior(&self, field: &Field) -> u64 {
+        let [row, plane] = self.pitches(field);
+        field.halo[0] * plane + field.halo[1] * row + field.lead(self.quad)
+    }
+
+    fn moves(
+        &self,
+        direction: Direction,
+        (index, field): (usize, &Field),
+        digits: [u64; AXES],
+        all: &mut Vec<Move>,
+    ) -> Result<(), NestError> {
+        let sections = (0..self.cuts.sections).map(|section| match direction {
+            Direction::Load => self.window(index, field, digits, section),
+            Direction::Store => self.block(index, field, digits, section),
+        });
+        let sections = sections.collect::<Result<Vec<_>, _>>()?;
+        let moved = over_sections(direction, sections);
+        let moved = moved
+            .iter()
+            .flat_map(|d| d.within(self.levels).collect::<Vec<_>>());
+        all.extend(moved.filter(|d| d.run > 0).map(|descriptor| Move {
+            stream: index,
+            descriptor,
+            steps: [0; AXES],
+        }));
+        Ok(())
+    }
+
+    /// What a section loads.
+    fn window(
+        &self,
+        index: usize,
+        field: &Field,
+        digits: [u64; AXES],
+        section: u64,
+    ) -> Result<Vec<Chunk>, NestError> {
+        let (origin, extent) = (
+            self.origin(field, digits, section),
+            self.extent(field, digits),
+        );
+        let [row, plane] = self.pitches(field);
+        let place = u64::from(self.places[index]);
+        let from = (origin[X] * field.element) as i64 - field.lead(self.quad) as i64;
+        let width = field.pitch(extent[X], self.quad);
+        let columns = field.columns(from, from + width as i64, self.granule)?;
+        let lines = |axis: usize| {
+            let from = origin[axis] as i64 - field.halo[axis] as i64;
+            field.lines(
+                axis,
+                from,
+                from + (extent[axis] + 2 * field.halo[axis]) as i64,
+            )
+        };
+        let mut chunks = Vec::new();
+        for planes in lines(0) {
+            for rows in lines(1) {
+                let local = place + planes.local * plane + rows.local * row;
+                let (Some((z, dz)), Some((y, dy))) = (planes.source, rows.source) else {
+                    self.zeros(
+                        local,
+                        width,
+                        [(rows.count, row), (planes.count, plane)],
+                        &mut chunks,
+                    );
+                    continue;
+                };
+                for segment in &columns {
+                    let local = local + segment.local;
+                    let lying = |address: u64, [line, sheet]: [u64; 2]| {
+                        let levels = [
+                            (rows.count, dy * line, row),
+                            (planes.count, dz * sheet, plane),
+                        ];
+                        (address + y * line + z * sheet, levels)
+                    };
+                    match segment.source {
+                        Source::At(address, steps) => {
+                            let (system, levels) = lying(address, steps);
+                            chunks.push(chunk(system, local, segment.bytes, &levels));
+                        }
+                        Source::Same(address, steps) => {
+                            let (system, levels) = lying(address, steps);
+                            let repeat = (segment.bytes / field.element, 0, field.element);
+                            let levels = [repeat, levels[0], levels[1]];
+                            chunks.push(chunk(system, local, field.element, &levels));
+                        }
+                        Source::Zero => {
+                            let lines = [(rows.count, row), (planes.count, plane)];
+                            self.zeros(local, segment.bytes, lines, &mut chunks);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(chunks)
+    }
+
+    /// Zeros in `bytes` bytes of lines at distances.
+    fn zeros(
+        &self,
+        local: u64,
+        mut bytes: u64,
+        mut lines: [(u64, u64); 2],
+        chunks: &mut Vec<Chunk>,
+    ) {
+        let (address, table) = self.sweep.zeros;
+        for (count, step) in &mut lines {
+            // Lines that touch are one.
+            if *step == bytes && bytes * *count <= table {
+                bytes *= *count;
+                *count = 1;
+            }
+        }
+        let table = table.max(self.granule);
+        let mut at = 0;
+        while at < bytes {
+            let run = (bytes - at).min(table);
+            let levels = lines.map(|(count, step)| (count, 0, step));
+            chunks.push(chunk(address, local + at, run, &levels));
+            at += run;
+        }
+    }
+
+    /// What a section stores: what of its blocks lies in the array.
+    fn block(
+        &self,
+        index: usize,
+        field: &Field,
+        digits: [u64; AXES],
+        section: u64,
+    ) -> Result<Vec<Chunk>, NestError> {
+        let (origin, filled) = (
+            self.origin(field, digits, section),
+            self.filled(field, digits, section),
+        );
+        if filled.contains(&0) {
+            return Ok(Vec::new());
+        }
+        // In place it lies as the input does.
+        let [row, plane] = match self.sweep.inputs.get(index).filter(|_| self.sweep.in_place) {
+            Some(input) => self.pitches(input),
+            None => self.pitches(field),
+        };
+        let place = u64::from(self.places[self.sweep.inputs.len() + index]);
+        let from = (origin[X] * field.element) as i64;
+        let bytes = (filled[X] * field.element).next_multiple_of(self.granule);
+        let columns = field.columns(from, from + bytes as i64, self.granule)?;
+        let mut chunks = Vec::new();
+        for segment in columns {
+            if let Source::At(address, [line, sheet]) = segment.source {
+                let system = address + origin[1] * line + origin[0] * sheet;
+                let levels = [(filled[1], line, row), (filled[0], sheet, plane)];
+                chunks.push(chunk(system, place + segment.local, segment.bytes, &levels));
+            }
+        }
+        Ok(chunks)
+    }
+
+    /// The argument words of all sections' blocks, one behind the other, for the first buffers.
+    fn words(&self, digits: [u64; AXES]) -> Vec<u32> {
+        let (sweep, layout) = (self.sweep, self.layout);
+        let Some(leading) = sweep.leading() else {
+            return Vec::new();
+        };
+        let word = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        let mut all = Vec::new();
+        let most = self.filled(leading, digits, 0);
+        for section in 0..self.cuts.sections {
+            let mut words = vec![0; layout.bytes() as usize / 4];
+            let mut put = |at: i64, value: u64| {
+                if let Some(place) = words.get_mut(layout.word(at)) {
+                    *place = word(value);
+                }
+            };
+            put(8, self.cuts.per_section(digits));
+            put(QUADS, (most[X] * leading.element).div_ceil(16));
+            put(COLUMNS, most[X]);
+            put(ROWS, most[1]);
+            put(PLANES, most[0]);
+            let origin = self.origin(leading, digits, section);
+            let filled = self.filled(leading, digits, section);
+            for (i, axis) in [2, 1, 0].into_iter().enumerate() {
+                put(SECTION_FILLED + 4 * i as i64, filled[axis]);
+                put(SECTION_ORIGIN + 4 * i as i64, origin[axis]);
+            }
+            put(SECTION_FILLED + 12, section);
+            let inputs = sweep.inputs.len();
+            for (index, field) in sweep.inputs.iter().chain(&sweep.outputs).enumerate() {
+                let lying = index.checked_sub(inputs).filter(|_| sweep.in_place);
+                let field = lying
+                    .and_then(|output| sweep.inputs.get(output))
+                    .unwrap_or(field);
+                let at = Layout::pitch(index, inputs);
+                let [row, plane] = self.pitches(field);
+                put(at, row);
+                put(at + 4, plane);
+            }
+            all.extend(words);
+        }
+        all
+    }
+}
+
+/// Runs at distances: of each level the count, and bytes in system memory and in DMEM.
+fn chunk(system: u64, local: u64, run: u64, levels: &[(u64, u64, u64)]) -> Chunk {
+    let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    let levels: Vec<Level> = levels
+        .iter()
+        .map(|&(count, system, local)| Level {
+            count: u32::try_from(count).unwrap_or(u32::MAX),
+            system_stride: signed(system),
+            local_stride: signed(local),
+        })
+        .collect();
+    let (run, levels) = merge(run, &levels);
+    Chunk {
+        // Inside DMEM, whose addresses are u32.
+        local: u32::try_from(local).unwrap_or(u32::MAX),
+        levels,
+        ..Chunk::new(system, 0, run)
+    }
+}
+
+/// The transfer of one section's whole memory: the same for all.
+pub(super) fn broadcast(system: u64, local: u32, bytes: u64) -> Descriptor {
+    Descriptor::load(cp2_dma::Target::Broadcast, system, local, bytes)
+}

@@ -1,0 +1,173 @@
+//! How a grid of blocks is cut into pages, and which of these are alike.
+
+use super::field::{AXES, Field, X};
+use super::job::Sweep;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// Pages with as many blocks along the axis that is dealt to the sections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Cut {
+    /// Its first page along that axis, and how many there are.
+    pub(super) page: u64,
+    pub(super) pages: u64,
+    /// Its first block.
+    pub(super) block: u64,
+    /// Blocks of each section in a page.
+    pub(super) per_section: u64,
+}
+
+/// How the grid of blocks is cut into pages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Cuts {
+    /// Blocks along each axis.
+    pub(super) grid: [u64; AXES],
+    /// The axis that is dealt to the sections.
+    pub(super) deal: usize,
+    pub(super) sections: u64,
+    pub(super) cuts: Vec<Cut>,
+}
+
+impl Cuts {
+    /// Pages of `size` blocks for each section along axis `deal`, the first and the last one of `first`; the one before that has what is left.
+    pub(super) fn new(
+        grid: [u64; AXES],
+        deal: usize,
+        sections: u64,
+        size: u64,
+        first: u64,
+    ) -> Self {
+        let (mut cuts, mut block, mut page) = (Vec::new(), 0, 0);
+        let mut take = |pages: u64, per_section: u64| {
+            if pages > 0 {
+                cuts.push(Cut {
+                    page,
+                    pages,
+                    block,
+                    per_section,
+                });
+                block += pages * per_section * sections;
+                page += pages;
+            }
+            block
+        };
+        let all = grid[deal];
+        let (whole, end) = (size * sections, first * sections);
+        // Of a short job all pages are alike.
+        let ends = first < size && all > whole + 2 * end;
+        let start = if ends { take(1, first) } else { 0 };
+        let middle = all - start - if ends { end } else { 0 };
+        let done = take(middle / whole, size);
+        let rest = start + middle - done;
+        let done = take(u64::from(rest > 0), rest.div_ceil(sections));
+        let left = all.saturating_sub(done);
+        take(u64::from(left > 0), left.div_ceil(sections));
+        Self {
+            grid,
+            deal,
+            sections,
+            cuts,
+        }
+    }
+
+    /// Pages along each axis.
+    pub(super) fn digits(&self) -> [u64; AXES] {
+        let mut digits = self.grid;
+        digits[self.deal] = self.cuts.iter().map(|cut| cut.pages).sum();
+        digits
+    }
+
+    /// Most blocks that a section has in a page.
+    pub(super) fn most(&self) -> u64 {
+        self.cuts
+            .iter()
+            .map(|cut| cut.per_section)
+            .max()
+            .unwrap_or(1)
+    }
+
+    fn cut(&self, digit: u64) -> Cut {
+        let found = self.cuts.iter().find(|cut| digit < cut.page + cut.pages);
+        found.copied().unwrap_or(Cut {
+            page: 0,
+            pages: 1,
+            block: 0,
+            per_section: 1,
+        })
+    }
+
+    /// Blocks of each section in a page.
+    pub(super) fn per_section(&self, digits: [u64; AXES]) -> u64 {
+        self.cut(digits[self.deal]).per_section
+    }
+
+    /// First block of a section in a page.
+    pub(super) fn first(&self, digits: [u64; AXES], section: u64) -> [u64; AXES] {
+        let cut = self.cut(digits[self.deal]);
+        let mut first = digits;
+        first[self.deal] = cut.block
+            + ((digits[self.deal] - cut.page) * self.sections + section) * cut.per_section;
+        first
+    }
+
+    /// Ranges of digits whose pages are alike but for where they lie.
+    pub(super) fn ranges(&self, sweep: &Sweep, quad: u64) -> [Vec<Range<u64>>; AXES] {
+        let digits = self.digits();
+        [0, 1, 2].map(|axis| {
+            let count = digits[axis];
+            let mut bounds = vec![0, count];
+            let cuts = if axis == self.deal {
+                self.cuts.clone()
+            } else {
+                vec![Cut {
+                    page: 0,
+                    pages: count,
+                    block: 0,
+                    per_section: 1,
+                }]
+            };
+            let sections = if axis == self.deal { self.sections } else { 1 };
+            for cut in cuts {
+                bounds.extend([cut.page, cut.page + cut.pages]);
+                let inside = |digit: u64| {
+                    let first = cut.block + (digit - cut.page) * sections * cut.per_section;
+                    let last = first + sections * cut.per_section;
+                    let streams = sweep.inputs.iter().chain(sweep.stored());
+                    streams
+                        .into_iter()
+                        .all(|field| field.holds(axis, first, last, quad))
+                };
+                // What is inside is one range: from either end to the first that is.
+                let range = cut.page..cut.page + cut.pages;
+                for digit in range.clone().take_while(|&d| !inside(d)) {
+                    bounds.push(digit + 1);
+                }
+                for digit in range.rev().take_while(|&d| !inside(d)) {
+                    bounds.push(digit);
+                }
+            }
+            bounds.sort_unstable();
+            bounds.dedup();
+            bounds.windows(2).map(|two| two[0]..two[1]).collect()
+        })
+    }
+}
+
+impl Field {
+    /// Whether all blocks from `first` on to `last` are the array's, and their windows lie together.
+    fn holds(&self, axis: usize, first: u64, last: u64, quad: u64) -> bool {
+        let (block, halo) = (self.block[axis], self.halo[axis]);
+        let (from, to) = (first * block, last * block);
+        if to > self.shape[axis] {
+            return false;
+        }
+        if axis != X {
+            return from >= halo && to + halo <= self.shape[axis];
+        }
+        let lead = self.lead(quad);
+        let from = (from * self.element) as i64 - lead as i64;
+        let to = (to * self.element + lead) as i64;
+        let mut strips = self.strips.iter();
+        strips.any(|strip| strip.from <= from && to <= strip.to)
+    }
+}

@@ -1,0 +1,91 @@
+use crate::schedule::PlanError;
+
+/// Why a sweep cannot be planned.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NestError {
+    /// A rule that all paging jobs share.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// There is nothing to load and nothing to store.
+    #[error("no input and no output: expected at least one of them")]
+    NoStreams,
+    /// Two streams have different numbers of blocks.
+    #[error(
+        "`{stream}` has {found} blocks along its {axis}, `{first}` has {expected}: all inputs and outputs of a sweep have the same grid of blocks"
+    )]
+    Grid {
+        /// The stream.
+        stream: String,
+        /// The axis.
+        axis: &'static str,
+        /// Its blocks.
+        found: u64,
+        /// The stream it is compared with.
+        first: String,
+        /// That one's blocks.
+        expected: u64,
+    },
+    /// Blocks of a row do not begin at quads.
+    #[error(
+        "`{stream}`: blocks of {columns} columns of {element} B are {bytes} B wide, no multiple of {quad} B; kernels load quads: take {nearest} columns"
+    )]
+    Width {
+        /// The stream.
+        stream: String,
+        /// Columns of its blocks.
+        columns: u64,
+        /// Bytes of an element.
+        element: u64,
+        /// Bytes of a block's row.
+        bytes: u64,
+        /// What they should be a multiple of.
+        quad: u64,
+        /// The next number of columns that would do.
+        nearest: u64,
+    },
+    /// The DMA cannot reach the elements of a row where they lie.
+    #[error(
+        "`{stream}`: rows of {row} B and their edges are no whole granules of the DMA ({granule} B, D2): the array must be put into another layout first"
+    )]
+    Unaligned {
+        /// The stream.
+        stream: String,
+        /// Bytes of a row.
+        row: u64,
+        /// The granule.
+        granule: u64,
+    },
+    /// An output has a halo.
+    #[error("`{stream}` is an output: it has no halo")]
+    OutputHalo {
+        /// The stream.
+        stream: String,
+    },
+    /// An output cannot lie where its input does.
+    #[error(
+        "in place: output {output} and input {output} have blocks or elements of different sizes; they share their pages, so these must be equal"
+    )]
+    InPlace {
+        /// Index of the output.
+        output: usize,
+    },
+    /// A sweep that ends in one block stores one output.
+    #[error("a reduction has one output; found {found}")]
+    Reduction {
+        /// How many there are.
+        found: usize,
+    },
+    /// No page fits.
+    #[error(
+        "a page of one block per section needs {needed} B of the {dmem} B of DMEM ({reserved} B of them program data) even without buffering; take smaller blocks"
+    )]
+    DoesNotFit {
+        /// Bytes of windows, blocks, tables, scratch and arguments.
+        needed: u64,
+        /// Bytes of DMEM.
+        dmem: u64,
+        /// Bytes of program data.
+        reserved: u64,
+    },
+}

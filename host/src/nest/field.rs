@@ -1,0 +1,298 @@
+//! Arrays as pages see them: windows onto an array that goes on beyond its edges.
+
+use super::NestError;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Axes of an array, slowest first: planes, rows, columns. An array of fewer dimensions has one plane, or one row of one plane.
+pub const AXES: usize = 3;
+
+/// What an axis is called.
+pub(super) const NAMES: [&str; AXES] = ["planes", "rows", "columns"];
+
+/// The fastest axis.
+pub(super) const X: usize = 2;
+
+/// How an array goes on beyond its edges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Edge {
+    /// With zeros.
+    #[default]
+    Zero,
+    /// With its outermost elements.
+    Clamp,
+    /// From its other side on.
+    Periodic,
+}
+
+impl fmt::Display for Edge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Zero => "zero",
+            Self::Clamp => "clamp",
+            Self::Periodic => "periodic",
+        })
+    }
+}
+
+/// A range of columns of all rows, and where it lies in system memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Strip {
+    /// First byte, counted from column 0 of a row: negative before the row.
+    pub from: i64,
+    /// One past the last byte.
+    pub to: i64,
+    /// Address of its first byte in row 0 of plane 0.
+    pub system: u64,
+    /// Bytes from a row to the next.
+    pub row: u64,
+    /// Bytes from a plane to the next.
+    pub plane: u64,
+}
+
+/// An array that a nest loads or stores in blocks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Field {
+    /// Name in listings and on the timeline.
+    pub name: String,
+    /// Bytes of an element.
+    pub element: u64,
+    /// Elements along each axis, slowest first.
+    pub shape: [u64; AXES],
+    /// Elements of a block along each axis.
+    pub block: [u64; AXES],
+    /// Elements that a block's window has before and behind it along each axis; of inputs only.
+    pub halo: [u64; AXES],
+    /// How the array goes on beyond its edges.
+    pub edge: Edge,
+    /// Where its columns lie: ascending ranges, among them all of the array's own. What a row has beyond them follows from the edge.
+    pub strips: Vec<Strip>,
+}
+
+/// Where elements of a window lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// One behind the other from an address on, rows and planes at distances.
+    At(u64, [u64; 2]),
+    /// One element again and again.
+    Same(u64, [u64; 2]),
+    /// Nowhere: zeros.
+    Zero,
+}
+
+/// Bytes of a window's rows that lie together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Segment {
+    /// Bytes from the window's first column.
+    pub(super) local: u64,
+    pub(super) bytes: u64,
+    pub(super) source: Source,
+}
+
+/// Rows (or planes) of a window at equal distances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Lines {
+    /// From the window's first one.
+    pub(super) local: u64,
+    pub(super) count: u64,
+    /// The first one's number in the array, and the step to the next: 0 of one that is repeated; none of zeros.
+    pub(super) source: Option<(u64, u64)>,
+}
+
+impl Field {
+    /// An array that lies row by row at `system`, without halo.
+    #[must_use]
+    pub fn new(
+        name: &str,
+        system: u64,
+        element: u64,
+        shape: [u64; AXES],
+        block: [u64; AXES],
+    ) -> Self {
+        let row = shape[X].saturating_mul(element);
+        Self {
+            name: name.to_owned(),
+            element,
+            shape,
+            block,
+            halo: [0; AXES],
+            edge: Edge::Zero,
+            strips: vec![Strip {
+                from: 0,
+                to: i64::try_from(row).unwrap_or(i64::MAX),
+                system,
+                row,
+                plane: row.saturating_mul(shape[1]),
+            }],
+        }
+    }
+
+    /// The same with a halo and the edges that fill it.
+    #[must_use]
+    pub fn halo(mut self, halo: [u64; AXES], edge: Edge) -> Self {
+        self.halo = halo;
+        self.edge = edge;
+        self
+    }
+
+    /// The same, the granule that a single row ends in loaded and stored whole: it is the array's own, but what it holds
+    /// behind the last element is anything.
+    #[must_use]
+    pub fn owning_its_granule(mut self, granule: u64) -> Self {
+        if self.shape[0] * self.shape[1] == 1
+            && let Some(last) = self.strips.last_mut()
+        {
+            last.to = last.to.next_multiple_of_signed(granule);
+        }
+        self
+    }
+
+    /// Blocks along an axis.
+    #[must_use]
+    pub fn blocks(&self, axis: usize) -> u64 {
+        self.shape[axis].div_ceil(self.block[axis].max(1))
+    }
+
+    /// Bytes before a block's first column in a window, whole quads.
+    pub(super) fn lead(&self, quad: u64) -> u64 {
+        (self.halo[X] * self.element).next_multiple_of(quad)
+    }
+
+    /// Bytes from a row to the next in a window of blocks of so many columns.
+    pub(super) fn pitch(&self, columns: u64, quad: u64) -> u64 {
+        self.lead(quad) + ((columns + self.halo[X]) * self.element).next_multiple_of(quad)
+    }
+
+    /// The bytes of rows from `from` on to `to`, counted from column 0, as they lie.
+    ///
+    /// # Errors
+    /// A column is in no strip and the DMA's granule is too coarse to move it.
+    pub(super) fn columns(
+        &self,
+        from: i64,
+        to: i64,
+        granule: u64,
+    ) -> Result<Vec<Segment>, NestError> {
+        let mut all = Vec::new();
+        let mut at = from;
+        while at < to {
+            let (source, until) = self.column(at, granule)?;
+            let end = until.min(to);
+            let segment = Segment {
+                local: (at - from) as u64,
+                bytes: (end - at) as u64,
+                source,
+            };
+            let whole = |bytes: u64| bytes.is_multiple_of(granule);
+            let address = match source {
+                Source::At(address, [row, plane]) | Source::Same(address, [row, plane]) => {
+                    let rows = self.shape[1] == 1 || whole(row);
+                    whole(address) && rows && (self.shape[0] == 1 || whole(plane))
+                }
+                Source::Zero => true,
+            };
+            if end <= at || !address || !whole(segment.local) || !whole(segment.bytes) {
+                return Err(self.unaligned(granule));
+            }
+            all.push(segment);
+            at = end;
+        }
+        Ok(all)
+    }
+
+    fn unaligned(&self, granule: u64) -> NestError {
+        NestError::Unaligned {
+            stream: self.name.clone(),
+            row: self.shape[X] * self.element,
+            granule,
+        }
+    }
+
+    /// Where a byte of a row lies, and where something else follows.
+    fn column(&self, at: i64, granule: u64) -> Result<(Source, i64), NestError> {
+        let own = |at: i64| {
+            self.strips
+                .iter()
+                .find(|strip| (strip.from..strip.to).contains(&at))
+        };
+        let lies = |strip: &Strip, at: i64| {
+            let address = strip.system + (at - strip.from) as u64;
+            Source::At(address, [strip.row, strip.plane])
+        };
+        if let Some(strip) = own(at) {
+            return Ok((lies(strip, at), strip.to));
+        }
+        let row = (self.shape[X] * self.element) as i64;
+        let next = self
+            .strips
+            .iter()
+            .map(|strip| strip.from)
+            .filter(|from| *from > at);
+        let next = next.min().unwrap_or(i64::MAX);
+        match self.edge {
+            // What a granule holds behind the last element is no zero.
+            Edge::Zero if at < 0 || at >= row.next_multiple_of_signed(granule) => {
+                Ok((Source::Zero, next))
+            }
+            Edge::Zero => Err(self.unaligned(granule)),
+            Edge::Periodic => {
+                let within = at.rem_euclid(row.max(1));
+                let strip = own(within).ok_or_else(|| self.unaligned(granule))?;
+                Ok((
+                    lies(strip, within),
+                    next.min(at + (strip.to.min(row) - within)),
+                ))
+            }
+            Edge::Clamp if self.element.is_multiple_of(granule) => {
+                let within = if at < 0 { 0 } else { row - self.element as i64 };
+                let strip = own(within).ok_or_else(|| self.unaligned(granule))?;
+                let Source::At(address, steps) = lies(strip, within) else {
+                    return Err(self.unaligned(granule));
+                };
+                Ok((Source::Same(address, steps), next))
+            }
+            Edge::Clamp => Err(self.unaligned(granule)),
+        }
+    }
+
+    /// The rows or planes from `from` on to `to`, as they lie.
+    pub(super) fn lines(&self, axis: usize, from: i64, to: i64) -> Vec<Lines> {
+        let count = self.shape[axis] as i64;
+        let mut all = Vec::new();
+        let mut at = from;
+        while at < to {
+            let inside = (0..count).contains(&at);
+            let (source, until) = match self.edge {
+                _ if inside => (Some((at as u64, 1)), count),
+                Edge::Zero => (None, if at < 0 { 0 } else { i64::MAX }),
+                Edge::Clamp if at < 0 => (Some((0, 0)), 0),
+                Edge::Clamp => (Some((count as u64 - 1, 0)), i64::MAX),
+                Edge::Periodic => {
+                    let within = at.rem_euclid(count);
+                    (Some((within as u64, 1)), at + (count - within))
+                }
+            };
+            let end = until.min(to);
+            all.push(Lines {
+                local: (at - from) as u64,
+                count: (end - at) as u64,
+                source,
+            });
+            at = end;
+        }
+        all
+    }
+}
+
+/// Rounding up of what may be negative.
+trait Multiple {
+    fn next_multiple_of_signed(self, of: u64) -> i64;
+}
+
+impl Multiple for i64 {
+    fn next_multiple_of_signed(self, of: u64) -> i64 {
+        let of = (of as i64).max(1);
+        self.div_euclid(of) * of + if self.rem_euclid(of) > 0 { of } else { 0 }
+    }
+}

@@ -1,0 +1,191 @@
+//! The description of a sweep.
+
+use super::NestError;
+use super::args::Reads;
+use super::field::{AXES, Field, NAMES, X};
+use crate::schedule::{BlocksPerSection, Buffering, PlanError, Reserved};
+use serde::{Deserialize, Serialize};
+
+/// Arrays through a page kernel, block by block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sweep {
+    /// What every page loads.
+    pub inputs: Vec<Field>,
+    /// What every page stores. With [`Sweep::partials`] the one output is a single block, which the whole array ends in.
+    pub outputs: Vec<Field>,
+    /// What lies in DMEM throughout, the same in every section.
+    pub tables: Vec<Table>,
+    /// The kernel leaves output `i` where the block of input `i` was.
+    pub in_place: bool,
+    /// DMEM bytes of working space.
+    pub scratch: u64,
+    /// The same for every block per section of a page.
+    pub scratch_per_block: u64,
+    /// DMEM already taken: the program's own data.
+    pub reserved: Vec<Reserved>,
+    /// Words of the kernel's own at the end of its arguments.
+    pub words: Vec<u32>,
+    /// Which argument words the kernel reads: others need not be loaded anew when they change.
+    pub reads: Reads,
+    /// Blocks of each section in a page.
+    pub size: BlocksPerSection,
+    /// How many pages are in DMEM at a time.
+    pub buffering: Buffering,
+    /// Address and bytes of a table of zeros in system memory, for edges; at least a granule where an edge is zero.
+    pub zeros: (u64, u64),
+    /// Of a reduction: where the results of the sections meet in system memory, as many blocks of the output as there are sections.
+    pub partials: Option<u64>,
+}
+
+/// Data that every page finds at the same place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Table {
+    /// Name in listings and on the timeline.
+    pub name: String,
+    /// Address in system memory.
+    pub system: u64,
+    /// Its size.
+    pub bytes: u64,
+}
+
+impl Sweep {
+    /// A sweep of which the scheduler chooses everything.
+    #[must_use]
+    pub fn new(inputs: Vec<Field>, outputs: Vec<Field>) -> Self {
+        Self {
+            inputs,
+            outputs,
+            tables: Vec::new(),
+            in_place: false,
+            scratch: 0,
+            scratch_per_block: 0,
+            reserved: Vec::new(),
+            words: Vec::new(),
+            reads: Reads::all(),
+            size: BlocksPerSection::ANY,
+            buffering: Buffering::Auto,
+            zeros: (0, 0),
+            partials: None,
+        }
+    }
+
+    /// The outputs that every page stores.
+    pub(super) fn stored(&self) -> &[Field] {
+        match self.partials {
+            Some(_) => &[],
+            None => &self.outputs,
+        }
+    }
+
+    /// The stream that says what a page is filled with: the first input, or else the first output.
+    pub(super) fn leading(&self) -> Option<&Field> {
+        self.inputs.first().or(self.outputs.first())
+    }
+
+    /// Blocks along each axis.
+    pub(super) fn grid(&self) -> [u64; AXES] {
+        let of = |field: &Field| [0, 1, 2].map(|axis| field.blocks(axis));
+        self.leading().map_or([0; AXES], of)
+    }
+
+    /// Checks what depends on no page size.
+    pub(super) fn check(&self, quad: u64, dmem: u64) -> Result<(), NestError> {
+        let Some(first) = self.leading() else {
+            return Err(NestError::NoStreams);
+        };
+        for field in self.inputs.iter().chain(&self.outputs) {
+            let name = &field.name;
+            for (axis, called) in NAMES.into_iter().enumerate() {
+                let zero = |what: &str| PlanError::Zero {
+                    what: format!("`{name}`: {what} {called}"),
+                };
+                if field.shape[axis] == 0 {
+                    return Err(zero("number of").into());
+                }
+                if field.block[axis] == 0 {
+                    return Err(zero("a block's number of").into());
+                }
+                for (what, value) in [
+                    ("number of", field.shape[axis]),
+                    ("halo's", field.halo[axis]),
+                    ("block's", field.block[axis]),
+                ] {
+                    if value > LIMIT {
+                        let what = format!("`{name}`: {what} {called}");
+                        return Err(PlanError::TooLarge {
+                            what,
+                            value,
+                            limit: LIMIT,
+                        }
+                        .into());
+                    }
+                }
+            }
+            let window = (0..AXES).fold(field.element, |bytes, axis| {
+                bytes.saturating_mul(field.block[axis] + 2 * field.halo[axis])
+            });
+            if window > dmem {
+                let reserved = self.reserved.iter().map(|r| r.bytes).sum();
+                return Err(NestError::DoesNotFit {
+                    needed: window,
+                    dmem,
+                    reserved,
+                });
+            }
+            let bytes = field.block[X] * field.element;
+            if field.blocks(X) > 1 && !bytes.is_multiple_of(quad) {
+                let mut nearest = field.block[X];
+                while !(nearest * field.element).is_multiple_of(quad) {
+                    nearest += 1;
+                }
+                return Err(NestError::Width {
+                    stream: name.clone(),
+                    columns: field.block[X],
+                    element: field.element,
+                    bytes,
+                    quad,
+                    nearest,
+                });
+            }
+        }
+        for field in &self.outputs {
+            if field.halo != [0; AXES] {
+                return Err(NestError::OutputHalo {
+                    stream: field.name.clone(),
+                });
+            }
+        }
+        if self.partials.is_some() && self.outputs.len() != 1 {
+            return Err(NestError::Reduction {
+                found: self.outputs.len(),
+            });
+        }
+        for field in self.inputs.iter().chain(self.stored()) {
+            for (axis, called) in NAMES.into_iter().enumerate() {
+                let (found, expected) = (field.blocks(axis), first.blocks(axis));
+                if found != expected {
+                    return Err(NestError::Grid {
+                        stream: field.name.clone(),
+                        axis: called,
+                        found,
+                        first: first.name.clone(),
+                        expected,
+                    });
+                }
+            }
+        }
+        if self.in_place {
+            for (output, field) in self.stored().iter().enumerate() {
+                let same =
+                    |input: &Field| (input.block, input.element) == (field.block, field.element);
+                if !self.inputs.get(output).is_some_and(same) {
+                    return Err(NestError::InPlace { output });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// No array of a machine is longer: sizes beyond are refused before arithmetic on them could overflow.
+const LIMIT: u64 = 1 << 40;

@@ -1,0 +1,442 @@
+//! The pages of a sweep as a value.
+
+use super::args::{FIRST, FLAGS, INDEX, LAST, Layout, NEXT, PAGES};
+use super::compile::Maker;
+use super::cuts::Cuts;
+use super::field::AXES;
+use super::job::Sweep;
+use super::room::Room;
+use super::{NestError, choose};
+use crate::page_source::PAGE_EVENT;
+use crate::schedule::{DmemMap, PlanError, granule};
+use cp2_dma::{Descriptor, Direction};
+use cp2_emu::{Area, PageAreas, Protection};
+use cp2_machine::Machine;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// A transfer of a kind of pages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Move {
+    /// Index of its input, or of its output.
+    pub stream: usize,
+    /// That of the kind's first page, in the first buffer.
+    pub descriptor: Descriptor,
+    /// Bytes in system memory to that of the next page along each axis.
+    pub steps: [i64; AXES],
+}
+
+/// Pages that differ only in where they lie.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kind {
+    /// The digits that they have.
+    pub when: [Range<u64>; AXES],
+    /// Blocks of each section.
+    pub blocks: u32,
+    /// What they load.
+    pub loads: Vec<Move>,
+    /// What they store.
+    pub stores: Vec<Move>,
+    /// The argument words of the first page, those of all sections one behind the other, without what depends on the buffer.
+    pub words: Vec<u32>,
+    /// What the next page along each axis has more.
+    pub steps: [Vec<u32>; AXES],
+}
+
+impl Kind {
+    /// Number of its pages.
+    #[must_use]
+    pub fn pages(&self) -> u64 {
+        self.when
+            .iter()
+            .map(|range| range.end - range.start)
+            .product()
+    }
+}
+
+/// A sweep cut into pages: a plain value, independent of any device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Nest {
+    pub(super) sweep: Sweep,
+    pub(super) cuts: Cuts,
+    /// Pages along each axis: the radices of a page's number.
+    pub(super) digits: [u64; AXES],
+    pub(super) kinds: Vec<Kind>,
+    pub(super) degree: usize,
+    pub(super) map: DmemMap,
+    /// Addresses of the buffers of each input, then of each output.
+    pub(super) places: Vec<Vec<u32>>,
+    /// Bytes of each.
+    pub(super) bytes: Vec<u64>,
+    /// From a buffer to the first element of its block.
+    pub(super) interior: Vec<u32>,
+    pub(super) tables: Vec<u32>,
+    pub(super) scratch: u32,
+    /// Addresses of the argument blocks.
+    pub(super) slots: Vec<u32>,
+    pub(super) layout: Layout,
+    /// Of a reduction: where the results of all sections come to.
+    pub(super) gathered: u32,
+    pub(super) expected: f64,
+}
+
+/// What a nest is made with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Size {
+    /// The axis that is dealt to the sections.
+    pub(super) deal: usize,
+    /// Blocks of each section in a page, and in the first one.
+    pub(super) blocks: u64,
+    pub(super) first: u64,
+    /// Buffers.
+    pub(super) degree: usize,
+}
+
+impl Nest {
+    /// Cuts `sweep` into pages for `machine`.
+    ///
+    /// # Errors
+    /// The first rule that the sweep breaks, or that it does not fit.
+    pub fn new(sweep: Sweep, machine: &Machine) -> Result<Self, NestError> {
+        sweep.check(granule(machine), machine.cp2.dmem.0)?;
+        let nest = choose::choose(&sweep, machine)?;
+        nest.validate(machine)?;
+        Ok(nest)
+    }
+
+    /// The nest of pages of such a size; none where they do not fit.
+    pub(super) fn of(
+        sweep: &Sweep,
+        machine: &Machine,
+        size: Size,
+    ) -> Result<Option<Self>, NestError> {
+        let quad = granule(machine);
+        let sections = machine.cp2.sections.max(1) as u64;
+        let cuts = Cuts::new(sweep.grid(), size.deal, sections, size.blocks, size.first);
+        let digits = cuts.digits();
+        let streams: Vec<_> = sweep.inputs.iter().chain(&sweep.outputs).collect();
+        let words = 3 + sweep.inputs.len().max(1) + sweep.outputs.len().max(1) - 1
+            + sweep.tables.len()
+            + sweep.words.len();
+        let layout = Layout::new(sweep.inputs.len(), sweep.outputs.len(), words, quad);
+        let maker = Maker {
+            sweep,
+            cuts: &cuts,
+            places: &[],
+            layout,
+            granule: machine.dma.granule.0.max(1),
+            quad,
+            levels: machine.dma.levels,
+        };
+        let Some(room) = Room::new(&maker, machine, size) else {
+            return Ok(None);
+        };
+        let first: Vec<u32> = room
+            .places
+            .iter()
+            .map(|buffers| buffers.first().copied().unwrap_or(0))
+            .collect();
+        let interior = streams.iter().enumerate().map(|(index, field)| {
+            let shared = index
+                .checked_sub(sweep.inputs.len())
+                .filter(|_| sweep.in_place);
+            match shared.and_then(|output| sweep.inputs.get(output)) {
+                // Its place is that of the block already.
+                Some(_) => 0,
+                None => u32::try_from(maker.interior(field)).unwrap_or(u32::MAX),
+            }
+        });
+        let interior = interior.collect();
+        let bytes = streams.iter().map(|field| maker.bytes(field)).collect();
+        let kinds = Maker {
+            places: &first,
+            ..maker
+        }
+        .kinds()?;
+        let mut nest = Self {
+            sweep: sweep.clone(),
+            digits,
+            kinds,
+            degree: size.degree,
+            map: room.map,
+            places: room.places,
+            bytes,
+            interior,
+            tables: room.tables,
+            scratch: room.scratch,
+            slots: room.slots,
+            layout,
+            gathered: room.gathered,
+            expected: 0.0,
+            cuts,
+        };
+        nest.expected = choose::expected(&nest, machine);
+        Ok(Some(nest))
+    }
+
+    fn validate(&self, machine: &Machine) -> Result<(), NestError> {
+        let pages = self.len();
+        if pages > u64::from(u32::MAX) {
+            return Err(PlanError::TooLarge {
+                what: "number of pages".into(),
+                value: pages,
+                limit: u32::MAX.into(),
+            }
+            .into());
+        }
+        for kind in &self.kinds {
+            for end in [false, true] {
+                let digits = [0, 1, 2].map(|axis| {
+                    let range = &kind.when[axis];
+                    if end { range.end - 1 } else { range.start }
+                });
+                let page = self.number(digits);
+                for direction in [Direction::Load, Direction::Store] {
+                    for (stream, descriptor) in self.transfers(direction, page) {
+                        cp2_dma::validate(&descriptor, machine).map_err(|error| {
+                            let stream = self.stream(direction, stream).to_owned();
+                            PlanError::Transfer {
+                                page,
+                                stream,
+                                error: Box::new(error),
+                            }
+                        })?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The sweep.
+    #[must_use]
+    pub fn sweep(&self) -> &Sweep {
+        &self.sweep
+    }
+
+    /// Number of pages.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "a nest has at least one page")]
+    pub fn len(&self) -> u64 {
+        self.digits.iter().product()
+    }
+
+    /// Pages in DMEM at a time.
+    #[must_use]
+    pub fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// Number of blocks.
+    #[must_use]
+    pub fn blocks(&self) -> u64 {
+        self.sweep.grid().iter().product()
+    }
+
+    /// Pages along each axis, slowest first.
+    #[must_use]
+    pub fn digits(&self) -> [u64; AXES] {
+        self.digits
+    }
+
+    /// The kinds of pages.
+    #[must_use]
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kinds
+    }
+
+    /// Where everything lies in DMEM.
+    #[must_use]
+    pub fn map(&self) -> &DmemMap {
+        &self.map
+    }
+
+    /// Cycles expected of a kernel as fast as the DMA.
+    #[must_use]
+    pub fn expected(&self) -> f64 {
+        self.expected
+    }
+
+    /// The name of a stream.
+    #[must_use]
+    pub fn stream(&self, direction: Direction, index: usize) -> &str {
+        let streams = match direction {
+            Direction::Load => &self.sweep.inputs,
+            Direction::Store => &self.sweep.outputs,
+        };
+        streams.get(index).map_or("", |field| &field.name)
+    }
+
+    fn number(&self, digits: [u64; AXES]) -> u64 {
+        (digits[0] * self.digits[1] + digits[1]) * self.digits[2] + digits[2]
+    }
+
+    /// The kind of page `k`, and how many steps along each axis it is from the first of them.
+    fn kind(&self, k: u64) -> Option<(&Kind, [u64; AXES])> {
+        let [_, rows, columns] = self.digits;
+        let digits = [k / columns / rows, k / columns % rows, k % columns];
+        let has = |kind: &&Kind| (0..AXES).all(|axis| kind.when[axis].contains(&digits[axis]));
+        let kind = self.kinds.iter().find(has)?;
+        Some((
+            kind,
+            [0, 1, 2].map(|axis| digits[axis] - kind.when[axis].start),
+        ))
+    }
+
+    fn buffer(&self, k: u64) -> usize {
+        (k % self.degree as u64) as usize
+    }
+
+    /// The transfers of page `k`, with the index of the stream of each.
+    #[must_use]
+    pub fn transfers(&self, direction: Direction, k: u64) -> Vec<(usize, Descriptor)> {
+        let Some((kind, steps)) = self.kind(k) else {
+            return Vec::new();
+        };
+        let (moves, first) = match direction {
+            Direction::Load => (&kind.loads, 0),
+            Direction::Store => (&kind.stores, self.sweep.inputs.len()),
+        };
+        let buffer = self.buffer(k);
+        let all = moves.iter().map(|one| {
+            let by: i64 = (0..AXES)
+                .map(|axis| one.steps[axis] * steps[axis] as i64)
+                .sum();
+            let places = &self.places[first + one.stream];
+            let mut d = one.descriptor.clone();
+            d.system = d.system.wrapping_add_signed(by);
+            d.local = d.local - places[0] + places[buffer];
+            (one.stream, d)
+        });
+        all.collect()
+    }
+
+    /// The argument block of page `k` for each section, one behind the other; `k` may be one past the last page of a reduction.
+    #[must_use]
+    pub fn arguments(&self, k: u64) -> Vec<u32> {
+        let pages = self.len();
+        let last = k.min(pages - 1);
+        let Some((kind, steps)) = self.kind(last) else {
+            return Vec::new();
+        };
+        let mut words = kind.words.clone();
+        for (more, &times) in kind.steps.iter().zip(&steps) {
+            for (word, step) in words.iter_mut().zip(more) {
+                *word = word.wrapping_add(step.wrapping_mul(times as u32));
+            }
+        }
+        let layout = self.layout;
+        let block = layout.bytes() as usize / 4;
+        let buffer = self.buffer(k);
+        let inputs = self.sweep.inputs.len();
+        let at = |index: usize| {
+            self.places
+                .get(index)
+                .map_or(0, |p| p[buffer] + self.interior[index])
+        };
+        let mut own = vec![
+            if inputs > 0 { at(0) } else { 0 },
+            at(inputs),
+            0,
+            self.scratch,
+        ];
+        own.extend((1..inputs).map(at));
+        own.extend((inputs + 1..self.places.len()).map(at));
+        own.extend(&self.tables);
+        own.extend(&self.sweep.words);
+        let word = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        for words in words.chunks_mut(block.max(1)) {
+            let mut put = |at: i64, value: u32| words[layout.word(at)] = value;
+            for (i, &value) in own.iter().enumerate().filter(|(i, _)| *i != 2) {
+                put(4 * i as i64, value);
+            }
+            put(
+                NEXT,
+                self.slots[((k + 1) % self.slots.len() as u64) as usize],
+            );
+            put(PAGES, word(pages));
+            put(INDEX, word(k));
+            let flag = |is: bool, flag: u32| if is { flag } else { 0 };
+            put(FLAGS, flag(k == 0, FIRST) | flag(k + 1 == pages, LAST));
+            if k >= pages {
+                put(0, self.gathered);
+                put(8, word(self.cuts.sections));
+            }
+        }
+        words
+    }
+
+    /// Whether the arguments of page `k` must be loaded with it: of the words that the kernel reads some differ from those that its
+    /// buffer's block has.
+    #[must_use]
+    pub fn changes_arguments(&self, k: u64) -> bool {
+        if k == 0 {
+            return false;
+        }
+        let Some(before) = k.checked_sub(self.slots.len() as u64) else {
+            return true;
+        };
+        if k >= self.len() {
+            return true;
+        }
+        let (before, now) = (self.arguments(before), self.arguments(k));
+        let block = self.layout.bytes() as usize / 4;
+        let differs = before
+            .iter()
+            .zip(&now)
+            .enumerate()
+            .filter(|(_, (a, b))| a != b);
+        let mut differs =
+            differs.map(|(i, _)| 4 * (i % block.max(1)) as i64 - i64::from(self.layout.before));
+        differs.any(|at| self.sweep.reads.has(at))
+    }
+
+    /// DMEM address of the first page's arguments, what the kernel gets.
+    #[must_use]
+    pub fn first_arguments(&self) -> u32 {
+        self.slots.first().copied().unwrap_or(0)
+    }
+
+    /// What the page kernel may touch: its windows and blocks, tables, scratch, arguments and program data.
+    #[must_use]
+    pub fn protection(&self) -> Protection {
+        let area = |address: u64, bytes: u64| Area {
+            address: u32::try_from(address).unwrap_or(u32::MAX),
+            bytes: u32::try_from(bytes.next_multiple_of(16)).unwrap_or(u32::MAX),
+        };
+        let named = |name: &str| {
+            self.map
+                .regions
+                .iter()
+                .find(|r| r.name == name)
+                .map(|r| area(r.address, r.bytes))
+        };
+        let reserved = self.sweep.reserved.iter().map(|r| area(r.address, r.bytes));
+        let tables = self.sweep.tables.iter().zip(&self.tables);
+        let tables = tables.map(|(table, &at)| area(at.into(), table.bytes));
+        let resident = ["scratch", "results of all sections", "result"]
+            .into_iter()
+            .filter_map(named);
+        let arguments = self.slots.iter().map(|&slot| {
+            area(
+                u64::from(slot - self.layout.before),
+                self.layout.bytes().into(),
+            )
+        });
+        let buffers = (0..self.degree).map(|buffer| {
+            let all = self.places.iter().zip(&self.bytes);
+            let all = all.filter(|(places, _)| places.len() > 1 || self.degree == 1);
+            all.map(|(places, &bytes)| area(places[buffer].into(), bytes))
+                .collect()
+        });
+        Protection {
+            signal: PAGE_EVENT,
+            own: reserved.chain(tables).chain(resident).collect(),
+            arguments: arguments.collect(),
+            pages: vec![PageAreas {
+                pages: self.len(),
+                areas: buffers.collect(),
+            }],
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The nest as a table.
+
+use super::field::AXES;
+use super::plan::{Kind, Nest};
+use crate::schedule::Buffering;
+use cp2_dma::Direction;
+use std::fmt;
+
+impl fmt::Display for Nest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [planes, rows, columns] = self.digits;
+        writeln!(
+            f,
+            "{} blocks in {planes} x {rows} x {columns} pages, {} dealt to the sections; {} buffering{}",
+            self.blocks(),
+            super::field::NAMES[self.cuts.deal],
+            Buffering::name(self.degree),
+            if self.sweep.in_place {
+                ", in place"
+            } else {
+                ""
+            },
+        )?;
+        writeln!(
+            f,
+            "expected: {:.0} cycles with a kernel as fast as the DMA",
+            self.expected
+        )?;
+        writeln!(
+            f,
+            "\nDMEM of each section, {} of {} B:",
+            self.map.used(),
+            self.map.bytes
+        )?;
+        writeln!(f, "  {:>8}  {:>8}  what", "address", "bytes")?;
+        for r in &self.map.regions {
+            writeln!(f, "  {:>#8x}  {:>8}  {}", r.address, r.bytes, r.name)?;
+        }
+        writeln!(
+            f,
+            "\nkinds of pages, and the transfers of the first of each (bytes to the next along each axis):"
+        )?;
+        for kind in &self.kinds {
+            self.kind_of_pages(f, kind)?;
+        }
+        Ok(())
+    }
+}
+
+impl Nest {
+    fn kind_of_pages(&self, f: &mut fmt::Formatter<'_>, kind: &Kind) -> fmt::Result {
+        let range = |axis: usize| match &kind.when[axis] {
+            range if range.end - range.start == 1 => range.start.to_string(),
+            range => format!("{}..{}", range.start, range.end),
+        };
+        let when: Vec<String> = (0..AXES).map(range).collect();
+        writeln!(
+            f,
+            "  {} pages at {}, {} per section",
+            kind.pages(),
+            when.join(" x "),
+            kind.blocks
+        )?;
+        for (direction, moves) in [
+            (Direction::Load, &kind.loads),
+            (Direction::Store, &kind.stores),
+        ] {
+            for one in moves {
+                let steps = one.steps.map(|step| format!("{step:+}")).join(", ");
+                writeln!(
+                    f,
+                    "    {:>10}  {}  ({steps})",
+                    self.stream(direction, one.stream),
+                    one.descriptor
+                )?;
+            }
+        }
+        Ok(())
+    }
+}

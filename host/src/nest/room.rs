@@ -1,0 +1,86 @@
+//! DMEM laid out for the pages of a sweep.
+
+use super::compile::Maker;
+use super::plan::Size;
+use crate::schedule::DmemMap;
+use cp2_machine::Machine;
+
+/// DMEM laid out for pages of a size.
+pub(super) struct Room {
+    pub(super) map: DmemMap,
+    pub(super) places: Vec<Vec<u32>>,
+    pub(super) tables: Vec<u32>,
+    pub(super) scratch: u32,
+    pub(super) slots: Vec<u32>,
+    pub(super) gathered: u32,
+}
+
+impl Room {
+    pub(super) fn new(maker: &Maker<'_>, machine: &Machine, size: Size) -> Option<Self> {
+        let (sweep, quad, layout) = (maker.sweep, maker.quad, maker.layout);
+        let mut map = DmemMap::new(machine.cp2.dmem.0);
+        for r in &sweep.reserved {
+            if !map.reserve(&r.name, r.address, r.bytes) {
+                return None;
+            }
+        }
+        let mut place = |name: &str, bytes: u64| u32::try_from(map.place(name, bytes, quad)?).ok();
+        // One more place for the arguments of what follows the last page.
+        let pages: u64 = maker.cuts.digits().iter().product();
+        let reduced = sweep.partials.is_some();
+        let used = (size.degree as u64).min(pages + u64::from(reduced)).max(1);
+        let mut places = Vec::new();
+        for field in &sweep.inputs {
+            let buffers =
+                (0..size.degree).map(|b| place(&format!("{} {b}", field.name), maker.bytes(field)));
+            places.push(buffers.collect::<Option<Vec<_>>>()?);
+        }
+        for (index, field) in sweep.outputs.iter().enumerate() {
+            let shared = sweep.inputs.get(index).filter(|_| sweep.in_place);
+            places.push(match (sweep.partials, shared) {
+                // It stays where it is.
+                (Some(_), _) => {
+                    let at = place("result", maker.bytes(field))?;
+                    vec![at; size.degree]
+                }
+                (None, Some(input)) => {
+                    let by = u32::try_from(maker.interior(input)).ok()?;
+                    places[index].iter().map(|at: &u32| at + by).collect()
+                }
+                (None, None) => {
+                    let buffers = (0..size.degree)
+                        .map(|b| place(&format!("{} {b}", field.name), maker.bytes(field)));
+                    buffers.collect::<Option<Vec<_>>>()?
+                }
+            });
+        }
+        let gathered = match (sweep.partials, sweep.outputs.first()) {
+            (Some(_), Some(field)) => {
+                let bytes = maker.bytes(field) * maker.cuts.sections;
+                place("results of all sections", bytes)?
+            }
+            _ => 0,
+        };
+        let mut tables = Vec::new();
+        for table in &sweep.tables {
+            tables.push(place(&table.name, table.bytes.next_multiple_of(quad))?);
+        }
+        let blocks = sweep.scratch_per_block.checked_mul(maker.cuts.most())?;
+        let scratch = match sweep.scratch.checked_add(blocks)? {
+            0 => 0,
+            bytes => place("scratch", bytes)?,
+        };
+        let mut slots = Vec::new();
+        for _ in 0..used {
+            slots.push(place("arguments", layout.bytes().into())? + layout.before);
+        }
+        Some(Self {
+            map,
+            places,
+            tables,
+            scratch,
+            slots,
+            gathered,
+        })
+    }
+}

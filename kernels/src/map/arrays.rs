@@ -1,0 +1,285 @@
+//! Arrays, and passes of kernels over them.
+
+use super::{ElementType, MapError, Mapped};
+use crate::job::Job;
+use cp2_asm::Program;
+use cp2_host::nest::{AXES, Edge, Field, Sweep, Table};
+use cp2_host::{Buffer, Options, Placed};
+use cp2_machine::Machine;
+use std::sync::Arc;
+
+/// An array of a job, by the number that [`Arrays`] gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArrayId(usize);
+
+/// An array as a pass takes it.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    /// The array.
+    pub array: ArrayId,
+    /// Elements of a block along each axis; one alone takes the whole array as one row.
+    pub block: Vec<u64>,
+    /// Elements of the halo on either side along each axis; none, or as many as the array has axes.
+    pub halo: Vec<u64>,
+    /// What lies beyond the array.
+    pub edge: Edge,
+}
+
+impl Stream {
+    /// Blocks without halo.
+    #[must_use]
+    pub fn new(array: ArrayId, block: &[u64]) -> Self {
+        Self {
+            array,
+            block: block.to_vec(),
+            halo: Vec::new(),
+            edge: Edge::Zero,
+        }
+    }
+}
+
+/// What a pass loads and stores.
+#[derive(Clone, Debug, Default)]
+pub struct Streams {
+    /// Inputs, in the order of the arguments.
+    pub inputs: Vec<Stream>,
+    /// Outputs, in the order of the arguments.
+    pub outputs: Vec<Stream>,
+    /// What lies in DMEM throughout.
+    pub tables: Vec<ArrayId>,
+}
+
+/// Arrays, and passes of kernels over them: each pass finds what those before it stored.
+#[derive(Debug)]
+pub struct Arrays {
+    job: Job,
+    known: Vec<Known>,
+    outputs: Vec<usize>,
+}
+
+/// An array in system memory.
+#[derive(Debug)]
+struct Known {
+    name: String,
+    element: ElementType,
+    shape: Vec<u64>,
+    buffer: Buffer<u8>,
+}
+
+impl Known {
+    /// The array in blocks: those of one axis take any array as one row.
+    fn cut(&self, block: &[u64]) -> Result<Field, MapError> {
+        let shape = match block {
+            [_] => [
+                1,
+                1,
+                self.shape.iter().fold(1, |n, &d| u64::saturating_mul(n, d)),
+            ],
+            _ => {
+                rank(&self.name, "its block", block, &self.shape)?;
+                axes(&self.name, &self.shape, 1)?
+            }
+        };
+        let block = axes(&self.name, block, 1)?;
+        Ok(Field::new(&self.name, 0, self.element.bytes, shape, block))
+    }
+}
+
+impl Arrays {
+    /// No arrays and no passes.
+    #[must_use]
+    pub fn new(machine: Arc<Machine>, options: Options) -> Self {
+        Self {
+            job: Job::new(machine, options),
+            known: Vec::new(),
+            outputs: Vec::new(),
+        }
+    }
+
+    fn know(
+        &mut self,
+        name: &str,
+        element: ElementType,
+        shape: &[u64],
+        buffer: Buffer<u8>,
+    ) -> ArrayId {
+        self.known.push(Known {
+            name: name.to_owned(),
+            element,
+            shape: shape.to_vec(),
+            buffer,
+        });
+        ArrayId(self.known.len() - 1)
+    }
+
+    /// An array of the user, row by row.
+    ///
+    /// # Errors
+    /// Bytes and extents disagree, or system memory is used up.
+    pub fn input(
+        &mut self,
+        name: &str,
+        element: ElementType,
+        shape: &[u64],
+        bytes: &[u8],
+    ) -> Result<ArrayId, MapError> {
+        let expected = size(element, shape);
+        if bytes.len() as u64 != expected {
+            return Err(MapError::Bytes {
+                array: name.to_owned(),
+                bytes: bytes.len() as u64,
+                expected,
+            });
+        }
+        let buffer = self.job.bytes_in(name, bytes, (element.name, shape))?;
+        Ok(self.know(name, element, shape, buffer))
+    }
+
+    /// Room for a result.
+    ///
+    /// # Errors
+    /// System memory is used up.
+    pub fn output(
+        &mut self,
+        name: &str,
+        element: ElementType,
+        shape: &[u64],
+    ) -> Result<ArrayId, MapError> {
+        let buffer = self
+            .job
+            .bytes_out(name, size(element, shape), (element.name, shape))?;
+        self.outputs.push(self.known.len());
+        Ok(self.know(name, element, shape, buffer))
+    }
+
+    /// Room for what one pass leaves for another.
+    ///
+    /// # Errors
+    /// System memory is used up.
+    pub fn temporary(
+        &mut self,
+        name: &str,
+        element: ElementType,
+        shape: &[u64],
+    ) -> Result<ArrayId, MapError> {
+        let buffer = self.job.temporary::<u8>(size(element, shape))?;
+        Ok(self.know(name, element, shape, buffer))
+    }
+
+    /// A program that passes can run; `name` is its name on the timeline.
+    ///
+    /// # Errors
+    /// It does not run on the machine or does not fit its memories.
+    pub fn kernel(&mut self, name: &str, program: &Arc<Program>) -> Result<Placed, MapError> {
+        Ok(self.job.program(name, program)?)
+    }
+
+    /// A pass over arrays, launched at word `entry`; `how` says everything but the streams. Of a reduction the whole arrays end in one
+    /// block of the one output.
+    ///
+    /// # Errors
+    /// The arrays do not fit each other or the machine.
+    pub fn pass(
+        &mut self,
+        kernel: &Placed,
+        entry: u32,
+        streams: Streams,
+        how: Sweep,
+        reduce: bool,
+    ) -> Result<(), MapError> {
+        let mut sweep = how;
+        for stream in &streams.inputs {
+            let known = &self.known[stream.array.0];
+            let mut field = known.cut(&stream.block)?.halo([0; AXES], stream.edge);
+            if stream.halo.iter().any(|&halo| halo > 0) {
+                rank(&known.name, "its halo", &stream.halo, &known.shape)?;
+                rank(&known.name, "its block", &stream.block, &known.shape)?;
+                field = field.halo(axes(&known.name, &stream.halo, 0)?, stream.edge);
+            }
+            let address = known.buffer.address();
+            sweep.inputs.push(self.job.windows(field, address, reduce)?);
+        }
+        let mut back = Vec::new();
+        for stream in &streams.outputs {
+            let known = &self.known[stream.array.0];
+            let (field, address) = (known.cut(&stream.block)?, known.buffer.address());
+            let (field, relayout) = self.job.blocks(field, address)?;
+            back.extend(relayout);
+            sweep.outputs.push(field);
+        }
+        for table in &streams.tables {
+            let known = &self.known[table.0];
+            sweep.tables.push(Table {
+                name: known.name.clone(),
+                system: known.buffer.address(),
+                bytes: known.buffer.bytes(),
+            });
+        }
+        sweep.zeros = self.job.edge_zeros()?;
+        if let (true, Some(output)) = (reduce, sweep.outputs.first()) {
+            let granule = self.job.machine().dma.granule.0.max(16);
+            let block = output
+                .block
+                .iter()
+                .fold(output.element, |n, &d| n.saturating_mul(d));
+            let sections = self.job.machine().cp2.sections.max(1) as u64;
+            let bytes = block.saturating_add(granule).saturating_mul(sections);
+            sweep.partials = Some(self.job.temporary::<u8>(bytes)?.address());
+        }
+        self.job.sweep(kernel, entry, sweep)?;
+        for relayout in back {
+            relayout.append(&mut self.job)?;
+        }
+        Ok(())
+    }
+
+    /// Carries the passes out.
+    ///
+    /// # Errors
+    /// The device refuses a command.
+    pub fn run(self) -> Result<Mapped, MapError> {
+        let (run, passes, _) = self.job.finish()?;
+        let read = |&output: &usize| run.read(self.known[output].buffer);
+        let outputs = match run.report.end.is_finished() {
+            true => Some(self.outputs.iter().map(read).collect::<Result<_, _>>()?),
+            false => None,
+        };
+        Ok(Mapped {
+            outputs,
+            passes,
+            run,
+        })
+    }
+}
+
+/// Bytes of an array.
+fn size(element: ElementType, shape: &[u64]) -> u64 {
+    shape
+        .iter()
+        .fold(element.bytes, |n, &d| n.saturating_mul(d))
+}
+
+/// Extents of three axes from those of one to three.
+fn axes(array: &str, extents: &[u64], rest: u64) -> Result<[u64; AXES], MapError> {
+    if !(1..=AXES).contains(&extents.len()) {
+        return Err(MapError::Dimensions {
+            array: array.to_owned(),
+            found: extents.len(),
+        });
+    }
+    let mut all = [rest; AXES];
+    all[AXES - extents.len()..].copy_from_slice(extents);
+    Ok(all)
+}
+
+fn rank(array: &str, what: &'static str, found: &[u64], shape: &[u64]) -> Result<(), MapError> {
+    if found.len() == shape.len() {
+        return Ok(());
+    }
+    Err(MapError::Rank {
+        array: array.to_owned(),
+        what,
+        found: found.len(),
+        expected: shape.len(),
+    })
+}

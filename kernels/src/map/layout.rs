@@ -1,0 +1,166 @@
+//! Arrays of the user as windows can load them, and as blocks can store them.
+//!
+//! What is whole granules the DMA moves. Rows that are not are put into another layout by a pass of their own, edges and all. Of rows that are,
+//! only the columns beyond the edges may need one, where these are other elements than zeros: a *margin* of each row.
+
+use crate::job::{Job, JobError};
+use crate::relayout::{Made, Place, Relayout, WORD, Word};
+use cp2_host::nest::{AXES, Edge, Field, Strip};
+
+/// Quads that kernels load.
+const QUAD: u64 = 16;
+/// The fastest axis.
+const X: usize = AXES - 1;
+
+/// How a row of an array goes on.
+#[derive(Clone, Copy)]
+struct Row {
+    /// Words of an element, and elements of a row.
+    words: i64,
+    elements: i64,
+    edge: Edge,
+}
+
+impl Row {
+    /// What the word at an index is that counts from column 0, negative before it.
+    fn word(self, index: i64) -> Word {
+        let (element, part) = (index.div_euclid(self.words), index.rem_euclid(self.words));
+        let element = match self.edge {
+            _ if (0..self.elements).contains(&element) => element,
+            Edge::Zero => return Word::Zero,
+            Edge::Clamp => element.clamp(0, self.elements - 1),
+            Edge::Periodic => element.rem_euclid(self.elements),
+        };
+        Word::Of(0, (element * self.words + part) as u64)
+    }
+}
+
+impl Job {
+    /// What windows load of an array at an address; of a reduction nothing but the array and its edges may be in them.
+    pub(crate) fn windows(
+        &mut self,
+        mut field: Field,
+        address: u64,
+        reduce: bool,
+    ) -> Result<Field, JobError> {
+        let granule = self.machine().dma.granule.0.max(1);
+        let quad = QUAD.max(granule);
+        let sections = self.machine().cp2.sections.max(1) as u64;
+        if field.halo == [0; AXES] && !reduce {
+            // Nobody sees what lies beyond.
+            field.edge = Edge::Zero;
+        }
+        let lines = field.shape[0] * field.shape[1];
+        let row = field.shape[X] * field.element;
+        field.strips = Field::new("", address, field.element, field.shape, field.block).strips;
+        let whole = row.is_multiple_of(granule);
+        let free = lines == 1 && field.halo[X] == 0 && !reduce && field.edge == Edge::Zero;
+        if free {
+            return Ok(field.owning_its_granule(granule));
+        }
+        let repeats = field.edge == Edge::Clamp && !field.element.is_multiple_of(granule);
+        if whole && !repeats {
+            return Ok(field);
+        }
+        let lead = (field.halo[X] * field.element).next_multiple_of(quad);
+        // Where the last window ends; along a single row of blocks further sections have windows behind it.
+        let beyond = match field.blocks(0) * field.blocks(1) {
+            1 => sections - 1,
+            _ => 0,
+        };
+        let end = (field.blocks(X) + beyond) * field.block[X] * field.element;
+        let end = end.next_multiple_of(quad) + lead;
+        let of = Row {
+            words: (field.element / WORD).max(1) as i64,
+            elements: field.shape[X] as i64,
+            edge: field.edge,
+        };
+        let (from, to, first) = match (whole || lines == 1, field.edge) {
+            // The margin behind the last whole granule, and that before the row.
+            (true, Edge::Zero) => (0, row.next_multiple_of(granule), row / granule * granule),
+            (true, _) => (
+                lead,
+                end.max(row.next_multiple_of(quad)),
+                row / granule * granule,
+            ),
+            (false, Edge::Zero) => (0, row.next_multiple_of(quad), 0),
+            (false, _) => (lead, end.max(row.next_multiple_of(quad)), 0),
+        };
+        // A margin has `from` bytes before column 0 and those from `first` on.
+        let pitch = (from + to - first).next_multiple_of(quad);
+        let placed = self.temporary::<u8>(lines * pitch)?.address();
+        let word = |at: u64| {
+            let at = at as i64 - (from / WORD) as i64;
+            of.word(if at < 0 {
+                at
+            } else {
+                at + (first / WORD) as i64
+            })
+        };
+        self.relayouted(&Relayout {
+            name: "edges as the kernel takes them",
+            from: &[Place::new(address, row)],
+            to: Place::new(placed, pitch),
+            words: lines * pitch / WORD,
+            word: &word,
+        })?;
+        let strip = |from: i64, to: i64, system: u64, row: u64| Strip {
+            from,
+            to,
+            system,
+            row,
+            plane: row * field.shape[1],
+        };
+        let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        field.strips = if first == 0 {
+            vec![strip(-signed(from), signed(to), placed, pitch)]
+        } else {
+            let own = strip(0, signed(first), address, row);
+            let behind = strip(signed(first), signed(to), placed + from, pitch);
+            let before = strip(-signed(from), 0, placed, pitch);
+            let all = [before, own, behind].into_iter();
+            all.filter(|strip| strip.to > strip.from).collect()
+        };
+        Ok(field)
+    }
+
+    /// Where blocks are stored of an array at an address, and what is left to do then.
+    pub(crate) fn blocks(
+        &mut self,
+        mut field: Field,
+        address: u64,
+    ) -> Result<(Field, Option<Made>), JobError> {
+        let granule = self.machine().dma.granule.0.max(1);
+        let row = field.shape[X] * field.element;
+        let lines = field.shape[0] * field.shape[1];
+        if lines == 1 || row.is_multiple_of(granule) {
+            field.strips = Field::new("", address, field.element, field.shape, field.block).strips;
+            return Ok((field.owning_its_granule(granule), None));
+        }
+        let pitch = row.next_multiple_of(QUAD.max(granule));
+        let placed = self.temporary::<u8>(lines * pitch)?.address();
+        field.strips = vec![Strip {
+            from: 0,
+            to: i64::try_from(pitch).unwrap_or(i64::MAX),
+            system: placed,
+            row: pitch,
+            plane: pitch * field.shape[1],
+        }];
+        let relayout = Relayout {
+            name: "rows as the user has them",
+            from: &[Place::new(placed, pitch)],
+            to: Place::new(address, row),
+            words: lines * row / WORD,
+            word: &|at| Word::Of(0, at),
+        };
+        let relayout = relayout.make(self.machine())?;
+        Ok((field, Some(relayout)))
+    }
+
+    /// Zeros for edges: address and bytes.
+    pub(crate) fn edge_zeros(&mut self) -> Result<(u64, u64), JobError> {
+        let bytes =
+            (self.machine().cp2.dmem.0 / 4).next_multiple_of(self.machine().dma.granule.0.max(1));
+        Ok((self.temporary::<u8>(bytes)?.address(), bytes))
+    }
+}

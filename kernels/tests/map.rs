@@ -1,0 +1,385 @@
+//! `cp2_kernels::map` against native loops: any extents, blocks, halos, edges, element types and numbers of streams.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    missing_docs,
+    reason = "helpers of tests"
+)]
+
+use cp2_asm::{Program, Source, assemble};
+use cp2_host::nest::Edge;
+use cp2_host::{BlocksPerSection, Buffering, Options};
+use cp2_kernels::map::{ArrayJob, ElementType, Input, Mapped, Output, map};
+use cp2_machine::Machine;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+fn assembled(text: &str) -> Arc<Program> {
+    match assemble(&Source::new("test.s", text), &cp2_asm::Options::default()) {
+        Ok(assembly) => Arc::new(assembly.program),
+        Err(diagnostics) => panic!("{diagnostics}"),
+    }
+}
+
+fn bytes(x: &[f32]) -> Vec<u8> {
+    x.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+fn floats(bytes: &[u8]) -> Vec<f32> {
+    bytes
+        .chunks_exact(4)
+        .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+        .collect()
+}
+
+/// Index of an element at a place that may be outside, as the edge continues the array; none of a zero.
+fn index(shape: &[u64], edge: Edge, at: &[i64]) -> Option<usize> {
+    shape.iter().zip(at).try_fold(0, |index, (&n, &i)| {
+        let n = n as i64;
+        let inside = (0..n).contains(&i);
+        let i = match edge {
+            Edge::Zero => inside.then_some(i)?,
+            Edge::Clamp => i.clamp(0, n - 1),
+            Edge::Periodic => i.rem_euclid(n),
+        };
+        Some(index * n as usize + i as usize)
+    })
+}
+
+/// A kernel that adds the two opposite corners of the halo to each element of its first input, and to that the further inputs' elements.
+fn kernel(halo: [u64; 3], words: u64, inputs: usize, outputs: usize) -> String {
+    let shift = halo[2] * words;
+    let (quads, lanes) = ((shift / 4 * 16) as i64, shift % 4);
+    let corner = |sign: i64| {
+        let at = sign * quads;
+        let (low, high, n) = if sign < 0 {
+            (at - 16, at, 4 - lanes)
+        } else {
+            (at, at + 16, lanes)
+        };
+        if lanes == 0 {
+            format!("ldq q4, [a6 + {at}]\n")
+        } else {
+            format!("ldq q2, [a6 + {low}]\nldq q3, [a6 + {high}]\next q4, q2, q3, {n}\n")
+        }
+    };
+    let further =
+        (1..inputs).map(|i| format!("add a9, a{}, c9\nldq q6, [a9]\nadd q1, q1, q6\n", 9 + i));
+    // The second output has the double; its address is that behind the further inputs'.
+    let second = match (inputs, outputs) {
+        (_, 1) => String::new(),
+        (1, _) => "add a9, a10, c9\nadd q7, q1, q1\nstq q7, [a9]\n".to_owned(),
+        (2, _) => "add a9, a11, c9\nadd q7, q1, q1\nstq q7, [a9]\n".to_owned(),
+        _ => "add a9, a12, c9\nadd q7, q1, q1\nstq q7, [a9]\n".to_owned(),
+    };
+    format!(
+        r#"
+.include "page.s"
+.program
+    page_begin
+    ldx2 a0, [a15]
+    ldx2 c0, [a15 + PAGE_ROWS]
+    ldx c2, [a15 + PAGE_COLUMNS]
+    ldx2 s0, [a15 + PAGE_PITCH]
+    ldx2 s2, [a15 + PAGE_OUT_PITCH]
+    {words}
+    movi c5, {hz}
+    mul c6, s1, c5
+    movi c5, {hy}
+    mul c7, s0, c5
+    add c6, c6, c7
+    mov c8, a1
+    loop c1 {{
+        mov a2, a0
+        mov a3, a1
+        loop c0 {{
+            mov a4, a2
+            mov a5, a3
+            loop c2 {{
+                ldq q1, [a4]
+                sub a6, a4, c6
+                {before}
+                add q1, q1, q4
+                add a6, a4, c6
+                {behind}
+                add q1, q1, q4
+                sub c9, a5, c8
+                {further}
+                {second}
+                stq q1, [a5]+16
+                addi a4, a4, 16
+            }}
+            add a2, a2, s0
+            add a3, a3, s2
+        }}
+        add a0, a0, s1
+        add a1, a1, s3
+    }}
+    page_end
+    stop
+"#,
+        words = match inputs + outputs {
+            2 => "",
+            3 | 4 => "ldx2 a10, [a15 + 16]",
+            _ => "ldx2 a10, [a15 + 16]\nldx a12, [a15 + 24]",
+        },
+        hz = halo[0],
+        hy = halo[1],
+        before = corner(-1),
+        behind = corner(1),
+        further = further.collect::<String>(),
+    )
+}
+
+/// Built-in machines, and one that moves single words, by few levels, for an odd number of sections.
+fn machine(name: &str) -> Machine {
+    Machine::builtin(name).unwrap_or_else(|| {
+        let text = r#"
+base = "vm7"
+[cp2]
+sections = { value = 3, unit = "sections" }
+[dma]
+granule = { value = 4, unit = "B" }
+levels = { value = 1, unit = "levels" }
+"#;
+        Machine::parse("odd.toml", text).unwrap()
+    })
+}
+
+/// One case of the property.
+#[derive(Clone, Debug)]
+struct Case {
+    shape: Vec<u64>,
+    block: Vec<u64>,
+    halo: Vec<u64>,
+    edge: Edge,
+    words: u64,
+    inputs: usize,
+    outputs: usize,
+    size: Option<u32>,
+    buffering: Buffering,
+    machine: &'static str,
+}
+
+const FLOAT: ElementType = ElementType {
+    name: "float32",
+    bytes: 4,
+};
+const COMPLEX: ElementType = ElementType {
+    name: "complex64",
+    bytes: 8,
+};
+
+fn run(case: &Case) -> Result<(), TestCaseError> {
+    let machine = Arc::new(machine(case.machine));
+    let count = case.shape.iter().product::<u64>() * case.words;
+    let element = if case.words == 1 { FLOAT } else { COMPLEX };
+    let arrays: Vec<Vec<f32>> = (0..case.inputs as u64)
+        .map(|i| {
+            (0..count)
+                .map(|n| ((n * 7 + i * 13) % 1021) as f32 + 1.0)
+                .collect()
+        })
+        .collect();
+    let raw: Vec<Vec<u8>> = arrays.iter().map(|x| bytes(x)).collect();
+    let mut axes = [0; 3];
+    axes[3 - case.shape.len()..].copy_from_slice(&case.halo);
+    let inputs = raw.iter().enumerate().map(|(i, bytes)| Input {
+        name: format!("x{i}"),
+        element,
+        shape: case.shape.clone(),
+        bytes,
+        block: case.block.clone(),
+        halo: if i == 0 {
+            case.halo.clone()
+        } else {
+            Vec::new()
+        },
+        edge: case.edge,
+    });
+    let outputs = (0..case.outputs).map(|i| Output {
+        name: format!("y{i}"),
+        element,
+        shape: case.shape.clone(),
+        block: case.block.clone(),
+    });
+    let done = map(
+        assembled(&kernel(axes, case.words, case.inputs, case.outputs)),
+        machine,
+        ArrayJob {
+            inputs: inputs.collect(),
+            outputs: outputs.collect(),
+            size: case
+                .size
+                .map_or(BlocksPerSection::ANY, BlocksPerSection::Fixed),
+            buffering: case.buffering,
+            options: Options {
+                check: true,
+                ..Options::default()
+            },
+            ..ArrayJob::new("corners")
+        },
+    );
+    let done: Mapped = done.map_err(|e| TestCaseError::fail(e.to_string()))?;
+    let report = &done.run.report;
+    let finding = report.findings.first().map(ToString::to_string);
+    prop_assert!(
+        report.end.is_finished() && finding.is_none(),
+        "{}: {:?}",
+        report.end,
+        finding
+    );
+    let Mapped {
+        outputs: Some(outputs),
+        ..
+    } = &done
+    else {
+        return Err(TestCaseError::fail("no output"));
+    };
+    let words = case.words as usize;
+    for n in 0..count as usize {
+        let (mut rest, mut at) = (n / words, vec![0i64; case.shape.len()]);
+        for (at, &extent) in at.iter_mut().zip(&case.shape).rev() {
+            *at = (rest % extent as usize) as i64;
+            rest /= extent as usize;
+        }
+        let of = |sign: i64| {
+            let place: Vec<i64> = at
+                .iter()
+                .zip(&case.halo)
+                .map(|(at, h)| at + sign * *h as i64)
+                .collect();
+            index(&case.shape, case.edge, &place).map_or(0.0, |i| arrays[0][i * words + n % words])
+        };
+        let sum = arrays[1..]
+            .iter()
+            .fold(arrays[0][n] + of(-1) + of(1), |sum, x| sum + x[n]);
+        for (i, y) in outputs.iter().enumerate() {
+            let (got, expected) = (floats(&y[4 * n..4 * n + 4])[0], sum * (i + 1) as f32);
+            prop_assert_eq!(
+                got,
+                expected,
+                "output {} word {}, {}",
+                i,
+                n,
+                done.nest().unwrap()
+            );
+        }
+    }
+    Ok(())
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let axis = |most: u64| prop_oneof![Just(1u64), 1..=most];
+    let sizes = (
+        1usize..4,
+        axis(6),
+        axis(14),
+        axis(45),
+        (1u64..4, 1u64..5, 1u64..4),
+        (0u64..3, 0u64..3, 0u64..6),
+    );
+    let how = (
+        prop_oneof![Just(Edge::Zero), Just(Edge::Periodic), Just(Edge::Clamp)],
+        1u64..3,
+        (1usize..4, 1usize..3),
+        prop::option::of(1u32..4),
+        prop_oneof![
+            Just(Buffering::Auto),
+            Just(Buffering::Single),
+            Just(Buffering::Triple)
+        ],
+        prop_oneof![Just("vm7"), Just("vm9"), Just("odd")],
+    );
+    (sizes, how).prop_map(
+        |(
+            (rank, nz, ny, nx, (bz, by, bx), (hz, hy, hx)),
+            (edge, words, (inputs, outputs), size, buffering, machine),
+        )| {
+            let cut = |all: [u64; 3]| all[3 - rank..].to_vec();
+            Case {
+                shape: cut([nz, ny, nx]),
+                block: cut([bz, by, bx * 4 / words]),
+                halo: cut([hz, hy, hx]),
+                edge,
+                words,
+                inputs,
+                outputs,
+                size,
+                buffering,
+                machine,
+            }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #[test]
+    fn windows_show_arrays_as_their_edges_continue_them(case in cases()) {
+        run(&case)?;
+    }
+}
+
+/// The dot product of two arrays; the one output block has it in its first element.
+const DOT: &str = r#"
+.include "page.s"
+.program
+        lii r0, 0
+        lii r1, 0                       ; q0: the sums of this section, a lane each
+        page_begin
+        ldx2 a0, [a15]                  ; the first array's block; the result
+        ldx a2, [a15 + 16]              ; the second array's block
+        ldx c0, [a15 + PAGE_COLUMNS]    ; quads of the block
+        loop c0 {
+            ldq q1, [a0]+16
+            ldq q2, [a2]+16
+            madd q0, q1, q2, q0
+        }
+        page_end
+        stq q0, [a1]
+        page_gather                     ; a0: the results of all sections
+        ldx2 a0, [a15]
+        ldx c0, [a15 + 8]
+        lii r0, 0
+        lii r1, 0
+        loop c0 {
+            ldq q1, [a0]+16
+            add q0, q0, q1
+        }
+        add r0, r0, r1
+        swap r1, r0
+        add r0, r0, r1
+        stq q0, [a1]
+        stop
+"#;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #[test]
+    fn no_element_is_counted_twice(n in prop_oneof![1u64..40, 1u64..5000], block in 1u64..9, size in prop::option::of(1u32..5)) {
+        let [x, y]: [Vec<f32>; 2] = [1, 3].map(|k| (0..n).map(|i| ((i * k) % 7) as f32).collect());
+        let raw = [bytes(&x), bytes(&y)];
+        let input = |name: &str, bytes| Input {
+            name: name.into(),
+            element: FLOAT,
+            shape: vec![n],
+            bytes,
+            block: vec![4 * block],
+            halo: Vec::new(),
+            edge: Edge::Zero,
+        };
+        let done = map(assembled(DOT), Arc::new(Machine::builtin("vm7").unwrap()), ArrayJob {
+            inputs: vec![input("x", &raw[0]), input("y", &raw[1])],
+            outputs: vec![Output { name: "dot".into(), element: FLOAT, shape: vec![1], block: vec![1] }],
+            reduce: true,
+            size: size.map_or(BlocksPerSection::ANY, BlocksPerSection::Fixed),
+            options: Options { check: true, ..Options::default() },
+            ..ArrayJob::new("dot")
+        }).map_err(|e| TestCaseError::fail(e.to_string()))?;
+        let report = &done.run.report;
+        prop_assert!(report.end.is_finished() && report.findings.is_empty(), "{}: {:?}", report.end, report.findings.first().map(ToString::to_string));
+        let expected: f32 = x.iter().zip(&y).map(|(x, y)| x * y).sum();
+        prop_assert_eq!(floats(&done.outputs.unwrap()[0]), vec![expected]);
+    }
+}
