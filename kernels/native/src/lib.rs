@@ -60,10 +60,13 @@ impl Backend for Native {
     }
 }
 
+/// Computes the output of an input.
+type Run = dyn FnMut(&Data) -> Result<Data, DataError> + Send;
+
 /// A problem with everything made that does not depend on its input.
 struct Ready {
     recipe: &'static str,
-    run: Box<dyn FnMut(&Data) -> Result<Data, DataError> + Send>,
+    run: Box<Run>,
 }
 
 impl Ready {
