@@ -55,7 +55,7 @@ impl Device {
     }
 
     /// The same of words by which the host program goes on: how often a loop is run, for one. A recording keeps what was read, and
-    /// a replay that reads something else ends there, with [`End::Diverged`].
+    /// a replay that reads something else ends there, with [`End::Diverged`](super::End::Diverged).
     ///
     /// # Errors
     /// A command could not be carried out.

@@ -8,6 +8,9 @@ use crate::size::{Parameter, Size};
 use crate::vector::{BeamProblem, MapProblem, ProductProblem, ReduceProblem, TransposeProblem};
 use std::sync::Arc;
 
+/// Makes the problem of a size, given the name of its kind or of a kernel.
+pub type MakeProblem = fn(&str, &Size) -> Result<Arc<dyn Problem>, ProblemError>;
+
 /// A kind of problem.
 #[derive(Clone, Copy, Debug)]
 pub struct ProblemKind {
@@ -17,7 +20,7 @@ pub struct ProblemKind {
     pub parameters: &'static [Parameter],
     /// Sizes that take no time, those of several algorithms among them: values in the parameters' order.
     small: &'static [&'static str],
-    make: fn(&str, &Size) -> Result<Arc<dyn Problem>, ProblemError>,
+    make: MakeProblem,
 }
 
 impl ProblemKind {

@@ -63,7 +63,7 @@ pub use case::Case;
 pub use data::{Array, Data, DataError, Element, Kind, Values};
 pub use error::ProblemError;
 pub use judging::judged;
-pub use kinds::{KINDS, ProblemKind};
+pub use kinds::{KINDS, MakeProblem, ProblemKind};
 pub use problem::{Form, Problem};
 pub use random::Random;
 pub use reference::{Exact, Expected, Reference};

@@ -12,10 +12,10 @@ use cp2_reference::Figures;
 use std::sync::Arc;
 
 /// How a problem is computed, if it is of the type that the function knows.
-type Row = fn(&Arc<Machine>, &dyn Problem) -> Option<Result<Method, Failure>>;
+pub(crate) type PlanProblem = fn(&Arc<Machine>, &dyn Problem) -> Option<Result<Method, Failure>>;
 
 /// What computes which type of problem. A new type of problem is a row.
-const TABLE: &[Row] = &[
+const TABLE: &[PlanProblem] = &[
     fft::complex,
     fft::real,
     conv::filter,

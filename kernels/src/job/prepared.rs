@@ -19,7 +19,8 @@ use cp2_host::{Buffer, Element, RunReport};
 ///
 /// let vm7 = Machine::builtin("vm7").unwrap();
 /// let product = Map::new(MapOp::Multiply, 64, vm7.into())?;
-/// let mut job = product.job(&[&[1.0; 64], &[2.0; 64]], Options::default())?.prepare();
+/// let (job, _) = product.job(&[&[1.0; 64], &[2.0; 64]], Options::default())?;
+/// let mut job = job.prepare();
 /// let first = job.run()?;
 /// // The second factor alone is another one.
 /// job.write("y", &[3.0f32; 64])?;

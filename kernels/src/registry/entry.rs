@@ -1,9 +1,9 @@
 //! A kernel of the registry as data.
 
 use super::{Kernel, KernelError, Parameter, Size};
-use crate::backend::{Failure, Method};
+use crate::backend::{Method, PlanProblem};
 use cp2_machine::Machine;
-use cp2_problems::{Problem, ProblemError};
+use cp2_problems::{MakeProblem, Problem, ProblemError};
 use std::sync::Arc;
 
 /// A kernel by its description, its problem, and the function that plans it.
@@ -17,9 +17,9 @@ pub struct Entry {
     /// For every size of the tables a value of each parameter.
     pub(crate) sizes: &'static [&'static [u64]],
     /// The problem of a size, given the kernel's name.
-    pub(crate) problem: fn(&str, &Size) -> Result<Arc<dyn Problem>, ProblemError>,
+    pub(crate) problem: MakeProblem,
     /// How the kernel computes it; none where it is not of the kernel's type.
-    pub(crate) plan: fn(&Arc<Machine>, &dyn Problem) -> Option<Result<Method, Failure>>,
+    pub(crate) plan: PlanProblem,
 }
 
 impl Kernel for Entry {
