@@ -6,6 +6,7 @@ mod assemble;
 mod diag;
 pub mod disasm;
 mod expr;
+pub mod flow;
 pub mod isa;
 pub mod issue;
 pub mod manual;

@@ -111,6 +111,22 @@ impl Core {
         }
     }
 
+    /// A core that has no local memory: for following the flow of a program alone.
+    pub(crate) fn without_dmem(machine: &Machine) -> Self {
+        Self {
+            sections: machine.cp2.sections,
+            registers: machine.cp2.registers,
+            dmem_bytes: 0,
+            groups: vec![Group::new(0)],
+            program: Vec::new(),
+            loaded: Loaded::none(0),
+            pc: 0,
+            loops: Vec::new(),
+            calls: Vec::new(),
+            events: vec![VecDeque::new(); machine.cp2.events],
+        }
+    }
+
     /// Back to the state after reset: everything zero.
     pub(crate) fn reset(&mut self) {
         for group in &mut self.groups {

@@ -180,7 +180,11 @@ fn load(core: &mut Core, op: &MemoryOp, access: &Checked) {
 }
 
 /// Finds what would fault before anything of the word takes effect.
-fn check_control(core: &Core, machine: &Machine, op: ControlOp) -> Result<(), FaultKind> {
+pub(crate) fn check_control(
+    core: &Core,
+    machine: &Machine,
+    op: ControlOp,
+) -> Result<(), FaultKind> {
     match op {
         ControlOp::Return if core.calls.is_empty() => Err(FaultKind::NoCall),
         ControlOp::Call { .. } if core.calls.len() >= machine.cp2.call_depth => {

@@ -12,6 +12,7 @@ mod cause;
 mod check;
 mod choice;
 mod core;
+pub mod count;
 mod counters;
 mod decoded;
 mod dump;

@@ -38,10 +38,7 @@ fn machine(which: usize) -> Arc<Machine> {
         6 => changed("[cp2]\nsections = { value = 2, unit = \"sections\" }\n"),
         7 => changed("[dma]\nsetup-idle = { value = 2000, unit = \"cycles\" }\n"),
         8 => changed("[dma]\nbandwidth = { value = 3.2, unit = \"B/cycle\" }\n"),
-        _ => changed(
-            "[cp2]\ninterval.butterfly = { value = 4, unit = \"cycles\" }\n\
-             butterflies = { value = 0.25, unit = \"butterflies/cycle\" }\n",
-        ),
+        _ => changed("[cp2]\ninterval.butterfly = { value = 4, unit = \"cycles\" }\n"),
     }
 }
 

@@ -136,10 +136,9 @@ fn kernels_keep_to_what_is_theirs() {
 /// cycle, less than the whole time may be explained, but never more.
 #[test]
 fn slow_units_are_not_priced_twice() {
-    for (class, peak) in [("butterfly", "0.25"), ("add", "1"), ("madd", "1")] {
+    for class in ["butterfly", "add", "madd"] {
         let text = format!(
-            "base = \"vm7\"\n[cp2]\ninterval.{class} = {{ value = 4, unit = \"cycles\" }}\n\
-             butterflies = {{ value = {peak}, unit = \"butterflies/cycle\" }}\n"
+            "base = \"vm7\"\n[cp2]\ninterval.{class} = {{ value = 4, unit = \"cycles\" }}\n"
         );
         let machine = Arc::new(Machine::parse(class, &text).unwrap());
         for (name, n) in [

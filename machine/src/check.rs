@@ -3,7 +3,7 @@
 use crate::error::{Located, Problem};
 use crate::read::Layer;
 use crate::table::ROWS;
-use crate::{Class, Machine, TimeBase};
+use crate::{Machine, TimeBase};
 
 /// Ticks per CP2 cycle a time base may need: at this limit a simulation of
 /// 2^44 cycles (five hours at 1 GHz) still fits 64-bit ticks.
@@ -76,23 +76,6 @@ fn broken_rules(m: &Machine) -> Vec<Broken> {
                  and {ticks_per_granule} per granule, at most {MAX_TICKS} are possible"
             ),
         }));
-    }
-    // Bounds are computed from the peak rate: a lower one would be beaten by the machine itself.
-    let (peak, interval) = (
-        m.cp2.butterflies_per_cycle,
-        m.cp2.interval[Class::Butterfly].0,
-    );
-    if u128::from(peak.num) * u128::from(interval) < u128::from(peak.den) {
-        broken.push((
-            &["cp2.butterflies", "cp2.interval.butterfly"],
-            Problem::Impossible {
-                key: "cp2.butterflies".to_owned(),
-                value: format!("{peak} butterflies/cycle"),
-                rule: format!(
-                    "at least the rate of issue, one butterfly in `cp2.interval.butterfly` = {interval} cycles"
-                ),
-            },
-        ));
     }
     broken
 }

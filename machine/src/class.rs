@@ -58,6 +58,19 @@ impl Class {
             Self::Control => "control",
         }
     }
+
+    /// Floating-point operations of one section in the fullest operation of the class: what its rows of the
+    /// instruction table have at most. An elementary function counts as one of each lane.
+    #[must_use]
+    pub const fn flops(self) -> u64 {
+        match self {
+            Self::Butterfly => 10,
+            Self::Madd => 8,
+            Self::Add => 4,
+            Self::Elementary => 2,
+            Self::Integer | Self::Load | Self::ScalarLoad | Self::Scalar | Self::Control => 0,
+        }
+    }
 }
 
 impl fmt::Display for Class {

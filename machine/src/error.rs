@@ -51,6 +51,14 @@ pub enum Problem {
         /// The keys that may stand here.
         known: Vec<String>,
     },
+    /// A key of what follows from other parameters.
+    #[error("`{key}` is no parameter: it follows from {from}")]
+    Derived {
+        /// The key.
+        key: &'static str,
+        /// What it follows from.
+        from: &'static str,
+    },
     /// A value of the wrong TOML type.
     #[error("`{key}` is {found}")]
     WrongType {
@@ -169,6 +177,9 @@ impl Problem {
                     did_you_mean(suggestion.as_deref()),
                     known.join(", ")
                 )
+            }
+            Self::Derived { from, .. } => {
+                format!("leave it out; to change the rate, set {from}")
             }
             Self::WrongType { expected, .. } => format!("expected {expected}"),
             Self::MissingValue { .. } => "write { value = ..., unit = \"...\" }".into(),

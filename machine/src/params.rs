@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::gcd;
-use crate::{Bytes, ClassMap, Cycles, Extensions, Provenance, Ratio, TimeBase};
+use crate::{Bytes, Class, ClassMap, Cycles, Extensions, Provenance, Ratio, TimeBase};
 
 /// A complete, validated machine. Serialises as its machine file, so that what is
 /// read back is validated too.
@@ -63,10 +63,24 @@ pub struct Cp2 {
     pub loop_back: Cycles,
     /// Optional instructions and memory features present.
     pub extensions: Extensions,
-    /// Peak complex butterflies per section and cycle.
-    pub butterflies_per_cycle: Ratio,
-    /// Peak floating-point operations per section and cycle.
-    pub flops_per_cycle: Ratio,
+}
+
+impl Cp2 {
+    /// Operations of a class per section and cycle: a section has one unit of each, which takes one every `interval` cycles.
+    #[must_use]
+    pub fn rate(&self, class: Class) -> Ratio {
+        Ratio {
+            num: 1,
+            den: self.interval[class].0.max(1),
+        }
+    }
+
+    /// Peak floating-point operations per section and cycle: those of the class that has most of them at its rate.
+    #[must_use]
+    pub fn flops_per_cycle(&self) -> f64 {
+        let rates = Class::ALL.map(|class| class.flops() as f64 * self.rate(class).as_f64());
+        rates.into_iter().fold(0.0, f64::max)
+    }
 }
 
 /// The DMA controller.

@@ -15,8 +15,6 @@ pub enum Quantity {
     Bandwidth,
     /// A count of the named things.
     Count(&'static str),
-    /// A rational number of the named things per section and cycle.
-    Rate(&'static str),
     /// A list of extension names.
     Names,
 }
@@ -54,7 +52,7 @@ impl Quantity {
             Self::Size => SIZE.to_vec(),
             Self::Cycles => vec![("cycles", 1)],
             Self::Bandwidth => vec![("B/cycle", 1)],
-            Self::Count(unit) | Self::Rate(unit) => vec![(unit, 1)],
+            Self::Count(unit) => vec![(unit, 1)],
             Self::Names => Vec::new(),
         }
     }
@@ -62,7 +60,7 @@ impl Quantity {
     /// Whether values may be fractions.
     #[must_use]
     pub fn is_fractional(self) -> bool {
-        matches!(self, Self::Bandwidth | Self::Rate(_))
+        matches!(self, Self::Bandwidth)
     }
 
     /// The value as a person writes it: the number as text and the largest unit

@@ -3,7 +3,7 @@
 use crate::error::{File, Located, MachineError, Place, Problem, suggest};
 use crate::provenance::Origin;
 use crate::quantity::Value;
-use crate::table::{ROWS, Row};
+use crate::table::{DERIVED, ROWS, Row};
 use std::ops::Range;
 use std::sync::Arc;
 use toml::Spanned;
@@ -131,6 +131,9 @@ impl Reader {
     }
 
     fn unknown(&mut self, span: Range<usize>, prefix: &str, path: &str) {
+        if let Some((key, from)) = DERIVED.into_iter().find(|(key, _)| *key == path) {
+            return self.fail(span, Problem::Derived { key, from });
+        }
         let mut known: Vec<String> = if prefix.is_empty() {
             HEAD.map(String::from).to_vec()
         } else {

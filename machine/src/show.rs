@@ -153,8 +153,6 @@ impl Machine {
                 loop_setup: Cycles::ZERO,
                 loop_back: Cycles::ZERO,
                 extensions: Extensions::empty(),
-                butterflies_per_cycle: zero,
-                flops_per_cycle: zero,
             },
             dma: Dma {
                 granule: Bytes(1),

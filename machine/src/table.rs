@@ -142,8 +142,6 @@ rows! {
     "cp2.branch-penalty" => cp2.branch_penalty, Q::Cycles, Within(0, PIPELINE), "Cycles lost after a taken branch, call or return.";
     "cp2.loop-setup" => cp2.loop_setup, Q::Cycles, Within(0, PIPELINE), "Cycles lost when a hardware loop is set up.";
     "cp2.loop-back" => cp2.loop_back, Q::Cycles, Within(0, PIPELINE), "Cycles lost at the back edge of a hardware loop.";
-    "cp2.butterflies" => cp2.butterflies_per_cycle, Q::Rate("butterflies/cycle"), Positive(64), "Peak complex butterflies of one section, which references are computed from: at least one in `cp2.interval.butterfly` cycles.";
-    "cp2.flops" => cp2.flops_per_cycle, Q::Rate("flops/cycle"), Positive(1_000), "Peak floating-point operations of one section.";
     "cp2.extensions" => cp2.extensions, Q::Names, AnySet, "Optional instructions and memory features; the base machine has none.";
     "dma.granule" => dma.granule, Q::Size, PowerOfTwo(4, 4 * KIB), "System addresses, strides and run lengths are multiples of this.";
     "dma.bandwidth" => dma.bandwidth, Q::Bandwidth, Positive(1_000_000), "Loads and stores together.";
@@ -159,6 +157,15 @@ rows! {
     "host.copy" => host.copy, Q::Bandwidth, Positive(1_000_000), "What the control CPU itself moves when it touches system memory.";
     "host.scalar" => host.scalar, Q::Cycles, Within(0, COST), "Control CPU time for an operation on floating-point scalars, between passes.";
 }
+
+/// What was a parameter, and from which others it follows.
+pub(crate) const DERIVED: [(&str, &str); 2] = [
+    ("cp2.butterflies", "cp2.interval.butterfly"),
+    (
+        "cp2.flops",
+        "cp2.interval.butterfly, cp2.interval.madd and cp2.interval.add",
+    ),
+];
 
 impl Range {
     /// Whether the value is allowed.

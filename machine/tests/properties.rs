@@ -19,8 +19,6 @@ fn changes() -> impl Strategy<Value = String> {
                 Range::Within(lo, hi) => pick(lo, hi).to_string(),
                 Range::PowerOfTwo(lo, _) => (1u64 << (seed % 13)).max(lo).to_string(),
                 Range::Even(lo, hi) => (pick(lo, hi) & !1).max(lo).to_string(),
-                // Not less than the rate of issue.
-                Range::Positive(hi) if row.key == "cp2.butterflies" => pick(1, hi).to_string(),
                 Range::Positive(hi) => match seed % 3 {
                     0 => pick(1, hi).to_string(),
                     1 => format!("{}.{:02}", seed % hi.min(50), den % 99 + 1),

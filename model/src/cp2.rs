@@ -25,34 +25,18 @@ impl System {
     /// The system that a machine file describes.
     ///
     /// Rates are peak rates of issue, of all sections: a slot takes one operation per cycle, a
-    /// unit one every `interval` cycles; the butterfly has its own parameter.
+    /// unit one every `interval` cycles.
     #[must_use]
     pub fn of(machine: &Machine) -> Self {
         let (cp2, dma, host) = (&machine.cp2, &machine.dma, &machine.host);
         let clock = cp2.clock_hz as f64;
         let sections = cp2.sections as f64;
         let rate = |class: Class| {
-            let rate = match class {
-                Class::Butterfly => {
-                    let r = cp2.butterflies_per_cycle;
-                    r.num as f64 / r.den.max(1) as f64
-                }
-                _ => 1.0 / cp2.interval[class].0.max(1) as f64,
-            };
-            (class.name().to_owned(), rate * sections * clock)
+            let rate = cp2.rate(class).as_f64() * sections * clock;
+            (class.name().to_owned(), rate)
         };
         // Flops of the fullest operation of a class: [A] M12.
-        let peak = cp2.flops_per_cycle.num as f64 / cp2.flops_per_cycle.den.max(1) as f64;
-        let flops = |class: Class| {
-            let flops = match class {
-                Class::Butterfly => peak,
-                Class::Madd => peak.min(8.0),
-                Class::Add => peak.min(4.0),
-                Class::Elementary => 2.0,
-                _ => 0.0,
-            };
-            (class.name().to_owned(), flops)
-        };
+        let flops = |class: Class| (class.name().to_owned(), class.flops() as f64);
         let arithmetic = [
             Class::Integer,
             Class::Add,

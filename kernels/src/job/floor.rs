@@ -1,6 +1,6 @@
 //! What a chosen way of computing cannot take less than.
 
-use cp2_machine::{Cycles, Machine};
+use cp2_machine::{Class, Cycles, Machine};
 
 /// The least that a way of computing needs, for planners that leave out what cannot be the cheapest. It says nothing of the problem: what
 /// any program needs, and what the best known one does, is in `cp2_reference`.
@@ -15,9 +15,8 @@ pub(crate) struct Floor {
 }
 
 impl Floor {
-    /// All arithmetic at the machine's peak rate, or all bytes over the
-    /// channel, whichever takes longer. Butterflies and other arithmetic share
-    /// the sections' arithmetic slot.
+    /// All arithmetic in the sections' slot, the butterflies at their unit's rate, or all bytes over the
+    /// channel, whichever takes longest.
     pub(crate) fn cycles(&self, machine: &Machine) -> Cycles {
         let ratio = |count: u128, num: u64, den: u64| {
             count
@@ -25,13 +24,12 @@ impl Floor {
                 .div_ceil(u128::from(num.max(1)))
         };
         let (cp2, dma) = (&machine.cp2, &machine.dma);
-        let rate = cp2.butterflies_per_cycle;
-        // Butterflies and issues over the sections, over the common denominator.
-        let slots = self
+        // What a butterfly's unit leaves free of the slot, other arithmetic may have.
+        let unit = self
             .butterflies
-            .saturating_mul(u128::from(rate.den))
-            .saturating_add(self.issues.saturating_mul(u128::from(rate.num)));
-        let compute = ratio(slots, rate.num.saturating_mul(cp2.sections as u64), 1);
+            .saturating_mul(cp2.interval[Class::Butterfly].0.into());
+        let slots = self.butterflies.saturating_add(self.issues).max(unit);
+        let compute = ratio(slots, cp2.sections as u64, 1);
         let transfer = ratio(self.bytes, dma.bandwidth.num, dma.bandwidth.den);
         Cycles(u64::try_from(compute.max(transfer)).unwrap_or(u64::MAX))
     }

@@ -88,6 +88,9 @@ impl Job {
         };
         // A margin has `from` bytes before column 0 and those from `first` on.
         let pitch = (from + to - first).next_multiple_of(quad);
+        if pitch == 0 {
+            return Ok(field);
+        }
         let placed = self.temporary::<u8>(lines * pitch)?.address();
         let word = |at: u64| {
             let at = at as i64 - (from / WORD) as i64;

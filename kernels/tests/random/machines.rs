@@ -9,8 +9,6 @@ pub(crate) const WITHOUT_EFFECT: &[&str] = &[
     "cp2.register-lanes",
     "cp2.call-depth",
     "cp2.events",
-    "cp2.butterflies",
-    "cp2.flops",
     "cp2.extensions",
     "host.copy",
 ];

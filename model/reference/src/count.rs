@@ -56,30 +56,24 @@ impl Mul<f64> for Count {
     }
 }
 
-/// Cycles from an issue to the next of each unit, and cycles that an issue takes of the common slot.
+/// Cycles from an issue to the next of each unit.
 struct Units {
     butterfly: f64,
     madd: f64,
     add: f64,
     integer: f64,
     elementary: f64,
-    /// A butterfly's part of a cycle of the slot: one, unless the machine has several in a cycle.
-    slot: f64,
 }
 
 impl Units {
     fn of(machine: &Machine) -> Self {
         let every = |class| machine.cp2.interval[class].0.max(1) as f64;
-        let rate = machine.cp2.butterflies_per_cycle.as_f64();
-        let slot = if rate > 1.0 { 1.0 / rate } else { 1.0 };
-        let butterfly = every(Class::Butterfly);
         Self {
-            butterfly: if rate > 1.0 { slot } else { butterfly },
+            butterfly: every(Class::Butterfly),
             madd: every(Class::Madd),
             add: every(Class::Add),
             integer: every(Class::Integer),
             elementary: every(Class::Elementary),
-            slot,
         }
     }
 }
@@ -104,7 +98,7 @@ impl Count {
     #[must_use]
     pub fn cycles(&self, machine: &Machine) -> f64 {
         let units = Units::of(machine);
-        let easy = (self.issues() + (units.slot - 1.0) * (self.twiddled + self.plain)).max(0.0);
+        let easy = self.issues().max(0.0);
         if self.fits(&units, easy) {
             return easy;
         }
@@ -138,12 +132,8 @@ impl Count {
         // What is too much for the multiply-adders is a product and a sum.
         let apart = (multiplied - cycles / units.madd).clamp(0.0, self.madds);
         let (multiplied, added) = (multiplied - apart, added + 2.0 * apart);
-        let issues = (twiddled + plain) * units.slot
-            + products
-            + multiplied
-            + added
-            + self.integer
-            + self.elementary;
+        let issues =
+            twiddled + plain + products + multiplied + added + self.integer + self.elementary;
         within(multiplied, cycles / units.madd)
             && within(multiplied + added, cycles / units.madd + cycles / units.add)
             && within(self.integer, cycles / units.integer)

@@ -21,6 +21,16 @@ fn section_bytes(kind: Kind) -> u32 {
     }
 }
 
+/// The peak rate of a class is that of its fullest row.
+#[test]
+fn classes_have_the_operations_of_their_fullest_row() {
+    for class in [Class::Butterfly, Class::Madd, Class::Add] {
+        let rows = base_rows().into_iter().filter(|row| row.class == class);
+        let most = rows.map(|row| u64::from(row.muls) + u64::from(row.adds));
+        assert_eq!(most.max(), Some(class.flops()), "{class}");
+    }
+}
+
 /// M12: 4 multiplies and 6 adds, three register reads at the operand width,
 /// two 64-bit writes or one quad, one DMEM access of at most 128 bits.
 #[test]

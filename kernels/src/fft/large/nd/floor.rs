@@ -3,6 +3,7 @@
 use super::{Axis, COMPLEX, FftNd, Way};
 use crate::fft::transform::Fft as _;
 use crate::job::{image, load};
+use cp2_machine::Class;
 
 impl FftNd {
     /// Cycles that every plan for `batch` arrays takes at least, whatever the pages: of each pass the first load, all words of its kernel
@@ -49,7 +50,7 @@ impl FftNd {
         let width = self.rows.len() as u64;
         let (sections, rate) = (
             machine.cp2.sections as u64,
-            machine.cp2.butterflies_per_cycle,
+            machine.cp2.rate(Class::Butterfly),
         );
         let butterflies = numbers / 2 * u64::from(width.ilog2()) / sections;
         let words = butterflies as f64 * rate.den as f64 / rate.num.max(1) as f64;

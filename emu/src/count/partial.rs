@@ -1,0 +1,88 @@
+//! Numbers of which some are not known, and some move from turn to turn.
+
+use crate::alu::{Alu, Plain};
+use crate::semantics::elementary::Function;
+
+/// A number that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Number {
+    pub bits: u32,
+    /// The register whose value when the turn began it differs from by a constant, if that moves from turn to turn.
+    pub moves: Option<u8>,
+}
+
+/// A number, if it is known.
+pub(super) type Lane = Option<Number>;
+
+/// A number that is the same in every turn.
+pub(super) const fn fixed(bits: u32) -> Lane {
+    Some(Number { bits, moves: None })
+}
+
+/// Computes with what is known, and notes whether something that moves is used for anything but a sum.
+#[derive(Debug, Default)]
+pub(super) struct Partial {
+    /// So that turns need not be alike.
+    pub odd: bool,
+}
+
+impl Partial {
+    fn both(&mut self, a: Lane, b: Lane, f: impl FnOnce(u32, u32) -> u32) -> Lane {
+        let (a, b) = (a?, b?);
+        self.odd |= a.moves.is_some() || b.moves.is_some();
+        fixed(f(a.bits, b.bits))
+    }
+}
+
+/// Those of two numbers that are known bit by bit.
+macro_rules! plain {
+    ($($name:ident)*) => {$(
+        fn $name(&mut self, a: Lane, b: Lane) -> Lane {
+            self.both(a, b, |a, b| Plain.$name(a, b))
+        }
+    )*};
+}
+
+impl Alu for Partial {
+    type L = Lane;
+
+    fn constant(&mut self, bits: u32) -> Lane {
+        fixed(bits)
+    }
+
+    fn iadd(&mut self, a: Lane, b: Lane) -> Lane {
+        let (a, b) = (a?, b?);
+        self.odd |= a.moves.is_some() && b.moves.is_some();
+        Some(Number {
+            bits: a.bits.wrapping_add(b.bits),
+            moves: a.moves.or(b.moves),
+        })
+    }
+
+    fn isub(&mut self, a: Lane, b: Lane) -> Lane {
+        let (a, b) = (a?, b?);
+        self.odd |= b.moves.is_some();
+        Some(Number {
+            bits: a.bits.wrapping_sub(b.bits),
+            moves: a.moves,
+        })
+    }
+
+    plain! { fadd fsub fmul fmin fmax feq flt fle imul imin imax ieq ilt and or xor shl shr sar }
+
+    fn ftoi(&mut self, a: Lane) -> Lane {
+        self.both(a, a, |a, _| Plain.ftoi(a))
+    }
+
+    fn ftoin(&mut self, a: Lane) -> Lane {
+        self.both(a, a, |a, _| Plain.ftoin(a))
+    }
+
+    fn itof(&mut self, a: Lane) -> Lane {
+        self.both(a, a, |a, _| Plain.itof(a))
+    }
+
+    fn elementary(&mut self, function: Function, a: Lane) -> Lane {
+        self.both(a, a, |a, _| Plain.elementary(function, a))
+    }
+}

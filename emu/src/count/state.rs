@@ -1,0 +1,228 @@
+//! What is known of a kernel while it is followed.
+
+use super::Uncounted;
+use super::code::{Block, Effect};
+use super::partial::{Lane, Number, Partial, fixed};
+use crate::core::{ARGUMENTS, Call, Core, Loop};
+use crate::execute::{check_control, control};
+use crate::fault::FaultKind;
+use crate::loops::advance;
+use crate::semantics::action::{Condition, ControlOp, Data, MemoryOp, Source};
+use crate::semantics::address::{Generated, generate};
+use crate::semantics::scalar;
+use crate::timing::penalty;
+use cp2_asm::isa::{Mode, SCALARS, Scalar};
+use cp2_machine::{LANE_BYTES, Machine};
+
+/// How a block ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Plain,
+    Wait(u32),
+    Signal(u32),
+    Stop,
+}
+
+/// A block that was followed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Went {
+    pub kind: Kind,
+    /// Cycles lost behind its last word.
+    pub lost: u64,
+}
+
+/// A branch that asked for a number that moves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    pub condition: Condition,
+    pub number: Number,
+}
+
+/// Registers and DMEM as far as they are known, and the program counter with its stacks.
+#[derive(Debug)]
+pub(super) struct State {
+    core: Core,
+    pub lanes: [Lane; SCALARS],
+    dmem: Vec<Option<u32>>,
+    /// How often something known of DMEM was lost: it is never won again.
+    pub lost: u64,
+    pub alu: Partial,
+    pub asked: Vec<Asked>,
+}
+
+impl State {
+    pub(super) fn new(
+        machine: &Machine,
+        entry: u32,
+        arguments: u32,
+        known: &[(u32, &[u32])],
+    ) -> Self {
+        let mut core = Core::without_dmem(machine);
+        core.launch(entry, arguments);
+        let mut lanes = [None; SCALARS];
+        if let Some(lane) = lanes.get_mut(usize::from(ARGUMENTS.0)) {
+            *lane = fixed(arguments);
+        }
+        let mut dmem = vec![None; machine.cp2.dmem.0 as usize / LANE_BYTES];
+        for (address, words) in known {
+            let first = *address as usize / LANE_BYTES;
+            for (place, word) in dmem.iter_mut().skip(first).zip(words.iter()) {
+                *place = Some(*word);
+            }
+        }
+        Self {
+            core,
+            lanes,
+            dmem,
+            lost: 0,
+            alu: Partial::default(),
+            asked: Vec::new(),
+        }
+    }
+
+    pub(super) fn pc(&self) -> u32 {
+        self.core.pc
+    }
+
+    pub(super) fn loops(&self) -> &[Loop] {
+        &self.core.loops
+    }
+
+    pub(super) fn calls(&self) -> &[Call] {
+        &self.core.calls
+    }
+
+    /// Passes that are left of the outermost loop.
+    pub(super) fn left(&mut self) -> Option<&mut u32> {
+        self.core.loops.first_mut().map(|outer| &mut outer.left)
+    }
+
+    /// Follows a block.
+    pub(super) fn run(&mut self, block: &Block, machine: &Machine) -> Result<Went, Uncounted> {
+        for effect in &block.effects {
+            match effect {
+                Effect::Scalar(op) => scalar::execute(&mut self.alu, *op, &mut self.lanes),
+                Effect::Memory(op) => self.access(op),
+            }
+        }
+        self.core.pc = block.last;
+        let Some(op) = block.control else {
+            let outcome = advance(&mut self.core, block.last);
+            return Ok(Went {
+                kind: Kind::Plain,
+                lost: penalty(outcome, &machine.cp2).cycles,
+            });
+        };
+        self.ask(op, block.last)?;
+        let fault = |kind: FaultKind| Uncounted::Fault {
+            pc: block.last,
+            kind,
+        };
+        check_control(&self.core, machine, op).map_err(fault)?;
+        let outcome = control(&mut self.core, machine, op).map_err(fault)?;
+        let kind = match op {
+            ControlOp::Wait { event } => Kind::Wait(event),
+            ControlOp::Signal { event } => Kind::Signal(event),
+            ControlOp::Stop => Kind::Stop,
+            ControlOp::Return
+            | ControlOp::Call { .. }
+            | ControlOp::Jump { .. }
+            | ControlOp::Branch { .. }
+            | ControlOp::Loop { .. } => Kind::Plain,
+        };
+        Ok(Went {
+            kind,
+            lost: penalty(outcome, &machine.cp2).cycles,
+        })
+    }
+
+    /// Makes sure that the core has what the operation asks for.
+    fn ask(&mut self, op: ControlOp, pc: u32) -> Result<(), Uncounted> {
+        let (register, condition) = match op {
+            ControlOp::Branch { condition, x, .. } => (x, Some(condition)),
+            ControlOp::Loop {
+                count: Source::Register(x),
+                ..
+            } => (x, None),
+            _ => return Ok(()),
+        };
+        let number = self.lane(register);
+        let number = number.ok_or(Uncounted::Data { pc, register })?;
+        if number.moves.is_some() {
+            match condition {
+                Some(condition) => self.asked.push(Asked { condition, number }),
+                None => self.alu.odd = true,
+            }
+        }
+        self.core.set_scalar(register, number.bits);
+        Ok(())
+    }
+
+    fn lane(&self, register: Scalar) -> Lane {
+        self.lanes[usize::from(register.0) % SCALARS]
+    }
+
+    fn set(&mut self, register: Scalar, lane: Lane) {
+        self.lanes[usize::from(register.0) % SCALARS] = lane;
+    }
+
+    /// An access to DMEM: what it changes of scalars and of what is known.
+    fn access(&mut self, op: &MemoryOp) {
+        let base = Scalar::address(op.address.base);
+        let found = self.address(op);
+        if op.address.mode.updates() {
+            let next = found.and_then(|(generated, moves)| {
+                let bits = generated.next?;
+                Some(Number { bits, moves })
+            });
+            self.set(base, next);
+        }
+        match op.data {
+            Data::Load { .. } | Data::LoadDuplicate { .. } => {}
+            Data::Store { .. } => {
+                let words = match found {
+                    Some((generated, moves)) => {
+                        self.alu.odd |= moves.is_some();
+                        let first = generated.address as usize / LANE_BYTES;
+                        first..first + op.bytes as usize / LANE_BYTES
+                    }
+                    // It may be anywhere.
+                    None => 0..self.dmem.len(),
+                };
+                let end = words.end.min(self.dmem.len());
+                for place in self.dmem.get_mut(words.start..end).into_iter().flatten() {
+                    self.lost += u64::from(place.take().is_some());
+                }
+            }
+            Data::LoadScalars { first, count } => {
+                for i in 0..count {
+                    let word = found.and_then(|(generated, moves)| {
+                        self.alu.odd |= moves.is_some();
+                        let at = generated.address as usize / LANE_BYTES + usize::from(i);
+                        fixed(self.dmem.get(at).copied().flatten()?)
+                    });
+                    self.set(Scalar(first.0 + i), word);
+                }
+            }
+        }
+    }
+
+    /// The address of an access and of the next, if they are known, and what they move with.
+    fn address(&mut self, op: &MemoryOp) -> Option<(Generated, Option<u8>)> {
+        let own = Scalar::address(op.address.base);
+        let moves = self.lane(own)?.moves;
+        let linear = matches!(
+            op.address.mode,
+            Mode::Offset(_) | Mode::Post(_) | Mode::Step(_)
+        );
+        self.alu.odd |= moves.is_some() && !linear;
+        for reg in op.address.reads().iter() {
+            let scalar = Scalar(reg.0 % SCALARS as u8);
+            if scalar != own {
+                self.alu.odd |= self.lane(scalar)?.moves.is_some();
+            }
+        }
+        let bits = |scalar| self.lane(scalar).map_or(0, |number| number.bits);
+        Some((generate(op.address, op.bytes, bits), moves))
+    }
+}
