@@ -11,8 +11,10 @@ fn flow(text: &str) -> Flow {
     Flow::of_program(&program(text)).unwrap()
 }
 
-/// Blocks as first and last word, with their ways on.
-fn shape(flow: &Flow) -> Vec<(usize, usize, Vec<(Way, usize)>)> {
+/// First and last word of a block, with its ways on.
+type Shape = (usize, usize, Vec<(Way, usize)>);
+
+fn shape(flow: &Flow) -> Vec<Shape> {
     let blocks = flow.blocks().iter();
     blocks
         .map(|b| (b.words.start, b.words.end - 1, b.next.clone()))

@@ -182,11 +182,9 @@ impl Trial {
         let Some(by) = self.strides(now) else {
             return 0;
         };
-        let mut times = ENDLESS;
         let passes = self.begin.left.wrapping_sub(now.left);
-        if passes > 0 {
-            times = u64::from(now.left.saturating_sub(1) / passes);
-        }
+        let left = now.left.saturating_sub(1).checked_div(passes);
+        let mut times = left.map_or(ENDLESS, u64::from);
         for asked in &state.asked {
             times = times.min(alike(asked, &by));
         }

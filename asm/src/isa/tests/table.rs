@@ -25,7 +25,7 @@ fn section_bytes(kind: Kind) -> u32 {
 #[test]
 fn classes_have_the_operations_of_their_fullest_row() {
     for class in [Class::Butterfly, Class::Madd, Class::Add] {
-        let rows = base_rows().into_iter().filter(|row| row.class == class);
+        let rows = base_rows().filter(|row| row.class == class);
         let most = rows.map(|row| u64::from(row.muls) + u64::from(row.adds));
         assert_eq!(most.max(), Some(class.flops()), "{class}");
     }
