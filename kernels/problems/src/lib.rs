@@ -21,7 +21,7 @@
 //!
 //! By its type: [`Problem`] is [`Any`](std::any::Any), and a backend has a
 //! table of functions that each try one type with
-//! [`downcast_ref`](dyn Problem::downcast_ref) and say nothing of others. A
+//! `downcast_ref` and say nothing of others. A
 //! new problem is a new type here and a row in the table of each backend that
 //! computes it; no list of all problems has to be changed, and a problem of
 //! another crate is as good as one of this.

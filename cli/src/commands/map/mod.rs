@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub(crate) struct Args {
     /// Page kernel: assembly source, or an object file of `cp2 asm`
     kernel: PathBuf,
-    /// Array to read: .npy of complex64, float32, int32 or uint32, 1-D to 3-D; may be repeated, in the order of the kernel's arguments
+    /// Array to read: .npy of complex64, float32, int32 or uint32, 1-D to 3-D; may be repeated, in the order of the kernel's arguments [default: none, with --shape]
     #[arg(
         long = "input",
         value_name = "X.npy",
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// Array to write, of the first input's element type, and of its shape where blocks keep their size; may be repeated
     #[arg(long = "output", value_name = "Y.npy", required = true)]
     outputs: Vec<PathBuf>,
-    /// Without inputs: extents of the outputs, of float32, slowest first
+    /// Without inputs: extents of the outputs, of float32, slowest first [default: the first input's]
     #[arg(long, value_name = "SHAPE", conflicts_with = "inputs")]
     shape: Option<Extents>,
     /// Elements of a block along each axis, slowest first: N, ROWSxCOLS or PLANESxROWSxCOLS; with N alone an array of any shape is one row
@@ -41,16 +41,16 @@ pub(crate) struct Args {
     /// Elements of a block of the output along each axis [default: as many as of the input; of a reduction 1]
     #[arg(long, value_name = "SHAPE")]
     output_block: Option<Extents>,
-    /// Elements around a block that the kernel gets too, along each axis: N for all, or NxM, NxMxK; once for all inputs, or for each in turn
+    /// Elements around a block that the kernel gets too, along each axis: N for all, or NxM, NxMxK; once for all inputs, or for each in turn [default: none]
     #[arg(long = "halo", value_name = "N[xM[xK]]")]
     halos: Vec<Extents>,
     /// What lies beyond the edges of the inputs: zero, clamp (the outermost elements again), periodic (the other side)
     #[arg(long, value_name = "HOW", default_value = "zero", value_parser = edge)]
     edge: Edge,
-    /// Data that lies in DMEM throughout, the same in every section: .npy; may be repeated
+    /// Data that lies in DMEM throughout, the same in every section: .npy; may be repeated [default: none]
     #[arg(long = "table", value_name = "T.npy")]
     tables: Vec<PathBuf>,
-    /// The whole array ends in one output block, which the kernel makes of those of all sections
+    /// The whole array ends in one output block, which the kernel makes of those of all sections [default: a block for each of the input]
     #[arg(long)]
     reduce: bool,
     /// Compares an output with this array; once for each output, in their order [default: results are not judged]
