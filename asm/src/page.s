@@ -15,6 +15,9 @@
 .equ PAGE_ROWS, -48                 ; rows and planes
 .equ PAGE_PITCH, -96                ; bytes from row to row and from plane to plane of the first input
 .equ PAGE_OUT_PITCH, -88            ; the same of the first output
+; Where pages march (`--march`): addresses of the first line of the first input's window, plane or row, and of the next line. The pair of line i
+; is at PAGE_LINES - 8*i, 8 bytes lower for every further input and output.
+.equ PAGE_LINES, -104
 ; The same of each section for itself, a quad of integers each.
 .equ SECTION_FILLED, -64            ; columns, rows, planes that the array has here; number of the section
 .equ SECTION_ORIGIN, -80            ; column, row, plane in the array of the block's first element; 0

@@ -192,7 +192,7 @@ impl Copier {
             system,
             direction,
             sections: machine.cp2.sections.max(1) as u32,
-            granule: machine.dma.granule.0.max(1),
+            unit: machine.dma.dealt(),
             buffer: &mut self.buffer,
         };
         runs.try_for_each(|run| mover.run(run))
@@ -241,7 +241,8 @@ struct Mover<'a, L, S> {
     system: &'a mut S,
     direction: Direction,
     sections: u32,
-    granule: u64,
+    /// Bytes dealt to a section at a time.
+    unit: u64,
     buffer: &'a mut Vec<u8>,
 }
 
@@ -257,7 +258,7 @@ impl<L: LocalMemory, S: SystemMemory> Mover<'_, L, S> {
     /// Moves one run, piece by piece.
     fn run(&mut self, run: Run) -> Result<(), CopyError> {
         // Dealt pieces are whole rounds, so that every piece starts with section 0.
-        let round = self.granule.saturating_mul(self.sections.into());
+        let round = self.unit.saturating_mul(self.sections.into());
         let most = (PIECE - PIECE % round).max(round);
         let share = if run.to == Recipient::Deal {
             u64::from(self.sections)
@@ -309,14 +310,14 @@ impl<L: LocalMemory, S: SystemMemory> Mover<'_, L, S> {
         Ok(())
     }
 
-    /// Moves granules between the buffer and the sections, in turn.
+    /// Moves what is dealt between the buffer and the sections, in turn.
     fn dealt(&mut self, run: Run) -> Result<(), CopyError> {
-        let (granule, sections) = (self.granule as usize, self.sections);
+        let (unit, sections) = (self.unit as usize, self.sections);
         let data = room(self.buffer, run.bytes as usize);
         let places = (run.local..)
-            .step_by(granule)
+            .step_by(unit)
             .flat_map(|local| (0..sections).map(move |s| (s, local)));
-        for ((s, local), part) in places.zip(data.chunks_mut(granule)) {
+        for ((s, local), part) in places.zip(data.chunks_mut(unit)) {
             match self.direction {
                 Direction::Load => self.local.write(s, local, part)?,
                 Direction::Store => self.local.read(s, local, part)?,

@@ -30,7 +30,7 @@ pub enum Target {
     },
     /// Every section gets the same block (loads only).
     Broadcast,
-    /// Consecutive granules of system memory go to sections 0, 1, 2, ... in turn.
+    /// Consecutive parts of a run go to sections 0, 1, 2, ... in turn, each of the bytes that the machine deals at a time.
     Deal,
 }
 

@@ -35,11 +35,11 @@ impl Run {
             Recipient::Section(s) if s != section => 0,
             Recipient::Section(_) | Recipient::All => self.bytes,
             Recipient::Deal => {
-                let granule = machine.dma.granule.0.max(1);
-                let (granules, sections) =
-                    (self.bytes / granule, machine.cp2.sections.max(1) as u64);
-                let extra = u64::from(section) < granules % sections;
-                (granules / sections + u64::from(extra)) * granule
+                let unit = machine.dma.dealt();
+                let round = unit.saturating_mul(machine.cp2.sections.max(1) as u64);
+                let before = unit.saturating_mul(section.into());
+                let rest = (self.bytes % round).saturating_sub(before);
+                self.bytes / round * unit + rest.min(unit)
             }
         }
     }
@@ -54,7 +54,7 @@ pub enum Recipient {
     Section(u32),
     /// The DMEM of every section, the same bytes to each.
     All,
-    /// The granules of the run go to sections 0, 1, 2, ... in turn, so that
+    /// The run goes to sections 0, 1, 2, ... in turn, so many bytes at a time as the machine deals, so that
     /// each section has a contiguous part (see [`Run::bytes_in`]).
     Deal,
 }

@@ -1,7 +1,7 @@
 //! A strided descriptor as a kind of transfer: what follows from its strides without going through its runs.
 
 use crate::places::{Places, Stretch};
-use crate::runs::{Nest, Recipient, turns};
+use crate::runs::{Nest, turns};
 use crate::transfer::{Bounds, Transfer, extent};
 use crate::{Descriptor, DescriptorError, Direction, Run, Schedule, Sweep, Target, validate};
 use cp2_machine::Machine;
@@ -32,19 +32,9 @@ impl Transfer for Descriptor {
             let [from, to] = [all.start, all.end].map(|at| at.clamp(0, u64::MAX.into()));
             from as u64..to as u64
         };
-        let to = match self.target {
-            Target::Deal => Recipient::Deal,
-            _ => Recipient::All,
-        };
-        let run = Run {
-            system: self.system,
-            local: self.local,
-            bytes: self.run,
-            to,
-        };
         let systems = turns(self, machine).map(|turn| (turn.count, turn.system));
         let locals = turns(self, machine).map(|turn| (turn.count, turn.local));
-        let local = start(self.local.into(), run.most_local(machine));
+        let local = start(self.local.into(), validate::local_run(self, machine));
         Bounds {
             system: inside(extent(start(self.system, self.run), systems)),
             local: inside(extent(local, locals)),

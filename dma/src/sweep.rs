@@ -42,7 +42,7 @@ impl Sweep {
     #[must_use]
     pub(crate) fn of(d: &Descriptor, machine: &Machine) -> Option<(Range<u64>, Self)> {
         let sections = machine.cp2.sections.max(1);
-        let granule = machine.dma.granule.0.max(1);
+        let unit = machine.dma.dealt();
         let mut steps = SmallVec::new();
         let (run, section) = match d.target {
             Target::Blocks { stride } => {
@@ -52,16 +52,16 @@ impl Sweep {
                 (d.run, isize::try_from(stride).ok()?)
             }
             Target::Deal => {
-                let round = granule.checked_mul(sections as u64)?;
+                let round = unit.checked_mul(sections as u64)?;
                 if !d.run.is_multiple_of(round) {
                     return None;
                 }
                 steps.push(Step {
                     count: usize::try_from(d.run / round).ok()?,
                     system: isize::try_from(round).ok()?,
-                    local: isize::try_from(granule).ok()?,
+                    local: isize::try_from(unit).ok()?,
                 });
-                (granule, isize::try_from(granule).ok()?)
+                (unit, isize::try_from(unit).ok()?)
             }
             Target::Program | Target::Section(_) | Target::Broadcast => return None,
         };

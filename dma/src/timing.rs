@@ -25,6 +25,8 @@ pub struct Schedule {
     granule: Ticks,
     gap: Ticks,
     sections: u64,
+    /// Granules dealt to a section at a time.
+    dealt: u64,
 }
 
 /// Which granules begin a contiguous run, and whose each is.
@@ -101,6 +103,7 @@ impl Schedule {
             granule: Ticks(base.ticks_per_granule),
             gap: base.cycles(machine.dma.run),
             sections: machine.cp2.sections.max(1) as u64,
+            dealt: machine.dma.dealt() / machine.dma.granule.0.max(1),
         }
     }
 
@@ -152,7 +155,9 @@ impl Schedule {
             },
         };
         match to {
-            Recipient::Deal => Recipient::Section((in_run % self.sections) as u32),
+            Recipient::Deal => {
+                Recipient::Section((in_run / self.dealt.max(1) % self.sections) as u32)
+            }
             to => to,
         }
     }

@@ -3,7 +3,7 @@
 use crate::error::{DescriptorError, Field, FieldValue, Memory, Rule};
 use crate::runs::turns;
 use crate::transfer::extent;
-use crate::{Descriptor, Direction, Target, Transfer};
+use crate::{Descriptor, Direction, Recipient, Run, Target, Transfer};
 use cp2_machine::Machine;
 
 type Checked = Result<(), DescriptorError>;
@@ -204,12 +204,18 @@ fn local_memory(d: &Descriptor, machine: &Machine) -> (Memory, u64) {
 }
 
 /// What one run takes of a local memory; of a dealt run, what section 0 gets.
-fn local_run(d: &Descriptor, machine: &Machine) -> u64 {
-    let (granule, sections) = (machine.dma.granule.0.max(1), machine.cp2.sections.max(1));
-    match d.target {
-        Target::Deal => d.run.div_ceil(granule).div_ceil(sections as u64) * granule,
-        _ => d.run,
-    }
+pub(crate) fn local_run(d: &Descriptor, machine: &Machine) -> u64 {
+    let to = match d.target {
+        Target::Deal => Recipient::Deal,
+        _ => Recipient::All,
+    };
+    let run = Run {
+        system: d.system,
+        local: d.local,
+        bytes: d.run,
+        to,
+    };
+    run.most_local(machine)
 }
 
 /// One side of the transfer: system or local memory.

@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 #[allow(dead_code)]
-#[path = "../tests/support/oracle.rs"]
+#[path = "../tests/emulator/support/oracle.rs"]
 mod oracle;
 
 /// Arguments in one unit of work.

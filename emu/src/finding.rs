@@ -96,6 +96,10 @@ impl fmt::Display for Finding {
                         f,
                         "kernel overwrites an argument block, {place}; it may only read it: nothing loads it again for the next page"
                     )?,
+                    Owner::Window => write!(
+                        f,
+                        "kernel overwrites {place}, a line of a window that slides; it may only read it: the next pages find it there"
+                    )?,
                     Owner::OtherPage => write!(
                         f,
                         "kernel {does} {place}, which belongs to another page or lies behind the last block of this one; \

@@ -57,6 +57,6 @@ pub use finding::{Finding, Objection};
 pub use memory::{OutOfMemory, SystemMemory};
 pub use observer::{Access, Observer, Unobserved};
 pub use processor::{Course, LaunchError, NoEvent, Notice, Processor, Quiet, SubmitError};
-pub use protection::{Area, Owner, PageAreas, Protection};
+pub use protection::{Area, Owner, PageAreas, Protection, Sliding};
 pub use transfers::TransferRecord;
 pub use work::Work;

@@ -35,6 +35,41 @@ pub struct PageAreas {
     pub areas: Vec<Vec<Area>>,
 }
 
+/// A circular buffer of lines, each a stretch of DMEM, of which every page has a window: the next pages find in theirs what it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sliding {
+    /// All of it: the lines, or several times as many, one behind the other.
+    pub area: Area,
+    /// Bytes from a line to the next.
+    pub pitch: u32,
+    /// How many lines there are.
+    pub lines: u64,
+    /// Lines of a window.
+    pub window: u64,
+    /// Where the first page's window begins, in lines.
+    pub first: u64,
+    /// Lines to the next page's.
+    pub step: u64,
+    /// Pages of a row of pages, and lines from the first of a row to the first of the next.
+    pub row: (u64, u64),
+}
+
+impl Sliding {
+    /// Whether page `page` has all bytes of an access in its window.
+    fn holds(&self, page: u64, address: u32, bytes: u32) -> bool {
+        if !self.area.holds(address, bytes) {
+            return false;
+        }
+        let (pages, lines) = (self.row.0.max(1), self.lines.max(1));
+        let begin = self.first + page / pages * self.row.1 + page % pages * self.step;
+        let inside = |at: u32| {
+            let line = u64::from((at - self.area.address) / self.pitch.max(1));
+            (line + lines - begin % lines) % lines < self.window
+        };
+        inside(address) && inside(address + bytes.saturating_sub(1))
+    }
+}
+
 /// The memory protection of a page kernel: what of DMEM it may touch. Without one it may touch everything.
 ///
 /// It is a value of fixed size, however many pages there are, costs no simulated time, and is nothing that the machine has.
@@ -48,6 +83,8 @@ pub struct Protection {
     pub arguments: Vec<Area>,
     /// What belongs to each page beside that, in the order of the pages.
     pub pages: Vec<PageAreas>,
+    /// Windows that slide: it may read them.
+    pub windows: Vec<Sliding>,
 }
 
 /// Whose an address is that is not the kernel's.
@@ -56,6 +93,8 @@ pub struct Protection {
 pub enum Owner {
     /// The argument blocks, which the kernel may only read.
     Arguments,
+    /// A window that slides, which the kernel may only read.
+    Window,
     /// Another page, or the same buffer in a page with more blocks.
     OtherPage,
     /// Nobody.
@@ -87,17 +126,23 @@ impl Protection {
     ) -> Option<Owner> {
         let own = self.of(page).iter().chain(&self.own);
         let readable = self.arguments.iter().filter(|_| !write);
-        if own.chain(readable).any(|area| area.holds(address, bytes)) {
+        let mut windows = self.windows.iter().filter(|_| !write);
+        if own.chain(readable).any(|area| area.holds(address, bytes))
+            || windows.any(|window| window.holds(page, address, bytes))
+        {
             return None;
         }
         let meets = |area: &Area| area.meets(address, bytes);
+        let slides = self.windows.iter().any(|window| meets(&window.area));
         let mut others = self
             .pages
             .iter()
             .flat_map(|turns| turns.areas.iter().flatten());
         Some(if self.arguments.iter().any(meets) {
             Owner::Arguments
-        } else if others.any(meets) {
+        } else if slides && write {
+            Owner::Window
+        } else if slides || others.any(meets) {
             Owner::OtherPage
         } else {
             Owner::None
@@ -124,6 +169,7 @@ mod tests {
             own: vec![area(0, 16)],
             arguments: vec![area(16, 32)],
             pages: vec![turns(3, &[64, 80]), turns(1, &[96]), turns(1, &[])],
+            windows: Vec::new(),
         };
         let of = |page| protection.of(page).first().map(|a| a.address);
         assert_eq!(
@@ -145,5 +191,42 @@ mod tests {
             Some(Owner::OtherPage)
         );
         assert_eq!(violated(0, u32::MAX - 7, true), Some(Owner::None));
+    }
+
+    /// Five lines of 32 bytes, windows of three of them; two pages, and then a window of its own.
+    #[test]
+    fn windows_slide_through_their_lines() {
+        let protection = Protection {
+            signal: 0,
+            own: Vec::new(),
+            arguments: Vec::new(),
+            pages: Vec::new(),
+            windows: vec![Sliding {
+                area: area(64, 2 * 5 * 32),
+                pitch: 32,
+                lines: 5,
+                window: 3,
+                first: 0,
+                step: 1,
+                row: (2, 4),
+            }],
+        };
+        let has = |page: u64| -> Vec<u32> {
+            let lines = (0..10).filter(|line| {
+                let at = 64 + 32 * line;
+                protection.violated(page, at + 16, 16, false).is_none()
+            });
+            lines.collect()
+        };
+        assert_eq!(has(0), [0, 1, 2, 5, 6, 7]);
+        assert_eq!(has(1), [1, 2, 3, 6, 7, 8]);
+        assert_eq!(has(2), [0, 1, 4, 5, 6, 9]);
+        assert_eq!(has(3), [0, 1, 2, 5, 6, 7]);
+        let violated = |address, bytes, write| protection.violated(0, address, bytes, write);
+        assert_eq!(violated(64, 16, true), Some(Owner::Window));
+        assert_eq!(violated(64 + 3 * 32, 16, false), Some(Owner::OtherPage));
+        // Half of it is in the line behind the window.
+        assert_eq!(violated(64 + 3 * 32 - 8, 16, false), Some(Owner::OtherPage));
+        assert_eq!(violated(64 + 10 * 32, 16, false), Some(Owner::None));
     }
 }

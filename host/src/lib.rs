@@ -1,22 +1,21 @@
 //! The host side of CP2.
 //!
 //! * [`Device`]: asynchronous commands with event dependencies, in simulated time.
-//! * [`schedule`]: pages arrays through DMEM; a [`Plan`] is a value.
+//! * [`paging`]: the engine that moves the pages of a pass.
+//! * [`schedule`]: blocks in a row, dealt to pages; a [`Plan`] is a value.
 //! * [`nest`]: arrays of one to three dimensions in blocks with halos; pages are data.
 //! * [`step`]: what the control CPU computes between passes.
-//! * [`map()`]: one call that pages an array through a kernel.
 //! * [`profile`]: cycles and causes beside each source line of a kernel.
 //! * [`timeline`]: what happened when, for Perfetto and as a picture.
 //! * [`emit`]: a run as a directory, and its replay.
 //! * [`files`]: files written whole or not at all.
-//! * `testing` (feature `testing`, in the documentation with `--features cp2-host/testing`): property tests of kernels against closures.
+//! * `testing` (feature `testing`): what property tests of kernels have in common; the call that tests one is `cp2_kernels::map::check_kernel`.
 
 mod device;
 pub mod emit;
 pub mod files;
-mod map;
 pub mod nest;
-mod page_source;
+pub mod paging;
 pub mod profile;
 pub mod schedule;
 pub mod step;
@@ -27,13 +26,13 @@ mod view;
 
 pub use device::{
     Action, After, Buffer, Command, CommandError, Decided, Device, DmaReport, Element, End, Event,
-    HostError, HostReport, Imprint, Options, Part, Placed, Run, RunReport, Source, SourceError,
-    Trace, Turns, WINDOW,
+    HostError, HostReport, Imprint, KernelSteps, Options, Part, Placed, Run, RunReport, Source,
+    SourceError, Trace, Turns, WINDOW,
 };
-pub use map::{MapError, MapJob, MapRun, map};
-pub use page_source::{PAGE_EVENT, PageArguments, PageKernel, Paged};
+pub use paging::{PAGE_EVENT, PageKernel, Paged};
 pub use schedule::{
-    BlocksPerSection, Buffering, PageArgs, Paging, Piece, Plan, PlanError, Reserved, Stream,
+    BlocksPerSection, Buffering, PageArgs, PageArguments, Paging, Piece, Plan, PlanError, Reserved,
+    Stream,
 };
 pub use step::HostStep;
 pub use view::{Limits, Rest, Rows, Views};

@@ -134,6 +134,9 @@ pub struct Limits {
     pub levels: usize,
     /// Bytes of a granule.
     pub granule: u64,
+    /// Bytes dealt to a section at a time; a granule, where a recording does not say.
+    #[serde(default)]
+    pub deal: u64,
 }
 
 impl Limits {
@@ -144,6 +147,7 @@ impl Limits {
             sections: machine.cp2.sections,
             levels: machine.dma.levels,
             granule: machine.dma.granule.0,
+            deal: machine.dma.dealt(),
         }
     }
 }
@@ -323,13 +327,16 @@ impl View {
         all.extend(coalesce(own, limit));
     }
 
-    /// The transfers of runs whose granules go to the sections in turn.
+    /// The transfers of runs that go to the sections in turn.
     fn dealt(&self, d: &Descriptor, limits: Limits) -> Vec<Descriptor> {
         let mut all: Vec<(Target, Vec<Chunk>)> = Vec::new();
         self.dealt_runs(
             (d.system, d.local.into(), d.run),
             &d.levels,
-            (limits.sections.max(1) as u64, limits.granule.max(1)),
+            (
+                limits.sections.max(1) as u64,
+                limits.deal.max(limits.granule).max(1),
+            ),
             &mut |target, chunk| match all.iter_mut().find(|(known, _)| *known == target) {
                 Some((_, chunks)) => chunks.push(chunk),
                 None => all.push((target, vec![chunk])),
@@ -360,37 +367,34 @@ impl View {
         &self,
         (system, local, run): (u64, i64, u64),
         levels: &[Level],
-        (sections, granule): (u64, u64),
+        (sections, unit): (u64, u64),
         take: &mut impl FnMut(Target, Chunk),
     ) {
         if let Some((outer, inner)) = levels.split_last() {
             for turn in 0..i64::from(outer.count) {
                 let system = system.wrapping_add_signed(turn * outer.system_stride);
                 let local = local + turn * outer.local_stride;
-                self.dealt_runs((system, local, run), inner, (sections, granule), take);
+                self.dealt_runs((system, local, run), inner, (sections, unit), take);
             }
             return;
         }
         let mut parts = Vec::new();
         self.runs(system.wrapping_sub(self.address), 0, run, &mut parts);
         for part in parts {
-            // Its granules from the run's start on: a round of the sections that it begins within is dealt one by one.
-            let first = u64::from(part.local) / granule;
-            let count = part.run / granule;
-            let single = (first.next_multiple_of(sections) - first).min(count);
-            for other in 0..single {
-                let number = first + other;
-                let section = u32::try_from(number % sections).unwrap_or(u32::MAX);
-                let local = local + (number / sections * granule) as i64;
-                let system = part.system + other * granule;
-                let chunk = Chunk::new(system, local as u32, granule);
+            // From the run's start on: what of a round of the sections it begins within is dealt one by one.
+            let (mut at, end) = (u64::from(part.local), u64::from(part.local) + part.run);
+            let place = |at: u64| local + (at / unit / sections * unit + at % unit) as i64;
+            let system = |at: u64| part.system + (at - u64::from(part.local));
+            while at < end && !at.is_multiple_of(unit * sections) {
+                let bytes = (unit - at % unit).min(end - at);
+                let section = u32::try_from(at / unit % sections).unwrap_or(u32::MAX);
+                let chunk = Chunk::new(system(at), place(at) as u32, bytes);
                 take(Target::Section(section), chunk);
+                at += bytes;
             }
-            if count > single {
-                let local = local + ((first + single) / sections * granule) as i64;
-                let system = part.system + single * granule;
-                let bytes = (count - single) * granule;
-                take(Target::Deal, Chunk::new(system, local as u32, bytes));
+            if at < end {
+                let chunk = Chunk::new(system(at), place(at) as u32, end - at);
+                take(Target::Deal, chunk);
             }
         }
     }

@@ -13,20 +13,7 @@ use cp2_machine::Machine;
 use std::sync::Arc;
 
 /// Doubles every float; blocks of 16 bytes.
-const DOUBLE: &str = "
-.include \"page.s\"
-.program
-    page_begin
-    ldx2 a0, [a15]
-    ldx c0, [a15 + 8]
-    loop c0 {
-        ldq q0, [a0]+16
-        add q1, q0, q0
-        stq q1, [a1]+16
-    }
-    page_end
-    stop
-";
+const DOUBLE: &str = include_str!("../../tests/kernels/double.s");
 
 fn vm7() -> Arc<Machine> {
     Arc::new(Machine::builtin("vm7").unwrap())

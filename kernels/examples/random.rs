@@ -8,6 +8,8 @@
 
 #[path = "../tests/random/machines.rs"]
 mod machines;
+#[path = "../tests/random/plans.rs"]
+mod plans;
 #[path = "../tests/random/subjects.rs"]
 mod subjects;
 #[path = "../tests/random/trial.rs"]

@@ -1,7 +1,7 @@
 //! Kernels assembled for a machine, and what a machine lacks for a kernel.
 
-use crate::ring::RingPass;
 use cp2_asm::{Assembly, Diagnostics, Options, Problem, Source, assemble};
+use cp2_host::paging::RingPass;
 use cp2_machine::Machine;
 use std::fmt;
 

@@ -19,7 +19,6 @@ pub mod map;
 mod pipeline;
 pub mod registry;
 mod relayout;
-mod ring;
 
 pub use assembly::{Lack, Unfit};
 pub use backend::{Cp2, Cp2Report, Failure, Method, Task};

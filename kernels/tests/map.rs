@@ -7,7 +7,7 @@
 )]
 
 use cp2_asm::{Program, Source, assemble};
-use cp2_host::nest::Edge;
+use cp2_host::nest::{Edge, March};
 use cp2_host::{BlocksPerSection, Buffering, Options};
 use cp2_kernels::map::{ArrayJob, ElementType, Input, Mapped, Output, map};
 use cp2_machine::Machine;
@@ -131,6 +131,106 @@ fn kernel(halo: [u64; 3], words: u64, inputs: usize, outputs: usize) -> String {
     )
 }
 
+/// The same by the addresses of lines, for pages that march along planes or rows: of whole blocks.
+fn marching(march: March, halo: [u64; 3], block: [u64; 3], words: u64, further: usize) -> String {
+    let shift = halo[2] * words;
+    let (quads, lanes) = ((shift / 4 * 16) as i64, shift % 4);
+    let corner = |sign: i64| {
+        let at = sign * quads;
+        let (low, high, n) = match sign {
+            -1 => (at - 16, at, 4 - lanes),
+            _ => (at, at + 16, lanes),
+        };
+        match lanes {
+            0 => format!("ldq q4, [a6 + {at}]"),
+            _ => format!("ldq q2, [a6 + {low}]\nldq q3, [a6 + {high}]\next q4, q2, q3, {n}"),
+        }
+    };
+    let axis = march.axis();
+    // The other of planes and rows: its steps in windows and blocks, its halo, and how many of it the page has.
+    let (other, window, stored, count) = match march {
+        March::Planes => (1, "s0", "s2", "c0"),
+        March::Rows => (0, "s1", "s3", "c1"),
+    };
+    let next = match march {
+        March::Planes => "s3",
+        March::Rows => "s2",
+    };
+    let at = |line: u64| -104 - 8 * (further as i64) - 8 * line as i64;
+    let lines = (0..block[axis]).map(|line| {
+        format!(
+            r#"
+    ldx a7, [a15 + {before}]
+    ldx a8, [a15 + {own}]
+    ldx a9, [a15 + {behind}]
+    sub a7, a7, c6
+    add a9, a9, c6
+    mov a3, a1
+    mov c7, {count}
+    loop c7 {{
+        mov a4, a7
+        mov a5, a8
+        mov a6, a9
+        mov a10, a3
+        loop c2 {{
+            ldq q1, [a5]+16
+            mov a11, a6
+            mov a6, a4
+            {low}
+            add q1, q1, q4
+            mov a6, a11
+            {high}
+            add q1, q1, q4
+            {more}
+            stq q1, [a10]+16
+            addi a4, a4, 16
+            addi a6, a6, 16
+        }}
+        add a7, a7, {window}
+        add a8, a8, {window}
+        add a9, a9, {window}
+        add a3, a3, {stored}
+    }}
+    add a1, a1, {next}
+"#,
+            before = at(line),
+            own = at(line + halo[axis]),
+            behind = at(line + 2 * halo[axis]),
+            low = corner(-1),
+            high = corner(1),
+            more = match further {
+                0 => "",
+                _ => "sub a12, a10, c8\nadd a12, a12, a13\nldq q6, [a12]\nadd q1, q1, q6",
+            },
+        )
+    });
+    format!(
+        r#"
+.include "page.s"
+.program
+    page_begin
+    ldx2 a0, [a15]
+    ldx2 c0, [a15 + PAGE_ROWS]
+    ldx c2, [a15 + PAGE_COLUMNS]
+    ldx2 s0, [a15 + PAGE_PITCH]
+    ldx2 s2, [a15 + PAGE_OUT_PITCH]
+    {second}
+    mov c8, a1
+    movi c5, {halo}
+    mul c6, {window}, c5
+    {lines}
+    page_end
+    stop
+"#,
+        second = match further {
+            0 => "",
+            _ => "ldx a13, [a15 + 16]",
+        },
+        halo = halo[other],
+        lines = lines.collect::<String>(),
+    )
+}
+
 /// Built-in machines, and one that moves single words, by few levels, for an odd number of sections.
 fn machine(name: &str) -> Machine {
     Machine::builtin(name).unwrap_or_else(|| {
@@ -159,6 +259,7 @@ struct Case {
     size: Option<u32>,
     buffering: Buffering,
     machine: &'static str,
+    march: Option<March>,
 }
 
 const FLOAT: ElementType = ElementType {
@@ -203,8 +304,16 @@ fn run(case: &Case) -> Result<(), TestCaseError> {
         shape: case.shape.clone(),
         block: case.block.clone(),
     });
+    let text = match case.march {
+        None => kernel(axes, case.words, case.inputs, case.outputs),
+        Some(march) => {
+            let mut block = [1; 3];
+            block[3 - case.shape.len()..].copy_from_slice(&case.block);
+            marching(march, axes, block, case.words, case.inputs - 1)
+        }
+    };
     let done = map(
-        assembled(&kernel(axes, case.words, case.inputs, case.outputs)),
+        assembled(&text),
         machine,
         ArrayJob {
             inputs: inputs.collect(),
@@ -213,6 +322,7 @@ fn run(case: &Case) -> Result<(), TestCaseError> {
                 .size
                 .map_or(BlocksPerSection::ANY, BlocksPerSection::Fixed),
             buffering: case.buffering,
+            march: case.march,
             options: Options {
                 check: true,
                 ..Options::default()
@@ -290,14 +400,31 @@ fn cases() -> impl Strategy<Value = Case> {
             Just(Buffering::Triple)
         ],
         prop_oneof![Just("vm7"), Just("vm9"), Just("odd")],
+        prop_oneof![
+            Just(None),
+            Just(Some(March::Planes)),
+            Just(Some(March::Rows))
+        ],
     );
     (sizes, how).prop_map(
         |(
-            (rank, nz, ny, nx, (bz, by, bx), (hz, hy, hx)),
-            (edge, words, (inputs, outputs), size, buffering, machine),
+            (rank, nz, ny, nx, (bz, by, bx), (mut hz, mut hy, hx)),
+            (edge, words, (inputs, outputs), size, buffering, machine, march),
         )| {
             let cut = |all: [u64; 3]| all[3 - rank..].to_vec();
+            let march = march.filter(|march| march.axis() >= 3 - rank);
+            // Windows that slide have lines in common; the kernel for them takes one array more, and stores one.
+            match march {
+                Some(March::Planes) => hz = hz.max(1),
+                Some(March::Rows) => hy = hy.max(1),
+                None => {}
+            }
+            let (inputs, outputs) = match march {
+                Some(_) => (inputs.min(2), 1),
+                None => (inputs, outputs),
+            };
             Case {
+                march,
                 shape: cut([nz, ny, nx]),
                 block: cut([bz, by, bx * 4 / words]),
                 halo: cut([hz, hy, hx]),
@@ -314,7 +441,7 @@ fn cases() -> impl Strategy<Value = Case> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
     #[test]
     fn windows_show_arrays_as_their_edges_continue_them(case in cases()) {
         run(&case)?;
@@ -382,4 +509,55 @@ proptest! {
         let expected: f32 = x.iter().zip(&y).map(|(x, y)| x * y).sum();
         prop_assert_eq!(floats(&done.outputs.unwrap()[0]), vec![expected]);
     }
+}
+
+/// A window that slides is only read, and only its own lines: the checkers say so.
+#[test]
+fn lines_of_other_pages_are_not_touched() {
+    let x = bytes(&vec![1.0; 12 * 16 * 16]);
+    let found = |text: &str| {
+        let job = ArrayJob {
+            inputs: vec![Input {
+                name: "x".into(),
+                element: FLOAT,
+                shape: vec![12, 16, 16],
+                bytes: &x,
+                block: vec![1, 4, 16],
+                halo: vec![1, 1, 1],
+                edge: Edge::Zero,
+            }],
+            outputs: vec![Output {
+                name: "y".into(),
+                element: FLOAT,
+                shape: vec![12, 16, 16],
+                block: vec![1, 4, 16],
+            }],
+            march: Some(March::Planes),
+            options: Options {
+                check: true,
+                ..Options::default()
+            },
+            ..ArrayJob::new("lines")
+        };
+        let machine = Arc::new(Machine::builtin("vm7").unwrap());
+        let done = map(assembled(text), machine, job).unwrap();
+        let first = done.run.report.findings.first();
+        first.map(ToString::to_string).unwrap_or_default()
+    };
+    let text = marching(March::Planes, [1; 3], [1, 4, 16], 1, 0);
+    assert_eq!(found(&text), "");
+    // The line at hand is overwritten.
+    let store = "stq q1, [a10]+16";
+    let wrong = text.replace(store, &format!("{store}\nstq q1, [a5 - 16]"));
+    assert!(
+        found(&wrong).contains("a window that slides"),
+        "{}",
+        found(&wrong)
+    );
+    // The line behind the window: by the pitch from plane to plane.
+    let wrong = text.replace(
+        "ldq q1, [a5]+16",
+        "add a12, a5, s1\nadd a12, a12, s1\nldq q5, [a12]\nldq q1, [a5]+16",
+    );
+    assert!(found(&wrong).contains("another page"), "{}", found(&wrong));
 }

@@ -10,7 +10,7 @@ use cp2_host::Options;
 use cp2_kernels::fft::{
     ComplexToReal, Direction, FftPlanner, FftProblem, RealToComplex, hermitian,
 };
-use cp2_machine::{Bytes, Class, Machine};
+use cp2_machine::{Bytes, Machine};
 use num_complex::Complex32;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -96,7 +96,8 @@ fn compare(machine: &Arc<Machine>, n: usize, batch: usize) {
         let price = complex.expected(batch).unwrap().0;
         let real = real(&planner, n, direction, batch);
         let what = format!("{n} x {batch}: {}, {}", real.recipe, complex.recipe());
-        let most = price + around(machine, n, batch);
+        // Spectra of short ones alone are completed by several kernels, each loaded for a few blocks.
+        let most = price + 2 * around(machine, n, batch);
         assert!(real.expected <= most, "{what}: {} > {most}", real.expected);
         // What was left out would not have been cheaper.
         let (first, least, reference) = real.ways[0].clone();
@@ -107,10 +108,9 @@ fn compare(machine: &Arc<Machine>, n: usize, batch: usize) {
         );
         for (way, expected, own) in real.ways {
             assert_eq!(own, reference, "{way}");
-            // Prices of hand-written passes are of a butterfly a cycle: what slower ones wait for is not in them.
-            let quick = machine.cp2.interval[Class::Butterfly].0 == 1;
+            // A way that is not taken is priced by formula, which may be some per cent off.
             assert!(
-                reference <= expected || !quick,
+                100 * reference <= 103 * expected,
                 "{way}: {expected} < {reference}"
             );
             assert!(least <= expected, "{way}: {expected} < {least}");
@@ -233,6 +233,7 @@ fn no_real_transform_is_dearer_where_ways_change() {
         (8190, 64),
         (8192, 1),
         (16_384, 1),
+        (1972, 1),
     ] {
         compare(&machine(0), n, batch);
     }

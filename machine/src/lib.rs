@@ -23,6 +23,7 @@
 
 mod check;
 mod class;
+mod ease;
 mod error;
 mod extensions;
 mod load;
@@ -37,6 +38,7 @@ mod table;
 mod units;
 
 pub use class::{Class, ClassMap};
+pub use ease::More;
 pub use error::{Located, MachineError, Place, Problem};
 pub use extensions::Extensions;
 pub use manual::manual;

@@ -88,6 +88,8 @@ impl Cp2 {
 pub struct Dma {
     /// Addresses, strides and run lengths are multiples of this.
     pub granule: Bytes,
+    /// What a dealt transfer gives to a section before the next has its turn: see [`Dma::dealt`].
+    pub deal: Bytes,
     /// Bytes per CP2 cycle, loads and stores together.
     pub bandwidth: Ratio,
     /// Descriptors the queue holds, the running one included.
@@ -100,6 +102,14 @@ pub struct Dma {
     pub run: Cycles,
     /// Levels of stride and count in a descriptor.
     pub levels: usize,
+}
+
+impl Dma {
+    /// Bytes that a dealt transfer gives to a section before the next has its turn: no less than a granule.
+    #[must_use]
+    pub fn dealt(&self) -> u64 {
+        self.deal.0.max(self.granule.0).max(1)
+    }
 }
 
 /// The control CPU and the system memory.

@@ -156,6 +156,7 @@ impl Machine {
             },
             dma: Dma {
                 granule: Bytes(1),
+                deal: Bytes(1),
                 bandwidth: zero,
                 queue: 0,
                 setup_idle: Cycles::ZERO,

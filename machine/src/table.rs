@@ -144,6 +144,7 @@ rows! {
     "cp2.loop-back" => cp2.loop_back, Q::Cycles, Within(0, PIPELINE), "Cycles lost at the back edge of a hardware loop.";
     "cp2.extensions" => cp2.extensions, Q::Names, AnySet, "Optional instructions and memory features; the base machine has none.";
     "dma.granule" => dma.granule, Q::Size, PowerOfTwo(4, 4 * KIB), "System addresses, strides and run lengths are multiples of this.";
+    "dma.deal" => dma.deal, Q::Size, PowerOfTwo(4, 4 * KIB), "Bytes that a dealt transfer gives to a section before the next has its turn; a granule where that is more.";
     "dma.bandwidth" => dma.bandwidth, Q::Bandwidth, Positive(1_000_000), "Loads and stores together.";
     "dma.queue" => dma.queue, Q::Count("descriptors"), Within(1, 4_096), "Descriptors the queue holds, the running one included.";
     "dma.setup-idle" => dma.setup_idle, Q::Cycles, Within(0, COST), "Set-up of a descriptor that finds the engine idle.";

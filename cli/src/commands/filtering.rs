@@ -214,6 +214,7 @@ fn fields<T>(
     let pass = run.passes.first();
     let own = json!({
         "efficiency": report.end.is_finished().then(|| run.efficiency()),
+        "expected_cycles": run.expected.map(|price| price.0),
         "rel_error": verdict.map(|(v, _)| v.rms),
         "worst_error_over_tolerance": verdict.map(|(v, _)| v.worst),
         "verified": verdict.map(|(v, _)| v.holds()),

@@ -115,7 +115,7 @@ impl Common {
     /// Whole blocks of `rows` x `columns` samples from the file, if there is one.
     fn load(
         &self,
-        (rows, columns): (usize, usize),
+        [rows, columns]: [usize; 2],
         options: [&str; 2],
     ) -> Result<Option<Vec<Complex32>>, Failure> {
         let Some(path) = &self.input else {

@@ -100,15 +100,19 @@ fn deadlocks_say_since_when_and_what_to_add() {
 #[test]
 fn refusals_name_what_the_machine_lacks() {
     let bench = Bench::new();
-    let granule = "base = \"vm7\"\n[dma]\ngranule = { value = 4, unit = \"B\" }\n";
-    bench.write("fine.toml", granule);
+    let deal = "base = \"vm7\"\n[dma]\ndeal = { value = 8, unit = \"B\" }\ngranule = { value = 8, unit = \"B\" }\n";
+    bench.write("fine.toml", deal);
     let small = "base = \"vm7\"\n[cp2]\ndmem = { value = 32, unit = \"KiB\" }\n";
     bench.write("small.toml", small);
     for n in [1009, 10_000] {
         let line = format!("fft --n {n} --batch 4 --machine fine.toml");
-        bench
-            .cp2(&line)
-            .fails(2, &[&n.to_string(), "granules of 4 bytes, expected 16"]);
+        bench.cp2(&line).fails(
+            2,
+            &[
+                &n.to_string(),
+                "deals 8 bytes to a section at a time, expected 16",
+            ],
+        );
     }
     let plan = bench.cp2("fft --n 4096 --batch 8 --plan --machine small.toml");
     plan.works();

@@ -61,6 +61,11 @@ fn json_has_every_figure_and_they_agree() {
     assert_eq!(causes, cycles, "the causes add up");
     let figure = |name: &str| json[name].as_f64().unwrap();
     assert!(figure("bound_cycles") <= figure("reference_cycles"));
+    let price = figure("expected_cycles") / cycles as f64;
+    assert!(
+        (price - 1.0).abs() < 0.03,
+        "priced at {price} of the cycles"
+    );
     let efficiency = figure("reference_cycles") / cycles as f64;
     assert!(efficiency <= 1.0);
     assert!((json["efficiency"].as_f64().unwrap() - efficiency).abs() < 1e-12);
@@ -73,6 +78,28 @@ fn json_has_every_figure_and_they_agree() {
     assert!((json["gflops"].as_f64().unwrap() / gflops - 1.0).abs() < 1e-9);
     let error = json["rel_error_vs_rustfft"].as_f64().unwrap();
     assert!(error > 0.0 && error < 1e-6, "{error}");
+}
+
+/// A slow unit, with nothing else said of it, slows the price as it slows the run: that comes from the program.
+#[test]
+fn prices_follow_the_machine() {
+    let bench = Bench::new();
+    let text = "base = \"vm7\"\n[cp2]\ninterval.butterfly = { value = 4, unit = \"cycles\" }\n";
+    bench.write("slow.toml", text);
+    let run = bench
+        .cp2("fft --n 256 --batch 64 --machine slow.toml --json")
+        .works()
+        .json();
+    let figure = |name: &str| run[name].as_f64().unwrap();
+    let (cycles, price) = (figure("cycles"), figure("expected_cycles"));
+    assert!((price / cycles - 1.0).abs() < 0.03, "{price} {cycles}");
+    assert!(figure("bound_cycles") <= cycles && figure("reference_cycles") <= cycles);
+    let plan = bench
+        .cp2("fft --n 256 --batch 64 --machine slow.toml --plan --json")
+        .works()
+        .json();
+    let planned = plan["candidates"][0]["expected_cycles"].as_f64().unwrap();
+    assert!((planned / cycles - 1.0).abs() < 0.03, "{planned} {cycles}");
 }
 
 #[test]

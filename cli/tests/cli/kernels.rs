@@ -5,19 +5,7 @@ use crate::bench::interrupted;
 use crate::bench::{Bench, bytes, lanes, npy};
 use std::process::Stdio;
 
-const DOUBLE: &str = "\
-        .include \"page.s\"
-        page_begin
-        ldx2 a0, [a15]
-        ldx c0, [a15 + 8]
-        loop c0 {
-            ldq q0, [a0]+16
-            add q1, q0, q0
-            stq q1, [a1]+16
-        }
-        page_end
-        stop
-";
+const DOUBLE: &str = include_str!("../../../tests/kernels/double.s");
 
 const ALONE: &str = "\
 .dmem 0

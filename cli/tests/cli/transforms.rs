@@ -218,6 +218,8 @@ fn a_finer_granule_changes_no_result() {
         "--n 64",
         "--n 343",
         "--n 37",
+        "--n 1009",
+        "--n 16384",
         "--real --n 10",
         "--real --n 256",
     ] {

@@ -2,20 +2,7 @@
 
 use crate::bench::{Bench, bytes, npy};
 
-const DOUBLE: &str = "\
-.include \"page.s\"
-.program
-        page_begin
-        ldx2 a0, [a15]
-        ldx c0, [a15 + 8]
-        loop c0 {
-            ldq q0, [a0]+16
-            add q1, q0, q0
-            stq q1, [a1]+16
-        }
-        page_end
-        stop
-";
+const DOUBLE: &str = include_str!("../../../tests/kernels/double.s");
 
 /// Loads a quad from DMEM, and stores it elsewhere.
 const COPY: &str = "\

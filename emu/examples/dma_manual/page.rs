@@ -1,6 +1,6 @@
 //! `docs/dma.md`: the text with the tables in it.
 
-use crate::bench;
+use super::bench;
 use cp2_dma::{Descriptor, Target};
 
 /// The text of `docs/dma.md`.

@@ -1,20 +1,32 @@
 //! The one place where emitted bytes are run.
 //!
-//! # Safety argument
+//! # Contract of the bytes
+//!
+//! Whoever makes an [`Executable`] promises of every entry that [`Executable::run`]
+//! is called with, of every path from there:
+//!
+//! * It follows the System V convention: it saves the registers it must, balances
+//!   the stack, clears the upper vector halves and returns. It contains no call
+//!   and no branch out of the bytes or into the middle of an instruction.
+//! * It accesses memory through its four pointers only, which it does not change:
+//!   the register file, scalars and frame at constant offsets inside them, without
+//!   writing the frame's constants; DMEM at addresses that a check before has
+//!   compared with the size that the code was compiled for.
+//! * The host has its instructions.
+//!
+//! [`super::lower`] and [`super::function`] emit such bytes: guest registers are
+//! numbers below 64, what is beyond them and spill slots are below the limits in
+//! [`super::frame`], and [`super::walks`] gives every access its check. Tests do not
+//! believe that: `super::verify` decodes every block that they compile and proves
+//! the first two points, and with the third a wrong instruction would be a signal.
+//!
+//! # What is safe here
 //!
 //! * The pages are written while they are not executable and never again once
 //!   they are (`memmap2` maps them writable, then changes them to read and execute).
-//! * The bytes come from [`super::lower`] alone. The code follows the System V
-//!   convention: it saves the registers it must, balances the stack, clears the
-//!   upper vector halves and returns. It contains no call and no branch out of itself.
-//! * It accesses memory through its four pointers only, all of which outlive the
-//!   call and are borrowed exclusively for it:
-//!   the register file, scalars and frame at constant offsets below their sizes
-//!   (the guest's register numbers are below 64, numbers from there on and slots below
-//!   the limits in `frame`);
-//!   DMEM at addresses that a check in the code has compared with the size that
-//!   the code was compiled for, which `run` compares with the memory it is given.
-//! * The host has the instructions: `compile` asked for them.
+//! * The four pointers outlive the call and are borrowed exclusively for it, and the
+//!   memory behind them is as large as the contract says: three by their types, DMEM
+//!   because `run` compares it.
 
 use super::frame::Frame;
 use crate::core::Guest;
@@ -29,7 +41,12 @@ pub(super) struct Executable {
 
 impl Executable {
     /// Copies code to fresh pages; `None` where the system refuses.
-    pub(super) fn new(code: &[u8]) -> Option<Self> {
+    ///
+    /// # Safety
+    ///
+    /// The bytes keep the module's contract.
+    #[allow(unsafe_code, reason = "a contract")]
+    pub(super) unsafe fn new(code: &[u8]) -> Option<Self> {
         let mut pages = memmap2::MmapMut::map_anon(code.len()).ok()?;
         pages.copy_from_slice(code);
         Some(Self {
@@ -40,9 +57,14 @@ impl Executable {
     /// Runs the function at `entry` for `passes`; returns how many it completed.
     ///
     /// Nothing is run where `entry` lies outside the code or DMEM is smaller
-    /// than `dmem_bytes`, the size it was compiled for.
-    #[allow(unsafe_code, reason = "see the module's safety argument")]
-    pub(super) fn run(
+    /// than `dmem_bytes`.
+    ///
+    /// # Safety
+    ///
+    /// A function that keeps the module's contract begins at `entry`, compiled for
+    /// a DMEM of `dmem_bytes` a section, of instructions that the host has.
+    #[allow(unsafe_code, reason = "a contract")]
+    pub(super) unsafe fn run(
         &self,
         entry: usize,
         dmem_bytes: usize,
@@ -55,7 +77,8 @@ impl Executable {
         if passes == 0 || entry >= self.pages.len() || guest.dmem.len() * LINE_BYTES < dmem_bytes {
             return 0;
         }
-        // SAFETY: `entry` is inside the pages; the rest is the module's argument.
+        // SAFETY: `entry` is inside the pages; the caller promises the rest, and the pointers
+        // are what the module says.
         unsafe {
             let function: Function = std::mem::transmute(self.pages.as_ptr().add(entry));
             function(

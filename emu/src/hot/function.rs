@@ -76,7 +76,10 @@ pub(super) fn repeated(asm: &mut Asm, segment: &Segment) -> Result<usize, Refusa
 }
 
 fn uses_vectors(segment: &Segment) -> bool {
-    let vector = |id: &u32| segment.vectors.arena.get(*id).class() == Some(Class::Vector);
+    let arena = &segment.vectors.arena;
+    let class = |id: u32| arena.get(id).class() == Some(Class::Vector);
+    // What only stores a vector has loaded it.
+    let vector = |id: &u32| class(*id) || arena.get(*id).uses().into_iter().flatten().any(class);
     [&segment.body, &segment.exit]
         .iter()
         .any(|list| list.iter().any(vector))

@@ -34,6 +34,8 @@ mod sequences;
 mod steps;
 mod sums;
 mod vectors;
+#[cfg(any(test, feature = "testing"))]
+mod verify;
 mod walks;
 
 pub(crate) use frame::Frame;
@@ -229,8 +231,17 @@ fn compile(
         }
         _ => parts.extend(call(&mut asm, &chain, first, at)?),
     }
+    let code = asm.finish().ok()?;
+    #[cfg(any(test, feature = "testing"))]
+    verify::assert(&code, &entries(&parts), dmem_bytes);
+    // SAFETY: these are the bytes that `function` has emitted, whole.
+    #[allow(
+        unsafe_code,
+        reason = "the emitter keeps the contract; tests prove it of every block"
+    )]
+    let executable = unsafe { Executable::new(&code) }?;
     Some(Code {
-        executable: Executable::new(&asm.finish().ok()?)?,
+        executable,
         looping: whole,
         parts,
         assumes,
@@ -238,6 +249,16 @@ fn compile(
         misses: 0,
         passes,
     })
+}
+
+/// Where the functions of the parts begin.
+#[cfg(any(test, feature = "testing"))]
+fn entries(parts: &[Part]) -> Vec<usize> {
+    let entry = |part: &Part| match part {
+        Part::Code(entry, _) => Some(*entry),
+        Part::Word(_) => None,
+    };
+    parts.iter().filter_map(entry).collect()
 }
 
 /// What tests the branch of a word that a block goes on behind.
@@ -276,9 +297,14 @@ impl Code {
         passes: u64,
         elsewhere: Elsewhere<'_>,
     ) -> u64 {
+        #[allow(unsafe_code, reason = "see the contract")]
         let call = |guest: &mut Guest<'_>, frame: &mut Frame, entry, passes| {
-            self.executable
-                .run(entry, self.dmem_bytes, guest, frame, passes)
+            // SAFETY: parts name entries of functions in their own code, compiled for so much DMEM,
+            // in a form that `compile` was given because the host has it.
+            unsafe {
+                self.executable
+                    .run(entry, self.dmem_bytes, guest, frame, passes)
+            }
         };
         if let ([Part::Code(entry, words)], true) = (self.parts.as_slice(), self.looping) {
             return words * call(guest, frame, *entry, passes);

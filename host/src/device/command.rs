@@ -3,6 +3,7 @@
 use crate::step::HostStep;
 use cp2_dma::Descriptor;
 use cp2_emu::Protection;
+use cp2_machine::{Cycles, Machine};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::fmt;
@@ -36,6 +37,7 @@ impl Event {
         Self(self.0.saturating_add(commands))
     }
 
+    #[cfg(test)]
     pub(crate) fn at(number: u64) -> Self {
         Self(number)
     }
@@ -64,6 +66,14 @@ impl Decided {
             Self::By(all) => all == bytes,
             Self::More(more) => *more == bytes.iter().any(|byte| *byte != 0),
         }
+    }
+}
+
+impl Action {
+    /// Cycles that the control CPU is busy with it.
+    #[must_use]
+    pub fn cost(&self, machine: &Machine) -> Cycles {
+        Cycles(super::cpu::cost(machine, self))
     }
 }
 

@@ -5,8 +5,7 @@ use super::engine::Engine;
 use super::error::{CommandError, HostError};
 use super::progress::Kind;
 use super::report::End;
-use super::state::{Busy, Kernel, State, Submitted};
-use super::window::Needs;
+use super::state::{Busy, Kernel, Submitted};
 use crate::timeline::{Category, Slice, Track};
 use cp2_dma::{Descriptor, transfer_time};
 use cp2_emu::SubmitError;
@@ -19,26 +18,9 @@ pub(crate) const MAX_COST: u64 = 1 << 48;
 impl Engine {
     /// Begins the oldest ready command, if any.
     pub(super) fn take_ready(&mut self) -> Result<bool, HostError> {
-        if !std::mem::take(&mut self.state.stirred) {
-            return Ok(false);
-        }
-        let State {
-            window,
-            transfers,
-            cp2_taken,
-            signals,
-            ..
-        } = &mut self.state;
-        let taken = window.take(|needs| match needs {
-            Needs::Nothing => true,
-            Needs::Queue => transfers.len() < self.machine.dma.queue,
-            Needs::Core => !*cp2_taken,
-            Needs::Signal(event) => signals.get(&event).is_some_and(|s| !s.is_empty()),
-        });
-        let Some((command, what)) = taken else {
+        let Some((command, what)) = self.state.take_ready(&self.machine) else {
             return Ok(false);
         };
-        self.state.stirred = true;
         let cost = cost(&self.machine, &what.action);
         self.host.commands += 1;
         self.host.busy += cost;
@@ -95,7 +77,7 @@ impl Engine {
                     name: name.clone(),
                     page,
                 });
-                self.release(command, true);
+                self.state.release(command, true);
                 done = false;
                 (Category::Descriptor, bytes)
             }
@@ -169,7 +151,7 @@ impl Engine {
             }
         };
         if done {
-            self.complete(command, self.state.now, Kind::Host);
+            self.state.complete(command, self.state.now, Kind::Host);
         }
         if self.state.now > from {
             let (start, end) = (self.ticks(from), self.ticks(self.state.now));

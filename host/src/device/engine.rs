@@ -8,19 +8,14 @@ use super::command::{Action, Command};
 use super::error::HostError;
 use super::options::Options;
 use super::part::Part;
-use super::progress::Kind;
 use super::report::{DmaReport, End, HostReport};
 use super::state::{Arrival, State};
-use crate::page_source::PAGE_EVENT;
+use crate::paging::PAGE_EVENT;
 use crate::timeline::Timeline;
 use cp2_emu::{Notice, Processor, Quiet};
 use cp2_machine::{Cycles, Machine, Ticks};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-
-/// Commands the CPU looks ahead over. An assumption of the command model,
-/// large enough for triple buffering and small enough to bound memory.
-pub const WINDOW: usize = 64;
 
 /// Simulated cycles between looks at the interrupt flag.
 const POLL: u64 = 1 << 20;
@@ -95,8 +90,8 @@ impl Engine {
         let mut pending = None;
         loop {
             // A completion may let a fence in.
-            self.deliver();
-            if !self.fill(source, &mut pending)? && !drain {
+            self.state.deliver();
+            if !self.state.fill(&self.machine, source, &mut pending)? && !drain {
                 return Ok(None);
             }
             if self
@@ -120,90 +115,9 @@ impl Engine {
         }
     }
 
-    /// Takes commands into the window; false when there are no more.
-    fn fill(
-        &mut self,
-        source: &mut dyn Iterator<Item = Command>,
-        pending: &mut Option<Box<Command>>,
-    ) -> Result<bool, HostError> {
-        while !self.state.fenced && self.state.window.len() < WINDOW {
-            let command = match pending.take() {
-                Some(command) => command,
-                None => match source.next() {
-                    Some(command) => Box::new(command),
-                    None => return Ok(false),
-                },
-            };
-            if command.is_fence() && !self.state.progress.all_complete() {
-                *pending = Some(command);
-                break;
-            }
-            super::admit(&self.machine, self.state.progress.given(), &command)?;
-            self.state.fenced = command.is_fence();
-            self.admitted(command);
-        }
-        Ok(true)
-    }
-
     /// The number of the next command.
     pub(super) fn given(&self) -> u64 {
         self.state.progress.given()
-    }
-
-    /// Takes a command into the window.
-    fn admitted(&mut self, command: Box<Command>) {
-        let number = self.state.progress.give();
-        let transfer = matches!(command.action, Action::Dma(_));
-        let State {
-            progress,
-            transfers,
-            window,
-            ..
-        } = &mut self.state;
-        let waits = |d: u64| {
-            let queued = transfer && transfers.iter().any(|t| t.command == d);
-            !queued && !progress.is_complete(d)
-        };
-        window.push(number, command, waits);
-        self.state.stirred = true;
-    }
-
-    /// Nobody waits for `command` any more; only transfers, if it is queued:
-    /// the DMA works in order, so that a transfer may queue behind one it waits for.
-    pub(super) fn release(&mut self, command: u64, queued: bool) {
-        self.state.stirred = true;
-        self.state.window.release(command, queued);
-    }
-
-    /// A command is complete, as the CPU sees it.
-    pub(super) fn complete(&mut self, command: u64, at: u64, kind: Kind) {
-        self.state.progress.complete(command, at, kind);
-        self.release(command, false);
-    }
-
-    /// The CPU learns of completions up to the present cycle.
-    fn deliver(&mut self) {
-        while let Some(&(at, arrival)) = self.state.arrivals.front() {
-            if at > self.state.now {
-                break;
-            }
-            self.state.arrivals.pop_front();
-            self.state.stirred = true;
-            match arrival {
-                Arrival::Transfer { command, kind } => {
-                    self.state.transfers.retain(|t| t.command != command);
-                    self.complete(command, at, kind);
-                }
-                Arrival::Kernel { command } => {
-                    self.state.cp2_taken = false;
-                    self.state.idle.stop_seen(at);
-                    self.complete(command, at, Kind::Kernel);
-                }
-                Arrival::Signal { event, at } => {
-                    self.state.signals.entry(event).or_default().push_back(at);
-                }
-            }
-        }
     }
 
     /// Simulated time goes on to the next thing the CPU can act on; an end if there is none.
@@ -278,8 +192,7 @@ impl Engine {
 
     pub(super) fn arrive(&mut self, at: u64, arrival: Arrival) {
         self.state
-            .arrivals
-            .push_back((at + self.machine.host.completion.0, arrival));
+            .arrive(at + self.machine.host.completion.0, arrival);
     }
 
     fn finished(&mut self) -> End {

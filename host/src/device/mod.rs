@@ -12,6 +12,7 @@ mod control;
 mod cpu;
 mod engine;
 mod error;
+mod forecast;
 mod idle;
 mod memory;
 mod options;
@@ -22,13 +23,13 @@ mod report;
 mod source;
 mod state;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 mod turns;
 mod window;
 
 pub use command::{Action, After, Command, Decided, Event};
-pub use engine::WINDOW;
 pub use error::{CommandError, HostError};
+pub use forecast::KernelSteps;
 pub use memory::{Buffer, Element};
 pub use options::{Options, Trace};
 pub use part::Part;
@@ -36,6 +37,7 @@ pub(crate) use program::parts;
 pub use program::{Placed, Run};
 pub use report::{DmaReport, End, HostReport, RunReport};
 pub use source::{Imprint, Source, SourceError};
+pub use state::WINDOW;
 pub use turns::Turns;
 
 use crate::emit::{Array, Recording};
@@ -43,6 +45,7 @@ use admit::admit;
 use cp2_dma::Descriptor;
 use cp2_machine::Machine;
 use engine::Engine;
+use forecast::Forecast;
 use memory::{Allocator, holds, in_parts, out_parts};
 use std::sync::Arc;
 use turns::Helper;
@@ -83,6 +86,8 @@ pub struct Device {
     started: bool,
     end: Option<End>,
     recording: Option<Recording>,
+    /// What takes the engine's place where nothing is computed.
+    forecast: Option<Box<Forecast>>,
 }
 
 impl Device {
@@ -106,6 +111,7 @@ impl Device {
             next: 0,
             started: false,
             end: None,
+            forecast: None,
         }
     }
 
@@ -279,7 +285,13 @@ impl Device {
     ) -> Result<(Event, S), HostError> {
         // Recorded or not, time begins here: what follows costs the same.
         self.begin();
-        if self.recording.is_some() {
+        if let Some(forecast) = &mut self.forecast {
+            let mut commands = std::mem::take(&mut self.queue)
+                .into_iter()
+                .chain(&mut source);
+            forecast.run(&self.machine, &mut commands, false)?;
+            self.next = self.next.max(forecast.given());
+        } else if self.recording.is_some() {
             // What is recorded has to be kept anyway.
             for command in source.by_ref() {
                 self.command(command)?;
@@ -313,6 +325,12 @@ impl Device {
             return Ok(());
         }
         let mut commands = std::mem::take(&mut self.queue).into_iter();
+        if let Some(forecast) = &mut self.forecast {
+            // There is nothing to read.
+            forecast.run(&self.machine, &mut commands, true)?;
+            self.end = Some(End::Finished);
+            return Ok(());
+        }
         let end = self.engine.run(&mut commands, true)?;
         // A drained device can go on after a read; at the end it cannot.
         self.end = end.filter(|e| !(fence && e.is_finished()));

@@ -29,6 +29,12 @@ pub struct Placed {
 }
 
 impl Placed {
+    /// The transfers that load it.
+    #[must_use]
+    pub fn loads(&self) -> &[Descriptor] {
+        &self.loads
+    }
+
     /// The transfers that load its words before word address `word` and its data before `data` in DMEM, and those that load the
     /// rest: of a program of two kernels the second can come while the first runs. `word` is a multiple of the words
     /// of a granule, and `data` of its bytes.

@@ -1,7 +1,7 @@
 //! What a run did.
 
 use super::part::Part;
-use crate::page_source::PAGE_EVENT;
+use crate::paging::PAGE_EVENT;
 use crate::timeline::{Category, Timeline};
 use cp2_emu::{Causes, Counters, Fault, Finding};
 use cp2_machine::Ticks;

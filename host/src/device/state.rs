@@ -1,12 +1,18 @@
 //! Everything beside the processor that decides how a run goes on.
 
-use super::command::Command;
+use super::admit::admit;
+use super::command::{Action, Command};
+use super::error::HostError;
 use super::idle::Idle;
 use super::progress::{Kind, Progress};
-use super::window::Window;
-use cp2_machine::Ticks;
+use super::window::{Needs, Window};
+use cp2_machine::{Machine, Ticks};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+
+/// Commands the CPU looks ahead over. An assumption of the command model,
+/// large enough for triple buffering and small enough to bound memory.
+pub const WINDOW: usize = 64;
 
 /// A completion on its way to the CPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,6 +93,104 @@ impl State {
         let busy = self.busy.iter().map(|busy| busy.command);
         let oldest = window.chain(transfers).chain(busy).min();
         oldest.map_or(0, |oldest| self.progress.given().saturating_sub(oldest))
+    }
+
+    /// Takes commands into the window; false when there are no more.
+    pub(super) fn fill(
+        &mut self,
+        machine: &Machine,
+        source: &mut dyn Iterator<Item = Command>,
+        pending: &mut Option<Box<Command>>,
+    ) -> Result<bool, HostError> {
+        while !self.fenced && self.window.len() < WINDOW {
+            let command = match pending.take() {
+                Some(command) => command,
+                None => match source.next() {
+                    Some(command) => Box::new(command),
+                    None => return Ok(false),
+                },
+            };
+            if command.is_fence() && !self.progress.all_complete() {
+                *pending = Some(command);
+                break;
+            }
+            admit(machine, self.progress.given(), &command)?;
+            self.fenced = command.is_fence();
+            self.admitted(command);
+        }
+        Ok(true)
+    }
+
+    /// Takes a command into the window.
+    fn admitted(&mut self, command: Box<Command>) {
+        let number = self.progress.give();
+        let transfer = matches!(command.action, Action::Dma(_));
+        let (transfers, progress) = (&self.transfers, &self.progress);
+        let waits = |d: u64| {
+            let queued = transfer && transfers.iter().any(|t| t.command == d);
+            !queued && !progress.is_complete(d)
+        };
+        self.window.push(number, command, waits);
+        self.stirred = true;
+    }
+
+    /// The oldest command of the window that is ready, which the CPU begins.
+    pub(super) fn take_ready(&mut self, machine: &Machine) -> Option<(u64, Box<Command>)> {
+        if !std::mem::take(&mut self.stirred) {
+            return None;
+        }
+        let (transfers, signals, taken) = (&self.transfers, &self.signals, self.cp2_taken);
+        let ready = self.window.take(|needs| match needs {
+            Needs::Nothing => true,
+            Needs::Queue => transfers.len() < machine.dma.queue,
+            Needs::Core => !taken,
+            Needs::Signal(event) => signals.get(&event).is_some_and(|s| !s.is_empty()),
+        });
+        self.stirred = ready.is_some();
+        ready
+    }
+
+    /// Nobody waits for `command` any more; only transfers, if it is queued:
+    /// the DMA works in order, so that a transfer may queue behind one it waits for.
+    pub(super) fn release(&mut self, command: u64, queued: bool) {
+        self.stirred = true;
+        self.window.release(command, queued);
+    }
+
+    /// A command is complete, as the CPU sees it.
+    pub(super) fn complete(&mut self, command: u64, at: u64, kind: Kind) {
+        self.progress.complete(command, at, kind);
+        self.release(command, false);
+    }
+
+    /// The CPU will learn of a completion in cycle `at`.
+    pub(super) fn arrive(&mut self, at: u64, arrival: Arrival) {
+        self.arrivals.push_back((at, arrival));
+    }
+
+    /// The CPU learns of completions up to the present cycle.
+    pub(super) fn deliver(&mut self) {
+        while let Some(&(at, arrival)) = self.arrivals.front() {
+            if at > self.now {
+                break;
+            }
+            self.arrivals.pop_front();
+            self.stirred = true;
+            match arrival {
+                Arrival::Transfer { command, kind } => {
+                    self.transfers.retain(|t| t.command != command);
+                    self.complete(command, at, kind);
+                }
+                Arrival::Kernel { command } => {
+                    self.cp2_taken = false;
+                    self.idle.stop_seen(at);
+                    self.complete(command, at, Kind::Kernel);
+                }
+                Arrival::Signal { event, at } => {
+                    self.signals.entry(event).or_default().push_back(at);
+                }
+            }
+        }
     }
 
     /// As at the beginning; what was allocated stays.

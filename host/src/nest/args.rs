@@ -16,6 +16,8 @@ pub(super) const PLANES: i64 = -44;
 pub(super) const SECTION_FILLED: i64 = -64;
 pub(super) const SECTION_ORIGIN: i64 = -80;
 pub(super) const PITCH: i64 = -96;
+/// Bytes of what the arguments say of a line: its address, and the next one's.
+pub(super) const LINE: u64 = 8;
 
 /// Flags of a page.
 pub(super) const FIRST: u32 = 1;
@@ -31,10 +33,9 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// That of so many inputs and outputs and so many words from the kernel's address on, in whole `quad`s.
-    pub(super) fn new(inputs: usize, outputs: usize, words: usize, quad: u64) -> Self {
-        let further = inputs.saturating_sub(1) + outputs.saturating_sub(1);
-        let before = -PITCH as u64 + 8 * further as u64;
+    /// That of so many inputs and outputs, `lines` of windows that slide and so many words from the kernel's address on, in whole `quad`s.
+    pub(super) fn new([inputs, outputs]: [usize; 2], lines: u64, words: usize, quad: u64) -> Self {
+        let before = Self::pitched(inputs, outputs) + LINE * lines;
         let bytes = |n: u64| u32::try_from(n.next_multiple_of(quad)).unwrap_or(u32::MAX);
         Self {
             before: bytes(before),
@@ -51,6 +52,17 @@ impl Layout {
     /// Index of the word so many bytes from the kernel's address.
     pub(super) fn word(self, at: i64) -> usize {
         ((i64::from(self.before) + at) / 4) as usize
+    }
+
+    /// Bytes before the kernel's address that end with the last pitches.
+    fn pitched(inputs: usize, outputs: usize) -> u64 {
+        let further = inputs.saturating_sub(1) + outputs.saturating_sub(1);
+        -PITCH as u64 + 8 * further as u64
+    }
+
+    /// Bytes from the kernel's address to what it says of line `line` of the windows that slide, those of all inputs counted: downwards below the pitches.
+    pub(super) fn line([inputs, outputs]: [usize; 2], line: u64) -> i64 {
+        -((Self::pitched(inputs, outputs) + LINE * (line + 1)) as i64)
     }
 
     /// Bytes from the kernel's address to the pitches of stream `index` of so many inputs, the outputs counted behind them.

@@ -2,11 +2,12 @@
 
 use super::NestError;
 use super::field::AXES;
-use super::job::Sweep;
+use super::job::{PageCycles, Sweep};
 use super::plan::{Move, Nest, Size};
 use crate::schedule::BlocksPerSection;
 use cp2_dma::transfer_time;
 use cp2_machine::Machine;
+use std::collections::VecDeque;
 
 /// Cycles between the end of a page and the loads that wait for it, which two buffers leave the DMA idle and three do not.
 const GAPS: [f64; 3] = [200.0, 60.0, 10.0];
@@ -32,14 +33,23 @@ pub(super) fn choose(sweep: &Sweep, machine: &Machine) -> Result<Nest, NestError
             }
             Err(e) => return Err(e),
         };
-        let cost = nest.expected + ends(&nest, machine);
+        // A kernel that may be slower than the DMA waits longer for the ends: they count twice.
+        let cost = nest.expected
+            + match sweep.cycles {
+                Some(_) => 0.0,
+                None => ends(&nest, machine),
+            };
         if best.as_ref().is_none_or(|(least, _)| cost < *least) {
             best = Some((cost, nest));
         }
         Ok(true)
     };
-    // Along an axis of one block there is nothing to deal, unless there is no other.
-    let axes = (0..AXES).filter(|&axis| grid[axis] > 1 || grid == [1; AXES]);
+    // All sections are at the same place of a march. Along an axis of one block there is nothing to deal, unless there is no other.
+    let free = |axis: &usize| sweep.march.is_none_or(|march| march.axis() != *axis);
+    let single = (0..AXES).filter(free).all(|axis| grid[axis] == 1);
+    let axes = (0..AXES)
+        .filter(free)
+        .filter(|&axis| single || grid[axis] > 1);
     for deal in axes {
         let most = grid[deal].div_ceil(sections).clamp(min, max.max(min));
         for &degree in sweep.buffering.degrees() {
@@ -108,21 +118,21 @@ fn moved(moves: &[Move], machine: &Machine) -> f64 {
     ticks as f64 / tick.ticks_per_cycle.max(1) as f64
 }
 
-/// Cycles of the first load, and of the last page's kernel and store, beside which nothing else is done. A kernel that is slower than the DMA
-/// waits longer for them: they count twice in the choice.
+/// Cycles of the first load, and of the last page's kernel and store, beside which nothing else is done.
 fn ends(nest: &Nest, machine: &Machine) -> f64 {
-    let first = nest
-        .kinds()
-        .first()
-        .map_or(0.0, |kind| moved(&kind.loads, machine));
+    let first = nest.kinds().first();
+    let first = first.map_or(0.0, |kind| moved(&kind.loads, machine));
     let last = nest.kinds().last().map_or(0.0, |kind| {
         moved(&kind.loads, machine) + 2.0 * moved(&kind.stores, machine)
     });
     first + last
 }
 
-/// Cycles that it should take with a kernel as fast as the DMA.
+/// Cycles that it should take: with its kernel, or, where that is not known, with one as fast as the DMA.
 pub(super) fn expected(nest: &Nest, machine: &Machine) -> f64 {
+    if let Some(cycles) = nest.sweep().cycles {
+        return followed(nest, cycles, machine);
+    }
     let build = machine.host.descriptor.0 as f64;
     let (mut channel, mut descriptors) = (0.0, 0.0);
     for kind in nest.kinds() {
@@ -136,4 +146,64 @@ pub(super) fn expected(nest: &Nest, machine: &Machine) -> f64 {
         1 => steady + channel,
         _ => steady + ends(nest, machine),
     }
+}
+
+/// Pages of each kind that are followed; others go on at the pace of the last ones.
+const FOLLOWED: u64 = 8;
+
+/// What a page costs.
+#[derive(Clone, Copy)]
+struct Page {
+    load: f64,
+    kernel: f64,
+    store: f64,
+    /// Pages like it behind it that are not followed.
+    more: f64,
+}
+
+/// Cycles with a kernel that takes so many, the pages followed one by one, kind by kind.
+fn followed(nest: &Nest, cycles: PageCycles, machine: &Machine) -> f64 {
+    let host = &machine.host;
+    let [build, see] = [host.descriptor.0, host.completion.0].map(|cycles| cycles as f64);
+    let given = |moves: &[Move]| moved(moves, machine).max(moves.len() as f64 * build);
+    let mut pages = Vec::new();
+    for kind in nest.kinds() {
+        let own = kind.pages().min(FOLLOWED);
+        for k in 0..own {
+            let more = if k + 1 == own { kind.pages() - own } else { 0 };
+            pages.push(Page {
+                load: given(&kind.loads),
+                kernel: (cycles.block * u64::from(kind.blocks) + cycles.page) as f64,
+                store: given(&kind.stores),
+                more: more as f64,
+            });
+        }
+    }
+    let degree = nest.degree().max(1);
+    let (mut channel, mut kernel) = (0.0f64, 0.0f64);
+    let mut loaded = VecDeque::with_capacity(degree);
+    for page in pages.iter().take(degree) {
+        channel += page.load;
+        loaded.push_back(channel);
+    }
+    let mut ends: [f64; 2] = [0.0; 2];
+    for (k, page) in pages.iter().enumerate() {
+        kernel = loaded.pop_front().unwrap_or(channel).max(kernel) + page.kernel;
+        // What takes its place waits for its store, which waits for its end.
+        channel = channel.max(kernel + see + build) + page.store;
+        if let Some(next) = pages.get(k + degree) {
+            channel += next.load;
+            loaded.push_back(channel);
+        }
+        // Two pages: of two buffers each has its own pace.
+        let skipped = page.more * (kernel - ends[0]).max(0.0) / 2.0;
+        ends = [ends[1], kernel];
+        if skipped > 0.0 {
+            channel += skipped;
+            kernel += skipped;
+            loaded.iter_mut().for_each(|loaded| *loaded += skipped);
+            ends = [ends[0] + skipped, kernel];
+        }
+    }
+    channel + see
 }

@@ -3,8 +3,9 @@
 use super::NestError;
 use super::args::{COLUMNS, Layout, PLANES, QUADS, ROWS, SECTION_FILLED, SECTION_ORIGIN};
 use super::cuts::Cuts;
-use super::field::{AXES, Field, Source, X};
+use super::field::{AXES, Field, Lines, Segment, Source, X};
 use super::job::Sweep;
+use super::march::{March, Ring, order};
 use super::plan::{Kind, Move};
 use crate::schedule::merge;
 use cp2_dma::{Chunk, Descriptor, Direction, Level, over_sections};
@@ -15,22 +16,43 @@ pub(super) struct Maker<'a> {
     pub(super) sweep: &'a Sweep,
     pub(super) cuts: &'a Cuts,
     /// Address of each stream's first buffer, inputs first.
-    pub(super) places: &'a [u32],
+    pub(super) places: Vec<u32>,
     pub(super) layout: Layout,
     pub(super) granule: u64,
     pub(super) quad: u64,
     pub(super) levels: usize,
+    /// Pages in DMEM at a time.
+    pub(super) degree: usize,
 }
 
 impl Maker<'_> {
-    /// The kinds of pages.
+    /// The lines of a stream where pages march; none of one whose pages have buffers of their own.
+    pub(super) fn ring(&self, field: &Field) -> Option<Ring> {
+        let march = self.sweep.march?;
+        let ring = Ring::new(Some(march), field, self.cuts.digits(), self.degree)?;
+        let block = self.extents(field);
+        let row = field.pitch(block[X], self.quad);
+        let pitch = match march {
+            March::Planes => row * (block[1] + 2 * field.halo[1]),
+            March::Rows => row,
+        };
+        Some(Ring { pitch, ..ring })
+    }
+
+    /// The kinds of pages, in the order of their first pages.
     pub(super) fn kinds(&self) -> Result<Vec<Kind>, NestError> {
-        let [planes, rows, columns] = self.cuts.ranges(self.sweep, self.quad);
+        let ranges = self.cuts.ranges(self.sweep, self.quad);
+        let order = order(self.sweep.march);
+        let [slow, middle, fast] = order.map(|axis| &ranges[axis]);
         let mut kinds = Vec::new();
-        for z in &planes {
-            for y in &rows {
-                for x in &columns {
-                    kinds.push(self.kind([z.clone(), y.clone(), x.clone()])?);
+        for a in slow {
+            for b in middle {
+                for c in fast {
+                    let mut when = [a.clone(), b.clone(), c.clone()];
+                    for (range, axis) in [a, b, c].into_iter().zip(order) {
+                        when[axis] = range.clone();
+                    }
+                    kinds.push(self.kind(when)?);
                 }
             }
         }
@@ -125,29 +147,41 @@ impl Maker<'_> {
         }
     }
 
-    /// Bytes from row to row and from plane to plane of a stream's buffer.
-    pub(super) fn pitches(&self, field: &Field) -> [u64; 2] {
+    /// Elements along each axis of all blocks that a section has in a stream's buffer, without halo.
+    fn extents(&self, field: &Field) -> [u64; AXES] {
         let mut block = field.block;
         block[self.cuts.deal] *= self.most(field);
-        let row = field.pitch(block[X], self.quad);
-        [row, row * (block[1] + 2 * field.halo[1])]
+        block
+    }
+
+    /// Lines of a stream's buffer along an axis: those of a window, or of a ring.
+    fn lines(&self, field: &Field, axis: usize) -> u64 {
+        let ring = self.sweep.march.filter(|march| march.axis() == axis);
+        match ring.and_then(|_| self.ring(field)) {
+            Some(ring) => ring.lines,
+            None => self.extents(field)[axis] + 2 * field.halo[axis],
+        }
+    }
+
+    /// Bytes from row to row and from plane to plane of a stream's buffer.
+    pub(super) fn pitches(&self, field: &Field) -> [u64; 2] {
+        let row = field.pitch(self.extents(field)[X], self.quad);
+        [row, row * self.lines(field, 1)]
     }
 
     /// Bytes of a stream's buffer.
     pub(super) fn bytes(&self, field: &Field) -> u64 {
-        let planes = field.block[0]
-            * if self.cuts.deal == 0 {
-                self.most(field)
-            } else {
-                1
-            };
-        self.pitches(field)[1] * (planes + 2 * field.halo[0])
+        self.pitches(field)[1] * self.lines(field, 0)
     }
 
-    /// Bytes from a buffer to the block's first element.
+    /// Bytes from a buffer to the block's first element; from the first line of a ring to that line's own.
     pub(super) fn interior(&self, field: &Field) -> u64 {
+        let mut halo = field.halo;
+        if let (Some(march), Some(_)) = (self.sweep.march, self.ring(field)) {
+            halo[march.axis()] = 0;
+        }
         let [row, plane] = self.pitches(field);
-        field.halo[0] * plane + field.halo[1] * row + field.lead(self.quad)
+        halo[0] * plane + halo[1] * row + field.lead(self.quad)
     }
 
     fn moves(
@@ -157,28 +191,56 @@ impl Maker<'_> {
         digits: [u64; AXES],
         all: &mut Vec<Move>,
     ) -> Result<(), NestError> {
+        let ring = self.sweep.march.zip(self.ring(field));
+        let lines = ring.map(|(march, ring)| (march, ring.loaded(digits[march.axis()] == 0)));
+        let line = lines.as_ref().map(|(_, lines)| lines.start);
         let sections = (0..self.cuts.sections).map(|section| match direction {
-            Direction::Load => self.window(index, field, digits, section),
+            Direction::Load => self.window((index, field), lines.clone(), digits, section),
             Direction::Store => self.block(index, field, digits, section),
         });
         let sections = sections.collect::<Result<Vec<_>, _>>()?;
-        let moved = over_sections(direction, sections);
-        let moved = moved
-            .iter()
-            .flat_map(|d| d.within(self.levels).collect::<Vec<_>>());
-        all.extend(moved.filter(|d| d.run > 0).map(|descriptor| Move {
+        let moved = self.moved(direction, sections);
+        all.extend(moved.into_iter().map(|descriptor| Move {
             stream: index,
             descriptor,
             steps: [0; AXES],
+            line,
         }));
         Ok(())
     }
 
-    /// What a section loads.
-    fn window(
+    /// The transfers of lines of an input's windows, which begin at the buffer's first place.
+    pub(super) fn lines_of(
         &self,
         index: usize,
-        field: &Field,
+        (march, lines): (March, &Range<u64>),
+        digits: [u64; AXES],
+    ) -> Result<Vec<Descriptor>, NestError> {
+        let Some(field) = self.sweep.inputs.get(index) else {
+            return Ok(Vec::new());
+        };
+        let sections = 0..self.cuts.sections;
+        let sections = sections.map(|section| {
+            let part = Some((march, lines.clone()));
+            self.window((index, field), part, digits, section)
+        });
+        let sections = sections.collect::<Result<Vec<_>, _>>()?;
+        Ok(self.moved(Direction::Load, sections))
+    }
+
+    fn moved(&self, direction: Direction, sections: Vec<Vec<Chunk>>) -> Vec<Descriptor> {
+        let moved = over_sections(direction, sections);
+        let moved = moved
+            .iter()
+            .flat_map(|d| d.within(self.levels).collect::<Vec<_>>());
+        moved.filter(|d| d.run > 0).collect()
+    }
+
+    /// What a section loads: its window, or lines of it, which begin at the buffer's first place.
+    fn window(
+        &self,
+        (index, field): (usize, &Field),
+        part: Option<(March, Range<u64>)>,
         digits: [u64; AXES],
         section: u64,
     ) -> Result<Vec<Chunk>, NestError> {
@@ -193,26 +255,34 @@ impl Maker<'_> {
         let columns = field.columns(from, from + width as i64, self.granule)?;
         let lines = |axis: usize| {
             let from = origin[axis] as i64 - field.halo[axis] as i64;
-            field.lines(
-                axis,
-                from,
-                from + (extent[axis] + 2 * field.halo[axis]) as i64,
-            )
+            let part = part.as_ref().filter(|(march, _)| march.axis() == axis);
+            let all = 0..extent[axis] + 2 * field.halo[axis];
+            let part = part.map_or(all, |(_, lines)| lines.clone());
+            field.lines(axis, from + part.start as i64, from + part.end as i64)
         };
+        let lines = [lines(0), lines(1)];
+        Ok(self.pieces(field, place, lines, &columns, (width, [row, plane])))
+    }
+
+    /// What segments of the rows of planes are, at a place in DMEM: zeros where the array has no such row, `width` bytes of each.
+    fn pieces(
+        &self,
+        field: &Field,
+        place: u64,
+        [planes, rows]: [Vec<Lines>; 2],
+        columns: &[Segment],
+        (width, [row, plane]): (u64, [u64; 2]),
+    ) -> Vec<Chunk> {
         let mut chunks = Vec::new();
-        for planes in lines(0) {
-            for rows in lines(1) {
+        for planes in &planes {
+            for rows in &rows {
                 let local = place + planes.local * plane + rows.local * row;
+                let counts = [(rows.count, row), (planes.count, plane)];
                 let (Some((z, dz)), Some((y, dy))) = (planes.source, rows.source) else {
-                    self.zeros(
-                        local,
-                        width,
-                        [(rows.count, row), (planes.count, plane)],
-                        &mut chunks,
-                    );
+                    self.zeros(local, width, counts, &mut chunks);
                     continue;
                 };
-                for segment in &columns {
+                for segment in columns {
                     let local = local + segment.local;
                     let lying = |address: u64, [line, sheet]: [u64; 2]| {
                         let levels = [
@@ -232,15 +302,12 @@ impl Maker<'_> {
                             let levels = [repeat, levels[0], levels[1]];
                             chunks.push(chunk(system, local, field.element, &levels));
                         }
-                        Source::Zero => {
-                            let lines = [(rows.count, row), (planes.count, plane)];
-                            self.zeros(local, segment.bytes, lines, &mut chunks);
-                        }
+                        Source::Zero => self.zeros(local, segment.bytes, counts, &mut chunks),
                     }
                 }
             }
         }
-        Ok(chunks)
+        chunks
     }
 
     /// Zeros in `bytes` bytes of lines at distances.
@@ -292,16 +359,13 @@ impl Maker<'_> {
         let place = u64::from(self.places[self.sweep.inputs.len() + index]);
         let from = (origin[X] * field.element) as i64;
         let bytes = (filled[X] * field.element).next_multiple_of(self.granule);
-        let columns = field.columns(from, from + bytes as i64, self.granule)?;
-        let mut chunks = Vec::new();
-        for segment in columns {
-            if let Source::At(address, [line, sheet]) = segment.source {
-                let system = address + origin[1] * line + origin[0] * sheet;
-                let levels = [(filled[1], line, row), (filled[0], sheet, plane)];
-                chunks.push(chunk(system, place + segment.local, segment.bytes, &levels));
-            }
-        }
-        Ok(chunks)
+        let mut columns = field.columns(from, from + bytes as i64, self.granule)?;
+        columns.retain(|segment| matches!(segment.source, Source::At(..)));
+        let lines = [0, 1].map(|axis| {
+            let from = origin[axis] as i64;
+            field.lines(axis, from, from + filled[axis] as i64)
+        });
+        Ok(self.pieces(field, place, lines, &columns, (bytes, [row, plane])))
     }
 
     /// The argument words of all sections' blocks, one behind the other, for the first buffers.

@@ -116,6 +116,10 @@ impl Cuts {
         [0, 1, 2].map(|axis| {
             let count = digits[axis];
             let mut bounds = vec![0, count];
+            if sweep.march.is_some_and(|march| march.axis() == axis) {
+                // The first of a march loads a whole window.
+                bounds.push(1);
+            }
             let cuts = if axis == self.deal {
                 self.cuts.clone()
             } else {

@@ -1,3 +1,4 @@
+use super::March;
 use crate::schedule::PlanError;
 
 /// Why a sweep cannot be planned.
@@ -69,6 +70,22 @@ pub enum NestError {
     InPlace {
         /// Index of the output.
         output: usize,
+    },
+    /// Pages cannot march in place.
+    #[error(
+        "pages that march along {march} find what the pages before them loaded: the kernel cannot leave its results there; take outputs of their own (not in place)"
+    )]
+    MarchInPlace {
+        /// The axis.
+        march: March,
+    },
+    /// There is nothing that pages which march have in common.
+    #[error(
+        "pages cannot march along {march}: no input has a halo along them, so windows have none in common; give a halo, or do not march"
+    )]
+    MarchHalo {
+        /// The axis.
+        march: March,
     },
     /// A sweep that ends in one block stores one output.
     #[error("a reduction has one output; found {found}")]

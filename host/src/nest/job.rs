@@ -1,8 +1,8 @@
 //! The description of a sweep.
 
-use super::NestError;
 use super::args::Reads;
 use super::field::{AXES, Field, NAMES, X};
+use super::{March, NestError};
 use crate::schedule::{BlocksPerSection, Buffering, PlanError, Reserved};
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,9 @@ pub struct Sweep {
     pub tables: Vec<Table>,
     /// The kernel leaves output `i` where the block of input `i` was.
     pub in_place: bool,
+    /// The axis that pages march along: neighbours load what is new of their windows, and the kernel reads the addresses of lines. None of a
+    /// kernel that goes by pitches, or that writes into its windows.
+    pub march: Option<March>,
     /// DMEM bytes of working space.
     pub scratch: u64,
     /// The same for every block per section of a page.
@@ -33,8 +36,19 @@ pub struct Sweep {
     pub buffering: Buffering,
     /// Address and bytes of a table of zeros in system memory, for edges; at least a granule where an edge is zero.
     pub zeros: (u64, u64),
+    /// How long the kernel takes, where that is known: pages are chosen by it. Else it counts as being as fast as the DMA.
+    pub cycles: Option<PageCycles>,
     /// Of a reduction: where the results of the sections meet in system memory, as many blocks of the output as there are sections.
     pub partials: Option<u64>,
+}
+
+/// Cycles of a page kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageCycles {
+    /// For each block of a section.
+    pub block: u64,
+    /// For a page, beside its blocks.
+    pub page: u64,
 }
 
 /// Data that every page finds at the same place.
@@ -57,6 +71,7 @@ impl Sweep {
             outputs,
             tables: Vec::new(),
             in_place: false,
+            march: None,
             scratch: 0,
             scratch_per_block: 0,
             reserved: Vec::new(),
@@ -65,6 +80,7 @@ impl Sweep {
             size: BlocksPerSection::ANY,
             buffering: Buffering::Auto,
             zeros: (0, 0),
+            cycles: None,
             partials: None,
         }
     }
@@ -172,6 +188,18 @@ impl Sweep {
                         expected,
                     });
                 }
+            }
+        }
+        if let Some(march) = self.march {
+            if self.in_place {
+                return Err(NestError::MarchInPlace { march });
+            }
+            if self
+                .inputs
+                .iter()
+                .all(|input| input.halo[march.axis()] == 0)
+            {
+                return Err(NestError::MarchHalo { march });
             }
         }
         if self.in_place {

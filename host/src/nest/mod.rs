@@ -9,6 +9,9 @@
 //! A page is the same number of blocks for every section, one behind the other along the axis that is dealt to the sections.
 //! A window shows its block, whole blocks with their halo, of the array as its edge continues it: all of it is data, and what lies inside the
 //! array alone is stored.
+//!
+//! Neighbours along an axis have lines in common, planes or rows, where windows have a halo along it. Pages that *march* along that axis ([`March`]) load them once:
+//! the lines of an input are a circular buffer in DMEM, and the kernel finds the address of each in its arguments.
 
 mod args;
 mod choose;
@@ -17,6 +20,7 @@ mod cuts;
 mod error;
 mod field;
 mod job;
+mod march;
 mod plan;
 mod print;
 mod room;
@@ -27,6 +31,9 @@ mod tests;
 pub use args::{Layout, Reads};
 pub use error::NestError;
 pub use field::{AXES, Edge, Field, Strip};
-pub use job::{Sweep, Table};
+pub use job::{PageCycles, Sweep, Table};
+pub use march::March;
 pub use plan::{Kind, Move, Nest};
 pub use source::NestArguments;
+#[cfg(test)]
+pub(crate) use source::NestWork;

@@ -1,16 +1,17 @@
 //! The pages of a sweep as a value.
 
-use super::args::{FIRST, FLAGS, INDEX, LAST, Layout, NEXT, PAGES};
+use super::args::{FIRST, FLAGS, INDEX, LAST, Layout, NEXT, PAGES, SECTION_ORIGIN};
 use super::compile::Maker;
 use super::cuts::Cuts;
 use super::field::AXES;
 use super::job::Sweep;
+use super::march::{Ring, order};
 use super::room::Room;
 use super::{NestError, choose};
-use crate::page_source::PAGE_EVENT;
-use crate::schedule::{DmemMap, PlanError, granule};
+use crate::paging::{PAGE_EVENT, aligned};
+use crate::schedule::{DmemMap, PlanError};
 use cp2_dma::{Descriptor, Direction};
-use cp2_emu::{Area, PageAreas, Protection};
+use cp2_emu::{Area, PageAreas, Protection, Sliding};
 use cp2_machine::Machine;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -24,6 +25,8 @@ pub struct Move {
     pub descriptor: Descriptor,
     /// Bytes in system memory to that of the next page along each axis.
     pub steps: [i64; AXES],
+    /// Where pages march, the line of the window that it begins with; it is in the first slot, and moves with the line's.
+    pub line: Option<u64>,
 }
 
 /// Pages that differ only in where they lie.
@@ -66,9 +69,11 @@ pub struct Nest {
     pub(super) map: DmemMap,
     /// Addresses of the buffers of each input, then of each output.
     pub(super) places: Vec<Vec<u32>>,
+    /// The circular buffer of each, where pages march and it has one: all its places are the same.
+    pub(super) rings: Vec<Option<Ring>>,
     /// Bytes of each.
     pub(super) bytes: Vec<u64>,
-    /// From a buffer to the first element of its block.
+    /// From a buffer to the first element of its block, or of a ring's line.
     pub(super) interior: Vec<u32>,
     pub(super) tables: Vec<u32>,
     pub(super) scratch: u32,
@@ -77,7 +82,16 @@ pub struct Nest {
     pub(super) layout: Layout,
     /// Of a reduction: where the results of all sections come to.
     pub(super) gathered: u32,
+    /// What transfers are made by: the DMA's granule, what buffers are aligned to, the DMA's levels.
+    pub(super) granule: u64,
+    pub(super) quad: u64,
+    pub(super) levels: usize,
     pub(super) expected: f64,
+}
+
+/// A number of bytes inside DMEM, whose addresses are u32.
+fn narrow(bytes: u64) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 /// What a nest is made with.
@@ -98,7 +112,7 @@ impl Nest {
     /// # Errors
     /// The first rule that the sweep breaks, or that it does not fit.
     pub fn new(sweep: Sweep, machine: &Machine) -> Result<Self, NestError> {
-        sweep.check(granule(machine), machine.cp2.dmem.0)?;
+        sweep.check(aligned(machine), machine.cp2.dmem.0)?;
         let nest = choose::choose(&sweep, machine)?;
         nest.validate(machine)?;
         Ok(nest)
@@ -110,7 +124,7 @@ impl Nest {
         machine: &Machine,
         size: Size,
     ) -> Result<Option<Self>, NestError> {
-        let quad = granule(machine);
+        let quad = aligned(machine);
         let sections = machine.cp2.sections.max(1) as u64;
         let cuts = Cuts::new(sweep.grid(), size.deal, sections, size.blocks, size.first);
         let digits = cuts.digits();
@@ -118,12 +132,17 @@ impl Nest {
         let words = 3 + sweep.inputs.len().max(1) + sweep.outputs.len().max(1) - 1
             + sweep.tables.len()
             + sweep.words.len();
-        let layout = Layout::new(sweep.inputs.len(), sweep.outputs.len(), words, quad);
+        let rings = sweep.inputs.iter();
+        let rings = rings.filter_map(|field| Ring::new(sweep.march, field, digits, size.degree));
+        let lines = rings.map(|ring| ring.window).sum();
+        let counts = [sweep.inputs.len(), sweep.outputs.len()];
+        let layout = Layout::new(counts, lines, words, quad);
         let maker = Maker {
             sweep,
             cuts: &cuts,
-            places: &[],
+            places: Vec::new(),
             layout,
+            degree: size.degree,
             granule: machine.dma.granule.0.max(1),
             quad,
             levels: machine.dma.levels,
@@ -148,8 +167,9 @@ impl Nest {
         });
         let interior = interior.collect();
         let bytes = streams.iter().map(|field| maker.bytes(field)).collect();
+        let rings = streams.iter().map(|field| maker.ring(field)).collect();
         let kinds = Maker {
-            places: &first,
+            places: first,
             ..maker
         }
         .kinds()?;
@@ -160,6 +180,7 @@ impl Nest {
             degree: size.degree,
             map: room.map,
             places: room.places,
+            rings,
             bytes,
             interior,
             tables: room.tables,
@@ -167,6 +188,9 @@ impl Nest {
             slots: room.slots,
             layout,
             gathered: room.gathered,
+            granule: machine.dma.granule.0.max(1),
+            quad,
+            levels: machine.dma.levels,
             expected: 0.0,
             cuts,
         };
@@ -251,7 +275,7 @@ impl Nest {
         &self.map
     }
 
-    /// Cycles expected of a kernel as fast as the DMA.
+    /// Cycles expected: with its kernel ([`Sweep::cycles`]), or with one as fast as the DMA.
     #[must_use]
     pub fn expected(&self) -> f64 {
         self.expected
@@ -267,20 +291,37 @@ impl Nest {
         streams.get(index).map_or("", |field| &field.name)
     }
 
-    fn number(&self, digits: [u64; AXES]) -> u64 {
-        (digits[0] * self.digits[1] + digits[1]) * self.digits[2] + digits[2]
+    /// The number of the page at such digits.
+    pub(crate) fn number(&self, digits: [u64; AXES]) -> u64 {
+        let order = order(self.sweep.march).into_iter();
+        order.fold(0, |number, axis| number * self.digits[axis] + digits[axis])
+    }
+
+    /// The digits of page `k`.
+    pub(super) fn place(&self, k: u64) -> [u64; AXES] {
+        let (mut rest, mut digits) = (k, [0; AXES]);
+        let [slowest, middle, fastest] = order(self.sweep.march);
+        for axis in [fastest, middle] {
+            digits[axis] = rest % self.digits[axis].max(1);
+            rest /= self.digits[axis].max(1);
+        }
+        digits[slowest] = rest;
+        digits
     }
 
     /// The kind of page `k`, and how many steps along each axis it is from the first of them.
     fn kind(&self, k: u64) -> Option<(&Kind, [u64; AXES])> {
-        let [_, rows, columns] = self.digits;
-        let digits = [k / columns / rows, k / columns % rows, k % columns];
+        let digits = self.place(k);
         let has = |kind: &&Kind| (0..AXES).all(|axis| kind.when[axis].contains(&digits[axis]));
         let kind = self.kinds.iter().find(has)?;
         Some((
             kind,
             [0, 1, 2].map(|axis| digits[axis] - kind.when[axis].start),
         ))
+    }
+
+    fn ring(&self, stream: usize) -> Option<&Ring> {
+        self.rings.get(stream)?.as_ref()
     }
 
     fn buffer(&self, k: u64) -> usize {
@@ -298,7 +339,14 @@ impl Nest {
             Direction::Store => (&kind.stores, self.sweep.inputs.len()),
         };
         let buffer = self.buffer(k);
-        let all = moves.iter().map(|one| {
+        let wrapped = match direction {
+            Direction::Load => self.wrapped(k),
+            Direction::Store => Vec::new(),
+        };
+        let whole = moves
+            .iter()
+            .filter(|one| wrapped.iter().all(|(stream, _)| *stream != one.stream));
+        let all = whole.map(|one| {
             let by: i64 = (0..AXES)
                 .map(|axis| one.steps[axis] * steps[axis] as i64)
                 .sum();
@@ -306,14 +354,61 @@ impl Nest {
             let mut d = one.descriptor.clone();
             d.system = d.system.wrapping_add_signed(by);
             d.local = d.local - places[0] + places[buffer];
+            if let (Some(line), Some(ring)) = (one.line, self.ring(first + one.stream)) {
+                d.local += narrow(ring.slot(k, line) * ring.pitch);
+            }
             (one.stream, d)
         });
-        all.collect()
+        let mut all: Vec<_> = all.collect();
+        all.extend(wrapped);
+        all
+    }
+
+    /// The transfers of page `k` into rings that it loads in two parts, with the index of the stream of each.
+    fn wrapped(&self, k: u64) -> Vec<(usize, Descriptor)> {
+        let (mut all, mut maker) = (Vec::new(), None);
+        for (index, ring) in self.rings.iter().enumerate() {
+            let ring = self.sweep.march.zip(ring.as_ref());
+            let parts = ring.and_then(|(march, ring)| Some((march, ring, ring.wrapped(k)?)));
+            let Some((march, ring, parts)) = parts else {
+                continue;
+            };
+            let maker = maker.get_or_insert_with(|| self.maker());
+            for lines in parts {
+                // A part of what is planned breaks no rule that all of it keeps.
+                let made = maker.lines_of(index, (march, &lines), self.place(k));
+                all.extend(made.unwrap_or_default().into_iter().map(|mut d| {
+                    d.local += narrow(ring.slot(k, lines.start) * ring.pitch);
+                    (index, d)
+                }));
+            }
+        }
+        all
+    }
+
+    /// What its pages are made with.
+    pub(super) fn maker(&self) -> Maker<'_> {
+        let first = |buffers: &Vec<u32>| buffers.first().copied().unwrap_or(0);
+        Maker {
+            sweep: &self.sweep,
+            cuts: &self.cuts,
+            places: self.places.iter().map(first).collect(),
+            layout: self.layout,
+            granule: self.granule,
+            quad: self.quad,
+            levels: self.levels,
+            degree: self.degree,
+        }
     }
 
     /// The argument block of page `k` for each section, one behind the other; `k` may be one past the last page of a reduction.
     #[must_use]
     pub fn arguments(&self, k: u64) -> Vec<u32> {
+        self.arguments_at(k, k)
+    }
+
+    /// The same where windows that slide are where those of page `slid` are.
+    fn arguments_at(&self, k: u64, slid: u64) -> Vec<u32> {
         let pages = self.len();
         let last = k.min(pages - 1);
         let Some((kind, steps)) = self.kind(last) else {
@@ -330,10 +425,20 @@ impl Nest {
         let buffer = self.buffer(k);
         let inputs = self.sweep.inputs.len();
         let at = |index: usize| {
-            self.places
+            let first = self
+                .places
                 .get(index)
-                .map_or(0, |p| p[buffer] + self.interior[index])
+                .map_or(0, |p| p[buffer] + self.interior[index]);
+            // The first line behind the halo.
+            let ring = self.ring(index);
+            let behind = |ring: &Ring| {
+                let line = (ring.window - ring.block) / 2;
+                narrow(ring.slot(slid, line) * ring.pitch)
+            };
+            first + ring.map_or(0, behind)
         };
+        let lines = self.lines(slid);
+        let counts = [inputs, self.sweep.outputs.len()];
         let mut own = vec![
             if inputs > 0 { at(0) } else { 0 },
             at(inputs),
@@ -350,6 +455,11 @@ impl Nest {
             for (i, &value) in own.iter().enumerate().filter(|(i, _)| *i != 2) {
                 put(4 * i as i64, value);
             }
+            for (n, &(line, next)) in lines.iter().enumerate() {
+                let at = Layout::line(counts, n as u64);
+                put(at, line);
+                put(at + 4, next);
+            }
             put(
                 NEXT,
                 self.slots[((k + 1) % self.slots.len() as u64) as usize],
@@ -361,6 +471,46 @@ impl Nest {
             if k >= pages {
                 put(0, self.gathered);
                 put(8, word(self.cuts.sections));
+            }
+        }
+        words
+    }
+
+    /// The address of each line of page `k`'s windows that slide, input by input, and of the line behind it in its window.
+    fn lines(&self, k: u64) -> Vec<(u32, u32)> {
+        let mut all = Vec::new();
+        for (index, ring) in self.rings.iter().enumerate() {
+            let Some(ring) = ring else { continue };
+            let at = |line: u64| {
+                let place = self.places[index][0] + self.interior[index];
+                place + narrow(ring.slot(k, line) * ring.pitch)
+            };
+            let next = |line: u64| match line + 1 < ring.window {
+                true => at(line + 1),
+                false => 0,
+            };
+            all.extend((0..ring.window).map(|line| (at(line), next(line))));
+        }
+        all
+    }
+
+    /// Where the words of argument blocks lie.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// The argument block of page `k` for one section, of a run of so many pages whose next block is at `next`: what decides how
+    /// long the kernel takes. What only says where in its array a page is, is left out.
+    #[must_use]
+    pub fn counted_arguments(&self, k: u64, pages: u32, next: u32) -> Vec<u32> {
+        let mut words = self.arguments_at(k, 0);
+        words.truncate(self.layout.bytes() as usize / 4);
+        let origin = (0..4).map(|word| (SECTION_ORIGIN + 4 * word, 0));
+        let own = [(NEXT, next), (PAGES, pages), (INDEX, 0)];
+        for (at, value) in own.into_iter().chain(origin) {
+            if let Some(word) = words.get_mut(self.layout.word(at)) {
+                *word = value;
             }
         }
         words
@@ -425,9 +575,25 @@ impl Nest {
         });
         let buffers = (0..self.degree).map(|buffer| {
             let all = self.places.iter().zip(&self.bytes);
-            let all = all.filter(|(places, _)| places.len() > 1 || self.degree == 1);
-            all.map(|(places, &bytes)| area(places[buffer].into(), bytes))
+            let all = all.zip(&self.rings);
+            let all = all.filter(|((places, _), ring)| {
+                ring.is_none() && (places.len() > 1 || self.degree == 1)
+            });
+            all.map(|((places, &bytes), _)| area(places[buffer].into(), bytes))
                 .collect()
+        });
+        let rings = self.places.iter().zip(&self.bytes).zip(&self.rings);
+        let sliding = rings.filter_map(|((places, &bytes), ring)| {
+            let (&at, ring) = (places.first()?, ring.as_ref()?);
+            Some(Sliding {
+                area: area(at.into(), bytes),
+                pitch: narrow(ring.pitch),
+                lines: ring.lines,
+                window: ring.window,
+                first: ring.begin(0),
+                step: ring.block,
+                row: (ring.pages, ring.begin(ring.pages) - ring.begin(0)),
+            })
         });
         Protection {
             signal: PAGE_EVENT,
@@ -437,6 +603,7 @@ impl Nest {
                 pages: self.len(),
                 areas: buffers.collect(),
             }],
+            windows: sliding.collect(),
         }
     }
 }

@@ -11,7 +11,7 @@ impl fmt::Display for Nest {
         let [planes, rows, columns] = self.digits;
         writeln!(
             f,
-            "{} blocks in {planes} x {rows} x {columns} pages, {} dealt to the sections; {} buffering{}",
+            "{} blocks in {planes} x {rows} x {columns} pages, {} dealt to the sections; {} buffering{}{}",
             self.blocks(),
             super::field::NAMES[self.cuts.deal],
             Buffering::name(self.degree),
@@ -20,11 +20,19 @@ impl fmt::Display for Nest {
             } else {
                 ""
             },
+            match self.sweep.march {
+                Some(march) => format!(", pages march along {march}"),
+                None => String::new(),
+            },
         )?;
         writeln!(
             f,
-            "expected: {:.0} cycles with a kernel as fast as the DMA",
-            self.expected
+            "expected: {:.0} cycles{}",
+            self.expected,
+            match self.sweep.cycles {
+                Some(_) => "",
+                None => " with a kernel as fast as the DMA",
+            }
         )?;
         writeln!(
             f,
@@ -67,9 +75,13 @@ impl Nest {
         ] {
             for one in moves {
                 let steps = one.steps.map(|step| format!("{step:+}")).join(", ");
+                let line = match one.line {
+                    Some(line) => format!(" from line {line} of the window on"),
+                    None => String::new(),
+                };
                 writeln!(
                     f,
-                    "    {:>10}  {}  ({steps})",
+                    "    {:>10}  {}  ({steps}){line}",
                     self.stream(direction, one.stream),
                     one.descriptor
                 )?;

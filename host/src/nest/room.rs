@@ -1,6 +1,7 @@
 //! DMEM laid out for the pages of a sweep.
 
 use super::compile::Maker;
+use super::march::common;
 use super::plan::Size;
 use crate::schedule::DmemMap;
 use cp2_machine::Machine;
@@ -31,6 +32,11 @@ impl Room {
         let used = (size.degree as u64).min(pages + u64::from(reduced)).max(1);
         let mut places = Vec::new();
         for field in &sweep.inputs {
+            if let Some(ring) = maker.ring(field) {
+                let name = format!("{} in a ring of {} lines", field.name, ring.lines);
+                places.push(vec![place(&name, maker.bytes(field))?; size.degree]);
+                continue;
+            }
             let buffers =
                 (0..size.degree).map(|b| place(&format!("{} {b}", field.name), maker.bytes(field)));
             places.push(buffers.collect::<Option<Vec<_>>>()?);
@@ -70,10 +76,25 @@ impl Room {
             0 => 0,
             bytes => place("scratch", bytes)?,
         };
-        let mut slots = Vec::new();
-        for _ in 0..used {
-            slots.push(place("arguments", layout.bytes().into())? + layout.before);
-        }
+        // Where windows slide, as many argument blocks as it takes until their words are the same again, if there is room for them.
+        let rings = sweep.inputs.iter().filter_map(|field| maker.ring(field));
+        let round = rings.fold(size.degree as u64, |n, ring| common(n, ring.period()));
+        let round = round.min(pages + u64::from(reduced)).max(used);
+        let slots = |count: u64, map: &mut DmemMap| {
+            let place = |_| {
+                let at = map.place("arguments", layout.bytes().into(), quad)?;
+                Some(u32::try_from(at).ok()? + layout.before)
+            };
+            (0..count).map(place).collect::<Option<Vec<_>>>()
+        };
+        let mut more = map.clone();
+        let slots = match slots(round, &mut more) {
+            Some(slots) => {
+                map = more;
+                slots
+            }
+            None => slots(used, &mut map)?,
+        };
         Some(Self {
             map,
             places,

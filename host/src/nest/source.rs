@@ -2,11 +2,12 @@
 
 use super::args::{SECTION_FILLED, SECTION_ORIGIN};
 use super::compile::broadcast;
+use super::field::Field;
 use super::plan::Nest;
 use crate::device::{Buffer, Device, Event, HostError, Placed};
-use crate::page_source::{Ending, PageKernel, PageSource, PageWork, Paged};
+use crate::paging::{Ending, Launch, Moves, PAGE_EVENT, PageKernel, Paged, Work};
+use crate::schedule::in_turn;
 use cp2_dma::{Descriptor, Direction, Target};
-use cp2_emu::Protection;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -23,40 +24,48 @@ pub struct NestArguments {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NestWork<'a> {
     nest: &'a Nest,
-    arguments: &'a NestArguments,
+    images: &'a NestArguments,
     names: [Vec<Arc<str>>; 2],
-    moved: Vec<(usize, Descriptor)>,
+    arguments_name: Arc<str>,
+    page: Arc<str>,
 }
 
-impl PageWork for NestWork<'_> {
+impl Work for NestWork<'_> {
     fn pages(&self) -> u64 {
         self.nest.len()
     }
 
-    fn degree(&self) -> usize {
-        self.nest.degree()
+    fn period(&self) -> Option<u64> {
+        None
     }
 
-    fn name(&self, direction: Direction, stream: usize) -> Arc<str> {
-        let names = &self.names[usize::from(direction == Direction::Store)];
-        names.get(stream).cloned().unwrap_or_else(|| "page".into())
+    fn next(&self, page: Option<u64>) -> Vec<u64> {
+        in_turn(page, self.nest.degree(), self.pages())
     }
 
-    fn transfers(&mut self, direction: Direction, k: u64) -> &[(usize, Descriptor)] {
-        self.moved = self.nest.transfers(direction, k);
-        &self.moved
+    fn launch(&self) -> Option<Launch> {
+        Some(Launch {
+            arguments: Some(self.arguments(0)?),
+            address: self.nest.first_arguments(),
+            protection: Some(Arc::new(self.nest.protection())),
+            loads_first: false,
+        })
     }
 
-    fn launched(&self) -> Option<(Descriptor, u32)> {
-        Some((self.load(0)?, self.nest.first_arguments()))
+    fn load(&mut self, page: u64, to: &mut Moves<'_>) {
+        if let Some(load) = self.arguments(page).filter(|_| page > 0) {
+            to.dma(&self.arguments_name, Some(page), load);
+        }
+        self.moves(Direction::Load, page, to);
+        to.announce(&self.page, page, PAGE_EVENT);
     }
 
-    fn arguments(&self, k: u64) -> Option<Descriptor> {
-        if k == 0 { None } else { self.load(k) }
+    fn store(&mut self, page: u64, to: &mut Moves<'_>) {
+        self.moves(Direction::Store, page, to);
     }
 
-    fn protection(&self) -> Protection {
-        self.nest.protection()
+    fn signal(&self) -> u32 {
+        PAGE_EVENT
     }
 
     fn ending(&self) -> Option<Ending> {
@@ -67,29 +76,57 @@ impl PageWork for NestWork<'_> {
         let whole = field.strips.first()?;
         Some(Ending {
             partials: Descriptor::store(Target::Blocks { stride }, partials, place, bytes),
-            arguments: self.load(nest.len())?,
-            all: broadcast(partials, nest.gathered, bytes * nest.cuts.sections),
+            arguments: self.arguments(nest.len())?,
+            all: Descriptor {
+                event: Some(PAGE_EVENT),
+                ..broadcast(partials, nest.gathered, bytes * nest.cuts.sections)
+            },
             result: Descriptor::store(
                 Target::Section(0),
                 whole.system,
                 place,
                 whole.to.unsigned_abs(),
             ),
+            name: field.name.as_str().into(),
         })
-    }
-
-    fn is_regular(&self) -> bool {
-        false
     }
 }
 
-impl NestWork<'_> {
-    fn load(&self, k: u64) -> Option<Descriptor> {
+impl<'a> NestWork<'a> {
+    pub(crate) fn new(nest: &'a Nest, images: &'a NestArguments) -> Self {
+        let all = |streams: &[Field]| {
+            streams
+                .iter()
+                .map(|field| field.name.as_str().into())
+                .collect()
+        };
+        Self {
+            nest,
+            images,
+            names: [all(&nest.sweep.inputs), all(&nest.sweep.outputs)],
+            arguments_name: "arguments".into(),
+            page: "page".into(),
+        }
+    }
+
+    fn moves(&self, direction: Direction, page: u64, to: &mut Moves<'_>) {
+        let names = &self.names[usize::from(direction == Direction::Store)];
+        for (stream, transfer) in self.nest.transfers(direction, page) {
+            to.dma(
+                names.get(stream).unwrap_or(&self.page),
+                Some(page),
+                transfer,
+            );
+        }
+    }
+
+    /// The load of arguments that comes with page `k`, or with what follows the last.
+    fn arguments(&self, k: u64) -> Option<Descriptor> {
         let nest = self.nest;
-        let image = (*self.arguments.all.get(usize::try_from(k).ok()?)?)?;
+        let image = (*self.images.all.get(usize::try_from(k).ok()?)?)?;
         let slot = nest.slots[(k % nest.slots.len() as u64) as usize];
         let bytes = nest.layout.bytes();
-        let target = match self.arguments.apart {
+        let target = match self.images.apart {
             true => Target::Blocks {
                 stride: bytes.into(),
             },
@@ -142,26 +179,7 @@ impl Device {
             let load = broadcast(table.system, at, table.bytes.next_multiple_of(granule));
             after.push(self.dma(&table.name, load, &after.clone())?);
         }
-        let work = NestWork {
-            nest,
-            arguments,
-            names: [&nest.sweep.inputs, &nest.sweep.outputs].map(|streams| {
-                streams
-                    .iter()
-                    .map(|field| field.name.as_str().into())
-                    .collect()
-            }),
-            moved: Vec::new(),
-        };
-        let mut stopped = None;
-        let (stored, _) = self.stream_turns(|first| {
-            stopped = Some(PageSource::<NestWork<'_>>::launch(first));
-            PageSource::of(work, kernel, first, &after)
-        })?;
-        Ok(Paged {
-            stored,
-            stopped: stopped.unwrap_or(stored),
-        })
+        self.paged(NestWork::new(nest, arguments), kernel, &after)
     }
 
     /// Writes the argument blocks of a nest to system memory, before time begins: they are part of the memory image, like a program.

@@ -1,5 +1,7 @@
 //! Nests as values, without an emulator.
 
+mod march;
+
 use super::*;
 use crate::schedule::BlocksPerSection;
 use cp2_machine::Machine;
@@ -20,16 +22,7 @@ fn kinds_stand_for_every_page() {
     let pages: u64 = nest.kinds().iter().map(Kind::pages).sum();
     assert_eq!(pages, nest.len());
     // What a kind says of a page is what is made for that page alone.
-    let places: Vec<u32> = nest.places.iter().map(|p| p[0]).collect();
-    let maker = compile::Maker {
-        sweep: nest.sweep(),
-        cuts: &nest.cuts,
-        places: &places,
-        layout: nest.layout,
-        granule: 16,
-        quad: 16,
-        levels: machine.dma.levels,
-    };
+    let maker = nest.maker();
     let [_, rows, columns] = nest.digits();
     for k in 0..nest.len() {
         let own = maker

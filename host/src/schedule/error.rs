@@ -1,5 +1,3 @@
-use super::buffer::BufferError;
-
 /// Why a paging job cannot be planned.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -128,7 +126,4 @@ pub enum PlanError {
         /// The rule broken.
         error: Box<cp2_dma::DescriptorError>,
     },
-    /// The steps would use a page buffer out of turn: an error of the scheduler.
-    #[error(transparent)]
-    Buffer(#[from] BufferError),
 }

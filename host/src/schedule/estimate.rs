@@ -1,182 +1,125 @@
 //! What a plan should cost, from its shape alone.
 
 use super::plan::Plan;
-use cp2_dma::{Descriptor, transfer_time};
-use cp2_machine::{Cycles, Machine, Ticks};
+use super::source::in_turn;
+use crate::paging::price::{Moved, Priced, price};
+use crate::paging::{PAGE_EVENT, aligned};
+use cp2_dma::{Descriptor, Target};
+use cp2_machine::{Cycles, Machine};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// The scheduler's expectation. It prices transfers, the launch, completions
-/// and the kernel as the job describes it; the loads of program and argument
-/// blocks it leaves out.
+/// and the kernel as the job describes it; the load of the program it leaves out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// From the first load to the last store seen complete.
     pub cycles: f64,
-    /// The DMA busy time in it.
+    /// The DMA busy time in it, but for arguments.
     pub dma: f64,
     /// The kernel time in it.
     pub compute: f64,
 }
 
-/// Pages simulated one by one; the rest goes on at the same pace.
-const SIMULATED: u64 = 192;
-
-#[derive(Clone, Copy, Default)]
-struct Costs {
-    load: Given,
-    store: Given,
-    compute: Ticks,
-}
-
-/// Transfers that the CPU gives one after the other.
-#[derive(Clone, Copy, Default)]
-struct Given {
-    count: u64,
-    /// Without the set-up of the first, which depends on what the engine did before.
-    all: Ticks,
-    last: Ticks,
-}
-
-/// How far CPU and channel have come.
-struct Channel {
-    cpu: Ticks,
-    dma: Ticks,
-    busy: Ticks,
-    /// The CPU's time for a descriptor, and set-ups behind another transfer and on an idle engine.
-    build: Ticks,
-    queued: Ticks,
-    idle: Ticks,
-}
-
-impl Channel {
-    /// Transfers whose descriptors the CPU begins to build at `ready`, or when it has built those before.
-    fn give(&mut self, given: Given, ready: Ticks) {
-        let Some(more) = given.count.checked_sub(1) else {
-            return;
-        };
-        let first = self.cpu.max(ready) + self.build;
-        self.cpu = first + Ticks(self.build.0 * more);
-        let begin = (self.dma + self.queued).max(first + self.idle);
-        // The last of several may be built when the others are done.
-        let late = if more > 0 {
-            self.cpu + self.idle + given.last
-        } else {
-            Ticks(0)
-        };
-        self.dma = (begin + given.all).max(late);
-        self.busy += given.all;
-    }
-}
-
 pub(super) fn estimate(plan: &Plan, machine: &Machine) -> Estimate {
-    let (pages, degree) = (plan.pages(), plan.degree());
-    let total = pages.len();
-    let simulated = total.min(SIMULATED);
-    let mut prices = Prices {
-        plan,
-        machine,
-        simulated,
-        known: BTreeMap::new(),
-    };
+    let price = price(&plan.priced(machine), machine);
     let tick = machine.time_base();
-    let see = tick.cycles(machine.host.completion);
-    let mut channel = Channel {
-        cpu: Ticks(0),
-        dma: Ticks(0),
-        busy: Ticks(0),
-        build: tick.cycles(machine.host.descriptor),
-        queued: tick.cycles(machine.dma.setup_queued),
-        idle: tick.cycles(machine.dma.setup_idle),
-    };
-    // Launched when the CPU has seen its arguments loaded.
-    let (mut kernel, mut busy_kernel) = (see + tick.cycles(machine.host.launch), Ticks(0));
-    let mut loaded: Vec<Ticks> = Vec::new();
-    let (mut half, mut end) = (Ticks(0), Ticks(0));
-    for _ in 0..simulated.min(degree as u64) {
-        channel.give(prices.of(loaded.len() as u64).load, Ticks(0));
-        loaded.push(channel.dma);
-    }
-    for k in 0..simulated {
-        let cost = prices.of(k);
-        kernel = loaded[k as usize].max(kernel) + cost.compute;
-        busy_kernel += cost.compute;
-        channel.give(cost.store, kernel + see);
-        if k + (degree as u64) < simulated {
-            channel.give(prices.of(k + degree as u64).load, kernel + see);
-            loaded.push(channel.dma);
-        }
-        end = channel.dma + see;
-        if k + 1 == simulated / 2 {
-            half = end;
-        }
-    }
-    let scale = |t: Ticks| t.0 as f64 / tick.ticks_per_cycle as f64;
-    let rest = (total - simulated) as f64 / (simulated - simulated / 2).max(1) as f64;
-    let share = total as f64 / simulated.max(1) as f64;
+    let scale = |ticks: u64| ticks as f64 / tick.ticks_per_cycle as f64;
     Estimate {
-        cycles: scale(end) + scale(end.saturating_sub(half)) * rest,
-        dma: scale(channel.busy) * share,
-        compute: scale(busy_kernel) * share,
+        cycles: scale(price.dma + tick.cycles(machine.host.completion).0),
+        dma: scale(price.moved),
+        compute: scale(price.busy),
     }
 }
 
-/// Prices pages; pages of one shape cost the same.
-struct Prices<'a> {
+/// A plan on a machine.
+pub(crate) struct PlanPrice<'a> {
     plan: &'a Plan,
     machine: &'a Machine,
-    simulated: u64,
-    known: BTreeMap<(u32, u64), Costs>,
 }
 
-impl Prices<'_> {
-    /// The costs of the `k`-th simulated page.
-    fn of(&mut self, k: u64) -> Costs {
-        let (total, simulated) = (self.plan.pages().len(), self.simulated);
-        // The simulated pages end with the job's last.
-        let k = if total > simulated && k + 2 >= simulated {
-            total - (simulated - k)
-        } else {
-            k
-        };
-        let Some(page) = self.plan.pages().get(k) else {
-            return Costs::default();
-        };
-        let key = (page.per_section, page.blocks);
-        if let Some(&costs) = self.known.get(&key) {
-            return costs;
+impl Plan {
+    pub(crate) fn priced<'a>(&'a self, machine: &'a Machine) -> PlanPrice<'a> {
+        PlanPrice {
+            plan: self,
+            machine,
         }
-        let tick = self.machine.time_base();
-        let setup = tick.cycles(self.machine.dma.setup_queued);
-        let given = |transfers: Vec<(usize, Descriptor)>| {
-            let mut bodies = transfers
-                .iter()
-                .map(|(_, d)| transfer_time(d, self.machine).body);
-            let count = transfers.len() as u64;
-            Given {
-                count,
-                all: bodies.clone().sum::<Ticks>() + Ticks(setup.0 * count.saturating_sub(1)),
-                last: bodies.next_back().unwrap_or_default(),
-            }
+    }
+}
+
+impl Priced for PlanPrice<'_> {
+    fn pages(&self) -> u64 {
+        self.plan.pages().len()
+    }
+
+    fn next(&self, page: Option<u64>) -> Vec<u64> {
+        in_turn(page, self.plan.degree(), self.pages())
+    }
+
+    /// Pages of as many blocks: the first, those behind it, and the last two may have other numbers of them.
+    fn class(&self, page: u64, _usual: bool) -> u64 {
+        let (pages, count) = (self.plan.pages(), self.pages());
+        let blocks = |page: u64| pages.extent(page).map(|(_, blocks)| blocks);
+        let kinds = [0, 1, count.saturating_sub(2)].into_iter();
+        let mut same = kinds.filter(|&kind| kind <= page && blocks(kind) == blocks(page));
+        same.next().unwrap_or(page)
+    }
+
+    fn moved(&self, page: u64) -> Moved {
+        let Some(page) = self.plan.pages().get(page) else {
+            return Moved::default();
         };
-        let (load, store) = (
-            given(self.plan.loads(&page)),
-            given(self.plan.stores(&page)),
-        );
+        let of =
+            |all: Vec<(usize, Descriptor)>| -> Vec<_> { all.into_iter().map(|(_, d)| d).collect() };
+        let mut own = of(self.plan.loads(&page));
+        if let Some(last) = own.last_mut() {
+            last.event = Some(PAGE_EVENT);
+        }
+        Moved {
+            own,
+            next: Vec::new(),
+            stores: of(self.plan.stores(&page)),
+        }
+    }
+
+    fn round(&self, _followed: bool) -> u64 {
+        self.plan.degree() as u64
+    }
+
+    fn alike(&self, page: u64) -> u64 {
+        // Behind the first page, which may be another, and before the last two.
+        match page > self.plan.degree() as u64 {
+            true => self.pages().saturating_sub(page + 2),
+            false => 0,
+        }
+    }
+
+    fn about(&self, page: u64) -> u64 {
+        self.alike(page)
+    }
+
+    fn arguments(&self) -> Option<Descriptor> {
+        let block = self.plan.first_args()?;
+        let words = block.image().count() as u64 * self.pages().min(self.plan.degree() as u64);
+        let granule = aligned(self.machine);
+        let bytes = (4 * words).next_multiple_of(granule);
+        Some(Descriptor::load(Target::Broadcast, 0, block.start(), bytes))
+    }
+
+    fn loads_first(&self) -> bool {
+        false
+    }
+
+    fn described(&self, page: u64, moved: u64) -> (u32, u64) {
         let job = self.plan.job();
-        let compute = match job.cycles_per_block {
-            Some(cycles) => {
-                let blocks = cycles.saturating_mul(u64::from(page.per_section));
-                tick.cycles(Cycles(blocks.saturating_add(job.cycles_per_page)))
-            }
-            None => load.all + store.all,
-        };
-        let costs = Costs {
-            load,
-            store,
-            compute,
-        };
-        self.known.insert(key, costs);
-        costs
+        let ticks = job.cycles_per_block.map(|cycles| {
+            let page = self.plan.pages().get(page);
+            let blocks = page.map_or(0, |page| u64::from(page.per_section));
+            let cycles = cycles
+                .saturating_mul(blocks)
+                .saturating_add(job.cycles_per_page);
+            self.machine.time_base().cycles(Cycles(cycles)).0
+        });
+        // Not known, it is taken to be as fast as the DMA.
+        (PAGE_EVENT, ticks.unwrap_or(moved))
     }
 }

@@ -3,15 +3,8 @@
 use super::error::PlanError;
 use super::job::{Buffering, Paging};
 use super::map::DmemMap;
+use crate::paging::aligned;
 use cp2_machine::Machine;
-
-/// Bytes of the widest DMEM access: kernels want their data at multiples of it, however small the granule.
-pub(super) const QUAD: u64 = 16;
-
-/// What places and sizes of page buffers and argument blocks are multiples of.
-pub(crate) fn granule(machine: &Machine) -> u64 {
-    machine.dma.granule.0.max(QUAD)
-}
 
 /// DMEM laid out for one degree and page size.
 pub(super) struct Frame {
@@ -24,7 +17,7 @@ pub(super) struct Frame {
 
 impl Frame {
     pub(super) fn new(job: &Paging, machine: &Machine, degree: usize, size: u32) -> Option<Self> {
-        let granule = granule(machine);
+        let granule = aligned(machine);
         let mut map = DmemMap::new(machine.cp2.dmem.0);
         for r in &job.reserved {
             if !map.reserve(&r.name, r.address, r.bytes) {

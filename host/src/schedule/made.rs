@@ -6,7 +6,7 @@ use cp2_dma::{Descriptor, Direction};
 /// The transfers of a plan's pages. Pages of as many blocks in the same buffer
 /// differ only in where they lie in system memory: what was made for the one before is moved on.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Made<'a> {
+pub(super) struct Made<'a> {
     plan: &'a Plan,
     /// By buffer.
     loads: Vec<Transfers>,
@@ -26,7 +26,7 @@ struct Transfers {
 }
 
 impl<'a> Made<'a> {
-    pub(crate) fn new(plan: &'a Plan) -> Self {
+    pub(super) fn new(plan: &'a Plan) -> Self {
         Self {
             plan,
             loads: vec![Transfers::default(); plan.degree()],
@@ -36,7 +36,7 @@ impl<'a> Made<'a> {
     }
 
     /// The transfers of page `k`, each with the index of its stream.
-    pub(crate) fn of(&mut self, direction: Direction, k: u64) -> &[(usize, Descriptor)] {
+    pub(super) fn of(&mut self, direction: Direction, k: u64) -> &[(usize, Descriptor)] {
         let plan = self.plan;
         let Some((first, blocks)) = plan.pages().extent(k) else {
             return &[];

@@ -4,12 +4,12 @@ use super::args::{ArgBlock, HEADER};
 use super::check::check;
 use super::error::PlanError;
 use super::estimate::{Estimate, estimate};
-use super::frame::{Frame, does_not_fit, granule};
+use super::frame::{Frame, does_not_fit};
 use super::job::{BlocksPerSection, Paging};
 use super::map::DmemMap;
 use super::page::{Page, Pages};
-use super::steps::Steps;
 use super::transfer::shares;
+use crate::paging::aligned;
 use crate::view::Limits;
 use cp2_dma::{Descriptor, Direction};
 use cp2_machine::Machine;
@@ -89,7 +89,7 @@ impl Plan {
     /// The plan of pages in a frame, with arguments.
     fn of(frame: &Frame, job: &Paging, machine: &Machine, pages: Pages) -> Option<Self> {
         let mut map = frame.map.clone();
-        let granule = granule(machine);
+        let granule = aligned(machine);
         let words =
             3 + job.inputs.len().max(1) + job.outputs.len().max(1) - 1 + job.args.words.len();
         let bytes = (u64::from(HEADER) + 4 * words as u64).next_multiple_of(granule);
@@ -192,12 +192,6 @@ impl Plan {
     #[must_use]
     pub fn estimate(&self) -> &Estimate {
         &self.estimate
-    }
-
-    /// The steps in order, lazily.
-    #[must_use]
-    pub fn steps(&self) -> Steps {
-        Steps::new(self.pages.len(), self.degree)
     }
 
     /// The argument block of `page`.

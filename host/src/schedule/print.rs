@@ -2,10 +2,9 @@
 
 use super::job::Buffering;
 use super::plan::Plan;
-use super::steps::StepKind;
 use std::fmt;
 
-/// Pages and steps listed at each end before the table is cut.
+/// Pages listed at each end before the table is cut.
 const SHOWN: u64 = 6;
 
 impl fmt::Display for Plan {
@@ -67,28 +66,18 @@ impl fmt::Display for Plan {
                 writeln!(f, "  {:>8}", "...")?;
             }
         }
-        writeln!(f, "\nsteps:")?;
-        for step in self.steps().take(3 * SHOWN as usize) {
-            let transfers = match (step.id.kind, pages.get(step.id.page)) {
-                (StepKind::Load, Some(p)) => self.loads(&p).len(),
-                (StepKind::Store, Some(p)) => self.stores(&p).len(),
-                _ => 0,
-            };
-            let what = if transfers > 0 {
-                format!("{transfers} transfer(s)")
-            } else {
-                String::new()
-            };
-            let after: Vec<String> = step.after.iter().map(ToString::to_string).collect();
-            let after = if after.is_empty() {
-                String::new()
-            } else {
-                format!("after {}", after.join(", "))
-            };
+        writeln!(
+            f,
+            "\n{} pages are loaded first; behind the stores of page k comes the load of page k + {}:",
+            n.min(self.degree() as u64),
+            self.degree()
+        )?;
+        for page in (0..n.min(SHOWN)).filter_map(|k| pages.get(k)) {
+            let [loads, stores] = [self.loads(&page).len(), self.stores(&page).len()];
             writeln!(
                 f,
-                "{}",
-                format!("  {:<12} {:<14} {}", step.id.to_string(), what, after).trim_end()
+                "  page {:<4} {loads} transfer(s) load it, {stores} store it",
+                page.index
             )?;
         }
         if n > SHOWN {

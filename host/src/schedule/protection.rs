@@ -1,8 +1,7 @@
 //! What of DMEM is the kernel's own while it works on a page of a plan.
 
-use super::frame::QUAD;
 use super::plan::Plan;
-use crate::page_source::PAGE_EVENT;
+use crate::paging::{PAGE_EVENT, QUAD};
 use cp2_emu::{Area, PageAreas, Protection};
 
 /// The area of `bytes` bytes from `address` on, both inside DMEM. It ends with an access of the widest kind: what lies
@@ -25,6 +24,7 @@ impl Plan {
                 own: reserved.collect(),
                 arguments: Vec::new(),
                 pages: Vec::new(),
+                windows: Vec::new(),
             };
         };
         let arguments = self.args().into_iter();
@@ -50,6 +50,7 @@ impl Plan {
             own: reserved.chain(self.scratch_area()).collect(),
             arguments: arguments.collect(),
             pages,
+            windows: Vec::new(),
         }
     }
 

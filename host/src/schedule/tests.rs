@@ -1,7 +1,9 @@
 //! Plans, checked without an emulator: a byte-level model of DMEM and system
-//! memory runs the descriptors in any order the steps allow.
+//! memory carries out the engine's commands.
 
 use super::*;
+use crate::device::{Action, Device, Event};
+use crate::paging::{Commands, PageKernel};
 use cp2_dma::{Descriptor, Direction, Level, Target};
 use cp2_machine::Machine;
 use proptest::prelude::*;
@@ -55,7 +57,42 @@ fn bytes(d: &Descriptor, sections: usize) -> Vec<(usize, u64, u64)> {
     out
 }
 
-/// Runs the plan with a kernel that tags every loaded byte as computed.
+/// What the kernel finds of a page, and that it leaves every byte of its input as its output.
+fn compute(
+    plan: &Plan,
+    page: &Page,
+    slots: &std::collections::BTreeMap<u32, ArgBlock>,
+    dmem: &mut [Vec<Option<u64>>],
+) -> Result<(), TestCaseError> {
+    // Word 0 and 1 name the pages, word 2 the count.
+    let args = plan.args_of(page);
+    prop_assert!(plan.args().contains(&args));
+    prop_assert_eq!(args.words[2], page.per_section);
+    // What the page loop finds: the block of the next page, and how many there are.
+    let next = plan.pages().get(page.index + 1);
+    prop_assert!(next.is_none_or(|n| plan.args_of(&n).address == args.header[0]));
+    prop_assert_eq!(u64::from(args.header[2]), plan.pages().len());
+    prop_assert_eq!(slots.get(&args.address), Some(&args));
+    let (from, to) = (args.words[0] as usize, args.words[1] as usize);
+    let stream = &plan.job().inputs[0];
+    let n = page.per_section as usize * stream.pitch as usize;
+    for section in dmem {
+        // What overlaps follows without a gap.
+        let last = section[from + n - 1].unwrap_or_default();
+        for i in 0..stream.overlap as usize {
+            prop_assert_eq!(section[from + n + i], Some(last + 1 + i as u64));
+        }
+        let input: Vec<_> = section[from..from + n].to_vec();
+        prop_assert!(
+            input.iter().all(Option::is_some),
+            "the kernel reads bytes never loaded"
+        );
+        section[to..to + n].copy_from_slice(&input);
+    }
+    Ok(())
+}
+
+/// Runs the commands of the plan with a kernel that tags every loaded byte as computed.
 fn run_plan(
     plan: &Plan,
     machine: &Machine,
@@ -63,69 +100,49 @@ fn run_plan(
     let sections = machine.cp2.sections;
     let mut dmem = vec![vec![None::<u64>; machine.cp2.dmem.0 as usize]; sections];
     let mut output = std::collections::BTreeMap::new();
-    let mut buffers = Buffers::new(plan.degree(), plan.job().in_place);
     let mut slots = std::collections::BTreeMap::new();
-    for step in plan.steps() {
-        buffers.begin(step.id)?;
-        let page = plan.pages().get(step.id.page).unwrap();
-        match step.id.kind {
-            StepKind::Load => {
-                for (_, d) in plan.loads(&page) {
-                    prop_assert_eq!(d.direction, Direction::Load);
-                    prop_assert!(d.levels.len() <= machine.dma.levels);
-                    for (s, l, a) in bytes(&d, sections) {
-                        dmem[s][l as usize] = Some(a);
-                    }
-                }
+    let mut device = Device::new(machine.clone().into());
+    let images = device.page_arguments(plan).unwrap();
+    let kernel = PageKernel {
+        name: "kernel".into(),
+        entry: 0,
+    };
+    let work = PlanWork::new(plan, &images);
+    for command in Commands::new(work, &kernel, Event::at(0), &[]) {
+        let transfer = match command.action {
+            Action::Dma(transfer) => transfer,
+            Action::WaitSignal { .. } => {
+                let page = plan.pages().get(command.page.unwrap()).unwrap();
+                compute(plan, &page, &slots, &mut dmem)?;
+                continue;
             }
-            StepKind::Compute => {
-                // Word 0 and 1 name the pages, word 2 the count.
-                let args = plan.args_of(&page);
-                prop_assert!(plan.args().contains(&args));
-                prop_assert_eq!(args.words[2], page.per_section);
-                // What the page loop finds: the block of the next page, and how many there are.
-                let next = plan.pages().get(step.id.page + 1);
-                prop_assert!(next.is_none_or(|n| plan.args_of(&n).address == args.header[0]));
-                prop_assert_eq!(u64::from(args.header[2]), plan.pages().len());
-                // Loaded when it differs from what the slot holds.
-                if plan.loads_args(&page) || step.id.page < plan.degree() as u64 {
-                    slots.insert(args.address, args.clone());
-                }
-                prop_assert_eq!(slots.get(&args.address), Some(&args));
-                let (from, to) = (args.words[0] as usize, args.words[1] as usize);
-                let stream = &plan.job().inputs[0];
-                let n = page.per_section as usize * stream.pitch as usize;
-                for section in &mut dmem {
-                    // What overlaps follows without a gap.
-                    let last = section[from + n - 1].unwrap_or_default();
-                    for i in 0..stream.overlap as usize {
-                        prop_assert_eq!(section[from + n + i], Some(last + 1 + i as u64));
-                    }
-                    let input: Vec<_> = section[from..from + n].to_vec();
+            _ => continue,
+        };
+        prop_assert!(transfer.levels.len() <= machine.dma.levels);
+        if &*command.name == "arguments" {
+            let first = 0..plan.degree() as u64;
+            let of = command.page.map_or(first, |k| k..k + 1);
+            for page in of.filter_map(|k| plan.pages().get(k)) {
+                let block = plan.args_of(&page);
+                slots.insert(block.address, block);
+            }
+            continue;
+        }
+        for (s, l, a) in bytes(&transfer, sections) {
+            match transfer.direction {
+                Direction::Load => dmem[s][l as usize] = Some(a),
+                Direction::Store => {
+                    let value = dmem[s][l as usize];
+                    prop_assert!(value.is_some());
                     prop_assert!(
-                        input.iter().all(Option::is_some),
-                        "the kernel reads bytes never loaded"
+                        output.insert(a, value.unwrap()).is_none(),
+                        "byte {} stored twice",
+                        a
                     );
-                    section[to..to + n].copy_from_slice(&input);
-                }
-            }
-            StepKind::Store => {
-                for (_, d) in plan.stores(&page) {
-                    for (s, l, a) in bytes(&d, sections) {
-                        let value = dmem[s][l as usize];
-                        prop_assert!(value.is_some());
-                        prop_assert!(
-                            output.insert(a, value.unwrap()).is_none(),
-                            "byte {} stored twice",
-                            a
-                        );
-                    }
                 }
             }
         }
-        buffers.end(step.id)?;
     }
-    prop_assert!(buffers.all_free());
     Ok(output)
 }
 
@@ -314,5 +331,4 @@ fn a_million_pages_are_planned_at_once() {
     assert_eq!(plan.pages().len(), 1_000_000);
     let text = plan.to_string();
     assert!(text.lines().count() < 60, "{text}");
-    assert_eq!(plan.steps().count(), 3_000_000);
 }

@@ -1,100 +1,12 @@
-//! Prints `docs/performance.md`: every kernel of the registry, expected and emulated.
+//! Prints `docs/performance.md`: every kernel of the registry, modelled and emulated.
 //!
 //! `cargo run --release -p cp2-kernels --example performance > docs/performance.md`
 
-use cp2_host::Options;
-use cp2_kernels::registry::{self, Kernel, KernelError, Row};
-use cp2_machine::Machine;
-use std::sync::Arc;
+mod page;
 
-const HEAD: &str = include_str!("head.md");
-/// Kernel, size, machine, cycles and bound of the rows as they were before arrays and bounds were audited.
-const BEFORE: &str = include_str!("before.tsv");
-const COMPARED: &str = include_str!("compared.md");
+use cp2_kernels::registry::KernelError;
 
 fn main() -> Result<(), KernelError> {
-    let machines: Vec<Arc<Machine>> = Machine::names()
-        .into_iter()
-        .filter_map(Machine::builtin)
-        .map(Arc::new)
-        .collect();
-    print!("{HEAD}");
-    for kernel in registry::all() {
-        table(kernel, &machines)?;
-    }
-    print!("\n{COMPARED}");
+    print!("{}", page::page(&mut |_| ())?);
     Ok(())
-}
-
-fn table(kernel: &dyn Kernel, machines: &[Arc<Machine>]) -> Result<(), KernelError> {
-    println!(
-        "\n### {}\n\n{}\n\n\
-         | size | machine | cycles | bound | reference | efficiency | expected | expected / cycles | limit | the reference is | efficiency before | what changed |\n\
-         |---|---|--:|--:|--:|--:|--:|--:|---|---|--:|---|",
-        kernel.name(),
-        sentence(kernel.summary())
-    );
-    for size in kernel.sizes() {
-        for machine in machines {
-            let row = registry::measure(kernel, &size, machine, Options::default())?;
-            println!(
-                "| {} | {} | {} | {} | {} | {:.3} | {:.0} | {:.3} | {} | {} | {} |",
-                row.size,
-                row.machine,
-                row.emulated_cycles,
-                row.figures.bound.get(),
-                row.figures.reference.get(),
-                row.efficiency,
-                row.expected_cycles,
-                row.ratio,
-                row.limit,
-                row.figures.method,
-                changed(&row)
-            );
-        }
-    }
-    Ok(())
-}
-
-/// The efficiency that the row had, and why it is another one now: cycles that are counted only now, or another reference.
-fn changed(row: &Row) -> String {
-    let own = BEFORE.lines().find_map(|line| {
-        let mut words = line.split('\t');
-        let is = |word: Option<&str>, own: &str| word == Some(own);
-        let same = is(words.next(), row.kernel)
-            && is(words.next(), &row.size)
-            && is(words.next(), &row.machine);
-        let mut number = || words.next().and_then(|word| word.parse::<f64>().ok());
-        let numbers = [number()?, number()?];
-        same.then_some(numbers)
-    });
-    let Some([cycles, bound]) = own else {
-        return " | new".to_owned();
-    };
-    let percent = |now: f64, before: f64| 100.0 * (now / before - 1.0);
-    let mut why = Vec::new();
-    for (what, change) in [
-        ("cycles", percent(row.emulated_cycles as f64, cycles)),
-        (
-            "reference",
-            percent(row.figures.reference.get() as f64, bound),
-        ),
-    ] {
-        if change.abs() >= 1.0 {
-            why.push(format!("{what} {change:+.0} %"));
-        }
-    }
-    match row.relayouts {
-        0 => {}
-        1 => why.push("1 relayout".to_owned()),
-        n => why.push(format!("{n} relayouts")),
-    }
-    format!("{:.3} | {}", bound / cycles, why.join(", "))
-}
-
-/// A summary as a sentence.
-fn sentence(summary: &str) -> String {
-    let mut letters = summary.chars();
-    let first = letters.next().map(|c| c.to_uppercase().to_string());
-    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
 }

@@ -53,7 +53,7 @@ fn channels<T: Sample>(
 }
 
 /// A full convolution with taps.
-enum Full {
+pub(crate) enum Full {
     Sums(Vec<Complex32>),
     /// Transforms there and back, and that of the taps, divided by its length.
     Blocks {
@@ -64,7 +64,7 @@ enum Full {
 }
 
 impl Full {
-    fn new(taps: &[Complex32]) -> (&'static str, Self) {
+    pub(crate) fn new(taps: &[Complex32]) -> (&'static str, Self) {
         if taps.len() <= FEW {
             return ("sums of products", Self::Sums(taps.to_vec()));
         }
@@ -86,7 +86,8 @@ impl Full {
         ("overlap-add by rustfft in single precision", blocks)
     }
 
-    fn convolve(&self, x: &[Complex32]) -> Vec<Complex32> {
+    /// All outputs of a signal.
+    pub(crate) fn convolve(&self, x: &[Complex32]) -> Vec<Complex32> {
         match self {
             Self::Sums(taps) => {
                 let mut y = vec![Complex32::default(); x.len() + taps.len() - 1];

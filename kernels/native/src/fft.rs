@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 const RECIPE: &str = "rustfft in single precision";
 
-fn planned(n: usize, direction: Direction) -> Arc<dyn Fft<f32>> {
+pub(crate) fn planned(n: usize, direction: Direction) -> Arc<dyn Fft<f32>> {
     let mut planner = FftPlanner::new();
     match direction {
         Direction::Forward => planner.plan_fft_forward(n),

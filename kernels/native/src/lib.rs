@@ -14,6 +14,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod chain;
 mod conv;
 mod fft;
 mod vector;
@@ -41,6 +42,8 @@ const TABLE: &[Row] = &[
     vector::beams,
     vector::products,
     vector::transpose,
+    chain::radar,
+    chain::sonar,
 ];
 
 impl Backend for Native {

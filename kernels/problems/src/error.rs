@@ -20,13 +20,13 @@ pub enum ProblemError {
         /// What is too large.
         what: String,
     },
-    /// A size that does not go with the operation.
+    /// A size or other number that does not go with the operation.
     #[error("{what}: {found} is not possible; expected {expected}")]
     Odd {
         /// What it is.
         what: &'static str,
         /// What was asked for.
-        found: usize,
+        found: String,
         /// What is possible.
         expected: String,
     },
@@ -59,6 +59,21 @@ pub enum ProblemError {
         "real signals are filtered two at a time, which needs real taps; these are complex: give the signal as complex numbers"
     )]
     ComplexTaps,
+}
+
+impl ProblemError {
+    /// See [`ProblemError::Odd`].
+    pub(crate) fn odd(
+        what: &'static str,
+        found: impl ToString,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self::Odd {
+            what,
+            found: found.to_string(),
+            expected: expected.into(),
+        }
+    }
 }
 
 /// The number of elements of arrays of these sides, none of them 0, unless there are more than addresses for 16 bytes of each.

@@ -1,5 +1,6 @@
 //! The kinds of problems of this crate, by name and size: for tools and tests that go through all.
 
+use crate::chain::{RadarProblem, SonarProblem};
 use crate::conv::ConvProblem;
 use crate::error::ProblemError;
 use crate::fft::{FftProblem, RealFftProblem};
@@ -18,7 +19,7 @@ pub struct ProblemKind {
     pub name: &'static str,
     /// What a size of it consists of.
     pub parameters: &'static [Parameter],
-    /// Sizes that take no time, those of several algorithms among them: values in the parameters' order.
+    /// Sizes that take no time, those of several algorithms among them, see [`Size::of_row`].
     small: &'static [&'static str],
     make: MakeProblem,
 }
@@ -35,12 +36,9 @@ impl ProblemKind {
     /// Sizes that take no time, those of several algorithms among them.
     #[must_use]
     pub fn small_sizes(&self) -> Vec<Size> {
-        let size = |text: &&str| {
-            let words = self.parameters.iter().zip(text.split(' '));
-            let value = |(p, word): (&Parameter, &str)| Some((p.name, p.value(word)?));
-            Size::new(&words.filter_map(value).collect::<Vec<_>>())
-        };
-        self.small.iter().map(size).collect()
+        let rows = self.small.iter();
+        rows.flat_map(|row| Size::of_row(self.parameters, row))
+            .collect()
     }
 }
 
@@ -216,6 +214,29 @@ pub static KINDS: &[ProblemKind] = &[
         small: &["5 5 40", "64 64 1", "97 31 1", "33 7 5"],
         make: |_, size| Ok(Arc::new(TransposeProblem::of_size(size)?)),
     },
+    ProblemKind {
+        name: "radar",
+        parameters: &[
+            Parameter::new("pulses", 16, "pulses that are processed together"),
+            Parameter::new("ranges", 64, "range cells"),
+            Parameter::new("chirp", 16, "samples of the chirp that is sent"),
+        ],
+        small: &["16 64 16", "2 30 1", "60 32 100"],
+        make: |_, size| Ok(Arc::new(RadarProblem::of_size(size)?)),
+    },
+    ProblemKind {
+        name: "sonar",
+        parameters: &[
+            Parameter::new("hydrophones", 8, "hydrophones"),
+            Parameter::new("beams", 8, "beams"),
+            Parameter::new("samples", 512, "samples of each hydrophone"),
+            Parameter::new("decimate", 4, "samples for one of the filtered signal"),
+            Parameter::new("taps", 64, "taps of the filter"),
+            Parameter::new("points", 64, "points of a spectrum"),
+        ],
+        small: &["8 8 512 4 64 64", "2 4 333 1 5 30", "4 10 700 3 100 48"],
+        make: |_, size| Ok(Arc::new(SonarProblem::of_size(size)?)),
+    },
 ];
 
 #[cfg(test)]
@@ -241,13 +262,9 @@ mod tests {
     #[test]
     fn problems_keep_their_word() {
         for kind in KINDS {
+            // Every row is a size.
+            assert_eq!(kind.small_sizes().len(), kind.small.len(), "{}", kind.name);
             for size in kind.small_sizes() {
-                assert_eq!(
-                    size.iter().count(),
-                    kind.parameters.len(),
-                    "{} {size}",
-                    kind.name
-                );
                 let problem = kind.of_size(&size).unwrap();
                 for &case in problem.cases() {
                     let input = problem.input(case, 5);

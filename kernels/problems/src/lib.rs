@@ -16,6 +16,8 @@
 //! | [`BeamProblem`](vector::BeamProblem) | `x`: vectors | `y`: a matrix times each |
 //! | [`ProductProblem`](vector::ProductProblem) | `a`, `b`: matrices | `c`: their products |
 //! | [`TransposeProblem`](vector::TransposeProblem) | `x`: matrices | `y`: their transposes |
+//! | [`RadarProblem`](chain::RadarProblem) | `x`: what is received of pulses | `spectra`, `decibels`: a map of ranges and speeds |
+//! | [`SonarProblem`](chain::SonarProblem) | `x`: what hydrophones hear | `spectra`, `decibels`: those of beams |
 //!
 //! # How a backend recognises a problem
 //!
@@ -43,6 +45,7 @@
 
 mod backend;
 mod case;
+pub mod chain;
 pub mod conv;
 mod data;
 mod error;

@@ -137,6 +137,31 @@ impl Size {
         Ok(size)
     }
 
+    /// The size of a row of a table: a value for each parameter, in their order: `64 3`.
+    ///
+    /// # Errors
+    /// More or fewer values, or one that is none of its parameter.
+    pub fn of_row(parameters: &[Parameter], row: &str) -> Result<Self, SizeError> {
+        let wrong = |name: &'static str, expected| SizeError {
+            name,
+            size: row.to_owned(),
+            expected,
+        };
+        let mut words = row.split_whitespace();
+        let mut values = Vec::new();
+        for parameter in parameters {
+            let word = words.next();
+            let word = word.ok_or_else(|| wrong(parameter.name, "a value"))?;
+            let value = parameter.value(word);
+            let value = value.ok_or_else(|| wrong(parameter.name, "a number"))?;
+            values.push((parameter.name, value));
+        }
+        match (words.next(), parameters.last()) {
+            (Some(_), Some(last)) => Err(wrong(last.name, "the last value")),
+            _ => Ok(Self(values)),
+        }
+    }
+
     /// The same and a value more.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
@@ -252,6 +277,23 @@ mod tests {
         assert_eq!(wrong, "size `n=12 class=S`: `class` should be a number");
         assert!(said(size.word("n").unwrap_err()).ends_with("`n` should be a word"));
         assert!(size.positive("m").is_err());
+    }
+
+    #[test]
+    fn rows_of_tables_have_a_value_for_each_parameter() {
+        let parameters = [
+            Parameter::word("class", "S", "class"),
+            Parameter::new("n", 5, "length"),
+        ];
+        let row = |text: &str| Size::of_row(&parameters, text);
+        assert_eq!(row("W 7").unwrap().to_string(), "class=W n=7");
+        for (wrong, expected) in [
+            ("W", "size `W`: `n` should be a value"),
+            ("W x", "size `W x`: `n` should be a number"),
+            ("W 7 8", "size `W 7 8`: `n` should be the last value"),
+        ] {
+            assert_eq!(row(wrong).unwrap_err().to_string(), expected);
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 use cp2_emu::Finding;
 use cp2_host::End;
+use cp2_problems::ProblemError;
 use std::error::Error;
 
 /// Why a chain cannot be planned or run.
@@ -7,6 +8,9 @@ use std::error::Error;
 #[non_exhaustive]
 pub enum ChainError {
     /// A specification that makes no sense.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    /// Frames that make no sense.
     #[error("{what}: {found} is not possible; expected {expected}")]
     Spec {
         /// The number.
@@ -98,34 +102,4 @@ pub(super) fn staged<T, E: Error + Send + Sync + 'static>(
         stage,
         cause: cause.into(),
     })
-}
-
-/// The most of anything that is counted.
-const MOST: usize = 1 << 20;
-
-/// Checks how many there are of something; what the corner turns deal out in
-/// pairs must be even.
-pub(super) fn check_count(
-    what: &'static str,
-    found: usize,
-    least: usize,
-    even: bool,
-) -> Result<(), ChainError> {
-    if (least..=MOST).contains(&found) && (!even || found.is_multiple_of(2)) {
-        return Ok(());
-    }
-    let kind = if even { "an even number" } else { "a number" };
-    Err(ChainError::spec(
-        what,
-        found,
-        format!("{kind} from {least} to {MOST}"),
-    ))
-}
-
-/// Checks a frequency in Hz.
-pub(super) fn check_rate(what: &'static str, found: f64) -> Result<(), ChainError> {
-    if found.is_finite() && found > 0.0 {
-        return Ok(());
-    }
-    Err(ChainError::spec(what, found, "a frequency above 0 Hz"))
 }

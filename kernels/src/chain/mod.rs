@@ -7,34 +7,55 @@
 //! | [`Sonar`] | decimating filter per hydrophone, corner turns, beamforming, window, spectra, decibels |
 //! | [`Spectrogram`] | overlapping frames of a recording, window, spectra |
 //!
-//! A chain is one job on one device: what a stage leaves in system memory the next one reads there. A stage begins when the one
+//! What radar and sonar compute are problems of [`cp2_problems::chain`]: their scenes, their definitions in double precision, how exact
+//! a result is, and what stands out of it. A chain is one job on one device: what a stage leaves in system memory the next one reads there. A stage begins when the one
 //! before is complete. The cycles and causes of the stages add up to those of the run, set-up, program loads and
 //! last stores of each included.
 
-mod accuracy;
 mod error;
-mod peaks;
 mod radar;
-mod scene;
+mod registered;
 mod sonar;
 mod spectra;
 mod spectrogram;
 mod stages;
 
-pub use accuracy::Accuracy;
+pub use cp2_problems::chain::{
+    Accuracy, Contact, Detection, ExactSpectra, RadarProblem, RadarSpec, ReceiverProblem,
+    SonarProblem, SonarSpec, Source, Target,
+};
 pub use error::ChainError;
-pub use radar::{Detection, Radar, RadarSpec, Target};
-pub use sonar::{Contact, Sonar, SonarSpec, Source};
+pub use radar::Radar;
+pub(crate) use registered::{KERNELS, radar, sonar};
+pub use sonar::Sonar;
 pub use spectrogram::{Frames, Spectrogram, SpectrogramJob, Transform};
 pub use stages::{ChainJob, Stage, add_stages};
 
 use cp2_host::Options;
-use num_complex::{Complex32, Complex64};
+use cp2_machine::{Class, Machine};
+use cp2_reference::Figures;
+use num_complex::Complex32;
+use std::sync::Arc;
 
 /// A planned chain: blocks of samples in, spectra out.
 pub trait Receiver {
-    /// Rows of a block, and samples in each.
-    fn block(&self) -> (usize, usize);
+    /// What it computes.
+    type Problem: ReceiverProblem;
+
+    /// What it was planned for.
+    fn problem(&self) -> &Self::Problem;
+
+    /// The machine.
+    fn machine(&self) -> &Arc<Machine>;
+
+    /// The ways that the planner took, where there are several.
+    fn recipe(&self) -> String;
+
+    /// What any program and the best known one take for the whole chain.
+    fn figures(&self) -> Figures;
+
+    /// For each pass of the job the least it has to issue, see [`Method::operations`](crate::Method::operations).
+    fn operations(&self) -> Vec<Vec<(Class, u64)>>;
 
     /// The chain on a block as a job, nothing of it done yet.
     ///
@@ -49,9 +70,6 @@ pub trait Receiver {
     fn process(&self, block: &[Complex32], options: &Options) -> Result<Received, ChainError> {
         Ok(self.job(block, options)?.run()?.0)
     }
-
-    /// The same spectra in double precision, from the definitions.
-    fn reference(&self, block: &[Complex32]) -> Vec<Complex64>;
 }
 
 /// What a chain makes of a block.
@@ -66,7 +84,16 @@ pub struct Received {
     pub stages: Vec<Stage>,
 }
 
-fn check_block(block: &[Complex32], (rows, columns): (usize, usize)) -> Result<(), ChainError> {
+impl Received {
+    /// How far it is from what the block's spectra are.
+    #[must_use]
+    pub fn accuracy(&self, exact: &ExactSpectra) -> Accuracy {
+        exact.accuracy(&self.spectra, &self.decibels)
+    }
+}
+
+fn check_block(block: &[Complex32], problem: &impl ReceiverProblem) -> Result<(), ChainError> {
+    let [rows, columns] = problem.block();
     if block.len() == rows * columns {
         return Ok(());
     }
@@ -74,8 +101,4 @@ fn check_block(block: &[Complex32], (rows, columns): (usize, usize)) -> Result<(
         found: block.len(),
         expected: format!("{rows} rows of {columns}"),
     })
-}
-
-fn wide(z: &Complex32) -> Complex64 {
-    Complex64::new(z.re.into(), z.im.into())
 }

@@ -7,16 +7,9 @@ use crate::dsp::{Map, MapOp, Window};
 use crate::fft::{Fft, FftPlanner, Rows};
 use crate::job::Given;
 use cp2_host::Buffer;
-use cp2_machine::Machine;
-use num_complex::{Complex32, Complex64};
-use rustfft::FftPlanner as ReferencePlanner;
+use cp2_machine::{Class, Machine};
+use num_complex::Complex32;
 use std::sync::Arc;
-
-/// Points around a peak that belong to it: the main lobe of the Hann window has
-/// two on each side.
-pub(super) const LOBE: usize = 3;
-/// Highest sidelobe of the Hann window, and room for noise, in dB below the peak.
-pub(super) const HANN: f32 = 31.5 - 3.0;
 
 /// A window over rows.
 #[derive(Debug)]
@@ -49,6 +42,11 @@ impl Windowed {
         })
     }
 
+    /// What its pass has to issue.
+    fn operations(&self) -> Vec<Vec<(Class, u64)>> {
+        self.map.operations()
+    }
+
     /// Adds its stage to those that leave the rows.
     pub(super) fn append(
         &self,
@@ -72,6 +70,7 @@ pub(super) struct Spectra {
     window: Windowed,
     fft: Arc<dyn Fft>,
     decibels: Map,
+    rows: usize,
 }
 
 impl Spectra {
@@ -91,7 +90,23 @@ impl Spectra {
             window: Windowed::new(coefficients, rows, size(), machine)?,
             fft: planned("spectra", size(), fft)?,
             decibels: planned("decibels", size(), map(MapOp::Decibels))?,
+            rows,
         })
+    }
+
+    /// By what the rows are transformed.
+    pub(super) fn recipe(&self) -> String {
+        self.fft.recipe()
+    }
+
+    /// What its passes have to issue.
+    pub(super) fn operations(&self) -> Vec<Vec<(Class, u64)>> {
+        let stages = [
+            self.window.operations(),
+            self.fft.operations(self.rows),
+            self.decibels.operations(),
+        ];
+        stages.concat()
     }
 
     /// Adds its stages to those that leave the rows.
@@ -99,59 +114,21 @@ impl Spectra {
         &self,
         mut stages: Stages,
         rows: Buffer<Complex32>,
-        shape: &[u64],
+        shape: &[usize],
     ) -> Result<ChainJob, ChainError> {
         let windowed = self.window.append(&mut stages, floats(rows))?;
         let windowed = Buffer::at(windowed.address(), windowed.len() / 2);
-        let count = rows.len() as usize / self.fft.len();
-        let spectra = stages.add("spectra", self.fft.figures(count), |job| {
+        let spectra = stages.add("spectra", self.fft.figures(self.rows), |job| {
             let rows = Rows::of(self.fft.len());
             self.fft
-                .append_rows(job, Given::Array(windowed), count, rows)
+                .append_rows(job, Given::Array(windowed), self.rows, rows)
         })?;
         let decibels = stages.add("decibels", self.decibels.figures(), |job| {
             self.decibels.append(job, &[Given::Array(floats(spectra))])
         })?;
-        Ok(stages.ending(spectra, decibels, shape))
+        let shape: Vec<u64> = shape.iter().map(|&side| side as u64).collect();
+        Ok(stages.ending(spectra, decibels, &shape))
     }
-}
-
-/// The window in double precision.
-pub(super) fn window(points: usize) -> Vec<Complex64> {
-    let coefficients = Window::Hann.coefficients(points);
-    coefficients.iter().map(|w| f64::from(*w).into()).collect()
-}
-
-/// Transforms of rows of `points` in double precision.
-pub(super) fn transform(rows: &mut [Complex64], points: usize) {
-    ReferencePlanner::new()
-        .plan_fft_forward(points)
-        .process(rows);
-}
-
-/// Windowed spectra of rows of `points` in double precision.
-pub(super) fn reference(rows: &mut [Complex64], points: usize) {
-    let window = window(points);
-    for row in rows.chunks_mut(points) {
-        for (x, w) in row.iter_mut().zip(&window) {
-            *x *= w;
-        }
-    }
-    transform(rows, points);
-}
-
-/// Sums of x(i + k) conj(x(i)) for k from 0.
-pub(super) fn autocorrelation(x: &[Complex64]) -> Vec<Complex64> {
-    let n = (2 * x.len()).next_power_of_two();
-    let mut power = x.to_vec();
-    power.resize(n, Complex64::default());
-    transform(&mut power, n);
-    for z in &mut power {
-        *z = Complex64::from(z.norm_sqr() / n as f64);
-    }
-    // The spectrum is real: the inverse is the conjugate of the transform.
-    transform(&mut power, n);
-    power.iter().take(x.len()).map(|z| z.conj()).collect()
 }
 
 /// Complex numbers as consecutive floats.

@@ -2,9 +2,10 @@
 
 use super::error::staged;
 use super::{ChainError, Received};
+use crate::backend::Task;
 use crate::job::{Job, KernelRun};
 use cp2_host::{Buffer, Element, HostError, Part, Run, RunReport};
-use cp2_machine::Cycles;
+use cp2_problems::Data;
 use cp2_reference::Figures;
 use num_complex::Complex32;
 use std::collections::BTreeMap;
@@ -19,6 +20,8 @@ pub struct Stage {
     pub programs: Vec<String>,
     /// Simulated cycles from the end of the stage before to its own, everything included.
     pub cycles: u64,
+    /// What it should take: the price of its plan in cycles, where that is known before it runs.
+    pub expected_cycles: Option<u64>,
     /// Where they went, by cause; they add up to `cycles`.
     pub causes: BTreeMap<String, u64>,
     /// The proved limit in cycles.
@@ -85,17 +88,6 @@ impl Stages {
         Ok(left)
     }
 
-    /// What any program and the best known one take for all stages, one behind the other.
-    fn figures(planned: &[Planned]) -> Figures {
-        let sum = |of: fn(&Figures) -> Cycles| planned.iter().map(|p| of(&p.figures).0).sum();
-        Figures {
-            bound: Cycles(sum(|f| f.bound)),
-            reference: Cycles(sum(|f| f.reference)),
-            method: "stage by stage".to_owned(),
-            ..Figures::default()
-        }
-    }
-
     /// Runs the job: what `read` fetches of a run that finished.
     pub(super) fn run<O>(
         self,
@@ -132,6 +124,16 @@ pub struct ChainJob {
 }
 
 impl ChainJob {
+    /// The job, whose outputs are arrays of this shape.
+    pub(super) fn task(self, shape: &[usize]) -> Task {
+        let (spectra, decibels) = (self.spectra, self.decibels);
+        let shape = shape.to_vec();
+        Task::reading(self.stages.job, move |run| {
+            let data = Data::of("spectra", &shape, run.read(spectra)?);
+            Ok(data.with("decibels", &shape, run.read(decibels)?))
+        })
+    }
+
     /// Runs it: what the chain makes of the block, and the run.
     ///
     /// # Errors
@@ -139,10 +141,10 @@ impl ChainJob {
     pub fn run(self) -> Result<(Received, Run), ChainError> {
         let (spectra, decibels) = (self.spectra, self.decibels);
         let Stages { job, planned } = self.stages;
-        let figures = Stages::figures(&planned);
         let last = planned.last().map_or("", |stage| stage.name);
+        let prices = job.prices().unwrap_or_default();
         let read = |run: &Run| Ok((run.read(spectra)?, run.read(decibels)?));
-        let KernelRun { output, run, .. } = staged(last, job.run(figures, read))?;
+        let KernelRun { output, run, .. } = staged(last, job.run(Figures::default(), read))?;
         if let Some(first) = run.report.findings.first() {
             return Err(ChainError::Findings {
                 stage: at(&planned, &run.report, first.cycle),
@@ -159,7 +161,7 @@ impl ChainJob {
         let received = Received {
             spectra,
             decibels,
-            stages: costs(&planned, &run.report.parts),
+            stages: costs(&planned, &run.report.parts, &prices),
         };
         Ok((received, run))
     }
@@ -173,13 +175,19 @@ fn at(planned: &[Planned], report: &RunReport, cycle: u64) -> &'static str {
 }
 
 /// What the stages cost whose parts of the run have ended.
-fn costs(planned: &[Planned], parts: &[Part]) -> Vec<Stage> {
-    let stages = planned.iter().zip(parts);
+fn costs(planned: &[Planned], parts: &[Part], prices: &[u64]) -> Vec<Stage> {
+    let stages = planned.iter().zip(parts).enumerate();
+    let until = |stage: usize| prices.get(stage).copied();
+    let price = |stage: usize| {
+        let begin = stage.checked_sub(1).map_or(Some(0), until)?;
+        Some(until(stage)? - begin)
+    };
     stages
-        .map(|(stage, part)| Stage {
+        .map(|(number, (stage, part))| Stage {
             name: stage.name,
             programs: stage.programs.clone(),
             cycles: part.cycles,
+            expected_cycles: price(number),
             causes: part.causes.to_map(),
             bound_cycles: stage.figures.bound.0,
             reference_cycles: stage.figures.reference.0,
@@ -195,6 +203,8 @@ pub fn add_stages(all: &mut Vec<Stage>, more: &[Stage]) {
         match all.iter_mut().find(|s| s.name == stage.name) {
             Some(sum) => {
                 sum.cycles += stage.cycles;
+                let both = sum.expected_cycles.zip(stage.expected_cycles);
+                sum.expected_cycles = both.map(|(a, b)| a + b);
                 sum.bound_cycles += stage.bound_cycles;
                 sum.reference_cycles += stage.reference_cycles;
                 for (cause, cycles) in &stage.causes {

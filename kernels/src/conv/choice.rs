@@ -14,6 +14,7 @@ use super::long;
 use super::memory::Extent;
 use super::overlap::{self, Cover, LENGTHS, lead};
 use super::parts;
+use crate::job::by_price;
 use cp2_asm::Program;
 use cp2_machine::Machine;
 use num_complex::Complex32;
@@ -84,11 +85,11 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// Kernels and their expected times.
+/// Kernels and the times that they should take.
 struct Contest<'a> {
     wanted: Wanted<'a>,
     machine: &'a Arc<Machine>,
-    /// Those that can be taken, and their times.
+    /// Those that can be taken, and about their times.
     made: Vec<(f64, Filter)>,
     candidates: Vec<Candidate>,
     /// Why a kernel was refused, where none is taken.
@@ -202,12 +203,28 @@ impl Contest<'_> {
         longest as f64 * blocks.cycles_per_block as f64
     }
 
-    fn decide(mut self) -> Result<(Filter, Choice), ConvError> {
+    /// Puts the price of a filter's job in the place of what it was estimated to take.
+    fn reprice<T: Numbers>(&mut self) {
+        let wanted = self.wanted;
+        let of = |made: &(f64, Filter)| made.1.price::<T>(&wanted).map(|price| price.0);
+        self.made.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let priced = by_price(&mut self.made, |(cycles, _)| *cycles, of);
+        for ((cycles, filter), price) in self.made.iter_mut().zip(priced) {
+            let estimate = std::mem::replace(cycles, price);
+            let of = |c: &&mut Candidate| c.kernel == filter.name() && c.cycles == Some(estimate);
+            if let Some(candidate) = self.candidates.iter_mut().find(of) {
+                candidate.cycles = Some(price);
+            }
+        }
+    }
+
+    fn decide<T: Numbers>(mut self) -> Result<(Found, Choice), ConvError> {
+        self.reprice::<T>();
         let machine = self.machine;
         let (taps, rate) = (self.wanted.taps.len(), self.wanted.rate);
         let refused = self.refused.take();
-        let best = self.made.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
-        let (_, filter) = best.ok_or_else(|| match (rate, refused) {
+        let mut filters = self.made.into_iter();
+        let (taken, first) = filters.next().ok_or_else(|| match (rate, refused) {
             (_, Some(memory @ ConvError::OutOfMemory { .. })) => memory,
             (Rate::Same, _) if taps > long::MOST_TAPS => ConvError::TooManyTaps {
                 taps,
@@ -229,22 +246,39 @@ impl Contest<'_> {
                 rate,
             },
         })?;
+        let found = Found {
+            first,
+            others: filters.map(|(_, filter)| filter).collect(),
+        };
         let of = |c: &Candidate| c.cycles.unwrap_or(f64::INFINITY);
-        self.candidates.sort_by(|a, b| of(a).total_cmp(&of(b)));
+        // What was not made is known by less than a price, and may seem to take less than what is taken.
+        let name = found.first.name();
+        let behind = |c: &Candidate| !c.made || c.kernel != name || c.cycles != Some(taken);
+        let order =
+            |a: &Candidate, b: &Candidate| behind(a).cmp(&behind(b)).then(of(a).total_cmp(&of(b)));
+        self.candidates.sort_by(order);
         let choice = Choice {
             channels: self.wanted.channels,
             samples: self.wanted.samples,
             candidates: self.candidates,
         };
-        Ok((filter, choice))
+        Ok((found, choice))
     }
 }
 
-/// The fastest filter.
+/// The filters that there are.
+pub(super) struct Found {
+    /// The fastest.
+    pub(super) first: Filter,
+    /// The others, by what they should take.
+    pub(super) others: Vec<Filter>,
+}
+
+/// The filters that there are, and why the first is.
 pub(super) fn choose<T: Numbers>(
     wanted: Wanted<'_>,
     machine: &Arc<Machine>,
-) -> Result<(Filter, Choice), ConvError> {
+) -> Result<(Found, Choice), ConvError> {
     let Wanted {
         taps,
         samples,
@@ -308,7 +342,7 @@ pub(super) fn choose<T: Numbers>(
     if rate == Rate::Same {
         contest.join::<T>(machine)?;
     }
-    contest.decide()
+    contest.decide::<T>()
 }
 
 #[cfg(test)]

@@ -62,6 +62,29 @@ impl Convolver {
         Self::plan::<T>(machine, (taps, channels, samples), (mode, Rate::Same))
     }
 
+    /// The same by every kernel that there is for it, the one that should be fastest first: for those who compare them.
+    ///
+    /// # Errors
+    /// See [`Convolver::new`].
+    pub fn all<T: Numbers>(
+        machine: &Arc<Machine>,
+        taps: &[Complex32],
+        channels: usize,
+        samples: usize,
+        mode: Mode,
+    ) -> Result<Vec<Self>, ConvError> {
+        let what = (mode, Rate::Same);
+        let (first, others) = Self::plans::<T>(machine, (taps, channels, samples), what)?;
+        let others: Vec<Self> = others
+            .into_iter()
+            .map(|filter| Self {
+                filter,
+                ..first.clone()
+            })
+            .collect();
+        Ok([first].into_iter().chain(others).collect())
+    }
+
     /// Plans a decimating or interpolating FIR filter; all outputs.
     ///
     /// # Errors
@@ -79,22 +102,32 @@ impl Convolver {
     fn plan<T: Numbers>(
         machine: &Arc<Machine>,
         (taps, channels, samples): (&[Complex32], usize, usize),
-        (mode, rate): (Mode, Rate),
+        what: (Mode, Rate),
     ) -> Result<Self, ConvError> {
+        Ok(Self::plans::<T>(machine, (taps, channels, samples), what)?.0)
+    }
+
+    /// The plan by the fastest kernel, and other kernels for it.
+    fn plans<T: Numbers>(
+        machine: &Arc<Machine>,
+        (taps, channels, samples): (&[Complex32], usize, usize),
+        (mode, rate): (Mode, Rate),
+    ) -> Result<(Self, Vec<Filter>), ConvError> {
         let wanted = Wanted::new(taps, (channels, samples), (mode, rate))?;
         if T::REAL && taps.iter().any(|h| h.im != 0.0) {
             return Err(ProblemError::ComplexTaps.into());
         }
         wanted.extent::<T>().check(machine)?;
-        let (filter, choice) = choose::<T>(wanted, machine)?;
-        Ok(Self {
+        let (found, choice) = choose::<T>(wanted, machine)?;
+        let first = Self {
             taps: taps.to_vec(),
             samples,
             mode,
             rate,
-            filter,
+            filter: found.first,
             choice,
-        })
+        };
+        Ok((first, found.others))
     }
 
     /// The kernels considered, the one taken first.
@@ -152,7 +185,10 @@ impl Convolver {
     pub fn figures<T: Numbers>(&self, channels: usize) -> Figures {
         let outputs = self.range();
         let rate = match self.rate {
-            Rate::Decimate(m) if m > 1 => cp2_reference::Rate::Decimate(m),
+            Rate::Decimate(every) if every > 1 => cp2_reference::Rate::Decimate {
+                every,
+                count: outputs.len(),
+            },
             Rate::Interpolate(i) if i > 1 => cp2_reference::Rate::Interpolate(i),
             _ => cp2_reference::Rate::Same {
                 from: outputs.start,

@@ -374,8 +374,6 @@ impl Direct {
             deal: 1,
             operations: self.operations.times(tiles as u64),
             cycles_per_block: cycles,
-            // The page loop's words and the load of the arguments.
-            cycles_per_page: 8,
             passes: None,
             mixes: None,
         })

@@ -1,15 +1,17 @@
 //! A kernel that filters a stream block by block, and how streams are laid out for it.
 
+use super::choice::Wanted;
 use super::error::ConvError;
 use super::layout::Layout;
 use super::memory::Extent;
 use crate::job::{Given, Job, JobError, room};
 use cp2_asm::Program;
 use cp2_dma::Level;
+use cp2_host::paging::{Kernel, priced};
 use cp2_host::{
-    BlocksPerSection, Buffer, Element, Paging, Piece, Plan, PlanError, Reserved, Stream,
+    BlocksPerSection, Buffer, Element, Options, Paging, Piece, Plan, PlanError, Reserved, Stream,
 };
-use cp2_machine::{Class, Machine};
+use cp2_machine::{Class, Cycles, Machine};
 use cp2_problems::conv::Sample;
 use num_complex::Complex32;
 use std::fmt;
@@ -132,10 +134,8 @@ pub(super) struct Filter {
     pub(super) deal: usize,
     /// Arithmetic of a block that the algorithm asks for.
     pub(super) operations: Vec<(Class, u64)>,
-    /// Cycles of the kernel for a block.
+    /// Cycles of the kernel for a block at least: its arithmetic, or its schedule.
     pub(super) cycles_per_block: u64,
-    /// Cycles of the kernel for a page, beside its blocks.
-    pub(super) cycles_per_page: u64,
     /// The passes of blocks that are too long for pages.
     pub(super) passes: Option<Arc<dyn Passes>>,
     /// Samples before an output that it needs, where all numbers of a block share
@@ -193,7 +193,6 @@ impl Filter {
                 BlocksPerSection::ANY
             },
             cycles_per_block: Some(self.cycles_per_block),
-            cycles_per_page: self.cycles_per_page,
             ..Paging::new(blocks as u64, vec![input], vec![output])
         }
     }
@@ -246,7 +245,19 @@ impl Filter {
         let y = (self.input_len(blocks) as u64 * COMPLEX).next_multiple_of(64);
         let mut paging = self.paging(blocks, 0, y);
         paging.reserved.extend(reserved(&self.program));
+        let kernel = Kernel::new(&self.program, self.program.entry.into());
+        let paging = priced(paging, &kernel, &self.machine);
         Ok(Some(Plan::new(paging, &self.machine)?.estimate().cycles))
+    }
+
+    /// The price of the job that filters channels; none where its kernels cannot be counted.
+    pub(super) fn price<T: Numbers>(&self, wanted: &Wanted<'_>) -> Option<Cycles> {
+        let mut job = Job::new(self.machine.clone(), Options::default());
+        let layout = self.layout::<T>(wanted.channels, wanted.samples);
+        let x = job.temporary::<T>((wanted.channels * wanted.samples) as u64);
+        self.channels(&mut job, x.ok()?.into(), layout, wanted.outputs())
+            .ok()?;
+        job.expected()
     }
 
     /// Adds the filter of the channels of `x` to a job, and gives the array that the outputs `wanted` of each will be.

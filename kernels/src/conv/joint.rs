@@ -168,7 +168,6 @@ impl Joint {
             deal: 1,
             operations: Vec::new(),
             cycles_per_block: 0,
-            cycles_per_page: 0,
             ..main.clone()
         };
         filter.by(self)

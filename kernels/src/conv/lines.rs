@@ -167,7 +167,6 @@ fn filter(
         deal: 1,
         operations: Vec::new(),
         cycles_per_block: 0,
-        cycles_per_page: 0,
         ..main.clone()
     });
     let parts = Lines { parts: made };

@@ -8,10 +8,10 @@ use super::overlap::{self, Cover, issues};
 use super::parts::{self, Addresses};
 use crate::assembly::moves;
 use crate::job::{Job, JobError, data_end, image, load, loads};
-use crate::ring::{Dealt, Pages, Ring, RingPass, expect_all, follow};
 use cp2_asm::Program;
 use cp2_dma::Descriptor;
 use cp2_host::Buffer;
+use cp2_host::paging::{Dealt, Pages, QUAD, Ring, RingPass, expect_all, follow};
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
@@ -78,14 +78,6 @@ impl Pages for Short {
     fn issues(&self, _page: u64) -> u64 {
         issues(self.n)
     }
-
-    fn overhead(&self, _page: u64) -> u64 {
-        overlap::ring_cycles(self.n)
-    }
-
-    fn after(&self, _page: u64) -> u64 {
-        overlap::RING_AFTER
-    }
 }
 
 /// A signal by both.
@@ -120,7 +112,7 @@ impl Opening {
         let top = next.dmem.iter().map(|s| u64::from(s.address)).min();
         let page = parts.n as u64 * COMPLEX;
         let at_zero = overlap::ring_program(&parts.taps, parts.n, 0, machine)?;
-        let tables = data_end(&at_zero).next_multiple_of(16);
+        let tables = data_end(&at_zero).next_multiple_of(QUAD);
         let groups = parts.few.div_ceil(machine.cp2.sections.max(1)) as u64;
         let buffers = groups.min(BUFFERS);
         // From above: the page that is the last, tables, the other.
@@ -130,9 +122,9 @@ impl Opening {
         else {
             return Ok(None);
         };
-        let arguments = (data_end(next).next_multiple_of(16)
+        let arguments = (data_end(next).next_multiple_of(QUAD)
             + Ring::argument_bytes(blocks.buffers()))
-        .next_multiple_of(16);
+        .next_multiple_of(QUAD);
         if arguments + Ring::argument_bytes(buffers as usize) > machine.cp2.dmem.0 {
             return Ok(None);
         }
@@ -194,7 +186,9 @@ impl Opening {
             y,
             tables: self.tables,
         };
-        RingPass::new(self.ring.clone(), work).at_once()
+        RingPass::new(self.ring.clone(), work)
+            .by(&self.first, "blocks")
+            .at_once()
     }
 
     fn dealt(&self) -> Dealt {
@@ -247,7 +241,6 @@ impl Opening {
             deal: 1,
             operations: Vec::new(),
             cycles_per_block: 0,
-            cycles_per_page: 0,
             program: self.both.clone(),
             ..main.clone()
         };

@@ -77,23 +77,6 @@ pub(super) fn issues(n: usize) -> u64 {
     n as u64 * u64::from(n.ilog2()) + n as u64 / 2
 }
 
-/// The page loop and the page's arguments.
-const START: u64 = 4 + 9;
-/// The same of a page in a ring; of which behind its signal: to count, and the way back.
-const RING_START: u64 = 6 + RING_AFTER;
-pub(super) const RING_AFTER: u64 = 1 + 4;
-
-/// Cycles of a page of blocks of `n` beside its butterflies and products, as the words of
-/// `overlap.s` have it and the golden cycles of the tests.
-fn page_cycles(n: usize) -> u64 {
-    let Digits { outer, middle } = digits(n);
-    let (outer, levels) = (u64::from(outer), u64::from(middle.ilog2()));
-    // A pass is 34 beside its pointers; the first one has no factors.
-    let forward = 34 + 7 + (34 + 16) * (outer - 1);
-    let back = (34 + 13) * outer;
-    START + forward + 35 + 8 * levels + back
-}
-
 /// Whether one block of `n` holds a channel with all outputs wanted: the
 /// convolution goes round in it, but nothing comes round to one of these.
 pub(super) fn holds(n: usize, samples: usize, taps: usize, outputs: &Range<usize>) -> bool {
@@ -169,7 +152,6 @@ impl Cover {
                 (Class::Madd, n as u64 / 2),
             ],
             cycles_per_block: issues(n),
-            cycles_per_page: page_cycles(n),
             passes: None,
             mixes: Some(self.before),
         }
@@ -207,12 +189,6 @@ pub(super) fn ring_program(
     machine: &Machine,
 ) -> Result<Program, ConvError> {
     kernel_of(taps, n, Some(at), machine)
-}
-
-/// Cycles of such a page beside its butterflies and products: where others have the page loop and arguments
-/// that these have.
-pub(super) fn ring_cycles(n: usize) -> u64 {
-    page_cycles(n) - START + RING_START
 }
 
 /// The filter with blocks of `n`, known as `title`, that lie as `cover` says.

@@ -1,8 +1,8 @@
 //! The blocks of `fft4096.s`: how eighths of transforms go through its ring.
 
 use super::plan::COMPLEX;
-use crate::ring::{Dealt, Pages};
 use cp2_dma::Descriptor;
+use cp2_host::paging::{Dealt, Pages};
 
 /// Blocks of a transform.
 pub(super) const BLOCKS: u64 = 8;
@@ -16,8 +16,6 @@ pub(super) const BYTES: i64 = (N * COMPLEX) as i64;
 pub(super) const BLOCK: u64 = N * COMPLEX / BLOCKS;
 /// Issues of a pass of radix 8 over a transform.
 pub(super) const PASS: u64 = N / 2 * 3;
-/// Cycles of a transform beside its butterflies (`docs/fft.md`).
-const OVERHEAD: u64 = 88;
 
 /// The blocks of transforms from `x` to `y`, one transform for each section at a time.
 #[derive(Debug)]
@@ -82,19 +80,7 @@ impl Pages for Blocks {
     }
 
     fn issues(&self, page: u64) -> u64 {
-        issues(page, self.head(page))
-    }
-
-    fn group(&self) -> u64 {
-        BLOCKS
-    }
-
-    /// Pass 1 goes block by block, too.
-    fn head(&self, _page: u64) -> u64 {
-        PASS / BLOCKS
-    }
-
-    fn overhead(&self, _page: u64) -> u64 {
-        OVERHEAD / BLOCKS
+        // Pass 1 goes block by block, too.
+        issues(page, PASS / BLOCKS)
     }
 }

@@ -4,6 +4,7 @@ use crate::job::JobError;
 use crate::pipeline::Unschedulable;
 use cp2_asm::LinkError;
 use cp2_host::PlanError;
+use cp2_host::paging::deals_quads;
 use cp2_machine::Machine;
 
 /// The longest transform of any length: its convolution is the longest power of two.
@@ -29,13 +30,13 @@ pub enum NoShape {
     /// More bytes than there are addresses.
     #[error("an array is larger than memory can be; split it")]
     Size,
-    /// The DMA's granules are others.
+    /// The DMA deals more or less than a couple of columns.
     #[error(
-        "its DMA moves granules of {granule} bytes, expected 16: a couple of columns is dealt as one"
+        "its DMA deals {deal} bytes to a section at a time, expected 16: a couple of columns is dealt as one"
     )]
-    Granule {
-        /// Bytes of a granule.
-        granule: u64,
+    Deal {
+        /// Bytes dealt at a time.
+        deal: u64,
     },
     /// The sections cannot share the columns.
     #[error("its {sections} sections share the columns of powers of two, expected a power of two")]
@@ -57,13 +58,13 @@ pub enum NoShape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoDivision {
-    /// The DMA's granules are others.
+    /// The DMA deals more or less than a couple of columns.
     #[error(
-        "its DMA moves granules of {granule} bytes, expected 16, a couple of columns; take a machine that has these, or a length that needs no such passes, powers of two to 2048 for example"
+        "its DMA deals {deal} bytes to a section at a time, expected 16, a couple of columns; take a machine that has these, or a length that needs no such passes, powers of two to 2048 for example"
     )]
-    Granule {
-        /// Bytes of a granule.
-        granule: u64,
+    Deal {
+        /// Bytes dealt at a time.
+        deal: u64,
     },
     /// The sections cannot share the lines.
     #[error(
@@ -89,27 +90,29 @@ pub enum NoDivision {
 impl NoDivision {
     /// Whether it is the kind of the machine, not a size of its memories.
     fn is_kind(self) -> bool {
-        matches!(self, Self::Granule { .. } | Self::Sections { .. })
+        matches!(self, Self::Deal { .. } | Self::Sections { .. })
     }
 
-    /// Refuses passes over the memory of a machine whose granules are no couples, for length `n`.
-    pub(super) fn granule(n: usize, machine: &Machine) -> Result<(), FftError> {
-        match machine.dma.granule.0 {
-            16 => Ok(()),
-            granule => Err(FftError::Division {
-                n,
-                machine: machine.name.clone(),
-                cause: Self::Granule { granule },
-            }),
+    /// Refuses passes over the memory of a machine that does not deal couples, for length `n`.
+    pub(super) fn deal(n: usize, machine: &Machine) -> Result<(), FftError> {
+        if deals_quads(machine) {
+            return Ok(());
         }
+        Err(FftError::Division {
+            n,
+            machine: machine.name.clone(),
+            cause: Self::Deal {
+                deal: machine.dma.dealt(),
+            },
+        })
     }
 
     /// Why `machine` has no division of length `n`; `lengths` says whether any has.
     pub(super) fn of(lengths: bool, machine: &Machine) -> Self {
-        let (granule, sections) = (machine.dma.granule.0, machine.cp2.sections);
-        match (lengths, granule == 16, sections.is_power_of_two()) {
+        let (deal, sections) = (machine.dma.dealt(), machine.cp2.sections);
+        match (lengths, deals_quads(machine), sections.is_power_of_two()) {
             (false, ..) => Self::Length,
-            (_, false, _) => Self::Granule { granule },
+            (_, false, _) => Self::Deal { deal },
             (.., false) => Self::Sections { sections },
             _ => Self::Pages {
                 dmem: machine.cp2.dmem.0,

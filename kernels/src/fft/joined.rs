@@ -3,12 +3,9 @@
 use super::eighths::{self, BLOCKS, BYTES};
 use super::plan::COMPLEX;
 use super::real_ring::PITCH;
-use crate::ring::{Dealt, Pages};
 use cp2_dma::Descriptor;
+use cp2_host::paging::{Dealt, Pages};
 
-/// Cycles of a transform beside its issues and those of its first pass, counted in the source: pointers, waits and
-/// branches 33, the first frames of pass 2 and the last of pass 4 33, loops 57, and 7 every third time around the ring.
-const OVERHEAD: u64 = 125;
 /// Blocks without which the first pass cannot begin.
 const FIRST: u64 = BLOCKS / 2;
 
@@ -81,22 +78,11 @@ impl Pages for Blocks {
     }
 
     fn issues(&self, page: u64) -> u64 {
-        eighths::issues(page, self.head(page))
-    }
-
-    fn group(&self) -> u64 {
-        BLOCKS
-    }
-
-    /// The columns of a block come with those of its partner.
-    fn head(&self, page: u64) -> u64 {
-        match page % BLOCKS {
+        // The columns of a block come with those of its partner.
+        let head = match page % BLOCKS {
             0..FIRST => 0,
             _ => self.first / FIRST,
-        }
-    }
-
-    fn overhead(&self, _page: u64) -> u64 {
-        OVERHEAD / BLOCKS
+        };
+        eighths::issues(page, head)
     }
 }

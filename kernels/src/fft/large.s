@@ -18,6 +18,7 @@
 ;   FULL, LAST2     pages of ROWS real rows before one of LAST2, from 2 to ROWS + 2
 ;   BACK            not 0: columns of half a spectrum, rows to real numbers (real_back.s), so many in a section's page;
 ;                   INVERSE is 1, P1 and Q1 are 8, the last pass of columns has radix 4; FULL pages of rows a matrix
+;   SECTIONS        of the machine, with BACK
 ;   TOGETHER        1: with BACK, the differences of all columns of a section's page lie together, then their sums
 ;   ENDS            1: with BACK, none but the pages of the last columns; COLUMNS is 2
 ;   TABLES          where in DMEM its tables are
@@ -63,6 +64,7 @@
 .equ FULL, 1
 .equ LAST2, 2
 .equ BACK, 0
+.equ SECTIONS, 4
 .equ TOGETHER, 0
 .equ ENDS, 0
 .equ RESIDENT, 0

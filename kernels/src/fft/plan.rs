@@ -4,12 +4,13 @@ use super::eighths::{BLOCK, Blocks, RING};
 use super::error::FftError;
 use super::program::{program, source};
 use super::recipe::{Layout, Recipe};
-use super::transform::{Fft, expected};
+use super::transform::{Fft, pass_estimate};
 use crate::assembly::moves;
 use crate::fft::Direction;
 use crate::job::{self, Floor, Job, KernelRun, load};
-use crate::ring::{Dealt, Ring, RingPass};
 use cp2_asm::{Program, Segment};
+use cp2_host::paging::{Dealt, Ring, RingPass, aligned};
+use cp2_host::paging::{Kernel, priced};
 use cp2_host::{Paging, Stream};
 use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
@@ -21,12 +22,12 @@ pub(super) const COMPLEX: u64 = 8;
 /// A batch of FFTs that has been run.
 pub type FftRun = KernelRun<Vec<Complex32>>;
 
-/// What a transform of a power of two by butterflies cannot take less than, for planners: N/2 log2 N of them, or every
-/// number in and out.
+/// What a transform of a power of two cannot take less than, for planners: an issue, of whichever unit, for each of N/2 log2 N
+/// butterflies, or every number in and out.
 pub(super) fn butterfly_floor(n: usize, batch: usize, machine: &Machine) -> Cycles {
     let (n, batch) = (n as u128, batch as u128);
     let floor = Floor {
-        butterflies: batch * (n / 2) * u128::from(n.max(1).ilog2()),
+        issues: batch * (n / 2) * u128::from(n.max(1).ilog2()),
         bytes: batch * 2 * n * u128::from(COMPLEX),
         ..Floor::default()
     };
@@ -92,21 +93,20 @@ impl LocalFft {
             Stream::contiguous("y", y, bytes),
         );
         let in_place = self.recipe.in_place();
-        Paging {
+        let paging = Paging {
             in_place,
             scratch_per_block: if in_place { bytes } else { 0 },
-            cycles_per_block: Some(self.recipe.butterflies()),
-            cycles_per_page: page_overhead(&self.recipe),
             ..Paging::new(batch as u64, vec![input], vec![output])
-        }
+        };
+        let entry = self.program.entry.into();
+        priced(paging, &Kernel::new(&self.program, entry), &self.machine)
     }
 
     /// Where the argument block of a ring lies in DMEM: behind the tables.
     pub(super) fn ring_arguments(&self) -> u32 {
         let end = |s: &Segment| u64::from(s.address) + s.bytes.len() as u64;
         let tables = self.program.dmem.iter().map(end).max().unwrap_or(0);
-        let granule = self.machine.dma.granule.0.max(1);
-        u32::try_from(tables.next_multiple_of(granule)).unwrap_or(u32::MAX)
+        u32::try_from(tables.next_multiple_of(aligned(&self.machine))).unwrap_or(u32::MAX)
     }
 
     /// How `batch` transforms from `x` to `y` go through a ring of blocks.
@@ -120,25 +120,8 @@ impl LocalFft {
             Ring::in_place(self.ring_arguments().into(), 0, RING, BLOCK),
             blocks,
         )
+        .by(&self.program, "start")
     }
-}
-
-/// Cycles of a page beside its butterflies, counted in the source (`docs/fft.md`):
-/// the page loop and the start, pointers, first loads and last stores of passes.
-fn page_overhead(recipe: &Recipe) -> u64 {
-    const START: u64 = 4 + 19;
-    /// Of a pass, or of passes that run into each other.
-    const FILL: u64 = 38;
-    const LOOP: u64 = 2;
-    let eights = recipe.passes().iter().filter(|p| p.radix == 8).count() as u64;
-    let fours = recipe.passes().len() as u64 - eights;
-    let eights = match (recipe.len(), eights) {
-        (_, 0) => 0,
-        // Its passes do not overlap.
-        (64, _) => eights * (FILL + LOOP),
-        _ => FILL + eights * LOOP,
-    };
-    START + fours * FILL + eights
 }
 
 /// The number of transforms of length `n` in `found` numbers, at most `most`.
@@ -205,7 +188,7 @@ impl Fft for LocalFft {
         self.pass(job, batch, from, to)
     }
 
-    fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
+    fn estimate(&self, batch: usize) -> Result<Cycles, FftError> {
         let tables = self.program.dmem.iter().map(|s| s.bytes.len() as u64).sum();
         if self.recipe.layout() == Layout::Ring {
             let pass = self.ring(batch, 0, batch as u64 * self.block_bytes());
@@ -214,7 +197,7 @@ impl Fft for LocalFft {
             return Ok(Cycles(cycles.ceil() as u64));
         }
         let paging = self.paging(batch, 0, batch as u64 * self.block_bytes());
-        expected(
+        pass_estimate(
             paging,
             self.program.words.len() as u64,
             tables,

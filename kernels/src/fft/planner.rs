@@ -8,6 +8,7 @@ use super::plan::{LocalFft, butterfly_floor};
 use super::recipe::{MAX_LENGTH, Recipe};
 use super::transform::Fft;
 use crate::fft::Direction;
+use crate::job::by_price;
 use cp2_machine::{Cycles, Machine};
 use cp2_reference::Figures;
 use std::collections::HashMap;
@@ -48,8 +49,8 @@ pub const TYPICAL_BATCH: usize = 1024;
 pub struct Candidate {
     /// The plan.
     pub fft: Arc<dyn Fft>,
-    /// Expected cycles of the planner's batch.
-    pub expected: Cycles,
+    /// About the cycles of the planner's batch ([`Fft::estimate`]).
+    pub estimate: Cycles,
     /// What any program and the best known one take for the same.
     pub figures: Figures,
 }
@@ -159,7 +160,7 @@ pub(super) fn by_radices(
     for made in all {
         let priced = made.and_then(|fft| {
             let most = fft.max_batch().min(batch).max(1);
-            Ok((fft.expected(most)?, fft))
+            Ok((fft.estimate(most)?, fft))
         });
         match priced {
             Ok((cycles, _)) if best.as_ref().is_some_and(|(least, _)| *least <= cycles) => {}
@@ -169,6 +170,14 @@ pub(super) fn by_radices(
         }
     }
     best.map(|(_, fft)| fft).ok_or(refused)
+}
+
+/// Numbers of a batch that is priced, at most: of more of them a way is as fast.
+const PRICED: usize = 1 << 20;
+
+/// How many transforms of `n` numbers are priced for a batch.
+pub(super) fn priced_batch(n: usize, batch: usize) -> usize {
+    batch.min((PRICED / n.max(1)).max(1))
 }
 
 impl FftPlanner {
@@ -226,20 +235,20 @@ impl FftPlanner {
     ) -> Result<(Vec<Candidate>, Vec<Refused>), FftError> {
         let price = |fft: Arc<dyn Fft>| {
             let priced = fft
-                .expected(self.batch)
-                .map(|expected| (self.batch, expected));
+                .estimate(self.batch)
+                .map(|estimate| (self.batch, estimate));
             // Of a batch too large for system memory as much as it holds.
-            let (batch, expected) = priced.or_else(|e| {
+            let (batch, estimate) = priced.or_else(|e| {
                 let most = fft.max_batch().min(self.batch);
                 match most {
                     0 => Err(e),
-                    most => Ok((most, fft.expected(most)?)),
+                    most => Ok((most, fft.estimate(most)?)),
                 }
             })?;
             let figures = fft.figures(batch);
             Ok(Candidate {
                 fft,
-                expected,
+                estimate,
                 figures,
             })
         };
@@ -285,7 +294,13 @@ impl FftPlanner {
             let fft = LongBluestein::new(n, direction, &self.machine, self.batch);
             consider(RecipeKind::LongBluestein, fft.map(|fft| Arc::new(fft) as _))?;
         }
-        found.sort_by_key(|c| c.expected.0);
+        found.sort_by_key(|c| c.estimate.0);
+        let batch = priced_batch(n, self.batch);
+        let price = |c: &Candidate| {
+            let batch = batch.min(c.fft.max_batch()).max(1);
+            c.fft.expected(batch).ok().map(|price| price.0)
+        };
+        by_price(&mut found, |c| c.estimate.0 as f64, price);
         if found.is_empty() {
             // A length that no machine has is no matter of this one.
             return Err(match n == 0 || n > LONGEST && n != 2 * LONGEST {
@@ -347,7 +362,7 @@ impl FftPlanner {
             && !self.may_divide(fft.len());
         let batch = if fine { TYPICAL_BATCH } else { self.batch };
         let floor = butterfly_floor(fft.len(), batch, &self.machine);
-        let expected = fft.expected(batch).ok()?;
+        let expected = fft.estimate(batch).ok()?;
         let share = floor.0 as f64 / expected.0.max(1) as f64;
         let why = Why::NearFloor(1.0 - share);
         (share >= NEAR).then_some(Choice { fft, why })

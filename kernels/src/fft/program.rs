@@ -151,6 +151,7 @@ pub(super) fn back_program(
     let modes = [
         ("INVERSE", 1),
         ("BACK", block as i64),
+        ("SECTIONS", machine.cp2.sections as i64),
         ("TOGETHER", i64::from(together)),
         ("TABLES", i64::try_from(tables).unwrap_or(i64::MAX)),
         ("FULL", pages as i64),
@@ -320,8 +321,13 @@ pub(super) fn back_ends_program(
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
     let tables = i64::try_from(tables).unwrap_or(i64::MAX);
-    let back = [("INVERSE", 1), ("BACK", block as i64)];
-    let modes = [back, [("ENDS", 1), ("TABLES", tables)]].concat();
+    let modes = [
+        ("INVERSE", 1),
+        ("BACK", block as i64),
+        ("SECTIONS", machine.cp2.sections as i64),
+        ("ENDS", 1),
+        ("TABLES", tables),
+    ];
     lines_program(Some(columns), None, &modes, machine)
 }
 

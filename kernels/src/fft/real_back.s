@@ -181,7 +181,7 @@
 ; Where D of results j and j + 1, j even, of C columns lies: in blocks of the rows that a section has in a page of rows,
 ; of couples of columns. S is `sums` bytes behind it, behind D of this couple or, TOGETHER, of all C columns.
 .macro placed j, C
-.equ placed{\C}_{\j}, ((\j)/2/(4*BACK)*4 + (\j)/4%4)*16*\C*BACK + ((\j)/2%(4*BACK)/8*2 + (\j)/2%2)*16
+.equ placed{\C}_{\j}, ((\j)/2/(SECTIONS*BACK)*SECTIONS + (\j)/4%SECTIONS)*16*\C*BACK + ((\j)/2%(SECTIONS*BACK)/(2*SECTIONS)*2 + (\j)/2%2)*16
 .endm
 
 .macro back_join op, opn, t, C, steps

@@ -10,9 +10,9 @@ use super::program::{is_made, real_ring_program, source};
 use crate::assembly::moves;
 use crate::fft::Direction;
 use crate::job::{self, Job, data_end, image, load};
-use crate::ring::{Dealt, Pages, Ring, RingPass};
 use cp2_asm::Program;
 use cp2_dma::Descriptor;
+use cp2_host::paging::{Dealt, Pages, Ring, RingPass, aligned};
 
 use cp2_machine::{Class, Cycles, Machine};
 use std::sync::Arc;
@@ -25,9 +25,6 @@ const HALF: u64 = BLOCKS / 2;
 pub(super) const PITCH: usize = N / 2 + 2;
 /// Issues that halve the results of the first pass.
 const HALVES: u64 = 256;
-/// Cycles of a transform beside its issues and those of its last pass, counted in the source: pointers and the
-/// first frames of passes 1 and 3, the last of pass 3, loops.
-const OVERHEAD: u64 = 140;
 
 /// A planned transform of 8192 real numbers, forward or back.
 #[derive(Debug)]
@@ -116,9 +113,9 @@ impl RealRingFft {
             sections: self.machine.cp2.sections as u64,
         };
         let (ends, made) = (at("ends").unwrap_or(0), self.made.cycles);
-        let arguments = data_end(&self.program).next_multiple_of(self.machine.dma.granule.0.max(1));
+        let arguments = data_end(&self.program).next_multiple_of(aligned(&self.machine));
         let ring = Ring::in_place(arguments, 0, RING, BLOCK);
-        match self.direction {
+        let pass = match self.direction {
             Direction::Forward => {
                 let (end, last) = (ends, made);
                 RingPass::new(
@@ -145,7 +142,8 @@ impl RealRingFft {
                     },
                 )
             }
-        }
+        };
+        pass.by(&self.program, "start")
     }
 
     /// Numbers from a half spectrum to the next.
@@ -164,7 +162,7 @@ impl RealRingFft {
         Ok(job.ring(&program, "start", self.ring(batch, from, to))?)
     }
 
-    pub(super) fn expected(&self, batch: usize) -> Cycles {
+    pub(super) fn estimate(&self, batch: usize) -> Cycles {
         let pass = self.ring(batch, 0, 0).expect(&self.machine).cycles;
         Cycles((pass + load(image(&self.program), &self.machine)).ceil() as u64)
     }
@@ -226,19 +224,7 @@ impl Pages for Blocks {
         } else {
             0
         };
-        self.head(page) + middle + self.last / BLOCKS
-    }
-
-    fn group(&self) -> u64 {
-        BLOCKS
-    }
-
-    fn head(&self, _page: u64) -> u64 {
-        (PASS + HALVES) / BLOCKS
-    }
-
-    fn overhead(&self, _page: u64) -> u64 {
-        OVERHEAD / BLOCKS
+        (PASS + HALVES) / BLOCKS + middle + self.last / BLOCKS
     }
 
     /// Blocks 4 .. 7 of the next transform lie where 0 .. 3 of this one do, and the first four of the one

@@ -3,11 +3,12 @@
 use super::error::FftError;
 use super::large::{LargeReal, LargeRecipe};
 use super::mixed::{ComplexToReal, LongReal, RealToComplex, RealWay};
-use super::planner::FftPlanner;
+use super::planner::{FftPlanner, priced_batch};
 use super::real_floor::{complex_floor, copies};
 use super::real_ring::RealRingFft;
 use super::transform::Fft;
 use crate::fft::Direction;
+use crate::job::by_price;
 use std::sync::Arc;
 
 /// The ways that have been found, with what they should take.
@@ -30,7 +31,7 @@ impl Ways<'_> {
         let priced = way.and_then(|way| {
             let most = way.max_batch().min(batch);
             // A memory that holds none says so when there is an input.
-            Ok((way.expected(most.max(1))?.0, most, way))
+            Ok((way.estimate(most.max(1))?.0, most, way))
         });
         match priced {
             Ok(priced) => self.found.push(priced),
@@ -121,6 +122,13 @@ impl FftPlanner {
         found.sort_by_key(|(cycles, held, _)| (std::cmp::Reverse(*held), *cycles));
         let most = found.first().map(|(_, held, _)| *held);
         found.retain(|(_, held, _)| Some(*held) == most);
+        let inverse = direction == Direction::Inverse;
+        let batch = priced_batch(n, self.batch).min(most.unwrap_or(1)).max(1);
+        by_price(
+            &mut found,
+            |(cycles, ..)| *cycles as f64,
+            |(.., way)| way.expected(inverse, batch).ok().map(|price| price.0),
+        );
         if found.is_empty() {
             return Err(refused);
         }

@@ -105,11 +105,23 @@ pub trait Fft: fmt::Debug + Send + Sync {
         None
     }
 
-    /// The time that a batch should take, from formulas alone.
+    /// About what a batch takes, quickly: by it planners leave out what is far from the cheapest.
     ///
     /// # Errors
     /// The batch cannot be paged on the machine.
-    fn expected(&self, batch: usize) -> Result<Cycles, FftError>;
+    fn estimate(&self, batch: usize) -> Result<Cycles, FftError>;
+
+    /// What a batch takes whose rows follow each other, in and out: the price of its job ([`Job::expected`]).
+    ///
+    /// # Errors
+    /// See [`Fft::process_with`].
+    fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
+        let mut job = Job::new(self.machine().clone(), Options::default());
+        let numbers = batch.saturating_mul(self.len()) as u64;
+        let x = job.temporary::<Complex32>(numbers)?;
+        self.append_rows(&mut job, x.into(), batch, Rows::of(self.len()))?;
+        priced(&job, || self.estimate(batch))
+    }
 
     /// What [`Fft::append`] reads and writes for a batch: rows, of which those that
     /// fill it up to what the recipe takes at a time come last, and numbers from a row to the next.
@@ -272,15 +284,23 @@ pub trait Fft: fmt::Debug + Send + Sync {
     }
 }
 
+/// The price of a job whose kernels can be counted, as those of transforms can; of others the estimate.
+pub(super) fn priced(
+    job: &Job,
+    estimate: impl FnOnce() -> Result<Cycles, FftError>,
+) -> Result<Cycles, FftError> {
+    job.expected().map_or_else(estimate, Ok)
+}
+
 /// `batch` rows of so many complex numbers, and so many apart, in an array of `filled` rows.
 pub(super) fn rows(batch: usize, [n, pitch]: [usize; 2], filled: usize) -> cp2_host::Rows {
     let bytes = |numbers: usize| (numbers * Complex32::BYTES) as u64;
     job::rows(batch, bytes(n), (filled, bytes(pitch)))
 }
 
-/// The expected time of one pass: the scheduler's estimate with `tables` bytes
+/// About the time of one pass: the scheduler's estimate with `tables` bytes
 /// of DMEM taken, and the load of a program of `words`.
-pub(super) fn expected(
+pub(super) fn pass_estimate(
     mut paging: Paging,
     words: u64,
     tables: u64,

@@ -352,7 +352,7 @@ impl Couples {
         let odd = own.start == 0
             && own.pitch == own.bytes
             && own.bytes % granule.max(1) == PARTS * WORD
-            && granule == 2 * PARTS * WORD;
+            && granule == PARTS * 2 * WORD;
         let whole = |bytes: u64| bytes.is_multiple_of(granule.max(1));
         let aligned = whole(kernel.start) && whole(kernel.pitch);
         (odd && aligned && own.count > 1).then_some(Self { own, kernel })

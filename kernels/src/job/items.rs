@@ -110,20 +110,14 @@ impl Job {
 
     /// Gives the commands of all items, and says how many turns each loop took, in the order in which they ended.
     pub(super) fn give(&mut self) -> Result<Vec<u64>, JobError> {
-        let mut giving = Giving {
-            device: &mut self.device,
-            passes: &self.passes,
-            after: Vec::new(),
-            loaded: None,
-            turns: Vec::new(),
-        };
+        let mut giving = Giving::new(&mut self.device, &self.passes);
         giving.all(&self.items)?;
         Ok(giving.turns)
     }
 }
 
 /// Commands being given.
-struct Giving<'a> {
+pub(super) struct Giving<'a> {
     device: &'a mut Device,
     passes: &'a [Pass],
     /// What the next command waits for.
@@ -133,9 +127,20 @@ struct Giving<'a> {
     turns: Vec<u64>,
 }
 
-impl Giving<'_> {
+impl<'a> Giving<'a> {
+    /// Nothing is given yet.
+    pub(super) fn new(device: &'a mut Device, passes: &'a [Pass]) -> Self {
+        Self {
+            device,
+            passes,
+            after: Vec::new(),
+            loaded: None,
+            turns: Vec::new(),
+        }
+    }
+
     /// Gives items; false if the run has ended before its time.
-    fn all(&mut self, items: &[Item]) -> Result<bool, JobError> {
+    pub(super) fn all(&mut self, items: &[Item]) -> Result<bool, JobError> {
         for (i, item) in items.iter().enumerate() {
             match item {
                 Item::Pass(pass) => {

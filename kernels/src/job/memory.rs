@@ -39,12 +39,3 @@ pub(crate) fn load(bytes: u64, machine: &Machine) -> f64 {
     let bandwidth = machine.dma.bandwidth;
     bytes as f64 * bandwidth.den as f64 / bandwidth.num.max(1) as f64
 }
-
-/// Where the data of a program ends in DMEM.
-pub(crate) fn data_end(program: &Program) -> u64 {
-    let ends = program
-        .dmem
-        .iter()
-        .map(|s| u64::from(s.address) + s.bytes.len() as u64);
-    ends.max().unwrap_or(0)
-}

@@ -9,26 +9,30 @@ mod items;
 mod memory;
 mod pass;
 mod prepared;
+mod price;
 mod run;
 mod run_time;
 mod sweep;
 
 pub(crate) use arrays::{Stored, expected as relayout_expected, relayout_cycles, rows};
+pub(crate) use cp2_host::paging::data_end;
 pub use error::JobError;
 pub(crate) use floor::Floor;
 pub use given::Given;
 use items::Item;
 pub use memory::room;
-pub(crate) use memory::{ROOM_BESIDE, data_end, image, load, loads};
+pub(crate) use memory::{ROOM_BESIDE, image, load, loads};
 pub use pass::Pass;
 use pass::Work;
 pub use prepared::PreparedJob;
+pub(crate) use price::by_price;
 pub use run::KernelRun;
 
-use crate::ring::{RingPass, follow};
 use cp2_asm::Program;
 use cp2_dma::Descriptor;
 use cp2_host::emit::Array;
+use cp2_host::paging::{Kernel, priced};
+use cp2_host::paging::{RingPass, follow};
 use cp2_host::{
     Buffer, Device, Element, HostError, Imprint, Limits, Options, Paging, Placed, Plan, Run,
     Source, Views,
@@ -205,21 +209,29 @@ impl Job {
     ) -> Result<(), JobError> {
         paging.reserved.extend(program.reserved());
         paging.views = self.views.clone();
+        let kernel = Kernel::new(&program.program, entry);
+        let paging = priced(paging, &kernel, self.device.machine());
         let plan = Plan::new(paging, self.device.machine())?;
         // While it costs nothing: time has not begun.
         let arguments = self.device.page_arguments(&plan)?;
-        self.add(Pass {
+        let work = Work::Paged(Box::new(plan), arguments);
+        self.add(self.pass_of(program, (entry, &program.name), work));
+        Ok(())
+    }
+
+    /// A pass by a whole program that is launched at a word.
+    fn pass_of(&self, program: &Placed, (entry, name): (u32, &str), work: Work) -> Pass {
+        Pass {
             placed: program.clone(),
             entry,
-            name: program.name.clone(),
-            work: Work::Paged(Box::new(plan), arguments),
+            name: name.to_owned(),
+            work,
             fills: Vec::new(),
             part: None,
             views: self.views.clone(),
             limits: Limits::of(self.device.machine()),
             relayout: false,
-        });
-        Ok(())
+        }
     }
 
     fn add(&mut self, pass: Pass) {
@@ -254,6 +266,8 @@ impl Job {
         second: [u64; 2],
     ) -> Result<(), JobError> {
         let [own, rest] = program.split(second[0], second[1]);
+        first = first.by(&program.program, entries[0]);
+        next = next.by(&program.program, entries[1]);
         let part = follow(&mut first, &mut next, &rest, self.machine()).then_some(own);
         self.push(program, entries[0], first, part)?;
         self.push(program, entries[1], next, None)
@@ -272,7 +286,8 @@ impl Job {
         let [[word, data], [last_word, last_data]] = places;
         let [mut part, rest] = program.split(word, data);
         let [next, last] = Placed::cut(&rest, last_word, last_data);
-        let [(first, mut a), (second, mut b), (third, mut c)] = [first, second, third];
+        let of = |(name, pass): (_, RingPass)| (name, pass.by(&program.program, name));
+        let [(first, mut a), (second, mut b), (third, mut c)] = [first, second, third].map(of);
         // What does not come meanwhile comes before.
         if !follow(&mut a, &mut b, &next, self.machine()) {
             part.extend(next);
@@ -310,19 +325,16 @@ impl Job {
         ring: RingPass,
         part: Option<Vec<Descriptor>>,
     ) -> Result<(), JobError> {
-        let ring = ring.protected(&program.reserved());
+        let ring = ring
+            .protected(&program.reserved())
+            .by(&program.program, entry);
         let arguments = ring.place(&mut self.device)?;
         let at = program.program.symbol(entry);
+        let at = at.and_then(|at| u32::try_from(at).ok()).unwrap_or(0);
+        let work = Work::Ring(Box::new(ring), arguments);
         self.add(Pass {
-            placed: program.clone(),
-            entry: at.and_then(|at| u32::try_from(at).ok()).unwrap_or(0),
-            name: entry.to_owned(),
-            work: Work::Ring(Box::new(ring), arguments),
-            fills: Vec::new(),
             part,
-            views: self.views.clone(),
-            limits: Limits::of(self.device.machine()),
-            relayout: false,
+            ..self.pass_of(program, (at, entry), work)
         });
         Ok(())
     }
@@ -356,6 +368,7 @@ impl Job {
         read: impl FnOnce(&Run) -> Result<O, HostError>,
     ) -> Result<KernelRun<O>, JobError> {
         let inputs = std::mem::take(&mut self.imprints);
+        let expected = self.expected();
         let (run, passes, turns) = self.finish()?;
         let output = if run.report.end.is_finished() {
             Some(read(&run)?)
@@ -368,6 +381,7 @@ impl Job {
             passes,
             turns,
             figures,
+            expected,
             run,
         })
     }

@@ -1,8 +1,8 @@
 //! A pass of a job.
 
-use crate::ring::RingPass;
 use cp2_dma::{Descriptor, Direction};
 use cp2_host::nest::{Nest, NestArguments};
+use cp2_host::paging::RingPass;
 use cp2_host::{Device, Event, HostError, Limits, PageArguments, PageKernel, Placed, Plan, Views};
 
 /// A pass of a job over its arrays.
@@ -168,20 +168,16 @@ impl Pass {
             filled.push(device.dma(name, fill.clone(), after)?);
         }
         let after = &filled;
+        let kernel = PageKernel {
+            name: self.name.clone(),
+            entry: self.entry,
+        };
         Ok(match &self.work {
             Work::Paged(plan, arguments) => {
-                let kernel = PageKernel {
-                    name: self.name.clone(),
-                    entry: self.entry,
-                };
                 let pages = device.pages(plan, &kernel, arguments, after)?;
                 pages.events().to_vec()
             }
             Work::Nest(nest, arguments) => {
-                let kernel = PageKernel {
-                    name: self.name.clone(),
-                    entry: self.entry,
-                };
                 let pages = device.sweeps(nest, &kernel, arguments, after)?;
                 pages.events().to_vec()
             }
@@ -190,8 +186,9 @@ impl Pass {
                 if !ring.is_informed() {
                     after.push(device.dma("arguments", arguments.clone(), &after)?);
                 }
-                let (own, next) = ((&*self.name, self.entry), next.and_then(Self::informed));
-                ring.give(device, own, &after, next, &self.views)?.to_vec()
+                let next = next.and_then(Self::informed);
+                let ends = ring.give(device, &kernel, &after, next, &self.views)?;
+                ends.to_vec()
             }
         })
     }

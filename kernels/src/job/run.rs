@@ -2,6 +2,7 @@
 
 use super::Pass;
 use cp2_host::{Buffer, Element, HostError, Imprint, Run};
+use cp2_machine::Cycles;
 use cp2_reference::Figures;
 
 /// A job that has been run.
@@ -17,6 +18,8 @@ pub struct KernelRun<O> {
     pub turns: Vec<u64>,
     /// The proved limit of its time and that of the best known algorithm.
     pub figures: Figures,
+    /// What it should have taken, the price of its plan: none where what was computed decided how often something was done.
+    pub expected: Option<Cycles>,
     /// What was measured; its report has cycles and causes.
     pub run: Run,
 }
@@ -56,6 +59,7 @@ impl<O> KernelRun<O> {
             passes: self.passes,
             turns: self.turns,
             figures: self.figures,
+            expected: self.expected,
             run: self.run,
         })
     }

@@ -1,9 +1,10 @@
 //! Passes whose pages are data.
 
-use super::{Job, JobError, Pass, Work};
+use super::{Job, JobError, Work};
 use cp2_host::emit::Array;
 use cp2_host::nest::{Nest, Reads, Sweep};
-use cp2_host::{Buffer, Limits, Placed};
+use cp2_host::paging::Kernel;
+use cp2_host::{BlocksPerSection, Buffer, Placed};
 
 impl Job {
     /// An array of the user whose elements are known by name only, as it lies in system memory when time begins.
@@ -48,20 +49,38 @@ impl Job {
     ) -> Result<(), JobError> {
         sweep.reserved.extend(program.reserved());
         sweep.reads = Reads::of(&program.program);
-        let nest = Nest::new(sweep, self.device.machine())?;
+        let nest = self.nest(sweep, &Kernel::new(&program.program, entry))?;
         let arguments = self.device.nest_arguments(&nest)?;
-        self.add(Pass {
-            placed: program.clone(),
-            entry,
-            name: program.name.clone(),
-            work: Work::Nest(Box::new(nest), arguments),
-            fills: Vec::new(),
-            part: None,
-            views: self.views.clone(),
-            limits: Limits::of(self.device.machine()),
-            relayout: false,
-        });
+        let work = Work::Nest(Box::new(nest), arguments);
+        self.add(self.pass_of(program, (entry, &program.name), work));
         Ok(())
+    }
+}
+
+impl Job {
+    /// The pages of a sweep: chosen for a kernel as fast as the DMA, and, where its cycles for such pages can be counted, by these.
+    fn nest(&self, sweep: Sweep, kernel: &Kernel) -> Result<Nest, JobError> {
+        let machine = self.machine();
+        let nest = Nest::new(sweep.clone(), machine)?;
+        let most = nest.kinds().iter().map(|kind| kind.blocks).max();
+        let half = Sweep {
+            size: BlocksPerSection::Fixed((most.unwrap_or(1) / 2).max(1)),
+            ..sweep.clone()
+        };
+        let Ok(half) = Nest::new(half, machine) else {
+            return Ok(nest);
+        };
+        match kernel.nest_cycles([&half, &nest], machine) {
+            Ok(cycles) => Ok(Nest::new(
+                Sweep {
+                    cycles: Some(cycles),
+                    ..sweep
+                },
+                machine,
+            )?),
+            // What data decide cannot be foreseen.
+            Err(_) => Ok(nest),
+        }
     }
 }
 

@@ -197,7 +197,9 @@ impl Arrays {
                 field = field.halo(axes(&known.name, &stream.halo, 0)?, stream.edge);
             }
             let address = known.buffer.address();
-            sweep.inputs.push(self.job.windows(field, address, reduce)?);
+            sweep
+                .inputs
+                .push(self.job.windows(field, address, (sweep.march, reduce))?);
         }
         let mut back = Vec::new();
         for stream in &streams.outputs {
@@ -238,6 +240,8 @@ impl Arrays {
     /// # Errors
     /// The device refuses a command.
     pub fn run(self) -> Result<Mapped, MapError> {
+        let expected = self.job.expected();
+        let figures = self.job.moved();
         let (run, passes, _) = self.job.finish()?;
         let read = |&output: &usize| run.read(self.known[output].buffer);
         let outputs = match run.report.end.is_finished() {
@@ -246,6 +250,8 @@ impl Arrays {
         };
         Ok(Mapped {
             outputs,
+            expected,
+            figures,
             passes,
             run,
         })

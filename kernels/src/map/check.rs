@@ -1,4 +1,8 @@
-//! Property tests of a kernel over arrays against a Rust closure (feature `testing`).
+//! Property tests of a kernel against a Rust closure (feature `testing`).
+
+mod inputs;
+
+pub use inputs::{Around, Inputs};
 
 use super::{ArrayJob, ElementType, Input, Mapped, Output, map};
 use cp2_asm::Program;
@@ -12,13 +16,15 @@ use std::sync::Arc;
 
 /// A property test over arrays of float32.
 #[derive(Clone, Debug)]
-pub struct ArrayTest {
+pub struct KernelTest {
     /// Everything but the arrays: words, scratch, how it is paged and run.
     pub job: ArrayJob<'static>,
     /// Number of inputs.
     pub inputs: usize,
     /// Elements of a block along each axis, slowest first.
     pub block: Vec<u64>,
+    /// Elements of the output's blocks, where these are not as the inputs'; of a reduction its one block.
+    pub output_block: Option<Vec<u64>>,
     /// Elements of the inputs' halo along each axis.
     pub halo: Vec<u64>,
     /// What lies beyond the inputs.
@@ -31,17 +37,26 @@ pub struct ArrayTest {
     pub tolerance: Tolerance,
 }
 
-impl ArrayTest {
-    /// 32 shapes of up to three blocks and a bit along each axis, one input without halo, bit for bit, under the checkers.
+/// Blocks of the longest arrays of one dimension: pages of several sizes, and a part of one.
+const BLOCKS: u64 = 40;
+
+impl KernelTest {
+    /// 32 shapes, one input without halo, bit for bit, under the checkers: of one dimension up to 40 blocks, else up to three blocks and a bit
+    /// along each axis.
     #[must_use]
     pub fn new(name: &str, block: &[u64]) -> Self {
+        let most = |n: &u64| match block.len() {
+            1 => n.saturating_mul(BLOCKS),
+            _ => n.saturating_mul(3).saturating_add(5),
+        };
         Self {
             job: ArrayJob::new(name),
             inputs: 1,
             block: block.to_vec(),
+            output_block: None,
             halo: vec![0; block.len()],
             edge: Edge::Zero,
-            most: block.iter().map(|n| 3 * n + 5).collect(),
+            most: block.iter().map(most).collect(),
             cases: 32,
             tolerance: Tolerance::Exact,
         }
@@ -61,56 +76,22 @@ impl ArrayTest {
         self.inputs = inputs;
         self
     }
-}
 
-/// The inputs around an element, as their edges continue them.
-#[derive(Clone, Copy, Debug)]
-pub struct Around<'a> {
-    arrays: &'a [Vec<f32>],
-    shape: &'a [u64],
-    edge: Edge,
-    at: &'a [i64],
-}
-
-impl Around<'_> {
-    /// The element of an input so far from here along each axis.
+    /// The same with another tolerance.
     #[must_use]
-    pub fn get(&self, input: usize, away: &[i64]) -> f32 {
-        let index = self.shape.iter().zip(self.at.iter().zip(away)).try_fold(
-            0usize,
-            |index, (&n, (at, away))| {
-                let (n, i) = (n as i64, at + away);
-                let i = match self.edge {
-                    _ if (0..n).contains(&i) => i,
-                    Edge::Zero => return None,
-                    Edge::Clamp => i.clamp(0, n - 1),
-                    Edge::Periodic => i.rem_euclid(n),
-                };
-                Some(index * n as usize + i as usize)
-            },
-        );
-        index
-            .and_then(|index| self.arrays.get(input)?.get(index))
-            .copied()
-            .unwrap_or(0.0)
+    pub fn tolerance(mut self, tolerance: Tolerance) -> Self {
+        self.tolerance = tolerance;
+        self
     }
 
-    /// The element of an input here.
-    #[must_use]
-    pub fn here(&self, input: usize) -> f32 {
-        self.get(input, &[0; 3][..self.shape.len().min(3)])
-    }
-
-    /// Where here is.
-    #[must_use]
-    pub fn place(&self) -> &[i64] {
-        self.at
+    fn output_block(&self) -> &[u64] {
+        self.output_block.as_deref().unwrap_or(&self.block)
     }
 }
 
 /// The smallest arrays found for which the kernel fails.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ArrayFailure {
+pub struct KernelFailure {
     /// What is wrong.
     pub reason: String,
     /// The extents.
@@ -119,31 +100,68 @@ pub struct ArrayFailure {
     pub inputs: Vec<Vec<f32>>,
 }
 
-impl fmt::Display for ArrayFailure {
+/// Numbers of a failure that are shown.
+const SHOWN: usize = 64;
+
+impl fmt::Display for KernelFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}; smallest arrays found: {:?}",
-            self.reason, self.shape
-        )
+        write!(f, "{}", self.reason)?;
+        if self.inputs.is_empty() {
+            return Ok(());
+        }
+        write!(f, "; smallest arrays found, {:?}:", self.shape)?;
+        for input in &self.inputs {
+            let shown: Vec<String> = input.iter().take(SHOWN).map(|x| format!("{x:?}")).collect();
+            let rest = if input.len() > SHOWN { ", ..." } else { "" };
+            write!(f, " [{}{rest}]", shown.join(", "))?;
+        }
+        Ok(())
     }
 }
 
-impl std::error::Error for ArrayFailure {}
+impl std::error::Error for KernelFailure {}
 
-/// Runs the kernel on arrays of random extents and floats from `elements`, and compares every element of its one output with what `reference`
-/// makes of the inputs around it. Checkers are on: whatever they find is a failure, and so is any difference to a run without them on the
+/// Runs the kernel on arrays of random extents and floats from `elements`, and compares its one output with what `reference`
+/// makes of the inputs: [`Inputs::each`] goes by elements and their neighbours, [`Inputs::blocks`] by blocks. The arrays are the same in every
+/// run of the test. Checkers are on: whatever they find is a failure, and so is any difference to a run without them on the
 /// fast engine.
+///
+/// ```
+/// use cp2_asm::{Options, Source, assemble};
+/// use cp2_kernels::map::{KernelTest, check_kernel};
+/// use proptest::num::f32::NORMAL;
+/// # let text = r#"
+/// # .include "page.s"
+/// # .program
+/// #     page_begin
+/// #     ldx2 a0, [a15]
+/// #     ldx  c0, [a15 + 8]
+/// #     loop c0 {
+/// #         ldq q0, [a0]+16
+/// #         add q1, q0, q0
+/// #         stq q1, [a1]+16
+/// #     }
+/// #     page_end
+/// #     stop
+/// # "#;
+/// let program = assemble(&Source::new("double.s", text), &Options::default()).unwrap().program;
+/// let vm7 = cp2_machine::Machine::builtin("vm7").unwrap();
+/// // A block of four floats: word 2 of the arguments counts blocks.
+/// let test = KernelTest::new("double", &[4]);
+/// check_kernel(program.into(), vm7.into(), &test, NORMAL, |x| x.each(|at| 2.0 * at.here(0)))?;
+/// # Ok::<(), cp2_kernels::map::KernelFailure>(())
+/// ```
 ///
 /// # Errors
 /// The smallest failing arrays and what is wrong with the result.
-pub fn check_arrays(
+pub fn check_kernel(
     program: Arc<Program>,
     machine: Arc<Machine>,
-    test: &ArrayTest,
+    test: &KernelTest,
     elements: impl Strategy<Value = f32> + Clone,
-    reference: impl Fn(Around<'_>) -> f32,
-) -> Result<(), ArrayFailure> {
+    reference: impl Fn(Inputs<'_>) -> Vec<f32>,
+) -> Result<(), KernelFailure> {
+    possible(test, machine.cp2.dmem.0)?;
     let extents: Vec<_> = test.most.iter().map(|&most| 1..=most.max(1)).collect();
     let count = test.inputs;
     let cases = extents.prop_flat_map(move |shape| {
@@ -154,7 +172,7 @@ pub fn check_arrays(
     let config = Config {
         cases: test.cases,
         failure_persistence: None,
-        max_shrink_iters: 500,
+        max_shrink_iters: 2000,
         ..Config::default()
     };
     let mut runner =
@@ -168,27 +186,74 @@ pub fn check_arrays(
         Err(TestError::Fail(reason, case)) => (reason, case),
         Err(TestError::Abort(reason)) => (reason, (Vec::new(), Vec::new())),
     };
-    Err(ArrayFailure {
+    Err(KernelFailure {
         reason: reason.message().to_string(),
         shape,
         inputs,
     })
 }
 
+/// Refuses blocks that no array should be made of.
+fn possible(test: &KernelTest, dmem: u64) -> Result<(), KernelFailure> {
+    let refused = |reason: String| KernelFailure {
+        reason,
+        shape: Vec::new(),
+        inputs: Vec::new(),
+    };
+    let rank = test.block.len();
+    for (what, extents) in [
+        ("its output's blocks", test.output_block()),
+        ("its halo", &test.halo),
+        ("the largest extents", &test.most),
+    ] {
+        if extents.len() != rank {
+            let found = extents.len();
+            return Err(refused(format!(
+                "blocks have {rank} dimensions, {what} {found}; expected as many"
+            )));
+        }
+    }
+    for block in [&test.block[..], test.output_block()] {
+        let bytes = block.iter().fold(4u64, |n, &d| n.saturating_mul(d));
+        if bytes == 0 {
+            return Err(refused(format!(
+                "a block of {block:?} elements is empty; every extent must be at least 1"
+            )));
+        }
+        if bytes > dmem {
+            return Err(refused(format!(
+                "a block of {bytes} B does not fit the {dmem} B of DMEM"
+            )));
+        }
+    }
+    Ok(())
+}
+
 fn judge(
     (program, machine): (&Arc<Program>, &Arc<Machine>),
-    test: &ArrayTest,
-    (shape, inputs): (&[u64], &[Vec<f32>]),
-    reference: impl Fn(Around<'_>) -> f32,
+    test: &KernelTest,
+    (shape, arrays): (&[u64], &[Vec<f32>]),
+    reference: impl Fn(Inputs<'_>) -> Vec<f32>,
 ) -> Result<(), String> {
     let element = ElementType {
         name: "float32",
         bytes: 4,
     };
-    let raw: Vec<Vec<u8>> = inputs
+    let raw: Vec<Vec<u8>> = arrays
         .iter()
         .map(|x| x.iter().flat_map(|x| x.to_le_bytes()).collect())
         .collect();
+    let inputs = Inputs {
+        arrays,
+        shape,
+        edge: test.edge,
+        block: &test.block,
+        output_block: test.output_block(),
+    };
+    let made = match test.job.reduce {
+        true => test.output_block().to_vec(),
+        false => inputs.output_shape(),
+    };
     let run = |options| {
         let streams = raw.iter().enumerate().map(|(index, bytes)| Input {
             name: format!("x{index}"),
@@ -202,8 +267,8 @@ fn judge(
         let output = Output {
             name: "y".to_owned(),
             element,
-            shape: shape.to_vec(),
-            block: test.block.clone(),
+            shape: made.clone(),
+            block: test.output_block().to_vec(),
         };
         let job = ArrayJob {
             inputs: streams.collect(),
@@ -230,93 +295,28 @@ fn judge(
         return Err("the engines give different bits".to_owned());
     }
     let outputs = done.outputs.unwrap_or_default();
-    let got = outputs.iter().flat_map(|bytes| bytes.chunks_exact(4));
-    let mut at = vec![0i64; shape.len()];
-    for b in got {
-        let got = f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
-        let expected = reference(Around {
-            arrays: inputs,
-            shape,
-            edge: test.edge,
-            at: &at,
-        });
-        if !test.tolerance.accepts(expected, got) {
+    let got: Vec<f32> = outputs
+        .iter()
+        .flat_map(|bytes| bytes.chunks_exact(4))
+        .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+        .collect();
+    let expected = reference(inputs);
+    if expected.len() != got.len() {
+        let (expected, got) = (expected.len(), got.len());
+        return Err(format!(
+            "the reference gives {expected} values, the output has {got}: {made:?}"
+        ));
+    }
+    let both = expected.iter().zip(&got);
+    for (at, (expected, got)) in inputs::places(&made).zip(both) {
+        if !test.tolerance.accepts(*expected, *got) {
             return Err(format!(
                 "element {at:?}: the kernel gives {got:?}, the reference {expected:?}"
             ));
-        }
-        for (at, &n) in at.iter_mut().zip(shape).rev() {
-            *at += 1;
-            if *at < n as i64 {
-                break;
-            }
-            *at = 0;
         }
     }
     Ok(())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use cp2_asm::{Source, assemble};
-
-    /// The mean of the neighbours to the left and to the right.
-    const MEAN: &str = r#"
-.include "page.s"
-.program
-        lif r60, 0.5
-        lif r61, 0.5
-        page_begin
-        ldx2 a0, [a15]
-        ldx2 c0, [a15 + PAGE_ROWS]
-        ldx c2, [a15 + PAGE_COLUMNS]
-        ldx s0, [a15 + PAGE_PITCH]
-        ldx s2, [a15 + PAGE_OUT_PITCH]
-        loop c0 {
-            mov a2, a0
-            mov a3, a1
-            loop c2 {
-                ldq q0, [a2 - 16]
-                ldq q1, [a2]+16
-                ldq q2, [a2]
-                ext q3, q0, q1, 3
-                ext q4, q1, q2, 1
-                add q5, q3, q4
-                mul q5, q5, q30
-                stq q5, [a3]+16
-            }
-            add a0, a0, s0
-            add a1, a1, s2
-        }
-        page_end
-        stop
-"#;
-
-    fn check(wrong: f32) -> Result<(), ArrayFailure> {
-        let program = assemble(&Source::new("mean.s", MEAN), &cp2_asm::Options::default());
-        let vm7 = Machine::builtin("vm7").unwrap();
-        let test = ArrayTest {
-            cases: 8,
-            ..ArrayTest::new("mean", &[2, 8]).halo(&[0, 1], Edge::Clamp)
-        };
-        check_arrays(
-            program.unwrap().program.into(),
-            vm7.into(),
-            &test,
-            -1.0f32..1.0,
-            |x| {
-                (x.get(0, &[0, -1]) + x.get(0, &[0, 1])) * 0.5
-                    + if x.place() == [1, 4] { wrong } else { 0.0 }
-            },
-        )
-    }
-
-    #[test]
-    fn a_kernel_is_compared_with_a_closure() {
-        check(0.0).unwrap();
-        let failure = check(1.0).unwrap_err();
-        assert!(failure.reason.starts_with("element [1, 4]"), "{failure}");
-        assert_eq!(failure.shape, [2, 5], "{failure}");
-    }
-}
+mod tests;

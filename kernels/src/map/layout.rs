@@ -5,7 +5,7 @@
 
 use crate::job::{Job, JobError};
 use crate::relayout::{Made, Place, Relayout, WORD, Word};
-use cp2_host::nest::{AXES, Edge, Field, Strip};
+use cp2_host::nest::{AXES, Edge, Field, March, Strip};
 
 /// Quads that kernels load.
 const QUAD: u64 = 16;
@@ -36,12 +36,12 @@ impl Row {
 }
 
 impl Job {
-    /// What windows load of an array at an address; of a reduction nothing but the array and its edges may be in them.
+    /// What windows load of an array at an address, of pages that march or do not; of a reduction nothing but the array and its edges may be in them.
     pub(crate) fn windows(
         &mut self,
         mut field: Field,
         address: u64,
-        reduce: bool,
+        (march, reduce): (Option<March>, bool),
     ) -> Result<Field, JobError> {
         let granule = self.machine().dma.granule.0.max(1);
         let quad = QUAD.max(granule);
@@ -63,9 +63,10 @@ impl Job {
             return Ok(field);
         }
         let lead = (field.halo[X] * field.element).next_multiple_of(quad);
-        // Where the last window ends; along a single row of blocks further sections have windows behind it.
-        let beyond = match field.blocks(0) * field.blocks(1) {
-            1 => sections - 1,
+        // Where the last window ends; where only rows can be dealt, further sections have windows behind it.
+        let others = (0..X).filter(|axis| march.is_none_or(|march| march.axis() != *axis));
+        let beyond = match others.map(|axis| field.blocks(axis)).product() {
+            1u64 => sections - 1,
             _ => 0,
         };
         let end = (field.blocks(X) + beyond) * field.block[X] * field.element;

@@ -10,15 +10,16 @@ mod check;
 mod layout;
 
 #[cfg(any(test, feature = "testing"))]
-pub use check::{Around, ArrayFailure, ArrayTest, check_arrays};
+pub use check::{Around, Inputs, KernelFailure, KernelTest, check_kernel};
 
 pub use arrays::{ArrayId, Arrays, Stream, Streams};
 
 use crate::job::{JobError, Pass};
 use cp2_asm::Program;
-use cp2_host::nest::{AXES, Edge, Nest, Sweep};
+use cp2_host::nest::{AXES, Edge, March, Nest, Sweep};
 use cp2_host::{BlocksPerSection, Buffering, HostError, Options, Run};
-use cp2_machine::Machine;
+use cp2_machine::{Cycles, Machine};
+use cp2_reference::Figures;
 use std::sync::Arc;
 
 /// Elements of an array.
@@ -75,6 +76,8 @@ pub struct ArrayJob<'a> {
     pub tables: Vec<(String, &'a [u8])>,
     /// The kernel leaves output `i` where the block of input `i` was.
     pub in_place: bool,
+    /// The axis that pages march along: of a kernel that reads the addresses of its windows' planes or rows.
+    pub march: Option<March>,
     /// The whole array ends in one block of the one output.
     pub reduce: bool,
     /// DMEM bytes of working space.
@@ -101,6 +104,7 @@ impl ArrayJob<'_> {
             outputs: Vec::new(),
             tables: Vec::new(),
             in_place: false,
+            march: None,
             reduce: false,
             scratch: 0,
             words: Vec::new(),
@@ -117,6 +121,10 @@ impl ArrayJob<'_> {
 pub struct Mapped {
     /// The outputs, row by row; none if the run did not finish.
     pub outputs: Option<Vec<Vec<u8>>>,
+    /// What it should have taken, in cycles; none where data decide how long a kernel takes.
+    pub expected: Option<Cycles>,
+    /// The proved limit: the user's arrays once over the DMA channel. Of the kernel's own problem nothing is known.
+    pub figures: Figures,
     /// Its passes: that of the kernel, and before and behind it those that put arrays into another layout.
     pub passes: Vec<Pass>,
     /// The run.
@@ -255,6 +263,7 @@ pub fn map(
     }
     let sweep = Sweep {
         in_place: job.in_place,
+        march: job.march,
         scratch: job.scratch,
         words: job.words,
         size: job.size,

@@ -14,8 +14,8 @@ pub struct Entry {
     /// See [`Kernel::sources`].
     pub(crate) sources: &'static [&'static str],
     pub(crate) parameters: &'static [Parameter],
-    /// For every size of the tables a value of each parameter.
-    pub(crate) sizes: &'static [&'static [u64]],
+    /// The sizes of the tables, numbers and words, see [`Size::of_row`].
+    pub(crate) sizes: &'static [&'static str],
     /// The problem of a size, given the kernel's name.
     pub(crate) problem: MakeProblem,
     /// How the kernel computes it; none where it is not of the kernel's type.
@@ -40,12 +40,9 @@ impl Kernel for Entry {
     }
 
     fn sizes(&self) -> Vec<Size> {
-        let size = |values: &&[u64]| {
-            let names = self.parameters.iter().map(|p| p.name);
-            let named: Vec<_> = names.zip(values.iter().copied()).collect();
-            Size::new(&named)
-        };
-        self.sizes.iter().map(size).collect()
+        let rows = self.sizes.iter();
+        rows.flat_map(|row| Size::of_row(self.parameters, row))
+            .collect()
     }
 
     fn problem(&self, size: &Size) -> Result<Arc<dyn Problem>, KernelError> {
@@ -61,5 +58,21 @@ impl Kernel for Entry {
             problem: problem.name(),
         })?;
         method.map_err(|e| KernelError::of(self.name, e))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry;
+
+    #[test]
+    fn every_row_of_a_table_is_a_size() {
+        for entry in registry::entries() {
+            for row in entry.sizes {
+                let size = Size::of_row(entry.parameters, row);
+                assert!(size.is_ok(), "{}: {size:?}", entry.name);
+            }
+        }
     }
 }

@@ -29,10 +29,13 @@ use std::sync::Arc;
 /// Every kernel, in the order of the tables.
 #[must_use]
 pub fn all() -> Vec<&'static dyn Kernel> {
-    use crate::{conv, dsp, fft};
+    entries().map(|k| k as &dyn Kernel).collect()
+}
+
+fn entries() -> impl Iterator<Item = &'static Entry> {
+    use crate::{chain, conv, dsp, fft};
     let entries = fft::KERNELS.iter().chain(&conv::KERNELS);
-    let entries = entries.chain(&dsp::KERNELS);
-    entries.map(|k| k as &dyn Kernel).collect()
+    entries.chain(&dsp::KERNELS).chain(&chain::KERNELS)
 }
 
 /// The kernel of that name.
@@ -197,11 +200,13 @@ pub struct Row {
     pub engine: Engine,
     /// Passes among those of the job that put the user's arrays into the kernels' layout, or results into his.
     pub relayouts: usize,
-    /// What the model expects, in cycles.
-    pub expected_cycles: f64,
+    /// What the job should take: the price of its plan, in cycles.
+    pub expected_cycles: Option<u64>,
+    /// What the model expects by formula, in cycles.
+    pub model_cycles: f64,
     /// What the emulator measures, in cycles.
     pub emulated_cycles: u64,
-    /// Expected / emulated: at most 1.
+    /// The model's / emulated: at most 1.
     pub ratio: f64,
     /// The term that limits the expected time.
     pub limit: String,
@@ -234,7 +239,7 @@ pub fn measure(
             end: report.end.to_string(),
         });
     }
-    let expected_cycles = System::of(machine).cycles(expected.seconds);
+    let model_cycles = System::of(machine).cycles(expected.seconds);
     Ok(Row {
         kernel: kernel.name(),
         size: size.to_string(),
@@ -243,9 +248,10 @@ pub fn measure(
         machine_hash: machine.hash.clone(),
         engine,
         relayouts: run.passes.iter().filter(|pass| pass.is_relayout()).count(),
-        expected_cycles,
+        expected_cycles: run.expected.map(|price| price.0),
+        model_cycles,
         emulated_cycles: report.cycles,
-        ratio: expected_cycles / report.cycles.max(1) as f64,
+        ratio: model_cycles / report.cycles.max(1) as f64,
         limit: expected.limit,
         efficiency: run.efficiency(),
         figures: run.figures,

@@ -2,12 +2,15 @@
 
 use super::pages::{Copies, Part, Span};
 use super::{QUAD, Relayout, WORD, Word};
+use cp2_host::paging::aligned;
 use cp2_machine::Machine;
 
 use std::collections::{BTreeMap, HashMap};
 
-/// Bytes of a granule and of a quad.
-const GRANULE: u64 = QUAD * WORD;
+/// Words of what transfers move whole and registers take whole: a quad, or a granule of several.
+fn unit(machine: &Machine) -> u64 {
+    aligned(machine) / WORD
+}
 
 /// Bytes of a page that are enough: a longer one's first load and last store stand alone longer.
 pub(crate) const PAGE: u64 = 2048;
@@ -63,27 +66,26 @@ pub(super) struct Size {
 }
 
 /// Rows after which all arrays are at whole granules again.
-fn group(of: &Relayout<'_>) -> u64 {
+fn group(of: &Relayout<'_>, unit: u64) -> u64 {
     let all = of.from.iter().chain([&of.to]);
-    let rows = all.map(|place| match place.pitch % QUAD {
-        0 => 1,
-        2 => 2,
-        _ => QUAD,
-    });
+    // A unit is a power of two: as many rows as it has more factors of 2 than a row.
+    let rows = all.map(|place| unit >> place.pitch.trailing_zeros().min(unit.trailing_zeros()));
     rows.max().unwrap_or(1)
 }
 
 /// The ways to cut an array that are tried.
 pub(super) fn sizes(of: &Relayout<'_>, machine: &Machine) -> Vec<Size> {
-    let rows = group(of);
+    let unit = unit(machine);
+    let rows = group(of, unit);
     let bytes = of.from.iter().map(|place| place.pitch).sum::<u64>();
     let one = (rows * WORD).saturating_mul(bytes.max(of.to.pitch)).max(1);
     let (all, sections) = (
         (of.words / (rows * of.to.pitch)).max(1),
         machine.cp2.sections.max(1) as u64,
     );
-    // Four pages of every section at least, but none too short.
-    let share = (all * one / (4 * sections)).clamp(512, PAGE);
+    // Four pages of every section at least, but none too short, and none that small memories have no room for.
+    let most = PAGE.min(machine.cp2.dmem.0 / 8);
+    let share = (all * one / (4 * sections)).clamp(most.min(512), most);
     let mut sizes = Vec::new();
     let groups = (share / one).clamp(1, all.div_ceil(sections));
     if one <= machine.cp2.dmem.0 / LONG / 2 {
@@ -91,15 +93,21 @@ pub(super) fn sizes(of: &Relayout<'_>, machine: &Machine) -> Vec<Size> {
         sizes.push(Size { groups, words });
     }
     if one > share {
-        let words = Some((share / WORD).next_multiple_of(2 * QUAD));
-        sizes.push(Size { groups: 1, words });
+        // Blocks of a part take more of other arrays than they are: small memories may have no room for that.
+        let parts = if most < 512 { 0..=2 } else { 0..=0 };
+        let parts = parts.map(|part| ((share / WORD) >> part).next_multiple_of(2 * unit));
+        sizes.extend(parts.map(|words| Size {
+            groups: 1,
+            words: Some(words),
+        }));
     }
     sizes
 }
 
 /// The blocks of an array, those of one shape together.
 pub(super) fn copies(of: &Relayout<'_>, size: Size, machine: &Machine) -> Vec<Copies> {
-    let rows = group(of);
+    let unit = unit(machine);
+    let rows = group(of, unit);
     let words = rows * of.to.pitch;
     let groups = of.words / words.max(1);
     let mut found = Found {
@@ -113,7 +121,7 @@ pub(super) fn copies(of: &Relayout<'_>, size: Size, machine: &Machine) -> Vec<Co
         match size.words {
             None => {
                 let times = size.groups.min(groups);
-                let (shape, part) = part(of, 0..words);
+                let (shape, part) = part(of, 0..words, unit);
                 let blocks = groups.div_ceil(times);
                 // The last block ends with the last group: some are made twice, alike.
                 let first = (0..blocks).map(|b| (b * times).min(groups - times));
@@ -121,8 +129,8 @@ pub(super) fn copies(of: &Relayout<'_>, size: Size, machine: &Machine) -> Vec<Co
                 found.add(shape, part, first.collect());
             }
             Some(chunk) => {
-                for from in (0..words).step_by(chunk.max(QUAD) as usize) {
-                    let (shape, part) = part(of, from..(from + chunk).min(words));
+                for from in (0..words).step_by(chunk.max(unit) as usize) {
+                    let (shape, part) = part(of, from..(from + chunk).min(words), unit);
                     found.add(shape, part, (0..groups).collect());
                 }
             }
@@ -133,8 +141,8 @@ pub(super) fn copies(of: &Relayout<'_>, size: Size, machine: &Machine) -> Vec<Co
     let chunk = size.words.unwrap_or(u64::MAX / 2);
     let mut from = rest;
     while from < end {
-        let to = end.next_multiple_of(QUAD).min(from.saturating_add(chunk));
-        let (shape, part) = part(of, from..to);
+        let to = end.next_multiple_of(unit).min(from.saturating_add(chunk));
+        let (shape, part) = part(of, from..to, unit);
         found.add(shape, part, vec![0]);
         from = to;
     }
@@ -148,7 +156,6 @@ pub(super) fn copies(of: &Relayout<'_>, size: Size, machine: &Machine) -> Vec<Co
         steps: steps.clone(),
         addresses: (Vec::clone(&addresses), of.to.address),
         limits,
-        cycles: 0,
     })
     .collect()
 }
@@ -198,7 +205,7 @@ impl Found<'_> {
 
 /// The part of an array that some of its words are, from a whole granule on: how it is made, and where it and what it is made of lie,
 /// in bytes from the arrays' addresses.
-fn part(of: &Relayout<'_>, words: std::ops::Range<u64>) -> (Shape, Part) {
+fn part(of: &Relayout<'_>, words: std::ops::Range<u64>, unit: u64) -> (Shape, Part) {
     let end = of.words;
     let word = |at: u64| {
         if at >= end {
@@ -212,48 +219,56 @@ fn part(of: &Relayout<'_>, words: std::ops::Range<u64>) -> (Shape, Part) {
             other => other,
         }
     };
-    let granules = words.start / QUAD..words.end.div_ceil(QUAD);
-    let mut stored: Vec<(u64, [Word; 4])> = Vec::new();
+    let bytes = unit * WORD;
+    let units = words.start / unit..words.end.div_ceil(unit);
+    let mut stored: Vec<(u64, Vec<[Word; 4]>)> = Vec::new();
     let mut needed: BTreeMap<u8, Vec<u64>> = BTreeMap::new();
-    for granule in granules {
-        let lanes = [0, 1, 2, 3].map(|lane| word(granule * QUAD + lane));
-        if lanes.iter().all(|lane| *lane == Word::Any) {
+    for number in units {
+        let quads = (0..unit / QUAD).map(|quad| number * unit + quad * QUAD);
+        let quads: Vec<_> = quads
+            .map(|quad| [0, 1, 2, 3].map(|lane| word(quad + lane)))
+            .collect();
+        if quads.as_flattened().iter().all(|lane| *lane == Word::Any) {
             continue;
         }
-        for lane in lanes {
+        for &lane in quads.as_flattened() {
             if let Word::Of(array, word) | Word::Minus(array, word) = lane {
                 let all = needed.entry(array).or_default();
-                if all.last() != Some(&(word / QUAD)) {
-                    all.push(word / QUAD);
+                if all.last() != Some(&(word / unit)) {
+                    all.push(word / unit);
                 }
             }
         }
-        stored.push((granule, lanes));
+        stored.push((number, quads));
     }
-    // Where the granules lie that it is made of: those of an array one behind the other.
+    // Where the units lie that it is made of, in quads: those of an array one behind the other.
     let mut places: HashMap<(u8, u64), i64> = HashMap::new();
     let mut loads: Vec<Span> = Vec::new();
     let mut local = 0;
-    for (array, mut granules) in needed {
-        granules.sort_unstable();
-        granules.dedup();
-        for granule in granules {
-            places.insert((array, granule), (local / GRANULE) as i64);
-            Span::extend(&mut loads, array, granule * GRANULE, local);
-            local += GRANULE;
+    for (array, mut units) in needed {
+        units.sort_unstable();
+        units.dedup();
+        for number in units {
+            places.insert((array, number), (local / (QUAD * WORD)) as i64);
+            Span::extend(&mut loads, array, (number * bytes, bytes), local);
+            local += bytes;
         }
     }
     // A block of zeros alone loads a granule that it does not look at: something must say that its turn has come.
     if loads.is_empty() {
-        Span::extend(&mut loads, 0, 0, 0);
-        local = GRANULE;
+        Span::extend(&mut loads, 0, (0, bytes), 0);
+        local = bytes;
     }
     let mut stores = Vec::new();
     let mut output = 0;
-    let mut quads = Vec::with_capacity(stored.len());
-    for (granule, lanes) in stored {
-        Span::extend(&mut stores, 0, granule * GRANULE, output);
-        output += GRANULE;
+    let mut quads = Vec::new();
+    let mut all = Vec::new();
+    for (number, quads) in stored {
+        Span::extend(&mut stores, 0, (number * bytes, bytes), output);
+        output += bytes;
+        all.extend(quads);
+    }
+    for lanes in all {
         let mut quad = Quad::default();
         for (lane, word) in lanes.into_iter().enumerate() {
             let (array, word, minus) = match word {
@@ -262,7 +277,8 @@ fn part(of: &Relayout<'_>, words: std::ops::Range<u64>) -> (Shape, Part) {
                 Word::Any | Word::Zero => continue,
             };
             quad.minus[lane] = minus;
-            let place = places.get(&(array, word / QUAD)).copied().unwrap_or(0);
+            let place = places.get(&(array, word / unit)).copied().unwrap_or(0);
+            let place = place + (word % unit / QUAD) as i64;
             let known = quad.takes.iter().position(|take| take.quad == place);
             let index = known.unwrap_or_else(|| {
                 quad.takes.push(Take {

@@ -6,8 +6,8 @@ use super::{QUAD, WORD};
 use crate::assembly::{assembly, moves};
 use crate::job::{JobError, data_end};
 use crate::pipeline::{Body, Pointer, Reg, Step};
-use crate::ring::{Ring, RingPass};
 use cp2_asm::{Program, Source};
+use cp2_host::paging::{Ring, RingPass, aligned};
 use cp2_machine::Machine;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -26,8 +26,6 @@ const POINTERS: Range<u8> = 0..7;
 const UNITS: [usize; 3] = [1, 2, 4];
 /// Quads of a part that repeats itself which are made in one iteration.
 const WHOLE: usize = 8;
-/// Cycles of a page beside its loops: its addresses, the signal, the branch.
-const PAGE: u64 = 11;
 /// Lanes of a quad in their order, as `perm` names them.
 const IN_ORDER: [u8; 4] = [0, 1, 2, 3];
 
@@ -35,9 +33,9 @@ const IN_ORDER: [u8; 4] = [0, 1, 2, 3];
 #[derive(Debug)]
 pub(super) struct Kernel {
     pub(super) program: Arc<Program>,
-    /// Cycles of a page.
-    pub(super) cycles: u64,
     page: u64,
+    /// What its buffers and arguments are aligned to.
+    aligned: u64,
 }
 
 impl Kernel {
@@ -79,8 +77,8 @@ impl Kernel {
         let program = assembly(name, &source, &options)?.program;
         let made = Self {
             program: Arc::new(program),
-            cycles: text.cycles + PAGE,
             page: of.shape.bytes(),
+            aligned: aligned(machine),
         };
         crate::assembly::holds(name, made.ring().end([made.page, 0, 0]), machine)?;
         moves(name, &RingPass::new(made.ring(), of.clone()), machine)?;
@@ -89,9 +87,14 @@ impl Kernel {
 
     /// The buffers behind the masks.
     pub(super) fn ring(&self) -> Ring {
-        let arguments = data_end(&self.program).next_multiple_of(16);
-        let first = arguments + Ring::argument_bytes(BUFFERS);
+        let arguments = data_end(&self.program).next_multiple_of(self.aligned);
+        let first = arguments + Ring::argument_bytes(BUFFERS).next_multiple_of(self.aligned);
         Ring::new(arguments, first, BUFFERS, self.page, 0)
+    }
+
+    /// The pass over the blocks.
+    pub(super) fn pass(&self, of: Copies) -> RingPass {
+        RingPass::new(self.ring(), of).by(&self.program, "start")
     }
 
     /// Bytes of the program and its masks.
@@ -111,7 +114,6 @@ struct Run<'a> {
 /// The words of a page in the making.
 struct Text {
     words: String,
-    cycles: u64,
     /// Masks in the highest quads.
     masks: Vec<[u32; 4]>,
 }
@@ -141,7 +143,6 @@ impl Text {
         }
         Self {
             words: String::new(),
-            cycles: 0,
             masks,
         }
     }
@@ -175,7 +176,6 @@ impl Text {
 
     fn word(&mut self, word: &str) {
         let _ = writeln!(self.words, "    {word}");
-        self.cycles += 1;
     }
 
     /// `a{to}` = `a{from}` + offset.
@@ -202,7 +202,7 @@ impl Text {
             };
             return self.run(0, &run, machine);
         }
-        let (before, cycles) = (std::mem::take(&mut self.words), self.cycles);
+        let before = std::mem::take(&mut self.words);
         let mut at = 0;
         while at < quads.len() {
             let run = longest(&quads[at..]);
@@ -214,14 +214,12 @@ impl Text {
             self.words += &own;
             return Ok(());
         }
-        let setup = machine.cp2.loop_setup.0;
         let _ = write!(self.words, "    loop {} {{\n{own}", shape.times);
         for (register, bytes) in [(INPUT, shape.input), (OUTPUT, shape.output)] {
             self.word(&format!("movi s15, {bytes}"));
             self.word(&format!("add a{register}, a{register}, s15"));
         }
         self.words += "    }\n";
-        self.cycles = cycles + (self.cycles - cycles) * shape.times + 1 + setup;
         Ok(())
     }
 
@@ -261,7 +259,6 @@ impl Text {
         }
         let made = schedule.emit(run.iterations);
         self.words += &made.text;
-        self.cycles += made.cycles;
         Ok(())
     }
 

@@ -14,7 +14,6 @@ mod pages;
 pub(crate) use block::PAGE;
 
 use crate::job::{Job, JobError};
-use crate::ring::RingPass;
 use cp2_machine::Machine;
 use kernel::Kernel;
 use pages::Copies;
@@ -112,7 +111,7 @@ impl Made {
     pub(crate) fn expected(&self, machine: &Machine) -> f64 {
         let all = self.passes.iter();
         all.map(|(kernel, copies)| {
-            let pass = RingPass::new(kernel.ring(), copies.clone().timed(kernel.cycles));
+            let pass = kernel.pass(copies.clone());
             crate::job::load(kernel.image(), machine) + pass.expect(machine).cycles
         })
         .sum()
@@ -122,7 +121,7 @@ impl Made {
     pub(crate) fn append(self, job: &mut Job) -> Result<(), JobError> {
         for (kernel, copies) in self.passes {
             let program = job.program(&self.name, &Arc::clone(&kernel.program))?;
-            let pass = RingPass::new(kernel.ring(), copies.timed(kernel.cycles));
+            let pass = kernel.pass(copies);
             job.relayout(&program, "start", pass)?;
         }
         Ok(())

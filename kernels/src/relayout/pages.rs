@@ -1,8 +1,8 @@
 //! The pages of a relayout: for every section a block.
 
 use super::block::Shape;
-use crate::ring::Pages;
 use cp2_dma::{Chunk, Descriptor, Direction, coalesce, over_sections};
+use cp2_host::paging::Pages;
 
 /// Bytes that lie together in an array and in DMEM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,9 +18,8 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// A granule more, of the last span where it goes on there.
-    pub(super) fn extend(all: &mut Vec<Self>, array: u8, from: u64, local: u64) {
-        let bytes = super::QUAD * super::WORD;
+    /// So many bytes more, of the last span where it goes on there.
+    pub(super) fn extend(all: &mut Vec<Self>, array: u8, (from, bytes): (u64, u64), local: u64) {
         match all.last_mut() {
             Some(last) if last.array == array && last.from + last.bytes == from => {
                 last.bytes += bytes;
@@ -55,16 +54,9 @@ pub(super) struct Copies {
     pub(super) addresses: (Vec<u64>, u64),
     /// Sections of the machine, and levels of its transfers.
     pub(super) limits: (usize, usize),
-    /// Cycles of a page.
-    pub(super) cycles: u64,
 }
 
 impl Copies {
-    /// The same of a kernel that takes so many cycles for a page.
-    pub(super) fn timed(self, cycles: u64) -> Self {
-        Self { cycles, ..self }
-    }
-
     /// What a block moves.
     fn chunks(&self, block: usize, local: u32, direction: Direction) -> Vec<Chunk> {
         let Some(&(part, group)) = self.blocks.get(block) else {
@@ -151,9 +143,5 @@ impl Pages for Copies {
 
     fn issues(&self, _page: u64) -> u64 {
         0
-    }
-
-    fn overhead(&self, _page: u64) -> u64 {
-        self.cycles
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use cp2_host::{Buffer, Options};
-use cp2_machine::Machine;
+use cp2_machine::{Bytes, Machine};
 use proptest::prelude::*;
 
 /// Values of which no two are the same, nor 0.
@@ -77,12 +77,25 @@ fn machine(name: &str) -> Machine {
     Machine::builtin(name).unwrap()
 }
 
+/// Machines that move other granules, or have little local memory.
+fn other(kind: usize) -> Machine {
+    let mut machine = machine("vm7");
+    let dmem = [4, 2, 64, 64, 64, 64][kind];
+    machine.cp2.dmem = Bytes(dmem << 10);
+    machine.dma.granule = Bytes([16, 16, 4, 32, 64, 256][kind]);
+    machine
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn rows_are_spread_and_closed_up(n in 1u64..700, gap in 0u64..9, rows in 1u64..40, close in any::<bool>(), vm9 in any::<bool>()) {
-        let machine = machine(if vm9 { "vm9" } else { "vm7" });
+    fn rows_are_spread_and_closed_up(n in 1u64..700, gap in 0u64..9, rows in 1u64..40, close in any::<bool>(), kind in 0usize..8) {
+        let machine = match kind {
+            0 => machine("vm7"),
+            1 => machine("vm9"),
+            kind => other(kind - 2),
+        };
         let wide = n + gap;
         let (from, to) = if close { (wide, n) } else { (n, wide) };
         let word = |at: u64| if at < n { Word::Of(0, at) } else { Word::Zero };
@@ -91,8 +104,8 @@ proptest! {
     }
 
     #[test]
-    fn two_by_two_and_apart(n in 1u64..500, skip in 0u64..5, rows in 1u64..12, way in 0..4) {
-        let machine = machine("vm7");
+    fn two_by_two_and_apart(n in 1u64..500, skip in 0u64..5, rows in 1u64..12, way in 0..4, kind in 0usize..6) {
+        let machine = other(kind);
         let (pitches, pitch): (Vec<u64>, u64) = match way {
             0 => (vec![n, n], 2 * n),
             1 => (vec![2 * n], n),

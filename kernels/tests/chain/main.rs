@@ -21,8 +21,8 @@ mod whole;
 use cp2_host::{End, Options};
 use cp2_kernels::Random;
 use cp2_kernels::chain::{
-    Accuracy, ChainError, Frames, Radar, RadarSpec, Received, Receiver as _, Sonar, SonarSpec,
-    Spectrogram, Transform,
+    Accuracy, ChainError, ExactSpectra, Frames, Radar, RadarProblem, RadarSpec, Received,
+    Receiver as _, ReceiverProblem, Sonar, SonarProblem, SonarSpec, Spectrogram, Transform,
 };
 use cp2_kernels::dsp::{Map, MapOp, Transposition, Window};
 use cp2_kernels::fft::FftPlanner;
@@ -54,10 +54,23 @@ fn small_radar() -> RadarSpec {
     }
 }
 
+fn radar(spec: &RadarSpec) -> RadarProblem {
+    RadarProblem::new(spec.clone()).unwrap()
+}
+
+fn sonar(spec: &SonarSpec) -> SonarProblem {
+    SonarProblem::new(spec.clone()).unwrap()
+}
+
+/// How far a result is from what the problem says.
+fn accuracy(problem: &impl ReceiverProblem, block: &[Complex32], received: &Received) -> Accuracy {
+    received.accuracy(&problem.exact(block))
+}
+
 /// Every target has its detection, and every detection its target.
-fn sees(radar: &Radar, map: &Received) {
+fn sees(radar: &RadarProblem, decibels: &[f32]) {
     let spec = radar.spec();
-    let detections = radar.detections(map);
+    let detections = radar.detections(decibels);
     let found: Vec<_> = detections
         .iter()
         .map(|d| (d.range_m, d.speed_m_s))
@@ -71,20 +84,31 @@ fn sees(radar: &Radar, map: &Received) {
         let real = there.iter().any(|t| spec.near(*t, detection, 1.5));
         assert!(real, "{spec:?}: nothing is at {detection:?}");
     }
+    assert!(radar.faults(&detections).is_empty());
+    assert_eq!(radar.faults(&detections[1..]).len(), 1);
 }
 
 /// Every source has its contact, and every contact its source.
-fn hears(sonar: &Sonar, picture: &Received) {
+fn hears(sonar: &SonarProblem, spectra: &[Complex32]) {
     let spec = sonar.spec();
-    let contacts = sonar.contacts(picture);
+    let contacts = sonar.contacts(spectra);
     for source in spec.sources() {
         let heard = contacts.iter().any(|c| spec.near(&source, c));
         assert!(heard, "{spec:?}: {source:?} is missing in {contacts:?}");
     }
-    for contact in contacts {
-        let real = spec.sources().iter().any(|s| spec.near(s, &contact));
+    for contact in &contacts {
+        let real = spec.sources().iter().any(|s| spec.near(s, contact));
         assert!(real, "{spec:?}: nothing is at {contact:?}");
     }
+    assert!(sonar.faults(&contacts).is_empty());
+    let ghost = [
+        contacts.as_slice(),
+        &[cp2_kernels::chain::Contact {
+            bearing_deg: -80.0,
+            ..contacts[0]
+        }],
+    ];
+    assert_eq!(sonar.faults(&ghost.concat()).len(), 1);
 }
 
 fn checked() -> Options {

@@ -4,13 +4,13 @@ use super::*;
 
 #[test]
 fn wrong_decibels_and_overflow_are_seen() {
-    let spec = small_radar();
-    let radar = Radar::new(spec.clone(), &vm7()).unwrap();
-    let echoes = spec.echoes(1);
+    let problem = radar(&small_radar());
+    let radar = Radar::new(problem.clone(), &vm7()).unwrap();
+    let echoes = problem.scene(1);
     let scaled = |scale: f32| -> (Received, Accuracy) {
         let data: Vec<Complex32> = echoes.iter().map(|z| z * scale).collect();
         let map = radar.process(&data, &Options::default()).unwrap();
-        let accuracy = Accuracy::of(&map, &radar.reference(&data));
+        let accuracy = accuracy(&problem, &data, &map);
         (map, accuracy)
     };
     let (mut map, right) = scaled(1.0);
@@ -28,20 +28,20 @@ fn wrong_decibels_and_overflow_are_seen() {
     }
     // The spectra overflow.
     assert_eq!(scaled(2e37).1.rel_error, f64::INFINITY);
-    let reference = radar.reference(&echoes);
+    let exact: ExactSpectra = problem.exact(&echoes);
     map.decibels[77] += 1e-3;
-    assert!(!Accuracy::of(&map, &reference).holds());
+    assert!(!map.accuracy(&exact).holds());
     map.decibels[77] = f32::NAN;
-    assert!(!Accuracy::of(&map, &reference).holds());
+    assert!(!map.accuracy(&exact).holds());
     map.decibels.pop();
-    assert!(!Accuracy::of(&map, &reference).holds());
-    assert!(!right.worst(Accuracy::of(&map, &reference)).holds());
+    assert!(!map.accuracy(&exact).holds());
+    assert!(!right.worst(map.accuracy(&exact)).holds());
 }
 
 #[test]
 fn stages_that_do_not_finish_say_how_they_ended() {
-    let spec = small_radar();
-    let radar = Radar::new(spec.clone(), &vm7()).unwrap();
+    let problem = radar(&small_radar());
+    let radar = Radar::new(problem.clone(), &vm7()).unwrap();
     let stopped = Options {
         interrupt: Some(Arc::new(AtomicBool::new(true))),
         ..Options::default()
@@ -54,7 +54,7 @@ fn stages_that_do_not_finish_say_how_they_ended() {
         (stopped, End::Interrupted),
         (limited, End::MaxCycles { limit: 1000 }),
     ] {
-        match radar.process(&spec.echoes(1), &options) {
+        match radar.process(&problem.scene(1), &options) {
             Err(ChainError::Unfinished { stage, end }) => {
                 assert_eq!((stage, end), ("pulse compression", expected));
             }
@@ -132,7 +132,7 @@ fn what_makes_no_sense_is_refused_by_name() {
         ),
     ];
     for (spec, words) in refused {
-        let error = Radar::new(spec, &vm7()).err().map(|e| e.to_string());
+        let error = RadarProblem::new(spec).err().map(|e| e.to_string());
         let error = error.expect(words);
         assert!(error.contains(words), "{error}");
     }
@@ -190,11 +190,11 @@ fn what_makes_no_sense_is_refused_by_name() {
         ),
     ];
     for (spec, words) in refused {
-        let error = Sonar::new(spec, &vm7()).err().map(|e| e.to_string());
+        let error = SonarProblem::new(spec).err().map(|e| e.to_string());
         let error = error.expect(words);
         assert!(error.contains(words), "{error}");
     }
-    let radar = Radar::new(small_radar(), &vm7()).unwrap();
+    let radar = Radar::new(super::radar(&small_radar()), &vm7()).unwrap();
     assert!(matches!(
         radar.process(&[], &Options::default()),
         Err(ChainError::Shape { .. })

@@ -6,15 +6,6 @@ use super::*;
 /// here those of double precision, which need no simulation.
 #[test]
 fn scenes_of_every_size_are_resolved() {
-    let vm7 = vm7();
-    let received = |reference: Vec<Complex64>| Received {
-        decibels: reference
-            .iter()
-            .map(|z| (10.0 * z.norm_sqr().log10()) as f32)
-            .collect(),
-        spectra: reference.into_iter().map(narrow).collect(),
-        stages: Vec::new(),
-    };
     for (pulses, ranges, chirp) in [
         (16, 64, 16),
         (64, 128, 64),
@@ -29,9 +20,11 @@ fn scenes_of_every_size_are_resolved() {
             ..RadarSpec::default()
         };
         assert!(spec.resolves_targets());
-        let radar = Radar::new(spec.clone(), &vm7).unwrap();
+        let radar = radar(&spec);
         for seed in 1..3 {
-            sees(&radar, &received(radar.reference(&spec.echoes(seed))));
+            let exact = radar.exact(&radar.scene(seed));
+            let decibels = exact.numbers().iter().map(|z| 10.0 * z.norm_sqr().log10());
+            sees(&radar, &decibels.map(|x| x as f32).collect::<Vec<_>>());
         }
     }
     for (hydrophones, beams, samples, points, decimate) in [
@@ -49,9 +42,11 @@ fn scenes_of_every_size_are_resolved() {
             ..SonarSpec::default()
         };
         assert!(spec.resolves_sources());
-        let sonar = Sonar::new(spec.clone(), &vm7).unwrap();
+        let sonar = sonar(&spec);
         for seed in 1..3 {
-            hears(&sonar, &received(sonar.reference(&spec.sound(seed))));
+            let exact = sonar.exact(&sonar.scene(seed));
+            let spectra = exact.numbers().iter().map(|z| narrow(*z));
+            hears(&sonar, &spectra.collect::<Vec<_>>());
         }
     }
     let tiny = RadarSpec {
@@ -100,12 +95,12 @@ fn a_target_that_moves_away_has_a_positive_speed() {
         pulse_rate: 10e3,
         carrier: 3e9,
     };
-    let radar = Radar::new(spec.clone(), &vm7()).unwrap();
+    let radar = Radar::new(radar(&spec), &vm7()).unwrap();
     for (range, speed) in [(600.0, 95.0), (1100.0, -140.0), (300.0, 0.0)] {
         let map = radar
             .process(&flight(&spec, range, speed), &Options::default())
             .unwrap();
-        let detections = radar.detections(&map);
+        let detections = radar.problem().detections(&map.decibels);
         assert_eq!(detections.len(), 1, "{detections:?}");
         let (away, sideways) = (
             detections[0].speed_m_s - speed,
@@ -130,7 +125,8 @@ fn a_pulse_of_ones_own_is_matched() {
     // Barker's code of 13, with a phase, filled up.
     let code = [1, 1, 1, 1, 1, -1, -1, 1, 1, -1, 1, -1, 1, 0, 0, 0];
     let pulse: Vec<Complex32> = code.map(|c| Complex32::new(0.6, 0.8) * c as f32).to_vec();
-    let radar = Radar::with_pulse(spec.clone(), pulse.clone(), &vm7()).unwrap();
+    let problem = RadarProblem::with_pulse(spec.clone(), pulse.clone()).unwrap();
+    let radar = Radar::new(problem, &vm7()).unwrap();
     let mut random = Random::new(3);
     let mut echoes: Vec<Complex32> = (0..spec.pulses * spec.samples())
         .map(|_| random.complex() * 0.2)
@@ -141,8 +137,8 @@ fn a_pulse_of_ones_own_is_matched() {
         }
     }
     let map = radar.process(&echoes, &Options::default()).unwrap();
-    assert!(Accuracy::of(&map, &radar.reference(&echoes)).holds());
-    let detections = radar.detections(&map);
+    assert!(accuracy(radar.problem(), &echoes, &map).holds());
+    let detections = radar.problem().detections(&map.decibels);
     assert_eq!(detections.len(), 1, "{detections:?}");
     assert!((detections[0].range_m - 20.0 * spec.range_cell()).abs() < 1e-6);
     for wrong in [
@@ -150,7 +146,7 @@ fn a_pulse_of_ones_own_is_matched() {
         &[Complex32::default(); 16],
         &[f32::NAN.into(); 16],
     ] {
-        assert!(Radar::with_pulse(spec.clone(), wrong.to_vec(), &vm7()).is_err());
+        assert!(RadarProblem::with_pulse(spec.clone(), wrong.to_vec()).is_err());
     }
 }
 
@@ -167,7 +163,7 @@ fn a_plane_wave_comes_from_its_bearing() {
     };
     let (centre, sound) = (20e3, 1500.0);
     let apart = sound / centre / 2.0;
-    let sonar = Sonar::new(spec.clone(), &vm7()).unwrap();
+    let sonar = Sonar::new(sonar(&spec), &vm7()).unwrap();
     for (bearing, offset) in [(30.0f64, 41.0), (-14.5, -60.0), (0.0, 9.0)] {
         let mut random = Random::new(5);
         let mut data = Vec::new();
@@ -180,7 +176,8 @@ fn a_plane_wave_comes_from_its_bearing() {
                 data.push(narrow(Complex64::cis(phase) + noise * 0.1));
             }
         }
-        let contacts = sonar.contacts(&sonar.process(&data, &Options::default()).unwrap());
+        let picture = sonar.process(&data, &Options::default()).unwrap();
+        let contacts = sonar.problem().contacts(&picture.spectra);
         assert_eq!(contacts.len(), 1, "{contacts:?}");
         let sines = [contacts[0].bearing_deg, bearing].map(|b| b.to_radians().sin());
         assert!((sines[0] - sines[1]).abs() <= 1.0 / 16.0, "{contacts:?}");
@@ -196,15 +193,15 @@ fn noise_alone_is_no_target() {
         ranges: 256,
         ..RadarSpec::default()
     };
-    let radar = Radar::new(spec.clone(), &vm7()).unwrap();
+    let radar = Radar::new(radar(&spec), &vm7()).unwrap();
     let mut random = Random::new(9);
     let noise: Vec<Complex32> = (0..spec.pulses * spec.samples())
         .map(|_| Complex32::new(random.normal(), random.normal()))
         .collect();
     let map = radar.process(&noise, &Options::default()).unwrap();
-    assert!(radar.detections(&map).is_empty());
+    assert!(radar.problem().detections(&map.decibels).is_empty());
     let silence = vec![Complex32::default(); noise.len()];
     let map = radar.process(&silence, &Options::default()).unwrap();
-    assert!(Accuracy::of(&map, &radar.reference(&silence)).holds());
-    assert!(radar.detections(&map).is_empty());
+    assert!(accuracy(radar.problem(), &silence, &map).holds());
+    assert!(radar.problem().detections(&map.decibels).is_empty());
 }

@@ -9,15 +9,16 @@ fn the_radar_sees_its_targets_and_is_faster_than_real_time() {
         ..RadarSpec::default()
     };
     for machine in machines() {
-        let radar = Radar::new(spec.clone(), &machine).unwrap();
-        let echoes = spec.echoes(5);
+        let problem = radar(&spec);
+        let radar = Radar::new(problem.clone(), &machine).unwrap();
+        let echoes = problem.scene(5);
         let map = radar.process(&echoes, &Options::default()).unwrap();
-        let accuracy = Accuracy::of(&map, &radar.reference(&echoes));
+        let accuracy = accuracy(&problem, &echoes, &map);
         assert!(
             accuracy.rel_error < 1e-6 && accuracy.holds(),
             "{accuracy:?}"
         );
-        sees(&radar, &map);
+        sees(&problem, &map.decibels);
         let cycles: u64 = map.stages.iter().map(|s| s.cycles).sum();
         let seconds = cycles as f64 / machine.cp2.clock_hz as f64;
         assert!(
@@ -42,17 +43,19 @@ fn the_sonar_hears_its_sources() {
         ..SonarSpec::default()
     };
     for machine in machines() {
-        let sonar = Sonar::new(spec.clone(), &machine).unwrap();
-        let sound = spec.sound(3);
+        let problem = sonar(&spec);
+        let sonar = Sonar::new(problem.clone(), &machine).unwrap();
+        let sound = problem.scene(3);
         let picture = sonar.process(&sound, &Options::default()).unwrap();
-        let accuracy = Accuracy::of(&picture, &sonar.reference(&sound));
+        let accuracy = accuracy(&problem, &sound, &picture);
         assert!(
             accuracy.rel_error < 1e-6 && accuracy.holds(),
             "{accuracy:?}"
         );
         assert_eq!(picture.decibels.len(), spec.beams * spec.filtered());
-        assert_eq!(sonar.bearings(&picture).len(), spec.beams * spec.points);
-        hears(&sonar, &picture);
+        let bearings = problem.bearings(&picture.spectra);
+        assert_eq!(bearings.len(), spec.beams * spec.points);
+        hears(&problem, &picture.spectra);
     }
 }
 
@@ -62,9 +65,10 @@ fn stages_are_parts_of_one_run() {
     let spec = small_radar();
     let (rows, columns) = (spec.ranges, spec.pulses);
     for machine in machines() {
-        let radar = Radar::new(spec.clone(), &machine).unwrap();
+        let problem = radar(&spec);
+        let radar = Radar::new(problem.clone(), &machine).unwrap();
         let (map, run) = radar
-            .job(&spec.echoes(1), &Options::default())
+            .job(&problem.scene(1), &Options::default())
             .unwrap()
             .run()
             .unwrap();
@@ -116,10 +120,11 @@ fn rows_may_be_long() {
         points: 4096,
         ..SonarSpec::default()
     };
-    let sonar = Sonar::new(spec.clone(), &vm7()).unwrap();
-    let sound = spec.sound(1);
+    let problem = sonar(&spec);
+    let sonar = Sonar::new(problem.clone(), &vm7()).unwrap();
+    let sound = problem.scene(1);
     let picture = sonar.process(&sound, &Options::default()).unwrap();
-    assert!(Accuracy::of(&picture, &sonar.reference(&sound)).holds());
+    assert!(accuracy(&problem, &sound, &picture).holds());
 }
 
 /// Frames, window and transforms of a recording are one job: the same bits as of frames that the host has cut, and parts that add up.

@@ -9,6 +9,24 @@ fn planned<T: Numbers>(name: &str, taps: usize, samples: usize) -> (Convolver, C
     (filter, problem)
 }
 
+/// The same by the first kernel with this in its name, whichever is the fastest.
+fn planned_by<T: Numbers>(
+    name: &str,
+    (taps, samples): (usize, usize),
+    kernel: &str,
+) -> (Convolver, ConvProblem) {
+    let taps = real_taps(taps, 2);
+    let all = Convolver::all::<T>(&machine(name), &taps, 1, samples, Mode::Full).unwrap();
+    let choice = all[0].choice().clone();
+    let mut all = all.into_iter();
+    let filter = all.find(|filter| filter.kernel().contains(kernel));
+    let problem = ConvProblem::new(&taps, 1, samples, Mode::Full).unwrap();
+    (
+        filter.unwrap_or_else(|| panic!("{kernel}: {choice:#}")),
+        problem,
+    )
+}
+
 /// Each kind of kernel before each other, and real numbers, whose halves end in the same place.
 #[test]
 fn kernels_behind_each_other_agree_with_the_reference() {
@@ -22,13 +40,11 @@ fn kernels_behind_each_other_agree_with_the_reference() {
             "8 blocks by overlap-save 4096, 3 by overlap-save 2048",
         ),
     ] {
-        let (filter, problem) = planned::<Complex32>("vm7", 700, samples);
-        assert_eq!(filter.kernel(), kernel, "{:#}", filter.choice());
+        let (filter, problem) = planned_by::<Complex32>("vm7", (700, samples), kernel);
         judged(&filter, &complex(samples, 1), &problem);
     }
-    let (filter, problem) = planned::<f32>("vm7", 500, 40_000);
     let kernel = "4 blocks by overlap-save 4096, behind 12 by overlap-save 1024";
-    assert_eq!(filter.kernel(), kernel, "{:#}", filter.choice());
+    let (filter, problem) = planned_by::<f32>("vm7", (500, 40_000), kernel);
     judged(&filter, &floats(1, 40_000), &problem);
 }
 
@@ -38,7 +54,7 @@ fn more_channels_than_planned_are_filtered_apart() {
     for (name, taps, samples, ways) in [
         ("vm7", 700, 20_000, " blocks by "),
         ("vm7", 500, 16_400, ", behind 5 by overlap-save 1024"),
-        ("vm9", 300, 20_000, ", 1 by overlap-save 64"),
+        ("vm9", 300, 20_000, ", 7 by overlap-save 32"),
     ] {
         let (filter, _) = planned::<Complex32>(name, taps, samples);
         assert!(filter.kernel().contains(ways), "{}", filter.choice());
@@ -60,7 +76,7 @@ fn last_outputs_by_the_last_taps_agree_with_the_reference() {
             "vm9",
             300,
             20_000,
-            "28 blocks by overlap-save 1024, 1 by overlap-save 64",
+            "28 blocks by overlap-save 1024, 7 by overlap-save 32",
         ),
         (
             "vm7",
@@ -113,12 +129,7 @@ fn lines_by_blocks_of_several_lengths_agree_with_the_reference() {
 /// Units that are not alike: eleven blocks as six and five.
 #[test]
 fn units_of_several_sizes_agree_with_the_reference() {
-    let (filter, problem) = planned::<Complex32>("vm9", 2200, 63_400);
-    assert!(
-        filter.kernel().contains("6 blocks in turn"),
-        "{:#}",
-        filter.choice()
-    );
+    let (filter, problem) = planned_by::<Complex32>("vm9", (2200, 63_400), "6 blocks in turn");
     judged(&filter, &complex(63_400, 1), &problem);
 }
 
@@ -126,12 +137,7 @@ fn units_of_several_sizes_agree_with_the_reference() {
 /// among them: 2, 4, 4, 4, 3, 2 blocks.
 #[test]
 fn merged_rounds_agree_with_the_reference() {
-    let (filter, problem) = planned::<Complex32>("vm7", 1300, 128_000);
-    assert!(
-        filter.kernel().contains("4 blocks in turn"),
-        "{:#}",
-        filter.choice()
-    );
+    let (filter, problem) = planned_by::<Complex32>("vm7", (1300, 128_000), "4 blocks in turn");
     judged(&filter, &complex(128_000, 1), &problem);
 }
 

@@ -35,7 +35,7 @@ fn hundreds_of_taps_are_fast() {
                 assert!(least / cycles >= 0.93, "{what}: {}", least / cycles);
                 assert!(done.efficiency() <= 1.0, "{what}: {}", done.efficiency());
                 let explained = expected / cycles;
-                assert!((0.99..=1.0).contains(&explained), "{what}: {explained}");
+                assert!((0.99..=1.001).contains(&explained), "{what}: {explained}");
             }
         }
     }

@@ -133,6 +133,7 @@ fn what_is_far_from_the_bound_is_documented() {
     let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/fft-arrays.md");
     let document = std::fs::read_to_string(document).unwrap();
     let (mut found, mut proved, mut open) = (0, 0, Vec::new());
+    let mut stale = String::new();
     for row in document.lines() {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
         let [shape, batch, name, numbers @ ..] = &cells[..] else {
@@ -165,7 +166,12 @@ fn what_is_far_from_the_bound_is_documented() {
             least <= report.cycles as f64,
             "{batch} of {shape:?} on {name}"
         );
-        assert_eq!(measured, numbers, "{batch} of {shape:?} on {name}");
+        if measured != numbers {
+            stale.push_str(&format!(
+                "{batch} of {shape:?} on {name}: {}\n",
+                measured.join(" | ")
+            ));
+        }
         assert!(share < 0.8, "{batch} of {shape:?} on {name}");
         found += 1;
         match 0.8 * least > counted as f64 {
@@ -178,6 +184,7 @@ fn what_is_far_from_the_bound_is_documented() {
         }
     }
     assert!(found > 30, "{found} rows");
+    assert!(stale.is_empty(), "what was measured:\n{stale}");
     let text = format!(
         "That is so for {proved} of the {found} rows, and takes other kernels. \
          For the others the difference to the formula is open: {}.",
@@ -228,7 +235,7 @@ fn shapes_without_kernels_are_refused() {
         (&vm7, &[4, 16], "no pages of it fit"),
         (&vm7, &[4096, 4096], "no pages of it fit"),
         (&three, &[64, 64], "3 sections"),
-        (&wide, &[64, 64], "granules of 32 bytes"),
+        (&wide, &[64, 64], "deals 32 bytes"),
     ];
     for (machine, shape, cause) in shapes {
         let error = FftNd::new(shape, Direction::Forward, machine.clone()).unwrap_err();

@@ -129,6 +129,25 @@ fn four_million_numbers() {
     assert!(error <= error_bound(n) / 8.0, "{error:.2e}");
 }
 
+/// The same on other numbers of sections, for which a row of a tile is another part of a digit.
+#[test]
+fn eighths_on_other_sections() {
+    for (sections, bits) in [(2, 19), (8, 21), (16, 21)] {
+        let text = format!(
+            "base = \"vm7\"\n[cp2]\nsections = {{ value = {sections}, unit = \"sections\" }}"
+        );
+        let machine = Arc::new(Machine::parse("sections.toml", &text).unwrap());
+        let n = 1 << bits;
+        let fft = LargeFft::new(n, Direction::Forward, machine).unwrap();
+        assert!(fft.outer().is_none(), "{sections} sections");
+        let x = random(n, sections);
+        let done = run(&fft, &x, false);
+        let exact = reference(&x, n, Direction::Forward);
+        let error = error(&exact, done.output.as_ref().unwrap());
+        assert!(error <= error_bound(n), "{sections} sections: {error:.2e}");
+    }
+}
+
 /// Where DMEM has no room for the ring of eighths, three passes, on both engines.
 #[test]
 fn three_passes_in_a_small_memory() {
@@ -233,7 +252,10 @@ fn what_cannot_be_done_is_said() {
     let small = "base = \"vm7\"\n[cp2]\ndmem = { value = 4, unit = \"KiB\" }";
     let refusals = [
         (three, "its 3 sections share the lines of powers of two"),
-        (wide, "its DMA moves granules of 32 bytes, expected 16"),
+        (
+            wide,
+            "its DMA deals 32 bytes to a section at a time, expected 16",
+        ),
         (small, "4096 bytes of DMEM have no room"),
     ];
     for (text, words) in refusals {

@@ -3,23 +3,30 @@
 use cp2_kernels::Random;
 use cp2_machine::{Machine, Quantity, ROWS, Range, Ratio, Value};
 
-/// Parameters that no schedule depends on: names, clocks, and peak rates, which only references are computed from.
+/// Parameters that no schedule depends on: the clock, a width that has one value, what adds instructions that no kernel has, and
+/// what the control CPU moves itself, which is nothing in a job.
 pub(crate) const WITHOUT_EFFECT: &[&str] = &[
     "cp2.clock",
     "cp2.register-lanes",
-    "cp2.call-depth",
-    "cp2.events",
     "cp2.extensions",
     "host.copy",
 ];
 
 /// Values of a parameter in base units, or its bandwidth in tenths of a byte for each cycle; those of others are near the default.
 const VALUES: &[(&str, &[u64])] = &[
-    ("cp2.sections", &[1, 2, 3, 4, 5, 6, 7, 8, 12, 16]),
-    ("cp2.registers", &[16, 24, 32, 48, 64]),
+    (
+        "cp2.sections",
+        &[
+            1, 2, 3, 4, 5, 6, 7, 8, 8, 9, 10, 11, 12, 13, 14, 15, 16, 16, 32, 64,
+        ],
+    ),
+    ("cp2.registers", &[2, 8, 16, 24, 32, 40, 48, 56, 64]),
     (
         "cp2.dmem",
         &[
+            256,
+            1024,
+            2048,
             4096,
             8192,
             16_384,
@@ -33,12 +40,18 @@ const VALUES: &[(&str, &[u64])] = &[
         ],
     ),
     ("cp2.dmem-ports", &[1, 2]),
-    ("cp2.program", &[2048, 4096, 8192, 16_384, 32_768, 131_072]),
+    (
+        "cp2.program",
+        &[1024, 2048, 4096, 8192, 16_384, 32_768, 131_072],
+    ),
     ("cp2.loop-depth", &[1, 2, 3, 4, 8, 16]),
+    ("cp2.call-depth", &[1, 2, 16]),
+    ("cp2.events", &[1, 2, 3, 4, 8, 32]),
     ("cp2.branch-penalty", &[0, 1, 5, 10]),
     ("cp2.loop-setup", &[0, 1, 4, 9]),
     ("cp2.loop-back", &[0, 1, 2, 5]),
-    ("dma.granule", &[4, 8, 16, 32, 64]),
+    ("dma.granule", &[4, 8, 16, 32, 64, 256]),
+    ("dma.deal", &[4, 8, 16, 32, 64, 256]),
     ("dma.bandwidth", &[10, 40, 80, 128, 160, 240, 320, 640]),
     ("dma.queue", &[1, 2, 3, 4, 8, 32]),
     ("dma.setup-idle", &[0, 8, 100, 1000]),
@@ -49,6 +62,7 @@ const VALUES: &[(&str, &[u64])] = &[
     ("host.launch", &[0, 1, 400]),
     ("host.completion", &[0, 1, 400]),
     ("host.descriptor", &[0, 1, 50, 200]),
+    ("host.scalar", &[0, 1, 20, 200]),
 ];
 
 const LATENCIES: &[u64] = &[1, 2, 3, 5, 8, 13, 20, 30];

@@ -5,6 +5,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod machines;
+mod plans;
 mod subjects;
 mod trial;
 

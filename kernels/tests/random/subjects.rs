@@ -35,7 +35,7 @@ impl Subject {
         kernels.chain(problems.map(Self::Problem)).collect()
     }
 
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Kernel(kernel) => kernel.name(),
             Self::Problem(kind) => kind.name,
@@ -198,6 +198,22 @@ fn values(subject: Subject, random: &mut Random) -> Vec<Value> {
         "transpose" => {
             let (rows, columns) = (up_to(random, 200), up_to(random, 200));
             numbers(&[rows, columns, batch(random, rows * columns)])
+        }
+        "radar" => {
+            let pulses = 2 * up_to(random, 32);
+            let ranges = 2 * up_to(random, (MOST / pulses / 2).min(1000));
+            numbers(&[pulses, ranges, up_to(random, 200)])
+        }
+        "sonar" => {
+            let [hydrophones, beams] = [(); 2].map(|()| 2 * up_to(random, 16));
+            let points = 2 * up_to(random, 100);
+            let decimate = up_to(random, 6);
+            // At least a frame, and some samples that are in none.
+            let most = MOST / hydrophones;
+            let least = decimate * points;
+            let samples = least + up_to(random, most.saturating_sub(least));
+            let taps = up_to(random, 200);
+            numbers(&[hydrophones, beams, samples, decimate, taps, points])
         }
         "window" => numbers(&[1024 * up_to(random, 16)]),
         // Operations on every element, of complex numbers or of floats.

@@ -1,6 +1,7 @@
 //! One run that a seed stands for: drawn, carried out, judged.
 
 use crate::machines::{self, pick};
+use crate::plans::is_the_fastest;
 use crate::subjects::{self, Subject};
 use cp2_emu::Engine;
 use cp2_host::{Options, Trace};
@@ -54,7 +55,14 @@ pub(crate) struct Ran<'a> {
 type Assertion = fn(&Ran<'_>) -> Result<(), String>;
 
 /// To assert more, add a row.
-const ASSERTIONS: &[Assertion] = &[is_right, is_clean, is_accounted_for];
+const ASSERTIONS: &[Assertion] = &[
+    is_right,
+    is_clean,
+    is_accounted_for,
+    is_bounded,
+    is_priced,
+    is_the_fastest,
+];
 
 /// The result is within the problem's tolerance.
 fn is_right(ran: &Ran<'_>) -> Result<(), String> {
@@ -78,6 +86,38 @@ fn is_accounted_for(ran: &Ran<'_>) -> Result<(), String> {
     let wrong = || format!("causes add up to {causes} of {cycles} cycles");
     (causes == cycles).then_some(()).ok_or_else(wrong)
 }
+
+/// No run takes less than its bound and the least of the known algorithms.
+fn is_bounded(ran: &Ran<'_>) -> Result<(), String> {
+    let figures = &ran.run.figures;
+    let (bound, reference) = (figures.bound.0, figures.reference.0);
+    let cycles = ran.run.run.report.cycles;
+    let wrong = || format!("bound {bound}, reference {reference}, took {cycles} cycles");
+    (bound <= reference && reference <= cycles)
+        .then_some(())
+        .ok_or_else(wrong)
+}
+
+/// The price is what the run takes, but for 3 %; where sections share one port of their memory with the DMA, which is priced
+/// in the long run and not word by word, for 15 %.
+fn is_priced(ran: &Ran<'_>) -> Result<(), String> {
+    let cycles = ran.run.run.report.cycles as f64;
+    let price = ran.run.expected.ok_or("there is no price")?.0 as f64;
+    let wrong = || {
+        let percent = 100.0 * (price / cycles - 1.0);
+        format!("priced at {price} cycles, took {cycles}: {percent:+.1} %")
+    };
+    let share = match ran.trial.machine.cp2.dmem_ports {
+        1 => 0.15,
+        _ => PRICE,
+    };
+    ((price - cycles).abs() <= share * cycles)
+        .then_some(())
+        .ok_or_else(wrong)
+}
+
+/// How far a price may be from what is measured, as a part of that.
+const PRICE: f64 = 0.03;
 
 impl Trial {
     /// What the seed stands for.

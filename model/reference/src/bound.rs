@@ -30,6 +30,7 @@
 //! a count that looks necessary is not.
 
 use cp2_machine::Machine;
+use std::ops::Add;
 
 /// What crosses the DMA channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,6 +39,16 @@ pub struct Traffic {
     pub bytes: u128,
     /// Places where what is moved goes on elsewhere in system memory: a run of a transfer or a transfer begins.
     pub gaps: u128,
+}
+
+impl Add for Traffic {
+    type Output = Self;
+    fn add(self, b: Self) -> Self {
+        Self {
+            bytes: self.bytes.saturating_add(b.bytes),
+            gaps: self.gaps.saturating_add(b.gaps),
+        }
+    }
 }
 
 impl Traffic {

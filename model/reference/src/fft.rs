@@ -102,8 +102,12 @@ impl Fft {
         let bytes = COMPLEX * self.n as u128;
         let plan = moved((bytes, COMPLEX), 2 * bytes, self.batch as u128, machine);
         let must = Traffic::bytes((2 * bytes).saturating_mul(self.batch as u128));
-        let known = repeated(transforms(self.n), self.batch as f64);
-        Figures::least(machine, must, &plan, known)
+        Figures::least(machine, must, &plan, self.known())
+    }
+
+    /// The ways to compute them.
+    pub(crate) fn known(&self) -> Vec<Known> {
+        repeated(transforms(self.n), self.batch as f64).collect()
     }
 }
 

@@ -56,6 +56,15 @@ pub(crate) struct Plan {
 /// Inputs and outputs moved once.
 const ONCE: &str = "inputs and outputs once over the channel";
 
+impl Known {
+    /// Of ways the one that takes the least time.
+    pub(crate) fn best(ways: impl IntoIterator<Item = Self>, machine: &Machine) -> Option<Self> {
+        let timed = ways.into_iter().map(|way| (way.count.cycles(machine), way));
+        let best = timed.min_by(|a, b| a.0.total_cmp(&b.0));
+        best.map(|(_, way)| way)
+    }
+}
+
 impl Plan {
     pub(crate) fn once(traffic: Traffic) -> Self {
         Self {
@@ -93,18 +102,15 @@ impl Figures {
         known: impl IntoIterator<Item = Known>,
     ) -> Self {
         let sections = machine.cp2.sections.max(1) as f64;
-        let timed = known
-            .into_iter()
-            .map(|way| (way.count.cycles(machine) / sections, way));
-        let best = timed.min_by(|a, b| a.0.total_cmp(&b.0));
+        let best = Known::best(known, machine);
         let bound = must.cycles(machine);
         let moved = plan.traffic.cycles(machine).max(bound);
         // A count in hundredths of cycles is exact; what is below is of the sums of floating point.
-        let computed = best
-            .as_ref()
-            .map_or(0, |(cycles, _)| (cycles + 1e-6).floor() as u64);
+        let computed = best.as_ref().map_or(0, |way| {
+            (way.count.cycles(machine) / sections + 1e-6).floor() as u64
+        });
         let (term, method, source) = match best {
-            Some((_, way)) if computed > moved => (Term::Arithmetic, way.method, way.source),
+            Some(way) if computed > moved => (Term::Arithmetic, way.method, way.source),
             _ => (Term::Channel, plan.method.clone(), plan.source.to_owned()),
         };
         Self {

@@ -19,8 +19,13 @@ pub enum Rate {
         /// How many.
         count: usize,
     },
-    /// Every so many-th of the full convolution.
-    Decimate(usize),
+    /// Every so many-th of the full convolution, from the first on.
+    Decimate {
+        /// Outputs of the full convolution from one to the next.
+        every: usize,
+        /// How many.
+        count: usize,
+    },
     /// So many for every sample, as if zeros were between samples.
     Interpolate(usize),
 }
@@ -59,8 +64,7 @@ impl Filter {
     pub fn outputs(&self) -> usize {
         let full = |samples: usize| samples.saturating_add(self.taps).saturating_sub(1);
         match self.rate {
-            Rate::Same { count, .. } => count,
-            Rate::Decimate(m) => full(self.samples).div_ceil(m.max(1)),
+            Rate::Same { count, .. } | Rate::Decimate { count, .. } => count,
             Rate::Interpolate(i) => full(self.samples.saturating_sub(1).saturating_mul(i) + 1),
         }
     }
@@ -68,7 +72,13 @@ impl Filter {
     /// Bound and reference.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
-        let must = self.moved(machine);
+        let outputs = self.outputs() as u128 * self.channels as u128 * self.number();
+        let must = self.read(machine) + Traffic::bytes(outputs);
+        Figures::least(machine, must, &Plan::once(must), self.known())
+    }
+
+    /// The ways to compute it.
+    pub(crate) fn known(&self) -> Vec<Known> {
         let mut known = vec![self.direct(), self.fast()];
         for search in &mut searches() {
             self.blocks(search, &mut known);
@@ -79,7 +89,7 @@ impl Filter {
             count: way.count * times,
             ..way
         });
-        Figures::least(machine, must, &Plan::once(must), all)
+        all.collect()
     }
 
     /// A multiply-add of each tap and a sample that it meets: a complex one, or of real taps two in a quad.
@@ -109,12 +119,12 @@ impl Filter {
         let (l, n) = (self.taps as u128, self.samples as u128);
         match self.rate {
             Rate::Interpolate(_) => (l * n) as f64,
-            Rate::Decimate(every) => {
-                let every = every.max(1) as u128;
-                // Samples j with (j + tap) a multiple of `every`.
+            Rate::Decimate { every, count } => {
+                let (every, count) = (every.max(1) as u128, count as u128);
+                // Outputs k whose sample k `every` - tap there is.
                 let met = |tap: u128| {
-                    let first = (every - tap % every) % every;
-                    n.saturating_sub(first).div_ceil(every)
+                    let before = |sample: u128| (sample + tap).div_ceil(every).min(count);
+                    before(n) - before(0)
                 };
                 (0..l).map(met).sum::<u128>() as f64
             }
@@ -138,7 +148,7 @@ impl Filter {
     fn fast(&self) -> Known {
         let (phases, outputs) = match self.rate {
             Rate::Same { count, .. } => (1, count as f64),
-            Rate::Decimate(m) => (m.max(1), self.outputs() as f64),
+            Rate::Decimate { every, count } => (every.max(1), count as f64),
             Rate::Interpolate(i) => (i.max(1), self.samples as f64),
         };
         let mut all = Count::default();
@@ -185,7 +195,9 @@ impl Filter {
                         source: source(SAVE, forward.means.with(back.means)),
                     });
                 }
-                Rate::Decimate(m) if m > 1 => self.decimated(search, k, m as u64, known),
+                Rate::Decimate { every, .. } if every > 1 => {
+                    self.decimated(search, k, every as u64, known);
+                }
                 Rate::Interpolate(i) if i > 1 => {
                     let each = l.div_ceil(i as u64);
                     if k < each {
@@ -235,20 +247,28 @@ impl Filter {
         }
     }
 
-    /// What must cross the channel.
-    fn moved(&self, machine: &Machine) -> Traffic {
-        let number = if self.real { REAL } else { COMPLEX };
-        let outputs = self.outputs() as u128 * self.channels as u128 * number;
-        let every = match self.rate {
-            Rate::Decimate(m) => m.max(1),
-            _ => 1,
+    /// Bytes of a sample, and of an output.
+    fn number(&self) -> u128 {
+        if self.real { REAL } else { COMPLEX }
+    }
+
+    /// What of the samples must cross the channel.
+    pub(crate) fn read(&self, machine: &Machine) -> Traffic {
+        let (every, last) = match self.rate {
+            Rate::Decimate { every, count } => {
+                let every = every.max(1);
+                (every, every.saturating_mul(count.saturating_sub(1)))
+            }
+            _ => (1, usize::MAX),
         };
+        // Up to the last output's own.
+        let samples = self.samples.min(last.saturating_add(1));
         let channels = self.channels as u128;
         if self.taps >= every {
-            return Traffic::bytes(channels * self.samples as u128 * number + outputs);
+            return Traffic::bytes(channels * samples as u128 * self.number());
         }
         // All windows but the first lie in the samples.
-        let windows = self.samples.saturating_sub(1) / every;
+        let windows = samples.saturating_sub(1) / every;
         let couples = Windows::new(self.taps, every, 2 * REAL as usize, machine);
         let held = if self.real {
             // Two real numbers may lie side by side, or each channel by itself.
@@ -260,7 +280,7 @@ impl Filter {
         };
         let (granules, gaps) = held.unwrap_or_default();
         Traffic {
-            bytes: channels * granules * couples.granule + outputs,
+            bytes: channels * granules * couples.granule,
             gaps: channels * gaps,
         }
     }

@@ -127,11 +127,15 @@ impl MatrixTimesVectors {
     pub fn figures(&self, machine: &Machine) -> Figures {
         let numbers = self.vectors as u128 * (self.elements as u128 + self.beams as u128);
         let must = Traffic::bytes(COMPLEX * numbers);
+        Figures::least(machine, must, &Plan::once(must), self.known())
+    }
+
+    /// The ways to compute them.
+    pub(crate) fn known(&self) -> Vec<Known> {
         // Vectors side by side are a matrix; of how many, the recursion may choose.
         let wide = (self.vectors.max(1) as f64).min(1024.0);
         let sides = [self.beams as f64, self.elements as f64, wide];
-        let ways = known(sides, true, self.vectors as f64 / wide);
-        Figures::least(machine, must, &Plan::once(must), ways)
+        known(sides, true, self.vectors as f64 / wide).into()
     }
 }
 

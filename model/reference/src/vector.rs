@@ -3,7 +3,7 @@
 use crate::bound::Traffic;
 use crate::count::Count;
 use crate::fft::REAL;
-use crate::figures::Figures;
+use crate::figures::{Figures, Known, Plan};
 use cp2_machine::Machine;
 
 /// Floats of a quad.
@@ -145,15 +145,19 @@ impl Map {
     pub fn figures(&self, machine: &Machine) -> Figures {
         let outputs = self.len / self.operation.ratio();
         let floats = self.len as u128 * self.inputs as u128 + outputs as u128;
-        let count = self.operation.quad() * (outputs as f64 / QUAD);
+        let must = Traffic::bytes(REAL * floats);
+        Figures::least(machine, must, &Plan::once(must), self.known())
+    }
+
+    /// The way to compute it.
+    pub(crate) fn known(&self) -> Vec<Known> {
+        let outputs = self.len / self.operation.ratio();
         let (method, source) = self.operation.method();
-        Figures::of(
-            machine,
-            Traffic::bytes(REAL * floats),
-            count,
-            method,
-            source,
-        )
+        vec![Known {
+            count: self.operation.quad() * (outputs as f64 / QUAD),
+            method: method.to_owned(),
+            source: source.to_owned(),
+        }]
     }
 }
 

@@ -3,8 +3,8 @@
 
 use cp2_machine::{Class, Cycles, Machine};
 use cp2_reference::{
-    Fft, FftArray, Figures, Filter, Map, MapOperation, MatrixProducts, MatrixTimesVectors, Rate,
-    RealFft, Reduction, ReductionOperation, Transposition,
+    Fft, FftArray, Figures, Filter, Map, MapOperation, MatrixProducts, MatrixTimesVectors, Radar,
+    Rate, RealFft, Reduction, ReductionOperation, Sonar, Transposition,
 };
 use proptest::prelude::*;
 
@@ -170,11 +170,17 @@ fn same(taps: usize, samples: usize) -> Rate {
     Rate::Same { from: 0, count }
 }
 
+/// All outputs of a filter by decimation.
+fn every(every: usize, taps: usize, samples: usize) -> Rate {
+    let count = (samples + taps - 1).div_ceil(every);
+    Rate::Decimate { every, count }
+}
+
 #[test]
 fn filters_take_what_is_known() {
     let fast = fast();
     // 256 real taps, every 8th output: 16 issues a sample directly, half by transforms.
-    let figures = fir(256, Rate::Decimate(8)).figures(&fast);
+    let figures = fir(256, every(8, 256, 200_000)).figures(&fast);
     let direct = 200_000 * 256 / 8 / 2 / 4;
     assert!(2 * figures.reference.get() <= direct, "{figures:?}");
     assert!(figures.method.contains("overlap-save"), "{figures:?}");
@@ -213,7 +219,11 @@ fn direct_filters_count_every_product() {
     let mut direct = 0;
     for (taps, samples) in (1..4usize).flat_map(|t| [1usize, 2, 3, 9].map(|n| (t, n))) {
         let full = samples + taps - 1;
-        let mut rates = vec![Rate::Interpolate(3), Rate::Decimate(2), Rate::Decimate(3)];
+        let mut rates = vec![Rate::Interpolate(3)];
+        for every in 2..4 {
+            let all = 1..=full.div_ceil(every);
+            rates.extend(all.map(|count| Rate::Decimate { every, count }));
+        }
         for from in 0..full {
             rates.extend((1..=full - from).map(|count| Rate::Same { from, count }));
         }
@@ -221,7 +231,7 @@ fn direct_filters_count_every_product() {
             let met = (0..samples).flat_map(|j| (0..taps).map(move |t| j + t));
             let met = met.filter(|k| match rate {
                 Rate::Same { from, count } => (from..from + count).contains(k),
-                Rate::Decimate(m) => k % m == 0,
+                Rate::Decimate { every, count } => k % every == 0 && k / every < count,
                 Rate::Interpolate(_) => true,
             });
             let filter = Filter {
@@ -296,8 +306,8 @@ fn problems(n: usize, k: usize) -> Vec<Problem> {
     }
     for rate in [
         same(k, n),
-        Rate::Decimate(k),
-        Rate::Decimate(5),
+        every(k, k, n),
+        every(5, k, n),
         Rate::Interpolate(3),
     ] {
         for real in [false, true] {
@@ -310,6 +320,23 @@ fn problems(n: usize, k: usize) -> Vec<Problem> {
             add("filter", Box::new(move |m| filter.figures(m)));
         }
     }
+    let radar = Radar {
+        pulses: k,
+        ranges: n,
+        pulse: k,
+        real_pulse: false,
+    };
+    add("radar", Box::new(move |m| radar.figures(m)));
+    let sonar = Sonar {
+        hydrophones: 4,
+        samples: 5 * n,
+        taps: k,
+        decimate: 2,
+        beams: 3,
+        frames: 2,
+        points: n,
+    };
+    add("sonar", Box::new(move |m| sonar.figures(m)));
     for operation in [
         MapOperation::Axpy,
         MapOperation::ComplexMultiply,
@@ -386,4 +413,39 @@ proptest! {
             prop_assert!(narrow.bound > of.bound, "{name}: {of:?} {narrow:?}");
         }
     }
+}
+
+/// By hand: what is read once and left once, and where that takes no time the issues of every stage.
+#[test]
+fn receivers_are_their_stages_without_what_is_between() {
+    let radar = Radar {
+        pulses: 16,
+        ranges: 64,
+        pulse: 3,
+        real_pulse: false,
+    };
+    let bytes = 16 * (64 + 2) * 8 + 64 * 16 * (8 + 4);
+    let vm7 = Machine::builtin("vm7").unwrap();
+    assert_eq!(radar.figures(&vm7).bound.get(), bytes / 16);
+    let numbers = 64 * 16;
+    // Three products, half a quad for the window, two butterflies; 8 issues for the decibels of four numbers.
+    let decibels = Map::new(MapOperation::Decibels, 1, 2 * numbers);
+    let decibels = decibels.figures(&fast()).reference.get();
+    let figures = radar.figures(&fast());
+    let rest = (3 * numbers + numbers / 2 + 2 * numbers) as u64 / 4;
+    assert_eq!(figures.reference.get(), rest + decibels);
+    assert!(figures.method.contains("directly") && figures.method.contains("radix 2"));
+
+    let sonar = Sonar {
+        hydrophones: 8,
+        samples: 1100,
+        taps: 2,
+        decimate: 2,
+        beams: 4,
+        frames: 8,
+        points: 64,
+    };
+    // The last sample that is looked at is the last output's own.
+    let bytes = 8 * (2 * 511 + 1) * 8 + 4 * 512 * (8 + 4);
+    assert_eq!(sonar.figures(&vm7).bound.get(), bytes / 16);
 }

@@ -167,6 +167,7 @@ impl Measured {
             "inverse": self.problem.direction() == Direction::Inverse,
             "real": self.real,
             "efficiency": self.efficiency(),
+            "expected_cycles": self.run.expected.map(|price| price.0),
             "recipe_floor_cycles": self.own.map(|own| own.0),
             "recipe_floor_formula": self.own.map(|own| own.1),
             "recipe_floor_efficiency": self.recipe_floor_efficiency(),

@@ -5,7 +5,7 @@ use codespan_reporting::diagnostic::{Diagnostic, Label};
 use codespan_reporting::files::SimpleFile;
 use codespan_reporting::term;
 use cp2_host::Buffering;
-use cp2_host::nest::Edge;
+use cp2_host::nest::{Edge, March};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -70,6 +70,8 @@ pub(super) struct PassSpec {
     pub(super) reduce: bool,
     #[serde(default)]
     pub(super) in_place: bool,
+    /// The axis that pages march along.
+    pub(super) march: Option<March>,
     #[serde(default)]
     pub(super) scratch: u64,
     /// Blocks of each section in a page.

@@ -2,10 +2,10 @@
 
 mod file;
 
-use super::map::{Comparison, element};
+use super::map::{Expected, deliver, element};
 use super::{AssemblerArgs, MachineArg, read_text, source_text};
-use crate::io::{Array, Kind, Outputs, read_npy, shown, write_whole};
-use crate::outcome::{Failure, Outcome, UNVERIFIED};
+use crate::io::{Kind, Outputs, read_npy, shown};
+use crate::outcome::{Failure, Outcome};
 use crate::provenance::Provenance;
 use crate::simulation::{SimulationArgs, conclude, figures, merge, table};
 use cp2_asm::Program;
@@ -64,15 +64,6 @@ struct Job<'a> {
     folder: &'a Path,
 }
 
-/// A result and where it goes.
-struct Written {
-    path: PathBuf,
-    kind: Kind,
-    shape: Vec<usize>,
-    expected: Option<(PathBuf, Array)>,
-    tolerance: f64,
-}
-
 impl RunArgs {
     fn run(&self, json: bool) -> Result<Outcome, Failure> {
         let source = read_text(&self.job)?;
@@ -109,7 +100,7 @@ impl RunArgs {
         text += &table(report);
         let nests = done.passes.iter().filter_map(|pass| pass.nest());
         if self.plan {
-            for nest in nests.clone() {
+            for nest in nests {
                 text += &format!("\n{}\n", nest.to_string().trim_end());
             }
         }
@@ -126,38 +117,11 @@ impl RunArgs {
                     "job": shown(&self.job),
                     "passes": passes,
                     "relayouts": done.relayouts(),
-                    "expected_cycles": nests.map(cp2_host::nest::Nest::expected).sum::<f64>(),
+                    "expected_cycles": done.expected.map(|price| price.0),
                 }),
             ));
-        match results.iter().all(|result| result.expected.is_some()) {
-            true => outcome.json["judged"] = json!(true),
-            false => outcome.not_judged(),
-        }
-        let (mut written, mut judged) = (Vec::new(), Vec::new());
-        for (result, bytes) in results.iter().zip(done.outputs.iter().flatten()) {
-            let array = Array {
-                kind: result.kind,
-                shape: result.shape.clone(),
-                bytes: bytes.clone(),
-            };
-            write_whole(&result.path, &array.to_npy())?;
-            let verdict = match &result.expected {
-                Some((file, expected)) => {
-                    let compared = Comparison::new(&array, expected, result.tolerance);
-                    let compared = compared.map_err(|e| Failure::in_file(file, e))?;
-                    if !compared.is_close() {
-                        outcome.exit = UNVERIFIED;
-                    }
-                    judged.push(compared.json());
-                    format!(", {compared}")
-                }
-                None => String::new(),
-            };
-            outcome.text += &format!("output: {}{verdict}\n", result.path.display());
-            written.push(json!(shown(&result.path)));
-        }
-        outcome.json["outputs"] = json!(written);
-        outcome.json["compared"] = json!(judged);
+        outcome.json = merge(outcome.json, json!(done.figures));
+        deliver(&results, done.outputs.as_deref(), &mut outcome)?;
         self.simulation.emit(&done.run, &mut outcome)?;
         let title = format!("{} on {}", self.job.display(), machine.name);
         conclude(
@@ -212,7 +176,7 @@ impl Job<'_> {
         &self,
         all: &mut Arrays,
         limit: u64,
-    ) -> Result<(BTreeMap<&str, Known>, Vec<Written>), Failure> {
+    ) -> Result<(BTreeMap<&str, Known>, Vec<Expected>), Failure> {
         let (mut known, mut results) = (BTreeMap::new(), Vec::new());
         for (name, spanned) in &self.file.arrays {
             let spec = spanned.get_ref();
@@ -264,7 +228,7 @@ impl Job<'_> {
                                 }
                                 None => None,
                             };
-                            results.push(Written {
+                            results.push(Expected {
                                 path: self.at(output.get_ref()),
                                 kind,
                                 shape: shape
@@ -364,6 +328,7 @@ impl Job<'_> {
                 });
                 let how = Sweep {
                     in_place: spec.in_place,
+                    march: spec.march,
                     scratch: spec.scratch,
                     words: words.collect::<Result<_, _>>()?,
                     size: spec

@@ -2,17 +2,19 @@
 
 mod compare;
 mod extents;
+mod results;
 
 use super::{AssemblerArgs, MachineArg, source_text};
-use crate::io::{Array, FileError, Kind, Outputs, read_npy, shown, write_whole};
-use crate::outcome::{Failure, Outcome, UNVERIFIED};
+use crate::io::{Array, FileError, Kind, Outputs, read_npy, shown};
+use crate::outcome::{Failure, Outcome};
 use crate::provenance::Provenance;
 use crate::simulation::{SimulationArgs, conclude, figures, merge, table};
-pub(super) use compare::Comparison;
-use cp2_host::nest::Edge;
+use compare::Comparison;
+use cp2_host::nest::{Edge, March};
 use cp2_host::{BlocksPerSection, Buffering};
 use cp2_kernels::map::{ArrayJob, ElementType, Input, MapError, Mapped, Output, map};
 use extents::Extents;
+pub(super) use results::{Expected, deliver};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,6 +64,9 @@ pub(crate) struct Args {
     /// The kernel leaves its output where its input was [default: separate pages]
     #[arg(long)]
     in_place: bool,
+    /// Pages march along planes or rows and load what is new of their windows: of a kernel that reads the addresses of these lines (PAGE_LINES) [default: windows are loaded whole]
+    #[arg(long, value_name = "AXIS", conflicts_with = "in_place", value_parser = march)]
+    march: Option<March>,
     /// Bytes of DMEM the kernel needs to work in
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     scratch: u64,
@@ -104,6 +109,14 @@ fn edge(text: &str) -> Result<Edge, String> {
     }
 }
 
+fn march(text: &str) -> Result<March, String> {
+    match text {
+        "planes" => Ok(March::Planes),
+        "rows" => Ok(March::Rows),
+        _ => Err("expected planes or rows".to_owned()),
+    }
+}
+
 /// Sends arrays through a kernel.
 pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let read = [&args.inputs, &args.tables, &args.expected]
@@ -141,6 +154,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
             .map(|(index, table)| (numbered("table", index, tables.len()), &table.bytes[..]))
             .collect(),
         in_place: args.in_place,
+        march: args.march,
         reduce: args.reduce,
         scratch: args.scratch,
         words: args.words.clone(),
@@ -176,51 +190,34 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
             "buffering": nest.map(cp2_host::nest::Nest::degree),
             "pages": nest.map(cp2_host::nest::Nest::len),
             "relayouts": done.relayouts(),
-            "expected_cycles": nest.map(cp2_host::nest::Nest::expected),
+            "expected_cycles": done.expected.map(|price| price.0),
         }),
     );
+    let figures = merge(figures, json!(done.figures));
     outcome.json = Provenance::new("cp2-map/1", &machine, None)
         .engine(args.simulation.engine().on(&machine))
         .with(figures);
     if args.plan {
         outcome.json["plan"] = serde_json::to_value(nest).unwrap_or_default();
     }
-    match args.expected.len() == args.outputs.len() {
-        true => outcome.json["judged"] = json!(true),
-        false => outcome.not_judged(),
-    }
-    let results = done.outputs.as_deref().unwrap_or_default();
-    let (mut written, mut judged) = (Vec::new(), Vec::new());
-    for (index, (bytes, shape)) in results.iter().zip(&shapes).enumerate() {
-        let path = &args.outputs[index];
-        let shape = shape
-            .iter()
-            .map(|&n| usize::try_from(n).unwrap_or(usize::MAX))
-            .collect();
-        let array = Array {
+    let mut expected = args.expected.iter().cloned().zip(expected);
+    let results: Vec<Expected> = args
+        .outputs
+        .iter()
+        .zip(&shapes)
+        .map(|(path, shape)| Expected {
+            path: path.clone(),
             kind,
-            shape,
-            bytes: bytes.clone(),
-        };
-        write_whole(path, &array.to_npy())?;
-        let verdict = match (expected.get(index), args.expected.get(index)) {
-            (Some(reference), Some(file)) => {
-                let compared = Comparison::new(&array, reference, args.tolerance);
-                let compared = compared.map_err(|e| Failure::in_file(file, e))?;
-                if !compared.is_close() {
-                    outcome.exit = UNVERIFIED;
-                }
-                judged.push(compared.json());
-                format!(", {compared}")
-            }
-            _ => String::new(),
-        };
-        outcome.text += &format!("output: {}{verdict}\n", path.display());
-        written.push(json!(shown(path)));
-    }
-    outcome.json["outputs"] = json!(written);
-    outcome.json["compared"] = json!(judged);
-    if let Some(path) = args.outputs.first().filter(|_| !results.is_empty()) {
+            shape: shape
+                .iter()
+                .map(|&n| usize::try_from(n).unwrap_or(usize::MAX))
+                .collect(),
+            expected: expected.next(),
+            tolerance: args.tolerance,
+        })
+        .collect();
+    deliver(&results, done.outputs.as_deref(), &mut outcome)?;
+    if let Some(path) = args.outputs.first().filter(|_| done.outputs.is_some()) {
         outcome.json["output"] = json!(shown(path));
     }
     args.simulation.emit(&done.run, &mut outcome)?;

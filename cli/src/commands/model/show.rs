@@ -207,7 +207,7 @@ pub(super) fn rows(rows: &[Row], refused: &[Refused]) -> Outcome {
             row.kernel.to_owned(),
             row.size.clone(),
             row.machine.clone(),
-            format!("{:.0}", row.expected_cycles),
+            format!("{:.0}", row.model_cycles),
             row.emulated_cycles.to_string(),
             format!("{:.3}", row.ratio),
             row.limit.clone(),

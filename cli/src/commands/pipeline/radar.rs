@@ -8,7 +8,7 @@ use crate::io::shown;
 use crate::outcome::{Failure, Outcome};
 use crate::picture::Field;
 use crate::table::frequency;
-use cp2_kernels::chain::{Detection, Radar, RadarSpec};
+use cp2_kernels::chain::{Detection, Radar, RadarProblem, RadarSpec};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -55,8 +55,8 @@ impl Args {
             carrier: self.carrier,
             ..RadarSpec::default()
         };
-        let fastest = self.sample_rate / spec.samples() as f64;
-        spec.pulse_rate = self.pulse_rate.unwrap_or(spec.pulse_rate.min(fastest));
+        let usual = spec.pulse_rate.min(spec.fastest());
+        spec.pulse_rate = self.pulse_rate.unwrap_or(usual);
         spec
     }
 }
@@ -71,13 +71,14 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         .map(|path| taps(path, LIMIT))
         .transpose()?;
     let spec = args.spec(own.as_ref().map_or(args.chirp, Vec::len));
+    let problem = match own {
+        Some(pulse) => RadarProblem::with_pulse(spec.clone(), pulse),
+        None => RadarProblem::new(spec.clone()),
+    };
+    let problem = problem.map_err(Failure::input)?;
     let results = receive(
         common,
-        |machine| match &own {
-            Some(pulse) => Radar::with_pulse(spec.clone(), pulse.clone(), machine),
-            None => Radar::new(spec.clone(), machine),
-        },
-        |seed| spec.echoes(seed),
+        |machine| Radar::new(problem.clone(), machine),
         ["--pulses", "--ranges + --chirp - 1"],
         Keep {
             spectra: common.output.is_some(),
@@ -85,10 +86,10 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         },
         json,
     )?;
-    let detections = results.receiver().detections(&results.last);
+    let detections = problem.detections(&results.last.decibels);
     let (scene, note) = scene(common, json!(spec.targets()), spec.resolves_targets());
     let missed = if scene["judged"] == true {
-        judge(&spec, &detections)
+        problem.faults(&detections)
     } else {
         Vec::new()
     };
@@ -115,25 +116,6 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         pictures: common.picture.as_deref().map(picture).into_iter().collect(),
     };
     conclude(common, &results, found)
-}
-
-/// Every target has its detection within a cell, and nothing else was detected.
-fn judge(spec: &RadarSpec, detections: &[Detection]) -> Vec<String> {
-    let found: Vec<_> = detections
-        .iter()
-        .map(|d| (d.range_m, d.speed_m_s))
-        .collect();
-    let there = spec.targets().map(|t| (t.range_m, t.speed_m_s));
-    let lacks = |all: &[(f64, f64)], one| !all.iter().any(|other| spec.near(*other, one, 1.5));
-    let missed = there
-        .iter()
-        .filter(|t| lacks(&found, **t))
-        .map(|(range, speed)| format!("the target at {range:.0} m, {speed:+.1} m/s was not found"));
-    let ghosts = found
-        .iter()
-        .filter(|d| lacks(&there, **d))
-        .map(|(range, speed)| format!("nothing is at {range:.0} m, {speed:+.1} m/s"));
-    missed.chain(ghosts).collect()
 }
 
 fn text(spec: &RadarSpec, blocks: usize, detections: &[Detection]) -> String {

@@ -3,7 +3,9 @@
 use super::Common;
 use crate::interrupt;
 use crate::outcome::Failure;
-use cp2_kernels::chain::{Accuracy, ChainError, Received, Receiver, Stage, add_stages};
+use cp2_kernels::chain::{
+    Accuracy, ChainError, Received, Receiver, ReceiverProblem as _, Stage, add_stages,
+};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::borrow::Cow;
@@ -44,17 +46,16 @@ pub(super) struct Results<R> {
 
 impl<R> Results<R> {
     /// The chain on the first machine.
-    pub(super) fn receiver(&self) -> &R {
+    fn receiver(&self) -> &R {
         &self.machines[0].receiver
     }
 }
 
 /// Plans a chain on every machine and runs all blocks: those of the file, or
-/// as many as asked for of the scene. Every machine is compared with the reference.
+/// as many as asked for of the scene. Every machine's results are judged by the problem.
 pub(super) fn receive<R: Receiver>(
     common: &Common,
     plan: impl Fn(&Arc<Machine>) -> Result<R, ChainError>,
-    scene: impl Fn(u64) -> Vec<Complex32>,
     shape: [&str; 2],
     keep: Keep,
     json: bool,
@@ -75,11 +76,11 @@ pub(super) fn receive<R: Receiver>(
         .map(on)
         .collect::<Result<Vec<_>, _>>()?;
     let size = match machines.first() {
-        Some(first) => first.receiver.block(),
+        Some(first) => first.receiver.problem().block(),
         None => return Err(Failure::input("--machine: expected at least one machine")),
     };
     let file = common.load(size, shape)?;
-    let numbers = size.0 * size.1;
+    let numbers = size[0] * size[1];
     let blocks = match &file {
         Some(data) => data.len() / numbers,
         None => common.blocks as usize,
@@ -97,7 +98,10 @@ pub(super) fn receive<R: Receiver>(
         progress.begin("blocks");
         let block: Cow<'_, [Complex32]> = match &file {
             Some(data) => data[k * numbers..][..numbers].into(),
-            None => scene(common.seed.wrapping_add(k as u64)).into(),
+            None => {
+                let seed = common.seed.wrapping_add(k as u64);
+                results.receiver().problem().scene(seed).into()
+            }
         };
         // The commands of the others are the same.
         results.take(&block, common, common.emit.as_deref().filter(|_| k == 0))?;
@@ -122,7 +126,7 @@ impl<R: Receiver> Results<R> {
     ) -> Result<(), Failure> {
         interrupt::check()?;
         self.finite &= block.iter().all(|z| z.is_finite());
-        let reference = self.finite.then(|| self.receiver().reference(block));
+        let exact = self.finite.then(|| self.receiver().problem().exact(block));
         for (i, on) in self.machines.iter_mut().enumerate() {
             interrupt::check()?;
             let emit = emit.filter(|_| i == 0);
@@ -132,8 +136,8 @@ impl<R: Receiver> Results<R> {
                 run.emit(folder).map_err(Failure::input)?;
             }
             add_stages(&mut on.stages, &received.stages);
-            if let Some(reference) = &reference {
-                on.accuracy = on.accuracy.worst(Accuracy::of(&received, reference));
+            if let Some(exact) = &exact {
+                on.accuracy = on.accuracy.worst(received.accuracy(exact));
             }
             if i == 0 {
                 self.last = received;

@@ -76,6 +76,7 @@ pub(super) fn conclude<R>(
         for key in [
             "engine",
             "cycles",
+            "expected_cycles",
             "bound_cycles",
             "reference_cycles",
             "efficiency",
@@ -174,6 +175,7 @@ fn figures<R>(
         "machine": on.machine.name,
         "machine_hash": on.machine.hash,
         "cycles": cycles,
+        "expected_cycles": on.stages.iter().map(|s| s.expected_cycles).sum::<Option<u64>>(),
         "bound_cycles": bound,
         "reference_cycles": reference,
         "efficiency": reference as f64 / cycles.max(1) as f64,
@@ -207,11 +209,10 @@ fn judge<R>(on: &OnMachine<R>, outcome: &mut Outcome) {
         return;
     }
     outcome.exit = UNVERIFIED;
-    outcome.notes += &if a.rel_error > Accuracy::SPECTRA {
+    outcome.notes += &if !a.spectra_hold() {
         format!(
             "error: {name}: the spectra's relative error is {:.2e}; expected at most {:.0e}; either samples are so large or small that f32 overflows or underflows, or this is a fault of cp2\n",
-            a.rel_error,
-            Accuracy::SPECTRA
+            a.rel_error, a.rel_allowed
         )
     } else {
         format!(

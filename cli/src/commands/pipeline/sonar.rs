@@ -6,7 +6,7 @@ use super::{Common, cells, hertz};
 use crate::outcome::{Failure, Outcome};
 use crate::picture::{Axis, Field};
 use crate::table::frequency;
-use cp2_kernels::chain::{Contact, Sonar, SonarSpec};
+use cp2_kernels::chain::{Contact, Sonar, SonarProblem, SonarSpec};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -54,10 +54,10 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         taps: args.taps,
         points: args.points,
     };
+    let problem = SonarProblem::new(spec.clone()).map_err(Failure::input)?;
     let results = receive(
         common,
-        |machine| Sonar::new(spec.clone(), machine),
-        |seed| spec.sound(seed),
+        |machine| Sonar::new(problem.clone(), machine),
         ["--hydrophones", "--samples"],
         Keep {
             spectra: common.output.is_some(),
@@ -65,11 +65,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         },
         json,
     )?;
-    let contacts = results.receiver().contacts(&results.last);
-    let bearings = results.receiver().bearings(&results.last);
+    let contacts = problem.contacts(&results.last.spectra);
+    let bearings = problem.bearings(&results.last.spectra);
     let (scene, note) = scene(common, json!(spec.sources()), spec.resolves_sources());
     let missed = if scene["judged"] == true {
-        judge(&spec, &contacts)
+        problem.faults(&contacts)
     } else {
         Vec::new()
     };
@@ -102,24 +102,6 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         pictures,
     };
     conclude(common, &results, found)
-}
-
-/// Every source has its contact within a beam and two points, and there are no others.
-fn judge(spec: &SonarSpec, contacts: &[Contact]) -> Vec<String> {
-    let place = |bearing: f64, frequency: f64| format!("{bearing:+.1} degrees, {frequency:+.1} Hz");
-    let sources = spec.sources();
-    let missed = sources
-        .iter()
-        .filter(|s| !contacts.iter().any(|c| spec.near(s, c)))
-        .map(|s| {
-            let place = place(s.bearing_deg, s.frequency_hz);
-            format!("the source at {place} was not found")
-        });
-    let ghosts = contacts
-        .iter()
-        .filter(|c| !sources.iter().any(|s| spec.near(s, c)))
-        .map(|c| format!("nothing is at {}", place(c.bearing_deg, c.frequency_hz)));
-    missed.chain(ghosts).collect()
 }
 
 fn text(spec: &SonarSpec, blocks: usize, contacts: &[Contact]) -> String {

@@ -6,7 +6,7 @@ fn an_emitted_run_replays_bit_for_bit() {
     let path = folder.path().join("run");
     let mut job = MapJob::new("slow", 16);
     (job.size, job.args, job.options.record) = (BlocksPerSection::Fixed(2), vec![50], true);
-    let done = map(assembled(SLOW), vm("vm9"), &floats(4 * 21), &job).unwrap();
+    let done = map(assembled(SLOW), vm("vm9"), &floats(4 * 21), &job);
     done.run.emit(&path).unwrap();
     let replay = crate::emit::Replay::read(&path).unwrap();
     assert_eq!(
@@ -33,7 +33,6 @@ fn an_emitted_run_replays_bit_for_bit() {
     job.options.record = false;
     assert_eq!(
         map(assembled(SLOW), vm("vm9"), &floats(4 * 21), &job)
-            .unwrap()
             .run
             .report,
         done.run.report
@@ -114,7 +113,6 @@ fn the_timeline_exports() {
     let mut job = MapJob::new("slow & <steady>", 16);
     (job.size, job.args) = (BlocksPerSection::Fixed(2), vec![500]);
     let report = map(assembled(SLOW), vm("vm9"), &floats(4 * 30), &job)
-        .unwrap()
         .run
         .report;
     let mut bytes = Vec::new();
@@ -181,7 +179,7 @@ proptest! {
         let path = folder.path().join("run");
         let mut job = MapJob::new("double", 16);
         job.options.record = true;
-        map(assembled(DOUBLE), vm("vm7"), &floats(8), &job).unwrap().run.emit(&path).unwrap();
+        map(assembled(DOUBLE), vm("vm7"), &floats(8), &job).run.emit(&path).unwrap();
         let file = path.join(["commands.json", "memory.bin", "kernel.elf", "machine.toml"][which]);
         let mut bytes = std::fs::read(&file).unwrap();
         for (at, value, digit) in edits {

@@ -3,36 +3,24 @@
 mod commands;
 mod ends;
 mod exports;
+mod map;
 mod paging;
 mod protection;
 mod threads;
 
 use super::*;
-use crate::map::{MapJob, map};
-use crate::page_source::PageKernel;
+use crate::paging::PageKernel;
 use crate::schedule::{BlocksPerSection, Buffering, PageArgs, Paging, Plan, Stream};
 use crate::timeline::{Category, Slice};
 use cp2_asm::{Program, Source, assemble};
 use cp2_dma::Target;
 use cp2_emu::Cause;
+use map::{MapJob, MapRun, map};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Doubles every float; blocks of 16 bytes.
-pub(crate) const DOUBLE: &str = "
-.include \"page.s\"
-.program
-    page_begin
-    ldx2 a0, [a15]
-    ldx c0, [a15 + 8]
-    loop c0 {
-        ldq q0, [a0]+16
-        add q1, q0, q0
-        stq q1, [a1]+16
-    }
-    page_end
-    stop
-";
+pub(super) const DOUBLE: &str = include_str!("../../../../tests/kernels/double.s");
 
 /// Works on nothing for a number of cycles given in word 4, then doubles.
 pub(super) const SLOW: &str = "
@@ -54,11 +42,11 @@ pub(super) const SLOW: &str = "
     stop
 ";
 
-pub(crate) fn vm(name: &str) -> Arc<Machine> {
+pub(super) fn vm(name: &str) -> Arc<Machine> {
     Arc::new(Machine::builtin(name).unwrap())
 }
 
-pub(crate) fn assembled(text: &str) -> Arc<Program> {
+pub(super) fn assembled(text: &str) -> Arc<Program> {
     match assemble(&Source::new("test.s", text), &cp2_asm::Options::default()) {
         Ok(assembly) => Arc::new(assembly.program),
         Err(diagnostics) => panic!("{diagnostics}"),

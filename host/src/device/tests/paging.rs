@@ -12,7 +12,7 @@ proptest! {
         let mut job = MapJob::new("slow", 16);
         (job.size, job.buffering, job.in_place, job.args, job.options) = (size, buffering, in_place, vec![slow], checked());
         let input = floats(4 * blocks);
-        let done = map(assembled(SLOW), machine.clone(), &input, &job).unwrap();
+        let done = map(assembled(SLOW), machine.clone(), &input, &job);
         let report = &done.run.report;
         prop_assert_eq!(&report.end, &End::Finished);
         prop_assert_eq!(&done.output, &doubled(&input));
@@ -23,7 +23,7 @@ proptest! {
         prop_assert_eq!(pages, (0..done.plan.pages().len()).map(Some).collect::<Vec<_>>());
         prop_assert_eq!(report.dma.stored, input.len() as u64);
         // Nothing in it depends on the computer that simulates.
-        let again = map(assembled(SLOW), machine, &input, &job).unwrap();
+        let again = map(assembled(SLOW), machine, &input, &job);
         prop_assert_eq!(&again.run.report, report);
     }
 }
@@ -37,7 +37,7 @@ fn page_k_computes_while_its_neighbours_move() {
         true,
         vec![400],
     );
-    let done = map(assembled(SLOW), vm("vm7"), &floats(4 * 32 * 6), &job).unwrap();
+    let done = map(assembled(SLOW), vm("vm7"), &floats(4 * 32 * 6), &job);
     let report = &done.run.report;
     for kernel in slices(report, Category::Page) {
         let page = kernel.page.unwrap();
@@ -73,7 +73,7 @@ fn page_k_computes_while_its_neighbours_move() {
 fn a_small_paged_run_takes_the_cycles_of_its_parts() {
     let mut job = MapJob::new("double", 16);
     (job.size, job.buffering) = (BlocksPerSection::Fixed(2), Buffering::Double);
-    let done = map(assembled(DOUBLE), vm("vm7"), &floats(4 * 10), &job).unwrap();
+    let done = map(assembled(DOUBLE), vm("vm7"), &floats(4 * 10), &job);
     let report = &done.run.report;
     let spans = |category: &[Category]| -> Vec<(u64, u64)> {
         let slices = report.timeline.slices.iter();
@@ -125,7 +125,6 @@ fn buffering_pays() {
         (job.size, job.buffering, job.in_place, job.args) =
             (BlocksPerSection::Fixed(64), buffering, true, vec![300]);
         map(assembled(SLOW), vm("vm7"), &floats(4 * 256 * 8), &job)
-            .unwrap()
             .run
             .report
             .cycles
@@ -298,7 +297,7 @@ fn a_kernel_without_outputs_sums_an_array() {
 fn a_kernel_that_gives_no_page_back_is_a_deadlock() {
     let text = ".program\n    wait 0\n    stop\n";
     let job = MapJob::new("old", 16);
-    let done = map(assembled(text), vm("vm7"), &floats(4 * 40), &job).unwrap();
+    let done = map(assembled(text), vm("vm7"), &floats(4 * 40), &job);
     let End::Deadlock {
         kernel, waiting, ..
     } = &done.run.report.end

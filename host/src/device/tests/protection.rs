@@ -4,16 +4,16 @@ use super::*;
 use cp2_emu::{Objection, Owner};
 
 /// The job on 4 x 40 blocks of 16 bytes, under the checkers.
-fn mapped(text: &str, change: impl FnOnce(&mut MapJob)) -> crate::map::MapRun {
+fn mapped(text: &str, change: impl FnOnce(&mut MapJob)) -> MapRun {
     let mut job = MapJob::new("k", 16);
     job.options = checked();
     job.size = BlocksPerSection::Fixed(4);
     change(&mut job);
-    map(assembled(text), vm("vm7"), &floats(4 * 4 * 40 - 4), &job).unwrap()
+    map(assembled(text), vm("vm7"), &floats(4 * 4 * 40 - 4), &job)
 }
 
 /// Source line, owner and whether it was a store of what is objected to; in order.
-fn outside(text: &str, done: &crate::map::MapRun) -> Vec<(u32, Owner, bool, u64)> {
+fn outside(text: &str, done: &MapRun) -> Vec<(u32, Owner, bool, u64)> {
     let program = assembled(text);
     let findings = done.run.report.findings.iter();
     let of = findings.filter_map(|finding| match finding.objection {

@@ -160,11 +160,11 @@ impl MapProblem {
             op => op.ratio(),
         };
         if !len.is_multiple_of(whole) {
-            return Err(ProblemError::Odd {
-                what: "the number of floats",
-                found: len,
-                expected: format!("a positive multiple of {whole} floats"),
-            });
+            return Err(ProblemError::odd(
+                "the number of floats",
+                len,
+                format!("a positive multiple of {whole} floats"),
+            ));
         }
         Ok(Self { op, len })
     }

@@ -43,11 +43,11 @@ impl BeamProblem {
         let sides = [("the rows of a matrix", beams), sides[1]];
         self::elements(&what, &sides)?;
         if !weights.len().is_multiple_of(elements) {
-            return Err(ProblemError::Odd {
-                what: "the number of weights",
-                found: weights.len(),
-                expected: format!("whole rows of {elements}"),
-            });
+            return Err(ProblemError::odd(
+                "the number of weights",
+                weights.len(),
+                format!("whole rows of {elements}"),
+            ));
         }
         Ok(Self {
             weights: weights.to_vec(),

@@ -76,11 +76,11 @@ impl ReduceProblem {
             &sides,
         )?;
         if op == ReductionOp::ComplexDot && !n.is_multiple_of(2) {
-            return Err(ProblemError::Odd {
-                what: "a row's length",
-                found: n,
-                expected: "an even number of floats for complex ones".to_owned(),
-            });
+            return Err(ProblemError::odd(
+                "a row's length",
+                n,
+                "an even number of floats for complex ones".to_owned(),
+            ));
         }
         Ok(Self { op, n, rows })
     }

@@ -13,7 +13,7 @@ use super::program::{fill, program};
 use super::turn::{Loop, RowTurns, Sums, Unit};
 use crate::assembly::moves;
 use crate::pipeline::Operations;
-use crate::ring::Ring;
+use cp2_host::paging::Ring;
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use pages::Blocks;
@@ -32,8 +32,6 @@ const BUFFERS: usize = 2;
 const BESIDE: usize = 12;
 /// Pair registers.
 const PAIRS: usize = 64;
-/// Cycles of a page beside its tiles.
-const PAGE: u64 = 16;
 
 /// Tiles on a machine.
 #[derive(Clone, Debug)]
@@ -283,7 +281,6 @@ impl Carried {
             out: out as u64 * COMPLEX,
             before: before as u64,
             operations: self.operations.times(tiles as u64),
-            cycles: cycles + PAGE,
         };
         moves(&title, &blocks.pass(1, [0; 2]), machine)?;
         let filter = Filter {
@@ -303,7 +300,6 @@ impl Carried {
             deal: machine.cp2.sections,
             operations: Vec::new(),
             cycles_per_block: cycles,
-            cycles_per_page: PAGE,
             passes: None,
             mixes: None,
         };

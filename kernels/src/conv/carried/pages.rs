@@ -3,10 +3,10 @@
 use super::BUFFERS;
 use crate::conv::filter::Passes;
 use crate::job::{Job, JobError, data_end};
-use crate::ring::{Pages, Ring, RingPass};
 use cp2_asm::Program;
 use cp2_dma::{Descriptor, Target};
 use cp2_host::Buffer;
+use cp2_host::paging::{Pages, QUAD, Ring, RingPass};
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
@@ -22,15 +22,14 @@ pub(super) struct Blocks {
     pub(super) out: u64,
     /// Blocks that come before a section's first outputs.
     pub(super) before: u64,
-    /// Those of a block, and its cycles.
+    /// Those of a block.
     pub(super) operations: Vec<(Class, u64)>,
-    pub(super) cycles: u64,
 }
 
 impl Blocks {
     /// The pass over so many blocks, samples and outputs at `at` in system memory.
     pub(super) fn pass(&self, blocks: usize, at: [u64; 2]) -> RingPass {
-        let arguments = data_end(&self.program).next_multiple_of(16);
+        let arguments = data_end(&self.program).next_multiple_of(QUAD);
         let first = arguments + Ring::argument_bytes(BUFFERS);
         let ring = Ring::new(arguments, first, BUFFERS, self.hop, self.out).staying();
         let issues = self.operations.iter().map(|(_, count)| count).sum();
@@ -42,9 +41,8 @@ impl Blocks {
             outputs: first + BUFFERS as u64 * self.hop,
             at,
             issues,
-            overhead: self.cycles.saturating_sub(issues),
         };
-        RingPass::new(ring, rows)
+        RingPass::new(ring, rows).by(&self.program, "start")
     }
 }
 
@@ -92,7 +90,6 @@ struct Rows {
     outputs: u64,
     at: [u64; 2],
     issues: u64,
-    overhead: u64,
 }
 
 impl Rows {
@@ -133,9 +130,5 @@ impl Pages for Rows {
 
     fn issues(&self, _page: u64) -> u64 {
         self.issues
-    }
-
-    fn overhead(&self, _page: u64) -> u64 {
-        self.overhead
     }
 }

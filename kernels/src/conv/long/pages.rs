@@ -5,9 +5,8 @@ use super::shape::{PAGE, Shape};
 use super::tables::{TAP_BYTES, column_bytes, row_bytes};
 use super::units::{Share, Unit};
 use crate::conv::filter::COMPLEX;
-use crate::conv::overlap::digits;
-use crate::ring::Pages;
 use cp2_dma::{Descriptor, Target};
+use cp2_host::paging::Pages;
 use std::ops::Range;
 
 /// A kind of page, in the order in which a block goes through them.
@@ -20,20 +19,6 @@ pub(super) enum Kind {
 
 impl Kind {
     pub(super) const ALL: [Self; 3] = [Self::Columns, Self::Rows, Self::Back];
-}
-
-/// Cycles beside the butterflies, as long.s has them: of the first pass of radix 8 of those
-/// that run into each other, of each further one, of the middle pass, and of a page.
-const FIRST: u64 = 47;
-const JOINT: u64 = 19;
-const MIDDLE: u64 = 100;
-const TURN: u64 = 24;
-/// ... of which the way from a page's signal to the next page: `ret`, `call`, its addresses.
-const AFTER: u64 = 4 + 4 + 2;
-
-/// ... of so many passes that run into each other.
-fn passes(count: u32) -> u64 {
-    FIRST + u64::from(count - 1) * JOINT
 }
 
 /// Bytes of a section's page.
@@ -362,16 +347,5 @@ impl Pages for Phase {
     fn issues(&self, page: u64) -> u64 {
         let (butterflies, products) = self.blocks.shape.arithmetic(self.place(page).kind);
         butterflies + products
-    }
-
-    fn overhead(&self, page: u64) -> u64 {
-        TURN + match self.place(page).kind {
-            Kind::Columns | Kind::Back => passes(self.blocks.shape.cut.passes()),
-            Kind::Rows => MIDDLE + 2 * passes(digits(self.blocks.shape.cut.row).outer),
-        }
-    }
-
-    fn after(&self, _page: u64) -> u64 {
-        AFTER
     }
 }

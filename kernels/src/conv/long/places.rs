@@ -4,7 +4,7 @@ use super::pages::{Kind, PAGE_BYTES};
 use super::shape::Shape;
 use super::tables::{TAP_BYTES, column_bytes, row_bytes};
 use super::units::Share;
-use crate::ring::Ring;
+use cp2_host::paging::Ring;
 
 /// Pages of a round that are loaded before the first of them is stored, and most of one round whose buffers and factors
 /// change in each: two of a kind, or one of each.

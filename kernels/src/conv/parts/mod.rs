@@ -13,9 +13,9 @@ use super::overlap::Cover;
 use super::program::program;
 use crate::assembly::moves;
 use crate::job::{Job, JobError, data_end};
-use crate::ring::{Dealt, Ring, RingPass};
 use cp2_asm::Program;
 use cp2_host::Buffer;
+use cp2_host::paging::{Dealt, QUAD, Ring, RingPass};
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 pub(super) use pages::Addresses;
@@ -83,13 +83,14 @@ impl Blocks {
     }
 
     pub(super) fn pass(&self, blocks: usize, at: Addresses) -> RingPass {
-        let arguments = data_end(&self.program).next_multiple_of(16);
+        let arguments = data_end(&self.program).next_multiple_of(QUAD);
         let parts = Parts {
             blocks: self.dealt(blocks),
             cover: self.cover.clone(),
             at,
         };
-        RingPass::new(Ring::in_place(arguments, 0, RING as usize, PART), parts)
+        let ring = Ring::in_place(arguments, 0, RING as usize, PART);
+        RingPass::new(ring, parts).by(&self.program, "start")
     }
 
     fn dealt(&self, blocks: usize) -> Dealt {

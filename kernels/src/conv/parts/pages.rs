@@ -3,8 +3,8 @@
 use super::N;
 use crate::conv::filter::COMPLEX;
 use crate::conv::overlap::{Cover, issues};
-use crate::ring::{Dealt, Pages};
 use cp2_dma::{Descriptor, Target};
+use cp2_host::paging::{Dealt, Pages};
 use std::ops::Range;
 
 /// Parts of a block.
@@ -30,9 +30,6 @@ const PAGES: u64 = 2 * PARTS + EIGHTHS;
 const TABLES: u32 = 2;
 /// Issues of a pass of radix 8 over a block.
 const PASS: u64 = N as u64 / 2 * 3;
-/// Cycles of a block beside its butterflies and products (`docs/convolution.md`): passes 1 to 3,
-/// the middle one, 4 to 6, and the way to the next block.
-const OVERHEAD: u64 = 67 + 52 + 54 + 102 + 49 + 48 + 70 + 9;
 
 /// Addresses in system memory; 0 for plans that are not carried out.
 #[derive(Clone, Copy, Debug, Default)]
@@ -183,25 +180,12 @@ impl Pages for Parts {
 
     fn issues(&self, page: u64) -> u64 {
         let middle = issues(N) - 6 * PASS;
+        // Passes 2 and 3, 4 and 5, go over all of a block and wait for nothing.
         match Kind::of(page).1 {
-            Kind::Comes(_) | Kind::Goes(_) => PASS / PARTS + self.after(page),
-            Kind::Tables(_) => middle / EIGHTHS + self.after(page),
-        }
-    }
-
-    /// Passes 2 and 3, 4 and 5, go over all of a block and wait for nothing.
-    fn after(&self, page: u64) -> u64 {
-        match Kind::of(page).1 {
-            Kind::Comes(part) if part + 1 == PARTS => 2 * PASS,
-            Kind::Tables(piece) if piece + 1 == EIGHTHS => 2 * PASS,
-            _ => 0,
-        }
-    }
-
-    fn overhead(&self, page: u64) -> u64 {
-        match Kind::of(page).1 {
-            Kind::Tables(0) => OVERHEAD,
-            _ => 0,
+            Kind::Comes(part) if part + 1 == PARTS => PASS / PARTS + 2 * PASS,
+            Kind::Comes(_) | Kind::Goes(_) => PASS / PARTS,
+            Kind::Tables(piece) if piece + 1 == EIGHTHS => middle / EIGHTHS + 2 * PASS,
+            Kind::Tables(_) => middle / EIGHTHS,
         }
     }
 

@@ -195,7 +195,7 @@ impl Map {
     }
 
     /// What every pass issues, for the model.
-    pub(super) fn operations(&self) -> Vec<Vec<(Class, u64)>> {
+    pub(crate) fn operations(&self) -> Vec<Vec<(Class, u64)>> {
         let parts = 0..self.shape.parts;
         parts.map(|part| self.issued(part, self.blocks())).collect()
     }

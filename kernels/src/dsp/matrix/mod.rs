@@ -182,7 +182,7 @@ impl Beamformer {
     }
 
     /// What the pass issues, for the model.
-    pub(super) fn operations(&self, snapshots: usize) -> Vec<Vec<(Class, u64)>> {
+    pub(crate) fn operations(&self, snapshots: usize) -> Vec<Vec<(Class, u64)>> {
         vec![self.issued(0, snapshots.div_ceil(self.shape.block))]
     }
 }

@@ -195,7 +195,7 @@ impl Transposition {
     }
 
     /// No arithmetic in any pass.
-    pub(super) fn operations(&self) -> Vec<Vec<(Class, u64)>> {
+    pub(crate) fn operations(&self) -> Vec<Vec<(Class, u64)>> {
         vec![Vec::new(); self.shape.cut.passes()]
     }
 }

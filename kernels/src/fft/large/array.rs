@@ -1,25 +1,8 @@
 //! The page kernel of `array.s`: arrays of two axes, one in each section, or the parts of one.
 
-use super::cost::AFTER;
 use super::lines::{COMPLEX, LAST, Lines};
-use crate::ring::Pages;
 use cp2_dma::{Descriptor, Target};
-
-/// Cycles that the rows of a page take beside their arithmetic, words counted in `array.s` and
-/// `stockham.s`: of two passes, of the three of rows of 128, 256 and 512 numbers, and of the four of 1024.
-const ROWS: [u64; 5] = [90, 134, 120, 82, 135];
-/// The loop around the pieces of an array: two words of the ring, a wait, two counts and a branch.
-const PIECE: u64 = 6;
-/// A further piece of the result: the last pass is filled and drained again.
-const RESULT: u64 = 42;
-/// Words behind the signal of a piece.
-const AFTER_PIECE: u64 = 2;
-
-/// The same of rows of `width` numbers.
-fn rows_overhead(width: u64) -> u64 {
-    let more = width.checked_div(64).map_or(0, |n| n.max(1).ilog2());
-    ROWS[more.min(4) as usize]
-}
+use cp2_host::paging::Pages;
 
 /// What a page needs beside it: the rows of lines that end in place have there what is between their passes.
 fn beside(lines: &Lines) -> u64 {
@@ -190,14 +173,6 @@ impl Pages for PartPages {
         let rows = self.lines.len() as u64 * self.lines.per_section() as u64 / 2;
         rows * u64::from(self.shape[1].ilog2()) + self.lines.butterflies()
     }
-
-    fn overhead(&self, _page: u64) -> u64 {
-        rows_overhead(self.shape[1]) + self.lines.column_overhead()
-    }
-
-    fn after(&self, _page: u64) -> u64 {
-        AFTER
-    }
 }
 
 impl Pages for ArrayPages {
@@ -244,10 +219,6 @@ impl Pages for ArrayPages {
         self.pieces
     }
 
-    fn group(&self) -> u64 {
-        self.pieces
-    }
-
     fn held(&self, _page: u64) -> Option<[u64; 3]> {
         Some([self.piece_bytes(), 0, beside(&self.lines)])
     }
@@ -255,30 +226,6 @@ impl Pages for ArrayPages {
     fn issues(&self, page: u64) -> u64 {
         let [rows, early, last] = self.parts();
         rows + last + early * u64::from(self.at(page).1 == 0)
-    }
-
-    fn overhead(&self, page: u64) -> u64 {
-        let rows = rows_overhead(self.lines.per_section() as u64);
-        match (self.pieces, self.at(page).1) {
-            (1, _) => rows + self.lines.column_overhead(),
-            (_, 0) => rows + PIECE + self.lines.column_overhead(),
-            _ => rows + PIECE + RESULT,
-        }
-    }
-
-    fn head(&self, _page: u64) -> u64 {
-        let [rows, ..] = self.parts();
-        match self.pieces {
-            1 => 0,
-            _ => rows + rows_overhead(self.lines.per_section() as u64) + PIECE,
-        }
-    }
-
-    fn after(&self, _page: u64) -> u64 {
-        match self.pieces {
-            1 => AFTER,
-            _ => AFTER_PIECE,
-        }
     }
 
     /// The places of an array are free when all of the result before has gone.

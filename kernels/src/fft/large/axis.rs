@@ -13,8 +13,8 @@ use crate::fft::error::FftError;
 use crate::fft::program::{array_program, large_program, large_program_at, parts_program};
 use crate::fft::recipe::Recipe;
 use crate::job::{Job, data_end, image, load};
-use crate::ring::{Expected, Floor, Ring, RingPass};
 use cp2_asm::Program;
+use cp2_host::paging::{Expected, Floor, QUAD, Ring, RingPass, deals_quads};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
@@ -48,12 +48,12 @@ impl Axis {
         machine: &Machine,
     ) -> Result<Option<Self>, FftError> {
         let sections = machine.cp2.sections as u64;
-        if machine.dma.granule.0 != 16 {
+        if !deals_quads(machine) {
             return Ok(None);
         }
         let dmem = machine.cp2.dmem.0;
         let whole = [2, 4, 8, 16].map(|per| Lines::new(length, per));
-        let parts = Lines::parts(length).filter(|_| sections == parts::SECTIONS);
+        let parts = Lines::parts(length).filter(|_| sections.is_power_of_two());
         let mut found = Vec::new();
         // What their passes take at a time.
         let short = [8, 16, 32, 64].map(|per| Lines::short(length, per));
@@ -72,7 +72,7 @@ impl Axis {
                 Err(FftError::Unfit(e)) if e.is_size() => continue,
                 Err(e) => return Err(e),
             };
-            for ring in rings(&lines, 0, data_end(&program).next_multiple_of(16), dmem) {
+            for ring in rings(&lines, 0, data_end(&program).next_multiple_of(QUAD), dmem) {
                 let axis = Self {
                     matrices,
                     width,
@@ -121,7 +121,7 @@ impl Axis {
         let (dmem, page) = (machine.cp2.dmem.0, lines.page_bytes());
         let sections = machine.cp2.sections as u64;
         let dealt = inner == 1 || inner % sections == 0;
-        if machine.dma.granule.0 != 16 || 3 * page > dmem || !dealt {
+        if !deals_quads(machine) || 3 * page > dmem || !dealt {
             return Ok(Vec::new());
         }
         let mut ways = Vec::new();
@@ -134,7 +134,7 @@ impl Axis {
                 Err(FftError::Unfit(e)) if e.is_size() => continue,
                 Err(e) => return Err(e),
             };
-            let first = data_end(&program).next_multiple_of(16);
+            let first = data_end(&program).next_multiple_of(QUAD);
             let ring = |buffers: usize| {
                 let pages = first + Ring::argument_bytes(buffers * pieces);
                 let end = pages + buffers as u64 * page;
@@ -198,6 +198,14 @@ impl Axis {
         self.pass(batch, [0; 2]).floor(machine, late)
     }
 
+    /// The label of its kernel.
+    fn entry(&self) -> &'static str {
+        match self.arrays {
+            Some(_) => "arrays",
+            None => "columns",
+        }
+    }
+
     /// Adds the pass over `batch` arrays to a job.
     pub(super) fn add(
         &self,
@@ -205,13 +213,9 @@ impl Axis {
         batch: u64,
         addresses: [u64; 2],
     ) -> Result<(), FftError> {
-        let entry = match self.arrays {
-            Some(_) => "arrays",
-            None => "columns",
-        };
         let program = job.program(&self.name(), &self.program)?;
         let pass = self.pass(batch, addresses);
-        Ok(job.ring(&program, entry, pass)?)
+        Ok(job.ring(&program, self.entry(), pass)?)
     }
 
     /// Where the tables of columns that follow arrays as wholes are if their program comes while these are transformed, and what both
@@ -231,7 +235,8 @@ impl Axis {
                 next.pass_behind(batch, [1 << 40; 2], behind),
             ]
         };
-        behind::priced(passes, [&self.program, &next.program], machine)
+        let programs = [(&self.program, "arrays"), (&next.program, "columns")];
+        behind::priced(passes, programs, machine)
     }
 
     /// Adds both passes to a job, with the second one's tables there.
@@ -273,19 +278,20 @@ impl Axis {
                 from,
                 to,
             };
-            return RingPass::new(ring, work);
+            return RingPass::new(ring, work).by(&self.program, self.entry());
         }
         let (lines, matrices, width) = (self.lines.clone(), batch * self.matrices, self.width);
         if lines.in_parts() {
             let work = ColumnParts {
                 lines,
+                sections: self.sections,
                 matrices,
                 width,
                 from,
                 to,
                 tiled: false,
             };
-            return RingPass::new(ring, work);
+            return RingPass::new(ring, work).by(&self.program, self.entry());
         }
         let work = ColumnPages {
             lines,
@@ -297,7 +303,7 @@ impl Axis {
             tiled: None,
             factors: None,
         };
-        RingPass::new(ring, work)
+        RingPass::new(ring, work).by(&self.program, self.entry())
     }
 }
 

@@ -2,14 +2,12 @@
 
 use super::lines::{COMPLEX, Lines};
 use super::parts::{self, BLOCKS, RING_BYTES};
-use super::real_back::BackColumns;
-use crate::ring::Pages;
+use super::real_back::{BackColumns, Blocks};
 use cp2_dma::{Descriptor, Target};
+use cp2_host::paging::Pages;
 
 /// Bytes of a couple of columns of one row.
 const COUPLE: u64 = 2 * COMPLEX;
-/// Words of a page beside its arithmetic and the numbers that are left: passes 4, 8, 4, 4 are filled and drained, and 4, 8, 8, 4.
-const WORDS: [u64; 2] = [465, 422];
 
 /// Full pages of columns, eight of 512 numbers in each section, or four of 1024.
 #[derive(Debug)]
@@ -42,11 +40,6 @@ impl BackColumnParts {
         lines.per_section() as u64 * COMPLEX
     }
 
-    /// Cycles of a page's first pass beside its arithmetic: of each row partners come that were left and others are left.
-    fn apart(&self) -> u64 {
-        self.columns.lines.len() as u64
-    }
-
     /// Couples of columns of a section's page, bytes of a row of a block, of each couple its own granule and that of its
     /// partners, and rows for each digit n0, of which as many are to that of the next digit n1.
     fn rows(&self) -> (u32, u64, u64) {
@@ -61,7 +54,10 @@ impl BackColumnParts {
 
     /// Pages of a matrix.
     fn pages(&self) -> u64 {
-        BackColumns::full(&self.columns.lines, self.columns.blocks.width)
+        let Blocks {
+            width, sections, ..
+        } = self.columns.blocks;
+        BackColumns::full(&self.columns.lines, width, sections)
     }
 
     /// Page, matrix and its page, and the eighth of a block.
@@ -86,7 +82,7 @@ impl Pages for BackColumnParts {
         let BackColumns { blocks, lines, .. } = &self.columns;
         let columns = lines.per_section() as u64;
         let (first, row) = (of_matrix * columns, (blocks.width * COMPLEX) as i64);
-        let stride = (blocks.width / 8 * COMPLEX) as i64;
+        let stride = (blocks.width / (2 * blocks.sections) * COMPLEX) as i64;
         let [own, mirrored] = [1, -1].map(|sign| Target::Blocks {
             stride: sign * stride,
         });
@@ -131,7 +127,7 @@ impl Pages for BackColumnParts {
         let (couples, row, rows) = self.rows();
         let first = of_matrix * u64::from(couples) * blocks.couple();
         let to = self.columns.to + matrix * blocks.bytes() + p1 * blocks.block() + first;
-        let stride = (blocks.width / 16 * blocks.couple()) as i64;
+        let stride = (blocks.width / (4 * blocks.sections) * blocks.couple()) as i64;
         let (half, seconds) = ((rows * row) as i64, (rows / 4) as u32);
         let store = |to, local, run| {
             let target = Target::Blocks { stride };
@@ -170,19 +166,6 @@ impl Pages for BackColumnParts {
         // The last pass has a level more, which joins neighbours.
         let last = BackColumns::issues(lines) / (u64::from(lines.len().ilog2()) + 1) * 3;
         parts::issues(lines, block, last)
-    }
-
-    fn group(&self) -> u64 {
-        BLOCKS
-    }
-
-    fn head(&self, _block: u64) -> u64 {
-        parts::column_head(&self.columns.lines) + self.apart() / BLOCKS
-    }
-
-    fn overhead(&self, _block: u64) -> u64 {
-        let words = WORDS[usize::from(Self::third_is_eight(&self.columns.lines))];
-        (self.apart() + words) / BLOCKS
     }
 }
 

@@ -1,10 +1,10 @@
 //! The pages of rows of 2048 numbers from half a spectrum (`parts_rows.s` with WOVEN), which go through DMEM in eighths.
 
 use super::lines::{COMPLEX, Lines};
-use super::parts::{self, BLOCKS, RING, RowParts, SECTIONS};
+use super::parts::{self, BLOCKS, RING, RowParts};
 use super::real_back::Blocks;
-use crate::ring::{Pages, Ring};
 use cp2_dma::{Descriptor, Target};
+use cp2_host::paging::{Pages, Ring};
 
 /// Bytes of a quarter of a block in DMEM: numbers of one digit n0.
 const QUARTER: u64 = parts::BLOCK / 4;
@@ -14,10 +14,6 @@ const COUPLE: u64 = 4 * COMPLEX;
 const BLOCK: u64 = parts::BLOCK + 2 * COUPLE;
 /// Bytes of the step tables of the passes over blocks and in them.
 const STEPS: u64 = 64 * 8 + 32 * 16;
-/// Cycles of a page's first pass in which the first differences of a block come, behind what follows on the block before.
-const APART: u64 = 4 * 7;
-/// Words of a page that go on from block to block in the last pass, and that fill and drain four iterations of the first.
-const STRIDES: u64 = 25;
 
 /// Rows of all couples of real columns, a couple of rows in a section's page.
 #[derive(Clone, Debug)]
@@ -57,7 +53,7 @@ impl Pages for BackParts {
             stride: bytes as i64,
         };
         // All blocks of all matrices follow each other.
-        let first = self.rows.from + page * SECTIONS * bytes;
+        let first = self.rows.from + page * self.blocks.sections * bytes;
         let (run, group) = (self.blocks.differences(), self.blocks.group as i64);
         let last = (self.blocks.width / 4) as i64;
         let (digit, own) = (last / 2, last / 16);
@@ -102,17 +98,5 @@ impl Pages for BackParts {
 
     fn issues(&self, block: u64) -> u64 {
         self.rows.issues(block)
-    }
-
-    fn group(&self) -> u64 {
-        self.rows.group()
-    }
-
-    fn head(&self, block: u64) -> u64 {
-        self.rows.head(block) + APART / BLOCKS
-    }
-
-    fn overhead(&self, _block: u64) -> u64 {
-        (parts::ROW_OVERHEAD[0] + APART + STRIDES) / BLOCKS
     }
 }

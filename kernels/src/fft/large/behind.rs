@@ -4,9 +4,9 @@
 use crate::fft::error::FftError;
 pub(super) use crate::job::loads;
 use crate::job::{Job, data_end, image, load};
-use crate::ring::{Expected, Ring, RingPass, expect_all, follow};
 use cp2_asm::Program;
 use cp2_asm::isa::{Kind, Op};
+use cp2_host::paging::{Expected, Ring, RingPass, expect_all, follow};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ fn named() -> u64 {
 /// many bytes on; none where program memory or DMEM has no room for both.
 pub(super) fn priced(
     passes: impl Fn(u64) -> [RingPass; 2],
-    [first, second]: [&Program; 2],
+    [(first, entry), (second, next_entry)]: [(&Arc<Program>, &str); 2],
     machine: &Machine,
 ) -> Option<(u64, Expected)> {
     let programs = first.words.len() + WORDS + second.words.len();
@@ -38,7 +38,9 @@ pub(super) fn priced(
     if tables + data_end(second) > named() || tables + next.end()? > machine.cp2.dmem.0 {
         return None;
     }
-    let [mut before, mut next] = passes(tables);
+    let [before, next] = passes(tables);
+    let mut before = before.by(first, entry);
+    let mut next = next.by(second, next_entry);
     if !follow(&mut before, &mut next, &loads(second), machine) {
         return None;
     }
@@ -108,7 +110,7 @@ impl Followed {
             return Ok(None);
         };
         let moved = |behind| passes(behind_by(&rings, behind));
-        let Some((tables, _)) = priced(moved, [&programs[0], &programs[1]], machine) else {
+        let Some((tables, _)) = priced(moved, entries(&programs), machine) else {
             return Ok(None);
         };
         let (both, second) = linked(&programs[0], &*program(1, tables)?, tables)?;
@@ -127,7 +129,7 @@ impl Followed {
         machine: &Machine,
     ) -> Option<Expected> {
         let moved = |behind| passes(behind_by(&self.rings, behind), ARRAYS, FACTORS);
-        let priced = priced(moved, [&self.programs[0], &self.programs[1]], machine);
+        let priced = priced(moved, entries(&self.programs), machine);
         priced.map(|(_, expected)| expected)
     }
 
@@ -146,6 +148,11 @@ impl Followed {
         let program = job.program(name, &self.both)?;
         Ok(job.followed(&program, ["columns", "rows"], passes, self.second)?)
     }
+}
+
+/// The kernels of both passes.
+fn entries([first, second]: &[Arc<Program>; 2]) -> [(&Arc<Program>, &'static str); 2] {
+    [(first, "columns"), (second, "rows")]
 }
 
 /// The second so many bytes on.

@@ -2,19 +2,17 @@
 //! what is left of it, with another axis where there is one.
 
 use super::array::PartPages;
-use super::cost::AFTER;
 use super::joint_parts::{self, JointParts};
 use super::lines::{COMPLEX, LAST, Lines};
-use super::parts;
 use super::recipe::RUN;
 use super::split::{Visit, visits};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::program::{array_program, large_program};
 use crate::fft::recipe::{Layout, Recipe};
-use crate::ring::Pages;
 use cp2_asm::Assembly;
 use cp2_dma::{Descriptor, Target};
+use cp2_host::paging::Pages;
 use cp2_machine::Machine;
 
 /// How many parts a divided axis may have.
@@ -149,7 +147,7 @@ impl Joint {
     /// Columns in eighths of a page of one part, where that is what `lines` are.
     pub(super) fn in_parts(
         &self,
-        lines: &Lines,
+        (lines, sections): (&Lines, u64),
         (batch, part): (u64, u64),
         [from, to]: [u64; 2],
     ) -> Option<JointParts> {
@@ -157,6 +155,7 @@ impl Joint {
         Some(JointParts {
             arrays: *self,
             lines: lines.clone(),
+            sections,
             axes,
             batch,
             part,
@@ -232,7 +231,7 @@ pub(super) fn across(
     let sections = machine.cp2.sections as u64;
     let mut ways = Vec::new();
     // Long ones in eighths of a page; the factors are those of the first part.
-    let lines = Lines::parts(first * second).filter(|_| sections == parts::SECTIONS);
+    let lines = Lines::parts(first * second);
     let lines = lines.filter(|lines| width.is_multiple_of(lines.per_section() as u64 * sections));
     if let Some(lines) = lines
         && let Some(axes) = joint_parts::axes(&lines, [first, second].map(|n| n as u64))
@@ -386,13 +385,5 @@ impl Pages for JointPages {
 
     fn issues(&self, _page: u64) -> u64 {
         self.lines.butterflies()
-    }
-
-    fn overhead(&self, _page: u64) -> u64 {
-        self.lines.column_overhead()
-    }
-
-    fn after(&self, _page: u64) -> u64 {
-        AFTER
     }
 }

@@ -7,9 +7,9 @@ use super::parts::{self, BLOCKS};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::program::parts_columns_program;
-use crate::ring::Pages;
 use cp2_asm::{Assembly, Program};
 use cp2_dma::{Descriptor, Target};
+use cp2_host::paging::Pages;
 use cp2_machine::Machine;
 use std::sync::Arc;
 
@@ -65,6 +65,8 @@ impl Axes {
 pub(super) struct JointParts {
     pub arrays: Joint,
     pub lines: Lines,
+    /// Sections of the machine: a power of two.
+    pub sections: u64,
     pub axes: Axes,
     pub batch: u64,
     pub part: u64,
@@ -92,7 +94,7 @@ impl JointParts {
 
     /// Bytes of a run in system memory: the columns of a page.
     fn run(&self) -> u64 {
-        self.lines.per_section() as u64 * parts::SECTIONS * COMPLEX
+        self.lines.per_section() as u64 * self.sections * COMPLEX
     }
 
     fn tiles(&self) -> u64 {
@@ -182,17 +184,5 @@ impl Pages for JointParts {
 
     fn issues(&self, block: u64) -> u64 {
         parts::column_issues(&self.lines, block)
-    }
-
-    fn group(&self) -> u64 {
-        BLOCKS
-    }
-
-    fn head(&self, _block: u64) -> u64 {
-        parts::column_head(&self.lines)
-    }
-
-    fn overhead(&self, _block: u64) -> u64 {
-        parts::column_overhead(&self.lines)
     }
 }

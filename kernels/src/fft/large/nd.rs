@@ -238,7 +238,7 @@ impl Fft for FftNd {
         self.shape.clone()
     }
 
-    fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
+    fn estimate(&self, batch: usize) -> Result<Cycles, FftError> {
         let fastest = self.way(batch)?;
         Ok(Cycles(fastest.expected.cycles.ceil() as u64))
     }

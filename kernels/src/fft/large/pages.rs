@@ -1,10 +1,9 @@
 //! What a page of `large.s` holds, how it is loaded and stored: columns of a matrix, and its rows at
 //! shifted frequencies.
 
-use super::cost::AFTER;
 use super::lines::{COMPLEX, Lines};
-use crate::ring::Pages;
 use cp2_dma::{Descriptor, Target};
+use cp2_host::paging::Pages;
 
 /// Columns of `matrices` matrices that follow each other, each `lines.len()`
 /// rows of `width` numbers.
@@ -109,14 +108,6 @@ impl Pages for ColumnPages {
 
     fn issues(&self, _page: u64) -> u64 {
         self.lines.butterflies()
-    }
-
-    fn overhead(&self, _page: u64) -> u64 {
-        self.lines.column_overhead()
-    }
-
-    fn after(&self, _page: u64) -> u64 {
-        AFTER
     }
 }
 
@@ -237,13 +228,5 @@ impl Pages for RowPages {
 
     fn issues(&self, _page: u64) -> u64 {
         self.lines.shifted_issues()
-    }
-
-    fn overhead(&self, _page: u64) -> u64 {
-        self.lines.row_overhead()
-    }
-
-    fn after(&self, _page: u64) -> u64 {
-        AFTER
     }
 }

@@ -6,7 +6,7 @@ use crate::assembly::moves;
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::job::{Job, image, load};
-use crate::ring::{Expected, RingPass};
+use cp2_host::paging::{Expected, RingPass, deals_quads};
 use cp2_machine::Machine;
 
 /// Columns along two axes that follow each other, in place.
@@ -30,7 +30,7 @@ impl Pair {
         machine: &Machine,
     ) -> Result<Option<Self>, FftError> {
         let numbers = (first * second) as u64;
-        if machine.dma.granule.0 != 16 || numbers.saturating_mul(width) > u64::from(u32::MAX) {
+        if !deals_quads(machine) || numbers.saturating_mul(width) > u64::from(u32::MAX) {
             return Ok(None);
         }
         let visits = across([first, second], width, direction, machine)?;
@@ -54,8 +54,11 @@ impl Pair {
 
     fn pass(&self, visit: &Visit, batch: u64, [from, to, factors]: [u64; 3]) -> RingPass {
         let all = (batch.saturating_mul(self.matrices), 0);
-        if let Some(pages) = self.arrays.in_parts(&visit.lines, all, [from, to]) {
-            return RingPass::new(visit.ring.clone(), pages);
+        if let Some(pages) = self
+            .arrays
+            .in_parts((&visit.lines, self.sections), all, [from, to])
+        {
+            return RingPass::new(visit.ring.clone(), pages).by(&visit.program, "columns");
         }
         let pages = JointPages {
             arrays: self.arrays,
@@ -67,7 +70,7 @@ impl Pair {
             factors,
             buffers: visit.ring.pages.len() as u64,
         };
-        RingPass::new(visit.ring.clone(), pages)
+        RingPass::new(visit.ring.clone(), pages).by(&visit.program, "columns")
     }
 
     /// The fastest way for a batch, its program's load included.

@@ -3,16 +3,14 @@
 
 use super::lines::{COMPLEX, Lines, root, set};
 use super::pages::rows_of;
-use crate::ring::{Pages, Ring};
 use cp2_dma::{Descriptor, Target};
+use cp2_host::paging::{Pages, Ring};
 use num_complex::Complex32;
 
 /// Numbers of a section's page.
 pub(super) const PAGE: usize = 4096;
 /// The most couples of lines of a page.
 pub(super) const MOST_COUPLES: usize = 2;
-/// Sections, so that a row of a tile has a multiple of as many numbers as the last radix.
-pub(super) const SECTIONS: u64 = 4;
 /// Numbers that the last pass takes.
 const LAST: u64 = 8;
 /// Blocks of a page.
@@ -22,11 +20,9 @@ pub(super) const RING: usize = 12;
 /// Bytes of a block.
 pub(super) const BLOCK: u64 = PAGE as u64 * COMPLEX / BLOCKS;
 /// Bytes of a row of every section's couple.
-const QUADS: u64 = 2 * SECTIONS * COMPLEX;
-/// Cycles of a page of columns beside its arithmetic, of one couple or two, as the words of `parts.s` have it.
-const COLUMN_OVERHEAD: [u64; MOST_COUPLES] = [359, 393];
-/// ... of a page of rows.
-pub(super) const ROW_OVERHEAD: [u64; MOST_COUPLES] = [371, 523];
+const fn quads(sections: u64) -> u64 {
+    2 * sections * COMPLEX
+}
 
 /// Bytes of the ring. Behind it come the factors of two pages of rows, then tables.
 pub(super) const RING_BYTES: u64 = RING as u64 * BLOCK;
@@ -97,11 +93,6 @@ pub(super) fn column_head(lines: &Lines) -> u64 {
     pass(lines, 0) / BLOCKS
 }
 
-/// What a block of columns takes beside.
-pub(super) const fn column_overhead(lines: &Lines) -> u64 {
-    COLUMN_OVERHEAD[couples(lines) as usize - 1] / BLOCKS
-}
-
 /// Whether rows of `length` numbers can be loaded from tiles of `width` columns: a block's
 /// eighth of a digit n0 is tiles, or a part of one that has all of digit n2.
 pub(super) fn takes_tiles(length: usize, width: usize) -> bool {
@@ -112,6 +103,8 @@ pub(super) fn takes_tiles(length: usize, width: usize) -> bool {
 #[derive(Clone, Debug)]
 pub(super) struct ColumnParts {
     pub lines: Lines,
+    /// Sections of the machine: a power of two.
+    pub sections: u64,
     pub matrices: u64,
     pub width: u64,
     /// Address of the matrices.
@@ -125,7 +118,7 @@ pub(super) struct ColumnParts {
 impl ColumnParts {
     /// Bytes of a row of a tile.
     fn run(&self) -> u64 {
-        couples(&self.lines) * QUADS
+        couples(&self.lines) * quads(self.sections)
     }
 
     fn tiles(&self) -> u64 {
@@ -149,7 +142,7 @@ impl Pages for ColumnParts {
         let (page, n1) = (block / BLOCKS, block % BLOCKS);
         let (row, length) = (self.width * COMPLEX, self.lines.len() as u64);
         let from = self.from + self.at(page, length / 32 * n1);
-        let share = (self.run() / SECTIONS) as i64;
+        let share = (self.run() / self.sections) as i64;
         let load = Descriptor::load(Target::Deal, from, local, self.run())
             .level((length / 32) as u32, row as i64, share)
             .level(4, (length / 4 * row) as i64, 1024);
@@ -179,24 +172,14 @@ impl Pages for ColumnParts {
     fn issues(&self, block: u64) -> u64 {
         column_issues(&self.lines, block)
     }
-
-    fn group(&self) -> u64 {
-        BLOCKS
-    }
-
-    fn head(&self, _block: u64) -> u64 {
-        column_head(&self.lines)
-    }
-
-    fn overhead(&self, _block: u64) -> u64 {
-        column_overhead(&self.lines)
-    }
 }
 
 /// Rows of tiled matrices of `height` rows; the results lie transposed.
 #[derive(Clone, Debug)]
 pub(super) struct RowParts {
     pub lines: Lines,
+    /// Sections of the machine: a power of two.
+    pub sections: u64,
     pub matrices: u64,
     pub height: u64,
     /// Columns of a tile.
@@ -211,7 +194,7 @@ pub(super) struct RowParts {
 
 impl RowParts {
     fn per_matrix(&self) -> u64 {
-        self.height / (self.lines.per_section() as u64 * SECTIONS)
+        self.height / (self.lines.per_section() as u64 * self.sections)
     }
 
     fn matrix_bytes(&self) -> u64 {
@@ -226,7 +209,7 @@ impl RowParts {
         let target = Target::Blocks {
             stride: each as i64,
         };
-        let first = page % self.per_matrix() * SECTIONS * each + n1 * slice;
+        let first = page % self.per_matrix() * self.sections * each + n1 * slice;
         Descriptor::load(target, self.factors + first, local as u32, slice)
     }
 }
@@ -254,7 +237,7 @@ impl Pages for RowParts {
         };
         let n0 = (8 * tiles * tile) as i64;
         for couple in 0..couples {
-            let rows = first + (group * couples + couple) * SECTIONS * 2 * row;
+            let rows = first + (group * couples + couple) * self.sections * 2 * row;
             let local = local + 512 * couple as u32;
             if wide == 1 {
                 let load = Descriptor::load(target, rows, local, piece)
@@ -279,8 +262,9 @@ impl Pages for RowParts {
         let (page, p1) = (block / BLOCKS, block % BLOCKS);
         let (matrix, group) = (page / self.per_matrix(), page % self.per_matrix());
         let (row, couples) = (self.height * COMPLEX, couples(&self.lines));
-        let to = self.to + matrix * self.matrix_bytes() + group * couples * QUADS + 4 * p1 * row;
-        let store = |to, local| Descriptor::store(Target::Deal, to, local, QUADS);
+        let quads = quads(self.sections);
+        let to = self.to + matrix * self.matrix_bytes() + group * couples * quads + 4 * p1 * row;
+        let store = |to, local| Descriptor::store(Target::Deal, to, local, quads);
         let (step, last) = (row as i64, (256 / couples * row) as i64);
         if couples == 1 {
             let all = store(to, local).level(4, step, 1024);
@@ -288,7 +272,7 @@ impl Pages for RowParts {
         }
         let of = |p2: u32| {
             store(to + 32 * u64::from(p2) * row, local + 128 * p2)
-                .level(couples as u32, QUADS as i64, 512)
+                .level(couples as u32, quads as i64, 512)
                 .level(4, step, 1024)
                 .level(8, last, 16)
         };
@@ -302,18 +286,6 @@ impl Pages for RowParts {
     /// The last pass has a product for every two numbers.
     fn issues(&self, block: u64) -> u64 {
         issues(&self.lines, block, pass(&self.lines, 3) + PAGE as u64 / 2)
-    }
-
-    fn group(&self) -> u64 {
-        BLOCKS
-    }
-
-    fn head(&self, _block: u64) -> u64 {
-        pass(&self.lines, 0) / BLOCKS
-    }
-
-    fn overhead(&self, _block: u64) -> u64 {
-        ROW_OVERHEAD[couples(&self.lines) as usize - 1] / BLOCKS
     }
 }
 
@@ -357,9 +329,14 @@ pub(super) fn factors(lines: &Lines, rows: &[usize], turns: usize) -> Vec<Comple
     factors
 }
 
-/// The factors for all pages of `height` rows.
-pub(super) fn all_factors(lines: &Lines, height: usize, turns: usize) -> Vec<Complex32> {
-    let (sections, per) = (SECTIONS as usize, lines.per_section());
+/// The factors for all pages of `height` rows, in the order of pages and sections.
+pub(super) fn all_factors(
+    lines: &Lines,
+    height: usize,
+    turns: usize,
+    sections: usize,
+) -> Vec<Complex32> {
+    let per = lines.per_section();
     let of = |i: usize| rows_of(i / sections, i % sections, sections, per);
     (0..height / per)
         .flat_map(|i| factors(lines, &of(i), turns))

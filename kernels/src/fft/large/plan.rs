@@ -12,15 +12,18 @@ use crate::fft::error::FftError;
 use crate::fft::program::{large_program, large_program_at, parts_program, source};
 use crate::fft::transform::Fft;
 use crate::job::{self, Job, data_end, image, load};
-use crate::ring::{Expected, Ring, RingPass};
 use cp2_asm::Program;
 use cp2_host::Placed;
+use cp2_host::paging::{Expected, Ring, RingPass};
 use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
 
 /// The formula of a recipe's own bound, for reports.
 pub(super) const RECIPE_FLOOR: &str = "image / bandwidth + sum over passes of max(T(load) + pages A + T(store), pages (T(load) + T(store)))";
+
+/// Divisions whose programs are made to be priced.
+const MOST_PRICED: usize = 6;
 
 /// A planned FFT of more numbers than fit in DMEM.
 #[derive(Debug)]
@@ -44,7 +47,15 @@ impl LargeFft {
     pub fn new(n: usize, direction: Direction, machine: Arc<Machine>) -> Result<Self, FftError> {
         let refused = || LargeRecipe::refused(n, &machine);
         let mut unfit = None;
+        let mut best: Option<(f64, Self)> = None;
+        let mut priced = 0;
         for recipe in LargeRecipe::candidates(n, direction, &machine) {
+            if let Some((_, best)) = &best {
+                // The first of a kind should be the fastest.
+                if !recipe.is_like(&best.recipe) || priced >= MOST_PRICED {
+                    break;
+                }
+            }
             let Some(programs) = unless_large(programs(&recipe, &machine), &mut unfit)? else {
                 continue;
             };
@@ -65,17 +76,31 @@ impl LargeFft {
                 unfit.get_or_insert(e);
                 continue;
             }
-            let followed = unless_large(followed(&recipe, &machine), &mut unfit)?.flatten();
-            return Ok(Self {
+            let plan = Self {
                 recipe,
                 programs,
                 rings,
                 outer,
-                followed,
+                followed: None,
                 machine: machine.clone(),
-            });
+            };
+            priced += 1;
+            let weight = plan.weight();
+            if best.as_ref().is_none_or(|(least, _)| weight < *least) {
+                best = Some((weight, plan));
+            }
         }
-        Err(unfit.map_or_else(refused, FftError::Unfit))
+        let Some((_, mut best)) = best else {
+            return Err(unfit.map_or_else(refused, FftError::Unfit));
+        };
+        best.followed = unless_large(followed(&best.recipe, &machine), &mut None)?.flatten();
+        Ok(best)
+    }
+
+    /// What plans are compared by: a transform alone counts as much as one of several.
+    fn weight(&self) -> f64 {
+        let each = |batch: usize| self.apart(batch).cycles / batch as f64;
+        each(1) + each(4)
     }
 
     /// The columns of the pass before the two, where there is one.
@@ -115,8 +140,17 @@ impl LargeFft {
             cycles: image,
             least: image,
         };
-        let passes = self.recipe.expect(&self.machine, batch as u64);
-        self.outer_expected(batch).and(image).and(passes)
+        let passes = self
+            .recipe
+            .passes(self.rings.clone(), batch as u64, [0; 3], [0; 2]);
+        let [columns, rows] = passes;
+        let [columns, rows] = [
+            columns.by(&self.programs[0], "columns"),
+            rows.by(&self.programs[1], "rows"),
+        ];
+        let passes = [columns, rows].map(|pass| pass.expect(&self.machine));
+        let [columns, rows] = passes;
+        self.outer_expected(batch).and(image).and(columns).and(rows)
     }
 
     /// The same with the second kernel loaded while the first runs, where that takes less.
@@ -145,7 +179,7 @@ impl LargeFft {
     fn factors(&self) -> Vec<Complex32> {
         let (recipe, sections) = (&self.recipe, self.machine.cp2.sections);
         if recipe.in_parts(1) {
-            return parts::all_factors(recipe.rows(), recipe.height(), recipe.len());
+            return parts::all_factors(recipe.rows(), recipe.height(), recipe.len(), sections);
         }
         let per = recipe.rows().per_section();
         let pages = recipe.height() / (per * sections);
@@ -329,7 +363,7 @@ impl Fft for LargeFft {
         give(job, &placed, passes)
     }
 
-    fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
+    fn estimate(&self, batch: usize) -> Result<Cycles, FftError> {
         Ok(Cycles(self.expect(batch).cycles.ceil() as u64))
     }
 }

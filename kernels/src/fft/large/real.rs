@@ -9,8 +9,8 @@ use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::program::source;
 use crate::job::{self, Job, image, load};
-use crate::ring::{Expected, Ring};
 use cp2_asm::Program;
+use cp2_host::paging::{Expected, Ring};
 
 use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
@@ -21,7 +21,7 @@ const BITS: std::ops::RangeInclusive<u32> = 10..=21;
 /// Batches for which divisions are looked for: small pages suit a transform alone, large ones many.
 const BATCHES: [u64; 3] = [1, 4, 32];
 /// How many of the divisions with the fastest passes are compared with the load of their programs.
-const PLACED: usize = 4;
+const PLACED: usize = 6;
 /// How many more of those that have room for both kernels.
 const ROOMY: usize = 2;
 
@@ -102,7 +102,7 @@ impl LargeReal {
                     rings,
                     followed,
                 };
-                let expected = |plan: &Plan| plan.expected(&machine, batch as usize);
+                let expected = |plan: &Plan| plan.estimate(&machine, batch as usize);
                 if best
                     .as_ref()
                     .is_none_or(|best| expected(&plan) < expected(best))
@@ -123,7 +123,7 @@ impl LargeReal {
 
     /// The plan that takes the least time for `batch` transforms.
     fn plan(&self, batch: usize) -> &Plan {
-        let of = |plan: &&Plan| plan.expected(&self.machine, batch);
+        let of = |plan: &&Plan| plan.estimate(&self.machine, batch);
         let best = self.plans.iter().min_by_key(of);
         // There is one at least.
         best.unwrap_or(&self.plans[0])
@@ -211,8 +211,8 @@ impl LargeReal {
         Ok(())
     }
 
-    pub(in crate::fft) fn expected(&self, batch: usize) -> Cycles {
-        self.plan(batch).expected(&self.machine, batch)
+    pub(in crate::fft) fn estimate(&self, batch: usize) -> Cycles {
+        self.plan(batch).estimate(&self.machine, batch)
     }
 
     /// The least that the pages can take: what both passes compute, products, separation and conjugates among it, or
@@ -239,7 +239,7 @@ impl Plan {
         usize::try_from(free / each).unwrap_or(usize::MAX)
     }
 
-    fn expected(&self, machine: &Machine, batch: usize) -> Cycles {
+    fn estimate(&self, machine: &Machine, batch: usize) -> Cycles {
         Cycles(self.expect(machine, batch).cycles.ceil() as u64)
     }
 
@@ -253,15 +253,20 @@ impl Plan {
     fn apart(&self, machine: &Machine, batch: usize) -> Expected {
         let batch = batch as u64;
         if let Some(ends) = &self.ends {
-            return ends.expect((&self.division, &self.programs[1]), machine, batch);
+            let rows = (&self.division, &self.programs[1], &self.rings[1]);
+            return ends.expect(rows, machine, batch);
         }
         let image = load(self.images().sum(), machine);
         let image = Expected {
             cycles: image,
             least: image,
         };
-        let pass = |pass| self.division.expect(pass, machine, batch);
-        pass(0).and(pass(1)).and(image)
+        let [columns, rows] = self
+            .division
+            .passes(self.rings.clone(), batch, [0; 3], [0; 2]);
+        let columns = columns.by(&self.programs[0], "columns").expect(machine);
+        let rows = rows.by(&self.programs[1], "rows").expect(machine);
+        columns.and(rows).and(image)
     }
 
     /// The same with the second kernel loaded while the first runs, where that takes less.

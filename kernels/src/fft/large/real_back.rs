@@ -5,12 +5,10 @@
 //! N2/2 - 1, R granules of differences and R of sums, and of N2/2 and its neighbour the differences. So a page of rows
 //! is one run. For rows in parts the differences of all couples of a page of columns lie together, and so do the sums.
 
-use super::cost::{AFTER, FIND};
 use super::lines::{COMPLEX, Lines, root};
 use super::pages::RowPages;
-use super::real_pages::SECTIONS;
-use crate::ring::Pages;
 use cp2_dma::{Descriptor, Target};
+use cp2_host::paging::Pages;
 use num_complex::Complex32;
 
 /// Bytes of a couple of columns of one row.
@@ -27,6 +25,8 @@ pub(super) struct Blocks {
     pub rows: u64,
     /// Couples of columns whose differences lie together, then their sums.
     pub group: u64,
+    /// Sections of the machine: a power of two.
+    pub sections: u64,
 }
 
 impl Blocks {
@@ -56,7 +56,7 @@ impl Blocks {
 
     /// Pages of rows of a matrix.
     pub(super) fn pages(&self) -> u64 {
-        self.blocks() / SECTIONS
+        self.blocks() / self.sections
     }
 
     /// Bytes of a matrix.
@@ -65,7 +65,7 @@ impl Blocks {
     }
 }
 
-/// Columns 0 to N2/2 of spectra. Section s has an eighth of N2 from column s N2/8 on, in full pages. After those of
+/// Columns 0 to N2/2 of spectra. Of S sections, section s has N2/2S from column s N2/2S on, in full pages. After those of
 /// all matrices pages of two columns have the last column of one matrix in each section, and another to make a couple.
 #[derive(Clone, Debug)]
 pub(super) struct BackColumns {
@@ -96,8 +96,8 @@ impl BackColumns {
     }
 
     /// Full pages of a matrix of rows of `width` numbers.
-    pub(super) fn full(lines: &Lines, width: u64) -> u64 {
-        width / (2 * SECTIONS * lines.per_section() as u64)
+    pub(super) fn full(lines: &Lines, width: u64, sections: u64) -> u64 {
+        width / (2 * sections * lines.per_section() as u64)
     }
 
     /// The factor of S and D of each column of a transform of `n` numbers.
@@ -114,15 +114,16 @@ impl BackColumns {
     fn full_pages(&self) -> u64 {
         match self.ends {
             true => 0,
-            false => Self::full(&self.lines, self.blocks.width),
+            false => Self::full(&self.lines, self.blocks.width, self.blocks.sections),
         }
     }
 
     fn split(&self, page: u64) -> Part {
         let [full, _] = self.counts();
         if page >= full {
-            let first = (page - full) * SECTIONS;
-            let matrices = (self.matrices - first).min(SECTIONS);
+            let sections = self.blocks.sections;
+            let first = (page - full) * sections;
+            let matrices = (self.matrices - first).min(sections);
             return Part::Couples { first, matrices };
         }
         let pages = self.full_pages().max(1);
@@ -163,15 +164,15 @@ impl BackColumns {
     }
 }
 
-/// A matrix for each section, `bytes` from one to the next: in one transfer if all four have one.
-fn sections(first: u64, matrices: u64, bytes: u64) -> Vec<(Target, u64)> {
+/// A matrix for each of the first sections, `bytes` from one to the next: in one transfer if all have one.
+fn sections(all: u64, (first, matrices): (u64, u64), bytes: u64) -> Vec<(Target, u64)> {
     let stride = bytes as i64;
-    match matrices {
-        SECTIONS => vec![(Target::Blocks { stride }, first)],
-        _ => (0..matrices)
-            .map(|section| (Target::Section(section as u32), first + section))
-            .collect(),
+    if matrices == all {
+        return vec![(Target::Blocks { stride }, first)];
     }
+    (0..matrices)
+        .map(|section| (Target::Section(section as u32), first + section))
+        .collect()
 }
 
 /// What a page of columns is.
@@ -192,7 +193,7 @@ impl Pages for BackColumns {
     }
 
     fn counts(&self) -> [u64; 2] {
-        let couples = self.matrices.div_ceil(SECTIONS);
+        let couples = self.matrices.div_ceil(self.blocks.sections);
         [self.matrices * self.full_pages(), couples]
     }
 
@@ -202,10 +203,14 @@ impl Pages for BackColumns {
             let system = self.factors + first * COMPLEX;
             Descriptor::load(target, system, factors, columns * COMPLEX)
         };
-        let width = self.blocks.width;
+        let Blocks {
+            width,
+            sections: all,
+            ..
+        } = self.blocks;
         match self.split(page) {
             Part::Full { matrix, page } => {
-                let stride = (width / (2 * SECTIONS) * COMPLEX) as i64;
+                let stride = (width / (2 * all) * COMPLEX) as i64;
                 let targets = [1, -1].map(|sign| Target::Blocks {
                     stride: sign * stride,
                 });
@@ -215,11 +220,11 @@ impl Pages for BackColumns {
             }
             Part::Couples { first, matrices } => {
                 // Sections that are left over have the last one again, which counts for nothing.
-                let all = (Target::Broadcast, first + matrices - 1);
-                let each = |count| sections(first, count, self.pitch);
-                let targets = match matrices {
-                    SECTIONS => each(SECTIONS),
-                    _ => [all].into_iter().chain(each(matrices - 1)).collect(),
+                let last = (Target::Broadcast, first + matrices - 1);
+                let each = |count| sections(all, (first, count), self.pitch);
+                let targets = match matrices == all {
+                    true => each(all),
+                    false => [last].into_iter().chain(each(matrices - 1)).collect(),
                 };
                 let first = width / 2;
                 let data = targets.into_iter().flat_map(|(target, matrix)| {
@@ -242,15 +247,15 @@ impl Pages for BackColumns {
             let system = self.to + matrix * self.blocks.bytes() + first;
             Descriptor::store(target, system, local, run).level(blocks, apart, columns as i64)
         };
-        let couples = self.blocks.width / 4;
+        let (couples, all) = (self.blocks.width / 4, self.blocks.sections);
         match self.split(page) {
             Part::Full { matrix, page } => {
-                let stride = (couples / SECTIONS * couple) as i64;
+                let stride = (couples / all * couple) as i64;
                 let target = (Target::Blocks { stride }, matrix);
                 vec![store(target, page * columns, columns)]
             }
             Part::Couples { first, matrices } => {
-                let each = sections(first, matrices, self.blocks.bytes()).into_iter();
+                let each = sections(all, (first, matrices), self.blocks.bytes()).into_iter();
                 let run = self.blocks.differences();
                 each.map(|target| store(target, couples * couple, run))
                     .collect()
@@ -273,14 +278,6 @@ impl Pages for BackColumns {
 
     fn issues(&self, page: u64) -> u64 {
         Self::issues(&self.lines_of(page))
-    }
-
-    fn overhead(&self, page: u64) -> u64 {
-        self.lines_of(page).back_column_overhead()
-    }
-
-    fn after(&self, _page: u64) -> u64 {
-        AFTER
     }
 }
 
@@ -313,7 +310,7 @@ impl Pages for BackRows {
             stride: block as i64,
         };
         // All blocks of all matrices follow each other.
-        let system = self.rows.from + page * SECTIONS * block;
+        let system = self.rows.from + page * self.blocks.sections * block;
         let data = Descriptor::load(target, system, local, block);
         let own = match (self.resident, page) {
             (false, _) => vec![self.rows.factors(page, factors)],
@@ -355,13 +352,5 @@ impl Pages for BackRows {
 
     fn issues(&self, page: u64) -> u64 {
         self.rows.issues(page)
-    }
-
-    fn overhead(&self, _page: u64) -> u64 {
-        self.rows.lines.back_row_overhead() + FIND * u64::from(self.resident)
-    }
-
-    fn after(&self, page: u64) -> u64 {
-        self.rows.after(page)
     }
 }

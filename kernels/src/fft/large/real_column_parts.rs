@@ -2,9 +2,9 @@
 
 use super::lines::{COMPLEX, Lines};
 use super::parts::{self, BLOCKS, ColumnParts, RING_BYTES};
-use super::real_pages::{TILE_ROW, Tiles};
-use crate::ring::Pages;
+use super::real_pages::Tiles;
 use cp2_dma::{Descriptor, Target};
+use cp2_host::paging::Pages;
 
 /// Bytes of a couple of columns of one row.
 const QUAD: u64 = 2 * COMPLEX;
@@ -27,8 +27,6 @@ const FIRST: u64 = 1;
 const COUPLES: [u64; BLOCKS as usize] = [32, 27, 0, 8, 32, 28, 0, 0];
 /// The first block of a half page that has to wait for pass 3 of the half.
 const HALVES: [u64; 2] = [0, 3];
-/// Cycles of a page beside its arithmetic, as the words of `parts.s` and `parts_columns.s` have it.
-const OVERHEAD: u64 = 296;
 
 /// Columns, two real ones in each, whose transforms are separated.
 #[derive(Clone, Debug)]
@@ -73,12 +71,13 @@ impl Pages for RealColumnParts {
         let tile = self.tiles.tile();
         let even = self.columns.to + matrix * self.tiles.bytes() + page * 2 * tile;
         let odd = even + tile;
-        let row = TILE_ROW as i64;
+        let wide = self.tiles.row();
+        let row = wide as i64;
         let [inner, outer] = [APART, BASES].map(|rows| rows as i64 * row);
         let half = self.tiles.height / 2;
         let place = |e: u64| u64::from(local) + parts::BLOCK / 4 * e;
         let store = |system: u64, local: u64, count: u64, sign: i64| {
-            Descriptor::store(Target::Deal, system, local as u32, TILE_ROW)
+            Descriptor::store(Target::Deal, system, local as u32, wide)
                 .level(count as u32, row, sign * parts::BLOCK as i64 / 4)
                 .level(INNER as u32, inner, sign * COLUMN as i64)
                 .level(OUTER as u32, outer, sign * QUAD as i64)
@@ -88,19 +87,14 @@ impl Pages for RealColumnParts {
         let both = |f: u64, e: u64, count: u64| {
             let last = f + count - 1 + (INNER - 1) * APART + (OUTER - 1) * BASES;
             let end = place(e + count - 1) + (INNER - 1) * COLUMN + (2 * OUTER - 1) * QUAD;
-            let up = store(even + f * TILE_ROW, place(e), count, 1);
-            [up, store(odd + (half - last) * TILE_ROW, end, count, -1)]
+            let up = store(even + f * wide, place(e), count, 1);
+            [up, store(odd + (half - last) * wide, end, count, -1)]
         };
         if b != FIRST {
             return both((4 * b + APART - 7) % APART, 0, 4).to_vec();
         }
-        let beyond = Descriptor::store(
-            Target::Deal,
-            even + half * TILE_ROW,
-            RING_BYTES as u32,
-            TILE_ROW,
-        )
-        .level(2, (tile - half * TILE_ROW) as i64, QUAD as i64);
+        let beyond = Descriptor::store(Target::Deal, even + half * wide, RING_BYTES as u32, wide)
+            .level(2, (tile - half * wide) as i64, QUAD as i64);
         let all = both(APART - 3, 0, 3).into_iter();
         all.chain(both(0, 3, 1)).chain([beyond]).collect()
     }
@@ -119,17 +113,5 @@ impl Pages for RealColumnParts {
         };
         let last = Self::last(lines, COUPLES[b as usize], b == 0);
         parts::column_head(lines) + across + half + last
-    }
-
-    fn group(&self) -> u64 {
-        BLOCKS
-    }
-
-    fn head(&self, _block: u64) -> u64 {
-        parts::column_head(&self.columns.lines)
-    }
-
-    fn overhead(&self, _block: u64) -> u64 {
-        OVERHEAD / BLOCKS
     }
 }

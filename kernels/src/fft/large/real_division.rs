@@ -7,10 +7,10 @@ use super::pages::rows_of;
 use super::parts;
 use super::real_back::{BackColumns, BackRows, Blocks};
 use super::real_column_parts::RealColumnParts;
-use super::real_pages::{HalfRows, RealColumns, SECTIONS, Tiles};
+use super::real_pages::{HalfRows, RealColumns, Tiles};
 use super::real_parts::RealParts;
 use crate::fft::Direction;
-use crate::ring::{Expected, Ring};
+use cp2_host::paging::{Expected, QUAD, Ring};
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use std::fmt;
@@ -27,6 +27,8 @@ pub(super) use ends::Ends;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Division {
     pub direction: Direction,
+    /// Sections of the machine: a power of two from 2 on.
+    sections: u64,
     columns: Lines,
     rows: Lines,
     /// Rows of a section in the last page of a matrix, there.
@@ -45,6 +47,7 @@ impl Division {
         Tiles {
             height: self.columns.len() as u64,
             width: self.rows.len() as u64,
+            sections: self.sections,
         }
     }
 
@@ -118,7 +121,7 @@ impl Division {
     /// The argument blocks and buffers of both passes, whose programs' data end at `ends` in
     /// DMEM; none if they do not fit in `dmem` bytes.
     fn rings(&self, ends: [u64; 2], dmem: u64) -> Option<[Ring; 2]> {
-        let ends = ends.map(|end| end.next_multiple_of(16));
+        let ends = ends.map(|end| end.next_multiple_of(QUAD));
         let buffers = |pass: usize| ends[pass] + Ring::argument_bytes(self.buffers[pass]);
         let fits = |pass: usize| match self.in_parts(pass) {
             true => buffers(pass),
@@ -168,7 +171,7 @@ impl Division {
     }
 
     fn half_rows(&self) -> HalfRows {
-        HalfRows::new(self.tiles().height, &self.rows, self.last)
+        HalfRows::new(self.tiles().height, self.sections, &self.rows, self.last)
     }
 
     fn blocks(&self) -> Blocks {
@@ -180,6 +183,7 @@ impl Division {
                 true => self.columns.per_section() as u64 / 2,
                 false => 1,
             },
+            sections: self.sections,
         }
     }
 
@@ -203,10 +207,11 @@ impl Division {
         if self.direction == Direction::Inverse {
             let columns = BackColumns::factors(self.rows.len(), n).collect();
             if self.in_parts(1) {
-                let rows = parts::all_factors(&self.rows, height as usize / 2, n / 2);
+                let sections = self.sections as usize;
+                let rows = parts::all_factors(&self.rows, height as usize / 2, n / 2, sections);
                 return [columns, rows];
             }
-            let sections = SECTIONS as usize;
+            let sections = self.sections as usize;
             let pages = 0..height as usize / (2 * per);
             let rows = pages.flat_map(|i| {
                 let rows = rows_of(i / sections, i % sections, sections, per);
@@ -224,11 +229,12 @@ impl Division {
 
     /// Arithmetic of both passes of `batch` transforms.
     pub(super) fn operations(&self, batch: usize) -> Vec<Vec<(Class, u64)>> {
-        let batch = batch as u64 * SECTIONS;
+        let sections = self.sections;
+        let batch = batch as u64 * sections;
         let (columns, rows) = (&self.columns, &self.rows);
         if self.direction == Direction::Inverse {
-            let full = BackColumns::full(columns, rows.len() as u64);
-            let couples = (batch / SECTIONS).div_ceil(SECTIONS) * SECTIONS;
+            let full = BackColumns::full(columns, rows.len() as u64, sections);
+            let couples = (batch / sections).div_ceil(sections) * sections;
             let issues = batch * full * BackColumns::issues(columns);
             let ends = couples * BackColumns::issues(&columns.with(2));
             let butterflies = |issues| vec![(Class::Butterfly, issues)];
@@ -245,7 +251,7 @@ impl Division {
             ]);
             return passes;
         }
-        let pages = batch * rows.len() as u64 / (2 * SECTIONS * columns.per_section() as u64);
+        let pages = batch * rows.len() as u64 / (2 * sections * columns.per_section() as u64);
         let halves = columns.separate_halves();
         let issues = columns.butterflies() + columns.separate_issues() - halves;
         let rows = self.half_rows();

@@ -1,21 +1,16 @@
 //! The pages of a transform of real numbers: columns that are couples of real columns, and
 //! rows of half a spectrum (`real.s`).
 //!
-//! Between the passes, rows lie in tiles of eight numbers: those of one parity of sixteen
+//! Between the passes, rows lie in tiles of two numbers for each section, eight on four: those of one parity of sixteen
 //! columns, all rows one behind the other. So a section's rows, neighbours, are one run of a tile.
 
-use super::cost::{AFTER, FIND};
 use super::lines::{COMPLEX, LAST, Lines};
 use super::pages::ColumnPages;
-use crate::ring::Pages;
 use cp2_dma::{Descriptor, Target};
+use cp2_host::paging::Pages;
 
-/// Sections that the kernels and the tiles are made for.
-pub(super) const SECTIONS: u64 = 4;
-/// Real columns of a tile of either parity.
-const TILE: u64 = 4 * SECTIONS;
-/// Bytes of a row of a tile: a granule of each section.
-pub(super) const TILE_ROW: u64 = TILE / 2 * COMPLEX;
+/// Bytes of numbers of one parity that lie together in a page of rows, between as many of the other.
+pub(super) const HALF: u64 = LAST as u64 / 2 * COMPLEX;
 
 /// The matrix between the passes.
 #[derive(Clone, Copy, Debug)]
@@ -24,17 +19,29 @@ pub(super) struct Tiles {
     pub height: u64,
     /// Real columns, N2.
     pub width: u64,
+    /// Sections of the machine: a power of two from 2 on.
+    pub sections: u64,
 }
 
 impl Tiles {
+    /// Real columns of a tile of either parity.
+    fn columns(&self) -> u64 {
+        4 * self.sections
+    }
+
+    /// Bytes of a row of a tile: what is dealt to each section.
+    pub(super) fn row(&self) -> u64 {
+        self.columns() / 2 * COMPLEX
+    }
+
     /// Bytes of a tile: rows 0 to N1/2, and one that fills up a couple.
     pub(super) fn tile(&self) -> u64 {
-        (self.height / 2 + 2) * TILE_ROW
+        (self.height / 2 + 2) * self.row()
     }
 
     /// Tiles of either parity.
     pub(super) fn pages(&self) -> u64 {
-        self.width / TILE
+        self.width / self.columns()
     }
 
     /// Bytes of a matrix.
@@ -69,18 +76,18 @@ impl Pages for RealColumns {
     /// Rows k of the even columns, and of the odd ones from row N1 + 1 back.
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
         let lines = &self.columns.lines;
-        let pages = self.tiles.width / (2 * lines.per_section() as u64 * SECTIONS);
+        let pages = self.tiles.width / (2 * lines.per_section() as u64 * self.tiles.sections);
         let quads = lines.per_section() as u64 / 2;
         let (matrix, first) = (page / pages, page % pages * quads);
         let to = self.columns.to + matrix * self.tiles.bytes() + first * 2 * self.tiles.tile();
         let row = lines.per_section() as i64 * COMPLEX as i64;
-        let rows = self.tiles.height / 2 + 1;
+        let (rows, wide) = (self.tiles.height / 2 + 1, self.tiles.row());
         let last = ((self.tiles.height + 1) * row as u64) as u32;
         [(0, local, row), (1, local + last, -row)]
             .map(|(parity, local, row)| {
                 let to = to + parity * self.tiles.tile();
-                Descriptor::store(Target::Deal, to, local, TILE_ROW)
-                    .level(rows as u32, TILE_ROW as i64, row)
+                Descriptor::store(Target::Deal, to, local, wide)
+                    .level(rows as u32, wide as i64, row)
                     .level(quads as u32, 2 * self.tiles.tile() as i64, 16)
             })
             .to_vec()
@@ -94,14 +101,6 @@ impl Pages for RealColumns {
         let lines = &self.columns.lines;
         lines.butterflies() + lines.separate_issues()
     }
-
-    fn overhead(&self, _page: u64) -> u64 {
-        self.columns.lines.separate_overhead()
-    }
-
-    fn after(&self, _page: u64) -> u64 {
-        AFTER
-    }
 }
 
 /// The pages of rows 0 to N1/2 of a matrix. Section s has an eighth of N1 from row s N1/8 on and two rows more:
@@ -111,6 +110,8 @@ impl Pages for RealColumns {
 pub(super) struct HalfRows {
     /// Length of the columns, N1.
     height: u64,
+    /// Sections of the machine.
+    sections: u64,
     pub lines: Lines,
     /// The rows of the last page.
     pub last: Lines,
@@ -119,8 +120,8 @@ pub(super) struct HalfRows {
 impl HalfRows {
     /// Rows that the last page may have where full ones have `rows`: what these leave, and `rows` more where that is
     /// little; but of couples alone no number has a place in the next result that would not be read any more.
-    pub(super) fn lasts(height: u64, rows: usize) -> impl Iterator<Item = usize> {
-        let share = height as usize / (2 * SECTIONS as usize) + 2;
+    pub(super) fn lasts(height: u64, sections: u64, rows: usize) -> impl Iterator<Item = usize> {
+        let share = (height / (2 * sections)) as usize + 2;
         let left = match share % rows {
             0 => rows,
             left => left,
@@ -129,9 +130,10 @@ impl HalfRows {
         std::iter::once(left).chain(more)
     }
 
-    pub(super) fn new(height: u64, lines: &Lines, last: usize) -> Self {
+    pub(super) fn new(height: u64, sections: u64, lines: &Lines, last: usize) -> Self {
         Self {
             height,
+            sections,
             lines: lines.clone(),
             last: lines.with(last),
         }
@@ -139,7 +141,7 @@ impl HalfRows {
 
     /// Rows that a section has for itself.
     fn share(&self) -> u64 {
-        self.height / (2 * SECTIONS)
+        self.height / (2 * self.sections)
     }
 
     /// Full pages of a matrix.
@@ -178,7 +180,7 @@ impl HalfRows {
                 let first = (section * self.share() + first) as usize;
                 (lines, (first..first + lines.per_section()).collect())
             };
-            (0..SECTIONS).map(rows)
+            (0..self.sections).map(rows)
         })
     }
 
@@ -187,7 +189,8 @@ impl HalfRows {
         let rows = self.lines.per_section() as u64;
         (0..=self.full()).flat_map(move |page| {
             let of = move |section| (section * self.share() + page * rows) as usize;
-            (0..SECTIONS).map(move |section| (of(section)..of(section) + rows as usize).collect())
+            (0..self.sections)
+                .map(move |section| (of(section)..of(section) + rows as usize).collect())
         })
     }
 
@@ -215,9 +218,6 @@ pub(super) struct RealRows {
     pub resident: bool,
 }
 
-/// Words of a page that find its rows where others have more.
-const FIND_ROWS: u64 = 1;
-
 impl RealRows {
     /// The loads of the factors of a page, or, where these stay, of all pages with the first.
     fn factor_loads(&self, matrix: u64, page: u64, local: u32) -> Vec<Descriptor> {
@@ -227,7 +227,7 @@ impl RealRows {
             let target = Target::Blocks {
                 stride: bytes as i64,
             };
-            let system = self.factors + page * SECTIONS * each;
+            let system = self.factors + page * self.tiles.sections * each;
             Descriptor::load(target, system, local as u32, bytes)
         };
         let local = u64::from(local);
@@ -237,7 +237,11 @@ impl RealRows {
         if matrix > 0 || page > 0 {
             return Vec::new();
         }
-        let pages = of(0, local).level(full as u32, (SECTIONS * each) as i64, each as i64);
+        let pages = of(0, local).level(
+            full as u32,
+            (self.tiles.sections * each) as i64,
+            each as i64,
+        );
         let first = (full > 0).then_some(pages);
         first
             .into_iter()
@@ -273,27 +277,31 @@ impl Pages for RealRows {
 
     fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
         let (matrix, page, lines) = self.split(page);
-        let Tiles { height, width } = self.tiles;
+        let Tiles {
+            height,
+            width,
+            sections,
+        } = self.tiles;
+        let wide = self.tiles.row();
         let own = self.factor_loads(matrix, page, factors);
         let first = page * self.rows.lines.per_section() as u64;
-        let system = self.from + matrix * self.tiles.bytes() + first * TILE_ROW;
+        let system = self.from + matrix * self.tiles.bytes() + first * wide;
         let local = local + (self.before(lines) * width * COMPLEX) as u32;
         let target = Target::Blocks {
-            stride: (height / (2 * SECTIONS) * TILE_ROW) as i64,
+            stride: (height / (2 * sections) * wide) as i64,
         };
         let rows = lines.per_section();
-        // Eight numbers of a row are two halves: four of the even columns, four of the odd.
-        let half = TILE_ROW / 2;
+        // Four numbers of the even columns, then four of the odd.
         let data = [0, 1].map(|parity| {
             let system = system + parity * self.tiles.tile();
-            let local = local + (parity * half) as u32;
-            Descriptor::load(target, system, local, half)
-                .level(2, half as i64, 2 * half as i64)
-                .level(rows as u32, TILE_ROW as i64, (width * COMPLEX) as i64)
+            let local = local + (parity * HALF) as u32;
+            Descriptor::load(target, system, local, HALF)
+                .level((wide / HALF) as u32, HALF as i64, 2 * HALF as i64)
+                .level(rows as u32, wide as i64, (width * COMPLEX) as i64)
                 .level(
-                    (width / TILE) as u32,
+                    self.tiles.pages() as u32,
                     2 * self.tiles.tile() as i64,
-                    (TILE * COMPLEX) as i64,
+                    (self.tiles.columns() * COMPLEX) as i64,
                 )
         });
         own.into_iter().chain(data).collect()
@@ -305,14 +313,18 @@ impl Pages for RealRows {
     /// rows; number N/2 comes from the first row of all.
     fn stores(&self, page: u64, local: u32) -> Vec<Descriptor> {
         let (matrix, page, lines) = self.split(page);
-        let Tiles { height, width } = self.tiles;
+        let Tiles {
+            height,
+            width,
+            sections,
+        } = self.tiles;
         let rows = self.rows.lines.per_section() as u64;
         // Of the last page's couples the last has no numbers of its own.
         let couples = lines.per_section() as u64 / 2;
         let own = couples - u64::from(page == self.rows.full());
         let (first, to) = (page * rows, self.to + matrix * self.pitch);
         let (half, granule, columns) = (width / 2, 2 * COMPLEX, width / LAST as u64);
-        let stride = (height / (2 * SECTIONS) * COMPLEX) as i64;
+        let stride = (height / (2 * sections) * COMPLEX) as i64;
         let turn = (height * COMPLEX) as i64;
         let (block, eighth) = (
             (columns * granule) as i64,
@@ -382,15 +394,5 @@ impl Pages for RealRows {
     fn issues(&self, page: u64) -> u64 {
         let lines = self.split(page).2;
         lines.shifted_issues() + HalfRows::conjugates(lines)
-    }
-
-    fn overhead(&self, page: u64) -> u64 {
-        let lines = self.split(page).2;
-        let find = FIND_ROWS * u64::from(self.before(lines) > 0);
-        lines.half_overhead() + FIND * u64::from(self.resident) + find
-    }
-
-    fn after(&self, _page: u64) -> u64 {
-        AFTER
     }
 }

@@ -2,17 +2,15 @@
 
 use super::lines::{COMPLEX, LAST, Lines, root, set};
 use super::parts::{self, BLOCKS, RING_BYTES};
-use super::real_pages::{HalfRows, RealRows, SECTIONS, TILE_ROW};
-use crate::ring::{Pages, Ring};
+use super::real_pages::{HALF, HalfRows, RealRows};
 use cp2_dma::{Descriptor, Target};
+use cp2_host::paging::{Pages, Ring};
 use num_complex::Complex32;
 
 /// Bytes from a digit n3 to the next, eight numbers.
 const EIGHT: u64 = LAST as u64 * COMPLEX;
 /// Bytes of a couple's number.
 const QUAD: u64 = 2 * COMPLEX;
-/// Cycles of a page beside its arithmetic, of rows of 1024 and of 512, as the words of `real_parts.s` have it; and of the last.
-const OVERHEAD: [[u64; 2]; 2] = [[523, 205], [536, 246]];
 
 /// Rows 0 to N1/2 of matrices, a page of them in each section.
 #[derive(Clone, Debug)]
@@ -94,9 +92,14 @@ impl Shape {
 }
 
 impl RealParts {
-    /// Rows of `length` numbers; none where there is no kernel.
-    pub(super) fn lines(length: usize) -> Option<Lines> {
-        Lines::half_parts(length)
+    /// Rows of `length` numbers on so many sections, a power of two; none where there is no kernel.
+    pub(super) fn lines(length: usize, sections: u64) -> Option<Lines> {
+        // A row of a tile is digits n2 of a block, or without these two digits n1.
+        let takes = |lines: &Lines| match Shape::of(lines).inner {
+            1 => sections == 4,
+            inner => sections <= 2 * inner,
+        };
+        Lines::half_parts(length).filter(takes)
     }
 
     /// Buffers of the ring.
@@ -171,7 +174,7 @@ impl RealParts {
         } = self.shape();
         let (half, last) = (LAST as u32 / 2, page == self.rows.rows.full());
         let height = self.rows.tiles.height;
-        let stride = (height / (2 * SECTIONS) * COMPLEX) as i64;
+        let stride = (height / (2 * self.rows.tiles.sections) * COMPLEX) as i64;
         let to = self.rows.to + matrix * self.rows.pitch;
         let (row, turn) = (page * rows, (height * COMPLEX) as i64);
         let (digit, apart) = (self.shape().digit() as i64, self.shape().apart());
@@ -244,31 +247,34 @@ impl Pages for RealParts {
     fn loads(&self, piece: u64, local: u32, _factors: u32) -> Vec<Descriptor> {
         let shape = self.shape();
         let (index, all, (matrix, page, lines)) = self.piece(piece);
-        let (tile, row) = (self.rows.tiles.tile(), TILE_ROW);
+        let (tile, row) = (self.rows.tiles.tile(), self.rows.tiles.row());
+        let sections = self.rows.tiles.sections;
         let target = |stride: u64| Target::Blocks {
             stride: stride as i64,
         };
         let (each, slice) = (shape.factors, shape.factors / shape.pieces);
         let own = Descriptor::load(
             target(each),
-            self.rows.factors + page * SECTIONS * each + index * slice,
+            self.rows.factors + page * sections * each + index * slice,
             (RING_BYTES + all % 2 * each + index * slice) as u32,
             slice,
         );
-        // Tiles of a piece for each digit n0: two of four digits n2 or one of two blocks.
-        let tiles = (shape.inner / 2).max(1);
+        // Digits of a row of a tile, of which each has four numbers of either parity, and tiles of a piece for each digit n0: on four
+        // sections two of four digits n2 or one of two blocks.
+        let digits = row / HALF;
+        let tiles = (shape.inner / digits).max(1);
         let apart = match shape.inner {
             1 => parts::BLOCK,
             _ => EIGHT,
         };
         let first = self.rows.from + matrix * self.rows.tiles.bytes() + page * shape.rows * row;
-        let section = target(self.rows.tiles.height / (2 * SECTIONS) * row);
+        let section = target(self.rows.tiles.height / (2 * sections) * row);
         let data = (0..2 * tiles).map(|i| {
             let (parity, i) = (i % 2, i / 2);
             let system = first + (2 * (index * tiles + i) + parity) * tile;
-            let local = u64::from(local) + 2 * apart * i + parity * EIGHT / 2;
-            Descriptor::load(section, system, local as u32, row / 2)
-                .level(2, (row / 2) as i64, apart as i64)
+            let local = u64::from(local) + digits * apart * i + parity * HALF;
+            Descriptor::load(section, system, local as u32, HALF)
+                .level(digits as u32, HALF as i64, apart as i64)
                 .level(lines.per_section() as u32, row as i64, shape.apart() as i64)
                 .level(
                     shape.first as u32,
@@ -295,7 +301,12 @@ impl Pages for RealParts {
     /// Pass 1 on a piece as it comes, pass 2 on all, pass 3 on half of them and the last one by one: with a product for every two
     /// numbers and a conjugate for every four.
     fn issues(&self, piece: u64) -> u64 {
-        let Shape { inner, pieces, .. } = self.shape();
+        let Shape {
+            first,
+            inner,
+            pieces,
+            ..
+        } = self.shape();
         let [numbers, last] = self.shape().numbers(self.is_last(piece));
         let index = piece % pieces;
         let due = |every: u64, radix: u64| match index % every {
@@ -303,21 +314,7 @@ impl Pages for RealParts {
             _ => 0,
         };
         let last = (last / 2 * u64::from(LAST.ilog2()) + last / 2 + last / 4) / pieces;
-        self.head(piece) + due(pieces, BLOCKS) + due(pieces / 2, inner) + last
-    }
-
-    fn group(&self) -> u64 {
-        self.shape().pieces
-    }
-
-    fn head(&self, piece: u64) -> u64 {
-        let Shape { first, pieces, .. } = self.shape();
-        let [numbers, _] = self.shape().numbers(self.is_last(piece));
-        numbers / 2 * u64::from(first.ilog2()) / pieces
-    }
-
-    fn overhead(&self, piece: u64) -> u64 {
-        let Shape { inner, pieces, .. } = self.shape();
-        OVERHEAD[usize::from(self.is_last(piece))][usize::from(inner == 1)] / pieces
+        let head = numbers / 2 * u64::from(first.ilog2()) / pieces;
+        head + due(pieces, BLOCKS) + due(pieces / 2, inner) + last
     }
 }

@@ -5,7 +5,7 @@ use super::pages::{ColumnPages, RowPages};
 use super::parts::{self, ColumnParts, RowParts};
 use crate::fft::Direction;
 use crate::fft::error::{FftError, NoDivision};
-use crate::ring::{Expected, Ring, RingPass};
+use cp2_host::paging::{Expected, QUAD, Ring, RingPass, deals_quads};
 use cp2_machine::Machine;
 use std::fmt;
 
@@ -83,7 +83,7 @@ impl LargeRecipe {
         machine: &Machine,
     ) -> impl Iterator<Item = Self> {
         let sections = machine.cp2.sections;
-        let granule_fits = machine.dma.granule.0 == 16 && sections.is_power_of_two();
+        let granule_fits = deals_quads(machine) && sections.is_power_of_two();
         let has = n.is_power_of_two() && BITS.contains(&n.ilog2()) && granule_fits;
         let bits = n.checked_ilog2().unwrap_or(0);
         // Of three passes each takes about a third of the bits.
@@ -99,8 +99,8 @@ impl LargeRecipe {
         let inner = n / outer;
         for bits in 5..inner.ilog2() {
             let (n1, n2) = (1usize << bits, inner >> bits);
-            for columns in lines(n1, (n, outer), sections) {
-                for rows in lines(n2, (n, outer), sections) {
+            for columns in lines(n1, (n, outer)) {
+                for rows in lines(n2, (n, outer)) {
                     let tile = columns.per_section() * sections;
                     let tiles = !rows.in_parts() || parts::takes_tiles(n2, tile);
                     let fits = tiles && tile <= n2 && rows.per_section() * sections <= n1;
@@ -129,7 +129,12 @@ impl LargeRecipe {
         all.into_iter().map(|(_, recipe)| recipe).collect()
     }
 
-    /// What candidates are compared by: a transform alone counts as much as one of several.
+    /// Whether it has as many passes and as long runs as another.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        (self.outer, self.short_runs()) == (other.outer, other.short_runs())
+    }
+
+    /// About what plans are compared by, before programs are made: a transform alone counts as much as one of several.
     fn weight(&self, machine: &Machine) -> f64 {
         let each = |batch: u64| self.expect(machine, batch).cycles / batch as f64;
         each(1) + each(4)
@@ -225,7 +230,7 @@ impl LargeRecipe {
     /// `ends` in DMEM; none if they do not fit in `dmem` bytes.
     pub(super) fn rings(&self, ends: [u64; 2], dmem: u64) -> Option<[Ring; 2]> {
         let ring = |pass: usize, page: u64, factors: u64| {
-            let first = ends[pass].next_multiple_of(16);
+            let first = ends[pass].next_multiple_of(QUAD);
             let second = first + Ring::argument_bytes(self.buffers[0]);
             let pages = second + Ring::argument_bytes(self.buffers[1]);
             if self.in_parts(pass) {
@@ -254,6 +259,7 @@ impl LargeRecipe {
         let columns = if self.columns.in_parts() {
             let columns = ColumnParts {
                 lines: self.columns.clone(),
+                sections: self.sections,
                 matrices: batch,
                 width: self.rows.len() as u64,
                 from: x,
@@ -278,6 +284,7 @@ impl LargeRecipe {
         let rows = if self.rows.in_parts() {
             let rows = RowParts {
                 lines: self.rows.clone(),
+                sections: self.sections,
                 matrices: batch,
                 height: self.height() as u64,
                 tile,
@@ -321,8 +328,8 @@ impl LargeRecipe {
 
 /// Lines of `length` that there are page kernels for, in a transform of `n` in two
 /// passes, or in more after one of columns of `outer`.
-fn lines(length: usize, (n, outer): (usize, usize), sections: usize) -> Vec<Lines> {
-    let parts = n.ilog2() > WHOLE_PAGES && outer == 1 && sections as u64 == parts::SECTIONS;
+fn lines(length: usize, (n, outer): (usize, usize)) -> Vec<Lines> {
+    let parts = n.ilog2() > WHOLE_PAGES && outer == 1;
     let parts = Lines::parts(length).filter(|_| parts);
     let whole = [2, 4, 8, 16].map(|per| Lines::new(length, per).filter(|_| length < LONGEST));
     whole.into_iter().flatten().chain(parts).collect()

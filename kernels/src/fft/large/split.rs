@@ -11,8 +11,8 @@ use super::tiles::{self, TilePages};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::job::{Job, data_end, image};
-use crate::ring::{Expected, Ring, RingPass};
 use cp2_asm::{Assembly, Program};
+use cp2_host::paging::{Expected, QUAD, Ring, RingPass, deals_quads};
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 use plan::Plan;
@@ -57,7 +57,7 @@ impl Split {
         direction: Direction,
         machine: &Machine,
     ) -> Result<Vec<Self>, FftError> {
-        let (&[.., length, width], 16) = (shape, machine.dma.granule.0) else {
+        let (&[.., length, width], true) = (shape, deals_quads(machine)) else {
             return Ok(Vec::new());
         };
         let mut all = Vec::new();
@@ -162,15 +162,13 @@ impl Split {
             }
             _ => [0, second],
         };
-        let (names, entries) = match self.divided {
-            Divided::Columns(joint) => (joint.names(), ["arrays", "columns"]),
-            Divided::Rows([length, ..], parts) => (
-                [
-                    format!("{length} x {parts}"),
-                    format!("rows of {}", self.across()),
-                ],
-                ["columns", "rows"],
-            ),
+        let entries = self.entries();
+        let names = match self.divided {
+            Divided::Columns(joint) => joint.names(),
+            Divided::Rows([length, ..], parts) => [
+                format!("{length} x {parts}"),
+                format!("rows of {}", self.across()),
+            ],
         };
         let passes = self.passes(
             visits,
@@ -192,6 +190,14 @@ impl Split {
         Ok(())
     }
 
+    /// The labels of the kernels.
+    fn entries(&self) -> [&'static str; 2] {
+        match self.divided {
+            Divided::Columns(_) => ["arrays", "columns"],
+            Divided::Rows(..) => ["columns", "rows"],
+        }
+    }
+
     /// The same where columns go through DMEM in eighths of a page: a pass for every part, whose factors are tables of a program
     /// of its own.
     fn add_in_parts(
@@ -208,7 +214,8 @@ impl Split {
         let pass = self.first_pass(first, batch, [from, between, 0]);
         job.ring(&program, "arrays", pass)?;
         for part in 0..joint.parts {
-            let pages = joint.in_parts(&second.lines, (batch, part), [between, to]);
+            let pages =
+                joint.in_parts((&second.lines, self.sections), (batch, part), [between, to]);
             let Some(pages) = pages else {
                 continue;
             };
@@ -251,7 +258,7 @@ impl Split {
     fn first_pass(&self, visit: &Visit, batch: u64, [from, to, factors]: [u64; 3]) -> RingPass {
         let (lines, sections) = (visit.lines.clone(), self.sections);
         let ring = visit.ring.clone();
-        match self.divided {
+        let pass = match self.divided {
             Divided::Columns(joint) => {
                 RingPass::new(ring, joint.first(lines, (sections, batch), [from, to]))
             }
@@ -283,7 +290,8 @@ impl Split {
                 };
                 RingPass::new(ring, pages)
             }
-        }
+        };
+        pass.by(&visit.program, self.entries()[0])
     }
 
     /// The second pass, over tiles of so many columns.
@@ -296,10 +304,10 @@ impl Split {
     ) -> RingPass {
         let (lines, sections) = (visit.lines.clone(), self.sections);
         let ring = visit.ring.clone();
-        match self.divided {
+        let pass = match self.divided {
             Divided::Columns(arrays) => {
-                if let Some(pages) = arrays.in_parts(&lines, (batch, 0), [from, to]) {
-                    return RingPass::new(ring, pages);
+                if let Some(pages) = arrays.in_parts((&lines, sections), (batch, 0), [from, to]) {
+                    return RingPass::new(ring, pages).by(&visit.program, self.entries()[1]);
                 }
                 let pages = JointPages {
                     arrays,
@@ -335,7 +343,8 @@ impl Split {
                 };
                 RingPass::new(ring, pages)
             }
-        }
+        };
+        pass.by(&visit.program, self.entries()[1])
     }
 
     /// Numbers of an array.
@@ -385,7 +394,7 @@ pub(super) fn visits(
         Err(FftError::Unfit(e)) if e.is_size() => return Ok(Vec::new()),
         Err(e) => return Err(e),
     };
-    let first = data_end(&program).next_multiple_of(16);
+    let first = data_end(&program).next_multiple_of(QUAD);
     let rings = rings(&lines, factors, first, free).into_iter();
     let visit = |ring| Visit {
         lines: lines.clone(),

@@ -1,14 +1,13 @@
 //! Arrays of which the rows are divided between two passes: columns and parts of the rows, then rows.
 
-use super::cost::AFTER;
 use super::lines::{COMPLEX, LAST, Lines};
 use super::recipe::RUN;
 use super::split::{Visit, visits};
 use crate::fft::Direction;
 use crate::fft::error::FftError;
 use crate::fft::program::large_program;
-use crate::ring::Pages;
 use cp2_dma::{Descriptor, Target};
+use cp2_host::paging::Pages;
 use cp2_machine::Machine;
 
 /// How many parts the rows of an array may have.
@@ -110,14 +109,6 @@ impl Pages for TilePages {
 
     fn issues(&self, _page: u64) -> u64 {
         self.lines.butterflies()
-    }
-
-    fn overhead(&self, _page: u64) -> u64 {
-        self.lines.column_overhead()
-    }
-
-    fn after(&self, _page: u64) -> u64 {
-        AFTER
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::assembly::assembly;
 use crate::fft::error::FftError;
-use crate::fft::transform::expected;
+use crate::fft::transform::pass_estimate;
 use crate::job::{Job, room};
 use crate::pipeline::{Operations, Unschedulable};
 use cp2_asm::{Program, Source};
@@ -111,7 +111,7 @@ impl Blocks {
             kernels,
             programs: Mutex::default(),
         };
-        blocks.expected(1)?;
+        blocks.estimate(1)?;
         // What it needs beside room for data the assembler knows.
         blocks.program(1)?;
         Ok(blocks)
@@ -130,7 +130,7 @@ impl Blocks {
             let places = (0, input.next_multiple_of(4096));
             let paging = self.paging(kernel, batch, places);
             let made = &kernel.made;
-            match expected(paging, made.words, made.tables, &self.machine) {
+            match pass_estimate(paging, made.words, made.tables, &self.machine) {
                 Ok(cycles) if best.is_none_or(|(_, least)| cycles < least) => {
                     best = Some((kernel, cycles));
                 }
@@ -148,7 +148,7 @@ impl Blocks {
     }
 
     /// The expected time of a batch.
-    pub(super) fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
+    pub(super) fn estimate(&self, batch: usize) -> Result<Cycles, FftError> {
         self.best(batch).map(|(_, cycles)| cycles)
     }
 

@@ -147,7 +147,7 @@ impl<R: BlockRecipe> Fft for BlockFft<R> {
         self.blocks.append(job, batch, (from, to))
     }
 
-    fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
-        self.blocks.expected(batch)
+    fn estimate(&self, batch: usize) -> Result<Cycles, FftError> {
+        self.blocks.estimate(batch)
     }
 }

@@ -113,12 +113,12 @@ macro_rules! real_transform {
                 self.way.recipe_floor(batch)
             }
 
-            /// The time that a batch should take, from formulas alone.
+            /// What a batch takes: the price of its job.
             ///
             /// # Errors
-            /// The batch cannot be paged on the machine.
+            /// See `process_with`.
             pub fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
-                self.way.expected(batch)
+                self.way.expected($inverse, batch)
             }
 
             /// Transforms whole rows on a device with options.

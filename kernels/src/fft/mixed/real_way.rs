@@ -8,6 +8,7 @@ use crate::fft::large::LargeReal;
 use crate::fft::mixed::plan::COMPLEX;
 use crate::fft::planner::TYPICAL_BATCH;
 use crate::fft::real_ring::RealRingFft;
+use crate::fft::transform::priced;
 use crate::fft::{Direction, Fft};
 use crate::job::{Given, Job, relayout_expected, rows};
 use crate::relayout::Word;
@@ -78,7 +79,7 @@ impl RealWay {
         let mut refused = FftError::RealLength { n };
         for (recipe, made) in RealRecipe::columns(n, direction, machine)? {
             let blocks = Blocks::single(recipe.to_string(), machine.clone(), recipe.bytes(), made);
-            let priced = blocks.and_then(|blocks| Ok((blocks.expected(TYPICAL_BATCH)?, blocks)));
+            let priced = blocks.and_then(|blocks| Ok((blocks.estimate(TYPICAL_BATCH)?, blocks)));
             match priced {
                 Ok((cycles, blocks)) if best.as_ref().is_none_or(|(least, _)| cycles < *least) => {
                     best = Some((cycles, LocalReal { recipe, blocks }));
@@ -155,12 +156,12 @@ impl RealWay {
         }
     }
 
-    pub(in crate::fft) fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
+    pub(in crate::fft) fn estimate(&self, batch: usize) -> Result<Cycles, FftError> {
         let kernels = match self {
-            Self::Local(LocalReal { blocks, .. }) => blocks.expected(batch)?,
-            Self::Ring(real) => real.expected(batch),
-            Self::Large(real) => real.expected(batch),
-            Self::Long(real) => real.expected(batch)?,
+            Self::Local(LocalReal { blocks, .. }) => blocks.estimate(batch)?,
+            Self::Ring(real) => real.estimate(batch),
+            Self::Large(real) => real.estimate(batch),
+            Self::Long(real) => real.estimate(batch)?,
         };
         if self.whole().is_some() {
             return Ok(kernels);
@@ -305,8 +306,21 @@ impl RealWay {
         };
         let mut job = Job::new(self.machine().clone(), options);
         let shape = [batch, n / 2 + 1].map(|d| d as u64);
-        let real = [batch, n].map(|d| d as u64);
         let x = job.input_of("x", &mut input, &shape)?;
+        let y = self.append_inverse(&mut job, x, batch)?;
+        Ok((job, y))
+    }
+
+    /// Adds the transforms back to a job, of spectra whose ends are real.
+    fn append_inverse(
+        &self,
+        job: &mut Job,
+        x: Buffer<Complex32>,
+        batch: usize,
+    ) -> Result<Buffer<f32>, FftError> {
+        let n = self.len();
+        let shape = [batch, n / 2 + 1].map(|d| d as u64);
+        let real = [batch, n].map(|d| d as u64);
         let (x, y) = (("x", x.into(), &shape[..]), ("y", &real[..]));
         let stored = if let Some(inner) = self.whole() {
             let [filled, pitch] = inner.arrays(batch)?.map(|numbers| numbers as u64);
@@ -325,17 +339,30 @@ impl RealWay {
             let word = |at: u64| Word::Of(0, PARTS * at);
             let words = batch as u64 * own;
             let stored = job.words_out(y, bytes, (words, wide, own), &word)?;
-            inner.append(&mut job, batch, from, stored.address)?;
+            inner.append(job, batch, from, stored.address)?;
             stored
         } else {
             let ([own, own_spectra], [real, spectra]) = (self.own_rows(batch), self.rows(batch)?);
             let from = job.rows_in(x, own_spectra, spectra)?;
             let stored = job.rows_out(y, own, real)?;
-            self.append(&mut job, batch, [from, stored.address])?;
+            self.append(job, batch, [from, stored.address])?;
             stored
         };
-        let y = job.deliver(stored)?;
-        Ok((job, y))
+        Ok(job.deliver(stored)?)
+    }
+
+    /// What a batch takes there, or back: the price of its job.
+    pub(in crate::fft) fn expected(&self, inverse: bool, batch: usize) -> Result<Cycles, FftError> {
+        let mut job = Job::new(self.machine().clone(), Options::default());
+        let rows = |row: usize| batch.saturating_mul(row) as u64;
+        if inverse {
+            let x = job.temporary(rows(self.len() / 2 + 1))?;
+            self.append_inverse(&mut job, x, batch)?;
+        } else {
+            let x = job.temporary::<f32>(rows(self.len()))?;
+            self.append_forward(&mut job, x.into(), batch)?;
+        }
+        priced(&job, || self.estimate(batch))
     }
 }
 

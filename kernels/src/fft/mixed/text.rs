@@ -2,6 +2,7 @@
 
 use super::constants::{Constant, place};
 use crate::pipeline::{Operations, Reg};
+use cp2_host::paging::QUAD;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -39,7 +40,7 @@ impl Text {
     /// Begins a table of `bytes`.
     pub(super) fn table(&mut self, label: &str, bytes: u64) {
         let _ = writeln!(self.data, "    .align 16\n{label}:");
-        self.bytes += bytes.next_multiple_of(16);
+        self.bytes += bytes.next_multiple_of(QUAD);
     }
 
     /// A line of a table.

@@ -34,7 +34,9 @@ impl FftNd {
                 (Way::Whole(_, axis), _) => alone(axis),
                 (Way::Split(split), _) => split.floor(machine, self.parts(batch, split)),
             };
-            own + others.iter().map(|axis| alone(axis)).sum::<f64>()
+            // Their programs and factors may come while the pass before them ends.
+            let late = |axis: &Axis| axis.floor(machine, number, true).cycles();
+            own + others.iter().map(|axis| late(axis)).sum::<f64>()
         });
         let least = plans.fold(f64::INFINITY, f64::min);
         let (dma, host) = (&machine.dma, &machine.host);

@@ -2,6 +2,7 @@
 
 use super::COMPLEX;
 use crate::fft::error::NoShape;
+use cp2_host::paging::deals_quads;
 use cp2_machine::Machine;
 
 /// Whether there can be kernels for a shape, whatever their pages are.
@@ -31,9 +32,9 @@ pub(super) fn possible(shape: &[usize], machine: &Machine) -> Result<(), NoShape
     if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
         return Err(NoShape::Size);
     }
-    let (granule, sections) = (machine.dma.granule.0, machine.cp2.sections);
-    if granule != 16 {
-        return Err(NoShape::Granule { granule });
+    let (deal, sections) = (machine.dma.dealt(), machine.cp2.sections);
+    if !deals_quads(machine) {
+        return Err(NoShape::Deal { deal });
     }
     if !sections.is_power_of_two() {
         return Err(NoShape::Sections { sections });

@@ -7,8 +7,8 @@ use crate::fft::large::pair::Pair;
 use crate::fft::large::split::Split;
 use crate::fft::plan::butterfly_floor;
 use crate::fft::transform::Fft as _;
-use crate::job::{image, load};
-use crate::ring::Expected;
+use crate::job::{by_price, image, load};
+use cp2_host::paging::Expected;
 use cp2_machine::Cycles;
 use std::ops::Range;
 
@@ -91,10 +91,12 @@ impl FftNd {
                     only: Some(words),
                     ..self.clone()
                 };
-                plans.push((plan.expected(batch)?, plan));
+                plans.push((plan.estimate(batch)?, plan));
             }
         }
-        plans.sort_by_key(|(expected, _)| *expected);
+        plans.sort_by_key(|(estimate, _)| *estimate);
+        let price = |(_, plan): &(Cycles, Self)| plan.expected(batch).ok().map(|price| price.0);
+        by_price(&mut plans, |(estimate, _)| estimate.0 as f64, price);
         Ok(plans.into_iter().map(|(_, plan)| plan).collect())
     }
 
@@ -103,7 +105,7 @@ impl FftNd {
         let rows = batch.saturating_mul(self.len() / self.rows.len());
         let kernel = load(image(self.rows.kernel()), &self.machine);
         Ok(Expected {
-            cycles: self.rows.expected(rows)?.0 as f64,
+            cycles: self.rows.estimate(rows)?.0 as f64,
             least: butterfly_floor(self.rows.len(), rows, &self.machine).0 as f64 + kernel,
         })
     }

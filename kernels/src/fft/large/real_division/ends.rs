@@ -10,8 +10,8 @@ use crate::fft::large::parts::RING_BYTES;
 use crate::fft::large::real_back::BackColumns;
 use crate::fft::program::back_ends_program;
 use crate::job::{Job, data_end, image, load};
-use crate::ring::{Expected, Ring, RingPass, expect_all, follow};
 use cp2_asm::Program;
+use cp2_host::paging::{Expected, Ring, RingPass, expect_all, follow};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
@@ -128,13 +128,14 @@ impl Ends {
         factors: u64,
     ) -> Option<RingPass> {
         let columns = division.last_columns(batch, arrays, factors)?;
-        Some(RingPass::new(self.rings[0].clone(), columns).at_once())
+        let pass = RingPass::new(self.rings[0].clone(), columns);
+        Some(pass.by(&self.programs[0], "ends").at_once())
     }
 
     /// What all columns and `rows` should take, their programs among it.
     pub(in crate::fft::large) fn expect(
         &self,
-        (division, rows): (&Division, &Program),
+        (division, rows, rows_ring): (&Division, &Arc<Program>, &Ring),
         machine: &Machine,
         batch: u64,
     ) -> Expected {
@@ -144,7 +145,9 @@ impl Ends {
                 cycles: image,
                 least: image,
             };
-            division.expect(1, machine, batch).and(image)
+            let rings = [self.rings[1].clone(), rows_ring.clone()];
+            let [_, last] = division.passes(rings, batch, ARRAYS, FACTORS);
+            last.by(rows, "rows").expect(machine).and(image)
         };
         let ring = |tail: &Tail| tail.ring.clone();
         let last = self
@@ -152,7 +155,12 @@ impl Ends {
             .as_ref()
             .map_or_else(|| self.rings[1].clone(), ring);
         let rings = [self.rings[1].clone(), last];
-        let [mut next, mut last] = division.passes(rings, batch, ARRAYS, FACTORS);
+        let [next, last] = division.passes(rings, batch, ARRAYS, FACTORS);
+        let mut next = next.by(&self.programs[1], "columns");
+        let mut last = match &self.tail {
+            Some(tail) => last.by(&tail.program, "rows"),
+            None => last,
+        };
         let Some(mut first) = self.pass(division, batch, [ARRAYS[0], ARRAYS[1]], FACTORS[0]) else {
             return next.expect(machine).and(apart);
         };

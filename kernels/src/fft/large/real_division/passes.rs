@@ -9,9 +9,9 @@ use crate::fft::large::pages::{ColumnPages, RowPages};
 use crate::fft::large::parts::{ColumnParts, RowParts};
 use crate::fft::large::real_back::BackRows;
 use crate::fft::large::real_column_parts::RealColumnParts;
-use crate::fft::large::real_pages::{RealColumns, RealRows, SECTIONS};
+use crate::fft::large::real_pages::{RealColumns, RealRows};
 use crate::fft::large::real_parts::RealParts;
-use crate::ring::{Ring, RingPass};
+use cp2_host::paging::{Ring, RingPass};
 
 impl Division {
     /// The passes of `batch` transforms from `x` over what is between them to `y`; `factors` of either.
@@ -32,6 +32,7 @@ impl Division {
             if self.in_parts(1) {
                 let rows = RowParts {
                     lines,
+                    sections: self.sections,
                     matrices: batch,
                     height: blocks.height / 2,
                     tile: 1,
@@ -44,7 +45,7 @@ impl Division {
             let rows = RowPages {
                 resident: 0,
                 lines,
-                sections: SECTIONS,
+                sections: self.sections,
                 matrices: batch,
                 height: blocks.height / 2,
                 sharing: 1,
@@ -65,6 +66,7 @@ impl Division {
         let parts = || RealColumnParts {
             columns: ColumnParts {
                 lines: self.columns.clone(),
+                sections: self.sections,
                 matrices: batch,
                 width: self.rows.len() as u64 / 2,
                 from: x,
@@ -76,7 +78,7 @@ impl Division {
         let wholes = || RealColumns {
             columns: ColumnPages {
                 lines: self.columns.clone(),
-                sections: SECTIONS,
+                sections: self.sections,
                 matrices: batch,
                 width: self.rows.len() as u64 / 2,
                 from: x,

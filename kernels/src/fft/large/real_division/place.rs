@@ -12,8 +12,8 @@ use crate::fft::program::{
     separated_parts_program,
 };
 use crate::job::data_end;
-use crate::ring::Ring;
 use cp2_asm::Program;
+use cp2_host::paging::Ring;
 use cp2_machine::Machine;
 use std::sync::Arc;
 
@@ -92,7 +92,7 @@ impl Division {
         if self.direction == Direction::Forward {
             return Ok(separated_parts_program(&self.columns, machine)?.program);
         }
-        let pages = BackColumns::full(&self.columns, self.rows.len() as u64);
+        let pages = BackColumns::full(&self.columns, self.rows.len() as u64, self.sections);
         Ok(back_columns_program(&self.columns, pages, machine)?.program)
     }
 

@@ -1,19 +1,14 @@
 //! Which divisions there are, the fastest first.
 
-use super::{
-    BackParts, Direction, Division, HalfRows, Lines, RealColumnParts, RealParts, SECTIONS, parts,
-};
+use super::{BackParts, Direction, Division, HalfRows, Lines, RealColumnParts, RealParts, parts};
 use crate::fft::large::back_columns;
+use cp2_host::paging::deals_quads;
 use cp2_machine::Machine;
 
 /// Columns of a section's page, there and back.
 const COLUMNS: [&[usize]; 2] = [&[2, 4, 8], &[4, 8, 16, 32]];
 /// Rows of a section's page, there and back.
 const ROWS: [&[usize]; 2] = [&[2, 4, 6, 8, 10, 12, 14, 16], &[2, 4, 8, 16, 32]];
-/// Columns that rows in parts are of at least, back: a couple of rows for each section.
-const PARTED: usize = 16;
-/// ... and columns in parts of rows: a page of eight columns a section, and their partners.
-const JOINED: usize = 64;
 /// Page buffers; back one more has what is between the first and the last of a page's passes.
 const BUFFERS: [&[usize]; 2] = [&[3, 4], &[2, 3, 4]];
 
@@ -35,7 +30,14 @@ impl Division {
         batch: u64,
     ) -> Vec<Self> {
         let dmem = machine.cp2.dmem.0;
-        let fit = machine.dma.granule.0 == 16 && machine.cp2.sections as u64 == SECTIONS;
+        let sections = machine.cp2.sections;
+        // A tile has halves of four numbers, two of each section.
+        let least = match direction {
+            Direction::Forward => 2,
+            Direction::Inverse => 1,
+        };
+        let shared = sections.is_power_of_two() && sections >= least;
+        let fit = deals_quads(machine) && shared;
         if !n.is_power_of_two() || !fit {
             return Vec::new();
         }
@@ -47,24 +49,30 @@ impl Division {
             let [columns, rows] = [0, 1].map(|pass| {
                 let [length, others] = [lengths[pass], lengths[1 - pass]];
                 let pers = [COLUMNS[way], ROWS[way]][pass].iter();
-                let fits = pers.filter(|&per| 2 * per * SECTIONS as usize <= others);
+                let fits = pers.filter(|&per| 2 * per * sections <= others);
                 let lines = fits.filter_map(|&per| Self::lines(direction, pass, length, per));
                 // There the first page that is not full comes where full ones have been.
-                let full = |rows: &Lines| 4 * rows.per_section() * SECTIONS as usize <= others;
+                let full = |rows: &Lines| 4 * rows.per_section() * sections <= others;
                 let parts = match (direction, pass) {
                     (Direction::Forward, 0) => RealColumnParts::lines(length),
-                    (Direction::Forward, _) => RealParts::lines(length).filter(full),
-                    (Direction::Inverse, 0) => {
-                        Lines::joined_parts(length).filter(|_| others >= JOINED)
+                    (Direction::Forward, _) => {
+                        RealParts::lines(length, sections as u64).filter(full)
                     }
-                    (Direction::Inverse, _) => {
-                        BackParts::lines(length).filter(|_| others >= PARTED)
-                    }
+                    (Direction::Inverse, 0) => Lines::joined_parts(length),
+                    (Direction::Inverse, _) => BackParts::lines(length),
                 };
+                // A page of couples at least; back two of columns, of which the second finds what the first has left.
+                let pages = match (direction, pass) {
+                    (Direction::Inverse, 0) => 2,
+                    _ => 1,
+                };
+                let least = |lines: &Lines| 2 * pages * lines.per_section() * sections;
+                let parts = parts.filter(|lines| least(lines) <= others);
                 lines.chain(parts).collect::<Vec<_>>()
             });
             let with = |columns: &Lines, rows: &Lines, buffers, (last, resident)| Self {
                 direction,
+                sections: sections as u64,
                 columns: columns.clone(),
                 rows: rows.clone(),
                 last,
@@ -74,7 +82,11 @@ impl Division {
             let priced = |pass: usize, columns: &Lines, rows: &Lines| {
                 let kinds: Vec<(usize, bool)> = match (direction, pass) {
                     (Direction::Forward, 1) if !rows.in_parts() => {
-                        let lasts = HalfRows::lasts(columns.len() as u64, rows.per_section());
+                        let lasts = HalfRows::lasts(
+                            columns.len() as u64,
+                            sections as u64,
+                            rows.per_section(),
+                        );
                         lasts
                             .flat_map(|last| [(last, false), (last, true)])
                             .collect()

@@ -7,17 +7,14 @@ use crate::fft::large::behind::linked;
 use crate::fft::large::lines::LAST;
 use crate::fft::large::parts::{BLOCK, RING_BYTES};
 use crate::fft::large::real_back::BackColumns;
-use crate::fft::large::real_pages::SECTIONS;
 use crate::job::{data_end, load};
-use crate::ring::Ring;
 use cp2_asm::Program;
+use cp2_host::paging::{QUAD, Ring};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
 /// Bytes of a half page of columns, a third of their ring.
 const HALF: u64 = BLOCK * LAST as u64 / 2;
-/// Bytes of a granule.
-const GRANULE: u64 = 16;
 
 /// The program of rows behind that of columns, and its buffers.
 #[derive(Debug)]
@@ -53,13 +50,13 @@ impl Division {
     /// Cycles of factors that stay where these come beside the columns.
     pub(super) fn hidden(&self, machine: &Machine) -> f64 {
         let beside = self.has_ends() && !self.in_parts(1);
-        load(u64::from(beside) * SECTIONS * self.staying(1), machine)
+        load(u64::from(beside) * self.sections * self.staying(1), machine)
     }
 
     /// ... of the first page's factors where others do not stay.
     pub(super) fn ahead(&self, machine: &Machine) -> f64 {
         let (_, factors) = self.buffer(1);
-        load(SECTIONS * factors, machine)
+        load(self.sections * factors, machine)
     }
 
     /// The rows' kernel behind `both`, those of all columns, with its tables from byte `end` of DMEM on; none where there is no room.
@@ -72,17 +69,17 @@ impl Division {
         if !self.has_ends() || self.in_parts(1) {
             return Ok(None);
         }
-        let tables = end.next_multiple_of(GRANULE);
+        let tables = end.next_multiple_of(QUAD);
         let program = self.program(None, Some(&self.rows), tables, machine)?;
         let (all, third) = linked(both, &program, tables)?;
-        let arguments = data_end(&program).next_multiple_of(GRANULE);
+        let arguments = data_end(&program).next_multiple_of(QUAD);
         let ends = arguments + Ring::argument_bytes(self.buffers[1]);
         let fits =
             ends <= machine.cp2.dmem.0 && 8 * all.words.len() as u64 <= machine.cp2.program.0;
         // The half of the ring that the last page of columns leaves free, or a little of it.
-        let pages = BackColumns::full(&self.columns, self.rows.len() as u64);
+        let pages = BackColumns::full(&self.columns, self.rows.len() as u64, self.sections);
         let first = 2 * pages % (RING_BYTES / HALF) * HALF;
-        let mut tried = (0..HALF).step_by(GRANULE as usize);
+        let mut tried = (0..HALF).step_by(QUAD as usize);
         let ring = tried.find_map(|more| self.between_tables(first + more, tables, arguments));
         Ok(ring.filter(|_| fits).map(|ring| Tail {
             program,

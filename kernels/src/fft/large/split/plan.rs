@@ -6,8 +6,8 @@ use crate::fft::error::FftError;
 use crate::fft::large::behind;
 use crate::fft::program::large_program_at;
 use crate::job::{image, load};
-use crate::ring::{Expected, RingPass};
 use cp2_asm::Program;
+use cp2_host::paging::{Expected, RingPass};
 use cp2_machine::Machine;
 use std::mem;
 use std::sync::Arc;
@@ -96,7 +96,9 @@ impl Split {
         // What they share is what is between them.
         let (arrays, factors) = ([0, 1 << 40, 1 << 41], [1 << 42; 2]);
         let passes = |behind| self.passes(visits, behind, batch, arrays, factors);
-        let programs = visits.map(|visit| &*visit.program);
+        let [first, second] = visits.map(|visit| &visit.program);
+        let [one, other] = self.entries();
+        let programs = [(first, one), (second, other)];
         let (tables, expected) = behind::priced(passes, programs, machine)?;
         Some(Plan {
             visits,

@@ -45,7 +45,7 @@ impl LongBluestein {
         let (Some(next), true) = (next, n > 0) else {
             return Err(refused);
         };
-        NoDivision::granule(n, machine)?;
+        NoDivision::deal(n, machine)?;
         let lengths = LENGTHS.map(|eighths| next / 8 * eighths);
         let mut best: Option<(Cycles, Self)> = None;
         let mut refused = refused;
@@ -86,7 +86,7 @@ impl LongBluestein {
             });
         }
         let most = fft.max_batch().min(batch).max(1);
-        Ok((fft.expected(most)?, fft))
+        Ok((fft.estimate(most)?, fft))
     }
 
     /// Length of the convolution.
@@ -222,13 +222,13 @@ impl Fft for LongBluestein {
         ends.append(job, [place(a, inner), place(to, outer)], factors)
     }
 
-    fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
+    fn estimate(&self, batch: usize) -> Result<Cycles, FftError> {
         let products = self.products(batch)?;
-        let [ends, middle] = products.each_ref().map(|p| p.expected(self.machine()));
+        let [ends, middle] = products.each_ref().map(|p| p.estimate(self.machine()));
         let rows = products[0].rows();
         let zeros = self.zeros(&products[0])?;
-        let zeros = zeros.map_or(0.0, |pass| pass.expected(self.machine()));
-        let inner = self.inner[0].expected(rows)?.0 + self.inner[1].expected(rows)?.0;
+        let zeros = zeros.map_or(0.0, |pass| pass.estimate(self.machine()));
+        let inner = self.inner[0].estimate(rows)?.0 + self.inner[1].estimate(rows)?.0;
         Ok(Cycles(inner + (zeros + 2.0 * ends + middle).ceil() as u64))
     }
 }

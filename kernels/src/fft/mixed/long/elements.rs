@@ -80,7 +80,6 @@ impl Elementwise {
             to: (to, written),
             factors: (self.element.factor_bytes() > 0).then_some(factors),
             issues,
-            overhead: self.stage.overhead(issues),
         }
     }
 
@@ -100,12 +99,12 @@ impl Elementwise {
     }
 
     /// Expected cycles.
-    pub(super) fn expected(&self, machine: &Machine) -> f64 {
+    pub(super) fn estimate(&self, machine: &Machine) -> f64 {
         let place = Place {
             address: 0,
             pitch: self.cut.reach() * COMPLEX,
         };
-        self.stage.expected(self.slices([place; 2], 0), machine)
+        self.stage.estimate(self.slices([place; 2], 0), machine)
     }
 }
 

@@ -18,14 +18,14 @@ use crate::fft::mixed::text::Text;
 use crate::fft::mixed::walk::{Base, Loop, Walk};
 use crate::job::Job;
 use crate::pipeline::{Reg, Unschedulable};
-use crate::ring::Pages;
 use cp2_asm::cis;
 use cp2_dma::{Descriptor, Target};
+use cp2_host::paging::{Pages, QUAD};
 use cp2_machine::{Class, Machine};
 use num_complex::Complex32;
 
-/// Numbers of a DMA granule, by which a slice is longer where it is read.
-const GRANULE: u64 = 2;
+/// Numbers of a quad, by which a slice is longer where it is read.
+const COUPLE: u64 = QUAD / COMPLEX;
 /// The shortest transforms, of which a slice of each section fills half.
 pub(super) const LEAST: usize = 64;
 
@@ -51,8 +51,8 @@ impl Half {
             ..Cut::new(machine.cp2.sections, 1, m as u64 / 2, short_page(machine))
         };
         let buffers = Buffers {
-            page: 2 * (cut.slice + GRANULE) * COMPLEX,
-            factors: GRANULE * COMPLEX,
+            page: 2 * (cut.slice + COUPLE) * COMPLEX,
+            factors: COUPLE * COMPLEX,
             scratch: 0,
             count: SHORT,
             in_place: true,
@@ -92,7 +92,6 @@ impl Half {
             to,
             factors,
             issues,
-            overhead: self.stage.overhead(issues),
         }
     }
 
@@ -109,12 +108,12 @@ impl Half {
     }
 
     /// Expected cycles.
-    pub(super) fn expected(&self, machine: &Machine) -> f64 {
+    pub(super) fn estimate(&self, machine: &Machine) -> f64 {
         let place = Place {
             address: 1 << 40,
-            pitch: (self.m + GRANULE) * COMPLEX,
+            pitch: (self.m + COUPLE) * COMPLEX,
         };
-        self.stage.expected(self.pages([place; 2], 0), machine)
+        self.stage.estimate(self.pages([place; 2], 0), machine)
     }
 }
 
@@ -143,7 +142,7 @@ fn write(
     let (turns, _) = text.pairs("turns", (0..=slice).map(turn).collect());
     let mut looped = Loop::new();
     let step = COMPLEX as i64;
-    let last = (2 * slice + GRANULE) as i64 * step;
+    let last = (2 * slice + COUPLE) as i64 * step;
     let mut stream =
         |register, at, step| looped.stream(Base::Register(register, at), Walk::Bytes(step));
     let (up, down) = (stream(INPUT, 0, step), stream(INPUT, last, -step));
@@ -189,7 +188,6 @@ struct HalfPages {
     to: Place,
     factors: u64,
     issues: u64,
-    overhead: u64,
 }
 
 impl HalfPages {
@@ -200,7 +198,7 @@ impl HalfPages {
 
     /// Where the partners lie in a page that begins at `local`.
     fn partners(&self, local: u32) -> u32 {
-        local + (self.slice() + GRANULE * COMPLEX) as u32
+        local + (self.slice() + COUPLE * COMPLEX) as u32
     }
 
     /// The slices upwards and downwards, `run` bytes each.
@@ -245,7 +243,7 @@ impl Pages for HalfPages {
 
     fn loads(&self, page: u64, local: u32, factors: u32) -> Vec<Descriptor> {
         let (_, slice) = self.cut.split(page);
-        let (bytes, granule) = (self.slice(), GRANULE * COMPLEX);
+        let (bytes, granule) = (self.slice(), COUPLE * COMPLEX);
         let run = bytes + granule;
         let target = Target::Blocks {
             stride: granule as i64,
@@ -265,16 +263,12 @@ impl Pages for HalfPages {
         let both = self.both(page, (self.to, local), self.slice(), Descriptor::store);
         let middle = self.middle(page, local).map(|(row, at)| {
             let system = self.to.address + row * self.to.pitch + self.m * COMPLEX;
-            Descriptor::store(Target::Section(0), system, at, GRANULE * COMPLEX)
+            Descriptor::store(Target::Section(0), system, at, COUPLE * COMPLEX)
         });
         both.into_iter().chain(middle).collect()
     }
 
     fn issues(&self, _page: u64) -> u64 {
         self.issues
-    }
-
-    fn overhead(&self, _page: u64) -> u64 {
-        self.overhead
     }
 }

@@ -6,8 +6,8 @@ use crate::fft::error::FftError;
 use crate::fft::mixed::plan::COMPLEX;
 use crate::fft::mixed::program::in_place;
 use crate::fft::mixed::recipe::{best_radices, least_slots};
-use crate::ring::{Pages, RingPass};
 use cp2_dma::{Descriptor, Target};
+use cp2_host::paging::{Pages, RingPass};
 use cp2_machine::Machine;
 
 /// Transforms of a granule of the DMA and of a quad.
@@ -22,11 +22,6 @@ const COUPLES: [usize; 4] = [1, 2, 4, 8];
 const BUFFERS: [usize; 3] = [3, 2, 1];
 /// DMEM for tables and arguments, at a guess; more is refused when it is known.
 const TABLES: usize = 12_288;
-/// Cycles of a pass over a page beside its slots, and of a page, at a guess.
-const PASS: u64 = 60;
-const PAGE: u64 = 30;
-/// Cycles of a page behind its signal: the branch, and the addresses of the next.
-const AFTER: u64 = 6;
 
 /// Lines of one pass: columns or rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,7 +123,6 @@ impl Lines {
             to: 0,
             turns: 0,
             issues: self.slots() as u64,
-            overhead: PASS * self.radices.len() as u64 + PAGE,
         };
         let pass = RingPass::new(self.ring_buffers().ring(0), pages);
         pass.expect(machine).cycles as u64
@@ -171,7 +165,6 @@ pub(super) struct MatrixPages {
     /// Address of the columns' factors.
     pub(super) turns: u64,
     pub(super) issues: u64,
-    pub(super) overhead: u64,
 }
 
 impl MatrixPages {
@@ -248,13 +241,5 @@ impl Pages for MatrixPages {
 
     fn issues(&self, _page: u64) -> u64 {
         self.issues
-    }
-
-    fn overhead(&self, _page: u64) -> u64 {
-        self.overhead
-    }
-
-    fn after(&self, _page: u64) -> u64 {
-        AFTER
     }
 }

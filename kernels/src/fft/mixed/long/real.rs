@@ -7,13 +7,14 @@ use crate::fft::error::FftError;
 use crate::fft::mixed::plan::COMPLEX;
 use crate::fft::transform::Fft;
 use crate::job::{Job, relayout_cycles};
+use cp2_host::paging::QUAD;
 use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
 use std::fmt;
 use std::sync::Arc;
 
-/// Numbers of a DMA granule.
-const GRANULE: usize = 2;
+/// Numbers of a quad.
+const COUPLE: usize = (QUAD / COMPLEX) as usize;
 
 /// A transform of N real numbers by passes over system memory.
 #[derive(Clone, Debug)]
@@ -98,7 +99,7 @@ impl LongReal {
     /// Numbers from a row of half spectra to the next in system memory: whole
     /// granules, and one behind the end.
     fn spectrum_pitch(&self) -> usize {
-        (self.len() / 2 + 1).next_multiple_of(GRANULE)
+        (self.len() / 2 + 1).next_multiple_of(COUPLE)
     }
 
     /// The pass that separates or joins, beside the transform of half the length.
@@ -133,7 +134,7 @@ impl LongReal {
         let (rows, [pitch, spectrum]) = self.arrays(batch)?;
         let half = self.half(batch)?;
         let (row, spectrum) = (pitch as u64 * COMPLEX, spectrum as u64 * COMPLEX);
-        let z = job.temporary::<Complex32>((rows * pitch + GRANULE) as u64)?;
+        let z = job.temporary::<Complex32>((rows * pitch + COUPLE) as u64)?;
         let z = z.address();
         match self.direction() {
             Direction::Forward => {
@@ -148,15 +149,15 @@ impl LongReal {
     }
 
     /// Expected cycles of a batch.
-    pub(in crate::fft) fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
-        let inner = self.inner().expected(batch)?;
+    pub(in crate::fft) fn estimate(&self, batch: usize) -> Result<Cycles, FftError> {
+        let inner = self.inner().estimate(batch)?;
         if let Self::Whole(_) = self {
             // Numbers are widened or spectra completed, and results picked out.
             let moved = batch as u64 * self.len() as u64 * COMPLEX * 3 / 2;
             let around = 2.0 * relayout_cycles(moved, self.machine());
             return Ok(Cycles(inner.0 + around.ceil() as u64));
         }
-        let half = self.half(batch)?.expected(self.machine());
+        let half = self.half(batch)?.estimate(self.machine());
         Ok(Cycles(inner.0 + half.ceil() as u64))
     }
 }

@@ -1,7 +1,7 @@
 //! Pages that are slices of rows.
 
-use crate::ring::Pages;
 use cp2_dma::{Descriptor, Target};
+use cp2_host::paging::{Pages, QUAD};
 
 /// Rows in system memory.
 #[derive(Clone, Copy, Debug)]
@@ -84,13 +84,10 @@ pub(super) struct Slices {
     pub(super) to: (Place, u64),
     /// Address of a complex factor for each number of a row, if there are any.
     pub(super) factors: Option<u64>,
-    /// Arithmetic issues of a page, and cycles beside them.
+    /// Arithmetic issues of a page.
     pub(super) issues: u64,
-    pub(super) overhead: u64,
 }
 
-/// Bytes of a granule of the DMA, of which a page is loaded that reads nothing.
-const GRANULE: u64 = 16;
 /// Bytes of a complex factor.
 const FACTOR: u64 = 8;
 
@@ -128,7 +125,7 @@ impl Pages for Slices {
             Descriptor::load(target, system + slice * run, factors, run)
         });
         let rows = match self.from {
-            (place, 0) => Descriptor::load(Target::Section(0), place.address, local, GRANULE),
+            (place, 0) => Descriptor::load(Target::Section(0), place.address, local, QUAD),
             from => self.rows(page, local, from, Descriptor::load),
         };
         shared.into_iter().chain([rows]).collect()
@@ -140,9 +137,5 @@ impl Pages for Slices {
 
     fn issues(&self, _page: u64) -> u64 {
         self.issues
-    }
-
-    fn overhead(&self, _page: u64) -> u64 {
-        self.overhead
     }
 }

@@ -7,8 +7,8 @@ use crate::fft::mixed::text::Text;
 use crate::job::load;
 use crate::job::{Job, data_end};
 use crate::pipeline::Unschedulable;
-use crate::ring::{Pages, Ring, RingPass};
 use cp2_asm::{Program, Source};
+use cp2_host::paging::{Pages, QUAD, Ring, RingPass, deals_quads};
 use cp2_machine::{Class, Machine};
 use std::sync::Arc;
 
@@ -17,16 +17,11 @@ pub(super) const INPUT: u8 = 8;
 pub(super) const OUTPUT: u8 = 9;
 pub(super) const FACTORS: u8 = 10;
 
-/// Cycles of a page beside what it computes: its addresses, the signal, the branch.
-const PAGE: u64 = 11;
-
 /// A page kernel, assembled, and the buffers it works in.
 #[derive(Debug)]
 pub(super) struct Stage {
     name: String,
     program: Arc<Program>,
-    /// Cycles of a page.
-    cycles: u64,
     /// What all sections issue for a page at least.
     operations: Vec<(Class, u64)>,
     ring: Ring,
@@ -123,12 +118,12 @@ impl Stage {
         };
         let source = Source::new(format!("{name}.s"), text);
         let program = Arc::new(assembly(&name, &source, &options)?.program);
-        let arguments = data_end(&program).next_multiple_of(16);
+        let arguments = data_end(&program).next_multiple_of(QUAD);
         let count = buffers.count as u64;
         let end = arguments
             + Ring::argument_bytes(buffers.count)
             + count * (buffers.page + buffers.factors);
-        if end > scratch || machine.dma.granule.0 != 16 {
+        if end > scratch || !deals_quads(machine) {
             return Err(FftError::NoRoom {
                 transform: name,
                 machine: machine.name.clone(),
@@ -137,15 +132,9 @@ impl Stage {
         Ok(Self {
             name,
             program,
-            cycles: made.cycles,
             operations: made.operations.times(machine.cp2.sections as u64),
             ring: buffers.ring(arguments),
         })
-    }
-
-    /// Cycles of a page beside its arithmetic issues.
-    pub(super) fn overhead(&self, issues: u64) -> u64 {
-        self.cycles.saturating_sub(issues) + PAGE
     }
 
     /// What so many pages issue at least, all sections together.
@@ -155,6 +144,10 @@ impl Stage {
             .collect()
     }
 
+    fn pass(&self, pages: impl Pages + 'static) -> RingPass {
+        RingPass::new(self.ring.clone(), pages).by(&self.program, "start")
+    }
+
     /// Adds a pass to a job.
     pub(super) fn append(
         &self,
@@ -162,7 +155,7 @@ impl Stage {
         pages: impl Pages + 'static,
     ) -> Result<(), FftError> {
         let program = job.program(&self.name, &self.program)?;
-        let pass = RingPass::new(self.ring.clone(), pages);
+        let pass = self.pass(pages);
         Ok(job.ring(&program, "start", pass)?)
     }
 
@@ -172,8 +165,8 @@ impl Stage {
     }
 
     /// Expected cycles of a pass, the load of its program included.
-    pub(super) fn expected(&self, pages: impl Pages + 'static, machine: &Machine) -> f64 {
-        let pass = RingPass::new(self.ring.clone(), pages);
+    pub(super) fn estimate(&self, pages: impl Pages + 'static, machine: &Machine) -> f64 {
+        let pass = self.pass(pages);
         load(self.image(), machine) + pass.expect(machine).cycles
     }
 }

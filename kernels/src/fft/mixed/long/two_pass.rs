@@ -16,8 +16,8 @@ use crate::fft::mixed::program::repitch;
 use crate::fft::mixed::repitch::Repitch;
 use crate::fft::transform::Fft;
 use crate::job::{Job, ROOM_BESIDE, image};
-use crate::ring::Pages as _;
 use cp2_asm::{Program, cis};
+use cp2_host::paging::Pages as _;
 use cp2_machine::{Class, Cycles, Machine};
 use num_complex::Complex32;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl TwoPassFft {
     /// # Errors
     /// Another length, or the machine has no room for it.
     pub fn new(n: usize, direction: Direction, machine: &Arc<Machine>) -> Result<Self, FftError> {
-        NoDivision::granule(n, machine)?;
+        NoDivision::deal(n, machine)?;
         let sections = machine.cp2.sections;
         let least = COUPLE * sections;
         let most = machine.cp2.dmem.0 as usize / (COUPLE * COMPLEX as usize);
@@ -121,7 +121,7 @@ impl TwoPassFft {
     }
 
     fn passes(&self, batch: usize, [x, between, y]: [u64; 3], turns: u64) -> [MatrixPages; 2] {
-        let pass = |index: usize, lines: &Lines, from, to| {
+        let pass = |lines: &Lines, from, to| {
             let issues = lines.slots() as u64;
             MatrixPages {
                 lines: lines.clone(),
@@ -131,12 +131,11 @@ impl TwoPassFft {
                 to,
                 turns,
                 issues,
-                overhead: self.stages[index].overhead(issues),
             }
         };
         [
-            pass(0, &self.columns, x, between),
-            pass(1, &self.rows, between, y),
+            pass(&self.columns, x, between),
+            pass(&self.rows, between, y),
         ]
     }
 }
@@ -247,13 +246,13 @@ impl Fft for TwoPassFft {
         Ok(())
     }
 
-    fn expected(&self, batch: usize) -> Result<Cycles, FftError> {
+    fn estimate(&self, batch: usize) -> Result<Cycles, FftError> {
         let passes = self.passes(batch, [0; 3], 0);
         let stages = self.stages.iter().zip(passes);
-        let mut cycles: f64 = stages.map(|(s, p)| s.expected(p, &self.machine)).sum();
+        let mut cycles: f64 = stages.map(|(s, p)| s.estimate(p, &self.machine)).sum();
         for (end, couples) in self.ends.iter().zip(self.couples(batch)) {
             if let Some(end) = end {
-                cycles += end.expected(couples)?.0 as f64;
+                cycles += end.estimate(couples)?.0 as f64;
             }
         }
         Ok(Cycles(cycles.ceil() as u64))

@@ -1,0 +1,7 @@
+//! What the assembler promises, in one binary.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod assemble;
+mod docs;
+mod errors;
+mod manual;

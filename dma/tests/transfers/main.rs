@@ -1,0 +1,7 @@
+//! What transfers do, in one binary.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod closed_forms;
+mod common;
+mod errors;
+mod model;

@@ -1,0 +1,256 @@
+//! Counted cycles are those of the emulator, on any machine without transfers beside the kernel.
+#![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
+
+use crate::common;
+
+use common::machine;
+use cp2_asm::isa::Word;
+use cp2_asm::testing::any_word;
+use cp2_asm::{Options, Program, Source, assemble};
+use cp2_emu::count::{Counter, Mark, Step, Uncounted};
+use cp2_emu::{Engine, Notice, Processor};
+use cp2_machine::{ClassMap, Cycles, Machine};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+/// Where the argument block lies.
+const ARGUMENTS: u32 = 0x400;
+
+fn program(text: &str) -> Program {
+    assemble(&Source::new("a.s", text), &Options::default())
+        .unwrap()
+        .program
+}
+
+/// Cycles from the first in which the kernel may issue to each signal and to the end, as the emulator has them, with
+/// every event posted before.
+fn measured(
+    machine: &Arc<Machine>,
+    words: &[u64],
+    arguments: &[u32],
+    posts: u64,
+) -> Option<Vec<u64>> {
+    let mut processor = Processor::new(machine.clone()).with_engine(Engine::Fast);
+    let words: Vec<Word> = words
+        .iter()
+        .map(|&bits| Word::decode(bits).unwrap())
+        .collect();
+    common::load(&mut processor, &words);
+    let block: Vec<u8> = arguments
+        .iter()
+        .flat_map(|word| word.to_le_bytes())
+        .collect();
+    for section in 0..machine.cp2.sections {
+        processor.poke_dmem(section, ARGUMENTS, &block).unwrap();
+    }
+    for _ in 0..posts {
+        processor.post(0).unwrap();
+    }
+    let first = processor.launch(0, ARGUMENTS).unwrap().0;
+    let base = machine.time_base();
+    let mut marks = Vec::new();
+    loop {
+        let limit = processor.now() + base.cycles(Cycles(1_000_000));
+        let notice = processor.run_until(limit);
+        let now = base.ceil_cycles(processor.now()).0;
+        match notice {
+            Notice::Signal { .. } => marks.push(now - first),
+            Notice::KernelStopped => {
+                marks.push(now - first);
+                return Some(marks);
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// The same as they are counted.
+fn counted(machine: &Machine, words: &[u64], arguments: &[u32]) -> Result<Vec<u64>, Uncounted> {
+    let mut counter = Counter::new(words, 0, machine)?;
+    let steps = counter.count(machine, ARGUMENTS, &[(ARGUMENTS, arguments)])?;
+    let mut now = 0;
+    let mut marks = Vec::new();
+    for Step { cycles, mark, .. } in steps.steps() {
+        let at = now + cycles;
+        now = at + 1;
+        if mark != Mark::Wait(0) {
+            marks.push(at);
+        }
+    }
+    assert_eq!(steps.cycles(), marks.last().copied().unwrap_or_default());
+    Ok(marks)
+}
+
+/// A kernel as the library's: pages around a ring of three, their number in a scalar, a function, nested loops whose counts are
+/// arguments, computed, and constant, and blocks whose time depends on what is pending.
+const RING: &str = "
+.program
+    ldx2 c14, [a15]
+    ldx2 c2, [a15 + 8]
+    addi a7, a15, 16
+    addi b7, a15, 16
+    movi l7, 48
+    movi s7, 8
+page:
+    ldx2 a8, [a7]+s7%
+    ldx2 a10, [a7]+s7%
+    wait 0
+    call work
+    signal 1
+    addi c14, c14, -1
+    bnz c14, page
+    stop
+work:
+    mov a0, a8
+    shl c4, c2, 1
+    loop c4 {
+        ldq q0, [a0]+16
+        bfly r4, r5, r0, r1, r2
+        loop 3 {
+            cmadd r6, r4, r5, r6
+            rcp r7, r6
+        }
+        add r8, r7, r7
+        stq q4, [a8 + 16]
+    }
+    bz c3, odd
+    mul r9, r8, r8
+    mul r10, r9, r9
+odd:
+    ret
+";
+
+/// A page loop that is a hardware loop.
+const LOOP: &str = "
+.program
+    ldx2 c14, [a15]
+    ldx2 c2, [a15 + 8]
+    nop
+    nop
+    nop
+    nop
+    nop
+    loop c14 {
+        wait 0
+        loop c2 {
+            ldq q0, [a8]+16
+            bfly r4, r5, r0, r1, r2
+        }
+        mul r6, r5, r5
+        movi a8, 64
+        signal 1
+    }
+    stop
+";
+
+fn any_times() -> impl Strategy<Value = Machine> {
+    (
+        prop::array::uniform9(1u64..16),
+        prop::array::uniform9(1u64..5),
+        (0u64..6, 0u64..4, 0u64..3),
+    )
+        .prop_map(|(latency, interval, (branch, setup, back))| {
+            let mut machine = Machine::clone(&machine("vm7"));
+            let cp2 = &mut machine.cp2;
+            cp2.latency = ClassMap::from_fn(|class| Cycles(latency[class as usize]));
+            cp2.interval = ClassMap::from_fn(|class| Cycles(interval[class as usize]));
+            cp2.branch_penalty = Cycles(branch);
+            cp2.loop_setup = Cycles(setup);
+            cp2.loop_back = Cycles(back);
+            machine
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn page_kernels_take_what_is_counted(
+        machine in any_times(),
+        pages in 1u32..200,
+        blocks in 1u32..12,
+        flag in 0u32..2,
+    ) {
+        let machine = Arc::new(machine);
+        for text in [RING, LOOP] {
+            let words = program(text).words;
+            let mut arguments = vec![pages, 48, blocks, flag];
+            for page in 0..3 {
+                arguments.extend([0x800 + 0x400 * page, 0x1800, 0, 0]);
+            }
+            let counted = counted(&machine, &words, &arguments).unwrap();
+            prop_assert_eq!(counted.len() as u32, pages + 1);
+            let measured = measured(&machine, &words, &arguments, pages.into());
+            prop_assert_eq!(Some(counted), measured);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// Of any words, if there is a count.
+    #[test]
+    fn any_program_that_can_be_counted_takes_what_is_counted(
+        words in prop::collection::vec(any_word(), 1..40),
+        machine in any_times(),
+        arguments in prop::collection::vec(any::<u32>(), 16),
+    ) {
+        let machine = Arc::new(machine);
+        let mut words: Vec<u64> = words.iter().map(|word| word.encode()).collect();
+        words.push(program(".program\nstop\n").words[0]);
+        // Events that nobody posts are another matter, and so are kernels that fault.
+        if let Ok(counted) = counted(&machine, &words, &arguments)
+            && let Some(measured) = measured(&machine, &words, &arguments, 0)
+        {
+            prop_assert_eq!(counted, measured);
+        }
+    }
+}
+
+/// What is skipped is what would have been followed, and it takes no time to skip it.
+#[test]
+fn many_pages_are_as_many_as_few() {
+    let vm9 = machine("vm9");
+    for text in [RING, LOOP] {
+        let words = program(text).words;
+        let cycles = |pages: u32| {
+            let mut arguments = vec![pages, 48, 5, 1];
+            arguments.extend([0x800, 0x1800, 0, 0].repeat(3));
+            let mut counter = Counter::new(&words, 0, &vm9).unwrap();
+            let known = [(ARGUMENTS, &arguments[..])];
+            counter.count(&vm9, ARGUMENTS, &known).unwrap().cycles()
+        };
+        let (few, more) = (cycles(1000), cycles(1001));
+        let each = more - few;
+        assert_eq!(cycles(3_000_001_000), few + 3_000_000_000 * each);
+    }
+}
+
+#[test]
+fn what_depends_on_data_says_where() {
+    let vm7 = machine("vm7");
+    let words = program(".program\nldx c0, [a15 + 64]\nnop\nloop c0 {\nnop\n}\nstop\n").words;
+    let data = Uncounted::Data {
+        pc: 2,
+        register: cp2_asm::isa::Scalar::control(0),
+    };
+    assert_eq!(counted(&vm7, &words, &[1, 2]), Err(data.clone()));
+    assert!(data.to_string().contains("word 0x0002"), "{data}");
+    // What the kernel itself stores is data, too.
+    let words = program(".program\nstq q0, [a15]\nldx c0, [a15]\nbnz c0, end\nend: stop\n").words;
+    assert!(matches!(
+        counted(&vm7, &words, &[1, 2]),
+        Err(Uncounted::Data { pc: 2, .. })
+    ));
+}
+
+#[test]
+fn what_does_not_end_is_not_followed_for_ever() {
+    let vm7 = machine("vm7");
+    let words = program(".program\non: wait 0\njmp on\n").words;
+    assert!(matches!(
+        counted(&vm7, &words, &[]),
+        Err(Uncounted::Long { .. })
+    ));
+}

@@ -1,0 +1,19 @@
+//! What the emulator promises, in one binary.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod arith;
+mod attacks;
+mod common;
+mod count;
+mod dma_manual;
+mod elementary;
+mod engines;
+mod list_transfer;
+mod machine_files;
+mod one_port;
+mod processor;
+mod purity;
+mod random;
+mod scalar;
+mod stall_warnings;
+mod timing;

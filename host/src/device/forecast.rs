@@ -1,0 +1,352 @@
+//! What commands take, found without carrying them out.
+//!
+//! The control CPU is the device's own, its window, queue and costs. Beside it a transfer is its time on the channel, and a kernel
+//! the steps between its events ([`cp2_emu::count`]): nothing is computed, and nothing moved.
+
+mod port;
+
+use super::Device;
+use super::command::{Action, Command};
+use super::cpu::cost;
+use super::error::HostError;
+use super::options::Options;
+use super::progress::Kind;
+use super::state::{Arrival, Busy, State, Submitted};
+use cp2_dma::{Descriptor, Direction, Target, transfer_time};
+use cp2_emu::count::{Mark, Step};
+use cp2_machine::{Cycles, Machine, Ticks};
+use port::Work;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+
+/// What a kernel does from its launch to its end, one step behind the other.
+pub type KernelSteps = Box<dyn Iterator<Item = Step> + Send>;
+
+/// A run without contents.
+#[derive(Default)]
+pub(super) struct Forecast {
+    state: State,
+    /// Kernels that have not been launched, in the order in which they are.
+    kernels: VecDeque<KernelSteps>,
+    kernel: Option<Running>,
+    /// Transfers that are not complete.
+    moving: VecDeque<Moving>,
+    /// Posts of each event that no kernel has waited for, each with the first cycle in which it is seen.
+    posts: BTreeMap<u32, VecDeque<u64>>,
+    /// The port of DMEM, where there is one alone: the cycle to which it has come, and what waits then.
+    port: Work,
+    /// What processor and channel have come to.
+    passed: Ticks,
+    /// When the control CPU came to each mark.
+    marks: Vec<u64>,
+    /// What was computed would have decided how the run goes on, or a kernel waits for ever.
+    open: bool,
+}
+
+impl fmt::Debug for Forecast {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let marks = &self.marks;
+        f.debug_struct("Forecast")
+            .field("marks", marks)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A kernel that has been launched.
+struct Running {
+    command: u64,
+    steps: KernelSteps,
+    step: Step,
+    /// The cycle in which it has so many cycles of the step before it: whole ones, but where it shares the port of its memory.
+    at: f64,
+    left: f64,
+}
+
+/// A transfer that was given to the channel.
+struct Moving {
+    command: u64,
+    kind: Kind,
+    event: Option<u32>,
+    data: Ticks,
+    completes: Ticks,
+    /// Granules of a cycle, where CP2 has to share its port with them, and how many of these come to the same section.
+    granules: f64,
+    piled: f64,
+}
+
+/// What happens beside the control CPU.
+#[derive(Clone, Copy)]
+enum Happening {
+    Kernel(u64),
+    Transfer(Ticks),
+}
+
+impl Forecast {
+    pub(super) fn new(kernels: VecDeque<KernelSteps>) -> Self {
+        Self {
+            kernels,
+            ..Self::default()
+        }
+    }
+
+    /// The number of the next command.
+    pub(super) fn given(&self) -> u64 {
+        self.state.progress.given()
+    }
+
+    /// Goes on until `source` gives no more commands and, if `drain`, all are complete.
+    pub(super) fn run(
+        &mut self,
+        machine: &Machine,
+        source: &mut dyn Iterator<Item = Command>,
+        drain: bool,
+    ) -> Result<(), HostError> {
+        let base = machine.time_base();
+        self.state.now = self.state.now.max(base.ceil_cycles(self.passed).0);
+        let mut pending = None;
+        while !self.open {
+            self.state.deliver();
+            if !self.state.fill(machine, source, &mut pending)? && !drain {
+                return Ok(());
+            }
+            let until = self.state.busy.as_ref().map(|busy| busy.until);
+            if until.is_some_and(|until| until <= self.state.now) {
+                self.finish_work(machine);
+                continue;
+            }
+            if until.is_none() && self.begin_work(machine) {
+                continue;
+            }
+            let arrival = self.state.arrivals.front().map(|arrival| arrival.0);
+            let next = until.into_iter().chain(arrival).min();
+            let limit = next.map_or(Ticks(u64::MAX), |next| base.cycles(Cycles(next)));
+            match (self.next(machine), next) {
+                (Some((at, happening)), _) if at <= limit => self.happens(happening, machine),
+                (_, Some(next)) => self.state.now = next,
+                _ => {
+                    self.open = self.kernel.is_some() || !self.state.window.is_empty();
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_work(&mut self, machine: &Machine) -> bool {
+        let Some((command, what)) = self.state.take_ready(machine) else {
+            return false;
+        };
+        let from = self.state.now;
+        self.state.busy = Some(Busy {
+            command,
+            until: from.saturating_add(cost(machine, &what.action)),
+            what,
+            from,
+        });
+        true
+    }
+
+    /// The CPU is done with its part of a command, now.
+    fn finish_work(&mut self, machine: &Machine) {
+        let Some(Busy { command, what, .. }) = self.state.busy.take() else {
+            return;
+        };
+        let now = self.state.now;
+        let Command {
+            name, page, action, ..
+        } = *what;
+        match action {
+            Action::Dma(descriptor) => {
+                self.submit(command, &descriptor, machine);
+                self.state.transfers.push(Submitted {
+                    command,
+                    name,
+                    page,
+                });
+                self.state.release(command, true);
+                return;
+            }
+            Action::Launch { .. } => {
+                let first = (now + machine.host.launch.0).max(now + 1);
+                self.state.cp2_taken = true;
+                self.kernel = self
+                    .kernels
+                    .pop_front()
+                    .and_then(|steps| Running::new(command, steps, first));
+                self.open |= self.kernel.is_none();
+                return;
+            }
+            Action::Read { .. } => self.open = true,
+            Action::Mark => {
+                self.state.fenced = false;
+                self.marks.push(now);
+            }
+            Action::Post { event } => self.posts.entry(event).or_default().push_back(now + 1),
+            Action::WaitSignal { event } => {
+                let signals = self.state.signals.get_mut(&event);
+                signals.and_then(VecDeque::pop_front);
+            }
+            Action::Work { .. } | Action::Write { .. } | Action::Step(_) => {}
+        }
+        self.state.complete(command, now, Kind::Host);
+    }
+
+    /// A transfer is given to the channel, now.
+    fn submit(&mut self, command: u64, descriptor: &Descriptor, machine: &Machine) {
+        let base = machine.time_base();
+        let now = base.cycles(Cycles(self.state.now));
+        let (at, setup) = match self.moving.back() {
+            Some(before) => (before.completes, machine.dma.setup_queued),
+            None => (now, machine.dma.setup_idle),
+        };
+        let time = transfer_time(descriptor, machine);
+        let data = at + base.cycles(setup);
+        let shared = machine.cp2.dmem_ports == 1 && descriptor.target != Target::Program;
+        if shared {
+            self.settle(now, machine);
+        }
+        let cycles = time.body.0 as f64 / base.ticks_per_cycle as f64;
+        let granules = match shared {
+            true => time.granules as f64 / cycles.max(1.0),
+            false => 0.0,
+        };
+        self.moving.push_back(Moving {
+            command,
+            kind: match descriptor.direction {
+                Direction::Load => Kind::Load,
+                Direction::Store => Kind::Store,
+            },
+            event: descriptor.event,
+            data,
+            completes: data + time.body,
+            granules,
+            piled: match descriptor.target {
+                // Each section has its share, and all let theirs pass at the same time.
+                Target::Deal | Target::Blocks { .. } => {
+                    granules / machine.cp2.sections.max(1) as f64
+                }
+                _ => granules,
+            },
+        });
+    }
+
+    /// What happens next beside the CPU, and when. Of two at one time CP2's comes first.
+    fn next(&self, machine: &Machine) -> Option<(Ticks, Happening)> {
+        let base = machine.time_base();
+        let kernel = self.kernel.as_ref().and_then(|kernel| {
+            let at = self.reached(kernel, f64::INFINITY, machine).at.ceil() as u64;
+            let at = match kernel.step.mark {
+                Mark::Wait(event) => at.max(*self.posts.get(&event)?.front()?),
+                Mark::Signal(_) | Mark::Stop => at,
+            };
+            Some((base.cycles(Cycles(at)), Happening::Kernel(at)))
+        });
+        let transfer = self.moving.front();
+        let transfer = transfer.map(|t| (t.completes, Happening::Transfer(t.completes)));
+        match (kernel, transfer) {
+            (Some(kernel), Some(transfer)) if transfer.0 < kernel.0 => Some(transfer),
+            (kernel, transfer) => kernel.or(transfer),
+        }
+    }
+
+    fn happens(&mut self, happening: Happening, machine: &Machine) {
+        let base = machine.time_base();
+        let completion = machine.host.completion.0;
+        match happening {
+            Happening::Transfer(at) => {
+                self.passed = self.passed.max(at);
+                self.settle(at, machine);
+                let Some(done) = self.moving.pop_front() else {
+                    return;
+                };
+                if let Some(event) = done.event {
+                    let seen = base.floor_cycles(at).0 + 1;
+                    self.posts.entry(event).or_default().push_back(seen);
+                }
+                let (command, kind) = (done.command, done.kind);
+                let arrival = Arrival::Transfer { command, kind };
+                self.state
+                    .arrive(base.ceil_cycles(at).0 + completion, arrival);
+            }
+            Happening::Kernel(at) => {
+                self.passed = self.passed.max(base.cycles(Cycles(at)));
+                self.settle(base.cycles(Cycles(at)), machine);
+                let Some(mut kernel) = self.kernel.take() else {
+                    return;
+                };
+                let arrival = match kernel.step.mark {
+                    Mark::Wait(event) => {
+                        self.posts.get_mut(&event).and_then(VecDeque::pop_front);
+                        None
+                    }
+                    Mark::Signal(event) => Some(Arrival::Signal { event, at }),
+                    Mark::Stop => Some(Arrival::Kernel {
+                        command: kernel.command,
+                    }),
+                };
+                if let Some(arrival) = arrival {
+                    self.state.arrive(at + completion, arrival);
+                }
+                if kernel.step.mark != Mark::Stop {
+                    self.open |= !kernel.go_on(at + 1);
+                    self.kernel = Some(kernel);
+                }
+            }
+        }
+    }
+}
+
+impl Running {
+    fn new(command: u64, mut steps: KernelSteps, first: u64) -> Option<Self> {
+        let step = steps.next()?;
+        Some(Self {
+            command,
+            steps,
+            step,
+            at: first as f64,
+            left: step.cycles as f64,
+        })
+    }
+
+    /// The next step begins in a cycle; false if there is none.
+    fn go_on(&mut self, at: u64) -> bool {
+        let Some(step) = self.steps.next() else {
+            return false;
+        };
+        (self.step, self.at, self.left) = (step, at as f64, step.cycles as f64);
+        true
+    }
+}
+
+impl Device {
+    /// A device that computes nothing and says what its commands take: those that launch kernels launch these, in this order. It
+    /// has no system memory to speak of; its commands may be those of another device.
+    #[must_use]
+    pub fn forecast(machine: Arc<Machine>, kernels: impl IntoIterator<Item = KernelSteps>) -> Self {
+        let forecast = Forecast::new(kernels.into_iter().collect());
+        Self {
+            forecast: Some(Box::new(forecast)),
+            ..Self::with_options(machine, Options::default())
+        }
+    }
+
+    /// Cycles until each mark, and until all is done, as the control CPU sees it; none where what is computed decides how the run goes on.
+    /// There are none of a device that computes.
+    ///
+    /// # Errors
+    /// A command can never be carried out.
+    pub fn expected(mut self) -> Result<Option<Vec<u64>>, HostError> {
+        self.simulate(false)?;
+        Ok(self.forecast.and_then(|forecast| {
+            let Forecast {
+                open,
+                mut marks,
+                state,
+                ..
+            } = *forecast;
+            marks.push(state.now);
+            (!open).then_some(marks)
+        }))
+    }
+}

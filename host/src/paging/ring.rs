@@ -1,0 +1,311 @@
+//! A pass of a persistent kernel over a ring of page buffers.
+//!
+//! Page `k` is loaded into buffer `k` and its result goes to the buffer before
+//! it, that of page `k - 1`, which the kernel no longer needs; when the result
+//! has been stored, page `k + n - 1` is loaded there. So `n` buffers keep `n - 1`
+//! pages under way: one computes while one is stored and the next loaded.
+//! A kernel that works in place leaves the result in buffer `k`, which is page
+//! `k + n`'s next: all `n` are under way.
+
+use crate::{Device, Event, HostError, Limits, PageKernel, Views};
+use cp2_dma::{Descriptor, Target};
+use cp2_emu::Protection;
+use cp2_machine::Machine;
+use std::sync::Arc;
+
+mod ahead;
+mod dealt;
+mod floor;
+mod pages;
+mod price;
+mod protection;
+mod source;
+
+use crate::paging::Kernel;
+pub(crate) use ahead::Ahead;
+pub use ahead::{chained, follow};
+use source::RingWork;
+
+pub use dealt::{Dealt, QUAD, aligned, deals_quads};
+pub use floor::Floor;
+pub use pages::Pages;
+pub use price::{Expected, expect_all};
+
+/// Event that the kernel signals when a page is done.
+const DONE: u32 = 1;
+
+/// Where the buffers of a pass are in DMEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ring {
+    /// Address of the argument block.
+    pub arguments: u32,
+    /// Page buffers.
+    pub pages: Vec<u32>,
+    /// A buffer of factors for each.
+    pub factors: Vec<u32>,
+    /// Another address for each; what it is the kernel knows.
+    pub beside: Vec<u32>,
+    /// How many buffers before a page's own its result lies: 0, 1, or as many as a page has pieces.
+    pub behind: usize,
+    /// Pages that are loaded before the first is stored.
+    pub ahead: usize,
+}
+
+/// A pass: buffers and the pages that go through them.
+#[derive(Debug)]
+pub struct RingPass {
+    ring: Ring,
+    work: Box<dyn Pages>,
+    /// The kernel that it is priced by.
+    kernel: Option<Kernel>,
+    /// What of the next pass is loaded while this one ends.
+    ahead: Vec<Ahead>,
+    /// Whether its first pages are loaded while the pass before it ends.
+    begun: bool,
+    /// Whether its argument block is, too.
+    informed: bool,
+    /// Whether loads of the next pass need not wait for its first store.
+    at_once: bool,
+    /// What of DMEM is its kernel's, where that is known.
+    protection: Option<Arc<Protection>>,
+}
+
+impl Ring {
+    /// `buffers` buffers from `first` on; the argument block lies at `arguments`.
+    pub fn new(arguments: u64, first: u64, buffers: usize, page: u64, factors: u64) -> Self {
+        // Inside DMEM, whose addresses are u32: the plan has checked the end.
+        let at = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
+        let n = buffers as u64;
+        Self {
+            arguments: at(arguments),
+            pages: (0..n).map(|i| at(first + i * page)).collect(),
+            factors: (0..n).map(|i| at(first + n * page + i * factors)).collect(),
+            beside: vec![0; buffers],
+            behind: 1,
+            ahead: buffers - 1,
+        }
+    }
+
+    /// The same for a kernel in place, without factors.
+    pub fn in_place(arguments: u64, first: u64, buffers: usize, page: u64) -> Self {
+        Self::new(arguments, first, buffers, page, 0).staying()
+    }
+
+    /// The same for a kernel in place.
+    pub fn staying(self) -> Self {
+        Self {
+            behind: 0,
+            ahead: self.pages.len(),
+            ..self
+        }
+    }
+
+    /// The same with this address for every page besides.
+    pub fn beside(mut self, address: u64) -> Self {
+        self.beside.fill(u32::try_from(address).unwrap_or(u32::MAX));
+        self
+    }
+
+    /// `buffers` buffers for pages of which each comes and goes in `pieces`, every piece a page of the
+    /// pass; without factors.
+    pub fn in_pieces(
+        (arguments, first): (u64, u64),
+        (buffers, pieces): (usize, usize),
+        page: u64,
+    ) -> Self {
+        let piece = page / pieces as u64;
+        Self {
+            behind: pieces,
+            ahead: (buffers - 1) * pieces,
+            ..Self::new(arguments, first, buffers * pieces, piece, 0)
+        }
+    }
+
+    /// The same, everything so many bytes behind.
+    pub fn moved(mut self, by: u64) -> Self {
+        let by = u32::try_from(by).unwrap_or(u32::MAX);
+        let all = [&mut self.pages, &mut self.factors, &mut self.beside];
+        for place in all.into_iter().flatten().chain([&mut self.arguments]) {
+            *place = place.saturating_add(by);
+        }
+        self
+    }
+
+    /// Where it ends, with so many bytes for each page, its factors and what lies beside.
+    pub fn end(&self, bytes: [u64; 3]) -> u64 {
+        let arguments = u64::from(self.arguments) + Self::argument_bytes(self.pages.len());
+        let places = [&self.pages, &self.factors, &self.beside];
+        let used = places
+            .into_iter()
+            .zip(bytes)
+            .filter(|(_, bytes)| *bytes > 0);
+        let ends = used
+            .flat_map(|(places, bytes)| places.iter().map(move |&place| u64::from(place) + bytes));
+        ends.chain([arguments]).max().unwrap_or(arguments)
+    }
+
+    /// Bytes of the argument block of so many buffers.
+    pub fn argument_bytes(buffers: usize) -> u64 {
+        16 + 16 * buffers as u64
+    }
+
+    /// Where the result of a page lies.
+    fn result(&self, page: u64) -> u32 {
+        let n = self.pages.len() as u64;
+        self.pages[((page + n - self.behind as u64) % n) as usize]
+    }
+
+    /// The words of the argument block for a job of `pages` pages, of which so many are of two kinds.
+    pub fn arguments(&self, pages: u64, counts: [u64; 2]) -> Vec<u32> {
+        let n = self.pages.len();
+        let [pages, first, second] =
+            [pages, counts[0], counts[1]].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        let mut words = vec![pages, 16 * n as u32, first, second];
+        let places = self.pages.iter().zip(&self.factors).zip(&self.beside);
+        for (k, ((&page, &factors), &beside)) in places.enumerate() {
+            words.extend([page, self.result(k as u64), factors, beside]);
+        }
+        words
+    }
+}
+
+impl RingPass {
+    /// `work` through the buffers of `ring`.
+    pub fn new(ring: Ring, work: impl Pages + 'static) -> Self {
+        Self {
+            ring,
+            work: Box::new(work),
+            kernel: None,
+            ahead: Vec::new(),
+            begun: false,
+            informed: false,
+            at_once: false,
+            protection: None,
+        }
+    }
+
+    /// Number of pages.
+    pub fn count(&self) -> u64 {
+        self.work.count()
+    }
+
+    /// The transfers of the first pages, of every kind, and of the argument block.
+    pub fn first_transfers(&self, machine: &Machine) -> Vec<Descriptor> {
+        let (pages, levels) = (0..self.work.period().min(self.count()), machine.dma.levels);
+        let moved = pages.flat_map(|page| [self.loads(page, levels), self.stores(page, levels)]);
+        let arguments = self.argument_load(0, self.padded(machine).len() as u64 * 4);
+        moved.flatten().chain([arguments]).collect()
+    }
+
+    /// The words of the argument block, as many as the DMA's granules hold.
+    fn padded(&self, machine: &Machine) -> Vec<u32> {
+        let mut words = self.ring.arguments(self.count(), self.work.counts());
+        let granule = (machine.dma.granule.0 / 4).max(1) as usize;
+        words.resize(words.len().next_multiple_of(granule), 0);
+        words
+    }
+
+    fn argument_load(&self, system: u64, bytes: u64) -> Descriptor {
+        Descriptor::load(Target::Broadcast, system, self.ring.arguments, bytes)
+    }
+
+    /// Where its local memory ends, if it is known what pages hold.
+    pub fn end(&self) -> Option<u64> {
+        let held = self.work.held(0)?;
+        Some(self.ring.end(held).next_multiple_of(QUAD))
+    }
+
+    /// Number of page buffers.
+    pub fn buffers(&self) -> usize {
+        self.ring.ahead + self.ring.behind
+    }
+
+    /// The transfers of so many levels that load a page.
+    pub fn loads(&self, page: u64, levels: usize) -> Vec<Descriptor> {
+        let (own, next) = self.shares(page, levels);
+        own.into_iter().chain(next).collect()
+    }
+
+    /// The same apart: what the page waits for that is not there yet, and what the next already has.
+    fn shares(&self, page: u64, levels: usize) -> (Vec<Descriptor>, Vec<Descriptor>) {
+        let at = |page: u64| {
+            let slot = (page % self.ring.pages.len() as u64) as usize;
+            (page, self.ring.pages[slot], self.ring.factors[slot])
+        };
+        let own = |(page, local, factors)| within(self.work.loads(page, local, factors), levels);
+        let early = |(page, local, factors)| within(self.work.early(page, local, factors), levels);
+        let posted = |page: u64, mut loads: Vec<Descriptor>| {
+            if let Some(last) = loads.last_mut() {
+                last.event = Some(self.work.event(page));
+            }
+            loads
+        };
+        let mut first = if page == 0 { early(at(0)) } else { Vec::new() };
+        first.extend(own(at(page)));
+        let first = posted(page, first);
+        if page + 1 >= self.count() {
+            return (first, Vec::new());
+        }
+        let next = at(page + 1);
+        let loads = early(next);
+        // Where there is nothing else, the next waits for the last of these.
+        let last = own(next).is_empty();
+        (first, if last { posted(page + 1, loads) } else { loads })
+    }
+
+    /// The transfers of so many levels that store a page.
+    pub fn stores(&self, page: u64, levels: usize) -> Vec<Descriptor> {
+        within(self.work.stores(page, self.ring.result(page)), levels)
+    }
+
+    /// The transfer that loads the argument block, whose words it puts in system memory.
+    pub fn place(&self, device: &mut Device) -> Result<Descriptor, HostError> {
+        let words = self.padded(device.machine());
+        let words = device.alloc_from(&words)?;
+        Ok(self.argument_load(words.address(), words.bytes()))
+    }
+
+    /// Whether its first pages are loaded while the pass before it ends.
+    pub fn is_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Whether its argument block is, too.
+    pub fn is_informed(&self) -> bool {
+        self.informed
+    }
+
+    /// Gives the commands of the pass, which wait for `after`. Where the next pass's argument block is loaded while
+    /// this one ends, `following` loads it. Returns what the next pass waits for: that load, or else the last
+    /// store, and the end of the kernel.
+    pub fn give(
+        &self,
+        device: &mut Device,
+        kernel: &PageKernel,
+        after: &[Event],
+        following: Option<&Descriptor>,
+        views: &Views,
+    ) -> Result<[Event; 2], HostError> {
+        let views = (views, Limits::of(device.machine()));
+        let work = RingWork::new(self, following, views);
+        let (last, commands) = device.work(work, kernel, after)?;
+        let launched = commands.launched().unwrap_or(last);
+        let beside = commands.begun().or(commands.stored());
+        Ok([beside.unwrap_or(launched), launched])
+    }
+
+    /// The pages that are loaded when `page` is stored, or before the first is.
+    fn next(&self, page: Option<u64>) -> impl Iterator<Item = u64> + use<> {
+        let next = self.work.next(page, self.ring.ahead as u64);
+        let count = self.count();
+        next.into_iter().filter(move |&page| page < count)
+    }
+}
+
+/// The same of at most so many levels each.
+fn within(transfers: Vec<Descriptor>, levels: usize) -> Vec<Descriptor> {
+    if transfers.iter().all(|d| d.levels.len() <= levels) {
+        return transfers;
+    }
+    transfers.iter().flat_map(|d| d.within(levels)).collect()
+}

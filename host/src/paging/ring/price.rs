@@ -1,0 +1,218 @@
+//! What a pass over a ring should take.
+
+use super::{Ahead, RingPass};
+use crate::paging::Kernel;
+use crate::paging::price::{Moved, Place, Priced, price, prices, queued};
+use cp2_asm::Program;
+use cp2_dma::Descriptor;
+use cp2_emu::count::{Counted, Mark, Step, Uncounted};
+use cp2_machine::{Class, Cycles, Machine};
+use std::sync::Arc;
+
+/// A pass on a machine.
+pub(super) struct RingPrice<'a> {
+    pass: &'a RingPass,
+    machine: &'a Machine,
+    /// Pages after which they cost the same again, and how many of the first do so.
+    period: u64,
+    alike: u64,
+    /// About what a page takes beside its arithmetic, where its program is not known: four schedules are filled and drained.
+    turn: u64,
+}
+
+impl<'a> RingPrice<'a> {
+    pub(super) fn new(pass: &'a RingPass, machine: &'a Machine) -> Self {
+        // Of two kinds, one after the other, those of the first are alike.
+        let (period, alike) = match pass.work.counts() {
+            [0, _] => (pass.work.alike().max(1), pass.count()),
+            [first, _] => (1, first),
+        };
+        let latency = |class| machine.cp2.latency[class].0;
+        let turn = Cycles(4 * (latency(Class::Load) + 3 * latency(Class::Butterfly)));
+        Self {
+            pass,
+            machine,
+            period,
+            alike,
+            turn: machine.time_base().cycles(turn).0,
+        }
+    }
+}
+
+impl Priced for RingPrice<'_> {
+    fn pages(&self) -> u64 {
+        self.pass.count()
+    }
+
+    fn next(&self, page: Option<u64>) -> Vec<u64> {
+        self.pass.next(page).collect()
+    }
+
+    fn class(&self, page: u64, usual: bool) -> u64 {
+        // The last may hold less.
+        if page >= self.alike || page + 1 == self.pass.count() {
+            return page;
+        }
+        let place = page % self.period;
+        let later = Some(self.period + place).filter(|&later| later < self.alike);
+        later
+            .filter(|_| usual || page >= self.period)
+            .unwrap_or(place)
+    }
+
+    fn moved(&self, page: u64) -> Moved {
+        let levels = self.machine.dma.levels;
+        let (own, next) = self.pass.shares(page, levels);
+        let stores = self.pass.stores(page, levels);
+        Moved { own, next, stores }
+    }
+
+    fn round(&self, followed: bool) -> u64 {
+        match followed {
+            // Its buffers take turns, too.
+            true => common(self.period, self.pass.ring.pages.len() as u64),
+            false => self.period,
+        }
+    }
+
+    fn alike(&self, page: u64) -> u64 {
+        self.alike.saturating_sub(page)
+    }
+
+    fn arguments(&self) -> Option<Descriptor> {
+        let bytes = self.pass.padded(self.machine).len() as u64 * 4;
+        Some(self.pass.argument_load(0, bytes))
+    }
+
+    fn loads_first(&self) -> bool {
+        true
+    }
+
+    fn counted(&self) -> Option<Arc<Counted>> {
+        self.pass.counted(self.machine)
+    }
+
+    fn described(&self, page: u64, _moved: u64) -> (u32, u64) {
+        let issues = Cycles(self.pass.work.issues(page));
+        let ticks = self.machine.time_base().cycles(issues).0;
+        (self.pass.work.event(page), ticks + self.turn)
+    }
+
+    fn begun(&self) -> Option<bool> {
+        self.pass.begun.then_some(self.pass.informed)
+    }
+
+    fn ahead(&self) -> &[Ahead] {
+        &self.pass.ahead
+    }
+}
+
+/// The least common multiple.
+fn common(a: u64, b: u64) -> u64 {
+    let (mut x, mut y) = (a, b);
+    while y > 0 {
+        (x, y) = (y, x % y);
+    }
+    a / x.max(1) * b.max(1)
+}
+
+impl RingPass {
+    /// What the pass should take on `machine`, and the least it can take: its
+    /// arithmetic or its transfers, with the first load and the last store.
+    pub fn expect(&self, machine: &Machine) -> Expected {
+        let price = price(&RingPrice::new(self, machine), machine);
+        let tick = machine.time_base();
+        let scale = |ticks: u64| ticks as f64 / tick.ticks_per_cycle as f64;
+        Expected {
+            cycles: scale(price.dma),
+            least: scale((price.ends + price.busy).max(price.moved)),
+        }
+    }
+
+    /// Cycles of what the next pass's pages have before this one's last store.
+    pub fn early(&self, machine: &Machine) -> f64 {
+        let last = self.count().saturating_sub(1);
+        let early = self.ahead.iter();
+        let early = early.filter(|ahead| ahead.page.is_some() && ahead.behind < Some(last));
+        let ticks = early.map(|ahead| queued(&ahead.load, machine));
+        ticks.sum::<u64>() as f64 / machine.time_base().ticks_per_cycle as f64
+    }
+
+    /// The same, priced by the kernel that runs it: that at a label of a program.
+    pub fn by(mut self, program: &Arc<Program>, entry: &str) -> Self {
+        self.kernel = Some(Kernel::at(program, entry));
+        self
+    }
+
+    /// The same, priced by the arithmetic of its pages alone ([`Pages::issues`](super::Pages::issues)): quick, for what is compared with many others.
+    pub fn by_arithmetic(mut self) -> Self {
+        self.kernel = None;
+        self
+    }
+
+    /// The steps of a kernel that runs it, one behind the other.
+    ///
+    /// # Errors
+    /// The kernel's way depends on data.
+    pub fn steps(
+        &self,
+        kernel: &Kernel,
+        machine: &Machine,
+    ) -> Result<impl Iterator<Item = Step> + Send + use<>, Uncounted> {
+        let words = self.padded(machine);
+        let counted = kernel.count(machine, (self.ring.arguments, &words))?;
+        let mut place = Place::default();
+        Ok(std::iter::from_fn(move || place.next(&counted)))
+    }
+
+    /// The steps of its kernel, where its program is known.
+    pub fn counted(&self, machine: &Machine) -> Option<Arc<Counted>> {
+        let words = self.padded(machine);
+        let counted = self
+            .kernel
+            .as_ref()?
+            .count(machine, (self.ring.arguments, &words));
+        counted.ok()
+    }
+
+    /// Cycles of its kernel from its first page's load until the last page is done, where nothing is waited for: what stands
+    /// before the last wait of the first page may come beside the load.
+    pub(super) fn busy(&self, machine: &Machine) -> u64 {
+        if let Some(counted) = self.counted(machine) {
+            let last = counted.stretches.last().and_then(|last| last.steps.last());
+            let end = last.filter(|last| last.mark == Mark::Stop);
+            let first = counted
+                .steps()
+                .take_while(|step| matches!(step.mark, Mark::Wait(_)));
+            let start: u64 = first.map(|step| step.cycles + 1).sum();
+            return counted.cycles() - end.map_or(0, |end| end.cycles) - start;
+        }
+        (0..self.count()).map(|page| self.work.issues(page)).sum()
+    }
+}
+
+/// What passes should take that follow each other, some of them begun while the one before them ends.
+pub fn expect_all<'a>(passes: impl IntoIterator<Item = &'a RingPass>, machine: &Machine) -> f64 {
+    let passes = passes.into_iter().map(|pass| RingPrice::new(pass, machine));
+    let passes: Vec<_> = passes.collect();
+    prices(&passes, machine).dma as f64 / machine.time_base().ticks_per_cycle as f64
+}
+
+/// What a pass should take.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Expected {
+    /// Cycles expected.
+    pub cycles: f64,
+    /// Cycles it takes at least.
+    pub least: f64,
+}
+
+impl Expected {
+    /// What it and another should take, one after the other.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            cycles: self.cycles + other.cycles,
+            least: self.least + other.least,
+        }
+    }
+}

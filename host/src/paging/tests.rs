@@ -1,0 +1,209 @@
+//! Whatever is fast and whatever is slow: the commands' dependencies keep every buffer in turn.
+
+mod buffers;
+
+use super::*;
+use crate::device::{Action, Command, Device};
+use crate::nest::{Edge, Field, Nest, Sweep};
+use crate::schedule::{BlocksPerSection, Buffering, Paging, Plan, Stream};
+use buffers::{Buffers, StepId, StepKind};
+use cp2_dma::Direction;
+use cp2_machine::Machine;
+use proptest::prelude::*;
+use std::collections::VecDeque;
+
+/// Commands of pages on their way: the control CPU takes the oldest that is ready, the DMA works in order, the kernel waits for loads.
+struct Run {
+    commands: Vec<Command>,
+    begun: Vec<bool>,
+    ended: Vec<bool>,
+    /// Transfers under way.
+    dma: VecDeque<usize>,
+    buffers: Buffers,
+    /// Pages that have been announced, that the kernel has begun, and that it has ended.
+    posted: u64,
+    computing: u64,
+    computed: u64,
+}
+
+impl Run {
+    fn new(commands: Vec<Command>, degree: usize, in_place: bool) -> Self {
+        Self {
+            begun: vec![false; commands.len()],
+            ended: vec![false; commands.len()],
+            commands,
+            dma: VecDeque::new(),
+            buffers: Buffers::new(degree, in_place),
+            posted: 0,
+            computing: 0,
+            computed: 0,
+        }
+    }
+
+    /// The step of a transfer, and whether it is the first and the last of it.
+    fn step(&self, i: usize) -> Option<(StepId, bool, bool)> {
+        let of = |command: &Command| match (&command.action, command.page) {
+            (Action::Dma(d), Some(page)) => Some(StepId {
+                kind: match d.direction {
+                    Direction::Load => StepKind::Load,
+                    Direction::Store => StepKind::Store,
+                },
+                page,
+            }),
+            _ => None,
+        };
+        let step = of(&self.commands[i])?;
+        let same = |j: usize| self.commands.get(j).and_then(of) == Some(step);
+        let first = i.checked_sub(1).is_none_or(|before| !same(before));
+        Some((step, first, !same(i + 1)))
+    }
+
+    /// The control CPU takes the oldest command that is ready.
+    fn begin(&mut self) -> Result<bool, TestCaseError> {
+        let known = |event: &crate::Event| self.ended[event.number() as usize];
+        let ready = |&i: &usize| !self.begun[i] && self.commands[i].after.iter().all(known);
+        let Some(i) = (0..self.commands.len()).find(ready) else {
+            return Ok(false);
+        };
+        self.begun[i] = true;
+        if let Some((step, true, _)) = self.step(i) {
+            self.buffers.begin(step)?;
+        }
+        match self.commands[i].action {
+            Action::Dma(_) => self.dma.push_back(i),
+            Action::Post { .. } => panic!("every page loads something"),
+            _ => {}
+        }
+        Ok(true)
+    }
+
+    /// The DMA ends a transfer.
+    fn transferred(&mut self) -> Result<bool, TestCaseError> {
+        let Some(i) = self.dma.pop_front() else {
+            return Ok(false);
+        };
+        self.ended[i] = true;
+        if let Some((step, _, true)) = self.step(i) {
+            self.buffers.end(step)?;
+        }
+        if let Action::Dma(transfer) = &self.commands[i].action {
+            self.posted += u64::from(transfer.event.is_some());
+        }
+        Ok(true)
+    }
+
+    /// The kernel begins a page, or ends one.
+    fn compute(&mut self) -> Result<bool, TestCaseError> {
+        let step = |page| StepId {
+            kind: StepKind::Compute,
+            page,
+        };
+        if self.computing > self.computed {
+            self.buffers.end(step(self.computed))?;
+            self.computed += 1;
+        } else if self.posted > self.computing {
+            self.buffers.begin(step(self.computing))?;
+            self.computing += 1;
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// The control CPU sees a signal.
+    fn see(&mut self) -> bool {
+        let waits = |&i: &usize| {
+            let command = &self.commands[i];
+            let wait = matches!(command.action, Action::WaitSignal { .. });
+            wait && self.begun[i]
+                && !self.ended[i]
+                && command.page.is_some_and(|page| page < self.computed)
+        };
+        let found = (0..self.commands.len()).find(waits);
+        found.map(|i| self.ended[i] = true).is_some()
+    }
+
+    /// Goes on until nothing can happen any more; what happens first is chosen.
+    fn go(mut self, mut choices: impl FnMut() -> usize) -> Result<(), TestCaseError> {
+        let mut idle = 0;
+        while idle < 4 {
+            let first = choices();
+            idle = 0;
+            for k in 0..4 {
+                let happened = match (first + k) % 4 {
+                    0 => self.begin()?,
+                    1 => self.transferred()?,
+                    2 => self.compute()?,
+                    _ => self.see(),
+                };
+                if happened {
+                    break;
+                }
+                idle += 1;
+            }
+        }
+        let open = |i: &usize| !self.ended[*i];
+        let left: Vec<_> = (0..self.commands.len())
+            .filter(open)
+            .map(|i| &self.commands[i].action)
+            .collect();
+        // The kernel stops behind its last page.
+        prop_assert!(matches!(left[..], [Action::Launch { .. }]), "{:?}", left);
+        prop_assert!(self.buffers.all_free());
+        Ok(())
+    }
+}
+
+fn commands<W: Work>(work: W) -> Vec<Command> {
+    let kernel = PageKernel {
+        name: "kernel".into(),
+        entry: 0,
+    };
+    Commands::new(work, &kernel, Event::at(0), &[]).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn dependencies_alone_keep_buffers_in_turn(
+        blocks in 1u64..50, size in 1u32..4, degree in 0usize..3, in_place: bool, halo in 0u64..2,
+        choices in prop::collection::vec(0usize..4, 1..300),
+    ) {
+        let machine = Machine::builtin("vm7").unwrap();
+        let mut device = Device::new(machine.clone().into());
+        let buffering = [Buffering::Single, Buffering::Double, Buffering::Triple][degree];
+        let size = BlocksPerSection::Fixed(size);
+        let stream = |name, at| Stream::contiguous(name, at, 16);
+        let plan = Plan::new(Paging {
+            in_place, size, buffering, ..Paging::new(blocks, vec![stream("x", 0)], vec![stream("y", 1 << 20)])
+        }, &machine).unwrap();
+        let images = device.page_arguments(&plan).unwrap();
+        let list = commands(crate::schedule::PlanWork::new(&plan, &images));
+        let mut next = choices.iter().copied().cycle();
+        Run::new(list, plan.degree(), in_place).go(|| next.next().unwrap_or(0))?;
+
+        let field = |name, at| Field::new(name, at, 4, [1, 7, 16 * blocks], [1, 2, 8]);
+        let window = if in_place { field("u", 1 << 20) } else { field("u", 1 << 20).halo([0, halo, 4 * halo], Edge::Zero) };
+        let sweep = Sweep {
+            zeros: (0, 4096), size, buffering, in_place, ..Sweep::new(vec![window], vec![field("v", 2 << 20)])
+        };
+        let nest = Nest::new(sweep, &machine).unwrap();
+        let images = device.nest_arguments(&nest).unwrap();
+        let list = commands(crate::nest::NestWork::new(&nest, &images));
+        Run::new(list, nest.degree(), in_place).go(|| next.next().unwrap_or(0))?;
+    }
+}
+
+#[test]
+fn an_early_load_is_named() {
+    let step = |kind, page| StepId { kind, page };
+    let mut buffers = Buffers::new(2, true);
+    buffers.begin(step(StepKind::Load, 0)).unwrap();
+    buffers.end(step(StepKind::Load, 0)).unwrap();
+    buffers.begin(step(StepKind::Compute, 0)).unwrap();
+    let error = buffers.begin(step(StepKind::Load, 2)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "begin of Load 2: input buffer 0 is computing page 0; it should be free"
+    );
+}

@@ -1,0 +1,86 @@
+//! Receivers: filters as of convolutions, sums of products, transforms of rows.
+
+use crate::Ready;
+use crate::conv::Full;
+use crate::fft::planned;
+use cp2_problems::chain::{RadarProblem, ReceiverProblem, SonarProblem};
+use cp2_problems::conv::matched;
+use cp2_problems::fft::Direction;
+use cp2_problems::vector::Window;
+use cp2_problems::{Data, Problem};
+use num_complex::Complex32;
+use rustfft::Fft;
+use std::sync::Arc;
+
+pub(crate) fn radar(problem: &dyn Problem) -> Option<Ready> {
+    let problem = problem.downcast_ref::<RadarProblem>()?.clone();
+    let (recipe, compress) = Full::new(&matched(problem.pulse()));
+    let [pulses, samples] = problem.block();
+    let (chirp, ranges) = (problem.spec().chirp, problem.spec().ranges);
+    let spectra = Spectra::new(pulses);
+    Some(Ready::new(recipe, move |input| {
+        let x = input.sized("x", pulses * samples)?;
+        let mut map = vec![Complex32::default(); ranges * pulses];
+        for (pulse, echoes) in x.chunks(samples).enumerate() {
+            let compressed = compress.convolve(echoes);
+            let valid = compressed.iter().skip(chirp - 1);
+            for (row, y) in map.chunks_mut(pulses).zip(valid) {
+                row[pulse] = *y;
+            }
+        }
+        Ok(spectra.of(map, &problem.spectra()))
+    }))
+}
+
+pub(crate) fn sonar(problem: &dyn Problem) -> Option<Ready> {
+    let problem = problem.downcast_ref::<SonarProblem>()?.clone();
+    let spec = problem.spec().clone();
+    let (recipe, filter) = Full::new(&spec.low_pass());
+    let [hydrophones, samples] = problem.block();
+    let (weights, time) = (spec.weights(), spec.filtered());
+    let spectra = Spectra::new(spec.points);
+    Some(Ready::new(recipe, move |input| {
+        let x = input.sized("x", hydrophones * samples)?;
+        let filtered = x.chunks(samples).map(|x| {
+            let all = filter.convolve(x);
+            let kept = all.iter().step_by(spec.decimate).take(time);
+            kept.copied().collect::<Vec<_>>()
+        });
+        let filtered: Vec<_> = filtered.collect();
+        let mut beams = vec![Complex32::default(); spec.beams * time];
+        let rows = beams.chunks_mut(time).zip(weights.chunks(hydrophones));
+        for (beam, weights) in rows {
+            for (w, x) in weights.iter().zip(&filtered) {
+                for (y, x) in beam.iter_mut().zip(x) {
+                    *y += w * x;
+                }
+            }
+        }
+        Ok(spectra.of(beams, &problem.spectra()))
+    }))
+}
+
+/// How receivers end: window, transform, decibels.
+struct Spectra {
+    window: Vec<f32>,
+    fft: Arc<dyn Fft<f32>>,
+}
+
+impl Spectra {
+    fn new(points: usize) -> Self {
+        Self {
+            window: Window::Hann.coefficients(points),
+            fft: planned(points, Direction::Forward),
+        }
+    }
+
+    fn of(&self, mut rows: Vec<Complex32>, shape: &[usize]) -> Data {
+        for (x, w) in rows.iter_mut().zip(self.window.iter().cycle()) {
+            *x *= w;
+        }
+        self.fft.process(&mut rows);
+        let decibels = rows.iter().map(|z| 10.0 * libm::log10f(z.norm_sqr()));
+        let decibels = decibels.collect::<Vec<f32>>();
+        Data::of("spectra", shape, rows).with("decibels", shape, decibels)
+    }
+}

@@ -1,0 +1,123 @@
+//! Spectra in double precision.
+
+use super::Accuracy;
+use crate::reference::{Exact, Expected, Reference};
+use crate::vector::Window;
+use num_complex::{Complex32, Complex64};
+use rustfft::FftPlanner;
+
+/// Points around a peak that belong to it: the main lobe of the Hann window has
+/// two on each side.
+pub(super) const LOBE: usize = 3;
+/// Highest sidelobe of the Hann window, and room for noise, in dB below the peak.
+pub(super) const HANN: f32 = 31.5 - 3.0;
+
+/// The spectra of a block in double precision, and how far from them a result may lie.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExactSpectra {
+    numbers: Vec<Complex64>,
+    /// The norm of the spectra of white noise of the block's energy.
+    noise: f64,
+}
+
+impl ExactSpectra {
+    /// The windowed spectra of rows of `points`. `noise` is the norm of such rows of white noise of the block's energy.
+    pub(super) fn of_rows(mut rows: Vec<Complex64>, points: usize, noise: f64) -> Self {
+        let window = window(points);
+        for row in rows.chunks_mut(points) {
+            for (x, w) in row.iter_mut().zip(&window) {
+                *x *= w;
+            }
+        }
+        transform(&mut rows, points);
+        // Of noise every point is the sum of all of a row under the window.
+        let all: f64 = window.iter().map(Complex64::norm_sqr).sum();
+        Self {
+            numbers: rows,
+            noise: noise * all.sqrt(),
+        }
+    }
+
+    /// The spectra, row after row.
+    #[must_use]
+    pub fn numbers(&self) -> &[Complex64] {
+        &self.numbers
+    }
+
+    /// How far a result is from them.
+    #[must_use]
+    pub fn accuracy(&self, spectra: &[Complex32], decibels: &[f32]) -> Accuracy {
+        Accuracy::of(self, spectra, decibels)
+    }
+
+    /// The root of the sum of their squares.
+    pub(super) fn norm(&self) -> f64 {
+        norm(&self.numbers)
+    }
+
+    /// The L2 error that spectra may have.
+    pub(super) fn allowed(&self) -> f64 {
+        Accuracy::SPECTRA * self.norm().max(self.noise)
+    }
+
+    /// Them and their decibels, which are those of spectra that are as far off as they may be.
+    pub(super) fn reference(self, shape: Vec<usize>) -> Reference {
+        let allowed = self.allowed();
+        let decibels = |z: &Complex64| {
+            let lost = 1.0 - allowed / z.norm();
+            let off = match lost > 0.0 {
+                true => Accuracy::DECIBELS - 20.0 * libm::log10(lost),
+                false => f64::INFINITY,
+            };
+            (10.0 * libm::log10(z.norm_sqr()), off)
+        };
+        let (exact, each) = self.numbers.iter().map(decibels).unzip();
+        let spectra = Expected {
+            name: "spectra",
+            shape: shape.clone(),
+            part: self.numbers.len(),
+            exact: Exact::Complex(self.numbers),
+            allowed: vec![allowed],
+        };
+        let decibels = Expected {
+            name: "decibels",
+            shape,
+            exact: Exact::Real(exact),
+            part: 1,
+            allowed: each,
+        };
+        Reference {
+            arrays: vec![spectra, decibels],
+        }
+    }
+}
+
+/// The root of the sum of the squares of numbers.
+pub(super) fn norm(numbers: &[Complex64]) -> f64 {
+    numbers.iter().map(Complex64::norm_sqr).sum::<f64>().sqrt()
+}
+
+/// The window in double precision.
+pub(super) fn window(points: usize) -> Vec<Complex64> {
+    let coefficients = Window::Hann.coefficients(points);
+    coefficients.iter().map(|w| f64::from(*w).into()).collect()
+}
+
+/// Transforms of rows of `points` in double precision.
+pub(super) fn transform(rows: &mut [Complex64], points: usize) {
+    FftPlanner::new().plan_fft_forward(points).process(rows);
+}
+
+/// Sums of x(i + k) conj(x(i)) for k from 0.
+pub(super) fn autocorrelation(x: &[Complex64]) -> Vec<Complex64> {
+    let n = (2 * x.len()).next_power_of_two();
+    let mut power = x.to_vec();
+    power.resize(n, Complex64::default());
+    transform(&mut power, n);
+    for z in &mut power {
+        *z = Complex64::from(z.norm_sqr() / n as f64);
+    }
+    // The spectrum is real: the inverse is the conjugate of the transform.
+    transform(&mut power, n);
+    power.iter().take(x.len()).map(|z| z.conj()).collect()
+}

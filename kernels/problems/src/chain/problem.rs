@@ -1,0 +1,133 @@
+//! What receivers have in common as problems.
+
+use super::accuracy::decibels_error;
+use super::{Accuracy, ExactSpectra};
+use crate::case::Case;
+use crate::data::{Data, DataError, Element, Kind};
+use crate::problem::{Form, Problem};
+use crate::random::Random;
+use crate::reference::Reference;
+use crate::verdict::{Part, Tally, Verdict};
+use crate::widen;
+use num_complex::Complex32;
+
+/// A chain as a problem: blocks of samples in, spectra and their decibels out.
+pub trait ReceiverProblem: Problem {
+    /// Rows of a block, and samples in each.
+    fn block(&self) -> [usize; 2];
+
+    /// Sides of the spectra, the points of one last.
+    fn spectra(&self) -> Vec<usize>;
+
+    /// What is received of the scene: a block, the same for the same seed on every host.
+    fn scene(&self, seed: u64) -> Vec<Complex32>;
+
+    /// The spectra of a block in double precision, from the definitions. Samples that a block lacks count as none.
+    fn exact(&self, block: &[Complex32]) -> ExactSpectra;
+}
+
+pub(super) fn inputs(receiver: &impl ReceiverProblem) -> Vec<Form> {
+    vec![Form::new("x", Kind::Complex64, &receiver.block())]
+}
+
+pub(super) fn outputs(receiver: &impl ReceiverProblem) -> Vec<Form> {
+    let shape = receiver.spectra();
+    vec![
+        Form::new("spectra", Kind::Complex64, &shape),
+        Form::new("decibels", Kind::F32, &shape),
+    ]
+}
+
+/// A block: of the scene where it is random. Large samples are `2^most`.
+pub(super) fn input(receiver: &impl ReceiverProblem, (case, seed): (Case, u64), most: i32) -> Data {
+    let [rows, samples] = receiver.block();
+    let x = match case {
+        Case::Random => receiver.scene(seed),
+        case => case.complexes(&mut Random::new(seed), rows * samples, samples, most),
+    };
+    Data::of("x", &[rows, samples], x)
+}
+
+/// The largest exponent of samples of which no power overflows, nor what is on the way to it: spectra are at most `gain` times as large,
+/// and rows with their filter are `length` long.
+pub(super) fn most(gain: f64, length: usize) -> i32 {
+    // The power of 2^63 is still a number; a filter by transforms has K^2 times its input in between.
+    let output = 61 - libm::ceil(libm::log2(gain.max(1.0))) as i32;
+    output.min(90 - 3 * length.max(1).next_power_of_two().ilog2() as i32)
+}
+
+fn block<'a>(
+    receiver: &impl ReceiverProblem,
+    input: &'a Data,
+) -> Result<&'a [Complex32], DataError> {
+    let [rows, samples] = receiver.block();
+    input.sized("x", rows * samples)
+}
+
+pub(super) fn reference(
+    receiver: &impl ReceiverProblem,
+    input: &Data,
+) -> Result<Reference, DataError> {
+    let exact = receiver.exact(block(receiver, input)?);
+    Ok(exact.reference(receiver.spectra()))
+}
+
+/// Decibels are compared with what they are of.
+pub(super) fn judge(receiver: &impl ReceiverProblem, input: &Data, output: &Data) -> Verdict {
+    match (block(receiver, input), arrays(receiver, output)) {
+        (Ok(x), Some((spectra, decibels))) => {
+            receiver.exact(x).accuracy(spectra, decibels).verdict()
+        }
+        _ => Verdict::SHAPELESS,
+    }
+}
+
+/// Both have the decibels of their own spectra, which are at most twice as far apart as either may be off.
+pub(super) fn agree(
+    receiver: &impl ReceiverProblem,
+    input: &Data,
+    [one, other]: [&Data; 2],
+) -> Verdict {
+    let both = arrays(receiver, one).zip(arrays(receiver, other));
+    let (Ok(x), Some((one, other))) = (block(receiver, input), both) else {
+        return Verdict::SHAPELESS;
+    };
+    let pairs = one.0.iter().zip(other.0);
+    let mut tally = Tally::default();
+    tally.add(Part {
+        error: pairs.map(|(a, b)| (widen(*a) - widen(*b)).norm_sqr()).sum(),
+        norm: one.0.iter().map(|z| widen(*z).norm_sqr()).sum(),
+        allowed: 2.0 * receiver.exact(x).allowed(),
+    });
+    let rms = tally.verdict().rms;
+    for (spectra, decibels) in [one, other] {
+        let error = decibels_error(spectra, decibels);
+        tally.add(Part {
+            error: error * error,
+            norm: 0.0,
+            allowed: Accuracy::DECIBELS,
+        });
+    }
+    Verdict {
+        rms,
+        ..tally.verdict()
+    }
+}
+
+/// Spectra and decibels, if they have the problem's shape.
+fn arrays<'a>(
+    receiver: &impl ReceiverProblem,
+    output: &'a Data,
+) -> Option<(&'a [Complex32], &'a [f32])> {
+    let shape = receiver.spectra();
+    Some((
+        values(output, "spectra", &shape)?,
+        values(output, "decibels", &shape)?,
+    ))
+}
+
+fn values<'a, T: Element>(data: &'a Data, name: &'static str, shape: &[usize]) -> Option<&'a [T]> {
+    let array = data.array(name).ok().filter(|array| array.shape == shape)?;
+    let values = T::of(&array.values)?;
+    (values.len() == shape.iter().product::<usize>()).then_some(values)
+}

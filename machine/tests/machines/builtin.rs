@@ -1,0 +1,153 @@
+//! The built-in machines hold the numbers of the reference and survive being written out.
+
+use cp2_machine::{Bytes, Class, Cycles, Machine, Ratio, Source};
+
+fn latencies(m: &Machine) -> Vec<u64> {
+    use Class::{Add, Butterfly, Elementary, Integer, Load, Madd, Scalar, ScalarLoad};
+    [
+        Integer, Add, Madd, Butterfly, Elementary, Load, ScalarLoad, Scalar,
+    ]
+    .map(|c| m.cp2.latency[c].0)
+    .to_vec()
+}
+
+#[test]
+fn vm7_has_the_numbers_of_the_reference() {
+    let m = Machine::builtin("vm7").unwrap();
+    assert_eq!(
+        (m.name.as_str(), m.cp2.clock_hz, m.cp2.sections),
+        ("vm7", 200_000_000, 4)
+    );
+    assert_eq!(
+        (m.cp2.registers, m.register_bytes(), m.cp2.dmem),
+        (64, 8, Bytes(65536))
+    );
+    assert_eq!(latencies(&m), [1, 3, 4, 6, 10, 3, 5, 1]);
+    assert_eq!(m.cp2.interval[Class::Elementary], Cycles(2));
+    assert_eq!(m.cp2.interval[Class::Butterfly], Cycles(1));
+    assert_eq!(
+        (m.dma.granule, m.dma.queue, m.dma.levels),
+        (Bytes(16), 16, 3)
+    );
+    assert_eq!(m.dma.bandwidth, Ratio { num: 16, den: 1 });
+    assert_eq!(
+        (
+            m.time_base().ticks_per_cycle,
+            m.time_base().ticks_per_granule
+        ),
+        (1, 1)
+    );
+    assert_eq!((m.host.memory, m.host.launch), (Bytes(1 << 30), Cycles(40)));
+}
+
+#[test]
+fn vm9_differs_where_the_reference_says() {
+    let m = Machine::builtin("vm9").unwrap();
+    assert_eq!((m.name.as_str(), m.cp2.clock_hz), ("vm9", 1_000_000_000));
+    assert_eq!(latencies(&m), [1, 4, 6, 8, 14, 4, 6, 1]);
+    assert_eq!(m.dma.bandwidth, Ratio { num: 64, den: 5 });
+    assert_eq!(
+        (
+            m.time_base().ticks_per_cycle,
+            m.time_base().ticks_per_granule
+        ),
+        (4, 5)
+    );
+    assert_eq!(m.host.memory, Bytes(4 << 30));
+    let vm7 = Machine::builtin("vm7").unwrap();
+    let changed: Vec<&str> = m
+        .parameters()
+        .zip(vm7.parameters())
+        .filter(|(a, b)| a.value != b.value)
+        .map(|(a, _)| a.row.key)
+        .collect();
+    assert_eq!(changed.len(), 9, "{changed:?}");
+    assert_ne!(m.hash, vm7.hash);
+}
+
+#[test]
+fn every_number_has_a_source_and_a_reference() {
+    for name in Machine::names() {
+        let m = Machine::builtin(name).unwrap();
+        for p in m.parameters() {
+            assert!(!p.origin.reference.is_empty(), "{name} {}", p.row.key);
+        }
+        let facts = m.parameters().filter(|p| p.origin.source == Source::Fact);
+        let facts: Vec<_> = facts.map(|p| p.row.key).collect();
+        assert_eq!(
+            facts,
+            [
+                "cp2.sections",
+                "cp2.register-lanes",
+                "cp2.extensions",
+                "dma.granule"
+            ]
+        );
+    }
+}
+
+#[test]
+fn toml_output_loads_to_the_same_machine() {
+    for name in Machine::names() {
+        let m = Machine::builtin(name).unwrap();
+        let again = Machine::parse("again.toml", &m.to_toml()).unwrap();
+        assert_eq!(again, m);
+        let saved = serde_json::to_string(&m).unwrap();
+        assert_eq!(serde_json::from_str::<Machine>(&saved).unwrap(), m);
+        assert!(serde_json::from_str::<Machine>(&saved.replace("sections", "legs")).is_err());
+    }
+    // The complete built-in file is written the way `to_toml` writes.
+    assert_eq!(
+        Machine::builtin("vm7").unwrap().to_toml(),
+        include_str!("../../vm7.toml")
+    );
+}
+
+#[test]
+fn json_output_holds_every_parameter() {
+    let vm9 = Machine::builtin("vm9").unwrap().to_json();
+    let p = |key: &str| vm9["parameters"][key].clone();
+    assert_eq!(p("dma.bandwidth")["value"], 12.8);
+    assert_eq!(p("dma.bandwidth")["unit"], "B/cycle");
+    assert_eq!(
+        (&p("cp2.clock")["value"], &p("cp2.clock")["unit"]),
+        (&1.into(), &"GHz".into())
+    );
+    assert_eq!(p("cp2.sections")["source"], "fact");
+    assert_eq!(p("cp2.extensions")["value"], serde_json::json!([]));
+    assert_eq!(
+        vm9["parameters"].as_object().unwrap().len(),
+        cp2_machine::ROWS.len()
+    );
+    assert_eq!(vm9["hash"].as_str().unwrap().len(), 64);
+}
+
+/// What a base publishes of itself is not said of a machine whose numbers are others.
+#[test]
+fn a_note_belongs_to_the_file_that_says_it() {
+    let vm7 = Machine::builtin("vm7").unwrap();
+    assert!(vm7.note.contains("four sections"));
+    let changed = Machine::parse(
+        "mine.toml",
+        "base = \"vm7\"\ncp2.sections.value = 8\ncp2.sections.unit = \"sections\"",
+    )
+    .unwrap();
+    assert_eq!((changed.cp2.sections, changed.note.as_str()), (8, ""));
+    let noted = Machine::parse("mine.toml", "base = \"vm7\"\nnote = \"Eight sections.\"").unwrap();
+    assert_eq!(noted.note, "Eight sections.");
+    assert!(!Machine::builtin("vm9").unwrap().note.contains("bytes"));
+}
+
+/// Published are transfers in two and three dimensions: a run with two levels. The third is ours.
+#[test]
+fn levels_beyond_the_published_ones_are_assumed() {
+    let vm7 = Machine::builtin("vm7").unwrap();
+    let levels = vm7
+        .parameters()
+        .find(|p| p.row.key == "dma.levels")
+        .unwrap();
+    assert_eq!(
+        (levels.origin.source, levels.origin.reference.as_str()),
+        (Source::Assumed, "D10")
+    );
+}

@@ -1,0 +1,7 @@
+//! Machine files, in one binary.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod builtin;
+mod errors;
+mod manual;
+mod properties;

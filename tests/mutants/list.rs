@@ -1,0 +1,42 @@
+//! The list of mutants: `tests/mutants/list.toml`.
+#![allow(clippy::unwrap_used, dead_code, reason = "tests and their tools")]
+
+use std::path::{Path, PathBuf};
+
+/// A wrong change, and the test that fails because of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Mutant {
+    pub(crate) name: String,
+    /// The file, from the root on.
+    pub(crate) file: PathBuf,
+    /// What stands there exactly once.
+    pub(crate) from: String,
+    /// What stands there instead.
+    pub(crate) to: String,
+    /// Arguments of `cargo test --workspace`.
+    pub(crate) test: String,
+}
+
+/// The root of the workspace.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// All of them.
+pub(crate) fn all() -> Vec<Mutant> {
+    let text = std::fs::read_to_string(root().join("tests/mutants/list.toml")).unwrap();
+    let table: toml::Table = text.parse().unwrap();
+    let list = table["mutant"].as_array().unwrap();
+    list.iter()
+        .map(|entry| {
+            let text = |key: &str| entry[key].as_str().unwrap().to_owned();
+            Mutant {
+                name: text("name"),
+                file: text("file").into(),
+                from: text("from"),
+                to: text("to"),
+                test: text("test"),
+            }
+        })
+        .collect()
+}
