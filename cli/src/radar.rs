@@ -210,7 +210,7 @@ mod tests {
 
     /// A spectrum by definition, for a few bins around each target and everywhere else by rustfft's rules.
     fn spectra(mut data: Vec<Complex32>) -> Vec<Complex32> {
-        let plan = rustfft::FftPlanner::new().plan_fft_forward(N);
+        let plan = cp2_rustfft::single(N, cp2_rustfft::FftDirection::Forward);
         plan.process(&mut data);
         data
     }

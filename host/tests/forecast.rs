@@ -117,8 +117,8 @@ proptest! {
         give(&mut device, &placed, &moved, writes).unwrap();
         let report = device.finish().unwrap().report;
         prop_assert_eq!(&report.end, &End::Finished);
-        let mut counter = Counter::new(&program.words, program.entry.into(), &machine).unwrap();
-        let counted = counter.count(&machine, 0, &[]).unwrap();
+        let mut counter = Counter::new(&program.words, program.entry.into(), Vec::new(), &machine).unwrap();
+        let counted = counter.count(&machine, 0, (0, &[])).unwrap();
         let steps: Vec<_> = counted.steps().collect();
         let steps: KernelSteps = Box::new(steps.into_iter());
         let mut forecast = Device::forecast(machine, [steps]);
@@ -135,8 +135,12 @@ fn what_is_not_known_is_not_said() {
     let placed = |device: &mut Device| device.place("kernel", assembled()).unwrap();
     let counted = || {
         let program = assembled();
-        let mut counter = Counter::new(&program.words, 0, &machine).unwrap();
-        let steps: Vec<_> = counter.count(&machine, 0, &[]).unwrap().steps().collect();
+        let mut counter = Counter::new(&program.words, 0, Vec::new(), &machine).unwrap();
+        let steps: Vec<_> = counter
+            .count(&machine, 0, (0, &[]))
+            .unwrap()
+            .steps()
+            .collect();
         Box::new(steps.into_iter()) as KernelSteps
     };
     let mut none = Device::forecast(machine.clone(), []);

@@ -29,8 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             if let (None, Some(output)) = (error, &run.output) {
                 let ours = problem.verdict(&input, output).rms;
                 let mut scalar = input.clone();
-                rustfft::FftPlannerScalar::new()
-                    .plan_fft_forward(n)
+                cp2_rustfft::scalar_single(n, cp2_rustfft::FftDirection::Forward)
                     .process(&mut scalar);
                 error = Some((ours, ours / problem.verdict(&input, &scalar).rms));
             }

@@ -6,13 +6,13 @@
 //! command that repeats it; `--show` prints every run, and of a single one the machine as a file.
 #![allow(clippy::unwrap_used, reason = "shared with tests")]
 
-#[path = "../tests/random/machines.rs"]
+#[path = "../tests/suite/random/machines.rs"]
 mod machines;
-#[path = "../tests/random/plans.rs"]
+#[path = "../tests/suite/random/plans.rs"]
 mod plans;
-#[path = "../tests/random/subjects.rs"]
+#[path = "../tests/suite/random/subjects.rs"]
 mod subjects;
-#[path = "../tests/random/trial.rs"]
+#[path = "../tests/suite/random/trial.rs"]
 mod trial;
 
 use std::process::ExitCode;

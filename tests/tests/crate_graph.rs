@@ -21,8 +21,9 @@ const GRAPH: &[(&str, &[&str])] = &[
     ("emu", &["cp2-machine", "cp2-asm", "cp2-dma"]),
     ("host", &["cp2-machine", "cp2-asm", "cp2-dma", "cp2-emu"]),
     // What is to be computed: it knows nothing that computes.
-    ("kernels/problems", &[]),
-    ("kernels/native", &["cp2-problems"]),
+    ("kernels/problems", &["cp2-rustfft"]),
+    ("kernels/native", &["cp2-problems", "cp2-rustfft"]),
+    ("kernels/rustfft", &[]),
     (
         "kernels",
         &[
@@ -34,6 +35,7 @@ const GRAPH: &[(&str, &[&str])] = &[
             "cp2-emu",
             "cp2-host",
             "cp2-problems",
+            "cp2-rustfft",
             // Their tests compare with it.
             "cp2-native",
         ],
@@ -49,6 +51,7 @@ const GRAPH: &[(&str, &[&str])] = &[
             "cp2-emu",
             "cp2-host",
             "cp2-problems",
+            "cp2-rustfft",
             "cp2-kernels",
         ],
     ),
@@ -63,6 +66,8 @@ const ONLY_IN: &[(&str, &str)] = &[
     ("hound", "cli"),
     ("ndarray-npy", "cli"),
     ("png", "cli"),
+    // Whoever names one of its planners compiles all of it again.
+    ("rustfft", "kernels/rustfft"),
     ("nom", "asm"),
     ("gimli", "asm"),
     ("object", "asm"),

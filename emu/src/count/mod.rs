@@ -6,11 +6,13 @@
 //! Where the way depends on what is unknown there is no count, but an [`Uncounted`] that says where.
 //!
 //! It is as if every awaited event had been posted: no `wait` waits, and no transfer takes a port of DMEM. For
-//! that the counts are exact. Two things make it fast, and change nothing: the time of a block is a function of what
+//! that the counts are exact. Three things make it fast, and change nothing: what of the arguments decided the way is
+//! known ([`decided`]), so that arguments which differ in anything else are not followed again; the time of a block is a function of what
 //! is pending when it begins, and is computed once for each; and when a kernel's state at a `wait` comes again, but for
 //! counters that nothing but branches see, the turns that must be the same are not followed.
 
 mod code;
+mod decided;
 mod partial;
 mod repeat;
 mod state;
@@ -20,11 +22,17 @@ use code::Code;
 use cp2_asm::flow::{Flow, FlowError};
 use cp2_asm::isa::{DecodeError, Scalar, Word};
 use cp2_machine::Machine;
+use decided::Ways;
 use repeat::Repeats;
 use state::{Kind, State};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Blocks that are followed at most: some seconds of host time.
 const MOST_BLOCKS: u64 = 50_000_000;
+
+/// Counts that a counter keeps.
+const MOST_KEPT: usize = 4096;
 
 /// Where a kernel meets the outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -122,14 +130,34 @@ pub enum Uncounted {
 pub struct Counter {
     code: Code,
     entry: u32,
+    /// Known words of DMEM but for arguments: runs of them from a byte address on.
+    data: Vec<(u32, Vec<u32>)>,
+    /// By the addresses of the block and of the argument words, and how many they are.
+    ways: HashMap<(u32, u32, usize), Ways>,
+    kept: usize,
+}
+
+/// The runs of known words.
+fn memory<'a>(
+    data: &'a [(u32, Vec<u32>)],
+    block: (u32, &'a [u32]),
+) -> impl Iterator<Item = (u32, &'a [u32])> {
+    let runs = data.iter().map(|(address, words)| (*address, &words[..]));
+    runs.chain([block])
 }
 
 impl Counter {
-    /// A counter for the kernel that begins at `entry`.
+    /// A counter for the kernel that begins at `entry`, where DMEM holds `data` at launch: words, each run from a byte
+    /// address on, the same in every section.
     ///
     /// # Errors
     /// A word is none, or none of the machine, or the flow is not what it should be.
-    pub fn new(words: &[u64], entry: u32, machine: &Machine) -> Result<Self, Uncounted> {
+    pub fn new(
+        words: &[u64],
+        entry: u32,
+        data: Vec<(u32, Vec<u32>)>,
+        machine: &Machine,
+    ) -> Result<Self, Uncounted> {
         let decode = |(pc, &bits): (usize, &u64)| {
             Word::decode(bits).map_err(|source: DecodeError| FlowError::Word { pc, source })
         };
@@ -137,11 +165,17 @@ impl Counter {
         let decoded: Vec<Word> = decoded.collect::<Result<_, _>>()?;
         let flow = Flow::of(&decoded, &[entry as usize])?;
         let code = Code::new(words, &flow, machine)?;
-        Ok(Self { code, entry })
+        Ok(Self {
+            code,
+            entry,
+            data,
+            ways: HashMap::new(),
+            kept: 0,
+        })
     }
 
-    /// The steps of the kernel launched with the argument block at `arguments`, where DMEM holds `known` words, each from a byte
-    /// address on, the same in every section.
+    /// The steps of the kernel on the machine of the counter, launched with the argument block at `arguments`, where DMEM
+    /// holds known words from a byte address on besides its data, the same in every section.
     ///
     /// # Errors
     /// The kernel's way depends on data, or it faults or does not end.
@@ -149,9 +183,26 @@ impl Counter {
         &mut self,
         machine: &Machine,
         arguments: u32,
-        known: &[(u32, &[u32])],
-    ) -> Result<Counted, Uncounted> {
-        let mut state = State::new(machine, self.entry, arguments, known);
+        block: (u32, &[u32]),
+    ) -> Result<Arc<Counted>, Uncounted> {
+        let key = (arguments, block.0, block.1.len());
+        if let Some(counted) = self.ways.get(&key).and_then(|w| w.find(&self.data, block)) {
+            return counted.clone();
+        }
+        let mut state = State::new(machine, self.entry, &self.data, arguments, block);
+        let counted = self.follow(machine, &mut state).map(Arc::new);
+        if self.kept == MOST_KEPT {
+            self.ways.clear();
+            self.kept = 0;
+        }
+        self.kept += 1;
+        let ways = self.ways.entry(key).or_default();
+        ways.keep(std::mem::take(&mut state.alu.decided), counted.clone());
+        counted
+    }
+
+    /// Follows the kernel to its end.
+    fn follow(&mut self, machine: &Machine, state: &mut State) -> Result<Counted, Uncounted> {
         let mut repeats = Repeats::default();
         let mut counted = Counted::default();
         let mut steps: Vec<Step> = Vec::new();
@@ -184,7 +235,7 @@ impl Counter {
                     return Ok(counted);
                 }
                 Mark::Wait(_) => {
-                    if let Some(turn) = repeats.wait(&mut state, pending, steps.len()) {
+                    if let Some(turn) = repeats.wait(state, pending, steps.len()) {
                         if turn.times == repeat::ENDLESS {
                             let pc = state.pc();
                             return Err(Uncounted::Long { pc, blocks });

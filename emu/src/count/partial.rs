@@ -1,5 +1,6 @@
-//! Numbers of which some are not known, and some move from turn to turn.
+//! Numbers of which some are not known, some move from turn to turn, and some come from arguments.
 
+use super::decided::{Decided, Question};
 use crate::alu::{Alu, Plain};
 use crate::semantics::elementary::Function;
 
@@ -9,27 +10,38 @@ pub(super) struct Number {
     pub bits: u32,
     /// The register whose value when the turn began it differs from by a constant, if that moves from turn to turn.
     pub moves: Option<u8>,
+    /// The argument word that it differs from by a constant. Without one it is the same for all arguments that give the
+    /// same answers to what was asked of them so far.
+    pub word: Option<u16>,
 }
 
 /// A number, if it is known.
 pub(super) type Lane = Option<Number>;
 
-/// A number that is the same in every turn.
+/// A number that is the same in every turn and for all arguments.
 pub(super) const fn fixed(bits: u32) -> Lane {
-    Some(Number { bits, moves: None })
+    Some(Number {
+        bits,
+        moves: None,
+        word: None,
+    })
 }
 
-/// Computes with what is known, and notes whether something that moves is used for anything but a sum.
+/// Computes with what is known, and notes whether something that moves, or comes from arguments, is used for anything but a sum.
 #[derive(Debug, Default)]
 pub(super) struct Partial {
     /// So that turns need not be alike.
     pub odd: bool,
+    /// What of the arguments decides the way.
+    pub decided: Decided,
 }
 
 impl Partial {
     fn both(&mut self, a: Lane, b: Lane, f: impl FnOnce(u32, u32) -> u32) -> Lane {
         let (a, b) = (a?, b?);
         self.odd |= a.moves.is_some() || b.moves.is_some();
+        self.decided.exactly(a);
+        self.decided.exactly(b);
         fixed(f(a.bits, b.bits))
     }
 }
@@ -53,18 +65,34 @@ impl Alu for Partial {
     fn iadd(&mut self, a: Lane, b: Lane) -> Lane {
         let (a, b) = (a?, b?);
         self.odd |= a.moves.is_some() && b.moves.is_some();
+        if a.word.is_some() {
+            self.decided.exactly(b);
+        }
         Some(Number {
             bits: a.bits.wrapping_add(b.bits),
             moves: a.moves.or(b.moves),
+            word: a.word.or(b.word),
         })
     }
 
     fn isub(&mut self, a: Lane, b: Lane) -> Lane {
         let (a, b) = (a?, b?);
         self.odd |= b.moves.is_some();
+        let word = match (a.word, b.word) {
+            (Some(from), Some(to)) => {
+                self.decided.ask(Question::Distance(from, to));
+                None
+            }
+            (word, None) => word,
+            (None, Some(word)) => {
+                self.decided.ask(Question::Word(word));
+                None
+            }
+        };
         Some(Number {
             bits: a.bits.wrapping_sub(b.bits),
             moves: a.moves,
+            word,
         })
     }
 

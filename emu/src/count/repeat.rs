@@ -209,6 +209,8 @@ impl Trial {
         let mut by = [0; SCALARS];
         let moved = |register: usize| {
             let (then, now) = (self.begin.lanes[register]?, now.lanes[register]?);
+            // For other arguments they might differ by something else.
+            (then.word == now.word).then_some(())?;
             Some((now.bits.wrapping_sub(then.bits), now.moves))
         };
         for (register, (then, now)) in self.begin.lanes.iter().zip(&now.lanes).enumerate() {

@@ -2,6 +2,7 @@
 
 use super::Uncounted;
 use super::code::{Block, Effect};
+use super::decided::{Decided, Question};
 use super::partial::{Lane, Number, Partial, fixed};
 use crate::core::{ARGUMENTS, Call, Core, Loop};
 use crate::execute::{check_control, control};
@@ -11,8 +12,9 @@ use crate::semantics::action::{Condition, ControlOp, Data, MemoryOp, Source};
 use crate::semantics::address::{Generated, generate};
 use crate::semantics::scalar;
 use crate::timing::penalty;
-use cp2_asm::isa::{Mode, SCALARS, Scalar};
+use cp2_asm::isa::{Address, Mode, SCALARS, Scalar};
 use cp2_machine::{LANE_BYTES, Machine};
+use std::ops::Range;
 
 /// How a block ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +44,8 @@ pub(super) struct Asked {
 #[derive(Debug)]
 pub(super) struct State {
     core: Core,
+    /// Where the argument words begin in `dmem`.
+    first: usize,
     pub lanes: [Lane; SCALARS],
     dmem: Vec<Option<u32>>,
     /// How often something known of DMEM was lost: it is never won again.
@@ -54,8 +58,9 @@ impl State {
     pub(super) fn new(
         machine: &Machine,
         entry: u32,
+        data: &[(u32, Vec<u32>)],
         arguments: u32,
-        known: &[(u32, &[u32])],
+        (address, words): (u32, &[u32]),
     ) -> Self {
         let mut core = Core::without_dmem(machine);
         core.launch(entry, arguments);
@@ -64,18 +69,23 @@ impl State {
             *lane = fixed(arguments);
         }
         let mut dmem = vec![None; machine.cp2.dmem.0 as usize / LANE_BYTES];
-        for (address, words) in known {
-            let first = *address as usize / LANE_BYTES;
+        let data = data.iter().map(|(address, words)| (*address, &words[..]));
+        for (address, words) in data.chain([(address, words)]) {
+            let first = address as usize / LANE_BYTES;
             for (place, word) in dmem.iter_mut().skip(first).zip(words.iter()) {
                 *place = Some(*word);
             }
         }
         Self {
             core,
+            first: address as usize / LANE_BYTES,
             lanes,
             dmem,
             lost: 0,
-            alu: Partial::default(),
+            alu: Partial {
+                decided: Decided::new(words),
+                ..Partial::default()
+            },
             asked: Vec::new(),
         }
     }
@@ -154,6 +164,7 @@ impl State {
                 None => self.alu.odd = true,
             }
         }
+        self.alu.decided.exactly(number);
         self.core.set_scalar(register, number.bits);
         Ok(())
     }
@@ -171,9 +182,9 @@ impl State {
         let base = Scalar::address(op.address.base);
         let found = self.address(op);
         if op.address.mode.updates() {
-            let next = found.and_then(|(generated, moves)| {
+            let next = found.and_then(|(generated, own)| {
                 let bits = generated.next?;
-                Some(Number { bits, moves })
+                Some(Number { bits, ..own })
             });
             self.set(base, next);
         }
@@ -181,10 +192,12 @@ impl State {
             Data::Load { .. } | Data::LoadDuplicate { .. } => {}
             Data::Store { .. } => {
                 let words = match found {
-                    Some((generated, moves)) => {
-                        self.alu.odd |= moves.is_some();
+                    Some((generated, own)) => {
+                        self.alu.odd |= own.moves.is_some();
                         let first = generated.address as usize / LANE_BYTES;
-                        first..first + op.bytes as usize / LANE_BYTES
+                        let words = first..first + op.bytes as usize / LANE_BYTES;
+                        self.stores(own, generated.address, &words);
+                        words
                     }
                     // It may be anywhere.
                     None => 0..self.dmem.len(),
@@ -196,21 +209,42 @@ impl State {
             }
             Data::LoadScalars { first, count } => {
                 for i in 0..count {
-                    let word = found.and_then(|(generated, moves)| {
-                        self.alu.odd |= moves.is_some();
+                    let number = found.and_then(|(generated, own)| {
+                        self.alu.odd |= own.moves.is_some();
+                        self.alu.decided.exactly(own);
                         let at = generated.address as usize / LANE_BYTES + usize::from(i);
-                        fixed(self.dmem.get(at).copied().flatten()?)
+                        let bits = self.dmem.get(at).copied().flatten()?;
+                        let word = at.checked_sub(self.first);
+                        Some(Number {
+                            bits,
+                            moves: None,
+                            word: word.and_then(|word| self.alu.decided.named(word)),
+                        })
                     });
-                    self.set(Scalar(first.0 + i), word);
+                    self.set(Scalar(first.0 + i), number);
                 }
             }
         }
     }
 
-    /// The address of an access and of the next, if they are known, and what they move with.
-    fn address(&mut self, op: &MemoryOp) -> Option<(Generated, Option<u8>)> {
+    /// Something is stored to some words of DMEM: for other arguments to others, where the address comes from them.
+    fn stores(&mut self, own: Number, address: u32, words: &Range<usize>) {
+        let end = words.end.min(self.dmem.len());
+        let found = self.dmem.get(words.start..end).unwrap_or_default();
+        if found.iter().any(Option::is_some) {
+            self.alu.decided.exactly(own);
+        } else if let Some(word) = own.word {
+            self.alu
+                .decided
+                .stores(word, address, words.len() * LANE_BYTES);
+        }
+    }
+
+    /// The address of an access and of the next, if they are known, and what the address register held.
+    fn address(&mut self, op: &MemoryOp) -> Option<(Generated, Number)> {
         let own = Scalar::address(op.address.base);
-        let moves = self.lane(own)?.moves;
+        let number = self.lane(own)?;
+        let moves = number.moves;
         let linear = matches!(
             op.address.mode,
             Mode::Offset(_) | Mode::Post(_) | Mode::Step(_)
@@ -219,10 +253,28 @@ impl State {
         for reg in op.address.reads().iter() {
             let scalar = Scalar(reg.0 % SCALARS as u8);
             if scalar != own {
-                self.alu.odd |= self.lane(scalar)?.moves.is_some();
+                let other = self.lane(scalar)?;
+                self.alu.odd |= other.moves.is_some();
+                let begins = matches!(op.address.mode, Mode::Modulo(_))
+                    && scalar == Scalar::base(op.address.base % Address::MODULO_REGISTERS);
+                match (number.word, other.word) {
+                    // How far from a ring's begin an address is decides whether it comes round.
+                    (Some(at), Some(begin)) if begins => {
+                        self.alu.decided.ask(Question::Distance(at, begin));
+                    }
+                    _ => {
+                        self.alu.decided.exactly(other);
+                        if begins {
+                            self.alu.decided.exactly(number);
+                        }
+                    }
+                }
             }
         }
+        if matches!(op.address.mode, Mode::Reverse(_)) {
+            self.alu.decided.exactly(number);
+        }
         let bits = |scalar| self.lane(scalar).map_or(0, |number| number.bits);
-        Some((generate(op.address, op.bytes, bits), moves))
+        Some((generate(op.address, op.bytes, bits), number))
     }
 }

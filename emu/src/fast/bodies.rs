@@ -23,8 +23,6 @@ pub(super) const REVERSE: u8 = 4;
 /// A word with a memory operation.
 #[derive(Clone, Copy)]
 pub(super) struct Access {
-    /// Of its arithmetic.
-    pub op: Op,
     pub mode: Mode,
     pub data: Data,
     /// Whether what is loaded may arrive before the arithmetic.
@@ -47,26 +45,20 @@ impl Access {
     fn by<const MODE: u8>(self) -> Run {
         const QUAD: usize = LINE_LANES;
         match (self.data, self.early) {
-            (Data::Load { count: 1, .. }, true) => self.of::<MODE, Load<MODE, PAIR, PAIR>>(),
-            (Data::Load { .. }, true) => self.of::<MODE, Load<MODE, QUAD, QUAD>>(),
-            (Data::LoadDuplicate { .. }, true) => self.of::<MODE, Load<MODE, PAIR, QUAD>>(),
-            (Data::Load { count: 1, .. }, false) => self.of::<MODE, Late<MODE, PAIR, PAIR>>(),
-            (Data::Load { .. }, false) => self.of::<MODE, Late<MODE, QUAD, QUAD>>(),
-            (Data::LoadDuplicate { .. }, false) => self.of::<MODE, Late<MODE, PAIR, QUAD>>(),
-            (Data::Store { count: 1, .. }, _) => self.of::<MODE, Store<MODE, PAIR>>(),
-            (Data::Store { .. }, _) => self.of::<MODE, Store<MODE, QUAD>>(),
+            (Data::Load { count: 1, .. }, true) => self.of::<Load<MODE, PAIR, PAIR>>(),
+            (Data::Load { .. }, true) => self.of::<Load<MODE, QUAD, QUAD>>(),
+            (Data::LoadDuplicate { .. }, true) => self.of::<Load<MODE, PAIR, QUAD>>(),
+            (Data::Load { count: 1, .. }, false) => self.of::<Late<MODE, PAIR, PAIR>>(),
+            (Data::Load { .. }, false) => self.of::<Late<MODE, QUAD, QUAD>>(),
+            (Data::LoadDuplicate { .. }, false) => self.of::<Late<MODE, PAIR, QUAD>>(),
+            (Data::Store { count: 1, .. }, _) => self.of::<Store<MODE, PAIR>>(),
+            (Data::Store { .. }, _) => self.of::<Store<MODE, QUAD>>(),
             (Data::LoadScalars { .. }, _) => Run::of::<LoadScalars<MODE>>(self.host),
         }
     }
 
-    /// One function for the memory operation and the arithmetic where that is a
-    /// butterfly, for these are most of a transform's words.
-    fn of<const MODE: u8, B: Beside>(self) -> Run {
-        let fused = match self.host {
-            Some(avx) if MODE != REVERSE => beside::<B>(self.op, avx),
-            _ => None,
-        };
-        fused.unwrap_or_else(|| Run::of::<Alone<B>>(self.host))
+    fn of<B: Beside>(self) -> Run {
+        Run::of::<Alone<B>>(self.host)
     }
 }
 
@@ -78,34 +70,6 @@ trait Beside {
     /// Runs it, and `compute` where arithmetic belongs; false, and nothing done,
     /// where it would fault.
     fn run(step: &Step, guest: &mut Guest<'_>, compute: impl FnOnce(&mut Guest<'_>)) -> bool;
-}
-
-/// What runs a word whose arithmetic is `op` beside `B`; none for most.
-fn beside<B: Beside>(op: Op, host: Avx) -> Option<Run> {
-    macro_rules! butterflies {
-        ($($op:ident)*) => {
-            match op {
-                $(Op::$op => Some(Run::of::<Fused<B, ops::$op>>(Some(host))),)*
-                _ => None,
-            }
-        };
-    }
-    butterflies!(Bfly BflyC BflyI BflyCI BflyN BflyCN)
-}
-
-/// A memory operation and certain arithmetic.
-struct Fused<B, C>(PhantomData<(B, C)>);
-
-impl<B: Beside, C: Body> Body for Fused<B, C> {
-    const THEN_COMPUTES: bool = false;
-
-    #[inline(always)]
-    fn run<H: Host>(host: H, step: &Step, guest: &mut Guest<'_>) -> bool {
-        B::run(step, guest, |guest| {
-            // It never faults.
-            C::run(host, step, guest);
-        })
-    }
 }
 
 /// A memory operation and whatever arithmetic.

@@ -126,7 +126,6 @@ impl Step {
                 let early = ((arith.reads() | arith.writes()) & mem.writes()).is_empty();
                 step.access(op);
                 let access = bodies::Access {
-                    op: arith.op,
                     mode: op.address.mode,
                     data: op.data,
                     early,

@@ -2,7 +2,6 @@
 
 use super::build::{Ends, Segment, build};
 use super::form::Form;
-use super::ir::Inst;
 use super::partners::{self, Partner, Partners};
 use super::retime::{Retimed, retime};
 use super::rounds::Layout;
@@ -78,16 +77,11 @@ fn overlapping(
     form: Form,
 ) -> Vec<Segment> {
     let Retimed {
-        mut first,
+        first,
         steps,
         last,
         partners: of,
     } = retimed;
-    // The loop has asked before.
-    let arena = &first.arena;
-    first
-        .top
-        .retain(|id| !matches!(arena.get(*id), Inst::Check { .. }));
     let layout = Layout::together(&steps, &of, partners, form);
     let mut all = layouts(&steps, &of, Some(layout), form);
     for segment in &mut all {

@@ -150,11 +150,16 @@ fn looping(asm: &mut Asm, segment: &Segment) -> Result<Body, Refusal> {
         asm::mem(asm::FRAME, frame::PASSES),
         asm::LEFT,
     ));
-    // The first pass's checks, while nothing has been done.
-    let (mut used, nothing) = list(asm, segment, &[&segment.top, &segment.enter])?;
+    // The first pass's checks, while nothing has been done; where passes overlap, all of that pass.
+    let (mut used, nothing) = match &segment.ends {
+        Some(ends) => {
+            let first = &ends.first;
+            list(asm, first, &[&first.top, &first.enter, &first.body])?
+        }
+        None => list(asm, segment, &[&segment.top, &segment.enter])?,
+    };
     let mut skip = Vec::new();
-    if let Some(ends) = &segment.ends {
-        used |= straight(asm, &ends.first)?.0;
+    if segment.ends.is_some() {
         asm.put(Instruction::with1(Code::Dec_rm64, asm::LEFT));
         skip.push(asm.branch_later(Code::Je_rel32_64));
         // What follows the loop needs a pass of the loop.

@@ -66,8 +66,8 @@ fn measured(
 
 /// The same as they are counted.
 fn counted(machine: &Machine, words: &[u64], arguments: &[u32]) -> Result<Vec<u64>, Uncounted> {
-    let mut counter = Counter::new(words, 0, machine)?;
-    let steps = counter.count(machine, ARGUMENTS, &[(ARGUMENTS, arguments)])?;
+    let mut counter = Counter::new(words, 0, Vec::new(), machine)?;
+    let steps = counter.count(machine, ARGUMENTS, (ARGUMENTS, arguments))?;
     let mut now = 0;
     let mut marks = Vec::new();
     for Step { cycles, mark, .. } in steps.steps() {
@@ -208,6 +208,54 @@ proptest! {
     }
 }
 
+/// The first steps and the cycles of all, or why there are none.
+fn steps(
+    counter: &mut Counter,
+    machine: &Machine,
+    arguments: &[u32],
+) -> Result<(Vec<Step>, u64), Uncounted> {
+    let counted = counter.count(machine, ARGUMENTS, (ARGUMENTS, arguments))?;
+    Ok((counted.steps().take(1000).collect(), counted.cycles()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// A counter that knows other arguments counts as one that knows none: words that differ by what decides nothing, by
+    /// what decides, and so that stores meet the arguments themselves.
+    #[test]
+    fn what_was_counted_before_changes_nothing(
+        words in prop::collection::vec(any_word(), 1..40),
+        base in prop::collection::vec(prop_oneof![0u32..64, (0u32..512).prop_map(|i| 16 * i), any::<u32>()], 16),
+        others in prop::collection::vec((0usize..16, prop_oneof![0u32..8, (0u32..512).prop_map(|i| 16 * i)]), 1..24),
+        ring in any::<bool>(),
+    ) {
+        let machine = Arc::new(machine("vm7"));
+        let words = if ring {
+            program(RING).words
+        } else {
+            let mut words: Vec<u64> = words.iter().map(|word| word.encode()).collect();
+            words.push(program(".program\nstop\n").words[0]);
+            words
+        };
+        let fresh = || Counter::new(&words, 0, Vec::new(), &machine);
+        if let Ok(mut counter) = fresh() {
+            let mut arguments = base;
+            if ring {
+                for (word, most) in [(0, 40), (1, 64), (2, 12), (3, 2)] {
+                    arguments[word] = 1 + arguments[word] % most;
+                }
+            }
+            for (place, value) in others {
+                let small = ring && place < 4;
+                arguments[place] = if small { 1 + value % 12 } else { value };
+                let alone = steps(&mut fresh().unwrap(), &machine, &arguments);
+                prop_assert_eq!(steps(&mut counter, &machine, &arguments), alone);
+            }
+        }
+    }
+}
+
 /// What is skipped is what would have been followed, and it takes no time to skip it.
 #[test]
 fn many_pages_are_as_many_as_few() {
@@ -217,9 +265,9 @@ fn many_pages_are_as_many_as_few() {
         let cycles = |pages: u32| {
             let mut arguments = vec![pages, 48, 5, 1];
             arguments.extend([0x800, 0x1800, 0, 0].repeat(3));
-            let mut counter = Counter::new(&words, 0, &vm9).unwrap();
-            let known = [(ARGUMENTS, &arguments[..])];
-            counter.count(&vm9, ARGUMENTS, &known).unwrap().cycles()
+            let mut counter = Counter::new(&words, 0, Vec::new(), &vm9).unwrap();
+            let block = (ARGUMENTS, &arguments[..]);
+            counter.count(&vm9, ARGUMENTS, block).unwrap().cycles()
         };
         let (few, more) = (cycles(1000), cycles(1001));
         let each = more - few;

@@ -1,7 +1,7 @@
 //! What kernels take, counted from their programs.
 //!
 //! The one source of every kernel's cycles is its program: [`cp2_emu::count`] follows it by the issue rule of the
-//! machine. Counts are kept by program, machine and arguments, for planners ask for the same ones again and again.
+//! machine. Counters are kept by program and machine, for planners ask for the same counts again and again.
 
 mod pages;
 
@@ -81,31 +81,12 @@ impl Kernel {
     ) -> Result<Arc<Counted>, Uncounted> {
         let known = known(self, machine)?;
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (address, words.to_vec());
-        if let Some(counted) = known.counts.get(&key) {
-            return counted.clone();
-        }
-        let Known {
-            counter,
-            data,
-            counts,
-            ..
-        } = &mut *known;
-        let mut memory: Vec<(u32, &[u32])> = Vec::with_capacity(data.len() + 1);
-        memory.extend(data.iter().map(|(at, words)| (*at, &words[..])));
-        memory.push((address, words));
-        let counted = counter.count(machine, arguments, &memory).map(Arc::new);
-        if counts.len() >= MOST_COUNTS {
-            counts.clear();
-        }
-        counts.insert(key, counted.clone());
-        counted
+        known.counter.count(machine, arguments, (address, words))
     }
 }
 
-/// Kernels, and counts of each, that are kept.
+/// Kernels that are kept.
 const MOST_KERNELS: usize = 512;
-const MOST_COUNTS: usize = 4096;
 
 /// What of a machine decides how long a kernel takes, or whether it runs.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -136,14 +117,12 @@ impl Times {
     }
 }
 
-/// A kernel on a machine: its counter with what it has learnt, its program's data, and counts by arguments.
+/// A kernel on a machine: its counter with what it has learnt.
 #[derive(Debug)]
 struct Known {
     program: Arc<Program>,
     filled: Vec<(u32, u32)>,
     counter: Counter,
-    data: Vec<(u32, Vec<u32>)>,
-    counts: HashMap<(u32, Vec<u32>), Result<Arc<Counted>, Uncounted>>,
 }
 
 type Kept = HashMap<(u64, u32, Times), Arc<Mutex<Known>>>;
@@ -174,9 +153,7 @@ fn known(kernel: &Kernel, machine: &Machine) -> Result<Arc<Mutex<Known>>, Uncoun
     let known = Arc::new(Mutex::new(Known {
         program: program.clone(),
         filled: kernel.filled.clone(),
-        counter: Counter::new(&program.words, kernel.entry, machine)?,
-        data: data(kernel),
-        counts: HashMap::new(),
+        counter: Counter::new(&program.words, kernel.entry, data(kernel), machine)?,
     }));
     if kept.len() >= MOST_KERNELS {
         kept.clear();

@@ -8,8 +8,8 @@ use cp2_problems::conv::matched;
 use cp2_problems::fft::Direction;
 use cp2_problems::vector::Window;
 use cp2_problems::{Data, Problem};
+use cp2_rustfft::Fft;
 use num_complex::Complex32;
-use rustfft::Fft;
 use std::sync::Arc;
 
 pub(crate) fn radar(problem: &dyn Problem) -> Option<Ready> {

@@ -4,8 +4,8 @@ use crate::Ready;
 use crate::fft::like;
 use cp2_problems::conv::{ConvProblem, Rate, Sample};
 use cp2_problems::{Data, Problem};
+use cp2_rustfft::{Fft, FftDirection};
 use num_complex::Complex32;
-use rustfft::{Fft, FftPlanner};
 use std::sync::Arc;
 
 /// Taps up to which sums of products are made.
@@ -69,8 +69,8 @@ impl Full {
             return ("sums of products", Self::Sums(taps.to_vec()));
         }
         let n = BLOCK.max(4 * taps.len()).next_power_of_two();
-        let mut planner = FftPlanner::new();
-        let fft = [planner.plan_fft_forward(n), planner.plan_fft_inverse(n)];
+        let fft = [FftDirection::Forward, FftDirection::Inverse]
+            .map(|direction| cp2_rustfft::single(n, direction));
         let mut spectrum = taps.to_vec();
         spectrum.resize(n, Complex32::default());
         fft[0].process(&mut spectrum);

@@ -3,18 +3,14 @@
 use crate::Ready;
 use cp2_problems::fft::{Direction, FftProblem, RealFftProblem, hermitian};
 use cp2_problems::{Data, Problem};
+use cp2_rustfft::Fft;
 use num_complex::Complex32;
-use rustfft::{Fft, FftPlanner};
 use std::sync::Arc;
 
 const RECIPE: &str = "rustfft in single precision";
 
 pub(crate) fn planned(n: usize, direction: Direction) -> Arc<dyn Fft<f32>> {
-    let mut planner = FftPlanner::new();
-    match direction {
-        Direction::Forward => planner.plan_fft_forward(n),
-        Direction::Inverse => planner.plan_fft_inverse(n),
-    }
+    cp2_rustfft::single(n, direction.into())
 }
 
 /// Over all axes, the last first.

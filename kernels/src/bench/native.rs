@@ -1,7 +1,7 @@
 //! The native library beside the emulator: rustfft, with AVX where it finds it.
 
+use cp2_rustfft::{Fft, FftDirection};
 use num_complex::Complex32;
-use rustfft::{Fft, FftPlanner};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ pub(super) struct Native {
 
 impl Native {
     pub(super) fn new(n: usize, input: &[Complex32]) -> Self {
-        let fft = FftPlanner::new().plan_fft_forward(n);
+        let fft = cp2_rustfft::single(n, FftDirection::Forward);
         Self {
             scratch: vec![Complex32::default(); fft.get_inplace_scratch_len()],
             data: input.to_vec(),

@@ -6,8 +6,8 @@ use super::parts;
 use super::program::{fill, program};
 use cp2_asm::Program;
 use cp2_machine::{Class, Machine};
+use cp2_rustfft::FftDirection;
 use num_complex::{Complex32, Complex64};
-use rustfft::FftPlanner;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ pub(super) fn response(taps: &[Complex32], n: usize) -> Vec<Complex32> {
     for (h, tap) in h.iter_mut().zip(taps) {
         *h = Complex64::new(tap.re.into(), tap.im.into()) / n as f64;
     }
-    FftPlanner::<f64>::new().plan_fft_forward(n).process(&mut h);
+    cp2_rustfft::scalar_double(n, FftDirection::Forward).process(&mut h);
     h.iter()
         .map(|z| Complex32::new(z.re as f32, z.im as f32))
         .collect()

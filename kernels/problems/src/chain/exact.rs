@@ -3,8 +3,8 @@
 use super::Accuracy;
 use crate::reference::{Exact, Expected, Reference};
 use crate::vector::Window;
+use cp2_rustfft::FftDirection;
 use num_complex::{Complex32, Complex64};
-use rustfft::FftPlanner;
 
 /// Points around a peak that belong to it: the main lobe of the Hann window has
 /// two on each side.
@@ -105,7 +105,7 @@ pub(super) fn window(points: usize) -> Vec<Complex64> {
 
 /// Transforms of rows of `points` in double precision.
 pub(super) fn transform(rows: &mut [Complex64], points: usize) {
-    FftPlanner::new().plan_fft_forward(points).process(rows);
+    cp2_rustfft::double(points, FftDirection::Forward).process(rows);
 }
 
 /// Sums of x(i + k) conj(x(i)) for k from 0.

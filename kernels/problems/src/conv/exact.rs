@@ -1,7 +1,7 @@
 //! Convolutions in double precision, a block of samples at a time.
 
+use cp2_rustfft::{Fft, FftDirection};
 use num_complex::Complex64;
-use rustfft::{Fft, FftPlanner};
 use std::convert::Infallible;
 use std::fmt;
 use std::ops::Range;
@@ -39,8 +39,8 @@ impl Exact {
     pub(super) fn new(samples: usize, taps: &[Complex64]) -> Self {
         let full = (samples + taps.len()).saturating_sub(1);
         let n = full.min(BLOCK.max(8 * taps.len())).next_power_of_two();
-        let mut planner = FftPlanner::<f64>::new();
-        let (forward, inverse) = (planner.plan_fft_forward(n), planner.plan_fft_inverse(n));
+        let [forward, inverse] = [FftDirection::Forward, FftDirection::Inverse]
+            .map(|direction| cp2_rustfft::double(n, direction));
         let mut h = taps.to_vec();
         h.resize(n, Complex64::default());
         forward.process(&mut h);
@@ -124,8 +124,6 @@ pub fn reference(x: &[Complex64], taps: &[Complex64]) -> Vec<Complex64> {
 pub(super) fn gain(taps: &[Complex64]) -> f64 {
     let mut h = taps.to_vec();
     h.resize((4 * taps.len()).next_power_of_two(), Complex64::default());
-    FftPlanner::<f64>::new()
-        .plan_fft_forward(h.len())
-        .process(&mut h);
+    cp2_rustfft::double(h.len(), FftDirection::Forward).process(&mut h);
     h.iter().map(|z| z.norm()).fold(0.0, f64::max)
 }

@@ -2,8 +2,8 @@
 
 use super::Direction;
 use crate::widen;
+use cp2_rustfft::Fft;
 use num_complex::{Complex32, Complex64};
-use rustfft::{Fft, FftPlanner};
 use std::fmt;
 use std::sync::Arc;
 
@@ -29,15 +29,10 @@ impl Exact {
     /// Over all axes of `shape`, the last contiguous; no axis has length 0.
     #[must_use]
     pub fn new(shape: &[usize], direction: Direction) -> Self {
-        let mut planner = FftPlanner::new();
         let mut width = 1;
         let mut axes: Vec<(Arc<dyn Fft<f64>>, usize)> = Vec::new();
         for &length in shape.iter().rev() {
-            let fft = match direction {
-                Direction::Forward => planner.plan_fft_forward(length),
-                Direction::Inverse => planner.plan_fft_inverse(length),
-            };
-            axes.push((fft, width));
+            axes.push((cp2_rustfft::double(length, direction.into()), width));
             width *= length;
         }
         let longest = axes.iter().map(|(fft, _)| fft.get_inplace_scratch_len());

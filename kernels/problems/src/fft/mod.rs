@@ -37,6 +37,15 @@ pub enum Direction {
     Inverse,
 }
 
+impl From<Direction> for cp2_rustfft::FftDirection {
+    fn from(direction: Direction) -> Self {
+        match direction {
+            Direction::Forward => Self::Forward,
+            Direction::Inverse => Self::Inverse,
+        }
+    }
+}
+
 impl Direction {
     /// The other one.
     #[must_use]

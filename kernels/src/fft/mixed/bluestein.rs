@@ -97,9 +97,7 @@ pub(super) fn filter(n: usize, m: usize) -> Vec<Complex64> {
         h[j] = c;
         h[(m - j) % m] = c;
     }
-    rustfft::FftPlannerScalar::new()
-        .plan_fft_forward(m)
-        .process(&mut h);
+    cp2_rustfft::scalar_double(m, cp2_rustfft::FftDirection::Forward).process(&mut h);
     h
 }
 

@@ -1,0 +1,188 @@
+//! What the project promises of cycles, and where they go.
+
+use super::*;
+
+/// The cycles of 256 transforms according to the table in `docs/fft.md`.
+fn documented_cycles(n: usize) -> u64 {
+    let measured = include_str!("../../../../docs/fft.md")
+        .split("## Measured")
+        .nth(1)
+        .unwrap();
+    let start = format!("| {n} | ");
+    let row = measured
+        .lines()
+        .find_map(|line| line.strip_prefix(&start))
+        .unwrap();
+    row.split(" |").next().unwrap().parse().unwrap()
+}
+
+/// 256 random transforms: the error beside rustfft's scalar code, and the efficiency the project promises.
+#[test]
+fn random_batches_are_accurate_and_fast() {
+    for n in lengths() {
+        let problem = FftProblem::new(n, Direction::Forward, 256).unwrap();
+        let x = problem.random(n as u64);
+        let done = run(plan(n, Direction::Forward), &x);
+        let ours = problem.verdict(&x, done.output.as_ref().unwrap());
+        let mut scalar = x.clone();
+        cp2_rustfft::scalar_single(n, cp2_rustfft::FftDirection::Forward).process(&mut scalar);
+        let theirs = problem.verdict(&x, &scalar);
+        assert!(ours.holds(), "{n}: {ours:?}");
+        assert!(
+            ours.rms <= 1.5 * theirs.rms,
+            "{n}: {ours:?}, rustfft {theirs:?}"
+        );
+        let floor = match n {
+            16 => 0.945,
+            256 => 0.935,
+            512 | 1024 => 0.965,
+            2048 | 4096 => 0.97,
+            _ => 0.96,
+        };
+        let (cycles, bound) = (done.run.report.cycles, done.figures.reference);
+        println!(
+            "n {n}: {cycles} cycles, bound {bound}, efficiency {:.3}, rms {:.3e} ({:.2} of rustfft's), {} pages in {} buffers",
+            done.efficiency(),
+            ours.rms,
+            ours.rms / theirs.rms,
+            done.passes[0].pages(),
+            done.passes[0].buffers(),
+        );
+        let documented = documented_cycles(n);
+        assert_eq!(cycles, documented, "{n}: cycles, and what docs/fft.md says");
+        assert!(
+            done.efficiency() >= floor,
+            "{n}: efficiency {:.3} < {floor}",
+            done.efficiency()
+        );
+    }
+}
+
+/// Once for all pages: constants, 6 words until the number of pages is there,
+/// the page loop with its set-up, `stop`.
+const ONCE: u64 = 4 + 6 + 3 + 1;
+
+/// Cycles of a page beside its butterflies, on either machine.
+fn fill(n: usize, p: u32) -> u64 {
+    let passes = plan(n, Direction::Forward).local_recipe().passes();
+    let count = |radix: usize| passes.iter().filter(|p| p.radix == radix).count() as u64;
+    let (fours, eights) = (count(4), count(8));
+    // Arguments, counts; a branch taken, or two words to walk one transform.
+    let start = 16 + if p > 1 { 3 } else { 2 };
+    // Pointers, first loads and butterflies, loop, last butterflies and stores.
+    let four = 9 + 12 + 3 + 14;
+    // The same; between passes that run into each other only the loop.
+    let eight = match n {
+        16 => 0,
+        64 => 2 * (6 + 20 + 2 + 12),
+        _ => 6 + 20 + 2 * eights + 12,
+    };
+    // Two iterations are the least: their loop is skipped, which costs a cycle
+    // more, and a lone transform of 16 is computed twice.
+    let short = match (n, p) {
+        (16, 1) => 1 + 2 * (16 + 1),
+        (16, 2) | (32, 1) => 2,
+        _ => 0,
+    };
+    start + fours * four + eight + short
+}
+
+/// Cycles of the ring's kernel for so many transforms.
+fn ring(transforms: u64, butterflies: u64) -> u64 {
+    // 28 loops with their set-up, the wait for the first block, the branch.
+    let each = 28 * (1 + 2) + 1 + 3;
+    // In the second place of the ring pass 2 lies elsewhere: two branches and a word.
+    let second = (transforms + 1) / 3 * (3 + 1 + 3);
+    // Registers, first loads and butterflies, last ones, signal and `stop`.
+    transforms * (butterflies + each) + second + 41 + 20 + 12 + 2
+}
+
+/// Every arithmetic slot between fill and drain is a butterfly.
+#[test]
+fn kernels_take_the_cycles_they_should() {
+    for name in ["vm7", "vm9"] {
+        let planner = FftPlanner::new(machine(name));
+        for n in lengths() {
+            for batch in [1, 8, 23] {
+                let fft = planner.plan_local(n, Direction::Inverse).unwrap();
+                let x = FftProblem::new(n, Direction::Inverse, batch)
+                    .unwrap()
+                    .random(2);
+                let done = run(&fft, &x);
+                // `page_begin` and `page_end` take 2 words each.
+                let butterflies = fft.local_recipe().butterflies();
+                let expected = match done.passes[0].plan() {
+                    Some(plan) => {
+                        let sizes = (0..plan.pages().len()).map(|k| plan.pages().get(k).unwrap());
+                        sizes
+                            .map(|page| page.per_section)
+                            .map(|p| 2 + u64::from(p) * butterflies + fill(n, p) + 2)
+                            .sum::<u64>()
+                            + ONCE
+                    }
+                    None => ring(batch.div_ceil(4) as u64, butterflies),
+                };
+                let causes = &done.run.report.counters.causes;
+                let waits = [Cause::WaitLoad, Cause::WaitStore, Cause::WaitHost];
+                let waited: u64 = waits.map(|cause| causes.get(cause)).iter().sum();
+                assert_eq!(causes.total() - waited, expected, "{n} x {batch} on {name}");
+                // The checkers use the reference engine: the fast one must agree.
+                let fast = fft.process(&x).unwrap();
+                assert_eq!(fast.run.report.cycles, done.run.report.cycles);
+                assert_eq!(bits(&fast.output.unwrap()), bits(&done.output.unwrap()));
+            }
+        }
+    }
+}
+
+/// What the project promises of 1024 transforms, everything included, and of a
+/// page of them alone. Nothing is faster than its bound.
+#[test]
+fn long_batches_come_near_the_bound() {
+    let mut table = String::new();
+    for (name, floor) in [("vm7", 0.97), ("vm9", 0.96)] {
+        let planner = FftPlanner::new(machine(name));
+        for n in lengths() {
+            let fft = planner.plan_local(n, Direction::Forward).unwrap();
+            let x = FftProblem::new(n, Direction::Forward, 1024)
+                .unwrap()
+                .random(1);
+            let done = fft.process(&x).unwrap();
+            let efficiency = done.efficiency();
+            assert!(
+                (floor..=1.0).contains(&efficiency),
+                "{n} on {name}: {efficiency}"
+            );
+            let butterflies = fft.local_recipe().butterflies();
+            let (work, beside) = match done.passes[0].plan() {
+                Some(plan) => {
+                    let page = plan.pages().get(plan.pages().len() / 2).unwrap();
+                    let p = page.per_section;
+                    (u64::from(p) * butterflies, 4 + fill(n, p))
+                }
+                None => (butterflies, ring(1, butterflies) - butterflies),
+            };
+            let inside = work as f64 / (work + beside) as f64;
+            assert!(n < 512 || inside >= 0.97, "{n} on {name}: {inside}");
+            if n < 512 || name != "vm7" {
+                continue;
+            }
+            let alone = match done.passes[0].plan() {
+                Some(_) => butterflies + 4 + fill(n, 1) + ONCE,
+                None => ring(1, butterflies),
+            };
+            let documented = format!(
+                "| {n} | {butterflies} | {alone} | {:.3} | {} | {} | {inside:.3} |",
+                butterflies as f64 / alone as f64,
+                work / butterflies,
+                work + beside,
+            );
+            table += &(documented + "\n");
+        }
+    }
+    let docs = include_str!("../../../../docs/fft.md");
+    assert!(
+        docs.contains(&table),
+        "docs/fft.md, \"Pages\", should have\n{table}"
+    );
+}

@@ -1,0 +1,86 @@
+//! What only permits more of a machine refuses nothing and takes no longer: a size of some kernels with every parameter eased.
+//! `cargo run --release -p cp2-kernels --example monotone` has all rows of the performance table.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use cp2_host::Options;
+use cp2_kernels::registry::{self, Size};
+use cp2_machine::{Bytes, Machine};
+use std::sync::Arc;
+
+/// Kernels, and sizes of which each takes another way: in local memory, dealt in passes, of rows that are no whole granules.
+const ROWS: [(&str, &[(&str, u64)]); 9] = [
+    ("fft", &[("n", 256), ("batch", 64)]),
+    ("fft-large", &[("n", 8192), ("batch", 2)]),
+    (
+        "fft-nd",
+        &[("rows", 64), ("columns", 64), ("planes", 1), ("batch", 4)],
+    ),
+    ("fft-mixed", &[("n", 60), ("batch", 64)]),
+    ("fft-real", &[("n", 16_384), ("batch", 8)]),
+    ("fft-real-inverse", &[("n", 1024), ("batch", 16)]),
+    ("conv-real", &[]),
+    ("dot", &[]),
+    ("transpose", &[]),
+];
+
+fn cycles(name: &str, size: &Size, machine: &Arc<Machine>) -> Result<u64, String> {
+    let kernel = registry::find(name).unwrap();
+    let row = registry::measure(kernel, size, machine, Options::default());
+    row.map(|row| row.emulated_cycles)
+        .map_err(|e| e.to_string())
+}
+
+/// The size with these numbers, its others those of the smallest of the tables.
+fn size(name: &str, numbers: &[(&'static str, u64)]) -> Size {
+    let kernel = registry::find(name).unwrap();
+    let smallest = kernel.sizes().into_iter().next().unwrap();
+    let of = |(key, value): (&'static str, &registry::Value)| {
+        let own = numbers.iter().find(|(name, _)| *name == key);
+        (key, own.map_or_else(|| value.clone(), |own| own.1.into()))
+    };
+    Size::new(&smallest.iter().map(of).collect::<Vec<_>>())
+}
+
+#[test]
+fn what_permits_more_refuses_nothing_and_takes_no_longer() {
+    let vm7 = crate::common::machine("vm7");
+    let eased: Vec<_> = vm7
+        .eased()
+        .into_iter()
+        .map(|(key, m)| (key, Arc::new(m)))
+        .collect();
+    assert!(eased.len() >= 20);
+    let mut worse = Vec::new();
+    for (name, numbers) in ROWS {
+        let size = size(name, numbers);
+        let own = cycles(name, &size, &vm7).unwrap();
+        for (key, machine) in &eased {
+            match cycles(name, &size, machine) {
+                Ok(cycles) if cycles as f64 <= 1.05 * own as f64 => {}
+                other => worse.push(format!("{name} {size}, {key}: {own}, then {other:?}")),
+            }
+        }
+    }
+    assert!(worse.is_empty(), "{worse:#?}");
+}
+
+/// Granules of any size that divides what is dealt, and larger ones where nothing is dealt.
+#[test]
+fn granules_are_no_ways_of_dealing() {
+    for (granule, rows) in [
+        (4, &ROWS[..]),
+        (8, &ROWS),
+        (32, &ROWS[6..]),
+        (64, &ROWS[6..]),
+    ] {
+        let mut machine = (*crate::common::machine("vm7")).clone();
+        machine.dma.granule = Bytes(granule);
+        let machine = Arc::new(machine);
+        for (name, numbers) in rows {
+            let size = size(name, numbers);
+            let done = cycles(name, &size, &machine);
+            assert!(done.is_ok(), "{name} {size}, granule {granule}: {done:?}");
+        }
+    }
+}

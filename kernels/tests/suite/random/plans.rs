@@ -1,0 +1,123 @@
+//! Whether what the planner takes is the fastest of its ways, all of which are run.
+
+use super::trial::Ran;
+use cp2_emu::Engine;
+use cp2_host::Options;
+use cp2_kernels::conv::{Convolver, Numbers};
+use cp2_kernels::fft::{Direction, FftNd, FftPlanner, FftRun};
+use cp2_machine::Machine;
+use cp2_problems::conv::{ConvProblem, Rate};
+use num_complex::Complex32;
+use std::sync::Arc;
+
+/// How much longer the way that is taken may last than the fastest, as a part of that.
+const SLOWER: f64 = 0.03;
+
+/// Ways of a problem that are run, at most.
+const WAYS: usize = 5;
+
+type Failed = Box<dyn std::error::Error>;
+
+/// Of transforms: that no way of the planner takes less than the one that was taken, but for 3 %.
+pub(crate) fn is_the_fastest(ran: &Ran<'_>) -> Result<(), String> {
+    let taken = ran.run.run.report.cycles;
+    for (way, cycles) in ways(ran).map_err(|e| format!("another way: {e}"))? {
+        if taken as f64 > (1.0 + SLOWER) * cycles as f64 {
+            let percent = 100.0 * (taken as f64 / cycles as f64 - 1.0);
+            return Err(format!(
+                "took {taken} cycles, {percent:.1} % more than {cycles} by {way}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Other ways to compute the same, and what they take.
+fn ways(ran: &Ran<'_>) -> Result<Vec<(String, u64)>, Failed> {
+    let (name, size) = (ran.trial.subject.name(), &ran.trial.size);
+    let machine = ran.trial.machine.clone();
+    let direction = match size.word("direction") {
+        Ok("inverse") => Direction::Inverse,
+        _ => Direction::Forward,
+    };
+    if let Some(problem) = ran.problem.downcast_ref::<ConvProblem>() {
+        return match (problem.rate(), problem.is_real()) {
+            (Rate::Same, true) => filters(&machine, problem, 0.0f32),
+            (Rate::Same, false) => filters(&machine, problem, Complex32::default()),
+            // Of what is not made at the same rate there is no list.
+            _ => Ok(Vec::new()),
+        };
+    }
+    let [n, batch] = match name {
+        "fft" | "fft-real" => [size.length("n")?, size.length("batch")?],
+        "fft-nd" => [1, size.length("batch")?],
+        _ => return Ok(Vec::new()),
+    };
+    let planner = FftPlanner::for_batch(machine.clone(), batch);
+    let mut ways = Vec::new();
+    match name {
+        "fft" => {
+            for way in planner.candidates(n, direction)?.into_iter().take(WAYS) {
+                if way.fft.max_batch() >= batch {
+                    ways.push(run(&*way.fft, batch)?);
+                }
+            }
+        }
+        "fft-real" if direction == Direction::Forward => {
+            for fft in planner.real_forward_candidates(n)?.iter().take(WAYS) {
+                let done = fft.process_with(&vec![0.0; n * batch], options())?;
+                ways.push((fft.recipe_for(batch), done.run.report.cycles));
+            }
+        }
+        "fft-real" => {
+            let input = vec![Complex32::default(); (n / 2 + 1) * batch];
+            for fft in planner.real_inverse_candidates(n)?.iter().take(WAYS) {
+                let done = fft.process_with(&input, options())?;
+                ways.push((fft.recipe_for(batch), done.run.report.cycles));
+            }
+        }
+        _ => {
+            let axes = ["planes", "rows", "columns"].map(|axis| size.length(axis));
+            let axes = axes.into_iter().collect::<Result<Vec<_>, _>>()?;
+            let skipped = usize::from(axes[0] == 1);
+            let fft = FftNd::new(&axes[skipped..], direction, machine)?;
+            for way in fft.plans(batch)?.iter().take(WAYS) {
+                ways.push(run(way, batch)?);
+            }
+        }
+    }
+    Ok(ways)
+}
+
+/// The kernels that there are for a filter, all samples being `zero`.
+fn filters<T: Numbers>(
+    machine: &Arc<Machine>,
+    problem: &ConvProblem,
+    zero: T,
+) -> Result<Vec<(String, u64)>, Failed> {
+    let (taps, channels, samples) = (problem.taps(), problem.channels(), problem.samples());
+    let all = Convolver::all::<T>(machine, taps, channels, samples, problem.mode())?;
+    let input = vec![zero; channels * samples];
+    let fitting = all
+        .iter()
+        .filter(|filter| filter.fits::<T>(input.len()).is_ok());
+    let run = |filter: &Convolver| {
+        let done = filter.process_with(&input, options())?;
+        Ok((filter.kernel().to_owned(), done.run.report.cycles))
+    };
+    fitting.take(WAYS).map(run).collect()
+}
+
+/// A way on a batch of zeros: what it takes does not depend on numbers.
+fn run(fft: &dyn cp2_kernels::fft::Fft, batch: usize) -> Result<(String, u64), Failed> {
+    let done: FftRun =
+        fft.process_with(&vec![Complex32::default(); fft.len() * batch], options())?;
+    Ok((fft.recipe(), done.run.report.cycles))
+}
+
+fn options() -> Options {
+    Options {
+        engine: Engine::Fast,
+        ..Options::default()
+    }
+}

@@ -1,0 +1,222 @@
+//! Kernels and problems of sizes drawn at random.
+
+use super::machines::pick;
+use cp2_kernels::registry::{self, Kernel, Parameter, Size, Value};
+use cp2_kernels::{Cp2, Method, Random};
+use cp2_machine::Machine;
+use cp2_problems::{KINDS, Problem, ProblemKind};
+use std::fmt;
+use std::sync::Arc;
+
+/// What is run: a kernel of the registry, or whatever the library takes for a problem.
+#[derive(Clone, Copy)]
+pub(crate) enum Subject {
+    Kernel(&'static dyn Kernel),
+    Problem(&'static ProblemKind),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kernel(kernel) => write!(f, "kernel {}", kernel.name()),
+            Self::Problem(kind) => write!(f, "problem {}", kind.name),
+        }
+    }
+}
+
+type Failed = Box<dyn std::error::Error + Send + Sync>;
+
+impl Subject {
+    fn all() -> Vec<Self> {
+        let kernels = registry::all().into_iter().map(Self::Kernel);
+        // Where a kernel of the registry does all that a problem asks for, it is there already.
+        let more = ["fft", "fft-nd", "fft-real", "conv", "conv-real"];
+        let problems = KINDS.iter().filter(|kind| more.contains(&kind.name));
+        kernels.chain(problems.map(Self::Problem)).collect()
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Kernel(kernel) => kernel.name(),
+            Self::Problem(kind) => kind.name,
+        }
+    }
+
+    fn parameters(self) -> &'static [Parameter] {
+        match self {
+            Self::Kernel(kernel) => kernel.parameters(),
+            Self::Problem(kind) => kind.parameters,
+        }
+    }
+
+    /// The problem of a size.
+    pub(crate) fn problem(self, size: &Size) -> Result<Arc<dyn Problem>, Failed> {
+        match self {
+            Self::Kernel(kernel) => Ok(kernel.problem(size)?),
+            Self::Problem(kind) => Ok(kind.of_size(size)?),
+        }
+    }
+
+    /// How it is computed.
+    pub(crate) fn method(
+        self,
+        problem: &dyn Problem,
+        machine: &Arc<Machine>,
+    ) -> Result<Method, Failed> {
+        match self {
+            Self::Kernel(kernel) => Ok(kernel.method(problem, machine)?),
+            Self::Problem(_) => Ok(Cp2::new(machine.clone()).method(problem)?),
+        }
+    }
+}
+
+/// Numbers of a whole input or output, at most: what is run in a moment.
+const MOST: u64 = 1 << 15;
+
+/// A subject and a size of it.
+pub(crate) fn draw(random: &mut Random) -> (Subject, Size) {
+    let subject = pick(random, &Subject::all());
+    let values = values(subject, random);
+    let named = subject.parameters().iter().map(|p| p.name).zip(values);
+    (subject, Size::new(&named.collect::<Vec<_>>()))
+}
+
+/// Up to `most`, as often small as large.
+fn up_to(random: &mut Random, most: u64) -> u64 {
+    let most = most.max(1);
+    let bits = random.next_u64() % u64::from(most.ilog2() + 1);
+    let value = (1 << bits) + random.next_u64() % (1 << bits);
+    value.min(most)
+}
+
+/// A power of two between two exponents.
+fn power(random: &mut Random, least: u64, most: u64) -> u64 {
+    1 << (least + random.next_u64() % (most - least + 1))
+}
+
+/// A length of a transform: a power of two, one of small factors, or any.
+fn length(random: &mut Random, most: u64) -> u64 {
+    match random.next_u64() % 4 {
+        0 => power(random, 1, u64::from(most.ilog2())),
+        1 | 2 => smooth(random, most),
+        _ => up_to(random, most.min(3000)),
+    }
+}
+
+/// A product of prime factors to 31, mostly small ones.
+fn smooth(random: &mut Random, most: u64) -> u64 {
+    const FACTORS: [u64; 16] = [2, 2, 2, 2, 2, 3, 3, 3, 4, 5, 5, 7, 11, 13, 17, 31];
+    let target = up_to(random, most).max(2);
+    let mut n = 1;
+    loop {
+        let factor = pick(random, &FACTORS);
+        if n * factor > target {
+            return n.max(2);
+        }
+        n *= factor;
+    }
+}
+
+/// A batch of so many numbers each.
+fn batch(random: &mut Random, each: u64) -> u64 {
+    up_to(random, (MOST / each.max(1)).clamp(1, 200))
+}
+
+fn values(subject: Subject, random: &mut Random) -> Vec<Value> {
+    let numbers = |all: &[u64]| all.iter().map(|&n| Value::from(n)).collect::<Vec<_>>();
+    let direction = |random: &mut Random| Value::from(pick(random, &["forward", "inverse"]));
+    let whole = matches!(subject, Subject::Problem(_));
+    match subject.name() {
+        "fft" | "fft-real" | "fft-real-inverse" => {
+            let n = length(random, 1 << 14);
+            let mut all = numbers(&[n, batch(random, n)]);
+            if whole {
+                all.push(direction(random));
+            }
+            all
+        }
+        "fft-large" => numbers(&[power(random, 10, 15), up_to(random, 2)]),
+        "fft-mixed" => {
+            let n = smooth(random, 6000);
+            numbers(&[n, batch(random, n)])
+        }
+        "fft-bluestein" => {
+            let n = up_to(random, 1500);
+            numbers(&[n, batch(random, 2 * n)])
+        }
+        "fft-nd" => {
+            let planes = pick(random, &[1, 1, 4, 8, 16, 32]);
+            let rows = power(random, 2, 9);
+            let columns = power(random, 4, 10);
+            let rows = rows.min((2 * MOST / planes / columns).max(4));
+            let count = batch(random, planes * rows * columns);
+            let mut all = numbers(&[planes, rows, columns, count]);
+            if whole {
+                all.push(direction(random));
+            }
+            all
+        }
+        "conv" | "conv-real" => {
+            let channels = pick(random, &[1, 1, 2, 3, 7, 16, 40]);
+            let samples = up_to(random, MOST / channels);
+            let taps = up_to(random, 3000);
+            let mut all = numbers(&[taps, samples, channels]);
+            if whole {
+                all.push(Value::from(pick(random, &["full", "same", "valid"])));
+            }
+            all
+        }
+        "fir" => {
+            let channels = pick(random, &[1, 1, 2, 3, 7]);
+            let samples = up_to(random, MOST / channels);
+            let taps = up_to(random, 400);
+            let factor = up_to(random, 60);
+            let (decimate, interpolate) = match random.next_u64() % 3 {
+                0 => (1, 1),
+                1 => (factor, 1),
+                _ => (1, factor.min((4 * MOST / samples / channels).max(1))),
+            };
+            let real = random.next_u64() % 2;
+            numbers(&[taps, samples, channels, decimate, interpolate, real])
+        }
+        "sum" | "dot" | "complex-dot" | "norm" | "max" => {
+            let n = up_to(random, 4096);
+            let n = match subject.name() {
+                "complex-dot" => n.next_multiple_of(2),
+                _ => n,
+            };
+            numbers(&[n, batch(random, n)])
+        }
+        "beamformer" => {
+            let (elements, beams) = (up_to(random, 150), up_to(random, 40));
+            numbers(&[elements, beams, batch(random, elements.max(beams))])
+        }
+        "small-products" => {
+            let [m, k, n] = [(); 3].map(|()| up_to(random, 9));
+            numbers(&[m, k, n, batch(random, (m * k).max(k * n))])
+        }
+        "transpose" => {
+            let (rows, columns) = (up_to(random, 200), up_to(random, 200));
+            numbers(&[rows, columns, batch(random, rows * columns)])
+        }
+        "radar" => {
+            let pulses = 2 * up_to(random, 32);
+            let ranges = 2 * up_to(random, (MOST / pulses / 2).min(1000));
+            numbers(&[pulses, ranges, up_to(random, 200)])
+        }
+        "sonar" => {
+            let [hydrophones, beams] = [(); 2].map(|()| 2 * up_to(random, 16));
+            let points = 2 * up_to(random, 100);
+            let decimate = up_to(random, 6);
+            // At least a frame, and some samples that are in none.
+            let most = MOST / hydrophones;
+            let least = decimate * points;
+            let samples = least + up_to(random, most.saturating_sub(least));
+            let taps = up_to(random, 200);
+            numbers(&[hydrophones, beams, samples, decimate, taps, points])
+        }
+        "window" => numbers(&[1024 * up_to(random, 16)]),
+        // Operations on every element, of complex numbers or of floats.
+        _ => numbers(&[up_to(random, MOST).next_multiple_of(2)]),
+    }
+}
