@@ -150,16 +150,17 @@ fn looping(asm: &mut Asm, segment: &Segment) -> Result<Body, Refusal> {
         asm::mem(asm::FRAME, frame::PASSES),
         asm::LEFT,
     ));
-    // The first pass's checks, while nothing has been done; where passes overlap, all of that pass.
-    let (mut used, nothing) = match &segment.ends {
-        Some(ends) => {
-            let first = &ends.first;
-            list(asm, first, &[&first.top, &first.enter, &first.body])?
-        }
-        None => list(asm, segment, &[&segment.top, &segment.enter])?,
+    // What the first pass asks, while nothing has been done.
+    let (mut used, mut nothing) = match &segment.ends {
+        Some(_) if segment.enter.is_empty() => (0, Vec::new()),
+        _ => list(asm, segment, &[&segment.top, &segment.enter])?,
     };
     let mut skip = Vec::new();
-    if segment.ends.is_some() {
+    if let Some(ends) = &segment.ends {
+        // All of that pass: it asks before it does anything.
+        let (scalars, holes) = straight(asm, &ends.first)?;
+        used |= scalars;
+        nothing.extend(holes);
         asm.put(Instruction::with1(Code::Dec_rm64, asm::LEFT));
         skip.push(asm.branch_later(Code::Je_rel32_64));
         // What follows the loop needs a pass of the loop.
