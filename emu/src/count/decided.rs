@@ -9,7 +9,7 @@ use super::Uncounted;
 use super::partial::Number;
 use super::{Counted, memory};
 use cp2_machine::LANE_BYTES;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -39,14 +39,18 @@ pub(super) struct Decided {
     /// In the order in which it was asked first.
     questions: Vec<Question>,
     asked: HashSet<Question>,
-    /// Bytes from what an argument word says on that were stored to, as one range.
-    stores: BTreeMap<u16, Range<i64>>,
+    /// Words that have been asked for, by their names.
+    known: Vec<bool>,
+    /// By the names of words: bytes from what a word says on that were stored to, as one range.
+    stores: Vec<Option<Range<i64>>>,
 }
 
 impl Decided {
     pub(super) fn new(words: &[u32]) -> Self {
         Self {
             words: words.to_vec(),
+            known: vec![false; words.len()],
+            stores: vec![None; words.len()],
             ..Self::default()
         }
     }
@@ -57,16 +61,27 @@ impl Decided {
         u16::try_from(word).ok().filter(|_| known)
     }
 
-    pub(super) fn ask(&mut self, question: Question) {
-        if self.asked.insert(question) {
+    /// How far a word is from another decides the way.
+    pub(super) fn distance(&mut self, from: u16, to: u16) {
+        let question = Question::Distance(from, to);
+        if from != to && self.asked.insert(question) {
             self.questions.push(question);
+        }
+    }
+
+    /// What a word is decides the way.
+    pub(super) fn word(&mut self, word: u16) {
+        if let Some(known) = self.known.get_mut(usize::from(word))
+            && !std::mem::replace(known, true)
+        {
+            self.questions.push(Question::Word(word));
         }
     }
 
     /// The way depends on what the number is.
     pub(super) fn exactly(&mut self, number: Number) {
         if let Some(word) = number.word {
-            self.ask(Question::Word(word));
+            self.word(word);
         }
     }
 
@@ -75,8 +90,12 @@ impl Decided {
         let base = Question::Word(word).answer(&self.words);
         let first = i64::from(address) - i64::from(base);
         let range = first..first + bytes as i64;
-        let hull = self.stores.entry(word).or_insert(range.clone());
-        *hull = hull.start.min(range.start)..hull.end.max(range.end);
+        if let Some(hull) = self.stores.get_mut(usize::from(word)) {
+            *hull = Some(match hull {
+                Some(hull) => hull.start.min(range.start)..hull.end.max(range.end),
+                None => range,
+            });
+        }
     }
 }
 
@@ -91,7 +110,7 @@ enum Tree {
     /// Nothing is asked any more.
     End {
         counted: Result<Arc<Counted>, Uncounted>,
-        stores: BTreeMap<u16, Range<i64>>,
+        stores: Vec<Option<Range<i64>>>,
     },
 }
 
@@ -108,8 +127,9 @@ impl Ways {
             match tree {
                 Tree::Ask(question, answers) => tree = answers.get(&question.answer(words))?,
                 Tree::End { counted, stores } => {
-                    let met = stores.iter().any(|(word, hull)| {
-                        let base = i64::from(Question::Word(*word).answer(words));
+                    let met = words.iter().zip(stores).any(|(word, hull)| {
+                        let Some(hull) = hull else { return false };
+                        let base = i64::from(*word);
                         let hull = base + hull.start..base + hull.end;
                         // An address that wraps around may be anywhere.
                         let outside = hull.start < 0 || hull.end > i64::from(u32::MAX);

@@ -1,6 +1,6 @@
 //! Numbers of which some are not known, some move from turn to turn, and some come from arguments.
 
-use super::decided::{Decided, Question};
+use super::decided::Decided;
 use crate::alu::{Alu, Plain};
 use crate::semantics::elementary::Function;
 
@@ -80,12 +80,12 @@ impl Alu for Partial {
         self.odd |= b.moves.is_some();
         let word = match (a.word, b.word) {
             (Some(from), Some(to)) => {
-                self.decided.ask(Question::Distance(from, to));
+                self.decided.distance(from, to);
                 None
             }
             (word, None) => word,
             (None, Some(word)) => {
-                self.decided.ask(Question::Word(word));
+                self.decided.word(word);
                 None
             }
         };

@@ -2,7 +2,7 @@
 
 use super::Uncounted;
 use super::code::{Block, Effect};
-use super::decided::{Decided, Question};
+use super::decided::Decided;
 use super::partial::{Lane, Number, Partial, fixed};
 use crate::core::{ARGUMENTS, Call, Core, Loop};
 use crate::execute::{check_control, control};
@@ -260,7 +260,7 @@ impl State {
                 match (number.word, other.word) {
                     // How far from a ring's begin an address is decides whether it comes round.
                     (Some(at), Some(begin)) if begins => {
-                        self.alu.decided.ask(Question::Distance(at, begin));
+                        self.alu.decided.distance(at, begin);
                     }
                     _ => {
                         self.alu.decided.exactly(other);
