@@ -7,7 +7,7 @@
 //!
 //! It is as if every awaited event had been posted: no `wait` waits, and no transfer takes a port of DMEM. For
 //! that the counts are exact. Three things make it fast, and change nothing: what of the arguments decided the way is
-//! known ([`decided`]), so that arguments which differ in anything else are not followed again; the time of a block is a function of what
+//! known, so that arguments which differ in anything else are not followed again; the time of a block is a function of what
 //! is pending when it begins, and is computed once for each; and when a kernel's state at a `wait` comes again, but for
 //! counters that nothing but branches see, the turns that must be the same are not followed.
 
