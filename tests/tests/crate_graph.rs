@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Folder of a crate, and the workspace crates it may use.
+/// Folder of a crate, and the workspace crates it may use, which stand above it.
 const GRAPH: &[(&str, &[&str])] = &[
     ("machine", &[]),
     ("model", &["cp2-machine"]),
@@ -20,10 +20,10 @@ const GRAPH: &[(&str, &[&str])] = &[
     ("dma", &["cp2-machine"]),
     ("emu", &["cp2-machine", "cp2-asm", "cp2-dma"]),
     ("host", &["cp2-machine", "cp2-asm", "cp2-dma", "cp2-emu"]),
+    ("kernels/rustfft", &[]),
     // What is to be computed: it knows nothing that computes.
     ("kernels/problems", &["cp2-rustfft"]),
     ("kernels/native", &["cp2-problems", "cp2-rustfft"]),
-    ("kernels/rustfft", &[]),
     (
         "kernels",
         &[
