@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Folder of a crate, and the workspace crates it may use.
+/// Folder of a crate, and the workspace crates it may use, which stand above it.
 const GRAPH: &[(&str, &[&str])] = &[
     ("machine", &[]),
     ("model", &["cp2-machine"]),
