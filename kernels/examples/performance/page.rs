@@ -1,63 +1,99 @@
 //! The table of all kernels, emulated, with what the model says of each.
 
 use cp2_host::Options;
-use cp2_kernels::registry::{self, Kernel, KernelError, Row};
+use cp2_kernels::registry::{self, Kernel, KernelError, Row, Size};
 use cp2_machine::Machine;
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 const HEAD: &str = include_str!("head.md");
 /// Kernel, size, machine, cycles and bound of the rows as they were before arrays and bounds were audited.
 const BEFORE: &str = include_str!("before.tsv");
 const COMPARED: &str = include_str!("compared.md");
 
-/// The whole document; every row goes to `seen` as well.
+/// A row to be measured.
+type Case = (&'static dyn Kernel, Size, Arc<Machine>);
+
+/// The whole document; every row goes to `seen` as well, in its order.
 pub(crate) fn page(seen: &mut dyn FnMut(Row)) -> Result<String, KernelError> {
     let machines: Vec<Arc<Machine>> = Machine::names()
         .into_iter()
         .filter_map(Machine::builtin)
         .map(Arc::new)
         .collect();
-    let mut text = HEAD.to_owned();
+    let mut cases: Vec<Case> = Vec::new();
     for kernel in registry::all() {
-        text += &table(kernel, &machines, seen)?;
+        for size in kernel.sizes() {
+            let rows = machines.iter().cloned();
+            cases.extend(rows.map(|machine| (kernel, size.clone(), machine)));
+        }
+    }
+    let mut text = HEAD.to_owned();
+    let mut last = "";
+    for (row, (kernel, ..)) in measured(&cases).into_iter().zip(&cases) {
+        let row = row?;
+        if kernel.name() != last {
+            last = kernel.name();
+            text += &head(*kernel);
+        }
+        text += &line(&row);
+        seen(row);
     }
     text += &format!("\n{COMPARED}");
     Ok(text)
 }
 
-fn table(
-    kernel: &dyn Kernel,
-    machines: &[Arc<Machine>],
-    seen: &mut dyn FnMut(Row),
-) -> Result<String, KernelError> {
-    let mut text = format!(
+/// All rows, measured on as many threads as the host has cores.
+fn measured(cases: &[Case]) -> Vec<Result<Row, KernelError>> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut rows = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Relaxed);
+            let Some((kernel, size, machine)) = cases.get(at) else {
+                return rows;
+            };
+            let row = registry::measure(*kernel, size, machine, Options::default());
+            rows.push((at, row));
+        }
+    };
+    let mut rows: Vec<_> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let rows = workers.into_iter().map(std::thread::ScopedJoinHandle::join);
+        rows.flat_map(|rows| rows.unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
+    });
+    rows.sort_by_key(|(at, _)| *at);
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+fn head(kernel: &dyn Kernel) -> String {
+    format!(
         "\n### {}\n\n{}\n\n\
          | size | machine | cycles | bound | reference | efficiency | model | model / cycles | limit | the reference is | efficiency before | what changed |\n\
          |---|---|--:|--:|--:|--:|--:|--:|---|---|--:|---|\n",
         kernel.name(),
         sentence(kernel.summary())
-    );
-    for size in kernel.sizes() {
-        for machine in machines {
-            let row = registry::measure(kernel, &size, machine, Options::default())?;
-            text += &format!(
-                "| {} | {} | {} | {} | {} | {:.3} | {:.0} | {:.3} | {} | {} | {} |\n",
-                row.size,
-                row.machine,
-                row.emulated_cycles,
-                row.figures.bound.get(),
-                row.figures.reference.get(),
-                row.efficiency,
-                row.model_cycles,
-                row.ratio,
-                row.limit,
-                row.figures.method,
-                changed(&row)
-            );
-            seen(row);
-        }
-    }
-    Ok(text)
+    )
+}
+
+fn line(row: &Row) -> String {
+    format!(
+        "| {} | {} | {} | {} | {} | {:.3} | {:.0} | {:.3} | {} | {} | {} |\n",
+        row.size,
+        row.machine,
+        row.emulated_cycles,
+        row.figures.bound.get(),
+        row.figures.reference.get(),
+        row.efficiency,
+        row.model_cycles,
+        row.ratio,
+        row.limit,
+        row.figures.method,
+        changed(row)
+    )
 }
 
 /// The efficiency that the row had, and why it is another one now: cycles that are counted only now, or another reference.
