@@ -159,9 +159,11 @@ impl Ways {
                 left.entry(answer)
                     .or_insert_with(|| Tree::Ask(*question, HashMap::new()))
             };
-            // The same answers lead to the same question; but a count that could not be given again may end before.
-            let Tree::Ask(_, answers) = here else {
-                return;
+            // The same answers lead to the same question, unless a store met what is known: such a count is not kept where
+            // one without is.
+            let answers = match here {
+                Tree::Ask(asked, answers) if asked == question => answers,
+                _ => return,
             };
             answer = question.answer(&words);
             left = answers;
