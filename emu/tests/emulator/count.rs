@@ -256,6 +256,55 @@ proptest! {
     }
 }
 
+/// A store that meets the arguments for some of their values asks other questions: what follows is not taken for what
+/// follows for others.
+#[test]
+fn a_store_to_the_arguments_is_no_other_way() {
+    let machine = machine("vm7");
+    let text = "
+.program
+    ldx2 c2, [a15]
+    ldx2 a8, [a15 + 8]
+    nop
+    nop
+    nop
+    nop
+    nop
+    loop c2 {
+        nop
+        nop
+    }
+    stq q4, [a8]
+    ldx2 c4, [a15 + 16]
+    nop
+    nop
+    nop
+    nop
+    nop
+    loop c4 {
+        nop
+        nop
+    }
+    stop
+";
+    let words = program(text).words;
+    let fresh = || Counter::new(&words, 0, Vec::new(), &machine).unwrap();
+    let mut counter = fresh();
+    let own = ARGUMENTS + 16;
+    for [address, passes] in [
+        [0x1800, 5],
+        [own, 5],
+        [0x1800, own],
+        [0x2000, 5],
+        [own, own],
+    ] {
+        let arguments = [3, 0, address, 0, passes, 0, 0, 0];
+        let alone = steps(&mut fresh(), &machine, &arguments);
+        assert_eq!(alone.is_ok(), address != own);
+        assert_eq!(steps(&mut counter, &machine, &arguments), alone);
+    }
+}
+
 /// What is skipped is what would have been followed, and it takes no time to skip it.
 #[test]
 fn many_pages_are_as_many_as_few() {
