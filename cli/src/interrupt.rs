@@ -14,17 +14,37 @@ pub(crate) fn first_to_print() -> bool {
     !PRINTED.swap(true, Ordering::SeqCst)
 }
 
+/// Whether an interrupt finds nothing that could end cleanly: it ends the process then, like a second one.
+static ALONE: AtomicBool = AtomicBool::new(false);
+
 /// Starts to listen; `abort` says that the process ends without its result.
 pub(crate) fn install(abort: impl Fn(&Failure) + Send + 'static) {
     // Without a handler Ctrl-C ends the process, which is as good as it gets then.
     let _ = ctrlc::set_handler(move || {
-        if RAISED.swap(true, Ordering::SeqCst) {
-            abort(&interrupted(
-                "aborted by a second interrupt; nothing is known of the run",
-            ));
+        let again = RAISED.swap(true, Ordering::SeqCst);
+        if let Some(message) = ends(again, ALONE.load(Ordering::SeqCst)) {
+            abort(&interrupted(message));
             std::process::exit(i32::from(GUEST_FAULT));
         }
     });
+}
+
+/// What an interrupt says that ends the process: one that comes again, or while nothing runs that could be asked to end.
+fn ends(again: bool, alone: bool) -> Option<&'static str> {
+    match (again, alone) {
+        (_, true) => Some("interrupted while the result was judged; the run had finished"),
+        (true, false) => Some("aborted by a second interrupt; nothing is known of the run"),
+        (false, false) => None,
+    }
+}
+
+/// Does work of the host alone, as the comparison of a result with double precision, which an interrupt ends at once.
+pub(crate) fn alone<T>(work: impl FnOnce() -> T) -> Result<T, Failure> {
+    ALONE.store(true, Ordering::SeqCst);
+    // One that came between the run and this is not lost.
+    let done = check().map(|()| work());
+    ALONE.store(false, Ordering::SeqCst);
+    done
 }
 
 fn interrupted(message: &str) -> Failure {
@@ -53,4 +73,20 @@ pub(crate) fn check() -> Result<(), Failure> {
         return Err(interrupted("interrupted"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupt_ends_what_could_not_end_cleanly() {
+        assert_eq!(ends(false, false), None);
+        assert!(ends(true, false).is_some_and(|said| said.contains("second")));
+        for again in [false, true] {
+            assert!(ends(again, true).is_some_and(|said| said.contains("judged")));
+        }
+        assert_eq!(alone(|| ALONE.load(Ordering::SeqCst)).ok(), Some(true));
+        assert!(!ALONE.load(Ordering::SeqCst));
+    }
 }

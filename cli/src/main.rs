@@ -138,6 +138,34 @@ mod tests {
         Cli::command().debug_assert();
     }
 
+    /// What only plans refuses every option of a simulation, of whichever command.
+    #[test]
+    fn a_plan_takes_no_option_of_a_run() {
+        let mut found = 0;
+        let tree = Cli::command();
+        for command in tree.get_subcommands() {
+            let mut plans = command.get_arguments().filter(|arg| arg.get_id() == "plan");
+            // `map` prints its plan and runs.
+            let only = |arg: &&clap::Arg| {
+                arg.get_help()
+                    .is_some_and(|help| help.to_string().contains("nothing"))
+            };
+            let Some(plan) = plans.find(only) else {
+                continue;
+            };
+            let refused = command.get_arg_conflicts_with(plan);
+            for name in simulation::SIMULATED {
+                assert!(
+                    refused.iter().any(|arg| arg.get_id() == name),
+                    "{} --plan --{name}",
+                    command.get_name()
+                );
+            }
+            found += 1;
+        }
+        assert!(found >= 4, "{found}");
+    }
+
     /// Walks the tree and checks that every option says what happens without it.
     #[test]
     fn every_option_documents_its_default() {

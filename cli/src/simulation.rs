@@ -92,6 +92,17 @@ impl HostArgs {
     }
 }
 
+/// The options of a simulation: those that a command may not be given which simulates nothing.
+pub(crate) const SIMULATED: [&str; 7] = [
+    "trace",
+    "profile",
+    "check",
+    "engine",
+    "threads",
+    "max_cycles",
+    "emit",
+];
+
 /// Options of every command that simulates.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SimulationArgs {
@@ -136,12 +147,20 @@ impl SimulationArgs {
         emit.map_or(Ok(()), |path| outputs.check_emit(path, emit::check))
     }
 
-    /// Writes the run that [`SimulationArgs::begin`] had recorded, if it has finished.
+    /// Writes the run that [`SimulationArgs::begin`] had recorded, if it has finished, or says that it did not.
     pub(crate) fn emit(&self, run: &Run, outcome: &mut Outcome) -> Result<(), Failure> {
-        if let Some(folder) = self.emit.as_ref().filter(|_| run.report.end.is_finished()) {
+        let Some(folder) = &self.emit else {
+            return Ok(());
+        };
+        if run.report.end.is_finished() {
             run.emit(folder).map_err(Failure::input)?;
             outcome.text += &format!("emitted: {}\n", folder.display());
             outcome.json["emit"] = json!(shown(folder));
+        } else {
+            outcome.notes += &format!(
+                "warning: --emit {}: nothing was written, for the run has not finished\n",
+                folder.display()
+            );
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! What was made of programs that may come back: a job that is repeated loads
-//! the same words again, a job of several passes its programs in turn.
+//! the same words again, a job of several passes its programs in turn, and a packed
+//! matrix whose words are its pattern comes page by page in every product.
 
 use crate::account::Account;
 use crate::core::Core;
@@ -7,9 +8,15 @@ use crate::decoded::{Decoded, decode};
 use crate::fast::{Fast, sets_up};
 use crate::fault::FaultKind;
 use cp2_machine::Machine;
+use std::collections::VecDeque;
 
-/// Programs remembered besides the one in program memory.
-const MOST: usize = 8;
+/// Programs remembered besides the one in program memory, words of their translations, and blocks of them that became host code.
+const MOST: usize = 2048;
+const WORDS: usize = 1 << 22;
+const BLOCKS: usize = 1 << 14;
+
+/// Every so many words one is looked at to tell programs apart at a glance.
+const APART: usize = 16;
 
 /// A program, and what was made of it.
 #[derive(Debug, Default)]
@@ -17,8 +24,8 @@ struct Made {
     /// Program memory, up to the last word that was loaded.
     words: Vec<u64>,
     loaded: Vec<bool>,
-    /// `None` where not yet decoded.
-    decoded: Vec<Option<Decoded>>,
+    /// See [`glance`].
+    glance: u64,
     fast: Fast,
 }
 
@@ -27,13 +34,24 @@ impl Made {
         Self {
             words: core.loaded.of(&core.program).to_vec(),
             loaded: core.loaded.all().to_vec(),
-            ..Self::default()
+            glance: glance(core),
+            fast: Fast::default(),
         }
     }
 
-    fn is_of(&self, core: &Core) -> bool {
-        self.words == core.loaded.of(&core.program) && self.loaded == core.loaded.all()
+    fn is_of(&self, core: &Core, glance: u64) -> bool {
+        self.glance == glance
+            && self.words == core.loaded.of(&core.program)
+            && self.loaded == core.loaded.all()
     }
+}
+
+/// A number that programs which differ hardly ever share.
+fn glance(core: &Core) -> u64 {
+    let words = core.loaded.of(&core.program).iter().step_by(APART);
+    words.fold(0, |sum: u64, word| {
+        (sum.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    })
 }
 
 /// The translation of the program in program memory, and of others before it.
@@ -44,7 +62,12 @@ pub(crate) struct Programs {
     /// Program memory was not written since then.
     settled: bool,
     /// The oldest first.
-    kept: Vec<Made>,
+    kept: VecDeque<Made>,
+    /// Words of their translations, and compiled blocks.
+    kept_words: usize,
+    kept_blocks: usize,
+    /// Words of program memory that have been decoded, each with the bits that it was decoded from: what a load replaces is decoded anew.
+    decoded: Vec<Option<(u64, Decoded)>>,
     /// Who ran the words of programs before this one.
     ran: Account,
 }
@@ -80,25 +103,39 @@ impl Programs {
             // Others may end at words where the loops of the program do not.
             return self.put(Made::of(core));
         }
-        if self.now.is_of(core) {
+        let glance = glance(core);
+        if self.now.is_of(core, glance) {
             return;
         }
-        let made = match self.kept.iter().position(|made| made.is_of(core)) {
-            Some(i) => self.kept.remove(i),
-            None => Made::of(core),
-        };
-        self.put(made);
+        let known = self.kept.iter().position(|made| made.is_of(core, glance));
+        let known = known.and_then(|at| self.kept.remove(at));
+        if let Some(made) = &known {
+            self.uncount(made);
+        }
+        self.put(known.unwrap_or_else(|| Made::of(core)));
     }
 
     fn put(&mut self, made: Made) {
         let mut before = std::mem::replace(&mut self.now, made);
         self.ran.take(&mut before.fast.ran);
-        if !before.fast.is_empty() {
-            if self.kept.len() == MOST {
-                self.kept.remove(0);
-            }
-            self.kept.push(before);
+        if before.fast.is_empty() {
+            return;
         }
+        self.kept_words += before.fast.words();
+        self.kept_blocks += before.fast.compiled();
+        self.kept.push_back(before);
+        while self.kept.len() > MOST || self.kept_words > WORDS || self.kept_blocks > BLOCKS {
+            let Some(oldest) = self.kept.pop_front() else {
+                return;
+            };
+            self.uncount(&oldest);
+        }
+    }
+
+    /// A program is not kept any longer.
+    fn uncount(&mut self, made: &Made) {
+        self.kept_words -= made.fast.words();
+        self.kept_blocks -= made.fast.compiled();
     }
 
     /// The decoded word at the program counter.
@@ -106,21 +143,22 @@ impl Programs {
     /// # Errors
     /// It was never loaded, or the machine lacks what it asks for.
     pub(crate) fn fetch(&mut self, core: &Core, machine: &Machine) -> Result<Decoded, FaultKind> {
-        self.follow(core);
         let pc = core.pc as usize;
         if !core.loaded.is(pc) {
             return Err(FaultKind::NoProgram);
         }
-        let decoded = &mut self.now.decoded;
+        let bits = core.program[pc];
         // As far as programs reach: most are far shorter than program memory.
-        if decoded.len() <= pc {
-            decoded.resize(core.loaded.all().len(), None);
+        if self.decoded.len() <= pc {
+            self.decoded.resize(core.loaded.all().len(), None);
         }
-        if let Some(decoded) = decoded[pc] {
+        if let Some((of, decoded)) = self.decoded[pc]
+            && of == bits
+        {
             return Ok(decoded);
         }
-        let word = decode(core.program[pc], machine)?;
-        decoded[pc] = Some(word);
+        let word = decode(bits, machine)?;
+        self.decoded[pc] = Some((bits, word));
         Ok(word)
     }
 

@@ -34,7 +34,7 @@ pub use schedule::{
     BlocksPerSection, Buffering, PageArgs, PageArguments, Paging, Piece, Plan, PlanError, Reserved,
     Stream,
 };
-pub use step::HostStep;
+pub use step::{HostStep, Scalar};
 pub use view::{Limits, Rest, Rows, Views};
 
 #[cfg(test)]

@@ -88,6 +88,32 @@ fn a_step_computes_in_double_precision_and_pays_for_it() {
     assert_accounts(&run.report);
 }
 
+/// A number goes where another says, and nowhere if that is no place of the array.
+#[test]
+fn a_step_writes_at_an_index_that_it_computes() {
+    let mut device = Device::new(vm7());
+    let indices = [1.9f32, 4.0, -1.0, f32::NAN, f32::INFINITY, 3.0];
+    let places = device.alloc_from(&indices).unwrap();
+    let y = device.alloc_from(&[-1.0f32; 8]).unwrap();
+    let part = Buffer::<f32>::at(y.address(), 4);
+    let mut step = HostStep::new();
+    for i in 0..indices.len() as u64 {
+        let (place, number) = (step.load(places, i).unwrap(), step.constant(i as f64));
+        step.put(part, place, number).unwrap();
+    }
+    device.host_step("step", step, &[]).unwrap();
+    let run = device.finish().unwrap();
+    let expected = [-1.0, 0.0, -1.0, 5.0, -1.0, -1.0, -1.0, -1.0];
+    assert_eq!(run.read(y).unwrap(), expected);
+    // Six words in, six out, written or not, and an address for each.
+    assert_eq!(run.report.cycles, cycles(12, 6));
+    let mut beyond = HostStep::new();
+    let place = beyond.constant(0.0);
+    let memory = Buffer::<f32>::at(0, u64::MAX / 4);
+    beyond.put(memory, place, place).unwrap();
+    assert!(Device::new(vm7()).host_step("s", beyond, &[]).is_err());
+}
+
 #[test]
 fn steps_that_cannot_be_carried_out_are_refused() {
     let mut device = Device::new(vm7());

@@ -1,5 +1,7 @@
 //! Kernels assembled for a machine, and what a machine lacks for a kernel.
 
+mod known;
+
 use cp2_asm::{Assembly, Diagnostics, Options, Problem, Source, assemble};
 use cp2_host::paging::RingPass;
 use cp2_machine::Machine;
@@ -106,13 +108,15 @@ impl Unfit {
     }
 }
 
-/// Assembles `source` for a machine as `options` say; `kernel` is what users know it by.
+/// Assembles `source` for a machine as `options` say; `kernel` is what users know it by. What it includes are files of this
+/// crate, and `made`, whatever that is called.
 pub(crate) fn assembly(
     kernel: &str,
-    source: &Source,
+    (source, made): (&Source, &str),
     options: &Options<'_>,
 ) -> Result<Assembly, Unfit> {
-    assemble(source, options).map_err(|diagnostics| {
+    let assembled = known::or_assembled((source, made), options, || assemble(source, options));
+    assembled.map_err(|diagnostics| {
         let machine = options.machine.map(|m| m.name.clone());
         Unfit {
             kernel: kernel.to_owned(),
@@ -199,13 +203,14 @@ pub(crate) fn moves(kernel: &str, pass: &RingPass, machine: &Machine) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cp2_asm::Value;
 
     fn unfit(text: &str, machine: &Machine) -> Unfit {
         let options = Options {
             machine: Some(machine),
             ..Options::default()
         };
-        assembly("test", &Source::new("test.s", text), &options).unwrap_err()
+        assembly("test", (&Source::new("test.s", text), ""), &options).unwrap_err()
     }
 
     #[test]
@@ -220,6 +225,37 @@ mod tests {
         assert!(said.contains("46 registers or more, of 32"), "{said}");
         assert!(said.contains("3 words of program memory"), "{said}");
         assert!(!said.contains('\n'), "{said}");
+    }
+
+    /// Programs are those of their text, of what it includes, of the constants and of the machine.
+    #[test]
+    fn what_is_known_is_of_the_same_text() {
+        let vm7 = Machine::builtin("vm7").unwrap();
+        let mut slow = vm7.clone();
+        slow.cp2.latency[cp2_machine::Class::Add] = cp2_machine::Cycles(9);
+        let made = |count: i64, made: &str, machine: &Machine| {
+            let include = |name: &str, _: &str| Ok(Source::new(name, made));
+            let options = Options {
+                defines: vec![("N".to_owned(), Value::Int(count))],
+                machine: Some(machine),
+                include: Some(&include),
+            };
+            let text =
+                ".program\n.include \"made.s\"\nmovi a0, N\nadd r1, r2, r3\nadd r1, r1, r3\nstop\n";
+            let source = Source::new("test.s", text);
+            let found = assembly("test", (&source, made), &options).unwrap();
+            assert_eq!(found, assemble(&source, &options).unwrap());
+            found
+        };
+        let first = made(1, "nop\n", &vm7);
+        assert_eq!(first, made(1, "nop\n", &vm7));
+        assert_ne!(first.program.words, made(2, "nop\n", &vm7).program.words);
+        assert_ne!(
+            first.program.words,
+            made(1, "nop\nnop\n", &vm7).program.words
+        );
+        // Warnings tell of stalls, which are the machine's.
+        assert_ne!(first.warnings, made(1, "nop\n", &slow).warnings);
     }
 
     #[test]

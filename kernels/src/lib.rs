@@ -16,9 +16,12 @@ pub mod dsp;
 pub mod fft;
 pub mod job;
 pub mod map;
+pub mod npb;
 mod pipeline;
 pub mod registry;
 mod relayout;
+pub mod sparse;
+pub mod stencil;
 
 pub use assembly::{Lack, Unfit};
 pub use backend::{Cp2, Cp2Report, Failure, Method, Task};

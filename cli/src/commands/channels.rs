@@ -45,7 +45,7 @@ pub(crate) struct ChannelArgs {
     #[arg(long)]
     real: bool,
     /// Print the kernels considered and their expected times, and filter nothing [default: filter]
-    #[arg(long, conflicts_with_all = ["output", "SimulationArgs"])]
+    #[arg(long, conflicts_with = "output", conflicts_with_all = crate::simulation::SIMULATED)]
     pub(crate) plan: bool,
     /// Seed of generated numbers, uniform in [-1, 1) [default: 1]
     #[arg(long, value_name = "S")]

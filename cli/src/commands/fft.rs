@@ -43,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "AxB", conflicts_with_all = ["n", "real", "spectrogram", "stride"], value_parser = shape)]
     shape: Option<Shape>,
     /// List the recipes for the length with their expected cycles, and run nothing [default: run]
-    #[arg(long, conflicts_with_all = ["input", "output", "spectrogram", "emit", "trace", "profile", "check", "max_cycles", "hop", "window", "channel", "stride"])]
+    #[arg(long, conflicts_with_all = ["input", "output", "spectrogram", "hop", "window", "channel", "stride"], conflicts_with_all = crate::simulation::SIMULATED)]
     plan: bool,
     #[command(flatten)]
     machine: MachineArg,

@@ -2,6 +2,7 @@
 
 use super::MachineArg;
 use super::channels::{ChannelArgs, Channels};
+use crate::interrupt;
 use crate::io::{Timed, shown};
 use crate::outcome::{CHANGED, Failure, Outcome, UNVERIFIED};
 use crate::provenance::Provenance;
@@ -107,7 +108,10 @@ where
     drop(progress);
     let kept = run.keeps_inputs().map_err(Failure::input)?;
     let verdict = match run.output {
-        Some(output) if kept => judge(&problem, &run, output, threads).map_err(Failure::input)?,
+        Some(output) if kept => {
+            let judged = interrupt::alone(|| judge(&problem, &run, output, threads))?;
+            judged.map_err(Failure::input)?
+        }
         _ => None,
     };
     let mut outcome = Outcome {

@@ -14,9 +14,14 @@ mod job;
 mod machines;
 mod map;
 mod model;
+mod npb;
 mod pipeline;
 mod run;
 mod signal;
+mod solve;
+mod spmv;
+mod stencil;
+mod tune;
 
 use crate::io::{FileError, read_small};
 use crate::outcome::{Failure, Outcome};
@@ -44,10 +49,20 @@ pub(crate) enum Command {
     Conv(conv::Args),
     /// Filter channels directly, also decimating or interpolating, and measure
     Fir(fir::Args),
+    /// Solve a system of equations with a sparse matrix by an iterative method, and measure
+    Solve(solve::Args),
+    /// Carry out steps of a stencil over an array, and measure
+    Stencil(stencil::Args),
+    /// Multiply a sparse matrix with vectors, and measure
+    Spmv(spmv::Args),
     /// Find targets in the echoes of a chirp radar
     Demo(demo::Args),
     /// Run a whole receiver, radar or sonar, and compare with real time
     Pipeline(pipeline::Args),
+    /// Run a NAS benchmark, and compare with its official value
+    Npb(npb::Args),
+    /// Find the fastest passes and blocks of a benchmark by trying all of them
+    Tune(tune::Args),
     /// Say what a kernel should cost, and compare with the emulator
     Model(model::Args),
     /// List the machines, or show one with the source of every number
@@ -68,8 +83,13 @@ impl Command {
             Self::Fft(args) => fft::run(&args, json),
             Self::Conv(args) => conv::run(&args, json),
             Self::Fir(args) => fir::run(&args, json),
+            Self::Solve(args) => solve::run(&args, json),
+            Self::Stencil(args) => stencil::run(&args, json),
+            Self::Spmv(args) => spmv::run(&args, json),
             Self::Demo(args) => demo::run(&args, json),
             Self::Pipeline(args) => pipeline::run(&args, json),
+            Self::Npb(args) => npb::run(&args, json),
+            Self::Tune(args) => tune::run(&args, json),
             Self::Model(args) => model::run(&args, json),
             Self::Machines(args) => machines::run(&args, json),
             Self::Bench(args) => bench::run(&args),

@@ -1,5 +1,6 @@
 //! What can be wrong with a file the user named.
 
+use cp2_problems::sparse::MarketError;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -31,6 +32,14 @@ pub(crate) enum FileError {
         found: String,
         /// What it should hold.
         expected: String,
+    },
+    /// The text of a matrix is wrong in some line.
+    #[error("{}: {source}", path.display())]
+    Market {
+        /// The file.
+        path: PathBuf,
+        /// The line, what it holds and what it should.
+        source: MarketError,
     },
     /// The name's ending is not one of the formats.
     #[error("{}: unknown file type; name the file with one of the endings {expected}", path.display())]

@@ -1,6 +1,7 @@
 //! Files: arrays and sound in, arrays and pictures out.
 
 mod error;
+mod matrix;
 mod npy;
 mod output;
 mod values;
@@ -8,6 +9,7 @@ mod wav;
 mod window;
 
 pub(crate) use error::FileError;
+pub(crate) use matrix::read_matrix;
 pub(crate) use npy::{Array, Kind, Npy, header, read_npy, read_rows};
 pub(crate) use output::{Outputs, write_array, write_whole};
 pub(crate) use values::{Timed, Values};

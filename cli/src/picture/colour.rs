@@ -13,15 +13,38 @@ const VIRIDIS: [[u8; 3]; 9] = [
     [0xfd, 0xe7, 0x25],
 ];
 
+/// Okabe and Ito: apart for colour-blind readers.
+pub(super) const APART: [[u8; 3]; 5] = [
+    [0x00, 0x72, 0xb2],
+    [0xd5, 0x5e, 0x00],
+    [0x00, 0x9e, 0x73],
+    [0xcc, 0x79, 0xa7],
+    [0xe6, 0x9f, 0x00],
+];
+
+/// One of them, from the first on again behind the last.
+pub(super) fn apart(i: usize) -> [u8; 3] {
+    APART[i % APART.len()]
+}
+
+/// A colour in SVG.
+pub(super) fn hex([r, g, b]: [u8; 3]) -> String {
+    format!("#{r:02x}{g:02x}{b:02x}")
+}
+
+/// A colour that is a part of the way from one to another.
+pub(super) fn between(a: [u8; 3], b: [u8; 3], part: f64) -> [u8; 3] {
+    std::array::from_fn(|c| {
+        let (a, b) = (f64::from(a[c]), f64::from(b[c]));
+        (a + (b - a) * part).round() as u8
+    })
+}
+
 /// The colour of `t`, 0 to 1; anything else takes the nearer end, NaN the dark one.
 pub(super) fn viridis(t: f64) -> [u8; 3] {
     let place = if t.is_nan() { 0.0 } else { t.clamp(0.0, 1.0) } * (VIRIDIS.len() - 1) as f64;
     let low = (place as usize).min(VIRIDIS.len() - 2);
-    let part = place - low as f64;
-    std::array::from_fn(|c| {
-        let (a, b) = (f64::from(VIRIDIS[low][c]), f64::from(VIRIDIS[low + 1][c]));
-        (a + (b - a) * part).round() as u8
-    })
+    between(VIRIDIS[low], VIRIDIS[low + 1], place - low as f64)
 }
 
 #[cfg(test)]

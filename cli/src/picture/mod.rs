@@ -4,6 +4,8 @@
 mod axis;
 mod colour;
 mod font;
+pub(crate) mod history;
+pub(crate) mod matrix;
 mod raster;
 pub(crate) mod roofline;
 mod vector;

@@ -24,13 +24,27 @@ pub(super) fn cells(field: &Field) -> Vec<u8> {
         .collect()
 }
 
-struct Canvas {
+pub(super) struct Canvas {
     width: usize,
     height: usize,
     pixels: Vec<u8>,
 }
 
 impl Canvas {
+    /// A white one.
+    pub(super) fn new(width: usize, height: usize) -> Self {
+        Self {
+            width,
+            height,
+            pixels: vec![255; width * height * 3],
+        }
+    }
+
+    /// As a file.
+    pub(super) fn encoded(&self) -> Result<Vec<u8>, String> {
+        encode(self.width, self.height, &self.pixels)
+    }
+
     fn dot(&mut self, x: usize, y: usize, colour: [u8; 3]) {
         if x < self.width && y < self.height {
             let at = (y * self.width + x) * 3;
@@ -38,7 +52,7 @@ impl Canvas {
         }
     }
 
-    fn rectangle(&mut self, [x, y, w, h]: [usize; 4], colour: [u8; 3]) {
+    pub(super) fn rectangle(&mut self, [x, y, w, h]: [usize; 4], colour: [u8; 3]) {
         for j in y..y + h {
             for i in x..x + w {
                 self.dot(i, j, colour);
@@ -46,7 +60,7 @@ impl Canvas {
         }
     }
 
-    fn frame(&mut self, [x, y, w, h]: [usize; 4]) {
+    pub(super) fn frame(&mut self, [x, y, w, h]: [usize; 4]) {
         let black = [0; 3];
         self.rectangle([x - 1, y - 1, w + 2, 1], black);
         self.rectangle([x - 1, y + h, w + 2, 1], black);
@@ -54,7 +68,7 @@ impl Canvas {
         self.rectangle([x + w, y - 1, 1, h + 2], black);
     }
 
-    fn text(&mut self, x: usize, y: usize, text: &str) {
+    pub(super) fn text(&mut self, x: usize, y: usize, text: &str) {
         self.coloured(x, y, text, [0; 3]);
     }
 
@@ -86,7 +100,7 @@ impl Canvas {
     }
 
     /// Text that reads upwards, its end at the top.
-    fn text_upwards(&mut self, x: usize, bottom: usize, text: &str) {
+    pub(super) fn text_upwards(&mut self, x: usize, bottom: usize, text: &str) {
         for (i, c) in text.chars().enumerate() {
             for (column, bits) in font::glyph(c).iter().enumerate() {
                 for row in (0..8).filter(|row| bits >> row & 1 == 1) {
@@ -111,11 +125,7 @@ pub(super) fn png(field: &Field) -> Result<Vec<u8>, String> {
         bar: [bar, bar_w],
         cell,
     } = layout;
-    let mut canvas = Canvas {
-        width,
-        height,
-        pixels: vec![255; width * height * 3],
-    };
+    let mut canvas = Canvas::new(width, height);
     let scale = field.scale();
     for row in 0..field.rows {
         for column in 0..field.columns {
@@ -179,5 +189,5 @@ pub(super) fn png(field: &Field) -> Result<Vec<u8>, String> {
             white,
         );
     }
-    encode(width, height, &canvas.pixels)
+    canvas.encoded()
 }

@@ -1,5 +1,6 @@
 //! A roofline as SVG: flops per second over flops per byte, both logarithmic.
 
+use super::colour;
 use super::vector::escape;
 use cp2_model::Roofline;
 use std::fmt::Write as _;
@@ -10,9 +11,6 @@ const LEFT: f64 = 90.0;
 const RIGHT: f64 = 170.0;
 const TOP: f64 = 50.0;
 const BOTTOM: f64 = 60.0;
-/// Okabe and Ito: apart for colour-blind readers.
-const COLOURS: [&str; 5] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"];
-
 /// Powers of ten around values.
 struct Decades {
     low: i32,
@@ -129,7 +127,7 @@ pub(crate) fn svg(roofline: &Roofline, measured: Option<f64>) -> String {
     }
     let left = libm::exp10(across.low.into());
     for (i, slope) in roofline.slopes.iter().enumerate() {
-        let colour = COLOURS[i % COLOURS.len()];
+        let colour = colour::hex(colour::apart(i));
         // Up to the highest ceiling.
         let right = peak / slope.bytes_per_second;
         let _ = writeln!(
@@ -150,7 +148,7 @@ pub(crate) fn svg(roofline: &Roofline, measured: Option<f64>) -> String {
     }
     for point in &roofline.points {
         let slope = roofline.slopes.iter().position(|s| s.name == point.channel);
-        let colour = COLOURS[slope.unwrap_or(0) % COLOURS.len()];
+        let colour = colour::hex(colour::apart(slope.unwrap_or(0)));
         let mut draw = |what: &str, rate: f64, fill: &str| {
             let _ = writeln!(
                 svg,
@@ -167,7 +165,7 @@ pub(crate) fn svg(roofline: &Roofline, measured: Option<f64>) -> String {
         };
         draw("expected", point.flops_per_second, "#ffffff");
         if let Some(ratio) = measured {
-            draw("measured", ratio * point.flops_per_second, colour);
+            draw("measured", ratio * point.flops_per_second, &colour);
         }
     }
     let rate = roofline.points.first().map(|p| p.flops_per_second / 1e9);

@@ -61,7 +61,7 @@ fn a_run_without_end_has_no_efficiency() {
         let ended = bench.cp2(&format!(
             "fft --n 16 --batch 4 --max-cycles {limit} --json --emit run"
         ));
-        ended.fails(3, &["limit"]);
+        ended.fails(3, &["limit", "--emit run: nothing was written"]);
         let json = ended.json();
         for field in [
             "efficiency",

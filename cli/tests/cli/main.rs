@@ -17,7 +17,11 @@ mod kernels;
 mod measure;
 #[cfg(target_os = "linux")]
 mod memory;
+mod npb;
 mod pipelines;
 mod readme;
+mod solve;
+mod spmv;
+mod stencil;
 mod transforms;
 mod words;

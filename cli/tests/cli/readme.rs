@@ -105,6 +105,16 @@ fn the_examples_print_what_the_page_of_arrays_says() {
     check("docs/arrays.md", 5);
 }
 
+#[test]
+fn the_examples_print_what_the_cookbook_says() {
+    check("docs/cookbook.md", 6);
+}
+
+#[test]
+fn the_examples_print_what_the_page_of_stencils_says() {
+    check("docs/stencil.md", 1);
+}
+
 /// Runs the examples of a document, of which there are at least so many. With `CP2_BLESS` set the blocks without patterns take what is printed now.
 fn check(name: &str, least: usize) {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);

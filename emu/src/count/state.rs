@@ -48,6 +48,8 @@ pub(super) struct State {
     first: usize,
     pub lanes: [Lane; SCALARS],
     dmem: Vec<Option<u32>>,
+    /// Words of DMEM that are known at first.
+    known: u64,
     /// How often something known of DMEM was lost: it is never won again.
     pub lost: u64,
     pub alu: Partial,
@@ -80,6 +82,7 @@ impl State {
             core,
             first: address as usize / LANE_BYTES,
             lanes,
+            known: dmem.iter().flatten().count() as u64,
             dmem,
             lost: 0,
             alu: Partial {
@@ -199,7 +202,8 @@ impl State {
                         self.stores(own, generated.address, &words);
                         words
                     }
-                    // It may be anywhere.
+                    // It may be anywhere; where nothing is known any more there is nothing to lose.
+                    None if self.lost == self.known => 0..0,
                     None => 0..self.dmem.len(),
                 };
                 let end = words.end.min(self.dmem.len());

@@ -90,6 +90,16 @@ impl Fast {
         self.words >= WORDS
     }
 
+    /// Words that were translated, each as often as it was, and one for each of their blocks.
+    pub(crate) fn words(&self) -> usize {
+        self.words
+    }
+
+    /// Blocks that became host code.
+    pub(crate) fn compiled(&self) -> usize {
+        self.frame.compiled()
+    }
+
     /// Whether nothing was translated.
     pub(crate) fn is_empty(&self) -> bool {
         self.nodes.is_empty()

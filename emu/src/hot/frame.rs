@@ -55,6 +55,13 @@ const _: () = assert!(
         && std::mem::offset_of!(Frame, kept) == KEPT as usize
 );
 
+impl Frame {
+    /// Blocks compiled for this frame, each of which may have a mapping of its own.
+    pub(crate) fn compiled(&self) -> usize {
+        self.compiled
+    }
+}
+
 impl Default for Frame {
     fn default() -> Self {
         let one = 1f32.to_bits();

@@ -29,7 +29,7 @@ impl Maker<'_> {
     /// The lines of a stream where pages march; none of one whose pages have buffers of their own.
     pub(super) fn ring(&self, field: &Field) -> Option<Ring> {
         let march = self.sweep.march?;
-        let ring = Ring::new(Some(march), field, self.cuts.digits(), self.degree)?;
+        let ring = Ring::new(self.sweep, field, self.cuts.digits(), self.degree)?;
         let block = self.extents(field);
         let row = field.pitch(block[X], self.quad);
         let pitch = match march {
@@ -112,10 +112,10 @@ impl Maker<'_> {
         extent
     }
 
-    /// First element of a section's window.
-    fn origin(&self, field: &Field, digits: [u64; AXES], section: u64) -> [u64; AXES] {
+    /// First element of a section's window, without halo.
+    fn origin(&self, field: &Field, digits: [u64; AXES], section: u64) -> [i64; AXES] {
         let first = self.cuts.first(digits, section);
-        [0, 1, 2].map(|axis| first[axis] * field.block[axis])
+        [0, 1, 2].map(|axis| (first[axis] * field.block[axis]) as i64 + field.offset[axis])
     }
 
     /// Elements of it that the array has.
@@ -125,9 +125,8 @@ impl Maker<'_> {
             self.extent(field, digits),
         );
         [0, 1, 2].map(|axis| {
-            field.shape[axis]
-                .saturating_sub(origin[axis])
-                .min(extent[axis])
+            let end = (origin[axis] + extent[axis] as i64).min(field.shape[axis] as i64);
+            (end - origin[axis].max(0)).max(0) as u64
         })
     }
 
@@ -250,11 +249,11 @@ impl Maker<'_> {
         );
         let [row, plane] = self.pitches(field);
         let place = u64::from(self.places[index]);
-        let from = (origin[X] * field.element) as i64 - field.lead(self.quad) as i64;
+        let from = origin[X] * field.element as i64 - field.lead(self.quad) as i64;
         let width = field.pitch(extent[X], self.quad);
         let columns = field.columns(from, from + width as i64, self.granule)?;
         let lines = |axis: usize| {
-            let from = origin[axis] as i64 - field.halo[axis] as i64;
+            let from = origin[axis] - field.halo[axis] as i64;
             let part = part.as_ref().filter(|(march, _)| march.axis() == axis);
             let all = 0..extent[axis] + 2 * field.halo[axis];
             let part = part.map_or(all, |(_, lines)| lines.clone());
@@ -356,13 +355,17 @@ impl Maker<'_> {
             Some(input) => self.pitches(input),
             None => self.pitches(field),
         };
-        let place = u64::from(self.places[self.sweep.inputs.len() + index]);
-        let from = (origin[X] * field.element) as i64;
+        // What lies before the array is not stored.
+        let before = origin.map(|origin| origin.min(0).unsigned_abs());
+        let origin = origin.map(|origin| origin.max(0));
+        let skipped = before[0] * plane + before[1] * row + before[X] * field.element;
+        let place = u64::from(self.places[self.sweep.inputs.len() + index]) + skipped;
+        let from = origin[X] * field.element as i64;
         let bytes = (filled[X] * field.element).next_multiple_of(self.granule);
         let mut columns = field.columns(from, from + bytes as i64, self.granule)?;
         columns.retain(|segment| matches!(segment.source, Source::At(..)));
         let lines = [0, 1].map(|axis| {
-            let from = origin[axis] as i64;
+            let from = origin[axis];
             field.lines(axis, from, from + filled[axis] as i64)
         });
         Ok(self.pieces(field, place, lines, &columns, (bytes, [row, plane])))
@@ -393,7 +396,11 @@ impl Maker<'_> {
             let filled = self.filled(leading, digits, section);
             for (i, axis) in [2, 1, 0].into_iter().enumerate() {
                 put(SECTION_FILLED + 4 * i as i64, filled[axis]);
-                put(SECTION_ORIGIN + 4 * i as i64, origin[axis]);
+                // Two's complement of what lies before the array.
+                put(
+                    SECTION_ORIGIN + 4 * i as i64,
+                    u64::from(origin[axis] as u32),
+                );
             }
             put(SECTION_FILLED + 12, section);
             let inputs = sweep.inputs.len();

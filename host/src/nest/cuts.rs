@@ -160,17 +160,18 @@ impl Cuts {
 impl Field {
     /// Whether all blocks from `first` on to `last` are the array's, and their windows lie together.
     fn holds(&self, axis: usize, first: u64, last: u64, quad: u64) -> bool {
-        let (block, halo) = (self.block[axis], self.halo[axis]);
-        let (from, to) = (first * block, last * block);
-        if to > self.shape[axis] {
+        let (block, halo) = (self.block[axis], self.halo[axis] as i64);
+        let [from, to] = [first, last].map(|n| (n * block) as i64 + self.offset[axis]);
+        let shape = self.shape[axis] as i64;
+        if from < 0 || to > shape {
             return false;
         }
         if axis != X {
-            return from >= halo && to + halo <= self.shape[axis];
+            return from >= halo && to + halo <= shape;
         }
-        let lead = self.lead(quad);
-        let from = (from * self.element) as i64 - lead as i64;
-        let to = (to * self.element + lead) as i64;
+        let (lead, element) = (self.lead(quad) as i64, self.element as i64);
+        let from = from * element - lead;
+        let to = to * element + lead;
         let mut strips = self.strips.iter();
         strips.any(|strip| strip.from <= from && to <= strip.to)
     }

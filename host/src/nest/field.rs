@@ -64,6 +64,9 @@ pub struct Field {
     pub block: [u64; AXES],
     /// Elements that a block's window has before and behind it along each axis; of inputs only.
     pub halo: [u64; AXES],
+    /// The element that the first block begins with along each axis: negative where that lies before the array. Of an output
+    /// that is computed some pages behind the loads it says by how many elements.
+    pub offset: [i64; AXES],
     /// How the array goes on beyond its edges.
     pub edge: Edge,
     /// Where its columns lie: ascending ranges, among them all of the array's own. What a row has beyond them follows from the edge.
@@ -117,6 +120,7 @@ impl Field {
             shape,
             block,
             halo: [0; AXES],
+            offset: [0; AXES],
             edge: Edge::Zero,
             strips: vec![Strip {
                 from: 0,
@@ -133,6 +137,13 @@ impl Field {
     pub fn halo(mut self, halo: [u64; AXES], edge: Edge) -> Self {
         self.halo = halo;
         self.edge = edge;
+        self
+    }
+
+    /// The same whose first block begins with another element than the array.
+    #[must_use]
+    pub fn offset(mut self, offset: [i64; AXES]) -> Self {
+        self.offset = offset;
         self
     }
 

@@ -18,8 +18,14 @@ pub struct Sweep {
     /// The kernel leaves output `i` where the block of input `i` was.
     pub in_place: bool,
     /// The axis that pages march along: neighbours load what is new of their windows, and the kernel reads the addresses of lines. None of a
-    /// kernel that goes by pitches, or that writes into its windows.
+    /// kernel that goes by pitches, or that writes into windows that slide.
     pub march: Option<March>,
+    /// Blocks along each axis, where these are others than those of the first stream: of sweeps whose streams begin before or end behind
+    /// their arrays ([`Field::offset`]).
+    pub grid: Option<[u64; AXES]>,
+    /// A march begins when all of the one before it is stored: buffers hold the lines of one march only, and the kernel waits in between.
+    #[serde(default)]
+    pub marches_apart: bool,
     /// DMEM bytes of working space.
     pub scratch: u64,
     /// The same for every block per section of a page.
@@ -72,6 +78,8 @@ impl Sweep {
             tables: Vec::new(),
             in_place: false,
             march: None,
+            grid: None,
+            marches_apart: false,
             scratch: 0,
             scratch_per_block: 0,
             reserved: Vec::new(),
@@ -101,7 +109,8 @@ impl Sweep {
     /// Blocks along each axis.
     pub(super) fn grid(&self) -> [u64; AXES] {
         let of = |field: &Field| [0, 1, 2].map(|axis| field.blocks(axis));
-        self.leading().map_or([0; AXES], of)
+        self.grid
+            .unwrap_or_else(|| self.leading().map_or([0; AXES], of))
     }
 
     /// Checks what depends on no page size.
@@ -118,6 +127,9 @@ impl Sweep {
                 if field.shape[axis] == 0 {
                     return Err(zero("number of").into());
                 }
+                if self.grid.is_some_and(|grid| grid[axis] == 0) {
+                    return Err(zero("the grid's number of").into());
+                }
                 if field.block[axis] == 0 {
                     return Err(zero("a block's number of").into());
                 }
@@ -125,6 +137,8 @@ impl Sweep {
                     ("number of", field.shape[axis]),
                     ("halo's", field.halo[axis]),
                     ("block's", field.block[axis]),
+                    ("offset's", field.offset[axis].unsigned_abs()),
+                    ("grid's", self.grid.map_or(0, |grid| grid[axis])),
                 ] {
                     if value > LIMIT {
                         let what = format!("`{name}`: {what} {called}");
@@ -176,7 +190,8 @@ impl Sweep {
                 found: self.outputs.len(),
             });
         }
-        for field in self.inputs.iter().chain(self.stored()) {
+        let own = self.grid.is_some();
+        for field in self.inputs.iter().chain(self.stored()).filter(|_| !own) {
             for (axis, called) in NAMES.into_iter().enumerate() {
                 let (found, expected) = (field.blocks(axis), first.blocks(axis));
                 if found != expected {
@@ -191,14 +206,13 @@ impl Sweep {
             }
         }
         if let Some(march) = self.march {
-            if self.in_place {
+            let mut written = self.inputs.iter().take(self.stored().len());
+            let slides = |input: &Field| input.halo[march.axis()] > 0;
+            if self.in_place && written.any(slides) {
                 return Err(NestError::MarchInPlace { march });
             }
-            if self
-                .inputs
-                .iter()
-                .all(|input| input.halo[march.axis()] == 0)
-            {
+            // A kernel may keep planes itself, of pages that are more than the array's.
+            if !own && !self.inputs.iter().any(slides) {
                 return Err(NestError::MarchHalo { march });
             }
         }

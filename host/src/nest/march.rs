@@ -1,6 +1,7 @@
 //! Windows that slide: pages that march along an axis load what is new of their windows, and the rest lies in DMEM already.
 
 use super::field::{AXES, Field};
+use super::job::Sweep;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
@@ -54,6 +55,7 @@ pub(super) fn order(march: Option<March>) -> [usize; AXES] {
 ///
 /// A page is loaded while the kernel may still be at work on the one that is `degree - 1` pages before it: the ring has as many lines as there are
 /// positions from the begin of that page's window to the end of this one's, so what a load overwrites is in no window that is still needed.
+/// Where marches are apart ([`Sweep::marches_apart`]) nothing of the next one is loaded before this one is done, and the steps are those of one march.
 /// What a page loads may end in the first slots again: it is moved in two parts then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ring {
@@ -72,12 +74,12 @@ pub(super) struct Ring {
 impl Ring {
     /// That of an input for pages of which `degree` are in DMEM at a time, `digits` of them along each axis; none where nothing of a window is in the next one.
     pub(super) fn new(
-        march: Option<March>,
+        sweep: &Sweep,
         field: &Field,
         digits: [u64; AXES],
         degree: usize,
     ) -> Option<Self> {
-        let axis = march?.axis();
+        let axis = sweep.march?.axis();
         let (block, halo) = (field.block[axis].max(1), field.halo[axis]);
         if halo == 0 {
             return None;
@@ -93,7 +95,10 @@ impl Ring {
         };
         let steps = (degree as u64).saturating_sub(1);
         // Each march that begins meanwhile brings a whole window.
-        let begun = steps.div_ceil(pages).min(marches.saturating_sub(1));
+        let begun = match sweep.marches_apart {
+            true => 0,
+            false => steps.div_ceil(pages).min(marches.saturating_sub(1)),
+        };
         ring.lines = steps * block + begun * ring.common() + ring.window;
         Some(ring)
     }

@@ -133,7 +133,7 @@ impl Nest {
             + sweep.tables.len()
             + sweep.words.len();
         let rings = sweep.inputs.iter();
-        let rings = rings.filter_map(|field| Ring::new(sweep.march, field, digits, size.degree));
+        let rings = rings.filter_map(|field| Ring::new(sweep, field, digits, size.degree));
         let lines = rings.map(|ring| ring.window).sum();
         let counts = [sweep.inputs.len(), sweep.outputs.len()];
         let layout = Layout::new(counts, lines, words, quad);
@@ -243,6 +243,16 @@ impl Nest {
     #[expect(clippy::len_without_is_empty, reason = "a nest has at least one page")]
     pub fn len(&self) -> u64 {
         self.digits.iter().product()
+    }
+
+    /// The page behind whose stores page `k` is loaded: the one whose buffers it takes, or of marches that are apart the last one of the march before.
+    #[must_use]
+    pub fn behind(&self, k: u64) -> Option<u64> {
+        let own = k.checked_sub(self.degree as u64);
+        let march = self.sweep.march.filter(|_| self.sweep.marches_apart);
+        let pages = march.map(|march| self.digits[march.axis()].max(1));
+        let before = pages.and_then(|pages| (k - k % pages).checked_sub(1));
+        own.max(before)
     }
 
     /// Pages in DMEM at a time.

@@ -6,7 +6,6 @@ use super::field::Field;
 use super::plan::Nest;
 use crate::device::{Buffer, Device, Event, HostError, Placed};
 use crate::paging::{Ending, Launch, Moves, PAGE_EVENT, PageKernel, Paged, Work};
-use crate::schedule::in_turn;
 use cp2_dma::{Descriptor, Direction, Target};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -40,7 +39,10 @@ impl Work for NestWork<'_> {
     }
 
     fn next(&self, page: Option<u64>) -> Vec<u64> {
-        in_turn(page, self.nest.degree(), self.pages())
+        let from = page.map_or(0, |page| page + 1);
+        let to = from.saturating_add(self.nest.degree() as u64);
+        let turn = |next: &u64| self.nest.behind(*next) == page;
+        (from..to.min(self.pages())).filter(turn).collect()
     }
 
     fn launch(&self) -> Option<Launch> {

@@ -58,3 +58,46 @@ fn kinds_stand_for_every_page() {
     let json = serde_json::to_string(&nest).unwrap();
     assert_eq!(serde_json::from_str::<Nest>(&json).unwrap(), nest);
 }
+
+/// Pages that begin before their arrays: an input whose planes go round its edge, and an output that comes three pages behind it. Every plane and row is
+/// loaded as often as pages ask for it, and stored once.
+#[test]
+fn streams_may_begin_before_their_arrays() {
+    use cp2_dma::Direction;
+    let machine = Machine::builtin("vm7").unwrap();
+    let [planes, rows, row] = [5u64, 10, 16];
+    let [from, to] = [1u64 << 20, 2 << 20];
+    let shape = [planes, rows, row];
+    let block = [1, 2, row];
+    let input = Field::new("u", from, 4, shape, block);
+    let input = input.halo([0, 1, 0], Edge::Periodic).offset([-2, 0, 0]);
+    let output = Field::new("v", to, 4, shape, block).offset([-3, 0, 0]);
+    let sweep = Sweep {
+        march: Some(March::Planes),
+        grid: Some([planes + 3, 5, 1]),
+        size: BlocksPerSection::Fixed(1),
+        ..Sweep::new(vec![input], vec![output])
+    };
+    let nest = Nest::new(sweep, &machine).unwrap();
+    assert_eq!(nest.digits(), [planes + 3, 2, 1]);
+    let mut stored = vec![0; (planes * rows) as usize];
+    for k in 0..nest.len() {
+        let z = k % (planes + 3);
+        for (_, load) in nest.transfers(Direction::Load, k) {
+            for run in load.runs(&machine) {
+                let plane = (run.system - from) / (rows * row * 4);
+                assert_eq!(plane, (z + planes - 2) % planes, "page {k}");
+            }
+        }
+        for (_, store) in nest.transfers(Direction::Store, k) {
+            for run in store.runs(&machine) {
+                let first = (run.system - to) / (row * 4);
+                for line in first..first + run.bytes / (row * 4) {
+                    assert_eq!(line / rows + 3, z, "page {k}");
+                    stored[line as usize] += 1;
+                }
+            }
+        }
+    }
+    assert!(stored.iter().all(|&times| times == 1), "{stored:?}");
+}

@@ -1,7 +1,7 @@
 //! The paging engine: what moves the pages of a pass through DMEM while its kernel works on them.
 //!
 //! A pass is pages, buffers and a kernel that is launched once. Whatever describes them, blocks in a row ([`Plan`]), blocks of arrays
-//! ([`Nest`]) or any [`Pages`] around a [`Ring`] of buffers, the engine sees a [`Work`]: how many pages there are, what each loads and
+//! ([`Nest`]), any [`Pages`] around a [`Ring`] of buffers or pages that are listed one by one ([`ListedPass`]), the engine sees a [`Work`]: how many pages there are, what each loads and
 //! stores, and which page is loaded when another is stored. That is the buffers' policy:
 //!
 //! | buffers | loaded before the first page is stored | loaded behind the stores of page *k* |
@@ -30,6 +30,7 @@
 
 mod commands;
 mod count;
+mod listed;
 pub(crate) mod price;
 mod ring;
 #[cfg(test)]
@@ -37,6 +38,7 @@ mod tests;
 
 pub use commands::{Commands, Ending, Launch, Moves, Work};
 pub use count::{Kernel, data_end, priced};
+pub use listed::{ListedPage, ListedPass};
 pub use ring::{
     Dealt, Expected, Floor, Pages, QUAD, Ring, RingPass, aligned, chained, deals_quads, expect_all,
     follow,

@@ -41,4 +41,3 @@ pub use plan::Plan;
 pub use source::PageArguments;
 #[cfg(test)]
 pub(crate) use source::PlanWork;
-pub(crate) use source::in_turn;

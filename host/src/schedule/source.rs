@@ -96,7 +96,7 @@ impl Work for PlanWork<'_> {
 }
 
 /// The pages that are loaded behind the stores of `page`, or before the first is stored, where page `k` takes the place of page `k - degree`.
-pub(crate) fn in_turn(page: Option<u64>, degree: usize, pages: u64) -> Vec<u64> {
+pub(super) fn in_turn(page: Option<u64>, degree: usize, pages: u64) -> Vec<u64> {
     let degree = degree.max(1) as u64;
     match page {
         None => (0..degree.min(pages)).collect(),

@@ -92,6 +92,28 @@ impl HostStep {
         Ok(())
     }
 
+    /// Makes a number the value of an array whose index another number is, rounded down. An index that the array does not have, and one that is no
+    /// number, stores nothing. The address is an operation too.
+    ///
+    /// # Errors
+    /// The array is empty.
+    pub fn put<T: Number>(
+        &mut self,
+        array: Buffer<T>,
+        index: Scalar,
+        of: Scalar,
+    ) -> Result<(), HostError> {
+        let (word, address) = (T::WORD, place(array, 0)?);
+        self.push(Operation::Put {
+            word,
+            address,
+            count: array.len(),
+            index,
+            of,
+        });
+        Ok(())
+    }
+
     /// Makes a number every value of an array.
     ///
     /// # Errors
@@ -211,7 +233,7 @@ impl HostStep {
     /// Bytes of system memory that it touches, and operations that it computes.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let places = self.operations.iter().filter_map(Operation::place);
-        let bytes = places.map(|(word, _)| word.bytes()).sum();
+        let bytes = places.map(|(word, ..)| word.bytes()).sum();
         let computed = self.operations.iter().filter(|o| o.computes()).count();
         (bytes, computed as u64)
     }
@@ -227,10 +249,10 @@ impl HostStep {
             if operation.uses().any(|of| of.0 as usize >= at) {
                 return Err(CommandError::StepOrder { operation: at });
             }
-            let Some((word, address)) = operation.place() else {
+            let Some((word, address, count)) = operation.place() else {
                 continue;
             };
-            let bytes = word.bytes();
+            let bytes = word.bytes().saturating_mul(count);
             if address.checked_add(bytes).is_none_or(|end| end > size) {
                 return Err(OutOfMemory {
                     address,

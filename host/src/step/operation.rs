@@ -113,7 +113,7 @@ pub enum Binary {
     Either,
 }
 
-/// What a step does in its turn. All but stores give a number; a store gives what it stores.
+/// What a step does in its turn. All but stores give a number; a store gives what it stores, or would.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
@@ -159,6 +159,19 @@ pub enum Operation {
         /// The number.
         of: Scalar,
     },
+    /// Writes one of several words of system memory.
+    Put {
+        /// What it will hold.
+        word: Word,
+        /// Byte address of the first.
+        address: u64,
+        /// How many words there are.
+        count: u64,
+        /// The number of the word, rounded down: one that there is not is not written.
+        index: Scalar,
+        /// The number.
+        of: Scalar,
+    },
 }
 
 impl Operation {
@@ -168,17 +181,24 @@ impl Operation {
             Self::Constant { .. } | Self::Load { .. } => [None; 3],
             Self::Unary { of, .. } | Self::Store { of, .. } => [Some(of), None, None],
             Self::Binary { of: [a, b], .. } => [Some(a), Some(b), None],
+            Self::Put { index, of, .. } => [Some(index), Some(of), None],
             Self::Select { by, of: [a, b] } => [Some(by), Some(a), Some(b)],
         };
         of.into_iter().flatten()
     }
 
-    /// The word of system memory that it touches, if any, and its address.
-    pub(super) fn place(&self) -> Option<(Word, u64)> {
+    /// The word of system memory that it touches, if any: the address of the first that it may be, and how many there are.
+    pub(super) fn place(&self) -> Option<(Word, u64, u64)> {
         match *self {
             Self::Load { word, address } | Self::Store { word, address, .. } => {
-                Some((word, address))
+                Some((word, address, 1))
             }
+            Self::Put {
+                word,
+                address,
+                count,
+                ..
+            } => Some((word, address, count)),
             _ => None,
         }
     }
@@ -187,7 +207,7 @@ impl Operation {
     pub(super) fn computes(&self) -> bool {
         matches!(
             self,
-            Self::Unary { .. } | Self::Binary { .. } | Self::Select { .. }
+            Self::Unary { .. } | Self::Binary { .. } | Self::Select { .. } | Self::Put { .. }
         )
     }
 
@@ -230,6 +250,21 @@ impl Operation {
             }
             Self::Store { word, address, of } => {
                 word.write(memory, address, number(of))?;
+                number(of)
+            }
+            Self::Put {
+                word,
+                address,
+                count,
+                index,
+                of,
+            } => {
+                let index = number(index);
+                // No number is in no range.
+                if (0.0..count as f64).contains(&index) {
+                    let at = address + word.bytes() * index as u64;
+                    word.write(memory, at, number(of))?;
+                }
                 number(of)
             }
         })

@@ -34,7 +34,7 @@ pub(crate) fn complex(problem: &dyn Problem) -> Option<Ready> {
 }
 
 /// The columns of matrices of `width` columns.
-fn columns(numbers: &mut [Complex32], fft: &dyn Fft<f32>, width: usize) {
+pub(crate) fn columns(numbers: &mut [Complex32], fft: &dyn Fft<f32>, width: usize) {
     let mut column = Vec::with_capacity(fft.len());
     for matrix in numbers.chunks_exact_mut(fft.len() * width) {
         for c in 0..width {

@@ -17,6 +17,9 @@
 mod chain;
 mod conv;
 mod fft;
+mod npb;
+mod sparse;
+mod stencil;
 mod vector;
 
 use cp2_problems::{
@@ -42,8 +45,14 @@ const TABLE: &[Row] = &[
     vector::beams,
     vector::products,
     vector::transpose,
+    stencil::stencil,
     chain::radar,
     chain::sonar,
+    npb::ft,
+    npb::mg,
+    sparse::product,
+    sparse::solve,
+    sparse::inverse_iterations,
 ];
 
 impl Backend for Native {

@@ -23,11 +23,26 @@ pub enum Case {
     Outlier,
     /// Random, of size 2^-130: every number is subnormal.
     Subnormal,
+    /// Random, and in each row an infinity of either sign and what is no number, as far as it has room for them.
+    NotFinite,
 }
 
 impl Case {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
+        Self::Random,
+        Self::Zeros,
+        Self::Impulse,
+        Self::Large,
+        Self::Small,
+        Self::Alternating,
+        Self::Outlier,
+        Self::Subnormal,
+        Self::NotFinite,
+    ];
+
+    /// Those of finite numbers.
+    pub const FINITE: [Self; 8] = [
         Self::Random,
         Self::Zeros,
         Self::Impulse,
@@ -61,6 +76,7 @@ impl Case {
             Self::Alternating => "alternating",
             Self::Outlier => "outlier",
             Self::Subnormal => "subnormal",
+            Self::NotFinite => "not-finite",
         }
     }
 
@@ -102,6 +118,13 @@ impl Case {
                 single(all, random, &|x| *x *= 1_048_576.0)
             }
             Self::Subnormal => scaled(-130, random),
+            Self::NotFinite => {
+                let mut all = random.uniforms(count);
+                for special in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
+                    all = single(all, random, &|x| *x = special);
+                }
+                all
+            }
         }
     }
 
@@ -158,6 +181,10 @@ mod tests {
                 }
                 Case::Alternating => assert_eq!(x.iter().sum::<f32>(), 0.0),
                 Case::Random => assert!(largest < 1.0),
+                Case::NotFinite => {
+                    let beyond = |row: &[f32]| row.iter().filter(|x| !x.is_finite()).count();
+                    assert!(x.chunks(20).all(|row| (1..=3).contains(&beyond(row))));
+                }
             }
         }
     }

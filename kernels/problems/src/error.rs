@@ -1,5 +1,6 @@
 use crate::conv::Rate;
 use crate::size::SizeError;
+use crate::sparse::MatrixError;
 
 /// Why there is no such problem.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -8,6 +9,9 @@ pub enum ProblemError {
     /// A size that the kind of problem does not have.
     #[error(transparent)]
     Size(#[from] SizeError),
+    /// A matrix that is none.
+    #[error(transparent)]
+    Matrix(#[from] MatrixError),
     /// A length or number of 0.
     #[error("{what}: 0 is not possible; expected at least 1")]
     Zero {

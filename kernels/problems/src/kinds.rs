@@ -4,8 +4,12 @@ use crate::chain::{RadarProblem, SonarProblem};
 use crate::conv::ConvProblem;
 use crate::error::ProblemError;
 use crate::fft::{FftProblem, RealFftProblem};
+use crate::npb::FtProblem;
+use crate::npb::mg::MgProblem;
 use crate::problem::Problem;
 use crate::size::{Parameter, Size};
+use crate::sparse::SpmvProblem;
+use crate::stencil::StencilProblem;
 use crate::vector::{BeamProblem, MapProblem, ProductProblem, ReduceProblem, TransposeProblem};
 use std::sync::Arc;
 
@@ -215,6 +219,69 @@ pub static KINDS: &[ProblemKind] = &[
         make: |_, size| Ok(Arc::new(TransposeProblem::of_size(size)?)),
     },
     ProblemKind {
+        name: "npb-mg",
+        parameters: &[
+            Parameter::new("n", 32, "points along each axis: a power of two"),
+            Parameter::new("cycles", 4, "V-cycles"),
+            Parameter::word("smoother", "a", "smoother of classes S, W, A (a) or B (b)"),
+        ],
+        small: &["16 2 a", "32 1 b"],
+        make: |_, size| Ok(Arc::new(MgProblem::of_size(size)?)),
+    },
+    ProblemKind {
+        name: "stencil",
+        parameters: &[
+            Parameter::new("planes", 1, "extent of the slowest of three axes; 1 of two"),
+            Parameter::new("rows", 16, "rows of a plane"),
+            Parameter::new("columns", 16, "elements of a row"),
+            Parameter::new(
+                "points",
+                5,
+                "points of the stencil: 5 or 9 of two axes, 7, 19 or 27 of three",
+            ),
+            Parameter::new("steps", 1, "steps, one after the other"),
+            Parameter::word("edge", "zero", "zero, fixed, mirrored or periodic"),
+            Parameter::word(
+                "coefficients",
+                "class",
+                "class: one for each class of points; element: for every element its own",
+            ),
+        ],
+        small: &[
+            "1 16 16 5 1 zero class",
+            "1 7 13 9 2 fixed class",
+            "1 30 300 5 1 periodic element",
+            "5 6 20 7 2 mirrored class",
+            "4 9 17 19 1 periodic class",
+            "3 5 12 27 2 zero class",
+            "6 5 33 19 1 fixed element",
+        ],
+        make: |_, size| Ok(Arc::new(StencilProblem::of_size(size)?)),
+    },
+    ProblemKind {
+        name: "spmv",
+        parameters: &SpmvProblem::PARAMETERS,
+        small: &[
+            "band 301 0 1 -37,-1,0,1,37 real 1 1",
+            "grid5 12 0 1 0 real 2 1",
+            "grid7 6 0 1 0 pattern 1 1",
+            "grid27 5 0 1 0 real 3 3",
+            "fem 200 0 3 0 real 1 1",
+            "fem 97 0 5 0 complex 1 1",
+            "random 90 0 8 0 real 1 1",
+            "random 61 130 4 0 complex 1 2",
+            "random 150 33 3 0 pattern 1 1",
+            "power-law 200 0 6 0 real 1 1",
+            "dense-row 130 0 3 0 real 1 1",
+            "dense-column 130 0 3 0 real 1 1",
+            "empty 100 80 6 0 real 1 5",
+            "mesh 121 0 1 0 real 1 1",
+            "random 1 50 7 0 real 1 1",
+            "random 50 1 1 0 real 1 1",
+        ],
+        make: |_, size| Ok(Arc::new(SpmvProblem::of_size(size)?)),
+    },
+    ProblemKind {
         name: "radar",
         parameters: &[
             Parameter::new("pulses", 16, "pulses that are processed together"),
@@ -237,74 +304,18 @@ pub static KINDS: &[ProblemKind] = &[
         small: &["8 8 512 4 64 64", "2 4 333 1 5 30", "4 10 700 3 100 48"],
         make: |_, size| Ok(Arc::new(SonarProblem::of_size(size)?)),
     },
+    ProblemKind {
+        name: "npb-ft",
+        parameters: &[
+            Parameter::new("planes", 64, "length of the axis z, a power of two"),
+            Parameter::new("rows", 64, "length of the axis y"),
+            Parameter::new("columns", 64, "length of the axis x, the contiguous one"),
+            Parameter::new("steps", 6, "steps, each with a checksum"),
+        ],
+        small: &["32 32 32 2", "64 32 16 3"],
+        make: |_, size| Ok(Arc::new(FtProblem::of_size(size)?)),
+    },
 ];
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Case, Data, Value};
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn every_operation_is_a_kind_and_names_are_unique() {
-        let names: BTreeSet<_> = KINDS.iter().map(|kind| kind.name).collect();
-        assert_eq!(names.len(), KINDS.len());
-        let maps = crate::vector::MapOp::all();
-        for name in maps.iter().map(|op| op.name()) {
-            assert!(names.contains(name), "{name}");
-        }
-        for op in crate::vector::ReductionOp::all() {
-            assert!(names.contains(op.name()));
-        }
-    }
-
-    /// What problems say of their arrays is so, their inputs are reproducible, and nothing at all is no result.
-    #[test]
-    fn problems_keep_their_word() {
-        for kind in KINDS {
-            // Every row is a size.
-            assert_eq!(kind.small_sizes().len(), kind.small.len(), "{}", kind.name);
-            for size in kind.small_sizes() {
-                let problem = kind.of_size(&size).unwrap();
-                for &case in problem.cases() {
-                    let input = problem.input(case, 5);
-                    assert_eq!(input, problem.input(case, 5));
-                    let forms = problem.inputs();
-                    assert_eq!(forms.len(), input.arrays().len());
-                    for (form, array) in forms.iter().zip(input.arrays()) {
-                        let found = (array.name, array.values.kind(), &array.shape);
-                        assert_eq!(found, (form.name, form.kind, &form.shape));
-                        assert_eq!(array.values.len(), form.shape.iter().product());
-                    }
-                    let exact = problem.reference(&input).unwrap();
-                    let outputs = problem.outputs();
-                    assert_eq!(exact.arrays.len(), outputs.len());
-                    for (form, array) in outputs.iter().zip(&exact.arrays) {
-                        assert_eq!((form.name, &form.shape), (array.name, &array.shape));
-                    }
-                    assert!(!problem.judge(&input, &Data::default()).holds());
-                }
-                assert_ne!(
-                    problem.input(Case::Random, 1),
-                    problem.input(Case::Random, 2)
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn sizes_that_are_none_are_refused() {
-        for kind in KINDS {
-            for value in [0, u64::MAX, u64::MAX / 8 + 1] {
-                let values = kind.parameters.iter().map(|p| match p.default {
-                    Value::Number(_) => (p.name, Value::Number(value)),
-                    Value::Word(_) => (p.name, p.default.clone()),
-                });
-                let size = Size::new(&values.collect::<Vec<_>>());
-                assert!(kind.of_size(&size).is_err(), "{} {size}", kind.name);
-            }
-            let empty = Size::new::<u64>(&[]);
-            assert!(kind.of_size(&empty).is_err(), "{}", kind.name);
-        }
-    }
-}
+mod tests;

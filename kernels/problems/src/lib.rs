@@ -16,7 +16,13 @@
 //! | [`BeamProblem`](vector::BeamProblem) | `x`: vectors | `y`: a matrix times each |
 //! | [`ProductProblem`](vector::ProductProblem) | `a`, `b`: matrices | `c`: their products |
 //! | [`TransposeProblem`](vector::TransposeProblem) | `x`: matrices | `y`: their transposes |
+//! | [`MgProblem`](npb::mg::MgProblem) | `v`: a cube of floats | `u`: what V-cycles make of it; `norms` |
+//! | [`StencilProblem`](stencil::StencilProblem) | `u`: an array, some also `c`: coefficients of every element | `v`: the array after some steps |
+//! | [`SpmvProblem`](sparse::SpmvProblem) | `x`: vectors | `y`: a sparse matrix times each |
+//! | [`SolveProblem`](sparse::SolveProblem) | `b`: a right-hand side | `x`, `residuals`, `end`: what an iterative method makes of A x = b |
+//! | [`CgProblem`](npb::cg::CgProblem) | `x`: a vector to start from | `zeta`, `rnorm`, `x`: what inverse iterations make of it |
 //! | [`RadarProblem`](chain::RadarProblem) | `x`: what is received of pulses | `spectra`, `decibels`: a map of ranges and speeds |
+//! | [`FtProblem`](npb::FtProblem) | `x`: a field of three axes | `w`, `checksums`: what diffusion makes of it |
 //! | [`SonarProblem`](chain::SonarProblem) | `x`: what hydrophones hear | `spectra`, `decibels`: those of beams |
 //!
 //! # How a backend recognises a problem
@@ -52,10 +58,14 @@ mod error;
 pub mod fft;
 mod judging;
 mod kinds;
+pub mod npb;
 mod problem;
 mod random;
+mod real;
 mod reference;
 mod size;
+pub mod sparse;
+pub mod stencil;
 pub mod vector;
 mod verdict;
 
@@ -69,6 +79,7 @@ pub use judging::judged;
 pub use kinds::{KINDS, MakeProblem, ProblemKind};
 pub use problem::{Form, Problem};
 pub use random::Random;
+pub use real::Real;
 pub use reference::{Exact, Expected, Reference};
 pub use size::{Parameter, Size, SizeError, Value};
 pub use verdict::{Part, Tally, Verdict};

@@ -92,6 +92,9 @@ impl Reference {
     }
 }
 
+/// The least normal number of single precision.
+const SMALL: f64 = f32::MIN_POSITIVE as f64;
+
 impl Expected {
     /// The array of the output, if it has the shape.
     fn of_this_shape<'a>(&self, output: &'a Data) -> Option<&'a Array> {
@@ -104,7 +107,8 @@ impl Expected {
     fn compare(&self, found: &Array, tolerance: f64, tally: &mut Tally) -> Option<()> {
         let real = |x: &[f64], y: &mut dyn Iterator<Item = f64>, tally: &mut Tally| {
             self.parts(x, y, tolerance, tally, |x, y| {
-                let same = *x == y;
+                // What should be no number is right if it is none.
+                let same = *x == y || (x.is_nan() && y.is_nan());
                 let error = if same { 0.0 } else { (x - y) * (x - y) };
                 (error, if x.is_finite() { x * x } else { 0.0 })
             });
@@ -117,7 +121,12 @@ impl Expected {
             (Exact::Complex(x), Values::Complex64(y)) => {
                 let y = &mut y.iter().map(|&y| widen(y));
                 self.parts(x, y, tolerance, tally, |x, y| {
-                    ((x - y).norm_sqr(), x.norm_sqr())
+                    // Which part of a product with an infinity is one depends on how products are made.
+                    match (x.is_finite(), y.is_finite()) {
+                        (false, false) => (0.0, 0.0),
+                        (false, true) => (f64::INFINITY, 0.0),
+                        (true, _) => ((x - y).norm_sqr(), x.norm_sqr()),
+                    }
                 });
             }
             (Exact::Same(x), y) if x.kind() == y.kind() && x.len() == y.len() => {
@@ -148,7 +157,8 @@ impl Expected {
             for (x, y) in part.iter().zip(&mut *found) {
                 let (e, n) = of(x, y);
                 error += e;
-                norm += n;
+                // What is below the range of single precision is known to its least number, not to a share of itself.
+                norm += n.max(SMALL * SMALL);
             }
             tally.add(Part {
                 error,
@@ -222,6 +232,30 @@ mod tests {
                 .judge(&with(Data::of("y", &[2, 2], wide)))
                 .holds()
         );
+    }
+
+    #[test]
+    fn what_is_no_number_is_where_it_should_be() {
+        let of = |exact| Expected {
+            name: "y",
+            shape: vec![2],
+            exact,
+            part: 1,
+            allowed: vec![1e-3; 2],
+        };
+        let real = Reference::of(of(Exact::Real(vec![f64::NAN, 1.0])));
+        let holds = |y: [f32; 2]| real.judge(&Data::of("y", &[2], y.to_vec())).holds();
+        assert!(holds([f32::NAN, 1.0]));
+        for wrong in [[f32::INFINITY, 1.0], [0.0, 1.0], [f32::NAN, f32::NAN]] {
+            assert!(!holds(wrong), "{wrong:?}");
+        }
+        let z = num_complex::Complex32::new;
+        let infinite = Complex64::new(f64::INFINITY, f64::NAN);
+        let complex = Reference::of(of(Exact::Complex(vec![infinite, 1.0.into()])));
+        let holds = |y: Vec<_>| complex.judge(&Data::of("y", &[2], y)).holds();
+        assert!(holds(vec![z(f32::NAN, f32::NEG_INFINITY), z(1.0, 0.0)]));
+        assert!(!holds(vec![z(1.0, 0.0), z(1.0, 0.0)]));
+        assert!(!holds(vec![z(f32::NAN, 0.0), z(f32::NAN, 0.0)]));
     }
 
     #[test]

@@ -3,7 +3,8 @@
 /// How a result compares with the reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
-    /// Root-mean-square error relative to the root mean square of the reference.
+    /// Root-mean-square error relative to the root mean square of the reference, of whose elements none counts as less than the
+    /// least normal number of single precision.
     pub rms: f64,
     /// The largest error in units of what the problem allows: at most 1 is right.
     pub worst: f64,

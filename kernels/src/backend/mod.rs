@@ -4,7 +4,7 @@ mod method;
 
 pub use method::{Failure, Method, Task};
 
-use crate::{chain, conv, dsp, fft};
+use crate::{chain, conv, dsp, fft, npb, sparse, stencil};
 use cp2_host::{Options, RunReport};
 use cp2_machine::Machine;
 use cp2_problems::{Backend, Clock, Data, Outcome, Prepared, Problem, Refusal, Report, RunError};
@@ -24,8 +24,14 @@ const TABLE: &[PlanProblem] = &[
     dsp::beams,
     dsp::products,
     dsp::transpose,
+    stencil::stencil,
     chain::radar,
     chain::sonar,
+    npb::mg::solve,
+    npb::ft,
+    npb::cg,
+    sparse::product,
+    sparse::solve,
 ];
 
 /// A machine with CP2, emulated: of every problem the library's fastest way.

@@ -61,7 +61,7 @@ pub(super) fn program(
         include: Some(&include),
     };
     let source = Source::new(format!("{FOLDER}{name}"), text);
-    Ok(assembly(title, &source, &options)?.program)
+    Ok(assembly(title, (&source, tiles), &options)?.program)
 }
 
 /// Replaces the data at `symbol` by `values`. The sources leave room for them.

@@ -1,8 +1,8 @@
 //! Page kernels that stream blocks through a pipelined body.
 
 use super::error::DspError;
-use super::ops::Ops;
 use crate::assembly::assembly;
+use crate::pipeline::Ops;
 use crate::pipeline::{Body, Operations, Pointer, Schedule};
 use cp2_asm::{Program, Source};
 use cp2_machine::Machine;
@@ -67,7 +67,7 @@ impl Kernel {
         };
         let source = Source::new(name, text.clone());
         Ok(Self {
-            program: Arc::new(assembly(name, &source, &options)?.program),
+            program: Arc::new(assembly(name, (&source, ""), &options)?.program),
             source: text,
             cycles,
             operations: Operations::default(),

@@ -19,7 +19,6 @@ mod error;
 mod kernel;
 mod map;
 mod matrix;
-mod ops;
 mod plan;
 mod product;
 mod reduce;

@@ -5,11 +5,11 @@
 
 use super::error::DspError;
 use super::kernel::{Kernel, Recipe, pointer};
-use super::ops::Ops;
 use super::plan::{Operand, Output, Planned};
 use super::tile::{self, COMPLEX, Factor, SUMS, parts};
 use crate::job::{Job, KernelRun};
 use crate::pipeline::Body;
+use crate::pipeline::Ops;
 use cp2_host::{Buffer, Options, Paging, Stream};
 use cp2_machine::{Class, Machine};
 use cp2_reference::{Figures, MatrixProducts};

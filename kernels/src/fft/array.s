@@ -54,6 +54,7 @@
 .equ PIECE, N1*COLUMNS/PIECES
 .equ P4, 1
 .equ SHIFTED, 0
+.equ WEIGHED, 0
 .equ AXES, 1
 .equ OTHER, 9
 

@@ -52,6 +52,31 @@ pub enum NoShape {
         /// Sections of the machine.
         sections: usize,
     },
+    /// The same of a field whose axes have their places.
+    #[error(
+        "no pages of it fit: behind an axis shorter than 32 there must be eight numbers or more for each of {sections} sections, behind any other two, and so many columns of each axis must fit in {dmem} bytes of DMEM; take longer axes, or a machine with more DMEM or fewer sections"
+    )]
+    Field {
+        /// Sections of the machine.
+        sections: usize,
+        /// Bytes of a section's DMEM.
+        dmem: u64,
+    },
+}
+
+impl NoShape {
+    /// Why a machine has no pages for a field whose axes have lengths that there are kernels for.
+    pub(super) fn of_field(machine: &Machine) -> Self {
+        let (deal, sections) = (machine.dma.dealt(), machine.cp2.sections);
+        match (deals_quads(machine), sections.is_power_of_two()) {
+            (false, _) => Self::Deal { deal },
+            (_, false) => Self::Sections { sections },
+            _ => Self::Field {
+                sections,
+                dmem: machine.cp2.dmem.0,
+            },
+        }
+    }
 }
 
 /// Why a transform cannot be divided into passes over memory.

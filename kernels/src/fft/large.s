@@ -22,6 +22,8 @@
 ;   TOGETHER        1: with BACK, the differences of all columns of a section's page lie together, then their sums
 ;   ENDS            1: with BACK, none but the pages of the last columns; COLUMNS is 2
 ;   TABLES          where in DMEM its tables are
+;   WEIGHED         1: columns are multiplied by weights first (weigh.s), which a page's factors and a table have; 2: in their
+;                   first pass, P1 is 4 and COLUMNS 4, 8 or 16
 ;   RESIDENT        1: the factors of all pages of rows stay where those of the first are, with REAL or BACK
 ; The last pass of rows has radix 8.
 ;
@@ -69,6 +71,7 @@
 .equ ENDS, 0
 .equ RESIDENT, 0
 .equ TABLES, 0
+.equ WEIGHED, 0
 .equ WOVEN, 0
 
 .if N1 != 0 && LAST1*P1*P2*P3*P4 != N1
@@ -87,6 +90,7 @@
 .include "blocks.s"
 .include "shifted8.s"
 .include "lines.s"
+.include "weigh.s"
 
 ; Where the last pass of couples of real columns finds the numbers of a page and leaves its results (real_columns.s).
 .equ PARTED, 0
@@ -121,6 +125,9 @@
     early_columns \op, \opn
     separate_pass
     .else
+    .if WEIGHED == 1
+    weigh
+    .endif
     column_passes \op, \opn
     .endif
 .endm
@@ -249,6 +256,9 @@ rows:
     back_tables
     .elif N1
     column_tables
+    .endif
+    .if WEIGHED
+    weights
     .endif
     .if N2
     .if N2 != N1 || SHIFTED || REAL || BACK

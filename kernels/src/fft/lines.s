@@ -80,7 +80,11 @@
     .else
     movi a2, factors1
     .endif
-    .if P1 == 4 && P2 == 4 && PAGE1 >= 1536
+    .if WEIGHED == 2
+    weigh4 \op, \opn
+    sets_at SETS12, factors1 + 16
+    blocks \op, \opn, 13, P2, PAGE1/P1, PAGE1, steps12
+    .elif P1 == 4 && P2 == 4 && PAGE1 >= 1536
     blocks44 \op, \opn, 12, 13, PAGE1, PAGE1
     .else
     .if P1 == 8 && !SHIFTED

@@ -26,6 +26,7 @@ pub use cp2_problems::fft::{Direction, error_bound, hermitian, reference, refere
 pub use cp2_problems::fft::{ExactFft as Exact, FftProblem, RealFftProblem};
 pub(crate) use entry::{KERNELS, complex, real};
 pub use error::{FftError, NoDivision, NoShape};
+pub(crate) use large::FieldFft;
 pub use large::{FftNd, LargeFft, LargeRecipe, Lines};
 pub use mixed::{
     BlockFft, BlockRecipe, BluesteinFft, BluesteinRecipe, ComplexToReal, LongBluestein, MixedFft,

@@ -16,7 +16,7 @@ const PARTS: (&str, &str) = ("parts.s", include_str!("parts.s"));
 const BACK_COLUMNS: (&str, &str) = ("back_columns.s", include_str!("back_columns.s"));
 const REAL_PARTS: (&str, &str) = ("real_parts.s", include_str!("real_parts.s"));
 const ARRAY: (&str, &str) = ("array.s", include_str!("array.s"));
-const INCLUDED: [(&str, &str); 14] = [
+const INCLUDED: [(&str, &str); 15] = [
     ("stockham.s", include_str!("stockham.s")),
     ("lines.s", include_str!("lines.s")),
     ("hooks4096.s", include_str!("hooks4096.s")),
@@ -24,6 +24,7 @@ const INCLUDED: [(&str, &str); 14] = [
     ("frame4.s", include_str!("frame4.s")),
     ("pass8.s", include_str!("pass8.s")),
     ("blocks.s", include_str!("blocks.s")),
+    ("weigh.s", include_str!("weigh.s")),
     ("shifted8.s", include_str!("shifted8.s")),
     ("parts_rows.s", include_str!("parts_rows.s")),
     ("parts_columns.s", include_str!("parts_columns.s")),
@@ -100,7 +101,22 @@ pub(super) fn large_program(
     lines_program(columns, rows, &modes, machine)
 }
 
-/// The same with its tables from byte `tables` of DMEM on.
+/// Assembles `large.s` for columns whose numbers are multiplied by weights before they are transformed, in their `first` pass or
+/// before it.
+pub(super) fn weighed_program(
+    columns: &Lines,
+    first: bool,
+    direction: Direction,
+    machine: &Machine,
+) -> Result<Assembly, FftError> {
+    let modes = [
+        ("INVERSE", i64::from(direction == Direction::Inverse)),
+        ("WEIGHED", 1 + i64::from(first)),
+    ];
+    lines_program(Some(columns), None, &modes, machine)
+}
+
+/// The same as [`large_program`] with its tables from byte `tables` of DMEM on.
 pub(super) fn large_program_at(
     tables: u64,
     columns: Option<&Lines>,
@@ -349,7 +365,7 @@ pub(super) fn real_ring_program(
         FFT4096,
         defines.to_vec(),
         machine,
-        &include,
+        (&include, pass),
     )
 }
 
@@ -365,7 +381,7 @@ fn kernel(
     defines: Vec<(String, Value)>,
     machine: &Machine,
 ) -> Result<Assembly, FftError> {
-    kernel_with(title, source, defines, machine, &include)
+    kernel_with(title, source, defines, machine, (&include, ""))
 }
 
 fn kernel_with(
@@ -373,7 +389,7 @@ fn kernel_with(
     (name, text): (&str, &str),
     defines: Vec<(String, Value)>,
     machine: &Machine,
-    include: &dyn cp2_asm::Include,
+    (include, made): (&dyn cp2_asm::Include, &str),
 ) -> Result<Assembly, FftError> {
     let options = Options {
         defines,
@@ -381,7 +397,7 @@ fn kernel_with(
         include: Some(include),
     };
     let source = Source::new(format!("{FOLDER}{name}"), text);
-    Ok(assembly(title, &source, &options)?)
+    Ok(assembly(title, (&source, made), &options)?)
 }
 
 #[cfg(test)]

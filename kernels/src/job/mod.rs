@@ -31,8 +31,7 @@ pub use run::KernelRun;
 use cp2_asm::Program;
 use cp2_dma::Descriptor;
 use cp2_host::emit::Array;
-use cp2_host::paging::{Kernel, priced};
-use cp2_host::paging::{RingPass, follow};
+use cp2_host::paging::{Kernel, ListedPass, RingPass, follow, priced};
 use cp2_host::{
     Buffer, Device, Element, HostError, Imprint, Limits, Options, Paging, Placed, Plan, Run,
     Source, Views,
@@ -316,6 +315,12 @@ impl Job {
             pass.name.clone_from(&program.name);
         }
         Ok(())
+    }
+
+    /// Moves listed pages through DMEM while the kernel at word `entry` of a program runs, whose steps the list has.
+    pub(crate) fn listed(&mut self, program: &Placed, entry: u32, listed: ListedPass) {
+        let work = Work::Listed(Box::new(listed));
+        self.add(self.pass_of(program, (entry, &program.name), work));
     }
 
     fn push(

@@ -2,7 +2,7 @@
 
 use cp2_dma::{Descriptor, Direction};
 use cp2_host::nest::{Nest, NestArguments};
-use cp2_host::paging::RingPass;
+use cp2_host::paging::{ListedPass, RingPass};
 use cp2_host::{Device, Event, HostError, Limits, PageArguments, PageKernel, Placed, Plan, Views};
 
 /// A pass of a job over its arrays.
@@ -32,6 +32,8 @@ pub(super) enum Work {
     Nest(Box<Nest>, NestArguments),
     /// Around a ring of buffers; the descriptor loads its argument block.
     Ring(Box<RingPass>, Descriptor),
+    /// Page by page as a list has them.
+    Listed(Box<ListedPass>),
 }
 
 impl Pass {
@@ -40,7 +42,7 @@ impl Pass {
     pub fn plan(&self) -> Option<&Plan> {
         match &self.work {
             Work::Paged(plan, _) => Some(plan),
-            Work::Nest(..) | Work::Ring(..) => None,
+            Work::Nest(..) | Work::Ring(..) | Work::Listed(..) => None,
         }
     }
 
@@ -85,7 +87,7 @@ impl Pass {
     /// How many pages of the pass behind it are loaded before its own first one is done.
     pub(crate) fn next_at_once(&self) -> u64 {
         match &self.work {
-            Work::Paged(..) | Work::Nest(..) => 0,
+            Work::Paged(..) | Work::Nest(..) | Work::Listed(..) => 0,
             Work::Ring(ring, _) => ring.next_at_once(),
         }
     }
@@ -97,6 +99,7 @@ impl Pass {
             Work::Paged(plan, _) => plan.pages().len(),
             Work::Nest(nest, _) => nest.len(),
             Work::Ring(ring, _) => ring.count(),
+            Work::Listed(listed) => listed.pages.len() as u64,
         }
     }
 
@@ -107,6 +110,7 @@ impl Pass {
             Work::Paged(plan, _) => plan.degree(),
             Work::Nest(nest, _) => nest.degree(),
             Work::Ring(ring, _) => ring.buffers(),
+            Work::Listed(listed) => listed.buffers,
         }
     }
 
@@ -126,6 +130,7 @@ impl Pass {
             Work::Paged(plan, _) => transfers(plan.pages().get(page).map(|p| plan.loads(&p))),
             Work::Nest(nest, _) => transfers(Some(nest.transfers(Direction::Load, page))),
             Work::Ring(ring, _) => self.lying(ring.loads(page, self.limits.levels)),
+            Work::Listed(listed) => listed.loads(page),
         }
     }
 
@@ -136,6 +141,7 @@ impl Pass {
             Work::Paged(plan, _) => transfers(plan.pages().get(page).map(|p| plan.stores(&p))),
             Work::Nest(nest, _) => transfers(Some(nest.transfers(Direction::Store, page))),
             Work::Ring(ring, _) => self.lying(ring.stores(page, self.limits.levels)),
+            Work::Listed(listed) => listed.stores(page),
         }
     }
 
@@ -190,6 +196,7 @@ impl Pass {
                 let ends = ring.give(device, &kernel, &after, next, &self.views)?;
                 ends.to_vec()
             }
+            Work::Listed(listed) => listed.give(device, &kernel, after)?.to_vec(),
         })
     }
 }

@@ -60,6 +60,10 @@ impl Job {
             Work::Ring(ring, _) => Box::new(ring.steps(&kernel, machine)?),
             Work::Paged(plan, _) => Box::new(kernel.paged(plan, machine)?),
             Work::Nest(nest, _) => Box::new(kernel.nested(nest, machine)?),
+            Work::Listed(listed) => {
+                let steps = listed.steps.clone();
+                Box::new((0..steps.len()).map(move |i| steps[i]))
+            }
         })
     }
 }
@@ -81,6 +85,9 @@ pub(crate) enum Unpriced {
 /// Estimates are off by less than this factor: what is estimated to take more than the cheapest by it, is not the fastest.
 const CLOSE: f64 = 1.3;
 
+/// And by so many cycles: programs, launches and what puts arrays into another layout are in prices alone.
+const ENDS: f64 = 600.0;
+
 /// Puts ways that are sorted by their estimates, those that come close to the first, into the order of their prices, and gives these.
 /// What has no price stays behind what has one, at its estimate.
 pub(crate) fn by_price<T>(
@@ -91,7 +98,7 @@ pub(crate) fn by_price<T>(
     let Some(first) = found.first().map(&estimate) else {
         return Vec::new();
     };
-    let far = found.split_off(found.partition_point(|way| estimate(way) <= CLOSE * first));
+    let far = found.split_off(found.partition_point(|way| estimate(way) <= CLOSE * first + ENDS));
     // The only one needs no price to be the first.
     let alone = found.len() == 1;
     let priced = |way: T| {

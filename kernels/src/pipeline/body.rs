@@ -72,7 +72,11 @@ pub(super) struct Op {
     pub(super) class: Class,
     pub(super) defs: Vec<Reg>,
     pub(super) uses: Vec<Reg>,
+    /// Values that are loaded before it, though it does not read them: a store takes the place of what they were loaded from.
+    pub(super) after: Vec<Reg>,
     pub(super) access: Option<Access>,
+    /// Which part of an interval has passed when it may begin, where all is placed evenly.
+    pub(super) phase: f64,
     /// The number behind the operands, if it has one.
     pub(super) immediate: Option<i64>,
 }
@@ -93,8 +97,13 @@ pub(crate) struct Body {
     pub(super) pointers: Vec<(u8, Step)>,
     /// Whether the arithmetic is issued in the order given, evenly spread.
     pub(super) in_order: bool,
+    /// Whether loads and stores are placed together, in the order in which they are due: for long chains that leave no memory slot free.
+    pub(super) evenly: bool,
+    phase: f64,
     /// Pointers through which an iteration stores, each after all loads of the next iteration through the other.
     pub(super) behind: Vec<(usize, usize)>,
+    /// Stores, and loads of the same iteration that read what they write.
+    pub(super) through: Vec<(usize, usize)>,
     /// Cycles that an interval is longer than the least, so that a chain at the end of an
     /// iteration finds room before the next is half done.
     pub(crate) spare: usize,
@@ -108,6 +117,19 @@ impl Body {
             in_order: true,
             ..Self::default()
         }
+    }
+
+    /// The same for long chains with as many loads and stores as arithmetic.
+    pub(crate) fn evenly() -> Self {
+        Self {
+            evenly: true,
+            ..Self::in_order()
+        }
+    }
+
+    /// What follows may begin when this part of an interval has passed.
+    pub(crate) fn phase(&mut self, passed: f64) {
+        self.phase = passed;
     }
 
     /// A new quad, not yet computed.
@@ -134,6 +156,16 @@ impl Body {
         self.behind.push((stores.0, loads.0));
     }
 
+    /// The load made last reads what store `store`, by its [place](Self::last), has written in the same iteration.
+    pub(crate) fn reads_what_is_stored(&mut self, store: usize) {
+        self.through.push((store, self.last()));
+    }
+
+    /// The place of the operation made last.
+    pub(crate) fn last(&self) -> usize {
+        self.ops.len().saturating_sub(1)
+    }
+
     /// An operation of the arithmetic slot: results and operands in the order of the assembly.
     pub(crate) fn op(&mut self, name: &'static str, defs: &[Reg], uses: &[Reg]) {
         self.ops.push(Op {
@@ -141,7 +173,9 @@ impl Body {
             class: class(name),
             defs: defs.to_vec(),
             uses: uses.to_vec(),
+            after: Vec::new(),
             access: None,
+            phase: self.phase,
             immediate: None,
         });
     }
@@ -153,9 +187,9 @@ impl Body {
         value
     }
 
-    /// A quad that an operation computes of another as its immediate says.
-    pub(crate) fn quad_immediate(&mut self, name: &'static str, from: Reg, n: i64) -> Value {
-        let value = self.quad_op(name, &[from]);
+    /// A quad that an operation computes of others as its immediate says.
+    pub(crate) fn quad_immediate(&mut self, name: &'static str, from: &[Reg], n: i64) -> Value {
+        let value = self.quad_op(name, from);
         if let Some(op) = self.ops.last_mut() {
             op.immediate = Some(n);
         }
@@ -205,6 +239,14 @@ impl Body {
         self.access(name, Class::Control, pointer, offset, &[], &[reg]);
     }
 
+    /// A store into the place that `before` is loaded from, once it is.
+    pub(crate) fn replace(&mut self, reg: Reg, before: Reg, pointer: Pointer, offset: i64) {
+        self.store(reg, pointer, offset);
+        if let Some(op) = self.ops.last_mut() {
+            op.after.push(before);
+        }
+    }
+
     fn access(
         &mut self,
         name: &'static str,
@@ -223,7 +265,9 @@ impl Body {
             class,
             defs: defs.to_vec(),
             uses: uses.to_vec(),
+            after: Vec::new(),
             access: Some(access),
+            phase: self.phase,
             immediate: None,
         });
     }

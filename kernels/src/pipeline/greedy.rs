@@ -2,10 +2,18 @@
 
 use super::schedule::Attempt;
 
+/// Cycles that loads and stores may have to wait for the memory slot, where a number goes through memory.
+const CROWDED: i64 = 4;
+
 impl Attempt<'_> {
-    /// As early as possible, longest path to the end first, or in the order given;
-    /// loads are taken to be there.
-    pub(super) fn place_arithmetic(&mut self, sources: &[Vec<usize>], written: bool) -> Option<()> {
+    /// As early as possible, longest path to the end first, or as `written`, in the order given, and there `evenly` over
+    /// the interval; loads are taken to be there.
+    pub(super) fn place_arithmetic(
+        &mut self,
+        sources: &[Vec<usize>],
+        written: bool,
+        evenly: bool,
+    ) -> Option<()> {
         let ops = &self.body.ops;
         let mut height = vec![0; ops.len()];
         for op in (0..ops.len()).rev() {
@@ -13,30 +21,64 @@ impl Attempt<'_> {
                 height[source] = height[source].max(height[op] + self.latency(source));
             }
         }
+        // What goes through memory arrives so many cycles behind its source.
+        let mut late: Vec<Vec<(usize, i64)>> = vec![Vec::new(); ops.len()];
+        for &(store, load) in &self.body.through {
+            let readers = (0..ops.len()).filter(|&op| sources[op].contains(&load));
+            for reader in readers {
+                let lag = 1 + self.latency(load) + CROWDED;
+                late[reader].extend(sources[store].iter().map(|&source| (source, lag)));
+            }
+        }
         let mut order: Vec<usize> = (0..ops.len())
             .filter(|&i| ops[i].access.is_none())
             .collect();
-        if !self.body.in_order && !written {
+        if !written {
             order.sort_by_key(|&i| (-height[i], i));
         }
         let count = order.len().max(1) as i64;
         for (place, op) in (0..).zip(order) {
             let mut earliest = 0;
-            if self.body.in_order {
+            if evenly {
                 earliest = place * self.interval / count;
             }
             for &source in sources[op].iter().filter(|&&s| ops[s].access.is_none()) {
                 earliest = earliest.max(self.at[source]? + self.latency(source));
+            }
+            for &(source, lag) in &late[op] {
+                earliest = earliest.max(self.at[source]? + self.latency(source) + lag);
             }
             self.at[op] = Some(self.arithmetic_in(op, earliest..earliest + self.interval)?);
         }
         Some(())
     }
 
-    /// As late as possible, so that registers are not held for long.
-    pub(super) fn place_loads(&mut self, sources: &[Vec<usize>]) -> Option<()> {
+    /// As soon as its phase and its operands allow, what may begin first before the rest; loads are taken to be there.
+    pub(super) fn place_by_phase(&mut self, sources: &[Vec<usize>]) -> Option<()> {
         let ops = &self.body.ops;
-        let mut deadline = vec![i64::MAX; ops.len()];
+        let arithmetic = |op: &usize| ops[*op].access.is_none();
+        let mut earliest = vec![0; ops.len()];
+        for op in (0..ops.len()).filter(|op| arithmetic(op)) {
+            let begun = (ops[op].phase * self.interval as f64) as i64;
+            let own = sources[op].iter().filter(|source| arithmetic(source));
+            let ready = own.map(|&source| earliest[source] + self.latency(source));
+            earliest[op] = ready.fold(begun, i64::max);
+        }
+        let mut order: Vec<usize> = (0..ops.len()).filter(arithmetic).collect();
+        order.sort_by_key(|&op| (earliest[op], op));
+        for op in order {
+            let mut from = earliest[op];
+            for &source in sources[op].iter().filter(|source| arithmetic(source)) {
+                from = from.max(self.at[source]? + self.latency(source));
+            }
+            self.at[op] = Some(self.arithmetic_in(op, from..from + self.interval)?);
+        }
+        Some(())
+    }
+
+    /// When each operation has to be issued at the latest for what is placed and reads it.
+    fn deadlines(&self, sources: &[Vec<usize>]) -> Vec<i64> {
+        let mut deadline = vec![i64::MAX; sources.len()];
         for (at, sources) in self.at.iter().zip(sources) {
             if let Some(at) = at {
                 for &source in sources {
@@ -44,6 +86,13 @@ impl Attempt<'_> {
                 }
             }
         }
+        deadline
+    }
+
+    /// As late as possible, so that registers are not held for long.
+    pub(super) fn place_loads(&mut self, sources: &[Vec<usize>]) -> Option<()> {
+        let ops = &self.body.ops;
+        let deadline = self.deadlines(sources);
         let mut order: Vec<usize> = (0..ops.len()).filter(|&i| ops[i].is_load()).collect();
         order.sort_by_key(|&i| (deadline[i], i));
         if self.body.in_order {
@@ -66,6 +115,63 @@ impl Attempt<'_> {
             }
             let earliest = bound.max(latest - self.interval + 1);
             let t = self.memory_in((earliest..=latest).rev())?;
+            let (first, last) = ends[pointer].unwrap_or((t, t));
+            ends[pointer] = Some((first.min(t), last.max(t)));
+            self.at[op] = Some(t);
+        }
+        Some(())
+    }
+
+    /// Loads and stores together in the order in which they are due: a load when what reads it is issued, a store `lag` cycles after it is ready. So none of
+    /// them is pushed far from its arithmetic where they leave no slot free. The first stores through a pointer are `held` back, if need be, until the last
+    /// one comes within an interval of them.
+    pub(super) fn place_evenly(
+        &mut self,
+        sources: &[Vec<usize>],
+        lag: i64,
+        held: bool,
+    ) -> Option<()> {
+        let ops = &self.body.ops;
+        let deadline = self.deadlines(sources);
+        // A load is placed by its deadline: whoever waits for it is not ready before.
+        let known = |op: usize| self.at[op].unwrap_or(deadline[op]);
+        let ready = |op: usize| {
+            let sources = sources[op].iter();
+            let ends = sources.map(|&source| known(source).saturating_add(self.latency(source)));
+            ends.max().unwrap_or(0)
+        };
+        let accesses = (0..ops.len()).filter(|&op| ops[op].access.is_some());
+        let mut due: Vec<(i64, usize)> = accesses
+            .map(|op| match ops[op].is_load() {
+                true => (deadline[op], op),
+                false => (ready(op).saturating_add(lag), op),
+            })
+            .collect();
+        due.sort_unstable();
+        let mut begin = vec![i64::MIN; self.body.pointers.len()];
+        for &(time, op) in due.iter().filter(|&&(_, op)| held && !ops[op].is_load()) {
+            let pointer = ops[op].access?.pointer;
+            if self.steps(pointer) {
+                begin[pointer] = begin[pointer].max(time - self.interval + 1);
+            }
+        }
+        let mut ends: Vec<Option<(i64, i64)>> = vec![None; self.body.pointers.len()];
+        for (time, op) in due {
+            let pointer = ops[op].access?.pointer;
+            let within = ends[pointer].filter(|_| self.steps(pointer));
+            let (least, most) = match within {
+                Some((first, last)) => (last - self.interval + 1, first + self.interval - 1),
+                None => (i64::MIN, i64::MAX),
+            };
+            let t = if ops[op].is_load() {
+                let latest = time.min(most);
+                let earliest = least.max(latest - self.interval + 1);
+                self.memory_in((earliest..=latest).rev())?
+            } else {
+                let earliest = least.max(time - lag).max(begin[pointer]);
+                let latest = most.min(earliest + self.interval - 1);
+                self.memory_in(earliest..=latest)?
+            };
             let (first, last) = ends[pointer].unwrap_or((t, t));
             ends[pointer] = Some((first.min(t), last.max(t)));
             self.at[op] = Some(t);

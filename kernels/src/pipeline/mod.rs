@@ -10,14 +10,17 @@
 //! as often. [`Schedule::emit`] writes the assembly: fill, hardware loop, drain.
 //!
 //! The interval is at least the larger of the arithmetic and the memory
-//! operations of an iteration; the search begins there.
+//! operations of an iteration; the search begins there. Where latencies keep more
+//! values waiting than there are registers, loops that have no other way are stretched.
 
 mod body;
 mod emit;
 mod greedy;
 mod operations;
+mod ops;
 mod registers;
 mod schedule;
+mod search;
 mod swing;
 #[cfg(test)]
 mod tests;
@@ -25,5 +28,6 @@ mod tests;
 pub(crate) use body::{Body, Pointer, Reg, Step, Value};
 pub(crate) use emit::{Emitted, Setup};
 pub(crate) use operations::Operations;
+pub(crate) use ops::{Ops, half};
 pub(crate) use schedule::Schedule;
-pub use schedule::Unschedulable;
+pub use search::Unschedulable;

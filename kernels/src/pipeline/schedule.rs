@@ -1,23 +1,10 @@
 //! The modulo schedule of a body.
 
 use super::body::{Body, Op, Reg, Step, table};
-use super::registers::{self, Registers};
+use super::registers::Registers;
+use super::search::Unschedulable;
 use super::swing::{First, Ties};
 use cp2_machine::{Class, ClassMap, Machine};
-
-/// No schedule was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "no software pipeline of {operations} operations fits {registers} registers with an interval of up to {interval} cycles"
-)]
-pub struct Unschedulable {
-    /// Operations of an iteration.
-    pub operations: usize,
-    /// Pair registers to be had.
-    pub registers: u8,
-    /// The longest interval tried.
-    pub interval: u32,
-}
 
 /// A body with a cycle and registers for everything.
 #[derive(Clone, Debug)]
@@ -49,53 +36,9 @@ impl Schedule {
     }
 }
 
-/// How much longer than the least an interval may be before the search ends.
-const SLACK: u32 = 64;
-
-impl Body {
-    /// Finds the shortest interval for which there is a schedule with the pair
-    /// registers below `registers`.
-    pub(crate) fn schedule(
-        &self,
-        machine: &Machine,
-        registers: u8,
-    ) -> Result<Schedule, Unschedulable> {
-        let slots = self.arithmetic().max(self.memory()).max(1);
-        let least = (slots.max(self.busiest_unit(machine)) + self.spare) as u32;
-        for interval in least..least + SLACK {
-            for &order in self.tries() {
-                let Some(found) = Attempt::new(self, machine, interval).run(order) else {
-                    continue;
-                };
-                let (cycles, steps, last) = found;
-                let latency = |op: &Op| latency(machine, op.class);
-                if let Some(registers) =
-                    registers::allocate(self, &cycles, interval, registers, latency)
-                {
-                    return Ok(Schedule {
-                        slack: self.slack(&cycles, latency),
-                        body: self.clone(),
-                        interval,
-                        cycles,
-                        steps,
-                        last,
-                        registers,
-                        loop_setup: u32::try_from(machine.cp2.loop_setup.0).unwrap_or(u32::MAX),
-                    });
-                }
-            }
-        }
-        Err(Unschedulable {
-            operations: self.ops.len(),
-            registers,
-            interval: least + SLACK - 1,
-        })
-    }
-}
-
 /// In which order operations are placed.
 #[derive(Clone, Copy, Debug)]
-enum Order {
+pub(super) enum Order {
     /// Arithmetic as early as possible, then loads, then stores, all of a pointer
     /// within that part of an interval.
     Loads(f64),
@@ -103,6 +46,12 @@ enum Order {
     Stores(f64),
     /// Like `Loads`, arithmetic in the order in which it is written.
     Written(f64),
+    /// Arithmetic in the order in which it is written, evenly over the interval; loads as late and stores as early as they can be.
+    Spread,
+    /// Arithmetic by its phase, then loads and stores together, stores as due so many cycles after they are ready.
+    Even(i64),
+    /// Like `Even`, the first stores through a pointer not before the last can be made within an interval of them.
+    Held(i64),
     /// From neighbour to neighbour: see `swing`.
     Swing(First, Ties),
 }
@@ -110,7 +59,7 @@ enum Order {
 impl Body {
     /// Of every load and store the cycles that it could be moved towards the
     /// arithmetic.
-    fn slack(&self, cycles: &[u32], latency: impl Fn(&Op) -> i64) -> Vec<u32> {
+    pub(super) fn slack(&self, cycles: &[u32], latency: impl Fn(&Op) -> i64) -> Vec<u32> {
         let mut slack = vec![i64::MAX; self.ops.len()];
         for (reader, sources) in sources(self).into_iter().enumerate() {
             for writer in sources {
@@ -126,8 +75,23 @@ impl Body {
     }
 
     /// The orders to try.
-    fn tries(&self) -> &'static [Order] {
-        use Order::{Loads, Stores, Swing, Written};
+    pub(super) fn tries(&self) -> &'static [Order] {
+        use Order::{Even, Held, Loads, Stores, Swing, Written};
+        if self.evenly {
+            return &[
+                Even(4),
+                Even(8),
+                Even(16),
+                Even(0),
+                Held(4),
+                Held(6),
+                Held(8),
+                Held(12),
+                Held(16),
+                Loads(1.0),
+                Stores(1.0),
+            ];
+        }
         if self.in_order {
             // Short chains leave loads little room, many of them the stores.
             return &[Loads(1.0), Stores(1.0)];
@@ -148,7 +112,7 @@ impl Body {
     }
 }
 
-fn latency(machine: &Machine, class: Class) -> i64 {
+pub(super) fn latency(machine: &Machine, class: Class) -> i64 {
     i64::try_from(machine.cp2.latency[class].0).unwrap_or(i64::MAX)
 }
 
@@ -164,10 +128,10 @@ pub(super) struct Attempt<'a> {
     pub(super) at: Vec<Option<i64>>,
 }
 
-type Found = (Vec<u32>, Vec<Option<u32>>, Vec<usize>);
+pub(super) type Found = (Vec<u32>, Vec<Option<u32>>, Vec<usize>);
 
 impl<'a> Attempt<'a> {
-    fn new(body: &'a Body, machine: &'a Machine, interval: u32) -> Self {
+    pub(super) fn new(body: &'a Body, machine: &'a Machine, interval: u32) -> Self {
         let free = vec![true; interval as usize];
         Self {
             body,
@@ -219,16 +183,26 @@ impl<'a> Attempt<'a> {
         Some(t)
     }
 
-    fn run(mut self, order: Order) -> Option<Found> {
+    pub(super) fn run(mut self, order: Order) -> Option<Found> {
         let sources = sources(self.body);
         match order {
             Order::Loads(window) | Order::Written(window) => {
-                self.place_arithmetic(&sources, matches!(order, Order::Written(_)))?;
+                let written = matches!(order, Order::Written(_)) || self.body.in_order;
+                self.place_arithmetic(&sources, written, self.body.in_order)?;
                 self.place_loads(&sources)?;
                 self.place_stores(&sources, window)?;
             }
+            Order::Spread => {
+                self.place_arithmetic(&sources, true, true)?;
+                self.place_loads(&sources)?;
+                self.place_stores(&sources, 1.0)?;
+            }
+            Order::Even(lag) | Order::Held(lag) => {
+                self.place_by_phase(&sources)?;
+                self.place_evenly(&sources, lag, matches!(order, Order::Held(_)))?;
+            }
             Order::Stores(window) => {
-                self.place_arithmetic(&sources, false)?;
+                self.place_arithmetic(&sources, self.body.in_order, self.body.in_order)?;
                 self.place_stores(&sources, window)?;
                 self.place_loads(&sources)?;
             }
@@ -236,6 +210,7 @@ impl<'a> Attempt<'a> {
         }
         self.carried()?;
         self.all_behind()?;
+        self.all_through()?;
         let last = self.last_accesses()?;
         let steps = self.place_steps(&last)?;
         let all = self.at.iter().chain(&steps).flatten();
@@ -308,6 +283,14 @@ impl<'a> Attempt<'a> {
             .then_some(())
     }
 
+    /// Whether what goes through memory is stored before it is loaded, and loaded before the next iteration stores there.
+    fn all_through(&self) -> Option<()> {
+        self.body.through.iter().try_for_each(|&(store, load)| {
+            let (stored, read) = (self.at[store]?, self.at[load]?);
+            (stored < read && read < stored + self.interval).then_some(())
+        })
+    }
+
     /// The last access through every pointer; all must lie within an interval.
     fn last_accesses(&self) -> Option<Vec<usize>> {
         (0..self.body.pointers.len())
@@ -360,7 +343,8 @@ fn sources(body: &Body) -> Vec<Vec<usize>> {
         }
     }
     let of = |op: &Op| {
-        let uses = op.uses.iter().filter_map(|&u| Some((u, u.value()?.0)));
+        let uses = op.uses.iter().chain(&op.after);
+        let uses = uses.filter_map(|&u| Some((u, u.value()?.0)));
         let mut found: Vec<usize> = uses
             .flat_map(|(used, value)| {
                 let own = writers[value.0].iter();

@@ -58,6 +58,55 @@ fn too_few_registers_are_an_error() {
     assert!(error.to_string().contains("registers"), "{error}");
 }
 
+/// Twenty sums that need all their numbers at once while latencies are short of no register: longer ones are stretched, and
+/// no word waits then either.
+#[test]
+fn long_latencies_are_stretched() {
+    let mut machine = Machine::builtin("vm7").unwrap();
+    let mut body = Body::default();
+    let (read, write) = (
+        body.pointer(0, Step::Bytes(320)),
+        body.pointer(1, Step::Bytes(16)),
+    );
+    let loaded: Vec<_> = (0..20).map(|i| (i, body.quad())).collect();
+    for &(i, x) in &loaded {
+        body.load(Reg::Whole(x), read, 16 * i);
+    }
+    let mut sum = Reg::Whole(loaded[0].1);
+    for &(_, x) in &loaded[1..] {
+        sum = Reg::Whole(body.quad_op("add", &[sum, Reg::Whole(x)]));
+    }
+    body.store(sum, write, 0);
+    let registers = 12;
+    let short = body.schedule_or_stretch(&machine, registers).unwrap();
+    let usual = body.schedule(&machine, registers).unwrap();
+    assert_eq!(short.interval, usual.interval);
+    machine.cp2.latency[cp2_machine::Class::Add] = cp2_machine::Cycles(50);
+    machine.cp2.latency[cp2_machine::Class::Load] = cp2_machine::Cycles(50);
+    assert!(body.schedule(&machine, registers).is_err());
+    let schedule = body.schedule_or_stretch(&machine, registers).unwrap();
+    // Nineteen sums one after the other, and no longer than twice that.
+    assert!(
+        (84..2000).contains(&schedule.interval),
+        "{}",
+        schedule.interval
+    );
+    let made = schedule.emit(3);
+    let text = format!(
+        ".program\n movi a0, 0\n movi a1, 4096\n{} stop\n",
+        made.text
+    );
+    let options = Options {
+        machine: Some(&machine),
+        ..Options::default()
+    };
+    let assembly = assemble(&Source::new("test.s", text), &options).unwrap();
+    assert!(assembly.warnings.is_empty(), "{}", assembly.warnings);
+    // Registers alone are no reason to try for ever.
+    let error = body.schedule_or_stretch(&machine, 2).unwrap_err();
+    assert!(error.interval > 84, "{error}");
+}
+
 /// A step that a table has is loaded before it is made, in the fill too, whose words come as late as they can.
 #[test]
 fn steps_are_loaded_before_the_first_arithmetic() {

@@ -33,9 +33,13 @@ pub fn all() -> Vec<&'static dyn Kernel> {
 }
 
 fn entries() -> impl Iterator<Item = &'static Entry> {
-    use crate::{chain, conv, dsp, fft};
+    use crate::{chain, conv, dsp, fft, npb, sparse, stencil};
     let entries = fft::KERNELS.iter().chain(&conv::KERNELS);
-    entries.chain(&dsp::KERNELS).chain(&chain::KERNELS)
+    let entries = entries
+        .chain(&dsp::KERNELS)
+        .chain(&stencil::KERNELS)
+        .chain(&sparse::KERNELS);
+    entries.chain(&chain::KERNELS).chain(&npb::KERNELS)
 }
 
 /// The kernel of that name.

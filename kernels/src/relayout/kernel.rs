@@ -74,7 +74,7 @@ impl Kernel {
             ..cp2_asm::Options::default()
         };
         let source = Source::new(format!("{name}.s"), source);
-        let program = assembly(name, &source, &options)?.program;
+        let program = assembly(name, (&source, ""), &options)?.program;
         let made = Self {
             program: Arc::new(program),
             page: of.shape.bytes(),
@@ -251,7 +251,7 @@ impl Text {
             let made = self.quad(&mut body, quad, &parts);
             body.store(made, store, i as i64 * BYTES);
         }
-        let schedule = body.schedule(machine, 2 * self.first())?;
+        let schedule = body.schedule_or_stretch(machine, 2 * self.first())?;
         self.address(STORE, OUTPUT, at as i64 * BYTES + schedule.bias(store));
         for (pointer, first, _) in &pointers {
             let register = schedule.register_of(*pointer);
@@ -270,7 +270,7 @@ impl Text {
             if take.lanes != IN_ORDER {
                 let lanes = take.lanes.iter().rev();
                 let lanes = lanes.fold(0, |all, &lane| all << 2 | i64::from(lane));
-                own = Reg::Whole(body.quad_immediate("perm", own, lanes));
+                own = Reg::Whole(body.quad_immediate("perm", &[own], lanes));
             }
             made = Some(match made {
                 None => (own, take.taken),

@@ -482,9 +482,9 @@ fn what_is_not_possible_is_said() {
 fn large_batches_come_near_their_references() {
     let mut low = Vec::new();
     let set = registry::all();
-    // The set is what stands between the filters and the receivers.
+    // The set is what stands between the filters and the stencils.
     let set = set.iter().skip_while(|kernel| kernel.name() != "scale");
-    let set = set.take_while(|kernel| kernel.name() != "radar");
+    let set = set.take_while(|kernel| kernel.name() != "stencil");
     for &kernel in set {
         for size in kernel.sizes() {
             for vm in 0..2 {

@@ -15,7 +15,6 @@ use cp2_machine::Machine;
 use cp2_problems::Case;
 use num_complex::Complex32;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -85,28 +84,23 @@ impl Recorded {
         std::fs::read(self.folder.join(name)).unwrap()
     }
 
-    /// The first image, chunk by chunk, without the user's input and without chunks of zeros: stretches that are zero
+    /// The first image without the user's input and without zeros, by address: stretches that are zero
     /// when time begins are kept where they are not when it ends.
-    fn rest(&self) -> BTreeMap<u64, u8> {
-        let image = self.image("memory.bin");
-        let inputs = self.arrays("inputs");
-        let is_input = |at: u64| {
-            inputs
-                .iter()
-                .any(|a| (a.address..a.address + a.bytes as u64).contains(&at))
-        };
+    fn rest(&self) -> Vec<(u64, u8)> {
+        let mut image = self.image("memory.bin");
+        for input in self.arrays("inputs") {
+            image[input.offset..input.offset + input.bytes].fill(0);
+        }
         let mut offset = 0;
-        let mut rest = BTreeMap::new();
+        let mut rest = Vec::new();
         for stretch in self.manifest["memory"].as_array().unwrap() {
             let [address, bytes] = ["address", "bytes"].map(|n| stretch[n].as_u64().unwrap());
-            for at in 0..bytes {
-                let byte = image[offset + at as usize];
-                if byte != 0 && !is_input(address + at) {
-                    rest.insert(address + at, byte);
-                }
-            }
+            let own = &image[offset..offset + bytes as usize];
+            let values = (address..).zip(own.iter().copied());
+            rest.extend(values.filter(|&(_, byte)| byte != 0));
             offset += bytes as usize;
         }
+        rest.sort_unstable();
         rest
     }
 }
@@ -213,6 +207,9 @@ fn read_all(job: &PreparedJob) -> Vec<u8> {
         let words: Vec<u32> = match output.element.as_str() {
             "float32" => bits(job, name, vec![0.0f32; count], |x| vec![x.to_bits()]),
             "uint32" => bits(job, name, vec![0u32; count], |x| vec![x]),
+            "float64" => bits(job, name, vec![0.0f64; count / 2], |x| {
+                vec![x.to_bits() as u32, (x.to_bits() >> 32) as u32]
+            }),
             _ => bits(job, name, vec![Complex32::default(); count / 2], |z| {
                 vec![z.re.to_bits(), z.im.to_bits()]
             }),

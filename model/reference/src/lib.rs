@@ -25,20 +25,28 @@
 
 pub mod bound;
 mod count;
+mod diffusion;
 mod fft;
 mod figures;
 mod filter;
 mod matrix;
+mod multigrid;
 mod receiver;
 mod short_filter;
+mod sparse;
+mod stencil;
 mod transforms;
 mod vector;
 
 pub use bound::Traffic;
 pub use count::Count;
+pub use diffusion::Diffusion;
 pub use fft::{Fft, FftArray, RealFft};
 pub use figures::{Figures, Term};
 pub use filter::{Filter, Rate};
 pub use matrix::{MatrixProducts, MatrixTimesVectors, Transposition};
+pub use multigrid::{Multigrid, MultigridPass};
 pub use receiver::{Radar, Sonar};
+pub use sparse::{SparseMethod, SparseNumbers, SparseProduct, SparseSolver};
+pub use stencil::{Coefficients, Stencil};
 pub use vector::{Map, MapOperation, Reduction, ReductionOperation};

@@ -3,8 +3,9 @@
 
 use cp2_machine::{Class, Cycles, Machine};
 use cp2_reference::{
-    Fft, FftArray, Figures, Filter, Map, MapOperation, MatrixProducts, MatrixTimesVectors, Radar,
-    Rate, RealFft, Reduction, ReductionOperation, Sonar, Transposition,
+    Coefficients, Diffusion, Fft, FftArray, Figures, Filter, Map, MapOperation, MatrixProducts,
+    MatrixTimesVectors, Radar, Rate, RealFft, Reduction, ReductionOperation, Sonar, SparseMethod,
+    SparseNumbers, SparseProduct, SparseSolver, Stencil, Transposition,
 };
 use proptest::prelude::*;
 
@@ -37,6 +38,30 @@ fn transforms_take_what_is_known() {
         let method = Fft::new(p, 1024).figures(&vm7).method;
         assert!(method.starts_with("Rader x Good-Thomas"), "{method}");
     }
+}
+
+/// FT of class A: 8, 8 and 7 levels, and products in the pass of 7; of class B in one of 8, where x has 9.
+#[test]
+fn steps_of_diffusion_are_three_passes() {
+    let [vm7, vm9] = machines();
+    let n = 1u64 << 23;
+    let a = Diffusion {
+        shape: [128, 256, 256],
+        steps: 6,
+    };
+    assert_eq!(a.step(&vm7).map(Cycles::get), [n, n, n]);
+    let figures = a.figures(&vm7);
+    assert_eq!([figures.bound.0, figures.reference.0], [n, 21 * n]);
+    // 12.8 bytes a cycle.
+    assert_eq!(a.figures(&vm9).reference.0, 21 * n / 4 * 5);
+    let n = 1u64 << 25;
+    let b = Diffusion {
+        shape: [256, 256, 512],
+        steps: 20,
+    };
+    assert_eq!(b.step(&vm7).map(Cycles::get), [n / 8 * 9, n, n / 8 * 9]);
+    assert_eq!(b.transform(&vm7).0, n / 8 * 25);
+    assert_eq!(b.figures(&vm7).reference.0, n / 8 * (25 + 20 * 26));
 }
 
 /// Every division of a length into factors, with and without products between coprime ones: primes by couples of inputs.
@@ -372,6 +397,48 @@ fn problems(n: usize, k: usize) -> Vec<Problem> {
         "transpose",
         Box::new(move |m| Transposition::new(k, n, 3).figures(m)),
     );
+    for coefficients in [
+        Coefficients::Class,
+        Coefficients::Point,
+        Coefficients::Element,
+    ] {
+        let points = if coefficients == Coefficients::Class {
+            27
+        } else {
+            k.min(27)
+        };
+        add(
+            "stencil",
+            Box::new(move |m| Stencil::new([k, n, 50], points, coefficients, 3).figures(m)),
+        );
+    }
+    for numbers in [
+        SparseNumbers::Ones,
+        SparseNumbers::Real,
+        SparseNumbers::Complex,
+    ] {
+        let entries = 5 * n;
+        add(
+            "spmv",
+            Box::new(move |m| {
+                SparseProduct::new([n, n + k], entries, entries / 2, numbers, k).figures(m)
+            }),
+        );
+    }
+    for method in [
+        SparseMethod::Cg,
+        SparseMethod::Pcg,
+        SparseMethod::Bicgstab,
+        SparseMethod::Inverse { steps: 25 },
+    ] {
+        add(
+            "solve",
+            Box::new(move |m| {
+                let entries = [9 * n, 5 * n];
+                SparseSolver::new(method, n, entries, SparseNumbers::Real, k).figures(m)
+            }),
+        );
+    }
     all
 }
 
@@ -413,6 +480,43 @@ proptest! {
             prop_assert!(narrow.bound > of.bound, "{name}: {of:?} {narrow:?}");
         }
     }
+}
+
+/// By hand: 4 bytes a value and number at 16 a cycle, 8 of complex ones; a symmetric matrix has half its values to move; sixteen
+/// multiply-adds a cycle where vectors are many.
+#[test]
+fn sparse_products_move_values_once() {
+    let [vm7, vm9] = machines();
+    let of = |machine: &Machine, known, numbers, vectors| {
+        let product = SparseProduct::new([1000, 600], 32_000, known, numbers, vectors);
+        let figures = product.figures(machine);
+        (figures.bound.get(), figures.reference.get())
+    };
+    let real = |known, vectors| of(&vm7, known, SparseNumbers::Real, vectors);
+    assert_eq!(real(32_000, 1), (8400, 8400));
+    assert_eq!(real(16_600, 1), (4550, 4550));
+    assert_eq!(real(32_000, 8), ((32_000 + 8 * 1600) / 4, 32_000 * 8 / 16));
+    assert_eq!(of(&vm9, 32_000, SparseNumbers::Real, 1).0, 8400 * 5 / 4);
+    assert_eq!(
+        of(&vm7, 32_000, SparseNumbers::Complex, 1),
+        (16_800, 16_800)
+    );
+    assert_eq!(of(&vm7, 32_000, SparseNumbers::Ones, 1), (400, 2000));
+}
+
+/// NPB CG of class A: 15 iterations of 26 products, the values of one triangle, 14,000 rows whose five vectors lie beyond local memory.
+#[test]
+fn inverse_iterations_are_products_and_passes() {
+    let [vm7, _] = machines();
+    let (n, entries) = (14_000u64, 1_853_104u64);
+    let known = (entries + n) / 2;
+    let inverse = SparseMethod::Inverse { steps: 25 };
+    let both = [entries as usize, known as usize];
+    let solver = SparseSolver::new(inverse, n as usize, both, SparseNumbers::Real, 15);
+    let figures = solver.figures(&vm7);
+    assert_eq!(figures.bound.get(), (known + 2 * n) / 4);
+    let moved = 15 * (26 * known + (25 * 10 + 4) * n) / 4;
+    assert_eq!(figures.reference.get(), moved);
 }
 
 /// By hand: what is read once and left once, and where that takes no time the issues of every stage.

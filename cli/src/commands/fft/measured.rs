@@ -1,6 +1,7 @@
 //! A batch of transforms that has been run and judged, and its figures.
 
 use super::{Numbers, Planned};
+use crate::interrupt;
 use crate::io::{Recording, Timed};
 use crate::outcome::{CHANGED, Failure, Outcome, UNVERIFIED};
 use crate::simulation::{figures, merge, table};
@@ -52,7 +53,7 @@ pub(crate) fn measure(
     let verdict = match (run.output, fft.input(&run)) {
         (Some(output), Some(input)) if kept => {
             let row = |b: usize, x: &mut [Complex32]| input.fetch(&run.run, b * stride, x);
-            fft.judge(&problem, (&run, output), row, threads)?
+            interrupt::alone(|| fft.judge(&problem, (&run, output), row, threads))??
         }
         _ => None,
     };
@@ -86,7 +87,7 @@ pub(crate) fn measure_recording(
                 recording.row(b, x);
                 Ok(())
             };
-            fft.judge(&problem, (&run, output), row, threads)?
+            interrupt::alone(|| fft.judge(&problem, (&run, output), row, threads))??
         }
         _ => None,
     };

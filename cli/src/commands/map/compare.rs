@@ -40,11 +40,17 @@ impl Comparison {
                 Kind::Complex64 | Kind::Float32 => {
                     words.map(|b| f64::from(f32::from_le_bytes(b))).collect()
                 }
+                Kind::Float64 => {
+                    let words = array.bytes.chunks_exact(8);
+                    let number =
+                        |b: &[u8]| <[u8; 8]>::try_from(b).map_or(f64::NAN, f64::from_le_bytes);
+                    words.map(number).collect()
+                }
                 Kind::Int32 => words.map(|b| f64::from(i32::from_le_bytes(b))).collect(),
                 Kind::Uint32 => words.map(|b| f64::from(u32::from_le_bytes(b))).collect(),
             }
         };
-        let each = got.kind.bytes() / 4;
+        let each = if got.kind == Kind::Complex64 { 2 } else { 1 };
         let (mut wrong, mut worst): (usize, Option<(usize, f64, [f64; 2])>) = (0, None);
         for (index, (got, expected)) in lanes(got).into_iter().zip(lanes(expected)).enumerate() {
             let error = match (got.is_nan(), expected.is_nan()) {

@@ -13,7 +13,7 @@ use compare::Comparison;
 use cp2_host::nest::{Edge, March};
 use cp2_host::{BlocksPerSection, Buffering};
 use cp2_kernels::map::{ArrayJob, ElementType, Input, MapError, Mapped, Output, map};
-use extents::Extents;
+pub(super) use extents::Extents;
 pub(super) use results::{Expected, deliver};
 use serde_json::json;
 use std::path::{Path, PathBuf};

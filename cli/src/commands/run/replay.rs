@@ -113,10 +113,16 @@ fn result(args: &Args, replay: &Replay) -> Result<(Kind, Vec<usize>, u64, u64), 
             ),
         });
     };
-    let Some(kind) = Kind::ANY.iter().find(|k| k.name() == output.element) else {
+    let Some(kind) = Kind::RESULTS.iter().find(|k| k.name() == output.element) else {
         return fail(format!(
-            "--output: an .npy of {} is not known",
-            output.element
+            "--output: an .npy of {} is not known; --result names another of {}",
+            output.element,
+            replay
+                .outputs
+                .iter()
+                .map(|y| y.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
         ));
     };
     let shape: Option<Vec<usize>> = output

@@ -6,13 +6,15 @@ pub(crate) use read::{Npy, read_npy, read_rows};
 
 use num_complex::Complex32;
 
-/// Element types, all little-endian and of 32-bit lanes.
+/// Element types, all little-endian; those of the machine are of 32-bit lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Two float32.
     Complex64,
     /// 32-bit float.
     Float32,
+    /// 64-bit float: a result of the control CPU.
+    Float64,
     /// Signed 32-bit integer.
     Int32,
     /// Unsigned 32-bit integer.
@@ -25,12 +27,21 @@ impl Kind {
     /// Whatever DMEM can hold.
     pub(crate) const ANY: &'static [Self] =
         &[Self::Complex64, Self::Float32, Self::Int32, Self::Uint32];
+    /// What a recorded run can have as a result.
+    pub(crate) const RESULTS: &'static [Self] = &[
+        Self::Complex64,
+        Self::Float32,
+        Self::Float64,
+        Self::Int32,
+        Self::Uint32,
+    ];
 
     /// NumPy's name.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Complex64 => "complex64",
             Self::Float32 => "float32",
+            Self::Float64 => "float64",
             Self::Int32 => "int32",
             Self::Uint32 => "uint32",
         }
@@ -41,6 +52,7 @@ impl Kind {
         match self {
             Self::Complex64 => "<c8",
             Self::Float32 => "<f4",
+            Self::Float64 => "<f8",
             Self::Int32 => "<i4",
             Self::Uint32 => "<u4",
         }
@@ -48,7 +60,7 @@ impl Kind {
 
     /// Bytes of one element.
     pub(crate) const fn bytes(self) -> usize {
-        if matches!(self, Self::Complex64) {
+        if matches!(self, Self::Complex64 | Self::Float64) {
             8
         } else {
             4

@@ -17,6 +17,7 @@ struct Case {
     edge: Edge,
     size: Option<u32>,
     buffering: Buffering,
+    apart: bool,
 }
 
 const ELEMENT: u64 = 4;
@@ -36,6 +37,7 @@ impl Case {
         let output = Field::new("v", 1 << 28, ELEMENT, self.shape, self.block);
         Sweep {
             march,
+            marches_apart: self.apart,
             zeros: (ZEROS, 4096),
             size: self
                 .size
@@ -265,7 +267,7 @@ fn run(case: &Case) -> Result<(), TestCaseError> {
             slots[slot(loaded)] = nest.arguments(loaded);
         }
         // The kernel may still be at work on the first of these.
-        for page in (loaded + 1).saturating_sub(nest.degree() as u64)..=loaded {
+        for page in nest.behind(loaded).map_or(0, |page| page + 1)..=loaded {
             let live = Live::new(case, &nest, page, &slots[slot(page)]);
             live.check(&dmem, loaded)?;
             // Lines are loaded once, but for those around the ends of a march.
@@ -293,8 +295,9 @@ fn cases() -> impl Strategy<Value = Case> {
             Just(Buffering::Double),
             Just(Buffering::Triple)
         ],
+        any::<bool>(),
     );
-    (sizes, how).prop_map(|((n, b, halos), (march, edge, size, buffering))| {
+    (sizes, how).prop_map(|((n, b, halos), (march, edge, size, buffering, apart))| {
         let mut halos: Vec<_> = halos
             .into_iter()
             // Elements that are repeated within a granule take another pass to load.
@@ -310,6 +313,7 @@ fn cases() -> impl Strategy<Value = Case> {
             edge,
             size,
             buffering,
+            apart,
         }
     })
 }
@@ -331,6 +335,7 @@ fn cube() -> Case {
         edge: Edge::Zero,
         size: None,
         buffering: Buffering::Auto,
+        apart: false,
     }
 }
 

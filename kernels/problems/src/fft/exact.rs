@@ -7,6 +7,9 @@ use num_complex::{Complex32, Complex64};
 use std::fmt;
 use std::sync::Arc;
 
+/// Columns that are transformed together.
+const COLUMNS: usize = 8;
+
 /// The transform of arrays of a shape in double precision, planned once and carried out in one place: fresh memory for
 /// every array takes longer than the transforms.
 #[derive(Clone)]
@@ -46,26 +49,42 @@ impl Exact {
 
     /// The transform of one array or of several, one behind the other.
     pub fn of(&mut self, input: &[Complex32]) -> &[Complex64] {
-        self.numbers.clear();
-        self.numbers.extend(input.iter().map(|&x| widen(x)));
+        let mut numbers = std::mem::take(&mut self.numbers);
+        numbers.clear();
+        numbers.extend(input.iter().map(|&x| widen(x)));
+        self.in_place(&mut numbers);
+        self.numbers = numbers;
+        &self.numbers
+    }
+
+    /// The same of numbers in double precision, which their transforms replace.
+    pub fn in_place(&mut self, numbers: &mut [Complex64]) {
         for (fft, width) in &self.axes {
             if *width == 1 {
-                fft.process_with_scratch(&mut self.numbers, &mut self.scratch);
+                fft.process_with_scratch(numbers, &mut self.scratch);
                 continue;
             }
-            for matrix in self.numbers.chunks_exact_mut(fft.len() * width) {
-                for c in 0..*width {
+            // Several columns at a time: neighbours come together.
+            let length = fft.len();
+            for matrix in numbers.chunks_exact_mut(length * width) {
+                for first in (0..*width).step_by(COLUMNS) {
+                    let columns = COLUMNS.min(width - first);
                     self.column.clear();
-                    self.column
-                        .extend(matrix.iter().skip(c).step_by(*width).copied());
+                    self.column.resize(columns * length, Complex64::default());
+                    for (row, numbers) in matrix.chunks_exact(*width).enumerate() {
+                        let numbers = numbers.iter().skip(first).take(columns);
+                        let places = self.column.iter_mut().skip(row).step_by(length);
+                        places.zip(numbers).for_each(|(to, from)| *to = *from);
+                    }
                     fft.process_with_scratch(&mut self.column, &mut self.scratch);
-                    for (to, from) in matrix.iter_mut().skip(c).step_by(*width).zip(&self.column) {
-                        *to = *from;
+                    for (row, numbers) in matrix.chunks_exact_mut(*width).enumerate() {
+                        let numbers = numbers.iter_mut().skip(first).take(columns);
+                        let places = self.column.iter().skip(row).step_by(length);
+                        numbers.zip(places).for_each(|(to, from)| *to = *from);
                     }
                 }
             }
         }
-        &self.numbers
     }
 }
 

@@ -233,7 +233,7 @@ impl Problem for MapProblem {
     fn cases(&self) -> &'static [Case] {
         match self.op {
             MapOp::Magnitude | MapOp::Phase | MapOp::Decibels => &Case::NORMAL,
-            _ => &Case::ALL,
+            _ => &Case::FINITE,
         }
     }
 

@@ -196,7 +196,7 @@ impl Problem for ReduceProblem {
     fn cases(&self) -> &'static [Case] {
         match self.op {
             ReductionOp::Norm => &Case::NORMAL,
-            _ => &Case::ALL,
+            _ => &Case::FINITE,
         }
     }
 

@@ -27,7 +27,7 @@ use num_complex::Complex32;
 use pages::{Addresses, Blocks, Phase};
 use places::{Local, Places, Room};
 use shape::{PAGE, Shape};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use units::{Rounds, Turns, alike, turns, units};
 
 pub(super) use shape::{CUTS, Cut};
@@ -47,7 +47,11 @@ const DMEM: u64 = 56 << 10;
 /// Ways whose words are counted.
 const COUNTED: usize = 2;
 
+/// Numbers of blocks whose ways are kept: planning asks for the same few again, a stream for one.
+const KEPT: usize = 8;
+
 /// What takes turns, and the time that it is expected to take.
+#[derive(Clone, Debug)]
 struct Way {
     turns: Vec<Turns>,
     room: Room,
@@ -64,6 +68,8 @@ pub(super) struct Long {
     pages: u64,
     rows: Arc<[Complex32]>,
     columns: Arc<[Complex32]>,
+    /// The cheapest ways of numbers of blocks that were asked for: a pure function remembered, which takes longer than all else that planning does.
+    known: Mutex<Vec<(usize, Option<Arc<Way>>)>>,
 }
 
 /// What of a machine blocks beyond local memory need.
@@ -111,6 +117,7 @@ pub(super) fn filters(
         pages: pages as u64,
         rows: rows.clone(),
         columns: columns.clone(),
+        known: Mutex::default(),
     });
     let fit = longs.into_iter().filter(Long::fits);
     Ok(fit.map(Long::filter).collect())
@@ -211,7 +218,23 @@ impl Long {
     }
 
     /// What takes turns for `total` blocks, in the way that is expected to take the shortest time.
-    fn cheapest(&self, total: usize) -> Option<Way> {
+    fn cheapest(&self, total: usize) -> Option<Arc<Way>> {
+        let kept = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept().iter().find(|known| known.0 == total).cloned();
+        if let Some((_, way)) = known {
+            return way;
+        }
+        let way = self.search(total).map(Arc::new);
+        let mut kept = kept();
+        if kept.len() == KEPT {
+            kept.remove(0);
+        }
+        kept.push((total, way.clone()));
+        way
+    }
+
+    /// The same, which no one has asked for.
+    fn search(&self, total: usize) -> Option<Way> {
         let together = self.shape.together as u64;
         let first = together.div_ceil(STEPS)..=together;
         // Units that are all as large, or of which the second is at most twice as large as the first.
@@ -301,10 +324,10 @@ impl Passes for Long {
     }
 
     fn operations(&self, total: usize) -> Vec<Vec<(Class, u64)>> {
-        let phases = self.cheapest(total).map(|way| way.turns);
-        let phases = phases.unwrap_or_default();
+        let way = self.cheapest(total);
+        let phases = way.iter().flat_map(|way| &way.turns);
         let operations = |(shares, steps): &Turns| self.shape.operations(shares, *steps);
-        phases.iter().map(operations).collect()
+        phases.map(operations).collect()
     }
 }
 

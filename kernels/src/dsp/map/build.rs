@@ -3,8 +3,8 @@
 use super::op::{Formula as _, Scheme};
 use crate::dsp::error::DspError;
 use crate::dsp::kernel::{Kernel, Recipe, pointer};
-use crate::dsp::ops::Ops;
 use crate::dsp::plan::{QUAD, padded};
+use crate::pipeline::Ops;
 use crate::pipeline::{Pointer, Reg, Value};
 use cp2_machine::Machine;
 use cp2_problems::vector::MapOp;

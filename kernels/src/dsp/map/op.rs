@@ -1,6 +1,6 @@
 //! The operations: what they read, compute and cost.
 
-use crate::dsp::ops::Ops;
+use crate::pipeline::Ops;
 use crate::pipeline::{Reg, Value};
 use cp2_problems::vector::MapOp;
 use cp2_reference::MapOperation;

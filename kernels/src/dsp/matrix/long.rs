@@ -3,9 +3,9 @@
 
 use crate::dsp::error::DspError;
 use crate::dsp::kernel::{Kernel, address};
-use crate::dsp::ops::Ops;
 use crate::dsp::plan::words;
 use crate::dsp::tile::{COMPLEX, SUMS, shares};
+use crate::pipeline::Ops;
 use crate::pipeline::{Operations, Reg, Step};
 use cp2_machine::Machine;
 use num_complex::Complex32;

@@ -6,10 +6,10 @@
 //! transposed, the largest value is found, and the least place at which it stands.
 
 use super::super::kernel::{Recipe, pointer};
-use super::super::ops::{Ops, half};
 use super::group::{Group, Input, ROWS};
 use super::short::Short;
 use super::{DspError, QUAD};
+use crate::pipeline::{Ops, half};
 use crate::pipeline::{Pointer, Reg};
 use cp2_machine::Machine;
 use cp2_problems::vector::ReductionOp;

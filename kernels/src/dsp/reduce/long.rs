@@ -2,8 +2,8 @@
 //! candidates side by side.
 
 use super::super::kernel::{Kernel, Recipe, pointer};
-use super::super::ops::Ops;
 use super::{DspError, QUAD};
+use crate::pipeline::Ops;
 use crate::pipeline::{Pointer, Reg};
 use cp2_machine::Machine;
 use cp2_problems::vector::ReductionOp;

@@ -3,10 +3,10 @@
 //! wherever that leaves their ends: see `group`.
 
 use super::super::kernel::{Kernel, Recipe, pointer};
-use super::super::ops::Ops;
 use super::extreme;
 use super::group::{Group, Input, ROWS};
 use super::{DspError, QUAD, QUAD_BYTES, width};
+use crate::pipeline::Ops;
 use crate::pipeline::{Body, Reg};
 use cp2_machine::Machine;
 use cp2_problems::vector::ReductionOp;

@@ -2,8 +2,8 @@
 
 use super::super::error::DspError;
 use super::super::kernel::{Kernel, Recipe, pointer};
-use super::super::ops::Ops;
 use super::{Block, COMPLEX};
+use crate::pipeline::Ops;
 use crate::pipeline::Reg;
 use cp2_machine::Machine;
 use std::fmt::Write as _;

@@ -24,9 +24,11 @@ mod real_parts;
 mod recipe;
 mod split;
 mod tiles;
+mod weighed;
 
 pub use lines::Lines;
 pub use nd::FftNd;
 pub use plan::LargeFft;
 pub(in crate::fft) use real::LargeReal;
 pub use recipe::LargeRecipe;
+pub(crate) use weighed::FieldFft;

@@ -176,7 +176,7 @@ impl Blocks {
             ..cp2_asm::Options::default()
         };
         let source = Source::new(self.file(kernel), kernel.made.text.clone());
-        let program = Arc::new(assembly(&self.name, &source, &options)?.program);
+        let program = Arc::new(assembly(&self.name, (&source, ""), &options)?.program);
         programs.insert(kernel.transforms, program.clone());
         Ok(program)
     }

@@ -146,51 +146,49 @@ fn merged_rounds_agree_with_the_reference() {
 /// what some take.
 #[test]
 fn what_is_left_is_not_lost() {
-    for (name, taps, samples, floor, runs) in [
-        ("vm9", 1100, 1_000_000, 0.93, true),
-        ("vm9", 1150, 1_000_000, 0.93, false),
-        ("vm9", 1200, 1_000_000, 0.935, true),
-        ("vm9", 1300, 1_000_000, 0.935, false),
-        ("vm9", 1500, 1_000_000, 0.94, true),
-        ("vm9", 5000, 1_000_000, 0.93, false),
-        ("vm9", 8000, 1_000_000, 0.925, false),
-        ("vm9", 2048, 1_000_000, 0.95, false),
-        ("vm9", 2500, 1_000_000, 0.935, false),
-        ("vm9", 4097, 1_000_000, 0.945, false),
-        ("vm9", 600, 128_000, 0.96, true),
-        ("vm7", 300, 64_000, 0.955, true),
-        ("vm9", 300, 64_000, 0.94, true),
-        ("vm9", 400, 64_000, 0.93, true),
-        ("vm9", 1200, 500_000, 0.92, true),
-        ("vm7", 600, 128_000, 0.97, true),
-        ("vm7", 4097, 1_000_000, 0.955, false),
-        ("vm7", 4097, 256_000, 0.905, true),
-        ("vm7", 1700, 200_000, 0.94, true),
-        ("vm7", 3000, 20_000, 0.715, true),
-        ("vm7", 16_385, 200_000, 0.87, true),
-        ("vm9", 10_000, 1_000_000, 0.915, false),
-        ("vm9", 4097, 256_000, 0.85, false),
-        ("vm9", 12_000, 2_000_000, 0.95, false),
-        ("vm9", 16_385, 2_000_000, 0.93, false),
+    let whole = |taps: usize, samples: usize| classic(taps) * (samples + taps - 1) as f64;
+    for (name, taps, samples, floor) in [
+        ("vm9", 1100, 1_000_000, 0.93),
+        ("vm9", 1200, 1_000_000, 0.935),
+        ("vm9", 1500, 1_000_000, 0.94),
+        ("vm9", 4097, 1_000_000, 0.945),
+        ("vm9", 600, 128_000, 0.96),
+        ("vm7", 300, 64_000, 0.955),
+        ("vm9", 300, 64_000, 0.94),
+        ("vm9", 400, 64_000, 0.93),
+        ("vm9", 1200, 500_000, 0.92),
+        ("vm7", 600, 128_000, 0.97),
+        ("vm7", 4097, 1_000_000, 0.955),
+        ("vm7", 4097, 256_000, 0.905),
+        ("vm7", 1700, 200_000, 0.94),
+        ("vm7", 3000, 20_000, 0.715),
+        ("vm7", 16_385, 200_000, 0.87),
+        ("vm9", 16_385, 2_000_000, 0.93),
     ] {
-        let (filter, problem) = planned::<Complex32>(name, taps, samples);
-        let least = classic(taps) * (samples + taps - 1) as f64;
+        let done = measured((name, taps, samples));
+        let (least, cycles) = (whole(taps, samples), done.report.cycles as f64);
+        let what = format!("{name}, {taps} taps, {}", done.kernel);
+        println!("{what}: {cycles} cycles, {:.3}", least / cycles);
+        assert!(least / done.expected >= floor, "{what}");
+        assert!(least / cycles >= floor, "{what}: {}", least / cycles);
+        assert!(done.efficiency <= 1.0, "{what}: {}", done.efficiency);
+        let explained = done.expected / cycles;
+        // Outputs that nobody wants are priced and not stored.
+        assert!((0.97..=1.02).contains(&explained), "{what}: {explained}");
+        assert!(done.holds, "{what}");
+    }
+    // By what is expected alone: between those that run, where rows of another length begin to pay.
+    for (name, taps, samples, floor) in [
+        ("vm9", 2500, 1_000_000, 0.935),
+        ("vm9", 8000, 1_000_000, 0.925),
+        ("vm9", 10_000, 1_000_000, 0.915),
+        ("vm9", 4097, 256_000, 0.85),
+    ] {
+        let (filter, _) = planned::<Complex32>(name, taps, samples);
         let expected = filter.choice().candidates[0].cycles.unwrap();
+        let share = whole(taps, samples) / expected;
         let what = format!("{name}, {taps} taps, {}", filter.kernel());
-        println!("{what}: {:.3}", least / expected);
-        assert!(least / expected >= floor, "{what}: {}", least / expected);
-        if runs {
-            let x = complex(samples, 1);
-            let done = filter.process(&x).unwrap();
-            let cycles = done.run.report.cycles as f64;
-            println!("{what}: {cycles} cycles, {:.3}", least / cycles);
-            assert!(least / cycles >= floor, "{what}: {}", least / cycles);
-            assert!(done.efficiency() <= 1.0, "{what}: {}", done.efficiency());
-            let explained = expected / cycles;
-            // Outputs that nobody wants are priced and not stored.
-            assert!((0.97..=1.02).contains(&explained), "{what}: {explained}");
-            let y = done.output.unwrap();
-            assert!(problem.compare(&x, &y).holds(), "{what}");
-        }
+        println!("{what}: {share:.3}");
+        assert!(share >= floor, "{what}: {share}");
     }
 }

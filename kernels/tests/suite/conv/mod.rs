@@ -18,16 +18,18 @@ mod values;
 
 use crate::common::{Bits, clean, floats, machine};
 use cp2_emu::Cause;
+use cp2_host::RunReport;
 use cp2_kernels::Job;
 use cp2_kernels::conv::{
     ConvError, ConvProblem, ConvRun, Convolver, Mode, Numbers, Places, Rate, Streaming, matched,
 };
-use cp2_machine::Machine;
+use cp2_machine::{Class, Machine};
 use cp2_problems::Problem as _;
 use cp2_reference::Figures;
 use num_complex::Complex32;
 use proptest::prelude::*;
-use std::sync::{Arc, LazyLock};
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 static VM7: LazyLock<Arc<Machine>> = LazyLock::new(|| machine("vm7"));
 static VM9: LazyLock<Arc<Machine>> = LazyLock::new(|| machine("vm9"));
@@ -104,4 +106,46 @@ fn resample<T: Numbers + Bits>(
         x,
         &ConvProblem::resampled(taps, channels, samples, rate).unwrap(),
     )
+}
+
+/// Machine, taps, samples.
+type Row = (&'static str, usize, usize);
+
+/// Rows that were asked for: one test measures, others that want the same wait.
+type Rows = HashMap<Row, Arc<OnceLock<Arc<Measured>>>>;
+
+/// What one channel of complex samples took, and was expected to take, and whether it is right.
+struct Measured {
+    kernel: String,
+    expected: f64,
+    report: RunReport,
+    efficiency: f64,
+    operations: Vec<(Class, u64)>,
+    holds: bool,
+}
+
+/// A row of several tests, planned and run once: to plan a million samples takes seconds.
+fn measured((name, taps, samples): Row) -> Arc<Measured> {
+    static ROWS: LazyLock<Mutex<Rows>> = LazyLock::new(Mutex::default);
+    let row = {
+        let mut rows = ROWS.lock().unwrap();
+        rows.entry((name, taps, samples)).or_default().clone()
+    };
+    let made = row.get_or_init(|| {
+        let (h, x) = (complex(taps, 2), complex(samples, 1));
+        let filter =
+            Convolver::new::<Complex32>(&machine(name), &h, 1, samples, Mode::Full).unwrap();
+        let problem = ConvProblem::new(&h, 1, samples, Mode::Full).unwrap();
+        let done = filter.process(&x).unwrap();
+        let operations = filter.operations::<Complex32>(1).into_iter().flatten();
+        Arc::new(Measured {
+            kernel: filter.kernel().to_owned(),
+            expected: filter.choice().candidates[0].cycles.unwrap(),
+            efficiency: done.efficiency(),
+            operations: operations.collect(),
+            holds: problem.compare(&x, done.output.as_ref().unwrap()).holds(),
+            report: done.run.report,
+        })
+    });
+    made.clone()
 }

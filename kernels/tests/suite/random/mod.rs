@@ -1,7 +1,8 @@
 //! Runs drawn at random: machine, kernel, size and input. Each is right, or refused in words: never
 //! wrong, endless, or a panic.
 //!
-//! A seed stands for a run. Any number of them: `cargo run --release -p cp2-kernels --example random -- --count 5000`.
+//! A seed stands for a run. Any number of them: `cargo run --release -p cp2-kernels --example random -- --count 5000`; from
+//! `--seed 4294967296` on they are benchmarks.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod machines;
@@ -9,15 +10,32 @@ mod plans;
 mod subjects;
 mod trial;
 
+use subjects::BENCHMARKS;
 use trial::{End, Trial};
 
 /// Those that are always run: of every subject some, and some seconds.
 const RUNS: u64 = 160;
+/// The same of benchmarks.
+const BENCHMARK_RUNS: u64 = 40;
 
 #[test]
 fn runs_drawn_at_random_are_right_or_refused() {
+    // Most machines have a place for most sizes.
+    let right = all_right(0..RUNS);
+    assert!(right >= RUNS / 2, "{right} of {RUNS}");
+}
+
+#[test]
+fn benchmarks_drawn_at_random_are_right_or_refused() {
+    let right = all_right(BENCHMARKS..BENCHMARKS + BENCHMARK_RUNS);
+    assert!(right >= BENCHMARK_RUNS / 4, "{right} of {BENCHMARK_RUNS}");
+}
+
+/// Carries runs out, none of which may be wrong, and says how many are right.
+#[track_caller]
+fn all_right(seeds: std::ops::Range<u64>) -> u64 {
     let (mut right, mut wrong) = (0, Vec::new());
-    for seed in 0..RUNS {
+    for seed in seeds {
         let trial = Trial::of(seed);
         match trial.run() {
             End::Right => right += 1,
@@ -29,8 +47,7 @@ fn runs_drawn_at_random_are_right_or_refused() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // Most machines have a place for most sizes.
-    assert!(right >= RUNS / 2, "{right} of {RUNS}");
+    right
 }
 
 #[test]

@@ -27,8 +27,14 @@ impl fmt::Display for Subject {
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
 impl Subject {
-    fn all() -> Vec<Self> {
-        let kernels = registry::all().into_iter().map(Self::Kernel);
+    /// Benchmarks, or everything else.
+    fn all(benchmarks: bool) -> Vec<Self> {
+        let kernels = registry::all().into_iter();
+        let kernels = kernels.filter(|kernel| kernel.name().starts_with("npb-") == benchmarks);
+        let kernels = kernels.map(Self::Kernel);
+        if benchmarks {
+            return kernels.collect();
+        }
         // Where a kernel of the registry does all that a problem asks for, it is there already.
         let more = ["fft", "fft-nd", "fft-real", "conv", "conv-real"];
         let problems = KINDS.iter().filter(|kind| more.contains(&kind.name));
@@ -73,9 +79,12 @@ impl Subject {
 /// Numbers of a whole input or output, at most: what is run in a moment.
 const MOST: u64 = 1 << 15;
 
+/// Seeds from here on stand for runs of the NAS benchmarks, those below for runs of everything else.
+pub(crate) const BENCHMARKS: u64 = 1 << 32;
+
 /// A subject and a size of it.
-pub(crate) fn draw(random: &mut Random) -> (Subject, Size) {
-    let subject = pick(random, &Subject::all());
+pub(crate) fn draw(random: &mut Random, benchmarks: bool) -> (Subject, Size) {
+    let subject = pick(random, &Subject::all(benchmarks));
     let values = values(subject, random);
     let named = subject.parameters().iter().map(|p| p.name).zip(values);
     (subject, Size::new(&named.collect::<Vec<_>>()))
@@ -199,6 +208,58 @@ fn values(subject: Subject, random: &mut Random) -> Vec<Value> {
             let (rows, columns) = (up_to(random, 200), up_to(random, 200));
             numbers(&[rows, columns, batch(random, rows * columns)])
         }
+        "stencil" => {
+            let points = pick(random, &[5, 9, 7, 19, 27]);
+            let columns = up_to(random, 400);
+            let rows = up_to(random, (MOST / columns).min(100));
+            let planes = match points {
+                5 | 9 => 1,
+                _ => up_to(random, (MOST / columns / rows).min(30)),
+            };
+            let mut all = numbers(&[planes, rows, columns, points, up_to(random, 3)]);
+            let edges = ["zero", "fixed", "mirrored", "periodic"];
+            all.push(Value::from(pick(random, &edges)));
+            all.push(Value::from(pick(random, &["class", "class", "element"])));
+            all
+        }
+        "spmv" => {
+            let patterns = [
+                "band",
+                "grid5",
+                "grid7",
+                "fem",
+                "random",
+                "power-law",
+                "dense-row",
+                "empty",
+                "mesh",
+            ];
+            let pattern = pick(random, &patterns);
+            let n = match pattern {
+                "grid5" => 3 + up_to(random, 40),
+                "grid7" => 2 + up_to(random, 12),
+                _ => 20 + up_to(random, 2000),
+            };
+            let cols = match pattern {
+                "random" | "empty" => pick(random, &[0u64, 0, 9, 700]),
+                _ => 0,
+            };
+            let each = match pattern {
+                "fem" => 3 + up_to(random, 4) % 4,
+                _ => up_to(random, 12),
+            };
+            let field = pick(random, &["real", "real", "complex", "pattern"]);
+            vec![
+                Value::from(pattern),
+                Value::from(n),
+                Value::from(cols),
+                Value::from(each),
+                Value::from(pick(random, &["-9,-1,0,1,9", "0,2,16", "-3,0"])),
+                Value::from(field),
+                Value::from(up_to(random, 100)),
+                Value::from(pick(random, &[1u64, 1, 1, 3])),
+            ]
+        }
         "radar" => {
             let pulses = 2 * up_to(random, 32);
             let ranges = 2 * up_to(random, (MOST / pulses / 2).min(1000));
@@ -215,6 +276,18 @@ fn values(subject: Subject, random: &mut Random) -> Vec<Value> {
             let taps = up_to(random, 200);
             numbers(&[hydrophones, beams, samples, decimate, taps, points])
         }
+        "npb-cg" => {
+            // Shifts inside the spectrum, as large as about 10 for 8 entries, make systems that 25 steps in single precision do not solve.
+            let (rows, entries) = (15 + up_to(random, 600), up_to(random, 8));
+            let shift = 5 + 3 * entries + up_to(random, 20);
+            numbers(&[rows, entries, up_to(random, 2), shift])
+        }
+        "npb-ft" => {
+            let (planes, rows) = (power(random, 5, 8), power(random, 2, 7));
+            let columns = power(random, 4, 7).min((MOST / planes / rows).max(16));
+            numbers(&[planes, rows, columns, up_to(random, 3)])
+        }
+        "npb-mg" => numbers(&[power(random, 4, 5), up_to(random, 3)]),
         "window" => numbers(&[1024 * up_to(random, 16)]),
         // Operations on every element, of complex numbers or of floats.
         _ => numbers(&[up_to(random, MOST).next_multiple_of(2)]),

@@ -2,7 +2,7 @@
 
 use super::machines::{self, pick};
 use super::plans::is_the_fastest;
-use super::subjects::{self, Subject};
+use super::subjects::{self, BENCHMARKS, Subject};
 use cp2_emu::Engine;
 use cp2_host::{Options, Trace};
 use cp2_kernels::registry::Size;
@@ -126,8 +126,8 @@ impl Trial {
         // Numbers that do not go together are drawn again.
         let machine = (0..).find_map(|_| machines::draw(&mut random));
         let (text, machine) = machine.unwrap();
-        let (subject, size) = subjects::draw(&mut random);
-        let case = pick(&mut random, &Case::ALL);
+        let (subject, size) = subjects::draw(&mut random, seed >= BENCHMARKS);
+        let case = pick(&mut random, &Case::FINITE);
         Self {
             text,
             machine: Arc::new(machine),

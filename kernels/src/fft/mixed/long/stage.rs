@@ -117,7 +117,7 @@ impl Stage {
             ..cp2_asm::Options::default()
         };
         let source = Source::new(format!("{name}.s"), text);
-        let program = Arc::new(assembly(&name, &source, &options)?.program);
+        let program = Arc::new(assembly(&name, (&source, ""), &options)?.program);
         let arguments = data_end(&program).next_multiple_of(QUAD);
         let count = buffers.count as u64;
         let end = arguments

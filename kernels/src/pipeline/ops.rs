@@ -1,12 +1,12 @@
 //! Pieces of bodies: constants, carried registers, formulas on quads.
 
-use crate::pipeline::{Body, Reg, Schedule, Unschedulable};
+use super::{Body, Reg, Schedule, Unschedulable};
 use cp2_machine::Machine;
 
 /// A body together with the registers that outlive an iteration.
 #[derive(Debug)]
-pub(super) struct Ops {
-    pub(super) body: Body,
+pub(crate) struct Ops {
+    pub(crate) body: Body,
     /// Bits of each constant, in `q31` downwards.
     constants: Vec<u32>,
     /// Quads carried from iteration to iteration, below the constants.
@@ -18,12 +18,12 @@ const QUADS: u8 = 32;
 
 impl Ops {
     /// An empty body with constants, each in the four lanes of a quad.
-    pub(super) fn new(constants: &[u32]) -> Self {
+    pub(crate) fn new(constants: &[u32]) -> Self {
         Self::of(Body::default(), constants)
     }
 
     /// The same of a body that is made.
-    pub(super) fn of(body: Body, constants: &[u32]) -> Self {
+    pub(crate) fn of(body: Body, constants: &[u32]) -> Self {
         Self {
             body,
             constants: constants.to_vec(),
@@ -32,24 +32,33 @@ impl Ops {
     }
 
     /// The constant with that index.
-    pub(super) fn constant(&self, index: usize) -> Reg {
+    pub(crate) fn constant(&self, index: usize) -> Reg {
         Reg::Quad(QUADS - 1 - index as u8)
     }
 
     /// A quad that is carried along; all of them before the first is used.
-    pub(super) fn carry(&mut self) -> u8 {
+    pub(crate) fn carry(&mut self) -> u8 {
         self.carried += 1;
         QUADS - self.constants.len() as u8 - self.carried
     }
 
     /// The schedule of the body.
-    pub(super) fn schedule(&self, machine: &Machine) -> Result<Schedule, Unschedulable> {
-        let free = 2 * (QUADS - self.constants.len() as u8 - self.carried);
-        self.body.schedule(machine, free)
+    pub(crate) fn schedule(&self, machine: &Machine) -> Result<Schedule, Unschedulable> {
+        self.body.schedule(machine, self.free())
+    }
+
+    /// The same, or one as long as latencies make it.
+    pub(crate) fn schedule_or_stretch(&self, machine: &Machine) -> Result<Schedule, Unschedulable> {
+        self.body.schedule_or_stretch(machine, self.free())
+    }
+
+    /// Pair registers that nothing is kept in.
+    fn free(&self) -> u8 {
+        2 * (QUADS - self.constants.len() as u8 - self.carried)
     }
 
     /// Words that load the constants from label `constants`, through `a0`.
-    pub(super) fn load_constants(&self) -> String {
+    pub(crate) fn load_constants(&self) -> String {
         let load = |i: usize| {
             format!(
                 "    ldq q{}, [a0 + {}]\n",
@@ -65,7 +74,7 @@ impl Ops {
     }
 
     /// Their table.
-    pub(super) fn constant_table(&self) -> String {
+    pub(crate) fn constant_table(&self) -> String {
         let line = |bits: &u32| {
             let word = *bits as i32;
             format!("    .int {word}, {word}, {word}, {word}\n")
@@ -78,12 +87,12 @@ impl Ops {
     }
 
     /// `name` on whole quads.
-    pub(super) fn q(&mut self, name: &'static str, uses: &[Reg]) -> Reg {
+    pub(crate) fn q(&mut self, name: &'static str, uses: &[Reg]) -> Reg {
         Reg::Whole(self.body.quad_op(name, uses))
     }
 
     /// `name` on each pair of quads.
-    pub(super) fn pairs(&mut self, name: &'static str, uses: &[Reg]) -> Reg {
+    pub(crate) fn pairs(&mut self, name: &'static str, uses: &[Reg]) -> Reg {
         let value = self.body.quad();
         for which in [0, 1] {
             let uses: Vec<Reg> = uses.iter().map(|&r| half(r, which)).collect();
@@ -102,12 +111,12 @@ impl Ops {
     }
 
     /// Real and imaginary parts of the four complex numbers in two quads.
-    pub(super) fn split(&mut self, a: Reg, b: Reg) -> (Reg, Reg) {
+    pub(crate) fn split(&mut self, a: Reg, b: Reg) -> (Reg, Reg) {
         (self.across("trnlo", a, b), self.across("trnhi", a, b))
     }
 
     /// The lanes of four quads, those of a lane as a quad.
-    pub(super) fn lanes(&mut self, rows: [Reg; 4]) -> [Reg; 4] {
+    pub(crate) fn lanes(&mut self, rows: [Reg; 4]) -> [Reg; 4] {
         [(0, "trnlo"), (0, "trnhi"), (1, "trnlo"), (1, "trnhi")].map(|(which, name)| {
             let value = self.body.quad();
             for (to, two) in [Reg::Lo(value), Reg::Hi(value)]
@@ -122,14 +131,14 @@ impl Ops {
     }
 
     /// Of two candidates, values and places, lane by lane that with the larger value; of equals the first.
-    pub(super) fn larger(&mut self, (a, at): (Reg, Reg), (b, other): (Reg, Reg)) -> (Reg, Reg) {
+    pub(crate) fn larger(&mut self, (a, at): (Reg, Reg), (b, other): (Reg, Reg)) -> (Reg, Reg) {
         let larger = self.q("cmplt", &[a, b]);
         let value = self.q("sel", &[b, a, larger]);
         (value, self.q("sel", &[other, at, larger]))
     }
 
     /// An operation on all values, as a tree.
-    pub(super) fn tournament(&mut self, name: &'static str, values: &[Reg]) -> Reg {
+    pub(crate) fn tournament(&mut self, name: &'static str, values: &[Reg]) -> Reg {
         match values {
             [one] => *one,
             _ => {
@@ -141,12 +150,12 @@ impl Ops {
     }
 
     /// The sum of the halves of a quad, and that of another's.
-    pub(super) fn fold(&mut self, a: Reg, b: Reg) -> Reg {
+    pub(crate) fn fold(&mut self, a: Reg, b: Reg) -> Reg {
         self.across("add", a, b)
     }
 
     /// The root of p, where it lies within limits; 0 and infinity as they are.
-    pub(super) fn root(&mut self, p: Reg, (least, most): (Reg, Reg)) -> Reg {
+    pub(crate) fn root(&mut self, p: Reg, (least, most): (Reg, Reg)) -> Reg {
         let above = self.q("max", &[p, least]);
         let inside = self.q("min", &[above, most]);
         let root = self.pairs("rsqrt", &[inside]);
@@ -155,7 +164,7 @@ impl Ops {
 }
 
 /// The lower (0) or upper (1) pair of a quad.
-pub(super) fn half(reg: Reg, which: usize) -> Reg {
+pub(crate) fn half(reg: Reg, which: usize) -> Reg {
     match (reg, which) {
         (Reg::Whole(v), 0) => Reg::Lo(v),
         (Reg::Whole(v), _) => Reg::Hi(v),

@@ -1,0 +1,137 @@
+//! `cp2 npb cg`.
+
+use super::Common;
+use super::report::{Compared, Operator, Report};
+use crate::outcome::{Failure, Outcome};
+use crate::progress;
+use cp2_kernels::KernelRun;
+use cp2_kernels::npb::{CG_OPERATORS, InverseIterations};
+use cp2_machine::Machine;
+use cp2_problems::npb::cg::{Benchmark, CgProblem};
+use cp2_problems::{Case, Data, Problem as _};
+use serde_json::json;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What the host does before time begins.
+const OUTSIDE: &[&str] = &[
+    "the matrix of the benchmark's generator is made, rounded to float32 and packed",
+    "the vector of ones is an input",
+];
+
+/// Runs the benchmark.
+pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+    let common = &args.common;
+    let machine = common.begin(None)?;
+    let benchmark = Benchmark::of(common.class);
+    let (problem, plan) = {
+        let _planning = progress::planning(json);
+        let problem = benchmark.problem();
+        let plan = InverseIterations::new(problem.clone(), &machine);
+        (problem, plan.map_err(Failure::input)?)
+    };
+    let format = plan.product().format();
+    let least = plan.least_product();
+    let method = plan.into_method();
+    let input = problem.input(Case::Random, 1);
+    let (run, host_seconds) = common.run(&method, &input, json)?;
+    let compared = compared(&benchmark, &problem, &input, &run)?;
+    let difference = compared.first().map_or(f64::NAN, |first| first.difference);
+    let [value, rnorm] = ["zeta", "rnorm"].map(|name| last(&run, name));
+    let report = Report {
+        benchmark: "CG",
+        title: format!("NPB CG, class {}: {}", common.class, problem.title()),
+        machine: &machine,
+        compared,
+        values: [json!(value), json!(benchmark.official)],
+        difference: [difference, Benchmark::TOLERANCE],
+        operations: benchmark.operations(),
+        operators: CG_OPERATORS
+            .into_iter()
+            .zip([Some(least), None, None])
+            .map(|(name, reference)| Operator {
+                name: name.to_owned(),
+                reference,
+            })
+            .collect(),
+        outside: OUTSIDE,
+        more: json!({
+            "recipe": method.recipe,
+            "format": format.name(),
+            "rnorm": rnorm,
+            "rnorm_tolerance": Benchmark::RESIDUAL,
+            "csr_ratio": csr_ratio(&problem, &run, &machine),
+        }),
+        run: &run,
+        host_seconds,
+    };
+    report.conclude(common)
+}
+
+/// The last number of a history of a run that finished.
+fn last(run: &KernelRun<Data>, name: &'static str) -> Option<f64> {
+    let output = run.output.as_ref()?;
+    output.get::<f64>(name).ok()?.last().copied()
+}
+
+/// The time that the bytes of the matrix by rows and of the vectors would take, relative to that of a product of the run.
+fn csr_ratio(problem: &CgProblem, run: &KernelRun<Data>, machine: &Machine) -> Option<f64> {
+    let products = run.run.report.parts.iter();
+    let products: Vec<u64> = products
+        .filter(|part| part.name == CG_OPERATORS[0])
+        .map(|part| part.cycles)
+        .collect();
+    let cycles: u64 = products.iter().sum();
+    let bytes = problem.matrix().csr_bytes(1) as f64 * products.len() as f64;
+    let bandwidth = machine.dma.bandwidth;
+    let bandwidth = bandwidth.num as f64 / bandwidth.den.max(1) as f64;
+    (cycles > 0).then(|| bytes / bandwidth / cycles as f64)
+}
+
+/// The last zeta beside the official one and that in double precision, the residual, and all results beside double precision.
+fn compared(
+    benchmark: &Benchmark,
+    problem: &CgProblem,
+    input: &Data,
+    run: &KernelRun<Data>,
+) -> Result<Vec<Compared>, Failure> {
+    let Some(output) = &run.output else {
+        return Ok(Vec::new());
+    };
+    let [zeta, rnorm] = ["zeta", "rnorm"].map(|name| last(run, name).unwrap_or(f64::NAN));
+    let x = input.get::<f32>("x").map_err(Failure::input)?;
+    let exact = problem.solve::<f64>(x);
+    let number = |name: &str, official: f64| Compared {
+        name: name.to_owned(),
+        official: format!("{official:.13}"),
+        ours: format!("{zeta:.13}"),
+        difference: (zeta / official - 1.0).abs(),
+        tolerance: Benchmark::TOLERANCE,
+    };
+    let single = exact.zeta.last().copied().unwrap_or(f64::NAN);
+    let mut all = vec![
+        number("zeta", benchmark.official),
+        number("the same in f64, of the matrix in f32", single),
+        Compared {
+            name: "|x - A z|".to_owned(),
+            official: "0".to_owned(),
+            ours: format!("{rnorm:.2e}"),
+            difference: rnorm,
+            tolerance: Benchmark::RESIDUAL,
+        },
+    ];
+    let worst = problem.reference_of(exact).judge(output).worst;
+    all.push(Compared {
+        name: "all iterations, and x".to_owned(),
+        official: "in f64".to_owned(),
+        ours: "error / allowed error".to_owned(),
+        difference: worst,
+        tolerance: 1.0,
+    });
+    Ok(all)
+}

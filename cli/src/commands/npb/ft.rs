@@ -1,0 +1,146 @@
+//! `cp2 npb ft`.
+
+use super::Common;
+use super::report::{Compared, Operator, Report};
+use crate::interrupt;
+use crate::outcome::{Failure, Outcome};
+use crate::progress;
+use cp2_kernels::npb::FT_OPERATORS;
+use cp2_kernels::{Cp2, KernelRun};
+use cp2_machine::Machine;
+use cp2_problems::npb::FtProblem;
+use cp2_problems::npb::ft::{CHECKSUM_TOLERANCE, FIELD_TOLERANCE, official};
+use cp2_problems::{Data, Expected, Problem as _};
+use cp2_reference::Diffusion;
+use serde_json::json;
+use std::sync::Arc;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What the host does before time begins.
+const OUTSIDE: &[&str] = &[
+    "the field is an input: the generator's numbers rounded to float32",
+    "the factors of each step along each axis",
+];
+
+/// Runs the benchmark.
+pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+    let common = &args.common;
+    let machine = common.begin(None)?;
+    let problem = FtProblem::of_class(common.class);
+    let method = {
+        let _planning = progress::planning(json);
+        Cp2::new(machine.clone()).method(&problem)
+    };
+    let method = method.map_err(Failure::input)?;
+    let input = problem.initial();
+    let (run, host_seconds) = common.run(&method, &input, json)?;
+    let (compared, field) = compared(&problem, common, &input, &run)?;
+    let [sums, published] = [values(&run), json!(official(common.class))];
+    let worst = compared
+        .iter()
+        .take(problem.steps())
+        .map(|number| number.difference)
+        // What is no number stays.
+        .reduce(|worst, next| {
+            if next > worst || next.is_nan() {
+                next
+            } else {
+                worst
+            }
+        });
+    let report = Report {
+        benchmark: "FT",
+        title: format!("NPB FT, class {}: {}", common.class, problem.title()),
+        machine: &machine,
+        compared,
+        values: [sums, published],
+        difference: [worst.unwrap_or(f64::NAN), CHECKSUM_TOLERANCE],
+        operations: problem.operations(),
+        operators: operators(&problem, &machine),
+        run: &run,
+        outside: OUTSIDE,
+        more: json!({
+            "recipe": method.recipe,
+            "field_error": field,
+            "field_tolerance": FIELD_TOLERANCE,
+        }),
+        host_seconds,
+    };
+    report.conclude(common)
+}
+
+/// The checksums of a run that finished.
+fn values(run: &KernelRun<Data>) -> serde_json::Value {
+    let sums = run
+        .output
+        .as_ref()
+        .and_then(|y| y.get::<f64>("checksums").ok());
+    json!(sums.map(|sums| sums.chunks_exact(2).collect::<Vec<_>>()))
+}
+
+/// The checksums beside the official ones, and the field beside that in double precision, whose relative error comes with them.
+fn compared(
+    problem: &FtProblem,
+    common: &Common,
+    input: &Data,
+    run: &KernelRun<Data>,
+) -> Result<(Vec<Compared>, Option<f64>), Failure> {
+    let Some(output) = &run.output else {
+        return Ok((Vec::new(), None));
+    };
+    let sums = output.get::<f64>("checksums").map_err(Failure::input)?;
+    let words = |re: f64, im: f64| format!("{re:.9} {im:+.9}i");
+    let pairs = official(common.class).iter().zip(sums.chunks_exact(2));
+    let step = |(i, ([re, im], ours)): (usize, (&[f64; 2], &[f64]))| {
+        let [a, b] = [0, 1].map(|k| ours.get(k).copied().unwrap_or(f64::NAN));
+        Compared {
+            name: format!("step {}", i + 1),
+            official: words(*re, *im),
+            ours: words(a, b),
+            difference: libm::hypot(a - re, b - im) / libm::hypot(*re, *im),
+            tolerance: CHECKSUM_TOLERANCE,
+        }
+    };
+    let mut compared: Vec<Compared> = pairs.enumerate().map(step).collect();
+    let reference = interrupt::alone(|| problem.reference(input))?;
+    let reference = reference.map_err(Failure::input)?;
+    let field: Vec<Expected> = reference
+        .arrays
+        .into_iter()
+        .filter(|y| y.name == "w")
+        .collect();
+    let field = cp2_problems::Reference { arrays: field }.judge(output).rms;
+    compared.push(Compared {
+        name: "field".to_owned(),
+        official: "in f64".to_owned(),
+        ours: "relative L2 error".to_owned(),
+        difference: field,
+        tolerance: FIELD_TOLERANCE,
+    });
+    Ok((compared, Some(field)))
+}
+
+/// The parts of the run and what they should take.
+fn operators(problem: &FtProblem, machine: &Arc<Machine>) -> Vec<Operator> {
+    let diffusion = Diffusion {
+        shape: problem.shape(),
+        steps: problem.steps(),
+    };
+    let [z, y, x] = diffusion.step(machine);
+    // A checksum is the control CPU's: it is in no reference.
+    let references = [diffusion.transform(machine), z, y, x];
+    let references = references.into_iter().map(Some).chain([None]);
+    let named = FT_OPERATORS.into_iter().zip(references);
+    named
+        .map(|(name, reference)| Operator {
+            name: name.to_owned(),
+            reference,
+        })
+        .collect()
+}

@@ -1,0 +1,111 @@
+//! `cp2 npb mg`.
+
+use super::report::{Compared, Operator, Report};
+use super::{Common, tuned};
+use crate::interrupt;
+use crate::outcome::{Failure, Outcome};
+use crate::progress;
+use cp2_kernels::KernelRun;
+use cp2_kernels::npb::mg::Multigrid;
+use cp2_problems::npb::mg::{Benchmark, charges};
+use cp2_problems::{Data, Problem as _};
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    common: Common,
+    /// Take the passes and blocks that `cp2 tune mg` has written to this file [default: by price]
+    #[arg(long, value_name = "FILE")]
+    tuned: Option<PathBuf>,
+}
+
+/// What the host does before time begins.
+const OUTSIDE: &[&str] = &["the right-hand side is an input: ten charges of each sign"];
+
+/// Runs the benchmark.
+pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+    let common = &args.common;
+    let machine = common.begin(args.tuned.as_deref())?;
+    let benchmark = Benchmark::of(common.class);
+    let problem = benchmark.problem();
+    let plan = {
+        let _planning = progress::planning(json);
+        match &args.tuned {
+            Some(path) => tuned::plan(path, common.class, &machine)?,
+            None => Multigrid::new(problem.clone(), &machine).map_err(Failure::input)?,
+        }
+    };
+    let operators = plan.operators().into_iter();
+    let method = plan.into_method();
+    let n = problem.n();
+    let input = Data::of("v", &[n; 3], charges(n, 1));
+    let (run, host_seconds) = common.run(&method, &input, json)?;
+    let compared = compared(&benchmark, &input, &run)?;
+    let first = compared.first();
+    let difference = first.map_or(f64::NAN, |number| number.difference);
+    let report = Report {
+        benchmark: "MG",
+        title: format!("NPB MG, class {}: {}", common.class, problem.title()),
+        machine: &machine,
+        values: [
+            json!(norms(&run).and_then(|norms| norms.last().copied())),
+            json!(benchmark.official),
+        ],
+        difference: [difference, Benchmark::TOLERANCE],
+        compared,
+        operations: benchmark.operations(),
+        operators: operators
+            .map(|(name, cycles)| Operator {
+                name,
+                reference: Some(cycles),
+            })
+            .collect(),
+        run: &run,
+        outside: OUTSIDE,
+        more: json!({ "recipe": method.recipe }),
+        host_seconds,
+    };
+    report.conclude(common)
+}
+
+/// The norms of a run that finished.
+fn norms(run: &KernelRun<Data>) -> Option<&[f64]> {
+    run.output.as_ref()?.get::<f64>("norms").ok()
+}
+
+/// The last norm beside the official one, and all results beside the same cycles in double precision.
+fn compared(
+    benchmark: &Benchmark,
+    input: &Data,
+    run: &KernelRun<Data>,
+) -> Result<Vec<Compared>, Failure> {
+    let (Some(output), Some([_, norm])) = (&run.output, norms(run)) else {
+        return Ok(Vec::new());
+    };
+    let relative = |official: f64| (norm / official - 1.0).abs();
+    let number = |name: &str, official: f64| Compared {
+        name: name.to_owned(),
+        official: format!("{official:.13e}"),
+        ours: format!("{norm:.13e}"),
+        difference: relative(official),
+        tolerance: Benchmark::TOLERANCE,
+    };
+    let problem = benchmark.problem();
+    let v = input.get::<f32>("v").map_err(Failure::input)?;
+    let exact = interrupt::alone(|| problem.solve::<f64>(v))?;
+    let reference = problem.reference_of(&exact);
+    Ok(vec![
+        number("norm of the residual", benchmark.official),
+        number("the same in f64", exact.norms[1]),
+        Compared {
+            name: "u".to_owned(),
+            official: "in f64".to_owned(),
+            ours: "error / allowed error".to_owned(),
+            difference: reference.judge(output).worst,
+            tolerance: 1.0,
+        },
+    ])
+}

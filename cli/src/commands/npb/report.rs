@@ -1,0 +1,235 @@
+//! What a benchmark did, for people and for programs: the same of all benchmarks.
+
+use super::Common;
+use crate::outcome::{CHANGED, Failure, Outcome, UNVERIFIED};
+use crate::provenance::Provenance;
+use crate::simulation::{conclude, figures, merge, outside_time, table};
+use crate::table::{Align, Table, seconds};
+use cp2_host::RunReport;
+use cp2_kernels::KernelRun;
+use cp2_machine::{Cycles, Machine};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// A number of the benchmark beside the one that it is compared with.
+pub(super) struct Compared {
+    /// What it is: a step, a norm.
+    pub(super) name: String,
+    /// The official or exact one, in words.
+    pub(super) official: String,
+    /// That of the run, in words.
+    pub(super) ours: String,
+    /// How far apart they are, relative to the official one.
+    pub(super) difference: f64,
+    /// How far apart they may be.
+    pub(super) tolerance: f64,
+}
+
+impl Compared {
+    /// Whether it is close enough: what is no number is not.
+    fn holds(&self) -> bool {
+        self.difference <= self.tolerance
+    }
+}
+
+/// A part of the run that comes again and again, as the marks of its job name it.
+#[derive(Clone, Debug)]
+pub(super) struct Operator {
+    /// The name of the mark.
+    pub(super) name: String,
+    /// What it should take each time by the best known algorithm, in cycles; none where that is not known.
+    pub(super) reference: Option<Cycles>,
+}
+
+/// A benchmark that has been run.
+pub(super) struct Report<'a, O> {
+    /// Its name: FT, MG.
+    pub(super) benchmark: &'static str,
+    /// One line: what was computed.
+    pub(super) title: String,
+    pub(super) machine: &'a Machine,
+    /// What decides whether it passed.
+    pub(super) compared: Vec<Compared>,
+    /// The benchmark's own result, and the official one.
+    pub(super) values: [Value; 2],
+    /// The largest difference of these, and how large it may be.
+    pub(super) difference: [f64; 2],
+    /// Operations as the benchmark counts them.
+    pub(super) operations: f64,
+    pub(super) operators: Vec<Operator>,
+    pub(super) run: &'a KernelRun<O>,
+    /// What the host does without simulated time.
+    pub(super) outside: &'a [&'a str],
+    /// What only this benchmark has, as JSON fields.
+    pub(super) more: Value,
+    /// Seconds of real time for the simulation.
+    pub(super) host_seconds: f64,
+}
+
+impl<O> Report<'_, O> {
+    /// Whether the run finished, kept its input, and every number is close enough.
+    fn passed(&self, kept: bool) -> bool {
+        let finished = self.run.run.report.end.is_finished();
+        finished && kept && !self.compared.is_empty() && self.compared.iter().all(Compared::holds)
+    }
+
+    /// The outcome of the command.
+    pub(super) fn conclude(&self, common: &Common) -> Result<Outcome, Failure> {
+        let report = &self.run.run.report;
+        let kept = self.run.keeps_inputs().map_err(Failure::input)?;
+        let passed = self.passed(kept);
+        let efficiency = report.end.is_finished().then(|| self.run.efficiency());
+        let mops = report
+            .end
+            .is_finished()
+            .then(|| self.operations / report.seconds_simulated / 1e6);
+        let operators = operators(report, &self.operators);
+        let own = json!({
+            "benchmark": self.benchmark,
+            "class": common.class.name(),
+            "value": self.values[0],
+            "official": self.values[1],
+            "relative_difference": self.difference[0],
+            "tolerance": self.difference[1],
+            "passed": passed,
+            "expected_cycles": self.run.expected.map(|price| price.0),
+            "efficiency": efficiency,
+            "mops": mops,
+            "operators": operators.iter().map(Summed::json).collect::<Vec<_>>(),
+            "host_seconds": self.host_seconds,
+            "outside_time": self.outside,
+        });
+        let own = merge(own, json!(self.run.figures));
+        let own = merge(merge(figures(report), own), self.more.clone());
+        let mut outcome = Outcome {
+            text: self.text(passed, efficiency.zip(mops), &operators) + &outside_time(self.outside),
+            json: Provenance::new("cp2-npb/1", self.machine, None)
+                .engine(common.simulation.engine().on(self.machine))
+                .with(own),
+            ..Outcome::default()
+        };
+        common.simulation.emit(&self.run.run, &mut outcome)?;
+        let title = format!("{} on {}", self.title, self.machine.name);
+        let source = super::super::source_text;
+        conclude(
+            &common.simulation,
+            report,
+            None,
+            &title,
+            source,
+            &mut outcome,
+        )?;
+        if !kept {
+            outcome.notes += CHANGED;
+        }
+        if !passed && outcome.exit == 0 {
+            outcome.exit = UNVERIFIED;
+            outcome.notes += "error: the benchmark is not verified: see the table\n";
+        }
+        Ok(outcome)
+    }
+
+    fn text(&self, passed: bool, rates: Option<(f64, f64)>, operators: &[Summed]) -> String {
+        use Align::{Left, Right};
+        let mut compared = Table::new(&[Left, Right, Right, Right, Right, Left]);
+        compared.row(["", "official", "ours", "difference", "tolerance", ""]);
+        for number in &self.compared {
+            compared.row([
+                number.name.clone(),
+                number.official.clone(),
+                number.ours.clone(),
+                format!("{:.1e}", number.difference),
+                format!("{:.0e}", number.tolerance),
+                if number.holds() { "" } else { "wrong" }.to_owned(),
+            ]);
+        }
+        let verified = if passed { "verified" } else { "not verified" };
+        let mut parts = Table::new(&[Left, Right, Right, Right, Right]);
+        parts.row(["operator", "times", "cycles", "reference", "efficiency"]);
+        for operator in operators {
+            let reference = operator.reference;
+            parts.row([
+                operator.name.clone(),
+                operator.times.to_string(),
+                operator.cycles.to_string(),
+                reference.map_or_else(String::new, |cycles| cycles.to_string()),
+                operator
+                    .efficiency()
+                    .map_or_else(String::new, |efficiency| format!("{efficiency:.3}")),
+            ]);
+        }
+        let rates = match rates {
+            Some((efficiency, mops)) => {
+                format!(", efficiency {efficiency:.3}, {mops:.1} Mop/s\n")
+            }
+            None => ", not finished\n".to_owned(),
+        };
+        format!(
+            "{}\n{compared}{verified}\n{parts}{}{}{rates}simulated in {}\n",
+            self.title,
+            table(&self.run.run.report),
+            self.run.figures.text(),
+            seconds(self.host_seconds)
+        )
+    }
+}
+
+/// All parts of a name.
+struct Summed {
+    name: String,
+    times: u64,
+    cycles: u64,
+    causes: BTreeMap<String, u64>,
+    /// What all of them should take.
+    reference: Option<u64>,
+}
+
+impl Summed {
+    fn efficiency(&self) -> Option<f64> {
+        let cycles = self.cycles.max(1) as f64;
+        self.reference.map(|reference| reference as f64 / cycles)
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "times": self.times,
+            "cycles": self.cycles,
+            "reference_cycles": self.reference,
+            "efficiency": self.efficiency(),
+            "causes": self.causes,
+        })
+    }
+}
+
+/// The parts of a run by name, in the order in which they come first.
+fn operators(report: &RunReport, known: &[Operator]) -> Vec<Summed> {
+    let mut all: Vec<Summed> = Vec::new();
+    for part in &report.parts {
+        let at = all.iter().position(|sum| sum.name == part.name);
+        let at = at.unwrap_or_else(|| {
+            all.push(Summed {
+                name: part.name.clone(),
+                times: 0,
+                cycles: 0,
+                causes: BTreeMap::new(),
+                reference: None,
+            });
+            all.len() - 1
+        });
+        let Some(sum) = all.get_mut(at) else {
+            continue;
+        };
+        sum.times += 1;
+        sum.cycles += part.cycles;
+        for (cause, cycles) in part.causes.to_map() {
+            *sum.causes.entry(cause.to_string()).or_default() += cycles;
+        }
+    }
+    for sum in &mut all {
+        let operator = known.iter().find(|operator| operator.name == sum.name);
+        let each = operator.and_then(|operator| operator.reference);
+        sum.reference = each.map(|each| each.get().saturating_mul(sum.times));
+    }
+    all
+}

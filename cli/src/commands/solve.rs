@@ -1,0 +1,296 @@
+//! `cp2 solve`.
+
+use super::MachineArg;
+use crate::io::{
+    Array, FileError, Kind, Outputs, check_extension, read_matrix, read_npy, shown, write_whole,
+};
+use crate::outcome::{CHANGED, Failure, Outcome, UNVERIFIED};
+use crate::picture::history::History;
+use crate::progress;
+use crate::provenance::Provenance;
+use crate::simulation::{SimulationArgs, conclude, figures, merge, outside_time, table};
+use crate::table::seconds;
+use cp2_kernels::KernelRun;
+use cp2_kernels::sparse::Solver;
+use cp2_machine::Machine;
+use cp2_problems::Data;
+use cp2_problems::sparse::{End, Method, SolveProblem};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The matrix, real and square: a file of the Matrix Market
+    #[arg(long, value_name = "A.mtx", required = true)]
+    matrix: PathBuf,
+    /// The right-hand side: float32, as many as there are rows
+    #[arg(long, value_name = "B.npy", required = true)]
+    rhs: PathBuf,
+    /// Method: cg, pcg (preconditioned with the diagonal) or bicgstab (the same); cg and pcg want a symmetric matrix
+    #[arg(long, value_name = "METHOD", required = true, value_parser = method)]
+    method: Method,
+    /// Residual |b - A x| to be reached, relative to |b|
+    #[arg(long, value_name = "T", default_value_t = 1e-5)]
+    tolerance: f64,
+    /// Iterations at most
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    iterations: usize,
+    /// Write x [default: not written]
+    #[arg(long, value_name = "X.npy")]
+    output: Option<PathBuf>,
+    /// Draw the residual of each iteration, as .svg [default: not drawn]
+    #[arg(long, value_name = "FILE.svg")]
+    picture: Option<PathBuf>,
+    #[command(flatten)]
+    machine: MachineArg,
+    #[command(flatten)]
+    simulation: SimulationArgs,
+}
+
+fn method(name: &str) -> Result<Method, String> {
+    Method::find(name).ok_or_else(|| "expected cg, pcg or bicgstab".to_owned())
+}
+
+/// Rows of a matrix at most.
+const MOST_ROWS: usize = 1 << 24;
+
+/// What the host does before time begins.
+const OUTSIDE: &[&str] = &["the matrix is packed, and its diagonal inverted for pcg and bicgstab"];
+
+/// Solves the system.
+pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+    let inputs = [args.matrix.as_path(), args.rhs.as_path()];
+    let mut outputs = Outputs::beside(inputs.into_iter().chain(args.machine.file()));
+    for (path, ending) in [
+        (&args.output, ("npy", ".npy")),
+        (&args.picture, ("svg", ".svg")),
+    ] {
+        if let Some(path) = path {
+            check_extension(path, ending.0, ending.1)?;
+            outputs.check(path)?;
+        }
+    }
+    args.simulation.check_outputs(&mut outputs)?;
+    let machine = Arc::new(args.machine.load()?);
+    let matrix = read_matrix(&args.matrix, MOST_ROWS)?;
+    let rows = matrix.rows();
+    let problem = SolveProblem::new(matrix.into(), args.method, args.tolerance, args.iterations);
+    let problem = problem.map_err(|e| Failure::in_file(&args.matrix, e))?;
+    let b = right_side(&args.rhs, rows, &machine)?;
+    let (solver, pack_seconds) = {
+        let _planning = progress::planning(json);
+        let started = Instant::now();
+        let solver = Solver::new(problem.clone(), &machine).map_err(Failure::input)?;
+        (solver, started.elapsed().as_secs_f64())
+    };
+    let (options, _watch) = args.simulation.begin(None, json);
+    let started = Instant::now();
+    let task = solver.task(&b, options).map_err(Failure::input)?;
+    let run = task.run(solver.figures(1)).map_err(Failure::input)?;
+    let host_seconds = started.elapsed().as_secs_f64();
+    report(
+        args,
+        (&problem, &solver, &b),
+        run,
+        [pack_seconds, host_seconds],
+    )
+}
+
+/// The numbers of the right-hand side.
+fn right_side(path: &Path, rows: usize, machine: &Machine) -> Result<Vec<f32>, Failure> {
+    let array = read_npy(path, &[Kind::Float32], machine.host.memory.0)?;
+    let numbers: usize = array.shape.iter().product();
+    if numbers != rows {
+        let found = format!("{numbers} numbers");
+        let expected = format!("{rows}, as many as the matrix has rows");
+        return Err(FileError::format(path, found, expected).into());
+    }
+    let numbers = array.bytes.chunks_exact(4);
+    let b: Vec<f32> = numbers
+        .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+        .collect();
+    if let Some(at) = b.iter().position(|b| !b.is_finite()) {
+        let found = format!("{} at {at} (from 0 on)", b[at]);
+        return Err(FileError::format(path, found, "finite numbers").into());
+    }
+    Ok(b)
+}
+
+/// What a result says.
+struct Solved {
+    x: Vec<f32>,
+    residuals: Vec<f64>,
+    end: End,
+    /// |b - A x| / |b| in double precision.
+    true_residual: f64,
+}
+
+impl Solved {
+    fn of(problem: &SolveProblem, b: &[f32], output: &Data) -> Option<Self> {
+        let x: Vec<f32> = output.get("x").ok()?.to_vec();
+        let all: &[f64] = output.get("residuals").ok()?;
+        let residuals: Vec<f64> = all.iter().copied().take_while(|r| !r.is_nan()).collect();
+        let &[end] = output.get::<u32>("end").ok()? else {
+            return None;
+        };
+        let wide: Vec<f64> = x.iter().map(|&x| x.into()).collect();
+        let [true_residual, _] = problem.true_residual(b, &wide, residuals.len(), 0.0);
+        Some(Self {
+            x,
+            residuals,
+            end: End::of(end)?,
+            true_residual,
+        })
+    }
+
+    fn iterations(&self) -> usize {
+        self.residuals.len().saturating_sub(1)
+    }
+}
+
+/// What to do about an end.
+fn advice(end: End) -> &'static str {
+    match end {
+        End::Converged => "",
+        End::Breakdown => {
+            "a scalar is 0 that is divided by: take another method, or another right-hand side"
+        }
+        End::Diverged => {
+            "the residual grows without bound: take another method; conjugate gradients want a positive definite matrix"
+        }
+        End::Stagnated => {
+            "the residual no longer becomes smaller: ask for a larger --tolerance, single precision may reach no more; or take another method"
+        }
+        End::Limit => "allow more --iterations, or ask for a larger --tolerance",
+    }
+}
+
+fn report(
+    args: &Args,
+    (problem, solver, b): (&SolveProblem, &Solver, &[f32]),
+    run: KernelRun<Data>,
+    [pack_seconds, host_seconds]: [f64; 2],
+) -> Result<Outcome, Failure> {
+    let report = &run.run.report;
+    let solved = run
+        .output
+        .as_ref()
+        .and_then(|output| Solved::of(problem, b, output));
+    let iterations = solved.as_ref().map_or(0, Solved::iterations);
+    let costs = solver.figures(iterations.max(1));
+    let efficiency = solved.as_ref().map(|_| costs.efficiency(report.cycles));
+    let machine = args.machine.load()?;
+    let claimed = solved
+        .as_ref()
+        .and_then(|solved| solved.residuals.last().copied());
+    let own = json!({
+        "matrix": shown(&args.matrix),
+        "rows": problem.matrix().rows(),
+        "nnz": problem.matrix().nnz(),
+        "method": problem.method().name(),
+        "tolerance": problem.tolerance(),
+        "format": solver.product().format().name(),
+        "outcome": solved.as_ref().map(|solved| solved.end.to_string()),
+        "converged": solved.as_ref().is_some_and(|solved| solved.end == End::Converged),
+        "iterations": solved.as_ref().map(Solved::iterations),
+        "residual": claimed,
+        "true_residual": solved.as_ref().map(|solved| solved.true_residual),
+        "residuals": solved.as_ref().map(|solved| &solved.residuals),
+        "efficiency": efficiency,
+        "expected_cycles": null,
+        "pack_seconds": pack_seconds,
+        "host_seconds": host_seconds,
+        "outside_time": OUTSIDE,
+    });
+    let own = merge(own, json!(costs));
+    let title = format!(
+        "{} equations with {} entries by {}",
+        problem.matrix().rows(),
+        problem.matrix().nnz(),
+        problem.method()
+    );
+    let mut text = format!("{title}\n");
+    if let Some(solved) = &solved {
+        text += &format!(
+            "{} after {} iterations; residual relative to |b|: {:.3e} by the method, {:.3e} in f64 (asked for: {:e})\n",
+            solved.end,
+            solved.iterations(),
+            claimed.unwrap_or(f64::NAN),
+            solved.true_residual,
+            problem.tolerance()
+        );
+    }
+    text += &table(report);
+    if let Some(efficiency) = efficiency {
+        text += &format!("{}, efficiency {efficiency:.3}\n", costs.text());
+    }
+    text += &format!(
+        "packed in {}, simulated in {}\n",
+        seconds(pack_seconds),
+        seconds(host_seconds)
+    );
+    text += &outside_time(OUTSIDE);
+    let mut outcome = Outcome {
+        text,
+        json: Provenance::new("cp2-solve/1", &machine, None)
+            .engine(args.simulation.engine().on(&machine))
+            .with(merge(figures(report), own)),
+        ..Outcome::default()
+    };
+    if let Some(solved) = &solved {
+        write(args, solved, &title, problem.tolerance(), &mut outcome)?;
+    }
+    args.simulation.emit(&run.run, &mut outcome)?;
+    let source = super::source_text;
+    conclude(&args.simulation, report, None, &title, source, &mut outcome)?;
+    if !run.keeps_inputs().map_err(Failure::input)? {
+        outcome.notes += CHANGED;
+        outcome.exit = UNVERIFIED;
+    }
+    if let Some(solved) = solved.filter(|solved| solved.end != End::Converged) {
+        if outcome.exit == 0 {
+            outcome.exit = UNVERIFIED;
+        }
+        outcome.notes += &format!(
+            "error: not solved: the method {} after {} iterations; {}\n",
+            solved.end,
+            solved.iterations(),
+            advice(solved.end)
+        );
+    }
+    Ok(outcome)
+}
+
+/// Writes the solution and the picture.
+fn write(
+    args: &Args,
+    solved: &Solved,
+    title: &str,
+    tolerance: f64,
+    outcome: &mut Outcome,
+) -> Result<(), Failure> {
+    if let Some(path) = &args.output {
+        let array = Array {
+            kind: Kind::Float32,
+            shape: vec![solved.x.len()],
+            bytes: solved.x.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        };
+        write_whole(path, &array.to_npy())?;
+        outcome.text += &format!("x: {}\n", path.display());
+        outcome.json["output"] = json!(shown(path));
+    }
+    if let Some(path) = &args.picture {
+        let history = History {
+            title: title.to_owned(),
+            residuals: &solved.residuals,
+            tolerance,
+        };
+        write_whole(path, history.svg().as_bytes())?;
+        outcome.text += &format!("picture: {}\n", path.display());
+        outcome.json["picture"] = json!(shown(path));
+    }
+    Ok(())
+}

@@ -1,0 +1,233 @@
+//! `cp2 spmv`: a sparse matrix times vectors.
+
+mod report;
+
+use super::MachineArg;
+use crate::io::{Array, Kind, Outputs, check_extension, read_matrix, read_npy, shown, write_whole};
+use crate::outcome::{CHANGED, Failure, Outcome, UNVERIFIED};
+use crate::picture::{check_name, matrix::MatrixPicture};
+use crate::progress;
+use crate::provenance::Provenance;
+use crate::simulation::{SIMULATED, SimulationArgs, conclude};
+use crate::table::seconds;
+use cp2_kernels::sparse::{Format, Products};
+use cp2_machine::Machine;
+use cp2_problems::sparse::SpmvProblem;
+use cp2_problems::{Case, Data, Problem as _};
+use report::Packing;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Matrix: a file of the Matrix Market
+    #[arg(long, value_name = "A.mtx")]
+    matrix: PathBuf,
+    /// Vector, or columns x K numbers of K vectors: .npy of float32, or of complex64 if the matrix is complex [default: random numbers]
+    #[arg(long, value_name = "X.npy")]
+    x: Option<PathBuf>,
+    /// Number of vectors that are generated
+    #[arg(long, value_name = "K", default_value_t = 1, conflicts_with = "x")]
+    vectors: usize,
+    /// Write the product: .npy [default: not written]
+    #[arg(long, value_name = "Y.npy")]
+    output: Option<PathBuf>,
+    /// Pack the matrix in this format [default: the one whose product takes the fewest cycles]
+    #[arg(long, value_name = "NAME")]
+    format: Option<Format>,
+    /// Multiply with the transpose, without conjugation [default: with the matrix]
+    #[arg(long)]
+    transpose: bool,
+    /// Seed of generated numbers, uniform in [-1, 1) [default: 1]
+    #[arg(long, value_name = "S", conflicts_with = "x")]
+    seed: Option<u64>,
+    /// Draw the pattern, and what of it is multiplied with one piece of the vector: .svg or .png [default: not drawn]
+    #[arg(long, value_name = "FILE")]
+    picture: Option<PathBuf>,
+    /// Print what every format costs and which is chosen, and compute nothing [default: compute]
+    #[arg(long, conflicts_with = "output", conflicts_with_all = SIMULATED)]
+    plan: bool,
+    #[command(flatten)]
+    machine: MachineArg,
+    #[command(flatten)]
+    simulation: SimulationArgs,
+}
+
+/// Multiplies.
+pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+    args.check_outputs()?;
+    let machine: Arc<Machine> = Arc::new(args.machine.load()?);
+    let (problem, x) = args.load(&machine)?;
+    let planning = progress::planning(json);
+    let started = Instant::now();
+    let products = Products::new(&problem, &machine, args.format);
+    let packing = Packing::new(&problem, &machine, started.elapsed().as_secs_f64());
+    drop(planning);
+    let products = products.map_err(Failure::input)?;
+    let mut outcome = match args.plan {
+        true => report::planned(&problem, &products, &packing),
+        false => args.computed((&problem, &products, &packing), &x, json)?,
+    };
+    if let Some(path) = &args.picture {
+        let picture = MatrixPicture::new(problem.title(), problem.matrix());
+        let picture = report::divided(picture, &products);
+        picture.write(path)?;
+        outcome.text += &format!("picture: {}\n", path.display());
+        outcome.json["picture"] = json!(shown(path));
+    }
+    let seed = (!args.plan && args.x.is_none()).then(|| args.seed.unwrap_or(1));
+    let mut head = Provenance::new("cp2-spmv/1", &machine, seed);
+    if !args.plan {
+        head = head.engine(args.simulation.engine().on(&machine));
+    }
+    outcome.json = head.with(outcome.json);
+    outcome.json["matrix"] = json!(shown(&args.matrix));
+    Ok(outcome)
+}
+
+impl Args {
+    fn check_outputs(&self) -> Result<(), Failure> {
+        let read = [Some(self.matrix.as_path()), self.x.as_deref()];
+        let read = read.into_iter().flatten().chain(self.machine.file());
+        let mut outputs = Outputs::beside(read);
+        if let Some(path) = &self.x {
+            check_extension(path, "npy", ".npy")
+                .map_err(|e| Failure::input(format!("--x: {e}")))?;
+        }
+        if let Some(path) = &self.output {
+            check_extension(path, "npy", ".npy")?;
+            outputs.check(path)?;
+        }
+        if let Some(path) = &self.picture {
+            check_name(path)?;
+            outputs.check(path)?;
+        }
+        self.simulation.check_outputs(&mut outputs)
+    }
+
+    /// Reads the matrix, and reads or makes the vectors.
+    fn load(&self, machine: &Machine) -> Result<(SpmvProblem, Data), Failure> {
+        let limit = machine.host.memory.0;
+        // Rows and columns have at least a number in system memory.
+        let side = usize::try_from(limit / 4).unwrap_or(usize::MAX);
+        let matrix = read_matrix(&self.matrix, side)?;
+        let matrix = Arc::new(if self.transpose {
+            matrix.transpose()
+        } else {
+            matrix
+        });
+        let kind = if matrix.is_complex() {
+            Kind::Complex64
+        } else {
+            Kind::Float32
+        };
+        let file = self.x.as_deref();
+        let array = file
+            .map(|path| read_npy(path, &[kind], limit))
+            .transpose()?;
+        let cols = matrix.cols();
+        let vectors = match (&array, file) {
+            (Some(array), Some(path)) => vectors(array, cols, path)?,
+            _ => self.vectors,
+        };
+        let problem = SpmvProblem::new(matrix, vectors).map_err(Failure::input)?;
+        let Some(array) = array else {
+            let x = problem.input(Case::Random, self.seed.unwrap_or(1));
+            return Ok((problem, x));
+        };
+        let x = match kind {
+            Kind::Complex64 => Data::of("x", &array.shape, array.to_complex()),
+            _ => {
+                let numbers = array.to_complex().into_iter().map(|z| z.re);
+                Data::of("x", &array.shape, numbers.collect::<Vec<f32>>())
+            }
+        };
+        Ok((problem, x))
+    }
+
+    /// Multiplies and judges the result.
+    fn computed(
+        &self,
+        (problem, products, packing): (&SpmvProblem, &Products, &Packing),
+        x: &Data,
+        json: bool,
+    ) -> Result<Outcome, Failure> {
+        let known = products.figures();
+        let candidates = products.product().candidates().iter();
+        let expected = candidates
+            .filter_map(|found| found.cycles.as_ref().ok())
+            .min();
+        let expected = expected.map(|cycles| cycles.0 * problem.vectors() as u64);
+        let (options, progress) = self.simulation.begin(expected, json);
+        let started = Instant::now();
+        let task = products.task(x, options).map_err(Failure::input)?;
+        let run = task.run(known).map_err(Failure::input)?;
+        let host_seconds = started.elapsed().as_secs_f64();
+        drop(progress);
+        let kept = run.keeps_inputs().map_err(Failure::input)?;
+        let output = run.output.as_ref().filter(|_| kept);
+        let verdict = output.map(|y| problem.judge(x, y));
+        let mut outcome = report::done((problem, products, packing), &run, verdict, host_seconds);
+        outcome.text += &format!("simulated in {}\n", seconds(host_seconds));
+        self.simulation.emit(&run.run, &mut outcome)?;
+        conclude(
+            &self.simulation,
+            &run.run.report,
+            None,
+            &problem.title(),
+            |_| None,
+            &mut outcome,
+        )?;
+        if !kept {
+            outcome.exit = outcome.exit.max(UNVERIFIED);
+            outcome.notes += CHANGED;
+        }
+        if let Some(v) = verdict.filter(|v| !v.holds()) {
+            outcome.exit = outcome.exit.max(UNVERIFIED);
+            outcome.notes += &format!(
+                "error: the result's error is {:.3} of the tolerance; either sums overflow in f32, or this is a fault of cp2\n",
+                v.worst
+            );
+        }
+        if let (Some(path), Some(y)) = (&self.output, &run.output) {
+            write_whole(path, &array(problem, y)?.to_npy())?;
+            outcome.text += &format!("output: {}\n", path.display());
+            outcome.json["output"] = json!(shown(path));
+        }
+        Ok(outcome)
+    }
+}
+
+/// How many vectors an array holds.
+fn vectors(array: &Array, cols: usize, path: &Path) -> Result<usize, Failure> {
+    match array.shape[..] {
+        [n] if n == cols => Ok(1),
+        [n, vectors] if n == cols && vectors > 0 => Ok(vectors),
+        _ => {
+            let found = format!(
+                "an array of shape {:?}; expected [{cols}] or [{cols}, K]: as many numbers or rows as the matrix has columns",
+                array.shape
+            );
+            Err(Failure::in_file(path, found))
+        }
+    }
+}
+
+/// The product as a file has it.
+fn array(problem: &SpmvProblem, y: &Data) -> Result<Array, Failure> {
+    let forms = problem.outputs();
+    let shape = forms.first().map_or(Vec::new(), |form| form.shape.clone());
+    if problem.matrix().is_complex() {
+        let y = y.get("y").map_err(Failure::input)?;
+        return Ok(Array::of_complex(&shape, y));
+    }
+    let y: &[f32] = y.get("y").map_err(Failure::input)?;
+    Ok(Array {
+        kind: Kind::Float32,
+        shape,
+        bytes: y.iter().flat_map(|y| y.to_le_bytes()).collect(),
+    })
+}

@@ -1,0 +1,104 @@
+//! The points of a stencil, by their number or from a file.
+
+use crate::commands::read_text;
+use crate::outcome::Failure;
+use cp2_problems::stencil::{Point, Stencil};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// The `--points` option.
+#[derive(Clone, Debug)]
+pub(super) enum Points {
+    /// A stencil that its number names.
+    Number(usize),
+    /// A file with a point in every line.
+    File(PathBuf),
+}
+
+impl FromStr for Points {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(points) if [5, 7, 9, 19, 27].contains(&points) => Ok(Self::Number(points)),
+            Ok(_) => {
+                Err("expected 5 or 9 (two dimensions), 7, 19 or 27 (three), or a file".to_owned())
+            }
+            Err(_) => Ok(Self::File(text.into())),
+        }
+    }
+}
+
+impl Points {
+    /// Its file.
+    pub(super) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::Number(_) => None,
+            Self::File(path) => Some(path),
+        }
+    }
+
+    /// The stencil, with coefficients for its classes where they are given.
+    pub(super) fn load(&self, classes: Option<&[f32]>) -> Result<Stencil, Failure> {
+        match self {
+            Self::Number(points) => Stencil::of_classes(*points, classes).map_err(Failure::input),
+            Self::File(path) if classes.is_some() => Err(Failure::in_file(
+                path,
+                "has coefficients of its own; leave --coefficients out, or give the number of points",
+            )),
+            Self::File(path) => read(path),
+        }
+    }
+}
+
+/// A stencil from lines `[plane] row column coefficient`; what is behind a # is a comment.
+fn read(path: &Path) -> Result<Stencil, Failure> {
+    let text = read_text(path)?;
+    let (mut axes, mut points) = (None, Vec::new());
+    let mut last = 0;
+    for (number, line) in (1..).zip(text.lines()) {
+        let words: Vec<&str> = line
+            .split('#')
+            .next()
+            .unwrap_or("")
+            .split_whitespace()
+            .collect();
+        let wrong = |what: String| Failure::input(format!("{}:{number}: {what}", path.display()));
+        let Some((coefficient, offsets)) = words.split_last() else {
+            continue;
+        };
+        last = number;
+        if !(2..=3).contains(&offsets.len()) || axes.is_some_and(|axes| axes != offsets.len()) {
+            let expected = match axes {
+                Some(axes) => format!("{axes}, as in the lines before"),
+                None => "2 or 3, slowest axis first".to_owned(),
+            };
+            return Err(wrong(format!(
+                "{} offsets before the coefficient; expected {expected}",
+                offsets.len()
+            )));
+        }
+        axes = Some(offsets.len());
+        let mut offset = [0; 3];
+        for (axis, word) in (3 - offsets.len()..).zip(offsets) {
+            let near = word.parse().ok().filter(|d: &i8| (-1..=1).contains(d));
+            offset[axis] =
+                near.ok_or_else(|| wrong(format!("offset `{word}`; expected -1, 0 or 1")))?;
+        }
+        let number = coefficient.parse().ok().filter(|c: &f32| c.is_finite());
+        let coefficient = number.ok_or_else(|| {
+            wrong(format!(
+                "coefficient `{coefficient}`; expected a finite number"
+            ))
+        })?;
+        if points.iter().any(|point: &Point| point.offset == offset) {
+            return Err(wrong("the same point as in a line before".to_owned()));
+        }
+        points.push(Point {
+            offset,
+            coefficient,
+        });
+    }
+    Stencil::new(axes.unwrap_or(2), points)
+        .map_err(|e| Failure::input(format!("{}:{}: {e}", path.display(), last.max(1))))
+}

@@ -1,0 +1,157 @@
+//! `cp2 tune`: all passes and blocks of a benchmark, by their prices.
+
+use super::MachineArg;
+use super::npb::tuned::File;
+use crate::interrupt;
+use crate::io::{Outputs, write_whole};
+use crate::outcome::{Failure, Outcome};
+use crate::progress;
+use crate::table::{Align, Table};
+use cp2_kernels::npb::mg::{Multigrid, Priced};
+use cp2_problems::npb::Class;
+use cp2_problems::npb::mg::Benchmark;
+use serde_json::json;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    benchmark: Tuned,
+}
+
+/// What can be tuned.
+#[derive(Debug, clap::Subcommand)]
+enum Tuned {
+    /// MG: which operators are done in one pass, and the rows of each pass's blocks
+    Mg(MgArgs),
+}
+
+/// Arguments of `cp2 tune mg`.
+#[derive(Debug, clap::Args)]
+struct MgArgs {
+    /// Size of the benchmark: S, W, A or B
+    #[arg(long, value_name = "CLASS", required = true)]
+    class: Class,
+    #[command(flatten)]
+    machine: MachineArg,
+    /// File for what is found (TOML), to be used by `cp2 npb mg --tuned FILE` [default: only shown]
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Does what the command says.
+pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+    match &args.benchmark {
+        Tuned::Mg(args) => mg(args, json),
+    }
+}
+
+fn mg(args: &MgArgs, json: bool) -> Result<Outcome, Failure> {
+    let mut outputs = Outputs::beside(args.machine.file());
+    if let Some(path) = &args.output {
+        outputs.check(path)?;
+    }
+    let machine = Arc::new(args.machine.load()?);
+    let problem = Benchmark::of(args.class).problem();
+    let before = {
+        let _planning = progress::planning(json);
+        Multigrid::new(problem.clone(), &machine).map_err(Failure::input)?
+    };
+    let (mut steps, mut trials, mut ended) = (None, 0, Ok(()));
+    let found = Multigrid::tune(problem, &machine, |trial| {
+        let steps = steps.get_or_insert_with(|| progress::steps(trial.total as u64, json));
+        if trial.before > 0 {
+            steps.done();
+        }
+        let shape = &trial.shape;
+        steps.begin(&format!(
+            "{} {}, blocks of {} rows",
+            shape.operator, shape.points, shape.rows
+        ));
+        trials = trial.total;
+        ended = interrupt::check();
+        match ended {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    });
+    drop(steps);
+    ended?;
+    let Some(found) = found.map_err(Failure::input)? else {
+        return Err(Failure::input(
+            "the search was ended before it was done; start it again",
+        ));
+    };
+    let passes = found.passes().map_err(Failure::input)?;
+    let by_price = before.passes().map_err(Failure::input)?;
+    let shapes = passes.iter().map(|one| one.shape.clone()).collect();
+    if let Some(path) = &args.output {
+        let text = File::new(args.class, &machine, shapes).text()?;
+        write_whole(path, text.as_bytes())?;
+    }
+    let sum = |all: &[Priced]| {
+        all.iter()
+            .map(|one| one.times * one.cycles.get())
+            .sum::<u64>()
+    };
+    let [tuned, untuned] = [sum(&passes), sum(&by_price)];
+    let mut table = Table::new(&[
+        Align::Left,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+    ]);
+    table.row(["pass", "rows", "by price", "times", "cycles"]);
+    for Priced {
+        shape,
+        times,
+        cycles,
+    } in &passes
+    {
+        let other = by_price.iter().find(|other| {
+            (&other.shape.operator, other.shape.add, other.shape.points)
+                == (&shape.operator, shape.add, shape.points)
+        });
+        let add = if shape.add { ", added" } else { "" };
+        table.row([
+            format!("{}{add} {}", shape.operator, shape.points),
+            shape.rows.to_string(),
+            other.map_or_else(|| "-".to_owned(), |other| other.shape.rows.to_string()),
+            times.to_string(),
+            cycles.get().to_string(),
+        ]);
+    }
+    let text = format!(
+        "NPB MG, class {}, on {}: {trials} shapes tried\n{table}all passes  {tuned} cycles; {untuned} as the price decides without a search\n",
+        args.class, machine.name
+    );
+    let pass = |one: &Priced| {
+        json!({
+            "operator": one.shape.operator,
+            "add": one.shape.add,
+            "points": one.shape.points,
+            "rows": one.shape.rows,
+            "times": one.times,
+            "cycles": one.cycles.get(),
+        })
+    };
+    Ok(Outcome {
+        text,
+        json: json!({
+            "schema": "cp2-tune/1",
+            "benchmark": "MG",
+            "class": args.class.name(),
+            "machine": machine.name,
+            "machine_hash": machine.hash,
+            "tried": trials,
+            "passes": passes.iter().map(pass).collect::<Vec<_>>(),
+            "cycles": tuned,
+            "cycles_by_price": untuned,
+        }),
+        ..Outcome::default()
+    })
+}

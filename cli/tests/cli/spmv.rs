@@ -1,0 +1,139 @@
+//! `cp2 spmv`: figures, formats, files, inputs that are wrong.
+
+use crate::bench::{Bench, bytes, lanes, npy};
+
+/// Five points on a square of `side` points, the lower triangle declared symmetric.
+fn laplace(side: usize) -> String {
+    let mut entries = Vec::new();
+    for i in 0..side * side {
+        if i >= side {
+            entries.push(format!("{} {} -1", i + 1, i - side + 1));
+        }
+        if i % side > 0 {
+            entries.push(format!("{} {} -1", i + 1, i));
+        }
+        entries.push(format!("{} {} 4", i + 1, i + 1));
+    }
+    let (n, count) = (side * side, entries.len());
+    let entries = entries.join("\n");
+    format!("%%MatrixMarket matrix coordinate real symmetric\n{n} {n} {count}\n{entries}\n")
+}
+
+/// Of a constant nothing is left but at the edges, in every format.
+#[test]
+fn a_matrix_is_read_multiplied_judged_and_written() {
+    let bench = Bench::new();
+    bench.write("a.mtx", laplace(12));
+    bench.write("x.npy", npy("<f4", "False", "(144,)", &bytes(&[1.0; 144])));
+    for format in ["", "--format gather", "--format diagonal"] {
+        let line = format!(
+            "spmv --matrix a.mtx --x x.npy --output y.npy {format} --picture a.svg --check --json"
+        );
+        let json = bench.cp2(&line).works().json();
+        assert_eq!(json["schema"], "cp2-spmv/1");
+        assert_eq!(json["verified"].as_bool(), Some(true));
+        assert_eq!(json["nnz"].as_u64(), Some(5 * 144 - 4 * 12));
+        for field in [
+            "rows",
+            "cols",
+            "padding",
+            "cycles",
+            "bound_cycles",
+            "reference_cycles",
+            "expected_cycles",
+            "efficiency",
+            "csr_ratio",
+            "pack_seconds",
+            "pays_after",
+        ] {
+            assert!(json[field].as_f64().unwrap() > 0.0, "{field}: {json}");
+        }
+        assert_eq!(json["expected_cycles"], json["cycles"]);
+        let y = lanes(&bench.read("y.npy"));
+        let sums = (0..144).map(|i: usize| {
+            let edges = [i.is_multiple_of(12), i % 12 == 11, i < 12, i >= 132];
+            edges.into_iter().filter(|edge| *edge).count() as f32
+        });
+        assert!(y.iter().copied().eq(sums), "{y:?}");
+        assert!(bench.read("a.svg").starts_with(b"<svg"));
+    }
+}
+
+/// The plan names every format and what it costs, computes nothing and goes with nothing that does.
+#[test]
+fn a_plan_compares_formats() {
+    let bench = Bench::new();
+    bench.write("a.mtx", laplace(9));
+    let json = bench
+        .cp2("spmv --matrix a.mtx --plan --json")
+        .works()
+        .json();
+    let formats = json["formats"].as_array().unwrap();
+    assert_eq!(formats.len(), 2);
+    assert_eq!(formats.iter().filter(|f| f["chosen"] == true).count(), 1);
+    assert!(json["expected_cycles"].as_u64() > Some(0) && json["cycles"].is_null());
+    bench
+        .cp2("spmv --matrix a.mtx --plan --check")
+        .fails(2, &["--plan"]);
+}
+
+/// Rows or columns as they are and exchanged, several vectors, complex numbers.
+#[test]
+fn transposes_and_several_vectors() {
+    let bench = Bench::new();
+    let head = "%%MatrixMarket matrix coordinate";
+    bench.write(
+        "a.mtx",
+        format!("{head} integer general\n2 3 3\n1 1 5\n1 3 -2\n2 2 7\n"),
+    );
+    let x = [1.0, 10.0, 2.0, 20.0, 3.0, 30.0];
+    bench.write("x.npy", npy("<f4", "False", "(3, 2)", &bytes(&x)));
+    bench
+        .cp2("spmv --matrix a.mtx --x x.npy --output y.npy --check")
+        .works();
+    assert_eq!(lanes(&bench.read("y.npy")), [-1.0, -10.0, 14.0, 140.0]);
+    bench.write("x.npy", npy("<f4", "False", "(2,)", &bytes(&[1.0, 2.0])));
+    bench
+        .cp2("spmv --matrix a.mtx --transpose --x x.npy --output y.npy")
+        .works();
+    assert_eq!(lanes(&bench.read("y.npy")), [5.0, 14.0, -2.0]);
+    bench.write(
+        "h.mtx",
+        format!("{head} complex hermitian\n2 2 2\n1 1 1 0\n2 1 0 3\n"),
+    );
+    bench.write(
+        "x.npy",
+        npy("<c8", "False", "(2,)", &bytes(&[1.0, 0.0, 0.0, 1.0])),
+    );
+    bench
+        .cp2("spmv --matrix h.mtx --x x.npy --output y.npy")
+        .works();
+    assert_eq!(lanes(&bench.read("y.npy")), [4.0, 0.0, 0.0, 3.0]);
+}
+
+/// Says where, what was expected, and leaves no file.
+#[test]
+fn wrong_inputs_are_refused() {
+    let bench = Bench::new();
+    bench.write("a.mtx", laplace(3));
+    bench.write(
+        "b.mtx",
+        "%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1.0\n",
+    );
+    bench.write("x.npy", npy("<f4", "False", "(8,)", &bytes(&[0.0; 8])));
+    for (line, said) in [
+        ("spmv --matrix none.mtx", "none.mtx"),
+        ("spmv --matrix b.mtx", "line 3"),
+        (
+            "spmv --matrix a.mtx --x x.npy --output y.npy",
+            "expected [9] or [9, K]",
+        ),
+        ("spmv --matrix a.mtx --format csr", "gather or diagonal"),
+        ("spmv --matrix a.mtx --vectors 0", "0"),
+        ("spmv --matrix a.mtx --output y.txt", ".npy"),
+        ("spmv --matrix a.mtx --picture y.pdf", ".png"),
+    ] {
+        bench.cp2(line).fails(2, &[said]);
+    }
+    assert!(!bench.path("y.npy").exists());
+}

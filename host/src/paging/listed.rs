@@ -1,0 +1,192 @@
+//! A pass whose pages are listed, each with transfers of its own.
+//!
+//! Where pages have nothing in common, a [`Ring`](super::Ring) or a [`Nest`](crate::nest::Nest) has nothing to say of them: pages of a packed
+//! matrix differ in size, in what they load and in what they store, and some of them bring words of the program that is running.
+
+use super::{Launch, Moves, Work};
+use crate::{Device, Event, HostError, PAGE_EVENT, PageKernel};
+use cp2_dma::Descriptor;
+use cp2_emu::Protection;
+use cp2_emu::count::Step;
+use std::sync::Arc;
+
+/// Event that the kernel signals when a page is done.
+const DONE: u32 = 1;
+
+/// The transfers of a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListedPage {
+    /// What loads it, in this order; the kernel waits for the last of them.
+    pub loads: Vec<Descriptor>,
+    /// What stores it when the kernel is done with it.
+    pub stores: Vec<Descriptor>,
+    /// Whether its loads replace what the page before it has to the end: they, and those of the pages behind it, are given when that one is done.
+    pub replaces: bool,
+}
+
+/// A pass of listed pages.
+///
+/// The kernel waits for [`PAGE_EVENT`] before each page and signals event 1 behind it. The page that takes the place of another, `buffers` pages behind it, is loaded
+/// when that one is stored; later where a page [replaces](ListedPage::replaces) what the one before it has.
+#[derive(Clone, Debug)]
+pub struct ListedPass {
+    /// Its pages, in order.
+    pub pages: Vec<ListedPage>,
+    /// How many pages are in DMEM, and in program memory, at a time.
+    pub buffers: usize,
+    /// What the kernel gets in `a15`.
+    pub address: u32,
+    /// The steps of the kernel from its launch to its end.
+    pub steps: Arc<Vec<Step>>,
+    /// What of DMEM is the kernel's.
+    pub protection: Option<Arc<Protection>>,
+}
+
+impl ListedPass {
+    /// The transfers that load a page, the last of which posts the event that the kernel waits for.
+    #[must_use]
+    pub fn loads(&self, page: u64) -> Vec<Descriptor> {
+        let mut loads = self.page(page).loads.clone();
+        if let Some(last) = loads.last_mut() {
+            last.event = Some(PAGE_EVENT);
+        }
+        loads
+    }
+
+    /// The transfers that store a page.
+    #[must_use]
+    pub fn stores(&self, page: u64) -> Vec<Descriptor> {
+        self.page(page).stores.clone()
+    }
+
+    fn page(&self, page: u64) -> &ListedPage {
+        static NONE: ListedPage = ListedPage {
+            loads: Vec::new(),
+            stores: Vec::new(),
+            replaces: false,
+        };
+        let at = usize::try_from(page).unwrap_or(usize::MAX);
+        self.pages.get(at).unwrap_or(&NONE)
+    }
+
+    /// The page behind whose stores a page is loaded; none of those that are loaded before the first is done.
+    fn behind(&self, page: u64) -> Option<u64> {
+        let freed = page.checked_sub(self.buffers as u64);
+        let first = freed.map_or(0, |freed| freed + 1);
+        let replacing = (first..=page).rev().find(|&page| self.page(page).replaces);
+        replacing.and_then(|page| page.checked_sub(1)).max(freed)
+    }
+
+    /// Gives the commands of the pass, which wait for `after`. Returns what the next pass waits for: the last store, and the end of the kernel.
+    ///
+    /// # Errors
+    /// A command can never be carried out.
+    pub fn give(
+        &self,
+        device: &mut Device,
+        kernel: &PageKernel,
+        after: &[Event],
+    ) -> Result<[Event; 2], HostError> {
+        let work = ListedWork {
+            pass: self,
+            names: ["load", "store"].map(Arc::from),
+        };
+        let (last, commands) = device.work(work, kernel, after)?;
+        let launched = commands.launched().unwrap_or(last);
+        Ok([commands.stored().unwrap_or(launched), launched])
+    }
+}
+
+/// A listed pass as the engine sees it.
+#[derive(Clone)]
+struct ListedWork<'a> {
+    pass: &'a ListedPass,
+    names: [Arc<str>; 2],
+}
+
+/// Of the same pass.
+impl PartialEq for ListedWork<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.pass, other.pass)
+    }
+}
+
+impl Work for ListedWork<'_> {
+    fn pages(&self) -> u64 {
+        self.pass.pages.len() as u64
+    }
+
+    fn period(&self) -> Option<u64> {
+        None
+    }
+
+    fn next(&self, page: Option<u64>) -> Vec<u64> {
+        let (first, behind) = match page {
+            None => (0, None),
+            Some(page) => (page + 1, Some(page)),
+        };
+        let end = (first + self.pass.buffers as u64).min(self.pages());
+        let turn = |&next: &u64| self.pass.behind(next) == behind;
+        (first..end).filter(turn).collect()
+    }
+
+    fn launch(&self) -> Option<Launch> {
+        Some(Launch {
+            arguments: None,
+            address: self.pass.address,
+            protection: self.pass.protection.clone(),
+            loads_first: true,
+        })
+    }
+
+    fn load(&mut self, page: u64, to: &mut Moves<'_>) {
+        for transfer in self.pass.loads(page) {
+            to.dma(&self.names[0], Some(page), transfer);
+        }
+        if self.pass.page(page).loads.is_empty() {
+            // The kernel waits for every page, even for one that needs nothing new.
+            to.announce(&self.names[0], page, PAGE_EVENT);
+        }
+    }
+
+    fn store(&mut self, page: u64, to: &mut Moves<'_>) {
+        for transfer in self.pass.stores(page) {
+            to.dma(&self.names[1], Some(page), transfer);
+        }
+    }
+
+    fn signal(&self) -> u32 {
+        DONE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pages that replace what the one before has come behind it, and none overtakes them.
+    #[test]
+    fn pages_are_loaded_in_order_and_not_too_early() {
+        let page = |replaces| ListedPage {
+            replaces,
+            ..ListedPage::default()
+        };
+        let pass = ListedPass {
+            pages: [false, false, false, true, false, false, true, true, false]
+                .map(page)
+                .to_vec(),
+            buffers: 3,
+            address: 0,
+            steps: Arc::default(),
+            protection: None,
+        };
+        let work = ListedWork {
+            pass: &pass,
+            names: ["load", "store"].map(Arc::from),
+        };
+        assert_eq!(work.next(None), [0, 1, 2]);
+        let next: Vec<Vec<u64>> = (0..9).map(|page| work.next(Some(page))).collect();
+        let expected: [&[u64]; 9] = [&[], &[], &[3, 4, 5], &[], &[], &[6], &[7, 8], &[], &[]];
+        assert_eq!(next, expected);
+    }
+}

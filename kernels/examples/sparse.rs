@@ -1,0 +1,101 @@
+//! Products of sparse matrices in every format, as a table of `docs/sparse.md`: of families that are made, and of Matrix Market files that are named.
+//!
+//! `cargo run --release -p cp2-kernels --example sparse -- [A.mtx ...]`
+#![allow(
+    clippy::unwrap_used,
+    reason = "an example that stops where something is wrong"
+)]
+
+use cp2_kernels::sparse::{Format, Products};
+use cp2_machine::Machine;
+use cp2_problems::sparse::{Made, Pattern, SpmvProblem, read_market};
+use std::fs::File;
+use std::io::BufReader;
+use std::sync::Arc;
+
+/// What is made: name, family, side, entries of a row, diagonals.
+const FAMILIES: [(&str, Pattern, usize, usize, &[i64]); 8] = [
+    (
+        "five diagonals, n = 7001",
+        Pattern::Band,
+        7001,
+        5,
+        &[-100, -1, 0, 1, 100],
+    ),
+    ("5 points on 110 x 110", Pattern::Grid5, 110, 5, &[]),
+    ("7 points on 24^3", Pattern::Grid7, 24, 7, &[]),
+    ("27 points on 24^3", Pattern::Grid27, 24, 27, &[]),
+    ("random, 56 a row, n = 1400", Pattern::Random, 1400, 56, &[]),
+    (
+        "random, 8 a row, n = 10,000",
+        Pattern::Random,
+        10_000,
+        8,
+        &[],
+    ),
+    ("power law, n = 20,000", Pattern::PowerLaw, 20_000, 8, &[]),
+    ("triangles, n = 25,000", Pattern::Mesh, 25_000, 7, &[]),
+];
+
+fn main() {
+    let machines = ["vm7", "vm9"].map(|name| Arc::new(Machine::builtin(name).unwrap()));
+    let formats = Format::ALL.map(Format::name).join(" | ");
+    println!("| matrix | rows x columns | entries | {formats} | vm9, the fastest |");
+    println!("|---|---|---|{}---|", "---|".repeat(Format::ALL.len()));
+    let files = std::env::args().skip(1).map(|path| {
+        let mut text = BufReader::new(File::open(&path).unwrap());
+        let matrix = Arc::new(read_market(&mut text, 1 << 30).unwrap());
+        let name = path
+            .rsplit('/')
+            .next()
+            .unwrap_or_default()
+            .replace(".mtx", "");
+        (name, SpmvProblem::new(matrix, 1).unwrap())
+    });
+    let made = FAMILIES.iter().map(|(name, pattern, n, each, diagonals)| {
+        let made = Made {
+            each: *each,
+            diagonals: diagonals.to_vec(),
+            ..Made::new(*pattern, *n)
+        };
+        ((*name).to_owned(), SpmvProblem::made(&made, 1).unwrap())
+    });
+    for (name, problem) in made.chain(files) {
+        let ratios = machines.each_ref().map(|machine| ratios(&problem, machine));
+        let best = |ratios: &[Option<f64>]| ratios.iter().flatten().copied().fold(0.0, f64::max);
+        let most = best(&ratios[0]);
+        let cells: Vec<String> = ratios[0]
+            .iter()
+            .map(|ratio| match ratio {
+                Some(ratio) if *ratio == most => format!("**{ratio:.2}**"),
+                Some(ratio) => format!("{ratio:.2}"),
+                None => "-".to_owned(),
+            })
+            .collect();
+        let matrix = problem.matrix();
+        println!(
+            "| {name} | {} x {} | {} | {} | {:.2} |",
+            matrix.rows(),
+            matrix.cols(),
+            matrix.nnz(),
+            cells.join(" | "),
+            best(&ratios[1])
+        );
+    }
+}
+
+/// Of every format what compressed rows take over the channel, to what the product takes.
+fn ratios(problem: &SpmvProblem, machine: &Arc<Machine>) -> Vec<Option<f64>> {
+    let products = Products::new(problem, machine, None).unwrap();
+    let csr = problem.csr_bytes() as f64 / machine.dma.bandwidth.as_f64();
+    let found = products.product().candidates().iter();
+    found
+        .map(|found| {
+            found
+                .cycles
+                .as_ref()
+                .ok()
+                .map(|cycles| csr / cycles.0 as f64)
+        })
+        .collect()
+}

@@ -1,0 +1,66 @@
+//! The benchmark's sizes and official values.
+
+use super::CgProblem;
+use crate::npb::Class;
+
+/// A class of the benchmark (NPB 3.4, CG).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Benchmark {
+    /// The class.
+    pub class: Class,
+    /// Rows of the matrix (`na`).
+    pub rows: usize,
+    /// Entries of a random vector that the matrix is made of (`nonzer`).
+    pub entries: usize,
+    /// Outer iterations (`niter`).
+    pub iterations: usize,
+    /// What the matrix is shifted by.
+    pub shift: f64,
+    /// The last value of zeta.
+    pub official: f64,
+}
+
+impl Benchmark {
+    /// How far zeta in single precision may be from the official one, relative. (The benchmark itself asks for 1e-10, in double
+    /// precision.)
+    pub const TOLERANCE: f64 = 1e-6;
+
+    /// What |x - A z| may be in single precision, where |x| is 1.
+    pub const RESIDUAL: f64 = 5e-6;
+
+    /// Steps of conjugate gradients in an outer iteration.
+    pub const STEPS: usize = 25;
+
+    /// What a class is.
+    #[must_use]
+    pub const fn of(class: Class) -> Self {
+        let (rows, entries, iterations, shift, official) = match class {
+            Class::S => (1400, 7, 15, 10.0, 8.597_177_507_864_8),
+            Class::W => (7000, 8, 15, 12.0, 10.362_595_087_124),
+            Class::A => (14_000, 11, 15, 20.0, 17.130_235_054_029),
+            Class::B => (75_000, 13, 75, 60.0, 22.712_745_482_631),
+        };
+        Self {
+            class,
+            rows,
+            entries,
+            iterations,
+            shift,
+            official,
+        }
+    }
+
+    /// Its problem.
+    #[must_use]
+    pub fn problem(&self) -> CgProblem {
+        CgProblem::of_benchmark(self)
+    }
+
+    /// Operations as the benchmark counts them.
+    #[must_use]
+    pub fn operations(&self) -> f64 {
+        let each = (self.entries * (self.entries + 1)) as f64;
+        let steps = Self::STEPS as f64;
+        2.0 * self.iterations as f64 * self.rows as f64 * (3.0 + each + steps * (5.0 + each) + 3.0)
+    }
+}

@@ -1,0 +1,288 @@
+//! Inverse iteration as a problem.
+
+use super::{Benchmark, WideMatrix};
+use crate::case::Case;
+use crate::data::{Data, DataError, Kind};
+use crate::error::ProblemError;
+use crate::problem::{Form, Problem};
+use crate::random::Random;
+use crate::real::{Real, add, direct, dot};
+use crate::reference::{Exact, Expected, Reference};
+use crate::size::{Parameter, Size};
+use crate::sparse::SparseMatrix;
+use std::sync::Arc;
+
+/// Inverse iterations from a vector x on: in each, z solves A z = x as far as 25 steps of conjugate gradients bring it, zeta = shift + 1 / (x . z), and x
+/// becomes z / |z|: the algorithm of the benchmark CG.
+///
+/// The input is `x`; the outputs are `zeta` and `rnorm` = |x - A z| of each iteration, and `x` behind the last one. The matrix is part of the problem, in single
+/// precision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CgProblem {
+    matrix: Arc<SparseMatrix>,
+    rows: usize,
+    entries: usize,
+    iterations: usize,
+    shift: f64,
+}
+
+/// What inverse iterations give.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Iterated<T> {
+    /// The values of zeta, one of each iteration.
+    pub zeta: Vec<f64>,
+    /// |x - A z| of each iteration.
+    pub rnorm: Vec<f64>,
+    /// |x| before each iteration: 1 of all but the first.
+    pub norms: Vec<f64>,
+    /// x behind the last one.
+    pub x: Vec<T>,
+}
+
+/// Inverse iterations in a precision with whatever multiplies by the matrix; sums of products are made in double precision.
+pub fn inverse_iterations<T: Real>(
+    mut x: Vec<T>,
+    shift: f64,
+    iterations: usize,
+    mut times: impl FnMut(&[T]) -> Vec<T>,
+) -> Iterated<T> {
+    let mut all = Iterated {
+        zeta: Vec::with_capacity(iterations),
+        rnorm: Vec::with_capacity(iterations),
+        norms: Vec::with_capacity(iterations),
+        x: Vec::new(),
+    };
+    for _ in 0..iterations {
+        let mut z = vec![T::default(); x.len()];
+        let (mut r, mut p) = (x.clone(), x.clone());
+        let mut rho = dot(&r, &r);
+        all.norms.push(rho.sqrt());
+        for _ in 0..Benchmark::STEPS {
+            let q = times(&p);
+            let alpha = rho / dot(&p, &q);
+            add(&mut z, alpha, &p);
+            add(&mut r, -alpha, &q);
+            let before = std::mem::replace(&mut rho, dot(&r, &r));
+            direct(&mut p, rho / before, &r);
+        }
+        let mut left = x.clone();
+        add(&mut left, -1.0, &times(&z));
+        all.rnorm.push(dot(&left, &left).sqrt());
+        all.zeta.push(shift + 1.0 / dot(&x, &z));
+        let scale = T::of(1.0 / dot(&z, &z).sqrt());
+        x = z.into_iter().map(|z| z * scale).collect();
+    }
+    all.x = x;
+    all
+}
+
+/// Rows at most, and entries of a random vector.
+const MOST_ROWS: usize = 1 << 20;
+const MOST_ENTRIES: usize = 32;
+/// Iterations at most.
+const MOST_ITERATIONS: usize = 1000;
+
+/// What x may be off by behind the last iteration, of |x| = 1: what single precision leaves of a vector that
+/// 25 steps solve for, again and again. No proof but what is found: of the classes S, W and A less than a tenth.
+const VECTOR: f64 = 2e-6;
+
+/// What |x - A z| may be of |x|: of any matrix of this kind several times what the benchmark's classes, whose shifts are further from the
+/// spectrum, are allowed.
+const RESIDUAL: f64 = 4.0 * Benchmark::RESIDUAL;
+
+impl CgProblem {
+    /// What a size consists of.
+    pub const PARAMETERS: [Parameter; 4] = [
+        Parameter::new("rows", 1400, "rows of the matrix"),
+        Parameter::new(
+            "entries",
+            7,
+            "entries of each random vector that it is made of",
+        ),
+        Parameter::new("iterations", 15, "outer iterations"),
+        Parameter::new("shift", 10, "what the matrix is shifted by"),
+    ];
+
+    /// So many inverse iterations with the matrix of the benchmark's kind: rows, entries of a random vector, what it is shifted by.
+    ///
+    /// # Errors
+    /// Fewer rows than 16 or more than 2^20, no entries, more than 32 or than half the rows, no iterations or more than 1000.
+    pub fn new(
+        rows: usize,
+        entries: usize,
+        iterations: usize,
+        shift: u32,
+    ) -> Result<Self, ProblemError> {
+        let within =
+            |what, found: usize, least: usize, most: usize| match (least..=most).contains(&found) {
+                true => Ok(()),
+                false => Err(ProblemError::odd(what, found, format!("{least} to {most}"))),
+            };
+        within("rows", rows, 16, MOST_ROWS)?;
+        within(
+            "entries of a random vector",
+            entries,
+            1,
+            MOST_ENTRIES.min(rows / 2),
+        )?;
+        within("iterations", iterations, 1, MOST_ITERATIONS)?;
+        // Below that it might be singular.
+        within("the shift", shift as usize, 5, 1000)?;
+        let shift = f64::from(shift);
+        let matrix = WideMatrix::generated(rows, entries, shift).rounded();
+        Ok(Self {
+            matrix: Arc::new(matrix),
+            rows,
+            entries,
+            iterations,
+            shift,
+        })
+    }
+
+    pub(super) fn of_benchmark(benchmark: &Benchmark) -> Self {
+        Self {
+            matrix: Arc::new(WideMatrix::of(benchmark).rounded()),
+            rows: benchmark.rows,
+            entries: benchmark.entries,
+            iterations: benchmark.iterations,
+            shift: benchmark.shift,
+        }
+    }
+
+    /// Of a size with `rows`, `entries`, `iterations` and `shift`.
+    ///
+    /// # Errors
+    /// See [`CgProblem::new`]; another size.
+    pub fn of_size(size: &Size) -> Result<Self, ProblemError> {
+        let [rows, entries, iterations, shift] =
+            size.all_positive(["rows", "entries", "iterations", "shift"])?;
+        let shift = u32::try_from(shift).map_err(|_| size.wrong("shift", "5 to 1000"))?;
+        Self::new(rows, entries, iterations, shift)
+    }
+
+    /// The matrix.
+    #[must_use]
+    pub fn matrix(&self) -> &Arc<SparseMatrix> {
+        &self.matrix
+    }
+
+    /// Outer iterations.
+    #[must_use]
+    pub fn iterations(&self) -> usize {
+        self.iterations
+    }
+
+    /// What the matrix is shifted by.
+    #[must_use]
+    pub fn shift(&self) -> f64 {
+        self.shift
+    }
+
+    /// The iterations in a precision, with the matrix in single precision. What `x` lacks of as many numbers as there are rows is 0.
+    #[must_use]
+    pub fn solve<T: Real>(&self, x: &[f32]) -> Iterated<T> {
+        let mut x: Vec<T> = x.iter().map(|&x| T::of(x.into())).collect();
+        x.resize(self.rows, T::default());
+        let times = |p: &[T]| {
+            let row = |i| {
+                let products = self.matrix.real_row(i);
+                products.fold(T::default(), |sum, (j, a)| sum + T::of(a.into()) * p[j])
+            };
+            (0..self.rows).map(row).collect()
+        };
+        inverse_iterations(x, self.shift, self.iterations, times)
+    }
+
+    /// What outputs are compared with, once the iterations have been done in double precision.
+    #[must_use]
+    pub fn reference_of(&self, exact: Iterated<f64>) -> Reference {
+        let history = |name, exact: Vec<f64>, allowed| Expected {
+            name,
+            shape: vec![self.iterations],
+            exact: Exact::Real(exact),
+            part: 1,
+            allowed,
+        };
+        // It is the shift and what is left of it: no more exact than that.
+        let zeta = exact
+            .zeta
+            .iter()
+            .map(|zeta| Benchmark::TOLERANCE * zeta.abs().max(self.shift));
+        let zeta = zeta.collect();
+        let rnorm = exact.norms.iter().map(|norm| RESIDUAL * norm);
+        let rnorm = rnorm.collect();
+        let x = Expected {
+            name: "x",
+            shape: vec![self.rows],
+            exact: Exact::Real(exact.x),
+            part: self.rows,
+            allowed: vec![VECTOR],
+        };
+        Reference {
+            arrays: vec![
+                history("zeta", exact.zeta, zeta),
+                history("rnorm", exact.rnorm, rnorm),
+                x,
+            ],
+        }
+    }
+}
+
+impl Problem for CgProblem {
+    fn name(&self) -> &'static str {
+        "npb-cg"
+    }
+
+    fn title(&self) -> String {
+        format!(
+            "{} inverse iterations of {} steps of conjugate gradients, {} rows with {} entries",
+            self.iterations,
+            Benchmark::STEPS,
+            self.rows,
+            self.matrix.nnz()
+        )
+    }
+
+    fn size(&self) -> Size {
+        Size::new(&[
+            ("rows", self.rows),
+            ("entries", self.entries),
+            ("iterations", self.iterations),
+            ("shift", self.shift as usize),
+        ])
+    }
+
+    fn inputs(&self) -> Vec<Form> {
+        vec![Form::new("x", Kind::F32, &[self.rows])]
+    }
+
+    fn outputs(&self) -> Vec<Form> {
+        vec![
+            Form::new("zeta", Kind::F64, &[self.iterations]),
+            Form::new("rnorm", Kind::F64, &[self.iterations]),
+            Form::new("x", Kind::F32, &[self.rows]),
+        ]
+    }
+
+    fn cases(&self) -> &'static [Case] {
+        // What the vector is at first is forgotten, unless x . z is about 0 and zeta any number.
+        &[Case::Random]
+    }
+
+    /// Ones, as the benchmark has them, of seed 1; of others numbers around 1.
+    fn input(&self, _: Case, seed: u64) -> Data {
+        let mut random = Random::new(seed);
+        let x = match seed {
+            1 => vec![1.0; self.rows],
+            _ => (0..self.rows)
+                .map(|_| 1.0 + random.uniform() / 4.0)
+                .collect(),
+        };
+        Data::of("x", &[self.rows], x)
+    }
+
+    fn reference(&self, input: &Data) -> Result<Reference, DataError> {
+        let x = input.sized::<f32>("x", self.rows)?;
+        Ok(self.reference_of(self.solve::<f64>(x)))
+    }
+}

@@ -1,0 +1,54 @@
+//! Classes of benchmarks.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A size of every benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// To try a program.
+    S,
+    /// For a workstation of 1991.
+    W,
+    /// The smallest one that is meant to be measured.
+    A,
+    /// About four times A.
+    B,
+}
+
+impl Class {
+    /// All of them, by size.
+    pub const ALL: [Self; 4] = [Self::S, Self::W, Self::A, Self::B];
+
+    /// Its letter.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::S => "S",
+            Self::W => "W",
+            Self::A => "A",
+            Self::B => "B",
+        }
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Class {
+    type Err = UnknownClass;
+
+    fn from_str(name: &str) -> Result<Self, UnknownClass> {
+        let of = |class: &Self| class.name().eq_ignore_ascii_case(name);
+        let found = Self::ALL.into_iter().find(of);
+        found.ok_or_else(|| UnknownClass(name.to_owned()))
+    }
+}
+
+/// A letter that is no class.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("class `{0}`: expected S, W, A or B")]
+pub struct UnknownClass(String);

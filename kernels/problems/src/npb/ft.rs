@@ -1,0 +1,266 @@
+//! FT: the diffusion equation by Fourier transforms over three axes.
+//!
+//! Definition, sizes and official checksums: NPB 3.4.1 (D. Bailey et al., *The NAS Parallel Benchmarks*, RNR-94-007,
+//! 1994); the benchmark's sign of the exponent is the other one, which changes no checksum, for the
+//! evolution is even in every wave number.
+
+mod exact;
+mod official;
+
+pub use official::{official, shape};
+
+use super::{Class, Generator};
+use crate::case::Case;
+use crate::data::{Data, DataError, Kind};
+use crate::error::{ProblemError, elements};
+use crate::fft::error_bound;
+use crate::problem::{Form, Problem};
+use crate::random::Random;
+use crate::reference::{Exact, Expected, Reference};
+use crate::size::Size;
+use crate::{ROUNDING, widen};
+use num_complex::{Complex32, Complex64};
+
+/// The diffusion constant of the benchmark.
+pub const ALPHA: f64 = 1e-6;
+/// Points that a checksum adds up.
+pub const POINTS: usize = 1024;
+/// Most numbers along an axis: lengths divide the number of points.
+const LONGEST: usize = POINTS;
+/// Most steps.
+const STEPS: usize = 1000;
+
+/// How far a checksum may be from the official one in single precision, relative to it. (In double precision the
+/// benchmark asks for 1e-12.) Runs in single precision are off by 6.4e-8 at most, of all classes and steps.
+pub const CHECKSUM_TOLERANCE: f64 = 1e-6;
+/// How far the field of a class may be from that in double precision: the relative L2 error. Runs in single
+/// precision are off by 1.8e-7 at most.
+pub const FIELD_TOLERANCE: f64 = 4e-7;
+
+/// The evolution of a field of `shape[0]` x `shape[1]` x `shape[2]` complex numbers (z, y, x; x contiguous) over
+/// so many steps.
+///
+/// With U the transform of the field `x`, step t = 1, 2, .. gives the field
+/// w = inverse transform of U exp(-4 pi^2 alpha t (kx^2 + ky^2 + kz^2)), neither transform scaled, wave numbers in -n/2 .. n/2 - 1;
+/// and its checksum, 1/N of the sum of the numbers (j mod nx, 3 j mod ny, 5 j mod nz), j = 1 .. 1024.
+/// Outputs are `checksums`, real and imaginary part of each step, and `w` of the last step, N times the field.
+///
+/// # How exact
+///
+/// The evolution multiplies by 1 at most, so that what the first transform is off by (see [`crate::fft`]) comes through both to
+/// the field as N |x| times the error of a transform, to which the second adds |w| times it; the factors, products of
+/// three, of whose roundings and of quotients eight are allowed. A checksum adds numbers of the field, each of them 1024/n times where n is the longest axis,
+/// so that it is off by 1024/sqrt(n)/N times the L2 error of the field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FtProblem {
+    shape: [usize; 3],
+    steps: usize,
+}
+
+impl FtProblem {
+    /// A field of `planes` x `rows` x `columns` numbers, columns contiguous, and so many steps.
+    ///
+    /// # Errors
+    /// An axis that is no power of two from 2 to 1024; no step or more than 1000.
+    pub fn new(shape: [usize; 3], steps: usize) -> Result<Self, ProblemError> {
+        let [planes, rows, columns] = shape;
+        let size = [
+            ("planes", planes),
+            ("rows", rows),
+            ("columns", columns),
+            ("steps", steps),
+        ];
+        let size = Size::new(&size);
+        for (name, length) in [("planes", planes), ("rows", rows), ("columns", columns)] {
+            if !length.is_power_of_two() || !(2..=LONGEST).contains(&length) {
+                return Err(size.wrong(name, "a power of two from 2 to 1024").into());
+            }
+        }
+        if !(1..=STEPS).contains(&steps) {
+            return Err(size.wrong("steps", "1 to 1000").into());
+        }
+        let what = || format!("a field of {planes} x {rows} x {columns} numbers");
+        elements(
+            &what,
+            &[("planes", planes), ("rows", rows), ("columns", columns)],
+        )?;
+        Ok(Self { shape, steps })
+    }
+
+    /// Of a size with `planes`, `rows`, `columns` and `steps`.
+    ///
+    /// # Errors
+    /// See [`FtProblem::new`]; another size.
+    pub fn of_size(size: &Size) -> Result<Self, ProblemError> {
+        let [planes, rows, columns, steps] =
+            size.all_positive(["planes", "rows", "columns", "steps"])?;
+        Self::new([planes, rows, columns], steps)
+    }
+
+    /// The problem of a class.
+    #[must_use]
+    pub fn of_class(class: Class) -> Self {
+        let steps = official(class).len();
+        Self {
+            shape: shape(class),
+            steps,
+        }
+    }
+
+    /// Lengths of the axes z, y, x, the last contiguous.
+    #[must_use]
+    pub fn shape(&self) -> [usize; 3] {
+        self.shape
+    }
+
+    /// Numbers of a field.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Never: every axis has two numbers.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number of steps.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// The benchmark's own input: the numbers of its generator, rounded to single precision.
+    #[must_use]
+    pub fn initial(&self) -> Data {
+        let mut draws = Generator::default();
+        let number = |_| {
+            let re = draws.draw();
+            Complex32::new(re as f32, draws.draw() as f32)
+        };
+        let x: Vec<Complex32> = (0..self.len()).map(number).collect();
+        Data::of("x", &self.shape, x)
+    }
+
+    /// The factors of step t = 1, 2, .. along an axis of `n` numbers: exp(-4 pi^2 alpha t k^2), k = 0, 1, .. and from n/2 on k - n.
+    #[must_use]
+    pub fn factors(n: usize, step: usize) -> Vec<f64> {
+        let pi = std::f64::consts::PI;
+        let each = |k: usize| {
+            let k = if 2 * k < n {
+                k as f64
+            } else {
+                k as f64 - n as f64
+            };
+            libm::exp(-4.0 * pi * pi * ALPHA * step as f64 * k * k)
+        };
+        (0..n).map(each).collect()
+    }
+
+    /// The numbers that a checksum adds up, in their order: their places in the field.
+    pub fn points(&self) -> impl Iterator<Item = usize> + use<> {
+        let [planes, rows, columns] = self.shape;
+        (1..=POINTS).map(move |j| {
+            let (z, y, x) = (5 * j % planes, 3 * j % rows, j % columns);
+            (z * rows + y) * columns + x
+        })
+    }
+
+    /// Operations as the benchmark counts them: N (14.8157 + 7.19641 ln N + T (5.23518 + 7.21113 ln N)).
+    #[must_use]
+    pub fn operations(&self) -> f64 {
+        let (n, steps) = (self.len() as f64, self.steps as f64);
+        let log = libm::log(n);
+        n * (14.8157 + 7.19641 * log + steps * (5.23518 + 7.21113 * log))
+    }
+
+    /// The L2 error that a field may have, of an input and, as far as it is known, of a result of such norms.
+    fn allowed(&self, x: f64, w: f64) -> f64 {
+        let n = self.len();
+        error_bound(n) * n as f64 * x + (error_bound(n) + 8.0 * ROUNDING) * w
+    }
+}
+
+impl Problem for FtProblem {
+    fn name(&self) -> &'static str {
+        "npb-ft"
+    }
+
+    fn title(&self) -> String {
+        let [planes, rows, columns] = self.shape;
+        let plural = if self.steps == 1 { "" } else { "s" };
+        format!(
+            "diffusion of {planes} x {rows} x {columns} complex64, {} step{plural}",
+            self.steps
+        )
+    }
+
+    fn size(&self) -> Size {
+        let [planes, rows, columns] = self.shape;
+        let steps = self.steps;
+        let size = [
+            ("planes", planes),
+            ("rows", rows),
+            ("columns", columns),
+            ("steps", steps),
+        ];
+        Size::new(&size)
+    }
+
+    fn inputs(&self) -> Vec<Form> {
+        vec![Form::new("x", Kind::Complex64, &self.shape)]
+    }
+
+    fn outputs(&self) -> Vec<Form> {
+        vec![
+            Form::new("checksums", Kind::F64, &[self.steps, 2]),
+            Form::new("w", Kind::Complex64, &self.shape),
+        ]
+    }
+
+    /// What is subnormal has no 24 bits, which the derivation leaves out.
+    fn cases(&self) -> &'static [Case] {
+        &Case::NORMAL
+    }
+
+    fn input(&self, case: Case, seed: u64) -> Data {
+        let n = self.len();
+        let random = &mut Random::new(seed);
+        // Both transforms may multiply by N.
+        let most = 100 - 2 * n.ilog2() as i32;
+        Data::of("x", &self.shape, case.complexes(random, n, n, most))
+    }
+
+    fn reference(&self, input: &Data) -> Result<Reference, DataError> {
+        let x = input.sized::<Complex32>("x", self.len())?;
+        let size = |z: &Complex32| widen(*z).norm_sqr();
+        let given = x.iter().map(size).sum::<f64>().sqrt();
+        let evolved = exact::evolve(self, x);
+        let n = self.len() as f64;
+        let left = evolved.field.iter().map(Complex64::norm_sqr).sum::<f64>();
+        // A field of any step is at most N |x|.
+        let longest = self.shape.into_iter().max().unwrap_or(1) as f64;
+        let sums = POINTS as f64 / longest.sqrt() / n * self.allowed(given, n * given);
+        let checksums = Expected {
+            name: "checksums",
+            shape: vec![self.steps, 2],
+            exact: Exact::Real(evolved.checksums.into_iter().flatten().collect()),
+            part: 2,
+            allowed: vec![sums; self.steps],
+        };
+        let field = Expected {
+            name: "w",
+            shape: self.shape.to_vec(),
+            allowed: vec![self.allowed(given, left.sqrt())],
+            exact: Exact::Complex(evolved.field),
+            part: self.len(),
+        };
+        Ok(Reference {
+            arrays: vec![checksums, field],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! The evolution in double precision.
+
+use super::{FtProblem, POINTS};
+use crate::fft::{Direction, ExactFft};
+use crate::widen;
+use num_complex::{Complex32, Complex64};
+
+/// What the benchmark gives, in double precision.
+pub(super) struct Evolved {
+    /// Real and imaginary part of every step's checksum.
+    pub(super) checksums: Vec<[f64; 2]>,
+    /// The field of the last step, N times.
+    pub(super) field: Vec<Complex64>,
+}
+
+/// All steps of a field.
+///
+/// A field is made of the last step alone. The checksums come from the transform U: their sum is, over all wave numbers, U times the
+/// factors times the sum over j of exp(2 pi i j (kx/nx + 3 ky/ny + 5 kz/nz)), j = 1 .. 1024. The lengths divide 1024, so
+/// that this sum of powers of a root of 1 is 1024 where kx/nx + 3 ky/ny + 5 kz/nz is a whole number, and else 0.
+pub(super) fn evolve(problem: &FtProblem, x: &[Complex32]) -> Evolved {
+    let shape = problem.shape();
+    let mut numbers: Vec<Complex64> = x.iter().map(|&x| widen(x)).collect();
+    ExactFft::new(&shape, Direction::Forward).in_place(&mut numbers);
+    let steps = 1..=problem.steps();
+    let checksums = steps.map(|step| checksum(problem, &numbers, step));
+    let checksums = checksums.collect();
+    let [ez, ey, ex] = shape.map(|n| FtProblem::factors(n, problem.steps()));
+    let [_, rows, columns] = shape;
+    for (row, numbers) in numbers.chunks_exact_mut(columns).enumerate() {
+        let [z, y] = [&ez[row / rows], &ey[row % rows]];
+        for (number, x) in numbers.iter_mut().zip(&ex) {
+            *number *= z * y * x;
+        }
+    }
+    ExactFft::new(&shape, Direction::Inverse).in_place(&mut numbers);
+    Evolved {
+        checksums,
+        field: numbers,
+    }
+}
+
+/// The checksum of a step, of the transform of the field.
+fn checksum(problem: &FtProblem, transform: &[Complex64], step: usize) -> [f64; 2] {
+    let [planes, rows, columns] = problem.shape();
+    let [ez, ey, ex] = problem.shape().map(|n| FtProblem::factors(n, step));
+    let mut sum = Complex64::default();
+    for z in 0..planes {
+        for y in 0..rows {
+            // What kx/nx has to be, in parts of 1024.
+            let others = 5 * z * (POINTS / planes) + 3 * y * (POINTS / rows);
+            let wanted = (POINTS - others % POINTS) % POINTS;
+            let apart = POINTS / columns;
+            if wanted.is_multiple_of(apart) {
+                let x = wanted / apart;
+                let number = transform[(z * rows + y) * columns + x];
+                sum += number * (ez[z] * ey[y] * ex[x]);
+            }
+        }
+    }
+    sum *= POINTS as f64 / problem.len() as f64;
+    [sum.re, sum.im]
+}

@@ -1,0 +1,108 @@
+use super::*;
+use crate::fft::{Direction, reference_nd};
+
+/// Step by step as the benchmark says it: the field of every step, and numbers of it one by one.
+fn literal(problem: &FtProblem, x: &[Complex32]) -> Vec<Complex64> {
+    let shape = problem.shape();
+    let transform = reference_nd(x, &shape, Direction::Forward);
+    let signed = |k: usize, n: usize| ((k + n / 2) % n) as f64 - (n / 2) as f64;
+    let mut sums = Vec::new();
+    let pi = std::f64::consts::PI;
+    for step in 1..=problem.steps() {
+        let mut evolved = transform.clone();
+        for (place, number) in evolved.iter_mut().enumerate() {
+            let (k, rest) = (place % shape[2], place / shape[2]);
+            let wave = [
+                (rest / shape[1], shape[0]),
+                (rest % shape[1], shape[1]),
+                (k, shape[2]),
+            ];
+            let square: f64 = wave.map(|(k, n)| signed(k, n).powi(2)).iter().sum();
+            *number *= libm::exp(-4.0 * pi * pi * ALPHA * square * step as f64);
+        }
+        ExactField::new(&shape).of(&mut evolved);
+        let n = problem.len() as f64;
+        let point = |j: usize| {
+            let [z, y, x] = [5 * j % shape[0], 3 * j % shape[1], j % shape[2]];
+            evolved[z * shape[1] * shape[2] + y * shape[2] + x]
+        };
+        sums.push((1..=1024).map(point).sum::<Complex64>() / n);
+    }
+    sums
+}
+
+/// The inverse by definition, along one axis after the other.
+struct ExactField([usize; 3]);
+
+impl ExactField {
+    fn new(shape: &[usize; 3]) -> Self {
+        Self(*shape)
+    }
+
+    fn of(&self, field: &mut [Complex64]) {
+        let mut width = 1;
+        for &n in self.0.iter().rev() {
+            for first in 0..field.len() / n {
+                let first = first / width * width * n + first % width;
+                let column: Vec<_> = (0..n).map(|k| field[first + k * width]).collect();
+                for j in 0..n {
+                    let turn = |k: usize| std::f64::consts::TAU * (j * k % n) as f64 / n as f64;
+                    let terms = column.iter().enumerate();
+                    let terms = terms.map(|(k, x)| x * Complex64::from_polar(1.0, turn(k)));
+                    field[first + j * width] = terms.sum();
+                }
+            }
+            width *= n;
+        }
+    }
+}
+
+#[test]
+fn the_reference_is_the_definition() {
+    for shape in [[8, 4, 16], [16, 8, 4], [4, 32, 8], [2, 2, 64]] {
+        let problem = FtProblem::new(shape, 3).unwrap();
+        let input = problem.input(Case::Random, 7);
+        let x = input.get::<Complex32>("x").unwrap();
+        let exact = exact::evolve(&problem, x);
+        for (sum, [re, im]) in literal(&problem, x).iter().zip(&exact.checksums) {
+            assert!(
+                (sum.re - re).abs() + (sum.im - im).abs() < 1e-9,
+                "{shape:?}"
+            );
+        }
+        // The last checksum is that of the field.
+        let points: Vec<usize> = problem.points().collect();
+        let sum: Complex64 = points.iter().map(|&at| exact.field[at]).sum();
+        let [re, im] = exact.checksums[2];
+        let n = problem.len() as f64;
+        assert!(
+            (sum / n - Complex64::new(re, im)).norm() < 1e-9,
+            "{shape:?}"
+        );
+    }
+}
+
+/// Class S in double precision of the input in single precision: what is off are the roundings of the input.
+#[test]
+fn the_official_checksums() {
+    for class in [Class::S, Class::W] {
+        let problem = FtProblem::of_class(class);
+        let input = problem.initial();
+        let exact = exact::evolve(&problem, input.get::<Complex32>("x").unwrap());
+        for ([re, im], [a, b]) in exact.checksums.iter().zip(official(class)) {
+            let apart = libm::hypot(re - a, im - b) / libm::hypot(*a, *b);
+            assert!(apart < 1e-8, "{class}: {apart}");
+        }
+    }
+}
+
+#[test]
+fn classes_are_sizes() {
+    for class in Class::ALL {
+        let problem = FtProblem::of_class(class);
+        assert_eq!(FtProblem::of_size(&problem.size()).unwrap(), problem);
+    }
+    // The benchmark's own figure of class A: 7.14 Gop.
+    let a = FtProblem::of_class(Class::A).operations();
+    assert!((a / 7.138e9 - 1.0).abs() < 0.01, "{a}");
+}

@@ -1,0 +1,90 @@
+//! The benchmark's sizes, its right-hand side and its official values.
+
+use super::{MgProblem, Smoother};
+use crate::npb::{Class, Generator};
+
+/// A class of the benchmark (NPB 3.4, MG).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Benchmark {
+    /// The class.
+    pub class: Class,
+    /// Points along each axis.
+    pub n: usize,
+    /// V-cycles.
+    pub cycles: usize,
+    /// The smoother's weights.
+    pub smoother: Smoother,
+    /// The norm of the residual behind the last cycle.
+    pub official: f64,
+}
+
+impl Benchmark {
+    /// How far a norm in single precision may be from the official one, relative: a few times what different
+    /// orders of evaluation are apart. (The benchmark itself asks for 1e-8, in double precision.)
+    pub const TOLERANCE: f64 = 1e-5;
+
+    /// What a class is.
+    #[must_use]
+    pub const fn of(class: Class) -> Self {
+        let (n, cycles, smoother, official) = match class {
+            Class::S => (32, 4, Smoother::A, 0.530_770_700_573_4e-4),
+            Class::W => (128, 4, Smoother::A, 0.646_732_937_533_9e-5),
+            Class::A => (256, 4, Smoother::A, 0.243_336_530_906_9e-5),
+            Class::B => (256, 20, Smoother::B, 0.180_056_440_135_5e-5),
+        };
+        Self {
+            class,
+            n,
+            cycles,
+            smoother,
+            official,
+        }
+    }
+
+    /// Its problem.
+    #[must_use]
+    pub fn problem(&self) -> MgProblem {
+        MgProblem::of_benchmark(self)
+    }
+
+    /// Operations as the benchmark counts them: 58 for each point and cycle.
+    #[must_use]
+    pub fn operations(&self) -> f64 {
+        58.0 * self.cycles as f64 * (self.n as f64).powi(3)
+    }
+}
+
+/// Charges of each sign.
+const CHARGES: usize = 10;
+
+/// The right-hand side of the benchmark: n^3 draws fill the grid; where the ten smallest lie it is -1, where the ten largest
+/// lie +1, elsewhere 0. Seed 1 is the benchmark's, others go on later in its sequence of draws.
+#[must_use]
+pub fn charges(n: usize, seed: u64) -> Vec<f32> {
+    let mut draws = Generator::default();
+    let count = n * n * n;
+    draws.skip(seed.wrapping_sub(1) % (1 << 20) * count as u64);
+    // The least and the largest so far with their places, the outermost first.
+    let mut least: Vec<(u64, usize)> = Vec::with_capacity(CHARGES + 1);
+    let mut most = least.clone();
+    for place in 0..count {
+        let draw = draws.next_integer();
+        let keep = |kept: &mut Vec<(u64, usize)>, before: fn(u64, u64) -> bool| {
+            if kept.len() < CHARGES || kept.last().is_some_and(|last| before(draw, last.0)) {
+                let at = kept
+                    .iter()
+                    .take_while(|other| before(other.0, draw))
+                    .count();
+                kept.insert(at, (draw, place));
+                kept.truncate(CHARGES);
+            }
+        };
+        keep(&mut least, |a, b| a < b);
+        keep(&mut most, |a, b| a > b);
+    }
+    let mut v = vec![0.0; count];
+    for (places, charge) in [(least, -1.0), (most, 1.0)] {
+        places.iter().for_each(|&(_, place)| v[place] = charge);
+    }
+    v
+}

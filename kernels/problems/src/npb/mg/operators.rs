@@ -1,0 +1,160 @@
+//! The operators of a multigrid cycle, written as they are defined.
+
+use crate::real::Real;
+
+/// A grid of n^3 points, x fastest, that goes on periodically.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid<T> {
+    n: usize,
+    points: Vec<T>,
+}
+
+/// Sums of a row's neighbours in the plane across x: the four beside each point, and the four at its corners.
+struct Around<T> {
+    beside: Vec<T>,
+    corners: Vec<T>,
+}
+
+impl<T: Real> Grid<T> {
+    /// Zeros, so many along each axis.
+    pub(super) fn zeros(n: usize) -> Self {
+        Self::new(n, vec![T::default(); n * n * n])
+    }
+
+    /// Points that are there, n along each axis: two or more.
+    pub(super) fn new(n: usize, points: Vec<T>) -> Self {
+        Self { n, points }
+    }
+
+    /// All points.
+    #[must_use]
+    pub fn points(&self) -> &[T] {
+        &self.points
+    }
+
+    /// All points.
+    #[must_use]
+    pub fn into_points(self) -> Vec<T> {
+        self.points
+    }
+
+    fn row(&self, z: usize, y: usize) -> &[T] {
+        let start = (z % self.n * self.n + y % self.n) * self.n;
+        self.points.get(start..start + self.n).unwrap_or(&[])
+    }
+
+    /// The sums around a row. Rows and planes are counted from one before the grid, so that none is negative.
+    fn around(&self, z: usize, y: usize, sums: &mut Around<T>) {
+        let (z, y) = (z + self.n, y + self.n);
+        let add = |rows: [&[T]; 4], sums: &mut [T]| {
+            for (x, sum) in sums.iter_mut().enumerate() {
+                *sum = (rows[0][x] + rows[1][x]) + (rows[2][x] + rows[3][x]);
+            }
+        };
+        let beside = [(z - 1, y), (z + 1, y), (z, y - 1), (z, y + 1)];
+        add(beside.map(|(z, y)| self.row(z, y)), &mut sums.beside);
+        let corners = [
+            (z - 1, y - 1),
+            (z - 1, y + 1),
+            (z + 1, y - 1),
+            (z + 1, y + 1),
+        ];
+        add(corners.map(|(z, y)| self.row(z, y)), &mut sums.corners);
+    }
+
+    fn sums(&self) -> Around<T> {
+        Around {
+            beside: vec![T::default(); self.n],
+            corners: vec![T::default(); self.n],
+        }
+    }
+
+    /// Gives the 27-point operator with these weights of centre, faces, edges and corners at every point, in order.
+    fn each(&self, weights: [f64; 4], mut of: impl FnMut(usize, T)) {
+        let [centre, faces, edges, corners] = weights.map(T::of);
+        let (n, mut sums) = (self.n, self.sums());
+        for z in 0..n {
+            for y in 0..n {
+                self.around(z, y, &mut sums);
+                let (row, a) = (self.row(z, y), &sums);
+                let start = (z * n + y) * n;
+                let mut at = |x: usize, w: usize, e: usize| {
+                    let inner = centre * row[x] + faces * (row[w] + row[e] + a.beside[x]);
+                    let outer = edges * (a.beside[w] + a.beside[e] + a.corners[x])
+                        + corners * (a.corners[w] + a.corners[e]);
+                    of(start + x, inner + outer);
+                };
+                at(0, n - 1, 1 % n);
+                for x in 1..n - 1 {
+                    at(x, x - 1, x + 1);
+                }
+                at(n - 1, n - 2, 0);
+            }
+        }
+    }
+
+    /// v - A u of this u.
+    pub(super) fn residual(&self, weights: [f64; 4], v: &Self) -> Self {
+        let mut r = v.clone();
+        self.each(weights, |i, au| r.points[i] = r.points[i] - au);
+        r
+    }
+
+    /// Adds S r.
+    pub(super) fn smooth(&mut self, weights: [f64; 4], r: &Self) {
+        r.each(weights, |i, s| self.points[i] = self.points[i] + s);
+    }
+
+    /// The right-hand side of the next coarser level: the point J there is 2 J + 1 here.
+    pub(super) fn project(&self) -> Self {
+        let [half, quarter] = [0.5, 0.25].map(T::of);
+        let (m, mut sums) = (self.n / 2, self.sums());
+        let mut points = Vec::with_capacity(m * m * m);
+        for z in 0..m {
+            for y in 0..m {
+                let (z, y) = (2 * z + 1, 2 * y + 1);
+                self.around(z, y, &mut sums);
+                let row = self.row(z, y);
+                let across = |x: usize| {
+                    let x = x % self.n;
+                    row[x] + half * sums.beside[x] + quarter * sums.corners[x]
+                };
+                points.extend((0..m).map(|x| {
+                    let x = 2 * x + 1;
+                    half * across(x) + quarter * (across(x - 1) + across(x + 1))
+                }));
+            }
+        }
+        Self::new(m, points)
+    }
+
+    /// Adds what linear interpolation makes of the next coarser level.
+    pub(super) fn add_interpolated(&mut self, coarse: &Self) {
+        let (n, m, half) = (self.n, coarse.n, T::of(0.5));
+        // Two points of the coarse grid that a fine one lies between, or twice the one that it is.
+        let between = |i: usize| match i % 2 {
+            1 => [i / 2, i / 2],
+            _ => [(i / 2 + m - 1) % m, i / 2],
+        };
+        for z in 0..n {
+            for y in 0..n {
+                let [below, above] = between(z).map(|z| between(y).map(|y| coarse.row(z, y)));
+                let [a, b] = below;
+                let [c, d] = above;
+                let across = |x: usize| half * half * ((a[x] + b[x]) + (c[x] + d[x]));
+                let start = (z * n + y) * n;
+                for x in 0..n {
+                    let [west, east] = between(x);
+                    let e = half * (across(west) + across(east));
+                    self.points[start + x] = self.points[start + x] + e;
+                }
+            }
+        }
+    }
+
+    /// The root of the mean square, in double precision.
+    pub(super) fn norm(&self) -> f64 {
+        let squares = self.points.iter().map(|x| x.wide() * x.wide());
+        (squares.sum::<f64>() / self.points.len() as f64).sqrt()
+    }
+}

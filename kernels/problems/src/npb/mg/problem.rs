@@ -1,0 +1,308 @@
+//! Multigrid as a problem.
+
+use super::{Benchmark, Grid, charges};
+use crate::ROUNDING;
+use crate::case::Case;
+use crate::data::{Data, DataError, Kind};
+use crate::error::ProblemError;
+use crate::problem::{Form, Problem};
+use crate::random::Random;
+use crate::real::Real;
+use crate::reference::{Exact, Expected, Reference};
+use crate::size::Size;
+use std::fmt;
+
+/// The weights of a smoother S, of centre, faces, edges and corners.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Smoother {
+    /// That of the classes S, W and A: -3/8, 1/32, -1/64, 0.
+    A,
+    /// That of class B and larger ones: -3/17, 1/33, -1/61, 0.
+    B,
+}
+
+impl Smoother {
+    /// Its weights.
+    #[must_use]
+    pub fn weights(self) -> [f64; 4] {
+        match self {
+            Self::A => [-3.0 / 8.0, 1.0 / 32.0, -1.0 / 64.0, 0.0],
+            Self::B => [-3.0 / 17.0, 1.0 / 33.0, -1.0 / 61.0, 0.0],
+        }
+    }
+}
+
+impl fmt::Display for Smoother {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::A => "a",
+            Self::B => "b",
+        })
+    }
+}
+
+/// V-cycles for A u = v on a periodic cube, from u = 0 on: the algorithm of the benchmark MG.
+///
+/// A is the 27-point operator with the weights -8/3, 0, 1/6, 1/12, the same on every level. The input is `v`, n^3 numbers, x fastest; the outputs
+/// are `u` behind the last cycle, of the same shape, and `norms`: the roots of the mean squares of v and of v - A u.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MgProblem {
+    n: usize,
+    cycles: usize,
+    smoother: Smoother,
+}
+
+/// What cycles give.
+#[derive(Clone, Debug)]
+pub struct Solution<T> {
+    /// u.
+    pub u: Grid<T>,
+    /// The norms of v and of the last residual.
+    pub norms: [f64; 2],
+}
+
+/// Points along an axis: of less than 4 x 4 x 4 there is no level below, and more than 1024^3 no memory holds.
+const SIDES: std::ops::RangeInclusive<usize> = 16..=1024;
+
+/// Cycles at most.
+const MOST_CYCLES: usize = 1000;
+
+impl MgProblem {
+    /// The weights of A.
+    pub const OPERATOR: [f64; 4] = [-8.0 / 3.0, 0.0, 1.0 / 6.0, 1.0 / 12.0];
+
+    /// So many cycles on n^3 points.
+    ///
+    /// # Errors
+    /// n is no power of two from 16 to 1024, or there are no cycles, or more than 1000.
+    pub fn new(n: usize, cycles: usize, smoother: Smoother) -> Result<Self, ProblemError> {
+        if !n.is_power_of_two() || !SIDES.contains(&n) {
+            return Err(ProblemError::odd(
+                "points along an axis",
+                n,
+                "a power of two from 16 to 1024",
+            ));
+        }
+        if !(1..=MOST_CYCLES).contains(&cycles) {
+            return Err(ProblemError::odd("V-cycles", cycles, "1 to 1000"));
+        }
+        Ok(Self {
+            n,
+            cycles,
+            smoother,
+        })
+    }
+
+    pub(super) fn of_benchmark(benchmark: &Benchmark) -> Self {
+        Self {
+            n: benchmark.n,
+            cycles: benchmark.cycles,
+            smoother: benchmark.smoother,
+        }
+    }
+
+    /// Of a size with `n`, `cycles` and, if it is not `a`, `smoother`.
+    ///
+    /// # Errors
+    /// See [`MgProblem::new`]; another size.
+    pub fn of_size(size: &Size) -> Result<Self, ProblemError> {
+        let [n, cycles] = size.all_positive(["n", "cycles"])?;
+        let smoother = match size.find("smoother") {
+            None => Smoother::A,
+            Some(_) => match size.word("smoother")? {
+                "a" => Smoother::A,
+                "b" => Smoother::B,
+                _ => return Err(size.wrong("smoother", "a or b").into()),
+            },
+        };
+        Self::new(n, cycles, smoother)
+    }
+
+    /// Points along an axis.
+    #[must_use]
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// V-cycles.
+    #[must_use]
+    pub fn cycles(&self) -> usize {
+        self.cycles
+    }
+
+    /// The smoother.
+    #[must_use]
+    pub fn smoother(&self) -> Smoother {
+        self.smoother
+    }
+
+    /// The cycles in a precision; norms are summed up in double precision. What `v` lacks of n^3 numbers is 0.
+    #[must_use]
+    pub fn solve<T: Real>(&self, v: &[f32]) -> Solution<T> {
+        let a = Self::OPERATOR;
+        let mut v: Vec<T> = v.iter().map(|&x| T::of(x.into())).collect();
+        v.resize(self.count(), T::default());
+        let v = Grid::new(self.n, v);
+        let first = v.norm();
+        let (mut u, mut r) = (Grid::zeros(self.n), v.clone());
+        for _ in 0..self.cycles {
+            let coarse = self.correction(&r, self.n);
+            u.add_interpolated(&coarse);
+            r = u.residual(a, &v);
+            u.smooth(self.smoother.weights(), &r);
+            r = u.residual(a, &v);
+        }
+        Solution {
+            norms: [first, r.norm()],
+            u,
+        }
+    }
+
+    /// What the level below says of a residual of n^3 points.
+    fn correction<T: Real>(&self, r: &Grid<T>, n: usize) -> Grid<T> {
+        let (weights, below) = (self.smoother.weights(), n / 2);
+        let mut r = r.project();
+        let mut u = Grid::zeros(below);
+        if below > 2 {
+            u.add_interpolated(&self.correction(&r, below));
+            r = u.residual(Self::OPERATOR, &r);
+        }
+        u.smooth(weights, &r);
+        u
+    }
+
+    fn shape(&self) -> [usize; 3] {
+        [self.n; 3]
+    }
+
+    fn count(&self) -> usize {
+        self.n.pow(3)
+    }
+}
+
+/// Roundings that a result may be off by, of the sizes of v and u together: about thirty operations a point make
+/// a residual or a correction. That what the cycles make of their errors stays of their size is no proof but what is found: of class A a quarter of this, of
+/// smaller ones and all cases less.
+const ROUNDINGS: f64 = 64.0;
+
+impl Problem for MgProblem {
+    fn name(&self) -> &'static str {
+        "npb-mg"
+    }
+
+    fn title(&self) -> String {
+        let Self {
+            n,
+            cycles,
+            smoother,
+        } = self;
+        format!("{cycles} V-cycles of multigrid on {n}^3 points, smoother {smoother}")
+    }
+
+    fn size(&self) -> Size {
+        Size::new(&[("n", self.n), ("cycles", self.cycles)])
+            .with("smoother", self.smoother.to_string())
+    }
+
+    fn inputs(&self) -> Vec<Form> {
+        vec![Form::new("v", Kind::F32, &self.shape())]
+    }
+
+    fn outputs(&self) -> Vec<Form> {
+        vec![
+            Form::new("u", Kind::F32, &self.shape()),
+            Form::new("norms", Kind::F64, &[2]),
+        ]
+    }
+
+    fn cases(&self) -> &'static [Case] {
+        // Squares are summed up: those of smaller numbers are 0.
+        &Case::NORMAL
+    }
+
+    fn input(&self, case: Case, seed: u64) -> Data {
+        let v = match case {
+            Case::Random => charges(self.n, seed),
+            case => case.floats(&mut Random::new(seed), self.count(), self.n, 30),
+        };
+        Data::of("v", &self.shape(), v)
+    }
+
+    fn reference(&self, input: &Data) -> Result<Reference, DataError> {
+        let v = input.sized::<f32>("v", self.count())?;
+        Ok(self.reference_of(&self.solve::<f64>(v)))
+    }
+}
+
+impl MgProblem {
+    /// What outputs are compared with, once the cycles have been done in double precision.
+    #[must_use]
+    pub fn reference_of(&self, exact: &Solution<f64>) -> Reference {
+        let [first, last] = exact.norms;
+        let rounding = ROUNDINGS * ROUNDING * (first + exact.u.norm());
+        let norms = Expected {
+            name: "norms",
+            shape: vec![2],
+            exact: Exact::Real(exact.norms.to_vec()),
+            part: 1,
+            allowed: [first, last]
+                .map(|norm| Benchmark::TOLERANCE * norm + rounding)
+                .to_vec(),
+        };
+        let u = Expected {
+            name: "u",
+            shape: self.shape().to_vec(),
+            part: self.count(),
+            allowed: vec![rounding * (self.count() as f64).sqrt()],
+            exact: Exact::Real(exact.u.points().to_vec()),
+        };
+        Reference {
+            arrays: vec![u, norms],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::npb::Class;
+
+    /// The official norms of the benchmark, within what double precision and the order of sums leave.
+    #[test]
+    fn official_values() {
+        for class in [Class::S, Class::W] {
+            let benchmark = Benchmark::of(class);
+            let problem = benchmark.problem();
+            let v = charges(problem.n(), 1);
+            let norm = problem.solve::<f64>(&v).norms[1];
+            let off = (norm / benchmark.official - 1.0).abs();
+            assert!(off < 1e-11, "{class}: {norm}, off by {off}");
+        }
+    }
+
+    #[test]
+    fn charges_are_where_the_benchmark_has_them() {
+        let v = charges(32, 1);
+        let at = |x: usize, y: usize, z: usize| v[(z * 32 + y) * 32 + x];
+        for (x, y, z) in [(0, 11, 2), (13, 8, 17), (7, 14, 26)] {
+            assert_eq!(at(x, y, z), -1.0);
+        }
+        for (x, y, z) in [(7, 1, 20), (19, 29, 31), (17, 26, 17)] {
+            assert_eq!(at(x, y, z), 1.0);
+        }
+        assert_eq!(v.iter().filter(|&&x| x != 0.0).count(), 20);
+    }
+
+    /// Constants are interpolated and projected to constants, and A knows none of them.
+    #[test]
+    fn operators_keep_constants() {
+        let ones = Grid::new(4, vec![1.0; 64]);
+        let mut fine = Grid::<f64>::zeros(8);
+        fine.add_interpolated(&ones);
+        assert!(fine.points().iter().all(|&x| x == 1.0));
+        // The projection's weights add up to 4: half of 2 along each axis.
+        assert!(fine.project().points().iter().all(|&x| x == 4.0));
+        let r = fine.residual(MgProblem::OPERATOR, &Grid::zeros(8));
+        assert!(r.points().iter().all(|x| x.abs() < 1e-14));
+    }
+}

@@ -1,0 +1,55 @@
+//! Precisions.
+
+use std::fmt::Debug;
+use std::ops::{Add, Mul, Sub};
+
+/// A precision in which vectors are computed.
+pub trait Real:
+    Copy + Default + Debug + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
+{
+    /// The nearest number.
+    fn of(x: f64) -> Self;
+    /// The same number in double precision.
+    fn wide(self) -> f64;
+}
+
+impl Real for f64 {
+    fn of(x: f64) -> Self {
+        x
+    }
+
+    fn wide(self) -> f64 {
+        self
+    }
+}
+
+impl Real for f32 {
+    fn of(x: f64) -> Self {
+        x as Self
+    }
+
+    fn wide(self) -> f64 {
+        self.into()
+    }
+}
+
+/// The sum of the products of two vectors' numbers, in double precision.
+pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a.wide() * b.wide()).sum()
+}
+
+/// Adds so many times another vector.
+pub(crate) fn add<T: Real>(to: &mut [T], scale: f64, from: &[T]) {
+    let scale = T::of(scale);
+    for (to, &from) in to.iter_mut().zip(from) {
+        *to = *to + scale * from;
+    }
+}
+
+/// A vector plus so many times what it was: p = r + beta p.
+pub(crate) fn direct<T: Real>(p: &mut [T], scale: f64, r: &[T]) {
+    let scale = T::of(scale);
+    for (p, &r) in p.iter_mut().zip(r) {
+        *p = r + scale * *p;
+    }
+}

@@ -1,0 +1,186 @@
+//! The entries of a text.
+
+use super::lines::{Line, number};
+use super::{Field, Header, MarketError};
+use crate::sparse::{Symmetry, Triplets};
+use num_complex::Complex64;
+
+/// Entries that memory is reserved for before they are there.
+const RESERVED: u64 = 1 << 16;
+
+/// The place of the next entry of an array, column by column, as far as its symmetry leaves it open.
+pub(super) struct Cursor {
+    symmetry: Symmetry,
+    rows: usize,
+    row: usize,
+    column: usize,
+}
+
+impl Cursor {
+    pub(super) fn new(header: Header, rows: usize) -> Self {
+        let mut cursor = Self {
+            symmetry: header.symmetry,
+            rows,
+            row: 0,
+            column: 0,
+        };
+        cursor.row = cursor.top();
+        cursor
+    }
+
+    /// The first row of the column.
+    fn top(&self) -> usize {
+        match self.symmetry {
+            Symmetry::General => 0,
+            Symmetry::Symmetric | Symmetry::Hermitian => self.column,
+            Symmetry::Skew => self.column + 1,
+        }
+    }
+
+    fn next(&mut self) -> (usize, usize) {
+        let place = (self.row, self.column);
+        self.row += 1;
+        if self.row >= self.rows {
+            self.column += 1;
+            self.row = self.top();
+        }
+        place
+    }
+}
+
+/// Entries, with those that a symmetry adds.
+pub(super) struct Entries {
+    header: Header,
+    rows: usize,
+    cols: usize,
+    triplets: Triplets,
+}
+
+impl Entries {
+    pub(super) fn new(header: Header, rows: usize, cols: usize, declared: u64) -> Self {
+        let reserved = declared.min(RESERVED) as usize;
+        let triplets = match header.field {
+            Field::Pattern => Triplets::Pattern(Vec::with_capacity(reserved)),
+            Field::Real | Field::Integer => Triplets::Real(Vec::with_capacity(reserved)),
+            Field::Complex => Triplets::Complex(Vec::with_capacity(reserved)),
+        };
+        Self {
+            header,
+            rows,
+            cols,
+            triplets,
+        }
+    }
+
+    /// Adds the entry of a line, and its mirror image.
+    pub(super) fn add(&mut self, line: &Line, cursor: &mut Cursor) -> Result<(), MarketError> {
+        let mut words = line.words();
+        let expected = || match (self.header.coordinate, self.header.field) {
+            (true, Field::Pattern) => "row and column",
+            (true, Field::Complex) => "row, column, real part, imaginary part",
+            (true, _) => "row, column, number",
+            (false, Field::Complex) => "real part, imaginary part",
+            (false, _) => "a number",
+        };
+        let wrong = || line.wrong("an entry", expected());
+        let mut word = || words.next().ok_or_else(wrong);
+        let (i, j) = match self.header.coordinate {
+            true => (
+                index(line, word()?, "a row", self.rows)?,
+                index(line, word()?, "a column", self.cols)?,
+            ),
+            false => cursor.next(),
+        };
+        let value = match self.header.field {
+            Field::Pattern => Complex64::from(1.0),
+            Field::Real => real(line, word()?)?.into(),
+            Field::Integer => integer(line, word()?)?.into(),
+            Field::Complex => Complex64::new(real(line, word()?)?, real(line, word()?)?),
+        };
+        if words.next().is_some() {
+            return Err(wrong());
+        }
+        let image = match self.header.symmetry {
+            Symmetry::General => None,
+            Symmetry::Symmetric => Some(value),
+            Symmetry::Skew => Some(-value),
+            Symmetry::Hermitian => Some(value.conj()),
+        };
+        if let Some(image) = image {
+            if j > i {
+                return Err(line.wrong(
+                    "an entry above the diagonal",
+                    "one on or below it: the symmetry gives those above",
+                ));
+            }
+            // A NaN may be its own image.
+            let differs = |a: f64, b: f64| a != b && !a.is_nan();
+            if i == j && (differs(value.re, image.re) || differs(value.im, image.im)) {
+                let expected = match self.header.symmetry {
+                    Symmetry::Skew => "none, or 0: a skew-symmetric matrix has no others",
+                    _ => "a real number: a hermitian matrix has no others there",
+                };
+                return Err(line.wrong("an entry on the diagonal", expected));
+            }
+        }
+        self.push(i, j, value);
+        if let Some(image) = image.filter(|_| i != j) {
+            self.push(j, i, image);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, i: usize, j: usize, value: Complex64) {
+        let (i, j) = (i as u32, j as u32);
+        match &mut self.triplets {
+            Triplets::Pattern(all) => all.push((i, j)),
+            Triplets::Real(all) => all.push((i, j, value.re)),
+            Triplets::Complex(all) => all.push((i, j, value)),
+        }
+    }
+}
+
+impl From<Entries> for Triplets {
+    fn from(entries: Entries) -> Self {
+        entries.triplets
+    }
+}
+
+/// An index, from 0 on.
+fn index(line: &Line, word: &[u8], what: &'static str, count: usize) -> Result<usize, MarketError> {
+    let index = number(word).filter(|index| (1..=count as u64).contains(index));
+    let index = index.ok_or_else(|| line.wrong_word(word, what, &format!("1 to {count}")))?;
+    Ok(index as usize - 1)
+}
+
+fn integer(line: &Line, word: &[u8]) -> Result<f64, MarketError> {
+    let text = std::str::from_utf8(word).ok();
+    let number: Option<i64> = text.and_then(|text| text.parse().ok());
+    let number = number.ok_or_else(|| {
+        line.wrong_word(word, "an integer", "digits, with a sign if it is negative")
+    })?;
+    Ok(number as f64)
+}
+
+/// A real number; what Fortran wrote in double precision has a D before the exponent.
+fn real(line: &Line, word: &[u8]) -> Result<f64, MarketError> {
+    let wrong = |expected| line.wrong_word(word, "a number", expected);
+    let decimal = word.iter().any(u8::is_ascii_digit);
+    let text: String = word
+        .iter()
+        .map(|&byte| match byte {
+            b'd' | b'D' if decimal => 'e',
+            byte => char::from(byte),
+        })
+        .collect();
+    let number: f64 = text
+        .parse()
+        .map_err(|_| wrong("a decimal number such as -1.5e-3, inf or nan"))?;
+    // What is written with digits is finite, also in the precision that is computed in.
+    if decimal && number.abs() > f64::from(f32::MAX) {
+        return Err(wrong(
+            "at most 3.4028234e38, the largest number of single precision",
+        ));
+    }
+    Ok(number)
+}

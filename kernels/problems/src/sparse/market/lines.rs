@@ -1,0 +1,111 @@
+//! A text line by line, none of them longer than it may be.
+
+use super::MarketError;
+use std::io::{self, BufRead, Read};
+
+/// Bytes of a line at most. The format allows 1024; what is far longer is no matrix.
+const LONGEST: u64 = 1 << 16;
+/// Characters of a line that an error repeats.
+const SHOWN: usize = 60;
+
+/// A line without its end.
+pub(super) struct Line<'a> {
+    /// Its number, from 1 on.
+    pub(super) number: usize,
+    bytes: &'a [u8],
+}
+
+impl Line<'_> {
+    /// Its words, with whatever blanks between them.
+    pub(super) fn words(&self) -> impl Iterator<Item = &[u8]> {
+        let words = self.bytes.split(u8::is_ascii_whitespace);
+        words.filter(|word| !word.is_empty())
+    }
+
+    /// An error about all of it.
+    pub(super) fn wrong(&self, what: &'static str, expected: &str) -> MarketError {
+        self.wrong_word(self.bytes, what, expected)
+    }
+
+    /// An error about a part of it.
+    pub(super) fn wrong_word(
+        &self,
+        word: &[u8],
+        what: &'static str,
+        expected: &str,
+    ) -> MarketError {
+        let text = String::from_utf8_lossy(word);
+        let text = text.trim();
+        let mut found: String = text.chars().take(SHOWN).collect();
+        if found.len() < text.len() {
+            found.push_str("..");
+        }
+        MarketError::Line {
+            line: self.number,
+            what,
+            found,
+            expected: expected.to_owned(),
+        }
+    }
+}
+
+/// The lines of a text.
+pub(super) struct Lines<'a> {
+    text: &'a mut dyn BufRead,
+    number: usize,
+    line: Vec<u8>,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(text: &'a mut dyn BufRead) -> Self {
+        Self {
+            text,
+            number: 0,
+            line: Vec::new(),
+        }
+    }
+
+    /// The number of the last line.
+    pub(super) fn number(&self) -> usize {
+        self.number
+    }
+
+    /// The next line; with `content` the next one that is neither empty nor a comment.
+    pub(super) fn next(&mut self, content: bool) -> Result<Option<Line<'_>>, MarketError> {
+        loop {
+            self.line.clear();
+            let failed = |line| move |source| MarketError::Read { line, source };
+            let read = (&mut *self.text)
+                .take(LONGEST)
+                .read_until(b'\n', &mut self.line);
+            if read.map_err(failed(self.number + 1))? == 0 {
+                return Ok(None);
+            }
+            self.number += 1;
+            if self.line.len() as u64 == LONGEST && self.line.last() != Some(&b'\n') {
+                let text = format!(
+                    "a line of more than {LONGEST} bytes; expected the text of a Matrix Market file"
+                );
+                return Err(failed(self.number)(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    text,
+                )));
+            }
+            let first = self.line.iter().find(|byte| !byte.is_ascii_whitespace());
+            if !content || first.is_some_and(|&byte| byte != b'%') {
+                break;
+            }
+        }
+        Ok(Some(Line {
+            number: self.number,
+            bytes: &self.line,
+        }))
+    }
+}
+
+/// A number of nothing but digits.
+pub(super) fn number(word: &[u8]) -> Option<u64> {
+    let digits = word.iter().all(u8::is_ascii_digit);
+    let text = std::str::from_utf8(word).ok().filter(|_| digits)?;
+    text.parse().ok()
+}

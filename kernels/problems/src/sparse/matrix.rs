@@ -1,0 +1,275 @@
+//! A sparse matrix by its rows.
+
+use super::Symmetry;
+use num_complex::Complex32;
+use std::ops::Range;
+
+/// What the entries of a matrix are, in the order of its rows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Coefficients {
+    /// Each of them is 1.
+    Pattern,
+    /// Real numbers.
+    Real(Vec<f32>),
+    /// Complex numbers.
+    Complex(Vec<Complex32>),
+}
+
+/// A sparse matrix, stored by its rows: all entries, also those that a symmetry would give.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SparseMatrix {
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+    pub(super) starts: Vec<usize>,
+    pub(super) columns: Vec<u32>,
+    pub(super) coefficients: Coefficients,
+    pub(super) symmetry: Symmetry,
+}
+
+/// Why there is no such matrix.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MatrixError {
+    /// No rows or no columns.
+    #[error("a matrix of {rows} rows and {cols} columns is none; expected at least one of each")]
+    Zero {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        cols: usize,
+    },
+    /// More rows, columns or entries than can be numbered or stored.
+    #[error(
+        "a matrix of {rows} rows, {cols} columns and {entries} entries is too large; expected sides of at most 2^31 that fit the memory"
+    )]
+    TooLarge {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        cols: usize,
+        /// Entries.
+        entries: usize,
+    },
+    /// An entry that is nowhere in the matrix.
+    #[error(
+        "entry {entry} (from 1 on) is in row {row}, column {column} (from 0 on); expected one of {rows} rows and {cols} columns"
+    )]
+    Outside {
+        /// Its number, from 1 on.
+        entry: usize,
+        /// Its row, from 0 on.
+        row: usize,
+        /// Its column, from 0 on.
+        column: usize,
+        /// Rows of the matrix.
+        rows: usize,
+        /// Its columns.
+        cols: usize,
+    },
+    /// Only square matrices are symmetric.
+    #[error(
+        "a {symmetry} matrix of {rows} rows and {cols} columns is none; expected as many rows as columns"
+    )]
+    NotSquare {
+        /// The symmetry that was declared.
+        symmetry: Symmetry,
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        cols: usize,
+    },
+    /// The symmetry does not hold.
+    #[error(
+        "the entries at row {row}, column {column} and its mirror image (from 0 on) are not those of a {symmetry} matrix; declare it general"
+    )]
+    Unlike {
+        /// The symmetry that was declared.
+        symmetry: Symmetry,
+        /// Row, from 0 on.
+        row: usize,
+        /// Column, from 0 on.
+        column: usize,
+    },
+}
+
+impl SparseMatrix {
+    /// A square matrix whose rows are there, of real numbers that are rounded; its symmetry is the caller's word.
+    pub(crate) fn of_rows(
+        starts: Vec<usize>,
+        columns: Vec<u32>,
+        values: &[f64],
+        symmetry: Symmetry,
+    ) -> Self {
+        let rows = starts.len().saturating_sub(1);
+        Self {
+            rows,
+            cols: rows,
+            starts,
+            columns,
+            coefficients: Coefficients::Real(values.iter().map(|&value| value as f32).collect()),
+            symmetry,
+        }
+    }
+
+    /// Rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Columns.
+    #[must_use]
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Entries.
+    #[must_use]
+    pub fn nnz(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Where the entries of each row begin, and where those of the last end.
+    #[must_use]
+    pub fn starts(&self) -> &[usize] {
+        &self.starts
+    }
+
+    /// The columns of all entries, ascending within each row.
+    #[must_use]
+    pub fn columns(&self) -> &[u32] {
+        &self.columns
+    }
+
+    /// What the entries are.
+    #[must_use]
+    pub fn coefficients(&self) -> &Coefficients {
+        &self.coefficients
+    }
+
+    /// What is known of an entry and its mirror image.
+    #[must_use]
+    pub fn symmetry(&self) -> Symmetry {
+        self.symmetry
+    }
+
+    /// Whether entries are complex, and with them vectors.
+    #[must_use]
+    pub fn is_complex(&self) -> bool {
+        matches!(self.coefficients, Coefficients::Complex(_))
+    }
+
+    /// Whether every entry is 1.
+    #[must_use]
+    pub fn is_pattern(&self) -> bool {
+        matches!(self.coefficients, Coefficients::Pattern)
+    }
+
+    /// The numbers of the entries of a row; none of a row that the matrix lacks.
+    #[must_use]
+    pub fn range(&self, row: usize) -> Range<usize> {
+        match self.starts.get(row..=row + 1) {
+            Some(&[start, end]) => start..end,
+            _ => 0..0,
+        }
+    }
+
+    /// The columns of a row's entries, ascending.
+    #[must_use]
+    pub fn columns_of(&self, row: usize) -> &[u32] {
+        &self.columns[self.range(row)]
+    }
+
+    /// An entry by its number; 0 beyond the last.
+    #[must_use]
+    pub fn value(&self, entry: usize) -> Complex32 {
+        match &self.coefficients {
+            Coefficients::Complex(values) => values.get(entry).copied().unwrap_or_default(),
+            _ => self.real(entry).into(),
+        }
+    }
+
+    /// The real part of an entry by its number; 0 beyond the last.
+    #[must_use]
+    pub fn real(&self, entry: usize) -> f32 {
+        match &self.coefficients {
+            Coefficients::Pattern if entry < self.nnz() => 1.0,
+            Coefficients::Pattern => 0.0,
+            Coefficients::Real(values) => values.get(entry).copied().unwrap_or_default(),
+            Coefficients::Complex(values) => values.get(entry).copied().unwrap_or_default().re,
+        }
+    }
+
+    /// The entries of a row: column and value.
+    pub fn row(&self, row: usize) -> impl Iterator<Item = (usize, Complex32)> + '_ {
+        self.range(row)
+            .map(|entry| (self.columns[entry] as usize, self.value(entry)))
+    }
+
+    /// The entries of a row of a matrix that is not complex: column and value. (Of a complex one the real parts.)
+    pub fn real_row(&self, row: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
+        self.range(row)
+            .map(|entry| (self.columns[entry] as usize, self.real(entry)))
+    }
+
+    /// Rows and columns exchanged; values stay as they are, also complex ones.
+    #[must_use]
+    pub fn transpose(&self) -> Self {
+        let mut starts = vec![0; self.cols + 1];
+        for &column in &self.columns {
+            starts[column as usize + 1] += 1;
+        }
+        for column in 0..self.cols {
+            starts[column + 1] += starts[column];
+        }
+        let mut next = starts.clone();
+        let (mut rows, mut from) = (vec![0; self.nnz()], vec![0; self.nnz()]);
+        for row in 0..self.rows {
+            for entry in self.range(row) {
+                let place = &mut next[self.columns[entry] as usize];
+                rows[*place] = row as u32;
+                from[*place] = entry;
+                *place += 1;
+            }
+        }
+        let coefficients = match &self.coefficients {
+            Coefficients::Pattern => Coefficients::Pattern,
+            Coefficients::Real(values) => {
+                Coefficients::Real(from.iter().map(|&i| values[i]).collect())
+            }
+            Coefficients::Complex(values) => {
+                Coefficients::Complex(from.iter().map(|&i| values[i]).collect())
+            }
+        };
+        Self {
+            rows: self.cols,
+            cols: self.rows,
+            starts,
+            columns: rows,
+            coefficients,
+            symmetry: self.symmetry,
+        }
+    }
+
+    /// Entries of the row that has most.
+    #[must_use]
+    pub fn longest_row(&self) -> usize {
+        let lengths = self.starts.windows(2).map(|pair| pair[1] - pair[0]);
+        lengths.max().unwrap_or(0)
+    }
+
+    /// Bytes of so many vectors that are multiplied, and of their products.
+    #[must_use]
+    pub fn vector_bytes(&self, vectors: usize) -> u64 {
+        let number = if self.is_complex() { 8 } else { 4 };
+        number * (self.rows as u64 + self.cols as u64) * vectors as u64
+    }
+
+    /// Bytes that a product with `vectors` vectors moves with compressed rows: a value and a column for each entry (8 bytes, 12 if
+    /// complex), and the vectors once.
+    #[must_use]
+    pub fn csr_bytes(&self, vectors: usize) -> u64 {
+        let entry = if self.is_complex() { 12 } else { 8 };
+        entry * self.nnz() as u64 + self.vector_bytes(vectors)
+    }
+}

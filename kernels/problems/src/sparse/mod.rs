@@ -1,0 +1,25 @@
+//! Sparse matrices: what they are, where they come from, and what is computed with them.
+
+mod iterate;
+mod judge;
+mod market;
+mod matrix;
+mod method;
+mod pattern;
+mod places;
+mod product;
+mod solve;
+mod symmetry;
+#[cfg(test)]
+mod tests;
+mod triplets;
+
+pub use iterate::Solved;
+pub use market::{MarketError, read_market};
+pub use matrix::{Coefficients, MatrixError, SparseMatrix};
+pub use method::{End, Method, Watch};
+pub use pattern::{Field, Made, Pattern};
+pub use product::SpmvProblem;
+pub use solve::SolveProblem;
+pub use symmetry::Symmetry;
+pub use triplets::Triplets;

@@ -1,0 +1,275 @@
+//! A sparse matrix times vectors.
+
+use super::{Made, SparseMatrix};
+use crate::case::Case;
+use crate::data::{Data, DataError, Kind};
+use crate::error::{ProblemError, elements};
+use crate::problem::{Form, Problem};
+use crate::random::Random;
+use crate::reference::{Exact, Expected, Reference};
+use crate::size::{Parameter, Size};
+use crate::{ROUNDING, TINIEST, widen};
+use num_complex::{Complex32, Complex64};
+use std::sync::Arc;
+
+/// A matrix times one or several vectors: y = A x.
+///
+/// The input is `x`, of as many numbers as the matrix has columns, or columns x K numbers of K vectors, row by row; the output is `y`, of as many as it has rows, or
+/// rows x K. Both are complex if the matrix is. The matrix is part of the problem: it may be packed before anything is computed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpmvProblem {
+    matrix: Arc<SparseMatrix>,
+    vectors: usize,
+    size: Size,
+}
+
+impl SpmvProblem {
+    /// What a size of a matrix that is made consists of, and how many vectors it is multiplied with.
+    pub const PARAMETERS: [Parameter; 8] = [
+        Parameter::word(
+            "pattern",
+            "band",
+            "band, grid5, grid7, grid27, fem, random, power-law, dense-row, dense-column, empty or mesh",
+        ),
+        Parameter::new("n", 1000, "rows; of grids points along an axis"),
+        Parameter::new("cols", 0, "columns; 0 for as many as rows"),
+        Parameter::new(
+            "each",
+            5,
+            "entries of a row; of fem unknowns of a point, 3 to 6",
+        ),
+        Parameter::word(
+            "diagonals",
+            "-2,-1,0,1,2",
+            "diagonals of a band, to the right of the main one",
+        ),
+        Parameter::word("field", "real", "real, complex or pattern"),
+        Parameter::new("seed", 1, "seed of places and values"),
+        Parameter::new("vectors", 1, "vectors that are multiplied"),
+    ];
+
+    /// The products of a matrix with `vectors` vectors.
+    ///
+    /// # Errors
+    /// No vectors, or more than an address has.
+    pub fn new(matrix: Arc<SparseMatrix>, vectors: usize) -> Result<Self, ProblemError> {
+        let size = Size::new(&[
+            ("rows", matrix.rows()),
+            ("cols", matrix.cols()),
+            ("nnz", matrix.nnz()),
+            ("vectors", vectors),
+        ]);
+        Self::sized(matrix, vectors, size)
+    }
+
+    /// Of a size with [`SpmvProblem::PARAMETERS`].
+    ///
+    /// # Errors
+    /// Another size.
+    pub fn of_size(size: &Size) -> Result<Self, ProblemError> {
+        let made = Made::of_size(size)?;
+        Self::made(&made, size.positive("vectors")?)
+    }
+
+    /// A matrix that is made times so many vectors.
+    ///
+    /// # Errors
+    /// There is no such matrix, or see [`SpmvProblem::new`].
+    pub fn made(made: &Made, vectors: usize) -> Result<Self, ProblemError> {
+        let size = made.size().with("vectors", vectors);
+        Self::sized(Arc::new(made.matrix()?), vectors, size)
+    }
+
+    fn sized(matrix: Arc<SparseMatrix>, vectors: usize, size: Size) -> Result<Self, ProblemError> {
+        let (rows, cols) = (matrix.rows(), matrix.cols());
+        let what = || format!("{vectors} vectors of a matrix of {rows} x {cols}");
+        elements(&what, &[("rows", rows.max(cols)), ("vectors", vectors)])?;
+        Ok(Self {
+            matrix,
+            vectors,
+            size,
+        })
+    }
+
+    /// The matrix.
+    #[must_use]
+    pub fn matrix(&self) -> &Arc<SparseMatrix> {
+        &self.matrix
+    }
+
+    /// K: the number of vectors that are multiplied.
+    #[must_use]
+    pub fn vectors(&self) -> usize {
+        self.vectors
+    }
+
+    /// One for compressed rows, see [`SparseMatrix::csr_bytes`].
+    #[must_use]
+    pub fn csr_bytes(&self) -> u64 {
+        self.matrix.csr_bytes(self.vectors)
+    }
+
+    /// The fewest bytes, see [`SparseMatrix::least_bytes`].
+    #[must_use]
+    pub fn least_bytes(&self) -> u64 {
+        self.matrix.least_bytes(self.vectors)
+    }
+
+    fn kind(&self) -> Kind {
+        match self.matrix.is_complex() {
+            true => Kind::Complex64,
+            false => Kind::F32,
+        }
+    }
+
+    fn shape(&self, count: usize) -> Vec<usize> {
+        match self.vectors {
+            1 => vec![count],
+            vectors => vec![count, vectors],
+        }
+    }
+}
+
+impl Problem for SpmvProblem {
+    fn name(&self) -> &'static str {
+        "spmv"
+    }
+
+    fn title(&self) -> String {
+        let a = &self.matrix;
+        let vectors = match self.vectors {
+            1 => "a vector".to_owned(),
+            several => format!("{several} vectors"),
+        };
+        format!(
+            "a sparse matrix of {} x {} with {} entries times {vectors}",
+            a.rows(),
+            a.cols(),
+            a.nnz()
+        )
+    }
+
+    fn size(&self) -> Size {
+        self.size.clone()
+    }
+
+    fn inputs(&self) -> Vec<Form> {
+        vec![Form::new("x", self.kind(), &self.shape(self.matrix.cols()))]
+    }
+
+    fn outputs(&self) -> Vec<Form> {
+        vec![Form::new("y", self.kind(), &self.shape(self.matrix.rows()))]
+    }
+
+    fn input(&self, case: Case, seed: u64) -> Data {
+        let count = self.matrix.cols() * self.vectors;
+        let (row, shape) = (count, self.shape(self.matrix.cols()));
+        let mut random = Random::new(seed);
+        let most = self.most();
+        match self.matrix.is_complex() {
+            true => Data::of("x", &shape, case.complexes(&mut random, count, row, most)),
+            false => Data::of("x", &shape, case.floats(&mut random, count, row, most)),
+        }
+    }
+
+    fn cases(&self) -> &'static [Case] {
+        &Case::ALL
+    }
+
+    fn reference(&self, input: &Data) -> Result<Reference, DataError> {
+        let count = self.matrix.cols() * self.vectors;
+        let (exact, allowed) = match self.matrix.is_complex() {
+            true => self.complex(input.sized::<Complex32>("x", count)?),
+            false => self.real(input.sized::<f32>("x", count)?),
+        };
+        Ok(Reference::of(Expected {
+            name: "y",
+            shape: self.shape(self.matrix.rows()),
+            exact,
+            part: 1,
+            allowed,
+        }))
+    }
+}
+
+/// What a sum of so many products, the sizes of which add up to `size`, may be off by in whatever order it is made: each term goes through
+/// its product and fewer additions than there are terms (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., section 3.1; a unit
+/// more for the higher orders), and each product that is subnormal is off by half the smallest number.
+fn allowed(terms: usize, size: f64) -> f64 {
+    let n = terms as f64;
+    (n + 2.0) * ROUNDING * size + n * TINIEST
+}
+
+/// A sum as single precision has it where it is too large for it: infinite.
+fn bounded(sum: f64) -> f64 {
+    match sum.abs() > f64::from(f32::MAX) * (1.0 + ROUNDING) {
+        true => f64::INFINITY.copysign(sum),
+        false => sum,
+    }
+}
+
+impl SpmvProblem {
+    fn real(&self, x: &[f32]) -> (Exact, Vec<f64>) {
+        let (mut y, mut errors) = (Vec::new(), Vec::new());
+        let (mut sums, mut sizes) = (vec![0.0; self.vectors], vec![0.0; self.vectors]);
+        for i in 0..self.matrix.rows() {
+            sums.fill(0.0);
+            sizes.fill(0.0);
+            for (j, a) in self.matrix.real_row(i) {
+                let x = &x[j * self.vectors..][..self.vectors];
+                for ((sum, size), &x) in sums.iter_mut().zip(&mut sizes).zip(x) {
+                    let product = f64::from(a) * f64::from(x);
+                    *sum += product;
+                    *size += product.abs();
+                }
+            }
+            let terms = self.matrix.range(i).len();
+            y.extend(sums.iter().map(|&sum| bounded(sum)));
+            errors.extend(sizes.iter().map(|&size| allowed(terms, size)));
+        }
+        (Exact::Real(y), errors)
+    }
+
+    /// The same of complex numbers: each part is a sum of twice as many products.
+    fn complex(&self, x: &[Complex32]) -> (Exact, Vec<f64>) {
+        let (mut y, mut errors) = (Vec::new(), Vec::new());
+        let zeros = vec![Complex64::default(); self.vectors];
+        let (mut sums, mut sizes) = (zeros.clone(), zeros);
+        for i in 0..self.matrix.rows() {
+            sums.fill(Complex64::default());
+            sizes.fill(Complex64::default());
+            for (j, a) in self.matrix.row(i) {
+                let a = widen(a);
+                let x = &x[j * self.vectors..][..self.vectors];
+                for ((sum, size), &x) in sums.iter_mut().zip(&mut sizes).zip(x) {
+                    let x = widen(x);
+                    sum.re += a.re * x.re - a.im * x.im;
+                    sum.im += a.re * x.im + a.im * x.re;
+                    size.re += (a.re * x.re).abs() + (a.im * x.im).abs();
+                    size.im += (a.re * x.im).abs() + (a.im * x.re).abs();
+                }
+            }
+            let terms = 2 * self.matrix.range(i).len();
+            y.extend(
+                sums.iter()
+                    .map(|z| Complex64::new(bounded(z.re), bounded(z.im))),
+            );
+            let error = |z: &Complex64| libm::hypot(allowed(terms, z.re), allowed(terms, z.im));
+            errors.extend(sizes.iter().map(error));
+        }
+        (Exact::Complex(y), errors)
+    }
+
+    /// The largest power of two that numbers of x may have without a sum being infinite, 100 at most.
+    fn most(&self) -> i32 {
+        let row = |i| {
+            self.matrix
+                .row(i)
+                .map(|(_, a)| f64::from(a.re).abs() + f64::from(a.im).abs())
+                .filter(|a| a.is_finite())
+                .sum::<f64>()
+        };
+        let largest = (0..self.matrix.rows()).map(row).fold(1.0, f64::max);
+        (125 - libm::ilogb(largest)).clamp(-125, 100)
+    }
+}

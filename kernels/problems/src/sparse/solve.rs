@@ -1,0 +1,348 @@
+//! A x = b by an iterative method: the problem, and how a result is judged.
+
+use super::method::{End, Method, Watch};
+use super::{Made, Pattern, SparseMatrix, Symmetry};
+use crate::case::Case;
+use crate::data::{Data, DataError, Kind, Values};
+use crate::error::ProblemError;
+use crate::problem::{Form, Problem};
+use crate::random::Random;
+use crate::reference::{Exact, Expected, Reference};
+use crate::size::{Parameter, Size};
+use crate::verdict::Verdict;
+use std::sync::Arc;
+
+/// The solution of A x = b by an iterative method.
+///
+/// The input is `b`. The outputs are `x`; `residuals`: |r| / |b| of the residual that the method updates, at first and behind each iteration,
+/// and NaN for iterations that were not made; and `end`: the [number](End::number) of its end.
+///
+/// # How a result is judged
+///
+/// No two precisions make the same iterates, so these are not compared. What is checked is what the result says of itself:
+///
+/// * the true residual |b - A x| / |b|, in double precision, is the last one of `residuals` but for what rounding makes of it;
+/// * the end is that of `residuals`: converged if the last one is as small as was asked for, and so on;
+/// * where double precision and plain loops in single precision converge in at most [half](SolveProblem::SLOWER) of the iterations that are allowed, and
+///   what was asked for is no smaller than rounding leaves, the result has converged.
+///
+/// The residual that a method updates drifts from the true one by the roundings of x, of r and of products: in k iterations, with n entries in the longest row and u = 2^-24,
+/// by at most a multiple of (k + n) u (||A| |x|| + max |r|) (Greenbaum, *Estimating the attainable accuracy of recursively computed residual methods*, 1997). Roundings that do not add up
+/// leave about sqrt(k + n) u of it. Half of that is allowed of conjugate gradients, and three times of stabilised biconjugate gradients, whose iterates grow and shrink: several times what is
+/// found; the bound itself would hide a wrong solution. Of the latter nothing is asked where they did not converge: their x may have been far larger on the way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SolveProblem {
+    matrix: Arc<SparseMatrix>,
+    method: Method,
+    tolerance: f64,
+    most_iterations: usize,
+    size: Size,
+}
+
+/// Iterations at most that may be allowed.
+const MOST_ITERATIONS: usize = 1 << 20;
+
+impl SolveProblem {
+    /// A residual of so many times |b| is divergence.
+    pub const DIVERGED: f64 = 1e10;
+
+    /// A residual below so much of the smallest before it is progress.
+    pub const PROGRESS: f64 = 0.99;
+
+    /// So many iterations in which the smallest residual does not become smaller by a hundredth are stagnation, or as many as there are rows if that is more:
+    /// conjugate gradients would be done by then without rounding.
+    pub const STAGNATED: usize = 300;
+
+    /// The part of the iterations in which plain loops converge where a result has to.
+    pub const SLOWER: f64 = 0.5;
+
+    /// What a size of a matrix that is made and solved with consists of.
+    pub const PARAMETERS: [Parameter; 9] = [
+        Parameter::word("pattern", "grid5", "as of spmv; a band is not symmetric"),
+        Parameter::new("n", 30, "rows; of grids points along an axis"),
+        Parameter::new(
+            "each",
+            5,
+            "entries of a row; of fem unknowns of a point, 3 to 6",
+        ),
+        Parameter::word(
+            "diagonals",
+            "-2,-1,0,1,2",
+            "diagonals of a band, to the right of the main one",
+        ),
+        Parameter::word("field", "real", "real, or pattern"),
+        Parameter::new("seed", 1, "seed of places and values"),
+        Parameter::word("method", "cg", "cg, pcg or bicgstab"),
+        Parameter::word(
+            "tolerance",
+            "1e-5",
+            "residual to be reached, relative to the right-hand side",
+        ),
+        Parameter::new("iterations", 300, "iterations at most"),
+    ];
+
+    /// A method for a matrix, until the residual is `tolerance` times |b|.
+    ///
+    /// # Errors
+    /// A matrix that is not square, complex, or not declared symmetric where the method wants that; a 0 on the diagonal where it is divided by; a tolerance that is not above 0
+    /// and below 1; no iterations or more than 2^20.
+    pub fn new(
+        matrix: Arc<SparseMatrix>,
+        method: Method,
+        tolerance: f64,
+        most_iterations: usize,
+    ) -> Result<Self, ProblemError> {
+        let size = Size::new(&[("rows", matrix.rows()), ("nnz", matrix.nnz())])
+            .with("method", method.name())
+            .with("tolerance", tolerance.to_string())
+            .with("iterations", most_iterations);
+        Self::sized(matrix, method, tolerance, most_iterations, size)
+    }
+
+    fn sized(
+        matrix: Arc<SparseMatrix>,
+        method: Method,
+        tolerance: f64,
+        most_iterations: usize,
+        size: Size,
+    ) -> Result<Self, ProblemError> {
+        let (rows, cols) = (matrix.rows(), matrix.cols());
+        if rows != cols {
+            return Err(ProblemError::odd(
+                "the matrix of a system",
+                format!("{rows} x {cols}"),
+                "as many rows as columns",
+            ));
+        }
+        if matrix.is_complex() {
+            return Err(ProblemError::odd(
+                "the matrix of a system",
+                "complex",
+                "real numbers",
+            ));
+        }
+        if method != Method::Bicgstab && matrix.symmetry() != Symmetry::Symmetric {
+            return Err(ProblemError::odd(
+                "the matrix of conjugate gradients",
+                matrix.symmetry(),
+                "a symmetric one, declared to be so; bicgstab takes any",
+            ));
+        }
+        if !(tolerance > 0.0 && tolerance < 1.0) {
+            return Err(ProblemError::odd(
+                "the tolerance",
+                tolerance,
+                "above 0 and below 1",
+            ));
+        }
+        if !(1..=MOST_ITERATIONS).contains(&most_iterations) {
+            let expected = format!("1 to {MOST_ITERATIONS}");
+            return Err(ProblemError::odd(
+                "iterations at most",
+                most_iterations,
+                expected,
+            ));
+        }
+        if method == Method::Pcg
+            && let Some(row) = matrix.diagonal().iter().position(|&d| d == 0.0)
+        {
+            return Err(ProblemError::odd(
+                "the diagonal of a matrix that is preconditioned with it",
+                format!("0 in row {row} (from 0 on)"),
+                "no 0; take cg",
+            ));
+        }
+        Ok(Self {
+            matrix,
+            method,
+            tolerance,
+            most_iterations,
+            size,
+        })
+    }
+
+    /// Of a size with [`SolveProblem::PARAMETERS`]. The diagonal dominates, so that a symmetric matrix is positive definite.
+    ///
+    /// # Errors
+    /// See [`SolveProblem::new`]; another size.
+    pub fn of_size(size: &Size) -> Result<Self, ProblemError> {
+        let whole = size.clone().with("cols", 0usize);
+        let made = Made {
+            dominant: true,
+            ..Made::of_size(&whole)?
+        };
+        let method = Method::find(size.word("method")?);
+        let method = method.ok_or_else(|| size.wrong("method", "cg, pcg or bicgstab"))?;
+        let tolerance = size.word("tolerance")?.parse();
+        let tolerance =
+            tolerance.map_err(|_| size.wrong("tolerance", "a number above 0 and below 1"))?;
+        let most_iterations = size.positive("iterations")?;
+        if made.pattern == Pattern::Band && method != Method::Bicgstab {
+            return Err(size
+                .wrong("pattern", "a symmetric one for conjugate gradients")
+                .into());
+        }
+        Self::sized(
+            Arc::new(made.matrix()?),
+            method,
+            tolerance,
+            most_iterations,
+            size.clone(),
+        )
+    }
+
+    /// The matrix.
+    #[must_use]
+    pub fn matrix(&self) -> &Arc<SparseMatrix> {
+        &self.matrix
+    }
+
+    /// The method.
+    #[must_use]
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// The residual to be reached, relative to |b|.
+    #[must_use]
+    pub fn tolerance(&self) -> f64 {
+        self.tolerance
+    }
+
+    /// Iterations at most.
+    #[must_use]
+    pub fn most_iterations(&self) -> usize {
+        self.most_iterations
+    }
+
+    /// Who says when it has ended.
+    #[must_use]
+    pub fn watch(&self) -> Watch {
+        Watch::new(self.tolerance, self.most_iterations, self.patience())
+    }
+
+    /// Iterations without progress that are stagnation.
+    #[must_use]
+    pub fn patience(&self) -> usize {
+        self.matrix.rows().max(Self::STAGNATED)
+    }
+
+    /// What residuals are multiplied by before directions are made of them: the inverse of the diagonal, if the method is preconditioned and
+    /// there is no 0 on it.
+    #[must_use]
+    pub fn preconditioner(&self) -> Option<Vec<f32>> {
+        if self.method == Method::Cg {
+            return None;
+        }
+        let diagonal = self.matrix.diagonal();
+        let inverse = diagonal.iter().map(|&d| 1.0 / d);
+        (!diagonal.contains(&0.0)).then(|| inverse.collect())
+    }
+
+    /// The arrays of an output: residuals are filled up with NaN.
+    #[must_use]
+    pub fn output(&self, x: Vec<f32>, residuals: &[f64], end: End) -> Data {
+        let mut all = residuals.to_vec();
+        all.resize(self.most_iterations + 1, f64::NAN);
+        Data::of("x", &[x.len()], x)
+            .with("residuals", &[self.most_iterations + 1], all)
+            .with("end", &[1], vec![end.number()])
+    }
+}
+
+impl SparseMatrix {
+    /// The real parts of the diagonal: 0 where there is no entry.
+    #[must_use]
+    pub fn diagonal(&self) -> Vec<f32> {
+        let entry = |i: usize| {
+            let found = self.columns_of(i).binary_search(&(i as u32)).ok();
+            found.map_or(0.0, |at| self.real(self.range(i).start + at))
+        };
+        (0..self.rows().min(self.cols())).map(entry).collect()
+    }
+}
+
+impl Problem for SolveProblem {
+    fn name(&self) -> &'static str {
+        "solve"
+    }
+
+    fn title(&self) -> String {
+        format!(
+            "a system of {} equations with {} entries by {} to {:e}",
+            self.matrix.rows(),
+            self.matrix.nnz(),
+            self.method,
+            self.tolerance
+        )
+    }
+
+    fn size(&self) -> Size {
+        self.size.clone()
+    }
+
+    fn inputs(&self) -> Vec<Form> {
+        vec![Form::new("b", Kind::F32, &[self.matrix.rows()])]
+    }
+
+    fn outputs(&self) -> Vec<Form> {
+        vec![
+            Form::new("x", Kind::F32, &[self.matrix.rows()]),
+            Form::new("residuals", Kind::F64, &[self.most_iterations + 1]),
+            Form::new("end", Kind::U32, &[1]),
+        ]
+    }
+
+    fn cases(&self) -> &'static [Case] {
+        // Squares are summed up: those of smaller numbers are 0.
+        &Case::NORMAL
+    }
+
+    fn input(&self, case: Case, seed: u64) -> Data {
+        let n = self.matrix.rows();
+        let b = case.floats(&mut Random::new(seed), n, n, 30);
+        Data::of("b", &[n], b)
+    }
+
+    /// What double precision makes of it. No result has to be that, see [`SolveProblem`].
+    fn reference(&self, input: &Data) -> Result<Reference, DataError> {
+        let n = self.matrix.rows();
+        let b = input.sized::<f32>("b", n)?;
+        let exact = self.solve::<f64>(b);
+        let mut residuals = exact.residuals;
+        residuals.resize(self.most_iterations + 1, f64::NAN);
+        let array = |name, shape: usize, exact| Expected {
+            name,
+            shape: vec![shape],
+            exact,
+            part: shape,
+            allowed: vec![f64::INFINITY],
+        };
+        let end = Exact::Same(Values::U32(vec![exact.end.number()]));
+        Ok(Reference {
+            arrays: vec![
+                array("x", n, Exact::Real(exact.x)),
+                array(
+                    "residuals",
+                    self.most_iterations + 1,
+                    Exact::Real(residuals),
+                ),
+                array("end", 1, end),
+            ],
+        })
+    }
+
+    /// See [`SolveProblem`]. `rms` is the true residual.
+    fn judge(&self, input: &Data, output: &Data) -> Verdict {
+        self.judged(input, output)
+    }
+
+    /// Both have to be right by themselves.
+    fn agree(&self, input: &Data, one: &Data, other: &Data) -> Verdict {
+        let [one, other] = [one, other].map(|output| self.judge(input, output));
+        match one.worst >= other.worst || one.worst.is_nan() {
+            true => one,
+            false => other,
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Matrices from entries in any order.
+
+use super::{Coefficients, MatrixError, SparseMatrix, Symmetry};
+use num_complex::{Complex32, Complex64};
+
+/// Rows or columns at most: columns are numbers of 32 bits.
+const MOST_SIDE: usize = 1 << 31;
+
+/// Entries in any order, each with its row and column from 0 on. Those of the same place are added up.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Triplets {
+    /// Places, where a 1 is. (Where places come twice the matrix is one of real numbers.)
+    Pattern(Vec<(u32, u32)>),
+    /// Real numbers.
+    Real(Vec<(u32, u32, f64)>),
+    /// Complex numbers.
+    Complex(Vec<(u32, u32, Complex64)>),
+}
+
+/// A place and a value that can be added up.
+trait Entry: Copy {
+    type Sum: Copy + std::ops::AddAssign;
+    fn place(self) -> (usize, usize);
+    fn value(self) -> Self::Sum;
+}
+
+impl Entry for (u32, u32) {
+    type Sum = f64;
+    fn place(self) -> (usize, usize) {
+        (self.0 as usize, self.1 as usize)
+    }
+    fn value(self) -> f64 {
+        1.0
+    }
+}
+
+impl Entry for (u32, u32, f64) {
+    type Sum = f64;
+    fn place(self) -> (usize, usize) {
+        (self.0 as usize, self.1 as usize)
+    }
+    fn value(self) -> f64 {
+        self.2
+    }
+}
+
+impl Entry for (u32, u32, Complex64) {
+    type Sum = Complex64;
+    fn place(self) -> (usize, usize) {
+        (self.0 as usize, self.1 as usize)
+    }
+    fn value(self) -> Complex64 {
+        self.2
+    }
+}
+
+/// Starts of rows, columns and sums.
+struct Sorted<S> {
+    starts: Vec<usize>,
+    columns: Vec<u32>,
+    sums: Vec<S>,
+}
+
+/// Zeros, unless there is no memory for them.
+fn zeros(count: usize) -> Option<Vec<usize>> {
+    let mut all = Vec::new();
+    all.try_reserve_exact(count).ok()?;
+    all.resize(count, 0);
+    Some(all)
+}
+
+/// Entries by rows and columns; those of a place are added up in their order.
+fn sorted<E: Entry>(
+    rows: usize,
+    cols: usize,
+    entries: &[E],
+) -> Result<Sorted<E::Sum>, MatrixError> {
+    let too_large = || MatrixError::TooLarge {
+        rows,
+        cols,
+        entries: entries.len(),
+    };
+    if rows == 0 || cols == 0 {
+        return Err(MatrixError::Zero { rows, cols });
+    }
+    if rows > MOST_SIDE || cols > MOST_SIDE {
+        return Err(too_large());
+    }
+    for (entry, (row, column)) in entries.iter().map(|entry| entry.place()).enumerate() {
+        if row >= rows || column >= cols {
+            return Err(MatrixError::Outside {
+                entry: entry + 1,
+                row,
+                column,
+                rows,
+                cols,
+            });
+        }
+    }
+    let mut starts = zeros(rows + 1).ok_or_else(too_large)?;
+    // Entries by rows, in their order: each row's number of entries, then where each row ends.
+    for entry in entries {
+        starts[entry.place().0 + 1] += 1;
+    }
+    for row in 0..rows {
+        starts[row + 1] += starts[row];
+    }
+    let mut order = zeros(entries.len()).ok_or_else(too_large)?;
+    let mut next = starts.clone();
+    for (i, entry) in entries.iter().enumerate() {
+        let place = &mut next[entry.place().0];
+        order[*place] = i;
+        *place += 1;
+    }
+    drop(next);
+    let (mut columns, mut sums) = (
+        Vec::with_capacity(entries.len()),
+        Vec::<E::Sum>::with_capacity(entries.len()),
+    );
+    for row in 0..rows {
+        let own = &mut order[starts[row]..starts[row + 1]];
+        starts[row] = columns.len();
+        // A stable sort: sums are made in the entries' order.
+        own.sort_by_key(|&i| entries[i].place().1);
+        let first = columns.len();
+        for &i in &*own {
+            let column = entries[i].place().1 as u32;
+            let value = entries[i].value();
+            match sums.last_mut() {
+                Some(sum) if columns.len() > first && columns.last() == Some(&column) => {
+                    *sum += value
+                }
+                _ => {
+                    columns.push(column);
+                    sums.push(value);
+                }
+            }
+        }
+    }
+    starts[rows] = columns.len();
+    Ok(Sorted {
+        starts,
+        columns,
+        sums,
+    })
+}
+
+impl SparseMatrix {
+    /// A matrix of these entries, of which nothing else is known. Sums are made in double precision and rounded once; zeros are
+    /// entries like others.
+    ///
+    /// # Errors
+    /// No rows or columns, too many, or an entry that is in none of them.
+    pub fn from_triplets(
+        rows: usize,
+        cols: usize,
+        triplets: &Triplets,
+    ) -> Result<Self, MatrixError> {
+        let made = |starts, columns, coefficients| Self {
+            rows,
+            cols,
+            starts,
+            columns,
+            coefficients,
+            symmetry: Symmetry::General,
+        };
+        let single = |sums: &[f64]| sums.iter().map(|&sum| sum as f32).collect();
+        Ok(match triplets {
+            Triplets::Pattern(entries) => {
+                let Sorted {
+                    starts,
+                    columns,
+                    sums,
+                } = sorted(rows, cols, entries)?;
+                let coefficients = match columns.len() == entries.len() {
+                    true => Coefficients::Pattern,
+                    false => Coefficients::Real(single(&sums)),
+                };
+                made(starts, columns, coefficients)
+            }
+            Triplets::Real(entries) => {
+                let Sorted {
+                    starts,
+                    columns,
+                    sums,
+                } = sorted(rows, cols, entries)?;
+                made(starts, columns, Coefficients::Real(single(&sums)))
+            }
+            Triplets::Complex(entries) => {
+                let Sorted {
+                    starts,
+                    columns,
+                    sums,
+                } = sorted(rows, cols, entries)?;
+                let rounded = sums
+                    .iter()
+                    .map(|z| Complex32::new(z.re as f32, z.im as f32));
+                made(starts, columns, Coefficients::Complex(rounded.collect()))
+            }
+        })
+    }
+}

@@ -1,0 +1,290 @@
+//! CG: inverse iterations, each of 25 steps of conjugate gradients.
+//!
+//! A step is a product and three passes over vectors, between which the control CPU makes the scalars in double precision:
+//!
+//! | pass | reads | writes |
+//! |---|---|---|
+//! | q = A p | the packed matrix, p | q |
+//! | p q | p, q | |
+//! | r - alpha q, r r | q, r | r |
+//! | z + alpha p, r + beta p | z, p, r | z, p |
+//!
+//! In the first step r and p are x and z is 0: they are not copied. An iteration ends with A z, a pass for |x - A z|, x z and z z, and
+//! one that makes x = z / |z| and x x.
+
+use crate::backend::{Failure, Method, Task};
+use crate::job::{Job, JobError};
+use crate::sparse::vectors::{Kernel, PlacedVectors, Vectors};
+use crate::sparse::{PlacedProduct, Product, SparseError};
+use cp2_host::{Buffer, HostError, HostStep, Options, Scalar};
+use cp2_machine::{Class, Cycles, Machine};
+use cp2_problems::npb::cg::{Benchmark, CgProblem};
+use cp2_problems::{Data, Problem};
+use cp2_reference::{Figures, SparseMethod, SparseNumbers, SparseProduct, SparseSolver};
+use std::sync::Arc;
+
+/// Names of the parts of a run of CG, as its marks have them: products, passes over vectors, the control CPU's scalars.
+pub const CG_OPERATORS: [&str; 3] = ["product", "vectors", "scalars"];
+
+/// The passes of which a step consists beside its product.
+const STEP: [Kernel; 3] = [Kernel::DOT, Kernel::RESIDUAL, Kernel::STEP];
+
+/// Planned inverse iterations.
+#[derive(Debug)]
+pub struct InverseIterations {
+    problem: CgProblem,
+    machine: Arc<Machine>,
+    product: Product,
+    vectors: Vectors,
+}
+
+/// CG, if it is the problem.
+pub(crate) fn cg(machine: &Arc<Machine>, problem: &dyn Problem) -> Option<Result<Method, Failure>> {
+    let problem = problem.downcast_ref::<CgProblem>()?;
+    let plan = InverseIterations::new(problem.clone(), machine);
+    Some(plan.map(InverseIterations::into_method).map_err(Into::into))
+}
+
+impl InverseIterations {
+    /// Packs the matrix of a problem for a machine.
+    ///
+    /// # Errors
+    /// The machine has too little of something for a product or for a pass over vectors.
+    pub fn new(problem: CgProblem, machine: &Arc<Machine>) -> Result<Self, SparseError> {
+        let product = Product::new(problem.matrix(), machine, None)?;
+        let vectors = Vectors::new(problem.matrix().rows(), &STEP, machine)?;
+        Ok(Self {
+            problem,
+            machine: machine.clone(),
+            product,
+            vectors,
+        })
+    }
+
+    /// The packed matrix.
+    #[must_use]
+    pub fn product(&self) -> &Product {
+        &self.product
+    }
+
+    /// Bound and reference of the whole run.
+    #[must_use]
+    pub fn figures(&self) -> Figures {
+        let matrix = self.problem.matrix();
+        let steps = Benchmark::STEPS;
+        SparseSolver::new(
+            SparseMethod::Inverse { steps },
+            matrix.rows(),
+            [matrix.nnz(), matrix.triangle_nnz()],
+            SparseNumbers::Real,
+            self.problem.iterations(),
+        )
+        .figures(&self.machine)
+    }
+
+    /// What a product takes by the definition: values and vectors once.
+    #[must_use]
+    pub fn least_product(&self) -> Cycles {
+        let matrix = self.problem.matrix();
+        let (entries, known) = (matrix.nnz(), matrix.triangle_nnz());
+        let product =
+            SparseProduct::new([matrix.rows(); 2], entries, known, SparseNumbers::Real, 1);
+        product.figures(&self.machine).reference
+    }
+
+    /// For each pass the least it has to issue, see [`Method::operations`].
+    #[must_use]
+    pub fn operations(&self) -> Vec<Vec<(Class, u64)>> {
+        let product = self.product.operations();
+        let pass = |kernel| self.vectors.operations(kernel);
+        let mut all = vec![pass(Kernel::SCALED)];
+        for _ in 0..self.problem.iterations() {
+            for step in 0..Benchmark::STEPS {
+                all.push(product.clone());
+                let last = if step == 0 {
+                    Kernel::FIRST_STEP
+                } else {
+                    Kernel::STEP
+                };
+                all.extend([Kernel::DOT, Kernel::RESIDUAL, last].map(pass));
+            }
+            all.push(product.clone());
+            all.extend([Kernel::ERRORS, Kernel::SCALED].map(pass));
+        }
+        all
+    }
+
+    /// The iterations as a method, whose input is the array `x` of the problem.
+    #[must_use]
+    pub fn into_method(self) -> Method {
+        let costs = (self.figures(), self.operations());
+        let recipe = Some(self.product.recipe());
+        let machine = self.machine.clone();
+        let rows = self.problem.matrix().rows();
+        Method::new(&machine, recipe, costs, move |input, options| {
+            Ok(self.task(input.sized("x", rows)?, options)?)
+        })
+    }
+
+    /// The iterations from a vector on, as a job; nothing of it is done yet.
+    ///
+    /// # Errors
+    /// System memory is used up.
+    pub fn task(&self, x: &[f32], options: Options) -> Result<Task, SparseError> {
+        let (rows, count) = (self.problem.matrix().rows(), self.problem.iterations());
+        let mut job = Job::new(self.machine.clone(), options);
+        let [own, wide] = self.vectors.rows();
+        let shape = [rows as u64];
+        let given = job.rows_in(("x", x.into(), &shape), own, wide)?;
+        let zeta = job.output::<f64>("zeta", &[count as u64])?;
+        let rnorm = job.output::<f64>("rnorm", &[count as u64])?;
+        let result = job.rows_out::<f32>(("x", &shape), own, wide)?;
+        let mut making = Making {
+            placed: self.product.place(&mut job)?,
+            vectors: self.vectors.place(&mut job)?,
+            plan: self,
+            x: self.vectors.vector(&mut job)?,
+            z: self.vectors.vector(&mut job)?,
+            r: self.vectors.vector(&mut job)?,
+            p: self.vectors.vector(&mut job)?,
+            q: self.vectors.vector(&mut job)?,
+            square: job.temporary(1)?,
+            step: job.temporary(1)?,
+            job,
+        };
+        making.begin(given)?;
+        for number in 0..count {
+            for step in 0..Benchmark::STEPS {
+                making.step(step == 0)?;
+            }
+            let to = if number + 1 == count {
+                result.address
+            } else {
+                making.x
+            };
+            making.end(number as u64, [zeta, rnorm], to)?;
+        }
+        let mut job = making.job;
+        let x = job.deliver(result)?;
+        Ok(Task::reading(job, move |run| {
+            let data = Data::of("zeta", &[count], run.read(zeta)?);
+            let data = data.with("rnorm", &[count], run.read(rnorm)?);
+            Ok(data.with("x", &[rows], run.read(x)?))
+        }))
+    }
+}
+
+/// A job being put together: addresses of vectors, and scalars that are kept.
+struct Making<'a> {
+    plan: &'a InverseIterations,
+    job: Job,
+    placed: PlacedProduct,
+    vectors: PlacedVectors<'a>,
+    x: u64,
+    z: u64,
+    r: u64,
+    p: u64,
+    q: u64,
+    /// r r.
+    square: Buffer<f64>,
+    /// Alpha.
+    step: Buffer<f64>,
+}
+
+impl Making<'_> {
+    fn product(&mut self, from: u64, to: u64) {
+        let product = &self.plan.product;
+        product.pass(&mut self.job, &self.placed, from, to);
+        self.job.mark(CG_OPERATORS[0]);
+    }
+
+    fn pass(&mut self, kernel: Kernel, reads: &[u64], writes: &[u64]) -> Result<(), JobError> {
+        self.vectors.pass(&mut self.job, kernel, reads, writes)?;
+        self.job.mark(CG_OPERATORS[1]);
+        Ok(())
+    }
+
+    fn scalars(
+        &mut self,
+        kernel: Kernel,
+        compute: impl FnOnce(&mut HostStep, [Scalar; 3]) -> Result<(), HostError>,
+    ) -> Result<(), JobError> {
+        let name = CG_OPERATORS[2];
+        self.vectors.step(&mut self.job, name, kernel, compute)?;
+        self.job.mark(name);
+        Ok(())
+    }
+
+    /// The first x is the user's, once more and with zeros behind it.
+    fn begin(&mut self, given: u64) -> Result<(), JobError> {
+        let mut one = HostStep::new();
+        let scale = one.constant(1.0);
+        self.vectors.fill(&mut one, &[scale])?;
+        self.job.host_step(CG_OPERATORS[2], one);
+        self.job.mark(CG_OPERATORS[2]);
+        self.pass(Kernel::SCALED, &[given], &[self.x])?;
+        self.keep_square()
+    }
+
+    fn keep_square(&mut self) -> Result<(), JobError> {
+        let square = self.square;
+        self.scalars(Kernel::SCALED, |step, [sum, ..]| step.store(square, 0, sum))
+    }
+
+    /// A step of conjugate gradients.
+    fn step(&mut self, is_first: bool) -> Result<(), JobError> {
+        let [z, r, p, q] = [self.z, self.r, self.p, self.q];
+        // What they are before the first step.
+        let [old_r, old_p] = if is_first { [self.x; 2] } else { [r, p] };
+        self.product(old_p, q);
+        self.pass(Kernel::DOT, &[old_p, q], &[])?;
+        let (square, step, vectors) = (self.square, self.step, self.vectors.clone());
+        self.scalars(Kernel::DOT, |host, [curvature, ..]| {
+            let square = host.load(square, 0)?;
+            // Where nothing is left to be solved nothing is added.
+            let (none, quotient) = (host.constant(0.0), host.divide(square, curvature));
+            let alpha = host.select(curvature, quotient, none);
+            host.store(step, 0, alpha)?;
+            vectors.fill(host, &[alpha])
+        })?;
+        self.pass(Kernel::RESIDUAL, &[q, old_r], &[r])?;
+        self.scalars(Kernel::RESIDUAL, |host, [new, ..]| {
+            let old = host.load(square, 0)?;
+            let (none, quotient) = (host.constant(0.0), host.divide(new, old));
+            let beta = host.select(old, quotient, none);
+            host.store(square, 0, new)?;
+            let alpha = host.load(step, 0)?;
+            vectors.fill(host, &[alpha, beta])
+        })?;
+        match is_first {
+            true => self.pass(Kernel::FIRST_STEP, &[old_p, r], &[z, p]),
+            false => self.pass(Kernel::STEP, &[z, p, r], &[z, p]),
+        }
+    }
+
+    /// The end of an iteration: its results, and the next x.
+    fn end(
+        &mut self,
+        number: u64,
+        [zeta, rnorm]: [Buffer<f64>; 2],
+        to: u64,
+    ) -> Result<(), JobError> {
+        let [x, z, q] = [self.x, self.z, self.q];
+        self.product(z, q);
+        self.pass(Kernel::ERRORS, &[x, q, z], &[])?;
+        let (shift, vectors) = (self.plan.problem.shift(), self.vectors.clone());
+        self.scalars(Kernel::ERRORS, |host, [left, across, square]| {
+            let norm = host.square_root(left);
+            host.store(rnorm, number, norm)?;
+            let (one, shift) = (host.constant(1.0), host.constant(shift));
+            let inverse = host.divide(one, across);
+            let value = host.add(shift, inverse);
+            host.store(zeta, number, value)?;
+            let length = host.square_root(square);
+            let scale = host.divide(one, length);
+            vectors.fill(host, &[scale])
+        })?;
+        self.pass(Kernel::SCALED, &[z], &[to])?;
+        self.keep_square()
+    }
+}

@@ -1,0 +1,153 @@
+//! FT: the transform of the field once, and in each step its product with factors transformed back.
+//!
+//! Three passes over system memory each: of the transform along x, y and z, of a step along z, y and x, whose first one
+//! multiplies by the factors, so that the transform is only read. The control CPU adds up the numbers of a checksum in double precision.
+
+use crate::backend::{Failure, Method, Task};
+use crate::fft::{FftError, FieldFft};
+use crate::job::{Job, JobError};
+use cp2_host::{Buffer, HostError, HostStep, Options};
+use cp2_machine::{Class, Machine};
+use cp2_problems::npb::FtProblem;
+use cp2_problems::{Data, Problem};
+use cp2_reference::{Diffusion, Figures};
+use num_complex::Complex32;
+use std::sync::Arc;
+
+/// Steps of the control CPU for a checksum: each has its operations for a part of the points.
+const PARTS: usize = 2;
+
+/// Names of the parts of a run of FT, as its marks have them: the transform; in each step the passes along z, y and x, and the checksum.
+pub const FT_OPERATORS: [&str; 5] = ["transform", "evolve, z", "y", "x", "checksum"];
+
+/// Planned steps of diffusion.
+#[derive(Debug)]
+struct Ft {
+    problem: FtProblem,
+    machine: Arc<Machine>,
+    passes: FieldFft,
+}
+
+/// FT, if it is the problem.
+pub(crate) fn ft(machine: &Arc<Machine>, problem: &dyn Problem) -> Option<Result<Method, Failure>> {
+    let problem = problem.downcast_ref::<FtProblem>()?;
+    Some(method(machine, problem).map_err(Into::into))
+}
+
+fn method(machine: &Arc<Machine>, problem: &FtProblem) -> Result<Method, FftError> {
+    // The smallest factor along z is the last step's of the largest wave number.
+    let [planes, ..] = problem.shape();
+    let factors = FtProblem::factors(planes, problem.steps());
+    let least = factors.into_iter().fold(1.0, f64::min);
+    let plan = Ft {
+        problem: problem.clone(),
+        machine: machine.clone(),
+        passes: FieldFft::new(problem.shape(), least, machine)?,
+    };
+    let costs = (plan.figures(), plan.operations());
+    let recipe = Some(plan.passes.recipe());
+    Ok(Method::new(
+        machine,
+        recipe,
+        costs,
+        move |input, options| {
+            let x = input.sized("x", plan.problem.len())?;
+            Ok(plan.task(x, options)?)
+        },
+    ))
+}
+
+impl Ft {
+    fn figures(&self) -> Figures {
+        let diffusion = Diffusion {
+            shape: self.problem.shape(),
+            steps: self.problem.steps(),
+        };
+        diffusion.figures(&self.machine)
+    }
+
+    fn operations(&self) -> Vec<Vec<(Class, u64)>> {
+        let mut passes = self.passes.forward_operations();
+        for _ in 0..self.problem.steps() {
+            passes.extend(self.passes.back_operations());
+        }
+        passes
+    }
+
+    /// The job on a field.
+    fn task(&self, x: &[Complex32], options: Options) -> Result<Task, FftError> {
+        let [planes, rows, columns] = self.problem.shape();
+        let shape = [planes, rows, columns].map(|n| n as u64);
+        let steps = self.problem.steps();
+        let mut job = Job::new(self.machine.clone(), options);
+        let x = job.input("x", x, &shape)?;
+        let transform = job.temporary::<Complex32>(x.len())?;
+        let checksums = job.output::<f64>("checksums", &[steps as u64, 2])?;
+        let w = job.output::<Complex32>("w", &shape)?;
+        let partial = job.temporary::<f64>(2)?;
+        let [all, along_z, along_y, along_x, checksum] = FT_OPERATORS;
+        self.passes
+            .forward(&mut job, x.address(), transform.address())?;
+        job.mark(all);
+        for step in 1..=steps {
+            let factors = self.problem.shape().map(|n| FtProblem::factors(n, step));
+            let weights = self.passes.weights(&mut job, &factors)?;
+            let (from, to) = (transform.address(), w.address());
+            self.passes.back_z(&mut job, &weights, [from, to])?;
+            job.mark(along_z);
+            self.passes.back_y(&mut job, to)?;
+            job.mark(along_y);
+            self.passes.back_x(&mut job, to)?;
+            job.mark(along_x);
+            for part in 0..PARTS {
+                let sum = self.checksum((w, partial), (checksums, step - 1), part);
+                job.host_step(checksum, sum.map_err(JobError::from)?);
+            }
+            job.mark(checksum);
+        }
+        let form = self.problem.outputs();
+        Ok(Task::reading(job, move |run| {
+            let shape = |i: usize| form.get(i).map_or(Vec::new(), |form| form.shape.clone());
+            let sums = Data::of("checksums", &shape(0), run.read(checksums)?);
+            Ok(sums.with("w", &shape(1), run.read(w)?))
+        }))
+    }
+
+    /// A part of a checksum of the field w: the first begins with nothing, the others with the sum so far, and the last one divides it by N.
+    fn checksum(
+        &self,
+        (w, partial): (Buffer<Complex32>, Buffer<f64>),
+        (checksums, number): (Buffer<f64>, usize),
+        part: usize,
+    ) -> Result<HostStep, HostError> {
+        let floats = Buffer::<f32>::at(w.address(), 2 * w.len());
+        let points: Vec<usize> = self.problem.points().collect();
+        let share = points.len().div_ceil(PARTS);
+        let own = points.iter().skip(part * share).take(share);
+        let mut step = HostStep::new();
+        let mut sums = [None; 2];
+        for (i, sum) in sums.iter_mut().enumerate() {
+            if part > 0 {
+                *sum = Some(step.load(partial, i as u64)?);
+            }
+            for &point in own.clone() {
+                let next = step.load(floats, (2 * point + i) as u64)?;
+                *sum = Some(match *sum {
+                    Some(sum) => step.add(sum, next),
+                    None => next,
+                });
+            }
+        }
+        let last = part + 1 == PARTS;
+        let scale = step.constant(1.0 / self.problem.len() as f64);
+        for (i, sum) in sums.into_iter().flatten().enumerate() {
+            if last {
+                let sum = step.multiply(sum, scale);
+                step.store(checksums, (2 * number + i) as u64, sum)?;
+            } else {
+                step.store(partial, i as u64, sum)?;
+            }
+        }
+        Ok(step)
+    }
+}

@@ -1,0 +1,159 @@
+//! Which kernels, and which of them in one pass, by price.
+
+use super::MultigridError;
+use super::kernels::{Block, parts};
+use super::page::Kernel;
+use super::plan::{Planned, Shape, points};
+use super::rows::Operator;
+use super::steps::Fused;
+use crate::job::data_end;
+use cp2_host::nest::{Nest, Sweep};
+use cp2_host::{Reserved, paging};
+use cp2_machine::Machine;
+use cp2_problems::npb::mg::MgProblem;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The kernels of operators on levels that have been planned so far.
+pub(super) type Known = HashMap<(Operator, u32), Arc<Planned>>;
+
+/// The kernel of an operator on a level, planned if it is not yet.
+pub(super) fn kernel(
+    problem: &MgProblem,
+    key: (Operator, u32),
+    known: &mut Known,
+    machine: &Machine,
+) -> Result<Arc<Planned>, MultigridError> {
+    if let Some(kernel) = known.get(&key) {
+        return Ok(kernel.clone());
+    }
+    let planned = Arc::new(planned(problem, key, machine)?);
+    known.insert(key, planned.clone());
+    Ok(planned)
+}
+
+/// Which operators are faster in one pass.
+pub(super) fn fused(problem: &MgProblem, known: &mut Known, machine: &Arc<Machine>) -> Fused {
+    let finest = problem.n().trailing_zeros();
+    // What cannot be done is dearer than what can.
+    let mut cost = |operators: &[Operator], level: u32| {
+        let costs = operators.iter().map(|&operator| {
+            let planned = kernel(problem, (operator, level), known, machine).ok()?;
+            planned.price(machine).ok()
+        });
+        costs.sum::<Option<u64>>().unwrap_or(u64::MAX)
+    };
+    let passes = (LEAST..=finest).map(|level| (level, false));
+    let again = (problem.cycles() > 1).then_some((finest, true));
+    let ascents = passes.chain(again).filter(|&(level, add)| {
+        let one = [Operator::Expand, Operator::Ascend { add }];
+        let smooth = Operator::Smooth { add: true };
+        let several = [Operator::Interpolate { add }, Operator::Residual, smooth];
+        cost(&one, level) < cost(&several, level)
+    });
+    let ascents = ascents.collect();
+    let several = [Operator::Residual, Operator::Project];
+    let descent =
+        problem.cycles() > 1 && cost(&[Operator::Descend], finest) < cost(&several, finest);
+    Fused { ascents, descent }
+}
+
+/// The least level whose operators may be done in one pass.
+pub(super) const LEAST: u32 = 3;
+
+/// Blocks that are tried of a pass that keeps planes, those with the fewest rows in all first: larger ones may leave no room for a second buffer.
+const TRIED: u64 = 3;
+
+/// The level whose rows a block has: that of the result, the coarser one where there are two of them.
+fn result(operator: Operator, level: u32) -> u32 {
+    match operator {
+        Operator::Project | Operator::Interpolate { .. } | Operator::Expand => level - 1,
+        _ => level,
+    }
+}
+
+/// Blocks that may be the fastest, of so many rows.
+pub(super) fn heights((operator, level): (Operator, u32), machine: &Machine) -> Vec<u64> {
+    let n = points(result(operator, level));
+    let sections = machine.cp2.sections.max(1) as u64;
+    if !operator.keeps() {
+        let most = (n / sections).max(1);
+        return (0..=most.ilog2()).map(|shift| 1 << shift).collect();
+    }
+    // Rows of a plane that all sections have to compute, those that neighbours compute too included.
+    let rows = |h: u64| n.div_ceil(h).div_ceil(sections) * (h + 2);
+    let most = n.div_ceil(sections).next_multiple_of(2).min(n);
+    let mut all: Vec<u64> = (1..=most / 2).map(|half| 2 * half).collect();
+    if operator == Operator::ResidualSquares {
+        // Rows beyond the last are those of the other side again, and would be summed up twice.
+        all.retain(|&h| n.is_multiple_of(h));
+    }
+    all.sort_by_key(|&h| (rows(h), h));
+    all
+}
+
+/// The kernel of an operator on a level with blocks of so many rows.
+pub(super) fn attempt(
+    problem: &MgProblem,
+    (operator, level): (Operator, u32),
+    rows: u64,
+    machine: &Machine,
+) -> Result<Planned, MultigridError> {
+    let sections = machine.cp2.sections.max(1) as u64;
+    let block = Block { rows };
+    let shape = Shape {
+        operator,
+        level,
+        block,
+    };
+    // What has no room needs no schedule.
+    Nest::new(shape.anywhere(), machine)?;
+    let (parts, frame) = parts(problem, (operator, level), block);
+    let kernel = Kernel::new(&shape.name(), &parts, frame, machine)?;
+    let sweep = Sweep {
+        reserved: vec![Reserved {
+            name: "constants".to_owned(),
+            address: 0,
+            bytes: data_end(&kernel.program),
+        }],
+        ..shape.anywhere()
+    };
+    let nest = Nest::new(sweep.clone(), machine)?;
+    let page = paging::Kernel::new(&kernel.program, kernel.program.entry.into());
+    let cycles = page.nest_cycles([&nest, &nest], machine);
+    let cycles = cycles.ok();
+    let nest = Nest::new(Sweep { cycles, ..sweep }, machine)?;
+    Ok(Planned {
+        expected: nest.expected(),
+        pages: nest.len() * sections,
+        kernel,
+        shape,
+    })
+}
+
+/// The kernel of an operator on a level, by the block that is expected to be the fastest.
+fn planned(
+    problem: &MgProblem,
+    (operator, level): (Operator, u32),
+    machine: &Machine,
+) -> Result<Planned, MultigridError> {
+    let attempt = |rows: u64| attempt(problem, (operator, level), rows, machine);
+    let heights = heights((operator, level), machine);
+    let mut best: Result<Planned, MultigridError> = attempt(heights.first().copied().unwrap_or(1));
+    let mut fits = u64::from(best.is_ok());
+    for &rows in heights.iter().skip(1) {
+        if operator.keeps() && fits == TRIED {
+            break;
+        }
+        let tried = attempt(rows);
+        fits += u64::from(tried.is_ok());
+        let better = match (&tried, &best) {
+            (Ok(tried), Ok(best)) => tried.expected < best.expected,
+            (tried, best) => tried.is_ok() || best.is_err(),
+        };
+        if better {
+            best = tried;
+        }
+    }
+    best
+}

@@ -1,0 +1,151 @@
+//! The job of V-cycles.
+
+use super::MultigridError;
+use super::plan::{Multigrid, Placed, Planned, Shape};
+use super::rows::Operator;
+use super::steps::{Name, Step};
+use crate::backend::Task;
+use crate::job::{Job, JobError};
+use cp2_host::{Buffer, HostStep, Options, Placed as Program};
+use cp2_problems::Data;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// Values of an array that one step of the control CPU adds up.
+const TERMS: u64 = 1024;
+
+/// A job being put together.
+struct Making<'a> {
+    plan: &'a Multigrid,
+    job: Job,
+    /// Arrays that are there: their addresses.
+    arrays: HashMap<Name, u64>,
+    /// Programs that are there.
+    programs: HashMap<(Operator, u32), Program>,
+    finest: u32,
+    norms: Buffer<f64>,
+}
+
+impl Multigrid {
+    /// The cycles for a right-hand side, n^3 numbers, x fastest, as a job; nothing of it is done yet.
+    ///
+    /// # Errors
+    /// Another right-hand side than the problem's, or system memory is used up.
+    pub fn task(&self, v: &[f32], options: Options) -> Result<Task, MultigridError> {
+        let n = self.problem.n();
+        if v.len() != n.pow(3) {
+            return Err(MultigridError::Length {
+                found: v.len(),
+                expected: n.pow(3),
+            });
+        }
+        let shape = [n as u64; 3];
+        let mut job = Job::new(self.machine.clone(), options);
+        let given = job.input("v", v, &shape)?;
+        let u = job.output::<f32>("u", &shape)?;
+        let norms = job.output::<f64>("norms", &[2])?;
+        let mut making = Making {
+            plan: self,
+            job,
+            arrays: HashMap::from([(Name::Given, given.address()), (Name::Result, u.address())]),
+            programs: HashMap::new(),
+            finest: n.trailing_zeros(),
+            norms,
+        };
+        for (step, planned) in &self.steps {
+            match step {
+                Step::Pass(_, _, inputs, output) => {
+                    let output = making.place(*output)?;
+                    making.pass(planned, inputs, output)?;
+                }
+                Step::Norm(_, of, number) => making.norm(planned, of, *number)?,
+            }
+        }
+        let sides = [n; 3];
+        Ok(Task::reading(making.job, move |run| {
+            let data = Data::of("u", &sides, run.read(u)?);
+            Ok(data.with("norms", &[2], run.read(norms)?))
+        }))
+    }
+}
+
+impl Making<'_> {
+    /// Where an array is; what no pass has named yet gets a place.
+    fn place(&mut self, name: Name) -> Result<Placed, JobError> {
+        let apart = name.apart(self.finest);
+        if let Some(&at) = self.arrays.get(&name) {
+            return Ok(Placed { at, apart });
+        }
+        if let Some((whole, from)) = name.within(self.finest) {
+            let at = self.place(whole)?.at + from;
+            return Ok(Placed { at, apart });
+        }
+        let bytes = name.bytes(self.finest);
+        let at = self.job.temporary::<u8>(bytes)?.address();
+        self.arrays.insert(name, at);
+        Ok(Placed { at, apart })
+    }
+
+    fn pass(
+        &mut self,
+        planned: &Planned,
+        inputs: &[Name],
+        output: Placed,
+    ) -> Result<(), MultigridError> {
+        let mut arrays = [Placed::default(); 4];
+        for (array, name) in arrays.iter_mut().zip(inputs) {
+            *array = self.place(*name)?;
+        }
+        arrays[3] = output;
+        let Shape {
+            operator, level, ..
+        } = planned.shape;
+        let program = match self.programs.entry((operator, level)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                place.insert(self.job.program(operator.name(), &planned.kernel.program)?)
+            }
+        };
+        let entry = planned.kernel.program.entry.into();
+        self.job
+            .sweep(program, entry, planned.shape.sweep(arrays))?;
+        self.job.mark(&planned.shape.name());
+        Ok(())
+    }
+
+    /// A pass that leaves sums of squares, and steps of the control CPU that add these up and take the root of their mean.
+    fn norm(&mut self, planned: &Planned, of: &[Name], number: u64) -> Result<(), MultigridError> {
+        let count = 4 * planned.shape.sums();
+        let sums = self.job.temporary::<f32>(count)?;
+        let total = self.job.temporary::<f64>(1)?;
+        let output = Placed {
+            at: sums.address(),
+            apart: 1,
+        };
+        self.pass(planned, of, output)?;
+        let mut begin = 0;
+        while begin < count {
+            let end = (begin + TERMS).min(count);
+            let mut step = HostStep::new();
+            let mut sum = match begin {
+                0 => step.load(sums, 0)?,
+                _ => step.load(total, 0)?,
+            };
+            for i in begin.max(1)..end {
+                let term = step.load(sums, i)?;
+                sum = step.add(sum, term);
+            }
+            if end == count {
+                let points = step.constant((self.plan.problem.n() as f64).powi(3));
+                let mean = step.divide(sum, points);
+                let root = step.square_root(mean);
+                step.store(self.norms, number, root)?;
+            } else {
+                step.store(total, 0, sum)?;
+            }
+            self.job.host_step("norm", step);
+            begin = end;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,31 @@
+//! Multigrid as a method of the backend.
+
+use super::Multigrid;
+use crate::backend::{Failure, Method};
+use cp2_machine::Machine;
+use cp2_problems::Problem;
+use cp2_problems::npb::mg::MgProblem;
+use std::sync::Arc;
+
+/// The V-cycles of a problem.
+pub(crate) fn solve(
+    machine: &Arc<Machine>,
+    problem: &dyn Problem,
+) -> Option<Result<Method, Failure>> {
+    let problem = problem.downcast_ref::<MgProblem>()?;
+    let plan = Multigrid::new(problem.clone(), machine);
+    Some(plan.map(Multigrid::into_method).map_err(Into::into))
+}
+
+impl Multigrid {
+    /// The cycles as a method, whose input is the array `v` of the problem.
+    #[must_use]
+    pub fn into_method(self) -> Method {
+        let costs = (self.figures(), self.operations());
+        let count = self.problem.n().pow(3);
+        let machine = self.machine.clone();
+        Method::new(&machine, None, costs, move |input, options| {
+            Ok(self.task(input.sized("v", count)?, options)?)
+        })
+    }
+}

@@ -1,0 +1,311 @@
+//! What passes a machine does with which kernels.
+
+use super::MultigridError;
+use super::choose::{Known, fused, kernel};
+use super::kernels::{Block, tile};
+use super::page::Kernel;
+use super::rows::{Operator, QUAD};
+use super::steps::{Name, Step, steps};
+use crate::job::Job;
+use cp2_host::nest::{Edge, Field, March, Sweep};
+use cp2_host::{BlocksPerSection, Options};
+use cp2_machine::{Class, Cycles, Machine};
+use cp2_problems::npb::mg::MgProblem;
+use cp2_reference::Figures;
+use std::sync::Arc;
+
+/// V-cycles planned for a machine.
+#[derive(Debug)]
+pub struct Multigrid {
+    pub(super) problem: MgProblem,
+    pub(super) machine: Arc<Machine>,
+    /// What is done, in order, each with its kernel.
+    pub(super) steps: Vec<(Step, Arc<Planned>)>,
+}
+
+/// An operator on a level: its kernel, and the shape of a block of its result.
+#[derive(Clone, Debug)]
+pub(super) struct Planned {
+    pub(super) kernel: Kernel,
+    pub(super) shape: Shape,
+    /// Cycles that a pass should take.
+    pub(super) expected: f64,
+    /// Pages of a section's passes, each of which issues what the kernel says.
+    pub(super) pages: u64,
+}
+
+/// The pages of an operator on a level.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub(super) operator: Operator,
+    pub(super) level: u32,
+    pub(super) block: Block,
+}
+
+/// Points along an axis of a level.
+pub(super) fn points(level: u32) -> u64 {
+    1 << level
+}
+
+/// Quads of a row; rows of two points are kept twice.
+pub(super) fn quads(level: u32) -> u64 {
+    (points(level) / 4).max(1)
+}
+
+impl Multigrid {
+    /// Plans the cycles of a problem.
+    ///
+    /// # Errors
+    /// The machine has too few registers, too little memory or too coarse a granule for a kernel.
+    pub fn new(problem: MgProblem, machine: &Arc<Machine>) -> Result<Self, MultigridError> {
+        Self::of(problem, &mut Known::new(), machine)
+    }
+
+    /// The same with kernels that are known, or planned where they are not; what is done in one pass is decided by their prices.
+    pub(super) fn of(
+        problem: MgProblem,
+        known: &mut Known,
+        machine: &Arc<Machine>,
+    ) -> Result<Self, MultigridError> {
+        let fused = fused(&problem, known, machine);
+        let finest = problem.n().trailing_zeros();
+        let all = steps(&problem, &fused).into_iter().map(|step| {
+            let kernel = kernel(&problem, step.key(finest), known, machine);
+            let kernel = kernel.map_err(|refused| refused.of(machine))?;
+            Ok((step, kernel))
+        });
+        Ok(Self {
+            steps: all.collect::<Result<_, MultigridError>>()?,
+            problem,
+            machine: machine.clone(),
+        })
+    }
+
+    /// What it computes.
+    #[must_use]
+    pub fn problem(&self) -> &MgProblem {
+        &self.problem
+    }
+
+    /// Bound and reference of the whole run.
+    #[must_use]
+    pub fn figures(&self) -> Figures {
+        cp2_reference::Multigrid::new(self.problem.n(), self.problem.cycles())
+            .figures(&self.machine)
+    }
+
+    /// For each pass the least it has to issue, see [`Method::operations`](crate::Method::operations).
+    #[must_use]
+    pub fn operations(&self) -> Vec<Vec<(Class, u64)>> {
+        let kernels = self.steps.iter().map(|(_, kernel)| kernel);
+        kernels
+            .map(|planned| planned.kernel.operations.times(planned.pages))
+            .collect()
+    }
+
+    /// The names of the parts of a run, an operator and the points along an axis of the finer of its levels, and what each takes at least.
+    #[must_use]
+    pub fn operators(&self) -> Vec<(String, Cycles)> {
+        let of = |(_, planned): &(Step, Arc<Planned>)| {
+            let Shape {
+                operator, level, ..
+            } = planned.shape;
+            let least = operator.pass().cycles(points(level), &self.machine);
+            (planned.shape.name(), least)
+        };
+        let mut all: Vec<_> = self.steps.iter().map(of).collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+}
+
+/// Where an array is, and how many times as far apart its planes are as they need be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Placed {
+    pub(super) at: u64,
+    pub(super) apart: u64,
+}
+
+impl Planned {
+    /// The price of a pass.
+    pub(super) fn price(&self, machine: &Arc<Machine>) -> Result<u64, MultigridError> {
+        let mut job = Job::new(machine.clone(), Options::default());
+        let name = self.shape.operator.name();
+        let program = job.program(name, &self.kernel.program)?;
+        let entry = self.kernel.program.entry.into();
+        job.sweep(&program, entry, self.shape.anywhere())?;
+        let estimate = Cycles(self.expected as u64);
+        Ok(job.expected().unwrap_or(estimate).get())
+    }
+}
+
+impl Operator {
+    /// Planes before the array that a pass loads which keeps what the next plane needs, and as many behind it.
+    fn before(self) -> u64 {
+        match self {
+            Self::ResidualSquares => 1,
+            _ => 2,
+        }
+    }
+}
+
+/// Planes from what such a pass loads to that whose residual it has measured, to what it has smoothed, and to the coarser plane that it has completed.
+const MEASURED: i64 = 1;
+const SMOOTHED: i64 = 2;
+const PROJECTED: i64 = 3;
+
+impl Shape {
+    /// What the part of a run is called that it takes.
+    pub(super) fn name(&self) -> String {
+        format!("{} {}", self.operator.name(), points(self.level))
+    }
+
+    /// The pages of a pass over arrays whose addresses do not matter.
+    pub(super) fn anywhere(&self) -> Sweep {
+        self.sweep([Placed { at: 0, apart: 1 }; 4])
+    }
+
+    /// The pages of a pass over arrays: the inputs, of a relayout with sums what it makes second, and last the output.
+    pub(super) fn sweep(&self, arrays: [Placed; 4]) -> Sweep {
+        let (operator, level) = (self.operator, self.level);
+        let Block { rows } = self.block;
+        let fine = [2, 2 * rows];
+        let own = [1, rows];
+        let half = [1, rows / 2];
+        let (n, below) = (points(level), level.saturating_sub(1));
+        let [first, second, third, output] = arrays;
+        let lines = |field: Field, halo: u64| field.halo([0, halo, 0], Edge::Periodic);
+        let around = |field: Field| field.halo([1, 1, 0], Edge::Periodic);
+        let ahead = operator.before() as i64;
+        let early = |field: Field| field.offset([-ahead, 0, 0]);
+        let planes_of = |name: &str, at: Placed, block: [u64; 2]| {
+            let shape = [n, points(below), quads(below)];
+            Field::new(
+                name,
+                at.at,
+                QUAD as u64,
+                shape,
+                [block[0], block[1], quads(below)],
+            )
+        };
+        let correction = |at: Placed| early(lines(planes_of("correction", at, half), 2));
+        let v = |at: Placed| early(lines(array("v", at, level, own), 1));
+        let u = |at: Placed| early(lines(array("u", at, level, own), 2));
+        let inputs = match operator {
+            Operator::Residual => vec![
+                around(array("u", first, level, own)),
+                array("v", second, level, own),
+            ],
+            Operator::Smooth { add } => {
+                let mut inputs = vec![around(array("r", first, level, own))];
+                inputs.extend(add.then(|| array("u", second, level, own)));
+                inputs
+            }
+            Operator::Project => vec![around(array("r", first, level, fine))],
+            Operator::Interpolate { add } => {
+                let mut inputs = vec![around(array("coarse", first, below, own))];
+                inputs.extend(add.then(|| array("u", second, level, fine)));
+                inputs
+            }
+            Operator::Ascend { add: true } => vec![u(first), v(second), correction(third)],
+            Operator::Ascend { add: false } => vec![correction(first), v(second)],
+            Operator::Descend => vec![u(first), v(second)],
+            Operator::ResidualSquares => {
+                let u = lines(array("u", first, level, own), 1);
+                vec![early(u), early(array("v", second, level, own))]
+            }
+            Operator::Expand => {
+                vec![array("coarse", first, below, own).halo([1, 0, 0], Edge::Periodic)]
+            }
+            Operator::Lift | Operator::Lower => {
+                vec![array("x", first, level, own)]
+            }
+        };
+        let sums = |at: Placed| {
+            let sums = [n, n.div_ceil(rows), 1];
+            Field::new("sums", at.at, QUAD as u64, sums, [1, 1, 1])
+        };
+        let beside = (operator == Operator::Lift).then(|| sums(output));
+        let output = match operator {
+            Operator::Project => array("coarse", output, below, own),
+            Operator::Interpolate { .. } => array("u", output, level, fine),
+            Operator::Ascend { .. } => {
+                array("u", output, level, own).offset([-ahead - SMOOTHED, 0, 0])
+            }
+            Operator::Descend => {
+                planes_of("coarse", output, half).offset([-ahead - PROJECTED, 0, 0])
+            }
+            Operator::Expand => array("planes", output, below, own),
+            Operator::ResidualSquares => sums(output).offset([-ahead - MEASURED, 0, 0]),
+            Operator::Lift => array("y", second, level, own),
+            _ => array("y", output, level, own),
+        };
+        let marches = !matches!(operator, Operator::Lift | Operator::Lower);
+        let scratch = tile(operator, level, self.block).bytes(operator);
+        let outputs = [Some(output), beside];
+        Sweep {
+            march: marches.then_some(March::Planes),
+            // Room for larger blocks: what is smoothed takes the place of the plane that it is smoothed with.
+            in_place: operator == Operator::Ascend { add: true },
+            grid: operator
+                .keeps()
+                .then(|| [n + 2 * operator.before(), n.div_ceil(rows), 1]),
+            scratch: scratch.unsigned_abs(),
+            size: BlocksPerSection::Fixed(1),
+            ..Sweep::new(inputs, outputs.into_iter().flatten().collect())
+        }
+    }
+
+    /// Partial sums of a pass that sums squares up.
+    pub(super) fn sums(&self) -> u64 {
+        let n = points(self.level);
+        n * n.div_ceil(self.block.rows)
+    }
+}
+
+/// An array of a level, in blocks of planes and rows.
+fn array(name: &str, placed: Placed, level: u32, [planes, rows]: [u64; 2]) -> Field {
+    let (n, row) = (points(level), quads(level));
+    let shape = [n, n, row];
+    let mut field = Field::new(name, placed.at, QUAD as u64, shape, [planes, rows, row]);
+    for strip in &mut field.strips {
+        strip.plane *= placed.apart;
+    }
+    field
+}
+
+impl Name {
+    /// How many times as far apart its planes are as they need be: a pass that goes from plane to plane of the finest level leaves one for each, and
+    /// between those of a correction there is room for what is interpolated.
+    pub(super) fn apart(self, finest: u32) -> u64 {
+        match self {
+            Self::R(level) if level + 1 == finest => 2,
+            Self::U(level) if level < finest => 2,
+            Self::Between(_) => 2,
+            _ => 1,
+        }
+    }
+
+    /// The array that it is a part of, and where it begins there: corrections and what lies between their planes.
+    pub(super) fn within(self, finest: u32) -> Option<(Self, u64)> {
+        match self {
+            Self::U(level) if level < finest => {
+                let plane = points(level) * quads(level) * QUAD as u64;
+                Some((Self::Planes(level + 1), plane))
+            }
+            Self::Between(level) => Some((Self::Planes(level), 0)),
+            _ => None,
+        }
+    }
+
+    /// Bytes of the array, of a problem of so many levels.
+    pub(super) fn bytes(self, finest: u32) -> u64 {
+        let of = |level: u32| points(level).pow(2) * quads(level) * QUAD as u64;
+        match self {
+            Self::Given | Self::Result | Self::V | Self::Other => of(finest),
+            Self::U(level) | Self::R(level) => of(level) * self.apart(finest),
+            Self::Planes(level) | Self::Between(level) => 2 * of(level - 1),
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Loops over the rows of one plane, of kernels that go from plane to plane and keep what the next plane needs in local memory.
+//!
+//! The operator of a plane and both its neighbours is taken apart: what a plane gives its neighbours is computed once, when it comes. With C = u(y-1) + u(y+1), H = u + C/2 and
+//! Q = C + H(x-1) + H(x+1), a plane has v - a0 u - a2 (C(x-1) + C(x+1)) - a2 Q(z-1) as long as the next one has not come, and then
+//! its residual is that less a2 Q(z+1): nine operations a quad. The smoother goes by the same idea with ten.
+
+use super::rows::{Maker, Operator, Place, QUAD, Rows, Sums};
+use crate::pipeline::{Pointer, Reg};
+
+/// Arrays of a section in its working space, rows of a plane each: offsets in bytes from their first row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tile {
+    /// Rows of a block of the finest of the levels.
+    pub(super) height: i64,
+    /// Rows before it whose residual is computed too, and behind it.
+    pub(super) before: i64,
+    pub(super) behind: i64,
+    /// Quads of a row of it.
+    pub(super) quads: i64,
+}
+
+/// An array of a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// The residual of the plane before, but for what this plane gives it; with the rows beside the block.
+    Partial,
+    /// Q of the plane before; likewise.
+    Given,
+    /// The residual of the plane before; likewise.
+    Residual,
+    /// The smoothed plane before the one before, but for what the residual of that gives it.
+    Smoothed,
+    /// u of the plane before, and what the residual before that gives it.
+    Begun,
+    /// Half of what a projection has so far.
+    Projected,
+    /// u of this plane where it is not in the page; two rows more on either side.
+    Field,
+}
+
+impl Tile {
+    fn row(self) -> i64 {
+        self.quads * QUAD
+    }
+
+    /// Rows whose residual is computed.
+    pub(super) fn residuals(self) -> i64 {
+        self.before + self.height + self.behind
+    }
+
+    /// Where the block's first row of an array is, from the start of the working space.
+    pub(super) fn place(self, kept: Kept) -> Place {
+        let (height, all) = (self.height, self.residuals());
+        let rows = match kept {
+            Kept::Partial => self.before,
+            Kept::Given => all + self.before,
+            Kept::Residual => 2 * all + self.before,
+            // Kernels that smooth do not project; a quarter of a plane.
+            Kept::Smoothed | Kept::Projected => 3 * all,
+            Kept::Begun => 3 * all + height,
+            Kept::Field => 3 * all + 2 * height + 2,
+        };
+        Place::Scratch(rows * self.row())
+    }
+
+    /// Bytes of the working space of a kernel.
+    pub(super) fn bytes(self, operator: Operator) -> i64 {
+        let (height, all) = (self.height, self.residuals());
+        let rows = match operator {
+            Operator::Ascend { add: false } => 3 * all + 3 * height + 4,
+            Operator::Ascend { add: true } => 3 * all + 2 * height,
+            Operator::Descend => 3 * all + (height + 3) / 4,
+            Operator::ResidualSquares => 2 * all,
+            _ => 0,
+        };
+        rows * self.row()
+    }
+}
+
+/// A place so many rows of so many bytes further.
+fn further(place: Place, bytes: i64) -> Place {
+    match place {
+        Place::Plane(z, at) => Place::Plane(z, at + bytes),
+        Place::Input(i, at) => Place::Input(i, at + bytes),
+        Place::Output(at) => Place::Output(at + bytes),
+        Place::Scratch(at) => Place::Scratch(at + bytes),
+    }
+}
+
+impl Maker {
+    /// Two rows of u of those of the coarser level, whose plane is interpolated along z already: the correction, the input of this number, and u itself
+    /// at a place, if it is not zero. From two rows before the block on, a turn for each row of the coarser level.
+    pub(super) fn corrected(mut self, correction: usize, from: Option<Place>, to: Place) -> Rows {
+        let coarse = self.row();
+        let fine = 2 * coarse;
+        let e = self.pointer(Place::Input(correction, -2 * coarse), coarse);
+        let u = from.map(|from| self.pointer(further(from, -2 * fine), 2 * fine));
+        let to = self.pointer(further(to, -2 * fine), 2 * fine);
+        let [half, quarter] = [0, 1].map(|i| self.constant(i));
+        let last = self.quads - 1;
+        let pair = |maker: &mut Self, j: usize| {
+            let at = j as i64 * QUAD;
+            let before = maker.load(e, at);
+            let own = maker.load(e, coarse + at);
+            let both = maker.q("add", &[before, own]);
+            [both, own]
+        };
+        let end = pair(&mut self, last);
+        let mut left = end.map(|quad| self.turned_right(quad));
+        for j in 0..=last {
+            self.phase(j);
+            let own = if j < last { pair(&mut self, j) } else { end };
+            for y in [0, 1] {
+                // Sums of two and four numbers of the even row, of one and two of the odd one.
+                let (odd, even) = match y {
+                    0 => (Some(half), quarter),
+                    _ => (None, half),
+                };
+                let both = self.q("add", &[left[y], own[y]]);
+                for (sum, factor, x) in [(both, Some(even), 2 * j), (own[y], odd, 2 * j + 1)] {
+                    let at = y as i64 * fine + x as i64 * QUAD;
+                    let u = u.map(|u| self.load(u, at));
+                    let result = match (u, factor) {
+                        (Some(u), Some(factor)) => self.q("madd", &[sum, factor, u]),
+                        (Some(u), None) => self.q("add", &[u, sum]),
+                        (None, Some(factor)) => self.q("mul", &[sum, factor]),
+                        (None, None) => sum,
+                    };
+                    self.store(result, to, at);
+                }
+            }
+            left = own;
+        }
+        self.rows
+    }
+
+    /// A row of the residual of the plane before, of u of this plane at a place and of this plane of v; constants are a0, a2 and a3 / a2. From the first
+    /// of the tile's rows before the block on. Stored, or only squared and added up.
+    pub(super) fn residual_plane(mut self, tile: Tile, u: Place, v: usize, squares: bool) -> Rows {
+        let row = self.row();
+        let before = -tile.before * row;
+        let u = [(); 3].map(|()| self.pointer(further(u, before - row), row));
+        let v = self.pointer(Place::Input(v, before), row);
+        let kept =
+            |maker: &mut Self, kept: Kept| maker.pointer(further(tile.place(kept), before), row);
+        let residual = (!squares).then(|| kept(&mut self, Kept::Residual));
+        let mut sums = squares.then(|| Sums::new(&mut self));
+        // What is loaded and what takes its place go by pointers of their own: all accesses of a pointer lie within an interval.
+        let [partial, given] =
+            [Kept::Partial, Kept::Given].map(|of| [(); 2].map(|()| kept(&mut self, of)));
+        let [centre, edges, ratio] = [0, 1, 2].map(|i| self.constant(i));
+        self.chain(
+            |maker, x, by| {
+                let at = x as i64 * QUAD;
+                let [above, own, below] = [0, 1, 2].map(|y| maker.load(u[by], y * row + at));
+                let beside = maker.q("add", &[above, below]);
+                let side = maker.q("madd", &[beside, ratio, own]);
+                ([beside, side], own)
+            },
+            |maker, x, [beside, _], own, [left, right]| {
+                let at = x as i64 * QUAD;
+                let v = maker.load(v, at);
+                let rest = maker.q("nmsub", &[own, centre, v]);
+                let sum = maker.q("add", &[beside, left[1]]);
+                let gives = maker.q("add", &[sum, right[1]]);
+                let before = maker.load(partial[0], at);
+                let result = maker.q("nmsub", &[gives, edges, before]);
+                match (residual, &mut sums) {
+                    (Some(residual), _) => maker.store(result, residual, at),
+                    (None, Some(sums)) => sums.square(maker, x, result),
+                    (None, None) => {}
+                }
+                let given_before = maker.load(given[0], at);
+                let sum = maker.q("add", &[left[0], right[0]]);
+                let sum = maker.q("add", &[sum, given_before]);
+                let next = maker.q("nmsub", &[sum, edges, rest]);
+                maker.replace(next, before, partial[1], at);
+                maker.replace(gives, given_before, given[1], at);
+            },
+        );
+        if let Some(sums) = sums {
+            sums.end(&mut self);
+        }
+        self.rows
+    }
+
+    /// A row of u smoothed, two planes back; constants are c0, c2 and c1 / c2. `u` is the place of this plane's, and where it is the page's,
+    /// that of the result too.
+    pub(super) fn smooth_plane(mut self, tile: Tile, u: Place) -> Rows {
+        let row = self.row();
+        let u = self.pointer(u, row);
+        let out = self.pointer(Place::Output(0), row);
+        let residual = further(tile.place(Kept::Residual), -row);
+        let residual = [(); 3].map(|()| self.pointer(residual, row));
+        let [smoothed, begun] = [Kept::Smoothed, Kept::Begun]
+            .map(|kept| [(); 2].map(|()| self.pointer(tile.place(kept), row)));
+        let [centre, edges, ratio] = [0, 1, 2].map(|i| self.constant(i));
+        self.chain(
+            |maker, x, by| {
+                let at = x as i64 * QUAD;
+                let [above, own, below] = [0, 1, 2].map(|y| maker.load(residual[by], y * row + at));
+                let beside = maker.q("add", &[above, below]);
+                ([own, beside], ())
+            },
+            |maker, x, [own, beside], (), [left, right]| {
+                let at = x as i64 * QUAD;
+                let sides = maker.q("add", &[left[0], right[0]]);
+                let faces = maker.q("add", &[sides, beside]);
+                let gives = maker.q("madd", &[own, ratio, faces]);
+                let before = maker.load(smoothed[0], at);
+                let u = maker.load(u, at);
+                let start = maker.q("madd", &[gives, edges, u]);
+                let result = maker.q("madd", &[gives, edges, before]);
+                maker.replace(result, u, out, at);
+                let started = maker.load(begun[0], at);
+                let rest = maker.q("madd", &[own, centre, started]);
+                let sum = maker.q("add", &[left[1], right[1]]);
+                let sum = maker.q("madd", &[faces, ratio, sum]);
+                let next = maker.q("madd", &[sum, edges, rest]);
+                maker.replace(next, before, smoothed[1], at);
+                maker.replace(start, started, begun[1], at);
+            },
+        );
+        self.rows
+    }
+
+    /// A row of a projection of the residual of the plane before: half of its own projection is added to what there is of the coarser plane, which
+    /// is stored, and goes on as the quads `switch` say: a mask of what there is, and the factor of what comes. Constants are a half and a quarter.
+    pub(super) fn project_plane(mut self, tile: Tile, switch: [u8; 2]) -> Rows {
+        let coarse = self.row();
+        self.quads *= 2;
+        let row = self.row();
+        let residual = self.pointer(tile.place(Kept::Residual), 2 * row);
+        let projected = [(); 2].map(|()| self.pointer(tile.place(Kept::Projected), coarse));
+        let out = self.pointer(Place::Output(0), coarse);
+        let half = self.constant(0);
+        let [mask, factor] = switch.map(Reg::Quad);
+        let across = |maker: &mut Self, x: usize| {
+            let at = x as i64 * QUAD;
+            let [above, own, below] = [0, 1, 2].map(|y| maker.load(residual, y * row + at));
+            let sum = maker.q("add", &[above, below]);
+            maker.q("madd", &[sum, half, own])
+        };
+        self.coarsened(across, |maker, j, plane| {
+            let at = j as i64 * QUAD;
+            let before = maker.load(projected[0], at);
+            let result = maker.q("madd", &[plane, half, before]);
+            maker.store(result, out, at);
+            let kept = maker.q("and", &[before, mask]);
+            let next = maker.q("madd", &[plane, factor, kept]);
+            maker.replace(next, before, projected[1], at);
+        });
+        self.rows
+    }
+
+    /// The mean of a row of a level and of that of the plane before: a plane interpolated along z, between these.
+    pub(super) fn expanded(mut self) -> Rows {
+        let row = self.row();
+        let [before, own] = [0, 1].map(|z| self.pointer(Place::Plane(z, 0), row));
+        let to = self.pointer(Place::Output(0), row);
+        let half = self.constant(0);
+        for x in 0..self.quads {
+            self.phase(x);
+            let at = x as i64 * QUAD;
+            let [before, own]: [Reg; 2] = [before, own].map(|z: Pointer| self.load(z, at));
+            let sum = self.q("add", &[before, own]);
+            let mean = self.q("mul", &[sum, half]);
+            self.store(mean, to, at);
+        }
+        self.rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::npb::mg::rows::{residual_constants, smoother_constants};
+    use cp2_machine::Machine;
+    use cp2_problems::npb::mg::{MgProblem, Smoother};
+
+    /// Rows of 32 quads: at most 9.5 cycles a quad of the residual, nine of which are its operations, and 10.5 of the smoother, ten of which are.
+    #[test]
+    fn rows_are_scheduled_close_together() {
+        let tile = Tile {
+            height: 8,
+            before: 1,
+            behind: 1,
+            quads: 32,
+        };
+        let u = Place::Input(0, 0);
+        for name in ["vm7", "vm9"] {
+            let machine = Machine::builtin(name).unwrap();
+            let a = residual_constants(MgProblem::OPERATOR);
+            let s = smoother_constants(Smoother::A.weights());
+            let residual = Maker::new(32, &a).residual_plane(tile, u, 1, false);
+            let smoother = Maker::new(32, &s).smooth_plane(tile, u);
+            for (rows, least, most) in [(residual, 9.0, 9.5), (smoother, 10.0, 10.5)] {
+                let schedule = rows.ops.schedule(&machine).unwrap();
+                let of = |rows: u64| schedule.emit(rows).cycles as f64;
+                let quad = (of(1010) - of(10)) / 1000.0 / 32.0;
+                assert!((least..most).contains(&quad), "{name}: {quad}");
+            }
+        }
+    }
+}

@@ -1,0 +1,470 @@
+//! What a loop iteration computes: one row of the result, or the rows that belong to one row of the coarser level.
+//!
+//! Rows are *lifted*: quad X of a row of n points holds the points X, X + n/4, X + n/2 and X + 3n/4, so that the neighbours along x of a
+//! quad are the quads beside it. Only at the ends of a row the lanes are turned by one, which closes the periodic ring.
+//! A point 2 J + 1 of a row stands in the lane that J has in a row of the coarser level.
+//!
+//! The coarsest rows have two points. They are kept as rows of four, the two points twice: what has the period 2 also has the period 4.
+
+use crate::pipeline::{Body, Ops, Pointer, Reg, Step};
+
+/// Bytes of a quad.
+pub(super) const QUAD: i64 = 16;
+
+/// Lanes turned by one: what lies to the left of a row's first quad, and to the right of its last.
+const LAST_TO_FIRST: i64 = 0b10_01_00_11;
+const FIRST_TO_LAST: i64 = 0b00_11_10_01;
+
+/// What an iteration reads or writes: where its first row begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the window of the first input: this one of its planes, and so many bytes from the row of the block.
+    Plane(usize, i64),
+    /// In the page of this input, so many bytes from its start.
+    Input(usize, i64),
+    /// In the page of the output.
+    Output(i64),
+    /// In the working space.
+    Scratch(i64),
+}
+
+/// The dataflow of an iteration, and where its pointers begin.
+#[derive(Debug)]
+pub(super) struct Rows {
+    pub(super) ops: Ops,
+    pub(super) pointers: Vec<(Pointer, Place)>,
+    /// A quad that is carried through all iterations of a page, and stored behind them.
+    pub(super) sum: Option<u8>,
+}
+
+/// An operator with the weights of faces, edges and corners in constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Operator {
+    /// r = v - A u: the first input is u, the second v.
+    Residual,
+    /// u + S r: the first input is r; the second, if u is not zero, u.
+    Smooth {
+        /// Whether u is not zero.
+        add: bool,
+    },
+    /// A row of the coarser level of three rows of three planes.
+    Project,
+    /// Two rows of two planes: u, if it is not zero the second input, and what the coarser level, the first input, says.
+    Interpolate {
+        /// Whether u is not zero.
+        add: bool,
+    },
+    /// The correction, the residual and the smoother in one pass over planes: the inputs are u, if it is not zero, v, and the correction
+    /// interpolated along z; without u these come first.
+    Ascend {
+        /// Whether u is not zero.
+        add: bool,
+    },
+    /// The residual and its projection in one pass over planes: the inputs are u and v.
+    Descend,
+    /// The planes of a level interpolated along z that lie between those of the coarser level.
+    Expand,
+    /// The sum of the squares of the residual of a page, lane by lane, which is not stored, in a pass over planes: the inputs are u and v.
+    ResidualSquares,
+    /// Rows as the user has them to lifted rows, and the sum of their squares.
+    Lift,
+    /// And back.
+    Lower,
+}
+
+/// Sums of squares of a row, in as many chains as hide a multiply-add, and the quad that they are added to.
+pub(super) struct Sums {
+    carried: Reg,
+    chains: [Option<Reg>; 4],
+}
+
+/// Cycles of an interval of rows that are summed up in which nothing is computed.
+const FREE: usize = 4;
+
+impl Sums {
+    pub(super) fn new(maker: &mut Maker) -> Self {
+        let carried = maker.rows.ops.carry();
+        maker.rows.sum = Some(carried);
+        Self {
+            carried: Reg::Quad(carried),
+            chains: [None; 4],
+        }
+    }
+
+    /// Adds the square of quad x.
+    pub(super) fn square(&mut self, maker: &mut Maker, x: usize, value: Reg) {
+        let chain = &mut self.chains[x % 4];
+        *chain = Some(match *chain {
+            Some(sum) => maker.q("madd", &[value, value, sum]),
+            None => maker.q("mul", &[value, value]),
+        });
+    }
+
+    /// Adds the row to what is carried.
+    pub(super) fn end(self, maker: &mut Maker) {
+        let chains: Vec<Reg> = self.chains.into_iter().flatten().collect();
+        let all = maker.rows.ops.tournament("add", &chains);
+        let carried = self.carried;
+        // Free cycles for what ends the row: it would be issued intervals later else.
+        maker.rows.ops.body.spare = FREE;
+        maker.rows.ops.body.op("add", &[carried], &[carried, all]);
+    }
+}
+
+/// Rows being described.
+pub(super) struct Maker {
+    pub(super) rows: Rows,
+    /// Quads of a row: of the coarser level where there are two.
+    pub(super) quads: usize,
+}
+
+/// a0, a2, and a3 / a2, all of A; it has no weight for faces.
+pub(super) fn residual_constants([centre, _, edges, corners]: [f64; 4]) -> [f64; 3] {
+    [centre, edges, corners / edges]
+}
+
+/// c0, c2, and c1 / c2, all of S; it has no weight for corners.
+pub(super) fn smoother_constants([centre, faces, edges, _]: [f64; 4]) -> [f64; 3] {
+    [centre, edges, faces / edges]
+}
+
+impl Maker {
+    pub(super) fn new(quads: usize, constants: &[f64]) -> Self {
+        let bits: Vec<u32> = constants.iter().map(|&c| (c as f32).to_bits()).collect();
+        Self {
+            rows: Rows {
+                ops: Ops::of(Body::evenly(), &bits),
+                pointers: Vec::new(),
+                sum: None,
+            },
+            quads,
+        }
+    }
+
+    /// Bytes of a row.
+    pub(super) fn row(&self) -> i64 {
+        self.quads as i64 * QUAD
+    }
+
+    pub(super) fn constant(&self, index: usize) -> Reg {
+        self.rows.ops.constant(index)
+    }
+
+    pub(super) fn q(&mut self, name: &'static str, uses: &[Reg]) -> Reg {
+        self.rows.ops.q(name, uses)
+    }
+
+    /// A pointer that begins at a place and goes on by so many bytes.
+    pub(super) fn pointer(&mut self, place: Place, step: i64) -> Pointer {
+        let index = self.rows.pointers.len() as u8;
+        let pointer = self.rows.ops.body.pointer(index, Step::Bytes(step));
+        self.rows.pointers.push((pointer, place));
+        pointer
+    }
+
+    pub(super) fn load(&mut self, pointer: Pointer, bytes: i64) -> Reg {
+        let value = Reg::Whole(self.rows.ops.body.quad());
+        self.rows.ops.body.load(value, pointer, bytes);
+        value
+    }
+
+    pub(super) fn store(&mut self, value: Reg, pointer: Pointer, bytes: i64) {
+        self.rows.ops.body.store(value, pointer, bytes);
+    }
+
+    /// What follows may begin when so many quads of the row have been.
+    pub(super) fn phase(&mut self, quads: usize) {
+        let passed = quads as f64 / (self.quads + 1) as f64;
+        self.rows.ops.body.phase(passed);
+    }
+
+    /// A store into the place that `before` was loaded from.
+    pub(super) fn replace(&mut self, value: Reg, before: Reg, pointer: Pointer, bytes: i64) {
+        self.rows.ops.body.replace(value, before, pointer, bytes);
+    }
+
+    /// What lies to the left of a row that ends with a quad.
+    pub(super) fn turned_right(&mut self, last: Reg) -> Reg {
+        self.lanes(last, LAST_TO_FIRST)
+    }
+
+    /// What lies to the right of a row that begins with a quad.
+    pub(super) fn turned_left(&mut self, first: Reg) -> Reg {
+        self.lanes(first, FIRST_TO_LAST)
+    }
+
+    fn lanes(&mut self, from: Reg, lanes: i64) -> Reg {
+        Reg::Whole(self.rows.ops.body.quad_immediate("perm", &[from], lanes))
+    }
+
+    /// The three planes of a window, each with the row before the block's.
+    fn planes(&mut self) -> [Pointer; 3] {
+        let row = self.row();
+        [0, 1, 2].map(|z| self.pointer(Place::Plane(z, -row), row))
+    }
+
+    /// The centre of a 3 x 3 neighbourhood across x, the sums of the four beside it, and of the four at the corners; planes point
+    /// at the first row of it.
+    fn around(&mut self, planes: [Pointer; 3], x: usize) -> [Reg; 3] {
+        let row = self.row();
+        let at = |y: i64| y * row + x as i64 * QUAD;
+        let [near, mid, far] = planes;
+        let sum = |maker: &mut Self, a: (Pointer, i64), b: (Pointer, i64)| {
+            let (a, b) = (maker.load(a.0, at(a.1)), maker.load(b.0, at(b.1)));
+            maker.q("add", &[a, b])
+        };
+        let below = sum(self, (near, 0), (near, 2));
+        let above = sum(self, (far, 0), (far, 2));
+        let ahead = sum(self, (near, 1), (far, 1));
+        let aside = sum(self, (mid, 0), (mid, 2));
+        let centre = self.load(mid, at(1));
+        let corners = self.q("add", &[below, above]);
+        let beside = self.q("add", &[ahead, aside]);
+        [centre, beside, corners]
+    }
+
+    /// The quads of a row in turn: `begin` computes what a quad's neighbours need of it, so many values, `end` the rest when those of
+    /// both neighbours are there. At the ends of a row it is done again for the quads of its other end, which takes less than registers for a whole row;
+    /// for these `begin` is told to load by pointers of their own, 1 and 2, since all accesses of a pointer lie within an interval.
+    pub(super) fn chain<const N: usize, T>(
+        &mut self,
+        mut begin: impl FnMut(&mut Self, usize, usize) -> ([Reg; N], T),
+        mut end: impl FnMut(&mut Self, usize, [Reg; N], T, [[Reg; N]; 2]),
+    ) {
+        let last = self.quads - 1;
+        self.phase(0);
+        let mut left = begin(self, last, 1).0.map(|quad| self.turned_right(quad));
+        let (mut own, mut rest) = begin(self, 0, 0);
+        for x in 0..=last {
+            self.phase(x + 1);
+            let (right, next) = match x < last {
+                true => begin(self, x + 1, 0),
+                false => begin(self, 0, 2),
+            };
+            let turned = match x < last {
+                true => right,
+                false => right.map(|quad| self.turned_left(quad)),
+            };
+            end(self, x, own, rest, [left, turned]);
+            (left, own, rest) = (own, right, next);
+        }
+    }
+
+    /// v - a0 u - a2 (corners + G(x-1) + G(x+1)), G = beside + a3/a2 corners: eleven operations a quad.
+    pub(super) fn residual(mut self) -> Rows {
+        let planes = [(); 3].map(|()| self.planes());
+        let row = self.row();
+        let v = self.pointer(Place::Input(1, 0), row);
+        let r = self.pointer(Place::Output(0), row);
+        let [centre, edges, ratio] = [0, 1, 2].map(|i| self.constant(i));
+        self.chain(
+            |maker, x, by| {
+                let [u, beside, corners] = maker.around(planes[by], x);
+                let side = maker.q("madd", &[corners, ratio, beside]);
+                ([side], (u, corners))
+            },
+            |maker, x, _, (u, corners), [[left], [right]]| {
+                let v = maker.load(v, x as i64 * QUAD);
+                let own = maker.q("nmsub", &[u, centre, v]);
+                let sum = maker.q("add", &[corners, left]);
+                let sum = maker.q("add", &[sum, right]);
+                let result = maker.q("nmsub", &[sum, edges, own]);
+                maker.store(result, r, x as i64 * QUAD);
+            },
+        );
+        self.rows
+    }
+
+    /// u + c0 r + c2 (corners + c1/c2 beside + K(x-1) + K(x+1)), K = beside + c1/c2 r: twelve operations a quad.
+    pub(super) fn smooth(mut self, add: bool) -> Rows {
+        let planes = [(); 3].map(|()| self.planes());
+        let row = self.row();
+        let u = add.then(|| self.pointer(Place::Input(1, 0), row));
+        let out = self.pointer(Place::Output(0), row);
+        let [centre, edges, ratio] = [0, 1, 2].map(|i| self.constant(i));
+        self.chain(
+            |maker, x, by| {
+                let [r, beside, corners] = maker.around(planes[by], x);
+                let side = maker.q("madd", &[r, ratio, beside]);
+                ([side], (r, beside, corners))
+            },
+            |maker, x, _, (r, beside, corners), [[left], [right]]| {
+                let inner = maker.q("madd", &[beside, ratio, corners]);
+                let own = match u {
+                    Some(u) => {
+                        let u = maker.load(u, x as i64 * QUAD);
+                        maker.q("madd", &[r, centre, u])
+                    }
+                    None => maker.q("mul", &[r, centre]),
+                };
+                let sum = maker.q("add", &[inner, left]);
+                let sum = maker.q("add", &[sum, right]);
+                let result = maker.q("madd", &[sum, edges, own]);
+                maker.store(result, out, x as i64 * QUAD);
+            },
+        );
+        self.rows
+    }
+
+    /// Half of a quad and a quarter of its neighbours: a quad of the coarser level. Constants are a half and a quarter.
+    fn halved(&mut self, [near, mid, far]: [Reg; 3]) -> Reg {
+        let [half, quarter] = [0, 1].map(|i| self.constant(i));
+        let own = self.q("mul", &[mid, half]);
+        let sides = self.q("add", &[near, far]);
+        self.q("madd", &[sides, quarter, own])
+    }
+
+    /// The quads of a row of the coarser level in turn: `across` computes a quad of the finer level's, `end` is given what they make.
+    pub(super) fn coarsened(
+        &mut self,
+        mut across: impl FnMut(&mut Self, usize) -> Reg,
+        mut end: impl FnMut(&mut Self, usize, Reg),
+    ) {
+        let first = across(self, 0);
+        let mut near = first;
+        for j in 0..self.quads / 2 {
+            self.phase(2 * j);
+            let mid = across(self, 2 * j + 1);
+            let far = match 2 * j + 2 < self.quads {
+                true => across(self, 2 * j + 2),
+                false => self.turned_left(first),
+            };
+            let quad = self.halved([near, mid, far]);
+            end(self, j, quad);
+            near = far;
+        }
+    }
+
+    /// The coarser level of t = centre + beside / 2 + corners / 4.
+    pub(super) fn project(mut self, two: bool) -> Rows {
+        let coarse = self.row();
+        // Rows of the finer level are twice as long, but where the coarser one has two points.
+        self.quads *= if two { 1 } else { 2 };
+        // A fine plane's first row here is that of the block: the neighbourhood of 2 Y + 1 begins at 2 Y.
+        let row = self.row();
+        let planes = [1, 2, 3].map(|z| self.pointer(Place::Plane(z, 0), 2 * row));
+        let out = self.pointer(Place::Output(0), coarse);
+        let [half, quarter] = [0, 1].map(|i| self.constant(i));
+        let across = |maker: &mut Self, x: usize| {
+            let [centre, beside, corners] = maker.around(planes, x);
+            let inner = maker.q("madd", &[beside, half, centre]);
+            maker.q("madd", &[corners, quarter, inner])
+        };
+        if two {
+            let t = across(&mut self, 0);
+            let lanes = [0b10_00_10_00, 0b11_01_11_01, 0b00_10_00_10];
+            let three = lanes.map(|lanes| self.lanes(t, lanes));
+            let quad = self.halved(three);
+            self.store(quad, out, 0);
+            return self.rows;
+        }
+        self.coarsened(across, |maker, j, quad| {
+            maker.store(quad, out, j as i64 * QUAD);
+        });
+        self.rows
+    }
+
+    /// Sums of one, two and four rows of the coarser level, for the four rows of the finer one; along x the sums
+    /// themselves at 2 J + 1, the mean of two of them at 2 J.
+    pub(super) fn interpolate(mut self, add: bool, two: bool, height: usize) -> Rows {
+        let coarse = self.row();
+        let fine = coarse * if two { 1 } else { 2 };
+        // Two planes of twice as many rows.
+        let plane = 2 * height as i64 * fine;
+        let planes = [0, 1].map(|z| self.pointer(Place::Plane(z, -coarse), coarse));
+        let rows = |maker: &mut Self, place: fn(i64) -> Place| {
+            [0, plane].map(|plane| maker.pointer(place(plane), 2 * fine))
+        };
+        let u = add.then(|| rows(&mut self, |bytes| Place::Input(1, bytes)));
+        let out = rows(&mut self, Place::Output);
+        let sums = |maker: &mut Self, j: usize| {
+            let at = j as i64 * QUAD;
+            let load = |maker: &mut Self, z: usize, y: i64| maker.load(planes[z], y * coarse + at);
+            let [a, b] = [0, 1].map(|y| load(maker, 1, y));
+            let [c, d] = [0, 1].map(|y| load(maker, 0, y));
+            let rows = maker.q("add", &[a, b]);
+            let before = maker.q("add", &[c, d]);
+            let planes = maker.q("add", &[b, d]);
+            let all = maker.q("add", &[rows, before]);
+            // By plane and row of the finer level, of which the odd ones lie on coarse ones.
+            [[all, planes], [rows, b]]
+        };
+        // The weight of a sum of so many, 1 / 2^w, and the result at a quad.
+        let put = |maker: &mut Self, sum: Reg, weight: usize, (z, y): (usize, usize), x: usize| {
+            let at = y as i64 * fine + x as i64 * QUAD;
+            let factor = weight.checked_sub(1).map(|w| maker.constant(w));
+            let u = u.map(|u| maker.load(u[z], at));
+            let result = match (u, factor) {
+                (Some(u), Some(factor)) => maker.q("madd", &[sum, factor, u]),
+                (Some(u), None) => maker.q("add", &[u, sum]),
+                (None, Some(factor)) => maker.q("mul", &[sum, factor]),
+                (None, None) => sum,
+            };
+            maker.store(result, out[z], at);
+        };
+        let grid = [(0, 0), (0, 1), (1, 0), (1, 1)];
+        let weight = |(z, y): (usize, usize)| 2 - z - y;
+        if two {
+            let s = sums(&mut self, 0);
+            for (z, y) in grid {
+                let left = self.lanes(s[z][y], 0b01_00_00_00);
+                let right = self.lanes(s[z][y], 0b01_01_00_01);
+                let sum = self.q("add", &[left, right]);
+                put(&mut self, sum, weight((z, y)) + 1, (z, y), 0);
+            }
+            return self.rows;
+        }
+        let end = self.quads - 1;
+        let last = sums(&mut self, end);
+        let turned = last.map(|rows| rows.map(|sum| self.turned_right(sum)));
+        let mut left = turned;
+        for j in 0..=end {
+            self.phase(j);
+            let own = match j < end {
+                true => sums(&mut self, j),
+                false => last,
+            };
+            for (z, y) in grid {
+                let both = self.q("add", &[left[z][y], own[z][y]]);
+                put(&mut self, both, weight((z, y)) + 1, (z, y), 2 * j);
+                put(&mut self, own[z][y], weight((z, y)), (z, y), 2 * j + 1);
+            }
+            left = own;
+        }
+        self.rows
+    }
+
+    /// Four quads that are a quarter of a row apart become four neighbours, or the other way round: a 4 x 4 transpose of lanes. Those
+    /// that are lifted are squared and added up beside.
+    pub(super) fn turn(mut self, lift: bool) -> Rows {
+        let row = self.row();
+        let from = self.pointer(Place::Input(0, 0), row);
+        let to = self.pointer(Place::Output(0), row);
+        let quarter = self.quads / 4;
+        let mut sums = lift.then(|| Sums::new(&mut self));
+        for k in 0..quarter {
+            self.phase(4 * k);
+            let apart = [0, 1, 2, 3].map(|l| ((l * quarter + k) as i64) * QUAD);
+            let beside = [0, 1, 2, 3].map(|l| ((4 * k + l) as i64) * QUAD);
+            let (here, there) = if lift {
+                (apart, beside)
+            } else {
+                (beside, apart)
+            };
+            let quads = here.map(|bytes| self.load(from, bytes));
+            if let Some(sums) = &mut sums {
+                for (x, &quad) in quads.iter().enumerate() {
+                    sums.square(&mut self, x, quad);
+                }
+            }
+            let turned = self.rows.ops.lanes(quads);
+            for (quad, bytes) in turned.into_iter().zip(there) {
+                self.store(quad, to, bytes);
+            }
+        }
+        if let Some(sums) = sums {
+            sums.end(&mut self);
+        }
+        self.rows
+    }
+}

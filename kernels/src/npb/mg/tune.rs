@@ -1,0 +1,303 @@
+//! Blocks and fusions found by trying all of them, and plans by what was found.
+
+use super::choose::{Known, LEAST, attempt, heights};
+use super::plan::{Multigrid, Planned, points};
+use super::rows::Operator;
+use super::steps::{Fused, steps};
+use super::{MultigridError, plan};
+use cp2_machine::{Cycles, Machine};
+use cp2_problems::npb::mg::MgProblem;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// A pass of V-cycles: what it does, and the rows of its blocks. Which operators are done in one pass follows from the passes that there are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PassShape {
+    /// What it does, as reports call it.
+    pub operator: String,
+    /// Whether what it computes is added to a u that is not zero before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub add: bool,
+    /// Points along an axis of its level, the finer one where there are two.
+    pub points: u64,
+    /// Rows of a block of its result, of the coarser level where it has to do with two and does not go from plane to plane.
+    pub rows: u64,
+}
+
+/// A pass of a plan and what it should take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Priced {
+    /// What it does in which blocks.
+    pub shape: PassShape,
+    /// How often a run does it.
+    pub times: u64,
+    /// The price of doing it once.
+    pub cycles: Cycles,
+}
+
+/// A shape that is about to be tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// The pass.
+    pub shape: PassShape,
+    /// Trials before it.
+    pub before: usize,
+    /// Trials in all.
+    pub total: usize,
+}
+
+/// Why no plan follows from shapes.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TuningError {
+    /// A pass that these cycles do not have, or not together with the others.
+    #[error(
+        "pass `{operator}` on {points} points: these cycles have no such pass beside the others; expected the passes that `cp2 tune mg` has found, each once: leave it out, or tune again"
+    )]
+    Unknown {
+        /// What it should do.
+        operator: String,
+        /// Points along an axis of its level.
+        points: u64,
+    },
+    /// A pass is missing.
+    #[error(
+        "pass `{operator}` on {points} points is missing; expected the rows of its blocks, one of {legal:?}: add it, or tune again"
+    )]
+    Missing {
+        /// What it does.
+        operator: String,
+        /// Points along an axis of its level.
+        points: u64,
+        /// The rows that it may have.
+        legal: Vec<u64>,
+    },
+    /// Blocks that a pass cannot have.
+    #[error(
+        "pass `{operator}` on {points} points: blocks of {rows} rows; expected one of {legal:?}: take one of these, or tune again"
+    )]
+    Rows {
+        /// What it does.
+        operator: String,
+        /// Points along an axis of its level.
+        points: u64,
+        /// The rows that it should have.
+        rows: u64,
+        /// The rows that it may have.
+        legal: Vec<u64>,
+    },
+    /// Blocks that the machine has no room or no schedule for.
+    #[error(
+        "pass `{operator}` on {points} points: blocks of {rows} rows: {source}; take other blocks, or tune again"
+    )]
+    Unfit {
+        /// What it does.
+        operator: String,
+        /// Points along an axis of its level.
+        points: u64,
+        /// The rows of its blocks.
+        rows: u64,
+        /// Why not.
+        source: Box<MultigridError>,
+    },
+}
+
+/// An operator on a level.
+type Key = (Operator, u32);
+
+/// The passes of cycles with these fusions, each once.
+fn keys(problem: &MgProblem, fused: &Fused) -> Vec<Key> {
+    let finest = problem.n().trailing_zeros();
+    let mut all = Vec::new();
+    for step in steps(problem, fused) {
+        let key = step.key(finest);
+        if !all.contains(&key) {
+            all.push(key);
+        }
+    }
+    all
+}
+
+/// All passes that cycles may have.
+fn possible(problem: &MgProblem) -> Vec<Key> {
+    let finest = problem.n().trailing_zeros();
+    let mut all = keys(problem, &Fused::default());
+    let levels = (LEAST..=finest).map(|level| (level, false));
+    let most = Fused {
+        ascents: levels.chain([(finest, true)]).collect(),
+        descent: true,
+    };
+    for key in keys(problem, &most) {
+        if !all.contains(&key) {
+            all.push(key);
+        }
+    }
+    all
+}
+
+fn shape((operator, level): Key, rows: u64) -> PassShape {
+    PassShape {
+        operator: operator.name().to_owned(),
+        add: operator.adds(),
+        points: points(level),
+        rows,
+    }
+}
+
+impl PassShape {
+    /// Whether it is that of an operator on a level.
+    fn is(&self, key: Key) -> bool {
+        *self == shape(key, self.rows)
+    }
+}
+
+impl Multigrid {
+    /// Plans the cycles of a problem by the prices of all blocks that fit, of all passes, and of all fusions. `each` is told of every trial before it is
+    /// made, and may end the search.
+    ///
+    /// # Errors
+    /// As of [`Multigrid::new`].
+    pub fn tune(
+        problem: MgProblem,
+        machine: &Arc<Machine>,
+        mut each: impl FnMut(Trial) -> ControlFlow<()>,
+    ) -> Result<Option<Self>, MultigridError> {
+        let of = |key| {
+            heights(key, machine)
+                .into_iter()
+                .map(move |rows| (key, rows))
+        };
+        let trials: Vec<(Key, u64)> = possible(&problem).into_iter().flat_map(of).collect();
+        let mut known = Known::new();
+        let mut least = HashMap::new();
+        let total = trials.len();
+        for (before, (key, rows)) in trials.into_iter().enumerate() {
+            let trial = Trial {
+                shape: shape(key, rows),
+                before,
+                total,
+            };
+            if each(trial).is_break() {
+                return Ok(None);
+            }
+            // What does not fit is no choice.
+            let Ok(planned) = attempt(&problem, key, rows, machine) else {
+                continue;
+            };
+            let price = planned.price(machine)?;
+            if least.get(&key).is_none_or(|&known| price < known) {
+                least.insert(key, price);
+                known.insert(key, Arc::new(planned));
+            }
+        }
+        Self::of(problem, &mut known, machine).map(Some)
+    }
+
+    /// Plans the cycles of a problem with passes of these shapes.
+    ///
+    /// # Errors
+    /// The first pass that is missing, that there is not, or whose blocks are none for this machine.
+    pub fn tuned(
+        problem: MgProblem,
+        shapes: &[PassShape],
+        machine: &Arc<Machine>,
+    ) -> Result<Self, TuningError> {
+        let has = |key: Key| shapes.iter().any(|shape| shape.is(key));
+        let mut fused = Fused::default();
+        for key in possible(&problem).into_iter().filter(|&key| has(key)) {
+            match key {
+                (Operator::Ascend { add }, level) => fused.ascents.push((level, add)),
+                (Operator::Descend, _) => fused.descent = true,
+                _ => {}
+            }
+        }
+        let keys = keys(&problem, &fused);
+        for (i, shape) in shapes.iter().enumerate() {
+            let twice = |other: &PassShape| {
+                (&other.operator, other.add, other.points)
+                    == (&shape.operator, shape.add, shape.points)
+            };
+            if !keys.iter().any(|&key| shape.is(key)) || shapes[..i].iter().any(twice) {
+                return Err(TuningError::Unknown {
+                    operator: shape.operator.clone(),
+                    points: shape.points,
+                });
+            }
+        }
+        let mut known = Known::new();
+        for key in keys {
+            let planned = one(&problem, key, shapes, machine)?;
+            known.insert(key, Arc::new(planned));
+        }
+        let finest = problem.n().trailing_zeros();
+        let all = steps(&problem, &fused).into_iter();
+        let all = all.filter_map(|step| Some((known.get(&step.key(finest))?.clone(), step)));
+        Ok(Self {
+            steps: all.map(|(planned, step)| (step, planned)).collect(),
+            problem,
+            machine: machine.clone(),
+        })
+    }
+
+    /// The passes of the plan, each once, in the order in which they are first done.
+    ///
+    /// # Errors
+    /// A pass cannot be priced.
+    pub fn passes(&self) -> Result<Vec<Priced>, MultigridError> {
+        let mut all: Vec<Priced> = Vec::new();
+        for (_, planned) in &self.steps {
+            let plan::Shape {
+                operator,
+                level,
+                block,
+            } = planned.shape;
+            let shape = shape((operator, level), block.rows);
+            match all.iter_mut().find(|one| one.shape == shape) {
+                Some(one) => one.times += 1,
+                None => all.push(Priced {
+                    shape,
+                    times: 1,
+                    cycles: Cycles(planned.price(&self.machine)?),
+                }),
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// The kernel of a pass as its shape says.
+fn one(
+    problem: &MgProblem,
+    key: Key,
+    shapes: &[PassShape],
+    machine: &Arc<Machine>,
+) -> Result<Planned, TuningError> {
+    let (operator, points) = (key.0.name().to_owned(), points(key.1));
+    let mut legal = heights(key, machine);
+    legal.sort_unstable();
+    let Some(shape) = shapes.iter().find(|shape| shape.is(key)) else {
+        return Err(TuningError::Missing {
+            operator,
+            points,
+            legal,
+        });
+    };
+    let rows = shape.rows;
+    if !legal.contains(&rows) {
+        return Err(TuningError::Rows {
+            operator,
+            points,
+            rows,
+            legal,
+        });
+    }
+    attempt(problem, key, rows, machine).map_err(|source| TuningError::Unfit {
+        operator,
+        points,
+        rows,
+        source: Box::new(source),
+    })
+}

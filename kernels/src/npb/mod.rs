@@ -1,0 +1,55 @@
+//! The NAS Parallel Benchmarks on CP2. What they compute, their classes and official values are in [`cp2_problems::npb`].
+
+mod cg;
+mod ft;
+pub mod mg;
+
+pub(crate) use cg::cg;
+pub use cg::{CG_OPERATORS, InverseIterations};
+pub use ft::FT_OPERATORS;
+pub(crate) use ft::ft;
+
+use crate::registry::{Entry, Parameter};
+use cp2_problems::npb::FtProblem;
+use cp2_problems::npb::cg::CgProblem;
+use cp2_problems::npb::mg::MgProblem;
+use std::sync::Arc;
+
+/// The benchmarks in the registry of kernels.
+pub(crate) const KERNELS: [Entry; 3] = [
+    Entry {
+        name: "npb-cg",
+        summary: "NAS benchmark CG: the eigenvalue of a sparse matrix by inverse iterations of conjugate gradients",
+        sources: &["sparse/vectors.s", "sparse/gather/resident.s"],
+        parameters: &CgProblem::PARAMETERS,
+        sizes: &["1400 7 1 10", "2800 8 1 10"],
+        problem: |_, size| Ok(Arc::new(CgProblem::of_size(size)?)),
+        plan: cg,
+    },
+    Entry {
+        name: "npb-ft",
+        summary: "NAS benchmark FT: diffusion by transforms over three axes, a checksum each step",
+        sources: &["fft/large.s", "fft/weigh.s"],
+        parameters: &[
+            Parameter::new("planes", 64, "length of the axis z, a power of two"),
+            Parameter::new("rows", 64, "length of the axis y"),
+            Parameter::new("columns", 64, "length of the axis x, the contiguous one"),
+            Parameter::new("steps", 6, "steps, each with a checksum"),
+        ],
+        sizes: &["32 64 64 2", "64 64 64 6"],
+        problem: |_, size| Ok(Arc::new(FtProblem::of_size(size)?)),
+        plan: ft,
+    },
+    Entry {
+        name: "npb-mg",
+        summary: "NAS benchmark MG: V-cycles of multigrid on a periodic cube, and the norm of the residual",
+        sources: &[],
+        parameters: &[
+            Parameter::new("n", 32, "points along each axis: a power of two"),
+            Parameter::new("cycles", 4, "V-cycles"),
+        ],
+        sizes: &["64 2", "128 2"],
+        problem: |_, size| Ok(Arc::new(MgProblem::of_size(size)?)),
+        plan: mg::solve,
+    },
+];

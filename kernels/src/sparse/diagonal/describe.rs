@@ -1,0 +1,33 @@
+//! What a packed matrix is, for people.
+
+use super::Diagonals;
+use crate::sparse::Region;
+
+impl Diagonals {
+    /// How it is packed, in words.
+    #[must_use]
+    pub fn recipe(&self) -> String {
+        format!(
+            "cells of four rows along diagonals, {} pages, the vector in {} for each section",
+            self.pages(),
+            match self.segments() {
+                1 => "one piece".to_owned(),
+                pieces => format!("{pieces} pieces"),
+            }
+        )
+    }
+
+    /// The rows of each section, over all columns: kinds in words; rows, columns and kind.
+    #[must_use]
+    pub fn regions(&self) -> (Vec<String>, Vec<Region>) {
+        let kinds = (0..self.grid.sections).map(|section| format!("rows of section {section}"));
+        let parts = self.parts.iter().flat_map(|part| {
+            let chunk = &part.chunk;
+            (0..self.grid.sections).map(move |section| {
+                let first = chunk.row + section * chunk.each;
+                (first..first + chunk.each, 0..usize::MAX, section)
+            })
+        });
+        (kinds.collect(), parts.collect())
+    }
+}

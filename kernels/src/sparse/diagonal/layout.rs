@@ -1,0 +1,191 @@
+//! What lies where in local memory, and how rows are divided so that it fits.
+
+use super::cells::{Chunk, Grid, QUAD, Segment, cells};
+use crate::sparse::SparseError;
+use cp2_machine::Machine;
+use cp2_problems::sparse::SparseMatrix;
+
+/// Pages in local memory at a time.
+pub(super) const BUFFERS: usize = 4;
+
+/// Groups of a unit.
+pub(super) const GROUPS: usize = 4;
+
+/// Bytes of a quad of every group of a unit.
+pub(super) const STEP: usize = 16 * GROUPS;
+
+/// Bytes of a section's values in a page, those that are tried.
+const VALUES: [usize; 6] = [6144, 4096, 3072, 2048, 1024, 512];
+
+/// Steps of pages with which nothing is gained by more chunks than one.
+const ROOMY: usize = 2048 / STEP;
+
+/// Words of a page's header, and behind its addresses.
+pub(super) const HEADER: usize = 8;
+pub(super) const BEHIND: usize = 4;
+
+/// Chunks at most, and how many divisions into more are priced behind the best.
+const MOST_CHUNKS: usize = 1 << 16;
+const TRIED: usize = 3;
+
+/// Places for each entry and each row at most.
+const MOST_PLACES: usize = 64;
+
+/// Cycles of the DMA that a page takes beside what it moves.
+const PAGE: f64 = 24.0;
+
+/// Where everything lies in local memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    pub(super) values: [u32; BUFFERS],
+    pub(super) index: [u32; BUFFERS],
+    pub(super) results: [u32; BUFFERS],
+    pub(super) segments: [u32; 2],
+    pub(super) shifted: u32,
+    /// Steps of a page, and units, at most.
+    pub(super) steps: usize,
+    pub(super) units: usize,
+}
+
+/// A chunk, the segment of the vector that it needs, and its units' numbers of steps.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub(super) chunk: Chunk,
+    pub(super) segment: Segment,
+    pub(super) units: Vec<usize>,
+}
+
+impl Part {
+    fn new(chunk: Chunk, matrix: &SparseMatrix, grid: Grid) -> Self {
+        let groups = chunk.entries(matrix);
+        let segment = Segment::of(&groups, grid);
+        let counts: Vec<usize> = groups.iter().map(|group| cells(group).count()).collect();
+        let most = |unit: &[usize]| unit.iter().copied().fold(1, usize::max);
+        Self {
+            units: counts.chunks(GROUPS).map(most).collect(),
+            chunk,
+            segment,
+        }
+    }
+}
+
+/// Local memory for parts with pages of so many steps, and its bytes.
+fn place(parts: &[Part], steps: usize) -> (Layout, u64) {
+    let align = |bytes: usize| bytes.next_multiple_of(64);
+    let (all, units) = totals(parts);
+    // Pages have steps as long as there are not far more units among them than elsewhere.
+    let units = (steps * units * 5)
+        .div_ceil(all.max(1) * 4)
+        .clamp(1, steps.max(1));
+    let segment = parts.iter().map(|part| 4 * part.segment.len()).max();
+    let segment = align(segment.unwrap_or(0));
+    let mut next = 0u64;
+    let mut take = |bytes: usize| {
+        let at = next;
+        next += bytes as u64;
+        u32::try_from(at).unwrap_or(u32::MAX)
+    };
+    // No page is at address 0, which says that none follows.
+    let values = [(); BUFFERS].map(|()| take(steps * STEP));
+    let index = 4 * (HEADER + BEHIND) + 4 * GROUPS * steps + 8 * units;
+    let index = [(); BUFFERS].map(|()| take(align(index)));
+    let results = [(); BUFFERS].map(|()| take(units * STEP));
+    let first = take(segment);
+    let second = if parts.len() > 1 {
+        take(segment)
+    } else {
+        first
+    };
+    let layout = Layout {
+        values,
+        index,
+        results,
+        segments: [first, second],
+        shifted: take(segment),
+        steps,
+        units,
+    };
+    (layout, next)
+}
+
+/// Steps and units of all parts.
+fn totals(parts: &[Part]) -> (usize, usize) {
+    let all = parts.iter().flat_map(|part| &part.units);
+    all.fold((0, 0), |(steps, units), &more| (steps + more, units + 1))
+}
+
+/// About what the DMA takes for all parts in pages of so many steps.
+fn price(parts: &[Part], steps: usize, grid: Grid, machine: &Machine) -> f64 {
+    let (all, units) = totals(parts);
+    let columns: usize = parts.iter().map(|part| part.segment.len()).sum();
+    let spans: usize = parts.iter().map(|part| part.segment.spans.len()).sum();
+    let bytes = all * (STEP * grid.sections + 4 * GROUPS) + 8 * units + 4 * columns * grid.sections;
+    let pages = all.div_ceil(steps.max(1)) + (1 + BUFFERS) * parts.len() + spans * grid.sections;
+    crate::job::load(bytes as u64, machine) + PAGE * pages as f64
+}
+
+/// The division of the rows that fits local memory and is loaded the fastest.
+pub(super) fn divide(
+    matrix: &SparseMatrix,
+    grid: Grid,
+    machine: &Machine,
+) -> Result<(Layout, Vec<Part>), SparseError> {
+    let dmem = machine.cp2.dmem.0;
+    // Several chunks have two segments of the vector at a time and a shifted one, which go with their rows.
+    let side = 4 * grid.rows.min(grid.cols).div_ceil(grid.sections) as u64;
+    let first = if 2 * side <= dmem {
+        1
+    } else {
+        (3 * side / dmem.max(1)).max(2)
+    };
+    let (mut count, mut tried) = (usize::try_from(first).unwrap_or(MOST_CHUNKS), 0);
+    let mut least = u64::MAX;
+    let mut best: Option<(f64, Layout, Vec<Part>)> = None;
+    while count <= MOST_CHUNKS && tried < TRIED {
+        let chunks = grid.chunks(count);
+        // Pages of two chunks are in local memory at a time, not of three; behind the last one there is none.
+        let mut others = chunks.iter().rev().skip(1);
+        if others.any(|chunk| chunk.groups().div_ceil(GROUPS) < BUFFERS) {
+            break;
+        }
+        let parts = chunks
+            .into_iter()
+            .map(|chunk| Part::new(chunk, matrix, grid));
+        let parts: Vec<Part> = parts.collect();
+        let places = totals(&parts).0 * GROUPS * QUAD * grid.sections;
+        let entries = matrix.nnz().max(matrix.rows());
+        // Where rows are few, what fills them up is no matter.
+        let filling = GROUPS * QUAD * grid.sections * parts.len() * grid.granule;
+        if places > MOST_PLACES * entries + filling {
+            return Err(SparseError::Padding {
+                places,
+                entries: matrix.nnz(),
+            });
+        }
+        let before = least;
+        let fits = VALUES.iter().map(|bytes| bytes / STEP).find_map(|steps| {
+            let (layout, end) = place(&parts, steps);
+            least = least.min(end);
+            (end <= dmem).then_some((price(&parts, steps, grid, machine), layout))
+        });
+        let better = |best: &Option<(f64, Layout, Vec<Part>)>, price| {
+            best.as_ref().is_none_or(|(known, ..)| price < *known)
+        };
+        match fits {
+            Some((price, layout)) if better(&best, price) => {
+                best = Some((price, layout, parts));
+                tried = 0;
+            }
+            // Rows that need much the same columns, however few they are.
+            _ if best.is_none() && count > 3 && least > before / 20 * 19 => break,
+            _ => tried += usize::from(best.is_some()),
+        }
+        let roomy = |(_, layout, _): &(f64, Layout, Vec<Part>)| layout.steps >= ROOMY;
+        if count == 1 && best.as_ref().is_some_and(roomy) {
+            break;
+        }
+        count += count.div_ceil(4);
+    }
+    let best = best.map(|(_, layout, parts)| (layout, parts));
+    best.ok_or(SparseError::Segment { bytes: least, dmem })
+}

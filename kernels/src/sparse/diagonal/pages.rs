@@ -1,0 +1,354 @@
+//! The pages of a packed matrix: addresses, values, and which results they leave.
+
+use super::cells::{Entry, Grid, QUAD, Segment, cells, diagonals};
+use super::layout::{BEHIND, BUFFERS, GROUPS, HEADER, Layout, Part, STEP};
+use crate::sparse::SparseError;
+use cp2_asm::Program;
+use cp2_emu::count::{Counter, Step};
+use cp2_machine::Machine;
+use cp2_problems::sparse::SparseMatrix;
+use std::ops::Range;
+
+/// Quads that a turn of the kernel shifts.
+const SHIFTED_QUADS: usize = 8;
+
+/// Steps of the first page and of the last, about: while little is there, little is to be waited for.
+const FEW: usize = 24;
+
+/// What a page brings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A segment of the vector.
+    #[default]
+    Segment,
+    /// Units with addresses of their own.
+    Apart,
+    /// Units with one list of addresses.
+    Alike,
+}
+
+/// A page, with nothing in it that depends on where arrays lie in system memory.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Page {
+    /// Header and addresses.
+    pub(super) index: Vec<u32>,
+    /// Values, section after section.
+    pub(super) values: Vec<f32>,
+    /// The part of the matrix that it is of.
+    pub(super) part: usize,
+    /// What it has.
+    pub(super) kind: Kind,
+    /// Groups of rows whose results are stored when it is done.
+    pub(super) results: Range<usize>,
+}
+
+/// The units of a page; none of the page that brings the segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Cut {
+    part: usize,
+    units: Range<usize>,
+    /// Of a unit that no page holds, these steps, and whether there are more.
+    steps: Option<(Range<usize>, bool)>,
+}
+
+/// Where pages end.
+fn cuts(parts: &[Part], layout: &Layout) -> Vec<Cut> {
+    let mut left: usize = parts.iter().flat_map(|part| &part.units).sum();
+    let mut target = FEW;
+    let mut all = Vec::new();
+    for (number, part) in parts.iter().enumerate() {
+        let mut end = |units: Range<usize>, steps| {
+            all.push(Cut {
+                part: number,
+                units,
+                steps,
+            });
+        };
+        end(0..0, None);
+        let own: usize = part.units.iter().sum();
+        // A segment takes the place of the one before the last, of which no page is in local memory then.
+        let least = if parts.len() > 1 { BUFFERS } else { 1 };
+        let (mut begin, mut steps, mut pages) = (0, 0, 0);
+        for (unit, &more) in part.units.iter().enumerate() {
+            let most = target
+                .min((left / 3).max(FEW))
+                .min(own.div_ceil(least))
+                .min(layout.steps);
+            let pressed = pages + 1 < least && part.units.len() - unit < least - pages;
+            let full = steps + more > most || unit - begin == layout.units;
+            if unit > begin && (full || pressed || more > layout.steps) {
+                end(begin..unit, None);
+                left = left.saturating_sub(steps);
+                target = (2 * target).min(layout.steps);
+                (begin, steps) = (unit, 0);
+                pages += 1;
+            }
+            if more > layout.steps {
+                for from in (0..more).step_by(layout.steps) {
+                    let to = (from + layout.steps).min(more);
+                    end(unit..unit + 1, Some((from..to, to < more)));
+                    pages += 1;
+                }
+                left = left.saturating_sub(more);
+                begin = unit + 1;
+                continue;
+            }
+            steps += more;
+        }
+        if begin < part.units.len() {
+            end(begin..part.units.len(), None);
+        }
+        left = left.saturating_sub(steps);
+    }
+    all
+}
+
+/// The pages of a matrix.
+pub(super) fn pages(
+    matrix: &SparseMatrix,
+    grid: Grid,
+    (layout, parts): (&Layout, &[Part]),
+) -> Vec<Page> {
+    let cuts = cuts(parts, layout);
+    let mut pages: Vec<Page> = Vec::with_capacity(cuts.len());
+    let mut groups = Vec::new();
+    for (number, cut) in cuts.iter().enumerate() {
+        let Some(part) = parts.get(cut.part) else {
+            continue;
+        };
+        let segment = cut.units.is_empty();
+        if segment {
+            groups = part.chunk.entries(matrix);
+        }
+        let unfinished = cut.steps.as_ref().is_some_and(|(_, more)| *more);
+        let side = cut.part % 2;
+        let next = if number + 1 < cuts.len() {
+            layout.index[(number + 1) % BUFFERS]
+        } else {
+            0
+        };
+        let buffer = number % BUFFERS;
+        let quads = part.segment.len() / QUAD;
+        let index = layout.index[buffer];
+        let words = match segment {
+            true => [(quads - 1) / SHIFTED_QUADS, (quads - 1) % SHIFTED_QUADS],
+            false => [usize::from(unfinished), 0],
+        };
+        let mut page = Page {
+            index: vec![
+                (cut.units.len() as u32).wrapping_sub(1),
+                next,
+                layout.values[buffer],
+                index + 4 * HEADER as u32,
+                if segment { layout.segments[side] } else { 0 },
+                layout.results[buffer],
+                words[0] as u32,
+                words[1] as u32,
+            ],
+            values: Vec::new(),
+            part: cut.part,
+            kind: if segment { Kind::Segment } else { Kind::Apart },
+            results: match unfinished {
+                true => 0..0,
+                false => {
+                    cut.units.start * GROUPS..(cut.units.end * GROUPS).min(part.chunk.groups())
+                }
+            },
+        };
+        let place = Place {
+            segment: &part.segment,
+            own: layout.segments[side],
+            shifted: layout.shifted,
+        };
+        let mut values = vec![Vec::new(); grid.sections];
+        let list = alike(&groups, cut, (part, layout), grid);
+        if let Some(list) = &list {
+            page.list(list, cut.units.start, &place);
+        }
+        for unit in cut.units.clone() {
+            let own = groups.chunks(GROUPS).nth(unit).unwrap_or(&[]);
+            if let Some(list) = &list {
+                unit_alike(matrix, (own, unit), list, &mut values);
+                continue;
+            }
+            let all = 0..part.units.get(unit).copied().unwrap_or(1);
+            let steps = cut.steps.as_ref().map_or(all, |(steps, _)| steps.clone());
+            page.unit(matrix, (own, steps), &place, &mut values);
+        }
+        if page.kind == Kind::Apart {
+            page.index.extend([0; BEHIND]);
+        }
+        let whole = grid.whole(page.index.len());
+        page.index.resize(whole, 0);
+        page.values = values.concat();
+        pages.push(page);
+    }
+    pages
+}
+
+/// Where the vector lies.
+struct Place<'a> {
+    segment: &'a Segment,
+    own: u32,
+    shifted: u32,
+}
+
+impl Place<'_> {
+    /// The address of four numbers from a column on: that of a pair.
+    fn address(&self, column: i64) -> u32 {
+        let at = self.segment.at(column) as u32;
+        match at % 2 {
+            0 => self.own + 4 * at,
+            _ => self.shifted + 4 * (at - 1),
+        }
+    }
+}
+
+/// An entry as it is packed: +0 is where none is.
+fn packed(value: f32) -> f32 {
+    if value.to_bits() == 0 { -0.0 } else { value }
+}
+
+/// The diagonals of a page's groups, where it takes fewer bytes to fill up what some of them have than to have addresses for each.
+fn alike(
+    groups: &[Vec<Entry>],
+    cut: &Cut,
+    (part, layout): (&Part, &Layout),
+    grid: Grid,
+) -> Option<Vec<i64>> {
+    if cut.units.is_empty() || cut.steps.is_some() {
+        return None;
+    }
+    let first = cut.units.start * GROUPS;
+    let end = cut.units.end * GROUPS;
+    let own = groups.get(first..end.min(groups.len()))?;
+    let list = diagonals(own, first);
+    let steps = list.len() * cut.units.len();
+    let apart: usize = part.units.get(cut.units.clone())?.iter().sum();
+    let step = STEP * grid.sections;
+    let bytes = apart * (step + 4 * GROUPS) + 8 * cut.units.len();
+    let fewer = steps <= layout.steps && steps * step + 8 * list.len() <= bytes;
+    let (begin, end) = ((QUAD * first) as i64, (QUAD * end) as i64);
+    let all = || {
+        list.iter()
+            .all(|diagonal| part.segment.has(begin + diagonal..end + diagonal))
+    };
+    (!list.is_empty() && fewer && all()).then_some(list)
+}
+
+/// The values of a unit whose groups have the same diagonals.
+fn unit_alike(
+    matrix: &SparseMatrix,
+    (groups, unit): (&[Vec<Entry>], usize),
+    list: &[i64],
+    values: &mut [Vec<f32>],
+) {
+    for diagonal in list {
+        for number in 0..GROUPS {
+            let column = diagonal + (QUAD * (GROUPS * unit + number)) as i64;
+            let group = groups.get(number).map_or(&[][..], Vec::as_slice);
+            let begin = group.partition_point(|entry| entry.column < column);
+            let end = group.partition_point(|entry| entry.column <= column);
+            cell(matrix, group.get(begin..end).unwrap_or(&[]), values);
+        }
+    }
+}
+
+/// The values of a cell.
+fn cell(matrix: &SparseMatrix, entries: &[Entry], values: &mut [Vec<f32>]) {
+    for own in values.iter_mut() {
+        own.extend([0.0; QUAD]);
+    }
+    for entry in entries {
+        let (section, lane) = (entry.place as usize / QUAD, entry.place as usize % QUAD);
+        let own = values.get_mut(section).and_then(|own| {
+            let at = own.len() - QUAD + lane;
+            own.get_mut(at)
+        });
+        if let Some(value) = own {
+            *value = packed(matrix.real(entry.entry));
+        }
+    }
+}
+
+impl Page {
+    /// One list of addresses for all units, the first of which is that of this number.
+    fn list(&mut self, list: &[i64], unit: usize, place: &Place<'_>) {
+        let first = (QUAD * GROUPS * unit) as i64;
+        for (step, diagonal) in list.iter().enumerate() {
+            let address = place.address(first + diagonal);
+            self.index.extend([
+                if step == 0 {
+                    address + STEP as u32
+                } else {
+                    address
+                },
+                0,
+            ]);
+        }
+        self.kind = Kind::Alike;
+        if let Some(bytes) = self.index.get_mut(HEADER - 1) {
+            *bytes = 8 * list.len() as u32;
+        }
+    }
+
+    /// The addresses and values of a unit.
+    fn unit(
+        &mut self,
+        matrix: &SparseMatrix,
+        (groups, steps): (&[Vec<Entry>], Range<usize>),
+        place: &Place<'_>,
+        values: &mut [Vec<f32>],
+    ) {
+        let all: Vec<Vec<&[Entry]>> = groups.iter().map(|group| cells(group).collect()).collect();
+        let first = place.address(place.segment.first());
+        let mut last = [first; GROUPS];
+        for step in steps.clone() {
+            for (group, last) in last.iter_mut().enumerate() {
+                let cell = all.get(group).and_then(|cells| cells.get(step)).copied();
+                let cell = cell.unwrap_or(&[]);
+                if let Some(entry) = cell.first() {
+                    *last = place.address(entry.column);
+                }
+                self::cell(matrix, cell, values);
+            }
+            self.index.extend(last);
+            if step == steps.start {
+                self.index.extend([steps.len() as u32 - 1, 0]);
+            }
+        }
+    }
+}
+
+/// The steps of the kernel for all pages, each by itself: behind each of them nothing is pending.
+pub(super) fn steps(
+    program: &Program,
+    (layout, pages): (&Layout, &[Page]),
+    machine: &Machine,
+) -> Result<Vec<Step>, SparseError> {
+    let mut counters = Vec::with_capacity(BUFFERS);
+    for buffer in 0..BUFFERS {
+        // Behind each page comes one of nothing.
+        let index = layout.index[(buffer + 1) % BUFFERS];
+        let last = vec![u32::MAX, 0, 0, 0, 0, 0, 0, 0];
+        counters.push(Counter::new(
+            &program.words,
+            program.entry.into(),
+            vec![(index, last)],
+            machine,
+        )?);
+    }
+    let mut steps = Vec::new();
+    for (number, page) in pages.iter().enumerate() {
+        let buffer = number % BUFFERS;
+        let Some(counter) = counters.get_mut(buffer) else {
+            continue;
+        };
+        let at = layout.index[buffer];
+        let counted = counter.count(machine, at, (at, &page.index))?;
+        let from = usize::from(number > 0);
+        // To its signal, and to the wait for the next page or the end.
+        steps.extend(counted.steps().skip(from).take(3 - from));
+    }
+    Ok(steps)
+}

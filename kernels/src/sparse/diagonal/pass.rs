@@ -1,0 +1,180 @@
+//! A product as a pass: what pages load and store.
+
+use super::cells::{Chunk, Grid, QUAD, Span};
+use super::layout::{BUFFERS, Part};
+use super::pages::Kind;
+use super::{Diagonals, PlacedDiagonals};
+use crate::job::Job;
+use cp2_dma::{Descriptor, Target};
+use cp2_host::paging::{ListedPage, ListedPass};
+use std::ops::Range;
+
+impl Chunk {
+    /// The distance of the sections' origins, where it is the same everywhere.
+    fn pitch(&self) -> Option<i64> {
+        let mut pitches = self.origins.windows(2).map(|pair| pair[1] - pair[0]);
+        let pitch = pitches.next().unwrap_or(0);
+        pitches.all(|other| other == pitch).then_some(pitch)
+    }
+
+    /// What of a span's columns, in whole granules, there is in a section.
+    fn inside(&self, section: usize, span: &Span, grid: Grid) -> Range<i64> {
+        let origin = self.origins.get(section).copied().unwrap_or(0);
+        let end = grid.whole(grid.cols) as i64 - origin;
+        let start = span.columns.start.max(-origin);
+        start..span.columns.end.min(end).max(start)
+    }
+
+    /// The numbers at the beginning and at the end of a span that some section has no columns for.
+    fn outside(&self, span: &Span, grid: Grid) -> [usize; 2] {
+        let (mut before, mut behind) = (0, 0);
+        let Range { start, end } = span.columns;
+        for section in 0..grid.sections {
+            let inside = self.inside(section, span, grid);
+            before = before.max(inside.start.min(end) - start);
+            behind = behind.max(end - inside.end.max(start));
+        }
+        if before + behind >= end - start {
+            (before, behind) = (end - start, 0);
+        }
+        [before as usize, behind as usize]
+    }
+}
+
+impl Part {
+    /// The most zeros that a transfer brings.
+    fn zeros(&self, grid: Grid) -> usize {
+        let spans = self.segment.spans.iter();
+        let outside = spans.flat_map(|span| self.chunk.outside(span, grid));
+        outside.max().unwrap_or(0)
+    }
+
+    /// Loads the segment of the vector at `x` to a place in local memory.
+    fn loads(&self, (x, zeros): (u64, u64), to: u32, grid: Grid, loads: &mut Vec<Descriptor>) {
+        for span in &self.segment.spans {
+            let Range { start, end } = span.columns;
+            let local = |column: i64| to + 4 * (span.at as i64 + column - start) as u32;
+            let from = |origin: i64, column: i64| x.wrapping_add_signed(4 * (origin + column));
+            let outside = self.chunk.outside(span, grid);
+            let all = outside == [0, 0];
+            if let (true, Some(pitch), Some(&origin)) =
+                (all, self.chunk.pitch(), self.chunk.origins.first())
+            {
+                let blocks = Target::Blocks { stride: 4 * pitch };
+                let bytes = 4 * (end - start) as u64;
+                loads.push(Descriptor::load(
+                    blocks,
+                    from(origin, start),
+                    to + 4 * span.at as u32,
+                    bytes,
+                ));
+                continue;
+            }
+            let [before, behind] = outside;
+            let margins = [(start, before), (end - behind as i64, behind)];
+            for (column, count) in margins.into_iter().filter(|(_, count)| *count > 0) {
+                let bytes = 4 * count as u64;
+                loads.push(Descriptor::load(
+                    Target::Broadcast,
+                    zeros,
+                    local(column),
+                    bytes,
+                ));
+            }
+            for (section, &origin) in self.chunk.origins.iter().enumerate() {
+                let inside = self.chunk.inside(section, span, grid);
+                if inside.is_empty() {
+                    continue;
+                }
+                let bytes = 4 * (inside.end - inside.start) as u64;
+                let target = Target::Section(section as u32);
+                let from = from(origin, inside.start);
+                loads.push(Descriptor::load(target, from, local(inside.start), bytes));
+            }
+        }
+    }
+
+    /// Stores the results of groups, which lie at a place in local memory, to the vector at `y`.
+    fn stores(&self, groups: Range<usize>, y: u64, local: u32, grid: Grid) -> Vec<Descriptor> {
+        let first =
+            |section: usize| self.chunk.row + section * self.chunk.each + QUAD * groups.start;
+        let bytes = 16 * groups.len() as u64;
+        let there = |section: usize| {
+            let rows = grid.whole(grid.rows).saturating_sub(first(section));
+            bytes.min(4 * rows as u64)
+        };
+        if there(grid.sections - 1) == bytes {
+            let blocks = Target::Blocks {
+                stride: 4 * self.chunk.each as i64,
+            };
+            return vec![Descriptor::store(
+                blocks,
+                y + 4 * first(0) as u64,
+                local,
+                bytes,
+            )];
+        }
+        let own = (0..grid.sections).filter(|&section| there(section) > 0);
+        let store = |section: usize| {
+            let to = y + 4 * first(section) as u64;
+            Descriptor::store(Target::Section(section as u32), to, local, there(section))
+        };
+        own.map(store).collect()
+    }
+}
+
+impl Diagonals {
+    /// The most zeros that a transfer brings.
+    pub(super) fn zeros(&self) -> usize {
+        let zeros = self.parts.iter().map(|part| part.zeros(self.grid));
+        zeros.max().unwrap_or(0)
+    }
+
+    /// Adds a product to a job: of the vector at `x`, to the vector at `y`.
+    pub fn pass(&self, job: &mut Job, placed: &PlacedDiagonals, x: u64, y: u64) {
+        let (mut index, mut value) = (placed.index.address(), placed.values.address());
+        let grid = self.grid;
+        let mut pages = Vec::with_capacity(self.pages.len());
+        for (number, page) in self.pages.iter().enumerate() {
+            let mut listed = ListedPage::default();
+            let (buffer, side) = (number % BUFFERS, page.part % 2);
+            let Some(part) = self.parts.get(page.part) else {
+                continue;
+            };
+            if page.kind == Kind::Segment {
+                let from = (x, placed.zeros.address());
+                part.loads(from, self.layout.segments[side], grid, &mut listed.loads);
+            }
+            let each = 4 * (page.values.len() / grid.sections) as u64;
+            if each > 0 {
+                let blocks = Target::Blocks {
+                    stride: each as i64,
+                };
+                let local = self.layout.values[buffer];
+                listed
+                    .loads
+                    .push(Descriptor::load(blocks, value, local, each));
+                value += each * grid.sections as u64;
+            }
+            let bytes = 4 * page.index.len() as u64;
+            let local = self.layout.index[buffer];
+            listed
+                .loads
+                .push(Descriptor::load(Target::Section(0), index, local, bytes));
+            index += bytes;
+            if !page.results.is_empty() {
+                let local = self.layout.results[buffer];
+                listed.stores = part.stores(page.results.clone(), y, local, grid);
+            }
+            pages.push(listed);
+        }
+        let pass = ListedPass {
+            pages,
+            buffers: BUFFERS,
+            address: self.layout.index[0],
+            steps: self.steps.clone(),
+            protection: None,
+        };
+        job.listed(&placed.program, self.resident.entry.into(), pass);
+    }
+}

@@ -1,0 +1,274 @@
+//! What lies where in local memory, and which columns are multiplied with which rows at a time.
+
+use super::pages::{BUFFERS, Layout, Tile};
+use super::slots::Lanes;
+use crate::sparse::SparseError;
+use cp2_machine::Machine;
+use cp2_problems::sparse::SparseMatrix;
+
+/// Bytes of a buffer of values: as many as there is room for.
+const VALUES: [u64; 3] = [4096, 3072, 2048];
+/// Blocks of results that a buffer holds, at most, where all of the vector is there.
+const RESULTS: u64 = 256;
+/// Columns of a segment, and blocks whose results are there, at least.
+const LEAST_WIDTH: usize = 64;
+const LEAST_BLOCKS: u64 = 16;
+/// Segments at most, and how many numbers of them are tried from the fewest on.
+const MOST_SEGMENTS: usize = 1 << 20;
+const TRIED: usize = 4;
+
+/// The shape of a product as blocks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grid {
+    pub(super) sections: usize,
+    /// Bytes of a number.
+    pub(super) number: usize,
+    /// Bytes that a dealt transfer gives to a section at a time.
+    pub(super) dealt: usize,
+    /// Blocks that a dealt unit of every section makes.
+    pub(super) unit: usize,
+    pub(super) rows: usize,
+    granule: usize,
+}
+
+impl Grid {
+    pub(super) fn new(rows: usize, lanes: Lanes, machine: &Machine) -> Self {
+        let dealt = machine.dma.dealt() as usize;
+        Self {
+            sections: machine.cp2.sections.max(1),
+            number: if lanes == Lanes::Both { 8 } else { 4 },
+            dealt,
+            unit: dealt.div_ceil(16),
+            rows,
+            granule: machine.dma.granule.0.max(16) as usize,
+        }
+    }
+
+    /// Rows of a section in a block.
+    pub(super) fn groups(&self) -> usize {
+        16 / self.number
+    }
+
+    /// Rows of all sections in a unit.
+    pub(super) fn unit_rows(&self) -> usize {
+        self.sections * self.dealt / self.number
+    }
+
+    pub(super) fn blocks(&self) -> usize {
+        self.rows.div_ceil(self.unit_rows()) * self.unit
+    }
+
+    /// The row of a section in a group of a block; it may be none of the matrix.
+    pub(super) fn row(&self, block: usize, section: usize, group: usize) -> usize {
+        let (unit, within) = (block / self.unit, block % self.unit);
+        unit * self.unit_rows()
+            + section * self.dealt / self.number
+            + within * self.groups()
+            + group
+    }
+
+    /// Bytes of so many numbers in whole granules.
+    pub(super) fn bytes(&self, numbers: usize) -> usize {
+        (numbers * self.number).next_multiple_of(self.granule)
+    }
+}
+
+/// A way to lay local memory out, and the tiles that go with it.
+#[derive(Clone, Debug)]
+pub(super) struct Division {
+    pub(super) lanes: Lanes,
+    pub(super) layout: Layout,
+    pub(super) tiles: Vec<Tile>,
+}
+
+/// What is laid out: bytes of masks, of a buffer of values, of a segment, and blocks whose results are there.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    masks: u64,
+    values: u64,
+    segment: u64,
+    blocks: u64,
+    /// Buffers of results: two where rows come in several parts.
+    buffers: u64,
+}
+
+impl Sizes {
+    /// The places of all, and where they end.
+    fn place(self, grid: Grid, lanes: Lanes, columns: usize) -> (Layout, u64) {
+        let mut next = self.masks;
+        let mut take = |bytes: u64| {
+            let at = next;
+            next += bytes;
+            u32::try_from(at).unwrap_or(u32::MAX)
+        };
+        let values = [0; BUFFERS].map(|_| take(self.values));
+        let first = take(16 * self.blocks);
+        let results = [
+            first,
+            if self.buffers > 1 {
+                take(16 * self.blocks)
+            } else {
+                first
+            },
+        ];
+        let segment = take(self.segment);
+        let shifted = if lanes == Lanes::Either {
+            take(self.segment)
+        } else {
+            segment
+        };
+        let layout = Layout {
+            masks: 0,
+            values,
+            results,
+            segment,
+            shifted,
+            value_bytes: self.values as usize,
+            alone: 0,
+            blocks: self.blocks as usize,
+            width: (self.segment as usize / grid.number).min(columns),
+            code: [0; BUFFERS],
+            most_words: 0,
+        };
+        (layout, next)
+    }
+}
+
+/// The ways there are to divide a product whose entries may come in these lanes; none where local memory holds nothing useful.
+pub(super) fn divisions(
+    matrix: &SparseMatrix,
+    lanes: &[Lanes],
+    masks: usize,
+    machine: &Machine,
+) -> Result<Vec<Division>, SparseError> {
+    let dmem = machine.cp2.dmem.0;
+    let mut all = Vec::new();
+    let mut widest = 0;
+    for &lanes in lanes {
+        let grid = Grid::new(matrix.rows(), lanes, machine);
+        let align = |bytes: u64| bytes.next_multiple_of(grid.granule as u64);
+        let units = |blocks: u64| (blocks / grid.unit as u64).max(1) * grid.unit as u64;
+        let blocks = grid.blocks() as u64;
+        let copies = 1 + u64::from(lanes == Lanes::Either);
+        let sizes = Sizes {
+            masks: align(8 * masks as u64),
+            values: 0,
+            segment: grid.bytes(matrix.cols()) as u64,
+            blocks: units(blocks.min(RESULTS)),
+            buffers: 2,
+        };
+        // All of the vector at a time, beside buffers as large as there is room for.
+        let whole = VALUES.iter().find_map(|&values| {
+            let values = align(values.min(dmem / 12));
+            let (layout, end) = Sizes { values, ..sizes }.place(grid, lanes, matrix.cols());
+            (end <= dmem).then_some(layout)
+        });
+        if let Some(layout) = whole {
+            let each = layout.blocks.max(1);
+            let tiles = (0..grid.blocks()).step_by(each).map(|from| Tile {
+                blocks: from..(from + each).min(grid.blocks()),
+                columns: 0..matrix.cols(),
+                first: true,
+                last: true,
+                loaded: from > 0,
+            });
+            let tiles = tiles.collect();
+            all.push(Division {
+                lanes,
+                layout,
+                tiles,
+            });
+            continue;
+        }
+        let values = align(VALUES[1].min(dmem / 12));
+        let free = dmem.saturating_sub(sizes.masks + BUFFERS as u64 * values);
+        for segments in 2..=MOST_SEGMENTS {
+            let width = matrix.cols().div_ceil(segments);
+            let segment = grid.bytes(width) as u64;
+            let left = free.saturating_sub(copies * segment) / 16;
+            let (held, buffers) = if left >= blocks {
+                (blocks, 1)
+            } else {
+                (units(left / 2), 2)
+            };
+            if held < blocks.min(LEAST_BLOCKS) || left < 2 * grid.unit as u64 {
+                continue;
+            }
+            let width = segment as usize / grid.number;
+            widest = widest.max(width);
+            if width < LEAST_WIDTH.min(matrix.cols()) {
+                break;
+            }
+            let sizes = Sizes {
+                values,
+                segment,
+                blocks: held,
+                buffers,
+                ..sizes
+            };
+            let (layout, end) = sizes.place(grid, lanes, matrix.cols());
+            if end > dmem {
+                continue;
+            }
+            let tiles = segmented(matrix, grid, &layout, width);
+            all.push(Division {
+                lanes,
+                layout,
+                tiles,
+            });
+            let few = all
+                .iter()
+                .filter(|division| division.lanes == lanes)
+                .count();
+            if few >= TRIED {
+                break;
+            }
+        }
+    }
+    if all.is_empty() {
+        return Err(SparseError::NoRoom {
+            columns: widest,
+            dmem,
+        });
+    }
+    Ok(all)
+}
+
+/// The tiles of a vector in segments: of each rows' segments those that something is in.
+fn segmented(matrix: &SparseMatrix, grid: Grid, layout: &Layout, width: usize) -> Vec<Tile> {
+    let blocks = grid.blocks();
+    let segments = matrix.cols().div_ceil(width);
+    let mut tiles: Vec<Tile> = Vec::new();
+    let mut there = None;
+    for from in (0..blocks).step_by(layout.blocks.max(1)) {
+        let to = (from + layout.blocks).min(blocks);
+        let rows = grid.row(from, 0, 0)..grid.row(to - 1, grid.sections - 1, grid.groups() - 1) + 1;
+        let mut used = vec![false; segments];
+        for row in rows.start..rows.end.min(matrix.rows()) {
+            for &column in matrix.columns_of(row) {
+                used[column as usize / width] = true;
+            }
+        }
+        let mut used: Vec<usize> = (0..segments).filter(|&segment| used[segment]).collect();
+        if used.is_empty() {
+            // Results are zeros, and have to be made.
+            used.push(there.unwrap_or(0));
+        }
+        // What is there from the rows before comes first.
+        if let Some(at) = used.iter().position(|&segment| Some(segment) == there) {
+            used.swap(0, at);
+        }
+        let count = used.len();
+        for (i, segment) in used.into_iter().enumerate() {
+            tiles.push(Tile {
+                blocks: from..to,
+                columns: segment * width..((segment + 1) * width).min(matrix.cols()),
+                first: i == 0,
+                last: i + 1 == count,
+                loaded: there == Some(segment),
+            });
+            there = Some(segment);
+        }
+    }
+    tiles
+}

@@ -1,0 +1,316 @@
+//! How a matrix becomes pages.
+
+use super::block::{Block, Maker, VectorPlace};
+use super::layout::Grid;
+use super::masks::Masks;
+use super::pages::{BUFFERS, Layout, Page, Tile, branch, control, event, movi};
+use super::registers::Registers;
+use super::slots::{Lanes, Slot, slots};
+use super::values::Source;
+use super::words::Operations;
+use crate::sparse::SparseError;
+use cp2_asm::Program;
+use cp2_asm::isa::{Inst, Op, Scalar};
+use cp2_emu::count::{Counter, Mark, Step};
+use cp2_machine::{Class, ClassMap, Machine};
+use cp2_problems::sparse::{Coefficients, SparseMatrix};
+
+/// Words of the first page, of others at most, and how much larger each is than the one before: while little
+/// is there, little is to be waited for.
+const WORDS: [usize; 2] = [64, 2048];
+const GROWTH: [usize; 2] = [4, 3];
+
+/// Bytes of values that a step takes, and a little more.
+const STEP: usize = 64;
+
+/// What a page has beside its blocks: words that begin and end it, an unfinished step and what was put off.
+const BESIDE: usize = 192;
+
+/// Pages and what they take.
+#[derive(Debug)]
+pub(super) struct Made {
+    pub(super) pages: Vec<Page>,
+    pub(super) steps: Vec<Step>,
+    /// What is issued: arithmetic by class, and accesses that no arithmetic goes along with.
+    pub(super) operations: ClassMap<u64>,
+}
+
+/// The entries of a block, dealt to slots.
+pub(super) fn block(
+    matrix: &SparseMatrix,
+    lanes: Lanes,
+    (grid, tile): (Grid, &Tile),
+    number: usize,
+) -> (Vec<Vec<Slot>>, Vec<Vec<usize>>) {
+    let (from, to) = (tile.columns.start as u32, tile.columns.end as u32);
+    let width = to - from;
+    let (mut groups, mut rows) = (Vec::new(), Vec::new());
+    for group in 0..grid.groups() {
+        let own: Vec<usize> = (0..grid.sections)
+            .map(|section| grid.row(number, section, group))
+            .collect();
+        let parts: Vec<(u32, Vec<u32>)> = own
+            .iter()
+            .map(|&row| {
+                let columns = if row < matrix.rows() {
+                    matrix.columns_of(row)
+                } else {
+                    &[]
+                };
+                let begin = columns.partition_point(|&column| column < from);
+                let end = columns.partition_point(|&column| column < to);
+                let columns = columns[begin..end].iter().map(|column| column - from);
+                (begin as u32, columns.collect())
+            })
+            .collect();
+        let columns: Vec<&[u32]> = parts
+            .iter()
+            .map(|(_, columns)| columns.as_slice())
+            .collect();
+        let mut dealt = slots(&columns, lanes, width);
+        for slot in &mut dealt {
+            for (place, entry) in slot.entries.iter_mut().enumerate() {
+                if let Some(entry) = entry {
+                    *entry += parts[place / lanes.each()].0;
+                }
+            }
+        }
+        groups.push(dealt);
+        rows.push(own);
+    }
+    (groups, rows)
+}
+
+/// Pages being put together.
+struct Making<'a> {
+    matrix: &'a SparseMatrix,
+    lanes: Lanes,
+    layout: &'a Layout,
+    resident: &'a Program,
+    machine: &'a Machine,
+    made: Made,
+    /// Words that begin the next page.
+    begin: Vec<cp2_asm::isa::Word>,
+    page: Page,
+    /// Words of the next page.
+    target: usize,
+}
+
+/// The pages of a matrix.
+pub(super) fn pages(
+    matrix: &SparseMatrix,
+    lanes: Lanes,
+    (grid, layout, tiles): (Grid, &Layout, &[Tile]),
+    (registers, mut masks, resident): (&Registers, Masks, &Program),
+    machine: &Machine,
+) -> Result<Made, SparseError> {
+    let mut making = Making {
+        matrix,
+        lanes,
+        layout,
+        resident,
+        machine,
+        made: Made {
+            pages: Vec::new(),
+            steps: Vec::new(),
+            operations: ClassMap::default(),
+        },
+        begin: Vec::new(),
+        page: Page::default(),
+        target: WORDS[0],
+    };
+    let mut maker = Maker::new(registers, &mut masks, lanes, machine);
+    maker.apart(layout.apart(0));
+    // Which buffer of results.
+    let mut results = 1;
+    for (i, tile) in tiles.iter().enumerate() {
+        if !tile.loaded {
+            making.segment(tile, layout.segment);
+        }
+        if tile.first {
+            results = 1 - results;
+        }
+        let x = VectorPlace {
+            own: layout.segment,
+            shifted: layout.shifted,
+            lanes,
+        };
+        // Units of the result that pages of the tile have stored.
+        let mut stored = tile.blocks.start / grid.unit;
+        for number in tile.blocks.clone() {
+            let (groups, rows) = block(matrix, lanes, (grid, tile), number);
+            let result =
+                |number: usize| layout.results[results] + 16 * (number - tile.blocks.start) as u32;
+            let block = Block {
+                groups,
+                rows,
+                result: result(number),
+                adds: !tile.first,
+            };
+            let mut end = |maker: &mut Maker<'_>, making: &mut Making<'_>, done: usize| {
+                let units = done / grid.unit;
+                if tile.last && units > stored {
+                    let local = result(stored * grid.unit);
+                    making.page.results = Some((stored..units, local));
+                    stored = units;
+                }
+                making.end(maker, false)
+            };
+            maker.block(&block, x, |maker| {
+                if making.is_full(maker) {
+                    end(maker, &mut making, number)?;
+                }
+                Ok::<(), SparseError>(())
+            })?;
+            let done = number + 1;
+            if done < tile.blocks.end && making.is_full(&maker) {
+                end(&mut maker, &mut making, done)?;
+            }
+        }
+        // The next tile's segment, or what it writes, is another page's.
+        let units = tile.blocks.end.div_ceil(grid.unit);
+        if tile.last && units > stored {
+            making.page.results = Some((
+                stored..units,
+                result_at(layout, results, (tile, stored * grid.unit)),
+            ));
+        }
+        making.end(&mut maker, i + 1 == tiles.len())?;
+    }
+    Ok(making.made)
+}
+
+fn result_at(layout: &Layout, results: usize, (tile, number): (&Tile, usize)) -> u32 {
+    layout.results[results] + 16 * (number - tile.blocks.start) as u32
+}
+
+impl Making<'_> {
+    /// The next page brings a segment of the vector.
+    fn segment(&mut self, tile: &Tile, at: u32) {
+        self.page.segment = Some((tile.columns.clone(), at));
+        if self.lanes == Lanes::Either {
+            let quads = tile.columns.len().div_ceil(4) as i32 - 1;
+            let unroll = self.resident.symbol("UNROLL").unwrap_or(1).max(1) as i32;
+            self.begin.extend([
+                movi(Scalar::address(9), at as i32),
+                movi(Scalar::control(9), quads / unroll),
+                movi(Scalar::control(10), quads % unroll),
+            ]);
+            let shift = self.resident.symbol("shift").unwrap_or(0);
+            self.begin
+                .push(branch(Op::Call, u16::try_from(shift).unwrap_or(u16::MAX)));
+        }
+    }
+
+    /// Whether the operations so far make a page.
+    fn is_full(&self, maker: &Maker<'_>) -> bool {
+        let [arithmetic, memory] = maker.ops.counts();
+        let [all, alone] = maker
+            .values
+            .bytes(if self.lanes == Lanes::Both { 8 } else { 4 });
+        let room = self.layout.most_words.saturating_sub(BESIDE);
+        maker.ops.len() >= self.target.min(room)
+            || arithmetic + memory >= room
+            || all + STEP > self.layout.value_bytes - self.layout.alone
+            || self.layout.alone > 0 && alone + STEP > self.layout.alone
+    }
+
+    /// Ends a page.
+    fn end(&mut self, maker: &mut Maker<'_>, last: bool) -> Result<(), SparseError> {
+        let (ops, values) = maker.settle();
+        let number = self.made.pages.len();
+        let mut page = std::mem::take(&mut self.page);
+        page.words = self.words(ops, number, last)?;
+        page.values = values.all.iter().flat_map(|own| self.values(own)).collect();
+        page.alone = values.alone.iter().map(|own| self.values(own)).collect();
+        self.made.pages.push(page);
+        maker.apart(self.layout.apart(number + 1));
+        self.target = (self.target * GROWTH[0] / GROWTH[1]).min(WORDS[1]);
+        Ok(())
+    }
+
+    /// The words of a page, and what they take.
+    fn words(
+        &mut self,
+        ops: Operations,
+        number: usize,
+        last: bool,
+    ) -> Result<Vec<u64>, SparseError> {
+        let mut words = vec![movi(
+            Scalar::address(8),
+            self.layout.values[number % BUFFERS] as i32,
+        )];
+        words.append(&mut self.begin);
+        let own = ops.words(&self.machine.cp2);
+        for word in &own {
+            let issued = match (word.arith.op, word.mem.op) {
+                (Op::Nop, Op::MemNop) => continue,
+                (Op::Nop, _) => Class::Load,
+                (arithmetic, _) => arithmetic.row().class,
+            };
+            self.made.operations[issued] += 1;
+        }
+        words.extend(own);
+        words.push(event(Op::Signal, 1));
+        let mut counted = words.clone();
+        if last {
+            words.push(control(Inst::new(Op::Stop)));
+            counted.push(control(Inst::new(Op::Stop)));
+        } else {
+            words.push(event(Op::Wait, 0));
+            words.push(branch(Op::Jmp, self.layout.code[(number + 1) % BUFFERS]));
+            counted.push(event(Op::Wait, 0));
+            counted.push(control(Inst::new(Op::Stop)));
+        }
+        let granule = (self.machine.dma.granule.0 as usize / 8).max(1);
+        words.resize(
+            words.len().next_multiple_of(granule),
+            control(Inst::new(Op::MemNop)),
+        );
+        let encode =
+            |words: &[cp2_asm::isa::Word]| words.iter().map(|word| word.encode()).collect();
+        let steps = self.steps(encode(&counted), number, last)?;
+        self.made.steps.extend(steps);
+        Ok(encode(&words))
+    }
+
+    /// What a page takes, by the issue rule: from the wait for it to the wait for the next.
+    fn steps(&self, page: Vec<u64>, number: usize, last: bool) -> Result<Vec<Step>, SparseError> {
+        let code = usize::from(self.layout.code[0]);
+        let mut words: Vec<u64> = self.resident.words[..code].to_vec();
+        words.extend(page);
+        let entry = match number {
+            0 => self.resident.entry.into(),
+            _ => {
+                // As the page before ends.
+                let entry = words.len() as u32;
+                words.push(event(Op::Wait, 0).encode());
+                words.push(branch(Op::Jmp, self.layout.code[0]).encode());
+                entry
+            }
+        };
+        let mut counter = Counter::new(&words, entry, Vec::new(), self.machine)?;
+        let counted = counter.count(self.machine, 0, (0, &[]))?;
+        let own = counted.steps().skip(usize::from(number > 0));
+        Ok(own.filter(|step| last || step.mark != Mark::Stop).collect())
+    }
+
+    /// The values of a section, in whole granules.
+    fn values(&self, sources: &[Source]) -> Vec<f32> {
+        let granule = (self.machine.dma.granule.0 as usize / 4).max(4);
+        let mut values = Vec::new();
+        for source in sources {
+            let entry = source.map(|(row, entry)| self.matrix.range(row).start + entry as usize);
+            match self.matrix.coefficients() {
+                Coefficients::Complex(_) => {
+                    let z = entry.map(|entry| self.matrix.value(entry));
+                    let z = z.unwrap_or_default();
+                    values.extend([z.re, z.im]);
+                }
+                _ => values.push(entry.map_or(0.0, |entry| self.matrix.real(entry))),
+            }
+        }
+        values.resize(values.len().next_multiple_of(granule), 0.0);
+        values
+    }
+}

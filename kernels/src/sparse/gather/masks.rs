@@ -1,0 +1,84 @@
+//! The masks by which places are selected.
+
+use super::slots::{Lanes, Places};
+use std::collections::HashMap;
+
+/// Sets of places that registers hold masks of.
+///
+/// Every place of a section alone is among them, so any set is a union of some.
+#[derive(Clone, Debug)]
+pub(super) struct Masks {
+    sets: Vec<Places>,
+    /// The fewest found for sets that were asked for.
+    covers: HashMap<Places, Vec<usize>>,
+}
+
+impl Masks {
+    /// The sets without which not every set could be selected.
+    pub(super) fn needed(sections: usize, lanes: Lanes) -> Vec<Places> {
+        let places = (0..sections).map(|section| 2 * section as u32);
+        match lanes {
+            Lanes::Both => places.map(|place| 0b11 << place).collect(),
+            _ => places.flat_map(|place| [1 << place, 2 << place]).collect(),
+        }
+    }
+
+    /// Masks of these sets.
+    pub(super) fn new(sets: Vec<Places>) -> Self {
+        Self {
+            sets,
+            covers: HashMap::new(),
+        }
+    }
+
+    /// The needed masks and of those that were `asked` for so many as there is room for, the most frequent first.
+    pub(super) fn chosen(
+        sections: usize,
+        lanes: Lanes,
+        asked: &HashMap<Places, u64>,
+        room: usize,
+    ) -> Self {
+        let mut sets = Self::needed(sections, lanes);
+        let mut others: Vec<(u64, Places)> = asked
+            .iter()
+            .filter(|(set, _)| !sets.contains(set))
+            .map(|(set, count)| {
+                // Of what a mask of its own saves: selections of its parts.
+                let parts = set.count_ones() / if lanes == Lanes::Both { 2 } else { 1 };
+                (count * u64::from(parts.saturating_sub(1)), *set)
+            })
+            .filter(|(saved, _)| *saved > 0)
+            .collect();
+        others.sort_by_key(|&(saved, set)| (std::cmp::Reverse(saved), set));
+        sets.extend(others.into_iter().map(|(_, set)| set));
+        sets.truncate(room);
+        Self::new(sets)
+    }
+
+    /// The sets.
+    pub(super) fn sets(&self) -> &[Places] {
+        &self.sets
+    }
+
+    /// Masks that together select a set: their numbers.
+    pub(super) fn cover(&mut self, places: Places) -> Vec<usize> {
+        if let Some(known) = self.covers.get(&places) {
+            return known.clone();
+        }
+        let mut rest = places;
+        let mut cover = Vec::new();
+        while rest != 0 {
+            let inside = self.sets.iter().enumerate();
+            let inside = inside.filter(|(_, set)| **set & !places == 0);
+            let best =
+                inside.max_by_key(|(i, set)| ((**set & rest).count_ones(), std::cmp::Reverse(*i)));
+            let Some((number, set)) = best.filter(|(_, set)| **set & rest != 0) else {
+                break;
+            };
+            cover.push(number);
+            rest &= !set;
+        }
+        self.covers.insert(places, cover.clone());
+        cover
+    }
+}

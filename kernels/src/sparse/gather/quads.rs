@@ -1,0 +1,61 @@
+//! Which groups of rows are multiplied together.
+
+/// Where a multiplication is added to: the sums of both groups, or sums of the longer one that are apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Into {
+    Pair,
+    Extra,
+}
+
+/// Slots more of one group than of the other that are worth sums of their own.
+const APART: usize = 8;
+
+/// Two groups that are multiplied together, and what the longer one has besides.
+#[derive(Debug)]
+pub(super) struct Quad {
+    groups: [Option<usize>; 2],
+    /// Slots of both, or of the longer one, that go to the sums of both.
+    pub(super) paired: usize,
+    /// Slots of the longer one that go, two by two, to sums of their own.
+    pub(super) extra: usize,
+    /// Slots of the shorter one.
+    shorter: usize,
+}
+
+/// A group and a slot of it.
+pub(super) type Side = Option<(usize, usize)>;
+
+impl Quad {
+    /// Of groups, the longer one first.
+    pub(super) fn new(groups: &[usize], len: impl Fn(usize) -> usize) -> Self {
+        let groups = [groups.first().copied(), groups.get(1).copied()];
+        let [longer, shorter] = groups.map(|group| group.map_or(0, &len));
+        let apart = longer - shorter >= APART;
+        Self {
+            groups,
+            paired: if apart { shorter } else { longer },
+            extra: if apart { longer - shorter } else { 0 },
+            shorter,
+        }
+    }
+
+    /// Multiplications.
+    pub(super) fn steps(&self) -> usize {
+        self.paired + self.extra.div_ceil(2)
+    }
+
+    /// The slots of a step.
+    pub(super) fn step(&self, step: usize) -> Option<([Side; 2], Into)> {
+        let longer = self.groups[0]?;
+        if step < self.paired {
+            let shorter = self.groups[1].filter(|_| step < self.shorter);
+            return Some((
+                [Some((longer, step)), shorter.map(|group| (group, step))],
+                Into::Pair,
+            ));
+        }
+        let first = 2 * (step - self.paired);
+        let side = |i: usize| (i < self.extra).then_some((longer, self.paired + i));
+        (first < self.extra).then(|| ([side(first), side(first + 1)], Into::Extra))
+    }
+}

@@ -1,0 +1,111 @@
+//! What a division of a product costs, by some of its blocks.
+
+use super::layout::{Division, Grid};
+use super::making::block;
+use super::masks::Masks;
+use super::quads::Quad;
+use super::slots::{Lanes, Places, Slot};
+use cp2_machine::Machine;
+use cp2_problems::sparse::SparseMatrix;
+use std::collections::HashMap;
+
+/// Entries that are looked at, about.
+const ENTRIES: usize = 200_000;
+
+/// Cycles that a page between two segments takes beside the load: the way to the control CPU and back, and its words.
+const TURN: f64 = 120.0;
+
+/// Some blocks of a product.
+#[derive(Debug)]
+pub(super) struct Sample {
+    /// How often each set of places was asked for.
+    asked: HashMap<Places, u64>,
+    /// Cycles that all should take.
+    pub(super) cycles: f64,
+}
+
+impl Sample {
+    /// Blocks of a division, evenly.
+    pub(super) fn new(matrix: &SparseMatrix, division: &Division, machine: &Machine) -> Self {
+        let Division { lanes, tiles, .. } = division;
+        let grid = Grid::new(matrix.rows(), *lanes, machine);
+        let step = matrix.nnz().div_ceil(ENTRIES).max(1);
+        let mut sample = Self {
+            asked: HashMap::new(),
+            cycles: 0.0,
+        };
+        let blocks = tiles
+            .iter()
+            .flat_map(|tile| tile.blocks.clone().map(move |number| (tile, number)));
+        let bandwidth = machine.dma.bandwidth.as_f64();
+        for (tile, number) in blocks.step_by(step) {
+            let (groups, _) = block(matrix, *lanes, (grid, tile), number);
+            let cost = sample.block(&groups, *lanes, grid.sections, !tile.first);
+            let [arithmetic, memory, bytes] = cost;
+            let words = arithmetic.max(memory);
+            let moved = (8.0 * words + bytes) / bandwidth;
+            sample.cycles += words.max(moved) * step as f64;
+        }
+        for tile in tiles.iter().filter(|tile| !tile.loaded) {
+            let bytes = grid.bytes(tile.columns.len()) as f64;
+            sample.cycles += bytes / bandwidth + TURN;
+            if *lanes == Lanes::Either {
+                sample.cycles += bytes / 8.0;
+            }
+        }
+        sample
+    }
+
+    /// Arithmetic operations, those of the memory slot, and bytes of values of a block.
+    fn block(
+        &mut self,
+        groups: &[Vec<Slot>],
+        lanes: Lanes,
+        sections: usize,
+        adds: bool,
+    ) -> [f64; 3] {
+        let all: Places = match 2 * sections {
+            64.. => Places::MAX,
+            places => (1 << places) - 1,
+        };
+        let (mut arithmetic, mut memory) = (0, 0);
+        for slot in groups.iter().flatten() {
+            for load in &slot.loads {
+                *self.asked.entry(load.places).or_default() += 1;
+            }
+            memory += slot.loads.len();
+            arithmetic += slot.loads.len() - usize::from(slot.filled() == all);
+        }
+        let mut counts: Vec<usize> = groups.iter().map(Vec::len).collect();
+        counts.sort_unstable_by_key(|&count| std::cmp::Reverse(count));
+        let quads = counts
+            .chunks(2)
+            .map(|quad| Quad::new(&[0, 1][..quad.len()], |i| quad[i]));
+        let steps: usize = quads.map(|quad| quad.steps()).sum();
+        // What one section alone needs is not loaded for the others.
+        let alone = |slot: &&Slot| {
+            let places = slot.filled();
+            places & !(0b11 << (places.trailing_zeros() / 2 * 2)) == 0
+        };
+        let slots = groups.iter().flatten();
+        let alone = slots.clone().filter(alone).count() as f64 / slots.count().max(1) as f64;
+        let multiplications = if lanes == Lanes::Both {
+            counts.iter().sum()
+        } else {
+            steps
+        };
+        arithmetic += multiplications;
+        memory += steps;
+        if steps > 0 {
+            arithmetic += groups.len() * 3 / 2 + usize::from(adds);
+            memory += 1 + usize::from(adds);
+        }
+        let each = alone + (1.0 - alone) * sections as f64;
+        [arithmetic as f64, memory as f64, 16.0 * steps as f64 * each]
+    }
+
+    /// The masks by which these blocks are best selected.
+    pub(super) fn masks(&self, lanes: Lanes, sections: usize, room: usize) -> Masks {
+        Masks::chosen(sections, lanes, &self.asked, room)
+    }
+}

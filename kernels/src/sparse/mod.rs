@@ -1,0 +1,21 @@
+//! Sparse matrices times vectors, and systems of equations.
+
+pub mod diagonal;
+mod error;
+pub mod gather;
+mod method;
+mod product;
+mod registered;
+mod solve;
+pub(crate) mod vectors;
+
+/// Rows, columns and the kind of a part of a matrix.
+pub type Region = (std::ops::Range<usize>, std::ops::Range<usize>, usize);
+
+pub use error::SparseError;
+pub use method::Products;
+pub(crate) use method::product;
+pub use product::{Candidate, Format, PlacedProduct, Product, UnknownFormat};
+pub(crate) use registered::KERNELS;
+pub use solve::Solver;
+pub(crate) use solve::solve;

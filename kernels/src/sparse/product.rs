@@ -1,0 +1,321 @@
+//! A matrix packed for a machine in the format that is the fastest there, and the passes that multiply by it.
+
+use super::diagonal::{Diagonals, PlacedDiagonals};
+use super::gather::{Gather, PlacedGather};
+use super::{Region, SparseError};
+use crate::job::Job;
+use cp2_host::Options;
+use cp2_machine::{Class, Cycles, Machine};
+use cp2_problems::sparse::SparseMatrix;
+use serde::Serialize;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// How a matrix is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// The pattern is generated code: [`Gather`].
+    Gather,
+    /// Cells along diagonals, with lists of addresses: [`Diagonals`].
+    Diagonal,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Gather, Self::Diagonal];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gather => "gather",
+            Self::Diagonal => "diagonal",
+        }
+    }
+
+    /// What it is, in a line.
+    #[must_use]
+    pub fn summary(self) -> &'static str {
+        match self {
+            Self::Gather => {
+                "generated code with the addresses of the vector in its words; loads words while others run (assumed to be possible)"
+            }
+            Self::Diagonal => {
+                "four rows times a diagonal at a time, addresses from a list; no generated code"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that is no format.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("format `{found}`: expected {}", Format::ALL.map(Format::name).join(" or "))]
+pub struct UnknownFormat {
+    /// The name.
+    pub found: String,
+}
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
+        let found = Self::ALL.into_iter().find(|format| format.name() == name);
+        found.ok_or_else(|| UnknownFormat {
+            found: name.to_owned(),
+        })
+    }
+}
+
+#[derive(Debug)]
+enum Packed {
+    Gather(Gather),
+    Diagonal(Diagonals),
+}
+
+/// What a format costs for a matrix.
+#[derive(Debug)]
+pub struct Candidate {
+    /// The format.
+    pub format: Format,
+    /// Cycles of a product, or why there is none.
+    pub cycles: Result<Cycles, SparseError>,
+    /// Bytes of the packed matrix, and numbers in it: entries and what fills places without one.
+    pub bytes: u64,
+    /// See `bytes`.
+    pub places: usize,
+}
+
+/// A packed matrix.
+#[derive(Debug)]
+pub struct Product {
+    packed: Packed,
+    candidates: Vec<Candidate>,
+    rows: usize,
+    cols: usize,
+    is_complex: bool,
+}
+
+/// A packed matrix in the system memory of a job.
+#[derive(Clone, Debug)]
+pub struct PlacedProduct(Place);
+
+#[derive(Clone, Debug)]
+enum Place {
+    Gather(PlacedGather),
+    Diagonal(PlacedDiagonals),
+}
+
+impl Packed {
+    fn new(format: Format, matrix: &SparseMatrix, machine: &Machine) -> Result<Self, SparseError> {
+        match format {
+            Format::Gather => Gather::new(matrix, machine).map(Self::Gather),
+            Format::Diagonal => Diagonals::new(matrix, machine).map(Self::Diagonal),
+        }
+    }
+
+    fn place(&self, job: &mut Job) -> Result<Place, SparseError> {
+        match self {
+            Self::Gather(gather) => gather.place(job).map(Place::Gather),
+            Self::Diagonal(cells) => cells.place(job).map(Place::Diagonal),
+        }
+    }
+
+    fn pass(&self, job: &mut Job, placed: &Place, x: u64, y: u64) {
+        match (self, placed) {
+            (Self::Gather(gather), Place::Gather(placed)) => gather.pass(job, placed, x, y),
+            (Self::Diagonal(cells), Place::Diagonal(placed)) => cells.pass(job, placed, x, y),
+            // A product is placed by itself.
+            (Self::Gather(_) | Self::Diagonal(_), _) => {}
+        }
+    }
+
+    fn format(&self) -> Format {
+        match self {
+            Self::Gather(_) => Format::Gather,
+            Self::Diagonal(_) => Format::Diagonal,
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Gather(gather) => gather.bytes(),
+            Self::Diagonal(cells) => cells.bytes(),
+        }
+    }
+
+    fn places(&self) -> usize {
+        match self {
+            Self::Gather(gather) => gather.places(),
+            Self::Diagonal(cells) => cells.places(),
+        }
+    }
+
+    fn recipe(&self) -> String {
+        match self {
+            Self::Gather(gather) => gather.recipe(),
+            Self::Diagonal(cells) => cells.recipe(),
+        }
+    }
+
+    fn regions(&self) -> (Vec<String>, Vec<Region>) {
+        match self {
+            Self::Gather(gather) => gather.regions(),
+            Self::Diagonal(cells) => cells.regions(),
+        }
+    }
+
+    /// Of all sections together.
+    fn operations(&self) -> Vec<(Class, u64)> {
+        match self {
+            Self::Gather(gather) => gather.operations(),
+            Self::Diagonal(cells) => vec![(Class::Integer, cells.operations())],
+        }
+    }
+
+    /// What a product takes, by its own commands.
+    fn price(&self, matrix: &SparseMatrix, machine: &Arc<Machine>) -> Result<Cycles, SparseError> {
+        let mut job = Job::new(machine.clone(), Options::default());
+        let number = if matrix.is_complex() { 8 } else { 4 };
+        let x = job
+            .temporary::<u8>(number * matrix.cols() as u64)?
+            .address();
+        let y = job
+            .temporary::<u8>(number * matrix.rows() as u64)?
+            .address();
+        let placed = self.place(&mut job)?;
+        self.pass(&mut job, &placed, x, y);
+        Ok(job.expected().unwrap_or_default())
+    }
+}
+
+impl Product {
+    /// Packs a matrix in a format, or in the one whose product takes the fewest cycles.
+    ///
+    /// # Errors
+    /// The machine has too little of something for it, or for all of them.
+    pub fn new(
+        matrix: &SparseMatrix,
+        machine: &Arc<Machine>,
+        format: Option<Format>,
+    ) -> Result<Self, SparseError> {
+        let formats = Format::ALL.into_iter();
+        let formats = formats.filter(|&own| format.is_none_or(|format| format == own));
+        let mut best: Option<(Cycles, Packed)> = None;
+        let mut candidates = Vec::new();
+        for format in formats {
+            let packed = Packed::new(format, matrix, machine)
+                .and_then(|packed| Ok((packed.price(matrix, machine)?, packed)));
+            let (cycles, bytes, places) = match packed {
+                Ok((cycles, packed)) => {
+                    let size = (packed.bytes(), packed.places());
+                    if best.as_ref().is_none_or(|(least, _)| cycles < *least) {
+                        best = Some((cycles, packed));
+                    }
+                    (Ok(cycles), size.0, size.1)
+                }
+                Err(error) => (Err(error), 0, 0),
+            };
+            candidates.push(Candidate {
+                format,
+                cycles,
+                bytes,
+                places,
+            });
+        }
+        match best {
+            Some((_, packed)) => Ok(Self {
+                packed,
+                candidates,
+                rows: matrix.rows(),
+                cols: matrix.cols(),
+                is_complex: matrix.is_complex(),
+            }),
+            None => {
+                let error = candidates.into_iter().find_map(|found| found.cycles.err());
+                Err(error.unwrap_or(SparseError::NoFormat))
+            }
+        }
+    }
+
+    /// The format.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        self.packed.format()
+    }
+
+    /// What was chosen from.
+    #[must_use]
+    pub fn candidates(&self) -> &[Candidate] {
+        &self.candidates
+    }
+
+    /// Rows of the matrix.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Its columns.
+    #[must_use]
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Whether it is complex, and with it the vectors.
+    #[must_use]
+    pub fn is_complex(&self) -> bool {
+        self.is_complex
+    }
+
+    /// Bytes of the packed matrix in system memory.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.packed.bytes()
+    }
+
+    /// Numbers in it: entries, and what fills places without one.
+    #[must_use]
+    pub fn places(&self) -> usize {
+        self.packed.places()
+    }
+
+    /// How it is packed, in words.
+    #[must_use]
+    pub fn recipe(&self) -> String {
+        self.packed.recipe()
+    }
+
+    /// The least that a product has to issue: class, and operations of all sections together.
+    #[must_use]
+    pub fn operations(&self) -> Vec<(Class, u64)> {
+        self.packed.operations()
+    }
+
+    /// The parts of the matrix that are multiplied at a time: kinds in words, and the parts.
+    #[must_use]
+    pub fn regions(&self) -> (Vec<String>, Vec<Region>) {
+        self.packed.regions()
+    }
+
+    /// Puts the packed matrix into the system memory of a job, before time begins.
+    ///
+    /// # Errors
+    /// It does not fit.
+    pub fn place(&self, job: &mut Job) -> Result<PlacedProduct, SparseError> {
+        self.packed.place(job).map(PlacedProduct)
+    }
+
+    /// Adds a product to a job: of the vector at address `x` of system memory, to the vector at `y`; both as the user has them, and
+    /// in whole granules.
+    pub fn pass(&self, job: &mut Job, placed: &PlacedProduct, x: u64, y: u64) {
+        self.packed.pass(job, &placed.0, x, y);
+    }
+}

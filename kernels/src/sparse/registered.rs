@@ -1,0 +1,24 @@
+//! Products of sparse matrices in the registry of kernels.
+
+use super::product;
+use crate::registry::Entry;
+use cp2_problems::sparse::SpmvProblem;
+use std::sync::Arc;
+
+/// All of the folder.
+pub(crate) const KERNELS: [Entry; 1] = [Entry {
+    name: "spmv",
+    summary: "a sparse matrix times a vector, packed in the format that is the fastest",
+    sources: &["sparse/gather/resident.s", "sparse/diagonal/resident.s"],
+    parameters: &SpmvProblem::PARAMETERS,
+    sizes: &[
+        "random 1400 0 56 0 real 1 1",
+        "random 10000 0 8 0 real 1 1",
+        "fem 3000 0 6 0 real 1 1",
+        "fem 2000 0 4 0 complex 1 1",
+        "grid5 110 0 5 0 real 1 1",
+        "grid27 24 0 27 0 real 1 1",
+    ],
+    problem: |_, size| Ok(Arc::new(SpmvProblem::of_size(size)?)),
+    plan: product,
+}];

@@ -1,0 +1,395 @@
+; What iterative methods do with vectors between products: blocks of QUADS quads, each section its own.
+;
+; Vectors are filled up with zeros to whole blocks, and passes leave zeros there. Each kernel is launched by its label. A block's
+; sums of products are a quad, one sum in a lane, in SUMS bytes; the control CPU adds up those of all blocks.
+;
+; | kernel        | reads               | writes                          | sums                         | scalars |
+; |---------------|---------------------|---------------------------------|------------------------------|---------|
+; | dot           | x, y                |                                 | x y                          |         |
+; | scaled        | z                   | x = s z                         | x x                          | s       |
+; | residual      | q, r                | r - a q                         | r r                          | a       |
+; | residual_by   | q, r, d             | r - a q                         | r r, r d r                   | a       |
+; | first_step    | p, r                | a p, r + b p                    |                              | a, b    |
+; | step          | z, p, r             | z + a p, r + b p                |                              | a, b    |
+; | step_by       | z, p, r, d          | z + a p, d r + b p              |                              | a, b    |
+; | errors        | x, y, z             |                                 | (x - y) (x - y), x z, z z    |         |
+; | begin         | b, d                | r = b, p = d b                  | r r, r p                     |         |
+; | direction     | r, p, v, d          | p = r + b (p - o v), y = d p    |                              | b, o    |
+; | half          | r, v, d             | r = r - a v, z = d r            |                              | a       |
+; | two_dots      | t, r                |                                 | t r, t t                     |         |
+; | finish        | x, y, z, r, t, s    | x + a y + o z, r = r - o t      | s r, r r                     | a, o    |
+;
+; Cycles: two quads an iteration, a load or a store each of every vector's and the latency of a multiply-add or two; the DMA takes four
+; cycles and more for each quad of each vector.
+;
+; symbols: QUADS    quads of a block, an even number
+;          SUMS     bytes of a block's sums: 16, or a granule of the DMA if that is more
+;          SCALARS  bytes of the scalars: 32, or whole granules
+;
+; registers: a0 the first input, a1 the first output, a2.. the further inputs and then outputs, of which sums are the last; c0 blocks;
+;            q24.. sums; q30, q31 scalars
+.include "page.s"
+
+.dmem 0
+    .align 64
+scalars: .space SCALARS
+
+.program
+.macro scalar_quads
+        movi a13, scalars
+        ldq q30, [a13]
+        ldq q31, [a13 + 16]
+.endm
+
+; A page's arguments: so many pairs of addresses beside the first.
+.macro arguments pairs
+        ldx2 a0, [a15]
+        ldx c0, [a15 + 8]
+    .rept \pairs, i
+        ldx2 a{2 + 2*i}, [a15 + 16 + 8*i]
+    .endr
+.endm
+
+; Two quads of a vector.
+.macro two to, from
+        ldq q{\to}, [\from]+16
+        ldq q{\to + 1}, [\from]+16
+.endm
+.macro put of, to
+        stq q{\of}, [\to]+16
+        stq q{\of + 1}, [\to]+16
+.endm
+
+; d = a b + c of two quads, and of those of a vector and a scalar.
+.macro madds d, a, b, c
+        madd q{\d}, q{\a}, q{\b}, q{\c}
+        madd q{\d + 1}, q{\a + 1}, q{\b + 1}, q{\c + 1}
+.endm
+.macro adds d, a, scalar, c
+        madd q{\d}, q{\a}, q{\scalar}, q{\c}
+        madd q{\d + 1}, q{\a + 1}, q{\scalar}, q{\c + 1}
+.endm
+.macro takes d, a, scalar, c
+        nmsub q{\d}, q{\a}, q{\scalar}, q{\c}
+        nmsub q{\d + 1}, q{\a + 1}, q{\scalar}, q{\c + 1}
+.endm
+.macro muls d, a, b
+        mul q{\d}, q{\a}, q{\b}
+        mul q{\d + 1}, q{\a + 1}, q{\b + 1}
+.endm
+.macro subs d, a, b
+        sub q{\d}, q{\a}, q{\b}
+        sub q{\d + 1}, q{\a + 1}, q{\b + 1}
+.endm
+.macro scales d, a, scalar
+        mul q{\d}, q{\a}, q{\scalar}
+        mul q{\d + 1}, q{\a + 1}, q{\scalar}
+.endm
+
+; So many sums of a block, two quads each, begin with 0.
+.macro zeros count
+    .rept 4 * \count, i
+        lif r{48 + i}, 0.0
+    .endr
+.endm
+
+; The sums of a block into a quad: each of two quads, a lane each.
+.macro put_sums to
+    .rept SUMS / 16
+        stq q24, [\to]+16
+    .endr
+.endm
+.macro one_sum to
+        add q24, q24, q25
+        add r48, r48, r49
+        swap r49, r48
+        add r48, r48, r49
+        put_sums \to
+.endm
+.macro two_sums to
+        add q24, q24, q25
+        add q26, q26, q27
+        add r48, r48, r49
+        add r52, r52, r53
+        trnlo r50, r48, r52
+        trnhi r51, r48, r52
+        add r48, r50, r51
+        mov r49, r48
+        put_sums \to
+.endm
+.macro three_sums to
+        add q24, q24, q25
+        add q26, q26, q27
+        add q28, q28, q29
+        add r48, r48, r49
+        add r52, r52, r53
+        add r56, r56, r57
+        trnlo r50, r48, r52
+        trnhi r51, r48, r52
+        swap r57, r56
+        add r48, r50, r51
+        add r49, r56, r57
+        put_sums \to
+.endm
+
+; x y
+dot:
+        page_begin
+        arguments 1
+        loop c0 {
+        zeros 1
+        loop QUADS / 2 {
+        two 0, a0               ; x
+        two 2, a2               ; y
+        madds 24, 0, 2, 24
+        }
+        one_sum a1
+        }
+        page_end
+        stop
+
+; x = s z, and x x
+scaled:
+        scalar_quads
+        page_begin
+        arguments 1
+        loop c0 {
+        zeros 1
+        loop QUADS / 2 {
+        two 0, a0               ; z
+        scales 2, 0, 30
+        madds 24, 2, 2, 24
+        put 2, a1
+        }
+        one_sum a2
+        }
+        page_end
+        stop
+
+; r - a q, and r r
+residual:
+        scalar_quads
+        page_begin
+        arguments 1
+        loop c0 {
+        zeros 1
+        loop QUADS / 2 {
+        two 0, a0               ; q
+        two 2, a2               ; r
+        takes 2, 0, 30, 2
+        madds 24, 2, 2, 24
+        put 2, a1
+        }
+        one_sum a3
+        }
+        page_end
+        stop
+
+; r - a q, r r, and r d r
+residual_by:
+        scalar_quads
+        page_begin
+        arguments 2
+        loop c0 {
+        zeros 2
+        loop QUADS / 2 {
+        two 0, a0               ; q
+        two 2, a2               ; r
+        two 4, a3               ; d
+        takes 2, 0, 30, 2
+        muls 4, 4, 2
+        madds 24, 2, 2, 24
+        madds 26, 2, 4, 26
+        put 2, a1
+        }
+        two_sums a4
+        }
+        page_end
+        stop
+
+; a p, r + b p
+first_step:
+        scalar_quads
+        page_begin
+        arguments 1
+        loop c0 {
+        loop QUADS / 2 {
+        two 0, a0               ; p
+        two 2, a2               ; r
+        scales 4, 0, 30
+        adds 0, 0, 31, 2
+        put 4, a1
+        put 0, a3
+        }
+        nop
+        }
+        page_end
+        stop
+
+; z + a p, r + b p
+step:
+        scalar_quads
+        page_begin
+        arguments 2
+        loop c0 {
+        loop QUADS / 2 {
+        two 0, a0               ; z
+        two 2, a2               ; p
+        two 4, a3               ; r
+        adds 0, 2, 30, 0
+        adds 2, 2, 31, 4
+        put 0, a1
+        put 2, a4
+        }
+        nop
+        }
+        page_end
+        stop
+
+; z + a p, d r + b p
+step_by:
+        scalar_quads
+        page_begin
+        arguments 2
+        loop c0 {
+        loop QUADS / 2 {
+        two 0, a0               ; z
+        two 2, a2               ; p
+        two 4, a3               ; r
+        two 6, a4               ; d
+        muls 4, 6, 4
+        adds 0, 2, 30, 0
+        adds 2, 2, 31, 4
+        put 0, a1
+        put 2, a5
+        }
+        nop
+        }
+        page_end
+        stop
+
+; (x - y) (x - y), x z, z z
+errors:
+        page_begin
+        arguments 1
+        loop c0 {
+        zeros 3
+        loop QUADS / 2 {
+        two 0, a0               ; x
+        two 2, a2               ; y
+        two 4, a3               ; z
+        subs 2, 0, 2
+        madds 26, 0, 4, 26
+        madds 28, 4, 4, 28
+        madds 24, 2, 2, 24
+        }
+        three_sums a1
+        }
+        page_end
+        stop
+
+; r = b, p = d b, r r, r p
+begin:
+        page_begin
+        arguments 2
+        loop c0 {
+        zeros 2
+        loop QUADS / 2 {
+        two 0, a0               ; b
+        two 2, a2               ; d
+        muls 2, 2, 0
+        madds 24, 0, 0, 24
+        madds 26, 0, 2, 26
+        put 0, a1
+        put 2, a3
+        }
+        two_sums a4
+        }
+        page_end
+        stop
+
+; p = r + b (p - o v), y = d p
+direction:
+        scalar_quads
+        page_begin
+        arguments 2
+        loop c0 {
+        loop QUADS / 2 {
+        two 0, a0               ; r
+        two 2, a2               ; p
+        two 4, a3               ; v
+        two 6, a4               ; d
+        takes 2, 4, 31, 2
+        adds 2, 2, 30, 0
+        muls 6, 6, 2
+        put 2, a1
+        put 6, a5
+        }
+        nop
+        }
+        page_end
+        stop
+
+; r - a v, z = d r
+half:
+        scalar_quads
+        page_begin
+        arguments 2
+        loop c0 {
+        loop QUADS / 2 {
+        two 0, a0               ; r
+        two 2, a2               ; v
+        two 4, a3               ; d
+        takes 0, 2, 30, 0
+        muls 4, 4, 0
+        put 0, a1
+        put 4, a4
+        }
+        nop
+        }
+        page_end
+        stop
+
+; t r, t t
+two_dots:
+        page_begin
+        arguments 1
+        loop c0 {
+        zeros 2
+        loop QUADS / 2 {
+        two 0, a0               ; t
+        two 2, a2               ; r
+        madds 24, 0, 2, 24
+        madds 26, 0, 0, 26
+        }
+        two_sums a1
+        }
+        page_end
+        stop
+
+; x + a y + o z, r - o t, s r, r r
+finish:
+        scalar_quads
+        page_begin
+        arguments 4
+        loop c0 {
+        zeros 2
+        loop QUADS / 2 {
+        two 0, a0               ; x
+        two 2, a2               ; y
+        two 4, a3               ; z
+        two 6, a4               ; r
+        two 8, a5               ; t
+        two 10, a6               ; s
+        adds 0, 2, 30, 0
+        takes 6, 8, 31, 6
+        adds 0, 4, 31, 0
+        madds 24, 10, 6, 24
+        madds 26, 6, 6, 26
+        put 0, a1
+        put 6, a7
+        }
+        two_sums a8
+        }
+        page_end
+        stop

@@ -1,0 +1,259 @@
+//! The dataflow of a row of a block: its quads one after the other, each sum shared by the neighbours that need it.
+//!
+//! Neighbours along a row lie in other lanes, and a shift by one lane is an arithmetic issue. Of a row that is needed on both sides alike the sums
+//! x(i-1) + x(i+1) take one shift: with T(j) = x(j) + x(j+2), whose second term two loads of aligned pairs bring, they are T(i-1). Other sums of rows
+//! are shifted once for either side. Rows with the same coefficients are added up before they are multiplied.
+
+use super::maker::Maker;
+use crate::pipeline::{Body, Pointer};
+use cp2_problems::stencil::{Edge, Stencil};
+use std::collections::BTreeMap;
+
+/// Bytes of a quad.
+pub(super) const QUAD: i64 = 16;
+/// Quads of a section's register file.
+pub(super) const QUADS: u8 = 32;
+/// Constants that have registers; more are loaded where they are needed.
+const CONSTANTS: usize = 10;
+
+/// How a row's dataflow is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Way {
+    /// Rows of an iteration, which share the sums of planes.
+    pub(super) together: usize,
+    /// Sums of rows are shifted by two lanes on their way through memory, not by arithmetic.
+    /// So many quads before they are needed.
+    pub(super) through: Option<i64>,
+    /// Constants have registers; else they are loaded where they are needed.
+    pub(super) constants: bool,
+    /// What is read is loaded once; else for each use.
+    pub(super) once: bool,
+}
+
+impl Way {
+    /// The plainest that has registers for constants.
+    pub(super) const PLAIN: Self = Self {
+        together: 1,
+        through: None,
+        constants: true,
+        once: true,
+    };
+
+    /// Constants that have registers.
+    pub(super) fn held(self) -> usize {
+        if self.constants { CONSTANTS } else { 0 }
+    }
+}
+
+/// Sums of a quad that do not wait for each other where every element has its coefficients.
+pub(super) const PARTS: usize = 4;
+/// Address registers of the table of constants, and of sums that go through memory.
+pub(super) const TABLE: u8 = 5;
+pub(super) const THROUGH: u8 = 6;
+
+/// A row of a block.
+#[derive(Clone, Debug)]
+pub(super) struct Row<'a> {
+    pub(super) stencil: &'a Stencil,
+    /// Every element has coefficients of its own.
+    pub(super) per_element: bool,
+    pub(super) edge: Edge,
+    /// Elements of the array's rows, and its rows.
+    pub(super) columns: usize,
+    pub(super) rows: usize,
+    /// Elements of the block's, a multiple of 4.
+    pub(super) width: usize,
+    /// The block is as wide as the array, and no neighbours lie beside it; else there is a quad of them on either side.
+    pub(super) whole: bool,
+}
+
+/// Rows of neighbours, by planes and rows.
+pub(super) type Rows = Vec<(i8, i8)>;
+
+/// Rows by their coefficient.
+pub(super) type Classes = Vec<(f32, Rows)>;
+
+/// What a pointer walks along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stream {
+    /// The plane before an element's, its own, the one behind.
+    Plane(i8),
+    /// The result.
+    Result,
+    /// Coefficients of elements.
+    Own,
+}
+
+impl Stream {
+    /// Address registers of the earlier and the later half of an iteration: accesses through a pointer lie within an interval.
+    pub(super) fn registers(self) -> [u8; 2] {
+        match self {
+            Self::Plane(plane) => [0, 10].map(|first: u8| first.saturating_add_signed(plane + 1)),
+            Self::Result => [3, 13],
+            Self::Own => [4, 14],
+        }
+    }
+}
+
+/// A dataflow with what its text needs.
+#[derive(Debug)]
+pub(super) struct Made {
+    pub(super) body: Body,
+    /// The pointers, each for the earlier or the later half of an iteration.
+    pub(super) pointers: BTreeMap<(Stream, bool), Pointer>,
+    pub(super) table: Option<Pointer>,
+    /// Four words each, the first ones in registers from `q31` downwards.
+    pub(super) constants: Vec<[u32; 4]>,
+    /// What a page makes of where it is, for fixed edges.
+    pub(super) kept: Option<Kept>,
+    /// Bytes of the sums that go through memory, behind the constants.
+    pub(super) sums: u64,
+    pub(super) through: Option<Pointer>,
+    pub(super) way: Way,
+}
+
+/// Quad registers that say which elements keep their values: masks of the first and of the last column, a mask of all if the plane is
+/// one of the outermost, and the number of the row, which counts up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kept {
+    pub(super) first: u8,
+    pub(super) last: u8,
+    pub(super) plane: u8,
+    pub(super) row: u8,
+}
+
+impl Kept {
+    /// The highest registers.
+    const TAKEN: u8 = 4;
+    pub(super) const ALL: Self = Self {
+        first: QUADS - 1,
+        last: QUADS - 2,
+        plane: QUADS - 3,
+        row: QUADS - 4,
+    };
+}
+
+impl Made {
+    /// The register of the first constant; others are below.
+    pub(super) fn first_constant(&self) -> u8 {
+        let kept = if self.kept.is_some() { Kept::TAKEN } else { 0 };
+        QUADS - 1 - kept
+    }
+
+    /// Constants that are in registers.
+    pub(super) fn held(&self) -> usize {
+        self.constants.len().min(self.way.held())
+    }
+
+    /// Pair registers that are free for values.
+    pub(super) fn free(&self) -> u8 {
+        2 * (self.first_constant() + 1 - self.held() as u8)
+    }
+}
+
+/// How many couples of rows lie in the planes before and behind.
+fn pairs(rows: &Rows) -> usize {
+    let before = rows.iter().filter(|(plane, _)| *plane == -1);
+    before.filter(|(_, row)| rows.contains(&(1, *row))).count()
+}
+
+/// Which neighbours along a row a sum is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Side {
+    Both,
+    West,
+    East,
+}
+
+impl Row<'_> {
+    /// Quads of the block's row.
+    pub(super) fn quads(&self) -> i64 {
+        (self.width / 4) as i64
+    }
+
+    /// The quad that has the array's last column, and its lane there.
+    pub(super) fn last(&self) -> (i64, usize) {
+        let last = (self.columns - 1) % self.width;
+        ((last / 4) as i64, last % 4)
+    }
+
+    /// Bytes from row to row of the window and of the result.
+    pub(super) fn pitch(&self) -> [i64; 2] {
+        let own = QUAD * self.quads();
+        match self.whole {
+            true => [own, own],
+            false => [own + 2 * QUAD, own],
+        }
+    }
+
+    /// The ways to make it that may be the fastest.
+    pub(super) fn ways(&self) -> Vec<Way> {
+        let mut ways = vec![Way::PLAIN];
+        let sums = |(side, classes): &(Side, Classes)| *side == Side::Both && classes.len() > 1;
+        if self.per_element || !self.sides().iter().any(sums) {
+            return ways;
+        }
+        // Only sums over planes are the same for two rows.
+        let planes = self.classes(1).iter().any(|(_, rows)| pairs(rows) > 0);
+        let two = planes && self.edge != Edge::Fixed && self.rows > 1;
+        for (together, through) in [(2, Some(1)), (2, None), (1, Some(1)), (1, Some(2))] {
+            if together == 1 || two {
+                ways.push(Way {
+                    together,
+                    through,
+                    ..Way::PLAIN
+                });
+            }
+        }
+        ways
+    }
+
+    /// Those that take fewer registers, the faster first.
+    pub(super) fn frugal_ways() -> [Way; 2] {
+        [true, false].map(|once| Way {
+            constants: false,
+            once,
+            ..Way::PLAIN
+        })
+    }
+
+    /// Its dataflow.
+    pub(super) fn make(&self, way: Way) -> Made {
+        Maker::new(self, way).made()
+    }
+
+    /// For every row of neighbours its coefficients to the west, here and to the east.
+    fn weights(&self) -> BTreeMap<(i8, i8), [f32; 3]> {
+        let mut rows: BTreeMap<(i8, i8), [f32; 3]> = BTreeMap::new();
+        for point in self.stencil.points() {
+            let [z, y, x] = point.offset;
+            rows.entry((z, y)).or_default()[(x + 1) as usize] = point.coefficient;
+        }
+        rows
+    }
+
+    /// Rows by one of their three coefficients, those with none left out.
+    pub(super) fn classes(&self, which: usize) -> Classes {
+        let mut classes: Classes = Vec::new();
+        for (row, weights) in self.weights() {
+            let weight = weights[which];
+            match classes.iter_mut().find(|(own, _)| *own == weight) {
+                _ if weight == 0.0 => {}
+                Some((_, rows)) => rows.push(row),
+                None => classes.push((weight, vec![row])),
+            }
+        }
+        classes
+    }
+
+    /// The sums along rows: the same to either side where coefficients allow it.
+    pub(super) fn sides(&self) -> Vec<(Side, Classes)> {
+        let [west, east] = [0, 2].map(|which| self.classes(which));
+        let sides = match west == east {
+            true => vec![(Side::Both, west)],
+            false => vec![(Side::West, west), (Side::East, east)],
+        };
+        let used = sides.into_iter();
+        used.filter(|(_, classes)| !classes.is_empty()).collect()
+    }
+}

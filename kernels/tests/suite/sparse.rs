@@ -1,0 +1,181 @@
+//! Products of sparse matrices: any pattern, any machine, and what they take.
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use crate::common::machine;
+use cp2_host::Options;
+use cp2_kernels::sparse::{Format, Products};
+use cp2_machine::Machine;
+use cp2_problems::sparse::{Field, Made, Pattern, SparseMatrix, SpmvProblem, Triplets};
+use cp2_problems::{Case, Problem as _};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+/// Multiplies under the checkers and judges the result; the cycles.
+fn checked(
+    problem: &SpmvProblem,
+    machine: &Arc<Machine>,
+    (format, case, seed): (Option<Format>, Case, u64),
+) -> u64 {
+    let products = Products::new(problem, machine, format).unwrap();
+    let input = problem.input(case, seed);
+    let options = Options {
+        check: true,
+        ..Options::default()
+    };
+    let task = products.task(&input, options).unwrap();
+    let expected = task.job.expected();
+    let done = task.run(products.figures()).unwrap();
+    let findings = &done.run.report.findings;
+    assert!(findings.is_empty(), "{}: {:?}", findings.len(), findings[0]);
+    assert!(done.keeps_inputs().unwrap());
+    let verdict = problem.judge(&input, done.output.as_ref().unwrap());
+    assert!(verdict.holds(), "{verdict:?}");
+    assert!(done.efficiency() < 1.0, "{}", done.efficiency());
+    let cycles = done.run.report.cycles;
+    if problem.vectors() == 1 {
+        assert_eq!(expected.map(|cycles| cycles.0), Some(cycles));
+    }
+    cycles
+}
+
+fn made() -> impl Strategy<Value = (Made, usize, Case, u64)> {
+    let pattern = prop::sample::select(Pattern::ALL.to_vec());
+    let field = prop::sample::select(Field::ALL.to_vec());
+    let case = prop::sample::select(Case::ALL.to_vec());
+    (
+        pattern,
+        field,
+        case,
+        (0usize..8, 1usize..7, 1usize..4),
+        0u64..1000,
+    )
+        .prop_map(|(pattern, field, case, (n, each, vectors), seed)| {
+            let (n, cols) = match pattern {
+                Pattern::Grid5 => (3 + n, 0),
+                Pattern::Grid7 | Pattern::Grid27 => (2 + n / 2, 0),
+                Pattern::Random | Pattern::Empty => (20 + 7 * n, [0, 13, 150][each % 3]),
+                _ => (20 + 7 * n, 0),
+            };
+            let made = Made {
+                cols,
+                each: if pattern == Pattern::Fem {
+                    3 + each % 4
+                } else {
+                    each
+                },
+                field,
+                seed,
+                ..Made::new(pattern, n)
+            };
+            (made, vectors, case, seed)
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// Every format on matrices of every family: right, clean under the checkers, as fast as foreseen, and no padding multiplies what is not finite.
+    #[test]
+    fn products_are_right((made, vectors, case, seed) in made(), vm9 in any::<bool>()) {
+        let problem = SpmvProblem::made(&made, vectors).unwrap();
+        let machine = machine(if vm9 { "vm9" } else { "vm7" });
+        for format in Format::ALL {
+            if Products::new(&problem, &machine, Some(format)).is_err() {
+                // A format may refuse a matrix; the fastest of all may not.
+                continue;
+            }
+            checked(&problem, &machine, (Some(format), case, seed));
+        }
+    }
+}
+
+/// Vectors that local memory does not hold come in segments; rows of any length go over any number of pages.
+#[test]
+fn large_vectors_and_long_rows() {
+    for (pattern, n, each) in [
+        (Pattern::Random, 14_000, 2),
+        (Pattern::DenseRow, 3000, 2),
+        (Pattern::DenseColumn, 1500, 2),
+        (Pattern::PowerLaw, 9000, 3),
+    ] {
+        let made = Made {
+            each,
+            ..Made::new(pattern, n)
+        };
+        let problem = SpmvProblem::made(&made, 1).unwrap();
+        checked(
+            &problem,
+            &machine("vm7"),
+            (Some(Format::Gather), Case::Random, 3),
+        );
+    }
+}
+
+/// Rows, columns and values.
+type Entries = Vec<(u32, u32, f64)>;
+
+/// One row, one column, one entry, none, and entries that are zero or not finite.
+#[test]
+fn small_and_odd_matrices() {
+    let all: [(usize, usize, Entries); 5] = [
+        (1, 1, vec![(0, 0, 2.0)]),
+        (
+            1,
+            700,
+            (0..700)
+                .step_by(3)
+                .map(|j| (0, j, 0.5 + f64::from(j)))
+                .collect(),
+        ),
+        (
+            700,
+            1,
+            (0..700)
+                .step_by(3)
+                .map(|i| (i, 0, 0.5 - f64::from(i)))
+                .collect(),
+        ),
+        (9, 5, Vec::new()),
+        (
+            33,
+            40,
+            vec![
+                (0, 0, 0.0),
+                (7, 39, f64::INFINITY),
+                (32, 1, f64::NAN),
+                (8, 1, 3.0),
+            ],
+        ),
+    ];
+    for (rows, cols, entries) in all {
+        let matrix = SparseMatrix::from_triplets(rows, cols, &Triplets::Real(entries)).unwrap();
+        let problem = SpmvProblem::new(Arc::new(matrix), 1).unwrap();
+        for case in [Case::Random, Case::NotFinite] {
+            checked(&problem, &machine("vm9"), (None, case, 1));
+        }
+    }
+}
+
+/// What was measured when the formats were made, as ratios to the time of compressed rows: a slower product is looked at.
+#[test]
+fn products_are_as_fast_as_they_were() {
+    for (pattern, n, each, least) in [
+        (Pattern::Random, 1400, 56, 0.5),
+        (Pattern::Fem, 1200, 6, 0.8),
+    ] {
+        let made = Made {
+            each,
+            ..Made::new(pattern, n)
+        };
+        let problem = SpmvProblem::made(&made, 1).unwrap();
+        let machine = machine("vm7");
+        let product = Products::new(&problem, &machine, None).unwrap();
+        let cycles = product.product().candidates().iter();
+        let cycles = cycles
+            .filter_map(|found| found.cycles.as_ref().ok())
+            .min()
+            .unwrap();
+        let ratio = problem.csr_bytes() as f64 / machine.dma.bandwidth.as_f64() / cycles.0 as f64;
+        assert!(ratio > least, "{pattern:?}: {ratio}");
+    }
+}

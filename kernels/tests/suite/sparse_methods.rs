@@ -1,0 +1,156 @@
+//! Methods that are made of sparse products: NPB CG and systems of equations.
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use crate::common::machine;
+use cp2_host::Options;
+use cp2_kernels::sparse::Solver;
+use cp2_kernels::{Cp2, Cp2Report};
+use cp2_problems::npb::cg::CgProblem;
+use cp2_problems::sparse::{End, Method, SolveProblem, SparseMatrix, Symmetry, Triplets};
+use cp2_problems::{Backend as _, Case, Data, Problem, Size, run_judged};
+use proptest::prelude::*;
+
+fn cp2(name: &str, check: bool) -> Cp2 {
+    let options = Options {
+        check,
+        ..Options::default()
+    };
+    Cp2::with_options(machine(name), options)
+}
+
+/// The output of a problem on an input, judged; the checkers find nothing.
+fn judged(vm: &Cp2, problem: &dyn Problem, input: &Data) -> Data {
+    let mut prepared = vm.prepare(problem).unwrap();
+    let judged = run_judged(&mut *prepared, problem, input);
+    let judged = judged.unwrap_or_else(|e| panic!("{}: {e}", problem.title()));
+    let report = judged.outcome.report.unwrap();
+    let report: &Cp2Report = report.downcast_ref().unwrap();
+    assert_eq!(report.run.findings, []);
+    judged.outcome.output
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
+
+    /// Matrices of the benchmark's kind whose rows are no whole quads or blocks, against double precision, under the checkers.
+    #[test]
+    fn inverse_iterations_are_those_of_double_precision(
+        rows in 16usize..400,
+        entries in 1usize..8,
+        iterations in 1usize..3,
+        shift in 5u32..30,
+        seed in 1u64..9,
+        name in prop_oneof![Just("vm7"), Just("vm9")],
+    ) {
+        let problem = CgProblem::new(rows, entries, iterations, shift).unwrap();
+        let input = problem.input(Case::Random, seed);
+        judged(&cp2(name, true), &problem, &input);
+    }
+
+    /// Systems of every method, of any number of rows, under the checkers.
+    #[test]
+    fn systems_are_solved(
+        n in 5usize..17,
+        grid in any::<bool>(),
+        number in 0usize..3,
+        seed in 1u64..1000,
+        case in prop_oneof![Just(Case::Random), Just(Case::Large), Just(Case::Small), Just(Case::Zeros)],
+        name in prop_oneof![Just("vm7"), Just("vm9")],
+    ) {
+        let method = ["cg", "pcg", "bicgstab"][number];
+        let (pattern, n) = if grid { ("grid5", n) } else { ("fem", 6 * n) };
+        let size = format!("pattern={pattern} n={n} each=4 seed={seed} method={method} tolerance=1e-4 iterations=60");
+        let size = Size::parse(&SolveProblem::PARAMETERS, &size).unwrap();
+        let problem = SolveProblem::of_size(&size).unwrap();
+        let input = problem.input(case, seed);
+        let output = judged(&cp2(name, true), &problem, &input);
+        prop_assert_eq!(output.get::<u32>("end").unwrap(), [End::Converged.number()]);
+    }
+}
+
+/// A fixed number of iterations has a price, which is the time.
+#[test]
+fn inverse_iterations_take_what_they_should() {
+    let problem = CgProblem::new(700, 5, 1, 12).unwrap();
+    let input = problem.input(Case::Random, 1);
+    for name in ["vm7", "vm9"] {
+        let vm = cp2(name, false);
+        let method = vm.method(&problem).unwrap();
+        let task = method.task(&input, Options::default()).unwrap();
+        let expected = task.job.expected().unwrap();
+        let done = task.run(method.figures.clone()).unwrap();
+        let report = &done.run.report;
+        assert_eq!(report.cycles, expected.0, "{name}");
+        assert_eq!(report.causes.total(), report.cycles);
+        assert!(done.keeps_inputs().unwrap());
+        assert!(done.figures.bound <= done.figures.reference);
+        assert!(done.efficiency() < 1.0);
+    }
+}
+
+/// A symmetric matrix by its entries on and below the diagonal.
+fn symmetric(n: usize, entries: &[(u32, u32, f64)]) -> SparseMatrix {
+    let mirrored = entries.iter().flat_map(|&(i, j, a)| {
+        let other = (i != j).then_some((j, i, a));
+        [(i, j, a)].into_iter().chain(other)
+    });
+    let all = Triplets::Real(mirrored.collect());
+    let matrix = SparseMatrix::from_triplets(n, n, &all).unwrap();
+    matrix.declared(Symmetry::Symmetric).unwrap()
+}
+
+/// How a method ends, and after how many iterations.
+fn ends(matrix: SparseMatrix, method: Method, b: &[f32], most: usize) -> (End, usize) {
+    let problem = SolveProblem::new(matrix.into(), method, 1e-5, most).unwrap();
+    let exact = problem.solve::<f64>(b);
+    let solver = Solver::new(problem, &machine("vm7")).unwrap();
+    let task = solver.task(b, Options::default()).unwrap();
+    let done = task.run(solver.figures(1)).unwrap();
+    let output = done.output.unwrap();
+    let end = End::of(output.get::<u32>("end").unwrap()[0]).unwrap();
+    let residuals: &[f64] = output.get("residuals").unwrap();
+    let count = residuals
+        .iter()
+        .position(|r| r.is_nan())
+        .unwrap_or(residuals.len());
+    assert_eq!(end, exact.end);
+    (end, count.saturating_sub(1))
+}
+
+/// Ends other than convergence: each by a matrix that leads to it, and as double precision ends.
+#[test]
+fn every_end_is_found() {
+    // Indefinite: the first direction has no curvature.
+    let saddle = symmetric(4, &[(0, 0, 1.0), (1, 1, -1.0), (2, 2, 1.0), (3, 3, 1.0)]);
+    let first = [1.0, 1.0, 0.0, 0.0];
+    assert_eq!(
+        ends(saddle.clone(), Method::Cg, &first, 10),
+        (End::Breakdown, 0)
+    );
+    // A turn by 90 degrees: the product is at right angles to the shadow.
+    let turn = Triplets::Real(vec![(0, 1, 1.0), (1, 0, -1.0)]);
+    let turn = SparseMatrix::from_triplets(2, 2, &turn).unwrap();
+    assert_eq!(
+        ends(turn, Method::Bicgstab, &[1.0, 1.0], 10),
+        (End::Breakdown, 0)
+    );
+    // Ten values take ten iterations.
+    let values: Vec<_> = (0..10).map(|i| (i, i, 1.0 + f64::from(i))).collect();
+    let b = [1.0; 10];
+    assert_eq!(
+        ends(symmetric(10, &values), Method::Cg, &b, 3),
+        (End::Limit, 3)
+    );
+    let (end, count) = ends(symmetric(10, &values), Method::Pcg, &b, 20);
+    assert_eq!((end, count), (End::Converged, 1));
+    // Nothing is to be done.
+    assert_eq!(
+        ends(saddle.clone(), Method::Cg, &[0.0; 4], 10),
+        (End::Converged, 0)
+    );
+    // Numbers that single and double precision do not hold.
+    assert_eq!(
+        ends(saddle, Method::Cg, &[f32::NAN; 4], 10).0,
+        End::Diverged
+    );
+}

@@ -1,0 +1,324 @@
+//! Sparse matrices: products with vectors, and iterative methods that are made of them.
+//!
+//! The values of a matrix are input like the numbers of a vector; where they stand is not: whoever makes the program knows that, and may have it in
+//! the program. So what has to be moved are the values that a symmetry leaves open, none of a pattern, and the vectors once. A format that
+//! keeps columns beside values moves more, and that is the format's cost.
+
+use crate::bound::Traffic;
+use crate::count::Count;
+use crate::fft::REAL;
+use crate::figures::{Figures, Known, Plan};
+use cp2_machine::Machine;
+
+/// Floats of a quad.
+const QUAD: f64 = 4.0;
+
+/// What the entries of a matrix are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SparseNumbers {
+    /// Each of them is 1.
+    Ones,
+    /// Real numbers.
+    Real,
+    /// Complex numbers, and with them vectors.
+    Complex,
+}
+
+impl SparseNumbers {
+    /// Bytes of a value, and of a number of a vector.
+    fn bytes(self) -> [u128; 2] {
+        match self {
+            Self::Ones => [0, REAL],
+            Self::Real => [REAL; 2],
+            Self::Complex => [2 * REAL; 2],
+        }
+    }
+
+    /// What an entry takes for one vector: a sum, a multiply-add of real numbers (two operations), or one of complex numbers.
+    fn entry(self) -> Count {
+        let one = Count::default();
+        match self {
+            Self::Ones => Count {
+                adds: 1.0 / QUAD,
+                ..one
+            },
+            Self::Real => madds(1.0),
+            Self::Complex => Count {
+                products: 1.0,
+                ..one
+            },
+        }
+    }
+}
+
+/// So many multiply-adds of single numbers.
+fn madds(count: f64) -> Count {
+    Count {
+        madds: count / QUAD,
+        ..Count::default()
+    }
+}
+
+/// A sparse matrix times vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SparseProduct {
+    rows: usize,
+    cols: usize,
+    entries: usize,
+    known: usize,
+    numbers: SparseNumbers,
+    vectors: usize,
+}
+
+impl SparseProduct {
+    /// The products of a matrix of so many rows and columns and `entries` entries, of which `known` make known all (one triangle of a
+    /// symmetric one), with `vectors` vectors.
+    #[must_use]
+    pub fn new(
+        [rows, cols]: [usize; 2],
+        entries: usize,
+        known: usize,
+        numbers: SparseNumbers,
+        vectors: usize,
+    ) -> Self {
+        Self {
+            rows,
+            cols,
+            entries,
+            known,
+            numbers,
+            vectors,
+        }
+    }
+
+    /// Bytes of the values, once.
+    fn values(&self) -> u128 {
+        self.numbers.bytes()[0] * self.known as u128
+    }
+
+    /// Bytes of the vectors that are multiplied and of their products.
+    fn ends(&self) -> u128 {
+        let numbers = (self.rows as u128 + self.cols as u128) * self.vectors as u128;
+        self.numbers.bytes()[1] * numbers
+    }
+
+    fn count(&self) -> Count {
+        self.numbers.entry() * (self.entries as f64 * self.vectors as f64)
+    }
+
+    /// Bound and reference: values and vectors once, and an operation for each entry and vector.
+    #[must_use]
+    pub fn figures(&self, machine: &Machine) -> Figures {
+        let must = Traffic::bytes(self.values().saturating_add(self.ends()));
+        Figures::of(machine, must, self.count(), "the definition", "definition")
+    }
+}
+
+/// An iterative method for a square matrix of real numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SparseMethod {
+    /// Conjugate gradients.
+    Cg,
+    /// The same preconditioned with the diagonal.
+    Pcg,
+    /// Stabilised biconjugate gradients, preconditioned with the diagonal.
+    Bicgstab,
+    /// Inverse iterations of so many steps of conjugate gradients each (NPB CG).
+    Inverse {
+        /// Steps of one.
+        steps: usize,
+    },
+}
+
+/// What an iteration does beside its products.
+struct Passes {
+    products: f64,
+    /// Vectors that are read or written: each pass that does whatever its vectors allow moves each of them once.
+    moved: f64,
+    /// The same where vectors stay in local memory: what is multiplied goes to all sections and has to be written and read for that.
+    shared: f64,
+    /// Multiply-adds for a row: sums of products, and vectors that are added to others.
+    madds: f64,
+    /// Products of two vectors' numbers.
+    products_of_numbers: f64,
+}
+
+impl SparseMethod {
+    /// One iteration.
+    ///
+    /// | pass of conjugate gradients | reads | writes | multiply-adds a row |
+    /// |---|---|---|---|
+    /// | q = A p, p q | p | q | 1 |
+    /// | r - alpha q, r r | q, r | r | 2 |
+    /// | x + alpha p, r + beta p | x, p, r | x, p | 2 |
+    ///
+    /// With a diagonal d: z = d r in the second pass and again in the third, each of which reads d, and r z beside r r.
+    ///
+    /// | pass of stabilised biconjugate gradients | reads | writes | multiply-adds a row |
+    /// |---|---|---|---|
+    /// | p = r + beta (p - omega v), y = d p | r, p, v, d | p, y | 2 |
+    /// | v = A y, s v | y, s | v | 1 |
+    /// | r - alpha v, z = d r | r, v, d | r, z | 1 |
+    /// | t = A z, t r, t t | z, r | t | 2 |
+    /// | x + alpha y + omega z, r - omega t, s r, r r | x, y, z, r, t, s | x, r | 5 |
+    ///
+    /// An inverse iteration has its steps and x - A z with its norm, x z and z z (reads z and x, and the product writes nothing), and z / |z| (reads z, writes x).
+    fn passes(self) -> Passes {
+        let cg = Passes {
+            products: 1.0,
+            moved: 2.0 + 3.0 + 5.0,
+            shared: 2.0,
+            madds: 1.0 + 2.0 + 2.0,
+            products_of_numbers: 0.0,
+        };
+        match self {
+            Self::Cg => cg,
+            Self::Pcg => Passes {
+                moved: cg.moved + 2.0,
+                madds: cg.madds + 1.0,
+                products_of_numbers: 2.0,
+                ..cg
+            },
+            Self::Bicgstab => Passes {
+                products: 2.0,
+                moved: 6.0 + 3.0 + 5.0 + 3.0 + 8.0,
+                shared: 4.0,
+                madds: 2.0 + 1.0 + 1.0 + 2.0 + 5.0,
+                products_of_numbers: 2.0,
+            },
+            Self::Inverse { steps } => {
+                let steps = steps as f64;
+                Passes {
+                    products: steps + 1.0,
+                    moved: steps * cg.moved + 2.0 + 2.0,
+                    shared: steps * cg.shared + 2.0,
+                    madds: steps * cg.madds + 4.0,
+                    products_of_numbers: 1.0,
+                }
+            }
+        }
+    }
+
+    /// Vectors that an iteration goes on with.
+    fn kept(self) -> u128 {
+        match self {
+            Self::Cg => 4,
+            Self::Pcg | Self::Inverse { .. } => 5,
+            Self::Bicgstab => 9,
+        }
+    }
+}
+
+/// So many iterations of a method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SparseSolver {
+    method: SparseMethod,
+    rows: usize,
+    entries: usize,
+    known: usize,
+    numbers: SparseNumbers,
+    iterations: usize,
+}
+
+impl SparseSolver {
+    /// `iterations` of a method with a matrix of so many rows and entries, of which `known` make known all. (Complex numbers count as they do in
+    /// products; no method here takes them.)
+    #[must_use]
+    pub fn new(
+        method: SparseMethod,
+        rows: usize,
+        [entries, known]: [usize; 2],
+        numbers: SparseNumbers,
+        iterations: usize,
+    ) -> Self {
+        Self {
+            method,
+            rows,
+            entries,
+            known,
+            numbers,
+            iterations,
+        }
+    }
+
+    /// Bound and reference. Nothing but the values, the right-hand side and the solution has to be moved, so that is the bound. The reference
+    /// moves the values in every product, unless local memory holds them and the vectors, and the vectors as the passes of
+    /// the method do, or, if local memory holds them, for the products alone.
+    #[must_use]
+    pub fn figures(&self, machine: &Machine) -> Figures {
+        let product = SparseProduct::new([self.rows; 2], self.entries, self.known, self.numbers, 1);
+        let passes = self.method.passes();
+        let (times, rows) = (self.iterations as f64, self.rows as f64);
+        let vector = self.numbers.bytes()[1] * self.rows as u128;
+        let local = u128::from(machine.cp2.dmem.0) * machine.cp2.sections as u128;
+        let vectors = self.method.kept().saturating_mul(vector);
+        let (moved, method) = if vectors > local {
+            (
+                passes.moved,
+                "values in every product, vectors in every pass",
+            )
+        } else {
+            (
+                passes.shared,
+                "values in every product, vectors for products alone",
+            )
+        };
+        let all_local = vectors.saturating_add(product.values()) <= local;
+        let values = match all_local {
+            true => product.values() as f64,
+            false => product.values() as f64 * passes.products * times,
+        };
+        let must = Traffic::bytes(product.values().saturating_add(product.ends()));
+        let bytes = values + moved * vector as f64 * times;
+        let plan = Plan {
+            traffic: Traffic::bytes(bytes as u128),
+            method: match all_local {
+                true => "values once, vectors for products alone".to_owned(),
+                false => method.to_owned(),
+            },
+            source: "passes fused as far as their scalars allow",
+        };
+        let vectors = Count {
+            adds: rows * passes.products_of_numbers / QUAD,
+            ..madds(rows * passes.madds)
+        };
+        let known = Known {
+            count: (product.count() * passes.products + vectors) * times,
+            method: "the definition".to_owned(),
+            source: match self.method {
+                SparseMethod::Cg | SparseMethod::Pcg => "Hestenes, Stiefel 1952",
+                SparseMethod::Bicgstab => "van der Vorst 1992",
+                SparseMethod::Inverse { .. } => "NPB CG",
+            }
+            .to_owned(),
+        };
+        Figures::least(machine, must, &plan, [known])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A vector that no local memory holds is moved ten times in an iteration of conjugate gradients, one that it does twice.
+    #[test]
+    fn vectors_are_moved_as_often_as_passes_do() {
+        let vm7 = Machine::builtin("vm7").unwrap_or_else(|| panic!("vm7"));
+        let cycles = |rows: usize, entries: usize, iterations| {
+            let numbers = SparseNumbers::Real;
+            let solver =
+                SparseSolver::new(SparseMethod::Cg, rows, [entries; 2], numbers, iterations);
+            let figures = solver.figures(&vm7);
+            (figures.reference.get(), figures.bound.get())
+        };
+        let of = |rows, entries| cycles(rows, entries, 9).0 - cycles(rows, entries, 8).0;
+        assert_eq!(of(100_000, 500_000), (500_000 + 10 * 100_000) / 4);
+        assert_eq!(of(16_000, 500_000), (500_000 + 2 * 16_000) / 4);
+        // Values and vectors are local: what is left is a vector for each product, or arithmetic, five multiply-adds a row beside those
+        // of the product, sixteen a cycle.
+        let few = cycles(1600, 2000, 20);
+        assert_eq!(few.0, 20 * (2 * 1600) / 4 + 2000 / 4);
+        assert_eq!(few.1, (2000 + 2 * 1600) / 4);
+        assert_eq!(of(1600, 40_000), (40_000 + 5 * 1600) / 16);
+    }
+}
