@@ -8,15 +8,18 @@ use crate::decoded::{Decoded, decode};
 use crate::fast::{Fast, sets_up};
 use crate::fault::FaultKind;
 use cp2_machine::Machine;
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
 /// Programs remembered besides the one in program memory, words of their translations, and blocks of them that became host code.
-const MOST: usize = 2048;
+const MOST: usize = 4096;
 const WORDS: usize = 1 << 22;
 const BLOCKS: usize = 1 << 14;
 
 /// Every so many words one is looked at to tell programs apart at a glance.
 const APART: usize = 16;
+
+/// 2^64 over the golden ratio: its multiples are spread evenly.
+const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A program, and what was made of it.
 #[derive(Debug, Default)]
@@ -50,7 +53,7 @@ impl Made {
 fn glance(core: &Core) -> u64 {
     let words = core.loaded.of(&core.program).iter().step_by(APART);
     words.fold(0, |sum: u64, word| {
-        (sum.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        (sum.rotate_left(5) ^ word).wrapping_mul(STRIDE)
     })
 }
 
@@ -61,8 +64,10 @@ pub(crate) struct Programs {
     now: Made,
     /// Program memory was not written since then.
     settled: bool,
-    /// The oldest first.
-    kept: VecDeque<Made>,
+    /// By [`glance`].
+    kept: BTreeMap<u64, Made>,
+    /// The glance, or the last before it, of what is forgotten next.
+    forget: u64,
     /// Words of their translations, and compiled blocks.
     kept_words: usize,
     kept_blocks: usize,
@@ -107,11 +112,11 @@ impl Programs {
         if self.now.is_of(core, glance) {
             return;
         }
-        let known = self.kept.iter().position(|made| made.is_of(core, glance));
-        let known = known.and_then(|at| self.kept.remove(at));
+        let known = self.kept.remove(&glance);
         if let Some(made) = &known {
             self.uncount(made);
         }
+        let known = known.filter(|made| made.is_of(core, glance));
         self.put(known.unwrap_or_else(|| Made::of(core)));
     }
 
@@ -123,12 +128,20 @@ impl Programs {
         }
         self.kept_words += before.fast.words();
         self.kept_blocks += before.fast.compiled();
-        self.kept.push_back(before);
+        if let Some(other) = self.kept.insert(before.glance, before) {
+            self.uncount(&other);
+        }
         while self.kept.len() > MOST || self.kept_words > WORDS || self.kept_blocks > BLOCKS {
-            let Some(oldest) = self.kept.pop_front() else {
+            // Any of them: of programs that come in turn, the oldest is what comes next.
+            self.forget = self.forget.wrapping_add(STRIDE);
+            let next = self.kept.range(self.forget..).chain(&self.kept).next();
+            let Some(made) = next
+                .map(|(glance, _)| *glance)
+                .and_then(|glance| self.kept.remove(&glance))
+            else {
                 return;
             };
-            self.uncount(&oldest);
+            self.uncount(&made);
         }
     }
 

@@ -86,6 +86,20 @@ const fn slot_index(slot: Slot, major: u8, minor: u8) -> usize {
     ((slot as usize) << 11) | ((major as usize) << 6) | minor as usize
 }
 
+/// Major and minor opcode bits of a slot's bits.
+const fn opcode(slot: Slot, bits: u64) -> (u8, u8) {
+    ((bits >> (slot.bits() - 5)) as u8, (bits & 63) as u8)
+}
+
+impl Op {
+    /// The operation that the opcode among a slot's bits names, whatever its operands are.
+    #[must_use]
+    pub fn of(slot: Slot, bits: u64) -> Option<Self> {
+        let (major, minor) = opcode(slot, bits);
+        INDEX.get(slot_index(slot, major, minor)).copied().flatten()
+    }
+}
+
 const fn sign_extend(value: u64, bits: u32) -> i32 {
     ((value as i64) << (64 - bits) >> (64 - bits)) as i32
 }
@@ -121,18 +135,13 @@ impl Inst {
     /// # Errors
     /// Bits that are no encoding of any row.
     pub fn decode(slot: Slot, bits: u64) -> Result<Self, DecodeError> {
-        let major = (bits >> (slot.bits() - 5)) as u8;
-        let minor = (bits & 63) as u8;
-        let op = INDEX
-            .get(slot_index(slot, major, minor))
-            .copied()
-            .flatten()
-            .ok_or(DecodeError::Opcode {
-                slot,
-                bits,
-                major,
-                minor,
-            })?;
+        let (major, minor) = opcode(slot, bits);
+        let op = Op::of(slot, bits).ok_or(DecodeError::Opcode {
+            slot,
+            bits,
+            major,
+            minor,
+        })?;
         let form = op.row().form;
         let mut inst = Self::new(op);
         let mut next = 0;
@@ -256,7 +265,7 @@ impl Word {
     /// # Errors
     /// Any of the 2^64 values that the assembler would not produce.
     pub fn decode(bits: u64) -> Result<Self, DecodeError> {
-        let slot = |s: Slot| Inst::decode(s, bits >> s.shift() & ((1 << s.bits()) - 1));
+        let slot = |s: Slot| Inst::decode(s, s.bits_of(bits));
         let word = Self {
             arith: slot(Slot::Arith)?,
             mem: slot(Slot::Mem)?,

@@ -29,6 +29,12 @@ impl Slot {
             Self::Mem => 0,
         }
     }
+
+    /// The slot's bits of a word.
+    #[must_use]
+    pub const fn bits_of(self, word: u64) -> u64 {
+        word >> self.shift() & ((1 << self.bits()) - 1)
+    }
 }
 
 /// A bit field inside a slot.

@@ -161,8 +161,8 @@ impl Block {
 
     /// What some of the words do, each once.
     pub(super) fn work(&self, words: Range<usize>) -> Work {
-        let sums = &self.text.sums[self.skip..];
-        sums[words.end].since(&sums[words.start])
+        let before = |word| self.text.work(self.skip + word);
+        before(words.end).since(&before(words.start))
     }
 
     /// Whether the block turns behind a word.

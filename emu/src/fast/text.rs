@@ -7,12 +7,19 @@ use crate::core::{Core, Loop};
 use crate::decoded::{Decoded, decode};
 use crate::semantics::action::{Action, ControlOp};
 use crate::work::Work;
-use cp2_asm::isa::{Inst, Op, Word};
+use cp2_asm::isa::{Inst, Op, Slot, Word};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
 /// Words of the longest block.
 const LONGEST: usize = 1024;
+
+/// Words of the longest block outside loops. It runs once at a time whatever its length, and each moment at
+/// which something else interrupts it makes another block of what is left of it.
+const STRAIGHT: usize = 128;
+
+/// Sums of work are kept of every so many words.
+const SUMMED: usize = 32;
 
 /// Words of a block that goes on behind one more branch, or repeats itself.
 const TRACE: usize = 96;
@@ -25,8 +32,8 @@ pub(super) struct Text {
     pub steps: Arc<[Step]>,
     /// Where they are.
     pub places: Vec<Place>,
-    /// What the words before each do, and all of them, once each.
-    pub sums: Vec<Work>,
+    /// What the words before every [`SUMMED`]th do, once each.
+    sums: Vec<Work>,
     /// The turns that words before the last one take, in order.
     pub turns: Vec<Turn>,
     /// First and last target of the jumps outside calls.
@@ -80,7 +87,11 @@ impl Ends {
             bodies: Vec::new(),
         };
         for (pc, bits) in core.loaded.of(&core.program).iter().enumerate() {
-            if let (true, Ok(word)) = (core.loaded.is(pc), Word::decode(*bits))
+            // Few words begin loops: the others are not decoded.
+            let may = Op::of(Slot::Mem, Slot::Mem.bits_of(*bits)).is_some_and(loops);
+            if may
+                && core.loaded.is(pc)
+                && let Ok(word) = Word::decode(*bits)
                 && let Some(words) = body(&word.mem)
             {
                 found.mark(pc + words);
@@ -96,6 +107,15 @@ impl Ends {
     fn mark(&mut self, pc: usize) {
         if let Some(end) = self.ends.get_mut(pc) {
             *end = true;
+        }
+    }
+
+    /// Words of the longest block that begins at `pc`.
+    fn longest(&self, pc: u32) -> usize {
+        let holds = |(first, last): &(u32, u32)| (*first..=*last).contains(&pc);
+        match self.bodies.iter().any(holds) {
+            true => LONGEST,
+            false => STRAIGHT,
         }
     }
 
@@ -118,9 +138,14 @@ pub(crate) fn sets_up(core: &Core, running: &Loop) -> bool {
         .is_some_and(|words| pc + words == running.end as usize)
 }
 
+/// Whether an operation begins a hardware loop.
+fn loops(op: Op) -> bool {
+    matches!(op, Op::LoopI | Op::LoopX)
+}
+
 /// Length of the loop body that follows.
 fn body(inst: &Inst) -> Option<usize> {
-    matches!(inst.op, Op::LoopI | Op::LoopX).then_some(usize::from(inst.target))
+    loops(inst.op).then_some(usize::from(inst.target))
 }
 
 impl Text {
@@ -134,11 +159,12 @@ impl Text {
         mut pc: u32,
     ) -> (Self, End) {
         let mut text = Self::default();
+        let longest = ends.longest(pc);
         let mut certainty = Certainty::default();
         let mut open = None;
         let end = loop {
             let at = pc as usize;
-            if text.words.len() == LONGEST || !core.loaded.is(at) {
+            if text.words.len() == longest || !core.loaded.is(at) {
                 break End::Falls;
             }
             let Ok(word) = decode(core.program[at], machine) else {
@@ -229,14 +255,23 @@ impl Text {
         }
     }
 
+    /// What the words before one do, once each.
+    pub(super) fn work(&self, word: usize) -> Work {
+        let whole = word / SUMMED;
+        let mut sum = self.sums.get(whole).copied().unwrap_or_default();
+        let rest = &self.words[whole * SUMMED..word];
+        rest.iter().for_each(|word| sum.issued(&word.amount));
+        sum
+    }
+
     /// Works out what running the block needs to know of its turns and guards.
     fn settle(&mut self) {
         let mut sum = Work::default();
+        for some in self.words.chunks(SUMMED) {
+            self.sums.push(sum);
+            some.iter().for_each(|word| sum.issued(&word.amount));
+        }
         self.sums.push(sum);
-        self.sums.extend(self.words.iter().map(|word| {
-            sum.issued(&word.amount);
-            sum
-        }));
         for turn in &self.turns {
             self.places[turn.word].turns = true;
             let word = &mut self.words[turn.word];
