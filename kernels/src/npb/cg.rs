@@ -193,8 +193,7 @@ struct Making<'a> {
 
 impl Making<'_> {
     fn product(&mut self, from: u64, to: u64) {
-        let product = &self.plan.product;
-        product.pass(&mut self.job, &self.placed, from, to);
+        self.placed.pass(&mut self.job, from, to);
         self.job.mark(CG_OPERATORS[0]);
     }
 

@@ -114,8 +114,7 @@ impl Products {
         let y = job.output::<T>("y", &sides(rows))?;
         let placed = self.product.place(&mut job)?;
         if vectors == 1 {
-            self.product
-                .pass(&mut job, &placed, x.address(), y.address());
+            placed.pass(&mut job, x.address(), y.address());
         } else {
             let own = |job: &mut Job, count: usize| -> Result<Vec<Buffer<T>>, SparseError> {
                 let all = (0..vectors).map(|_| job.temporary::<T>(count as u64));
@@ -127,8 +126,7 @@ impl Products {
                 apart(&mut job, (x, words), (k as u64, vectors as u64), *from)?;
             }
             for (from, to) in from.iter().zip(&to) {
-                self.product
-                    .pass(&mut job, &placed, from.address(), to.address());
+                placed.pass(&mut job, from.address(), to.address());
             }
             together(&mut job, &to, (y, words))?;
         }

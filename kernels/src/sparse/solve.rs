@@ -258,7 +258,7 @@ fn end(step: &mut HostStep, end: Option<End>) -> Scalar {
 
 impl Iterating<'_> {
     fn product(&self, job: &mut Job, from: u64, to: u64) {
-        self.solver.product.pass(job, &self.placed, from, to);
+        self.placed.pass(job, from, to);
         job.mark(PRODUCT);
     }
 

@@ -67,9 +67,10 @@ pub struct Gather {
     operations: ClassMap<u64>,
 }
 
-/// Where a packed matrix lies in the system memory of a job.
+/// A packed matrix, and where it lies in the system memory of a job.
 #[derive(Clone, Debug)]
 pub struct PlacedGather {
+    gather: Arc<Gather>,
     program: Placed,
     masks: Buffer<u32>,
     words: Buffer<u64>,
@@ -258,7 +259,7 @@ impl Gather {
     ///
     /// # Errors
     /// It does not fit.
-    pub fn place(&self, job: &mut Job) -> Result<PlacedGather, SparseError> {
+    pub fn place(self: &Arc<Self>, job: &mut Job) -> Result<PlacedGather, SparseError> {
         let masks = mask_table(&self.sets, self.grid.sections, self.mask_bytes());
         let words: Vec<u64> = self
             .pages
@@ -274,6 +275,7 @@ impl Gather {
         // What sections find where others alone have values is finite: their own earlier ones, or zeros.
         let zeros = vec![0.0f32; self.layout.alone / 4];
         Ok(PlacedGather {
+            gather: self.clone(),
             program: job.program(NAME, &self.resident)?,
             masks: job.table(&masks)?,
             words: job.table(&words)?,
@@ -286,26 +288,33 @@ impl Gather {
     fn mask_bytes(&self) -> usize {
         (self.layout.values[0] - self.layout.masks) as usize
     }
+}
 
+impl PlacedGather {
     /// Adds a product to a job: of the vector at `x`, to the vector at `y`.
-    pub fn pass(&self, job: &mut Job, placed: &PlacedGather, x: u64, y: u64) {
-        let (mut word, mut value) = (placed.words.address(), placed.values.address());
-        let mut pages = Vec::with_capacity(self.pages.len());
-        let grid = self.grid;
-        for (number, page) in self.pages.iter().enumerate() {
+    pub fn pass(&self, job: &mut Job, x: u64, y: u64) {
+        let Gather {
+            grid,
+            layout,
+            pages: packed,
+            ..
+        } = &*self.gather;
+        let (mut word, mut value) = (self.words.address(), self.values.address());
+        let mut pages = Vec::with_capacity(packed.len());
+        for (number, page) in packed.iter().enumerate() {
             let side = number % BUFFERS;
             let mut listed = ListedPage::default();
             if number == 0 {
-                let bytes = self.mask_bytes() as u64;
+                let bytes = self.gather.mask_bytes() as u64;
                 let masks = Target::Blocks {
                     stride: bytes as i64,
                 };
-                let from = placed.masks.address();
+                let from = self.masks.address();
                 listed
                     .loads
-                    .push(Descriptor::load(masks, from, self.layout.masks, bytes));
-                for local in (0..BUFFERS).filter_map(|page| self.layout.apart(page)) {
-                    let zeros = (placed.zeros.address(), placed.zeros.bytes());
+                    .push(Descriptor::load(masks, from, layout.masks, bytes));
+                for local in (0..BUFFERS).filter_map(|page| layout.apart(page)) {
+                    let zeros = (self.zeros.address(), self.zeros.bytes());
                     let load = Descriptor::load(Target::Broadcast, zeros.0, local, zeros.1);
                     listed.loads.push(load);
                 }
@@ -321,7 +330,7 @@ impl Gather {
             }
             for (section, own) in page.alone.iter().enumerate() {
                 let bytes = 4 * own.len() as u64;
-                if let (true, Some(local)) = (bytes > 0, self.layout.apart(number)) {
+                if let (true, Some(local)) = (bytes > 0, layout.apart(number)) {
                     let target = Target::Section(section as u32);
                     listed
                         .loads
@@ -335,14 +344,14 @@ impl Gather {
                 let blocks = Target::Blocks {
                     stride: each as i64,
                 };
-                let local = self.layout.values[side];
+                let local = layout.values[side];
                 listed
                     .loads
                     .push(Descriptor::load(blocks, value, local, each));
             }
             value += bytes;
             let bytes = 8 * page.words.len() as u64;
-            let local = 8 * u32::from(self.layout.code[side]);
+            let local = 8 * u32::from(layout.code[side]);
             listed
                 .loads
                 .push(Descriptor::load(Target::Program, word, local, bytes));
@@ -362,10 +371,10 @@ impl Gather {
             pages,
             buffers: BUFFERS,
             address: 0,
-            steps: self.steps.clone(),
+            steps: self.gather.steps.clone(),
             protection: None,
         };
-        job.listed(&placed.program, self.resident.entry.into(), pass);
+        job.listed(&self.program, self.gather.resident.entry.into(), pass);
     }
 }
 
