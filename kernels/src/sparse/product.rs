@@ -97,6 +97,8 @@ pub struct Candidate {
 #[derive(Debug)]
 pub struct Product {
     packed: Packed,
+    /// What a product takes.
+    expected: Cycles,
     candidates: Vec<Candidate>,
     rows: usize,
     cols: usize,
@@ -186,7 +188,7 @@ impl Packed {
             .address();
         let placed = self.place(&mut job)?;
         placed.pass(&mut job, x, y);
-        Ok(job.expected().unwrap_or_default())
+        Ok(job.price()?)
     }
 }
 
@@ -225,8 +227,9 @@ impl Product {
             });
         }
         match best {
-            Some((_, packed)) => Ok(Self {
+            Some((expected, packed)) => Ok(Self {
                 packed,
+                expected,
                 candidates,
                 rows: matrix.rows(),
                 cols: matrix.cols(),
@@ -243,6 +246,12 @@ impl Product {
     #[must_use]
     pub fn format(&self) -> Format {
         self.packed.format()
+    }
+
+    /// What a product takes, to the cycle: of one format the fewest of [`Product::candidates`].
+    #[must_use]
+    pub fn expected(&self) -> Cycles {
+        self.expected
     }
 
     /// What was chosen from.

@@ -156,12 +156,8 @@ impl Args {
         json: bool,
     ) -> Result<Outcome, Failure> {
         let known = products.figures();
-        let candidates = products.product().candidates().iter();
-        let expected = candidates
-            .filter_map(|found| found.cycles.as_ref().ok())
-            .min();
-        let expected = expected.map(|cycles| cycles.0 * problem.vectors() as u64);
-        let (options, progress) = self.simulation.begin(expected, json);
+        let expected = products.product().expected().0 * problem.vectors() as u64;
+        let (options, progress) = self.simulation.begin(Some(expected), json);
         let started = Instant::now();
         let task = products.task(x, options).map_err(Failure::input)?;
         let run = task.run(known).map_err(Failure::input)?;

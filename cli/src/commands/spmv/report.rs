@@ -110,17 +110,15 @@ fn formats(products: &Products, csr: f64) -> (String, Value) {
 
 /// What is known before anything is computed.
 fn described(
-    problem: &SpmvProblem,
-    products: &Products,
-    packing: &Packing,
-    cycles: Option<u64>,
+    (problem, products, packing): (&SpmvProblem, &Products, &Packing),
+    cycles: u64,
 ) -> (String, Value) {
     let (matrix, product) = (problem.matrix(), products.product());
     let (lines, all) = formats(products, packing.csr / problem.vectors() as f64);
     let each = if matrix.is_complex() { 2 } else { 1 };
     let padding = product.places() as f64 / (each * matrix.nnz()).max(1) as f64;
     let pack = packing.cycles(product.bytes(), matrix.nnz());
-    let pays = cycles.and_then(|cycles| packing.pays_after(pack, cycles as f64));
+    let pays = packing.pays_after(pack, cycles as f64);
     let pays_text = match pays {
         Some(products) => format!("pays after {products} of them"),
         None => "never pays: the control CPU is as fast with compressed rows".to_owned(),
@@ -157,13 +155,9 @@ fn described(
 
 /// What would be done.
 pub(super) fn planned(problem: &SpmvProblem, products: &Products, packing: &Packing) -> Outcome {
-    let candidates = products.product().candidates().iter();
-    let cycles = candidates
-        .filter_map(|found| found.cycles.as_ref().ok())
-        .min();
-    let cycles = cycles.map(|cycles| cycles.0);
+    let cycles = products.product().expected().0;
     let known = products.figures();
-    let (text, own) = described(problem, products, packing, cycles);
+    let (text, own) = described((problem, products, packing), cycles);
     Outcome {
         text: format!("{text}{}\n", known.text()),
         json: merge(
@@ -184,7 +178,7 @@ pub(super) fn done(
     let report = &run.run.report;
     let finished = report.end.is_finished();
     let ratio = finished.then(|| packing.csr / report.cycles as f64);
-    let (mut text, own) = described(problem, products, packing, Some(report.cycles));
+    let (mut text, own) = described((problem, products, packing), report.cycles);
     text += &table(report);
     text += &run.figures.text();
     text += &match ratio {
