@@ -74,18 +74,6 @@ pub enum SparseError {
         /// Bytes of local memory.
         dmem: u64,
     },
-    /// The packed matrix does not fit system memory.
-    #[error(
-        "the packed matrix and the vectors take {bytes} bytes; the system memory of {machine} holds {most}"
-    )]
-    OutOfMemory {
-        /// What they take.
-        bytes: u64,
-        /// What they may take.
-        most: u64,
-        /// The machine.
-        machine: String,
-    },
     /// More vectors than can be taken apart.
     #[error("{found} vectors; expected at most {most}: multiply some of them at a time")]
     Vectors {

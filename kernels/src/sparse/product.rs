@@ -34,19 +34,6 @@ impl Format {
             Self::Diagonal => "diagonal",
         }
     }
-
-    /// What it is, in a line.
-    #[must_use]
-    pub fn summary(self) -> &'static str {
-        match self {
-            Self::Gather => {
-                "generated code with the addresses of the vector in its words; loads words while others run (assumed to be possible)"
-            }
-            Self::Diagonal => {
-                "four rows times a diagonal at a time, addresses from a list; no generated code"
-            }
-        }
-    }
 }
 
 impl fmt::Display for Format {

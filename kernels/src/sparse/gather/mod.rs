@@ -4,7 +4,7 @@
 //! alone, and then every place of the multiplication takes what it needs of what was loaded: a selection under a mask of sections and
 //! lanes. So the pattern of the matrix becomes words, one or two for each entry where columns have nothing in common and far fewer where
 //! rows are alike, and only the entries themselves are values. Words come page by page into
-//! program memory while others run (that the DMA may do so is an assumption, see `docs/machine.md`).
+//! program memory while others run (that the DMA may do so is the assumption D11 of `docs/machine.md`).
 //!
 //! | what | bytes |
 //! |---|---|
@@ -46,6 +46,9 @@ use std::sync::Arc;
 
 /// Its name in messages and on the timeline.
 const NAME: &str = "gather";
+
+/// What no published text says, and this format leans on.
+const ASSUMED: &str = "assumed (D11): the DMA writes program memory while a kernel runs; the format `diagonal` does without";
 
 /// Words of a page at least, for that many are needed before and behind.
 const LEAST_WORDS: usize = 512;
@@ -227,7 +230,7 @@ impl Gather {
         (kinds.map(str::to_owned).to_vec(), regions)
     }
 
-    /// How it is packed, in words.
+    /// How it is packed, in words, and what it takes for granted.
     #[must_use]
     pub fn recipe(&self) -> String {
         let lanes = match self.lanes {
@@ -236,7 +239,7 @@ impl Gather {
             Lanes::Both => "complex numbers",
         };
         format!(
-            "generated code, {lanes}, {} pages of {} words, the vector in {}",
+            "generated code, {lanes}, {} pages of {} words, the vector in {}; {ASSUMED}",
             self.pages(),
             self.words(),
             match self.segments() {
