@@ -94,7 +94,7 @@ struct Sizes {
 
 impl Sizes {
     /// The places of all, and where they end.
-    fn place(self, grid: Grid, lanes: Lanes, columns: usize) -> (Layout, u64) {
+    fn place(self, lanes: Lanes) -> (Layout, u64) {
         let mut next = self.masks;
         let mut take = |bytes: u64| {
             let at = next;
@@ -118,7 +118,6 @@ impl Sizes {
             segment
         };
         let layout = Layout {
-            masks: 0,
             values,
             results,
             segment,
@@ -126,7 +125,6 @@ impl Sizes {
             value_bytes: self.values as usize,
             alone: 0,
             blocks: self.blocks as usize,
-            width: (self.segment as usize / grid.number).min(columns),
             code: [0; BUFFERS],
             most_words: 0,
         };
@@ -160,7 +158,7 @@ pub(super) fn divisions(
         // All of the vector at a time, beside buffers as large as there is room for.
         let whole = VALUES.iter().find_map(|&values| {
             let values = align(values.min(dmem / 12));
-            let (layout, end) = Sizes { values, ..sizes }.place(grid, lanes, matrix.cols());
+            let (layout, end) = Sizes { values, ..sizes }.place(lanes);
             (end <= dmem).then_some(layout)
         });
         if let Some(layout) = whole {
@@ -206,7 +204,7 @@ pub(super) fn divisions(
                 buffers,
                 ..sizes
             };
-            let (layout, end) = sizes.place(grid, lanes, matrix.cols());
+            let (layout, end) = sizes.place(lanes);
             if end > dmem {
                 continue;
             }

@@ -289,7 +289,7 @@ impl Gather {
 
     /// Bytes of a section's masks.
     fn mask_bytes(&self) -> usize {
-        (self.layout.values[0] - self.layout.masks) as usize
+        self.layout.values[0] as usize
     }
 }
 
@@ -313,9 +313,7 @@ impl PlacedGather {
                     stride: bytes as i64,
                 };
                 let from = self.masks.address();
-                listed
-                    .loads
-                    .push(Descriptor::load(masks, from, layout.masks, bytes));
+                listed.loads.push(Descriptor::load(masks, from, 0, bytes));
                 for local in (0..BUFFERS).filter_map(|page| layout.apart(page)) {
                     let zeros = (self.zeros.address(), self.zeros.bytes());
                     let load = Descriptor::load(Target::Broadcast, zeros.0, local, zeros.1);
@@ -426,7 +424,6 @@ fn resident(
     let symbols = [
         ("BASES", bases),
         ("MASKS", masks as i64),
-        ("MASK_TABLE", layout.masks.into()),
         ("FIRST_MASK", registers.first_mask().into()),
         ("ZERO", registers.zero().into()),
         ("SHIFTED", layout.shifted.into()),

@@ -35,10 +35,9 @@ pub(super) struct Page {
     pub(super) results: Option<(std::ops::Range<usize>, u32)>,
 }
 
-/// Where everything lies in local and program memory.
+/// Where everything lies in local and program memory; local memory begins with the masks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
-    pub(super) masks: u32,
     pub(super) values: [u32; BUFFERS],
     pub(super) results: [u32; 2],
     pub(super) segment: u32,
@@ -48,8 +47,6 @@ pub(super) struct Layout {
     pub(super) alone: usize,
     /// Blocks whose results a buffer holds.
     pub(super) blocks: usize,
-    /// Columns of a segment.
-    pub(super) width: usize,
     /// Where words of pages begin, by turns, and how many there are at most.
     pub(super) code: [u16; BUFFERS],
     pub(super) most_words: usize,
