@@ -8,8 +8,8 @@
 //! | cg, pcg | p q; r - alpha q with r r (and r d r); x + alpha p with (d) r + beta p |
 //! | bicgstab | s v; r - alpha v with d r; t r with t t; x + alpha y + omega z with r - omega t, s r and r r; r + beta (p - omega v) with d p |
 
-use super::vectors::{Kernel, PlacedVectors, Vectors};
-use super::{PlacedProduct, Product, SparseError};
+use super::vectors::{Kernel, Vectors};
+use super::{Operators, Product, SparseError};
 use crate::backend::{Failure, Method, Task};
 use crate::job::{Job, JobError};
 use cp2_host::{Buffer, HostError, HostStep, Options, Scalar};
@@ -18,11 +18,6 @@ use cp2_problems::Problem;
 use cp2_problems::sparse::{End, Method as Iteration, SolveProblem};
 use cp2_reference::{Figures, SparseMethod, SparseNumbers, SparseSolver};
 use std::sync::Arc;
-
-/// Names of the parts of a run, as its marks and steps have them.
-const PRODUCT: &str = "product";
-const VECTORS: &str = "vectors";
-const SCALARS: &str = "scalars";
 
 /// A method planned for a machine.
 #[derive(Debug)]
@@ -144,8 +139,10 @@ impl Solver {
         let (x, r, p, q) = (vector()?, vector()?, vector()?, vector()?);
         let (y, z, t, zeros) = (vector()?, vector()?, vector()?, vector()?);
         let iterating = Iterating {
-            placed: self.product.place(&mut job)?,
-            vectors: self.vectors.place(&mut job)?,
+            operators: Operators {
+                product: self.product.place(&mut job)?,
+                vectors: self.vectors.place(&mut job)?,
+            },
             at: Arrays {
                 b,
                 x,
@@ -232,8 +229,7 @@ struct Kept {
 /// A job being put together.
 struct Iterating<'a> {
     solver: &'a Solver,
-    placed: PlacedProduct,
-    vectors: PlacedVectors<'a>,
+    operators: Operators<'a>,
     at: Arrays,
     kept: Kept,
 }
@@ -257,34 +253,6 @@ fn end(step: &mut HostStep, end: Option<End>) -> Scalar {
 }
 
 impl Iterating<'_> {
-    fn product(&self, job: &mut Job, from: u64, to: u64) {
-        self.placed.pass(job, from, to);
-        job.mark(PRODUCT);
-    }
-
-    fn pass(
-        &self,
-        job: &mut Job,
-        kernel: Kernel,
-        reads: &[u64],
-        writes: &[u64],
-    ) -> Result<(), JobError> {
-        self.vectors.pass(job, kernel, reads, writes)?;
-        job.mark(VECTORS);
-        Ok(())
-    }
-
-    fn scalars(
-        &self,
-        job: &mut Job,
-        kernel: Kernel,
-        compute: impl FnOnce(&mut HostStep, [Scalar; 3]) -> Result<(), HostError>,
-    ) -> Result<(), JobError> {
-        self.vectors.step(job, SCALARS, kernel, compute)?;
-        job.mark(SCALARS);
-        Ok(())
-    }
-
     fn all(&self, job: &mut Job, to: u64) -> Result<(), JobError> {
         self.begin(job)?;
         let most = self.solver.problem.most_iterations() as u64;
@@ -298,11 +266,9 @@ impl Iterating<'_> {
                 false => self.gradients(job),
             },
         )?;
-        let mut one = HostStep::new();
-        let scale = one.constant(1.0);
-        self.vectors.fill(&mut one, &[scale])?;
-        job.host_step(SCALARS, one);
-        self.pass(job, Kernel::SCALED, &[self.at.x], &[to])
+        self.operators.fill_one(job)?;
+        self.operators
+            .pass(job, Kernel::SCALED, &[self.at.x], &[to])
     }
 
     /// x = 0, r = p = b (or p = d b), and the first residual.
@@ -317,49 +283,47 @@ impl Iterating<'_> {
             zeros,
             ..
         } = self.at;
-        let mut one = HostStep::new();
-        let scale = one.constant(1.0);
-        self.vectors.fill(&mut one, &[scale])?;
-        job.host_step(SCALARS, one);
-        self.pass(job, Kernel::SCALED, &[zeros], &[x])?;
+        self.operators.fill_one(job)?;
+        self.operators.pass(job, Kernel::SCALED, &[zeros], &[x])?;
         let first = match self.solver.problem.method() {
             Iteration::Cg => {
-                self.pass(job, Kernel::SCALED, &[b], &[p])?;
-                self.pass(job, Kernel::SCALED, &[b], &[r])?;
+                self.operators.pass(job, Kernel::SCALED, &[b], &[p])?;
+                self.operators.pass(job, Kernel::SCALED, &[b], &[r])?;
                 Kernel::SCALED
             }
             Iteration::Pcg => {
-                self.pass(job, Kernel::BEGIN, &[b, d], &[r, p])?;
+                self.operators.pass(job, Kernel::BEGIN, &[b, d], &[r, p])?;
                 Kernel::BEGIN
             }
             Iteration::Bicgstab => {
-                self.pass(job, Kernel::SCALED, &[b], &[p])?;
-                self.pass(job, Kernel::BEGIN, &[b, d], &[r, y])?;
+                self.operators.pass(job, Kernel::SCALED, &[b], &[p])?;
+                self.operators.pass(job, Kernel::BEGIN, &[b, d], &[r, y])?;
                 Kernel::BEGIN
             }
         };
         let (kept, is_preconditioned) = (self.kept, self.solver.problem.method() == Iteration::Pcg);
-        self.scalars(job, first, |step, [square, across, _]| {
-            let norm = step.square_root(square);
-            let finite = finite(step, norm);
-            let [zero, one] = [0.0, 1.0].map(|n| step.constant(n));
-            let is_none = not(step, norm);
-            let residual = step.select(is_none, zero, one);
-            step.store(kept.residuals, 0, residual)?;
-            step.store(kept.count, 0, finite)?;
-            step.store(kept.norm, 0, norm)?;
-            step.store(kept.rho, 0, if is_preconditioned { across } else { square })?;
-            step.store(kept.best, 0, one)?;
-            step.store(kept.best, 1, zero)?;
-            let [converged, diverged, none] =
-                [Some(End::Converged), Some(End::Diverged), None].map(|known| end(step, known));
-            let found = step.select(is_none, converged, none);
-            let found = step.select(finite, found, diverged);
-            step.store(kept.end, 0, found)?;
-            let begun = not(step, is_none);
-            let more = step.both(finite, begun);
-            step.store(kept.more, 0, more)
-        })
+        self.operators
+            .scalars(job, first, |step, [square, across, _]| {
+                let norm = step.square_root(square);
+                let finite = finite(step, norm);
+                let [zero, one] = [0.0, 1.0].map(|n| step.constant(n));
+                let is_none = not(step, norm);
+                let residual = step.select(is_none, zero, one);
+                step.store(kept.residuals, 0, residual)?;
+                step.store(kept.count, 0, finite)?;
+                step.store(kept.norm, 0, norm)?;
+                step.store(kept.rho, 0, if is_preconditioned { across } else { square })?;
+                step.store(kept.best, 0, one)?;
+                step.store(kept.best, 1, zero)?;
+                let [converged, diverged, none] =
+                    [Some(End::Converged), Some(End::Diverged), None].map(|known| end(step, known));
+                let found = step.select(is_none, converged, none);
+                let found = step.select(finite, found, diverged);
+                step.store(kept.end, 0, found)?;
+                let begun = not(step, is_none);
+                let more = step.both(finite, begun);
+                step.store(kept.more, 0, more)
+            })
     }
 
     /// alpha = rho / `by` if that can be divided by; else the end.
@@ -383,7 +347,7 @@ impl Iterating<'_> {
         let rho = step.load(kept.rho, 0)?;
         let alpha = step.divide(rho, by);
         step.store(kept.alpha, 0, alpha)?;
-        self.vectors.fill(step, &[alpha])
+        self.operators.fill(step, &[alpha])
     }
 
     /// Takes note of a residual as a `Watch` does. If it goes on, and `broken` is not 0, it has broken down.
@@ -448,11 +412,12 @@ impl Iterating<'_> {
     fn gradients(&self, job: &mut Job) -> Result<(), JobError> {
         let Arrays { x, r, p, q, d, .. } = self.at;
         let kept = self.kept;
-        self.product(job, p, q);
-        self.pass(job, Kernel::DOT, &[p, q], &[])?;
-        self.scalars(job, Kernel::DOT, |step, [curvature, ..]| {
-            self.divide(step, curvature, true)
-        })?;
+        self.operators.product(job, p, q);
+        self.operators.pass(job, Kernel::DOT, &[p, q], &[])?;
+        self.operators
+            .scalars(job, Kernel::DOT, |step, [curvature, ..]| {
+                self.divide(step, curvature, true)
+            })?;
         let is_preconditioned = self.solver.problem.method() == Iteration::Pcg;
         job.repeat("can it go on", kept.go, 1, |job| {
             let residual = match is_preconditioned {
@@ -460,22 +425,25 @@ impl Iterating<'_> {
                 false => Kernel::RESIDUAL,
             };
             match is_preconditioned {
-                true => self.pass(job, residual, &[q, r, d], &[r])?,
-                false => self.pass(job, residual, &[q, r], &[r])?,
+                true => self.operators.pass(job, residual, &[q, r, d], &[r])?,
+                false => self.operators.pass(job, residual, &[q, r], &[r])?,
             }
-            self.scalars(job, residual, |step, [square, across, _]| {
-                let new = if is_preconditioned { across } else { square };
-                let broken = not(step, new);
-                self.note(step, square, broken)?;
-                let old = step.load(kept.rho, 0)?;
-                let beta = step.divide(new, old);
-                step.store(kept.rho, 0, new)?;
-                let alpha = step.load(kept.alpha, 0)?;
-                self.vectors.fill(step, &[alpha, beta])
-            })?;
+            self.operators
+                .scalars(job, residual, |step, [square, across, _]| {
+                    let new = if is_preconditioned { across } else { square };
+                    let broken = not(step, new);
+                    self.note(step, square, broken)?;
+                    let old = step.load(kept.rho, 0)?;
+                    let beta = step.divide(new, old);
+                    step.store(kept.rho, 0, new)?;
+                    let alpha = step.load(kept.alpha, 0)?;
+                    self.operators.fill(step, &[alpha, beta])
+                })?;
             match is_preconditioned {
-                true => self.pass(job, Kernel::STEP_BY, &[x, p, r, d], &[x, p]),
-                false => self.pass(job, Kernel::STEP, &[x, p, r], &[x, p]),
+                true => self
+                    .operators
+                    .pass(job, Kernel::STEP_BY, &[x, p, r, d], &[x, p]),
+                false => self.operators.pass(job, Kernel::STEP, &[x, p, r], &[x, p]),
             }
         })
     }
@@ -495,36 +463,42 @@ impl Iterating<'_> {
             ..
         } = self.at;
         let kept = self.kept;
-        self.product(job, y, v);
-        self.pass(job, Kernel::DOT, &[b, v], &[])?;
-        self.scalars(job, Kernel::DOT, |step, [across, ..]| {
-            self.divide(step, across, false)
-        })?;
+        self.operators.product(job, y, v);
+        self.operators.pass(job, Kernel::DOT, &[b, v], &[])?;
+        self.operators
+            .scalars(job, Kernel::DOT, |step, [across, ..]| {
+                self.divide(step, across, false)
+            })?;
         job.repeat("can it go on", kept.go, 1, |job| {
-            self.pass(job, Kernel::HALF, &[r, v, d], &[r, z])?;
-            self.product(job, z, t);
-            self.pass(job, Kernel::TWO_DOTS, &[t, r], &[])?;
-            self.scalars(job, Kernel::TWO_DOTS, |step, [across, size, _]| {
-                // Where nothing is left of t nothing is left of r, or it cannot be made smaller that way.
-                let (zero, quotient) = (step.constant(0.0), step.divide(across, size));
-                let omega = step.select(size, quotient, zero);
-                step.store(kept.omega, 0, omega)?;
-                let alpha = step.load(kept.alpha, 0)?;
-                self.vectors.fill(step, &[alpha, omega])
-            })?;
-            self.pass(job, Kernel::FINISH, &[x, y, z, r, t, b], &[x, r])?;
-            self.scalars(job, Kernel::FINISH, |step, [new, square, _]| {
-                let omega = step.load(kept.omega, 0)?;
-                let usable = step.both(omega, new);
-                let broken = not(step, usable);
-                self.note(step, square, broken)?;
-                let (old, alpha) = (step.load(kept.rho, 0)?, step.load(kept.alpha, 0)?);
-                let [share, ratio] = [step.divide(new, old), step.divide(alpha, omega)];
-                let beta = step.multiply(share, ratio);
-                step.store(kept.rho, 0, new)?;
-                self.vectors.fill(step, &[beta, omega])
-            })?;
-            self.pass(job, Kernel::DIRECTION, &[r, p, v, d], &[p, y])
+            self.operators
+                .pass(job, Kernel::HALF, &[r, v, d], &[r, z])?;
+            self.operators.product(job, z, t);
+            self.operators.pass(job, Kernel::TWO_DOTS, &[t, r], &[])?;
+            self.operators
+                .scalars(job, Kernel::TWO_DOTS, |step, [across, size, _]| {
+                    // Where nothing is left of t nothing is left of r, or it cannot be made smaller that way.
+                    let (zero, quotient) = (step.constant(0.0), step.divide(across, size));
+                    let omega = step.select(size, quotient, zero);
+                    step.store(kept.omega, 0, omega)?;
+                    let alpha = step.load(kept.alpha, 0)?;
+                    self.operators.fill(step, &[alpha, omega])
+                })?;
+            self.operators
+                .pass(job, Kernel::FINISH, &[x, y, z, r, t, b], &[x, r])?;
+            self.operators
+                .scalars(job, Kernel::FINISH, |step, [new, square, _]| {
+                    let omega = step.load(kept.omega, 0)?;
+                    let usable = step.both(omega, new);
+                    let broken = not(step, usable);
+                    self.note(step, square, broken)?;
+                    let (old, alpha) = (step.load(kept.rho, 0)?, step.load(kept.alpha, 0)?);
+                    let [share, ratio] = [step.divide(new, old), step.divide(alpha, omega)];
+                    let beta = step.multiply(share, ratio);
+                    step.store(kept.rho, 0, new)?;
+                    self.operators.fill(step, &[beta, omega])
+                })?;
+            self.operators
+                .pass(job, Kernel::DIRECTION, &[r, p, v, d], &[p, y])
         })
     }
 }

@@ -5,7 +5,8 @@ use super::report::{Compared, Operator, Report};
 use crate::outcome::{Failure, Outcome};
 use crate::progress;
 use cp2_kernels::KernelRun;
-use cp2_kernels::npb::{CG_OPERATORS, InverseIterations};
+use cp2_kernels::npb::InverseIterations;
+use cp2_kernels::sparse;
 use cp2_machine::Machine;
 use cp2_problems::npb::cg::{Benchmark, CgProblem};
 use cp2_problems::{Case, Data, Problem as _};
@@ -51,14 +52,12 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         values: [json!(value), json!(benchmark.official)],
         difference: [difference, Benchmark::TOLERANCE],
         operations: benchmark.operations(),
-        operators: CG_OPERATORS
-            .into_iter()
-            .zip([Some(least), None, None])
-            .map(|(name, reference)| Operator {
-                name: name.to_owned(),
-                reference,
+        operators: sparse::Operator::ALL
+            .map(|operator| Operator {
+                name: operator.name().to_owned(),
+                reference: (operator == sparse::Operator::Product).then_some(least),
             })
-            .collect(),
+            .into(),
         outside: OUTSIDE,
         more: json!({
             "recipe": method.recipe,
@@ -83,7 +82,7 @@ fn last(run: &KernelRun<Data>, name: &'static str) -> Option<f64> {
 fn csr_ratio(problem: &CgProblem, run: &KernelRun<Data>, machine: &Machine) -> Option<f64> {
     let products = run.run.report.parts.iter();
     let products: Vec<u64> = products
-        .filter(|part| part.name == CG_OPERATORS[0])
+        .filter(|part| part.name == sparse::Operator::Product.name())
         .map(|part| part.cycles)
         .collect();
     let cycles: u64 = products.iter().sum();
