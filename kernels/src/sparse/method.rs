@@ -1,6 +1,6 @@
 //! Products as a method of the backend.
 
-use super::{Format, Product, SparseError};
+use super::{Format, Packing, Product, SparseError};
 use crate::backend::{Failure, Method, Task};
 use crate::job::Job;
 use crate::relayout::{Place, Relayout, Word};
@@ -60,6 +60,12 @@ impl Products {
     #[must_use]
     pub fn product(&self) -> &Product {
         &self.product
+    }
+
+    /// What packing costs, and products without it.
+    #[must_use]
+    pub fn packing(&self) -> Packing {
+        Packing::new(self.problem.matrix(), &self.product, &self.machine)
     }
 
     /// What any program must move, and the least of known ways.

@@ -1,5 +1,6 @@
 //! Sparse matrices times vectors, and systems of equations.
 
+mod compressed;
 pub mod diagonal;
 mod error;
 pub mod gather;
@@ -13,6 +14,7 @@ pub(crate) mod vectors;
 /// Rows, columns and the kind of a part of a matrix.
 pub type Region = (std::ops::Range<usize>, std::ops::Range<usize>, usize);
 
+pub use compressed::{Packing, csr_ratio};
 pub use error::SparseError;
 pub use method::Products;
 pub(crate) use method::product;

@@ -7,7 +7,7 @@ use crate::progress;
 use cp2_kernels::KernelRun;
 use cp2_kernels::npb::InverseIterations;
 use cp2_kernels::sparse;
-use cp2_machine::Machine;
+use cp2_machine::{Cycles, Machine};
 use cp2_problems::npb::cg::{Benchmark, CgProblem};
 use cp2_problems::{Case, Data, Problem as _};
 use serde_json::json;
@@ -86,10 +86,8 @@ fn csr_ratio(problem: &CgProblem, run: &KernelRun<Data>, machine: &Machine) -> O
         .map(|part| part.cycles)
         .collect();
     let cycles: u64 = products.iter().sum();
-    let bytes = problem.matrix().csr_bytes(1) as f64 * products.len() as f64;
-    let bandwidth = machine.dma.bandwidth;
-    let bandwidth = bandwidth.num as f64 / bandwidth.den.max(1) as f64;
-    (cycles > 0).then(|| bytes / bandwidth / cycles as f64)
+    let ratio = sparse::csr_ratio(problem.matrix(), 1, Cycles(cycles), machine);
+    (cycles > 0).then_some(ratio * products.len() as f64)
 }
 
 /// The last zeta beside the official one and that in double precision, the residual, and all results beside double precision.

@@ -14,7 +14,7 @@ use cp2_kernels::sparse::{Format, Products};
 use cp2_machine::Machine;
 use cp2_problems::sparse::SpmvProblem;
 use cp2_problems::{Case, Data, Problem as _};
-use report::Packing;
+use report::Planned;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -64,12 +64,18 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let planning = progress::planning(json);
     let started = Instant::now();
     let products = Products::new(&problem, &machine, args.format);
-    let packing = Packing::new(&problem, &machine, started.elapsed().as_secs_f64());
+    let host_seconds = started.elapsed().as_secs_f64();
     drop(planning);
     let products = products.map_err(Failure::input)?;
+    let planned = Planned {
+        problem: &problem,
+        products: &products,
+        machine: &machine,
+        host_seconds,
+    };
     let mut outcome = match args.plan {
-        true => report::planned(&problem, &products, &packing),
-        false => args.computed((&problem, &products, &packing), &x, json)?,
+        true => report::planned(&planned, &x)?,
+        false => args.computed(&planned, &x, json)?,
     };
     if let Some(path) = &args.picture {
         let picture = MatrixPicture::new(problem.title(), problem.matrix());
@@ -149,12 +155,10 @@ impl Args {
     }
 
     /// Multiplies and judges the result.
-    fn computed(
-        &self,
-        (problem, products, packing): (&SpmvProblem, &Products, &Packing),
-        x: &Data,
-        json: bool,
-    ) -> Result<Outcome, Failure> {
+    fn computed(&self, planned: &Planned<'_>, x: &Data, json: bool) -> Result<Outcome, Failure> {
+        let Planned {
+            problem, products, ..
+        } = *planned;
         let known = products.figures();
         let expected = products.product().expected().0 * problem.vectors() as u64;
         let (options, progress) = self.simulation.begin(Some(expected), json);
@@ -166,7 +170,7 @@ impl Args {
         let kept = run.keeps_inputs().map_err(Failure::input)?;
         let output = run.output.as_ref().filter(|_| kept);
         let verdict = output.map(|y| problem.judge(x, y));
-        let mut outcome = report::done((problem, products, packing), &run, verdict, host_seconds);
+        let mut outcome = report::done(planned, &run, verdict, host_seconds);
         outcome.text += &format!("simulated in {}\n", seconds(host_seconds));
         self.simulation.emit(&run.run, &mut outcome)?;
         conclude(

@@ -2,9 +2,9 @@
 
 use super::Diagonals;
 use crate::job::Job;
-use crate::sparse::SparseError;
+use crate::sparse::{SparseError, csr_ratio};
 use cp2_host::Options;
-use cp2_machine::{Bytes, Machine};
+use cp2_machine::{Bytes, Cycles, Machine};
 use cp2_problems::sparse::{Field, Made, Pattern, SparseMatrix, SpmvProblem, Triplets};
 use cp2_problems::{Case, Data, Problem};
 use cp2_reference::{Count, Figures, Traffic};
@@ -67,9 +67,7 @@ fn judged(matrix: &SparseMatrix, machine: &Arc<Machine>, case: Case) -> Result<f
     assert!(verdict.holds(), "{} {case:?}: {verdict:?}", problem.title());
     assert!(packed.places() >= matrix.nnz());
     assert!(packed.bytes() >= 4 * packed.places() as u64);
-    let bandwidth = machine.dma.bandwidth;
-    let cycles = cycles as f64 * bandwidth.num as f64 / bandwidth.den as f64;
-    Ok(matrix.csr_bytes(1) as f64 / cycles)
+    Ok(csr_ratio(matrix, 1, Cycles(cycles), machine))
 }
 
 /// Entries near some diagonals of a matrix of any shape, not all of them, some of them zeros, and some anywhere.
