@@ -270,3 +270,20 @@ fn segmented(matrix: &SparseMatrix, grid: Grid, layout: &Layout, width: usize) -
     }
     tiles
 }
+
+/// A row of so many times the average is long: its section has it for itself when the others are done.
+const LONG: usize = 4;
+
+/// Bytes of a buffer of values that are for what one section alone needs: of a matrix with long rows a third. Values that are not finite
+/// must not be where another section multiplies by zero.
+pub(super) fn alone(matrix: &SparseMatrix, layout: &Layout, machine: &Machine) -> usize {
+    let long = matrix.longest_row() * matrix.rows() > LONG * matrix.nnz();
+    let finite = (0..matrix.nnz()).all(|entry| {
+        let value = matrix.value(entry);
+        value.re.is_finite() && value.im.is_finite()
+    });
+    match long && finite {
+        true => (layout.value_bytes / 3).next_multiple_of(machine.dma.granule.0.max(16) as usize),
+        false => 0,
+    }
+}

@@ -13,12 +13,15 @@
 //! | vector | once to every section, segment by segment where local memory does not hold it |
 
 mod block;
+mod describe;
 mod layout;
 mod making;
 mod masks;
 mod pages;
+mod pass;
 mod quads;
 mod registers;
+mod resident;
 mod sample;
 mod slots;
 mod values;
@@ -26,13 +29,11 @@ mod words;
 
 pub use slots::Lanes;
 
-use super::{Region, SparseError};
-use crate::assembly::{Lack, Unfit, assembly};
+use super::SparseError;
+use crate::assembly::{Lack, Unfit};
 use crate::job::Job;
-use cp2_asm::{Diagnostics, Options, Program, Source, Value};
-use cp2_dma::{Descriptor, Target};
+use cp2_asm::{Diagnostics, Program};
 use cp2_emu::count::Step;
-use cp2_host::paging::{ListedPage, ListedPass};
 use cp2_host::{Buffer, Placed};
 use cp2_machine::{Class, ClassMap, Machine};
 use cp2_problems::sparse::SparseMatrix;
@@ -41,14 +42,10 @@ use pages::{BUFFERS, Layout, Page, Tile, mask_table};
 use registers::Registers;
 use sample::Sample;
 use slots::{MOST_SECTIONS, Places};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Its name in messages and on the timeline.
 const NAME: &str = "gather";
-
-/// What no published text says, and this format leans on.
-const ASSUMED: &str = "assumed (D11): the DMA writes program memory while a kernel runs; the format `diagonal` does without";
 
 /// Words of a page at least, for that many are needed before and behind.
 const LEAST_WORDS: usize = 512;
@@ -134,7 +131,7 @@ impl Gather {
         let chosen = sample.masks(lanes, sections, room);
         let sets = chosen.sets().to_vec();
         let registers = Registers::new(machine.cp2.registers, quads, sets.len());
-        let resident = resident(&layout, &registers, (sets.len(), lanes), machine)?;
+        let resident = resident::resident(&layout, &registers, (sets.len(), lanes), machine)?;
         let begin = resident.words.len().saturating_sub(1);
         let granule = (machine.dma.granule.0 as usize / 8).max(1);
         let limit = (machine.cp2.program.0 as usize / 8).min(usize::from(u16::MAX));
@@ -145,7 +142,7 @@ impl Gather {
                 least: LEAST_WORDS,
             });
         }
-        layout.alone = alone(matrix, &layout, machine);
+        layout.alone = layout::alone(matrix, &layout, machine);
         layout.code = std::array::from_fn(|i| u16::try_from(begin + i * most).unwrap_or(u16::MAX));
         layout.most_words = most;
         let made = making::pages(
@@ -206,49 +203,6 @@ impl Gather {
         self.pages.len()
     }
 
-    /// What is multiplied with one piece of the vector at a time: kinds in words; rows, columns and kind.
-    #[must_use]
-    pub fn regions(&self) -> (Vec<String>, Vec<Region>) {
-        let kinds = [
-            "rows and columns that are multiplied with a piece of the vector",
-            "the next ones",
-        ];
-        let rows = |blocks: &Range<usize>| {
-            let (first, end) = (
-                blocks.start / self.grid.unit,
-                blocks.end.div_ceil(self.grid.unit),
-            );
-            let row = |unit: usize| (unit * self.grid.unit_rows()).min(self.grid.rows);
-            row(first)..row(end)
-        };
-        let mut regions: Vec<Region> = Vec::new();
-        let mut piece = 0;
-        for tile in &self.tiles {
-            piece += usize::from(!tile.loaded);
-            regions.push((rows(&tile.blocks), tile.columns.clone(), piece % 2));
-        }
-        (kinds.map(str::to_owned).to_vec(), regions)
-    }
-
-    /// How it is packed, in words, and what it takes for granted.
-    #[must_use]
-    pub fn recipe(&self) -> String {
-        let lanes = match self.lanes {
-            Lanes::Own => "numbers in their own lanes",
-            Lanes::Either => "numbers in either lane",
-            Lanes::Both => "complex numbers",
-        };
-        format!(
-            "generated code, {lanes}, {} pages of {} words, the vector in {}; {ASSUMED}",
-            self.pages(),
-            self.words(),
-            match self.segments() {
-                1 => "one piece".to_owned(),
-                loads => format!("{loads} pieces"),
-            }
-        )
-    }
-
     /// What all sections issue for a product: arithmetic by class, and accesses of local memory that no arithmetic goes along with.
     #[must_use]
     pub fn operations(&self) -> Vec<(Class, u64)> {
@@ -293,109 +247,6 @@ impl Gather {
     }
 }
 
-impl PlacedGather {
-    /// Adds a product to a job: of the vector at `x`, to the vector at `y`.
-    pub fn pass(&self, job: &mut Job, x: u64, y: u64) {
-        let Gather {
-            grid,
-            layout,
-            pages: packed,
-            ..
-        } = &*self.gather;
-        let (mut word, mut value) = (self.words.address(), self.values.address());
-        let mut pages = Vec::with_capacity(packed.len());
-        for (number, page) in packed.iter().enumerate() {
-            let side = number % BUFFERS;
-            let mut listed = ListedPage::default();
-            if number == 0 {
-                let bytes = self.gather.mask_bytes() as u64;
-                let masks = Target::Blocks {
-                    stride: bytes as i64,
-                };
-                let from = self.masks.address();
-                listed.loads.push(Descriptor::load(masks, from, 0, bytes));
-                for local in (0..BUFFERS).filter_map(|page| layout.apart(page)) {
-                    let zeros = (self.zeros.address(), self.zeros.bytes());
-                    let load = Descriptor::load(Target::Broadcast, zeros.0, local, zeros.1);
-                    listed.loads.push(load);
-                }
-            }
-            if let Some((columns, local)) = &page.segment {
-                // The segment before is in use until its last page is done.
-                listed.replaces = number > 0;
-                let from = x + (columns.start * grid.number) as u64;
-                let bytes = grid.bytes(columns.len()) as u64;
-                listed
-                    .loads
-                    .push(Descriptor::load(Target::Broadcast, from, *local, bytes));
-            }
-            for (section, own) in page.alone.iter().enumerate() {
-                let bytes = 4 * own.len() as u64;
-                if let (true, Some(local)) = (bytes > 0, layout.apart(number)) {
-                    let target = Target::Section(section as u32);
-                    listed
-                        .loads
-                        .push(Descriptor::load(target, value, local, bytes));
-                }
-                value += bytes;
-            }
-            let bytes = 4 * page.values.len() as u64;
-            if bytes > 0 {
-                let each = bytes / grid.sections as u64;
-                let blocks = Target::Blocks {
-                    stride: each as i64,
-                };
-                let local = layout.values[side];
-                listed
-                    .loads
-                    .push(Descriptor::load(blocks, value, local, each));
-            }
-            value += bytes;
-            let bytes = 8 * page.words.len() as u64;
-            let local = 8 * u32::from(layout.code[side]);
-            listed
-                .loads
-                .push(Descriptor::load(Target::Program, word, local, bytes));
-            word += bytes;
-            if let Some((units, local)) = &page.results {
-                let row = units.start * grid.unit_rows();
-                let rows = (units.end * grid.unit_rows()).min(grid.rows) - row;
-                let to = y + (row * grid.number) as u64;
-                let bytes = grid.bytes(rows) as u64;
-                listed
-                    .stores
-                    .push(Descriptor::store(Target::Deal, to, *local, bytes));
-            }
-            pages.push(listed);
-        }
-        let pass = ListedPass {
-            pages,
-            buffers: BUFFERS,
-            address: 0,
-            steps: self.gather.steps.clone(),
-            protection: None,
-        };
-        job.listed(&self.program, self.gather.resident.entry.into(), pass);
-    }
-}
-
-/// A row of so many times the average is long: its section has it for itself when the others are done.
-const LONG: usize = 4;
-
-/// Bytes of a buffer of values that are for what one section alone needs: of a matrix with long rows a third. Values that are not finite
-/// must not be where another section multiplies by zero.
-fn alone(matrix: &SparseMatrix, layout: &Layout, machine: &Machine) -> usize {
-    let long = matrix.longest_row() * matrix.rows() > LONG * matrix.nnz();
-    let finite = (0..matrix.nnz()).all(|entry| {
-        let value = matrix.value(entry);
-        value.re.is_finite() && value.im.is_finite()
-    });
-    match long && finite {
-        true => (layout.value_bytes / 3).next_multiple_of(machine.dma.granule.0.max(16) as usize),
-        false => 0,
-    }
-}
-
 /// Masks beside those that every matrix needs, at most.
 const MOST_MASKS: usize = 12;
 
@@ -406,37 +257,4 @@ fn short(machine: &Machine, lack: Lack) -> Unfit {
         lacks: vec![lack],
         diagnostics: Diagnostics::default(),
     }
-}
-
-/// The words that stay.
-fn resident(
-    layout: &Layout,
-    registers: &Registers,
-    (masks, lanes): (usize, Lanes),
-    machine: &Machine,
-) -> Result<Program, Unfit> {
-    let free = i64::from(registers.free().end);
-    let unroll = match lanes {
-        Lanes::Either => ((free - 1) / 2).min(8),
-        _ => 0,
-    };
-    let bases = block::bases(machine.cp2.dmem.0).count() as i64;
-    let symbols = [
-        ("BASES", bases),
-        ("MASKS", masks as i64),
-        ("FIRST_MASK", registers.first_mask().into()),
-        ("ZERO", registers.zero().into()),
-        ("SHIFTED", layout.shifted.into()),
-        ("UNROLL", unroll),
-        ("ALIGN", (machine.dma.granule.0 as i64 / 8).max(1)),
-    ];
-    let options = Options {
-        defines: symbols
-            .map(|(name, value)| (name.to_owned(), Value::Int(value)))
-            .into(),
-        machine: Some(machine),
-        ..Options::default()
-    };
-    let source = Source::new("gather.s", include_str!("resident.s"));
-    Ok(assembly(NAME, (&source, ""), &options)?.program)
 }
