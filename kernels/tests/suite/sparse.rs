@@ -4,7 +4,7 @@
 use crate::common::machine;
 use cp2_host::Options;
 use cp2_kernels::sparse::{Format, Products, csr_ratio};
-use cp2_machine::Machine;
+use cp2_machine::{Bytes, Machine};
 use cp2_problems::sparse::{Field, Made, Pattern, SparseMatrix, SpmvProblem, Triplets};
 use cp2_problems::{Case, Problem as _};
 use proptest::prelude::*;
@@ -153,6 +153,23 @@ fn small_and_odd_matrices() {
         for case in [Case::Random, Case::NotFinite] {
             checked(&problem, &machine("vm9"), (None, case, 1));
         }
+    }
+}
+
+/// Local memory so small that a buffer of values holds one step: a row that is longer than the others shares it with them.
+#[test]
+fn long_rows_in_little_local_memory() {
+    let long = (0..16).map(|j| (3, j, 0.5 + f64::from(j)));
+    let others = (0..90).map(|i| (i, i % 16, 1.0 - f64::from(i)));
+    let entries = long.chain(others.filter(|&(i, ..)| i != 3)).collect();
+    let matrix = SparseMatrix::from_triplets(90, 16, &Triplets::Real(entries)).unwrap();
+    let problem = SpmvProblem::new(Arc::new(matrix), 1).unwrap();
+    for dmem in [768, 1024, 1280, 2048] {
+        let mut small = (*machine("vm7")).clone();
+        small.cp2.dmem = Bytes(dmem);
+        small.dma.granule = Bytes(64);
+        let choice = (Some(Format::Gather), Case::Random, 1);
+        checked(&problem, &Arc::new(small), choice);
     }
 }
 

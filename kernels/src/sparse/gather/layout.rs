@@ -1,6 +1,6 @@
 //! What lies where in local memory, and which columns are multiplied with which rows at a time.
 
-use super::pages::{BUFFERS, Layout, Tile};
+use super::pages::{BUFFERS, Layout, STEP, Tile};
 use super::slots::Lanes;
 use crate::sparse::SparseError;
 use cp2_machine::Machine;
@@ -274,7 +274,7 @@ fn segmented(matrix: &SparseMatrix, grid: Grid, layout: &Layout, width: usize) -
 /// A row of so many times the average is long: its section has it for itself when the others are done.
 const LONG: usize = 4;
 
-/// Bytes of a buffer of values that are for what one section alone needs: of a matrix with long rows a third. Values that are not finite
+/// Bytes of a buffer of values that are for what one section alone needs: of a matrix with long rows a third, if both parts hold a step. Values that are not finite
 /// must not be where another section multiplies by zero.
 pub(super) fn alone(matrix: &SparseMatrix, layout: &Layout, machine: &Machine) -> usize {
     let long = matrix.longest_row() * matrix.rows() > LONG * matrix.nnz();
@@ -282,8 +282,10 @@ pub(super) fn alone(matrix: &SparseMatrix, layout: &Layout, machine: &Machine) -
         let value = matrix.value(entry);
         value.re.is_finite() && value.im.is_finite()
     });
-    match long && finite {
-        true => (layout.value_bytes / 3).next_multiple_of(machine.dma.granule.0.max(16) as usize),
+    let third = (layout.value_bytes / 3).next_multiple_of(machine.dma.granule.0.max(16) as usize);
+    let holds = third >= STEP && third + STEP <= layout.value_bytes;
+    match long && finite && holds {
+        true => third,
         false => 0,
     }
 }

@@ -6,6 +6,9 @@ use cp2_asm::isa::{Inst, Op, Scalar, Word};
 /// Pages that are there at a time: one that is computed, the next, and one that comes.
 pub(super) const BUFFERS: usize = 3;
 
+/// Bytes of values that a step takes, and a little more.
+pub(super) const STEP: usize = 64;
+
 /// Rows and columns that are multiplied with one segment of the vector in local memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tile {
