@@ -2,6 +2,7 @@
 
 use super::Common;
 use super::report::{Compared, Operator, Report};
+use crate::interrupt;
 use crate::outcome::{Failure, Outcome};
 use crate::progress;
 use cp2_kernels::KernelRun;
@@ -102,7 +103,7 @@ fn compared(
     };
     let [zeta, rnorm] = ["zeta", "rnorm"].map(|name| last(run, name).unwrap_or(f64::NAN));
     let x = input.get::<f32>("x").map_err(Failure::input)?;
-    let exact = problem.solve::<f64>(x);
+    let exact = interrupt::alone(|| problem.solve::<f64>(x))?;
     let number = |name: &str, official: f64| Compared {
         name: name.to_owned(),
         official: format!("{official:.13}"),

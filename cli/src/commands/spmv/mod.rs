@@ -3,6 +3,7 @@
 mod report;
 
 use super::MachineArg;
+use crate::interrupt;
 use crate::io::{Array, Kind, Outputs, check_extension, read_matrix, read_npy, shown, write_whole};
 use crate::outcome::{CHANGED, Failure, Outcome, UNVERIFIED};
 use crate::picture::{check_name, matrix::MatrixPicture};
@@ -169,7 +170,8 @@ impl Args {
         drop(progress);
         let kept = run.keeps_inputs().map_err(Failure::input)?;
         let output = run.output.as_ref().filter(|_| kept);
-        let verdict = output.map(|y| problem.judge(x, y));
+        let judged = output.map(|y| interrupt::alone(|| problem.judge(x, y)));
+        let verdict = judged.transpose()?;
         let mut outcome = report::done(planned, &run, verdict, host_seconds);
         outcome.text += &format!("simulated in {}\n", seconds(host_seconds));
         self.simulation.emit(&run.run, &mut outcome)?;
