@@ -5,7 +5,7 @@ use crate::interrupt;
 use crate::io::{
     Array, FileError, Kind, Outputs, check_extension, read_matrix, read_npy, shown, write_whole,
 };
-use crate::outcome::{CHANGED, Failure, Outcome, UNVERIFIED};
+use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::picture::history::History;
 use crate::progress;
 use crate::provenance::Provenance;
@@ -248,14 +248,9 @@ fn report(
     args.simulation.emit(&run.run, &mut outcome)?;
     let source = super::source_text;
     conclude(&args.simulation, report, None, &title, source, &mut outcome)?;
-    if !run.keeps_inputs().map_err(Failure::input)? {
-        outcome.notes += CHANGED;
-        outcome.exit = UNVERIFIED;
-    }
+    outcome.inputs(run.keeps_inputs().map_err(Failure::input)?);
     if let Some(solved) = solved.filter(|solved| solved.end != End::Converged) {
-        if outcome.exit == 0 {
-            outcome.exit = UNVERIFIED;
-        }
+        outcome.exit = outcome.exit.max(UNVERIFIED);
         outcome.notes += &format!(
             "error: not solved: the method {} after {} iterations; {}\n",
             solved.end,

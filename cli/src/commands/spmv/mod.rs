@@ -5,7 +5,7 @@ mod report;
 use super::MachineArg;
 use crate::interrupt;
 use crate::io::{Array, Kind, Outputs, check_extension, read_matrix, read_npy, shown, write_whole};
-use crate::outcome::{CHANGED, Failure, Outcome, UNVERIFIED};
+use crate::outcome::{Failure, Outcome, Wrong};
 use crate::picture::{check_name, matrix::MatrixPicture};
 use crate::progress;
 use crate::provenance::Provenance;
@@ -183,17 +183,12 @@ impl Args {
             |_| None,
             &mut outcome,
         )?;
-        if !kept {
-            outcome.exit = outcome.exit.max(UNVERIFIED);
-            outcome.notes += CHANGED;
-        }
-        if let Some(v) = verdict.filter(|v| !v.holds()) {
-            outcome.exit = outcome.exit.max(UNVERIFIED);
-            outcome.notes += &format!(
-                "error: the result's error is {:.3} of the tolerance; either sums overflow in f32, or this is a fault of cp2\n",
-                v.worst
-            );
-        }
+        let wrong = Wrong {
+            whose: "the result's",
+            tolerance: "the tolerance",
+            cause: "sums overflow in f32",
+        };
+        outcome.judged(kept, verdict, wrong);
         if let (Some(path), Some(y)) = (&self.output, &run.output) {
             write_whole(path, &array(problem, y)?.to_npy())?;
             outcome.text += &format!("output: {}\n", path.display());
