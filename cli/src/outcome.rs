@@ -1,6 +1,7 @@
 //! How a command ends.
 
 use crate::io::FileError;
+use cp2_kernels::Verdict;
 use serde_json::{Value, json};
 
 /// A verification or a checker failed.
@@ -11,7 +12,18 @@ pub(crate) const BAD_INPUT: u8 = 2;
 pub(crate) const GUEST_FAULT: u8 = 3;
 
 /// What is said of a run that wrote over what its result is judged by.
-pub(crate) const CHANGED: &str = "error: the run changed its input in system memory, so that nothing is left to judge the result by; this is a fault of cp2\n";
+const CHANGED: &str = "error: the run changed its input in system memory, so that nothing is left to judge the result by; this is a fault of cp2\n";
+
+/// What is said of a result that is wrong.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wrong {
+    /// What has the error.
+    pub(crate) whose: &'static str,
+    /// What it may be.
+    pub(crate) tolerance: &'static str,
+    /// What the user may have done for it to be so large.
+    pub(crate) cause: &'static str,
+}
 
 /// A command that did its work. Its figures may still say that something failed.
 #[derive(Debug, Default)]
@@ -27,6 +39,31 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
+    /// Says that the run changed its input, if it has not `kept` it.
+    pub(crate) fn inputs(&mut self, kept: bool) {
+        if !kept {
+            self.exit = self.exit.max(UNVERIFIED);
+            self.notes += CHANGED;
+        }
+    }
+
+    /// The same, and that the result is wrong, if that is the verdict.
+    pub(crate) fn judged(&mut self, kept: bool, verdict: Option<Verdict>, wrong: Wrong) {
+        self.inputs(kept);
+        if let Some(v) = verdict.filter(|v| !v.holds()) {
+            let Wrong {
+                whose,
+                tolerance,
+                cause,
+            } = wrong;
+            self.exit = self.exit.max(UNVERIFIED);
+            self.notes += &format!(
+                "error: {whose} error is {:.3} of {tolerance}; either {cause}, or this is a fault of cp2\n",
+                v.worst
+            );
+        }
+    }
+
     /// Says that nobody has compared the result with what it should be.
     pub(crate) fn not_judged(&mut self) {
         self.text += "result  not judged\n";

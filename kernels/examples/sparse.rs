@@ -6,7 +6,7 @@
     reason = "an example that stops where something is wrong"
 )]
 
-use cp2_kernels::sparse::{Format, Products};
+use cp2_kernels::sparse::{Format, Products, csr_ratio};
 use cp2_machine::Machine;
 use cp2_problems::sparse::{Made, Pattern, SpmvProblem, read_market};
 use std::fs::File;
@@ -87,15 +87,11 @@ fn main() {
 /// Of every format what compressed rows take over the channel, to what the product takes.
 fn ratios(problem: &SpmvProblem, machine: &Arc<Machine>) -> Vec<Option<f64>> {
     let products = Products::new(problem, machine, None).unwrap();
-    let csr = problem.csr_bytes() as f64 / machine.dma.bandwidth.as_f64();
     let found = products.product().candidates().iter();
     found
         .map(|found| {
-            found
-                .cycles
-                .as_ref()
-                .ok()
-                .map(|cycles| csr / cycles.0 as f64)
+            let cycles = *found.cycles.as_ref().ok()?;
+            Some(csr_ratio(problem.matrix(), 1, cycles, machine))
         })
         .collect()
 }

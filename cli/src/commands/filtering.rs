@@ -4,7 +4,7 @@ use super::MachineArg;
 use super::channels::{ChannelArgs, Channels};
 use crate::interrupt;
 use crate::io::{Timed, shown};
-use crate::outcome::{CHANGED, Failure, Outcome, UNVERIFIED};
+use crate::outcome::{Failure, Outcome, Wrong};
 use crate::provenance::Provenance;
 use crate::simulation::{SimulationArgs, conclude, figures, merge, table};
 use crate::table::seconds;
@@ -128,17 +128,12 @@ where
         |file| source(file).map(str::to_owned),
         &mut outcome,
     )?;
-    if !kept {
-        outcome.exit = outcome.exit.max(UNVERIFIED);
-        outcome.notes += CHANGED;
-    }
-    if let Some((v, _)) = verdict.filter(|(v, _)| !v.holds()) {
-        outcome.exit = outcome.exit.max(UNVERIFIED);
-        outcome.notes += &format!(
-            "error: a channel's error is {:.3} of the tolerance; either samples are so large or small that f32 overflows or underflows, or this is a fault of cp2\n",
-            v.worst
-        );
-    }
+    let wrong = Wrong {
+        whose: "a channel's",
+        tolerance: "the tolerance",
+        cause: "samples are so large or small that f32 overflows or underflows",
+    };
+    outcome.judged(kept, verdict.map(|(v, _)| v), wrong);
     if let Some(output) = run.output {
         let (text, json) = (&mut outcome.text, &mut outcome.json);
         let result = (&run.run, output);

@@ -1,10 +1,11 @@
 //! `cp2 solve`.
 
 use super::MachineArg;
+use crate::interrupt;
 use crate::io::{
     Array, FileError, Kind, Outputs, check_extension, read_matrix, read_npy, shown, write_whole,
 };
-use crate::outcome::{CHANGED, Failure, Outcome, UNVERIFIED};
+use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::picture::history::History;
 use crate::progress;
 use crate::provenance::Provenance;
@@ -58,7 +59,10 @@ fn method(name: &str) -> Result<Method, String> {
 const MOST_ROWS: usize = 1 << 24;
 
 /// What the host does before time begins.
-const OUTSIDE: &[&str] = &["the matrix is packed, and its diagonal inverted for pcg and bicgstab"];
+const OUTSIDE: &[&str] = &[
+    "the matrix is packed, and its diagonal inverted for pcg and bicgstab",
+    "vectors are filled with zeros",
+];
 
 /// Solves the system.
 pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
@@ -92,7 +96,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let run = task.run(solver.figures(1)).map_err(Failure::input)?;
     let host_seconds = started.elapsed().as_secs_f64();
     report(
-        args,
+        (args, &machine),
         (&problem, &solver, &b),
         run,
         [pack_seconds, host_seconds],
@@ -169,20 +173,18 @@ fn advice(end: End) -> &'static str {
 }
 
 fn report(
-    args: &Args,
+    (args, machine): (&Args, &Machine),
     (problem, solver, b): (&SolveProblem, &Solver, &[f32]),
     run: KernelRun<Data>,
     [pack_seconds, host_seconds]: [f64; 2],
 ) -> Result<Outcome, Failure> {
     let report = &run.run.report;
-    let solved = run
-        .output
-        .as_ref()
-        .and_then(|output| Solved::of(problem, b, output));
+    let output = run.output.as_ref();
+    let solved = output.map(|output| interrupt::alone(|| Solved::of(problem, b, output)));
+    let solved = solved.transpose()?.flatten();
     let iterations = solved.as_ref().map_or(0, Solved::iterations);
     let costs = solver.figures(iterations.max(1));
     let efficiency = solved.as_ref().map(|_| costs.efficiency(report.cycles));
-    let machine = args.machine.load()?;
     let claimed = solved
         .as_ref()
         .and_then(|solved| solved.residuals.last().copied());
@@ -235,8 +237,8 @@ fn report(
     text += &outside_time(OUTSIDE);
     let mut outcome = Outcome {
         text,
-        json: Provenance::new("cp2-solve/1", &machine, None)
-            .engine(args.simulation.engine().on(&machine))
+        json: Provenance::new("cp2-solve/1", machine, None)
+            .engine(args.simulation.engine().on(machine))
             .with(merge(figures(report), own)),
         ..Outcome::default()
     };
@@ -246,14 +248,9 @@ fn report(
     args.simulation.emit(&run.run, &mut outcome)?;
     let source = super::source_text;
     conclude(&args.simulation, report, None, &title, source, &mut outcome)?;
-    if !run.keeps_inputs().map_err(Failure::input)? {
-        outcome.notes += CHANGED;
-        outcome.exit = UNVERIFIED;
-    }
+    outcome.inputs(run.keeps_inputs().map_err(Failure::input)?);
     if let Some(solved) = solved.filter(|solved| solved.end != End::Converged) {
-        if outcome.exit == 0 {
-            outcome.exit = UNVERIFIED;
-        }
+        outcome.exit = outcome.exit.max(UNVERIFIED);
         outcome.notes += &format!(
             "error: not solved: the method {} after {} iterations; {}\n",
             solved.end,

@@ -25,7 +25,7 @@ pub(crate) use memory::{ROOM_BESIDE, image, load, loads};
 pub use pass::Pass;
 use pass::Work;
 pub use prepared::PreparedJob;
-pub(crate) use price::by_price;
+pub(crate) use price::{Unpriced, by_price};
 pub use run::KernelRun;
 
 use cp2_asm::Program;

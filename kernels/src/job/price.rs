@@ -14,7 +14,16 @@ impl Job {
     /// of its transfers. None where what is computed decides how often something is done.
     #[must_use]
     pub fn expected(&self) -> Option<Cycles> {
-        self.prices().ok()?.last().copied().map(Cycles)
+        self.price().ok()
+    }
+
+    /// The same, or why there is no such time.
+    ///
+    /// # Errors
+    /// See [`Job::prices`].
+    pub(crate) fn price(&self) -> Result<Cycles, Unpriced> {
+        let ends = self.prices()?;
+        ends.last().copied().map(Cycles).ok_or(Unpriced::Decided)
     }
 
     /// Cycles until each part has ended, and all; of a job whose way is decided by what it computes, none.

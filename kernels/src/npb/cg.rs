@@ -14,17 +14,14 @@
 
 use crate::backend::{Failure, Method, Task};
 use crate::job::{Job, JobError};
-use crate::sparse::vectors::{Kernel, PlacedVectors, Vectors};
-use crate::sparse::{PlacedProduct, Product, SparseError};
-use cp2_host::{Buffer, HostError, HostStep, Options, Scalar};
+use crate::sparse::vectors::{Kernel, Vectors};
+use crate::sparse::{Operators, Product, SparseError};
+use cp2_host::{Buffer, Options};
 use cp2_machine::{Class, Cycles, Machine};
 use cp2_problems::npb::cg::{Benchmark, CgProblem};
 use cp2_problems::{Data, Problem};
 use cp2_reference::{Figures, SparseMethod, SparseNumbers, SparseProduct, SparseSolver};
 use std::sync::Arc;
-
-/// Names of the parts of a run of CG, as its marks have them: products, passes over vectors, the control CPU's scalars.
-pub const CG_OPERATORS: [&str; 3] = ["product", "vectors", "scalars"];
 
 /// The passes of which a step consists beside its product.
 const STEP: [Kernel; 3] = [Kernel::DOT, Kernel::RESIDUAL, Kernel::STEP];
@@ -140,8 +137,10 @@ impl InverseIterations {
         let rnorm = job.output::<f64>("rnorm", &[count as u64])?;
         let result = job.rows_out::<f32>(("x", &shape), own, wide)?;
         let mut making = Making {
-            placed: self.product.place(&mut job)?,
-            vectors: self.vectors.place(&mut job)?,
+            operators: Operators {
+                product: self.product.place(&mut job)?,
+                vectors: self.vectors.place(&mut job)?,
+            },
             plan: self,
             x: self.vectors.vector(&mut job)?,
             z: self.vectors.vector(&mut job)?,
@@ -178,8 +177,7 @@ impl InverseIterations {
 struct Making<'a> {
     plan: &'a InverseIterations,
     job: Job,
-    placed: PlacedProduct,
-    vectors: PlacedVectors<'a>,
+    operators: Operators<'a>,
     x: u64,
     z: u64,
     r: u64,
@@ -192,73 +190,51 @@ struct Making<'a> {
 }
 
 impl Making<'_> {
-    fn product(&mut self, from: u64, to: u64) {
-        let product = &self.plan.product;
-        product.pass(&mut self.job, &self.placed, from, to);
-        self.job.mark(CG_OPERATORS[0]);
-    }
-
-    fn pass(&mut self, kernel: Kernel, reads: &[u64], writes: &[u64]) -> Result<(), JobError> {
-        self.vectors.pass(&mut self.job, kernel, reads, writes)?;
-        self.job.mark(CG_OPERATORS[1]);
-        Ok(())
-    }
-
-    fn scalars(
-        &mut self,
-        kernel: Kernel,
-        compute: impl FnOnce(&mut HostStep, [Scalar; 3]) -> Result<(), HostError>,
-    ) -> Result<(), JobError> {
-        let name = CG_OPERATORS[2];
-        self.vectors.step(&mut self.job, name, kernel, compute)?;
-        self.job.mark(name);
-        Ok(())
-    }
-
     /// The first x is the user's, once more and with zeros behind it.
     fn begin(&mut self, given: u64) -> Result<(), JobError> {
-        let mut one = HostStep::new();
-        let scale = one.constant(1.0);
-        self.vectors.fill(&mut one, &[scale])?;
-        self.job.host_step(CG_OPERATORS[2], one);
-        self.job.mark(CG_OPERATORS[2]);
-        self.pass(Kernel::SCALED, &[given], &[self.x])?;
+        let Self { job, operators, .. } = self;
+        operators.fill_one(job)?;
+        operators.pass(job, Kernel::SCALED, &[given], &[self.x])?;
         self.keep_square()
     }
 
     fn keep_square(&mut self) -> Result<(), JobError> {
         let square = self.square;
-        self.scalars(Kernel::SCALED, |step, [sum, ..]| step.store(square, 0, sum))
+        let Self { job, operators, .. } = self;
+        operators.scalars(job, Kernel::SCALED, |step, [sum, ..]| {
+            step.store(square, 0, sum)
+        })
     }
 
     /// A step of conjugate gradients.
     fn step(&mut self, is_first: bool) -> Result<(), JobError> {
         let [z, r, p, q] = [self.z, self.r, self.p, self.q];
+        let (square, step) = (self.square, self.step);
+        let Self { job, operators, .. } = self;
         // What they are before the first step.
         let [old_r, old_p] = if is_first { [self.x; 2] } else { [r, p] };
-        self.product(old_p, q);
-        self.pass(Kernel::DOT, &[old_p, q], &[])?;
-        let (square, step, vectors) = (self.square, self.step, self.vectors.clone());
-        self.scalars(Kernel::DOT, |host, [curvature, ..]| {
+        operators.product(job, old_p, q);
+        operators.pass(job, Kernel::DOT, &[old_p, q], &[])?;
+        operators.scalars(job, Kernel::DOT, |host, [curvature, ..]| {
             let square = host.load(square, 0)?;
             // Where nothing is left to be solved nothing is added.
             let (none, quotient) = (host.constant(0.0), host.divide(square, curvature));
             let alpha = host.select(curvature, quotient, none);
             host.store(step, 0, alpha)?;
-            vectors.fill(host, &[alpha])
+            operators.fill(host, &[alpha])
         })?;
-        self.pass(Kernel::RESIDUAL, &[q, old_r], &[r])?;
-        self.scalars(Kernel::RESIDUAL, |host, [new, ..]| {
+        operators.pass(job, Kernel::RESIDUAL, &[q, old_r], &[r])?;
+        operators.scalars(job, Kernel::RESIDUAL, |host, [new, ..]| {
             let old = host.load(square, 0)?;
             let (none, quotient) = (host.constant(0.0), host.divide(new, old));
             let beta = host.select(old, quotient, none);
             host.store(square, 0, new)?;
             let alpha = host.load(step, 0)?;
-            vectors.fill(host, &[alpha, beta])
+            operators.fill(host, &[alpha, beta])
         })?;
         match is_first {
-            true => self.pass(Kernel::FIRST_STEP, &[old_p, r], &[z, p]),
-            false => self.pass(Kernel::STEP, &[z, p, r], &[z, p]),
+            true => operators.pass(job, Kernel::FIRST_STEP, &[old_p, r], &[z, p]),
+            false => operators.pass(job, Kernel::STEP, &[z, p, r], &[z, p]),
         }
     }
 
@@ -269,11 +245,11 @@ impl Making<'_> {
         [zeta, rnorm]: [Buffer<f64>; 2],
         to: u64,
     ) -> Result<(), JobError> {
-        let [x, z, q] = [self.x, self.z, self.q];
-        self.product(z, q);
-        self.pass(Kernel::ERRORS, &[x, q, z], &[])?;
-        let (shift, vectors) = (self.plan.problem.shift(), self.vectors.clone());
-        self.scalars(Kernel::ERRORS, |host, [left, across, square]| {
+        let ([x, z, q], shift) = ([self.x, self.z, self.q], self.plan.problem.shift());
+        let Self { job, operators, .. } = self;
+        operators.product(job, z, q);
+        operators.pass(job, Kernel::ERRORS, &[x, q, z], &[])?;
+        operators.scalars(job, Kernel::ERRORS, |host, [left, across, square]| {
             let norm = host.square_root(left);
             host.store(rnorm, number, norm)?;
             let (one, shift) = (host.constant(1.0), host.constant(shift));
@@ -282,9 +258,9 @@ impl Making<'_> {
             host.store(zeta, number, value)?;
             let length = host.square_root(square);
             let scale = host.divide(one, length);
-            vectors.fill(host, &[scale])
+            operators.fill(host, &[scale])
         })?;
-        self.pass(Kernel::SCALED, &[z], &[to])?;
+        operators.pass(job, Kernel::SCALED, &[z], &[to])?;
         self.keep_square()
     }
 }

@@ -4,8 +4,8 @@ mod cg;
 mod ft;
 pub mod mg;
 
+pub use cg::InverseIterations;
 pub(crate) use cg::cg;
-pub use cg::{CG_OPERATORS, InverseIterations};
 pub use ft::FT_OPERATORS;
 pub(crate) use ft::ft;
 

@@ -1,7 +1,7 @@
 //! Why a sparse matrix is not multiplied.
 
 use crate::assembly::Unfit;
-use crate::job::JobError;
+use crate::job::{JobError, Unpriced};
 use cp2_emu::count::Uncounted;
 use cp2_problems::DataError;
 
@@ -74,18 +74,6 @@ pub enum SparseError {
         /// Bytes of local memory.
         dmem: u64,
     },
-    /// The packed matrix does not fit system memory.
-    #[error(
-        "the packed matrix and the vectors take {bytes} bytes; the system memory of {machine} holds {most}"
-    )]
-    OutOfMemory {
-        /// What they take.
-        bytes: u64,
-        /// What they may take.
-        most: u64,
-        /// The machine.
-        machine: String,
-    },
     /// More vectors than can be taken apart.
     #[error("{found} vectors; expected at most {most}: multiply some of them at a time")]
     Vectors {
@@ -94,6 +82,11 @@ pub enum SparseError {
         /// The most there may be.
         most: usize,
     },
+    /// What a product takes is decided by what it computes.
+    #[error(
+        "what a product of this format takes is not known before it is computed, so that formats cannot be compared: this is a fault of cp2"
+    )]
+    Unpriced,
     /// There is no format for it.
     #[error("no format packs this matrix")]
     NoFormat,
@@ -109,4 +102,14 @@ pub enum SparseError {
     /// The job cannot be carried out.
     #[error(transparent)]
     Job(#[from] JobError),
+}
+
+impl From<Unpriced> for SparseError {
+    fn from(unpriced: Unpriced) -> Self {
+        match unpriced {
+            Unpriced::Kernel(error) => error.into(),
+            Unpriced::Job(error) => error.into(),
+            Unpriced::Decided => Self::Unpriced,
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Products as a method of the backend.
 
-use super::{Format, Product, SparseError};
+use super::{Format, Packing, Product, SparseError};
 use crate::backend::{Failure, Method, Task};
 use crate::job::Job;
 use crate::relayout::{Place, Relayout, Word};
@@ -62,6 +62,12 @@ impl Products {
         &self.product
     }
 
+    /// What packing costs, and products without it.
+    #[must_use]
+    pub fn packing(&self) -> Packing {
+        Packing::new(self.problem.matrix(), &self.product, &self.machine)
+    }
+
     /// What any program must move, and the least of known ways.
     #[must_use]
     pub fn figures(&self) -> Figures {
@@ -114,8 +120,7 @@ impl Products {
         let y = job.output::<T>("y", &sides(rows))?;
         let placed = self.product.place(&mut job)?;
         if vectors == 1 {
-            self.product
-                .pass(&mut job, &placed, x.address(), y.address());
+            placed.pass(&mut job, x.address(), y.address());
         } else {
             let own = |job: &mut Job, count: usize| -> Result<Vec<Buffer<T>>, SparseError> {
                 let all = (0..vectors).map(|_| job.temporary::<T>(count as u64));
@@ -127,8 +132,7 @@ impl Products {
                 apart(&mut job, (x, words), (k as u64, vectors as u64), *from)?;
             }
             for (from, to) in from.iter().zip(&to) {
-                self.product
-                    .pass(&mut job, &placed, from.address(), to.address());
+                placed.pass(&mut job, from.address(), to.address());
             }
             together(&mut job, &to, (y, words))?;
         }

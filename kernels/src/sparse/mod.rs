@@ -1,9 +1,11 @@
 //! Sparse matrices times vectors, and systems of equations.
 
+mod compressed;
 pub mod diagonal;
 mod error;
 pub mod gather;
 mod method;
+mod operators;
 mod product;
 mod registered;
 mod solve;
@@ -12,9 +14,12 @@ pub(crate) mod vectors;
 /// Rows, columns and the kind of a part of a matrix.
 pub type Region = (std::ops::Range<usize>, std::ops::Range<usize>, usize);
 
+pub use compressed::{Packing, csr_ratio};
 pub use error::SparseError;
 pub use method::Products;
 pub(crate) use method::product;
+pub use operators::Operator;
+pub(crate) use operators::Operators;
 pub use product::{Candidate, Format, PlacedProduct, Product, UnknownFormat};
 pub(crate) use registered::KERNELS;
 pub use solve::Solver;

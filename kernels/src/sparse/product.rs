@@ -34,19 +34,6 @@ impl Format {
             Self::Diagonal => "diagonal",
         }
     }
-
-    /// What it is, in a line.
-    #[must_use]
-    pub fn summary(self) -> &'static str {
-        match self {
-            Self::Gather => {
-                "generated code with the addresses of the vector in its words; loads words while others run (assumed to be possible)"
-            }
-            Self::Diagonal => {
-                "four rows times a diagonal at a time, addresses from a list; no generated code"
-            }
-        }
-    }
 }
 
 impl fmt::Display for Format {
@@ -76,8 +63,8 @@ impl FromStr for Format {
 
 #[derive(Debug)]
 enum Packed {
-    Gather(Gather),
-    Diagonal(Diagonals),
+    Gather(Arc<Gather>),
+    Diagonal(Arc<Diagonals>),
 }
 
 /// What a format costs for a matrix.
@@ -97,13 +84,15 @@ pub struct Candidate {
 #[derive(Debug)]
 pub struct Product {
     packed: Packed,
+    /// What a product takes.
+    expected: Cycles,
     candidates: Vec<Candidate>,
     rows: usize,
     cols: usize,
     is_complex: bool,
 }
 
-/// A packed matrix in the system memory of a job.
+/// A packed matrix in the system memory of a job: its format is its own, so that no other can multiply by it.
 #[derive(Clone, Debug)]
 pub struct PlacedProduct(Place);
 
@@ -116,25 +105,19 @@ enum Place {
 impl Packed {
     fn new(format: Format, matrix: &SparseMatrix, machine: &Machine) -> Result<Self, SparseError> {
         match format {
-            Format::Gather => Gather::new(matrix, machine).map(Self::Gather),
-            Format::Diagonal => Diagonals::new(matrix, machine).map(Self::Diagonal),
+            Format::Gather => Gather::new(matrix, machine).map(|own| Self::Gather(own.into())),
+            Format::Diagonal => {
+                Diagonals::new(matrix, machine).map(|own| Self::Diagonal(own.into()))
+            }
         }
     }
 
-    fn place(&self, job: &mut Job) -> Result<Place, SparseError> {
-        match self {
+    fn place(&self, job: &mut Job) -> Result<PlacedProduct, SparseError> {
+        let place = match self {
             Self::Gather(gather) => gather.place(job).map(Place::Gather),
             Self::Diagonal(cells) => cells.place(job).map(Place::Diagonal),
-        }
-    }
-
-    fn pass(&self, job: &mut Job, placed: &Place, x: u64, y: u64) {
-        match (self, placed) {
-            (Self::Gather(gather), Place::Gather(placed)) => gather.pass(job, placed, x, y),
-            (Self::Diagonal(cells), Place::Diagonal(placed)) => cells.pass(job, placed, x, y),
-            // A product is placed by itself.
-            (Self::Gather(_) | Self::Diagonal(_), _) => {}
-        }
+        };
+        place.map(PlacedProduct)
     }
 
     fn format(&self) -> Format {
@@ -191,8 +174,8 @@ impl Packed {
             .temporary::<u8>(number * matrix.rows() as u64)?
             .address();
         let placed = self.place(&mut job)?;
-        self.pass(&mut job, &placed, x, y);
-        Ok(job.expected().unwrap_or_default())
+        placed.pass(&mut job, x, y);
+        Ok(job.price()?)
     }
 }
 
@@ -231,8 +214,9 @@ impl Product {
             });
         }
         match best {
-            Some((_, packed)) => Ok(Self {
+            Some((expected, packed)) => Ok(Self {
                 packed,
+                expected,
                 candidates,
                 rows: matrix.rows(),
                 cols: matrix.cols(),
@@ -249,6 +233,12 @@ impl Product {
     #[must_use]
     pub fn format(&self) -> Format {
         self.packed.format()
+    }
+
+    /// What a product takes, to the cycle: of one format the fewest of [`Product::candidates`].
+    #[must_use]
+    pub fn expected(&self) -> Cycles {
+        self.expected
     }
 
     /// What was chosen from.
@@ -310,12 +300,17 @@ impl Product {
     /// # Errors
     /// It does not fit.
     pub fn place(&self, job: &mut Job) -> Result<PlacedProduct, SparseError> {
-        self.packed.place(job).map(PlacedProduct)
+        self.packed.place(job)
     }
+}
 
+impl PlacedProduct {
     /// Adds a product to a job: of the vector at address `x` of system memory, to the vector at `y`; both as the user has them, and
     /// in whole granules.
-    pub fn pass(&self, job: &mut Job, placed: &PlacedProduct, x: u64, y: u64) {
-        self.packed.pass(job, &placed.0, x, y);
+    pub fn pass(&self, job: &mut Job, x: u64, y: u64) {
+        match &self.0 {
+            Place::Gather(placed) => placed.pass(job, x, y),
+            Place::Diagonal(placed) => placed.pass(job, x, y),
+        }
     }
 }

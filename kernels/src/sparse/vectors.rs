@@ -195,12 +195,12 @@ impl Vectors {
         })
     }
 
-    /// Room for a vector, with zeros behind it.
+    /// A vector of zeros, which the host prepares: products write over its numbers and leave the zeros behind them.
     ///
     /// # Errors
     /// System memory is used up.
     pub(crate) fn vector(&self, job: &mut Job) -> Result<u64, JobError> {
-        Ok(job.temporary::<u8>(self.bytes())?.address())
+        Ok(job.table(&vec![0.0f32; self.len()])?.address())
     }
 
     /// The user's rows, and the passes'.

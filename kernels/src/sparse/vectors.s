@@ -132,67 +132,64 @@ scalars: .space SCALARS
         put_sums \to
 .endm
 
-; x y
-dot:
+; The frame of a kernel: whether it takes scalars, pairs of addresses beside the first, and sums of a block. Between `blocks` and `blocks_end`
+; stand two quads of every vector; the sums of a block go to an address, where there are any.
+.macro blocks has_scalars, pairs, sums
+    .if \has_scalars
+        scalar_quads
+    .endif
         page_begin
-        arguments 1
+        arguments \pairs
         loop c0 {
-        zeros 1
+        zeros \sums
         loop QUADS / 2 {
-        two 0, a0               ; x
-        two 2, a2               ; y
-        madds 24, 0, 2, 24
+.endm
+.macro blocks_end sums, to=a0
         }
-        one_sum a1
+    .if \sums == 0
+        nop                     ; no two loops end with one word
+    .elif \sums == 1
+        one_sum \to
+    .elif \sums == 2
+        two_sums \to
+    .else
+        three_sums \to
+    .endif
         }
         page_end
         stop
+.endm
+
+; x y
+dot:
+        blocks 0, 1, 1
+        two 0, a0               ; x
+        two 2, a2               ; y
+        madds 24, 0, 2, 24
+        blocks_end 1, a1
 
 ; x = s z, and x x
 scaled:
-        scalar_quads
-        page_begin
-        arguments 1
-        loop c0 {
-        zeros 1
-        loop QUADS / 2 {
+        blocks 1, 1, 1
         two 0, a0               ; z
         scales 2, 0, 30
         madds 24, 2, 2, 24
         put 2, a1
-        }
-        one_sum a2
-        }
-        page_end
-        stop
+        blocks_end 1, a2
 
 ; r - a q, and r r
 residual:
-        scalar_quads
-        page_begin
-        arguments 1
-        loop c0 {
-        zeros 1
-        loop QUADS / 2 {
+        blocks 1, 1, 1
         two 0, a0               ; q
         two 2, a2               ; r
         takes 2, 0, 30, 2
         madds 24, 2, 2, 24
         put 2, a1
-        }
-        one_sum a3
-        }
-        page_end
-        stop
+        blocks_end 1, a3
 
 ; r - a q, r r, and r d r
 residual_by:
-        scalar_quads
-        page_begin
-        arguments 2
-        loop c0 {
-        zeros 2
-        loop QUADS / 2 {
+        blocks 1, 2, 2
         two 0, a0               ; q
         two 2, a2               ; r
         two 4, a3               ; d
@@ -201,38 +198,22 @@ residual_by:
         madds 24, 2, 2, 24
         madds 26, 2, 4, 26
         put 2, a1
-        }
-        two_sums a4
-        }
-        page_end
-        stop
+        blocks_end 2, a4
 
 ; a p, r + b p
 first_step:
-        scalar_quads
-        page_begin
-        arguments 1
-        loop c0 {
-        loop QUADS / 2 {
+        blocks 1, 1, 0
         two 0, a0               ; p
         two 2, a2               ; r
         scales 4, 0, 30
         adds 0, 0, 31, 2
         put 4, a1
         put 0, a3
-        }
-        nop
-        }
-        page_end
-        stop
+        blocks_end 0
 
 ; z + a p, r + b p
 step:
-        scalar_quads
-        page_begin
-        arguments 2
-        loop c0 {
-        loop QUADS / 2 {
+        blocks 1, 2, 0
         two 0, a0               ; z
         two 2, a2               ; p
         two 4, a3               ; r
@@ -240,19 +221,11 @@ step:
         adds 2, 2, 31, 4
         put 0, a1
         put 2, a4
-        }
-        nop
-        }
-        page_end
-        stop
+        blocks_end 0
 
 ; z + a p, d r + b p
 step_by:
-        scalar_quads
-        page_begin
-        arguments 2
-        loop c0 {
-        loop QUADS / 2 {
+        blocks 1, 2, 0
         two 0, a0               ; z
         two 2, a2               ; p
         two 4, a3               ; r
@@ -262,19 +235,11 @@ step_by:
         adds 2, 2, 31, 4
         put 0, a1
         put 2, a5
-        }
-        nop
-        }
-        page_end
-        stop
+        blocks_end 0
 
 ; (x - y) (x - y), x z, z z
 errors:
-        page_begin
-        arguments 1
-        loop c0 {
-        zeros 3
-        loop QUADS / 2 {
+        blocks 0, 1, 3
         two 0, a0               ; x
         two 2, a2               ; y
         two 4, a3               ; z
@@ -282,19 +247,11 @@ errors:
         madds 26, 0, 4, 26
         madds 28, 4, 4, 28
         madds 24, 2, 2, 24
-        }
-        three_sums a1
-        }
-        page_end
-        stop
+        blocks_end 3, a1
 
 ; r = b, p = d b, r r, r p
 begin:
-        page_begin
-        arguments 2
-        loop c0 {
-        zeros 2
-        loop QUADS / 2 {
+        blocks 0, 2, 2
         two 0, a0               ; b
         two 2, a2               ; d
         muls 2, 2, 0
@@ -302,19 +259,11 @@ begin:
         madds 26, 0, 2, 26
         put 0, a1
         put 2, a3
-        }
-        two_sums a4
-        }
-        page_end
-        stop
+        blocks_end 2, a4
 
 ; p = r + b (p - o v), y = d p
 direction:
-        scalar_quads
-        page_begin
-        arguments 2
-        loop c0 {
-        loop QUADS / 2 {
+        blocks 1, 2, 0
         two 0, a0               ; r
         two 2, a2               ; p
         two 4, a3               ; v
@@ -324,19 +273,11 @@ direction:
         muls 6, 6, 2
         put 2, a1
         put 6, a5
-        }
-        nop
-        }
-        page_end
-        stop
+        blocks_end 0
 
 ; r - a v, z = d r
 half:
-        scalar_quads
-        page_begin
-        arguments 2
-        loop c0 {
-        loop QUADS / 2 {
+        blocks 1, 2, 0
         two 0, a0               ; r
         two 2, a2               ; v
         two 4, a3               ; d
@@ -344,37 +285,20 @@ half:
         muls 4, 4, 0
         put 0, a1
         put 4, a4
-        }
-        nop
-        }
-        page_end
-        stop
+        blocks_end 0
 
 ; t r, t t
 two_dots:
-        page_begin
-        arguments 1
-        loop c0 {
-        zeros 2
-        loop QUADS / 2 {
+        blocks 0, 1, 2
         two 0, a0               ; t
         two 2, a2               ; r
         madds 24, 0, 2, 24
         madds 26, 0, 0, 26
-        }
-        two_sums a1
-        }
-        page_end
-        stop
+        blocks_end 2, a1
 
 ; x + a y + o z, r - o t, s r, r r
 finish:
-        scalar_quads
-        page_begin
-        arguments 4
-        loop c0 {
-        zeros 2
-        loop QUADS / 2 {
+        blocks 1, 4, 2
         two 0, a0               ; x
         two 2, a2               ; y
         two 4, a3               ; z
@@ -388,8 +312,4 @@ finish:
         madds 26, 6, 6, 26
         put 0, a1
         put 6, a7
-        }
-        two_sums a8
-        }
-        page_end
-        stop
+        blocks_end 2, a8

@@ -3,7 +3,7 @@
 use super::{Numbers, Planned};
 use crate::interrupt;
 use crate::io::{Recording, Timed};
-use crate::outcome::{CHANGED, Failure, Outcome, UNVERIFIED};
+use crate::outcome::{Failure, Outcome, Wrong};
 use crate::simulation::{figures, merge, table};
 use crate::table::seconds;
 use cp2_host::{Options, Part, Source};
@@ -238,16 +238,11 @@ impl Measured {
 
     /// Exit code and note for a result that is wrong.
     pub(crate) fn judge(&self, outcome: &mut Outcome) {
-        if !self.kept {
-            outcome.exit = outcome.exit.max(UNVERIFIED);
-            outcome.notes += CHANGED;
-        }
-        if let Some(v) = self.verdict.filter(|v| !v.holds()) {
-            outcome.exit = outcome.exit.max(UNVERIFIED);
-            outcome.notes += &format!(
-                "error: a transform's error is {:.3} of the tolerance 2^-24 (2 + 3 log2 N); either the input is so large or small that f32 overflows or underflows, or this is a fault of cp2\n",
-                v.worst
-            );
-        }
+        let wrong = Wrong {
+            whose: "a transform's",
+            tolerance: "the tolerance 2^-24 (2 + 3 log2 N)",
+            cause: "the input is so large or small that f32 overflows or underflows",
+        };
+        outcome.judged(self.kept, self.verdict, wrong);
     }
 }

@@ -2,11 +2,13 @@
 
 use super::Common;
 use super::report::{Compared, Operator, Report};
+use crate::interrupt;
 use crate::outcome::{Failure, Outcome};
 use crate::progress;
 use cp2_kernels::KernelRun;
-use cp2_kernels::npb::{CG_OPERATORS, InverseIterations};
-use cp2_machine::Machine;
+use cp2_kernels::npb::InverseIterations;
+use cp2_kernels::sparse;
+use cp2_machine::{Cycles, Machine};
 use cp2_problems::npb::cg::{Benchmark, CgProblem};
 use cp2_problems::{Case, Data, Problem as _};
 use serde_json::json;
@@ -21,7 +23,7 @@ pub(super) struct Args {
 /// What the host does before time begins.
 const OUTSIDE: &[&str] = &[
     "the matrix of the benchmark's generator is made, rounded to float32 and packed",
-    "the vector of ones is an input",
+    "the vector of ones is an input, the others are filled with zeros",
 ];
 
 /// Runs the benchmark.
@@ -51,14 +53,12 @@ pub(super) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         values: [json!(value), json!(benchmark.official)],
         difference: [difference, Benchmark::TOLERANCE],
         operations: benchmark.operations(),
-        operators: CG_OPERATORS
-            .into_iter()
-            .zip([Some(least), None, None])
-            .map(|(name, reference)| Operator {
-                name: name.to_owned(),
-                reference,
+        operators: sparse::Operator::ALL
+            .map(|operator| Operator {
+                name: operator.name().to_owned(),
+                reference: (operator == sparse::Operator::Product).then_some(least),
             })
-            .collect(),
+            .into(),
         outside: OUTSIDE,
         more: json!({
             "recipe": method.recipe,
@@ -83,14 +83,12 @@ fn last(run: &KernelRun<Data>, name: &'static str) -> Option<f64> {
 fn csr_ratio(problem: &CgProblem, run: &KernelRun<Data>, machine: &Machine) -> Option<f64> {
     let products = run.run.report.parts.iter();
     let products: Vec<u64> = products
-        .filter(|part| part.name == CG_OPERATORS[0])
+        .filter(|part| part.name == sparse::Operator::Product.name())
         .map(|part| part.cycles)
         .collect();
     let cycles: u64 = products.iter().sum();
-    let bytes = problem.matrix().csr_bytes(1) as f64 * products.len() as f64;
-    let bandwidth = machine.dma.bandwidth;
-    let bandwidth = bandwidth.num as f64 / bandwidth.den.max(1) as f64;
-    (cycles > 0).then(|| bytes / bandwidth / cycles as f64)
+    let ratio = sparse::csr_ratio(problem.matrix(), 1, Cycles(cycles), machine);
+    (cycles > 0).then_some(ratio * products.len() as f64)
 }
 
 /// The last zeta beside the official one and that in double precision, the residual, and all results beside double precision.
@@ -105,7 +103,7 @@ fn compared(
     };
     let [zeta, rnorm] = ["zeta", "rnorm"].map(|name| last(run, name).unwrap_or(f64::NAN));
     let x = input.get::<f32>("x").map_err(Failure::input)?;
-    let exact = problem.solve::<f64>(x);
+    let exact = interrupt::alone(|| problem.solve::<f64>(x))?;
     let number = |name: &str, official: f64| Compared {
         name: name.to_owned(),
         official: format!("{official:.13}"),

@@ -1,7 +1,7 @@
 //! What a benchmark did, for people and for programs: the same of all benchmarks.
 
 use super::Common;
-use crate::outcome::{CHANGED, Failure, Outcome, UNVERIFIED};
+use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::provenance::Provenance;
 use crate::simulation::{conclude, figures, merge, outside_time, table};
 use crate::table::{Align, Table, seconds};
@@ -119,11 +119,9 @@ impl<O> Report<'_, O> {
             source,
             &mut outcome,
         )?;
-        if !kept {
-            outcome.notes += CHANGED;
-        }
-        if !passed && outcome.exit == 0 {
-            outcome.exit = UNVERIFIED;
+        outcome.inputs(kept);
+        if !passed && report.end.is_finished() {
+            outcome.exit = outcome.exit.max(UNVERIFIED);
             outcome.notes += "error: the benchmark is not verified: see the table\n";
         }
         Ok(outcome)

@@ -3,8 +3,9 @@
 mod report;
 
 use super::MachineArg;
+use crate::interrupt;
 use crate::io::{Array, Kind, Outputs, check_extension, read_matrix, read_npy, shown, write_whole};
-use crate::outcome::{CHANGED, Failure, Outcome, UNVERIFIED};
+use crate::outcome::{Failure, Outcome, Wrong};
 use crate::picture::{check_name, matrix::MatrixPicture};
 use crate::progress;
 use crate::provenance::Provenance;
@@ -14,7 +15,7 @@ use cp2_kernels::sparse::{Format, Products};
 use cp2_machine::Machine;
 use cp2_problems::sparse::SpmvProblem;
 use cp2_problems::{Case, Data, Problem as _};
-use report::Packing;
+use report::Planned;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -64,12 +65,18 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let planning = progress::planning(json);
     let started = Instant::now();
     let products = Products::new(&problem, &machine, args.format);
-    let packing = Packing::new(&problem, &machine, started.elapsed().as_secs_f64());
+    let host_seconds = started.elapsed().as_secs_f64();
     drop(planning);
     let products = products.map_err(Failure::input)?;
+    let planned = Planned {
+        problem: &problem,
+        products: &products,
+        machine: &machine,
+        host_seconds,
+    };
     let mut outcome = match args.plan {
-        true => report::planned(&problem, &products, &packing),
-        false => args.computed((&problem, &products, &packing), &x, json)?,
+        true => report::planned(&planned, &x)?,
+        false => args.computed(&planned, &x, json)?,
     };
     if let Some(path) = &args.picture {
         let picture = MatrixPicture::new(problem.title(), problem.matrix());
@@ -149,19 +156,13 @@ impl Args {
     }
 
     /// Multiplies and judges the result.
-    fn computed(
-        &self,
-        (problem, products, packing): (&SpmvProblem, &Products, &Packing),
-        x: &Data,
-        json: bool,
-    ) -> Result<Outcome, Failure> {
+    fn computed(&self, planned: &Planned<'_>, x: &Data, json: bool) -> Result<Outcome, Failure> {
+        let Planned {
+            problem, products, ..
+        } = *planned;
         let known = products.figures();
-        let candidates = products.product().candidates().iter();
-        let expected = candidates
-            .filter_map(|found| found.cycles.as_ref().ok())
-            .min();
-        let expected = expected.map(|cycles| cycles.0 * problem.vectors() as u64);
-        let (options, progress) = self.simulation.begin(expected, json);
+        let expected = products.product().expected().0 * problem.vectors() as u64;
+        let (options, progress) = self.simulation.begin(Some(expected), json);
         let started = Instant::now();
         let task = products.task(x, options).map_err(Failure::input)?;
         let run = task.run(known).map_err(Failure::input)?;
@@ -169,8 +170,9 @@ impl Args {
         drop(progress);
         let kept = run.keeps_inputs().map_err(Failure::input)?;
         let output = run.output.as_ref().filter(|_| kept);
-        let verdict = output.map(|y| problem.judge(x, y));
-        let mut outcome = report::done((problem, products, packing), &run, verdict, host_seconds);
+        let judged = output.map(|y| interrupt::alone(|| problem.judge(x, y)));
+        let verdict = judged.transpose()?;
+        let mut outcome = report::done(planned, &run, verdict, host_seconds);
         outcome.text += &format!("simulated in {}\n", seconds(host_seconds));
         self.simulation.emit(&run.run, &mut outcome)?;
         conclude(
@@ -181,17 +183,12 @@ impl Args {
             |_| None,
             &mut outcome,
         )?;
-        if !kept {
-            outcome.exit = outcome.exit.max(UNVERIFIED);
-            outcome.notes += CHANGED;
-        }
-        if let Some(v) = verdict.filter(|v| !v.holds()) {
-            outcome.exit = outcome.exit.max(UNVERIFIED);
-            outcome.notes += &format!(
-                "error: the result's error is {:.3} of the tolerance; either sums overflow in f32, or this is a fault of cp2\n",
-                v.worst
-            );
-        }
+        let wrong = Wrong {
+            whose: "the result's",
+            tolerance: "the tolerance",
+            cause: "sums overflow in f32",
+        };
+        outcome.judged(kept, verdict, wrong);
         if let (Some(path), Some(y)) = (&self.output, &run.output) {
             write_whole(path, &array(problem, y)?.to_npy())?;
             outcome.text += &format!("output: {}\n", path.display());

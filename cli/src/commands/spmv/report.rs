@@ -1,74 +1,38 @@
 //! What `cp2 spmv` says.
 
-use crate::outcome::Outcome;
+use crate::outcome::{Failure, Outcome};
 use crate::picture::matrix::{Block, MatrixPicture};
 use crate::simulation::{figures, merge, outside_time, table};
 use crate::table::{Align, Table, seconds};
-use cp2_kernels::sparse::Products;
+use cp2_kernels::sparse::{Products, csr_ratio};
 use cp2_kernels::{KernelRun, Verdict};
-use cp2_machine::Machine;
+use cp2_machine::{Cycles, Machine};
 use cp2_problems::sparse::SpmvProblem;
 use cp2_problems::{Data, Problem as _};
 use serde_json::{Value, json};
 
-/// What packing costs, and products without it.
-#[derive(Debug)]
-pub(super) struct Packing {
-    /// Of this computer.
-    host_seconds: f64,
-    /// Bytes per cycle of the control CPU, and cycles of an operation.
-    copy: f64,
-    scalar: f64,
-    clock: f64,
-    /// Cycles of the control CPU for the products of the compressed rows.
-    unpacked: f64,
-    /// Bytes of the compressed rows, without vectors.
-    rows: f64,
-    /// Bytes of them and of vectors over the DMA channel, in cycles.
-    csr: f64,
+/// What was asked for, and how it is done.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Planned<'a> {
+    pub(super) problem: &'a SpmvProblem,
+    pub(super) products: &'a Products,
+    pub(super) machine: &'a Machine,
+    /// Seconds of this computer for the packing.
+    pub(super) host_seconds: f64,
 }
 
-impl Packing {
-    pub(super) fn new(problem: &SpmvProblem, machine: &Machine, host_seconds: f64) -> Self {
-        let matrix = problem.matrix();
-        let (number, operations) = match matrix.is_complex() {
-            true => (8.0, 8.0),
-            false => (4.0, 2.0),
-        };
-        let (nnz, vectors) = (matrix.nnz() as f64, problem.vectors() as f64);
-        let rows = nnz * (number + 4.0) + 4.0 * matrix.rows() as f64;
-        let copy = machine.host.copy.as_f64();
-        let scalar = machine.host.scalar.0 as f64;
-        // For each vector: an entry, its column, a number of x and two operations (eight of complex numbers); a number of y for each row.
-        let moved = rows + number * (nnz + matrix.rows() as f64);
-        Self {
-            host_seconds,
-            copy,
-            scalar,
-            clock: machine.cp2.clock_hz as f64,
-            unpacked: vectors * (moved / copy + operations * nnz * scalar),
-            rows,
-            csr: problem.csr_bytes() as f64 / machine.dma.bandwidth.as_f64(),
-        }
-    }
-
-    /// Cycles of the control CPU to pack: it reads the compressed rows and writes the packed matrix, and orders each entry in some ten operations.
-    fn cycles(&self, bytes: u64, entries: usize) -> f64 {
-        (self.rows + bytes as f64) / self.copy + ORDER * entries as f64 * self.scalar
-    }
-
-    /// Products after which packing pays: before, the control CPU alone would have been done earlier.
-    fn pays_after(&self, pack: f64, product: f64) -> Option<u64> {
-        let saved = self.unpacked - product;
-        (saved > 0.0).then(|| (pack / saved).ceil() as u64)
+impl Planned<'_> {
+    /// The measure of formats, of the products of all vectors.
+    fn csr_ratio(&self, cycles: u64) -> f64 {
+        let (matrix, vectors) = (self.problem.matrix(), self.problem.vectors());
+        csr_ratio(matrix, vectors, Cycles(cycles), self.machine)
     }
 }
-
-/// Operations for each entry that is put into its place, about: a comparison or two, a place, a word.
-const ORDER: f64 = 10.0;
 
 /// The formats and what they cost.
-fn formats(products: &Products, csr: f64) -> (String, Value) {
+fn formats(planned: &Planned<'_>) -> (String, Value) {
+    let products = planned.products;
+    let vectors = planned.problem.vectors() as u64;
     let mut lines = Table::new(&[
         Align::Left,
         Align::Right,
@@ -84,21 +48,19 @@ fn formats(products: &Products, csr: f64) -> (String, Value) {
             Ok(cycles) => (Some(cycles.0), String::new()),
             Err(error) => (None, error.to_string()),
         };
+        let ratio = cycles.map(|cycles| planned.csr_ratio(cycles * vectors));
         let note = if chosen { "chosen" } else { &why };
         lines.row([
             found.format.name(),
             &cycles.map_or_else(|| "-".to_owned(), |cycles| cycles.to_string()),
-            &cycles.map_or_else(
-                || "-".to_owned(),
-                |cycles| format!("{:.3}", csr / cycles as f64),
-            ),
+            &ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}")),
             &format!("{} B", found.bytes),
             note,
         ]);
         all.push(json!({
             "format": found.format.name(),
             "cycles": cycles,
-            "csr_ratio": cycles.map(|cycles| csr / cycles as f64),
+            "csr_ratio": ratio,
             "bytes": found.bytes,
             "places": found.places,
             "chosen": chosen,
@@ -109,18 +71,20 @@ fn formats(products: &Products, csr: f64) -> (String, Value) {
 }
 
 /// What is known before anything is computed.
-fn described(
-    problem: &SpmvProblem,
-    products: &Products,
-    packing: &Packing,
-    cycles: Option<u64>,
-) -> (String, Value) {
+fn described(planned: &Planned<'_>, cycles: u64) -> (String, Value) {
+    let Planned {
+        problem,
+        products,
+        machine,
+        host_seconds,
+    } = *planned;
     let (matrix, product) = (problem.matrix(), products.product());
-    let (lines, all) = formats(products, packing.csr / problem.vectors() as f64);
+    let (lines, all) = formats(planned);
     let each = if matrix.is_complex() { 2 } else { 1 };
     let padding = product.places() as f64 / (each * matrix.nnz()).max(1) as f64;
-    let pack = packing.cycles(product.bytes(), matrix.nnz());
-    let pays = cycles.and_then(|cycles| packing.pays_after(pack, cycles as f64));
+    let packing = products.packing();
+    let pack_seconds = packing.cycles() / machine.cp2.clock_hz as f64;
+    let pays = packing.pays_after(cycles as f64 / problem.vectors() as f64);
     let pays_text = match pays {
         Some(products) => format!("pays after {products} of them"),
         None => "never pays: the control CPU is as fast with compressed rows".to_owned(),
@@ -133,8 +97,8 @@ fn described(
         product.bytes(),
         outside_time(&[&format!(
             "packing the matrix ({} on this computer; the control CPU would take {}, which {pays_text})",
-            seconds(packing.host_seconds),
-            seconds(pack / packing.clock)
+            seconds(host_seconds),
+            seconds(pack_seconds)
         )])
     );
     let json = json!({
@@ -148,43 +112,44 @@ fn described(
         "recipe": product.recipe(),
         "packed_bytes": product.bytes(),
         "padding": padding,
-        "pack_seconds": packing.host_seconds,
-        "pack_seconds_simulated": pack / packing.clock,
+        "pack_seconds": host_seconds,
+        "pack_seconds_simulated": pack_seconds,
         "pays_after": pays,
     });
     (text, json)
 }
 
 /// What would be done.
-pub(super) fn planned(problem: &SpmvProblem, products: &Products, packing: &Packing) -> Outcome {
-    let candidates = products.product().candidates().iter();
-    let cycles = candidates
-        .filter_map(|found| found.cycles.as_ref().ok())
-        .min();
-    let cycles = cycles.map(|cycles| cycles.0);
+pub(super) fn planned(planned: &Planned<'_>, x: &Data) -> Result<Outcome, Failure> {
+    let products = planned.products;
+    let task = products.task(x, cp2_host::Options::default());
+    let expected = task.map_err(Failure::input)?.job.expected();
+    let vectors = planned.problem.vectors() as u64;
+    let each = products.product().expected().0;
+    let cycles = expected.map_or(each * vectors, |cycles| cycles.0);
     let known = products.figures();
-    let (text, own) = described(problem, products, packing, cycles);
-    Outcome {
+    let (text, own) = described(planned, cycles);
+    Ok(Outcome {
         text: format!("{text}{}\n", known.text()),
         json: merge(
             merge(own, json!(known)),
             json!({ "expected_cycles": cycles }),
         ),
         ..Outcome::default()
-    }
+    })
 }
 
 /// What was done.
 pub(super) fn done(
-    (problem, products, packing): (&SpmvProblem, &Products, &Packing),
+    planned: &Planned<'_>,
     run: &KernelRun<Data>,
     verdict: Option<Verdict>,
     host_seconds: f64,
 ) -> Outcome {
-    let report = &run.run.report;
+    let (problem, report) = (planned.problem, &run.run.report);
     let finished = report.end.is_finished();
-    let ratio = finished.then(|| packing.csr / report.cycles as f64);
-    let (mut text, own) = described(problem, products, packing, Some(report.cycles));
+    let ratio = finished.then(|| planned.csr_ratio(report.cycles));
+    let (mut text, own) = described(planned, report.cycles);
     text += &table(report);
     text += &run.figures.text();
     text += &match ratio {

@@ -6,7 +6,7 @@ use super::MachineArg;
 use super::map::Extents;
 use crate::interrupt;
 use crate::io::{Array, Kind, Outputs, check_extension, read_npy, shown, write_array};
-use crate::outcome::{CHANGED, Failure, Outcome, UNVERIFIED};
+use crate::outcome::{Failure, Outcome, Wrong};
 use crate::progress;
 use crate::provenance::Provenance;
 use crate::simulation::{SIMULATED, SimulationArgs, conclude, figures, merge, table};
@@ -299,17 +299,12 @@ impl Args {
             |file| (file == "stencil.s").then(|| source.to_owned()),
             &mut outcome,
         )?;
-        if !kept {
-            outcome.exit = outcome.exit.max(UNVERIFIED);
-            outcome.notes += CHANGED;
-        }
-        if let Some(v) = verdict.filter(|v| !v.holds()) {
-            outcome.exit = outcome.exit.max(UNVERIFIED);
-            outcome.notes += &format!(
-                "error: the result's error is {:.3} of the tolerance; either numbers are so large that f32 overflows, or this is a fault of cp2\n",
-                v.worst
-            );
-        }
+        let wrong = Wrong {
+            whose: "the result's",
+            tolerance: "the tolerance",
+            cause: "numbers are so large that f32 overflows",
+        };
+        outcome.judged(kept, verdict, wrong);
         if let (Some(path), Some(v)) = (&self.output, run.output) {
             let place = (v.address(), v.bytes());
             write_array(path, (Kind::Float32, problem.shape()), &run.run, place)?;

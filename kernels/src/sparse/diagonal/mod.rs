@@ -56,9 +56,10 @@ pub struct Diagonals {
     steps: Arc<Vec<Step>>,
 }
 
-/// Where a packed matrix lies in the system memory of a job.
+/// A packed matrix, and where it lies in the system memory of a job.
 #[derive(Clone, Debug)]
 pub struct PlacedDiagonals {
+    diagonals: Arc<Diagonals>,
     program: Placed,
     index: Buffer<u32>,
     values: Buffer<f32>,
@@ -140,7 +141,7 @@ impl Diagonals {
     ///
     /// # Errors
     /// It does not fit.
-    pub fn place(&self, job: &mut Job) -> Result<PlacedDiagonals, SparseError> {
+    pub fn place(self: &Arc<Self>, job: &mut Job) -> Result<PlacedDiagonals, SparseError> {
         let index: Vec<u32> = self
             .pages
             .iter()
@@ -155,6 +156,7 @@ impl Diagonals {
             .collect();
         let zeros = vec![0.0; self.zeros().max(self.grid.granule)];
         Ok(PlacedDiagonals {
+            diagonals: self.clone(),
             program: job.program(NAME, &self.resident)?,
             index: job.table(&index)?,
             values: job.table(&values)?,

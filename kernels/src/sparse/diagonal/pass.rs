@@ -129,52 +129,60 @@ impl Diagonals {
         let zeros = self.parts.iter().map(|part| part.zeros(self.grid));
         zeros.max().unwrap_or(0)
     }
+}
 
+impl PlacedDiagonals {
     /// Adds a product to a job: of the vector at `x`, to the vector at `y`.
-    pub fn pass(&self, job: &mut Job, placed: &PlacedDiagonals, x: u64, y: u64) {
-        let (mut index, mut value) = (placed.index.address(), placed.values.address());
-        let grid = self.grid;
-        let mut pages = Vec::with_capacity(self.pages.len());
-        for (number, page) in self.pages.iter().enumerate() {
+    pub fn pass(&self, job: &mut Job, x: u64, y: u64) {
+        let Diagonals {
+            grid,
+            layout,
+            parts,
+            pages: packed,
+            ..
+        } = &*self.diagonals;
+        let (mut index, mut value) = (self.index.address(), self.values.address());
+        let mut pages = Vec::with_capacity(packed.len());
+        for (number, page) in packed.iter().enumerate() {
             let mut listed = ListedPage::default();
             let (buffer, side) = (number % BUFFERS, page.part % 2);
-            let Some(part) = self.parts.get(page.part) else {
+            let Some(part) = parts.get(page.part) else {
                 continue;
             };
             if page.kind == Kind::Segment {
-                let from = (x, placed.zeros.address());
-                part.loads(from, self.layout.segments[side], grid, &mut listed.loads);
+                let from = (x, self.zeros.address());
+                part.loads(from, layout.segments[side], *grid, &mut listed.loads);
             }
             let each = 4 * (page.values.len() / grid.sections) as u64;
             if each > 0 {
                 let blocks = Target::Blocks {
                     stride: each as i64,
                 };
-                let local = self.layout.values[buffer];
+                let local = layout.values[buffer];
                 listed
                     .loads
                     .push(Descriptor::load(blocks, value, local, each));
                 value += each * grid.sections as u64;
             }
             let bytes = 4 * page.index.len() as u64;
-            let local = self.layout.index[buffer];
+            let local = layout.index[buffer];
             listed
                 .loads
                 .push(Descriptor::load(Target::Section(0), index, local, bytes));
             index += bytes;
             if !page.results.is_empty() {
-                let local = self.layout.results[buffer];
-                listed.stores = part.stores(page.results.clone(), y, local, grid);
+                let local = layout.results[buffer];
+                listed.stores = part.stores(page.results.clone(), y, local, *grid);
             }
             pages.push(listed);
         }
         let pass = ListedPass {
             pages,
             buffers: BUFFERS,
-            address: self.layout.index[0],
-            steps: self.steps.clone(),
+            address: layout.index[0],
+            steps: self.diagonals.steps.clone(),
             protection: None,
         };
-        job.listed(&placed.program, self.resident.entry.into(), pass);
+        job.listed(&self.program, self.diagonals.resident.entry.into(), pass);
     }
 }

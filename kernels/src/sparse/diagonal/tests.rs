@@ -2,9 +2,9 @@
 
 use super::Diagonals;
 use crate::job::Job;
-use crate::sparse::SparseError;
+use crate::sparse::{SparseError, csr_ratio};
 use cp2_host::Options;
-use cp2_machine::{Bytes, Machine};
+use cp2_machine::{Bytes, Cycles, Machine};
 use cp2_problems::sparse::{Field, Made, Pattern, SparseMatrix, SpmvProblem, Triplets};
 use cp2_problems::{Case, Data, Problem};
 use cp2_reference::{Count, Figures, Traffic};
@@ -32,7 +32,7 @@ fn made(pattern: Pattern, n: usize, each: usize, diagonals: &[i64]) -> SparseMat
 
 /// What a product leaves, and its cycles: it has ended without findings and when it was expected to.
 fn product(
-    packed: &Diagonals,
+    packed: &Arc<Diagonals>,
     matrix: &SparseMatrix,
     machine: &Arc<Machine>,
     x: &[f32],
@@ -45,7 +45,7 @@ fn product(
     let placed = packed.place(&mut job).unwrap();
     let x = job.input("x", x, &[x.len() as u64]).unwrap();
     let y = job.output::<f32>("y", &[matrix.rows() as u64]).unwrap();
-    packed.pass(&mut job, &placed, x.address(), y.address());
+    placed.pass(&mut job, x.address(), y.address());
     let traffic = Traffic::bytes(u128::from(matrix.csr_bytes(1)));
     let figures = Figures::of(machine, traffic, Count::default(), "test", "test");
     let run = job.run(figures, |run| run.read(y)).unwrap();
@@ -58,7 +58,7 @@ fn product(
 
 /// Judges a product; its `csr_ratio`.
 fn judged(matrix: &SparseMatrix, machine: &Arc<Machine>, case: Case) -> Result<f64, SparseError> {
-    let packed = Diagonals::new(matrix, machine)?;
+    let packed = Arc::new(Diagonals::new(matrix, machine)?);
     let problem = SpmvProblem::new(Arc::new(matrix.clone()), 1).unwrap();
     let input = problem.input(case, 1);
     let x = input.sized::<f32>("x", matrix.cols()).unwrap();
@@ -67,9 +67,7 @@ fn judged(matrix: &SparseMatrix, machine: &Arc<Machine>, case: Case) -> Result<f
     assert!(verdict.holds(), "{} {case:?}: {verdict:?}", problem.title());
     assert!(packed.places() >= matrix.nnz());
     assert!(packed.bytes() >= 4 * packed.places() as u64);
-    let bandwidth = machine.dma.bandwidth;
-    let cycles = cycles as f64 * bandwidth.num as f64 / bandwidth.den as f64;
-    Ok(matrix.csr_bytes(1) as f64 / cycles)
+    Ok(csr_ratio(matrix, 1, Cycles(cycles), machine))
 }
 
 /// Entries near some diagonals of a matrix of any shape, not all of them, some of them zeros, and some anywhere.
@@ -202,7 +200,7 @@ fn infinities_reach_what_has_an_entry() {
     entries.extend(zeros.map(|i| (i, i + 2, if i % 16 < 8 { 0.0 } else { -0.0 })));
     let matrix =
         SparseMatrix::from_triplets(n as usize, n as usize, &Triplets::Real(entries)).unwrap();
-    let packed = Diagonals::new(&matrix, &vm7).unwrap();
+    let packed = Arc::new(Diagonals::new(&matrix, &vm7).unwrap());
     for special in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
         let x: Vec<f32> = (0..n)
             .map(|i| if i % 8 == 5 { special } else { 1.0 })

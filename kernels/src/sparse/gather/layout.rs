@@ -1,6 +1,6 @@
 //! What lies where in local memory, and which columns are multiplied with which rows at a time.
 
-use super::pages::{BUFFERS, Layout, Tile};
+use super::pages::{BUFFERS, Layout, STEP, Tile};
 use super::slots::Lanes;
 use crate::sparse::SparseError;
 use cp2_machine::Machine;
@@ -94,7 +94,7 @@ struct Sizes {
 
 impl Sizes {
     /// The places of all, and where they end.
-    fn place(self, grid: Grid, lanes: Lanes, columns: usize) -> (Layout, u64) {
+    fn place(self, lanes: Lanes) -> (Layout, u64) {
         let mut next = self.masks;
         let mut take = |bytes: u64| {
             let at = next;
@@ -118,7 +118,6 @@ impl Sizes {
             segment
         };
         let layout = Layout {
-            masks: 0,
             values,
             results,
             segment,
@@ -126,7 +125,6 @@ impl Sizes {
             value_bytes: self.values as usize,
             alone: 0,
             blocks: self.blocks as usize,
-            width: (self.segment as usize / grid.number).min(columns),
             code: [0; BUFFERS],
             most_words: 0,
         };
@@ -160,7 +158,7 @@ pub(super) fn divisions(
         // All of the vector at a time, beside buffers as large as there is room for.
         let whole = VALUES.iter().find_map(|&values| {
             let values = align(values.min(dmem / 12));
-            let (layout, end) = Sizes { values, ..sizes }.place(grid, lanes, matrix.cols());
+            let (layout, end) = Sizes { values, ..sizes }.place(lanes);
             (end <= dmem).then_some(layout)
         });
         if let Some(layout) = whole {
@@ -206,7 +204,7 @@ pub(super) fn divisions(
                 buffers,
                 ..sizes
             };
-            let (layout, end) = sizes.place(grid, lanes, matrix.cols());
+            let (layout, end) = sizes.place(lanes);
             if end > dmem {
                 continue;
             }
@@ -271,4 +269,23 @@ fn segmented(matrix: &SparseMatrix, grid: Grid, layout: &Layout, width: usize) -
         }
     }
     tiles
+}
+
+/// A row of so many times the average is long: its section has it for itself when the others are done.
+const LONG: usize = 4;
+
+/// Bytes of a buffer of values that are for what one section alone needs: of a matrix with long rows a third, if both parts hold a step. Values that are not finite
+/// must not be where another section multiplies by zero.
+pub(super) fn alone(matrix: &SparseMatrix, layout: &Layout, machine: &Machine) -> usize {
+    let long = matrix.longest_row() * matrix.rows() > LONG * matrix.nnz();
+    let finite = (0..matrix.nnz()).all(|entry| {
+        let value = matrix.value(entry);
+        value.re.is_finite() && value.im.is_finite()
+    });
+    let third = (layout.value_bytes / 3).next_multiple_of(machine.dma.granule.0.max(16) as usize);
+    let holds = third >= STEP && third + STEP <= layout.value_bytes;
+    match long && finite && holds {
+        true => third,
+        false => 0,
+    }
 }

@@ -3,7 +3,7 @@
 use super::block::{Block, Maker, VectorPlace};
 use super::layout::Grid;
 use super::masks::Masks;
-use super::pages::{BUFFERS, Layout, Page, Tile, branch, control, event, movi};
+use super::pages::{BUFFERS, Layout, Page, STEP, Tile, branch, control, event, movi};
 use super::registers::Registers;
 use super::slots::{Lanes, Slot, slots};
 use super::values::Source;
@@ -19,9 +19,6 @@ use cp2_problems::sparse::{Coefficients, SparseMatrix};
 /// is there, little is to be waited for.
 const WORDS: [usize; 2] = [64, 2048];
 const GROWTH: [usize; 2] = [4, 3];
-
-/// Bytes of values that a step takes, and a little more.
-const STEP: usize = 64;
 
 /// What a page has beside its blocks: words that begin and end it, an unfinished step and what was put off.
 const BESIDE: usize = 192;

@@ -4,7 +4,7 @@
 //! alone, and then every place of the multiplication takes what it needs of what was loaded: a selection under a mask of sections and
 //! lanes. So the pattern of the matrix becomes words, one or two for each entry where columns have nothing in common and far fewer where
 //! rows are alike, and only the entries themselves are values. Words come page by page into
-//! program memory while others run (that the DMA may do so is an assumption, see `docs/machine.md`).
+//! program memory while others run (that the DMA may do so is the assumption D11 of `docs/machine.md`).
 //!
 //! | what | bytes |
 //! |---|---|
@@ -13,12 +13,15 @@
 //! | vector | once to every section, segment by segment where local memory does not hold it |
 
 mod block;
+mod describe;
 mod layout;
 mod making;
 mod masks;
 mod pages;
+mod pass;
 mod quads;
 mod registers;
+mod resident;
 mod sample;
 mod slots;
 mod values;
@@ -26,13 +29,11 @@ mod words;
 
 pub use slots::Lanes;
 
-use super::{Region, SparseError};
-use crate::assembly::{Lack, Unfit, assembly};
+use super::SparseError;
+use crate::assembly::{Lack, Unfit};
 use crate::job::Job;
-use cp2_asm::{Diagnostics, Options, Program, Source, Value};
-use cp2_dma::{Descriptor, Target};
+use cp2_asm::{Diagnostics, Program};
 use cp2_emu::count::Step;
-use cp2_host::paging::{ListedPage, ListedPass};
 use cp2_host::{Buffer, Placed};
 use cp2_machine::{Class, ClassMap, Machine};
 use cp2_problems::sparse::SparseMatrix;
@@ -41,7 +42,6 @@ use pages::{BUFFERS, Layout, Page, Tile, mask_table};
 use registers::Registers;
 use sample::Sample;
 use slots::{MOST_SECTIONS, Places};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Its name in messages and on the timeline.
@@ -67,9 +67,10 @@ pub struct Gather {
     operations: ClassMap<u64>,
 }
 
-/// Where a packed matrix lies in the system memory of a job.
+/// A packed matrix, and where it lies in the system memory of a job.
 #[derive(Clone, Debug)]
 pub struct PlacedGather {
+    gather: Arc<Gather>,
     program: Placed,
     masks: Buffer<u32>,
     words: Buffer<u64>,
@@ -130,7 +131,7 @@ impl Gather {
         let chosen = sample.masks(lanes, sections, room);
         let sets = chosen.sets().to_vec();
         let registers = Registers::new(machine.cp2.registers, quads, sets.len());
-        let resident = resident(&layout, &registers, (sets.len(), lanes), machine)?;
+        let resident = resident::resident(&layout, &registers, (sets.len(), lanes), machine)?;
         let begin = resident.words.len().saturating_sub(1);
         let granule = (machine.dma.granule.0 as usize / 8).max(1);
         let limit = (machine.cp2.program.0 as usize / 8).min(usize::from(u16::MAX));
@@ -141,7 +142,7 @@ impl Gather {
                 least: LEAST_WORDS,
             });
         }
-        layout.alone = alone(matrix, &layout, machine);
+        layout.alone = layout::alone(matrix, &layout, machine);
         layout.code = std::array::from_fn(|i| u16::try_from(begin + i * most).unwrap_or(u16::MAX));
         layout.most_words = most;
         let made = making::pages(
@@ -202,49 +203,6 @@ impl Gather {
         self.pages.len()
     }
 
-    /// What is multiplied with one piece of the vector at a time: kinds in words; rows, columns and kind.
-    #[must_use]
-    pub fn regions(&self) -> (Vec<String>, Vec<Region>) {
-        let kinds = [
-            "rows and columns that are multiplied with a piece of the vector",
-            "the next ones",
-        ];
-        let rows = |blocks: &Range<usize>| {
-            let (first, end) = (
-                blocks.start / self.grid.unit,
-                blocks.end.div_ceil(self.grid.unit),
-            );
-            let row = |unit: usize| (unit * self.grid.unit_rows()).min(self.grid.rows);
-            row(first)..row(end)
-        };
-        let mut regions: Vec<Region> = Vec::new();
-        let mut piece = 0;
-        for tile in &self.tiles {
-            piece += usize::from(!tile.loaded);
-            regions.push((rows(&tile.blocks), tile.columns.clone(), piece % 2));
-        }
-        (kinds.map(str::to_owned).to_vec(), regions)
-    }
-
-    /// How it is packed, in words.
-    #[must_use]
-    pub fn recipe(&self) -> String {
-        let lanes = match self.lanes {
-            Lanes::Own => "numbers in their own lanes",
-            Lanes::Either => "numbers in either lane",
-            Lanes::Both => "complex numbers",
-        };
-        format!(
-            "generated code, {lanes}, {} pages of {} words, the vector in {}",
-            self.pages(),
-            self.words(),
-            match self.segments() {
-                1 => "one piece".to_owned(),
-                loads => format!("{loads} pieces"),
-            }
-        )
-    }
-
     /// What all sections issue for a product: arithmetic by class, and accesses of local memory that no arithmetic goes along with.
     #[must_use]
     pub fn operations(&self) -> Vec<(Class, u64)> {
@@ -258,7 +216,7 @@ impl Gather {
     ///
     /// # Errors
     /// It does not fit.
-    pub fn place(&self, job: &mut Job) -> Result<PlacedGather, SparseError> {
+    pub fn place(self: &Arc<Self>, job: &mut Job) -> Result<PlacedGather, SparseError> {
         let masks = mask_table(&self.sets, self.grid.sections, self.mask_bytes());
         let words: Vec<u64> = self
             .pages
@@ -274,6 +232,7 @@ impl Gather {
         // What sections find where others alone have values is finite: their own earlier ones, or zeros.
         let zeros = vec![0.0f32; self.layout.alone / 4];
         Ok(PlacedGather {
+            gather: self.clone(),
             program: job.program(NAME, &self.resident)?,
             masks: job.table(&masks)?,
             words: job.table(&words)?,
@@ -284,105 +243,7 @@ impl Gather {
 
     /// Bytes of a section's masks.
     fn mask_bytes(&self) -> usize {
-        (self.layout.values[0] - self.layout.masks) as usize
-    }
-
-    /// Adds a product to a job: of the vector at `x`, to the vector at `y`.
-    pub fn pass(&self, job: &mut Job, placed: &PlacedGather, x: u64, y: u64) {
-        let (mut word, mut value) = (placed.words.address(), placed.values.address());
-        let mut pages = Vec::with_capacity(self.pages.len());
-        let grid = self.grid;
-        for (number, page) in self.pages.iter().enumerate() {
-            let side = number % BUFFERS;
-            let mut listed = ListedPage::default();
-            if number == 0 {
-                let bytes = self.mask_bytes() as u64;
-                let masks = Target::Blocks {
-                    stride: bytes as i64,
-                };
-                let from = placed.masks.address();
-                listed
-                    .loads
-                    .push(Descriptor::load(masks, from, self.layout.masks, bytes));
-                for local in (0..BUFFERS).filter_map(|page| self.layout.apart(page)) {
-                    let zeros = (placed.zeros.address(), placed.zeros.bytes());
-                    let load = Descriptor::load(Target::Broadcast, zeros.0, local, zeros.1);
-                    listed.loads.push(load);
-                }
-            }
-            if let Some((columns, local)) = &page.segment {
-                // The segment before is in use until its last page is done.
-                listed.replaces = number > 0;
-                let from = x + (columns.start * grid.number) as u64;
-                let bytes = grid.bytes(columns.len()) as u64;
-                listed
-                    .loads
-                    .push(Descriptor::load(Target::Broadcast, from, *local, bytes));
-            }
-            for (section, own) in page.alone.iter().enumerate() {
-                let bytes = 4 * own.len() as u64;
-                if let (true, Some(local)) = (bytes > 0, self.layout.apart(number)) {
-                    let target = Target::Section(section as u32);
-                    listed
-                        .loads
-                        .push(Descriptor::load(target, value, local, bytes));
-                }
-                value += bytes;
-            }
-            let bytes = 4 * page.values.len() as u64;
-            if bytes > 0 {
-                let each = bytes / grid.sections as u64;
-                let blocks = Target::Blocks {
-                    stride: each as i64,
-                };
-                let local = self.layout.values[side];
-                listed
-                    .loads
-                    .push(Descriptor::load(blocks, value, local, each));
-            }
-            value += bytes;
-            let bytes = 8 * page.words.len() as u64;
-            let local = 8 * u32::from(self.layout.code[side]);
-            listed
-                .loads
-                .push(Descriptor::load(Target::Program, word, local, bytes));
-            word += bytes;
-            if let Some((units, local)) = &page.results {
-                let row = units.start * grid.unit_rows();
-                let rows = (units.end * grid.unit_rows()).min(grid.rows) - row;
-                let to = y + (row * grid.number) as u64;
-                let bytes = grid.bytes(rows) as u64;
-                listed
-                    .stores
-                    .push(Descriptor::store(Target::Deal, to, *local, bytes));
-            }
-            pages.push(listed);
-        }
-        let pass = ListedPass {
-            pages,
-            buffers: BUFFERS,
-            address: 0,
-            steps: self.steps.clone(),
-            protection: None,
-        };
-        job.listed(&placed.program, self.resident.entry.into(), pass);
-    }
-}
-
-/// A row of so many times the average is long: its section has it for itself when the others are done.
-const LONG: usize = 4;
-
-/// Bytes of a buffer of values that are for what one section alone needs: of a matrix with long rows a third. Values that are not finite
-/// must not be where another section multiplies by zero.
-fn alone(matrix: &SparseMatrix, layout: &Layout, machine: &Machine) -> usize {
-    let long = matrix.longest_row() * matrix.rows() > LONG * matrix.nnz();
-    let finite = (0..matrix.nnz()).all(|entry| {
-        let value = matrix.value(entry);
-        value.re.is_finite() && value.im.is_finite()
-    });
-    match long && finite {
-        true => (layout.value_bytes / 3).next_multiple_of(machine.dma.granule.0.max(16) as usize),
-        false => 0,
+        self.layout.values[0] as usize
     }
 }
 
@@ -396,38 +257,4 @@ fn short(machine: &Machine, lack: Lack) -> Unfit {
         lacks: vec![lack],
         diagnostics: Diagnostics::default(),
     }
-}
-
-/// The words that stay.
-fn resident(
-    layout: &Layout,
-    registers: &Registers,
-    (masks, lanes): (usize, Lanes),
-    machine: &Machine,
-) -> Result<Program, Unfit> {
-    let free = i64::from(registers.free().end);
-    let unroll = match lanes {
-        Lanes::Either => ((free - 1) / 2).min(8),
-        _ => 0,
-    };
-    let bases = block::bases(machine.cp2.dmem.0).count() as i64;
-    let symbols = [
-        ("BASES", bases),
-        ("MASKS", masks as i64),
-        ("MASK_TABLE", layout.masks.into()),
-        ("FIRST_MASK", registers.first_mask().into()),
-        ("ZERO", registers.zero().into()),
-        ("SHIFTED", layout.shifted.into()),
-        ("UNROLL", unroll),
-        ("ALIGN", (machine.dma.granule.0 as i64 / 8).max(1)),
-    ];
-    let options = Options {
-        defines: symbols
-            .map(|(name, value)| (name.to_owned(), Value::Int(value)))
-            .into(),
-        machine: Some(machine),
-        ..Options::default()
-    };
-    let source = Source::new("gather.s", include_str!("resident.s"));
-    Ok(assembly(NAME, (&source, ""), &options)?.program)
 }

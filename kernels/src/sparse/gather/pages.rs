@@ -6,6 +6,9 @@ use cp2_asm::isa::{Inst, Op, Scalar, Word};
 /// Pages that are there at a time: one that is computed, the next, and one that comes.
 pub(super) const BUFFERS: usize = 3;
 
+/// Bytes of values that a step takes, and a little more.
+pub(super) const STEP: usize = 64;
+
 /// Rows and columns that are multiplied with one segment of the vector in local memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tile {
@@ -35,10 +38,9 @@ pub(super) struct Page {
     pub(super) results: Option<(std::ops::Range<usize>, u32)>,
 }
 
-/// Where everything lies in local and program memory.
+/// Where everything lies in local and program memory; local memory begins with the masks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
-    pub(super) masks: u32,
     pub(super) values: [u32; BUFFERS],
     pub(super) results: [u32; 2],
     pub(super) segment: u32,
@@ -48,8 +50,6 @@ pub(super) struct Layout {
     pub(super) alone: usize,
     /// Blocks whose results a buffer holds.
     pub(super) blocks: usize,
-    /// Columns of a segment.
-    pub(super) width: usize,
     /// Where words of pages begin, by turns, and how many there are at most.
     pub(super) code: [u16; BUFFERS],
     pub(super) most_words: usize,

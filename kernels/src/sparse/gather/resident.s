@@ -1,10 +1,10 @@
 ; The words that stay in program memory while a gather kernel's pages come and go behind them.
 ;
 ; A launch begins at `start`: constants, and the wait for the first page, which brings masks, the vector and words.
-; Words of pages are laid behind `code`, by turns in two places, and go from one to the other by themselves.
+; Words of pages are laid behind `code`, by turns in three places, and go from one to the other by themselves.
 ;
 ; symbols: BASES        address registers that point into the middle of stretches of 32 KiB of local memory
-;          MASKS        pairs of masks, from DMEM address MASK_TABLE on, into registers FIRST_MASK ...
+;          MASKS        pairs of masks, from DMEM address 0 on, into registers FIRST_MASK ...
 ;          ZERO         quad that holds zeros
 ;          SHIFTED      where the shifted segment lies; UNROLL quads of it are made at a time (0: no segment is shifted)
 ;          ALIGN        words of a granule of the DMA
@@ -48,7 +48,7 @@ start:
 .endr
         lii r{2 * ZERO}, 0
         lii r{2 * ZERO + 1}, 0
-        movi a9, MASK_TABLE
+        movi a9, 0
         wait 0
 .rept MASKS, i
         ldp r{FIRST_MASK + i}, [a9]+8

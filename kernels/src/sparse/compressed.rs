@@ -1,0 +1,71 @@
+//! What a packed matrix is compared with: compressed rows, over the DMA channel or by the control CPU alone.
+
+use super::Product;
+use crate::job::load;
+use cp2_machine::{Cycles, Machine};
+use cp2_problems::sparse::SparseMatrix;
+
+/// The time that the bytes of compressed rows and of so many vectors would take over the DMA channel, relative to that of their products: a measure to
+/// compare formats by. It may pass 1 and is no efficiency.
+#[must_use]
+pub fn csr_ratio(
+    matrix: &SparseMatrix,
+    vectors: usize,
+    products: Cycles,
+    machine: &Machine,
+) -> f64 {
+    load(matrix.csr_bytes(vectors), machine) / products.0 as f64
+}
+
+/// Operations for each entry that is put into its place, about: a comparison or two, a place, a word. Assumed: no
+/// control CPU has packed a matrix.
+const ORDER: f64 = 10.0;
+
+/// What the control CPU would take to pack a matrix, and for a product without that. The bytes that it moves and the operations that it makes take
+/// what the machine says; how many operations there are, above all ten for each entry to pack it, is assumed \[A\].
+#[derive(Clone, Copy, Debug)]
+pub struct Packing {
+    cycles: f64,
+    unpacked: f64,
+}
+
+impl Packing {
+    /// Of a matrix and what it has been packed to.
+    #[must_use]
+    pub fn new(matrix: &SparseMatrix, product: &Product, machine: &Machine) -> Self {
+        let (number, operations) = match matrix.is_complex() {
+            true => (8.0, 8.0),
+            false => (4.0, 2.0),
+        };
+        let [nnz, rows] = [matrix.nnz(), matrix.rows()].map(|count| count as f64);
+        let (copy, scalar) = (machine.host.copy.as_f64(), machine.host.scalar.0 as f64);
+        let compressed = nnz * (number + 4.0) + 4.0 * rows;
+        // An entry, its column, a number of x and two operations (eight of complex numbers); a number of y for each row.
+        let moved = compressed + number * (nnz + rows);
+        Self {
+            // Compressed rows are read and the packed matrix is written.
+            cycles: (compressed + product.bytes() as f64) / copy + ORDER * nnz * scalar,
+            unpacked: moved / copy + operations * nnz * scalar,
+        }
+    }
+
+    /// Cycles of the control CPU to pack the matrix.
+    #[must_use]
+    pub fn cycles(&self) -> f64 {
+        self.cycles
+    }
+
+    /// Cycles of the control CPU for a product of compressed rows with a vector.
+    #[must_use]
+    pub fn unpacked(&self) -> f64 {
+        self.unpacked
+    }
+
+    /// Products after which packing pays where one takes so many cycles: before, the control CPU alone would have been done earlier. None where it never is
+    /// slower.
+    #[must_use]
+    pub fn pays_after(&self, product: f64) -> Option<u64> {
+        let saved = self.unpacked - product;
+        (saved > 0.0).then(|| (self.cycles / saved).ceil() as u64)
+    }
+}

@@ -1,0 +1,76 @@
+//! The result of a block: sums of lanes, added and stored a while later.
+
+use super::address::at;
+use super::{Block, Lanes, Maker, access, inst};
+use crate::sparse::gather::quads::Quad;
+use cp2_asm::isa::Op;
+
+impl Maker<'_> {
+    /// Adds the lanes of sums and stores them, later.
+    pub(super) fn result(&mut self, block: &Block, order: &[usize], quads: &[Quad]) {
+        let number = self.blocks;
+        let result = self.registers.result(number);
+        let [madd, add, load] = self.latency;
+        let old = block.adds.then(|| {
+            let old = self.registers.old(number);
+            self.ops.push(access(Op::LdQ, old, at(block.result)));
+            old
+        });
+        // Sums of slots apart come to those of the group.
+        let mut wait = madd;
+        for (q, quad) in quads.iter().enumerate() {
+            let (own, extra) = (
+                self.registers.accumulator(number, q),
+                self.registers.extra(q),
+            );
+            if self.lanes == Lanes::Both || quad.extra == 0 {
+                continue;
+            }
+            let both = inst(Op::AddP, &[2 * extra, 2 * extra, 2 * extra + 1]);
+            self.put_off(vec![both], 0, wait);
+            wait += add;
+            if quad.paired > 0 {
+                let all = inst(Op::AddP, &[2 * own, 2 * own, 2 * extra]);
+                self.put_off(vec![all], 0, wait);
+                wait += add;
+            }
+        }
+        let sum = |group: usize| {
+            let at = order.iter().position(|&g| g == group).unwrap_or(0);
+            let (quad, own) = (&quads[at / 2], self.registers.accumulator(number, at / 2));
+            match block.groups[group].is_empty() {
+                true => 2 * self.registers.zero(),
+                false if quad.paired == 0 && self.lanes != Lanes::Both => {
+                    2 * self.registers.extra(at / 2)
+                }
+                false => 2 * own + (at % 2) as u8,
+            }
+        };
+        let sums: Vec<u8> = (0..block.groups.len()).map(sum).collect();
+        let mut ops = Vec::new();
+        if self.lanes == Lanes::Both {
+            for (i, &sum) in sums.iter().enumerate() {
+                ops.push(inst(Op::MovP, &[2 * result + i as u8, sum]));
+            }
+        } else {
+            for (i, pair) in sums.chunks(2).enumerate() {
+                let &[a, b] = pair else { continue };
+                let [first, second] = self.registers.turned(i);
+                ops.push(inst(Op::TrnloP, &[first, a, b]));
+                ops.push(inst(Op::TrnhiP, &[second, a, b]));
+            }
+            for i in 0..sums.len() / 2 {
+                let [first, second] = self.registers.turned(i);
+                ops.push(inst(Op::AddP, &[2 * result + i as u8, first, second]));
+            }
+        }
+        self.put_off(ops, 0, wait);
+        if let Some(old) = old {
+            // The products come first: what they wait for is on its way.
+            wait += add;
+            self.put_off(vec![inst(Op::AddQ, &[result, result, old])], 0, wait);
+        }
+        let store = access(Op::StQ, result, at(block.result));
+        self.put_off(vec![store], 1, wait + add + load + 4);
+    }
+}

@@ -1,0 +1,53 @@
+//! What a packed matrix is, for people.
+
+use super::{Gather, Lanes};
+use crate::sparse::Region;
+use std::ops::Range;
+
+/// What no published text says, and this format leans on.
+const ASSUMED: &str = "assumed (D11): the DMA writes program memory while a kernel runs; the format `diagonal` does without";
+
+impl Gather {
+    /// What is multiplied with one piece of the vector at a time: kinds in words; rows, columns and kind.
+    #[must_use]
+    pub fn regions(&self) -> (Vec<String>, Vec<Region>) {
+        let kinds = [
+            "rows and columns that are multiplied with a piece of the vector",
+            "the next ones",
+        ];
+        let rows = |blocks: &Range<usize>| {
+            let (first, end) = (
+                blocks.start / self.grid.unit,
+                blocks.end.div_ceil(self.grid.unit),
+            );
+            let row = |unit: usize| (unit * self.grid.unit_rows()).min(self.grid.rows);
+            row(first)..row(end)
+        };
+        let mut regions: Vec<Region> = Vec::new();
+        let mut piece = 0;
+        for tile in &self.tiles {
+            piece += usize::from(!tile.loaded);
+            regions.push((rows(&tile.blocks), tile.columns.clone(), piece % 2));
+        }
+        (kinds.map(str::to_owned).to_vec(), regions)
+    }
+
+    /// How it is packed, in words, and what it takes for granted.
+    #[must_use]
+    pub fn recipe(&self) -> String {
+        let lanes = match self.lanes {
+            Lanes::Own => "numbers in their own lanes",
+            Lanes::Either => "numbers in either lane",
+            Lanes::Both => "complex numbers",
+        };
+        format!(
+            "generated code, {lanes}, {} pages of {} words, the vector in {}; {ASSUMED}",
+            self.pages(),
+            self.words(),
+            match self.segments() {
+                1 => "one piece".to_owned(),
+                loads => format!("{loads} pieces"),
+            }
+        )
+    }
+}

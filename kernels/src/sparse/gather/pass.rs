@@ -1,0 +1,93 @@
+//! A product as a pass: what pages load and store.
+
+use super::pages::BUFFERS;
+use super::{Gather, PlacedGather};
+use crate::job::Job;
+use cp2_dma::{Descriptor, Target};
+use cp2_host::paging::{ListedPage, ListedPass};
+
+impl PlacedGather {
+    /// Adds a product to a job: of the vector at `x`, to the vector at `y`.
+    pub fn pass(&self, job: &mut Job, x: u64, y: u64) {
+        let Gather {
+            grid,
+            layout,
+            pages: packed,
+            ..
+        } = &*self.gather;
+        let (mut word, mut value) = (self.words.address(), self.values.address());
+        let mut pages = Vec::with_capacity(packed.len());
+        for (number, page) in packed.iter().enumerate() {
+            let side = number % BUFFERS;
+            let mut listed = ListedPage::default();
+            if number == 0 {
+                let bytes = self.gather.mask_bytes() as u64;
+                let masks = Target::Blocks {
+                    stride: bytes as i64,
+                };
+                let from = self.masks.address();
+                listed.loads.push(Descriptor::load(masks, from, 0, bytes));
+                for local in (0..BUFFERS).filter_map(|page| layout.apart(page)) {
+                    let zeros = (self.zeros.address(), self.zeros.bytes());
+                    let load = Descriptor::load(Target::Broadcast, zeros.0, local, zeros.1);
+                    listed.loads.push(load);
+                }
+            }
+            if let Some((columns, local)) = &page.segment {
+                // The segment before is in use until its last page is done.
+                listed.replaces = number > 0;
+                let from = x + (columns.start * grid.number) as u64;
+                let bytes = grid.bytes(columns.len()) as u64;
+                listed
+                    .loads
+                    .push(Descriptor::load(Target::Broadcast, from, *local, bytes));
+            }
+            for (section, own) in page.alone.iter().enumerate() {
+                let bytes = 4 * own.len() as u64;
+                if let (true, Some(local)) = (bytes > 0, layout.apart(number)) {
+                    let target = Target::Section(section as u32);
+                    listed
+                        .loads
+                        .push(Descriptor::load(target, value, local, bytes));
+                }
+                value += bytes;
+            }
+            let bytes = 4 * page.values.len() as u64;
+            if bytes > 0 {
+                let each = bytes / grid.sections as u64;
+                let blocks = Target::Blocks {
+                    stride: each as i64,
+                };
+                let local = layout.values[side];
+                listed
+                    .loads
+                    .push(Descriptor::load(blocks, value, local, each));
+            }
+            value += bytes;
+            let bytes = 8 * page.words.len() as u64;
+            let local = 8 * u32::from(layout.code[side]);
+            listed
+                .loads
+                .push(Descriptor::load(Target::Program, word, local, bytes));
+            word += bytes;
+            if let Some((units, local)) = &page.results {
+                let row = units.start * grid.unit_rows();
+                let rows = (units.end * grid.unit_rows()).min(grid.rows) - row;
+                let to = y + (row * grid.number) as u64;
+                let bytes = grid.bytes(rows) as u64;
+                listed
+                    .stores
+                    .push(Descriptor::store(Target::Deal, to, *local, bytes));
+            }
+            pages.push(listed);
+        }
+        let pass = ListedPass {
+            pages,
+            buffers: BUFFERS,
+            address: 0,
+            steps: self.gather.steps.clone(),
+            protection: None,
+        };
+        job.listed(&self.program, self.gather.resident.entry.into(), pass);
+    }
+}

@@ -1,0 +1,101 @@
+//! What iterative methods are made of: products, passes over vectors, and the scalars of the control CPU between them.
+
+use super::PlacedProduct;
+use super::vectors::{Kernel, PlacedVectors};
+use crate::job::{Job, JobError};
+use cp2_host::{HostError, HostStep, Scalar};
+
+/// A part of an iterative method, as the marks and steps of its job name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operator {
+    /// A sparse matrix times a vector.
+    Product,
+    /// A pass over vectors.
+    Vectors,
+    /// A step of the control CPU.
+    Scalars,
+}
+
+impl Operator {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Product, Self::Vectors, Self::Scalars];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Product => "product",
+            Self::Vectors => "vectors",
+            Self::Scalars => "scalars",
+        }
+    }
+}
+
+/// What the operators of a job need: the packed matrix, and the kernels of vectors.
+#[derive(Clone, Debug)]
+pub(crate) struct Operators<'a> {
+    pub(crate) product: PlacedProduct,
+    pub(crate) vectors: PlacedVectors<'a>,
+}
+
+impl Operators<'_> {
+    /// Adds a product of the vector at `from`, to that at `to`.
+    pub(crate) fn product(&self, job: &mut Job, from: u64, to: u64) {
+        self.product.pass(job, from, to);
+        job.mark(Operator::Product.name());
+    }
+
+    /// Adds a pass over vectors at these addresses.
+    ///
+    /// # Errors
+    /// It does not fit the machine.
+    pub(crate) fn pass(
+        &self,
+        job: &mut Job,
+        kernel: Kernel,
+        reads: &[u64],
+        writes: &[u64],
+    ) -> Result<(), JobError> {
+        self.vectors.pass(job, kernel, reads, writes)?;
+        job.mark(Operator::Vectors.name());
+        Ok(())
+    }
+
+    /// Adds a step of the control CPU that computes with the sums of the pass before it.
+    ///
+    /// # Errors
+    /// Those of `compute`.
+    pub(crate) fn scalars(
+        &self,
+        job: &mut Job,
+        kernel: Kernel,
+        compute: impl FnOnce(&mut HostStep, [Scalar; 3]) -> Result<(), HostError>,
+    ) -> Result<(), JobError> {
+        let name = Operator::Scalars.name();
+        self.vectors.step(job, name, kernel, compute)?;
+        job.mark(name);
+        Ok(())
+    }
+
+    /// Lets a step leave scalars for the kernels that come.
+    ///
+    /// # Errors
+    /// More than two of them.
+    pub(crate) fn fill(&self, step: &mut HostStep, scalars: &[Scalar]) -> Result<(), HostError> {
+        self.vectors.fill(step, scalars)
+    }
+
+    /// Adds a step that leaves 1 for them: what is scaled by it is copied.
+    ///
+    /// # Errors
+    /// The step has no room for it.
+    pub(crate) fn fill_one(&self, job: &mut Job) -> Result<(), HostError> {
+        let mut step = HostStep::new();
+        let one = step.constant(1.0);
+        self.fill(&mut step, &[one])?;
+        let name = Operator::Scalars.name();
+        job.host_step(name, step);
+        job.mark(name);
+        Ok(())
+    }
+}

@@ -1,0 +1,102 @@
+//! An iteration of each method.
+
+use super::iteration::{Arrays, Iterating, not};
+use crate::job::{Job, JobError};
+use crate::sparse::vectors::Kernel;
+use cp2_problems::sparse::Method as Iteration;
+
+impl Iterating<'_> {
+    /// An iteration of conjugate gradients.
+    pub(super) fn gradients(&self, job: &mut Job) -> Result<(), JobError> {
+        let Arrays { x, r, p, q, d, .. } = self.at;
+        let kept = self.kept;
+        self.operators.product(job, p, q);
+        self.operators.pass(job, Kernel::DOT, &[p, q], &[])?;
+        self.operators
+            .scalars(job, Kernel::DOT, |step, [curvature, ..]| {
+                self.divide(step, curvature, true)
+            })?;
+        let is_preconditioned = self.solver.problem.method() == Iteration::Pcg;
+        job.repeat("can it go on", kept.go, 1, |job| {
+            let residual = match is_preconditioned {
+                true => Kernel::RESIDUAL_BY,
+                false => Kernel::RESIDUAL,
+            };
+            match is_preconditioned {
+                true => self.operators.pass(job, residual, &[q, r, d], &[r])?,
+                false => self.operators.pass(job, residual, &[q, r], &[r])?,
+            }
+            self.operators
+                .scalars(job, residual, |step, [square, across, _]| {
+                    let new = if is_preconditioned { across } else { square };
+                    let broken = not(step, new);
+                    self.note(step, square, broken)?;
+                    let old = step.load(kept.rho, 0)?;
+                    let beta = step.divide(new, old);
+                    step.store(kept.rho, 0, new)?;
+                    let alpha = step.load(kept.alpha, 0)?;
+                    self.operators.fill(step, &[alpha, beta])
+                })?;
+            match is_preconditioned {
+                true => self
+                    .operators
+                    .pass(job, Kernel::STEP_BY, &[x, p, r, d], &[x, p]),
+                false => self.operators.pass(job, Kernel::STEP, &[x, p, r], &[x, p]),
+            }
+        })
+    }
+
+    /// An iteration of stabilised biconjugate gradients; the shadow of the residual is b.
+    pub(super) fn stabilised(&self, job: &mut Job) -> Result<(), JobError> {
+        let Arrays {
+            b,
+            x,
+            r,
+            p,
+            q: v,
+            y,
+            z,
+            t,
+            d,
+            ..
+        } = self.at;
+        let kept = self.kept;
+        self.operators.product(job, y, v);
+        self.operators.pass(job, Kernel::DOT, &[b, v], &[])?;
+        self.operators
+            .scalars(job, Kernel::DOT, |step, [across, ..]| {
+                self.divide(step, across, false)
+            })?;
+        job.repeat("can it go on", kept.go, 1, |job| {
+            self.operators
+                .pass(job, Kernel::HALF, &[r, v, d], &[r, z])?;
+            self.operators.product(job, z, t);
+            self.operators.pass(job, Kernel::TWO_DOTS, &[t, r], &[])?;
+            self.operators
+                .scalars(job, Kernel::TWO_DOTS, |step, [across, size, _]| {
+                    // Where nothing is left of t nothing is left of r, or it cannot be made smaller that way.
+                    let (zero, quotient) = (step.constant(0.0), step.divide(across, size));
+                    let omega = step.select(size, quotient, zero);
+                    step.store(kept.omega, 0, omega)?;
+                    let alpha = step.load(kept.alpha, 0)?;
+                    self.operators.fill(step, &[alpha, omega])
+                })?;
+            self.operators
+                .pass(job, Kernel::FINISH, &[x, y, z, r, t, b], &[x, r])?;
+            self.operators
+                .scalars(job, Kernel::FINISH, |step, [new, square, _]| {
+                    let omega = step.load(kept.omega, 0)?;
+                    let usable = step.both(omega, new);
+                    let broken = not(step, usable);
+                    self.note(step, square, broken)?;
+                    let (old, alpha) = (step.load(kept.rho, 0)?, step.load(kept.alpha, 0)?);
+                    let [share, ratio] = [step.divide(new, old), step.divide(alpha, omega)];
+                    let beta = step.multiply(share, ratio);
+                    step.store(kept.rho, 0, new)?;
+                    self.operators.fill(step, &[beta, omega])
+                })?;
+            self.operators
+                .pass(job, Kernel::DIRECTION, &[r, p, v, d], &[p, y])
+        })
+    }
+}
