@@ -87,9 +87,9 @@ fn main() {
 /// Of every format what compressed rows take over the channel, to what the product takes.
 fn ratios(problem: &SpmvProblem, machine: &Arc<Machine>) -> Vec<Option<f64>> {
     let products = Products::new(problem, machine, None).unwrap();
-    let found = products.product().candidates().iter();
+    let found = products.candidates();
     found
-        .map(|found| {
+        .map(|(found, _)| {
             let cycles = *found.cycles.as_ref().ok()?;
             Some(csr_ratio(problem.matrix(), 1, cycles, machine))
         })

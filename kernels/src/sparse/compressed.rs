@@ -1,6 +1,5 @@
 //! What a packed matrix is compared with: compressed rows, over the DMA channel or by the control CPU alone.
 
-use super::Product;
 use crate::job::load;
 use cp2_machine::{Cycles, Machine};
 use cp2_problems::sparse::SparseMatrix;
@@ -30,9 +29,9 @@ pub struct Packing {
 }
 
 impl Packing {
-    /// Of a matrix and what it has been packed to.
+    /// Of a matrix that has been packed to so many bytes.
     #[must_use]
-    pub fn new(matrix: &SparseMatrix, product: &Product, machine: &Machine) -> Self {
+    pub fn new(matrix: &SparseMatrix, packed: u64, machine: &Machine) -> Self {
         let (number, operations) = match matrix.is_complex() {
             true => (8.0, 8.0),
             false => (4.0, 2.0),
@@ -44,7 +43,7 @@ impl Packing {
         let moved = compressed + number * (nnz + rows);
         Self {
             // Compressed rows are read and the packed matrix is written.
-            cycles: (compressed + product.bytes() as f64) / copy + ORDER * nnz * scalar,
+            cycles: (compressed + packed as f64) / copy + ORDER * nnz * scalar,
             unpacked: moved / copy + operations * nnz * scalar,
         }
     }

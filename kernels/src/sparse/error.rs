@@ -42,6 +42,11 @@ pub enum SparseError {
     /// A format of real numbers, and a matrix of complex ones.
     #[error("diagonal cells hold real numbers, and the matrix is complex: take another format")]
     Complex,
+    /// Vectors side by side, and a matrix of complex numbers.
+    #[error(
+        "vectors side by side hold real numbers, and the matrix is complex: multiply one at a time"
+    )]
+    ComplexVectors,
     /// The DMA moves more at a time than a packed format is made for.
     #[error(
         "the DMA of {machine} moves {granule} bytes at a time; diagonal cells are made for at most {most}: take another format"

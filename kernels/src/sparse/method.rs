@@ -1,15 +1,16 @@
 //! Products as a method of the backend.
 
-use super::{Format, Packing, Product, SparseError};
+use super::{Candidate, Format, Packing, PlacedProduct, Product, SparseError};
 use crate::backend::{Failure, Method, Task};
 use crate::job::Job;
 use crate::relayout::{Place, Relayout, Word};
 use cp2_host::{Buffer, Element, Options};
-use cp2_machine::Machine;
+use cp2_machine::{Cycles, Machine};
 use cp2_problems::sparse::{Coefficients, SpmvProblem};
 use cp2_problems::{Data, Problem};
 use cp2_reference::{Figures, SparseNumbers, SparseProduct};
 use num_complex::Complex32;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A matrix times vectors, if it is the problem.
@@ -23,11 +24,18 @@ pub(crate) fn product(
 }
 
 /// A problem of products planned for a machine.
+///
+/// Several vectors lie by turns in the user's arrays. They are multiplied one by one, or two at a time by a matrix packed for that, whichever
+/// takes the fewest cycles with what takes them apart and puts the results together.
 #[derive(Debug)]
 pub struct Products {
     problem: SpmvProblem,
     machine: Arc<Machine>,
-    product: Product,
+    one: Product,
+    /// Of several vectors: what multiplies two at a time, or why nothing does.
+    two: Option<Result<Product, SparseError>>,
+    /// Whether that is used.
+    paired: bool,
 }
 
 /// Vectors that relayouts take at a time: arrays have numbers of 8 bits.
@@ -43,29 +51,87 @@ impl Products {
         machine: &Arc<Machine>,
         format: Option<Format>,
     ) -> Result<Self, SparseError> {
+        let matrix = problem.matrix();
         if problem.vectors() > MOST_VECTORS {
             return Err(SparseError::Vectors {
                 found: problem.vectors(),
                 most: MOST_VECTORS,
             });
         }
-        Ok(Self {
+        let pairs = problem.vectors() > 1
+            && !matrix.is_complex()
+            && format.is_none_or(|format| format == Format::Gather);
+        let mut products = Self {
             problem: problem.clone(),
             machine: machine.clone(),
-            product: Product::new(problem.matrix(), machine, format)?,
+            one: Product::new(matrix, machine, format)?,
+            two: pairs.then(|| Product::of_two(matrix, machine)),
+            paired: false,
+        };
+        if let Some(Ok(_)) = products.two {
+            let alone = products.price()?;
+            products.paired = true;
+            products.paired = products.price()? < alone;
+        }
+        Ok(products)
+    }
+
+    /// What all products take, by their own commands.
+    fn price(&self) -> Result<Cycles, SparseError> {
+        let x = vec![0.0f32; self.problem.matrix().cols() * self.problem.vectors()];
+        Ok(self.job(&x, Options::default())?.job.price()?)
+    }
+
+    /// The packed matrix, or the two of which one multiplies two vectors at a time and the other the last one.
+    pub fn products(&self) -> impl Iterator<Item = &Product> {
+        let two = self.two.iter().flatten().filter(|_| self.paired);
+        let one = !self.paired || !self.problem.vectors().is_multiple_of(2);
+        two.chain(one.then_some(&self.one))
+    }
+
+    /// The one that multiplies most of the vectors.
+    #[must_use]
+    pub fn product(&self) -> &Product {
+        self.products().next().unwrap_or(&self.one)
+    }
+
+    /// What all products take, but for taking vectors apart and putting results together.
+    #[must_use]
+    pub fn expected(&self) -> Cycles {
+        self.groups().iter().fold(Cycles(0), |sum, (_, product)| {
+            Cycles(sum.0 + product.expected().0)
         })
     }
 
-    /// The packed matrix.
+    /// Bytes of all packed matrices.
     #[must_use]
-    pub fn product(&self) -> &Product {
-        &self.product
+    pub fn bytes(&self) -> u64 {
+        self.products().map(Product::bytes).sum()
+    }
+
+    /// What was chosen from, and whether it was.
+    pub fn candidates(&self) -> impl Iterator<Item = (&Candidate, bool)> {
+        let two = self.two.iter().flatten();
+        let all = two.chain([&self.one]).flat_map(Product::candidates);
+        all.map(|found| {
+            let mut used = self.products();
+            let chosen =
+                used.any(|own| own.format() == found.format && own.vectors() == found.vectors);
+            (found, chosen)
+        })
     }
 
     /// What packing costs, and products without it.
     #[must_use]
     pub fn packing(&self) -> Packing {
-        Packing::new(self.problem.matrix(), &self.product, &self.machine)
+        Packing::new(self.problem.matrix(), self.bytes(), &self.machine)
+    }
+
+    /// How it is packed, in words.
+    #[must_use]
+    pub fn recipe(&self) -> String {
+        let recipes: Vec<String> = self.products().map(Product::recipe).collect();
+        recipes.join("; and ")
     }
 
     /// What any program must move, and the least of known ways.
@@ -74,12 +140,28 @@ impl Products {
         reference(&self.problem).figures(&self.machine)
     }
 
+    /// The vectors of each product, in order.
+    fn groups(&self) -> Vec<(Range<usize>, &Product)> {
+        let vectors = self.problem.vectors();
+        let mut groups = Vec::new();
+        let mut first = 0;
+        while first < vectors {
+            let two = self.two.iter().flatten().next();
+            let two = two.filter(|_| self.paired && first + 2 <= vectors);
+            let product = two.unwrap_or(&self.one);
+            groups.push((first..first + product.vectors(), product));
+            first += product.vectors();
+        }
+        groups
+    }
+
     /// The products as a method, whose input is the array `x` of the problem.
     #[must_use]
     pub fn into_method(self) -> Method {
-        let operations = (0..self.problem.vectors()).map(|_| self.product.operations());
+        let groups = self.groups();
+        let operations = groups.iter().map(|(_, product)| product.operations());
         let costs = (self.figures(), operations.collect());
-        let recipe = Some(self.product.recipe());
+        let recipe = Some(self.recipe());
         let machine = self.machine.clone();
         Method::new(&machine, recipe, costs, move |input, options| {
             Ok(self.task(input, options)?)
@@ -118,23 +200,40 @@ impl Products {
         let mut job = Job::new(self.machine.clone(), options);
         let x = job.input("x", x, &sides(cols))?;
         let y = job.output::<T>("y", &sides(rows))?;
-        let placed = self.product.place(&mut job)?;
-        if vectors == 1 {
-            placed.pass(&mut job, x.address(), y.address());
+        let groups = self.groups();
+        let mut placed: Vec<(usize, PlacedProduct)> = Vec::new();
+        for product in self.products() {
+            placed.push((product.vectors(), product.place(&mut job)?));
+        }
+        let pass = |job: &mut Job, group: &Range<usize>, from: u64, to: u64| {
+            let own = placed.iter().find(|(vectors, _)| *vectors == group.len());
+            if let Some((_, placed)) = own {
+                placed.pass(job, from, to);
+            }
+        };
+        if let [(all, _)] = groups.as_slice() {
+            pass(&mut job, all, x.address(), y.address());
         } else {
             let own = |job: &mut Job, count: usize| -> Result<Vec<Buffer<T>>, SparseError> {
-                let all = (0..vectors).map(|_| job.temporary::<T>(count as u64));
+                let all = groups
+                    .iter()
+                    .map(|(group, _)| job.temporary::<T>((count * group.len()) as u64));
                 Ok(all.collect::<Result<_, _>>()?)
             };
             let (from, to) = (own(&mut job, cols)?, own(&mut job, rows)?);
             let words = T::BYTES as u64 / 4;
-            for (k, from) in from.iter().enumerate() {
-                apart(&mut job, (x, words), (k as u64, vectors as u64), *from)?;
+            let spans: Vec<Range<u64>> = groups
+                .iter()
+                .map(|(group, _)| words * group.start as u64..words * group.end as u64)
+                .collect();
+            let row = words * vectors as u64;
+            for (span, from) in spans.iter().zip(&from) {
+                apart(&mut job, x, (span.clone(), row), *from)?;
             }
-            for (from, to) in from.iter().zip(&to) {
-                placed.pass(&mut job, from.address(), to.address());
+            for ((group, _), (from, to)) in groups.iter().zip(from.iter().zip(&to)) {
+                pass(&mut job, group, from.address(), to.address());
             }
-            together(&mut job, &to, (y, words))?;
+            together(&mut job, (&to, &spans), (y, row))?;
         }
         let sides = shape(rows);
         Ok(Task::reading(job, move |run| {
@@ -161,52 +260,58 @@ fn reference(problem: &SpmvProblem) -> SparseProduct {
     )
 }
 
-/// One of several vectors whose numbers, of so many words, lie by turns.
+/// Some words of each row of an array, whose rows have `row` words: vectors of several whose numbers lie by turns.
 fn apart<T: Element>(
     job: &mut Job,
-    (x, words): (Buffer<T>, u64),
-    (k, vectors): (u64, u64),
+    x: Buffer<T>,
+    (span, row): (Range<u64>, u64),
     to: Buffer<T>,
 ) -> Result<(), SparseError> {
-    let all = to.len() * words;
+    let words = |buffer: Buffer<T>| buffer.len() * T::BYTES as u64 / 4;
+    let (all, own) = (words(to), span.end - span.start);
     let granule = job.machine().dma.granule.0.max(4);
-    let padded = (4 * all).next_multiple_of(granule);
     let word = |at: u64| match at < all {
-        true => Word::Of(0, (at / words * vectors + k) * words + at % words),
+        true => Word::Of(0, at / own * row + span.start + at % own),
         false => Word::Any,
     };
     job.relayouted(&Relayout {
-        name: "a vector of several",
+        name: "vectors of several",
         from: &[Place::new(
             x.address(),
-            (4 * all * vectors).next_multiple_of(granule),
+            (4 * words(x)).next_multiple_of(granule),
         )],
-        to: Place::new(to.address(), padded),
+        to: Place::new(to.address(), (4 * all).next_multiple_of(granule)),
         words: all,
         word: &word,
     })?;
     Ok(())
 }
 
-/// Vectors as one array, in which their numbers lie by turns.
+/// Arrays as one, whose rows of `row` words have the rows of each in its span.
 fn together<T: Element>(
     job: &mut Job,
-    from: &[Buffer<T>],
-    (y, words): (Buffer<T>, u64),
+    (from, spans): (&[Buffer<T>], &[Range<u64>]),
+    (y, row): (Buffer<T>, u64),
 ) -> Result<(), SparseError> {
-    let vectors = from.len() as u64;
-    let all = y.len() * words;
+    let words = |buffer: &Buffer<T>| buffer.len() * T::BYTES as u64 / 4;
+    let all = words(&y);
     let granule = job.machine().dma.granule.0.max(4);
-    let places = from.iter().map(|from| {
-        let bytes = (4 * words * from.len()).next_multiple_of(granule);
-        Place::new(from.address(), bytes)
-    });
+    let places = from
+        .iter()
+        .map(|from| Place::new(from.address(), (4 * words(from)).next_multiple_of(granule)));
     let places: Vec<Place> = places.collect();
     let word = |at: u64| {
-        let (number, word) = (at / words, at % words);
-        match at < all {
-            true => Word::Of((number % vectors) as u8, number / vectors * words + word),
-            false => Word::Any,
+        let (number, word) = (at / row, at % row);
+        let group = spans.iter().position(|span| span.contains(&word));
+        match group.filter(|_| at < all) {
+            Some(group) => {
+                let span = &spans[group];
+                Word::Of(
+                    group as u8,
+                    number * (span.end - span.start) + word - span.start,
+                )
+            }
+            None => Word::Any,
         }
     };
     job.relayouted(&Relayout {

@@ -72,7 +72,9 @@ enum Packed {
 pub struct Candidate {
     /// The format.
     pub format: Format,
-    /// Cycles of a product, or why there is none.
+    /// Vectors that are multiplied at a time.
+    pub vectors: usize,
+    /// Cycles of a product with so many vectors, or why there is none.
     pub cycles: Result<Cycles, SparseError>,
     /// Bytes of the packed matrix, and numbers in it: entries and what fills places without one.
     pub bytes: u64,
@@ -90,6 +92,8 @@ pub struct Product {
     rows: usize,
     cols: usize,
     is_complex: bool,
+    /// Vectors that are multiplied at a time.
+    vectors: usize,
 }
 
 /// A packed matrix in the system memory of a job: its format is its own, so that no other can multiply by it.
@@ -103,12 +107,21 @@ enum Place {
 }
 
 impl Packed {
-    fn new(format: Format, matrix: &SparseMatrix, machine: &Machine) -> Result<Self, SparseError> {
-        match format {
-            Format::Gather => Gather::new(matrix, machine).map(|own| Self::Gather(own.into())),
-            Format::Diagonal => {
+    fn new(
+        format: Format,
+        vectors: usize,
+        matrix: &SparseMatrix,
+        machine: &Machine,
+    ) -> Result<Self, SparseError> {
+        match (format, vectors) {
+            (Format::Gather, 1) => Gather::new(matrix, machine).map(|own| Self::Gather(own.into())),
+            (Format::Gather, 2) => {
+                Gather::of_two(matrix, machine).map(|own| Self::Gather(own.into()))
+            }
+            (Format::Diagonal, 1) => {
                 Diagonals::new(matrix, machine).map(|own| Self::Diagonal(own.into()))
             }
+            _ => Err(SparseError::NoFormat),
         }
     }
 
@@ -163,10 +176,15 @@ impl Packed {
         }
     }
 
-    /// What a product takes, by its own commands.
-    fn price(&self, matrix: &SparseMatrix, machine: &Arc<Machine>) -> Result<Cycles, SparseError> {
+    /// What a product with so many vectors takes, by its own commands.
+    fn price(
+        &self,
+        vectors: usize,
+        matrix: &SparseMatrix,
+        machine: &Arc<Machine>,
+    ) -> Result<Cycles, SparseError> {
         let mut job = Job::new(machine.clone(), Options::default());
-        let number = if matrix.is_complex() { 8 } else { 4 };
+        let number = vectors as u64 * if matrix.is_complex() { 8 } else { 4 };
         let x = job
             .temporary::<u8>(number * matrix.cols() as u64)?
             .address();
@@ -189,13 +207,31 @@ impl Product {
         machine: &Arc<Machine>,
         format: Option<Format>,
     ) -> Result<Self, SparseError> {
+        Self::of(1, matrix, machine, format)
+    }
+
+    /// Packs a matrix of real numbers for products with two vectors at a time, whose numbers lie by turns (an array of columns x 2, and one of
+    /// rows x 2), in the format that can.
+    ///
+    /// # Errors
+    /// See [`Product::new`]; the matrix is complex.
+    pub fn of_two(matrix: &SparseMatrix, machine: &Arc<Machine>) -> Result<Self, SparseError> {
+        Self::of(2, matrix, machine, Some(Format::Gather))
+    }
+
+    fn of(
+        vectors: usize,
+        matrix: &SparseMatrix,
+        machine: &Arc<Machine>,
+        format: Option<Format>,
+    ) -> Result<Self, SparseError> {
         let formats = Format::ALL.into_iter();
         let formats = formats.filter(|&own| format.is_none_or(|format| format == own));
         let mut best: Option<(Cycles, Packed)> = None;
         let mut candidates = Vec::new();
         for format in formats {
-            let packed = Packed::new(format, matrix, machine)
-                .and_then(|packed| Ok((packed.price(matrix, machine)?, packed)));
+            let packed = Packed::new(format, vectors, matrix, machine)
+                .and_then(|packed| Ok((packed.price(vectors, matrix, machine)?, packed)));
             let (cycles, bytes, places) = match packed {
                 Ok((cycles, packed)) => {
                     let size = (packed.bytes(), packed.places());
@@ -208,6 +244,7 @@ impl Product {
             };
             candidates.push(Candidate {
                 format,
+                vectors,
                 cycles,
                 bytes,
                 places,
@@ -221,6 +258,7 @@ impl Product {
                 rows: matrix.rows(),
                 cols: matrix.cols(),
                 is_complex: matrix.is_complex(),
+                vectors,
             }),
             None => {
                 let error = candidates.into_iter().find_map(|found| found.cycles.err());
@@ -265,6 +303,12 @@ impl Product {
         self.is_complex
     }
 
+    /// Vectors that are multiplied at a time: their numbers lie by turns.
+    #[must_use]
+    pub fn vectors(&self) -> usize {
+        self.vectors
+    }
+
     /// Bytes of the packed matrix in system memory.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -275,6 +319,13 @@ impl Product {
     #[must_use]
     pub fn places(&self) -> usize {
         self.packed.places()
+    }
+
+    /// Numbers in it for each entry: 1 where no place is empty.
+    #[must_use]
+    pub fn padding(&self, entries: usize) -> f64 {
+        let each = if self.is_complex { 2 } else { self.vectors };
+        self.places() as f64 / (each * entries).max(1) as f64
     }
 
     /// How it is packed, in words.
@@ -305,8 +356,8 @@ impl Product {
 }
 
 impl PlacedProduct {
-    /// Adds a product to a job: of the vector at address `x` of system memory, to the vector at `y`; both as the user has them, and
-    /// in whole granules.
+    /// Adds a product to a job: of the vector, or of the [vectors](Product::vectors), at address `x` of system memory, to those at `y`; both as the user has
+    /// them, and in whole granules.
     pub fn pass(&self, job: &mut Job, x: u64, y: u64) {
         match &self.0 {
             Place::Gather(placed) => placed.pass(job, x, y),

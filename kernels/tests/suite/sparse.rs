@@ -156,6 +156,31 @@ fn small_and_odd_matrices() {
     }
 }
 
+/// Two vectors side by side take what one takes, or little more, where each entry has words of its own; a third one goes alone, and arrays are taken apart.
+#[test]
+fn vectors_two_at_a_time() {
+    let cycles = |pattern, field, vectors| {
+        let made = Made {
+            each: 9,
+            field,
+            ..Made::new(pattern, 300)
+        };
+        let problem = SpmvProblem::made(&made, vectors).unwrap();
+        let choice = (Some(Format::Gather), Case::Random, 3);
+        checked(&problem, &machine("vm7"), choice) as f64
+    };
+    for pattern in [Pattern::Random, Pattern::PowerLaw, Pattern::DenseRow] {
+        let real = |vectors| cycles(pattern, Field::Real, vectors);
+        let [one, two, three, four] = [1, 2, 3, 4].map(real);
+        assert!(two < 1.5 * one, "{pattern:?}: {two} of {one}");
+        assert!(three < two + 3.0 * one, "{pattern:?}: {three} of {one}");
+        assert!(four < 2.0 * two + 2.0 * one, "{pattern:?}: {four} of {one}");
+    }
+    // Complex numbers take both lanes alone.
+    let complex = |vectors| cycles(Pattern::Random, Field::Complex, vectors);
+    assert!(complex(2) > 2.0 * complex(1));
+}
+
 /// Local memory so small that a buffer of values holds one step: a row that is longer than the others shares it with them.
 #[test]
 fn long_rows_in_little_local_memory() {
@@ -187,7 +212,7 @@ fn products_are_as_fast_as_they_were() {
         let problem = SpmvProblem::made(&made, 1).unwrap();
         let machine = machine("vm7");
         let product = Products::new(&problem, &machine, None).unwrap();
-        let cycles = product.product().expected();
+        let cycles = product.expected();
         let ratio = csr_ratio(problem.matrix(), 1, cycles, &machine);
         assert!(ratio > least, "{pattern:?}: {ratio}");
     }

@@ -161,7 +161,7 @@ impl Args {
             problem, products, ..
         } = *planned;
         let known = products.figures();
-        let expected = products.product().expected().0 * problem.vectors() as u64;
+        let expected = products.expected().0;
         let (options, progress) = self.simulation.begin(Some(expected), json);
         let started = Instant::now();
         let task = products.task(x, options).map_err(Failure::input)?;

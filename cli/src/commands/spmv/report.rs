@@ -42,16 +42,18 @@ fn formats(planned: &Planned<'_>) -> (String, Value) {
     ]);
     lines.row(["format", "cycles", "csr ratio", "packed", ""]);
     let mut all = Vec::new();
-    for found in products.product().candidates() {
-        let chosen = found.format == products.product().format();
+    for (found, chosen) in products.candidates() {
         let (cycles, why) = match &found.cycles {
             Ok(cycles) => (Some(cycles.0), String::new()),
             Err(error) => (None, error.to_string()),
         };
-        let ratio = cycles.map(|cycles| planned.csr_ratio(cycles * vectors));
+        let ratio = cycles.map(|cycles| planned.csr_ratio(cycles * vectors / found.vectors as u64));
         let note = if chosen { "chosen" } else { &why };
         lines.row([
-            found.format.name(),
+            &match found.vectors {
+                1 => found.format.name().to_owned(),
+                several => format!("{}, {several} vectors", found.format),
+            },
             &cycles.map_or_else(|| "-".to_owned(), |cycles| cycles.to_string()),
             &ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}")),
             &format!("{} B", found.bytes),
@@ -59,6 +61,7 @@ fn formats(planned: &Planned<'_>) -> (String, Value) {
         ]);
         all.push(json!({
             "format": found.format.name(),
+            "vectors": found.vectors,
             "cycles": cycles,
             "csr_ratio": ratio,
             "bytes": found.bytes,
@@ -80,8 +83,7 @@ fn described(planned: &Planned<'_>, cycles: u64) -> (String, Value) {
     } = *planned;
     let (matrix, product) = (problem.matrix(), products.product());
     let (lines, all) = formats(planned);
-    let each = if matrix.is_complex() { 2 } else { 1 };
-    let padding = product.places() as f64 / (each * matrix.nnz()).max(1) as f64;
+    let padding = product.padding(matrix.nnz());
     let packing = products.packing();
     let pack_seconds = packing.cycles() / machine.cp2.clock_hz as f64;
     let pays = packing.pays_after(cycles as f64 / problem.vectors() as f64);
@@ -93,8 +95,8 @@ fn described(planned: &Planned<'_>, cycles: u64) -> (String, Value) {
         "{}\n{lines}{}: {}\n{} B packed, {padding:.2} places for each entry\n{}",
         problem.title(),
         product.format(),
-        product.recipe(),
-        product.bytes(),
+        products.recipe(),
+        products.bytes(),
         outside_time(&[&format!(
             "packing the matrix ({} on this computer; the control CPU would take {}, which {pays_text})",
             seconds(host_seconds),
@@ -109,8 +111,8 @@ fn described(planned: &Planned<'_>, cycles: u64) -> (String, Value) {
         "vectors": problem.vectors(),
         "format": product.format().name(),
         "formats": all,
-        "recipe": product.recipe(),
-        "packed_bytes": product.bytes(),
+        "recipe": products.recipe(),
+        "packed_bytes": products.bytes(),
         "padding": padding,
         "pack_seconds": host_seconds,
         "pack_seconds_simulated": pack_seconds,
@@ -124,9 +126,7 @@ pub(super) fn planned(planned: &Planned<'_>, x: &Data) -> Result<Outcome, Failur
     let products = planned.products;
     let task = products.task(x, cp2_host::Options::default());
     let expected = task.map_err(Failure::input)?.job.expected();
-    let vectors = planned.problem.vectors() as u64;
-    let each = products.product().expected().0;
-    let cycles = expected.map_or(each * vectors, |cycles| cycles.0);
+    let cycles = expected.unwrap_or_else(|| products.expected()).0;
     let known = products.figures();
     let (text, own) = described(planned, cycles);
     Ok(Outcome {

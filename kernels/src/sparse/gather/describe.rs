@@ -1,6 +1,6 @@
 //! What a packed matrix is, for people.
 
-use super::{Gather, Lanes};
+use super::{Gather, Lanes, Numbers};
 use crate::sparse::Region;
 use std::ops::Range;
 
@@ -38,6 +38,7 @@ impl Gather {
         let lanes = match self.lanes {
             Lanes::Own => "numbers in their own lanes",
             Lanes::Either => "numbers in either lane",
+            Lanes::Both if self.numbers == Numbers::Two => "two vectors side by side",
             Lanes::Both => "complex numbers",
         };
         format!(

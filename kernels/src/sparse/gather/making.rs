@@ -5,7 +5,7 @@ use super::layout::Grid;
 use super::masks::Masks;
 use super::pages::{BUFFERS, Layout, Page, STEP, Tile, branch, control, event, movi};
 use super::registers::Registers;
-use super::slots::{Lanes, Slot, slots};
+use super::slots::{Lanes, Numbers, Slot, slots};
 use super::values::Source;
 use super::words::Operations;
 use crate::sparse::SparseError;
@@ -81,6 +81,7 @@ pub(super) fn block(
 /// Pages being put together.
 struct Making<'a> {
     matrix: &'a SparseMatrix,
+    numbers: Numbers,
     lanes: Lanes,
     layout: &'a Layout,
     resident: &'a Program,
@@ -96,13 +97,14 @@ struct Making<'a> {
 /// The pages of a matrix.
 pub(super) fn pages(
     matrix: &SparseMatrix,
-    lanes: Lanes,
+    (numbers, lanes): (Numbers, Lanes),
     (grid, layout, tiles): (Grid, &Layout, &[Tile]),
     (registers, mut masks, resident): (&Registers, Masks, &Program),
     machine: &Machine,
 ) -> Result<Made, SparseError> {
     let mut making = Making {
         matrix,
+        numbers,
         lanes,
         layout,
         resident,
@@ -116,7 +118,7 @@ pub(super) fn pages(
         page: Page::default(),
         target: WORDS[0],
     };
-    let mut maker = Maker::new(registers, &mut masks, lanes, machine);
+    let mut maker = Maker::new(registers, &mut masks, (numbers, lanes), machine);
     maker.apart(layout.apart(0));
     // Which buffer of results.
     let mut results = 1;
@@ -304,7 +306,13 @@ impl Making<'_> {
                     let z = z.unwrap_or_default();
                     values.extend([z.re, z.im]);
                 }
-                _ => values.push(entry.map_or(0.0, |entry| self.matrix.real(entry))),
+                _ => {
+                    let value = entry.map_or(0.0, |entry| self.matrix.real(entry));
+                    values.push(value);
+                    if self.numbers == Numbers::Two {
+                        values.push(value);
+                    }
+                }
             }
         }
         values.resize(values.len().next_multiple_of(granule), 0.0);

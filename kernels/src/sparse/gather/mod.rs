@@ -27,7 +27,7 @@ mod slots;
 mod values;
 mod words;
 
-pub use slots::Lanes;
+pub use slots::{Lanes, Numbers};
 
 use super::SparseError;
 use crate::assembly::{Lack, Unfit};
@@ -54,6 +54,7 @@ const LEAST_WORDS: usize = 512;
 #[derive(Debug)]
 pub struct Gather {
     grid: Grid,
+    numbers: Numbers,
     lanes: Lanes,
     layout: Layout,
     tiles: Vec<Tile>,
@@ -79,15 +80,31 @@ pub struct PlacedGather {
 }
 
 impl Gather {
-    /// Packs a matrix for a machine.
+    /// Packs a matrix for a machine and products with one vector.
     ///
     /// # Errors
     /// The machine has too little of something.
     pub fn new(matrix: &SparseMatrix, machine: &Machine) -> Result<Self, SparseError> {
-        let lanes: &[Lanes] = match matrix.is_complex() {
-            true => &[Lanes::Both],
-            false => &[Lanes::Own, Lanes::Either],
+        let numbers = match matrix.is_complex() {
+            true => Numbers::Complex,
+            false => Numbers::Real,
         };
+        Self::of(matrix, numbers, machine)
+    }
+
+    /// Packs a matrix for products with two vectors at a time, whose numbers lie by turns: an array of columns x 2.
+    ///
+    /// # Errors
+    /// A complex matrix; the machine has too little of something.
+    pub fn of_two(matrix: &SparseMatrix, machine: &Machine) -> Result<Self, SparseError> {
+        match matrix.is_complex() {
+            true => Err(SparseError::ComplexVectors),
+            false => Self::of(matrix, Numbers::Two, machine),
+        }
+    }
+
+    fn of(matrix: &SparseMatrix, numbers: Numbers, machine: &Machine) -> Result<Self, SparseError> {
+        let lanes = numbers.lanes();
         let sections = machine.cp2.sections;
         if sections > MOST_SECTIONS {
             return Err(SparseError::Sections {
@@ -96,7 +113,7 @@ impl Gather {
                 most: MOST_SECTIONS,
             });
         }
-        let number = if matrix.is_complex() { 8 } else { 4 };
+        let number = if numbers == Numbers::Real { 4 } else { 8 };
         // Two rows, one beside the other in a section, make a quad of sums of real numbers; the rows of a quad of the result are in groups.
         let quads = (16usize / number).div_ceil(2);
         let needed = lanes
@@ -114,7 +131,7 @@ impl Gather {
         let room = room.min(needed + MOST_MASKS);
         let divisions = layout::divisions(matrix, lanes, room, machine)?;
         let priced = divisions.into_iter().map(|division| {
-            let sample = Sample::new(matrix, &division, machine);
+            let sample = Sample::new(matrix, numbers, &division, machine);
             (sample, division)
         });
         let best = priced.min_by(|(a, _), (b, _)| a.cycles.total_cmp(&b.cycles));
@@ -147,13 +164,14 @@ impl Gather {
         layout.most_words = most;
         let made = making::pages(
             matrix,
-            lanes,
+            (numbers, lanes),
             (grid, &layout, &tiles),
             (&registers, chosen, &resident),
             machine,
         )?;
         Ok(Self {
             grid,
+            numbers,
             lanes,
             layout,
             resident: Arc::new(resident),

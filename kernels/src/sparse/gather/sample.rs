@@ -4,7 +4,7 @@ use super::layout::{Division, Grid};
 use super::making::block;
 use super::masks::Masks;
 use super::quads::Quad;
-use super::slots::{Lanes, Places, Slot};
+use super::slots::{Lanes, Numbers, Places, Slot};
 use cp2_machine::Machine;
 use cp2_problems::sparse::SparseMatrix;
 use std::collections::HashMap;
@@ -26,7 +26,12 @@ pub(super) struct Sample {
 
 impl Sample {
     /// Blocks of a division, evenly.
-    pub(super) fn new(matrix: &SparseMatrix, division: &Division, machine: &Machine) -> Self {
+    pub(super) fn new(
+        matrix: &SparseMatrix,
+        numbers: Numbers,
+        division: &Division,
+        machine: &Machine,
+    ) -> Self {
         let Division { lanes, tiles, .. } = division;
         let grid = Grid::new(matrix.rows(), *lanes, machine);
         let step = matrix.nnz().div_ceil(ENTRIES).max(1);
@@ -40,7 +45,7 @@ impl Sample {
         let bandwidth = machine.dma.bandwidth.as_f64();
         for (tile, number) in blocks.step_by(step) {
             let (groups, _) = block(matrix, *lanes, (grid, tile), number);
-            let cost = sample.block(&groups, *lanes, grid.sections, !tile.first);
+            let cost = sample.block(&groups, numbers, grid.sections, !tile.first);
             let [arithmetic, memory, bytes] = cost;
             let words = arithmetic.max(memory);
             let moved = (8.0 * words + bytes) / bandwidth;
@@ -60,7 +65,7 @@ impl Sample {
     fn block(
         &mut self,
         groups: &[Vec<Slot>],
-        lanes: Lanes,
+        numbers: Numbers,
         sections: usize,
         adds: bool,
     ) -> [f64; 3] {
@@ -89,7 +94,7 @@ impl Sample {
         };
         let slots = groups.iter().flatten();
         let alone = slots.clone().filter(alone).count() as f64 / slots.count().max(1) as f64;
-        let multiplications = if lanes == Lanes::Both {
+        let multiplications = if numbers == Numbers::Complex {
             counts.iter().sum()
         } else {
             steps

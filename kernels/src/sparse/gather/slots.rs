@@ -6,6 +6,27 @@
 
 use smallvec::SmallVec;
 
+/// What a vector has for each column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Numbers {
+    /// A real number.
+    Real,
+    /// A complex number.
+    Complex,
+    /// A real number of each of two vectors, which are multiplied with the same matrix.
+    Two,
+}
+
+impl Numbers {
+    /// The ways in which they may come to the lanes.
+    pub(super) fn lanes(self) -> &'static [Lanes] {
+        match self {
+            Self::Real => &[Lanes::Own, Lanes::Either],
+            Self::Complex | Self::Two => &[Lanes::Both],
+        }
+    }
+}
+
 /// Places of all sections, a bit for each: bit 2 s + l is lane l of section s.
 pub(super) type Places = u64;
 
@@ -23,7 +44,7 @@ pub enum Lanes {
     Own,
     /// Real numbers in either lane: the vector lies in local memory a second time, shifted by one.
     Either,
-    /// Complex numbers, which take both lanes.
+    /// Numbers that take both lanes: complex ones, or those of two vectors side by side.
     Both,
 }
 

@@ -12,7 +12,7 @@ pub(super) use address::{VectorPlace, bases};
 use super::masks::Masks;
 use super::quads::{Into, Quad};
 use super::registers::Registers;
-use super::slots::{Lanes, Places, Slot};
+use super::slots::{Lanes, Numbers, Places, Slot};
 use super::values::Values;
 use super::words::Operations;
 use address::at;
@@ -50,6 +50,7 @@ pub(super) struct Maker<'a> {
     pub(super) values: Values,
     registers: &'a Registers,
     masks: &'a mut Masks,
+    numbers: Numbers,
     lanes: Lanes,
     sections: usize,
     /// All places of a register.
@@ -78,7 +79,7 @@ impl<'a> Maker<'a> {
     pub(super) fn new(
         registers: &'a Registers,
         masks: &'a mut Masks,
-        lanes: Lanes,
+        (numbers, lanes): (Numbers, Lanes),
         machine: &Machine,
     ) -> Self {
         let latency = |class: Class| machine.cp2.latency[class].0 as usize;
@@ -88,6 +89,7 @@ impl<'a> Maker<'a> {
             values: Values::new(sections, None),
             registers,
             masks,
+            numbers,
             lanes,
             sections,
             all: match 2 * sections {
@@ -169,7 +171,7 @@ impl<'a> Maker<'a> {
                 };
                 let slots = sides.map(slot);
                 let (sum, first) = match (into, self.lanes) {
-                    // Both sides of complex numbers are the same sum.
+                    // Both sides of numbers that take both lanes are the same sum.
                     (Into::Extra, Lanes::Both) => {
                         let pair = 2 * self.registers.accumulator(number, q);
                         ([pair; 2], [step == 0, false])

@@ -1,7 +1,7 @@
 //! A multiplication: values, and what each place takes of what is loaded.
 
 use super::address::{VectorPlace, at};
-use super::{Block, Lanes, Maker, access, inst};
+use super::{Block, Maker, Numbers, access, inst};
 use crate::sparse::gather::slots::{Places, Slot};
 use cp2_asm::isa::{Address, Mode, Op};
 
@@ -29,8 +29,10 @@ impl Maker<'_> {
         let values = self.values(block, slots, filled);
         self.ops.push(access(Op::LdQ, value, values));
         let [low, high] = [0, 1].map(|side| [2 * value + side, 2 * operand + side]);
-        let together =
-            self.lanes != Lanes::Both && slots.iter().all(Option::is_some) && first[0] == first[1];
+        let together = self.numbers != Numbers::Complex
+            && slots.iter().all(Option::is_some)
+            && sum[0] != sum[1]
+            && first[0] == first[1];
         if together {
             let quad = sum[0] / 2;
             self.ops.push(match first[0] {
@@ -39,9 +41,9 @@ impl Maker<'_> {
             });
             return;
         }
-        let (product, sums) = match self.lanes {
-            Lanes::Both => (Op::CmulP, Op::CmaddP),
-            Lanes::Own | Lanes::Either => (Op::MulP, Op::MaddP),
+        let (product, sums) = match self.numbers {
+            Numbers::Complex => (Op::CmulP, Op::CmaddP),
+            Numbers::Real | Numbers::Two => (Op::MulP, Op::MaddP),
         };
         for (side, [value, operand]) in [low, high].into_iter().enumerate() {
             if slots[side].is_none() {
