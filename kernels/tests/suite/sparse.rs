@@ -181,7 +181,8 @@ fn vectors_two_at_a_time() {
     assert!(complex(2) > 2.0 * complex(1));
 }
 
-/// Local memory so small that a buffer of values holds one step: a row that is longer than the others shares it with them.
+/// Local memory so small that a buffer of values holds one step: a row that is longer than the others shares it with them. (With a part of its own that leaves them
+/// nothing every step is a page, which takes 1404 cycles in the smallest.)
 #[test]
 fn long_rows_in_little_local_memory() {
     let long = (0..16).map(|j| (3, j, 0.5 + f64::from(j)));
@@ -189,12 +190,13 @@ fn long_rows_in_little_local_memory() {
     let entries = long.chain(others.filter(|&(i, ..)| i != 3)).collect();
     let matrix = SparseMatrix::from_triplets(90, 16, &Triplets::Real(entries)).unwrap();
     let problem = SpmvProblem::new(Arc::new(matrix), 1).unwrap();
-    for dmem in [768, 1024, 1280, 2048] {
+    for (dmem, most) in [(768, 1250), (1024, 1250), (2048, 900)] {
         let mut small = (*machine("vm7")).clone();
         small.cp2.dmem = Bytes(dmem);
         small.dma.granule = Bytes(64);
         let choice = (Some(Format::Gather), Case::Random, 1);
-        checked(&problem, &Arc::new(small), choice);
+        let cycles = checked(&problem, &Arc::new(small), choice);
+        assert!(cycles < most, "{dmem} B: {cycles} cycles");
     }
 }
 
