@@ -3,7 +3,7 @@
 use super::MachineArg;
 use crate::interrupt;
 use crate::io::{
-    Array, FileError, Kind, Outputs, check_extension, read_matrix, read_npy, shown, write_whole,
+    Array, Kind, Outputs, check_extension, read_matrix, read_vector, shown, write_whole,
 };
 use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use crate::picture::history::History;
@@ -17,7 +17,7 @@ use cp2_machine::Machine;
 use cp2_problems::Data;
 use cp2_problems::sparse::{End, Method, SolveProblem};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let rows = matrix.rows();
     let problem = SolveProblem::new(matrix.into(), args.method, args.tolerance, args.iterations);
     let problem = problem.map_err(|e| Failure::in_file(&args.matrix, e))?;
-    let b = right_side(&args.rhs, rows, &machine)?;
+    let b = read_vector(&args.rhs, rows, machine.host.memory.0)?;
     let (solver, pack_seconds) = {
         let _planning = progress::planning(json);
         let started = Instant::now();
@@ -101,26 +101,6 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         run,
         [pack_seconds, host_seconds],
     )
-}
-
-/// The numbers of the right-hand side.
-fn right_side(path: &Path, rows: usize, machine: &Machine) -> Result<Vec<f32>, Failure> {
-    let array = read_npy(path, &[Kind::Float32], machine.host.memory.0)?;
-    let numbers: usize = array.shape.iter().product();
-    if numbers != rows {
-        let found = format!("{numbers} numbers");
-        let expected = format!("{rows}, as many as the matrix has rows");
-        return Err(FileError::format(path, found, expected).into());
-    }
-    let numbers = array.bytes.chunks_exact(4);
-    let b: Vec<f32> = numbers
-        .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-        .collect();
-    if let Some(at) = b.iter().position(|b| !b.is_finite()) {
-        let found = format!("{} at {at} (from 0 on)", b[at]);
-        return Err(FileError::format(path, found, "finite numbers").into());
-    }
-    Ok(b)
 }
 
 /// What a result says.

@@ -10,7 +10,7 @@ mod window;
 
 pub(crate) use error::FileError;
 pub(crate) use matrix::read_matrix;
-pub(crate) use npy::{Array, Kind, Npy, header, read_npy, read_rows};
+pub(crate) use npy::{Array, Kind, Npy, header, read_npy, read_rows, read_vector};
 pub(crate) use output::{Outputs, write_array, write_whole};
 pub(crate) use values::{Timed, Values};
 pub(crate) use wav::read_wav;

@@ -111,6 +111,70 @@ fn transposes_and_several_vectors() {
     assert_eq!(lanes(&bench.read("y.npy")), [4.0, 0.0, 0.0, 3.0]);
 }
 
+/// Rows of points whose neighbours are added: the largest eigenvalue is 2.5 + 2 cos(pi / 9).
+#[test]
+fn powers_come_near_an_eigenvalue() {
+    let bench = Bench::new();
+    let mut text = "%%MatrixMarket matrix coordinate real symmetric\n8 8 15\n".to_owned();
+    for i in 1..=8 {
+        text += &format!("{i} {i} 2.5\n");
+        if i > 1 {
+            text += &format!("{i} {} 1\n", i - 1);
+        }
+    }
+    bench.write("a.mtx", text);
+    let line = "spmv --matrix a.mtx --iterations 40 --output x.npy --picture a.svg --check --json";
+    let json = bench.cp2(line).works().json();
+    assert_eq!(json["schema"], "cp2-power/1");
+    assert_eq!(json["verified"], true);
+    assert_eq!(json["expected_cycles"], json["cycles"]);
+    let largest = 2.5 + 2.0 * (std::f64::consts::PI / 9.0).cos();
+    for field in ["eigenvalue", "eigenvalue_f64"] {
+        let found = json[field].as_f64().unwrap();
+        assert!((found - largest).abs() < 1e-5, "{field}: {found}");
+    }
+    let values = json["values"].as_array().unwrap();
+    assert_eq!((values.len(), &values[40]), (41, &json["eigenvalue"]));
+    // Of ones: seven neighbours on either side.
+    assert!((values[0].as_f64().unwrap() - (2.5 + 14.0 / 8.0)).abs() < 1e-6);
+    assert!(json["residual"].as_f64().unwrap() < 1e-3);
+    let x = lanes(&bench.read("x.npy"));
+    let length: f32 = x.iter().map(|x| x * x).sum();
+    assert!((length - 1.0).abs() < 1e-5 && x[3] > x[0], "{x:?}");
+    assert!(bench.read("a.svg").starts_with(b"<svg"));
+    // The upper neighbour alone, again and again: nothing is left.
+    let shift = "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 1\n2 3 1\n";
+    bench.write("shift.mtx", shift);
+    let ended = bench.cp2("spmv --matrix shift.mtx --iterations 5");
+    ended.fails(1, &["has become 0", "--x"]);
+    let wide = "%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 1\n";
+    bench.write("wide.mtx", wide);
+    let complex = "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 0 1\n";
+    bench.write("complex.mtx", complex);
+    bench.write("zeros.npy", npy("<f4", "False", "(8,)", &bytes(&[0.0; 8])));
+    bench.write("short.npy", npy("<f4", "False", "(7,)", &bytes(&[1.0; 7])));
+    for (line, said) in [
+        ("spmv --matrix wide.mtx --iterations 2", "2 x 3"),
+        ("spmv --matrix complex.mtx --iterations 2", "real numbers"),
+        ("spmv --matrix a.mtx --iterations 0", "1 to 1000"),
+        (
+            "spmv --matrix a.mtx --iterations 2 --vectors 2",
+            "--vectors",
+        ),
+        ("spmv --matrix a.mtx --iterations 2 --plan", "--plan"),
+        (
+            "spmv --matrix a.mtx --iterations 2 --x zeros.npy",
+            "all numbers are 0",
+        ),
+        (
+            "spmv --matrix a.mtx --iterations 2 --x short.npy",
+            "short.npy",
+        ),
+    ] {
+        bench.cp2(line).fails(2, &[said]);
+    }
+}
+
 /// Says where, what was expected, and leaves no file.
 #[test]
 fn wrong_inputs_are_refused() {

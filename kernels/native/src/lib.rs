@@ -52,6 +52,7 @@ const TABLE: &[Row] = &[
     npb::mg,
     sparse::product,
     sparse::solve,
+    sparse::power,
     sparse::inverse_iterations,
 ];
 

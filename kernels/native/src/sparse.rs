@@ -3,7 +3,7 @@
 use crate::Ready;
 use crate::fft::like;
 use cp2_problems::npb::cg::CgProblem;
-use cp2_problems::sparse::{SolveProblem, SparseMatrix, SpmvProblem};
+use cp2_problems::sparse::{PowerProblem, SolveProblem, SparseMatrix, SpmvProblem};
 use cp2_problems::{Data, Problem};
 use num_complex::Complex32;
 use std::ops::{AddAssign, Mul};
@@ -63,6 +63,16 @@ pub(crate) fn solve(problem: &dyn Problem) -> Option<Ready> {
         let b = input.sized::<f32>("b", problem.matrix().rows())?;
         let found = problem.solve::<f32>(b);
         Ok(problem.output(found.x, &found.residuals, found.end))
+    }))
+}
+
+/// Power iterations.
+pub(crate) fn power(problem: &dyn Problem) -> Option<Ready> {
+    let problem = problem.downcast_ref::<PowerProblem>()?.clone();
+    Some(Ready::new(RECIPE, move |input| {
+        let rows = problem.matrix().rows();
+        let found = problem.solve::<f32>(input.sized("x", rows)?);
+        Ok(problem.output(found.x, found.values, found.residuals))
     }))
 }
 

@@ -20,6 +20,7 @@
 //! | [`StencilProblem`](stencil::StencilProblem) | `u`: an array, some also `c`: coefficients of every element | `v`: the array after some steps |
 //! | [`SpmvProblem`](sparse::SpmvProblem) | `x`: vectors | `y`: a sparse matrix times each |
 //! | [`SolveProblem`](sparse::SolveProblem) | `b`: a right-hand side | `x`, `residuals`, `end`: what an iterative method makes of A x = b |
+//! | [`PowerProblem`](sparse::PowerProblem) | `x`: a vector to start from | `values`, `residuals`, `x`: what power iterations make of it |
 //! | [`CgProblem`](npb::cg::CgProblem) | `x`: a vector to start from | `zeta`, `rnorm`, `x`: what inverse iterations make of it |
 //! | [`RadarProblem`](chain::RadarProblem) | `x`: what is received of pulses | `spectra`, `decibels`: a map of ranges and speeds |
 //! | [`FtProblem`](npb::FtProblem) | `x`: a field of three axes | `w`, `checksums`: what diffusion makes of it |

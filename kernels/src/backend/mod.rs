@@ -32,6 +32,7 @@ const TABLE: &[PlanProblem] = &[
     npb::cg,
     sparse::product,
     sparse::solve,
+    sparse::power,
 ];
 
 /// A machine with CP2, emulated: of every problem the library's fastest way.

@@ -6,7 +6,9 @@ use cp2_host::Options;
 use cp2_kernels::sparse::Solver;
 use cp2_kernels::{Cp2, Cp2Report};
 use cp2_problems::npb::cg::CgProblem;
-use cp2_problems::sparse::{End, Method, SolveProblem, SparseMatrix, Symmetry, Triplets};
+use cp2_problems::sparse::{
+    End, Method, PowerProblem, SolveProblem, SparseMatrix, Symmetry, Triplets,
+};
 use cp2_problems::{Backend as _, Case, Data, Problem, Size, run_judged};
 use proptest::prelude::*;
 
@@ -65,6 +67,52 @@ proptest! {
         let input = problem.input(case, seed);
         let output = judged(&cp2(name, true), &problem, &input);
         prop_assert_eq!(output.get::<u32>("end").unwrap(), [End::Converged.number()]);
+    }
+
+    /// Power iterations with any square matrix, also one that makes 0 of x, under the checkers.
+    #[test]
+    fn powers_are_those_of_double_precision(
+        n in 4usize..20,
+        pattern in prop::sample::select(vec!["grid5", "grid27", "fem", "band", "random", "power-law", "empty"]),
+        iterations in 1usize..6,
+        field in prop::sample::select(vec!["real", "pattern"]),
+        seed in 1u64..1000,
+        case in prop_oneof![Just(Case::Random), Just(Case::Large), Just(Case::Small), Just(Case::Zeros)],
+        name in prop_oneof![Just("vm7"), Just("vm9")],
+    ) {
+        let n = match pattern {
+            "grid5" => n,
+            "grid27" => 2 + n / 6,
+            _ => 6 * n,
+        };
+        let size = format!("pattern={pattern} n={n} each=4 field={field} seed={seed} iterations={iterations}");
+        let size = Size::parse(&PowerProblem::PARAMETERS, &size).unwrap();
+        let problem = PowerProblem::of_size(&size).unwrap();
+        judged(&cp2(name, true), &problem, &problem.input(case, seed));
+    }
+}
+
+/// Of diagonal matrices powers are known: the quotient of ones is the mean, the last is near the largest. The number of iterations is fixed, so they have a price, which is the time.
+#[test]
+fn powers_come_near_the_largest_eigenvalue() {
+    let values: Vec<_> = (0..40).map(|i| (i, i, f64::from(i) - 50.0)).collect();
+    let problem = PowerProblem::new(symmetric(40, &values).into(), 400).unwrap();
+    let x = Data::of("x", &[40], vec![3.0f32; 40]);
+    for name in ["vm7", "vm9"] {
+        let vm = cp2(name, false);
+        let method = vm.method(&problem).unwrap();
+        let done = method.task(&x, Options::default()).unwrap();
+        let done = done.run(method.figures.clone()).unwrap();
+        assert_eq!(done.expected.map(|c| c.0), Some(done.run.report.cycles));
+        assert!(done.efficiency() < 1.0);
+        let output = done.output.unwrap();
+        assert!(problem.judge(&x, &output).holds());
+        let found: &[f64] = output.get("values").unwrap();
+        assert_eq!(found.len(), 401);
+        assert!((found[0] + 30.5).abs() < 1e-5, "{}", found[0]);
+        assert!((found[400] + 50.0).abs() < 1e-5, "{}", found[400]);
+        let left: &[f64] = output.get("residuals").unwrap();
+        assert!(left[400] < 1e-3 && left[0] > 0.3, "{left:?}");
     }
 }
 

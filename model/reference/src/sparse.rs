@@ -128,6 +128,8 @@ pub enum SparseMethod {
         /// Steps of one.
         steps: usize,
     },
+    /// Power iterations, each with its Rayleigh quotient and the residual of that.
+    Power,
 }
 
 /// What an iteration does beside its products.
@@ -163,6 +165,11 @@ impl SparseMethod {
     /// | x + alpha y + omega z, r - omega t, s r, r r | x, y, z, r, t, s | x, r | 5 |
     ///
     /// An inverse iteration has its steps and x - A z with its norm, x z and z z (reads z and x, and the product writes nothing), and z / |z| (reads z, writes x).
+    ///
+    /// | pass of power iterations | reads | writes | multiply-adds a row |
+    /// |---|---|---|---|
+    /// | q = A x, x q, q q | x | q | 2 |
+    /// | q - value x and its square, x = q / |q| | q, x | x | 2 |
     fn passes(self) -> Passes {
         let cg = Passes {
             products: 1.0,
@@ -196,12 +203,20 @@ impl SparseMethod {
                     products_of_numbers: 1.0,
                 }
             }
+            Self::Power => Passes {
+                products: 1.0,
+                moved: 2.0 + 3.0,
+                shared: 2.0,
+                madds: 2.0 + 2.0,
+                products_of_numbers: 1.0,
+            },
         }
     }
 
     /// Vectors that an iteration goes on with.
     fn kept(self) -> u128 {
         match self {
+            Self::Power => 2,
             Self::Cg => 4,
             Self::Pcg | Self::Inverse { .. } => 5,
             Self::Bicgstab => 9,
@@ -289,6 +304,7 @@ impl SparseSolver {
                 SparseMethod::Cg | SparseMethod::Pcg => "Hestenes, Stiefel 1952",
                 SparseMethod::Bicgstab => "van der Vorst 1992",
                 SparseMethod::Inverse { .. } => "NPB CG",
+                SparseMethod::Power => "von Mises, Pollaczek-Geiringer 1929",
             }
             .to_owned(),
         };

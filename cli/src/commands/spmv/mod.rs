@@ -1,5 +1,6 @@
 //! `cp2 spmv`: a sparse matrix times vectors.
 
+mod power;
 mod report;
 
 use super::MachineArg;
@@ -13,7 +14,7 @@ use crate::simulation::{SIMULATED, SimulationArgs, conclude};
 use crate::table::seconds;
 use cp2_kernels::sparse::{Format, Products};
 use cp2_machine::Machine;
-use cp2_problems::sparse::SpmvProblem;
+use cp2_problems::sparse::{PowerProblem, SparseMatrix, SpmvProblem};
 use cp2_problems::{Case, Data, Problem as _};
 use report::Planned;
 use serde_json::json;
@@ -33,6 +34,9 @@ pub(crate) struct Args {
     /// Number of vectors that are generated
     #[arg(long, value_name = "K", default_value_t = 1, conflicts_with = "x")]
     vectors: usize,
+    /// Multiply this often, each time with the product before divided by its length, from x or ones on: says what eigenvalue that comes near, and --output is the last vector [default: one product]
+    #[arg(long, value_name = "N", value_parser = iterations, conflicts_with_all = ["vectors", "seed", "plan"])]
+    iterations: Option<usize>,
     /// Write the product: .npy [default: not written]
     #[arg(long, value_name = "Y.npy")]
     output: Option<PathBuf>,
@@ -57,8 +61,17 @@ pub(crate) struct Args {
     simulation: SimulationArgs,
 }
 
+fn iterations(text: &str) -> Result<usize, String> {
+    let most = PowerProblem::MOST_ITERATIONS;
+    let number = text.parse().ok().filter(|n| (1..=most).contains(n));
+    number.ok_or_else(|| format!("expected 1 to {most}"))
+}
+
 /// Multiplies.
 pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
+    if let Some(iterations) = args.iterations {
+        return power::run(args, iterations, json);
+    }
     args.check_outputs()?;
     let machine: Arc<Machine> = Arc::new(args.machine.load()?);
     let (problem, x) = args.load(&machine)?;
@@ -80,7 +93,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     };
     if let Some(path) = &args.picture {
         let picture = MatrixPicture::new(problem.title(), problem.matrix());
-        let picture = report::divided(picture, &products);
+        let picture = report::divided(picture, products.product());
         picture.write(path)?;
         outcome.text += &format!("picture: {}\n", path.display());
         outcome.json["picture"] = json!(shown(path));
@@ -115,17 +128,22 @@ impl Args {
         self.simulation.check_outputs(&mut outputs)
     }
 
-    /// Reads the matrix, and reads or makes the vectors.
-    fn load(&self, machine: &Machine) -> Result<(SpmvProblem, Data), Failure> {
-        let limit = machine.host.memory.0;
+    /// Reads the matrix.
+    fn matrix(&self, machine: &Machine) -> Result<Arc<SparseMatrix>, Failure> {
         // Rows and columns have at least a number in system memory.
-        let side = usize::try_from(limit / 4).unwrap_or(usize::MAX);
+        let side = usize::try_from(machine.host.memory.0 / 4).unwrap_or(usize::MAX);
         let matrix = read_matrix(&self.matrix, side)?;
-        let matrix = Arc::new(if self.transpose {
+        Ok(Arc::new(if self.transpose {
             matrix.transpose()
         } else {
             matrix
-        });
+        }))
+    }
+
+    /// The matrix, and vectors that are read or made.
+    fn load(&self, machine: &Machine) -> Result<(SpmvProblem, Data), Failure> {
+        let limit = machine.host.memory.0;
+        let matrix = self.matrix(machine)?;
         let kind = if matrix.is_complex() {
             Kind::Complex64
         } else {

@@ -4,7 +4,7 @@ use crate::outcome::{Failure, Outcome};
 use crate::picture::matrix::{Block, MatrixPicture};
 use crate::simulation::{figures, merge, outside_time, table};
 use crate::table::{Align, Table, seconds};
-use cp2_kernels::sparse::{Products, csr_ratio};
+use cp2_kernels::sparse::{Product, Products, csr_ratio};
 use cp2_kernels::{KernelRun, Verdict};
 use cp2_machine::{Cycles, Machine};
 use cp2_problems::sparse::SpmvProblem;
@@ -185,8 +185,8 @@ pub(super) fn done(
 }
 
 /// A picture with what is multiplied with one piece of the vector.
-pub(super) fn divided(picture: MatrixPicture, products: &Products) -> MatrixPicture {
-    let (legend, regions) = products.product().regions();
+pub(super) fn divided(picture: MatrixPicture, product: &Product) -> MatrixPicture {
+    let (legend, regions) = product.regions();
     let blocks = regions.into_iter().map(|(rows, columns, kind)| Block {
         rows,
         columns,

@@ -2,7 +2,7 @@
 
 mod read;
 
-pub(crate) use read::{Npy, read_npy, read_rows};
+pub(crate) use read::{Npy, read_npy, read_rows, read_vector};
 
 use num_complex::Complex32;
 

@@ -71,6 +71,26 @@ pub(crate) fn read_npy(path: &Path, kinds: &[Kind], limit: u64) -> Result<Array,
     Npy::open(path, kinds, limit)?.whole()
 }
 
+/// Reads a vector of a matrix of so many rows: finite numbers, of any shape.
+pub(crate) fn read_vector(path: &Path, rows: usize, limit: u64) -> Result<Vec<f32>, FileError> {
+    let array = read_npy(path, &[Kind::Float32], limit)?;
+    let numbers: usize = array.shape.iter().product();
+    if numbers != rows {
+        let found = format!("{numbers} numbers");
+        let expected = format!("{rows}, as many as the matrix has rows");
+        return Err(FileError::format(path, found, expected));
+    }
+    let numbers = array.bytes.chunks_exact(4);
+    let b: Vec<f32> = numbers
+        .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+        .collect();
+    if let Some(at) = b.iter().position(|b| !b.is_finite()) {
+        let found = format!("{} at {at} (from 0 on)", b[at]);
+        return Err(FileError::format(path, found, "finite numbers"));
+    }
+    Ok(b)
+}
+
 /// Reads a whole array of one or two dimensions.
 pub(crate) fn read_rows(path: &Path, kinds: &[Kind], limit: u64) -> Result<Array, FileError> {
     Npy::rows(path, kinds, limit)?.whole()

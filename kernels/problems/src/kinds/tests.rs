@@ -1,6 +1,6 @@
 use super::*;
 use crate::npb::cg::CgProblem;
-use crate::sparse::SolveProblem;
+use crate::sparse::{PowerProblem, SolveProblem};
 use crate::{Case, Data, Value};
 use std::collections::BTreeSet;
 
@@ -24,6 +24,17 @@ static PLANNED: &[ProblemKind] = &[
             "random 90 4 0 real 1 bicgstab 1e-5 100",
         ],
         make: |_, size| Ok(Arc::new(SolveProblem::of_size(size)?)),
+    },
+    ProblemKind {
+        name: "power-iteration",
+        parameters: &PowerProblem::PARAMETERS,
+        small: &[
+            "grid5 12 1 0 real 1 20",
+            "fem 100 3 0 real 1 5",
+            "random 90 4 0 real 1 3",
+            "grid7 5 1 0 pattern 1 50",
+        ],
+        make: |_, size| Ok(Arc::new(PowerProblem::of_size(size)?)),
     },
 ];
 

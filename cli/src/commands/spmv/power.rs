@@ -1,0 +1,233 @@
+//! `cp2 spmv --iterations`: power iterations.
+
+use super::{Args, report::divided};
+use crate::interrupt;
+use crate::io::{Array, Kind, read_vector, shown, write_whole};
+use crate::outcome::{Failure, Outcome, UNVERIFIED, Wrong};
+use crate::picture::matrix::MatrixPicture;
+use crate::progress;
+use crate::provenance::Provenance;
+use crate::simulation::{conclude, figures, merge, outside_time, table};
+use crate::table::seconds;
+use cp2_kernels::sparse::PowerIterations;
+use cp2_kernels::{KernelRun, Verdict};
+use cp2_machine::Machine;
+use cp2_problems::sparse::{PowerProblem, Powers};
+use cp2_problems::{Data, Problem as _};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What the host does before time begins.
+const OUTSIDE: &[&str] = &["the matrix is packed", "vectors are filled with zeros"];
+
+/// What a run gave, beside what double precision makes of the same.
+struct Iterated {
+    x: Vec<f32>,
+    values: Vec<f64>,
+    residuals: Vec<f64>,
+    /// The last value and residual in double precision.
+    exact: [f64; 2],
+}
+
+impl Iterated {
+    fn of(output: &Data, exact: &Powers<f64>) -> Option<Self> {
+        let [values, residuals] =
+            ["values", "residuals"].map(|name| Some(output.get::<f64>(name).ok()?.to_vec()));
+        Some(Self {
+            x: output.get("x").ok()?.to_vec(),
+            values: values?,
+            residuals: residuals?,
+            exact: [&exact.values, &exact.residuals].map(|all| last(all)),
+        })
+    }
+
+    /// Whether nothing is left of x.
+    fn is_nothing(&self) -> bool {
+        self.x.iter().all(|&x| x == 0.0)
+    }
+}
+
+fn last(all: &[f64]) -> f64 {
+    all.last().copied().unwrap_or(f64::NAN)
+}
+
+/// Iterates from the user's x, or from ones.
+pub(super) fn run(args: &Args, iterations: usize, json: bool) -> Result<Outcome, Failure> {
+    args.check_outputs()?;
+    let machine: Arc<Machine> = Arc::new(args.machine.load()?);
+    let matrix = args.matrix(&machine)?;
+    let rows = matrix.rows();
+    let problem = PowerProblem::new(matrix, iterations);
+    let problem = problem.map_err(|e| Failure::in_file(&args.matrix, e))?;
+    let x = match &args.x {
+        Some(path) => read_vector(path, rows, machine.host.memory.0)?,
+        None => vec![1.0; rows],
+    };
+    if let (Some(path), true) = (&args.x, x.iter().all(|&x| x == 0.0)) {
+        let found = "all numbers are 0; expected a vector with a length to start from";
+        return Err(Failure::in_file(path, found));
+    }
+    let planning = progress::planning(json);
+    let started = Instant::now();
+    let plan = PowerIterations::new(problem.clone(), &machine, args.format);
+    let pack_seconds = started.elapsed().as_secs_f64();
+    drop(planning);
+    let plan = plan.map_err(Failure::input)?;
+    let known = plan.figures();
+    let (options, progress) = args.simulation.begin(Some(known.reference.get()), json);
+    let started = Instant::now();
+    let task = plan.task(&x, options).map_err(Failure::input)?;
+    let run = task.run(known).map_err(Failure::input)?;
+    let host_seconds = started.elapsed().as_secs_f64();
+    drop(progress);
+    let kept = run.keeps_inputs().map_err(Failure::input)?;
+    let judged = match run.output.as_ref().filter(|_| kept) {
+        Some(output) => interrupt::alone(|| {
+            let exact = problem.solve::<f64>(&x);
+            let iterated = Iterated::of(output, &exact)?;
+            Some((iterated, problem.verdict(exact, output)))
+        })?,
+        None => None,
+    };
+    let (iterated, verdict) = judged.unzip();
+    let done = Done {
+        problem: &problem,
+        plan: &plan,
+        run: &run,
+        iterated: iterated.as_ref(),
+        verdict,
+        host_seconds: [pack_seconds, host_seconds],
+    };
+    let mut outcome = done.outcome(args, &machine);
+    args.simulation.emit(&run.run, &mut outcome)?;
+    let title = problem.title();
+    let source = super::super::source_text;
+    conclude(
+        &args.simulation,
+        &run.run.report,
+        None,
+        &title,
+        source,
+        &mut outcome,
+    )?;
+    let wrong = Wrong {
+        whose: "the result's",
+        tolerance: "the tolerance",
+        cause: "sums of squares overflow in f32",
+    };
+    outcome.judged(kept, verdict, wrong);
+    if let Some(iterated) = &iterated {
+        finish(args, iterated, &mut outcome)?;
+    }
+    if let Some(path) = &args.picture {
+        let picture = MatrixPicture::new(title, problem.matrix());
+        divided(picture, plan.product()).write(path)?;
+        outcome.text += &format!("picture: {}\n", path.display());
+        outcome.json["picture"] = json!(shown(path));
+    }
+    Ok(outcome)
+}
+
+/// A run that has ended, and what is known of it.
+struct Done<'a> {
+    problem: &'a PowerProblem,
+    plan: &'a PowerIterations,
+    run: &'a KernelRun<Data>,
+    iterated: Option<&'a Iterated>,
+    verdict: Option<Verdict>,
+    /// Of this computer: for packing, and for the simulation.
+    host_seconds: [f64; 2],
+}
+
+impl Done<'_> {
+    fn outcome(&self, args: &Args, machine: &Machine) -> Outcome {
+        let (report, product) = (&self.run.run.report, self.plan.product());
+        let matrix = self.problem.matrix();
+        let finished = report.end.is_finished();
+        let efficiency = finished.then(|| self.run.efficiency());
+        let [pack_seconds, host_seconds] = self.host_seconds;
+        let of = |number: fn(&Iterated) -> f64| self.iterated.map(number);
+        let own = json!({
+            "matrix": shown(&args.matrix),
+            "rows": matrix.rows(),
+            "nnz": matrix.nnz(),
+            "iterations": self.problem.iterations(),
+            "format": product.format().name(),
+            "recipe": product.recipe(),
+            "packed_bytes": product.bytes(),
+            "eigenvalue": of(|found| last(&found.values)),
+            "residual": of(|found| last(&found.residuals)),
+            "eigenvalue_f64": of(|found| found.exact[0]),
+            "residual_f64": of(|found| found.exact[1]),
+            "values": self.iterated.map(|found| &found.values),
+            "residuals": self.iterated.map(|found| &found.residuals),
+            "efficiency": efficiency,
+            "expected_cycles": self.run.expected.map(|price| price.0),
+            "rel_error": self.verdict.map(|v| v.rms),
+            "worst_error_over_tolerance": self.verdict.map(|v| v.worst),
+            "verified": self.verdict.map(|v| v.holds()),
+            "pack_seconds": pack_seconds,
+            "host_seconds": host_seconds,
+            "outside_time": OUTSIDE,
+        });
+        let own = merge(own, json!(self.run.figures));
+        Outcome {
+            text: self.text(efficiency),
+            json: Provenance::new("cp2-power/1", machine, None)
+                .engine(args.simulation.engine().on(machine))
+                .with(merge(figures(report), own)),
+            ..Outcome::default()
+        }
+    }
+
+    fn text(&self, efficiency: Option<f64>) -> String {
+        let product = self.plan.product();
+        let mut text = format!(
+            "{}\n{}: {}\n",
+            self.problem.title(),
+            product.format(),
+            product.recipe()
+        );
+        if let Some(found) = self.iterated {
+            let [value, residual] = found.exact;
+            text += &format!(
+                "eigenvalue of the largest size: {:.9}, residual |A x - value x| / |A x| {:.2e} (in f64: {value:.9}, {residual:.2e})\n",
+                last(&found.values),
+                last(&found.residuals)
+            );
+        }
+        text += &table(&self.run.run.report);
+        text += &self.run.figures.text();
+        text += &match efficiency {
+            Some(efficiency) => format!(", efficiency {efficiency:.3}\n"),
+            None => ", not finished\n".to_owned(),
+        };
+        text += &match self.verdict {
+            Some(v) => format!("largest error {:.2} of the tolerance\n", v.worst),
+            None => "error: not known (no result)\n".to_owned(),
+        };
+        let [pack_seconds, host_seconds] = self.host_seconds.map(seconds);
+        text += &format!("packed in {pack_seconds}, simulated in {host_seconds}\n");
+        text + &outside_time(OUTSIDE)
+    }
+}
+
+/// Writes x, and says so where nothing is left of it.
+fn finish(args: &Args, iterated: &Iterated, outcome: &mut Outcome) -> Result<(), Failure> {
+    if iterated.is_nothing() {
+        outcome.exit = outcome.exit.max(UNVERIFIED);
+        outcome.notes += "error: A x has become 0, so that there is no eigenvalue to come near: start from another --x\n";
+    }
+    if let Some(path) = &args.output {
+        let array = Array {
+            kind: Kind::Float32,
+            shape: vec![iterated.x.len()],
+            bytes: iterated.x.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        };
+        write_whole(path, &array.to_npy())?;
+        outcome.text += &format!("output: {}\n", path.display());
+        outcome.json["output"] = json!(shown(path));
+    }
+    Ok(())
+}

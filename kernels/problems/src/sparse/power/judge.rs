@@ -1,0 +1,125 @@
+//! Whether power iterations are those of double precision, and the last value and residual those of their x.
+
+use super::{PowerProblem, Powers, quotient};
+use crate::ROUNDING;
+use crate::data::{Data, DataError};
+use crate::real::{add, dot};
+use crate::reference::{Exact, Expected, Reference};
+use crate::verdict::Verdict;
+
+/// Terms of a sum of products that may be made in single precision.
+const TERMS: f64 = 128.0;
+
+impl PowerProblem {
+    /// No less than |A|: the least of what is known without an iteration.
+    fn norm(&self) -> f64 {
+        let (mut squares, mut row_most) = (0.0, 0.0f64);
+        let mut columns = vec![0.0f64; self.matrix.cols()];
+        for i in 0..self.matrix.rows() {
+            let mut row = 0.0;
+            for (j, a) in self.matrix.real_row(i) {
+                let a = f64::from(a).abs();
+                squares += a * a;
+                row += a;
+                columns[j] += a;
+            }
+            row_most = row_most.max(row);
+        }
+        let column_most = columns.into_iter().fold(0.0, f64::max);
+        (row_most * column_most).sqrt().min(squares.sqrt())
+    }
+
+    /// What a value and a residual may be off by for the roundings of their own product, where |A x| is known.
+    fn own(rounding: f64, norm: f64) -> [f64; 2] {
+        let value = rounding + TERMS * ROUNDING * norm;
+        [value, quotient(value + rounding, norm) + TERMS * ROUNDING]
+    }
+
+    /// What an output is compared with, once the iterations have been done in double precision.
+    #[must_use]
+    pub fn reference_of(&self, exact: Powers<f64>) -> Reference {
+        let norm = self.norm();
+        // What x is off by: at first what dividing it by its length leaves.
+        let mut error = TERMS * ROUNDING;
+        let (mut values, mut residuals) = (Vec::new(), Vec::new());
+        let mut last = error;
+        for (&rounding, &length) in exact.roundings.iter().zip(&exact.norms) {
+            let known = |allowed: f64| if error < 1.0 { allowed } else { f64::INFINITY };
+            let [value, residual] = Self::own(rounding, length);
+            values.push(known(value + 2.0 * norm * error));
+            residuals.push(known(residual + quotient(5.0 * norm * error, length)));
+            last = known(error);
+            let product = norm * error + rounding;
+            let left = length - product / 2.0;
+            error = match left > 0.0 {
+                true => product / left + TERMS * ROUNDING,
+                false => f64::INFINITY,
+            };
+        }
+        let history = |name, exact: Vec<f64>, allowed| Expected {
+            name,
+            shape: vec![self.iterations + 1],
+            exact: Exact::Real(exact),
+            part: 1,
+            allowed,
+        };
+        let x = Expected {
+            name: "x",
+            shape: vec![self.matrix.rows()],
+            exact: Exact::Real(exact.x),
+            part: self.matrix.rows(),
+            allowed: vec![last],
+        };
+        Reference {
+            arrays: vec![
+                history("values", exact.values, values),
+                history("residuals", exact.residuals, residuals),
+                x,
+            ],
+        }
+    }
+
+    /// The error of what an output says of its own x, relative to what is allowed.
+    fn own_error(&self, output: &Data) -> Result<f64, DataError> {
+        let count = self.iterations + 1;
+        let x: &[f32] = output.sized("x", self.matrix.rows())?;
+        let [values, residuals] =
+            ["values", "residuals"].map(|name| output.sized::<f64>(name, count));
+        let x: Vec<f64> = x.iter().map(|&x| x.into()).collect();
+        let (q, rounding) = self.times(&x);
+        let (square, norm) = (dot(&x, &x), dot(&q, &q).sqrt());
+        let value = quotient(dot(&x, &q), square);
+        let mut left = q;
+        add(&mut left, -value, &x);
+        let found = [value, quotient(dot(&left, &left).sqrt(), norm)];
+        let allowed = Self::own(rounding, norm);
+        let claimed = [values?, residuals?].map(|all| all.last().copied().unwrap_or(f64::NAN));
+        let mut worst = (square - 1.0).abs() / (2.0 * TERMS * ROUNDING);
+        if square == 0.0 {
+            worst = 0.0;
+        }
+        for ((found, claimed), allowed) in found.into_iter().zip(claimed).zip(allowed) {
+            let off = (found - claimed).abs();
+            let ratio = if off == 0.0 { 0.0 } else { off / allowed };
+            // Not `max`: a NaN must stay.
+            if ratio > worst || ratio.is_nan() {
+                worst = ratio;
+            }
+        }
+        Ok(worst)
+    }
+
+    /// The verdict on an output, where double precision has been computed; see [`PowerProblem`].
+    #[must_use]
+    pub fn verdict(&self, exact: Powers<f64>, output: &Data) -> Verdict {
+        let verdict = self.reference_of(exact).judge(output);
+        match self.own_error(output) {
+            Ok(own) if own > verdict.worst || own.is_nan() => Verdict {
+                worst: own,
+                ..verdict
+            },
+            Ok(_) => verdict,
+            Err(_) => Verdict::SHAPELESS,
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Power iterations: products, each followed by passes for the Rayleigh quotient, for what is left of it, and for the next x.
+//!
+//! | pass | reads | writes |
+//! |---|---|---|
+//! | q = A x | the packed matrix, x | q |
+//! | x q, q q | x, q | |
+//! | q - value x, with its square | x, q | what is left |
+//! | x = q / \|q\|, x x | q | x |
+//!
+//! Behind the last iteration the product comes once more, so that value and residual are those of the x that is the result.
+
+use super::vectors::{Kernel, Vectors};
+use super::{Format, Operators, Product, SparseError};
+use crate::backend::{Failure, Method, Task};
+use crate::job::{Job, JobError};
+use cp2_host::{Buffer, HostStep, Options, Scalar};
+use cp2_machine::{Class, Machine};
+use cp2_problems::Problem;
+use cp2_problems::sparse::PowerProblem;
+use cp2_reference::{Figures, SparseMethod, SparseNumbers, SparseSolver};
+use std::sync::Arc;
+
+/// The passes of an iteration beside its product.
+const PASSES: [Kernel; 3] = [Kernel::TWO_DOTS, Kernel::RESIDUAL, Kernel::SCALED];
+
+/// Power iterations planned for a machine.
+#[derive(Debug)]
+pub struct PowerIterations {
+    problem: PowerProblem,
+    machine: Arc<Machine>,
+    product: Product,
+    vectors: Vectors,
+}
+
+/// Power iterations, if they are the problem.
+pub(crate) fn power(
+    machine: &Arc<Machine>,
+    problem: &dyn Problem,
+) -> Option<Result<Method, Failure>> {
+    let problem = problem.downcast_ref::<PowerProblem>()?;
+    let plan = PowerIterations::new(problem.clone(), machine, None);
+    Some(plan.map(PowerIterations::into_method).map_err(Into::into))
+}
+
+impl PowerIterations {
+    /// Packs the matrix of a problem for a machine, in a format or in the one that is the fastest.
+    ///
+    /// # Errors
+    /// The machine has too little of something for a product or for a pass over vectors.
+    pub fn new(
+        problem: PowerProblem,
+        machine: &Arc<Machine>,
+        format: Option<Format>,
+    ) -> Result<Self, SparseError> {
+        let product = Product::new(problem.matrix(), machine, format)?;
+        let vectors = Vectors::new(problem.matrix().rows(), &PASSES, machine)?;
+        Ok(Self {
+            problem,
+            machine: machine.clone(),
+            product,
+            vectors,
+        })
+    }
+
+    /// The packed matrix.
+    #[must_use]
+    pub fn product(&self) -> &Product {
+        &self.product
+    }
+
+    /// Bound and reference of the whole run.
+    #[must_use]
+    pub fn figures(&self) -> Figures {
+        let matrix = self.problem.matrix();
+        let numbers = match matrix.is_pattern() {
+            true => SparseNumbers::Ones,
+            false => SparseNumbers::Real,
+        };
+        let entries = [matrix.nnz(), matrix.triangle_nnz()];
+        let (rows, iterations) = (matrix.rows(), self.problem.iterations());
+        SparseSolver::new(SparseMethod::Power, rows, entries, numbers, iterations)
+            .figures(&self.machine)
+    }
+
+    /// For each pass the least it has to issue, see [`Method::operations`].
+    fn operations(&self) -> Vec<Vec<(Class, u64)>> {
+        let pass = |kernel| self.vectors.operations(kernel);
+        let mut all = vec![pass(Kernel::SCALED); 2];
+        for _ in 0..=self.problem.iterations() {
+            all.push(self.product.operations());
+            all.extend(PASSES.map(pass));
+        }
+        all
+    }
+
+    /// The iterations as a method, whose input is the array `x` of the problem.
+    #[must_use]
+    pub fn into_method(self) -> Method {
+        let costs = (self.figures(), self.operations());
+        let recipe = Some(self.product.recipe());
+        let machine = self.machine.clone();
+        let rows = self.problem.matrix().rows();
+        Method::new(&machine, recipe, costs, move |input, options| {
+            Ok(self.task(input.sized("x", rows)?, options)?)
+        })
+    }
+
+    /// The iterations from a vector on, as a job; nothing of it is done yet.
+    ///
+    /// # Errors
+    /// System memory is used up.
+    pub fn task(&self, x: &[f32], options: Options) -> Result<Task, SparseError> {
+        let (rows, count) = (self.problem.matrix().rows(), self.problem.iterations());
+        let mut job = Job::new(self.machine.clone(), options);
+        let [own, wide] = self.vectors.rows();
+        let shape = [rows as u64];
+        let given = job.rows_in(("x", x.into(), &shape), own, wide)?;
+        let histories = [count as u64 + 1];
+        let values = job.output::<f64>("values", &histories)?;
+        let residuals = job.output::<f64>("residuals", &histories)?;
+        let result = job.rows_out::<f32>(("x", &shape), own, wide)?;
+        let iterating = Iterating {
+            operators: Operators {
+                product: self.product.place(&mut job)?,
+                vectors: self.vectors.place(&mut job)?,
+            },
+            x: self.vectors.vector(&mut job)?,
+            q: self.vectors.vector(&mut job)?,
+            left: self.vectors.vector(&mut job)?,
+            values,
+            residuals,
+            square: job.temporary(1)?,
+            norm: job.temporary(1)?,
+        };
+        iterating.begin(&mut job, given)?;
+        for number in 0..count {
+            iterating.quotient(&mut job, number as u64)?;
+            iterating.scale(&mut job, iterating.x)?;
+        }
+        iterating.quotient(&mut job, count as u64)?;
+        iterating.end(&mut job, result.address)?;
+        let x = job.deliver(result)?;
+        let problem = self.problem.clone();
+        Ok(Task::reading(job, move |run| {
+            Ok(problem.output(run.read(x)?, run.read(values)?, run.read(residuals)?))
+        }))
+    }
+}
+
+/// A job being put together: addresses of vectors, and scalars that are kept.
+struct Iterating<'a> {
+    operators: Operators<'a>,
+    x: u64,
+    q: u64,
+    /// What is left of q.
+    left: u64,
+    values: Buffer<f64>,
+    residuals: Buffer<f64>,
+    /// x x.
+    square: Buffer<f64>,
+    /// |q|.
+    norm: Buffer<f64>,
+}
+
+/// A quotient, or 0 where it is divided by 0.
+fn quotient(step: &mut HostStep, of: Scalar, by: Scalar) -> Scalar {
+    let (none, quotient) = (step.constant(0.0), step.divide(of, by));
+    step.select(by, quotient, none)
+}
+
+/// The inverse of a length, or 0.
+fn inverse(step: &mut HostStep, length: Scalar) -> Scalar {
+    let one = step.constant(1.0);
+    quotient(step, one, length)
+}
+
+impl Iterating<'_> {
+    /// x is the user's, divided by its length.
+    fn begin(&self, job: &mut Job, given: u64) -> Result<(), JobError> {
+        let operators = &self.operators;
+        operators.fill_one(job)?;
+        operators.pass(job, Kernel::SCALED, &[given], &[self.q])?;
+        operators.scalars(job, Kernel::SCALED, |step, [square, ..]| {
+            let length = step.square_root(square);
+            let scale = inverse(step, length);
+            operators.fill(step, &[scale])
+        })?;
+        self.scale(job, self.x)
+    }
+
+    /// x is q, times the scalar that is there.
+    fn scale(&self, job: &mut Job, to: u64) -> Result<(), JobError> {
+        let operators = &self.operators;
+        operators.pass(job, Kernel::SCALED, &[self.q], &[to])?;
+        operators.scalars(job, Kernel::SCALED, |step, [square, ..]| {
+            step.store(self.square, 0, square)
+        })
+    }
+
+    /// q = A x, and what it says of x; the scalar for the next x.
+    fn quotient(&self, job: &mut Job, number: u64) -> Result<(), JobError> {
+        let operators = &self.operators;
+        let Self { x, q, left, .. } = *self;
+        operators.product(job, x, q);
+        operators.pass(job, Kernel::TWO_DOTS, &[q, x], &[])?;
+        operators.scalars(job, Kernel::TWO_DOTS, |step, [across, size, _]| {
+            let square = step.load(self.square, 0)?;
+            let value = quotient(step, across, square);
+            step.store(self.values, number, value)?;
+            let norm = step.square_root(size);
+            step.store(self.norm, 0, norm)?;
+            operators.fill(step, &[value])
+        })?;
+        operators.pass(job, Kernel::RESIDUAL, &[x, q], &[left])?;
+        operators.scalars(job, Kernel::RESIDUAL, |step, [size, ..]| {
+            let norm = step.load(self.norm, 0)?;
+            let length = step.square_root(size);
+            let residual = quotient(step, length, norm);
+            step.store(self.residuals, number, residual)?;
+            let scale = inverse(step, norm);
+            operators.fill(step, &[scale])
+        })
+    }
+
+    /// x behind the last iteration, to where the user has it.
+    fn end(&self, job: &mut Job, to: u64) -> Result<(), JobError> {
+        self.operators.fill_one(job)?;
+        self.operators.pass(job, Kernel::SCALED, &[self.x], &[to])
+    }
+}
