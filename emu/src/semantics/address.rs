@@ -106,9 +106,10 @@ mod tests {
 
     #[test]
     fn reverse_sweeps_a_buffer_in_bit_reversed_order_and_comes_back() {
-        for bytes in [8, 16] {
+        // Bits below an element stay as they are.
+        for (bytes, below) in [(8, 0), (8, 3), (16, 0), (16, 9)] {
             for log in 1..8u32 {
-                let (count, base) = (1u32 << log, 0x1_0000);
+                let (count, base) = (1u32 << log, 0x1_0000 + below);
                 let mut a = base;
                 for i in 0..count {
                     let index = i.reverse_bits() >> (32 - log);
