@@ -4,6 +4,7 @@ use super::block::{Block, Maker, VectorPlace};
 use super::layout::Grid;
 use super::masks::Masks;
 use super::pages::{BUFFERS, Layout, Page, STEP, Tile, branch, control, event, movi};
+use super::quads::match_slots;
 use super::registers::Registers;
 use super::slots::{Lanes, Numbers, Slot, slots};
 use super::values::Source;
@@ -75,6 +76,7 @@ pub(super) fn block(
         groups.push(dealt);
         rows.push(own);
     }
+    match_slots(&mut groups);
     (groups, rows)
 }
 

@@ -1,4 +1,6 @@
-//! Which groups of rows are multiplied together.
+//! Which groups of rows are multiplied together, and which slots of them.
+
+use super::slots::Slot;
 
 /// Where a multiplication is added to: the sums of both groups, or sums of the longer one that are apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +22,41 @@ pub(super) struct Quad {
     pub(super) extra: usize,
     /// Slots of the shorter one.
     shorter: usize,
+}
+
+/// The groups of a block, those of about as many slots beside one another, the longest first.
+pub(super) fn order(groups: &[Vec<Slot>]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..groups.len()).collect();
+    order.sort_by_key(|&group| std::cmp::Reverse(groups[group].len()));
+    order
+}
+
+/// Slots that are looked at for one that fits another: of rows that are alike it is near.
+const NEAR: usize = 32;
+
+/// Puts the slots of groups that are multiplied together into an order in which they take as many of the same columns as can be: these
+/// are loaded once. A group's sums do not care for the order.
+pub(super) fn match_slots(groups: &mut [Vec<Slot>]) {
+    let order = order(groups);
+    for pair in order.chunks_exact(2) {
+        let (longer, mut shorter) = (pair[0], std::mem::take(&mut groups[pair[1]]));
+        for (i, own) in groups[longer].iter().enumerate() {
+            let near = shorter.iter().skip(i).take(NEAR).map(|slot| {
+                let columns = slot.loads.iter().map(|load| load.column);
+                let same =
+                    columns.filter(|column| own.loads.iter().any(|load| load.column == *column));
+                same.count()
+            });
+            // The first of the best.
+            let best = near
+                .enumerate()
+                .max_by_key(|&(i, same)| (same, std::cmp::Reverse(i)));
+            if let Some((best, _)) = best {
+                shorter.swap(i, i + best);
+            }
+        }
+        groups[pair[1]] = shorter;
+    }
 }
 
 /// A group and a slot of it.

@@ -102,6 +102,11 @@ impl Registers {
         self.loaded.start + self.turn(2, self.loaded.end.saturating_sub(self.loaded.start))
     }
 
+    /// Pairs that are loaded at a time: the next one takes the place of that so many before.
+    pub(super) fn room_for_loaded(&self) -> usize {
+        self.loaded.len()
+    }
+
     /// A quad of sums of a block.
     pub(super) fn accumulator(&self, block: usize, quad: usize) -> u8 {
         self.accumulators + (block % 2) as u8 * self.quads + quad as u8

@@ -3,10 +3,11 @@
 use super::layout::{Division, Grid};
 use super::making::block;
 use super::masks::Masks;
-use super::quads::Quad;
+use super::quads::{self, Quad};
 use super::slots::{Lanes, Numbers, Places, Slot};
 use cp2_machine::Machine;
 use cp2_problems::sparse::SparseMatrix;
+use smallvec::SmallVec;
 use std::collections::HashMap;
 
 /// Entries that are looked at, about.
@@ -78,15 +79,27 @@ impl Sample {
             for load in &slot.loads {
                 *self.asked.entry(load.places).or_default() += 1;
             }
-            memory += slot.loads.len();
             arithmetic += slot.loads.len() - usize::from(slot.filled() == all);
         }
-        let mut counts: Vec<usize> = groups.iter().map(Vec::len).collect();
-        counts.sort_unstable_by_key(|&count| std::cmp::Reverse(count));
-        let quads = counts
+        let order = quads::order(groups);
+        let quads = order
             .chunks(2)
-            .map(|quad| Quad::new(&[0, 1][..quad.len()], |i| quad[i]));
-        let steps: usize = quads.map(|quad| quad.steps()).sum();
+            .map(|own| Quad::new(own, |group| groups[group].len()));
+        let mut steps = 0;
+        for quad in quads {
+            steps += quad.steps();
+            for (sides, _) in (0..quad.steps()).filter_map(|step| quad.step(step)) {
+                // What both sides take is loaded once.
+                let slots = sides.into_iter().flatten();
+                let slots = slots.filter_map(|(group, slot)| groups[group].get(slot));
+                let mut columns: SmallVec<[u32; 16]> = slots
+                    .flat_map(|slot| slot.loads.iter().map(|load| load.column))
+                    .collect();
+                columns.sort_unstable();
+                columns.dedup();
+                memory += columns.len();
+            }
+        }
         // What one section alone needs is not loaded for the others.
         let alone = |slot: &&Slot| {
             let places = slot.filled();
@@ -95,7 +108,7 @@ impl Sample {
         let slots = groups.iter().flatten();
         let alone = slots.clone().filter(alone).count() as f64 / slots.count().max(1) as f64;
         let multiplications = if numbers == Numbers::Complex {
-            counts.iter().sum()
+            groups.iter().map(Vec::len).sum()
         } else {
             steps
         };

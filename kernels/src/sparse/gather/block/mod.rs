@@ -10,7 +10,7 @@ mod result;
 pub(super) use address::{VectorPlace, bases};
 
 use super::masks::Masks;
-use super::quads::{Into, Quad};
+use super::quads::{self, Into, Quad};
 use super::registers::Registers;
 use super::slots::{Lanes, Numbers, Places, Slot};
 use super::values::Values;
@@ -146,10 +146,7 @@ impl<'a> Maker<'a> {
         mut page: impl FnMut(&mut Self) -> Result<(), E>,
     ) -> Result<(), E> {
         let number = self.blocks;
-        let count = block.groups.len();
-        let mut order: Vec<usize> = (0..count).collect();
-        // Groups of about as many slots make quads.
-        order.sort_by_key(|&group| std::cmp::Reverse(block.groups[group].len()));
+        let order = quads::order(&block.groups);
         let quads: Vec<Quad> = order
             .chunks(2)
             .map(|groups| Quad::new(groups, |group| block.groups[group].len()))

@@ -2,8 +2,9 @@
 
 use super::address::{VectorPlace, at};
 use super::{Block, Maker, Numbers, access, inst};
-use crate::sparse::gather::slots::{Places, Slot};
+use crate::sparse::gather::slots::{Load, Places, Slot};
 use cp2_asm::isa::{Address, Mode, Op};
+use smallvec::SmallVec;
 
 /// The address register of the page's values.
 const VALUES: u8 = 8;
@@ -19,13 +20,10 @@ impl Maker<'_> {
     ) {
         let operand = self.registers.next_operand();
         let value = self.registers.next_value();
-        let mut filled: Places = 0;
-        for (side, slot) in slots.iter().enumerate() {
-            if let Some((_, slot)) = slot {
-                self.operand(2 * operand + side as u8, slot, x);
-                filled |= slot.filled();
-            }
-        }
+        let own = slots.map(|slot| slot.map(|(_, slot)| slot));
+        self.operands(operand, own, x);
+        let filled = own.iter().flatten();
+        let filled = filled.fold(0, |all: Places, slot| all | slot.filled());
         let values = self.values(block, slots, filled);
         self.ops.push(access(Op::LdQ, value, values));
         let [low, high] = [0, 1].map(|side| [2 * value + side, 2 * operand + side]);
@@ -92,11 +90,74 @@ impl Maker<'_> {
         }
     }
 
-    /// What a slot multiplies by: what each place loads, and zeros where there is nothing.
-    fn operand(&mut self, operand: u8, slot: &Slot, x: VectorPlace) {
-        let mut loads: Vec<_> = slot.loads.iter().collect();
-        // The one that is the hardest to select is there first.
-        loads.sort_by_key(|load| {
+    /// What slots multiply by: what each place loads, and zeros where there is nothing. What both sides of the quad take is loaded once.
+    fn operands(&mut self, operand: u8, slots: [Option<&Slot>; 2], x: VectorPlace) {
+        let loads = slots.map(|slot| slot.map_or(Vec::new(), |slot| self.in_order(slot)));
+        let full = slots.map(|slot| slot.is_some_and(|slot| slot.filled() == self.all));
+        let first = [0, 1].map(|side| loads[side].first().filter(|_| full[side]));
+        // Both halves begin with the same pair.
+        let both = match first {
+            [Some(low), Some(high)] if low.column == high.column => Some(low.column),
+            _ => None,
+        };
+        if let Some(column) = both {
+            let address = at(x.pair(column));
+            self.ops.push(access(Op::LdDup, operand, address));
+        }
+        let mut loaded = Loaded::default();
+        for side in 0..2 {
+            let own = 2 * operand + side as u8;
+            let others = &loads[1 - side];
+            let mut old = match (full[side], both) {
+                (false, _) => Some(2 * self.registers.zero()),
+                (true, Some(_)) => Some(own),
+                (true, None) => None,
+            };
+            let rest = loads[side].iter().skip(usize::from(both.is_some()));
+            for load in rest {
+                let Some(before) = old else {
+                    let alone = loads[side].len() == 1;
+                    let shared = others.iter().any(|other| other.column == load.column);
+                    old = Some(match shared && !alone {
+                        true => self.loaded(&mut loaded, load.column, x),
+                        false => {
+                            let address = at(x.pair(load.column));
+                            self.ops.push(access(Op::LdP, own, address));
+                            own
+                        }
+                    });
+                    continue;
+                };
+                let pair = self.loaded(&mut loaded, load.column, x);
+                let mut before = before;
+                for mask in self.masks.cover(load.places) {
+                    let mask = self.registers.mask(mask);
+                    self.ops.push(inst(Op::SelP, &[own, pair, before, mask]));
+                    before = own;
+                }
+                old = Some(own);
+            }
+        }
+    }
+
+    /// The register of a pair of the vector, which is loaded where it is not there any more.
+    fn loaded(&mut self, loaded: &mut Loaded, column: u32, x: VectorPlace) -> u8 {
+        let room = self.registers.room_for_loaded();
+        let there = loaded.pairs.iter().rev().take(room);
+        if let Some((_, register)) = there.into_iter().find(|(own, _)| *own == column) {
+            return *register;
+        }
+        let register = self.registers.next_loaded();
+        let address = at(x.pair(column));
+        self.ops.push(access(Op::LdP, register, address));
+        loaded.pairs.push((column, register));
+        register
+    }
+
+    /// The loads of a slot, the one that is the hardest to select first: it is there without a selection.
+    fn in_order(&mut self, slot: &Slot) -> Vec<Load> {
+        let mut loads = slot.loads.to_vec();
+        loads.sort_by_cached_key(|load| {
             let masks = self.masks.cover(load.places).len();
             (
                 std::cmp::Reverse(masks),
@@ -104,24 +165,12 @@ impl Maker<'_> {
                 load.column,
             )
         });
-        let full = slot.filled() == self.all;
-        let mut there = (!full).then(|| 2 * self.registers.zero());
-        for load in loads {
-            let address = at(x.pair(load.column));
-            let Some(old) = there else {
-                self.ops.push(access(Op::LdP, operand, address));
-                there = Some(operand);
-                continue;
-            };
-            let loaded = self.registers.next_loaded();
-            self.ops.push(access(Op::LdP, loaded, address));
-            let mut old = old;
-            for mask in self.masks.cover(load.places) {
-                let mask = self.registers.mask(mask);
-                self.ops.push(inst(Op::SelP, &[operand, loaded, old, mask]));
-                old = operand;
-            }
-            there = Some(operand);
-        }
+        loads
     }
+}
+
+/// Pairs of the vector that a multiplication has loaded, in order, and their registers.
+#[derive(Debug, Default)]
+struct Loaded {
+    pairs: SmallVec<[(u32, u8); 16]>,
 }
