@@ -3,7 +3,7 @@
 //! of those with `PART` in their name. Ends with 1 where a change was not caught.
 //!
 //! The changes are made in a copy of what git tracks, in `target/mutants`. A first
-//! run builds all tests there; a change then costs the build of what it touches.
+//! run builds the tests there; a change then costs the build of what it touches in their crates.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -96,7 +96,6 @@ fn test(copy: &Path, mutant: &Mutant) -> End {
         Command::new("cargo")
             .args([
                 "test",
-                "--workspace",
                 "--locked",
                 "--no-fail-fast",
                 "--quiet",

@@ -13,7 +13,7 @@ pub(crate) struct Mutant {
     pub(crate) from: String,
     /// What stands there instead.
     pub(crate) to: String,
-    /// Arguments of `cargo test --workspace`.
+    /// Arguments of `cargo test`.
     pub(crate) test: String,
 }
 
