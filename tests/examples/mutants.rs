@@ -94,12 +94,7 @@ fn mirror(copy: &Path) {
 fn test(copy: &Path, mutant: &Mutant) -> End {
     let run = |more: &[&str]| {
         Command::new("cargo")
-            .args([
-                "test",
-                "--locked",
-                "--no-fail-fast",
-                "--quiet",
-            ])
+            .args(["test", "--locked", "--no-fail-fast", "--quiet"])
             .args(mutant.test.split(' '))
             .args(more)
             .current_dir(copy)
