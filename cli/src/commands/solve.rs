@@ -140,7 +140,7 @@ fn advice(end: End) -> &'static str {
     match end {
         End::Converged => "",
         End::Breakdown => {
-            "a scalar is 0 that is divided by: take another method, or another right-hand side"
+            "a scalar that is divided by is 0, or of cg and pcg p A p is not positive: these want a positive definite matrix; take bicgstab, or another right-hand side"
         }
         End::Diverged => {
             "the residual grows without bound: take another method; conjugate gradients want a positive definite matrix"

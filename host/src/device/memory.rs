@@ -27,13 +27,14 @@ macro_rules! element {
             const SCALARS: u64 = 1;
             #[inline]
             fn put(self, out: &mut [u8]) {
-                out[..std::mem::size_of::<$type>()].copy_from_slice(&self.to_le_bytes());
+                // A copy of a chunk is a move; one of a slice may be a call.
+                if let Some(out) = out.first_chunk_mut() {
+                    *out = self.to_le_bytes();
+                }
             }
             #[inline]
             fn get(bytes: &[u8]) -> Self {
-                let mut le = [0; std::mem::size_of::<$type>()];
-                le.copy_from_slice(&bytes[..std::mem::size_of::<$type>()]);
-                Self::from_le_bytes(le)
+                Self::from_le_bytes(bytes.first_chunk().copied().unwrap_or_default())
             }
         }
     )*};
@@ -54,7 +55,7 @@ impl<T: Element, const N: usize> Element for [T; N] {
     }
     #[inline]
     fn get(bytes: &[u8]) -> Self {
-        std::array::from_fn(|i| T::get(&bytes[i * T::BYTES..]))
+        std::array::from_fn(|i| T::get(bytes.get(i * T::BYTES..).unwrap_or_default()))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::job::Job;
 use crate::relayout::{Place, Relayout, Word};
 use cp2_host::{Buffer, Element, Options};
 use cp2_machine::{Cycles, Machine};
-use cp2_problems::sparse::{Coefficients, SpmvProblem};
+use cp2_problems::sparse::{Coefficients, SparseMatrix, SpmvProblem};
 use cp2_problems::{Data, Problem};
 use cp2_reference::{Figures, SparseNumbers, SparseProduct};
 use num_complex::Complex32;
@@ -38,26 +38,21 @@ pub struct Products {
     paired: bool,
 }
 
-/// Vectors that relayouts take at a time: arrays have numbers of 8 bits.
-const MOST_VECTORS: usize = 255;
+/// Words of a row of several vectors at most: a relayout has pointers to all of them.
+const MOST_WORDS: usize = 40;
 
 impl Products {
     /// Packs the matrix of a problem, in a format or in the one that is the fastest.
     ///
     /// # Errors
-    /// See [`Product::new`]; more than 255 vectors.
+    /// See [`Product::new`] and [`Products::check`].
     pub fn new(
         problem: &SpmvProblem,
         machine: &Arc<Machine>,
         format: Option<Format>,
     ) -> Result<Self, SparseError> {
         let matrix = problem.matrix();
-        if problem.vectors() > MOST_VECTORS {
-            return Err(SparseError::Vectors {
-                found: problem.vectors(),
-                most: MOST_VECTORS,
-            });
-        }
+        Self::check(matrix, problem.vectors())?;
         let pairs = problem.vectors() > 1
             && !matrix.is_complex()
             && format.is_none_or(|format| format == Format::Gather);
@@ -74,6 +69,21 @@ impl Products {
             products.paired = products.price()? < alone;
         }
         Ok(products)
+    }
+
+    /// Whether so many vectors can be multiplied at a time.
+    ///
+    /// # Errors
+    /// More than 40 vectors, or 20 complex ones.
+    pub fn check(matrix: &SparseMatrix, vectors: usize) -> Result<(), SparseError> {
+        let most = MOST_WORDS / if matrix.is_complex() { 2 } else { 1 };
+        match vectors > most {
+            true => Err(SparseError::Vectors {
+                found: vectors,
+                most,
+            }),
+            false => Ok(()),
+        }
     }
 
     /// What all products take, by their own commands.

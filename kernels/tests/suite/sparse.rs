@@ -156,6 +156,32 @@ fn small_and_odd_matrices() {
     }
 }
 
+/// Rows without entries are stored a page at a time: no page writes results that another is still being stored from.
+#[test]
+fn long_stretches_of_empty_rows() {
+    for (rows, cols, entries) in [
+        (30_000, 3, vec![(0, 0, 2.0), (9999, 1, 3.0)]),
+        (
+            75_000,
+            90,
+            (0..1500)
+                .map(|i| (50 * i, i % 90, 0.5 + f64::from(i)))
+                .collect(),
+        ),
+    ] {
+        let matrix = SparseMatrix::from_triplets(rows, cols, &Triplets::Real(entries)).unwrap();
+        let matrix = Arc::new(matrix);
+        for (vm, vectors) in [("vm7", 1), ("vm9", 1), ("vm7", 2)] {
+            let problem = SpmvProblem::new(matrix.clone(), vectors).unwrap();
+            checked(
+                &problem,
+                &machine(vm),
+                (Some(Format::Gather), Case::Random, 1),
+            );
+        }
+    }
+}
+
 /// Two vectors side by side take what one takes, or little more, where each entry has words of its own; a third one goes alone, and arrays are taken apart.
 #[test]
 fn vectors_two_at_a_time() {
@@ -175,6 +201,10 @@ fn vectors_two_at_a_time() {
         assert!(two < 1.5 * one, "{pattern:?}: {two} of {one}");
         assert!(three < two + 3.0 * one, "{pattern:?}: {three} of {one}");
         assert!(four < 2.0 * two + 2.0 * one, "{pattern:?}: {four} of {one}");
+    }
+    for (field, most) in [(Field::Real, 40), (Field::Complex, 20)] {
+        cycles(Pattern::Random, field, most);
+        cycles(Pattern::Random, field, most - 1);
     }
     // Complex numbers take both lanes alone.
     let complex = |vectors| cycles(Pattern::Random, Field::Complex, vectors);

@@ -34,16 +34,18 @@ fn judged(vm: &Cp2, problem: &dyn Problem, input: &Data) -> Data {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
 
-    /// Matrices of the benchmark's kind whose rows are no whole quads or blocks, against double precision, under the checkers.
+    /// Matrices of the benchmark's kind whose rows are no whole quads or blocks, against double precision, under the checkers. Shifts are
+    /// above the spectrum (zeta of class S, with as many entries, is 8.6): near it 25 steps in single precision solve nothing.
     #[test]
     fn inverse_iterations_are_those_of_double_precision(
         rows in 16usize..400,
         entries in 1usize..8,
         iterations in 1usize..3,
-        shift in 5u32..30,
+        above in 5u32..25,
         seed in 1u64..9,
         name in prop_oneof![Just("vm7"), Just("vm9")],
     ) {
+        let shift = above + 3 * entries as u32;
         let problem = CgProblem::new(rows, entries, iterations, shift).unwrap();
         let input = problem.input(Case::Random, seed);
         judged(&cp2(name, true), &problem, &input);

@@ -114,7 +114,7 @@ pub(super) fn run(args: &Args, iterations: usize, json: bool) -> Result<Outcome,
     let wrong = Wrong {
         whose: "the result's",
         tolerance: "the tolerance",
-        cause: "sums of squares overflow in f32",
+        cause: "sums of squares leave the range of f32 (multiply --x or the matrix by a power of two)",
     };
     outcome.judged(kept, verdict, wrong);
     if let Some(iterated) = &iterated {
@@ -192,7 +192,7 @@ impl Done<'_> {
         if let Some(found) = self.iterated {
             let [value, residual] = found.exact;
             text += &format!(
-                "eigenvalue of the largest size: {:.9}, residual |A x - value x| / |A x| {:.2e} (in f64: {value:.9}, {residual:.2e})\n",
+                "eigenvalue of the largest size: {:.8e}, residual |A x - value x| / |A x| {:.2e} (in f64: {value:.8e}, {residual:.2e})\n",
                 last(&found.values),
                 last(&found.residuals)
             );
@@ -217,7 +217,7 @@ impl Done<'_> {
 fn finish(args: &Args, iterated: &Iterated, outcome: &mut Outcome) -> Result<(), Failure> {
     if iterated.is_nothing() {
         outcome.exit = outcome.exit.max(UNVERIFIED);
-        outcome.notes += "error: A x has become 0, so that there is no eigenvalue to come near: start from another --x\n";
+        outcome.notes += "error: A x has become 0, or its square has in f32, so that there is no eigenvalue to come near: start from another --x, or multiply it or the matrix by a power of two\n";
     }
     if let Some(path) = &args.output {
         let array = Array {

@@ -130,7 +130,7 @@ pub(super) fn planned(planned: &Planned<'_>, x: &Data) -> Result<Outcome, Failur
     let known = products.figures();
     let (text, own) = described(planned, cycles);
     Ok(Outcome {
-        text: format!("{text}{}\n", known.text()),
+        text: format!("{text}{}\nexpected {cycles} cycles\n", known.text()),
         json: merge(
             merge(own, json!(known)),
             json!({ "expected_cycles": cycles }),

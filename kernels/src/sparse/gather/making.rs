@@ -124,12 +124,18 @@ pub(super) fn pages(
     maker.apart(layout.apart(0));
     // Which buffer of results.
     let mut results = 1;
+    // The first page that may write each of them: a page is stored before that so many behind it is loaded.
+    let mut free = [0; 2];
     for (i, tile) in tiles.iter().enumerate() {
-        if !tile.loaded {
-            making.segment(tile, layout.segment);
-        }
         if tile.first {
             results = 1 - results;
+            // Rows without entries may be a page only: an empty one lets the store before it end.
+            while making.made.pages.len() < free[results] {
+                making.end(&mut maker, false)?;
+            }
+        }
+        if !tile.loaded {
+            making.segment(tile, layout.segment);
         }
         let x = VectorPlace {
             own: layout.segment,
@@ -177,6 +183,9 @@ pub(super) fn pages(
             ));
         }
         making.end(&mut maker, i + 1 == tiles.len())?;
+        if tile.last {
+            free[results] = making.made.pages.len() - 1 + BUFFERS;
+        }
     }
     Ok(making.made)
 }
