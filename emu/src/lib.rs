@@ -31,6 +31,7 @@ mod local;
 mod loops;
 mod memory;
 mod observer;
+mod pages;
 mod port;
 mod processor;
 mod programs;

@@ -5,6 +5,7 @@
 //! written for nothing, so a region grows in few large steps.
 
 use crate::apart::Apart;
+use crate::pages::Pages;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -25,7 +26,7 @@ const HOST_LINE: usize = 64;
 #[derive(Debug, Default)]
 struct Region {
     /// Never grows in place, so that it stays where it is on the host.
-    room: Vec<u8>,
+    room: Pages,
     /// Where the region begins in `room`: with a line of the host's cache.
     start: usize,
     /// Behind this many nothing was written.
@@ -48,7 +49,7 @@ impl Region {
 
     fn resize(&mut self, size: usize) {
         // Zeros that the host need not write.
-        let room = vec![0; size + HOST_LINE];
+        let room = Pages::zeros(size + HOST_LINE);
         let mut new = Self {
             start: room.as_ptr().align_offset(HOST_LINE).min(HOST_LINE),
             room,
