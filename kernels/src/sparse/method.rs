@@ -38,8 +38,8 @@ pub struct Products {
     paired: bool,
 }
 
-/// Words of a row of several vectors at most: a relayout has pointers to all of them.
-const MOST_WORDS: usize = 40;
+/// Words of a row of several vectors at most: a relayout's kernel has seven pointers, which reach the parts of a page that come from so many arrays.
+const MOST_WORDS: usize = 16;
 
 impl Products {
     /// Packs the matrix of a problem, in a format or in the one that is the fastest.
@@ -74,7 +74,7 @@ impl Products {
     /// Whether so many vectors can be multiplied at a time.
     ///
     /// # Errors
-    /// More than 40 vectors, or 20 complex ones.
+    /// More than 16 vectors, or 8 complex ones.
     pub fn check(matrix: &SparseMatrix, vectors: usize) -> Result<(), SparseError> {
         let most = MOST_WORDS / if matrix.is_complex() { 2 } else { 1 };
         match vectors > most {

@@ -202,7 +202,7 @@ fn vectors_two_at_a_time() {
         assert!(three < two + 3.0 * one, "{pattern:?}: {three} of {one}");
         assert!(four < 2.0 * two + 2.0 * one, "{pattern:?}: {four} of {one}");
     }
-    for (field, most) in [(Field::Real, 40), (Field::Complex, 20)] {
+    for (field, most) in [(Field::Real, 16), (Field::Complex, 8)] {
         cycles(Pattern::Random, field, most);
         cycles(Pattern::Random, field, most - 1);
     }
