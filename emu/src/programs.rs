@@ -66,7 +66,7 @@ pub(crate) struct Programs {
     settled: bool,
     /// By [`glance`].
     kept: BTreeMap<u64, Made>,
-    /// The glance, or the last before it, of what is forgotten next.
+    /// The first that has this glance or a larger one was forgotten last.
     forget: u64,
     /// Words of their translations, and compiled blocks.
     kept_words: usize,

@@ -13,9 +13,9 @@ pub trait Element: Copy {
     const SCALAR: &'static str;
     /// How many of them.
     const SCALARS: u64;
-    /// Writes the value's [`Element::BYTES`] bytes.
+    /// Writes the value's [`Element::BYTES`] bytes; a number for which there is no room is left out.
     fn put(self, out: &mut [u8]);
-    /// The value of [`Element::BYTES`] bytes.
+    /// The value of [`Element::BYTES`] bytes; a number that they are too few for is 0.
     fn get(bytes: &[u8]) -> Self;
 }
 

@@ -15,7 +15,7 @@
 use crate::backend::{Failure, Method, Task};
 use crate::job::{Job, JobError};
 use crate::sparse::vectors::{Kernel, Vectors};
-use crate::sparse::{Operators, Product, SparseError};
+use crate::sparse::{Operators, Product, SparseError, quotient};
 use cp2_host::{Buffer, Options};
 use cp2_machine::{Class, Cycles, Machine};
 use cp2_problems::npb::cg::{Benchmark, CgProblem};
@@ -218,16 +218,14 @@ impl Making<'_> {
         operators.scalars(job, Kernel::DOT, |host, [curvature, ..]| {
             let square = host.load(square, 0)?;
             // Where nothing is left to be solved nothing is added.
-            let (none, quotient) = (host.constant(0.0), host.divide(square, curvature));
-            let alpha = host.select(curvature, quotient, none);
+            let alpha = quotient(host, square, curvature);
             host.store(step, 0, alpha)?;
             operators.fill(host, &[alpha])
         })?;
         operators.pass(job, Kernel::RESIDUAL, &[q, old_r], &[r])?;
         operators.scalars(job, Kernel::RESIDUAL, |host, [new, ..]| {
             let old = host.load(square, 0)?;
-            let (none, quotient) = (host.constant(0.0), host.divide(new, old));
-            let beta = host.select(old, quotient, none);
+            let beta = quotient(host, new, old);
             host.store(square, 0, new)?;
             let alpha = host.load(step, 0)?;
             operators.fill(host, &[alpha, beta])

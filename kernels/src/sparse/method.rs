@@ -32,13 +32,14 @@ pub struct Products {
     problem: SpmvProblem,
     machine: Arc<Machine>,
     one: Product,
-    /// Of several vectors: what multiplies two at a time, or why nothing does.
-    two: Option<Result<Product, SparseError>>,
+    /// Of several vectors: what multiplies two at a time, where the machine has room for it.
+    two: Option<Product>,
     /// Whether that is used.
     paired: bool,
 }
 
-/// Words of a row of several vectors at most: a relayout's kernel has seven pointers, which reach the parts of a page that come from so many arrays.
+/// Words of a row of several vectors at most, found by trying lengths and formats, not proved: a relayout's kernel has seven pointers, and must reach with them the parts of a page that
+/// come from so many arrays.
 const MOST_WORDS: usize = 16;
 
 impl Products {
@@ -60,10 +61,12 @@ impl Products {
             problem: problem.clone(),
             machine: machine.clone(),
             one: Product::new(matrix, machine, format)?,
-            two: pairs.then(|| Product::of_two(matrix, machine)),
+            two: pairs
+                .then(|| Product::of_two(matrix, machine).ok())
+                .flatten(),
             paired: false,
         };
-        if let Some(Ok(_)) = products.two {
+        if products.two.is_some() {
             let alone = products.price()?;
             products.paired = true;
             products.paired = products.price()? < alone;
@@ -94,7 +97,7 @@ impl Products {
 
     /// The packed matrix, or the two of which one multiplies two vectors at a time and the other the last one.
     pub fn products(&self) -> impl Iterator<Item = &Product> {
-        let two = self.two.iter().flatten().filter(|_| self.paired);
+        let two = self.two.iter().filter(|_| self.paired);
         let one = !self.paired || !self.problem.vectors().is_multiple_of(2);
         two.chain(one.then_some(&self.one))
     }
@@ -121,8 +124,8 @@ impl Products {
 
     /// What was chosen from, and whether it was.
     pub fn candidates(&self) -> impl Iterator<Item = (&Candidate, bool)> {
-        let two = self.two.iter().flatten();
-        let all = two.chain([&self.one]).flat_map(Product::candidates);
+        let all = self.two.iter().chain([&self.one]);
+        let all = all.flat_map(Product::candidates);
         all.map(|found| {
             let mut used = self.products();
             let chosen =
@@ -152,17 +155,29 @@ impl Products {
 
     /// The vectors of each product, in order.
     fn groups(&self) -> Vec<(Range<usize>, &Product)> {
-        let vectors = self.problem.vectors();
         let mut groups = Vec::new();
         let mut first = 0;
-        while first < vectors {
-            let two = self.two.iter().flatten().next();
-            let two = two.filter(|_| self.paired && first + 2 <= vectors);
-            let product = two.unwrap_or(&self.one);
-            groups.push((first..first + product.vectors(), product));
-            first += product.vectors();
+        for product in self.products() {
+            while first + product.vectors() <= self.problem.vectors() {
+                groups.push((first..first + product.vectors(), product));
+                first += product.vectors();
+            }
         }
         groups
+    }
+
+    /// The vectors of each product, and what multiplies them, in the system memory of a job.
+    fn placed(&self, job: &mut Job) -> Result<Vec<(Range<usize>, PlacedProduct)>, SparseError> {
+        let mut placed: Vec<(Range<usize>, PlacedProduct)> = Vec::new();
+        for (group, product) in self.groups() {
+            // The same matrix is there once.
+            let own = match placed.last() {
+                Some((before, own)) if before.len() == group.len() => own.clone(),
+                _ => product.place(job)?,
+            };
+            placed.push((group, own));
+        }
+        Ok(placed)
     }
 
     /// The products as a method, whose input is the array `x` of the problem.
@@ -210,19 +225,9 @@ impl Products {
         let mut job = Job::new(self.machine.clone(), options);
         let x = job.input("x", x, &sides(cols))?;
         let y = job.output::<T>("y", &sides(rows))?;
-        let groups = self.groups();
-        let mut placed: Vec<(usize, PlacedProduct)> = Vec::new();
-        for product in self.products() {
-            placed.push((product.vectors(), product.place(&mut job)?));
-        }
-        let pass = |job: &mut Job, group: &Range<usize>, from: u64, to: u64| {
-            let own = placed.iter().find(|(vectors, _)| *vectors == group.len());
-            if let Some((_, placed)) = own {
-                placed.pass(job, from, to);
-            }
-        };
-        if let [(all, _)] = groups.as_slice() {
-            pass(&mut job, all, x.address(), y.address());
+        let groups = self.placed(&mut job)?;
+        if let [(_, all)] = groups.as_slice() {
+            all.pass(&mut job, x.address(), y.address());
         } else {
             let own = |job: &mut Job, count: usize| -> Result<Vec<Buffer<T>>, SparseError> {
                 let all = groups
@@ -240,8 +245,8 @@ impl Products {
             for (span, from) in spans.iter().zip(&from) {
                 apart(&mut job, x, (span.clone(), row), *from)?;
             }
-            for ((group, _), (from, to)) in groups.iter().zip(from.iter().zip(&to)) {
-                pass(&mut job, group, from.address(), to.address());
+            for ((_, placed), (from, to)) in groups.iter().zip(from.iter().zip(&to)) {
+                placed.pass(&mut job, from.address(), to.address());
             }
             together(&mut job, (&to, &spans), (y, row))?;
         }

@@ -20,7 +20,7 @@ pub use error::SparseError;
 pub use method::Products;
 pub(crate) use method::product;
 pub use operators::Operator;
-pub(crate) use operators::Operators;
+pub(crate) use operators::{Operators, quotient};
 pub use power::PowerIterations;
 pub(crate) use power::power;
 pub use product::{Candidate, Format, PlacedProduct, Product, UnknownFormat};

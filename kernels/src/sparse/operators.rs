@@ -31,6 +31,12 @@ impl Operator {
     }
 }
 
+/// A step's quotient, or 0 where it is divided by 0: nothing is left to be done then.
+pub(crate) fn quotient(step: &mut HostStep, of: Scalar, by: Scalar) -> Scalar {
+    let (none, quotient) = (step.constant(0.0), step.divide(of, by));
+    step.select(by, quotient, none)
+}
+
 /// What the operators of a job need: the packed matrix, and the kernels of vectors.
 #[derive(Clone, Debug)]
 pub(crate) struct Operators<'a> {

@@ -10,7 +10,7 @@
 //! Behind the last iteration the product comes once more, so that value and residual are those of the x that is the result.
 
 use super::vectors::{Kernel, Vectors};
-use super::{Format, Operators, Product, SparseError};
+use super::{Format, Operators, Product, SparseError, quotient};
 use crate::backend::{Failure, Method, Task};
 use crate::job::{Job, JobError};
 use cp2_host::{Buffer, HostStep, Options, Scalar};
@@ -160,12 +160,6 @@ struct Iterating<'a> {
     square: Buffer<f64>,
     /// |q|.
     norm: Buffer<f64>,
-}
-
-/// A quotient, or 0 where it is divided by 0.
-fn quotient(step: &mut HostStep, of: Scalar, by: Scalar) -> Scalar {
-    let (none, quotient) = (step.constant(0.0), step.divide(of, by));
-    step.select(by, quotient, none)
 }
 
 /// The inverse of a length, or 0.

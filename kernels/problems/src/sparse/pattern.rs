@@ -4,7 +4,7 @@ use super::places::Places;
 use super::{MatrixError, SparseMatrix, Symmetry, Triplets};
 use crate::error::ProblemError;
 use crate::random::Random;
-use crate::size::Size;
+use crate::size::{Parameter, Size};
 use num_complex::Complex64;
 use std::fmt;
 
@@ -66,6 +66,22 @@ pub struct Made {
     /// What random places and numbers it has.
     pub seed: u64,
 }
+
+/// Parameters of the size of a made matrix that all problems with one have.
+pub(super) const EACH: Parameter = Parameter::new(
+    "each",
+    5,
+    "entries of a row; of fem unknowns of a point, 3 to 6",
+);
+/// See [`EACH`].
+pub(super) const DIAGONALS: Parameter = Parameter::word(
+    "diagonals",
+    "-2,-1,0,1,2",
+    "diagonals of a band, to the right of the main one",
+);
+/// See [`EACH`].
+pub(super) const SEED: Parameter =
+    Parameter::new("seed", 1, "seed of places and values");
 
 /// Entries at most of what is made.
 const MOST_ENTRIES: u64 = 1 << 28;

@@ -1,5 +1,6 @@
 //! A sparse matrix times vectors.
 
+use super::pattern::{DIAGONALS, EACH, SEED};
 use super::{Made, SparseMatrix};
 use crate::case::Case;
 use crate::data::{Data, DataError, Kind};
@@ -33,18 +34,10 @@ impl SpmvProblem {
         ),
         Parameter::new("n", 1000, "rows; of grids points along an axis"),
         Parameter::new("cols", 0, "columns; 0 for as many as rows"),
-        Parameter::new(
-            "each",
-            5,
-            "entries of a row; of fem unknowns of a point, 3 to 6",
-        ),
-        Parameter::word(
-            "diagonals",
-            "-2,-1,0,1,2",
-            "diagonals of a band, to the right of the main one",
-        ),
+        EACH,
+        DIAGONALS,
         Parameter::word("field", "real", "real, complex or pattern"),
-        Parameter::new("seed", 1, "seed of places and values"),
+        SEED,
         Parameter::new("vectors", 1, "vectors that are multiplied"),
     ];
 

@@ -1,6 +1,7 @@
 //! A x = b by an iterative method: the problem, and how a result is judged.
 
 use super::method::{End, Method, Watch};
+use super::pattern::{DIAGONALS, EACH, SEED};
 use super::{Made, Pattern, SparseMatrix, Symmetry};
 use crate::case::Case;
 use crate::data::{Data, DataError, Kind, Values};
@@ -60,18 +61,10 @@ impl SolveProblem {
     pub const PARAMETERS: [Parameter; 9] = [
         Parameter::word("pattern", "grid5", "as of spmv; a band is not symmetric"),
         Parameter::new("n", 30, "rows; of grids points along an axis"),
-        Parameter::new(
-            "each",
-            5,
-            "entries of a row; of fem unknowns of a point, 3 to 6",
-        ),
-        Parameter::word(
-            "diagonals",
-            "-2,-1,0,1,2",
-            "diagonals of a band, to the right of the main one",
-        ),
+        EACH,
+        DIAGONALS,
         Parameter::word("field", "real", "real, or pattern"),
-        Parameter::new("seed", 1, "seed of places and values"),
+        SEED,
         Parameter::word("method", "cg", "cg, pcg or bicgstab"),
         Parameter::word(
             "tolerance",

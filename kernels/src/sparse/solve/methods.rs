@@ -2,6 +2,7 @@
 
 use super::iteration::{Arrays, Iterating, not};
 use crate::job::{Job, JobError};
+use crate::sparse::quotient;
 use crate::sparse::vectors::Kernel;
 use cp2_problems::sparse::Method as Iteration;
 
@@ -75,8 +76,7 @@ impl Iterating<'_> {
             self.operators
                 .scalars(job, Kernel::TWO_DOTS, |step, [across, size, _]| {
                     // Where nothing is left of t nothing is left of r, or it cannot be made smaller that way.
-                    let (zero, quotient) = (step.constant(0.0), step.divide(across, size));
-                    let omega = step.select(size, quotient, zero);
+                    let omega = quotient(step, across, size);
                     step.store(kept.omega, 0, omega)?;
                     let alpha = step.load(kept.alpha, 0)?;
                     self.operators.fill(step, &[alpha, omega])

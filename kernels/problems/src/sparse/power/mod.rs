@@ -2,6 +2,7 @@
 
 mod judge;
 
+use super::pattern::{DIAGONALS, EACH, SEED};
 use super::{Made, SparseMatrix};
 use crate::ROUNDING;
 use crate::case::Case;
@@ -63,18 +64,10 @@ impl PowerProblem {
     pub const PARAMETERS: [Parameter; 7] = [
         Parameter::word("pattern", "grid5", "as of spmv"),
         Parameter::new("n", 30, "rows; of grids points along an axis"),
-        Parameter::new(
-            "each",
-            5,
-            "entries of a row; of fem unknowns of a point, 3 to 6",
-        ),
-        Parameter::word(
-            "diagonals",
-            "-2,-1,0,1,2",
-            "diagonals of a band, to the right of the main one",
-        ),
+        EACH,
+        DIAGONALS,
         Parameter::word("field", "real", "real, or pattern"),
-        Parameter::new("seed", 1, "seed of places and values"),
+        SEED,
         Parameter::new("iterations", 20, "iterations"),
     ];
 
