@@ -66,7 +66,7 @@ pub(crate) struct Programs {
     settled: bool,
     /// By [`glance`].
     kept: BTreeMap<u64, Made>,
-    /// The first that has this glance or a larger one was forgotten last.
+    /// The one that was forgotten last had this glance, or was the first with a larger one.
     forget: u64,
     /// Words of their translations, and compiled blocks.
     kept_words: usize,

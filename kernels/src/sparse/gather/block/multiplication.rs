@@ -140,7 +140,8 @@ impl Maker<'_> {
         }
     }
 
-    /// The register of a pair of the vector, which is loaded where it is not there any more.
+    /// The register of a pair of the vector, which is loaded where it is not there any more. It holds the pair for as many loads as there are such registers, eight at
+    /// least: what begins an operand is selected from behind one more.
     fn loaded(&mut self, loaded: &mut Loaded, column: u32, x: VectorPlace) -> u8 {
         let room = self.registers.room_for_loaded();
         let there = loaded.pairs.iter().rev().take(room);
