@@ -80,8 +80,7 @@ pub(super) const DIAGONALS: Parameter = Parameter::word(
     "diagonals of a band, to the right of the main one",
 );
 /// See [`EACH`].
-pub(super) const SEED: Parameter =
-    Parameter::new("seed", 1, "seed of places and values");
+pub(super) const SEED: Parameter = Parameter::new("seed", 1, "seed of places and values");
 
 /// Entries at most of what is made.
 const MOST_ENTRIES: u64 = 1 << 28;
