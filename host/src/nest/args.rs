@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Bytes from an argument block's address to what its words say of the page, as `page.s` names them.
 pub(super) const NEXT: i64 = -16;
+pub(super) const OPENS: i64 = -12;
 pub(super) const PAGES: i64 = -8;
 pub(super) const INDEX: i64 = -32;
 pub(super) const FLAGS: i64 = -28;

@@ -50,6 +50,8 @@ pub(super) fn choose(sweep: &Sweep, machine: &Machine) -> Result<Nest, NestError
     let axes = (0..AXES)
         .filter(free)
         .filter(|&axis| single || grid[axis] > 1);
+    // Shares are rows.
+    let axes = axes.filter(|&axis| !sweep.shares || axis == 1);
     for deal in axes {
         let most = grid[deal].div_ceil(sections).clamp(min, max.max(min));
         for &degree in sweep.buffering.degrees() {
@@ -91,6 +93,7 @@ pub(super) fn choose(sweep: &Sweep, machine: &Machine) -> Result<Nest, NestError
             })
         };
         let streams = sweep.inputs.iter().chain(&sweep.outputs);
+        let streams = streams.filter(|field| field.within.is_none());
         let windows = streams.map(|f| window(f.element, f.block, f.halo).saturating_mul(min));
         let tables = sweep.tables.iter().map(|table| table.bytes);
         let scratch = sweep

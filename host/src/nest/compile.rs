@@ -3,7 +3,7 @@
 use super::NestError;
 use super::args::{COLUMNS, Layout, PLANES, QUADS, ROWS, SECTION_FILLED, SECTION_ORIGIN};
 use super::cuts::Cuts;
-use super::field::{AXES, Field, Lines, Segment, Source, X};
+use super::field::{AXES, Field, Lines, Opening, Segment, Source, X};
 use super::job::Sweep;
 use super::march::{March, Ring, order};
 use super::plan::{Kind, Move};
@@ -162,8 +162,28 @@ impl Maker<'_> {
         }
     }
 
+    /// The input in whose buffer a stream lies, and the bytes from there to its block; none if they lie before it, or if it has a buffer of its own.
+    pub(super) fn within(&self, field: &Field) -> Option<(usize, Option<u64>)> {
+        let within = field.within?;
+        let input = self.sweep.inputs.get(within.input)?;
+        let row = self.pitches(input)[0] as i64;
+        let by = self
+            .interior(input)
+            .checked_add_signed(within.row.saturating_mul(row));
+        Some((within.input, by))
+    }
+
+    /// The stream whose buffer it is that a stream lies in.
+    fn buffer<'f>(&'f self, field: &'f Field) -> &'f Field {
+        let within = field.within;
+        within
+            .and_then(|within| self.sweep.inputs.get(within.input))
+            .unwrap_or(field)
+    }
+
     /// Bytes from row to row and from plane to plane of a stream's buffer.
     pub(super) fn pitches(&self, field: &Field) -> [u64; 2] {
+        let field = self.buffer(field);
         let row = field.pitch(self.extents(field)[X], self.quad);
         [row, row * self.lines(field, 1)]
     }
@@ -247,6 +267,12 @@ impl Maker<'_> {
             self.origin(field, digits, section),
             self.extent(field, digits),
         );
+        let follows = self.cuts.follows(digits);
+        let skipped = match field.opening {
+            Opening::Nothing if !follows => return Ok(Vec::new()),
+            Opening::Further(rows) if follows => rows.min(extent[1] + 2 * field.halo[1]),
+            _ => 0,
+        };
         let [row, plane] = self.pitches(field);
         let place = u64::from(self.places[index]);
         let from = origin[X] * field.element as i64 - field.lead(self.quad) as i64;
@@ -259,7 +285,17 @@ impl Maker<'_> {
             let part = part.map_or(all, |(_, lines)| lines.clone());
             field.lines(axis, from + part.start as i64, from + part.end as i64)
         };
-        let lines = [lines(0), lines(1)];
+        let first = origin[1] - field.halo[1] as i64;
+        let rows = match skipped {
+            0 => lines(1),
+            _ => {
+                let end = first + (extent[1] + 2 * field.halo[1]) as i64;
+                let mut rows = field.lines(1, first + skipped as i64, end);
+                rows.iter_mut().for_each(|lines| lines.local += skipped);
+                rows
+            }
+        };
+        let lines = [lines(0), rows];
         Ok(self.pieces(field, place, lines, &columns, (width, [row, plane])))
     }
 
@@ -350,16 +386,17 @@ impl Maker<'_> {
         if filled.contains(&0) {
             return Ok(Vec::new());
         }
-        // In place it lies as the input does.
-        let [row, plane] = match self.sweep.inputs.get(index).filter(|_| self.sweep.in_place) {
-            Some(input) => self.pitches(input),
-            None => self.pitches(field),
-        };
+        let [row, plane] = self.pitches(field);
         // What lies before the array is not stored.
         let before = origin.map(|origin| origin.min(0).unsigned_abs());
         let origin = origin.map(|origin| origin.max(0));
         let skipped = before[0] * plane + before[1] * row + before[X] * field.element;
-        let place = u64::from(self.places[self.sweep.inputs.len() + index]) + skipped;
+        let interior = if field.within.is_some() {
+            0
+        } else {
+            self.interior(field)
+        };
+        let place = u64::from(self.places[self.sweep.inputs.len() + index]) + interior + skipped;
         let from = origin[X] * field.element as i64;
         let bytes = (filled[X] * field.element).next_multiple_of(self.granule);
         let mut columns = field.columns(from, from + bytes as i64, self.granule)?;
@@ -405,10 +442,6 @@ impl Maker<'_> {
             put(SECTION_FILLED + 12, section);
             let inputs = sweep.inputs.len();
             for (index, field) in sweep.inputs.iter().chain(&sweep.outputs).enumerate() {
-                let lying = index.checked_sub(inputs).filter(|_| sweep.in_place);
-                let field = lying
-                    .and_then(|output| sweep.inputs.get(output))
-                    .unwrap_or(field);
                 let at = Layout::pitch(index, inputs);
                 let [row, plane] = self.pitches(field);
                 put(at, row);

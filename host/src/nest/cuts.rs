@@ -25,6 +25,8 @@ pub(super) struct Cuts {
     /// The axis that is dealt to the sections.
     pub(super) deal: usize,
     pub(super) sections: u64,
+    /// Whether each section has a share of its own ([`Sweep::shares`]): a block a page then.
+    pub(super) shares: bool,
     pub(super) cuts: Vec<Cut>,
 }
 
@@ -66,8 +68,19 @@ impl Cuts {
             grid,
             deal,
             sections,
+            shares: false,
             cuts,
         }
+    }
+
+    /// The same of sections with shares of their own, or not.
+    pub(super) fn shared(self, shares: bool) -> Self {
+        Self { shares, ..self }
+    }
+
+    /// Whether blocks follow others of their section.
+    pub(super) fn follows(&self, digits: [u64; AXES]) -> bool {
+        self.shares && digits[self.deal] > 0
     }
 
     /// Pages along each axis.
@@ -105,6 +118,10 @@ impl Cuts {
     pub(super) fn first(&self, digits: [u64; AXES], section: u64) -> [u64; AXES] {
         let cut = self.cut(digits[self.deal]);
         let mut first = digits;
+        if self.shares {
+            first[self.deal] += section * self.digits()[self.deal];
+            return first;
+        }
         first[self.deal] = cut.block
             + ((digits[self.deal] - cut.page) * self.sections + section) * cut.per_section;
         first
@@ -120,6 +137,10 @@ impl Cuts {
                 // The first of a march loads a whole window.
                 bounds.push(1);
             }
+            if self.shares && axis == self.deal {
+                // Further blocks may leave something to the first of a share.
+                bounds.push(1.min(count));
+            }
             let cuts = if axis == self.deal {
                 self.cuts.clone()
             } else {
@@ -134,12 +155,22 @@ impl Cuts {
             for cut in cuts {
                 bounds.extend([cut.page, cut.page + cut.pages]);
                 let inside = |digit: u64| {
-                    let first = cut.block + (digit - cut.page) * sections * cut.per_section;
-                    let last = first + sections * cut.per_section;
+                    let (own, apart) = match self.shares && axis == self.deal {
+                        true => (1, count),
+                        false => (sections * cut.per_section, 0),
+                    };
+                    let first = match apart {
+                        0 => cut.block + (digit - cut.page) * own,
+                        _ => digit,
+                    };
                     let streams = sweep.inputs.iter().chain(sweep.stored());
-                    streams
-                        .into_iter()
-                        .all(|field| field.holds(axis, first, last, quad))
+                    let shares = if apart > 0 { self.sections } else { 1 };
+                    streams.into_iter().all(|field| {
+                        (0..shares).all(|share| {
+                            let first = first + share * apart;
+                            field.holds(axis, first, first + own, quad)
+                        })
+                    })
                 };
                 // What is inside is one range: from either end to the first that is.
                 let range = cut.page..cut.page + cut.pages;

@@ -58,19 +58,26 @@ pub enum NestError {
         granule: u64,
     },
     /// An output has a halo.
-    #[error("`{stream}` is an output: it has no halo")]
+    #[error(
+        "`{stream}` is an output: it has no halo but rows beside its blocks, which are not stored"
+    )]
     OutputHalo {
         /// The stream.
         stream: String,
     },
-    /// An output cannot lie where its input does.
+    /// A stream cannot lie in the buffer of an input.
     #[error(
-        "in place: output {output} and input {output} have blocks or elements of different sizes; they share their pages, so these must be equal"
+        "`{stream}` is to lie in the buffer of an input, in place, and has no room there: both have blocks of the same planes and columns, of elements of the same size, and its rows lie among those of the input's window"
     )]
     InPlace {
-        /// Index of the output.
-        output: usize,
+        /// The stream.
+        stream: String,
     },
+    /// Blocks leave something to those behind them that are not their section's next ones.
+    #[error(
+        "blocks that leave rows to the next one are those of sections with shares of their own, a block a page"
+    )]
+    Shares,
     /// Pages cannot march in place.
     #[error(
         "pages that march along {march} find what the pages before them loaded: the kernel cannot leave its results there; take outputs of their own (not in place)"

@@ -36,6 +36,29 @@ impl fmt::Display for Edge {
     }
 }
 
+/// Where the block of a stream lies in DMEM that has no buffer of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Within {
+    /// The input whose buffer it is in: one with a buffer of its own, and of inputs an earlier one.
+    pub input: usize,
+    /// Rows from the first row of that input's block to the first one of this: negative in the halo before it.
+    pub row: i64,
+}
+
+/// What the first block of a section loads of an input where each section has a share of its own ([`Sweep::shares`](super::Sweep::shares)): further blocks may
+/// leave to it what the block before them has computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Opening {
+    /// The same as further blocks.
+    #[default]
+    Same,
+    /// So many rows more, with which its window begins.
+    Further(u64),
+    /// Nothing.
+    Nothing,
+}
+
 /// A range of columns of all rows, and where it lies in system memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Strip {
@@ -69,6 +92,12 @@ pub struct Field {
     pub offset: [i64; AXES],
     /// How the array goes on beyond its edges.
     pub edge: Edge,
+    /// The buffer that it lies in, if that is not its own: the block, without halo.
+    #[serde(default)]
+    pub within: Option<Within>,
+    /// What a section's first block loads.
+    #[serde(default)]
+    pub opening: Opening,
     /// Where its columns lie: ascending ranges, among them all of the array's own. What a row has beyond them follows from the edge.
     pub strips: Vec<Strip>,
 }
@@ -122,6 +151,8 @@ impl Field {
             halo: [0; AXES],
             offset: [0; AXES],
             edge: Edge::Zero,
+            within: None,
+            opening: Opening::Same,
             strips: vec![Strip {
                 from: 0,
                 to: i64::try_from(row).unwrap_or(i64::MAX),
@@ -144,6 +175,20 @@ impl Field {
     #[must_use]
     pub fn offset(mut self, offset: [i64; AXES]) -> Self {
         self.offset = offset;
+        self
+    }
+
+    /// The same in the buffer of an input.
+    #[must_use]
+    pub fn within(mut self, input: usize, row: i64) -> Self {
+        self.within = Some(Within { input, row });
+        self
+    }
+
+    /// The same of which a section's first block loads something else.
+    #[must_use]
+    pub fn opening(mut self, opening: Opening) -> Self {
+        self.opening = opening;
         self
     }
 

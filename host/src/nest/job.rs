@@ -1,7 +1,7 @@
 //! The description of a sweep.
 
 use super::args::Reads;
-use super::field::{AXES, Field, NAMES, X};
+use super::field::{AXES, Field, NAMES, Opening, Within, X};
 use super::{March, NestError};
 use crate::schedule::{BlocksPerSection, Buffering, PlanError, Reserved};
 use serde::{Deserialize, Serialize};
@@ -15,14 +15,16 @@ pub struct Sweep {
     pub outputs: Vec<Field>,
     /// What lies in DMEM throughout, the same in every section.
     pub tables: Vec<Table>,
-    /// The kernel leaves output `i` where the block of input `i` was.
-    pub in_place: bool,
     /// The axis that pages march along: neighbours load what is new of their windows, and the kernel reads the addresses of lines. None of a
     /// kernel that goes by pitches, or that writes into windows that slide.
     pub march: Option<March>,
     /// Blocks along each axis, where these are others than those of the first stream: of sweeps whose streams begin before or end behind
     /// their arrays ([`Field::offset`]).
     pub grid: Option<[u64; AXES]>,
+    /// Each section has a share of the rows of blocks, the shares one behind the other, and takes a block of its own a page: a block follows the one before it in the same section.
+    /// Else the blocks of a page are neighbours.
+    #[serde(default)]
+    pub shares: bool,
     /// A march begins when all of the one before it is stored: buffers hold the lines of one march only, and the kernel waits in between.
     #[serde(default)]
     pub marches_apart: bool,
@@ -76,9 +78,9 @@ impl Sweep {
             inputs,
             outputs,
             tables: Vec::new(),
-            in_place: false,
             march: None,
             grid: None,
+            shares: false,
             marches_apart: false,
             scratch: 0,
             scratch_per_block: 0,
@@ -91,6 +93,15 @@ impl Sweep {
             cycles: None,
             partials: None,
         }
+    }
+
+    /// The same whose kernel leaves output `i` where the block of input `i` was.
+    #[must_use]
+    pub fn in_place(mut self) -> Self {
+        for (input, output) in self.outputs.iter_mut().enumerate() {
+            output.within = Some(Within { input, row: 0 });
+        }
+        self
     }
 
     /// The outputs that every page stores.
@@ -179,7 +190,8 @@ impl Sweep {
             }
         }
         for field in &self.outputs {
-            if field.halo != [0; AXES] {
+            // Rows beside its blocks are room for what is not stored.
+            if [field.halo[0], field.halo[X]] != [0; 2] {
                 return Err(NestError::OutputHalo {
                     stream: field.name.clone(),
                 });
@@ -206,9 +218,10 @@ impl Sweep {
             }
         }
         if let Some(march) = self.march {
-            let mut written = self.inputs.iter().take(self.stored().len());
             let slides = |input: &Field| input.halo[march.axis()] > 0;
-            if self.in_place && written.any(slides) {
+            let written = self.streams().filter_map(|field| field.within);
+            let mut written = written.filter_map(|within| self.inputs.get(within.input));
+            if written.any(slides) {
                 return Err(NestError::MarchInPlace { march });
             }
             // A kernel may keep planes itself, of pages that are more than the array's.
@@ -216,16 +229,42 @@ impl Sweep {
                 return Err(NestError::MarchHalo { march });
             }
         }
-        if self.in_place {
-            for (output, field) in self.stored().iter().enumerate() {
-                let same =
-                    |input: &Field| (input.block, input.element) == (field.block, field.element);
-                if !self.inputs.get(output).is_some_and(same) {
-                    return Err(NestError::InPlace { output });
-                }
+        for (index, field) in self.streams().enumerate() {
+            let Some(within) = field.within else { continue };
+            let earlier = self.inputs.iter().take(index);
+            let whole = |input: &Field| input.within.is_none();
+            let input = earlier.clone().nth(within.input).filter(|one| whole(one));
+            if !input.is_some_and(|input| field.lies_in(within, input)) {
+                let stream = field.name.clone();
+                return Err(NestError::InPlace { stream });
             }
         }
+        let single = self.size == BlocksPerSection::Fixed(1);
+        let handed = self.streams().any(|field| {
+            field.opening != Opening::Same || field.within.is_some_and(|within| within.row != 0)
+        });
+        if (self.shares && !single) || (handed && !self.shares) {
+            return Err(NestError::Shares);
+        }
         Ok(())
+    }
+
+    /// All inputs, then all outputs that every page stores.
+    fn streams(&self) -> impl Iterator<Item = &Field> {
+        self.inputs.iter().chain(self.stored())
+    }
+}
+
+impl Field {
+    /// Whether its block, which has no halo, has room in the window of an input.
+    fn lies_in(&self, within: Within, input: &Self) -> bool {
+        let [planes, rows, columns] = self.block;
+        let halo = input.halo[1] as i64;
+        let last = within.row.saturating_add(rows as i64);
+        (self.element, planes, columns) == (input.element, input.block[0], input.block[X])
+            && self.halo == [0; AXES]
+            && within.row >= -halo
+            && last <= input.block[1] as i64 + halo
     }
 }
 

@@ -30,7 +30,7 @@ mod tests;
 
 pub use args::{Layout, Reads};
 pub use error::NestError;
-pub use field::{AXES, Edge, Field, Strip};
+pub use field::{AXES, Edge, Field, Opening, Strip, Within};
 pub use job::{PageCycles, Sweep, Table};
 pub use march::March;
 pub use plan::{Kind, Move, Nest};

@@ -1,6 +1,6 @@
 //! The pages of a sweep as a value.
 
-use super::args::{FIRST, FLAGS, INDEX, LAST, Layout, NEXT, PAGES, SECTION_ORIGIN};
+use super::args::{FIRST, FLAGS, INDEX, LAST, Layout, NEXT, OPENS, PAGES, SECTION_ORIGIN};
 use super::compile::Maker;
 use super::cuts::Cuts;
 use super::field::AXES;
@@ -126,7 +126,8 @@ impl Nest {
     ) -> Result<Option<Self>, NestError> {
         let quad = aligned(machine);
         let sections = machine.cp2.sections.max(1) as u64;
-        let cuts = Cuts::new(sweep.grid(), size.deal, sections, size.blocks, size.first);
+        let cuts = Cuts::new(sweep.grid(), size.deal, sections, size.blocks, size.first)
+            .shared(sweep.shares);
         let digits = cuts.digits();
         let streams: Vec<_> = sweep.inputs.iter().chain(&sweep.outputs).collect();
         let words = 3 + sweep.inputs.len().max(1) + sweep.outputs.len().max(1) - 1
@@ -155,15 +156,10 @@ impl Nest {
             .iter()
             .map(|buffers| buffers.first().copied().unwrap_or(0))
             .collect();
-        let interior = streams.iter().enumerate().map(|(index, field)| {
-            let shared = index
-                .checked_sub(sweep.inputs.len())
-                .filter(|_| sweep.in_place);
-            match shared.and_then(|output| sweep.inputs.get(output)) {
-                // Its place is that of the block already.
-                Some(_) => 0,
-                None => u32::try_from(maker.interior(field)).unwrap_or(u32::MAX),
-            }
+        let interior = streams.iter().map(|field| match field.within {
+            // Its place is that of the block already.
+            Some(_) => 0,
+            None => narrow(maker.interior(field)),
         });
         let interior = interior.collect();
         let bytes = streams.iter().map(|field| maker.bytes(field)).collect();
@@ -476,6 +472,8 @@ impl Nest {
             );
             put(PAGES, word(pages));
             put(INDEX, word(k));
+            let follows = self.cuts.follows(self.place(last));
+            put(OPENS, u32::from(self.cuts.shares && !follows));
             let flag = |is: bool, flag: u32| if is { flag } else { 0 };
             put(FLAGS, flag(k == 0, FIRST) | flag(k + 1 == pages, LAST));
             if k >= pages {
@@ -555,6 +553,13 @@ impl Nest {
     #[must_use]
     pub fn first_arguments(&self) -> u32 {
         self.slots.first().copied().unwrap_or(0)
+    }
+
+    /// Where the argument blocks of two pages begin that lie one behind the other.
+    pub(crate) fn two_arguments(&self) -> Option<u32> {
+        let mut two = self.slots.windows(2);
+        let behind = |two: &&[u32]| two[1].checked_sub(two[0]) == Some(self.layout.bytes());
+        Some(two.find(behind)?.first()? - self.layout.before)
     }
 
     /// What the page kernel may touch: its windows and blocks, tables, scratch, arguments and program data.

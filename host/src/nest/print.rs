@@ -15,7 +15,12 @@ impl fmt::Display for Nest {
             self.blocks(),
             super::field::NAMES[self.cuts.deal],
             Buffering::name(self.degree),
-            if self.sweep.in_place {
+            if self
+                .sweep
+                .outputs
+                .iter()
+                .any(|field| field.within.is_some())
+            {
                 ", in place"
             } else {
                 ""

@@ -30,8 +30,14 @@ impl Room {
         let pages: u64 = maker.cuts.digits().iter().product();
         let reduced = sweep.partials.is_some();
         let used = (size.degree as u64).min(pages + u64::from(reduced)).max(1);
-        let mut places = Vec::new();
+        let mut places: Vec<Vec<u32>> = Vec::new();
         for field in &sweep.inputs {
+            if let Some(within) = maker.within(field) {
+                let (host, by) = within;
+                let first = places.get(host).cloned().unwrap_or_default();
+                places.push(moved(&first, by?)?);
+                continue;
+            }
             if let Some(ring) = maker.ring(field) {
                 let name = format!("{} in a ring of {} lines", field.name, ring.lines);
                 places.push(vec![place(&name, maker.bytes(field))?; size.degree]);
@@ -41,17 +47,17 @@ impl Room {
                 (0..size.degree).map(|b| place(&format!("{} {b}", field.name), maker.bytes(field)));
             places.push(buffers.collect::<Option<Vec<_>>>()?);
         }
-        for (index, field) in sweep.outputs.iter().enumerate() {
-            let shared = sweep.inputs.get(index).filter(|_| sweep.in_place);
+        for field in &sweep.outputs {
+            let shared = maker.within(field);
             places.push(match (sweep.partials, shared) {
                 // It stays where it is.
                 (Some(_), _) => {
                     let at = place("result", maker.bytes(field))?;
                     vec![at; size.degree]
                 }
-                (None, Some(input)) => {
-                    let by = u32::try_from(maker.interior(input)).ok()?;
-                    places[index].iter().map(|at: &u32| at + by).collect()
+                (None, Some((host, by))) => {
+                    let first = places.get(host).cloned().unwrap_or_default();
+                    moved(&first, by?)?
                 }
                 (None, None) => {
                     let buffers = (0..size.degree)
@@ -104,4 +110,10 @@ impl Room {
             gathered,
         })
     }
+}
+
+/// Addresses so many bytes further.
+fn moved(places: &[u32], by: u64) -> Option<Vec<u32>> {
+    let by = u32::try_from(by).ok()?;
+    places.iter().map(|at| at.checked_add(by)).collect()
 }

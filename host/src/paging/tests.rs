@@ -185,8 +185,9 @@ proptest! {
         let field = |name, at| Field::new(name, at, 4, [1, 7, 16 * blocks], [1, 2, 8]);
         let window = if in_place { field("u", 1 << 20) } else { field("u", 1 << 20).halo([0, halo, 4 * halo], Edge::Zero) };
         let sweep = Sweep {
-            zeros: (0, 4096), size, buffering, in_place, ..Sweep::new(vec![window], vec![field("v", 2 << 20)])
+            zeros: (0, 4096), size, buffering, ..Sweep::new(vec![window], vec![field("v", 2 << 20)])
         };
+        let sweep = if in_place { sweep.in_place() } else { sweep };
         let nest = Nest::new(sweep, &machine).unwrap();
         let images = device.nest_arguments(&nest).unwrap();
         let list = commands(crate::nest::NestWork::new(&nest, &images));

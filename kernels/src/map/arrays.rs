@@ -47,6 +47,8 @@ pub struct Streams {
     pub outputs: Vec<Stream>,
     /// What lies in DMEM throughout.
     pub tables: Vec<ArrayId>,
+    /// Whether output `i` is left where the block of input `i` was.
+    pub in_place: bool,
 }
 
 /// Arrays, and passes of kernels over them: each pass finds what those before it stored.
@@ -216,6 +218,9 @@ impl Arrays {
                 system: known.buffer.address(),
                 bytes: known.buffer.bytes(),
             });
+        }
+        if streams.in_place {
+            sweep = sweep.in_place();
         }
         sweep.zeros = self.job.edge_zeros()?;
         if let (true, Some(output)) = (reduce, sweep.outputs.first()) {

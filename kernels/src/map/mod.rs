@@ -239,7 +239,10 @@ pub fn map(
     job: ArrayJob<'_>,
 ) -> Result<Mapped, MapError> {
     let mut arrays = Arrays::new(machine, job.options.clone());
-    let mut streams = Streams::default();
+    let mut streams = Streams {
+        in_place: job.in_place,
+        ..Streams::default()
+    };
     for input in &job.inputs {
         let array = arrays.input(&input.name, input.element, &input.shape, input.bytes)?;
         streams.inputs.push(Stream {
@@ -262,7 +265,6 @@ pub fn map(
         streams.tables.push(table);
     }
     let sweep = Sweep {
-        in_place: job.in_place,
         march: job.march,
         scratch: job.scratch,
         words: job.words,

@@ -23,6 +23,8 @@ const SMOOTHER: f64 = 10.0;
 const PROJECTION: f64 = 14.0 / 8.0;
 const INTERPOLATION: f64 = 15.0 / 8.0;
 const NORM: f64 = 1.0;
+/// A quad's lanes come from four others: two issues, each of which makes a pair.
+const RELAYOUT: f64 = 2.0;
 
 /// Bytes that a cycle moves for a point of a level that does not fit local memory: on the finest one u in and out and v in, with an eighth each of
 /// what comes from and goes to the level below; on others likewise with their right-hand side.
@@ -58,6 +60,10 @@ pub enum MultigridPass {
     ResidualNorm,
     /// Rows as the user has them and back, sums of squares on the way if need be.
     Relayout,
+    /// The same of the right-hand side, which is projected too.
+    First,
+    /// The same of the result, with the sum of the squares of its residual.
+    Last,
 }
 
 impl MultigridPass {
@@ -74,8 +80,9 @@ impl MultigridPass {
             // A sum and a product for a quad of the coarser level, which has an eighth of them.
             Self::Planes => (2.0 / 8.0, 1.0),
             Self::ResidualNorm => (RESIDUAL + NORM, 8.0),
-            // A quad's lanes come from four others: two issues, each of which makes a pair.
-            Self::Relayout => (2.0, 8.0),
+            Self::Relayout => (RELAYOUT, 8.0),
+            Self::First => (RELAYOUT + NORM + PROJECTION, 8.5),
+            Self::Last => (RELAYOUT + RESIDUAL + NORM, 12.0),
         }
     }
 

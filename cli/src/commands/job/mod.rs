@@ -327,7 +327,6 @@ impl Job<'_> {
                     bits.ok_or_else(|| self.fail(word, "this is no 32-bit number", "expected -2147483648 to 4294967295, or a decimal number for the bits of a float32"))
                 });
                 let how = Sweep {
-                    in_place: spec.in_place,
                     march: spec.march,
                     scratch: spec.scratch,
                     words: words.collect::<Result<_, _>>()?,
@@ -413,6 +412,7 @@ impl Job<'_> {
             Ok(stream(id, one))
         });
         Ok(Streams {
+            in_place: spec.in_place,
             inputs: inputs.collect::<Result<_, Failure>>()?,
             outputs: outputs.collect::<Result<_, Failure>>()?,
             tables: spec.tables.iter().map(load).collect::<Result<_, _>>()?,

@@ -375,7 +375,7 @@ fn what_cannot_march_is_refused() {
         change(&mut sweep);
         Nest::new(sweep, &machine).unwrap_err().to_string()
     };
-    let in_place = refused(&|sweep| sweep.in_place = true);
+    let in_place = refused(&|sweep| *sweep = sweep.clone().in_place());
     assert!(in_place.contains("outputs of their own"), "{in_place}");
     let halo = refused(&|sweep| sweep.inputs[0].halo = [0, 1, 1]);
     assert!(halo.contains("no input has a halo"), "{halo}");

@@ -178,7 +178,9 @@ impl Kernel {
         pages: u32,
         machine: &Machine,
     ) -> Result<Vec<Step>, Uncounted> {
-        let (layout, first) = (nest.layout(), self.free());
+        let layout = nest.layout();
+        // Where they lie in a run: elsewhere the kernel may store.
+        let first = nest.two_arguments().unwrap_or_else(|| self.free());
         let at = [0, 1].map(|slot| first + slot * layout.bytes() + layout.before);
         let mut words = nest.counted_arguments(of[0], pages, at[1]);
         words.extend(nest.counted_arguments(of[1], pages, at[0]));

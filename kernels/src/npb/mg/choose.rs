@@ -1,7 +1,7 @@
 //! Which kernels, and which of them in one pass, by price.
 
 use super::MultigridError;
-use super::kernels::{Block, parts};
+use super::kernels::{Block, opening, parts};
 use super::page::Kernel;
 use super::plan::{Planned, Shape, points};
 use super::rows::Operator;
@@ -55,7 +55,16 @@ pub(super) fn fused(problem: &MgProblem, known: &mut Known, machine: &Arc<Machin
     let several = [Operator::Residual, Operator::Project];
     let descent =
         problem.cycles() > 1 && cost(&[Operator::Descend], finest) < cost(&several, finest);
-    Fused { ascents, descent }
+    let first = [Operator::Lift, Operator::Project];
+    let first = cost(&[Operator::Begin], finest) < cost(&first, finest);
+    let last = [Operator::ResidualSquares, Operator::Lower];
+    let last = cost(&[Operator::Finish], finest) < cost(&last, finest);
+    Fused {
+        ascents,
+        descent,
+        first,
+        last,
+    }
 }
 
 /// The least level whose operators may be done in one pass.
@@ -72,35 +81,51 @@ fn result(operator: Operator, level: u32) -> u32 {
     }
 }
 
-/// Blocks that may be the fastest, of so many rows.
-pub(super) fn heights((operator, level): (Operator, u32), machine: &Machine) -> Vec<u64> {
+/// Blocks that may be the fastest, those that hand rows over or those that do not.
+pub(super) fn blocks(
+    (operator, level): (Operator, u32),
+    handed: bool,
+    machine: &Machine,
+) -> Vec<Block> {
     let n = points(result(operator, level));
     let sections = machine.cp2.sections.max(1) as u64;
+    let block = |rows: u64| Block { rows, handed };
+    if handed && operator.hands() == 0 {
+        return Vec::new();
+    }
     if !operator.keeps() {
         let most = (n / sections).max(1);
-        return (0..=most.ilog2()).map(|shift| 1 << shift).collect();
+        return (0..=most.ilog2()).map(|shift| block(1 << shift)).collect();
     }
+    let share = |h: u64| n.div_ceil(h).div_ceil(sections);
     // Rows of a plane that all sections have to compute, those that neighbours compute too included.
-    let rows = |h: u64| n.div_ceil(h).div_ceil(sections) * (h + 2);
+    let rows = |h: u64| match handed {
+        true => share(h) * h + operator.hands(),
+        false => share(h) * (h + 2),
+    };
     let most = n.div_ceil(sections).next_multiple_of(2).min(n);
     let mut all: Vec<u64> = (1..=most / 2).map(|half| 2 * half).collect();
-    if operator == Operator::ResidualSquares {
+    if operator.sums() {
         // Rows beyond the last are those of the other side again, and would be summed up twice.
         all.retain(|&h| n.is_multiple_of(h));
     }
-    all.sort_by_key(|&h| (rows(h), h));
-    all
+    if handed {
+        // A block that is alone in its section finds nothing.
+        all.retain(|&h| share(h) > 1);
+    }
+    // The fewest rows in the fewest pages.
+    all.sort_by_key(|&h| (rows(h), std::cmp::Reverse(h)));
+    all.into_iter().map(block).collect()
 }
 
-/// The kernel of an operator on a level with blocks of so many rows.
+/// The kernel of an operator on a level with such blocks.
 pub(super) fn attempt(
     problem: &MgProblem,
     (operator, level): (Operator, u32),
-    rows: u64,
+    block: Block,
     machine: &Machine,
 ) -> Result<Planned, MultigridError> {
     let sections = machine.cp2.sections.max(1) as u64;
-    let block = Block { rows };
     let shape = Shape {
         operator,
         level,
@@ -109,7 +134,8 @@ pub(super) fn attempt(
     // What has no room needs no schedule.
     Nest::new(shape.anywhere(), machine)?;
     let (parts, frame) = parts(problem, (operator, level), block);
-    let kernel = Kernel::new(&shape.name(), &parts, frame, machine)?;
+    let opening = opening((operator, level), block);
+    let kernel = Kernel::new(&shape.name(), &parts, &opening, frame, machine)?;
     let sweep = Sweep {
         reserved: vec![Reserved {
             name: "constants".to_owned(),
@@ -123,9 +149,14 @@ pub(super) fn attempt(
     let cycles = page.nest_cycles([&nest, &nest], machine);
     let cycles = cycles.ok();
     let nest = Nest::new(Sweep { cycles, ..sweep }, machine)?;
+    let openings = match block.handed {
+        true => nest.digits()[0],
+        false => 0,
+    };
     Ok(Planned {
-        expected: nest.expected(),
+        expected: nest.expected() + (openings * kernel.opening.1) as f64,
         pages: nest.len() * sections,
+        openings: openings * sections,
         kernel,
         shape,
     })
@@ -137,23 +168,29 @@ fn planned(
     (operator, level): (Operator, u32),
     machine: &Machine,
 ) -> Result<Planned, MultigridError> {
-    let attempt = |rows: u64| attempt(problem, (operator, level), rows, machine);
-    let heights = heights((operator, level), machine);
-    let mut best: Result<Planned, MultigridError> = attempt(heights.first().copied().unwrap_or(1));
-    let mut fits = u64::from(best.is_ok());
-    for &rows in heights.iter().skip(1) {
-        if operator.keeps() && fits == TRIED {
-            break;
-        }
-        let tried = attempt(rows);
-        fits += u64::from(tried.is_ok());
-        let better = match (&tried, &best) {
-            (Ok(tried), Ok(best)) => tried.expected < best.expected,
-            (tried, best) => tried.is_ok() || best.is_err(),
-        };
-        if better {
-            best = tried;
+    let attempt = |block: Block| attempt(problem, (operator, level), block, machine);
+    let mut best: Option<Result<Planned, MultigridError>> = None;
+    for handed in [false, true] {
+        let mut fits = 0;
+        for block in blocks((operator, level), handed, machine) {
+            if operator.keeps() && fits == TRIED {
+                break;
+            }
+            let tried = attempt(block);
+            fits += u64::from(tried.is_ok());
+            let better = match (&tried, &best) {
+                (_, None) | (Ok(_), Some(Err(_))) => true,
+                (Ok(tried), Some(Ok(best))) => tried.expected < best.expected,
+                (Err(_), Some(_)) => false,
+            };
+            if better {
+                best = Some(tried);
+            }
         }
     }
-    best
+    let one = Block {
+        rows: 1,
+        handed: false,
+    };
+    best.unwrap_or_else(|| attempt(one))
 }

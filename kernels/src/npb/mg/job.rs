@@ -20,6 +20,8 @@ struct Making<'a> {
     job: Job,
     /// Arrays that are there: their addresses.
     arrays: HashMap<Name, u64>,
+    /// Where rows are that blocks hand over, of an operator on a level.
+    handed: HashMap<(Operator, u32), u64>,
     /// Programs that are there.
     programs: HashMap<(Operator, u32), Program>,
     finest: u32,
@@ -48,6 +50,7 @@ impl Multigrid {
             plan: self,
             job,
             arrays: HashMap::from([(Name::Given, given.address()), (Name::Result, u.address())]),
+            handed: HashMap::new(),
             programs: HashMap::new(),
             finest: n.trailing_zeros(),
             norms,
@@ -107,8 +110,16 @@ impl Making<'_> {
             }
         };
         let entry = planned.kernel.program.entry.into();
+        let handed = match self.handed.entry((operator, level)) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(_) if !planned.shape.block.handed => 0,
+            Entry::Vacant(place) => {
+                let rows = self.job.temporary::<u8>(planned.shape.handed_bytes())?;
+                *place.insert(rows.address())
+            }
+        };
         self.job
-            .sweep(program, entry, planned.shape.sweep(arrays))?;
+            .sweep(program, entry, planned.shape.sweep(arrays, handed))?;
         self.job.mark(&planned.shape.name());
         Ok(())
     }

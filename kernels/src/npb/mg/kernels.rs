@@ -2,8 +2,8 @@
 
 use super::page::{Frame, Part};
 use super::plan::{points, quads};
-use super::planes::{Kept, Tile};
-use super::rows::{Maker, Operator, Place, residual_constants, smoother_constants};
+use super::planes::{self, Kept, Tile, V};
+use super::rows::{Maker, Operator, Place, Rows, residual_constants, smoother_constants};
 use cp2_problems::npb::mg::MgProblem;
 use cp2_reference::MultigridPass;
 
@@ -12,9 +12,11 @@ use cp2_reference::MultigridPass;
 pub(super) struct Block {
     /// In a plane.
     pub(super) rows: u64,
+    /// Whether blocks hand rows of the residual over to the next ones of their sections.
+    pub(super) handed: bool,
 }
 
-/// The loops of a page of an operator on a level, the finer one where it has to do with two.
+/// The loops of a page of an operator on a level, the finer one where it has to do with two; where blocks hand rows over, without those of [`opening`].
 pub(super) fn parts(
     problem: &MgProblem,
     (operator, level): (Operator, u32),
@@ -27,12 +29,18 @@ pub(super) fn parts(
     let two = points(level) == 4;
     let height = block.rows;
     let tile = tile(operator, level, block);
-    let residuals = tile.residuals().unsigned_abs();
-    let inputs = operator.inputs();
+    let inputs = operator.inputs() + usize::from(block.handed);
     let scratch = tile.bytes(operator);
+    let (outputs, sums) = match operator {
+        Operator::Lift => (2, 1),
+        Operator::Begin => (3, 2),
+        Operator::Finish => (2, 0),
+        _ => (1, 0),
+    };
     let frame = Frame {
         inputs,
-        beside: operator == Operator::Lift,
+        outputs,
+        sums,
         scratch,
         ..Frame::default()
     };
@@ -44,56 +52,117 @@ pub(super) fn parts(
             on(level - 1, &[0.5, 0.25, 0.125]).interpolate(add, two, height as usize)
         }
         Operator::Expand => on(level - 1, &[0.5]).expanded(),
-        Operator::Lift | Operator::Lower => on(level, &[]).turn(operator == Operator::Lift),
+        Operator::Lift | Operator::Lower => {
+            let lift = operator == Operator::Lift;
+            let places = [Place::Input(0, 0), Place::Output(0, 0)];
+            on(level, &[]).turn(lift, lift, places)
+        }
         Operator::Ascend { add } => {
-            let own = Place::Input(0, 0);
-            let u = if add { own } else { tile.place(Kept::Field) };
-            let correction = if add { 2 } else { 0 };
-            let corrected = on(level - 1, &[0.5, 0.25]);
-            let corrected = corrected.corrected(correction, add.then_some(own), u);
-            let residual = on(level, &a).residual_plane(tile, u, 1, false);
-            let smoothed = on(level, &s).smooth_plane(tile, u);
-            let parts = [
-                (corrected, height / 2 + 2),
-                (residual, residuals),
-                (smoothed, height),
-            ];
-            return (parts.map(part).into(), frame);
+            let mut parts = residuals((operator, level), tile, planes::Part::Own);
+            let u = field(tile, add);
+            parts.push(part((on(level, &s).smooth_plane(tile, u), height)));
+            return (parts, frame);
         }
         Operator::Descend => {
-            let residual = on(level, &a).residual_plane(tile, Place::Input(0, 0), 1, false);
-            let mut project = on(level - 1, &[0.5, 0.25]);
-            let switch = [(); 2].map(|()| project.rows.ops.carry());
-            let projected = project.project_plane(tile, switch);
-            // The first page's residual is that of an odd plane: what there is stays.
-            let values = [[u32::MAX, 1f32.to_bits()], [0, 0.5f32.to_bits()]];
-            let parts = [(residual, residuals), (projected, height / 2)];
-            let frame = Frame {
-                switch: Some((switch, values)),
-                ..frame
-            };
+            let mut parts = residuals((operator, level), tile, planes::Part::Own);
+            let (projected, frame) = projection(level, tile, Place::Input(V, 0), frame);
+            parts.push(part((projected, height / 2)));
+            return (parts, frame);
+        }
+        Operator::Begin => {
+            let row = tile.row();
+            let places = |at: i64| [Place::Input(0, at), Place::Output(LIFTED, at)];
+            let own = on(level, &[]).turn(true, true, places(0));
+            // A row of the coarser level is made of rows of the block and the one behind.
+            let next = on(level, &[]).turn(true, false, places(tile.height * row));
+            let (projected, frame) = projection(level, tile, Place::Output(LIFTED, 0), frame);
+            let parts = [(own, height), (next, 1), (projected, height / 2)];
             return (parts.map(part).into(), frame);
         }
         Operator::ResidualSquares => {
-            let rows = on(level, &a).residual_plane(tile, Place::Input(0, 0), 1, true);
-            return (vec![part((rows, residuals))], frame);
+            return (residuals((operator, level), tile, planes::Part::Own), frame);
+        }
+        Operator::Finish => {
+            let mut parts = residuals((operator, level), tile, planes::Part::Own);
+            let places = [Place::Input(0, 0), Place::Output(1, 0)];
+            parts.push(part((on(level, &[]).turn(false, false, places), height)));
+            return (parts, frame);
         }
     };
     (vec![part((rows, block.rows))], frame)
 }
 
+/// The loops of a page that nothing was handed over to, before those of all pages; none where nothing is.
+pub(super) fn opening(key: (Operator, u32), block: Block) -> Vec<Part> {
+    match block.handed {
+        true => residuals(key, tile(key.0, key.1, block), planes::Part::Opening),
+        false => Vec::new(),
+    }
+}
+
+/// The output of lifted rows of a pass that has others too.
+const LIFTED: usize = 1;
+
+/// The rows of a projection of rows of a level at a place, and what their pages have beside.
+fn projection(level: u32, tile: Tile, from: Place, frame: Frame) -> (Rows, Frame) {
+    let mut project = Maker::new(quads(level - 1) as usize, &[0.5, 0.25]);
+    let switch = [(); 2].map(|()| project.rows.ops.carry());
+    let projected = project.project_plane(tile, from, switch);
+    // The first page's rows are those of an odd plane: what there is stays.
+    let values = [[u32::MAX, 1f32.to_bits()], [0, 0.5f32.to_bits()]];
+    let switch = Some((switch, values));
+    (projected, Frame { switch, ..frame })
+}
+
+/// Where u of this plane is.
+fn field(tile: Tile, add: bool) -> Place {
+    match add {
+        true => Place::Input(0, 0),
+        false => tile.place(Kept::Field),
+    }
+}
+
+/// The loops up to the residual of rows of a page of an operator on a level.
+fn residuals((operator, level): (Operator, u32), tile: Tile, which: planes::Part) -> Vec<Part> {
+    let on = |level: u32, constants: &[f64]| Maker::new(quads(level) as usize, constants);
+    let a = residual_constants(MgProblem::OPERATOR);
+    let (mut parts, mut u) = (Vec::new(), Place::Input(0, 0));
+    if let Operator::Ascend { add } = operator {
+        u = field(tile, add);
+        let correction = if add { 2 } else { 0 };
+        let (first, pairs) = tile.pairs(which);
+        let corrected = on(level - 1, &[0.5, 0.25]);
+        let corrected = corrected.corrected((correction, first), add.then_some(u), u);
+        parts.push(part((corrected, pairs.unsigned_abs())));
+    }
+    let (first, rows) = tile.part(which);
+    let squares = matches!(operator, Operator::ResidualSquares | Operator::Finish);
+    let residual = on(level, &a).residual_plane((tile, first), u, squares);
+    parts.push(part((residual, rows.unsigned_abs())));
+    parts
+}
+
 /// What a pass that goes from plane to plane keeps.
 pub(super) fn tile(operator: Operator, level: u32, block: Block) -> Tile {
     Tile {
+        handed: if block.handed {
+            operator.hands() as i64
+        } else {
+            0
+        },
         height: block.rows as i64,
         // A coarser row is made of rows of the block and the one behind.
         before: i64::from(matches!(operator, Operator::Ascend { .. })),
-        behind: i64::from(operator != Operator::ResidualSquares),
+        behind: i64::from(matches!(
+            operator,
+            Operator::Ascend { .. } | Operator::Descend
+        )),
+        residual: operator != Operator::Begin && operator.keeps(),
         quads: quads(level) as i64,
     }
 }
 
-fn part((rows, iterations): (super::rows::Rows, u64)) -> Part {
+fn part((rows, iterations): (Rows, u64)) -> Part {
     Part { rows, iterations }
 }
 
@@ -111,6 +180,8 @@ impl Operator {
             Self::Expand => "interpolation of planes",
             Self::ResidualSquares => "residual, norm",
             Self::Lift => "to lifted rows, norm",
+            Self::Begin => "to lifted rows, norm, projection",
+            Self::Finish => "residual, norm, from lifted rows",
             Self::Lower => "from lifted rows",
         }
     }
@@ -127,6 +198,8 @@ impl Operator {
             Self::Expand => MultigridPass::Planes,
             Self::ResidualSquares => MultigridPass::ResidualNorm,
             Self::Lift | Self::Lower => MultigridPass::Relayout,
+            Self::Begin => MultigridPass::First,
+            Self::Finish => MultigridPass::Last,
         }
     }
 
@@ -138,12 +211,21 @@ impl Operator {
         }
     }
 
+    /// Whether each of its pages leaves a sum of squares.
+    pub(super) fn sums(self) -> bool {
+        matches!(
+            self,
+            Self::Lift | Self::Begin | Self::ResidualSquares | Self::Finish
+        )
+    }
+
     /// Arrays that it reads.
     pub(super) fn inputs(self) -> usize {
         match self {
             Self::Ascend { add: true } => 3,
             Self::Residual
             | Self::ResidualSquares
+            | Self::Finish
             | Self::Smooth { add: true }
             | Self::Interpolate { add: true }
             | Self::Ascend { add: false }
@@ -152,11 +234,24 @@ impl Operator {
         }
     }
 
+    /// Rows of the residual that a block may hand over to the next one: those that it would compute again.
+    pub(super) fn hands(self) -> u64 {
+        match self {
+            Self::Ascend { .. } => 2,
+            Self::Descend => 1,
+            _ => 0,
+        }
+    }
+
     /// Whether its pages are planes, more of them than the level has, and it keeps what the next plane needs.
     pub(super) fn keeps(self) -> bool {
         matches!(
             self,
-            Self::Ascend { .. } | Self::Descend | Self::ResidualSquares
+            Self::Ascend { .. }
+                | Self::Descend
+                | Self::ResidualSquares
+                | Self::Begin
+                | Self::Finish
         )
     }
 }

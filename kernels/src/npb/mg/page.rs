@@ -15,6 +15,8 @@ pub(super) struct Kernel {
     pub(super) program: Arc<Program>,
     /// What a page issues.
     pub(super) operations: Operations,
+    /// What a page that nothing was handed over to issues more, and the cycles of that.
+    pub(super) opening: (Operations, u64),
 }
 
 /// A loop of a page: what an iteration does, and how often.
@@ -29,8 +31,9 @@ pub(super) struct Part {
 pub(super) struct Frame {
     /// Arrays that are loaded.
     pub(super) inputs: usize,
-    /// Whether what is carried is an output beside that of the rows.
-    pub(super) beside: bool,
+    /// Arrays that are stored, and which of them is what is carried.
+    pub(super) outputs: usize,
+    pub(super) sums: usize,
     /// Bytes of working space, which is 0 when the first page comes.
     pub(super) scratch: i64,
     /// Two quads of the last loop that have one of two values in turn, page by page, for each of them.
@@ -41,11 +44,26 @@ pub(super) struct Frame {
 const WORDS: usize = 4;
 const PLANES: usize = 10;
 
+/// Registers of the page's next block, and of whether it is the first of its section's share.
+const OPENS: [usize; 2] = [12, 13];
+
+impl Frame {
+    /// The register of the address of an output.
+    fn output(self, index: usize) -> usize {
+        match index {
+            0 => WORDS + 1,
+            _ => WORDS + 2 + self.inputs + index,
+        }
+    }
+}
+
 impl Kernel {
-    /// The kernel of pages that do these loops one after the other; the output of rows, if there is one, is the first.
+    /// The kernel of pages that do these loops one after the other, those of a page that nothing was handed over to before them; the output of rows, if
+    /// there is one, is the first.
     pub(super) fn new(
         name: &str,
         parts: &[Part],
+        opening: &[Part],
         frame: Frame,
         machine: &Machine,
     ) -> Result<Self, MultigridError> {
@@ -55,31 +73,46 @@ impl Kernel {
         text += "    page_begin\n";
         text += &arguments(parts, frame);
         let mut data = String::new();
+        if !opening.is_empty() {
+            let [next, _] = OPENS;
+            let _ = writeln!(text, "    ldx2 c{next}, [a15 - 16]");
+        }
         let mut operations = Operations::default();
         for (number, part) in parts.iter().enumerate() {
-            let schedule = part.rows.ops.schedule_or_stretch(machine)?;
-            let emitted = schedule.emit(part.iterations);
-            // Each loop has constants of its own.
-            let label = format!("constants{number}");
-            let own = |text: String| text.replace("constants", &label);
-            text += &own(part.rows.ops.load_constants());
-            data += &own(part.rows.ops.constant_table());
+            // What it begins with is there for the last of these loops, and for none before it.
+            if number + 1 == opening.len() {
+                let [_, opens] = OPENS;
+                let _ = writeln!(text, "    bz c{opens}, further\n    call opening\nfurther:");
+            }
+            let looped = Looped::new(part, &format!("constants{number}"), frame, machine)?;
+            data += &looped.constants;
+            text += &looped.begin;
             if number + 1 == parts.len() {
                 text += &switch(frame);
             }
-            text += &pointers(&part.rows, &schedule);
-            text += &emitted.text;
+            text += &looped.text;
             if let Some(sum) = part.rows.sum {
-                let sums = match frame.beside {
-                    true => WORDS + 3 + frame.inputs,
-                    false => WORDS + 1,
-                };
+                let sums = frame.output(frame.sums);
                 let _ = writeln!(text, "    mov a14, c{sums}\n    stq q{sum}, [a14]");
             }
             operations.add(&part.rows.ops.body, part.iterations, machine);
         }
         // A hardware loop may not end where another does.
-        text += "    nop\n    page_end\n    stop\n.dmem 0\n";
+        text += "    nop\n    page_end\n    stop\n";
+        let mut more = (Operations::default(), 0);
+        if !opening.is_empty() {
+            text += "opening:\n";
+            for (number, part) in opening.iter().enumerate() {
+                let looped = Looped::new(part, &format!("opening{number}"), frame, machine)?;
+                data += &looped.constants;
+                text += &looped.begin;
+                text += &looped.text;
+                more.0.add(&part.rows.ops.body, part.iterations, machine);
+                more.1 += looped.cycles;
+            }
+            text += "    ret\n";
+        }
+        text += ".dmem 0\n";
         text += &data;
         text += &switch_table(frame);
         let options = Options {
@@ -89,6 +122,39 @@ impl Kernel {
         Ok(Self {
             program: Arc::new(assembly(name, (&Source::new(name, text), ""), &options)?.program),
             operations,
+            opening: more,
+        })
+    }
+}
+
+/// The words of a loop.
+struct Looped {
+    /// Those before it that load its constants.
+    begin: String,
+    /// Its pointers and itself.
+    text: String,
+    /// Its constants, at a label.
+    constants: String,
+    /// What it takes.
+    cycles: u64,
+}
+
+impl Looped {
+    fn new(
+        part: &Part,
+        label: &str,
+        frame: Frame,
+        machine: &Machine,
+    ) -> Result<Self, MultigridError> {
+        let schedule = part.rows.ops.schedule_or_stretch(machine)?;
+        let emitted = schedule.emit(part.iterations);
+        // Each loop has constants of its own.
+        let own = |text: String| text.replace("constants", label);
+        Ok(Self {
+            begin: own(part.rows.ops.load_constants()),
+            text: pointers(&part.rows, &schedule, frame) + &emitted.text,
+            constants: own(part.rows.ops.constant_table()),
+            cycles: emitted.cycles,
         })
     }
 }
@@ -120,7 +186,7 @@ fn begin(frame: Frame) -> String {
 /// Words of a page before its first loop.
 fn arguments(parts: &[Part], frame: Frame) -> String {
     let mut text = String::new();
-    let words = 3 + frame.inputs + usize::from(frame.beside);
+    let words = 2 + frame.inputs + frame.outputs;
     for pair in 0..words.div_ceil(2) {
         let _ = writeln!(text, "    ldx2 c{}, [a15 + {}]", WORDS + 2 * pair, 8 * pair);
     }
@@ -161,14 +227,14 @@ fn switch(frame: Frame) -> String {
 }
 
 /// Words that set the pointers of a loop up.
-fn pointers(rows: &Rows, schedule: &Schedule) -> String {
+fn pointers(rows: &Rows, schedule: &Schedule, frame: Frame) -> String {
     let mut text = String::new();
     for &(pointer, place) in &rows.pointers {
         let (register, bytes) = match place {
             Place::Plane(plane, bytes) => (PLANES + plane, bytes),
             Place::Input(0, bytes) => (WORDS, bytes),
             Place::Input(i, bytes) => (WORDS + 3 + i, bytes),
-            Place::Output(bytes) => (WORDS + 1, bytes),
+            Place::Output(i, bytes) => (frame.output(i), bytes),
             Place::Scratch(bytes) => (WORDS + 3, bytes),
         };
         let bias = schedule.bias(pointer) + bytes;
@@ -202,6 +268,6 @@ fn switch_table(frame: Frame) -> String {
 fn plane(place: Place) -> Option<usize> {
     match place {
         Place::Plane(plane, _) => Some(plane),
-        Place::Input(..) | Place::Output(_) | Place::Scratch(_) => None,
+        Place::Input(..) | Place::Output(..) | Place::Scratch(_) => None,
     }
 }

@@ -7,7 +7,8 @@ use super::page::Kernel;
 use super::rows::{Operator, QUAD};
 use super::steps::{Name, Step, steps};
 use crate::job::Job;
-use cp2_host::nest::{Edge, Field, March, Sweep};
+use crate::pipeline::Operations;
+use cp2_host::nest::{Edge, Field, March, Opening, Sweep};
 use cp2_host::{BlocksPerSection, Options};
 use cp2_machine::{Class, Cycles, Machine};
 use cp2_problems::npb::mg::MgProblem;
@@ -30,8 +31,9 @@ pub(super) struct Planned {
     pub(super) shape: Shape,
     /// Cycles that a pass should take.
     pub(super) expected: f64,
-    /// Pages of a section's passes, each of which issues what the kernel says.
+    /// Pages of a section's passes, each of which issues what the kernel says, and those of them that nothing is handed over to.
     pub(super) pages: u64,
+    pub(super) openings: u64,
 }
 
 /// The pages of an operator on a level.
@@ -99,7 +101,12 @@ impl Multigrid {
     pub fn operations(&self) -> Vec<Vec<(Class, u64)>> {
         let kernels = self.steps.iter().map(|(_, kernel)| kernel);
         kernels
-            .map(|planned| planned.kernel.operations.times(planned.pages))
+            .map(|planned| {
+                let mut all = Operations::default();
+                all.join(&planned.kernel.operations, planned.pages);
+                all.join(&planned.kernel.opening.0, planned.openings);
+                all.times(1)
+            })
             .collect()
     }
 
@@ -144,16 +151,18 @@ impl Operator {
     /// Planes before the array that a pass loads which keeps what the next plane needs, and as many behind it.
     fn before(self) -> u64 {
         match self {
-            Self::ResidualSquares => 1,
+            Self::ResidualSquares | Self::Begin | Self::Finish => 1,
             _ => 2,
         }
     }
 }
 
-/// Planes from what such a pass loads to that whose residual it has measured, to what it has smoothed, and to the coarser plane that it has completed.
+/// Planes from what such a pass loads to that whose residual it has measured, to what it has smoothed, and to the first of those that the coarser plane
+/// is made of which it has completed: of a residual, or of what it loads.
 const MEASURED: i64 = 1;
 const SMOOTHED: i64 = 2;
 const PROJECTED: i64 = 3;
+const PROJECTED_AT_ONCE: i64 = 2;
 
 impl Shape {
     /// What the part of a run is called that it takes.
@@ -163,13 +172,17 @@ impl Shape {
 
     /// The pages of a pass over arrays whose addresses do not matter.
     pub(super) fn anywhere(&self) -> Sweep {
-        self.sweep([Placed { at: 0, apart: 1 }; 4])
+        self.sweep([Placed { at: 0, apart: 1 }; 4], 0)
     }
 
-    /// The pages of a pass over arrays: the inputs, of a relayout with sums what it makes second, and last the output.
-    pub(super) fn sweep(&self, arrays: [Placed; 4]) -> Sweep {
+    /// The pages of a pass over arrays: the inputs, then what it makes beside its output, and last that, or the sums of a pass with sums; and where rows are
+    /// that are handed over.
+    pub(super) fn sweep(&self, arrays: [Placed; 4], handed: u64) -> Sweep {
         let (operator, level) = (self.operator, self.level);
-        let Block { rows } = self.block;
+        let Block {
+            rows,
+            handed: hands,
+        } = self.block;
         let fine = [2, 2 * rows];
         let own = [1, rows];
         let half = [1, rows / 2];
@@ -189,10 +202,18 @@ impl Shape {
                 [block[0], block[1], quads(below)],
             )
         };
-        let correction = |at: Placed| early(lines(planes_of("correction", at, half), 2));
-        let v = |at: Placed| early(lines(array("v", at, level, own), 1));
-        let u = |at: Placed| early(lines(array("u", at, level, own), 2));
-        let inputs = match operator {
+        // What a block computes of rows that were handed over to it is left out by those that come later in its section.
+        let opens = |field: Field, rows: u64| match hands {
+            true => field.opening(Opening::Further(rows)),
+            false => field,
+        };
+        let correction = |at: Placed| {
+            let field = lines(planes_of("correction", at, half), 2);
+            early(opens(field, 1))
+        };
+        let v = |at: Placed| early(opens(lines(array("v", at, level, own), 1), 2));
+        let u = |at: Placed| early(opens(lines(array("u", at, level, own), 2), 2));
+        let mut inputs = match operator {
             Operator::Residual => vec![
                 around(array("u", first, level, own)),
                 array("v", second, level, own),
@@ -211,13 +232,14 @@ impl Shape {
             Operator::Ascend { add: true } => vec![u(first), v(second), correction(third)],
             Operator::Ascend { add: false } => vec![correction(first), v(second)],
             Operator::Descend => vec![u(first), v(second)],
-            Operator::ResidualSquares => {
+            Operator::ResidualSquares | Operator::Finish => {
                 let u = lines(array("u", first, level, own), 1);
                 vec![early(u), early(array("v", second, level, own))]
             }
             Operator::Expand => {
                 vec![array("coarse", first, below, own).halo([1, 0, 0], Edge::Periodic)]
             }
+            Operator::Begin => vec![early(lines(array("x", first, level, own), 1))],
             Operator::Lift | Operator::Lower => {
                 vec![array("x", first, level, own)]
             }
@@ -226,35 +248,80 @@ impl Shape {
             let sums = [n, n.div_ceil(rows), 1];
             Field::new("sums", at.at, QUAD as u64, sums, [1, 1, 1])
         };
-        let beside = (operator == Operator::Lift).then(|| sums(output));
+        let late = |field: Field, planes: i64| field.offset([-ahead - planes, 0, 0]);
+        let beside = match operator {
+            Operator::Lift => vec![sums(output)],
+            // A row behind the block is lifted for the projection and not stored.
+            Operator::Begin => vec![
+                late(lines(array("y", second, level, own), 1), 0),
+                late(sums(output), 0),
+            ],
+            Operator::Finish => vec![late(array("y", third, level, own), 0)],
+            _ => Vec::new(),
+        };
         let output = match operator {
             Operator::Project => array("coarse", output, below, own),
             Operator::Interpolate { .. } => array("u", output, level, fine),
-            Operator::Ascend { .. } => {
-                array("u", output, level, own).offset([-ahead - SMOOTHED, 0, 0])
-            }
-            Operator::Descend => {
-                planes_of("coarse", output, half).offset([-ahead - PROJECTED, 0, 0])
-            }
+            Operator::Ascend { .. } => late(array("u", output, level, own), SMOOTHED),
+            Operator::Descend => late(planes_of("coarse", output, half), PROJECTED),
+            Operator::Begin => late(planes_of("coarse", third, half), PROJECTED_AT_ONCE),
             Operator::Expand => array("planes", output, below, own),
-            Operator::ResidualSquares => sums(output).offset([-ahead - MEASURED, 0, 0]),
+            Operator::ResidualSquares | Operator::Finish => late(sums(output), MEASURED),
             Operator::Lift => array("y", second, level, own),
             _ => array("y", output, level, own),
         };
         let marches = !matches!(operator, Operator::Lift | Operator::Lower);
         let scratch = tile(operator, level, self.block).bytes(operator);
-        let outputs = [Some(output), beside];
+        // Room for larger blocks: what is smoothed takes the place of the plane that it is smoothed with.
+        let output = match operator {
+            Operator::Ascend { add: true } => output.within(0, 0),
+            _ => output,
+        };
+        let mut outputs = vec![output];
+        outputs.extend(beside);
+        if hands {
+            let [given, taken] = self.handed(handed);
+            inputs.push(taken);
+            outputs.push(given);
+        }
         Sweep {
             march: marches.then_some(March::Planes),
-            // Room for larger blocks: what is smoothed takes the place of the plane that it is smoothed with.
-            in_place: operator == Operator::Ascend { add: true },
+            shares: hands,
             grid: operator
                 .keeps()
                 .then(|| [n + 2 * operator.before(), n.div_ceil(rows), 1]),
             scratch: scratch.unsigned_abs(),
             size: BlocksPerSection::Fixed(1),
-            ..Sweep::new(inputs, outputs.into_iter().flatten().collect())
+            ..Sweep::new(inputs, outputs)
         }
+    }
+
+    /// Blocks of a plane.
+    fn blocks(&self) -> u64 {
+        points(self.level).div_ceil(self.block.rows)
+    }
+
+    /// Bytes of what blocks hand over.
+    pub(super) fn handed_bytes(&self) -> u64 {
+        let planes = points(self.level) + 2 * self.operator.before();
+        let rows = self.operator.hands() * self.blocks();
+        planes * rows * quads(self.level) * QUAD as u64
+    }
+
+    /// The rows of the residual that a block leaves, the last ones that it computes, and those that it finds, the ones before its own: both where the residual
+    /// is, in the place of v.
+    fn handed(&self, at: u64) -> [Field; 2] {
+        let (operator, level) = (self.operator, self.level);
+        let (hands, row) = (operator.hands(), quads(level));
+        let planes = points(level) + 2 * operator.before();
+        let shape = [planes, hands * self.blocks(), row];
+        let field = Field::new("rows handed over", at, QUAD as u64, shape, [1, hands, row]);
+        let tile = tile(operator, level, self.block);
+        let first = -tile.before;
+        let last = first + tile.residuals() - hands as i64;
+        let given = field.clone().within(1, last);
+        let taken = field.within(1, first).offset([0, -(hands as i64), 0]);
+        [given, taken.opening(Opening::Nothing)]
     }
 
     /// Partial sums of a pass that sums squares up.

@@ -3,6 +3,9 @@
 //! The operator of a plane and both its neighbours is taken apart: what a plane gives its neighbours is computed once, when it comes. With C = u(y-1) + u(y+1), H = u + C/2 and
 //! Q = C + H(x-1) + H(x+1), a plane has v - a0 u - a2 (C(x-1) + C(x+1)) - a2 Q(z-1) as long as the next one has not come, and then
 //! its residual is that less a2 Q(z+1): nine operations a quad. The smoother goes by the same idea with ten.
+//!
+//! The residual of the plane before takes the place of the rows of v that it is computed beside: it is needed in that page alone. The last rows of it are stored
+//! from there, and where the section's next block is their neighbour, it finds them there instead of computing them again.
 
 use super::rows::{Maker, Operator, Place, QUAD, Rows, Sums};
 use crate::pipeline::{Pointer, Reg};
@@ -15,9 +18,25 @@ pub(super) struct Tile {
     /// Rows before it whose residual is computed too, and behind it.
     pub(super) before: i64,
     pub(super) behind: i64,
+    /// Whether a residual is computed.
+    pub(super) residual: bool,
     /// Quads of a row of it.
     pub(super) quads: i64,
+    /// Rows of the residual that the block before hands over, if it is of the same section, the first ones.
+    pub(super) handed: i64,
 }
+
+/// Which of a block's rows a loop computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// All of them, or what is not handed over.
+    Own,
+    /// What a block that nothing was handed over to has more, the first ones.
+    Opening,
+}
+
+/// The input that v is, and whose place the residual takes.
+pub(super) const V: usize = 1;
 
 /// An array of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +45,6 @@ pub(super) enum Kept {
     Partial,
     /// Q of the plane before; likewise.
     Given,
-    /// The residual of the plane before; likewise.
-    Residual,
     /// The smoothed plane before the one before, but for what the residual of that gives it.
     Smoothed,
     /// u of the plane before, and what the residual before that gives it.
@@ -39,7 +56,7 @@ pub(super) enum Kept {
 }
 
 impl Tile {
-    fn row(self) -> i64 {
+    pub(super) fn row(self) -> i64 {
         self.quads * QUAD
     }
 
@@ -48,32 +65,53 @@ impl Tile {
         self.before + self.height + self.behind
     }
 
+    /// The first of the rows whose residual a part computes, from the block's first row on, and how many there are.
+    pub(super) fn part(self, part: Part) -> (i64, i64) {
+        match part {
+            Part::Opening => (-self.before, self.handed),
+            Part::Own => (self.handed - self.before, self.residuals() - self.handed),
+        }
+    }
+
+    /// Pairs of rows of u that a part needs for its residual, beginning with the pair before the block if nothing is handed over.
+    pub(super) fn pairs(self, part: Part) -> (i64, i64) {
+        match (part, self.handed) {
+            (Part::Opening, _) => (-1, 1),
+            (Part::Own, 0) => (-1, self.height / 2 + 2),
+            (Part::Own, _) => (0, self.height / 2 + 1),
+        }
+    }
+
     /// Where the block's first row of an array is, from the start of the working space.
     pub(super) fn place(self, kept: Kept) -> Place {
         let (height, all) = (self.height, self.residuals());
+        let state = if self.residual { 2 * all } else { 0 };
         let rows = match kept {
             Kept::Partial => self.before,
             Kept::Given => all + self.before,
-            Kept::Residual => 2 * all + self.before,
             // Kernels that smooth do not project; a quarter of a plane.
-            Kept::Smoothed | Kept::Projected => 3 * all,
-            Kept::Begun => 3 * all + height,
-            Kept::Field => 3 * all + 2 * height + 2,
+            Kept::Smoothed | Kept::Projected => state,
+            Kept::Begun => state + height,
+            Kept::Field => state + 2 * height + 2,
         };
         Place::Scratch(rows * self.row())
     }
 
     /// Bytes of the working space of a kernel.
     pub(super) fn bytes(self, operator: Operator) -> i64 {
-        let (height, all) = (self.height, self.residuals());
-        let rows = match operator {
-            Operator::Ascend { add: false } => 3 * all + 3 * height + 4,
-            Operator::Ascend { add: true } => 3 * all + 2 * height,
-            Operator::Descend => 3 * all + (height + 3) / 4,
-            Operator::ResidualSquares => 2 * all,
+        let height = self.height;
+        let state = if self.residual {
+            2 * self.residuals()
+        } else {
+            0
+        };
+        let more = match operator {
+            Operator::Ascend { add: false } => 3 * height + 4,
+            Operator::Ascend { add: true } => 2 * height,
+            Operator::Descend | Operator::Begin => (height + 3) / 4,
             _ => 0,
         };
-        rows * self.row()
+        (state + more) * self.row()
     }
 }
 
@@ -82,20 +120,26 @@ fn further(place: Place, bytes: i64) -> Place {
     match place {
         Place::Plane(z, at) => Place::Plane(z, at + bytes),
         Place::Input(i, at) => Place::Input(i, at + bytes),
-        Place::Output(at) => Place::Output(at + bytes),
+        Place::Output(i, at) => Place::Output(i, at + bytes),
         Place::Scratch(at) => Place::Scratch(at + bytes),
     }
 }
 
 impl Maker {
     /// Two rows of u of those of the coarser level, whose plane is interpolated along z already: the correction, the input of this number, and u itself
-    /// at a place, if it is not zero. From two rows before the block on, a turn for each row of the coarser level.
-    pub(super) fn corrected(mut self, correction: usize, from: Option<Place>, to: Place) -> Rows {
+    /// at a place, if it is not zero. From so many pairs of rows behind the block's first one on, a turn for each row of the coarser level.
+    pub(super) fn corrected(
+        mut self,
+        (correction, first): (usize, i64),
+        from: Option<Place>,
+        to: Place,
+    ) -> Rows {
         let coarse = self.row();
         let fine = 2 * coarse;
-        let e = self.pointer(Place::Input(correction, -2 * coarse), coarse);
-        let u = from.map(|from| self.pointer(further(from, -2 * fine), 2 * fine));
-        let to = self.pointer(further(to, -2 * fine), 2 * fine);
+        let e = self.pointer(Place::Input(correction, (first - 1) * coarse), coarse);
+        let first = 2 * first * fine;
+        let u = from.map(|from| self.pointer(further(from, first), 2 * fine));
+        let to = self.pointer(further(to, first), 2 * fine);
         let [half, quarter] = [0, 1].map(|i| self.constant(i));
         let last = self.quads - 1;
         let pair = |maker: &mut Self, j: usize| {
@@ -134,16 +178,22 @@ impl Maker {
         self.rows
     }
 
-    /// A row of the residual of the plane before, of u of this plane at a place and of this plane of v; constants are a0, a2 and a3 / a2. From the first
-    /// of the tile's rows before the block on. Stored, or only squared and added up.
-    pub(super) fn residual_plane(mut self, tile: Tile, u: Place, v: usize, squares: bool) -> Rows {
+    /// A row of the residual of the plane before, of u of this plane at a place and of this plane of v; constants are a0, a2 and a3 / a2. From so many
+    /// rows behind the block's first one on. It takes the place of v, or is only squared and added up.
+    pub(super) fn residual_plane(
+        mut self,
+        (tile, first): (Tile, i64),
+        u: Place,
+        squares: bool,
+    ) -> Rows {
         let row = self.row();
-        let before = -tile.before * row;
-        let u = [(); 3].map(|()| self.pointer(further(u, before - row), row));
-        let v = self.pointer(Place::Input(v, before), row);
+        let first = first * row;
+        let u = [(); 3].map(|()| self.pointer(further(u, first - row), row));
+        let place = Place::Input(V, first);
+        let v = self.pointer(place, row);
+        let residual = (!squares).then(|| self.pointer(place, row));
         let kept =
-            |maker: &mut Self, kept: Kept| maker.pointer(further(tile.place(kept), before), row);
-        let residual = (!squares).then(|| kept(&mut self, Kept::Residual));
+            |maker: &mut Self, kept: Kept| maker.pointer(further(tile.place(kept), first), row);
         let mut sums = squares.then(|| Sums::new(&mut self));
         // What is loaded and what takes its place go by pointers of their own: all accesses of a pointer lie within an interval.
         let [partial, given] =
@@ -166,7 +216,7 @@ impl Maker {
                 let before = maker.load(partial[0], at);
                 let result = maker.q("nmsub", &[gives, edges, before]);
                 match (residual, &mut sums) {
-                    (Some(residual), _) => maker.store(result, residual, at),
+                    (Some(residual), _) => maker.replace(result, v, residual, at),
                     (None, Some(sums)) => sums.square(maker, x, result),
                     (None, None) => {}
                 }
@@ -189,9 +239,8 @@ impl Maker {
     pub(super) fn smooth_plane(mut self, tile: Tile, u: Place) -> Rows {
         let row = self.row();
         let u = self.pointer(u, row);
-        let out = self.pointer(Place::Output(0), row);
-        let residual = further(tile.place(Kept::Residual), -row);
-        let residual = [(); 3].map(|()| self.pointer(residual, row));
+        let out = self.pointer(Place::Output(0, 0), row);
+        let residual = [(); 3].map(|()| self.pointer(Place::Input(V, -row), row));
         let [smoothed, begun] = [Kept::Smoothed, Kept::Begun]
             .map(|kept| [(); 2].map(|()| self.pointer(tile.place(kept), row)));
         let [centre, edges, ratio] = [0, 1, 2].map(|i| self.constant(i));
@@ -224,20 +273,20 @@ impl Maker {
         self.rows
     }
 
-    /// A row of a projection of the residual of the plane before: half of its own projection is added to what there is of the coarser plane, which
+    /// A row of a projection of rows of a plane at a place: half of its own projection is added to what there is of the coarser plane, which
     /// is stored, and goes on as the quads `switch` say: a mask of what there is, and the factor of what comes. Constants are a half and a quarter.
-    pub(super) fn project_plane(mut self, tile: Tile, switch: [u8; 2]) -> Rows {
+    pub(super) fn project_plane(mut self, tile: Tile, from: Place, switch: [u8; 2]) -> Rows {
         let coarse = self.row();
         self.quads *= 2;
         let row = self.row();
-        let residual = self.pointer(tile.place(Kept::Residual), 2 * row);
+        let rows = self.pointer(from, 2 * row);
         let projected = [(); 2].map(|()| self.pointer(tile.place(Kept::Projected), coarse));
-        let out = self.pointer(Place::Output(0), coarse);
+        let out = self.pointer(Place::Output(0, 0), coarse);
         let half = self.constant(0);
         let [mask, factor] = switch.map(Reg::Quad);
         let across = |maker: &mut Self, x: usize| {
             let at = x as i64 * QUAD;
-            let [above, own, below] = [0, 1, 2].map(|y| maker.load(residual, y * row + at));
+            let [above, own, below] = [0, 1, 2].map(|y| maker.load(rows, y * row + at));
             let sum = maker.q("add", &[above, below]);
             maker.q("madd", &[sum, half, own])
         };
@@ -257,7 +306,7 @@ impl Maker {
     pub(super) fn expanded(mut self) -> Rows {
         let row = self.row();
         let [before, own] = [0, 1].map(|z| self.pointer(Place::Plane(z, 0), row));
-        let to = self.pointer(Place::Output(0), row);
+        let to = self.pointer(Place::Output(0, 0), row);
         let half = self.constant(0);
         for x in 0..self.quads {
             self.phase(x);
@@ -285,14 +334,16 @@ mod tests {
             height: 8,
             before: 1,
             behind: 1,
+            residual: true,
             quads: 32,
+            handed: 0,
         };
         let u = Place::Input(0, 0);
         for name in ["vm7", "vm9"] {
             let machine = Machine::builtin(name).unwrap();
             let a = residual_constants(MgProblem::OPERATOR);
             let s = smoother_constants(Smoother::A.weights());
-            let residual = Maker::new(32, &a).residual_plane(tile, u, 1, false);
+            let residual = Maker::new(32, &a).residual_plane((tile, -1), u, false);
             let smoother = Maker::new(32, &s).smooth_plane(tile, u);
             for (rows, least, most) in [(residual, 9.0, 9.5), (smoother, 10.0, 10.5)] {
                 let schedule = rows.ops.schedule(&machine).unwrap();

@@ -22,8 +22,8 @@ pub(super) enum Place {
     Plane(usize, i64),
     /// In the page of this input, so many bytes from its start.
     Input(usize, i64),
-    /// In the page of the output.
-    Output(i64),
+    /// In the page of this output, so many bytes from its start.
+    Output(usize, i64),
     /// In the working space.
     Scratch(i64),
 }
@@ -68,8 +68,12 @@ pub(super) enum Operator {
     ResidualSquares,
     /// Rows as the user has them to lifted rows, and the sum of their squares.
     Lift,
-    /// And back.
+    /// The same and the projection of the rows in one pass over planes.
+    Begin,
+    /// Lifted rows to rows as the user has them.
     Lower,
+    /// The same and the sum of the squares of the residual in one pass over planes: the inputs are u and v.
+    Finish,
 }
 
 /// Sums of squares of a row, in as many chains as hide a multiply-add, and the quad that they are added to.
@@ -255,7 +259,7 @@ impl Maker {
         let planes = [(); 3].map(|()| self.planes());
         let row = self.row();
         let v = self.pointer(Place::Input(1, 0), row);
-        let r = self.pointer(Place::Output(0), row);
+        let r = self.pointer(Place::Output(0, 0), row);
         let [centre, edges, ratio] = [0, 1, 2].map(|i| self.constant(i));
         self.chain(
             |maker, x, by| {
@@ -280,7 +284,7 @@ impl Maker {
         let planes = [(); 3].map(|()| self.planes());
         let row = self.row();
         let u = add.then(|| self.pointer(Place::Input(1, 0), row));
-        let out = self.pointer(Place::Output(0), row);
+        let out = self.pointer(Place::Output(0, 0), row);
         let [centre, edges, ratio] = [0, 1, 2].map(|i| self.constant(i));
         self.chain(
             |maker, x, by| {
@@ -343,7 +347,7 @@ impl Maker {
         // A fine plane's first row here is that of the block: the neighbourhood of 2 Y + 1 begins at 2 Y.
         let row = self.row();
         let planes = [1, 2, 3].map(|z| self.pointer(Place::Plane(z, 0), 2 * row));
-        let out = self.pointer(Place::Output(0), coarse);
+        let out = self.pointer(Place::Output(0, 0), coarse);
         let [half, quarter] = [0, 1].map(|i| self.constant(i));
         let across = |maker: &mut Self, x: usize| {
             let [centre, beside, corners] = maker.around(planes, x);
@@ -376,7 +380,7 @@ impl Maker {
             [0, plane].map(|plane| maker.pointer(place(plane), 2 * fine))
         };
         let u = add.then(|| rows(&mut self, |bytes| Place::Input(1, bytes)));
-        let out = rows(&mut self, Place::Output);
+        let out = rows(&mut self, |bytes| Place::Output(0, bytes));
         let sums = |maker: &mut Self, j: usize| {
             let at = j as i64 * QUAD;
             let load = |maker: &mut Self, z: usize, y: i64| maker.load(planes[z], y * coarse + at);
@@ -435,13 +439,13 @@ impl Maker {
     }
 
     /// Four quads that are a quarter of a row apart become four neighbours, or the other way round: a 4 x 4 transpose of lanes. Those
-    /// that are lifted are squared and added up beside.
-    pub(super) fn turn(mut self, lift: bool) -> Rows {
+    /// that are to be measured are squared and added up beside.
+    pub(super) fn turn(mut self, lift: bool, measured: bool, [from, to]: [Place; 2]) -> Rows {
         let row = self.row();
-        let from = self.pointer(Place::Input(0, 0), row);
-        let to = self.pointer(Place::Output(0), row);
+        let from = self.pointer(from, row);
+        let to = self.pointer(to, row);
         let quarter = self.quads / 4;
-        let mut sums = lift.then(|| Sums::new(&mut self));
+        let mut sums = measured.then(|| Sums::new(&mut self));
         for k in 0..quarter {
             self.phase(4 * k);
             let apart = [0, 1, 2, 3].map(|l| ((l * quarter + k) as i64) * QUAD);

@@ -50,6 +50,9 @@ pub(super) struct Fused {
     pub(super) ascents: Vec<(u32, bool)>,
     /// Whether residual and projection of the finest level are.
     pub(super) descent: bool,
+    /// Whether rows are lifted, measured and projected in the first pass, and the residual is measured and u put into rows as the user has them in the last.
+    pub(super) first: bool,
+    pub(super) last: bool,
 }
 
 /// The level of two points along an axis, the coarsest one.
@@ -73,15 +76,23 @@ pub(super) fn steps(problem: &MgProblem, fused: &Fused) -> Vec<Step> {
         steps: Vec::new(),
     };
     let norm = |operator, of: &[Name], number| Step::Norm(operator, of.to_vec(), number);
-    let lifted = [Name::Given, Name::V];
-    maker.steps.push(norm(Operator::Lift, &lifted, 0));
+    let lifted = [Name::Given, Name::V, Name::R(finest - 1)];
+    maker.steps.push(match fused.first {
+        true => norm(Operator::Begin, &lifted, 0),
+        false => norm(Operator::Lift, &lifted[..2], 0),
+    });
     for cycle in 0..problem.cycles() {
         maker.down(cycle > 0);
         maker.up(cycle > 0);
     }
-    let last = [maker.u, Name::V];
-    maker.steps.push(norm(Operator::ResidualSquares, &last, 1));
-    maker.pass(Operator::Lower, finest, &[maker.u], Name::Result);
+    let last = [maker.u, Name::V, Name::Result];
+    if fused.last {
+        maker.steps.push(norm(Operator::Finish, &last, 1));
+    } else {
+        let residual = norm(Operator::ResidualSquares, &last[..2], 1);
+        maker.steps.push(residual);
+        maker.pass(Operator::Lower, finest, &[maker.u], Name::Result);
+    }
     maker.steps
 }
 
@@ -98,6 +109,7 @@ impl Maker<'_> {
         let (u, v) = (self.u, Name::V);
         match (add, self.fused.descent) {
             // While u is 0, v itself is the residual.
+            (false, _) if self.fused.first => {}
             (false, _) => self.pass(Operator::Project, finest, &[v], below),
             (true, true) => self.pass(Operator::Descend, finest, &[u, v], below),
             (true, false) => {

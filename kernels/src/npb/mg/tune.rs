@@ -1,6 +1,7 @@
 //! Blocks and fusions found by trying all of them, and plans by what was found.
 
-use super::choose::{Known, LEAST, attempt, heights};
+use super::choose::{Known, LEAST, attempt, blocks};
+use super::kernels::Block;
 use super::plan::{Multigrid, Planned, points};
 use super::rows::Operator;
 use super::steps::{Fused, steps};
@@ -25,6 +26,9 @@ pub struct PassShape {
     pub points: u64,
     /// Rows of a block of its result, of the coarser level where it has to do with two and does not go from plane to plane.
     pub rows: u64,
+    /// Whether blocks hand rows of the residual over to the next ones of their sections.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub handed: bool,
 }
 
 /// A pass of a plan and what it should take.
@@ -129,6 +133,8 @@ fn possible(problem: &MgProblem) -> Vec<Key> {
     let most = Fused {
         ascents: levels.chain([(finest, true)]).collect(),
         descent: true,
+        first: true,
+        last: true,
     };
     for key in keys(problem, &most) {
         if !all.contains(&key) {
@@ -138,19 +144,27 @@ fn possible(problem: &MgProblem) -> Vec<Key> {
     all
 }
 
-fn shape((operator, level): Key, rows: u64) -> PassShape {
+fn shape((operator, level): Key, block: Block) -> PassShape {
     PassShape {
         operator: operator.name().to_owned(),
         add: operator.adds(),
         points: points(level),
-        rows,
+        rows: block.rows,
+        handed: block.handed,
     }
 }
 
 impl PassShape {
     /// Whether it is that of an operator on a level.
     fn is(&self, key: Key) -> bool {
-        *self == shape(key, self.rows)
+        *self == shape(key, self.block())
+    }
+
+    fn block(&self) -> Block {
+        Block {
+            rows: self.rows,
+            handed: self.handed,
+        }
     }
 }
 
@@ -166,17 +180,16 @@ impl Multigrid {
         mut each: impl FnMut(Trial) -> ControlFlow<()>,
     ) -> Result<Option<Self>, MultigridError> {
         let of = |key| {
-            heights(key, machine)
-                .into_iter()
-                .map(move |rows| (key, rows))
+            let blocks = [false, true].map(|handed| blocks(key, handed, machine));
+            blocks.into_iter().flatten().map(move |block| (key, block))
         };
-        let trials: Vec<(Key, u64)> = possible(&problem).into_iter().flat_map(of).collect();
+        let trials: Vec<(Key, Block)> = possible(&problem).into_iter().flat_map(of).collect();
         let mut known = Known::new();
         let mut least = HashMap::new();
         let total = trials.len();
-        for (before, (key, rows)) in trials.into_iter().enumerate() {
+        for (before, (key, block)) in trials.into_iter().enumerate() {
             let trial = Trial {
-                shape: shape(key, rows),
+                shape: shape(key, block),
                 before,
                 total,
             };
@@ -184,7 +197,7 @@ impl Multigrid {
                 return Ok(None);
             }
             // What does not fit is no choice.
-            let Ok(planned) = attempt(&problem, key, rows, machine) else {
+            let Ok(planned) = attempt(&problem, key, block, machine) else {
                 continue;
             };
             let price = planned.price(machine)?;
@@ -211,6 +224,8 @@ impl Multigrid {
             match key {
                 (Operator::Ascend { add }, level) => fused.ascents.push((level, add)),
                 (Operator::Descend, _) => fused.descent = true,
+                (Operator::Begin, _) => fused.first = true,
+                (Operator::Finish, _) => fused.last = true,
                 _ => {}
             }
         }
@@ -254,7 +269,7 @@ impl Multigrid {
                 level,
                 block,
             } = planned.shape;
-            let shape = shape((operator, level), block.rows);
+            let shape = shape((operator, level), block);
             match all.iter_mut().find(|one| one.shape == shape) {
                 Some(one) => one.times += 1,
                 None => all.push(Priced {
@@ -276,9 +291,12 @@ fn one(
     machine: &Arc<Machine>,
 ) -> Result<Planned, TuningError> {
     let (operator, points) = (key.0.name().to_owned(), points(key.1));
-    let mut legal = heights(key, machine);
+    let shape = shapes.iter().find(|shape| shape.is(key));
+    let handed = shape.is_some_and(|shape| shape.handed);
+    let legal = blocks(key, handed, machine);
+    let mut legal: Vec<u64> = legal.into_iter().map(|block| block.rows).collect();
     legal.sort_unstable();
-    let Some(shape) = shapes.iter().find(|shape| shape.is(key)) else {
+    let Some(shape) = shape else {
         return Err(TuningError::Missing {
             operator,
             points,
@@ -294,7 +312,7 @@ fn one(
             legal,
         });
     }
-    attempt(problem, key, rows, machine).map_err(|source| TuningError::Unfit {
+    attempt(problem, key, shape.block(), machine).map_err(|source| TuningError::Unfit {
         operator,
         points,
         rows,
