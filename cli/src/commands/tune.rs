@@ -7,7 +7,7 @@ use crate::io::{Outputs, write_whole};
 use crate::outcome::{Failure, Outcome};
 use crate::progress;
 use crate::table::{Align, Table};
-use cp2_kernels::npb::mg::{Multigrid, Priced};
+use cp2_kernels::npb::mg::{Multigrid, PassShape, Priced};
 use cp2_problems::npb::Class;
 use cp2_problems::npb::mg::Benchmark;
 use serde_json::json;
@@ -37,9 +37,20 @@ struct MgArgs {
     class: Class,
     #[command(flatten)]
     machine: MachineArg,
+    /// Do every operator in a pass of its own, to see what each takes [default: several in one where that is faster]
+    #[arg(long)]
+    single: bool,
     /// File for what is found (TOML), to be used by `cp2 npb mg --tuned FILE` [default: only shown]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+/// The rows of a pass's blocks, marked where they hand some over.
+fn rows(shape: &PassShape) -> String {
+    match shape.handed {
+        true => format!("{} +", shape.rows),
+        false => shape.rows.to_string(),
+    }
 }
 
 /// Does what the command says.
@@ -61,7 +72,7 @@ fn mg(args: &MgArgs, json: bool) -> Result<Outcome, Failure> {
         Multigrid::new(problem.clone(), &machine).map_err(Failure::input)?
     };
     let (mut steps, mut trials, mut ended) = (None, 0, Ok(()));
-    let found = Multigrid::tune(problem, &machine, |trial| {
+    let found = Multigrid::tune(problem, &machine, !args.single, |trial| {
         let steps = steps.get_or_insert_with(|| progress::steps(trial.total as u64, json));
         if trial.before > 0 {
             steps.done();
@@ -119,14 +130,14 @@ fn mg(args: &MgArgs, json: bool) -> Result<Outcome, Failure> {
         let add = if shape.add { ", added" } else { "" };
         table.row([
             format!("{}{add} {}", shape.operator, shape.points),
-            shape.rows.to_string(),
-            other.map_or_else(|| "-".to_owned(), |other| other.shape.rows.to_string()),
+            rows(shape),
+            other.map_or_else(|| "-".to_owned(), |other| rows(&other.shape)),
             times.to_string(),
             cycles.get().to_string(),
         ]);
     }
     let text = format!(
-        "NPB MG, class {}, on {}: {trials} shapes tried\n{table}all passes  {tuned} cycles; {untuned} as the price decides without a search\n",
+        "NPB MG, class {}, on {}: {trials} shapes tried\n{table}all passes  {tuned} cycles; {untuned} as the price decides without a search\n+ blocks hand rows of the residual over to the next ones of their sections\n",
         args.class, machine.name
     );
     let pass = |one: &Priced| {
@@ -135,6 +146,7 @@ fn mg(args: &MgArgs, json: bool) -> Result<Outcome, Failure> {
             "add": one.shape.add,
             "points": one.shape.points,
             "rows": one.shape.rows,
+            "handed": one.shape.handed,
             "times": one.times,
             "cycles": one.cycles.get(),
         })
@@ -148,6 +160,7 @@ fn mg(args: &MgArgs, json: bool) -> Result<Outcome, Failure> {
             "machine": machine.name,
             "machine_hash": machine.hash,
             "tried": trials,
+            "single": args.single,
             "passes": passes.iter().map(pass).collect::<Vec<_>>(),
             "cycles": tuned,
             "cycles_by_price": untuned,

@@ -18,6 +18,7 @@ mod measure;
 #[cfg(target_os = "linux")]
 mod memory;
 mod npb;
+mod npb_tables;
 mod pipelines;
 mod readme;
 mod solve;

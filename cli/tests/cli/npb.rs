@@ -1,6 +1,27 @@
 //! `cp2 npb`: official values, figures, and how it ends.
 
 use crate::bench::Bench;
+use crate::npb_tables::{BENCHMARKS, DOCUMENT, MACHINES, line, replaced};
+
+/// The tables of the document have what the smallest classes take.
+#[test]
+fn the_document_has_the_figures_of_now() {
+    let bench = Bench::new();
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let text = std::fs::read_to_string(root.join(DOCUMENT)).unwrap();
+    for (benchmark, _, _) in BENCHMARKS {
+        assert!(replaced(&text, benchmark, "").is_some(), "{benchmark}");
+        for machine in MACHINES {
+            let run = format!("npb {benchmark} --class S --machine {machine} --json");
+            let json = bench.cp2(&run).works().json();
+            let line = line(benchmark, "S", machine, &json);
+            assert!(
+                text.contains(&line),
+                "{DOCUMENT} lacks `{line}`: make its tables again"
+            );
+        }
+    }
+}
 
 #[test]
 fn ft_of_class_s_is_verified_on_every_machine() {

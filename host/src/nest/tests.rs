@@ -59,6 +59,118 @@ fn kinds_stand_for_every_page() {
     assert_eq!(serde_json::from_str::<Nest>(&json).unwrap(), nest);
 }
 
+/// Sections with shares of their own: a block finds the last rows of what the block before it has computed where it would have loaded and computed
+/// them itself, and only the first one of a share loads the rows that these take.
+#[test]
+fn blocks_hand_rows_over_to_the_next_ones_of_their_sections() {
+    use cp2_dma::{Direction, Recipient};
+    let machine = Machine::builtin("vm7").unwrap();
+    let [planes, rows, row] = [5u64, 22, 16];
+    let [from, to, kept] = [1u64 << 20, 2 << 20, 3 << 20];
+    // Six blocks of four rows, the last one half empty, for four sections: shares of two, of which the last one has none.
+    let (block, halo, blocks, share) = (4u64, 1u64, 6u64, 2u64);
+    let shape = [planes, rows, row];
+    let input = Field::new("v", from, 4, shape, [1, block, row]).halo([0, halo, 0], Edge::Zero);
+    let handed = Field::new("handed", kept, 4, [planes, 2 * blocks, row], [1, 2, row]);
+    let inputs = vec![
+        input.opening(Opening::Further(2)),
+        handed
+            .clone()
+            .offset([0, -2, 0])
+            .within(0, -1)
+            .opening(Opening::Nothing),
+    ];
+    let outputs = vec![
+        Field::new("r", to, 4, shape, [1, block, row]).within(0, 0),
+        handed.within(0, 3),
+    ];
+    let sweep = Sweep {
+        march: Some(March::Planes),
+        grid: Some([planes, blocks, 1]),
+        shares: true,
+        zeros: (0, 4096),
+        size: BlocksPerSection::Fixed(1),
+        ..Sweep::new(inputs, outputs)
+    };
+    let nest = Nest::new(sweep.clone(), &machine).unwrap();
+    assert_eq!(nest.digits(), [planes, share, 1]);
+    let line = row * 4;
+    let window = nest.places[0].clone();
+    for k in 0..nest.len() {
+        let (z, digit) = (k % planes, k / planes);
+        let buffer = u64::from(window[(k % nest.degree() as u64) as usize]);
+        assert_eq!(
+            nest.arguments(k)[nest.layout().word(args::OPENS)],
+            u32::from(digit == 0)
+        );
+        // By section: the rows of its window that come from the array, from other blocks, and the rest, zeros.
+        let mut filled = [[' '; 6]; 4];
+        for (stream, load) in nest.transfers(Direction::Load, k) {
+            for run in load.runs(&machine) {
+                let Recipient::Section(section) = run.to else {
+                    panic!("page {k}: {run:?}");
+                };
+                let section = section as usize;
+                let first = (u64::from(run.local) - buffer) / line;
+                for i in 0..run.bytes / line {
+                    let own = section as u64 * share + digit;
+                    let at = (first + i) as usize;
+                    let row = (own * block + first + i) as i64 - halo as i64;
+                    let lies = run.system + i * line;
+                    if run.system < 4096 {
+                        filled[section][at] = '0';
+                        continue;
+                    }
+                    let (base, number) = match stream {
+                        0 => (from + z * rows * line, row as u64),
+                        _ => (kept + z * 2 * blocks * line, 2 * (own - 1) + first + i),
+                    };
+                    assert_eq!(lies, base + number * line, "page {k}, section {section}");
+                    filled[section][at] = if stream == 0 { 'v' } else { 'h' };
+                }
+            }
+        }
+        for (section, rows) in filled.iter().enumerate() {
+            let rows: String = rows.iter().collect();
+            let expected = match (section, digit) {
+                (0, 0) => "0vvvvv",
+                (_, 0) if section < 3 => "vvvvvv",
+                // The array ends in its window.
+                (2, 1) => "hhv000",
+                (3, _) => "000000",
+                _ => "hhvvvv",
+            };
+            assert_eq!(rows, expected, "page {k}, section {section}");
+        }
+        for (stream, store) in nest.transfers(Direction::Store, k) {
+            for run in store.runs(&machine) {
+                let Recipient::Section(section) = run.to else {
+                    panic!("page {k}: {run:?}");
+                };
+                let section = section as u64;
+                let own = section * share + digit;
+                let first = (u64::from(run.local) - buffer) / line;
+                let (base, number, at) = match stream {
+                    0 => (to + z * rows * line, own * block, halo),
+                    _ => (kept + z * 2 * blocks * line, 2 * own, halo + 3),
+                };
+                assert_eq!((run.system, first), (base + number * line, at), "page {k}");
+            }
+        }
+    }
+    let refused = |change: &dyn Fn(&mut Sweep)| {
+        let mut sweep = sweep.clone();
+        change(&mut sweep);
+        Nest::new(sweep, &machine).unwrap_err().to_string()
+    };
+    let apart = refused(&|sweep| sweep.shares = false);
+    assert!(apart.contains("shares of their own"), "{apart}");
+    let beyond = refused(&|sweep| sweep.outputs[1] = sweep.outputs[1].clone().within(0, 4));
+    assert!(beyond.contains("`handed`"), "{beyond}");
+    let later = refused(&|sweep| sweep.inputs[1] = sweep.inputs[1].clone().within(1, 0));
+    assert!(later.contains("no room"), "{later}");
+}
+
 /// Pages that begin before their arrays: an input whose planes go round its edge, and an output that comes three pages behind it. Every plane and row is
 /// loaded as often as pages ask for it, and stored once.
 #[test]

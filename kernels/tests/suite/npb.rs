@@ -3,6 +3,7 @@
 
 use cp2_host::Options;
 use cp2_kernels::Cp2;
+use cp2_kernels::npb::mg::Multigrid;
 use cp2_machine::Machine;
 use cp2_problems::npb::ft::{CHECKSUM_TOLERANCE, FIELD_TOLERANCE, official};
 use cp2_problems::npb::mg::{Benchmark, MgProblem, Smoother, charges};
@@ -131,9 +132,9 @@ fn ft_of_any_shape_is_what_double_precision_says() {
 #[test]
 fn mg_gives_the_official_norms() {
     for (class, machine, check, least) in [
-        (Class::S, "vm7", true, 0.45),
-        (Class::S, "vm9", false, 0.40),
-        (Class::W, "vm7", false, 0.62),
+        (Class::S, "vm7", true, 0.52),
+        (Class::S, "vm9", false, 0.49),
+        (Class::W, "vm7", false, 0.76),
     ] {
         let benchmark = Benchmark::of(class);
         let problem = benchmark.problem();
@@ -163,6 +164,79 @@ fn mg_gives_the_official_norms() {
             "{class} {machine}: {}",
             done.efficiency()
         );
+    }
+}
+
+/// What larger classes should take, by the price of their jobs.
+#[test]
+fn mg_of_larger_classes_is_efficient_by_its_price() {
+    for (class, machine, least) in [(Class::W, "vm9", 0.73), (Class::A, "vm9", 0.69)] {
+        let problem = Benchmark::of(class).problem();
+        let method = Cp2::new(vm(machine)).method(&problem).unwrap();
+        let n = problem.n();
+        let input = Data::of("v", &[n; 3], vec![0f32; n.pow(3)]);
+        let task = method.task(&input, Options::default()).unwrap();
+        let efficiency = method.figures.efficiency(task.job.expected().unwrap().0);
+        assert!(
+            (least..1.0).contains(&efficiency),
+            "{class} {machine}: {efficiency}"
+        );
+    }
+}
+
+/// Rows of the residual that a block hands over to the next one of its section are those that this one would compute: the same bits, whatever the blocks.
+#[test]
+fn rows_handed_over_are_those_computed_again() {
+    let problem = MgProblem::new(32, 3, Smoother::A).unwrap();
+    let input = problem.input(Case::Random, 8);
+    let options = Options {
+        check: true,
+        ..Options::default()
+    };
+    let run = |plan: Multigrid| {
+        let method = plan.into_method();
+        let task = method.task(&input, options.clone()).unwrap();
+        let expected = task.job.expected().unwrap().0;
+        let done = task.run(method.figures.clone()).unwrap();
+        assert_eq!(done.run.report.findings, []);
+        assert_eq!(done.run.report.cycles, expected);
+        let output = done.output.unwrap();
+        let u = output.get::<f32>("u").unwrap();
+        let bits: Vec<u32> = u.iter().map(|x| x.to_bits()).collect();
+        (bits, expected)
+    };
+    let machines = [
+        vm("vm7"),
+        Arc::new(
+            Machine::parse(
+                "three",
+                "name = \"three\"\nbase = \"vm9\"\n[cp2]\nsections = { value = 3, unit = \"sections\" }\n",
+            )
+            .unwrap(),
+        ),
+    ];
+    for machine in machines {
+        let plan = Multigrid::new(problem.clone(), &machine).unwrap();
+        let passes = plan.passes().unwrap();
+        let (bits, least) = run(plan);
+        for (rows, handed) in [(2, true), (4, true), (6, true), (4, false)] {
+            let mut changed = 0;
+            let shapes = passes.iter().map(|pass| {
+                let mut shape = pass.shape.clone();
+                let fused = ["correction, residual, smoother", "residual, projection"];
+                if shape.points == 32 && fused.contains(&shape.operator.as_str()) {
+                    (shape.rows, shape.handed) = (rows, handed);
+                    changed += 1;
+                }
+                shape
+            });
+            let shapes: Vec<_> = shapes.collect();
+            let plan = Multigrid::tuned(problem.clone(), &shapes, &machine).unwrap();
+            assert_eq!(changed, 3);
+            let (others, cycles) = run(plan);
+            assert!(bits == others, "{rows} {handed}");
+            assert!(cycles >= least, "{rows} {handed}: {cycles} {least}");
+        }
     }
 }
 

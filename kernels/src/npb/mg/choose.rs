@@ -22,7 +22,7 @@ pub(super) fn kernel(
     problem: &MgProblem,
     key: (Operator, u32),
     known: &mut Known,
-    machine: &Machine,
+    machine: &Arc<Machine>,
 ) -> Result<Arc<Planned>, MultigridError> {
     if let Some(kernel) = known.get(&key) {
         return Ok(kernel.clone());
@@ -71,7 +71,7 @@ pub(super) fn fused(problem: &MgProblem, known: &mut Known, machine: &Arc<Machin
 pub(super) const LEAST: u32 = 3;
 
 /// Blocks that are tried of a pass that keeps planes, those with the fewest rows in all first: larger ones may leave no room for a second buffer.
-const TRIED: u64 = 3;
+const TRIED: u64 = 5;
 
 /// The level whose rows a block has: that of the result, the coarser one where there are two of them.
 fn result(operator: Operator, level: u32) -> u32 {
@@ -162,35 +162,39 @@ pub(super) fn attempt(
     })
 }
 
-/// The kernel of an operator on a level, by the block that is expected to be the fastest.
+/// The kernel of an operator on a level, by the block with the lowest price.
 fn planned(
     problem: &MgProblem,
     (operator, level): (Operator, u32),
-    machine: &Machine,
+    machine: &Arc<Machine>,
 ) -> Result<Planned, MultigridError> {
     let attempt = |block: Block| attempt(problem, (operator, level), block, machine);
-    let mut best: Option<Result<Planned, MultigridError>> = None;
+    let (mut fit, mut refused) = (Vec::new(), None);
     for handed in [false, true] {
         let mut fits = 0;
         for block in blocks((operator, level), handed, machine) {
             if operator.keeps() && fits == TRIED {
                 break;
             }
-            let tried = attempt(block);
-            fits += u64::from(tried.is_ok());
-            let better = match (&tried, &best) {
-                (_, None) | (Ok(_), Some(Err(_))) => true,
-                (Ok(tried), Some(Ok(best))) => tried.expected < best.expected,
-                (Err(_), Some(_)) => false,
-            };
-            if better {
-                best = Some(tried);
+            match attempt(block) {
+                Ok(planned) => {
+                    fits += 1;
+                    fit.push(planned);
+                }
+                Err(error) => {
+                    refused.get_or_insert(error);
+                }
             }
         }
+    }
+    // Of equal prices the first.
+    let price = |planned: &Planned| planned.price(machine).unwrap_or(u64::MAX);
+    if let Some(best) = fit.into_iter().min_by_key(price) {
+        return Ok(best);
     }
     let one = Block {
         rows: 1,
         handed: false,
     };
-    best.unwrap_or_else(|| attempt(one))
+    refused.map_or_else(|| attempt(one), Err)
 }

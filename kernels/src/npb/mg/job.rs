@@ -14,6 +14,9 @@ use std::collections::hash_map::Entry;
 /// Values of an array that one step of the control CPU adds up.
 const TERMS: u64 = 1024;
 
+/// Numbers of a quad.
+const LANES: u64 = 4;
+
 /// A job being put together.
 struct Making<'a> {
     plan: &'a Multigrid,
@@ -126,8 +129,9 @@ impl Making<'_> {
 
     /// A pass that leaves sums of squares, and steps of the control CPU that add these up and take the root of their mean.
     fn norm(&mut self, planned: &Planned, of: &[Name], number: u64) -> Result<(), MultigridError> {
-        let count = 4 * planned.shape.sums();
-        let sums = self.job.temporary::<f32>(count)?;
+        let count = planned.shape.sums();
+        // Each is in all four lanes of a quad.
+        let sums = self.job.temporary::<f32>(LANES * count)?;
         let total = self.job.temporary::<f64>(1)?;
         let output = Placed {
             at: sums.address(),
@@ -143,7 +147,7 @@ impl Making<'_> {
                 _ => step.load(total, 0)?,
             };
             for i in begin.max(1)..end {
-                let term = step.load(sums, i)?;
+                let term = step.load(sums, LANES * i)?;
                 sum = step.add(sum, term);
             }
             if end == count {

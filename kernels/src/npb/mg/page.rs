@@ -3,7 +3,7 @@
 use super::MultigridError;
 use super::rows::{Place, Rows};
 use crate::assembly::assembly;
-use crate::pipeline::{Operations, Schedule};
+use crate::pipeline::{Operations, Schedule, Setup};
 use cp2_asm::{Options, Program, Source};
 use cp2_machine::Machine;
 use std::fmt::Write as _;
@@ -93,12 +93,16 @@ impl Kernel {
             text += &looped.text;
             if let Some(sum) = part.rows.sum {
                 let sums = frame.output(frame.sums);
-                let _ = writeln!(text, "    mov a14, c{sums}\n    stq q{sum}, [a14]");
+                text += &folded(sum);
+                let _ = writeln!(text, "    mov a14, c{sums}\n    stq q0, [a14]");
             }
             operations.add(&part.rows.ops.body, part.iterations, machine);
         }
         // A hardware loop may not end where another does.
-        text += "    nop\n    page_end\n    stop\n";
+        if text.ends_with("}\n") {
+            text += "    nop\n";
+        }
+        text += "    page_end\n    stop\n";
         let mut more = (Operations::default(), 0);
         if !opening.is_empty() {
             text += "opening:\n";
@@ -131,7 +135,7 @@ impl Kernel {
 struct Looped {
     /// Those before it that load its constants.
     begin: String,
-    /// Its pointers and itself.
+    /// Itself with its pointers.
     text: String,
     /// Its constants, at a label.
     constants: String,
@@ -147,16 +151,25 @@ impl Looped {
         machine: &Machine,
     ) -> Result<Self, MultigridError> {
         let schedule = part.rows.ops.schedule_or_stretch(machine)?;
-        let emitted = schedule.emit(part.iterations);
+        let setups = pointers(&part.rows, &schedule, frame);
+        let emitted = schedule.emit(part.iterations).set_up(setups);
         // Each loop has constants of its own.
         let own = |text: String| text.replace("constants", label);
         Ok(Self {
             begin: own(part.rows.ops.load_constants()),
-            text: pointers(&part.rows, &schedule, frame) + &emitted.text,
             constants: own(part.rows.ops.constant_table()),
             cycles: emitted.cycles,
+            text: emitted.text,
         })
     }
+}
+
+/// Words that leave the sum of a quad's lanes in every lane of `q0`: the control CPU has one number of a page to add.
+fn folded(quad: u8) -> String {
+    let (halves, neighbours) = (0b01_00_11_10, 0b10_11_00_01);
+    format!(
+        "    perm q1, q{quad}, {halves}\n    add q0, q{quad}, q1\n    perm q1, q0, {neighbours}\n    add q0, q0, q1\n"
+    )
 }
 
 /// Before the first page: the working space, and where the first values of switches are.
@@ -227,9 +240,8 @@ fn switch(frame: Frame) -> String {
 }
 
 /// Words that set the pointers of a loop up.
-fn pointers(rows: &Rows, schedule: &Schedule, frame: Frame) -> String {
-    let mut text = String::new();
-    for &(pointer, place) in &rows.pointers {
+fn pointers(rows: &Rows, schedule: &Schedule, frame: Frame) -> Vec<Setup> {
+    let pointers = rows.pointers.iter().map(|&(pointer, place)| {
         let (register, bytes) = match place {
             Place::Plane(plane, bytes) => (PLANES + plane, bytes),
             Place::Input(0, bytes) => (WORDS, bytes),
@@ -239,15 +251,17 @@ fn pointers(rows: &Rows, schedule: &Schedule, frame: Frame) -> String {
         };
         let bias = schedule.bias(pointer) + bytes;
         let a = schedule.register_of(pointer);
-        let _ = match (-2048..2048).contains(&bias) {
-            true => writeln!(text, "    addi a{a}, c{register}, {bias}"),
-            false => writeln!(
-                text,
-                "    movi a{a}, {bias}\n    add a{a}, a{a}, c{register}"
-            ),
+        let words = match (-2048..2048).contains(&bias) {
+            true => vec![format!("addi a{a}, c{register}, {bias}")],
+            false => vec![
+                format!("movi a{a}, {bias}"),
+                format!("add a{a}, a{a}, c{register}"),
+            ],
         };
-    }
-    text
+        let registers = vec![a];
+        Setup { words, registers }
+    });
+    pointers.collect()
 }
 
 /// The two values of each switch.

@@ -5,7 +5,7 @@ use super::choose::{Known, fused, kernel};
 use super::kernels::{Block, tile};
 use super::page::Kernel;
 use super::rows::{Operator, QUAD};
-use super::steps::{Name, Step, steps};
+use super::steps::{Fused, Name, Step, steps};
 use crate::job::Job;
 use crate::pipeline::Operations;
 use cp2_host::nest::{Edge, Field, March, Opening, Sweep};
@@ -70,8 +70,18 @@ impl Multigrid {
         machine: &Arc<Machine>,
     ) -> Result<Self, MultigridError> {
         let fused = fused(&problem, known, machine);
+        Self::with(problem, &fused, known, machine)
+    }
+
+    /// The same with what is done in one pass.
+    pub(super) fn with(
+        problem: MgProblem,
+        fused: &Fused,
+        known: &mut Known,
+        machine: &Arc<Machine>,
+    ) -> Result<Self, MultigridError> {
         let finest = problem.n().trailing_zeros();
-        let all = steps(&problem, &fused).into_iter().map(|step| {
+        let all = steps(&problem, fused).into_iter().map(|step| {
             let kernel = kernel(&problem, step.key(finest), known, machine);
             let kernel = kernel.map_err(|refused| refused.of(machine))?;
             Ok((step, kernel))
@@ -272,9 +282,12 @@ impl Shape {
         };
         let marches = !matches!(operator, Operator::Lift | Operator::Lower);
         let scratch = tile(operator, level, self.block).bytes(operator);
-        // Room for larger blocks: what is smoothed takes the place of the plane that it is smoothed with.
+        // Room for larger blocks: what is computed takes the place of what it is added to.
         let output = match operator {
             Operator::Ascend { add: true } => output.within(0, 0),
+            Operator::Residual
+            | Operator::Smooth { add: true }
+            | Operator::Interpolate { add: true } => output.within(1, 0),
             _ => output,
         };
         let mut outputs = vec![output];
@@ -286,6 +299,8 @@ impl Shape {
         }
         Sweep {
             march: marches.then_some(March::Planes),
+            // Room for larger blocks too: windows hold the planes of one march only, and the next one waits for its end.
+            marches_apart: marches && !operator.keeps(),
             shares: hands,
             grid: operator
                 .keeps()

@@ -187,6 +187,14 @@ impl Maker {
         self.rows.ops.body.replace(value, before, pointer, bytes);
     }
 
+    /// A store into the place of what it is added to, or where nothing was.
+    fn put(&mut self, value: Reg, before: Option<Reg>, pointer: Pointer, bytes: i64) {
+        match before {
+            Some(before) => self.replace(value, before, pointer, bytes),
+            None => self.store(value, pointer, bytes),
+        }
+    }
+
     /// What lies to the left of a row that ends with a quad.
     pub(super) fn turned_right(&mut self, last: Reg) -> Reg {
         self.lanes(last, LAST_TO_FIRST)
@@ -273,7 +281,7 @@ impl Maker {
                 let sum = maker.q("add", &[corners, left]);
                 let sum = maker.q("add", &[sum, right]);
                 let result = maker.q("nmsub", &[sum, edges, own]);
-                maker.store(result, r, x as i64 * QUAD);
+                maker.replace(result, v, r, x as i64 * QUAD);
             },
         );
         self.rows
@@ -294,17 +302,15 @@ impl Maker {
             },
             |maker, x, _, (r, beside, corners), [[left], [right]]| {
                 let inner = maker.q("madd", &[beside, ratio, corners]);
+                let u = u.map(|u| maker.load(u, x as i64 * QUAD));
                 let own = match u {
-                    Some(u) => {
-                        let u = maker.load(u, x as i64 * QUAD);
-                        maker.q("madd", &[r, centre, u])
-                    }
+                    Some(u) => maker.q("madd", &[r, centre, u]),
                     None => maker.q("mul", &[r, centre]),
                 };
                 let sum = maker.q("add", &[inner, left]);
                 let sum = maker.q("add", &[sum, right]);
                 let result = maker.q("madd", &[sum, edges, own]);
-                maker.store(result, out, x as i64 * QUAD);
+                maker.put(result, u, out, x as i64 * QUAD);
             },
         );
         self.rows
@@ -404,7 +410,7 @@ impl Maker {
                 (None, Some(factor)) => maker.q("mul", &[sum, factor]),
                 (None, None) => sum,
             };
-            maker.store(result, out[z], at);
+            maker.put(result, u, out[z], at);
         };
         let grid = [(0, 0), (0, 1), (1, 0), (1, 1)];
         let weight = |(z, y): (usize, usize)| 2 - z - y;

@@ -169,21 +169,27 @@ impl PassShape {
 }
 
 impl Multigrid {
-    /// Plans the cycles of a problem by the prices of all blocks that fit, of all passes, and of all fusions. `each` is told of every trial before it is
-    /// made, and may end the search.
+    /// Plans the cycles of a problem by the prices of all blocks that fit, of all passes, and of all fusions, or of none: a pass for each operator then.
+    /// `each` is told of every trial before it is made, and may end the search.
     ///
     /// # Errors
     /// As of [`Multigrid::new`].
     pub fn tune(
         problem: MgProblem,
         machine: &Arc<Machine>,
+        fusions: bool,
         mut each: impl FnMut(Trial) -> ControlFlow<()>,
     ) -> Result<Option<Self>, MultigridError> {
         let of = |key| {
             let blocks = [false, true].map(|handed| blocks(key, handed, machine));
             blocks.into_iter().flatten().map(move |block| (key, block))
         };
-        let trials: Vec<(Key, Block)> = possible(&problem).into_iter().flat_map(of).collect();
+        let none = Fused::default();
+        let passes = match fusions {
+            true => possible(&problem),
+            false => keys(&problem, &none),
+        };
+        let trials: Vec<(Key, Block)> = passes.into_iter().flat_map(of).collect();
         let mut known = Known::new();
         let mut least = HashMap::new();
         let total = trials.len();
@@ -206,7 +212,10 @@ impl Multigrid {
                 known.insert(key, Arc::new(planned));
             }
         }
-        Self::of(problem, &mut known, machine).map(Some)
+        if fusions {
+            return Self::of(problem, &mut known, machine).map(Some);
+        }
+        Self::with(problem, &none, &mut known, machine).map(Some)
     }
 
     /// Plans the cycles of a problem with passes of these shapes.
