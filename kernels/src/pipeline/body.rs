@@ -99,11 +99,15 @@ pub(crate) struct Body {
     pub(super) in_order: bool,
     /// Whether loads and stores are placed together, in the order in which they are due: for long chains that leave no memory slot free.
     pub(super) evenly: bool,
+    /// Whether that is tried where arithmetic is issued in the order given, too.
+    pub(crate) due: bool,
     phase: f64,
     /// Pointers through which an iteration stores, each after all loads of the next iteration through the other.
     pub(super) behind: Vec<(usize, usize)>,
     /// Stores, and loads of the same iteration that read what they write.
     pub(super) through: Vec<(usize, usize)>,
+    /// Stores, and loads of the next iteration that read what they write.
+    pub(super) kept: Vec<(usize, usize)>,
     /// Cycles that an interval is longer than the least, so that a chain at the end of an
     /// iteration finds room before the next is half done.
     pub(crate) spare: usize,
@@ -159,6 +163,11 @@ impl Body {
     /// The load made last reads what store `store`, by its [place](Self::last), has written in the same iteration.
     pub(crate) fn reads_what_is_stored(&mut self, store: usize) {
         self.through.push((store, self.last()));
+    }
+
+    /// Load `load`, by its [place](Self::last), reads what store `store` has written in the iteration before, where no other stores go.
+    pub(crate) fn reads_what_is_kept(&mut self, store: usize, load: usize) {
+        self.kept.push((store, load));
     }
 
     /// The place of the operation made last.

@@ -48,6 +48,8 @@ pub(super) enum Order {
     Written(f64),
     /// Arithmetic in the order in which it is written, evenly over the interval; loads as late and stores as early as they can be.
     Spread,
+    /// Arithmetic in the order in which it is written, evenly over the interval, then loads and stores together as in `Even`.
+    Due(i64),
     /// Arithmetic by its phase, then loads and stores together, stores as due so many cycles after they are ready.
     Even(i64),
     /// Like `Even`, the first stores through a pointer not before the last can be made within an interval of them.
@@ -76,7 +78,10 @@ impl Body {
 
     /// The orders to try.
     pub(super) fn tries(&self) -> &'static [Order] {
-        use Order::{Even, Held, Loads, Stores, Swing, Written};
+        use Order::{Due, Even, Held, Loads, Stores, Swing, Written};
+        if self.due {
+            return &[Due(2), Due(4), Due(8), Due(16), Loads(1.0), Stores(1.0)];
+        }
         if self.evenly {
             return &[
                 Even(4),
@@ -197,6 +202,10 @@ impl<'a> Attempt<'a> {
                 self.place_loads(&sources)?;
                 self.place_stores(&sources, 1.0)?;
             }
+            Order::Due(lag) => {
+                self.place_arithmetic(&sources, true, true)?;
+                self.place_evenly(&sources, lag, false)?;
+            }
             Order::Even(lag) | Order::Held(lag) => {
                 self.place_by_phase(&sources)?;
                 self.place_evenly(&sources, lag, matches!(order, Order::Held(_)))?;
@@ -285,6 +294,10 @@ impl<'a> Attempt<'a> {
 
     /// Whether what goes through memory is stored before it is loaded, and loaded before the next iteration stores there.
     fn all_through(&self) -> Option<()> {
+        self.body.kept.iter().try_for_each(|&(store, load)| {
+            let (stored, read) = (self.at[store]?, self.at[load]?);
+            (stored < read + self.interval).then_some(())
+        })?;
         self.body.through.iter().try_for_each(|&(store, load)| {
             let (stored, read) = (self.at[store]?, self.at[load]?);
             (stored < read && read < stored + self.interval).then_some(())

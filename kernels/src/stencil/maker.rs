@@ -22,6 +22,10 @@ pub(super) struct Maker<'a> {
     /// The stores of such sums, by their places.
     pub(super) stored: BTreeMap<(i8, i64), usize>,
     pub(super) doubled: BTreeMap<(i8, i64), Reg>,
+    /// Where sums of planes are stored that the next row loads, by their quads.
+    pub(super) keeping: BTreeMap<i64, usize>,
+    /// Loads of what the row before has kept, by their quads.
+    pub(super) awaited: Vec<(i64, usize)>,
 }
 
 impl<'a> Maker<'a> {
@@ -31,7 +35,11 @@ impl<'a> Maker<'a> {
             row,
             pitch: row.pitch(),
             made: Made {
-                body: Body::in_order(),
+                body: Body {
+                    // What is kept leaves hardly a memory slot free.
+                    due: way.kept,
+                    ..Body::in_order()
+                },
                 pointers: BTreeMap::new(),
                 table: None,
                 constants: Vec::new(),
@@ -48,12 +56,19 @@ impl<'a> Maker<'a> {
             weighed: BTreeMap::new(),
             stored: BTreeMap::new(),
             doubled: BTreeMap::new(),
+            keeping: BTreeMap::new(),
+            awaited: Vec::new(),
         }
     }
 
     /// All of it.
     pub(super) fn made(mut self) -> Made {
         self.all();
+        for (k, load) in self.awaited {
+            if let Some(&store) = self.keeping.get(&k) {
+                self.made.body.reads_what_is_kept(store, load);
+            }
+        }
         self.made
     }
 }
@@ -149,7 +164,7 @@ impl Maker<'_> {
         let points = self.row.stencil.points().len() as i64;
         let row = match stream {
             Stream::Plane(_) => self.pitch[0],
-            Stream::Result => self.pitch[1],
+            Stream::Result | Stream::Kept | Stream::Keeping => self.pitch[1],
             Stream::Own => points * self.pitch[1],
         };
         let step = Step::Bytes(self.made.way.together as i64 * row);
@@ -181,12 +196,18 @@ impl Maker<'_> {
             return *known;
         }
         let own = self.load(row, k);
-        let pointer = self.pointer(Stream::Plane(row.0));
-        let at = i64::from(row.1 + self.at) * self.pitch[0] + QUAD * k;
-        let later = self.made.body.quad();
-        self.made.body.load(Reg::Lo(later), pointer, at + 8);
-        self.made.body.load(Reg::Hi(later), pointer, at + 16);
-        let sum = self.q("add", &[own, Reg::Whole(later)]);
+        let later = if k.checked_rem(self.made.way.shifted) == Some(0) {
+            let next = self.load(row, k + 1);
+            self.shift(own, next, 2)
+        } else {
+            let pointer = self.pointer(Stream::Plane(row.0));
+            let at = i64::from(row.1 + self.at) * self.pitch[0] + QUAD * k;
+            let later = self.made.body.quad();
+            self.made.body.load(Reg::Lo(later), pointer, at + 8);
+            self.made.body.load(Reg::Hi(later), pointer, at + 16);
+            Reg::Whole(later)
+        };
+        let sum = self.q("add", &[own, later]);
         self.doubled.insert((self.at, k), sum);
         sum
     }
@@ -224,10 +245,32 @@ impl Maker<'_> {
         if let Some(known) = self.planes.get(&key) {
             return *known;
         }
+        if self.made.way.kept && row < 1 {
+            return self.kept_pair(row, k);
+        }
         let both = [-1, 1].map(|plane| self.load((plane, row), k));
         let sum = self.q("add", &both);
         self.planes.insert(key, sum);
+        if self.made.way.kept && !self.keeping.contains_key(&k) {
+            let keeping = self.pointer(Stream::Keeping);
+            let at = 2 * self.pitch[1] + QUAD * k;
+            self.made.body.store(sum, keeping, at);
+            self.keeping.insert(k, self.made.body.last());
+        }
         sum
+    }
+
+    /// The same of a row that rows before have kept: they lie from that before the first on.
+    fn kept_pair(&mut self, row: i8, k: i64) -> Reg {
+        let kept = self.pointer(Stream::Kept);
+        let value = Reg::Whole(self.made.body.quad());
+        let at = i64::from(row + 1) * self.pitch[1] + QUAD * k;
+        self.made.body.load(value, kept, at);
+        self.planes.insert((row + self.at, k), value);
+        if row == 0 {
+            self.awaited.push((k, self.made.body.last()));
+        }
+        value
     }
 
     /// The sum of some rows' quads.
@@ -274,12 +317,17 @@ impl Maker<'_> {
             return *known;
         }
         let mut all = None;
-        for (weight, rows) in classes {
+        // What counts once is what the others are added to.
+        let (once, others): (Vec<_>, Vec<_>) =
+            classes.iter().partition(|(weight, _)| *weight == 1.0);
+        for (weight, rows) in once.into_iter().chain(others) {
             let sum = self.sum(rows, k);
-            let weight = self.number(*weight);
-            all = Some(match all {
-                None => self.q("mul", &[sum, weight]),
-                Some(before) => self.q("madd", &[sum, weight, before]),
+            let weight = (*weight != 1.0).then(|| self.number(*weight));
+            all = Some(match (all, weight) {
+                (None, None) => sum,
+                (None, Some(weight)) => self.q("mul", &[sum, weight]),
+                (Some(before), Some(weight)) => self.q("madd", &[sum, weight, before]),
+                (Some(before), None) => self.q("add", &[sum, before]),
             });
         }
         let all = all.unwrap_or(Reg::Quad(0));

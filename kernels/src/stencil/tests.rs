@@ -1,5 +1,5 @@
 use super::*;
-use cp2_problems::stencil::{Point, Stencil};
+use cp2_problems::stencil::{Edge, Point, Stencil};
 use cp2_problems::{Case, Data, Problem as _};
 
 /// Runs a problem under the checkers and says what is wrong.
@@ -80,7 +80,7 @@ fn marches_may_be_apart() {
     let cube = problem(&[24, 128, 128], 7, Edge::Periodic, 1);
     for machine in ["vm7", "vm9"] {
         let plan = Stencils::new(&cube, Arc::new(Machine::builtin(machine).unwrap())).unwrap();
-        assert!(plan.chosen.pages.apart, "{}", plan.recipe());
+        assert!(plan.chosen[0].pages.apart, "{}", plan.recipe());
         assert_eq!(wrong(&cube, machine, Case::Random), None);
     }
 }
@@ -153,4 +153,31 @@ fn arrays_that_do_not_fit_are_refused() {
     let small = problem(&[4, 4], 5, Edge::Zero, 1);
     let plan = Stencils::new(&small, vm7).unwrap();
     assert!(plan.process(&[0.0; 15], None).is_err());
+}
+
+/// What schedules and passes take, in cycles a quad: a probe, not a test.
+#[test]
+#[ignore]
+fn probe() {
+    for machine in ["vm7", "vm9"] {
+        let machine = Arc::new(Machine::builtin(machine).unwrap());
+        for (points, edge, steps) in [
+            (27, Edge::Zero, 1),
+            (27, Edge::Periodic, 1),
+            (7, Edge::Zero, 2),
+            (7, Edge::Periodic, 2),
+            (7, Edge::Fixed, 2),
+            (7, Edge::Mirrored, 2),
+            (27, Edge::Zero, 2),
+            (19, Edge::Zero, 2),
+        ] {
+            let cube = problem(&[128, 128, 128], points, edge, steps);
+            let start = std::time::Instant::now();
+            let lines = choice::probe(&cube, &machine);
+            println!("{} {} {:?}", machine.name, cube.title(), start.elapsed());
+            for line in lines {
+                println!("    {line}");
+            }
+        }
+    }
 }
