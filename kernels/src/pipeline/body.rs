@@ -100,7 +100,7 @@ pub(crate) struct Body {
     /// Whether loads and stores are placed together, in the order in which they are due: for long chains that leave no memory slot free.
     pub(super) evenly: bool,
     /// Whether that is tried where arithmetic is issued in the order given, too.
-    pub(crate) due: bool,
+    pub(super) due: bool,
     phase: f64,
     /// Pointers through which an iteration stores, each after all loads of the next iteration through the other.
     pub(super) behind: Vec<(usize, usize)>,
@@ -120,6 +120,14 @@ impl Body {
         Self {
             in_order: true,
             ..Self::default()
+        }
+    }
+
+    /// The same for as many loads and stores as arithmetic, which are placed by when they are due where that is possible.
+    pub(crate) fn due() -> Self {
+        Self {
+            due: true,
+            ..Self::in_order()
         }
     }
 

@@ -22,10 +22,10 @@ pub(super) struct Maker<'a> {
     /// The stores of such sums, by their places.
     pub(super) stored: BTreeMap<(i8, i64), usize>,
     pub(super) doubled: BTreeMap<(i8, i64), Reg>,
-    /// Where sums of planes are stored that the next row loads, by their quads.
-    pub(super) keeping: BTreeMap<i64, usize>,
-    /// Loads of what the row before has kept, by their quads.
-    pub(super) awaited: Vec<(i64, usize)>,
+    /// Where sums of planes are stored that the next iteration loads, by row.
+    pub(super) keeping: BTreeMap<(i8, i64), usize>,
+    /// Loads of what the iteration before has kept, by where that was its row.
+    pub(super) awaited: Vec<((i8, i64), usize)>,
 }
 
 impl<'a> Maker<'a> {
@@ -35,10 +35,10 @@ impl<'a> Maker<'a> {
             row,
             pitch: row.pitch(),
             made: Made {
-                body: Body {
-                    // What is kept leaves hardly a memory slot free.
-                    due: way.kept,
-                    ..Body::in_order()
+                // What is kept leaves hardly a memory slot free.
+                body: match way.kept {
+                    true => Body::due(),
+                    false => Body::in_order(),
                 },
                 pointers: BTreeMap::new(),
                 table: None,
@@ -64,8 +64,8 @@ impl<'a> Maker<'a> {
     /// All of it.
     pub(super) fn made(mut self) -> Made {
         self.all();
-        for (k, load) in self.awaited {
-            if let Some(&store) = self.keeping.get(&k) {
+        for (place, load) in self.awaited {
+            if let Some(&store) = self.keeping.get(&place) {
                 self.made.body.reads_what_is_kept(store, load);
             }
         }
@@ -245,31 +245,30 @@ impl Maker<'_> {
         if let Some(known) = self.planes.get(&key) {
             return *known;
         }
-        if self.made.way.kept && row < 1 {
-            return self.kept_pair(row, k);
+        if self.made.way.kept && key.0 < 1 {
+            return self.kept_pair(key.0, k);
         }
         let both = [-1, 1].map(|plane| self.load((plane, row), k));
         let sum = self.q("add", &both);
         self.planes.insert(key, sum);
-        if self.made.way.kept && !self.keeping.contains_key(&k) {
+        if self.made.way.kept && !self.keeping.contains_key(&key) {
             let keeping = self.pointer(Stream::Keeping);
-            let at = 2 * self.pitch[1] + QUAD * k;
+            let at = i64::from(key.0 + 1) * self.pitch[1] + QUAD * k;
             self.made.body.store(sum, keeping, at);
-            self.keeping.insert(k, self.made.body.last());
+            self.keeping.insert(key, self.made.body.last());
         }
         sum
     }
 
-    /// The same of a row that rows before have kept: they lie from that before the first on.
+    /// The same of a row of an iteration before: they lie from that before the block's first on.
     fn kept_pair(&mut self, row: i8, k: i64) -> Reg {
         let kept = self.pointer(Stream::Kept);
         let value = Reg::Whole(self.made.body.quad());
         let at = i64::from(row + 1) * self.pitch[1] + QUAD * k;
         self.made.body.load(value, kept, at);
-        self.planes.insert((row + self.at, k), value);
-        if row == 0 {
-            self.awaited.push((k, self.made.body.last()));
-        }
+        self.planes.insert((row, k), value);
+        let stored = row + self.made.way.together as i8;
+        self.awaited.push(((stored, k), self.made.body.last()));
         value
     }
 

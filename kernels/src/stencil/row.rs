@@ -227,14 +227,20 @@ impl Row<'_> {
                     ..Way::PLAIN
                 });
             }
-            for through in [Some(1), Some(2), None] {
-                if self.keeps() {
-                    way(Way {
-                        through,
-                        kept: true,
-                        ..Way::PLAIN
-                    });
-                }
+            let kept = [
+                (1, Some(1)),
+                (1, Some(2)),
+                (1, None),
+                (2, Some(1)),
+                (2, None),
+            ];
+            for (together, through) in kept.into_iter().filter(|_| self.keeps()) {
+                way(Way {
+                    together,
+                    through,
+                    kept: true,
+                    ..Way::PLAIN
+                });
             }
         } else if both(false) {
             // As many loads and stores as arithmetic, or more.
