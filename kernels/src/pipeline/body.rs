@@ -99,8 +99,9 @@ pub(crate) struct Body {
     pub(super) in_order: bool,
     /// Whether loads and stores are placed together, in the order in which they are due: for long chains that leave no memory slot free.
     pub(super) evenly: bool,
-    /// Whether that is tried where arithmetic is issued in the order given, too.
-    pub(super) due: bool,
+    /// Iterations that a loop is expected to have, where a longer interval may take less in all: loads and stores that find no memory slot
+    /// lie far from their arithmetic, and the loop ends later.
+    pub(crate) turns: Option<u64>,
     phase: f64,
     /// Pointers through which an iteration stores, each after all loads of the next iteration through the other.
     pub(super) behind: Vec<(usize, usize)>,
@@ -120,14 +121,6 @@ impl Body {
         Self {
             in_order: true,
             ..Self::default()
-        }
-    }
-
-    /// The same for as many loads and stores as arithmetic, which are placed by when they are due where that is possible.
-    pub(crate) fn due() -> Self {
-        Self {
-            due: true,
-            ..Self::in_order()
         }
     }
 

@@ -48,8 +48,6 @@ pub(super) enum Order {
     Written(f64),
     /// Arithmetic in the order in which it is written, evenly over the interval; loads as late and stores as early as they can be.
     Spread,
-    /// Arithmetic in the order in which it is written, evenly over the interval, then loads and stores together as in `Even`.
-    Due(i64),
     /// Arithmetic by its phase, then loads and stores together, stores as due so many cycles after they are ready.
     Even(i64),
     /// Like `Even`, the first stores through a pointer not before the last can be made within an interval of them.
@@ -78,10 +76,7 @@ impl Body {
 
     /// The orders to try.
     pub(super) fn tries(&self) -> &'static [Order] {
-        use Order::{Due, Even, Held, Loads, Stores, Swing, Written};
-        if self.due {
-            return &[Due(2), Due(4), Due(8), Due(16), Loads(1.0), Stores(1.0)];
-        }
+        use Order::{Even, Held, Loads, Stores, Swing, Written};
         if self.evenly {
             return &[
                 Even(4),
@@ -201,10 +196,6 @@ impl<'a> Attempt<'a> {
                 self.place_arithmetic(&sources, true, true)?;
                 self.place_loads(&sources)?;
                 self.place_stores(&sources, 1.0)?;
-            }
-            Order::Due(lag) => {
-                self.place_arithmetic(&sources, true, true)?;
-                self.place_evenly(&sources, lag, false)?;
             }
             Order::Even(lag) | Order::Held(lag) => {
                 self.place_by_phase(&sources)?;

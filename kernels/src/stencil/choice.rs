@@ -1,15 +1,15 @@
-//! How many steps a pass makes, and how wide and high its blocks are.
+//! How many steps a pass makes, and how wide its blocks are.
 
 use super::error::StencilError;
 use super::fused::{BESIDE, Fused};
+use super::heights::{Work, anywhere, highest};
 use super::kernel::Kernel;
 use super::loops::Loop;
 use super::pages::Pages;
 use super::row::Row;
 use super::scheduled::Scheduled;
 use crate::job::Job;
-use cp2_host::nest::{Edge, Nest, PageCycles, Sweep};
-use cp2_host::{Buffering, Options, Reserved};
+use cp2_host::Options;
 use cp2_machine::Machine;
 use cp2_problems::stencil::{self, Stencil, StencilProblem};
 use std::sync::Arc;
@@ -20,8 +20,6 @@ const WHOLE: usize = 1024;
 const WIDTHS: [usize; 6] = [256, 128, 64, 32, 16, 8];
 /// Cycles of a page beside its rows, for each step.
 const PAGE: u64 = 80;
-/// Heights of blocks that are compared.
-const HEIGHTS: usize = 3;
 
 /// Pages and their kernel.
 #[derive(Clone, Debug)]
@@ -61,7 +59,7 @@ pub(super) fn choose(
 
 impl Chosen {
     /// The price of a pass over arrays whose addresses do not matter.
-    fn price(&self, problem: &StencilProblem, machine: &Arc<Machine>) -> Option<u64> {
+    pub(super) fn price(&self, problem: &StencilProblem, machine: &Arc<Machine>) -> Option<u64> {
         let mut job = Job::new(machine.clone(), Options::default());
         let program = job.program("stencil", &self.kernel.program).ok()?;
         let sweep = anywhere(problem, machine, &self.pages);
@@ -69,16 +67,6 @@ impl Chosen {
         job.sweep(&program, entry, sweep).ok()?;
         Some(job.expected()?.get())
     }
-}
-
-/// What the loops of a block are.
-#[derive(Clone, Copy, Debug)]
-struct Work {
-    cycles: u64,
-    /// Bytes of their tables.
-    data: u64,
-    /// Bytes of what rows keep for the next.
-    kept: u64,
 }
 
 /// A row of blocks of so many columns.
@@ -96,7 +84,7 @@ fn row(problem: &StencilProblem, width: usize, whole: bool) -> Row<'_> {
 }
 
 /// Pages of one step that should take the least time, of those as wide as the array or else of the widest that a kernel can be made for.
-fn single(problem: &StencilProblem, machine: &Machine) -> Result<Chosen, StencilError> {
+pub(super) fn single(problem: &StencilProblem, machine: &Machine) -> Result<Chosen, StencilError> {
     let [_, _, columns] = problem.extents();
     let wide = columns.next_multiple_of(4);
     let parts = WIDTHS.into_iter().filter(|width| *width < wide);
@@ -146,7 +134,7 @@ fn of_width(
 ) -> Result<Option<Chosen>, StencilError> {
     let scheduled = row.schedules(machine)?;
     let of = |rows: usize| {
-        let one = Scheduled::fastest(&scheduled, rows)?;
+        let one = Scheduled::fastest(&scheduled, rows, 1)?;
         Some(Work {
             cycles: one.cycles(rows) + PAGE,
             data: one.data(),
@@ -158,7 +146,7 @@ fn of_width(
         return Ok(None);
     };
     let rows = pages.block[1] as usize;
-    let Some(one) = Scheduled::fastest(&scheduled, rows) else {
+    let Some(one) = Scheduled::fastest(&scheduled, rows, 1) else {
         return Ok(None);
     };
     let planes = (problem.shape().len() == 3).then(|| problem.extents()[0]);
@@ -178,7 +166,10 @@ fn of_width(
 }
 
 /// Pages of two steps, if any fit.
-fn double(problem: &StencilProblem, machine: &Machine) -> Result<Option<Chosen>, StencilError> {
+pub(super) fn double(
+    problem: &StencilProblem,
+    machine: &Machine,
+) -> Result<Option<Chosen>, StencilError> {
     let [planes, _, columns] = problem.extents();
     let stencils = scaled(problem);
     let own = row(problem, columns.next_multiple_of(4), true);
@@ -188,7 +179,7 @@ fn double(problem: &StencilProblem, machine: &Machine) -> Result<Option<Chosen>,
     });
     let scheduled = [first.schedules(machine)?, second.schedules(machine)?];
     let fastest = |rows: usize| {
-        let of = |step: usize, rows: usize| Scheduled::fastest(&scheduled[step], rows);
+        let of = |step: usize, rows: usize| Scheduled::fastest(&scheduled[step], rows, 2);
         Some([of(0, rows + 2 * BESIDE)?, of(1, rows)?])
     };
     let of = |rows: usize| {
@@ -254,176 +245,4 @@ fn scaled(problem: &StencilProblem) -> Vec<Stencil> {
     };
     let both = [by(&|c| c / unit), by(&|c| c * unit)];
     both.into_iter().collect::<Option<_>>().unwrap_or_default()
-}
-
-/// The pages whose blocks have the height that should take the least time: `heights` has numbers of rows from one on that loops can be made for,
-/// `of` what loops for so many are.
-fn highest(
-    problem: &StencilProblem,
-    machine: &Machine,
-    (row, steps): (&Row<'_>, usize),
-    heights: &dyn Fn(usize) -> Vec<usize>,
-    of: &dyn Fn(usize) -> Option<Work>,
-) -> Option<(f64, Pages)> {
-    let [_, all_rows, _] = problem.extents();
-    let sections = machine.cp2.sections.max(1);
-    let mut best: Option<(f64, Pages)> = None;
-    for buffering in [Buffering::Double, Buffering::Single] {
-        for apart in [false, true] {
-            let (mut found, mut height) = (0, usize::MAX);
-            for turns in 1..=all_rows {
-                let least = all_rows.div_ceil(sections * turns);
-                if least == height {
-                    continue;
-                }
-                height = least;
-                let mut fits = false;
-                for rows in heights(least) {
-                    // What local memory does not hold needs no loop, whose text may be as long as it has rows.
-                    let bytes = (rows as u64).saturating_mul(row.pitch()[0].unsigned_abs());
-                    if bytes > machine.cp2.dmem.0 {
-                        continue;
-                    }
-                    let Some(work) = of(rows) else {
-                        continue;
-                    };
-                    let pages = Pages {
-                        block: [1, rows as u64, row.width as u64],
-                        whole: row.whole,
-                        steps,
-                        buffering,
-                        apart,
-                        kept: work.kept,
-                    };
-                    if let Some(cost) = expected(problem, machine, (row, pages), work) {
-                        if best.is_none_or(|(least, _)| cost < least) {
-                            best = Some((cost, pages));
-                        }
-                        fits = true;
-                    }
-                }
-                found += usize::from(fits);
-                if found == HEIGHTS || least == 1 {
-                    break;
-                }
-            }
-        }
-        if best.is_some() {
-            break;
-        }
-    }
-    best
-}
-
-/// Pages over arrays whose addresses do not matter, with rows of whole quads.
-fn anywhere(problem: &StencilProblem, machine: &Machine, pages: &Pages) -> Sweep {
-    let columns = (problem.extents()[2] as u64).next_multiple_of(4);
-    let mut input = pages.input(problem, 0, columns);
-    if !pages.whole {
-        // Beside parts of rows other passes see to the edges.
-        input.edge = Edge::Zero;
-    }
-    let own = problem
-        .is_per_element()
-        .then(|| pages.own(problem, 0, columns));
-    let inputs = [Some(input), own].into_iter().flatten().collect();
-    let output = pages.output(problem, 0, columns);
-    pages.sweep(problem, inputs, output, (0, machine.cp2.dmem.0 / 4))
-}
-
-/// Cycles of a pass with blocks of so many rows; none where they do not fit.
-fn expected(
-    problem: &StencilProblem,
-    machine: &Machine,
-    (row, pages): (&Row<'_>, Pages),
-    Work { cycles, data, .. }: Work,
-) -> Option<f64> {
-    let sweep = Sweep {
-        cycles: Some(PageCycles {
-            block: cycles,
-            page: 0,
-        }),
-        reserved: vec![Reserved {
-            name: "constants".to_owned(),
-            address: 0,
-            bytes: data.max(16),
-        }],
-        ..anywhere(problem, machine, &pages)
-    };
-    let nest = Nest::new(sweep, machine).ok()?;
-    let marches = nest.len() / nest.digits()[0].max(1);
-    let between = match (problem.shape().len(), pages.apart) {
-        // Nothing is computed while the first window of a march is loaded.
-        (3, true) => window(row, pages, machine) * marches.saturating_sub(1) as f64,
-        _ => 0.0,
-    };
-    Some(nest.expected() + between)
-}
-
-/// Cycles of the channel for a window of all sections.
-fn window(row: &Row<'_>, pages: Pages, machine: &Machine) -> f64 {
-    let rows = pages.block[1] + 2 * pages.steps as u64;
-    let bytes = 3 * rows * row.pitch()[0].unsigned_abs();
-    let bandwidth = machine.dma.bandwidth;
-    let bytes = bytes * machine.cp2.sections as u64 * bandwidth.den;
-    bytes as f64 / bandwidth.num.max(1) as f64
-}
-
-#[cfg(test)]
-pub(super) fn probe(problem: &StencilProblem, machine: &Arc<Machine>) -> Vec<String> {
-    let mut lines = Vec::new();
-    let own = row(problem, problem.extents()[2].next_multiple_of(4), true);
-    let stencils = scaled(problem);
-    let mut rows = vec![own.clone()];
-    if problem.steps() > 1 {
-        rows = [0, 1]
-            .map(|step| Row {
-                stencil: stencils.get(step).unwrap_or(own.stencil),
-                ..own.clone()
-            })
-            .into();
-    }
-    for row in &rows {
-        match row.schedules(machine) {
-            Ok(all) => {
-                for one in all {
-                    let body = &one.made.body;
-                    let t = one.together() as f64;
-                    let quads = row.quads() as f64 * t;
-                    let ii = (one.cycles(one.together() * 40) - one.cycles(one.together() * 20))
-                        as f64
-                        / 20.0
-                        / quads;
-                    lines.push(format!(
-                        "{:?}: a {:.2} m {:.2} ii {ii:.2}, 16 rows {}",
-                        one.made.way,
-                        body.arithmetic() as f64 / quads,
-                        body.memory() as f64 / quads,
-                        one.cycles(16)
-                    ));
-                }
-            }
-            Err(e) => lines.push(e.to_string()),
-        }
-    }
-    let quads = problem.elements() as f64 / 16.0;
-    let mut price = |chosen: Option<Chosen>| {
-        if let Some(chosen) = chosen {
-            let price = chosen.price(problem, machine);
-            lines.push(format!(
-                "{:?}: cost {} price {price:?} a quad and step {:.3}",
-                chosen.pages,
-                chosen.cost,
-                price.unwrap_or(0) as f64 / quads / chosen.pages.steps as f64
-            ));
-        }
-    };
-    price(single(problem, machine).ok());
-    if problem.steps() > 1 {
-        match double(problem, machine) {
-            Ok(two) => price(two),
-            Err(e) => lines.push(e.to_string()),
-        }
-    }
-    lines
 }

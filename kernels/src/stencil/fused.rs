@@ -200,8 +200,7 @@ impl Fused<'_> {
                 ["c9", "c1", "c11"]
             }
         };
-        *text +=
-            "    addi c4, c4, 1\n    mul c4, c4, c5\n    addi c12, c12, 1\n    sub c12, c12, c5\n";
+        *text += "    addi c14, c14, 1\n    mul c14, c14, c5\n";
         planes
     }
 }

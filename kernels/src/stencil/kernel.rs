@@ -41,6 +41,9 @@ impl Kernel {
         let mut operations = Operations::default();
         for one in loops {
             operations.add(&one.scheduled.made.body, one.iterations(), machine);
+            if let Some((body, _)) = &one.scheduled.first {
+                operations.add(body, one.scheduled.kept_first(), machine);
+            }
         }
         Ok(Self {
             program: Arc::new(assembled.program),

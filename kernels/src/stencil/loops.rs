@@ -125,7 +125,7 @@ impl Loop<'_> {
         for base in bases.values() {
             text += &base.words;
         }
-        if let Some(first) = &self.scheduled.first {
+        if let Some((_, first)) = &self.scheduled.first {
             let streams = [Stream::Plane(-1), Stream::Plane(1), Stream::Kept];
             // The planes' rows begin with the one before the first.
             let before = [-self.row.pitch()[0], -self.row.pitch()[0], 0];

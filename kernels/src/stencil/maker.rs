@@ -5,6 +5,9 @@ use crate::pipeline::{Body, Pointer, Reg, Step};
 use cp2_problems::stencil::Edge;
 use std::collections::BTreeMap;
 
+/// Rows that blocks of which something is kept are expected to have.
+const TURNS: u64 = 16;
+
 /// The row's dataflow in the making.
 pub(super) struct Maker<'a> {
     pub(super) row: &'a Row<'a>,
@@ -35,11 +38,7 @@ impl<'a> Maker<'a> {
             row,
             pitch: row.pitch(),
             made: Made {
-                // What is kept leaves hardly a memory slot free.
-                body: match way.kept {
-                    true => Body::due(),
-                    false => Body::in_order(),
-                },
+                body: Body::in_order(),
                 pointers: BTreeMap::new(),
                 table: None,
                 constants: Vec::new(),
@@ -64,6 +63,8 @@ impl<'a> Maker<'a> {
     /// All of it.
     pub(super) fn made(mut self) -> Made {
         self.all();
+        // What is kept leaves hardly a memory slot free.
+        self.made.body.turns = self.made.way.kept.then_some(TURNS);
         for (place, load) in self.awaited {
             if let Some(&store) = self.keeping.get(&place) {
                 self.made.body.reads_what_is_kept(store, load);

@@ -7,6 +7,7 @@
 mod choice;
 mod error;
 mod fused;
+mod heights;
 mod kernel;
 mod loops;
 mod maker;

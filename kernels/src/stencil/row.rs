@@ -220,27 +220,27 @@ impl Row<'_> {
             }
         };
         if both(true) {
-            for (together, through) in [(2, Some(1)), (2, None), (1, Some(1)), (1, Some(2))] {
-                way(Way {
-                    together,
-                    through,
-                    ..Way::PLAIN
-                });
-            }
-            let kept = [
-                (1, Some(1)),
-                (1, Some(2)),
-                (1, None),
-                (2, Some(1)),
-                (2, None),
-            ];
-            for (together, through) in kept.into_iter().filter(|_| self.keeps()) {
-                way(Way {
-                    together,
-                    through,
-                    kept: true,
-                    ..Way::PLAIN
-                });
+            let keeps = self.keeps();
+            // Two rows that keep sums take registers that more classes need.
+            let few = sides.iter().all(|(_, classes)| classes.len() < 3);
+            for (together, through, kept, where_it_pays) in [
+                (2, Some(1), false, true),
+                (2, None, false, true),
+                (1, Some(1), false, !keeps),
+                (1, Some(2), false, !keeps),
+                (1, Some(1), true, keeps),
+                (1, Some(2), true, keeps),
+                (1, None, true, keeps),
+                (2, Some(1), true, keeps && few),
+            ] {
+                if where_it_pays {
+                    way(Way {
+                        together,
+                        through,
+                        kept,
+                        ..Way::PLAIN
+                    });
+                }
             }
         } else if both(false) {
             // As many loads and stores as arithmetic, or more.

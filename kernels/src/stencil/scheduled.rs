@@ -2,11 +2,13 @@
 
 use super::error::StencilError;
 use super::row::{Made, QUAD, Row, Way};
-use crate::pipeline::{Body, Reg, Schedule, Step};
+use crate::pipeline::{Body, Reg, Schedule, Step, Unschedulable};
 use cp2_machine::Machine;
 
 /// Issues of an iteration at most: the loop, with what fills and empties it, has to fit the page loop.
 const ISSUES: usize = 1024;
+/// Words of the loops of a page at most: the page loop's but for what else a page does.
+const WORDS: usize = 3800;
 /// Cycles of the pointers of what is kept.
 const POINTERS: u64 = 6;
 
@@ -18,7 +20,7 @@ pub(super) struct Scheduled {
     /// Quads of a row.
     quads: u64,
     /// What is kept for the first row, a quad at a time.
-    pub(super) first: Option<Schedule>,
+    pub(super) first: Option<(Body, Schedule)>,
 }
 
 impl Row<'_> {
@@ -72,9 +74,13 @@ impl Row<'_> {
 }
 
 impl Scheduled {
-    /// The fastest of some for so many rows, if there is one for them.
-    pub(super) fn fastest(all: &[Self], rows: usize) -> Option<&Self> {
-        let own = all.iter().filter(|one| rows.is_multiple_of(one.together()));
+    /// The fastest of some for so many rows in one of so many loops of a page, if there is one for them.
+    pub(super) fn fastest(all: &[Self], rows: usize, loops: usize) -> Option<&Self> {
+        let own = all.iter().filter(|one| {
+            let iterations = (rows / one.together()) as u64;
+            let words = || one.schedule.emit(iterations).text.lines().count();
+            rows.is_multiple_of(one.together()) && words() <= WORDS / loops.max(1)
+        });
         own.min_by_key(|one| one.cycles(rows))
     }
 
@@ -93,7 +99,7 @@ impl Scheduled {
         let first = self
             .first
             .as_ref()
-            .map(|first| first.emit(self.kept_first()).cycles + POINTERS);
+            .map(|(_, first)| first.emit(self.kept_first()).cycles + POINTERS);
         self.schedule.emit(iterations as u64).cycles + first.unwrap_or(0)
     }
 
@@ -127,7 +133,7 @@ impl Scheduled {
 pub(super) const SUMMED: [u8; 3] = [0, 2, 4];
 
 /// Sums of two planes, a quad at a time.
-fn first(machine: &Machine, registers: u8) -> Result<Schedule, crate::pipeline::Unschedulable> {
+fn first(machine: &Machine, registers: u8) -> Result<(Body, Schedule), Unschedulable> {
     let mut body = Body::default();
     let [before, behind, to] = SUMMED.map(|register| body.pointer(register, Step::Bytes(QUAD)));
     let both = [before, behind].map(|plane| {
@@ -137,5 +143,6 @@ fn first(machine: &Machine, registers: u8) -> Result<Schedule, crate::pipeline::
     });
     let sum = body.quad_op("add", &both);
     body.store(Reg::Whole(sum), to, 0);
-    body.schedule(machine, registers)
+    let schedule = body.schedule(machine, registers)?;
+    Ok((body, schedule))
 }
