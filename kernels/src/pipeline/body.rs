@@ -99,11 +99,16 @@ pub(crate) struct Body {
     pub(super) in_order: bool,
     /// Whether loads and stores are placed together, in the order in which they are due: for long chains that leave no memory slot free.
     pub(super) evenly: bool,
+    /// Iterations that a loop is expected to have, where a longer interval may take less in all: loads and stores that find no memory slot
+    /// lie far from their arithmetic, and the loop ends later.
+    pub(crate) turns: Option<u64>,
     phase: f64,
     /// Pointers through which an iteration stores, each after all loads of the next iteration through the other.
     pub(super) behind: Vec<(usize, usize)>,
     /// Stores, and loads of the same iteration that read what they write.
     pub(super) through: Vec<(usize, usize)>,
+    /// Stores, and loads of the next iteration that read what they write.
+    pub(super) kept: Vec<(usize, usize)>,
     /// Cycles that an interval is longer than the least, so that a chain at the end of an
     /// iteration finds room before the next is half done.
     pub(crate) spare: usize,
@@ -159,6 +164,11 @@ impl Body {
     /// The load made last reads what store `store`, by its [place](Self::last), has written in the same iteration.
     pub(crate) fn reads_what_is_stored(&mut self, store: usize) {
         self.through.push((store, self.last()));
+    }
+
+    /// Load `load`, by its [place](Self::last), reads what store `store` has written in the iteration before, where no other stores go.
+    pub(crate) fn reads_what_is_kept(&mut self, store: usize, load: usize) {
+        self.kept.push((store, load));
     }
 
     /// The place of the operation made last.

@@ -285,6 +285,10 @@ impl<'a> Attempt<'a> {
 
     /// Whether what goes through memory is stored before it is loaded, and loaded before the next iteration stores there.
     fn all_through(&self) -> Option<()> {
+        self.body.kept.iter().try_for_each(|&(store, load)| {
+            let (stored, read) = (self.at[store]?, self.at[load]?);
+            (stored < read + self.interval).then_some(())
+        })?;
         self.body.through.iter().try_for_each(|&(store, load)| {
             let (stored, read) = (self.at[store]?, self.at[load]?);
             (stored < read && read < stored + self.interval).then_some(())

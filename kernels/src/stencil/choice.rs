@@ -1,76 +1,103 @@
-//! How wide and high blocks are.
+//! How many steps a pass makes, and how wide its blocks are.
 
-use super::edge;
 use super::error::StencilError;
-use super::kernel::{Block, Kernel};
+use super::fused::{BESIDE, Fused};
+use super::heights::{Work, anywhere, highest};
+use super::kernel::Kernel;
+use super::loops::Loop;
+use super::pages::Pages;
 use super::row::Row;
-use cp2_host::nest::{AXES, Edge, Field, March, Nest, PageCycles, Sweep};
-use cp2_host::{BlocksPerSection, Buffering, Reserved};
+use super::scheduled::Scheduled;
+use crate::job::Job;
+use cp2_host::Options;
 use cp2_machine::Machine;
-use cp2_problems::stencil::Edge::Mirrored;
-use cp2_problems::stencil::StencilProblem;
+use cp2_problems::stencil::{self, Stencil, StencilProblem};
+use std::sync::Arc;
 
 /// Elements of the longest rows that are looked at as a whole.
 const WHOLE: usize = 1024;
 /// Widths of blocks that are parts of rows.
 const WIDTHS: [usize; 6] = [256, 128, 64, 32, 16, 8];
-/// Cycles of a page beside its rows.
+/// Cycles of a page beside its rows, for each step.
 const PAGE: u64 = 80;
-/// Heights of blocks that are compared.
-const HEIGHTS: usize = 3;
 
-/// A block and its kernel.
+/// Pages and their kernel.
 #[derive(Clone, Debug)]
 pub(super) struct Chosen {
-    /// Planes, rows, columns.
-    pub(super) block: [u64; AXES],
-    /// Blocks are as wide as the array.
-    pub(super) whole: bool,
     pub(super) pages: Pages,
     pub(super) kernel: Kernel,
-    /// Cycles that a step should take.
+    /// Cycles that a pass should take.
     cost: f64,
 }
 
-/// How many rows a block has, and how its pages are kept.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pages {
-    pub(super) rows: usize,
-    pub(super) buffering: Buffering,
-    /// See [`Sweep::marches_apart`].
-    pub(super) apart: bool,
+/// The passes of a problem: of one step each, or of two as long as there are two.
+pub(super) fn choose(
+    problem: &StencilProblem,
+    machine: &Arc<Machine>,
+) -> Result<Vec<Chosen>, StencilError> {
+    let single = single(problem, machine)?;
+    let steps = problem.steps();
+    let marches = problem.shape().len() == 3 && !problem.is_per_element();
+    let two = match steps > 1 && marches && single.pages.whole {
+        // What cannot be done is dearer than what can.
+        true => double(problem, machine).ok().flatten(),
+        false => None,
+    };
+    let price = |chosen: &Chosen| chosen.price(problem, machine);
+    let two = two.filter(|two| match (price(two), price(&single)) {
+        (Some(two), Some(one)) => two < 2 * one,
+        (_, _) => false,
+    });
+    Ok(match two {
+        Some(two) => {
+            let odd = (!steps.is_multiple_of(2)).then_some(single);
+            [Some(two), odd].into_iter().flatten().collect()
+        }
+        None => vec![single],
+    })
 }
 
-/// Elements around a block along each axis.
-pub(super) fn halo(problem: &StencilProblem, whole: bool) -> [u64; AXES] {
-    let planes = u64::from(problem.shape().len() == 3);
-    [planes, 1, u64::from(!whole)]
+impl Chosen {
+    /// The price of a pass over arrays whose addresses do not matter.
+    pub(super) fn price(&self, problem: &StencilProblem, machine: &Arc<Machine>) -> Option<u64> {
+        let mut job = Job::new(machine.clone(), Options::default());
+        let program = job.program("stencil", &self.kernel.program).ok()?;
+        let sweep = anywhere(problem, machine, &self.pages);
+        let entry = self.kernel.program.entry.into();
+        job.sweep(&program, entry, sweep).ok()?;
+        Some(job.expected()?.get())
+    }
 }
 
-/// The block whose pages should take the least time, of those as wide as the array or else of the widest that a kernel can be made for.
-pub(super) fn choose(problem: &StencilProblem, machine: &Machine) -> Result<Chosen, StencilError> {
-    let [_, all_rows, columns] = problem.extents();
-    let row = |width: usize, whole: bool| Row {
+/// A row of blocks of so many columns.
+fn row(problem: &StencilProblem, width: usize, whole: bool) -> Row<'_> {
+    let [_, rows, columns] = problem.extents();
+    Row {
         stencil: problem.stencil(),
         per_element: problem.is_per_element(),
         edge: problem.edge(),
         columns,
-        rows: all_rows,
+        rows,
         width,
         whole,
-    };
+    }
+}
+
+/// Pages of one step that should take the least time, of those as wide as the array or else of the widest that a kernel can be made for.
+pub(super) fn single(problem: &StencilProblem, machine: &Machine) -> Result<Chosen, StencilError> {
+    let [_, _, columns] = problem.extents();
     let wide = columns.next_multiple_of(4);
     let parts = WIDTHS.into_iter().filter(|width| *width < wide);
-    let rows = [row(wide, true)]
+    let rows = [row(problem, wide, true)]
         .into_iter()
         .filter(|_| wide <= WHOLE)
-        .chain(parts.map(|width| row(width, false)));
+        .chain(parts.map(|width| row(problem, width, false)));
     // Of planes whole rows are the cheapest. Of rows alone blocks that are narrower are higher; where they need no other passes, they are compared.
-    let alike = columns == wide && problem.edge() != Mirrored;
+    let alike = columns == wide && problem.edge() != stencil::Edge::Mirrored;
     let compared = problem.shape().len() == 2 && alike;
     let (mut best, mut refused): (Option<Chosen>, _) = (None, None);
     for row in rows {
-        match of_width(problem, machine, row) {
+        match of_width(problem, machine, &row) {
             Ok(Some(chosen)) if best.as_ref().is_none_or(|best| chosen.cost < best.cost) => {
                 best = Some(chosen);
             }
@@ -103,128 +130,119 @@ pub(super) fn choose(problem: &StencilProblem, machine: &Machine) -> Result<Chos
 fn of_width(
     problem: &StencilProblem,
     machine: &Machine,
-    row: Row<'_>,
+    row: &Row<'_>,
 ) -> Result<Option<Chosen>, StencilError> {
-    let [_, all_rows, _] = problem.extents();
-    let sections = machine.cp2.sections.max(1);
-    let planes = (problem.shape().len() == 3).then(|| problem.extents()[0]);
-    let block = |rows: usize| Block {
-        row: row.clone(),
-        rows,
-        planes,
+    let scheduled = row.schedules(machine)?;
+    let of = |rows: usize| {
+        let one = Scheduled::fastest(&scheduled, rows, 1)?;
+        Some(Work {
+            cycles: one.cycles(rows) + PAGE,
+            data: one.data(),
+            kept: one.kept(rows),
+        })
     };
-    let scheduled = row.scheduled(machine)?;
-    let mut best: Option<(f64, Pages)> = None;
-    for buffering in [Buffering::Double, Buffering::Single] {
-        for apart in [false, true] {
-            let (mut found, mut height) = (0, usize::MAX);
-            for turns in 1..=all_rows {
-                let rows = all_rows.div_ceil(sections * turns);
-                let rows = rows.next_multiple_of(scheduled.together());
-                if rows == height {
-                    continue;
-                }
-                height = rows;
-                // What local memory does not hold needs no loop, whose text may be as long as it has rows.
-                let bytes = (rows as u64).saturating_mul(row.pitch()[0].unsigned_abs());
-                if bytes > machine.cp2.dmem.0 {
-                    continue;
-                }
-                let pages = Pages {
-                    rows,
-                    buffering,
-                    apart,
-                };
-                let work = (scheduled.cycles(rows), scheduled.data());
-                if let Some(cost) = expected(problem, machine, (&row, pages), work) {
-                    if best.is_none_or(|(least, _)| cost < least) {
-                        best = Some((cost, pages));
-                    }
-                    found += 1;
-                }
-                if found == HEIGHTS || rows == scheduled.together() {
-                    break;
-                }
-            }
-        }
-        if best.is_some() {
-            break;
-        }
-    }
-    let Some((cost, pages)) = best else {
+    let heights = |rows: usize| Scheduled::heights(&scheduled, rows);
+    let Some((cost, pages)) = highest(problem, machine, (row, 1), &heights, &of) else {
         return Ok(None);
     };
+    let rows = pages.block[1] as usize;
+    let Some(one) = Scheduled::fastest(&scheduled, rows, 1) else {
+        return Ok(None);
+    };
+    let planes = (problem.shape().len() == 3).then(|| problem.extents()[0]);
+    let rows = Loop {
+        row,
+        scheduled: one,
+        rows,
+        planes,
+        label: "",
+        from: [0, 0],
+    };
     Ok(Some(Chosen {
-        block: [1, pages.rows as u64, row.width as u64],
-        whole: row.whole,
         pages,
-        kernel: block(pages.rows).kernel(&scheduled, machine)?,
+        kernel: Kernel::single(&rows, machine)?,
         cost,
     }))
 }
 
-/// Cycles of a step with blocks of so many rows; none where they do not fit.
-fn expected(
+/// Pages of two steps, if any fit.
+pub(super) fn double(
     problem: &StencilProblem,
     machine: &Machine,
-    (row, pages): (&Row<'_>, Pages),
-    (cycles, data): (u64, u64),
-) -> Option<f64> {
-    let rows = pages.rows;
-    let points = problem.stencil().points().len() as u64;
-    let [planes, all_rows, columns] = problem.extents().map(|n| n as u64);
-    let columns = columns.next_multiple_of(4);
-    let block = [1, rows as u64, row.width as u64];
-    let shape = [planes, all_rows, columns];
-    // Beside parts of rows other passes see to the edges.
-    let edge = match row.whole {
-        true => edge(problem.edge()),
-        false => Edge::Zero,
-    };
-    let input = Field::new("u", 0, 4, shape, block).halo(halo(problem, row.whole), edge);
-    let own = problem.is_per_element().then(|| {
-        let shape = [planes, all_rows * points, columns];
-        Field::new("c", 0, 4, shape, [1, rows as u64 * points, block[2]])
+) -> Result<Option<Chosen>, StencilError> {
+    let [planes, _, columns] = problem.extents();
+    let stencils = scaled(problem);
+    let own = row(problem, columns.next_multiple_of(4), true);
+    let [first, second] = [0, 1].map(|step| Row {
+        stencil: stencils.get(step).unwrap_or(own.stencil),
+        ..own.clone()
     });
-    let sweep = Sweep {
-        march: march(problem),
-        size: BlocksPerSection::Fixed(1),
-        buffering: pages.buffering,
-        marches_apart: pages.apart,
-        zeros: (0, machine.cp2.dmem.0 / 4),
-        cycles: Some(PageCycles {
-            block: cycles,
-            page: PAGE,
-        }),
-        reserved: vec![Reserved {
-            name: "constants".to_owned(),
-            address: 0,
-            bytes: data.max(16),
-        }],
-        ..Sweep::new(
-            [Some(input), own].into_iter().flatten().collect(),
-            vec![Field::new("v", 0, 4, shape, block)],
-        )
+    let scheduled = [first.schedules(machine)?, second.schedules(machine)?];
+    let fastest = |rows: usize| {
+        let of = |step: usize, rows: usize| Scheduled::fastest(&scheduled[step], rows, 2);
+        Some([of(0, rows + 2 * BESIDE)?, of(1, rows)?])
     };
-    let nest = Nest::new(sweep, machine).ok()?;
-    let marches = nest.len() / nest.digits()[0].max(1);
-    let between = match (problem.shape().len(), pages.apart) {
-        // Nothing is computed while the first window of a march is loaded.
-        (3, true) => window(row, rows, machine) * marches.saturating_sub(1) as f64,
-        _ => 0.0,
+    let of = |rows: usize| {
+        let [first, second] = fastest(rows)?;
+        let more = rows + 2 * BESIDE;
+        Some(Work {
+            cycles: first.cycles(more) + second.cycles(rows) + 2 * PAGE,
+            data: first.data() + second.data(),
+            kept: first.kept(more).max(second.kept(rows)),
+        })
     };
-    Some(nest.expected() + between)
+    let heights = |rows: usize| Scheduled::heights(&scheduled[1], rows);
+    let Some((cost, pages)) = highest(problem, machine, (&own, 2), &heights, &of) else {
+        return Ok(None);
+    };
+    let rows = pages.block[1] as usize;
+    let Some([one, two]) = fastest(rows) else {
+        return Ok(None);
+    };
+    let of = |row, scheduled, rows, label, from| Loop {
+        row,
+        scheduled,
+        rows,
+        planes: Some(planes),
+        label,
+        from,
+    };
+    let fused = Fused {
+        loops: [
+            of(&first, one, rows + 2 * BESIDE, "1", [0, -(BESIDE as i64)]),
+            of(&second, two, rows, "2", [-1, 0]),
+        ],
+    };
+    Ok(Some(Chosen {
+        pages,
+        kernel: fused.kernel(machine)?,
+        cost,
+    }))
 }
 
-/// Cycles of the channel for a window of all sections.
-fn window(row: &Row<'_>, rows: usize, machine: &Machine) -> f64 {
-    let bytes = 3 * (rows as u64 + 2) * row.pitch()[0].unsigned_abs();
-    let bandwidth = machine.dma.bandwidth;
-    let bytes = bytes * machine.cp2.sections as u64 * bandwidth.den;
-    bytes as f64 / bandwidth.num.max(1) as f64
-}
+/// Coefficients that a unit is kept out of between two steps are within these, and so is the unit.
+const NEAR: std::ops::RangeInclusive<f32> = 1e-6..=1e6;
 
-/// The axis that pages march along.
-pub(super) fn march(problem: &StencilProblem) -> Option<March> {
-    (problem.shape().len() == 3).then_some(March::Planes)
+/// The stencils of two steps: what the first one leaves is too large by a coefficient, which needs no product there, and the second makes up for it.
+/// None where the values in between are the user's, or would be far from what they are.
+fn scaled(problem: &StencilProblem) -> Vec<Stencil> {
+    let stencil = problem.stencil();
+    let largest = |a: f32, b: f32| if b.abs() > a.abs() { b } else { a };
+    let unit = stencil
+        .points()
+        .iter()
+        .map(|point| point.coefficient)
+        .fold(0.0, largest);
+    if problem.edge() == stencil::Edge::Fixed || !NEAR.contains(&unit.abs()) {
+        return Vec::new();
+    }
+    let by = |of: &dyn Fn(f32) -> f32| {
+        let points = stencil.points().iter().map(|point| stencil::Point {
+            coefficient: of(point.coefficient),
+            ..*point
+        });
+        Stencil::new(stencil.axes(), points.collect()).ok()
+    };
+    let both = [by(&|c| c / unit), by(&|c| c * unit)];
+    both.into_iter().collect::<Option<_>>().unwrap_or_default()
 }

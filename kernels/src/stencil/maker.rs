@@ -5,6 +5,9 @@ use crate::pipeline::{Body, Pointer, Reg, Step};
 use cp2_problems::stencil::Edge;
 use std::collections::BTreeMap;
 
+/// Rows that blocks of which something is kept are expected to have.
+const TURNS: u64 = 16;
+
 /// The row's dataflow in the making.
 pub(super) struct Maker<'a> {
     pub(super) row: &'a Row<'a>,
@@ -22,6 +25,10 @@ pub(super) struct Maker<'a> {
     /// The stores of such sums, by their places.
     pub(super) stored: BTreeMap<(i8, i64), usize>,
     pub(super) doubled: BTreeMap<(i8, i64), Reg>,
+    /// Where sums of planes are stored that the next iteration loads, by row.
+    pub(super) keeping: BTreeMap<(i8, i64), usize>,
+    /// Loads of what the iteration before has kept, by where that was its row.
+    pub(super) awaited: Vec<((i8, i64), usize)>,
 }
 
 impl<'a> Maker<'a> {
@@ -48,12 +55,21 @@ impl<'a> Maker<'a> {
             weighed: BTreeMap::new(),
             stored: BTreeMap::new(),
             doubled: BTreeMap::new(),
+            keeping: BTreeMap::new(),
+            awaited: Vec::new(),
         }
     }
 
     /// All of it.
     pub(super) fn made(mut self) -> Made {
         self.all();
+        // What is kept leaves hardly a memory slot free.
+        self.made.body.turns = self.made.way.kept.then_some(TURNS);
+        for (place, load) in self.awaited {
+            if let Some(&store) = self.keeping.get(&place) {
+                self.made.body.reads_what_is_kept(store, load);
+            }
+        }
         self.made
     }
 }
@@ -149,7 +165,7 @@ impl Maker<'_> {
         let points = self.row.stencil.points().len() as i64;
         let row = match stream {
             Stream::Plane(_) => self.pitch[0],
-            Stream::Result => self.pitch[1],
+            Stream::Result | Stream::Kept | Stream::Keeping => self.pitch[1],
             Stream::Own => points * self.pitch[1],
         };
         let step = Step::Bytes(self.made.way.together as i64 * row);
@@ -181,12 +197,18 @@ impl Maker<'_> {
             return *known;
         }
         let own = self.load(row, k);
-        let pointer = self.pointer(Stream::Plane(row.0));
-        let at = i64::from(row.1 + self.at) * self.pitch[0] + QUAD * k;
-        let later = self.made.body.quad();
-        self.made.body.load(Reg::Lo(later), pointer, at + 8);
-        self.made.body.load(Reg::Hi(later), pointer, at + 16);
-        let sum = self.q("add", &[own, Reg::Whole(later)]);
+        let later = if k.checked_rem(self.made.way.shifted) == Some(0) {
+            let next = self.load(row, k + 1);
+            self.shift(own, next, 2)
+        } else {
+            let pointer = self.pointer(Stream::Plane(row.0));
+            let at = i64::from(row.1 + self.at) * self.pitch[0] + QUAD * k;
+            let later = self.made.body.quad();
+            self.made.body.load(Reg::Lo(later), pointer, at + 8);
+            self.made.body.load(Reg::Hi(later), pointer, at + 16);
+            Reg::Whole(later)
+        };
+        let sum = self.q("add", &[own, later]);
         self.doubled.insert((self.at, k), sum);
         sum
     }
@@ -224,10 +246,31 @@ impl Maker<'_> {
         if let Some(known) = self.planes.get(&key) {
             return *known;
         }
+        if self.made.way.kept && key.0 < 1 {
+            return self.kept_pair(key.0, k);
+        }
         let both = [-1, 1].map(|plane| self.load((plane, row), k));
         let sum = self.q("add", &both);
         self.planes.insert(key, sum);
+        if self.made.way.kept && !self.keeping.contains_key(&key) {
+            let keeping = self.pointer(Stream::Keeping);
+            let at = i64::from(key.0 + 1) * self.pitch[1] + QUAD * k;
+            self.made.body.store(sum, keeping, at);
+            self.keeping.insert(key, self.made.body.last());
+        }
         sum
+    }
+
+    /// The same of a row of an iteration before: they lie from that before the block's first on.
+    fn kept_pair(&mut self, row: i8, k: i64) -> Reg {
+        let kept = self.pointer(Stream::Kept);
+        let value = Reg::Whole(self.made.body.quad());
+        let at = i64::from(row + 1) * self.pitch[1] + QUAD * k;
+        self.made.body.load(value, kept, at);
+        self.planes.insert((row, k), value);
+        let stored = row + self.made.way.together as i8;
+        self.awaited.push(((stored, k), self.made.body.last()));
+        value
     }
 
     /// The sum of some rows' quads.
@@ -274,12 +317,17 @@ impl Maker<'_> {
             return *known;
         }
         let mut all = None;
-        for (weight, rows) in classes {
+        // What counts once is what the others are added to.
+        let (once, others): (Vec<_>, Vec<_>) =
+            classes.iter().partition(|(weight, _)| *weight == 1.0);
+        for (weight, rows) in once.into_iter().chain(others) {
             let sum = self.sum(rows, k);
-            let weight = self.number(*weight);
-            all = Some(match all {
-                None => self.q("mul", &[sum, weight]),
-                Some(before) => self.q("madd", &[sum, weight, before]),
+            let weight = (*weight != 1.0).then(|| self.number(*weight));
+            all = Some(match (all, weight) {
+                (None, None) => sum,
+                (None, Some(weight)) => self.q("mul", &[sum, weight]),
+                (Some(before), Some(weight)) => self.q("madd", &[sum, weight, before]),
+                (Some(before), None) => self.q("add", &[sum, before]),
             });
         }
         let all = all.unwrap_or(Reg::Quad(0));

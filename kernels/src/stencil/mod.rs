@@ -1,4 +1,4 @@
-//! Stencils over arrays of two and three axes: a pass for each step, whose pages march from plane to plane.
+//! Stencils over arrays of two and three axes: passes of one step or two, whose pages march from plane to plane.
 //!
 //! Blocks are as wide as the array where its rows are short: what lies beyond a row's ends is known while the kernel is generated then, and
 //! nothing of it is loaded. Longer rows are cut, and each block has a quad of neighbours on either side. What
@@ -6,11 +6,16 @@
 
 mod choice;
 mod error;
+mod fused;
+mod heights;
 mod kernel;
+mod loops;
 mod maker;
 mod outputs;
+mod pages;
 mod registered;
 mod row;
+mod scheduled;
 #[cfg(test)]
 mod tests;
 
@@ -19,11 +24,11 @@ pub(crate) use registered::{KERNELS, stencil};
 
 use crate::job::{Job, JobError, KernelRun, room};
 use choice::Chosen;
-use cp2_host::nest::{self, AXES, Field, March, Sweep};
-use cp2_host::{BlocksPerSection, Buffer, Options};
+use cp2_host::{Buffer, Options};
 use cp2_machine::{Class, Machine};
-use cp2_problems::stencil::{Edge, StencilProblem};
+use cp2_problems::stencil::StencilProblem;
 use cp2_reference::{Coefficients, Figures};
+use pages::Pages;
 use std::sync::Arc;
 
 /// Bytes of a number.
@@ -48,7 +53,8 @@ const FLOAT: u64 = 4;
 pub struct Stencils {
     problem: StencilProblem,
     machine: Arc<Machine>,
-    chosen: Chosen,
+    /// The kernels of passes, of which there are as many as steps allow of the first, and then of the second.
+    chosen: Vec<Chosen>,
 }
 
 impl Stencils {
@@ -82,7 +88,9 @@ impl Stencils {
             return Err(refused(most));
         }
         let chosen = choice::choose(problem, &machine)?;
-        let most = room(&machine, &chosen.kernel.program).saturating_sub(machine.cp2.dmem.0);
+        let programs = chosen.iter().map(|chosen| &chosen.kernel.program);
+        let rooms = programs.map(|program| room(&machine, program));
+        let most = rooms.min().unwrap_or(0).saturating_sub(machine.cp2.dmem.0);
         if bytes > most.into() {
             return Err(refused(most));
         }
@@ -99,25 +107,52 @@ impl Stencils {
         &self.problem
     }
 
-    /// The assembly of its page kernel.
+    /// The assembly of the page kernel of its first pass.
     #[must_use]
     pub fn source(&self) -> &str {
-        &self.chosen.kernel.source
+        self.chosen
+            .first()
+            .map_or("", |chosen| &chosen.kernel.source)
     }
 
     /// How it is computed, in words.
     #[must_use]
     pub fn recipe(&self) -> String {
-        let [_, rows, columns] = self.chosen.block;
-        let march = match self.axes() {
-            3 => "planes marched through, ",
-            _ => "",
-        };
-        let whole = match self.chosen.whole {
-            true => "whole rows",
-            false => "parts of rows",
-        };
-        format!("a pass for each step, {march}blocks of {rows} x {columns}, {whole}")
+        let recipes = self.chosen.iter().enumerate().map(|(index, chosen)| {
+            let Pages {
+                block: [_, rows, columns],
+                whole,
+                steps,
+                ..
+            } = chosen.pages;
+            let passes = match (steps, index) {
+                (1, 0) => "a pass for each step",
+                (1, _) => "the last step by itself",
+                (_, _) => "a pass for two steps",
+            };
+            let march = match self.problem.shape().len() {
+                3 => "planes marched through, ",
+                _ => "",
+            };
+            let whole = match whole {
+                true => "whole rows",
+                false => "parts of rows",
+            };
+            format!("{passes}, {march}blocks of {rows} x {columns}, {whole}")
+        });
+        recipes.collect::<Vec<_>>().join("; ")
+    }
+
+    /// How many passes there are of each of the chosen ones, in their order.
+    fn passes(&self) -> Vec<(&Chosen, usize)> {
+        let mut left = self.problem.steps();
+        let passes = self.chosen.iter().map(|chosen| {
+            let steps = chosen.pages.steps.max(1);
+            let count = left / steps;
+            left %= steps;
+            (chosen, count)
+        });
+        passes.collect()
     }
 
     /// What any program and the best known one take.
@@ -137,15 +172,15 @@ impl Stencils {
     /// What every pass issues, for the model.
     pub(crate) fn operations(&self) -> Vec<Vec<(Class, u64)>> {
         let extents = self.problem.extents().map(|n| n as u64);
-        let blocks: u64 = (0..AXES)
-            .map(|axis| extents[axis].div_ceil(self.chosen.block[axis].max(1)))
-            .product();
-        let step = self.chosen.kernel.operations.times(blocks);
-        vec![step; self.problem.steps()]
-    }
-
-    fn axes(&self) -> usize {
-        self.problem.shape().len()
+        let passes = self.passes().into_iter().flat_map(|(chosen, count)| {
+            let block = chosen.pages.block;
+            let blocks = extents
+                .iter()
+                .zip(block)
+                .map(|(n, of)| n.div_ceil(of.max(1)));
+            vec![chosen.kernel.operations.times(blocks.product()); count]
+        });
+        passes.collect()
     }
 
     /// Computes the array after all steps of `u`, row by row, with the coefficients `c` of every element where the problem has such.
@@ -194,52 +229,51 @@ impl Stencils {
         let mut job = Job::new(self.machine.clone(), options);
         let shape: Vec<u64> = problem.shape().iter().map(|&n| n as u64).collect();
         let u = job.input("u", u, &shape)?.address();
+        let march = pages::march(problem);
+        let [_, _, columns] = problem.extents().map(|n| n as u64);
         let own = match own {
             Some(c) => {
                 let mut shape = shape.clone();
                 shape.insert(shape.len() - 1, points as u64);
                 let at = job.input("c", c, &shape)?.address();
-                let field = self.own_field(at);
-                Some(job.windows(field, at, (self.march(), false))?)
+                // The blocks of all steps are the same then.
+                let field = self.chosen.first();
+                let field = field.map(|chosen| chosen.pages.own(problem, at, columns));
+                field
+                    .map(|field| job.windows(field, at, (march, false)))
+                    .transpose()?
             }
             None => None,
         };
         let v = job.output::<f32>("v", &shape)?;
-        let between = self.between(&mut job)?;
-        let placed = job.program("stencil", &self.chosen.kernel.program)?;
+        let mut passes = Vec::new();
+        for (chosen, count) in self.passes() {
+            let placed = job.program("stencil", &chosen.kernel.program)?;
+            passes.extend(vec![(chosen, placed); count]);
+        }
+        let between = self.between(&mut job, passes.len())?;
         let zeros = job.edge_zeros()?;
-        let steps = problem.steps();
-        for step in 0..steps {
-            let [planes, rows, columns] = problem.extents().map(|n| n as u64);
-            let wide = |of: u64| match self.chosen.whole {
-                true => of.next_multiple_of(4),
-                false => of,
+        for (pass, (chosen, placed)) in passes.iter().enumerate() {
+            let pages = &chosen.pages;
+            let wide = match pages.whole {
+                true => columns.next_multiple_of(4),
+                false => columns,
             };
-            // Steps leave their results to the next in two arrays in turn.
-            let (from, from_columns) = match step {
+            // Passes leave their results to the next in two arrays in turn.
+            let (from, from_columns) = match pass {
                 0 => (u, columns),
-                _ => (between[(step - 1) % 2], wide(columns)),
+                _ => (between[(pass - 1) % 2], wide),
             };
-            let (to, to_columns) = match step + 1 == steps {
+            let (to, to_columns) = match pass + 1 == passes.len() {
                 true => (v.address(), columns),
-                false => (between[step % 2], wide(columns)),
+                false => (between[pass % 2], wide),
             };
-            let block = self.chosen.block;
-            let input = Field::new("u", from, FLOAT, [planes, rows, from_columns], block);
-            let input = input.halo(self.halo(), edge(problem.edge()));
-            let input = job.windows(input, from, (self.march(), false))?;
-            let output = Field::new("v", to, FLOAT, [planes, rows, to_columns], block);
-            let (output, back) = job.blocks(output, to)?;
+            let input = pages.input(problem, from, from_columns);
+            let input = job.windows(input, from, (march, false))?;
+            let (output, back) = job.blocks(pages.output(problem, to, to_columns), to)?;
             let inputs = [Some(input), own.clone()].into_iter().flatten().collect();
-            let sweep = Sweep {
-                march: self.march(),
-                size: BlocksPerSection::Fixed(1),
-                buffering: self.chosen.pages.buffering,
-                marches_apart: self.chosen.pages.apart,
-                zeros,
-                ..Sweep::new(inputs, vec![output])
-            };
-            job.sweep(&placed, placed.program.entry.into(), sweep)?;
+            let sweep = pages.sweep(problem, inputs, output, zeros);
+            job.sweep(placed, placed.program.entry.into(), sweep)?;
             if let Some(back) = back {
                 back.append(&mut job)?;
             }
@@ -260,41 +294,14 @@ impl Stencils {
         .into())
     }
 
-    /// Addresses of what steps leave to the next.
-    fn between(&self, job: &mut Job) -> Result<Vec<u64>, JobError> {
+    /// Addresses of what passes leave to the next.
+    fn between(&self, job: &mut Job, passes: usize) -> Result<Vec<u64>, JobError> {
         let [planes, rows, columns] = self.problem.extents().map(|n| n as u64);
         let numbers = planes * rows * columns.next_multiple_of(4);
-        let count = (self.problem.steps() - 1).min(2);
         let mut all = Vec::new();
-        for _ in 0..count {
+        for _ in 0..passes.saturating_sub(1).min(2) {
             all.push(job.temporary::<f32>(numbers)?.address());
         }
         Ok(all)
-    }
-
-    fn march(&self) -> Option<March> {
-        choice::march(&self.problem)
-    }
-
-    fn halo(&self) -> [u64; AXES] {
-        choice::halo(&self.problem, self.chosen.whole)
-    }
-
-    /// The coefficients of every element: a row of them for each point is a row here.
-    fn own_field(&self, at: u64) -> Field {
-        let points = self.problem.stencil().points().len() as u64;
-        let [planes, rows, columns] = self.problem.extents().map(|n| n as u64);
-        let [plane, row, width] = self.chosen.block;
-        let shape = [planes, rows * points, columns];
-        Field::new("c", at, FLOAT, shape, [plane, row * points, width])
-    }
-}
-
-/// What a window has beyond the array: what fixed edges make of it is the kernel's to replace.
-fn edge(edge: Edge) -> nest::Edge {
-    match edge {
-        Edge::Zero | Edge::Fixed => nest::Edge::Zero,
-        Edge::Mirrored => nest::Edge::Clamp,
-        Edge::Periodic => nest::Edge::Periodic,
     }
 }

@@ -110,6 +110,10 @@ impl Maker<'_> {
                 None => terms.push((weight, sum)),
             }
         }
+        for (weight, _) in &mut terms {
+            // What counts once is added.
+            weight.take_if(|weight| *weight == 1.0);
+        }
         // What is multiplied already is what the others are added to.
         terms.sort_by_key(|(weight, _)| weight.is_some());
         let mut all = None;

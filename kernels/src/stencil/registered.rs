@@ -33,6 +33,7 @@ pub(crate) const KERNELS: [Entry; 1] = [Entry {
     sizes: &[
         "1 512 512 5 1 zero class",
         "128 128 128 7 1 zero class",
+        "128 128 128 7 2 zero class",
         "128 128 128 7 2 fixed class",
         "64 64 128 27 1 periodic class",
         "64 64 128 19 1 zero element",

@@ -28,6 +28,10 @@ pub(super) struct Way {
     pub(super) constants: bool,
     /// What is read is loaded once; else for each use.
     pub(super) once: bool,
+    /// Of so many quads of x(i) + x(i+2) one is made by a shift of two lanes more, others by two loads more; 0 of none.
+    pub(super) shifted: i64,
+    /// Sums of planes are made once for each row and kept for the next two.
+    pub(super) kept: bool,
 }
 
 impl Way {
@@ -37,6 +41,8 @@ impl Way {
         through: None,
         constants: true,
         once: true,
+        shifted: 0,
+        kept: false,
     };
 
     /// Constants that have registers.
@@ -82,6 +88,9 @@ pub(super) enum Stream {
     Result,
     /// Coefficients of elements.
     Own,
+    /// Sums of planes that are kept, as they are loaded, and as they are stored.
+    Kept,
+    Keeping,
 }
 
 impl Stream {
@@ -90,7 +99,10 @@ impl Stream {
         match self {
             Self::Plane(plane) => [0, 10].map(|first: u8| first.saturating_add_signed(plane + 1)),
             Self::Result => [3, 13],
-            Self::Own => [4, 14],
+            // Where elements have coefficients of their own nothing is kept.
+            Self::Own | Self::Kept => [4, 14],
+            // What sets pointers up needs a9 no more.
+            Self::Keeping => [7, 9],
         }
     }
 }
@@ -189,23 +201,69 @@ impl Row<'_> {
     /// The ways to make it that may be the fastest.
     pub(super) fn ways(&self) -> Vec<Way> {
         let mut ways = vec![Way::PLAIN];
-        let sums = |(side, classes): &(Side, Classes)| *side == Side::Both && classes.len() > 1;
-        if self.per_element || !self.sides().iter().any(sums) {
+        if self.per_element {
             return ways;
         }
-        // Only sums over planes are the same for two rows.
+        let sides = self.sides();
+        let both = |many: bool| {
+            let of = |(side, classes): &(Side, Classes)| {
+                *side == Side::Both && (classes.len() > 1) == many
+            };
+            sides.iter().any(of)
+        };
+        // Only what planes have in common is the same for several rows.
         let planes = self.classes(1).iter().any(|(_, rows)| pairs(rows) > 0);
-        let two = planes && self.edge != Edge::Fixed && self.rows > 1;
-        for (together, through) in [(2, Some(1)), (2, None), (1, Some(1)), (1, Some(2))] {
-            if together == 1 || two {
-                ways.push(Way {
-                    together,
-                    through,
-                    ..Way::PLAIN
-                });
+        let several = planes && self.edge != Edge::Fixed && self.rows > 1;
+        let mut way = |way: Way| {
+            if way.together == 1 || several {
+                ways.push(way);
             }
+        };
+        if both(true) {
+            let keeps = self.keeps();
+            // Two rows that keep sums take registers that more classes need.
+            let few = sides.iter().all(|(_, classes)| classes.len() < 3);
+            for (together, through, kept, where_it_pays) in [
+                (2, Some(1), false, true),
+                (2, None, false, true),
+                (1, Some(1), false, !keeps),
+                (1, Some(2), false, !keeps),
+                (1, Some(1), true, keeps),
+                (1, Some(2), true, keeps),
+                (1, None, true, keeps),
+                (2, Some(1), true, keeps && few),
+            ] {
+                if where_it_pays {
+                    way(Way {
+                        together,
+                        through,
+                        kept,
+                        ..Way::PLAIN
+                    });
+                }
+            }
+        } else if both(false) {
+            // As many loads and stores as arithmetic, or more.
+            way(Way {
+                shifted: 3,
+                ..Way::PLAIN
+            });
+            way(Way {
+                together: 2,
+                ..Way::PLAIN
+            });
         }
         ways
+    }
+
+    /// Whether all rows need the sum of the planes before and behind, of their own row and of those beside it.
+    fn keeps(&self) -> bool {
+        let classes = self.classes(1);
+        let needs = |row: i8| {
+            let has = |rows: &Rows| [-1, 1].iter().all(|&plane| rows.contains(&(plane, row)));
+            classes.iter().any(|(_, rows)| has(rows))
+        };
+        self.whole && [-1, 0, 1].into_iter().all(needs)
     }
 
     /// Those that take fewer registers, the faster first.

@@ -1,5 +1,6 @@
 use super::*;
-use cp2_problems::stencil::{Point, Stencil};
+use cp2_emu::Engine;
+use cp2_problems::stencil::{Edge, Point, Stencil};
 use cp2_problems::{Case, Data, Problem as _};
 
 /// Runs a problem under the checkers and says what is wrong.
@@ -8,16 +9,20 @@ fn wrong(problem: &StencilProblem, machine: &str, case: Case) -> Option<String> 
 }
 
 fn wrong_on(problem: &StencilProblem, machine: Arc<Machine>, case: Case) -> Option<String> {
+    match Stencils::new(problem, machine) {
+        Ok(plan) => wrong_plan(&plan, case),
+        Err(e) => Some(format!("{}: {e}", problem.title())),
+    }
+}
+
+fn wrong_plan(plan: &Stencils, case: Case) -> Option<String> {
+    let problem = plan.problem();
     let input = problem.input(case, 7);
     let options = Options {
         check: true,
         ..Options::default()
     };
     let c = problem.is_per_element().then(|| input.get("c").unwrap());
-    let plan = match Stencils::new(problem, machine) {
-        Ok(plan) => plan,
-        Err(e) => return Some(format!("{}: {e}", problem.title())),
-    };
     let done = plan
         .process_with(input.get("u").unwrap(), c, options)
         .unwrap();
@@ -80,7 +85,7 @@ fn marches_may_be_apart() {
     let cube = problem(&[24, 128, 128], 7, Edge::Periodic, 1);
     for machine in ["vm7", "vm9"] {
         let plan = Stencils::new(&cube, Arc::new(Machine::builtin(machine).unwrap())).unwrap();
-        assert!(plan.chosen.pages.apart, "{}", plan.recipe());
+        assert!(plan.chosen[0].pages.apart, "{}", plan.recipe());
         assert_eq!(wrong(&cube, machine, Case::Random), None);
     }
 }
@@ -153,4 +158,113 @@ fn arrays_that_do_not_fit_are_refused() {
     let small = problem(&[4, 4], 5, Edge::Zero, 1);
     let plan = Stencils::new(&small, vm7).unwrap();
     assert!(plan.process(&[0.0; 15], None).is_err());
+}
+
+/// Passes of two steps, whatever they take, and one more where their number is odd.
+fn fused(problem: &StencilProblem, machine: &str) -> Stencils {
+    let machine = Arc::new(Machine::builtin(machine).unwrap());
+    let mut chosen = vec![choice::double(problem, &machine).unwrap().unwrap()];
+    if problem.steps() % 2 == 1 {
+        chosen.push(choice::single(problem, &machine).unwrap());
+    }
+    Stencils {
+        problem: problem.clone(),
+        machine,
+        chosen,
+    }
+}
+
+/// Two steps in a pass, with all edges: arrays of one element, of one block, of blocks beyond the last row, of several marches.
+#[test]
+fn two_steps_in_a_pass_are_right() {
+    let mut found = Vec::new();
+    for edge in Edge::ALL {
+        for (shape, points, steps, machine) in [
+            (&[1, 1, 1][..], 7, 2, "vm7"),
+            (&[2, 1, 6], 27, 3, "vm7"),
+            (&[1, 5, 8], 19, 2, "vm9"),
+            (&[3, 4, 5], 7, 5, "vm7"),
+            (&[6, 9, 33], 27, 2, "vm9"),
+            (&[4, 45, 20], 7, 4, "vm9"),
+            (&[3, 131, 200], 7, 2, "vm7"),
+            (&[2, 70, 160], 19, 3, "vm7"),
+        ] {
+            let plan = fused(&problem(shape, points, edge, steps), machine);
+            found.extend(wrong_plan(&plan, Case::Random));
+        }
+        for case in [Case::Outlier, Case::Subnormal] {
+            let plan = fused(&problem(&[3, 10, 24], 7, edge, 2), "vm7");
+            found.extend(wrong_plan(&plan, case));
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+/// Coefficients that no unit is kept out of: all of them 0, or far from 1.
+#[test]
+fn two_steps_are_right_with_coefficients_of_any_size() {
+    for coefficients in [
+        [0.0, 0.0],
+        [1e-15, 2e-15],
+        [1e12, -1e11],
+        [0.0, 1.0],
+        [-0.5, 1e-8],
+    ] {
+        let stencil = Stencil::of_classes(7, Some(&coefficients)).unwrap();
+        let problem = StencilProblem::new(&[4, 9, 20], stencil, Edge::Mirrored, 2).unwrap();
+        assert_eq!(wrong_plan(&fused(&problem, "vm7"), Case::Random), None);
+    }
+}
+
+/// Both engines leave the same bits and take the same cycles, of two steps in a pass and of sums of planes that are kept.
+#[test]
+fn engines_agree() {
+    let kept = |edge| {
+        Stencils::new(
+            &problem(&[3, 40, 64], 27, edge, 1),
+            Arc::new(Machine::builtin("vm7").unwrap()),
+        )
+    };
+    for plan in [
+        fused(&problem(&[4, 21, 32], 7, Edge::Zero, 3), "vm9"),
+        fused(&problem(&[4, 21, 32], 27, Edge::Mirrored, 2), "vm7"),
+        kept(Edge::Zero).unwrap(),
+        kept(Edge::Periodic).unwrap(),
+    ] {
+        let input = plan.problem().input(Case::Random, 3);
+        let [fast, reference] = [Engine::Fast, Engine::Reference].map(|engine| {
+            let options = Options {
+                engine,
+                ..Options::default()
+            };
+            let done = plan
+                .process_with(input.get("u").unwrap(), None, options)
+                .unwrap();
+            let bits = done.output.unwrap().into_iter().map(f32::to_bits);
+            (bits.collect::<Vec<_>>(), done.run.report.cycles)
+        });
+        assert_eq!(fast, reference, "{}", plan.recipe());
+    }
+}
+
+/// The channel of vm9 is what two passes wait for, and one of two steps does not; on vm7 it takes longer. Sums of planes are kept on both.
+#[test]
+fn passes_are_chosen_by_price() {
+    for (machine, two, most) in [("vm7", false, 13.5), ("vm9", true, 14.5)] {
+        let machine = Arc::new(Machine::builtin(machine).unwrap());
+        let of = |points: usize, steps: usize| problem(&[128, 128, 128], points, Edge::Zero, steps);
+        let plan = Stencils::new(&of(7, 3), machine.clone()).unwrap();
+        assert_eq!(
+            plan.recipe().contains("two steps"),
+            two,
+            "{}",
+            plan.recipe()
+        );
+        assert_eq!(plan.chosen.len(), 1 + usize::from(two));
+        let cube = of(27, 1);
+        let plan = Stencils::new(&cube, machine.clone()).unwrap();
+        let price = plan.chosen[0].price(&cube, &machine).unwrap();
+        let quad = 16.0 * price as f64 / cube.elements() as f64;
+        assert!((12.0..most).contains(&quad), "{quad}");
+    }
 }
