@@ -11,9 +11,14 @@ use proptest::strategy::Union;
 
 /// Any valid operation of a slot: every row equally often, all operand values.
 pub fn any_inst(slot: Slot) -> BoxedStrategy<Inst> {
+    any_inst_on(slot, Extensions::all())
+}
+
+/// The same of the rows that a machine with these extensions has.
+pub fn any_inst_on(slot: Slot, extensions: Extensions) -> BoxedStrategy<Inst> {
     let rows = Op::ALL
         .iter()
-        .filter(|op| op.row().slot() == slot)
+        .filter(|op| op.row().slot() == slot && extensions.contains(op.row().requires))
         .map(|&op| any_operands(op));
     Union::new(rows).boxed()
 }
@@ -49,7 +54,13 @@ pub fn any_operands(op: Op) -> BoxedStrategy<Inst> {
 
 /// Any valid word.
 pub fn any_word() -> BoxedStrategy<Word> {
-    (any_inst(Slot::Arith), any_inst(Slot::Mem))
+    any_word_on(Extensions::all())
+}
+
+/// The same of what a machine with these extensions has: a program of others ends at its first one.
+pub fn any_word_on(extensions: Extensions) -> BoxedStrategy<Word> {
+    let [arith, mem] = [Slot::Arith, Slot::Mem].map(|slot| any_inst_on(slot, extensions));
+    (arith, mem)
         .prop_map(|(arith, mem)| Word { arith, mem })
         .prop_filter("writes a register twice", |word| {
             word.written_twice().is_none()

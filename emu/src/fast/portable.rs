@@ -280,7 +280,7 @@ mod tests {
     use super::*;
     use crate::decoded::decode;
     use crate::layout::{File, Line, Registers};
-    use cp2_asm::testing::any_word;
+    use cp2_asm::testing::any_word_on;
     use cp2_machine::Machine;
     use proptest::prelude::*;
 
@@ -291,7 +291,7 @@ mod tests {
         /// kind: NaNs, infinities, zeros.
         #[test]
         fn both_forms_of_a_word_do_the_same(
-            word in any_word(),
+            word in any_word_on(Machine::builtin("vm7").unwrap().cp2.extensions),
             values in prop::collection::vec(
                 prop_oneof![
                     any::<u32>(),

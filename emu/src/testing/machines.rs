@@ -1,7 +1,7 @@
-//! Machines that programs run on: the built-in ones with either kind of DMEM,
-//! and odd ones.
+//! Machines that programs run on: the built-in ones with either kind of DMEM, as they
+//! are or with all extensions, and odd ones.
 
-use cp2_machine::{Bytes, ClassMap, Cycles, Machine, Ratio};
+use cp2_machine::{Bytes, ClassMap, Cycles, Extensions, Machine, Ratio};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -26,9 +26,14 @@ struct Odd {
 pub(super) fn any_machine() -> BoxedStrategy<Machine> {
     let names = select(Machine::names());
     // No built-in machine is missing or faulty: other tests see to that.
-    let builtin = (names, 1u32..=2).prop_filter_map("no such machine", |(name, ports)| {
+    let builtin = (names, 1u32..=2, any::<bool>());
+    let builtin = builtin.prop_filter_map("no such machine", |(name, ports, extended)| {
         let mut machine = Machine::builtin(name)?;
         machine.cp2.dmem_ports = ports;
+        // Rows of extensions are to run too, and to be missed.
+        if extended {
+            machine.cp2.extensions = Extensions::all();
+        }
         Some(machine)
     });
     let odd = (builtin.clone(), any_odd()).prop_map(|(mut machine, odd)| {

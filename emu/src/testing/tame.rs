@@ -5,10 +5,12 @@ use crate::semantics::action::{Action, Data, action};
 use cp2_asm::isa::{Inst, Kind, Mode, Op, Scalar, Word};
 use cp2_machine::Machine;
 
-/// The word with registers that exist and, unless `unruly`, accesses that are
-/// aligned and stay near their start, and scalar results that do no harm.
+/// The word with operations and registers that exist and, unless `unruly`, accesses that
+/// are aligned and stay near their start, and scalar results that do no harm.
 pub(super) fn tame(mut word: Word, machine: &Machine, shape: &Shape, unruly: bool) -> Word {
     if !unruly {
+        has(&mut word.arith, machine, Op::Nop);
+        has(&mut word.mem, machine, Op::MemNop);
         let most = machine.cp2.registers.min(shape.registers.into()) as u8;
         limit(&mut word.arith, most);
         limit(&mut word.mem, most);
@@ -23,6 +25,13 @@ pub(super) fn tame(mut word: Word, machine: &Machine, shape: &Shape, unruly: boo
         word.arith = Inst::new(Op::Nop);
     }
     word
+}
+
+/// Leaves what the machine has: an operation of an extension that it lacks is none.
+fn has(inst: &mut Inst, machine: &Machine, none: Op) {
+    if !machine.cp2.extensions.contains(inst.row().requires) {
+        *inst = Inst::new(none);
+    }
 }
 
 /// Keeps section registers below `most`.

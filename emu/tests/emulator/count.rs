@@ -5,7 +5,7 @@ use crate::common;
 
 use common::machine;
 use cp2_asm::isa::Word;
-use cp2_asm::testing::any_word;
+use cp2_asm::testing::any_word_on;
 use cp2_asm::{Options, Program, Source, assemble};
 use cp2_emu::count::{Counter, Mark, Step, Uncounted};
 use cp2_emu::{Engine, Notice, Processor};
@@ -192,7 +192,7 @@ proptest! {
     /// Of any words, if there is a count.
     #[test]
     fn any_program_that_can_be_counted_takes_what_is_counted(
-        words in prop::collection::vec(any_word(), 1..40),
+        words in prop::collection::vec(any_word_on(machine("vm7").cp2.extensions), 1..40),
         machine in any_times(),
         arguments in prop::collection::vec(any::<u32>(), 16),
     ) {
@@ -225,7 +225,7 @@ proptest! {
     /// what decides, and so that stores meet the arguments themselves.
     #[test]
     fn what_was_counted_before_changes_nothing(
-        words in prop::collection::vec(any_word(), 1..40),
+        words in prop::collection::vec(any_word_on(machine("vm7").cp2.extensions), 1..40),
         base in prop::collection::vec(prop_oneof![0u32..64, (0u32..512).prop_map(|i| 16 * i), any::<u32>()], 16),
         others in prop::collection::vec((0usize..16, prop_oneof![0u32..8, (0u32..512).prop_map(|i| 16 * i)]), 1..24),
         ring in any::<bool>(),

@@ -5,7 +5,7 @@ use crate::common;
 
 use common::{both, load, m, machine, mem, set, stop};
 use cp2_asm::isa::{Mode, Op, Scalar, Word};
-use cp2_asm::testing::any_word;
+use cp2_asm::testing::any_word_on;
 use cp2_emu::{Engine, Notice, Processor, Quiet};
 use cp2_machine::{Cycles, Machine};
 use proptest::prelude::*;
@@ -55,7 +55,7 @@ fn lockstep(machine: &Arc<Machine>, words: &[Word], dmem: &[u8], strides: &[u64]
 
 /// Words without transfers of control, so that long stretches run.
 fn any_straight_word() -> impl Strategy<Value = Word> {
-    any_word().prop_map(|mut word| {
+    any_word_on(machine("vm9").cp2.extensions).prop_map(|mut word| {
         use cp2_asm::isa::Op as O;
         let control = [
             O::Stop,
@@ -78,7 +78,7 @@ proptest! {
 
     #[test]
     fn on_any_words(
-        words in prop::collection::vec(any_word(), 1..60),
+        words in prop::collection::vec(any_word_on(machine("vm9").cp2.extensions), 1..60),
         dmem in prop::collection::vec(any::<u8>(), 1024),
         strides in prop::collection::vec(0u64..40, 0..12),
     ) {

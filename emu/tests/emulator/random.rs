@@ -5,7 +5,7 @@ use crate::common;
 
 use common::{descriptor, load, machine};
 use cp2_asm::isa::{Scalar, Word};
-use cp2_asm::testing::any_word;
+use cp2_asm::testing::any_word_on;
 use cp2_dma::{Direction, Target};
 use cp2_emu::{Notice, Processor};
 use cp2_machine::{Cycles, Machine, Ticks};
@@ -36,7 +36,7 @@ proptest! {
 
     #[test]
     fn every_cycle_of_any_program_has_a_cause(
-        words in prop::collection::vec(any_word(), 1..60),
+        words in prop::collection::vec(any_word_on(machine("vm9").cp2.extensions), 1..60),
         dmem in prop::collection::vec(any::<u8>(), 256),
         one_port: bool,
     ) {

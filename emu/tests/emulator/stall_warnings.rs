@@ -12,7 +12,9 @@ use proptest::prelude::*;
 
 /// Any arithmetic beside scalar arithmetic, or a load from `[a15 + offset]`.
 fn word() -> impl Strategy<Value = Word> {
-    let scalar = testing::any_inst(Slot::Mem).prop_map(|inst| {
+    // Of rows that both machines have.
+    let both = machine("vm7").cp2.extensions & machine("vm9").cp2.extensions;
+    let scalar = testing::any_inst_on(Slot::Mem, both).prop_map(|inst| {
         let plain = inst.row().class == cp2_machine::Class::Scalar;
         if plain && inst.r[0] != 15 {
             inst
@@ -30,7 +32,7 @@ fn word() -> impl Strategy<Value = Word> {
         inst
     });
     // Few registers, so that many words wait.
-    let arith = testing::any_inst(Slot::Arith).prop_map(|mut inst| {
+    let arith = testing::any_inst_on(Slot::Arith, both).prop_map(|mut inst| {
         inst.r.iter_mut().for_each(|r| *r %= 8);
         inst
     });

@@ -1,5 +1,6 @@
 //! NumPy's `.npy`: complex64, or float32 taken as real parts; C or Fortran order.
 
+mod header;
 mod read;
 
 pub(crate) use read::{Npy, read_npy, read_rows, read_vector};

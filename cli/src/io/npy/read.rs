@@ -2,21 +2,20 @@
 //!
 //! The header is read and judged first; elements are read as they are asked for, so that a long array need not be
 //! on the host as a whole. Nothing is allocated for what a header merely announces; what is left to guard is how much is
-//! read, and how long and how deeply nested a header is handed to its recursive parser.
+//! read, and how long a header may be.
 
+use super::header::{Header, string};
 use super::{Array, Kind, expected};
 use crate::io::{FileError, open};
-use ndarray::{ArrayView, IxDyn, ShapeBuilder as _};
 use num_complex::Complex32;
-use py_literal::Value;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// Longest header accepted. NumPy writes 118 bytes.
 const HEADER_LIMIT: usize = 16 * 1024;
-/// Most brackets in a header: a dictionary, a shape, and some to spare.
-const BRACKET_LIMIT: usize = 16;
+/// Most characters of a header that is none in a message.
+const SHOWN: usize = 200;
 
 /// An array in a file: its header has been read, its elements come in their order.
 #[derive(Debug)]
@@ -113,14 +112,22 @@ impl<R: Read> Npy<R> {
         if present.is_some_and(|bytes| bytes > limit) {
             return Err(too_large());
         }
-        let (descr, fortran, shape) = header(&text).ok_or_else(|| {
-            let expected = DICTIONARY;
-            FileError::format(path, format!("the header {text:?}"), expected)
+        let Header {
+            descr,
+            fortran,
+            shape,
+        } = Header::parse(&text).ok_or_else(|| {
+            let more = if text.chars().nth(SHOWN).is_some() {
+                "..."
+            } else {
+                ""
+            };
+            let start: String = text.chars().take(SHOWN).collect();
+            FileError::format(path, format!("the header {start:?}{more}"), DICTIONARY)
         })?;
-        let known = |kind: &&Kind| matches!(&descr, Value::String(d) if d == kind.descr());
+        let known = |kind: &&Kind| string(descr) == Some(kind.descr());
         let Some(&kind) = kinds.iter().find(known) else {
-            let descr = descr.to_string();
-            let nearest = Kind::nearest(&descr, kinds).map_or("", Kind::name);
+            let nearest = Kind::nearest(descr, kinds).map_or("", Kind::name);
             // Quoted once, whatever it has inside.
             let found = format!("elements of type {:?}", descr.trim_matches(['\'', '"']));
             let types = format!("{}: in NumPy, x.astype('{nearest}')", expected(kinds));
@@ -304,34 +311,36 @@ fn memory(limit: u64) -> String {
 /// Elements in another order: the first index is the fastest in `raw`.
 fn turned<const N: usize>(raw: &[u8], shape: &[usize]) -> Vec<u8> {
     let elements = raw.as_chunks::<N>().0;
-    // As many as the shape has: they were counted.
-    ArrayView::from_shape(IxDyn(shape).f(), elements)
-        .map(|array| array.iter().flatten().copied().collect())
-        .unwrap_or_default()
-}
-
-/// Element type, whether the first index is the fastest, and shape.
-fn header(text: &str) -> Option<(Value, bool, Vec<usize>)> {
-    let Ok(Value::Dict(fields)) = text.parse() else {
-        return None;
-    };
-    let (mut descr, mut fortran, mut shape) = (None, None, None);
-    for (name, value) in fields {
-        match (name.as_string()?.as_str(), value) {
-            ("descr", value) => descr = Some(value),
-            ("fortran_order", Value::Boolean(order)) => fortran = Some(order),
-            ("shape", Value::Tuple(axes)) => {
-                let axes = axes.iter().map(|d| usize::try_from(d.as_integer()?).ok());
-                shape = Some(axes.collect::<Option<Vec<usize>>>()?);
+    // How far apart in `raw` neighbours along an axis are.
+    let strides: Vec<usize> = shape
+        .iter()
+        .scan(1, |stride, &d| Some(std::mem::replace(stride, *stride * d)))
+        .collect();
+    let mut index = vec![0; shape.len()];
+    let mut at = 0;
+    let mut out = Vec::with_capacity(raw.len());
+    while let Some(element) = elements.get(at) {
+        out.extend_from_slice(element);
+        // The last index that has a next one takes it; those behind it begin again.
+        let mut more = false;
+        for ((i, &d), stride) in index.iter_mut().zip(shape).zip(&strides).rev() {
+            *i += 1;
+            at += stride;
+            if *i < d {
+                more = true;
+                break;
             }
-            _ => return None,
+            at -= d * stride;
+            *i = 0;
+        }
+        if !more {
+            break;
         }
     }
-    Some((descr?, fortran?, shape?))
+    out
 }
 
-/// Reads up to the end of the header and judges whether it may be parsed;
-/// returns how much was read, and the header's text.
+/// Reads up to the end of the header; returns how much was read, and the header's text.
 fn read_header(path: &Path, stream: &mut impl Read) -> Result<(usize, String), FileError> {
     let format = |found: &str, expected: String| FileError::format(path, found, expected);
     let mut fill = |bytes: &mut [u8]| match stream.read_exact(bytes) {
@@ -373,13 +382,6 @@ fn read_header(path: &Path, stream: &mut impl Read) -> Result<(usize, String), F
     raw.resize(start + size, 0);
     fill(&mut raw[start..])?;
     let text = String::from_utf8_lossy(&raw[start..]).trim().to_owned();
-    if text.matches(['(', '[', '{']).count() > BRACKET_LIMIT {
-        let start: String = text.chars().take(40).collect();
-        return Err(format(
-            &format!("the header {start:?}..."),
-            DICTIONARY.to_owned(),
-        ));
-    }
     Ok((raw.len(), text))
 }
 

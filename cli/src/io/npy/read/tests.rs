@@ -1,6 +1,7 @@
 //! Arrays as they may come.
 
 use super::*;
+use ndarray::{IxDyn, ShapeBuilder as _};
 use proptest::prelude::*;
 
 fn raw(dict: &str, payload: &[u8]) -> Vec<u8> {

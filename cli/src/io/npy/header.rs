@@ -1,0 +1,177 @@
+//! The header of an array: a dictionary of Python with three entries.
+//!
+//! NumPy writes literals of few kinds there. They are told apart by their brackets and quotation marks alone, without
+//! recursion, so that no depth of a hostile header is one too many.
+
+/// What a header says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Header<'a> {
+    /// Element type, as the header has it: a string with its quotation marks, or a list of fields.
+    pub(super) descr: &'a str,
+    /// Whether the first index is the fastest.
+    pub(super) fortran: bool,
+    pub(super) shape: Vec<usize>,
+}
+
+impl<'a> Header<'a> {
+    pub(super) fn parse(text: &'a str) -> Option<Self> {
+        let (mut descr, mut fortran, mut shape) = (None, None, None);
+        let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
+        while !rest.is_empty() {
+            let (name, behind) = literal(rest)?;
+            let (value, behind) = literal(behind.strip_prefix(':')?)?;
+            match (string(name)?, value) {
+                ("descr", value) if !value.is_empty() => descr = Some(value),
+                ("fortran_order", "True") => fortran = Some(true),
+                ("fortran_order", "False") => fortran = Some(false),
+                ("shape", value) => shape = Some(tuple(value)?),
+                _ => return None,
+            }
+            rest = match behind {
+                "" => "",
+                _ => behind.strip_prefix(',')?.trim_start(),
+            };
+        }
+        let (descr, fortran, shape) = (descr?, fortran?, shape?);
+        Some(Self {
+            descr,
+            fortran,
+            shape,
+        })
+    }
+}
+
+/// The literal at the start of a text, and what follows it.
+fn literal(text: &str) -> Option<(&str, &str)> {
+    let (mut depth, mut quoted) = (0_usize, None);
+    let mut end = text.len();
+    for (at, c) in text.char_indices() {
+        match (quoted, c) {
+            // Whether it escapes a quotation mark is a question that NumPy's headers do not ask.
+            (_, '\\') => return None,
+            (Some(mark), _) if mark == c => quoted = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quoted = Some(c),
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')' | ']' | '}') => depth = depth.checked_sub(1)?,
+            (None, ',' | ':') if depth == 0 => {
+                end = at;
+                break;
+            }
+            _ => {}
+        }
+    }
+    (depth == 0 && quoted.is_none()).then(|| (text[..end].trim(), &text[end..]))
+}
+
+/// What stands between quotation marks.
+pub(super) fn string(literal: &str) -> Option<&str> {
+    let mark = literal.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+    let inside = literal[1..].strip_suffix(mark)?;
+    (!inside.contains(mark)).then_some(inside)
+}
+
+/// The numbers of a tuple: with a comma behind each, but for the last of several.
+fn tuple(literal: &str) -> Option<Vec<usize>> {
+    let inside = literal.strip_prefix('(')?.strip_suffix(')')?.trim();
+    if inside.is_empty() {
+        return Some(Vec::new());
+    }
+    let numbers = match inside.strip_suffix(',') {
+        Some(numbers) => numbers,
+        // (3) is a number.
+        None => inside.contains(',').then_some(inside)?,
+    };
+    let number = |text: &str| {
+        let digits = text.trim();
+        let plain = digits.bytes().all(|b| b.is_ascii_digit());
+        plain.then(|| digits.parse().ok())?
+    };
+    numbers.split(',').map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(text: &str) -> Option<Vec<usize>> {
+        let text = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {text}, }}");
+        Header::parse(&text).map(|header| header.shape)
+    }
+
+    #[test]
+    fn entries_come_in_any_order_and_quotation() {
+        for text in [
+            "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }",
+            "{\"shape\":(2,3),\"fortran_order\":True,\"descr\":'<f4'}",
+            " { 'fortran_order' : True , 'shape' : ( 2 , 3 , ) , 'descr' : '<f4' , } ",
+        ] {
+            let header = Header::parse(text).unwrap();
+            assert_eq!(header.descr, "'<f4'", "{text}");
+            assert_eq!(string(header.descr), Some("<f4"));
+            assert!(header.fortran);
+            assert_eq!(header.shape, [2, 3]);
+        }
+        let fields = "{'descr': [('x', '<f4'), ('a,b}', '<i4', (2,))], 'fortran_order': False, 'shape': (), }";
+        let header = Header::parse(fields).unwrap();
+        assert_eq!(header.descr, "[('x', '<f4'), ('a,b}', '<i4', (2,))]");
+        assert_eq!(string(header.descr), None);
+    }
+
+    #[test]
+    fn shapes_are_tuples_of_whole_numbers() {
+        assert_eq!(shape("()"), Some(vec![]));
+        assert_eq!(shape("(3,)"), Some(vec![3]));
+        assert_eq!(shape("(3, 0)"), Some(vec![3, 0]));
+        for wrong in [
+            "(3)",
+            "3",
+            "3, 4",
+            "[3, 4]",
+            "(,)",
+            "(3,,)",
+            "(3,,4)",
+            "(-3,)",
+            "(+3,)",
+            "(3.0,)",
+            "(3 4,)",
+            "('3',)",
+            "((3,),)",
+            "(3,]",
+            "",
+            "(99999999999999999999999,)",
+        ] {
+            assert_eq!(shape(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_numpy_does_not_write_is_no_header() {
+        let whole = "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }";
+        for end in 0..whole.len() {
+            assert_eq!(Header::parse(&whole[..end]), None, "{end}");
+        }
+        for (from, to) in [
+            ("'<f4'", ""),
+            ("'<f4'", "'<f4"),
+            ("'<f4'", "'\\x3cf4'"),
+            ("True", "true"),
+            ("True", "1"),
+            ("'shape'", "shape"),
+            ("'shape'", "'shapes'"),
+            ("'shape': (2, 3), ", ""),
+            ("'shape':", "'shape'"),
+            (", }", ",, }"),
+            (", }", "}}"),
+            (", }", "} }"),
+            (", 'shape'", " 'shape'"),
+        ] {
+            let wrong = whole.replace(from, to);
+            assert_ne!(wrong, whole);
+            assert_eq!(Header::parse(&wrong), None, "{wrong}");
+        }
+        assert_eq!(Header::parse(&"(".repeat(9000)), None);
+        assert_eq!(Header::parse("{"), None);
+        assert_eq!(Header::parse("\u{e9}"), None);
+    }
+}
