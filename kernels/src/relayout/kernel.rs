@@ -111,6 +111,34 @@ struct Run<'a> {
     iterations: u64,
 }
 
+impl Run<'_> {
+    /// Pointers that its loop takes.
+    fn pointers(&self) -> usize {
+        let mut all: Vec<Reached> = Vec::new();
+        let takes = self.unit.iter().flat_map(|quad| &quad.takes);
+        for (take, &step) in takes.zip(&self.steps) {
+            let quad = take.quad;
+            if !all.iter().any(|own| own.reaches(quad, step)) {
+                all.push(Reached { quad, step });
+            }
+        }
+        all.len()
+    }
+}
+
+/// What a pointer reaches: quads near the one at which it begins, and that step as it does.
+#[derive(Clone, Copy, Debug)]
+struct Reached {
+    quad: i64,
+    step: i64,
+}
+
+impl Reached {
+    fn reaches(self, quad: i64, step: i64) -> bool {
+        self.step == step && (quad - self.quad).abs() < REACH
+    }
+}
+
 /// The words of a page in the making.
 struct Text {
     words: String,
@@ -226,7 +254,7 @@ impl Text {
     /// The loop over a run whose first quad is quad `at` of the result.
     fn run(&mut self, at: usize, run: &Run<'_>, machine: &Machine) -> Result<(), JobError> {
         let mut body = Body::default();
-        let mut pointers: Vec<(Pointer, i64, i64)> = Vec::new();
+        let mut pointers: Vec<(Pointer, Reached)> = Vec::new();
         let unit = run.unit.len() as i64;
         let store = body.pointer(STORE, Step::Bytes(unit * BYTES));
         let mut steps = run.steps.iter();
@@ -253,9 +281,10 @@ impl Text {
         }
         let schedule = body.schedule_or_stretch(machine, 2 * self.first())?;
         self.address(STORE, OUTPUT, at as i64 * BYTES + schedule.bias(store));
-        for (pointer, first, _) in &pointers {
+        for (pointer, own) in &pointers {
             let register = schedule.register_of(*pointer);
-            self.address(register, INPUT, first * BYTES + schedule.bias(*pointer));
+            let first = own.quad * BYTES + schedule.bias(*pointer);
+            self.address(register, INPUT, first);
         }
         let made = schedule.emit(run.iterations);
         self.words += &made.text;
@@ -320,24 +349,25 @@ const REACH: i64 = 1000;
 /// A pointer that steps by `step` quads and reaches `quad`, and the quad at which it begins.
 fn pointer(
     body: &mut Body,
-    all: &mut Vec<(Pointer, i64, i64)>,
+    all: &mut Vec<(Pointer, Reached)>,
     quad: i64,
     step: i64,
 ) -> (Pointer, i64) {
-    let near = |p: &&(Pointer, i64, i64)| p.2 == step && (quad - p.1).abs() < REACH;
-    if let Some(&(pointer, first, _)) = all.iter().find(near) {
-        return (pointer, first);
+    if let Some(&(pointer, own)) = all.iter().find(|(_, own)| own.reaches(quad, step)) {
+        return (pointer, own.quad);
     }
-    // More pointers than registers would be a bug that the assembler finds.
+    // No run takes more pointers than there are registers: more would be a bug that the assembler finds.
     let register = POINTERS.clone().nth(all.len()).unwrap_or(u8::MAX);
     let pointer = body.pointer(register, Step::Bytes(step * BYTES));
-    all.push((pointer, quad, step));
+    all.push((pointer, Reached { quad, step }));
     (pointer, quad)
 }
 
 /// The run at the beginning of quads that has the most of them.
 fn longest(quads: &[Quad]) -> Run<'_> {
     let runs = UNITS.iter().filter_map(|&unit| repeated(quads, unit));
+    // Quads that are taken from more places than there are pointers for are made one by one.
+    let runs = runs.filter(|run| run.pointers() <= POINTERS.len());
     let quads_of = |run: &Run<'_>| run.unit.len() as u64 * run.iterations;
     let mut best = Run {
         unit: &quads[..1],

@@ -9,6 +9,7 @@ mod operators;
 mod power;
 mod product;
 mod registered;
+mod several;
 mod solve;
 pub(crate) mod vectors;
 

@@ -32,7 +32,6 @@ impl Planned<'_> {
 /// The formats and what they cost.
 fn formats(planned: &Planned<'_>) -> (String, Value) {
     let products = planned.products;
-    let vectors = planned.problem.vectors() as u64;
     let mut lines = Table::new(&[
         Align::Left,
         Align::Right,
@@ -47,7 +46,8 @@ fn formats(planned: &Planned<'_>) -> (String, Value) {
             Ok(cycles) => (Some(cycles.0), String::new()),
             Err(error) => (None, error.to_string()),
         };
-        let ratio = cycles.map(|cycles| planned.csr_ratio(cycles * vectors / found.vectors as u64));
+        let all_products = products.price_of(found);
+        let ratio = all_products.map(|cycles| planned.csr_ratio(cycles.0));
         let note = if chosen { "chosen" } else { &why };
         lines.row([
             &match found.vectors {
@@ -63,6 +63,7 @@ fn formats(planned: &Planned<'_>) -> (String, Value) {
             "format": found.format.name(),
             "vectors": found.vectors,
             "cycles": cycles,
+            "all_cycles": all_products.map(|cycles| cycles.0),
             "csr_ratio": ratio,
             "bytes": found.bytes,
             "places": found.places,

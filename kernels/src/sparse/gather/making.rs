@@ -94,6 +94,10 @@ struct Making<'a> {
     page: Page,
     /// Words of the next page.
     target: usize,
+    grown: usize,
+    /// Entries that are in operations, and words of pages that are made.
+    entries: usize,
+    words: usize,
 }
 
 /// The pages of a matrix.
@@ -119,6 +123,9 @@ pub(super) fn pages(
         begin: Vec::new(),
         page: Page::default(),
         target: WORDS[0],
+        grown: std::env::var("FIRST").ok().and_then(|p| p.parse().ok()).unwrap_or(WORDS[0]),
+        entries: 0,
+        words: 0,
     };
     let mut maker = Maker::new(registers, &mut masks, (numbers, lanes), machine);
     maker.apart(layout.apart(0));
@@ -146,6 +153,8 @@ pub(super) fn pages(
         let mut stored = tile.blocks.start / grid.unit;
         for number in tile.blocks.clone() {
             let (groups, rows) = block(matrix, lanes, (grid, tile), number);
+            let slots = groups.iter().flatten();
+            making.entries += slots.flat_map(|slot| slot.entries.iter().flatten()).count();
             let result =
                 |number: usize| layout.results[results] + 16 * (number - tile.blocks.start) as u32;
             let block = Block {
@@ -233,10 +242,22 @@ impl Making<'_> {
         page.words = self.words(ops, number, last)?;
         page.values = values.all.iter().flat_map(|own| self.values(own)).collect();
         page.alone = values.alone.iter().map(|own| self.values(own)).collect();
+        self.words += page.words.len();
         self.made.pages.push(page);
         maker.apart(self.layout.apart(number + 1));
-        self.target = (self.target * GROWTH[0] / GROWTH[1]).min(WORDS[1]);
+        let grown = (self.grown * GROWTH[0] / GROWTH[1]).min(std::env::var("MOST").ok().and_then(|p| p.parse().ok()).unwrap_or(WORDS[1]));
+        self.grown = grown;
+        self.target = grown.min(self.share()).max(WORDS[0]);
         Ok(())
+    }
+
+    /// Words of the next page where what is left comes to its end.
+    fn share(&self) -> usize {
+        let left = self.matrix.nnz().saturating_sub(self.entries);
+        let words = self.words as f64 * left as f64 / self.entries.max(1) as f64;
+        let f: f64 = std::env::var("TAIL").ok().and_then(|p| p.parse().ok()).unwrap_or(6.0);
+        let m: f64 = std::env::var("LEAST").ok().and_then(|p| p.parse().ok()).unwrap_or(64.0);
+        (words / f).max(m) as usize
     }
 
     /// The words of a page, and what they take.
