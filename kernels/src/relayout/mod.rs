@@ -10,6 +10,7 @@
 mod block;
 mod kernel;
 mod pages;
+mod run;
 
 pub(crate) use block::PAGE;
 

@@ -1,5 +1,6 @@
 //! Products as a method of the backend.
 
+use super::product::recipe;
 use super::several::{PANELS, Several, Turns, Way, panels};
 use super::{Candidate, Format, Packing, PlacedProduct, Product, SparseError};
 use crate::backend::{Failure, Method, Task};
@@ -86,7 +87,7 @@ impl Products {
             true => PRICED + vectors % rest,
             false => vectors,
         };
-        let mut best: Option<(Cycles, Way)> = None;
+        let (mut best, mut refused): (Option<(Cycles, Way)>, _) = (None, None);
         for paired in [false, true] {
             if paired && self.two.is_none() {
                 continue;
@@ -97,7 +98,14 @@ impl Products {
                     panel,
                     vectors: priced,
                 };
-                let cycles = self.price(way)?;
+                // Panels may be too wide for local memory.
+                let cycles = match self.price(way) {
+                    Ok(cycles) => cycles,
+                    Err(error) => {
+                        refused = Some(error);
+                        continue;
+                    }
+                };
                 let own = &mut self.prices[usize::from(paired)];
                 *own = Some(own.map_or(cycles, |least| least.min(cycles)));
                 if best.is_none_or(|(least, _)| cycles < least) {
@@ -105,8 +113,10 @@ impl Products {
                 }
             }
         }
-        if let Some((_, way)) = best {
-            self.way = Way { vectors, ..way };
+        match (best, refused) {
+            (Some((_, way)), _) => self.way = Way { vectors, ..way },
+            (None, Some(error)) => return Err(error),
+            (None, None) => {}
         }
         // Of more vectors than are priced about as many times more.
         let all = |cycles: Cycles| {
@@ -215,8 +225,7 @@ impl Products {
     /// How it is packed, in words.
     #[must_use]
     pub fn recipe(&self) -> String {
-        let recipes: Vec<String> = self.products().map(Product::recipe).collect();
-        recipes.join("; and ")
+        recipe(&self.products().collect::<Vec<_>>())
     }
 
     /// What any program must move, and the least of known ways.

@@ -3,6 +3,7 @@
 use super::block::{Block, Maker, VectorPlace};
 use super::layout::Grid;
 use super::masks::Masks;
+use super::pace::Pace;
 use super::pages::{BUFFERS, Layout, Page, STEP, Tile, branch, control, event, movi};
 use super::quads::match_slots;
 use super::registers::Registers;
@@ -15,11 +16,6 @@ use cp2_asm::isa::{Inst, Op, Scalar};
 use cp2_emu::count::{Counter, Mark, Step};
 use cp2_machine::{Class, ClassMap, Machine};
 use cp2_problems::sparse::{Coefficients, SparseMatrix};
-
-/// Words of the first page, of others at most, and how much larger each is than the one before: while little
-/// is there, little is to be waited for.
-const WORDS: [usize; 2] = [64, 2048];
-const GROWTH: [usize; 2] = [4, 3];
 
 /// What a page has beside its blocks: words that begin and end it, an unfinished step and what was put off.
 const BESIDE: usize = 192;
@@ -92,18 +88,13 @@ struct Making<'a> {
     /// Words that begin the next page.
     begin: Vec<cp2_asm::isa::Word>,
     page: Page,
-    /// Words of the next page.
-    target: usize,
-    grown: usize,
-    /// Entries that are in operations, and words of pages that are made.
-    entries: usize,
-    words: usize,
+    pace: Pace,
 }
 
 /// The pages of a matrix.
 pub(super) fn pages(
     matrix: &SparseMatrix,
-    (numbers, lanes): (Numbers, Lanes),
+    (numbers, lanes, balance): (Numbers, Lanes, f64),
     (grid, layout, tiles): (Grid, &Layout, &[Tile]),
     (registers, mut masks, resident): (&Registers, Masks, &Program),
     machine: &Machine,
@@ -122,10 +113,7 @@ pub(super) fn pages(
         },
         begin: Vec::new(),
         page: Page::default(),
-        target: WORDS[0],
-        grown: std::env::var("FIRST").ok().and_then(|p| p.parse().ok()).unwrap_or(WORDS[0]),
-        entries: 0,
-        words: 0,
+        pace: Pace::new(balance, matrix.nnz()),
     };
     let mut maker = Maker::new(registers, &mut masks, (numbers, lanes), machine);
     maker.apart(layout.apart(0));
@@ -154,7 +142,7 @@ pub(super) fn pages(
         for number in tile.blocks.clone() {
             let (groups, rows) = block(matrix, lanes, (grid, tile), number);
             let slots = groups.iter().flatten();
-            making.entries += slots.flat_map(|slot| slot.entries.iter().flatten()).count();
+            making.pace.entries += slots.flat_map(|slot| slot.entries.iter().flatten()).count();
             let result =
                 |number: usize| layout.results[results] + 16 * (number - tile.blocks.start) as u32;
             let block = Block {
@@ -228,7 +216,7 @@ impl Making<'_> {
             .values
             .bytes(if self.lanes == Lanes::Both { 8 } else { 4 });
         let room = self.layout.most_words.saturating_sub(BESIDE);
-        maker.ops.len() >= self.target.min(room)
+        maker.ops.len() >= self.pace.target.min(room)
             || arithmetic + memory >= room
             || all + STEP > self.layout.value_bytes - self.layout.alone
             || self.layout.alone > 0 && alone + STEP > self.layout.alone
@@ -242,22 +230,14 @@ impl Making<'_> {
         page.words = self.words(ops, number, last)?;
         page.values = values.all.iter().flat_map(|own| self.values(own)).collect();
         page.alone = values.alone.iter().map(|own| self.values(own)).collect();
-        self.words += page.words.len();
+        let shifted = match &page.segment {
+            Some((columns, _)) if self.lanes == Lanes::Either => columns.len(),
+            _ => 0,
+        };
+        self.pace.page(page.words.len(), shifted);
         self.made.pages.push(page);
         maker.apart(self.layout.apart(number + 1));
-        let grown = (self.grown * GROWTH[0] / GROWTH[1]).min(std::env::var("MOST").ok().and_then(|p| p.parse().ok()).unwrap_or(WORDS[1]));
-        self.grown = grown;
-        self.target = grown.min(self.share()).max(WORDS[0]);
         Ok(())
-    }
-
-    /// Words of the next page where what is left comes to its end.
-    fn share(&self) -> usize {
-        let left = self.matrix.nnz().saturating_sub(self.entries);
-        let words = self.words as f64 * left as f64 / self.entries.max(1) as f64;
-        let f: f64 = std::env::var("TAIL").ok().and_then(|p| p.parse().ok()).unwrap_or(6.0);
-        let m: f64 = std::env::var("LEAST").ok().and_then(|p| p.parse().ok()).unwrap_or(64.0);
-        (words / f).max(m) as usize
     }
 
     /// The words of a page, and what they take.

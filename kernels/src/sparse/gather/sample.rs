@@ -23,6 +23,9 @@ pub(super) struct Sample {
     asked: HashMap<Places, u64>,
     /// Cycles that all should take.
     pub(super) cycles: f64,
+    /// Words of the blocks, and cycles of the channel for them and their values.
+    words: f64,
+    moved: f64,
 }
 
 impl Sample {
@@ -39,6 +42,8 @@ impl Sample {
         let mut sample = Self {
             asked: HashMap::new(),
             cycles: 0.0,
+            words: 0.0,
+            moved: 0.0,
         };
         let blocks = tiles
             .iter()
@@ -50,6 +55,8 @@ impl Sample {
             let [arithmetic, memory, bytes] = cost;
             let words = arithmetic.max(memory);
             let moved = (8.0 * words + bytes) / bandwidth;
+            sample.words += words;
+            sample.moved += moved;
             sample.cycles += words.max(moved) * step as f64;
         }
         for tile in tiles.iter().filter(|tile| !tile.loaded) {
@@ -120,6 +127,11 @@ impl Sample {
         }
         let each = alone + (1.0 - alone) * sections as f64;
         [arithmetic as f64, memory as f64, 16.0 * steps as f64 * each]
+    }
+
+    /// Cycles that words take, to those of what they need over the channel.
+    pub(super) fn balance(&self) -> f64 {
+        self.words / self.moved.max(1.0)
     }
 
     /// The masks by which these blocks are best selected.
