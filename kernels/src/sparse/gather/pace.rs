@@ -15,9 +15,10 @@ const BEGUN: usize = 256;
 /// Words of the last pages at least.
 const LAST: usize = 128;
 
-/// Pages that what is left makes at least, and at most, where the channel is slower; and where it is not.
+/// Pages that what is left makes at least, and at most, where the channel is slower; and where it is faster by more than the balance is known to.
 const LEFT: [f64; 2] = [3.0, 6.0];
 const FASTER: f64 = 2.0;
+const KNOWN: f64 = 1.05;
 
 /// Words of pages, one after the other.
 #[derive(Debug)]
@@ -76,6 +77,7 @@ impl Pace {
         let words = self.words as f64 * left as f64 / self.entries.max(1) as f64;
         let pages = match self.balance {
             b if b < 1.0 => (b / (1.0 - b)).clamp(LEFT[0], LEFT[1]),
+            b if b < KNOWN => LEFT[1],
             _ => FASTER,
         };
         ((words / pages) as usize).max(LAST)

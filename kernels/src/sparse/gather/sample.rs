@@ -23,9 +23,11 @@ pub(super) struct Sample {
     asked: HashMap<Places, u64>,
     /// Cycles that all should take.
     pub(super) cycles: f64,
-    /// Words of the blocks, and cycles of the channel for them and their values.
-    words: f64,
-    moved: f64,
+    /// Operations of both slots of the blocks, and bytes of values.
+    operations: [f64; 2],
+    bytes: f64,
+    /// Bytes that the channel moves in a cycle.
+    bandwidth: f64,
 }
 
 impl Sample {
@@ -42,8 +44,9 @@ impl Sample {
         let mut sample = Self {
             asked: HashMap::new(),
             cycles: 0.0,
-            words: 0.0,
-            moved: 0.0,
+            operations: [0.0; 2],
+            bytes: 0.0,
+            bandwidth: machine.dma.bandwidth.as_f64(),
         };
         let blocks = tiles
             .iter()
@@ -55,8 +58,9 @@ impl Sample {
             let [arithmetic, memory, bytes] = cost;
             let words = arithmetic.max(memory);
             let moved = (8.0 * words + bytes) / bandwidth;
-            sample.words += words;
-            sample.moved += moved;
+            sample.operations[0] += arithmetic;
+            sample.operations[1] += memory;
+            sample.bytes += bytes;
             sample.cycles += words.max(moved) * step as f64;
         }
         for tile in tiles.iter().filter(|tile| !tile.loaded) {
@@ -131,7 +135,10 @@ impl Sample {
 
     /// Cycles that words take, to those of what they need over the channel.
     pub(super) fn balance(&self) -> f64 {
-        self.words / self.moved.max(1.0)
+        let [arithmetic, memory] = self.operations;
+        let words = arithmetic.max(memory);
+        let moved = (8.0 * words + self.bytes) / self.bandwidth;
+        words / moved.max(1.0)
     }
 
     /// The masks by which these blocks are best selected.
