@@ -46,7 +46,11 @@ fn made() -> impl Strategy<Value = (Made, usize, Case, u64)> {
         pattern,
         field,
         case,
-        (0usize..8, 1usize..7, prop::sample::select(vec![1usize, 1, 2, 3, 7, 17, 20, 37])),
+        (
+            0usize..8,
+            1usize..7,
+            prop::sample::select(vec![1usize, 1, 2, 3, 7, 17, 20, 37]),
+        ),
         0u64..1000,
     )
         .prop_map(|(pattern, field, case, (n, each, vectors), seed)| {

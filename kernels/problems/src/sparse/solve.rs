@@ -123,11 +123,15 @@ impl SolveProblem {
         }
         if let Some((count, [row, column])) = matrix.not_finite() {
             let found = format!(
-                "{count} that are not finite, the first at row {}, column {}",
+                "{count} not finite, the first at row {}, column {}",
                 row + 1,
                 column + 1
             );
-            return Err(ProblemError::odd("entries of the matrix of a system", found, "finite numbers"));
+            return Err(ProblemError::odd(
+                "entries of the matrix of a system",
+                found,
+                "finite numbers",
+            ));
         }
         if !(tolerance > 0.0 && tolerance < 1.0) {
             return Err(ProblemError::odd(

@@ -22,10 +22,8 @@ impl PlacedGather {
             let side = number % BUFFERS;
             // A segment replaces what is in use until the page before is done; of that page and those behind it whose buffers are free before, the rest comes early.
             let recent = (number + 2).saturating_sub(BUFFERS).max(1)..=number;
-            let early = number >= BUFFERS
-                && packed[recent]
-                    .iter()
-                    .any(|page| page.segment.is_some());
+            let early =
+                number >= BUFFERS && packed[recent].iter().any(|page| page.segment.is_some());
             let mut listed = ListedPage::default();
             if number == 0 {
                 let bytes = self.gather.mask_bytes() as u64;

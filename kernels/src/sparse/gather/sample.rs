@@ -1,6 +1,6 @@
 //! What a division of a product costs, by some of its blocks.
 
-use super::layout::{Division, Grid};
+use super::layout::{self, Division, Grid};
 use super::making::block;
 use super::masks::Masks;
 use super::quads::{self, Quad};
@@ -38,7 +38,12 @@ impl Sample {
         division: &Division,
         machine: &Machine,
     ) -> Self {
-        let Division { lanes, tiles, .. } = division;
+        let Division {
+            lanes,
+            tiles,
+            layout,
+        } = division;
+        let apart = layout::alone(matrix, layout, machine) > 0;
         let grid = Grid::new(matrix.rows(), *lanes, machine);
         let step = matrix.nnz().div_ceil(ENTRIES).max(1);
         let mut sample = Self {
@@ -54,7 +59,7 @@ impl Sample {
         let bandwidth = machine.dma.bandwidth.as_f64();
         for (tile, number) in blocks.step_by(step) {
             let (groups, _) = block(matrix, *lanes, (grid, tile), number);
-            let cost = sample.block(&groups, numbers, grid.sections, !tile.first);
+            let cost = sample.block(&groups, numbers, (grid.sections, apart), !tile.first);
             let [arithmetic, memory, bytes] = cost;
             let words = arithmetic.max(memory);
             let moved = (8.0 * words + bytes) / bandwidth;
@@ -78,7 +83,7 @@ impl Sample {
         &mut self,
         groups: &[Vec<Slot>],
         numbers: Numbers,
-        sections: usize,
+        (sections, apart): (usize, bool),
         adds: bool,
     ) -> [f64; 3] {
         let all: Places = match 2 * sections {
@@ -111,13 +116,14 @@ impl Sample {
                 memory += columns.len();
             }
         }
-        // What one section alone needs is not loaded for the others.
+        // What one section alone needs is not loaded for the others, where it lies apart.
         let alone = |slot: &&Slot| {
             let places = slot.filled();
             places & !(0b11 << (places.trailing_zeros() / 2 * 2)) == 0
         };
         let slots = groups.iter().flatten();
         let alone = slots.clone().filter(alone).count() as f64 / slots.count().max(1) as f64;
+        let alone = if apart { alone } else { 0.0 };
         let multiplications = if numbers == Numbers::Complex {
             groups.iter().map(Vec::len).sum()
         } else {

@@ -100,11 +100,15 @@ impl PowerProblem {
         }
         if let Some((count, [row, column])) = matrix.not_finite() {
             let found = format!(
-                "{count} that are not finite, the first at row {}, column {}",
+                "{count} not finite, the first at row {}, column {}",
                 row + 1,
                 column + 1
             );
-            return Err(ProblemError::odd("entries of the matrix of power iterations", found, "finite numbers"));
+            return Err(ProblemError::odd(
+                "entries of the matrix of power iterations",
+                found,
+                "finite numbers",
+            ));
         }
         let most = Self::MOST_ITERATIONS;
         if !(1..=most).contains(&iterations) {
