@@ -34,10 +34,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "METHOD", required = true, value_parser = method)]
     method: Method,
     /// Residual |b - A x| to be reached, relative to |b|
-    #[arg(long, value_name = "T", default_value_t = 1e-5)]
+    #[arg(long, value_name = "T", default_value_t = 1e-5, value_parser = tolerance)]
     tolerance: f64,
     /// Iterations at most
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = iterations)]
     iterations: usize,
     /// Write x [default: not written]
     #[arg(long, value_name = "X.npy")]
@@ -53,6 +53,17 @@ pub(crate) struct Args {
 
 fn method(name: &str) -> Result<Method, String> {
     Method::find(name).ok_or_else(|| "expected cg, pcg or bicgstab".to_owned())
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|&t: &f64| t > 0.0 && t < 1.0);
+    number.ok_or_else(|| "expected a number above 0 and below 1".to_owned())
+}
+
+fn iterations(text: &str) -> Result<usize, String> {
+    let most = SolveProblem::MOST_ITERATIONS;
+    let number = text.parse().ok().filter(|n| (1..=most).contains(n));
+    number.ok_or_else(|| format!("expected 1 to {most}"))
 }
 
 /// Rows of a matrix at most.
@@ -189,9 +200,9 @@ fn report(
     });
     let own = merge(own, json!(costs));
     let title = format!(
-        "{} equations with {} entries by {}",
+        "{} equations with {} by {}",
         problem.matrix().rows(),
-        problem.matrix().nnz(),
+        problem.matrix().entries(),
         problem.method()
     );
     let mut text = format!("{title}\n");

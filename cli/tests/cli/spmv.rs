@@ -92,10 +92,22 @@ fn transposes_and_several_vectors() {
         .cp2("spmv --matrix a.mtx --x x.npy --output y.npy --check")
         .works();
     assert_eq!(lanes(&bench.read("y.npy")), [-1.0, -10.0, 14.0, 140.0]);
-    for many in ["17", "4294967297"] {
-        let ended = bench.cp2(&format!("spmv --matrix a.mtx --vectors {many}"));
-        ended.fails(2, &[many, "at most 16"]);
-    }
+    let x: Vec<f32> = (0..57).map(|i| i as f32).collect();
+    bench.write("x.npy", npy("<f4", "False", "(3, 19)", &bytes(&x)));
+    bench
+        .cp2("spmv --matrix a.mtx --x x.npy --output y.npy --check")
+        .works();
+    let row = |row: usize| (0..19).map(move |vector| (19 * row + vector) as f32);
+    let first = row(0).zip(row(2)).map(|(a, b)| 5.0 * a - 2.0 * b);
+    let y: Vec<f32> = first.chain(row(1).map(|b| 7.0 * b)).collect();
+    assert_eq!(lanes(&bench.read("y.npy")), y);
+    // Only memory ends it.
+    bench
+        .cp2("spmv --matrix a.mtx --vectors 4294967297")
+        .fails(2, &["4294967297", "at most 53687091", "memory"]);
+    // What is taken for granted is said once, of two packed matrices.
+    let plan = bench.cp2("spmv --matrix a.mtx --vectors 3 --format gather --plan");
+    assert_eq!(plan.works().out.matches("D11").count(), 1, "{}", plan.out);
     bench.write("x.npy", npy("<f4", "False", "(2,)", &bytes(&[1.0, 2.0])));
     bench
         .cp2("spmv --matrix a.mtx --transpose --x x.npy --output y.npy")
@@ -132,6 +144,9 @@ fn powers_come_near_an_eigenvalue() {
     assert_eq!(json["schema"], "cp2-power/1");
     assert_eq!(json["verified"], true);
     assert_eq!(json["expected_cycles"], json["cycles"]);
+    assert_eq!(json["cols"], 8);
+    assert!(json["pays_after"].is_u64() || json["pays_after"].is_null());
+    assert!(json["pack_seconds_simulated"].as_f64() > Some(0.0));
     let largest = 2.5 + 2.0 * (std::f64::consts::PI / 9.0).cos();
     for field in ["eigenvalue", "eigenvalue_f64"] {
         let found = json[field].as_f64().unwrap();
@@ -177,6 +192,46 @@ fn powers_come_near_an_eigenvalue() {
     ] {
         bench.cp2(line).fails(2, &[said]);
     }
+}
+
+/// Products with entries that are not finite are those of the definition, and are named; nothing is iterated with them.
+#[test]
+fn entries_that_are_not_finite_are_named() {
+    let bench = Bench::new();
+    let head = "%%MatrixMarket matrix coordinate real general\n2 2";
+    bench.write("a.mtx", format!("{head} 3\n1 1 1\n1 2 2\n2 2 inf\n"));
+    bench.write("x.npy", npy("<f4", "False", "(2,)", &bytes(&[1.0, 2.0])));
+    bench.write("big.npy", npy("<f4", "False", "(2,)", &bytes(&[1e20, 0.0])));
+    let done = bench.cp2("spmv --matrix a.mtx --x x.npy --output y.npy");
+    assert!(
+        done.works()
+            .out
+            .contains("1 entry is not finite, first that at row 2, column 2"),
+        "{}",
+        done.out
+    );
+    assert_eq!(lanes(&bench.read("y.npy")), [5.0, f32::INFINITY]);
+    for line in [
+        "spmv --matrix a.mtx --iterations 3",
+        "solve --matrix a.mtx --rhs x.npy --method bicgstab",
+    ] {
+        let said = ["a.mtx", "1 not finite", "row 2, column 2"];
+        bench.cp2(line).fails(2, &said);
+    }
+    bench.write("b.mtx", format!("{head} 1\n1 1 1\n"));
+    let title = bench.cp2("spmv --matrix b.mtx --plan");
+    assert!(
+        title.works().out.contains("with 1 entry times"),
+        "{}",
+        title.out
+    );
+    let said = ["big.npy", "the square of the length of x", "power of two"];
+    bench
+        .cp2("spmv --matrix b.mtx --iterations 3 --x big.npy")
+        .fails(2, &said);
+    let ended = bench.cp2("solve --matrix b.mtx --rhs x.npy --method bicgstab --tolerance 0");
+    ended.fails(2, &["--tolerance", "above 0 and below 1"]);
+    assert!(!ended.err.contains("b.mtx"), "{}", ended.err);
 }
 
 /// Says where, what was expected, and leaves no file.

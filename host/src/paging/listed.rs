@@ -16,8 +16,11 @@ const DONE: u32 = 1;
 /// The transfers of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListedPage {
-    /// What loads it, in this order; the kernel waits for the last of them.
+    /// What loads it, in this order, behind what is [loaded early](ListedPage::early); the kernel waits for the last of them.
     pub loads: Vec<Descriptor>,
+    /// What loads it as soon as its buffer is free, also where it or a page before it [replaces](ListedPage::replaces) what is in use for longer. Of a page with such
+    /// loads others are left, so that pages become ready in order.
+    pub early: Vec<Descriptor>,
     /// What stores it when the kernel is done with it.
     pub stores: Vec<Descriptor>,
     /// Whether its loads replace what the page before it has to the end: they, and those of the pages behind it, are given when that one is done.
@@ -43,10 +46,15 @@ pub struct ListedPass {
 }
 
 impl ListedPass {
-    /// The transfers that load a page, the last of which posts the event that the kernel waits for.
+    /// The transfers that load a page when its turn comes, the last of which posts the event that the kernel waits for.
     #[must_use]
     pub fn loads(&self, page: u64) -> Vec<Descriptor> {
-        let mut loads = self.page(page).loads.clone();
+        let own = self.page(page);
+        let mut loads = match self.is_early(page) {
+            true => Vec::new(),
+            false => own.early.clone(),
+        };
+        loads.extend_from_slice(&own.loads);
         if let Some(last) = loads.last_mut() {
             last.event = Some(PAGE_EVENT);
         }
@@ -62,6 +70,7 @@ impl ListedPass {
     fn page(&self, page: u64) -> &ListedPage {
         static NONE: ListedPage = ListedPage {
             loads: Vec::new(),
+            early: Vec::new(),
             stores: Vec::new(),
             replaces: false,
         };
@@ -75,6 +84,13 @@ impl ListedPass {
         let first = freed.map_or(0, |freed| freed + 1);
         let replacing = (first..=page).rev().find(|&page| self.page(page).replaces);
         replacing.and_then(|page| page.checked_sub(1)).max(freed)
+    }
+
+    /// Whether the turn of a page comes later than its buffer is free.
+    #[must_use]
+    pub fn is_early(&self, page: u64) -> bool {
+        let freed = page.checked_sub(self.buffers as u64);
+        freed.is_some() && self.behind(page) != freed
     }
 
     /// Gives the commands of the pass, which wait for `after`. Returns what the next pass waits for: the last store, and the end of the kernel.
@@ -153,6 +169,12 @@ impl Work for ListedWork<'_> {
         for transfer in self.pass.stores(page) {
             to.dma(&self.names[1], Some(page), transfer);
         }
+        let next = page + self.pass.buffers as u64;
+        if self.pass.is_early(next) {
+            for transfer in self.pass.page(next).early.clone() {
+                to.dma(&self.names[0], Some(next), transfer);
+            }
+        }
     }
 
     fn signal(&self) -> u32 {
@@ -188,5 +210,45 @@ mod tests {
         let next: Vec<Vec<u64>> = (0..9).map(|page| work.next(Some(page))).collect();
         let expected: [&[u64]; 9] = [&[], &[], &[3, 4, 5], &[], &[], &[6], &[7, 8], &[], &[]];
         assert_eq!(next, expected);
+        let early: Vec<u64> = (0..9).filter(|&page| pass.is_early(page)).collect();
+        assert_eq!(early, [3, 4, 6, 7, 8]);
+    }
+
+    /// What does not wait for what is in use is loaded when the buffer is free, and once.
+    #[test]
+    fn buffers_are_filled_while_pages_wait_for_their_turn() {
+        let load = |number: u64| Descriptor::load(cp2_dma::Target::Broadcast, 16 * number, 0, 16);
+        let page = |number: u64| ListedPage {
+            early: vec![load(10 * number)],
+            loads: vec![load(10 * number + 1)],
+            replaces: number == 3,
+            ..ListedPage::default()
+        };
+        let pass = ListedPass {
+            pages: (0..7).map(page).collect(),
+            buffers: 3,
+            address: 0,
+            steps: Arc::default(),
+            protection: None,
+        };
+        let kernel = PageKernel {
+            name: "test".to_owned(),
+            entry: 0,
+        };
+        let work = ListedWork {
+            pass: &pass,
+            names: ["load", "store"].map(Arc::from),
+        };
+        let commands = super::super::Commands::new(work, &kernel, Event(1), &[]);
+        let given = commands.filter_map(|command| match command.action {
+            crate::Action::Dma(transfer) => Some((transfer.system / 16, transfer.event.is_some())),
+            _ => None,
+        });
+        let given: Vec<(u64, bool)> = given.collect();
+        let both = |page: u64| [(10 * page, false), (10 * page + 1, true)];
+        let mut expected = [0, 1, 2].map(both).concat();
+        expected.extend([(30, false), (40, false), (31, true), (41, true)]);
+        expected.extend([5, 6].map(both).concat());
+        assert_eq!(given, expected);
     }
 }

@@ -73,12 +73,26 @@ fn group(of: &Relayout<'_>, unit: u64) -> u64 {
     rows.max().unwrap_or(1)
 }
 
+/// Words of a group of rows that are looked at for what it moves.
+const SPARSE: u64 = 1 << 14;
+
+/// Bytes of a group of rows in DMEM: fewer than the `whole` ones where little of the rows is taken or written.
+fn sparse(of: &Relayout<'_>, words: u64, unit: u64, whole: u64) -> u64 {
+    let (shape, _) = part(of, 0..words, unit);
+    let bytes = shape.bytes().max(1);
+    if bytes < whole / 2 { bytes } else { whole }
+}
+
 /// The ways to cut an array that are tried.
 pub(super) fn sizes(of: &Relayout<'_>, machine: &Machine) -> Vec<Size> {
     let unit = unit(machine);
     let rows = group(of, unit);
     let bytes = of.from.iter().map(|place| place.pitch).sum::<u64>();
     let one = (rows * WORD).saturating_mul(bytes.max(of.to.pitch)).max(1);
+    let one = match rows.saturating_mul(of.to.pitch) {
+        words if words <= SPARSE && words <= of.words => sparse(of, words, unit, one),
+        _ => one,
+    };
     let (all, sections) = (
         (of.words / (rows * of.to.pitch)).max(1),
         machine.cp2.sections.max(1) as u64,

@@ -2,6 +2,7 @@
 
 use super::block::{Quad, Shape, Take};
 use super::pages::Copies;
+use super::run::{Reached, Run, longest};
 use super::{QUAD, WORD};
 use crate::assembly::{assembly, moves};
 use crate::job::{JobError, data_end};
@@ -21,9 +22,7 @@ const BUFFERS: usize = 3;
 const INPUT: u8 = 8;
 const OUTPUT: u8 = 9;
 const STORE: u8 = 12;
-const POINTERS: Range<u8> = 0..7;
-/// Quads of the result that an iteration makes, as tried.
-const UNITS: [usize; 3] = [1, 2, 4];
+pub(super) const POINTERS: Range<u8> = 0..7;
 /// Quads of a part that repeats itself which are made in one iteration.
 const WHOLE: usize = 8;
 /// Lanes of a quad in their order, as `perm` names them.
@@ -101,14 +100,6 @@ impl Kernel {
     pub(super) fn image(&self) -> u64 {
         8 * self.program.words.len() as u64 + data_end(&self.program)
     }
-}
-
-/// Quads in a row that are made alike, each so many quads of the input behind that of the iteration before.
-struct Run<'a> {
-    unit: &'a [Quad],
-    /// For every taking of the unit's quads, quads of the input from an iteration to the next.
-    steps: Vec<i64>,
-    iterations: u64,
 }
 
 /// The words of a page in the making.
@@ -226,7 +217,7 @@ impl Text {
     /// The loop over a run whose first quad is quad `at` of the result.
     fn run(&mut self, at: usize, run: &Run<'_>, machine: &Machine) -> Result<(), JobError> {
         let mut body = Body::default();
-        let mut pointers: Vec<(Pointer, i64, i64)> = Vec::new();
+        let mut pointers: Vec<(Pointer, Reached)> = Vec::new();
         let unit = run.unit.len() as i64;
         let store = body.pointer(STORE, Step::Bytes(unit * BYTES));
         let mut steps = run.steps.iter();
@@ -253,9 +244,10 @@ impl Text {
         }
         let schedule = body.schedule_or_stretch(machine, 2 * self.first())?;
         self.address(STORE, OUTPUT, at as i64 * BYTES + schedule.bias(store));
-        for (pointer, first, _) in &pointers {
+        for (pointer, own) in &pointers {
             let register = schedule.register_of(*pointer);
-            self.address(register, INPUT, first * BYTES + schedule.bias(*pointer));
+            let first = own.quad * BYTES + schedule.bias(*pointer);
+            self.address(register, INPUT, first);
         }
         let made = schedule.emit(run.iterations);
         self.words += &made.text;
@@ -314,79 +306,19 @@ fn masks_of(quad: &Quad) -> Vec<[u32; 4]> {
     masks
 }
 
-/// Quads that an offset reaches from a pointer.
-const REACH: i64 = 1000;
-
 /// A pointer that steps by `step` quads and reaches `quad`, and the quad at which it begins.
 fn pointer(
     body: &mut Body,
-    all: &mut Vec<(Pointer, i64, i64)>,
+    all: &mut Vec<(Pointer, Reached)>,
     quad: i64,
     step: i64,
 ) -> (Pointer, i64) {
-    let near = |p: &&(Pointer, i64, i64)| p.2 == step && (quad - p.1).abs() < REACH;
-    if let Some(&(pointer, first, _)) = all.iter().find(near) {
-        return (pointer, first);
+    if let Some(&(pointer, own)) = all.iter().find(|(_, own)| own.reaches(quad, step)) {
+        return (pointer, own.quad);
     }
-    // More pointers than registers would be a bug that the assembler finds.
+    // No run takes more pointers than there are registers: more would be a bug that the assembler finds.
     let register = POINTERS.clone().nth(all.len()).unwrap_or(u8::MAX);
     let pointer = body.pointer(register, Step::Bytes(step * BYTES));
-    all.push((pointer, quad, step));
+    all.push((pointer, Reached { quad, step }));
     (pointer, quad)
-}
-
-/// The run at the beginning of quads that has the most of them.
-fn longest(quads: &[Quad]) -> Run<'_> {
-    let runs = UNITS.iter().filter_map(|&unit| repeated(quads, unit));
-    let quads_of = |run: &Run<'_>| run.unit.len() as u64 * run.iterations;
-    let mut best = Run {
-        unit: &quads[..1],
-        steps: vec![0; quads[0].takes.len()],
-        iterations: 1,
-    };
-    for run in runs {
-        if quads_of(&run) > quads_of(&best) {
-            best = run;
-        }
-    }
-    best
-}
-
-/// How often the first `unit` quads repeat themselves, at least twice.
-fn repeated(quads: &[Quad], unit: usize) -> Option<Run<'_>> {
-    let (first, rest) = quads.split_at_checked(unit)?;
-    let second = rest.get(..unit)?;
-    let alike = |a: &Take, b: &Take| (a.lanes, a.taken) == (b.lanes, b.taken);
-    let mut steps = Vec::new();
-    for (a, b) in first.iter().zip(second) {
-        if a.minus != b.minus || a.takes.len() != b.takes.len() {
-            return None;
-        }
-        for (a, b) in a.takes.iter().zip(&b.takes) {
-            if !alike(a, b) {
-                return None;
-            }
-            steps.push(b.quad - a.quad);
-        }
-    }
-    let goes_on = |i: usize, again: &[Quad]| {
-        let mut steps = steps.iter();
-        again.len() == unit
-            && first.iter().zip(again).all(|(a, b)| {
-                let takes = a.takes.iter().zip(&b.takes);
-                a.minus == b.minus
-                    && a.takes.len() == b.takes.len()
-                    && takes.into_iter().all(|(a, b)| {
-                        let step = steps.next().copied().unwrap_or(0);
-                        alike(a, b) && b.quad - a.quad == step * i as i64
-                    })
-            })
-    };
-    let others = quads.chunks(unit).enumerate().skip(2);
-    let more = others.take_while(|(i, again)| goes_on(*i, again)).count();
-    Some(Run {
-        unit: first,
-        steps,
-        iterations: 2 + more as u64,
-    })
 }

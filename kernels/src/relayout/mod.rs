@@ -10,14 +10,15 @@
 mod block;
 mod kernel;
 mod pages;
+mod run;
 
 pub(crate) use block::PAGE;
 
 use crate::job::{Job, JobError};
+use cp2_host::Placed;
 use cp2_machine::Machine;
 use kernel::Kernel;
 use pages::Copies;
-use std::sync::Arc;
 
 /// Bytes of a word: a real number, or a part of a complex one.
 pub(crate) const WORD: u64 = 4;
@@ -119,10 +120,37 @@ impl Made {
 
     /// Adds its passes to a job.
     pub(crate) fn append(self, job: &mut Job) -> Result<(), JobError> {
-        for (kernel, copies) in self.passes {
-            let program = job.program(&self.name, &Arc::clone(&kernel.program))?;
-            let pass = kernel.pass(copies);
-            job.relayout(&program, "start", pass)?;
+        self.place(job)?.pass(job, None)
+    }
+
+    /// Puts its programs into a job.
+    pub(crate) fn place(self, job: &mut Job) -> Result<PlacedRelayout, JobError> {
+        let Self { name, passes } = self;
+        let passes = passes.into_iter().map(|(kernel, copies)| {
+            let program = job.program(&name, &kernel.program)?;
+            Ok((program, kernel, copies))
+        });
+        Ok(PlacedRelayout(passes.collect::<Result<_, JobError>>()?))
+    }
+}
+
+/// A relayout whose programs are in a job.
+#[derive(Debug)]
+pub(crate) struct PlacedRelayout(Vec<(Placed, Kernel, Copies)>);
+
+impl PlacedRelayout {
+    /// Adds its passes: where it was made for, or of other arrays and to another one, each laid out as those.
+    pub(crate) fn pass(
+        &self,
+        job: &mut Job,
+        others: Option<(&[u64], u64)>,
+    ) -> Result<(), JobError> {
+        for (program, kernel, copies) in &self.0 {
+            let copies = match others {
+                Some(others) => copies.at(others),
+                None => copies.clone(),
+            };
+            job.relayout(program, "start", kernel.pass(copies))?;
         }
         Ok(())
     }

@@ -57,6 +57,14 @@ pub(super) struct Copies {
 }
 
 impl Copies {
+    /// The same of arrays at other addresses, and to another one.
+    pub(super) fn at(&self, (from, to): (&[u64], u64)) -> Self {
+        Self {
+            addresses: (from.to_vec(), to),
+            ..self.clone()
+        }
+    }
+
     /// What a block moves.
     fn chunks(&self, block: usize, local: u32, direction: Direction) -> Vec<Chunk> {
         let Some(&(part, group)) = self.blocks.get(block) else {

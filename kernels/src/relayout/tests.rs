@@ -4,6 +4,7 @@ use super::*;
 use cp2_host::{Buffer, Options};
 use cp2_machine::{Bytes, Machine};
 use proptest::prelude::*;
+use std::sync::Arc;
 
 /// Values of which no two are the same, nor 0.
 fn values(first: usize, count: usize) -> Vec<f32> {
@@ -123,6 +124,38 @@ proptest! {
             _ => Word::Minus(0, 4 * n - at + 2),
         };
         let (found, wanted) = both(&pitches, (pitch, rows), &word, &machine);
+        prop_assert_eq!(found, wanted);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    /// Of more arrays than there are pointers, into some columns of rows that stay as they are elsewhere.
+    #[test]
+    fn many_arrays_become_one(widths in prop::collection::vec(1u64..4, 1..24), gap in 0u64..40, rows in 1u64..60, kind in 0usize..6) {
+        let machine = other(kind);
+        let taken: u64 = widths.iter().sum();
+        // What is left of the last granule that is written may be anything.
+        let unit = cp2_host::paging::aligned(&machine) / 4;
+        let pitch = match gap {
+            0 => taken,
+            gap => (taken + gap).next_multiple_of(unit),
+        };
+        let word = |at: u64| {
+            let mut first = 0;
+            for (array, width) in widths.iter().enumerate() {
+                if (first..first + width).contains(&at) {
+                    return Word::Of(array as u8, at - first);
+                }
+                first += width;
+            }
+            match at < taken.next_multiple_of(unit) {
+                true => Word::Zero,
+                false => Word::Any,
+            }
+        };
+        let (found, wanted) = both(&widths, (pitch, rows), &word, &machine);
         prop_assert_eq!(found, wanted);
     }
 }

@@ -79,13 +79,17 @@ pub enum SparseError {
         /// Bytes of local memory.
         dmem: u64,
     },
-    /// More vectors than can be taken apart.
-    #[error("{found} vectors; expected at most {most}: multiply some of them at a time")]
+    /// More vectors than system memory holds.
+    #[error(
+        "{found} vectors and their products; expected at most {most}, which system memory of {memory} bytes holds: multiply some of them at a time"
+    )]
     Vectors {
         /// How many.
         found: usize,
-        /// The most there may be.
-        most: usize,
+        /// The most that could be there.
+        most: u64,
+        /// Bytes of system memory.
+        memory: u64,
     },
     /// What a product takes is decided by what it computes.
     #[error(

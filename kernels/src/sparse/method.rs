@@ -1,10 +1,11 @@
 //! Products as a method of the backend.
 
+use super::product::recipe;
+use super::several::{PANELS, Several, Turns, Way, panels};
 use super::{Candidate, Format, Packing, PlacedProduct, Product, SparseError};
 use crate::backend::{Failure, Method, Task};
 use crate::job::Job;
-use crate::relayout::{Place, Relayout, Word};
-use cp2_host::{Buffer, Element, Options};
+use cp2_host::{Element, Options};
 use cp2_machine::{Cycles, Machine};
 use cp2_problems::sparse::{Coefficients, SparseMatrix, SpmvProblem};
 use cp2_problems::{Data, Problem};
@@ -25,8 +26,8 @@ pub(crate) fn product(
 
 /// A problem of products planned for a machine.
 ///
-/// Several vectors lie by turns in the user's arrays. They are multiplied one by one, or two at a time by a matrix packed for that, whichever
-/// takes the fewest cycles with what takes them apart and puts the results together.
+/// Several vectors lie by turns in the user's arrays. They are multiplied one by one, or two at a time by a matrix packed for that, in panels of so many that
+/// are taken apart and put together at a time: in the way that takes the fewest cycles.
 #[derive(Debug)]
 pub struct Products {
     problem: SpmvProblem,
@@ -34,13 +35,13 @@ pub struct Products {
     one: Product,
     /// Of several vectors: what multiplies two at a time, where the machine has room for it.
     two: Option<Product>,
-    /// Whether that is used.
-    paired: bool,
+    way: Way,
+    /// What all products take one by one, and two at a time, with what takes vectors apart; of several vectors.
+    prices: [Option<Cycles>; 2],
 }
 
-/// Words of a row of several vectors at most, found by trying lengths and formats, not proved: a relayout's kernel has seven pointers, and must reach with them the parts of a page that
-/// come from so many arrays.
-const MOST_WORDS: usize = 16;
+/// Vectors that are priced: so many say which way takes the fewest cycles, and of more as many as leave the same rest of a panel.
+const PRICED: usize = 256;
 
 impl Products {
     /// Packs the matrix of a problem, in a format or in the one that is the fastest.
@@ -53,7 +54,7 @@ impl Products {
         format: Option<Format>,
     ) -> Result<Self, SparseError> {
         let matrix = problem.matrix();
-        Self::check(matrix, problem.vectors())?;
+        Self::check(matrix, problem.vectors(), machine)?;
         let pairs = problem.vectors() > 1
             && !matrix.is_complex()
             && format.is_none_or(|format| format == Format::Gather);
@@ -64,41 +65,121 @@ impl Products {
             two: pairs
                 .then(|| Product::of_two(matrix, machine).ok())
                 .flatten(),
-            paired: false,
+            way: Way {
+                paired: false,
+                panel: PANELS[0],
+                vectors: problem.vectors(),
+            },
+            prices: [None; 2],
         };
-        if products.two.is_some() {
-            let alone = products.price()?;
-            products.paired = true;
-            products.paired = products.price()? < alone;
+        if problem.vectors() > 1 {
+            products.choose()?;
         }
         Ok(products)
     }
 
-    /// Whether so many vectors can be multiplied at a time.
+    /// Takes the way that takes the fewest cycles.
+    fn choose(&mut self) -> Result<(), SparseError> {
+        let vectors = self.way.vectors;
+        let rest = PANELS[0] as usize;
+        let words = if self.one.is_complex() { 2 } else { 1 };
+        let priced = match vectors > PRICED {
+            true => PRICED + vectors % rest,
+            false => vectors,
+        };
+        let (mut best, mut refused): (Option<(Cycles, Way)>, _) = (None, None);
+        for paired in [false, true] {
+            if paired && self.two.is_none() {
+                continue;
+            }
+            for panel in panels(priced as u64 * words) {
+                let way = Way {
+                    paired,
+                    panel,
+                    vectors: priced,
+                };
+                // Panels may be too wide for local memory.
+                let cycles = match self.price(way) {
+                    Ok(cycles) => cycles,
+                    Err(error) => {
+                        refused = Some(error);
+                        continue;
+                    }
+                };
+                let own = &mut self.prices[usize::from(paired)];
+                *own = Some(own.map_or(cycles, |least| least.min(cycles)));
+                if best.is_none_or(|(least, _)| cycles < least) {
+                    best = Some((cycles, way));
+                }
+            }
+        }
+        match (best, refused) {
+            (Some((_, way)), _) => self.way = Way { vectors, ..way },
+            (None, Some(error)) => return Err(error),
+            (None, None) => {}
+        }
+        // Of more vectors than are priced about as many times more.
+        let all = |cycles: Cycles| {
+            let cycles = u128::from(cycles.0) * vectors as u128 / priced as u128;
+            Cycles(u64::try_from(cycles).unwrap_or(u64::MAX))
+        };
+        self.prices = self.prices.map(|own| own.map(all));
+        Ok(())
+    }
+
+    /// Whether system memory holds so many vectors and their products.
     ///
     /// # Errors
-    /// More than 16 vectors, or 8 complex ones.
-    pub fn check(matrix: &SparseMatrix, vectors: usize) -> Result<(), SparseError> {
-        let most = MOST_WORDS / if matrix.is_complex() { 2 } else { 1 };
-        match vectors > most {
+    /// It does not.
+    pub fn check(
+        matrix: &SparseMatrix,
+        vectors: usize,
+        machine: &Machine,
+    ) -> Result<(), SparseError> {
+        let number = if matrix.is_complex() { 8 } else { 4 };
+        let numbers = (matrix.rows() as u64 + matrix.cols() as u64).saturating_mul(number);
+        let bytes = numbers.saturating_mul(vectors as u64);
+        match bytes > machine.host.memory.0 {
             true => Err(SparseError::Vectors {
                 found: vectors,
-                most,
+                most: machine.host.memory.0 / numbers.max(1),
+                memory: machine.host.memory.0,
             }),
             false => Ok(()),
         }
     }
 
     /// What all products take, by their own commands.
-    fn price(&self) -> Result<Cycles, SparseError> {
-        let x = vec![0.0f32; self.problem.matrix().cols() * self.problem.vectors()];
-        Ok(self.job(&x, Options::default())?.job.price()?)
+    fn price(&self, way: Way) -> Result<Cycles, SparseError> {
+        let count = self.problem.matrix().cols() * way.vectors;
+        let options = Options::default();
+        let task = match self.problem.matrix().is_complex() {
+            true => self.job(&vec![Complex32::default(); count], way, options),
+            false => self.job(&vec![0.0f32; count], way, options),
+        };
+        Ok(task?.job.price()?)
+    }
+
+    /// What all products take in the format of a candidate, with what takes vectors apart: of those that are not used the same as of those that are.
+    #[must_use]
+    pub fn price_of(&self, candidate: &Candidate) -> Option<Cycles> {
+        let cycles = candidate.cycles.as_ref().ok()?.0;
+        let own = match candidate.vectors {
+            1 => &self.one,
+            _ => self.two.as_ref()?,
+        };
+        let Some(all) = self.prices[candidate.vectors - 1] else {
+            return Some(Cycles(cycles));
+        };
+        let count = (self.way.vectors / candidate.vectors) as u64;
+        let beside = all.0.saturating_sub(count * own.expected().0);
+        Some(Cycles(beside + count * cycles))
     }
 
     /// The packed matrix, or the two of which one multiplies two vectors at a time and the other the last one.
     pub fn products(&self) -> impl Iterator<Item = &Product> {
-        let two = self.two.iter().filter(|_| self.paired);
-        let one = !self.paired || !self.problem.vectors().is_multiple_of(2);
+        let two = self.two.iter().filter(|_| self.way.paired);
+        let one = !self.way.paired || !self.way.vectors.is_multiple_of(2);
         two.chain(one.then_some(&self.one))
     }
 
@@ -111,7 +192,8 @@ impl Products {
     /// What all products take, but for taking vectors apart and putting results together.
     #[must_use]
     pub fn expected(&self) -> Cycles {
-        self.groups().iter().fold(Cycles(0), |sum, (_, product)| {
+        let groups = self.groups(self.way);
+        groups.iter().fold(Cycles(0), |sum, (_, product)| {
             Cycles(sum.0 + product.expected().0)
         })
     }
@@ -143,8 +225,7 @@ impl Products {
     /// How it is packed, in words.
     #[must_use]
     pub fn recipe(&self) -> String {
-        let recipes: Vec<String> = self.products().map(Product::recipe).collect();
-        recipes.join("; and ")
+        recipe(&self.products().collect::<Vec<_>>())
     }
 
     /// What any program must move, and the least of known ways.
@@ -154,11 +235,12 @@ impl Products {
     }
 
     /// The vectors of each product, in order.
-    fn groups(&self) -> Vec<(Range<usize>, &Product)> {
+    fn groups(&self, way: Way) -> Vec<(Range<usize>, &Product)> {
         let mut groups = Vec::new();
         let mut first = 0;
-        for product in self.products() {
-            while first + product.vectors() <= self.problem.vectors() {
+        let two = self.two.as_ref().filter(|_| way.paired);
+        for product in two.into_iter().chain([&self.one]) {
+            while first + product.vectors() <= way.vectors {
                 groups.push((first..first + product.vectors(), product));
                 first += product.vectors();
             }
@@ -167,9 +249,13 @@ impl Products {
     }
 
     /// The vectors of each product, and what multiplies them, in the system memory of a job.
-    fn placed(&self, job: &mut Job) -> Result<Vec<(Range<usize>, PlacedProduct)>, SparseError> {
+    fn placed(
+        &self,
+        way: Way,
+        job: &mut Job,
+    ) -> Result<Vec<(Range<usize>, PlacedProduct)>, SparseError> {
         let mut placed: Vec<(Range<usize>, PlacedProduct)> = Vec::new();
-        for (group, product) in self.groups() {
+        for (group, product) in self.groups(way) {
             // The same matrix is there once.
             let own = match placed.last() {
                 Some((before, own)) if before.len() == group.len() => own.clone(),
@@ -183,7 +269,7 @@ impl Products {
     /// The products as a method, whose input is the array `x` of the problem.
     #[must_use]
     pub fn into_method(self) -> Method {
-        let groups = self.groups();
+        let groups = self.groups(self.way);
         let operations = groups.iter().map(|(_, product)| product.operations());
         let costs = (self.figures(), operations.collect());
         let recipe = Some(self.recipe());
@@ -200,18 +286,19 @@ impl Products {
     pub fn task(&self, input: &Data, options: Options) -> Result<Task, SparseError> {
         let count = self.problem.matrix().cols() * self.problem.vectors();
         match self.problem.matrix().is_complex() {
-            true => self.job(input.sized::<Complex32>("x", count)?, options),
-            false => self.job(input.sized::<f32>("x", count)?, options),
+            true => self.job(input.sized::<Complex32>("x", count)?, self.way, options),
+            false => self.job(input.sized::<f32>("x", count)?, self.way, options),
         }
     }
 
     fn job<T: Element + cp2_problems::Element>(
         &self,
         x: &[T],
+        way: Way,
         options: Options,
     ) -> Result<Task, SparseError> {
         let [rows, cols] = [self.problem.matrix().rows(), self.problem.matrix().cols()];
-        let vectors = self.problem.vectors();
+        let vectors = way.vectors;
         let shape = |count: usize| match vectors {
             1 => vec![count],
             several => vec![count, several],
@@ -225,30 +312,24 @@ impl Products {
         let mut job = Job::new(self.machine.clone(), options);
         let x = job.input("x", x, &sides(cols))?;
         let y = job.output::<T>("y", &sides(rows))?;
-        let groups = self.placed(&mut job)?;
+        let groups = self.placed(way, &mut job)?;
         if let [(_, all)] = groups.as_slice() {
             all.pass(&mut job, x.address(), y.address());
         } else {
-            let own = |job: &mut Job, count: usize| -> Result<Vec<Buffer<T>>, SparseError> {
-                let all = groups
-                    .iter()
-                    .map(|(group, _)| job.temporary::<T>((count * group.len()) as u64));
-                Ok(all.collect::<Result<_, _>>()?)
-            };
-            let (from, to) = (own(&mut job, cols)?, own(&mut job, rows)?);
             let words = T::BYTES as u64 / 4;
             let spans: Vec<Range<u64>> = groups
                 .iter()
                 .map(|(group, _)| words * group.start as u64..words * group.end as u64)
                 .collect();
-            let row = words * vectors as u64;
-            for (span, from) in spans.iter().zip(&from) {
-                apart(&mut job, x, (span.clone(), row), *from)?;
-            }
-            for ((_, placed), (from, to)) in groups.iter().zip(from.iter().zip(&to)) {
-                placed.pass(&mut job, from.address(), to.address());
-            }
-            together(&mut job, (&to, &spans), (y, row))?;
+            let several = |address: u64, rows: usize| Several {
+                address,
+                rows: rows as u64,
+            };
+            let arrays = (several(x.address(), cols), several(y.address(), rows));
+            let mut turns = Turns::new(&job, words * vectors as u64, way.panel);
+            turns.pass(&mut job, arrays, &spans, |job, group, [from, to]| {
+                groups[group].1.pass(job, from, to);
+            })?;
         }
         let sides = shape(rows);
         Ok(Task::reading(job, move |run| {
@@ -273,68 +354,4 @@ fn reference(problem: &SpmvProblem) -> SparseProduct {
         numbers,
         problem.vectors(),
     )
-}
-
-/// Some words of each row of an array, whose rows have `row` words: vectors of several whose numbers lie by turns.
-fn apart<T: Element>(
-    job: &mut Job,
-    x: Buffer<T>,
-    (span, row): (Range<u64>, u64),
-    to: Buffer<T>,
-) -> Result<(), SparseError> {
-    let words = |buffer: Buffer<T>| buffer.len() * T::BYTES as u64 / 4;
-    let (all, own) = (words(to), span.end - span.start);
-    let granule = job.machine().dma.granule.0.max(4);
-    let word = |at: u64| match at < all {
-        true => Word::Of(0, at / own * row + span.start + at % own),
-        false => Word::Any,
-    };
-    job.relayouted(&Relayout {
-        name: "vectors of several",
-        from: &[Place::new(
-            x.address(),
-            (4 * words(x)).next_multiple_of(granule),
-        )],
-        to: Place::new(to.address(), (4 * all).next_multiple_of(granule)),
-        words: all,
-        word: &word,
-    })?;
-    Ok(())
-}
-
-/// Arrays as one, whose rows of `row` words have the rows of each in its span.
-fn together<T: Element>(
-    job: &mut Job,
-    (from, spans): (&[Buffer<T>], &[Range<u64>]),
-    (y, row): (Buffer<T>, u64),
-) -> Result<(), SparseError> {
-    let words = |buffer: &Buffer<T>| buffer.len() * T::BYTES as u64 / 4;
-    let all = words(&y);
-    let granule = job.machine().dma.granule.0.max(4);
-    let places = from
-        .iter()
-        .map(|from| Place::new(from.address(), (4 * words(from)).next_multiple_of(granule)));
-    let places: Vec<Place> = places.collect();
-    let word = |at: u64| {
-        let (number, word) = (at / row, at % row);
-        let group = spans.iter().position(|span| span.contains(&word));
-        match group.filter(|_| at < all) {
-            Some(group) => {
-                let span = &spans[group];
-                Word::Of(
-                    group as u8,
-                    number * (span.end - span.start) + word - span.start,
-                )
-            }
-            None => Word::Any,
-        }
-    };
-    job.relayouted(&Relayout {
-        name: "several vectors as one array",
-        from: &places,
-        to: Place::new(y.address(), (4 * all).next_multiple_of(granule)),
-        words: all,
-        word: &word,
-    })?;
-    Ok(())
 }

@@ -1,65 +1,13 @@
 //! A matrix packed for a machine in the format that is the fastest there, and the passes that multiply by it.
 
 use super::diagonal::{Diagonals, PlacedDiagonals};
-use super::gather::{Gather, PlacedGather};
-use super::{Region, SparseError};
+use super::gather::{self, Gather, PlacedGather};
+use super::{Format, Region, SparseError};
 use crate::job::Job;
 use cp2_host::Options;
 use cp2_machine::{Class, Cycles, Machine};
 use cp2_problems::sparse::SparseMatrix;
-use serde::Serialize;
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
-
-/// How a matrix is packed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Format {
-    /// The pattern is generated code: [`Gather`].
-    Gather,
-    /// Cells along diagonals, with lists of addresses: [`Diagonals`].
-    Diagonal,
-}
-
-impl Format {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Gather, Self::Diagonal];
-
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Gather => "gather",
-            Self::Diagonal => "diagonal",
-        }
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A name that is no format.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("format `{found}`: expected {}", Format::ALL.map(Format::name).join(" or "))]
-pub struct UnknownFormat {
-    /// The name.
-    pub found: String,
-}
-
-impl FromStr for Format {
-    type Err = UnknownFormat;
-
-    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
-        let found = Self::ALL.into_iter().find(|format| format.name() == name);
-        found.ok_or_else(|| UnknownFormat {
-            found: name.to_owned(),
-        })
-    }
-}
 
 #[derive(Debug)]
 enum Packed {
@@ -328,10 +276,10 @@ impl Product {
         self.places() as f64 / (each * entries).max(1) as f64
     }
 
-    /// How it is packed, in words.
+    /// How it is packed, in words, and what that takes for granted.
     #[must_use]
     pub fn recipe(&self) -> String {
-        self.packed.recipe()
+        recipe(&[self])
     }
 
     /// The least that a product has to issue: class, and operations of all sections together.
@@ -352,6 +300,16 @@ impl Product {
     /// It does not fit.
     pub fn place(&self, job: &mut Job) -> Result<PlacedProduct, SparseError> {
         self.packed.place(job)
+    }
+}
+
+/// How products are packed, in words, and what any of them takes for granted.
+pub(super) fn recipe(products: &[&Product]) -> String {
+    let ways: Vec<String> = products.iter().map(|own| own.packed.recipe()).collect();
+    let ways = ways.join("; and ");
+    match products.iter().any(|own| own.format() == Format::Gather) {
+        true => format!("{ways}; {}", gather::ASSUMED),
+        false => ways,
     }
 }
 

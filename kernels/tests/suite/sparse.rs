@@ -46,7 +46,11 @@ fn made() -> impl Strategy<Value = (Made, usize, Case, u64)> {
         pattern,
         field,
         case,
-        (0usize..8, 1usize..7, 1usize..4),
+        (
+            0usize..8,
+            1usize..7,
+            prop::sample::select(vec![1usize, 1, 2, 3, 7, 17, 20, 37]),
+        ),
         0u64..1000,
     )
         .prop_map(|(pattern, field, case, (n, each, vectors), seed)| {
@@ -202,13 +206,51 @@ fn vectors_two_at_a_time() {
         assert!(three < two + 3.0 * one, "{pattern:?}: {three} of {one}");
         assert!(four < 2.0 * two + 2.0 * one, "{pattern:?}: {four} of {one}");
     }
-    for (field, most) in [(Field::Real, 16), (Field::Complex, 8)] {
-        cycles(Pattern::Random, field, most);
-        cycles(Pattern::Random, field, most - 1);
-    }
     // Complex numbers take both lanes alone.
     let complex = |vectors| cycles(Pattern::Random, Field::Complex, vectors);
     assert!(complex(2) > 2.0 * complex(1));
+}
+
+/// Vectors come panel by panel where there are many: rows of whole granules and others, of the last panel a part, on machines that move more at a time. A vector
+/// more takes about as long as each of the others.
+#[test]
+fn any_number_of_vectors() {
+    let problem = |field, vectors| {
+        let made = Made {
+            each: 3,
+            field,
+            ..Made::new(Pattern::Random, 90)
+        };
+        SpmvProblem::made(&made, vectors).unwrap()
+    };
+    let mut wide = (*machine("vm7")).clone();
+    wide.dma.granule = Bytes(256);
+    let machines = [machine("vm7"), machine("vm9"), Arc::new(wide)];
+    for machine in &machines {
+        for (field, vectors) in [
+            (Field::Real, 15),
+            (Field::Real, 33),
+            (Field::Real, 140),
+            (Field::Real, 145),
+            (Field::Complex, 9),
+            (Field::Complex, 67),
+        ] {
+            let problem = problem(field, vectors);
+            checked(&problem, machine, (None, Case::Random, 5));
+        }
+    }
+    let [few, many] = [128, 512].map(|vectors| {
+        let problem = problem(Field::Real, vectors);
+        let products = Products::new(&problem, &machines[0], None).unwrap();
+        let input = problem.input(Case::Random, 1);
+        let task = products.task(&input, Options::default()).unwrap();
+        task.job.expected().unwrap().0 as f64 / vectors as f64
+    });
+    assert!(many < 1.1 * few, "{many} cycles a vector, {few} of fewer");
+    // Where system memory ends, it says how many there may be.
+    let refused = Products::check(problem(Field::Real, 1).matrix(), 1_500_000, &machines[0]);
+    let text = refused.unwrap_err().to_string();
+    assert!(text.contains("expected at most 1491308"), "{text}");
 }
 
 /// Local memory so small that a buffer of values holds one step: a row that is longer than the others shares it with them. (With a part of its own that leaves them

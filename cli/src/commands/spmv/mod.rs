@@ -159,7 +159,7 @@ impl Args {
             _ => self.vectors,
         };
         // Before as many numbers are made.
-        Products::check(&matrix, vectors).map_err(Failure::input)?;
+        Products::check(&matrix, vectors, machine).map_err(Failure::input)?;
         let problem = SpmvProblem::new(matrix, vectors).map_err(Failure::input)?;
         let Some(array) = array else {
             let x = problem.input(Case::Random, self.seed.unwrap_or(1));

@@ -9,7 +9,7 @@ use crate::progress;
 use crate::provenance::Provenance;
 use crate::simulation::{conclude, figures, merge, outside_time, table};
 use crate::table::seconds;
-use cp2_kernels::sparse::PowerIterations;
+use cp2_kernels::sparse::{Packing, PowerIterations};
 use cp2_kernels::{KernelRun, Verdict};
 use cp2_machine::Machine;
 use cp2_problems::sparse::{PowerProblem, Powers};
@@ -67,6 +67,12 @@ pub(super) fn run(args: &Args, iterations: usize, json: bool) -> Result<Outcome,
     if let (Some(path), true) = (&args.x, x.iter().all(|&x| x == 0.0)) {
         let found = "all numbers are 0; expected a vector with a length to start from";
         return Err(Failure::in_file(path, found));
+    }
+    if let Err(error) = problem.check(&x) {
+        return Err(match &args.x {
+            Some(path) => Failure::in_file(path, error),
+            None => Failure::input(error),
+        });
     }
     let planning = progress::planning(json);
     let started = Instant::now();
@@ -148,9 +154,11 @@ impl Done<'_> {
         let efficiency = finished.then(|| self.run.efficiency());
         let [pack_seconds, host_seconds] = self.host_seconds;
         let of = |number: fn(&Iterated) -> f64| self.iterated.map(number);
+        let packing = Packing::new(matrix, product.bytes(), machine);
         let own = json!({
             "matrix": shown(&args.matrix),
             "rows": matrix.rows(),
+            "cols": matrix.cols(),
             "nnz": matrix.nnz(),
             "iterations": self.problem.iterations(),
             "format": product.format().name(),
@@ -168,6 +176,8 @@ impl Done<'_> {
             "worst_error_over_tolerance": self.verdict.map(|v| v.worst),
             "verified": self.verdict.map(|v| v.holds()),
             "pack_seconds": pack_seconds,
+            "pack_seconds_simulated": packing.cycles() / machine.cp2.clock_hz as f64,
+            "pays_after": packing.pays_after(product.expected().0 as f64),
             "host_seconds": host_seconds,
             "outside_time": OUTSIDE,
         });

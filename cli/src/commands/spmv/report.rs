@@ -7,7 +7,7 @@ use crate::table::{Align, Table, seconds};
 use cp2_kernels::sparse::{Product, Products, csr_ratio};
 use cp2_kernels::{KernelRun, Verdict};
 use cp2_machine::{Cycles, Machine};
-use cp2_problems::sparse::SpmvProblem;
+use cp2_problems::sparse::{SparseMatrix, SpmvProblem};
 use cp2_problems::{Data, Problem as _};
 use serde_json::{Value, json};
 
@@ -32,7 +32,6 @@ impl Planned<'_> {
 /// The formats and what they cost.
 fn formats(planned: &Planned<'_>) -> (String, Value) {
     let products = planned.products;
-    let vectors = planned.problem.vectors() as u64;
     let mut lines = Table::new(&[
         Align::Left,
         Align::Right,
@@ -47,7 +46,8 @@ fn formats(planned: &Planned<'_>) -> (String, Value) {
             Ok(cycles) => (Some(cycles.0), String::new()),
             Err(error) => (None, error.to_string()),
         };
-        let ratio = cycles.map(|cycles| planned.csr_ratio(cycles * vectors / found.vectors as u64));
+        let all_products = products.price_of(found);
+        let ratio = all_products.map(|cycles| planned.csr_ratio(cycles.0));
         let note = if chosen { "chosen" } else { &why };
         lines.row([
             &match found.vectors {
@@ -63,6 +63,7 @@ fn formats(planned: &Planned<'_>) -> (String, Value) {
             "format": found.format.name(),
             "vectors": found.vectors,
             "cycles": cycles,
+            "all_cycles": all_products.map(|cycles| cycles.0),
             "csr_ratio": ratio,
             "bytes": found.bytes,
             "places": found.places,
@@ -71,6 +72,23 @@ fn formats(planned: &Planned<'_>) -> (String, Value) {
         }));
     }
     (lines.to_string(), json!(all))
+}
+
+/// What entries that are not finite do; nothing where all are.
+fn not_finite(matrix: &SparseMatrix) -> String {
+    let Some((count, [row, column])) = matrix.not_finite() else {
+        return String::new();
+    };
+    let what = if count == 1 {
+        "1 entry is"
+    } else {
+        &format!("{count} entries are")
+    };
+    format!(
+        "{what} not finite, first that at row {}, column {} (from 1 on): so are the results of such rows\n",
+        row + 1,
+        column + 1
+    )
 }
 
 /// What is known before anything is computed.
@@ -92,8 +110,9 @@ fn described(planned: &Planned<'_>, cycles: u64) -> (String, Value) {
         None => "never pays: the control CPU is as fast with compressed rows".to_owned(),
     };
     let text = format!(
-        "{}\n{lines}{}: {}\n{} B packed, {padding:.2} places for each entry\n{}",
+        "{}\n{}{lines}{}: {}\n{} B packed, {padding:.2} places for each entry\n{}",
         problem.title(),
+        not_finite(matrix),
         product.format(),
         products.recipe(),
         products.bytes(),
@@ -107,6 +126,7 @@ fn described(planned: &Planned<'_>, cycles: u64) -> (String, Value) {
         "rows": matrix.rows(),
         "cols": matrix.cols(),
         "nnz": matrix.nnz(),
+        "not_finite": matrix.not_finite().map_or(0, |(count, _)| count),
         "symmetry": matrix.symmetry().to_string(),
         "vectors": problem.vectors(),
         "format": product.format().name(),

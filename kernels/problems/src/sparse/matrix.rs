@@ -165,6 +165,28 @@ impl SparseMatrix {
         matches!(self.coefficients, Coefficients::Pattern)
     }
 
+    /// How many entries are not finite, and row and column of the first, from 0 on; none where all are.
+    #[must_use]
+    pub fn not_finite(&self) -> Option<(usize, [usize; 2])> {
+        let odd = |&entry: &usize| {
+            let value = self.value(entry);
+            !(value.re.is_finite() && value.im.is_finite())
+        };
+        let mut all = (0..self.nnz()).filter(odd);
+        let first = all.next()?;
+        let row = self.starts.partition_point(|&start| start <= first) - 1;
+        Some((1 + all.count(), [row, self.columns[first] as usize]))
+    }
+
+    /// Entries in words.
+    #[must_use]
+    pub fn entries(&self) -> String {
+        match self.nnz() {
+            1 => "1 entry".to_owned(),
+            count => format!("{count} entries"),
+        }
+    }
+
     /// The numbers of the entries of a row; none of a row that the matrix lacks.
     #[must_use]
     pub fn range(&self, row: usize) -> Range<usize> {

@@ -135,10 +135,10 @@ impl Problem for SpmvProblem {
             several => format!("{several} vectors"),
         };
         format!(
-            "a sparse matrix of {} x {} with {} entries times {vectors}",
+            "a sparse matrix of {} x {} with {} times {vectors}",
             a.rows(),
             a.cols(),
-            a.nnz()
+            a.entries()
         )
     }
 

@@ -40,10 +40,10 @@ pub struct SolveProblem {
     size: Size,
 }
 
-/// Iterations at most that may be allowed.
-const MOST_ITERATIONS: usize = 1 << 20;
-
 impl SolveProblem {
+    /// Iterations at most that may be allowed.
+    pub const MOST_ITERATIONS: usize = 1 << 20;
+
     /// A residual of so many times |b| is divergence.
     pub const DIVERGED: f64 = 1e10;
 
@@ -77,7 +77,7 @@ impl SolveProblem {
     /// A method for a matrix, until the residual is `tolerance` times |b|.
     ///
     /// # Errors
-    /// A matrix that is not square, complex, or not declared symmetric where the method wants that; a 0 on the diagonal where it is divided by; a tolerance that is not above 0
+    /// A matrix that is not square, complex, or not declared symmetric where the method wants that; an entry that is not finite; a 0 on the diagonal where it is divided by; a tolerance that is not above 0
     /// and below 1; no iterations or more than 2^20.
     pub fn new(
         matrix: Arc<SparseMatrix>,
@@ -121,6 +121,18 @@ impl SolveProblem {
                 "a symmetric one, declared to be so; bicgstab takes any",
             ));
         }
+        if let Some((count, [row, column])) = matrix.not_finite() {
+            let found = format!(
+                "{count} not finite, the first at row {}, column {}",
+                row + 1,
+                column + 1
+            );
+            return Err(ProblemError::odd(
+                "entries of the matrix of a system",
+                found,
+                "finite numbers",
+            ));
+        }
         if !(tolerance > 0.0 && tolerance < 1.0) {
             return Err(ProblemError::odd(
                 "the tolerance",
@@ -128,8 +140,9 @@ impl SolveProblem {
                 "above 0 and below 1",
             ));
         }
-        if !(1..=MOST_ITERATIONS).contains(&most_iterations) {
-            let expected = format!("1 to {MOST_ITERATIONS}");
+        let most = Self::MOST_ITERATIONS;
+        if !(1..=most).contains(&most_iterations) {
+            let expected = format!("1 to {most}");
             return Err(ProblemError::odd(
                 "iterations at most",
                 most_iterations,
@@ -262,9 +275,9 @@ impl Problem for SolveProblem {
 
     fn title(&self) -> String {
         format!(
-            "a system of {} equations with {} entries by {} to {:e}",
+            "a system of {} equations with {} by {} to {:e}",
             self.matrix.rows(),
-            self.matrix.nnz(),
+            self.matrix.entries(),
             self.method,
             self.tolerance
         )

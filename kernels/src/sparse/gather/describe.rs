@@ -5,7 +5,7 @@ use crate::sparse::Region;
 use std::ops::Range;
 
 /// What no published text says, and this format leans on.
-const ASSUMED: &str = "assumed (D11): the DMA writes program memory while a kernel runs; the format `diagonal` does without";
+pub(in crate::sparse) const ASSUMED: &str = "assumed (D11): the DMA writes program memory while a kernel runs; the format `diagonal` does without";
 
 impl Gather {
     /// What is multiplied with one piece of the vector at a time: kinds in words; rows, columns and kind.
@@ -32,7 +32,7 @@ impl Gather {
         (kinds.map(str::to_owned).to_vec(), regions)
     }
 
-    /// How it is packed, in words, and what it takes for granted.
+    /// How it is packed, in words.
     #[must_use]
     pub fn recipe(&self) -> String {
         let lanes = match self.lanes {
@@ -42,7 +42,7 @@ impl Gather {
             Lanes::Both => "complex numbers",
         };
         format!(
-            "generated code, {lanes}, {} pages of {} words, the vector in {}; {ASSUMED}",
+            "generated code, {lanes}, {} pages of {} words, the vector in {}",
             self.pages(),
             self.words(),
             match self.segments() {

@@ -3,6 +3,7 @@
 use super::block::{Block, Maker, VectorPlace};
 use super::layout::Grid;
 use super::masks::Masks;
+use super::pace::Pace;
 use super::pages::{BUFFERS, Layout, Page, STEP, Tile, branch, control, event, movi};
 use super::quads::match_slots;
 use super::registers::Registers;
@@ -15,11 +16,6 @@ use cp2_asm::isa::{Inst, Op, Scalar};
 use cp2_emu::count::{Counter, Mark, Step};
 use cp2_machine::{Class, ClassMap, Machine};
 use cp2_problems::sparse::{Coefficients, SparseMatrix};
-
-/// Words of the first page, of others at most, and how much larger each is than the one before: while little
-/// is there, little is to be waited for.
-const WORDS: [usize; 2] = [64, 2048];
-const GROWTH: [usize; 2] = [4, 3];
 
 /// What a page has beside its blocks: words that begin and end it, an unfinished step and what was put off.
 const BESIDE: usize = 192;
@@ -92,14 +88,13 @@ struct Making<'a> {
     /// Words that begin the next page.
     begin: Vec<cp2_asm::isa::Word>,
     page: Page,
-    /// Words of the next page.
-    target: usize,
+    pace: Pace,
 }
 
 /// The pages of a matrix.
 pub(super) fn pages(
     matrix: &SparseMatrix,
-    (numbers, lanes): (Numbers, Lanes),
+    (numbers, lanes, balance): (Numbers, Lanes, f64),
     (grid, layout, tiles): (Grid, &Layout, &[Tile]),
     (registers, mut masks, resident): (&Registers, Masks, &Program),
     machine: &Machine,
@@ -118,7 +113,7 @@ pub(super) fn pages(
         },
         begin: Vec::new(),
         page: Page::default(),
-        target: WORDS[0],
+        pace: Pace::new(balance, matrix.nnz()),
     };
     let mut maker = Maker::new(registers, &mut masks, (numbers, lanes), machine);
     maker.apart(layout.apart(0));
@@ -146,6 +141,8 @@ pub(super) fn pages(
         let mut stored = tile.blocks.start / grid.unit;
         for number in tile.blocks.clone() {
             let (groups, rows) = block(matrix, lanes, (grid, tile), number);
+            let slots = groups.iter().flatten();
+            making.pace.entries += slots.flat_map(|slot| slot.entries.iter().flatten()).count();
             let result =
                 |number: usize| layout.results[results] + 16 * (number - tile.blocks.start) as u32;
             let block = Block {
@@ -219,7 +216,7 @@ impl Making<'_> {
             .values
             .bytes(if self.lanes == Lanes::Both { 8 } else { 4 });
         let room = self.layout.most_words.saturating_sub(BESIDE);
-        maker.ops.len() >= self.target.min(room)
+        maker.ops.len() >= self.pace.target.min(room)
             || arithmetic + memory >= room
             || all + STEP > self.layout.value_bytes - self.layout.alone
             || self.layout.alone > 0 && alone + STEP > self.layout.alone
@@ -233,9 +230,13 @@ impl Making<'_> {
         page.words = self.words(ops, number, last)?;
         page.values = values.all.iter().flat_map(|own| self.values(own)).collect();
         page.alone = values.alone.iter().map(|own| self.values(own)).collect();
+        let shifted = match &page.segment {
+            Some((columns, _)) if self.lanes == Lanes::Either => columns.len(),
+            _ => 0,
+        };
+        self.pace.page(page.words.len(), shifted);
         self.made.pages.push(page);
         maker.apart(self.layout.apart(number + 1));
-        self.target = (self.target * GROWTH[0] / GROWTH[1]).min(WORDS[1]);
         Ok(())
     }
 

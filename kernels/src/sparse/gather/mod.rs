@@ -17,6 +17,7 @@ mod describe;
 mod layout;
 mod making;
 mod masks;
+mod pace;
 mod pages;
 mod pass;
 mod quads;
@@ -27,6 +28,7 @@ mod slots;
 mod values;
 mod words;
 
+pub(super) use describe::ASSUMED;
 pub use slots::{Lanes, Numbers};
 
 use super::SparseError;
@@ -164,7 +166,7 @@ impl Gather {
         layout.most_words = most;
         let made = making::pages(
             matrix,
-            (numbers, lanes),
+            (numbers, lanes, sample.balance()),
             (grid, &layout, &tiles),
             (&registers, chosen, &resident),
             machine,

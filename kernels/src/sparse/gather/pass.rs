@@ -16,9 +16,14 @@ impl PlacedGather {
             ..
         } = &*self.gather;
         let (mut word, mut value) = (self.words.address(), self.values.address());
+        let granule = job.machine().dma.granule.0.max(16);
         let mut pages = Vec::with_capacity(packed.len());
         for (number, page) in packed.iter().enumerate() {
             let side = number % BUFFERS;
+            // A segment replaces what is in use until the page before is done; of that page and those behind it whose buffers are free before, the rest comes early.
+            let recent = (number + 2).saturating_sub(BUFFERS).max(1)..=number;
+            let early =
+                number >= BUFFERS && packed[recent].iter().any(|page| page.segment.is_some());
             let mut listed = ListedPage::default();
             if number == 0 {
                 let bytes = self.gather.mask_bytes() as u64;
@@ -42,13 +47,12 @@ impl PlacedGather {
                     .loads
                     .push(Descriptor::load(Target::Broadcast, from, *local, bytes));
             }
-            for (section, own) in page.alone.iter().enumerate() {
-                let bytes = 4 * own.len() as u64;
+            let mut own = Vec::new();
+            for (section, values) in page.alone.iter().enumerate() {
+                let bytes = 4 * values.len() as u64;
                 if let (true, Some(local)) = (bytes > 0, layout.apart(number)) {
                     let target = Target::Section(section as u32);
-                    listed
-                        .loads
-                        .push(Descriptor::load(target, value, local, bytes));
+                    own.push(Descriptor::load(target, value, local, bytes));
                 }
                 value += bytes;
             }
@@ -59,16 +63,32 @@ impl PlacedGather {
                     stride: each as i64,
                 };
                 let local = layout.values[side];
-                listed
-                    .loads
-                    .push(Descriptor::load(blocks, value, local, each));
+                own.push(Descriptor::load(blocks, value, local, each));
             }
             value += bytes;
             let bytes = 8 * page.words.len() as u64;
             let local = 8 * u32::from(layout.code[side]);
-            listed
-                .loads
-                .push(Descriptor::load(Target::Program, word, local, bytes));
+            // Something is left of every page, so that they become ready in order.
+            let first = match early && page.segment.is_none() {
+                true => bytes - granule.min(bytes),
+                false => bytes,
+            };
+            for (from, to) in [(0, first), (first, bytes)] {
+                if to > from {
+                    let local = local + from as u32;
+                    let words = Descriptor::load(Target::Program, word + from, local, to - from);
+                    own.push(words);
+                }
+            }
+            let left = match page.segment.is_none() {
+                true => own.pop(),
+                false => None,
+            };
+            match early {
+                true => listed.early = own,
+                false => listed.loads.extend(own),
+            }
+            listed.loads.extend(left);
             word += bytes;
             if let Some((units, local)) = &page.results {
                 let row = units.start * grid.unit_rows();

@@ -1,6 +1,6 @@
 //! What a division of a product costs, by some of its blocks.
 
-use super::layout::{Division, Grid};
+use super::layout::{self, Division, Grid};
 use super::making::block;
 use super::masks::Masks;
 use super::quads::{self, Quad};
@@ -23,6 +23,11 @@ pub(super) struct Sample {
     asked: HashMap<Places, u64>,
     /// Cycles that all should take.
     pub(super) cycles: f64,
+    /// Operations of both slots of the blocks, and bytes of values.
+    operations: [f64; 2],
+    bytes: f64,
+    /// Bytes that the channel moves in a cycle.
+    bandwidth: f64,
 }
 
 impl Sample {
@@ -33,12 +38,20 @@ impl Sample {
         division: &Division,
         machine: &Machine,
     ) -> Self {
-        let Division { lanes, tiles, .. } = division;
+        let Division {
+            lanes,
+            tiles,
+            layout,
+        } = division;
+        let apart = layout::alone(matrix, layout, machine) > 0;
         let grid = Grid::new(matrix.rows(), *lanes, machine);
         let step = matrix.nnz().div_ceil(ENTRIES).max(1);
         let mut sample = Self {
             asked: HashMap::new(),
             cycles: 0.0,
+            operations: [0.0; 2],
+            bytes: 0.0,
+            bandwidth: machine.dma.bandwidth.as_f64(),
         };
         let blocks = tiles
             .iter()
@@ -46,10 +59,13 @@ impl Sample {
         let bandwidth = machine.dma.bandwidth.as_f64();
         for (tile, number) in blocks.step_by(step) {
             let (groups, _) = block(matrix, *lanes, (grid, tile), number);
-            let cost = sample.block(&groups, numbers, grid.sections, !tile.first);
+            let cost = sample.block(&groups, numbers, (grid.sections, apart), !tile.first);
             let [arithmetic, memory, bytes] = cost;
             let words = arithmetic.max(memory);
             let moved = (8.0 * words + bytes) / bandwidth;
+            sample.operations[0] += arithmetic;
+            sample.operations[1] += memory;
+            sample.bytes += bytes;
             sample.cycles += words.max(moved) * step as f64;
         }
         for tile in tiles.iter().filter(|tile| !tile.loaded) {
@@ -67,7 +83,7 @@ impl Sample {
         &mut self,
         groups: &[Vec<Slot>],
         numbers: Numbers,
-        sections: usize,
+        (sections, apart): (usize, bool),
         adds: bool,
     ) -> [f64; 3] {
         let all: Places = match 2 * sections {
@@ -100,13 +116,14 @@ impl Sample {
                 memory += columns.len();
             }
         }
-        // What one section alone needs is not loaded for the others.
+        // What one section alone needs is not loaded for the others, where it lies apart.
         let alone = |slot: &&Slot| {
             let places = slot.filled();
             places & !(0b11 << (places.trailing_zeros() / 2 * 2)) == 0
         };
         let slots = groups.iter().flatten();
         let alone = slots.clone().filter(alone).count() as f64 / slots.count().max(1) as f64;
+        let alone = if apart { alone } else { 0.0 };
         let multiplications = if numbers == Numbers::Complex {
             groups.iter().map(Vec::len).sum()
         } else {
@@ -120,6 +137,14 @@ impl Sample {
         }
         let each = alone + (1.0 - alone) * sections as f64;
         [arithmetic as f64, memory as f64, 16.0 * steps as f64 * each]
+    }
+
+    /// Cycles that words take, to those of what they need over the channel.
+    pub(super) fn balance(&self) -> f64 {
+        let [arithmetic, memory] = self.operations;
+        let words = arithmetic.max(memory);
+        let moved = (8.0 * words + self.bytes) / self.bandwidth;
+        words / moved.max(1.0)
     }
 
     /// The masks by which these blocks are best selected.

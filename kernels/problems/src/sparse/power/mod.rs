@@ -74,7 +74,7 @@ impl PowerProblem {
     /// So many iterations with a matrix.
     ///
     /// # Errors
-    /// A matrix that is not square or complex; no iterations or more than 1000.
+    /// A matrix that is not square or complex, or with an entry that is not finite; no iterations or more than 1000.
     pub fn new(matrix: Arc<SparseMatrix>, iterations: usize) -> Result<Self, ProblemError> {
         let size = Size::new(&[
             ("rows", matrix.rows()),
@@ -98,6 +98,18 @@ impl PowerProblem {
         if matrix.is_complex() {
             return Err(ProblemError::odd(what, "complex", "real numbers"));
         }
+        if let Some((count, [row, column])) = matrix.not_finite() {
+            let found = format!(
+                "{count} not finite, the first at row {}, column {}",
+                row + 1,
+                column + 1
+            );
+            return Err(ProblemError::odd(
+                "entries of the matrix of power iterations",
+                found,
+                "finite numbers",
+            ));
+        }
         let most = Self::MOST_ITERATIONS;
         if !(1..=most).contains(&iterations) {
             let expected = format!("1 to {most}");
@@ -108,6 +120,27 @@ impl PowerProblem {
             iterations,
             size,
         })
+    }
+
+    /// Whether iterations can begin with a vector: the square of its length is a number that single precision holds.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn check(&self, x: &[f32]) -> Result<(), ProblemError> {
+        let square: f64 = x.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
+        let held = f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX);
+        match held.contains(&square) {
+            true => Ok(()),
+            false => Err(ProblemError::odd(
+                "the square of the length of x",
+                format!("{square:.2e}"),
+                format!(
+                    "{:.2e} to {:.2e}, which single precision holds: multiply x by a power of two",
+                    held.start(),
+                    held.end()
+                ),
+            )),
+        }
     }
 
     /// Of a size with [`PowerProblem::PARAMETERS`].
@@ -203,10 +236,10 @@ impl Problem for PowerProblem {
 
     fn title(&self) -> String {
         format!(
-            "{} power iterations with a sparse matrix of {} rows with {} entries",
+            "{} power iterations with a sparse matrix of {} rows with {}",
             self.iterations,
             self.matrix.rows(),
-            self.matrix.nnz()
+            self.matrix.entries()
         )
     }
 

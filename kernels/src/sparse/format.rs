@@ -1,0 +1,54 @@
+//! The names of formats.
+
+use serde::Serialize;
+use std::fmt;
+use std::str::FromStr;
+
+/// How a matrix is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// The pattern is generated code: [`Gather`](super::gather::Gather).
+    Gather,
+    /// Cells along diagonals, with lists of addresses: [`Diagonals`](super::diagonal::Diagonals).
+    Diagonal,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Gather, Self::Diagonal];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gather => "gather",
+            Self::Diagonal => "diagonal",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that is no format.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("format `{found}`: expected {}", Format::ALL.map(Format::name).join(" or "))]
+pub struct UnknownFormat {
+    /// The name.
+    pub found: String,
+}
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
+        let found = Self::ALL.into_iter().find(|format| format.name() == name);
+        found.ok_or_else(|| UnknownFormat {
+            found: name.to_owned(),
+        })
+    }
+}
