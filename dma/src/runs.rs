@@ -232,3 +232,22 @@ impl Iterator for Runs {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// What is dealt to the sections is all of a run, and none has more than a unit more than another.
+        #[test]
+        fn a_run_is_dealt_whole(bytes in 0u64..5000, vm9: bool) {
+            let machine = Machine::builtin(if vm9 { "vm9" } else { "vm7" }).unwrap();
+            let run = Run { system: 0, local: 0, bytes, to: Recipient::Deal };
+            let parts: Vec<u64> = (0..4).map(|section| run.bytes_in(section, &machine)).collect();
+            prop_assert_eq!(parts.iter().sum::<u64>(), bytes);
+            prop_assert!(parts.is_sorted_by(|a, b| a >= b));
+            prop_assert!(parts[0] - parts[3] <= machine.dma.dealt());
+        }
+    }
+}

@@ -232,6 +232,29 @@ fn a_program_replaced_under_a_kernel_is_found_and_one_beside_it_is_not() {
     }
 }
 
+/// The last word that a transfer replaces is one of those that are replaced.
+#[test]
+fn the_last_word_of_a_replaced_program_counts() {
+    let machine = machine("vm7");
+    let mut processor = Processor::new(machine.clone()).with_checks();
+    load(
+        &mut processor,
+        &[m(Op::LoopI, &[], 90, 1), Word::NOP, stop()],
+    );
+    processor.launch(0, 0).unwrap();
+    processor.run_until(processor.now() + machine.time_base().cycles(Cycles(50)));
+    // Words 0 and 1: the kernel turns on word 1.
+    let next = Descriptor::load(Target::Program, 0x10_0000, 0, 16);
+    processor.submit(next, 4).unwrap();
+    while processor.run_until(Ticks(u64::MAX)) != Notice::KernelStopped {}
+    let found: Vec<_> = processor
+        .findings()
+        .iter()
+        .map(|f| (f.pc, f.objection))
+        .collect();
+    assert_eq!(found, [(Some(1), Objection::ProgramRace { tag: 4 })]);
+}
+
 #[test]
 fn checkers_know_scalars_lanes_and_every_target() {
     use cp2_emu::Objection as O;

@@ -72,8 +72,12 @@ fn a_kernel_waits_for_its_page_and_works_on_it() {
         assert_eq!(notices.len(), 3, "{notices:?}");
         let mut page = [0; 64];
         processor.core().read_dmem(2, 0x100, &mut page).unwrap();
-        let first = u32::from_le_bytes([128, 129, 130, 131]) + 1;
-        assert_eq!(page[..4], first.to_le_bytes());
+        // Section 2's words, every pass of the loop's.
+        for (i, word) in page.chunks_exact(4).enumerate() {
+            let bytes = [0, 1, 2, 3].map(|byte| 128 + 4 * i as u8 + byte);
+            let expected = u32::from_le_bytes(bytes) + 1;
+            assert_eq!(word, expected.to_le_bytes(), "word {i}");
+        }
         assert_eq!(processor.findings(), []);
         assert!(
             processor
@@ -141,6 +145,45 @@ fn races_with_transfers_and_unwritten_reads_are_found() {
             .any(|k| matches!(k, Objection::UnwrittenDmem { address: 0x100, .. })),
         "{kinds:?}"
     );
+}
+
+/// What a store takes from local memory may be read meanwhile and not written.
+#[test]
+fn a_kernel_may_read_and_not_write_what_is_stored() {
+    let at = |op, offset| mem(op, 2, 0, Mode::Offset(offset));
+    for (access, writes) in [(Op::LdP, false), (Op::StP, true)] {
+        let machine = machine("vm7");
+        let mut processor = Processor::new(machine.clone()).with_checks();
+        let words = [
+            set(Scalar::address(0), 0x100),
+            a(Op::Lii, &[2], 1),
+            at(Op::StP, 0),
+            at(Op::StP, 8),
+            m(Op::LoopI, &[], 90, 1),
+            at(access, 0),
+            stop(),
+        ];
+        load(&mut processor, &words);
+        processor.launch(0, 0).unwrap();
+        // The loop has begun when the store does.
+        processor.run_until(processor.now() + machine.time_base().cycles(Cycles(60)));
+        let store = descriptor(Direction::Store, Target::Section(0), 0x1000, 0x100, 16);
+        processor.submit(store, 9).unwrap();
+        finish(&mut processor, std::iter::empty());
+        let kinds: Vec<_> = processor.findings().iter().map(|f| f.objection).collect();
+        let race = |k: &Objection| {
+            matches!(
+                k,
+                Objection::Race {
+                    tag: 9,
+                    write: true,
+                    ..
+                }
+            )
+        };
+        assert_eq!(kinds.len(), usize::from(writes), "{kinds:?}");
+        assert!(kinds.iter().all(race), "{kinds:?}");
+    }
 }
 
 proptest! {

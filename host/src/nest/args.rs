@@ -139,3 +139,34 @@ impl Reads {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cp2_asm::{Options, Source, assemble};
+
+    /// Words before the arguments' address are read like those behind it.
+    #[test]
+    fn a_kernel_reads_what_its_words_load() {
+        let text =
+            ".program\n ldx2 c0, [a15 + 8]\n ldx c2, [a15 - 104]\n ldq q0, [a15 - 64]\n stop\n";
+        let assembly = assemble(&Source::new("reads", text), &Options::default()).unwrap();
+        let reads = Reads::of(&assembly.program);
+        let read = [-104, -64, -52, 8, 12];
+        let all = (-120..32).step_by(4).filter(|&at| reads.has(at));
+        let all: Vec<i64> = all.collect();
+        for at in read {
+            assert!(all.contains(&at), "{at}: {all:?}");
+        }
+        for at in [-120, -112, -92, -48, -16, 0, 4, 16] {
+            assert!(!all.contains(&at), "{at}: {all:?}");
+        }
+        // Whatever uses the address otherwise may read everything.
+        let moved = assemble(
+            &Source::new("moved", ".program\n mov a0, a15\n stop\n"),
+            &Options::default(),
+        )
+        .unwrap();
+        assert!(Reads::of(&moved.program).has(-120));
+    }
+}

@@ -207,3 +207,33 @@ impl Field {
         strips.any(|strip| strip.from <= from && to <= strip.to)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Every block along the axis that is dealt is in a page, once, and a page more would have none.
+        #[test]
+        fn pages_have_all_blocks(blocks in 1u64..200, sections in 1u64..6, size in 1u64..9, first in 1u64..9, shares: bool) {
+            let (size, first) = if shares { (1, 1) } else { (size, first.min(size)) };
+            let cuts = Cuts::new([1, blocks, 1], 1, sections, size, first).shared(shares);
+            let mut times = vec![0; blocks as usize];
+            let mut last = 0;
+            for digit in 0..cuts.digits()[1] {
+                let digits = [0, digit, 0];
+                last = 0;
+                for section in 0..sections {
+                    let own = cuts.first(digits, section)[1];
+                    for block in (own..own + cuts.per_section(digits)).filter(|&b| b < blocks) {
+                        times[block as usize] += 1;
+                        last += 1;
+                    }
+                }
+            }
+            prop_assert!(times.iter().all(|&times| times == 1), "{:?}", times);
+            prop_assert!(last > 0);
+        }
+    }
+}
