@@ -136,8 +136,13 @@ fn mg(args: &MgArgs, json: bool) -> Result<Outcome, Failure> {
             cycles.get().to_string(),
         ]);
     }
+    let marked = passes.iter().chain(&by_price).any(|one| one.shape.handed);
+    let legend = match marked {
+        true => "+ blocks hand rows of the residual over to the next ones of their sections\n",
+        false => "",
+    };
     let text = format!(
-        "NPB MG, class {}, on {}: {trials} shapes tried\n{table}all passes  {tuned} cycles; {untuned} as the price decides without a search\n+ blocks hand rows of the residual over to the next ones of their sections\n",
+        "NPB MG, class {}, on {}: {trials} shapes tried\n{table}all passes  {tuned} cycles; {untuned} as the price decides without a search\n{legend}",
         args.class, machine.name
     );
     let pass = |one: &Priced| {

@@ -130,6 +130,11 @@ impl Nest {
             .shared(sweep.shares);
         let digits = cuts.digits();
         let streams: Vec<_> = sweep.inputs.iter().chain(&sweep.outputs).collect();
+        // What a block hands over is stored before it is loaded.
+        let between = digits.iter().product::<u64>() / digits[size.deal].max(1);
+        if sweep.shares && between < size.degree as u64 {
+            return Ok(None);
+        }
         let words = 3 + sweep.inputs.len().max(1) + sweep.outputs.len().max(1) - 1
             + sweep.tables.len()
             + sweep.words.len();
@@ -555,11 +560,15 @@ impl Nest {
         self.slots.first().copied().unwrap_or(0)
     }
 
-    /// Where the argument blocks of two pages begin that lie one behind the other.
-    pub(crate) fn two_arguments(&self) -> Option<u32> {
+    /// Where argument blocks begin, and how many of them lie there one behind the other: two, or the one that there is.
+    pub(crate) fn argument_blocks(&self) -> Option<(u32, u32)> {
+        let begin = |slot: &u32| slot.checked_sub(self.layout.before);
+        if let [one] = &self.slots[..] {
+            return Some((begin(one)?, 1));
+        }
         let mut two = self.slots.windows(2);
         let behind = |two: &&[u32]| two[1].checked_sub(two[0]) == Some(self.layout.bytes());
-        Some(two.find(behind)?.first()? - self.layout.before)
+        Some((begin(two.find(behind)?.first()?)?, 2))
     }
 
     /// What the page kernel may touch: its windows and blocks, tables, scratch, arguments and program data.

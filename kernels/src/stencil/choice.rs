@@ -87,7 +87,9 @@ fn row(problem: &StencilProblem, width: usize, whole: bool) -> Row<'_> {
 pub(super) fn single(problem: &StencilProblem, machine: &Machine) -> Result<Chosen, StencilError> {
     let [_, _, columns] = problem.extents();
     let wide = columns.next_multiple_of(4);
-    let parts = WIDTHS.into_iter().filter(|width| *width < wide);
+    // Windows of parts have a quad on either side, which the DMA has to move too.
+    let quads = machine.dma.granule.0 <= 16;
+    let parts = WIDTHS.into_iter().filter(|width| quads && *width < wide);
     let rows = [row(problem, wide, true)]
         .into_iter()
         .filter(|_| wide <= WHOLE)
@@ -110,7 +112,7 @@ pub(super) fn single(problem: &StencilProblem, machine: &Machine) -> Result<Chos
     }
     best.ok_or_else(|| {
         let (granule, row) = (machine.dma.granule.0, 4 * wide);
-        let granules = (row as u64).is_multiple_of(granule.max(1));
+        let granules = quads && (row as u64).is_multiple_of(granule.max(1));
         refused.unwrap_or_else(|| match granules {
             false => StencilError::Granule {
                 row,
@@ -220,8 +222,12 @@ pub(super) fn double(
     }))
 }
 
-/// Coefficients that a unit is kept out of between two steps are within these, and so is the unit.
-const NEAR: std::ops::RangeInclusive<f32> = 1e-6..=1e6;
+/// A unit is kept out between two steps if it is within these: what lies between the steps is at most so many times as large or as small as it would be, so that little
+/// is lost of what single precision holds no better, at the ends of its range.
+const NEAR: std::ops::RangeInclusive<f32> = 0.125..=8.0;
+
+/// And no coefficient but 0 is smaller: divided by the unit or multiplied with it, it is far from what single precision holds no better.
+const LEAST: f32 = 1e-30;
 
 /// The stencils of two steps: what the first one leaves is too large by a coefficient, which needs no product there, and the second makes up for it.
 /// None where the values in between are the user's, or would be far from what they are.
@@ -233,7 +239,12 @@ fn scaled(problem: &StencilProblem) -> Vec<Stencil> {
         .iter()
         .map(|point| point.coefficient)
         .fold(0.0, largest);
-    if problem.edge() == stencil::Edge::Fixed || !NEAR.contains(&unit.abs()) {
+    let lost = |point: &stencil::Point| {
+        let size = point.coefficient.abs();
+        size > 0.0 && size < LEAST
+    };
+    let far = !NEAR.contains(&unit.abs()) || stencil.points().iter().any(lost);
+    if problem.edge() == stencil::Edge::Fixed || far {
         return Vec::new();
     }
     let by = |of: &dyn Fn(f32) -> f32| {

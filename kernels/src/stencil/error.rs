@@ -21,7 +21,7 @@ pub enum StencilError {
     },
     /// Rows are no whole granules.
     #[error(
-        "rows of {row} bytes are no whole granules of the DMA of {machine}, {granule} bytes; take rows of a multiple of {granule} bytes, or a machine with a granule of 16"
+        "rows of {row} bytes, or the parts that they are cut into with a quad on either side, are no whole granules of the DMA of {machine}, {granule} bytes; take shorter rows, of a multiple of {granule} bytes, or a machine with a granule of 16"
     )]
     Granule {
         /// Bytes of a row, filled up to quads.

@@ -209,11 +209,31 @@ fn two_steps_are_right_with_coefficients_of_any_size() {
         [1e12, -1e11],
         [0.0, 1.0],
         [-0.5, 1e-8],
+        [8.0, 1e-36],
+        [0.125, 1e-37],
+        [1e6, 1e-36],
+        [9e5, 1.0],
     ] {
         let stencil = Stencil::of_classes(7, Some(&coefficients)).unwrap();
         let problem = StencilProblem::new(&[4, 9, 20], stencil, Edge::Mirrored, 2).unwrap();
-        assert_eq!(wrong_plan(&fused(&problem, "vm7"), Case::Random), None);
+        let plan = fused(&problem, "vm7");
+        for case in [Case::Random, Case::Outlier, Case::Subnormal] {
+            assert_eq!(wrong_plan(&plan, case), None, "{coefficients:?} {case:?}");
+        }
     }
+}
+
+/// Parts of rows have a quad on either side, which a DMA of larger granules does not move.
+#[test]
+fn parts_of_rows_want_granules_of_a_quad() {
+    let mut machine = Machine::builtin("vm7").unwrap();
+    machine.dma.granule = cp2_machine::Bytes(32);
+    let machine = Arc::new(machine);
+    let long = Stencils::new(&problem(&[8, 2048], 5, Edge::Zero, 1), machine.clone());
+    let said = long.err().unwrap().to_string();
+    assert!(said.contains("32 bytes; take shorter rows"), "{said}");
+    let plan = Stencils::new(&problem(&[8, 64], 5, Edge::Zero, 1), machine).unwrap();
+    assert_eq!(wrong_plan(&plan, Case::Random), None);
 }
 
 /// Both engines leave the same bits and take the same cycles, of two steps in a pass and of sums of planes that are kept.

@@ -240,6 +240,20 @@ fn rows_handed_over_are_those_computed_again() {
     }
 }
 
+/// A section alone with little memory has one buffer and one block of arguments: what the kernel asks of them is known all the same, so the price is the run's.
+#[test]
+fn mg_is_priced_to_the_cycle_with_one_buffer() {
+    let text = "name = \"alone\"\nbase = \"vm9\"\n[cp2]\nsections = { value = 1, unit = \"sections\" }\ndmem = { value = 16384, unit = \"B\" }\n";
+    let machine = Arc::new(Machine::parse("alone", text).unwrap());
+    let problem = MgProblem::new(32, 2, Smoother::A).unwrap();
+    let method = Cp2::new(machine).method(&problem).unwrap();
+    let input = problem.input(Case::Random, 2);
+    let task = method.task(&input, Options::default()).unwrap();
+    let expected = task.job.expected().unwrap();
+    let done = task.run(method.figures.clone()).unwrap();
+    assert_eq!(done.run.report.cycles, expected.0);
+}
+
 /// Passes that keep planes and such that do not, with blocks that divide planes and such that do not: on machines with little memory, more sections, or few registers.
 #[test]
 fn multigrid_is_the_same_on_any_machine() {

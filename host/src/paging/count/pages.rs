@@ -180,10 +180,17 @@ impl Kernel {
     ) -> Result<Vec<Step>, Uncounted> {
         let layout = nest.layout();
         // Where they lie in a run: elsewhere the kernel may store.
-        let first = nest.two_arguments().unwrap_or_else(|| self.free());
-        let at = [0, 1].map(|slot| first + slot * layout.bytes() + layout.before);
+        let (first, blocks) = match nest.argument_blocks() {
+            // One block serves all pages, where they are alike.
+            Some((first, 1)) if of[0] == of[1] => (first, 1),
+            Some((first, 2)) => (first, 2),
+            _ => (self.free(), 2),
+        };
+        let at = [0, 1].map(|slot| first + slot % blocks * layout.bytes() + layout.before);
         let mut words = nest.counted_arguments(of[0], pages, at[1]);
-        words.extend(nest.counted_arguments(of[1], pages, at[0]));
+        if blocks > 1 {
+            words.extend(nest.counted_arguments(of[1], pages, at[0]));
+        }
         let counted = self.count_at(machine, at[0], (first, &words))?;
         Ok(counted.steps().collect())
     }

@@ -81,9 +81,11 @@ pub enum TuningError {
     },
     /// Blocks that a pass cannot have.
     #[error(
-        "pass `{operator}` on {points} points: blocks of {rows} rows; expected one of {legal:?}: take one of these, or tune again"
+        "pass `{operator}` on {points} points: blocks of {rows} rows{handed}; expected one of {legal:?}: take one of these, or tune again"
     )]
     Rows {
+        /// Whether they hand rows over, in words.
+        handed: &'static str,
         /// What it does.
         operator: String,
         /// Points along an axis of its level.
@@ -314,7 +316,12 @@ fn one(
     };
     let rows = shape.rows;
     if !legal.contains(&rows) {
+        let handed = match handed {
+            true => " that hand rows over (`handed`)",
+            false => "",
+        };
         return Err(TuningError::Rows {
+            handed,
             operator,
             points,
             rows,
