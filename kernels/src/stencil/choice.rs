@@ -6,7 +6,7 @@ use super::heights::{Work, anywhere, highest};
 use super::kernel::Kernel;
 use super::loops::Loop;
 use super::pages::Pages;
-use super::row::Row;
+use super::row::{QUAD, Row};
 use super::scheduled::Scheduled;
 use crate::job::Job;
 use cp2_host::Options;
@@ -88,7 +88,9 @@ pub(super) fn single(problem: &StencilProblem, machine: &Machine) -> Result<Chos
     let [_, _, columns] = problem.extents();
     let wide = columns.next_multiple_of(4);
     // Windows of parts have a quad on either side, which the DMA has to move too.
-    let quads = machine.dma.granule.0 <= 16;
+    let quads = QUAD
+        .unsigned_abs()
+        .is_multiple_of(machine.dma.granule.0.max(1));
     let parts = WIDTHS.into_iter().filter(|width| quads && *width < wide);
     let rows = [row(problem, wide, true)]
         .into_iter()
