@@ -107,15 +107,7 @@ impl Loop<'_> {
         let mut text = String::new();
         let add = |text: &mut String, pointer: Pointer, from: &str, bytes: i64| {
             let register = schedule.register_of(pointer);
-            let bytes = bytes + schedule.bias(pointer);
-            let _ = if (-NEAR..NEAR).contains(&bytes) {
-                writeln!(text, "    addi a{register}, {from}, {bytes}")
-            } else {
-                writeln!(
-                    text,
-                    "    movi s0, {bytes}\n    add a{register}, {from}, s0"
-                )
-            };
+            further(text, register, from, bytes + schedule.bias(pointer));
         };
         let streams: BTreeSet<Stream> = made.pointers.keys().map(|(stream, _)| *stream).collect();
         let bases: BTreeMap<Stream, Base> = streams
