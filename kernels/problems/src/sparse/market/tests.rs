@@ -265,7 +265,8 @@ fn what_is_wrong_is_said_with_its_line() {
     );
 }
 
-/// A text of entries below the diagonal, as another library's reader takes it too.
+/// A text of entries below the diagonal, as another library's reader takes it too. Its numbers are
+/// multiples of 1/4, so that sums of duplicates are exact in any order.
 fn text(field: &str, symmetry: &str, n: usize, entries: &[(usize, usize, i32, i32)]) -> String {
     let mut lines = Vec::new();
     for &(i, j, a, b) in entries {
@@ -284,7 +285,7 @@ fn text(field: &str, symmetry: &str, n: usize, entries: &[(usize, usize, i32, i3
         };
         let value = match field {
             "integer" => format!(" {a}"),
-            "real" => format!(" {a}.{}e-2", b.unsigned_abs()),
+            "real" => format!(" {}.0e-2", 100 * a + 25 * b),
             "complex" if b == 0 => format!(" {a} 0"),
             "complex" => format!(" {a} {b}.5"),
             _ => String::new(),
