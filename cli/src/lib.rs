@@ -1,0 +1,198 @@
+//! The `cp2` command: a thin shell around the library crates.
+//!
+//! A command is a function from its arguments to an [`Outcome`]; this file
+//! prints it and turns it into an exit code.
+
+mod commands;
+mod interrupt;
+mod io;
+mod outcome;
+mod picture;
+mod progress;
+mod provenance;
+mod radar;
+mod simulation;
+mod table;
+
+use clap::{CommandFactory as _, FromArgMatches as _, Parser};
+use outcome::{Failure, Outcome};
+use std::io::Write;
+use std::process::ExitCode;
+
+/// What every invocation may say.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cp2",
+    version,
+    about = "Assemble, run and measure programs for a CP2-style SIMD coprocessor",
+    after_help = "Exit codes: 0 fine, 1 a verification or checker failed, 2 bad input, \
+                  3 the guest faulted, deadlocked or was stopped before its end. \
+                  With --json standard output is one object in any case: the figures, or, where \
+                  there are none, schema cp2-error/1 with the exit code and the message, which \
+                  people find on standard error."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: commands::Command,
+    /// Print one JSON object instead of text [default: text]
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+/// Runs the command that the arguments of this process name, and prints what comes of it.
+#[must_use]
+pub fn main() -> ExitCode {
+    let mut command = numeric(Cli::command());
+    let matches = command.try_get_matches_from_mut(std::env::args_os());
+    let cli =
+        match matches.and_then(|m| Cli::from_arg_matches(&m).map_err(|e| e.format(&mut command))) {
+            Ok(cli) => cli,
+            Err(e) => return usage(&e),
+        };
+    interrupt::outlive_large_files();
+    let json = cli.json;
+    interrupt::install(move |failure| complain(failure, json));
+    let done = cli.command.run(json).and_then(|outcome| {
+        finish(&outcome, json)?;
+        Ok(outcome.exit)
+    });
+    ExitCode::from(done.unwrap_or_else(|failure| {
+        complain(&failure, json);
+        failure.exit
+    }))
+}
+
+/// A command whose options take -1 for a number, not for another option: what it may be is the option's to say.
+fn numeric(command: clap::Command) -> clap::Command {
+    command
+        .mut_args(|arg| match arg.get_action().takes_values() {
+            true => arg.allow_negative_numbers(true),
+            false => arg,
+        })
+        .mut_subcommands(numeric)
+}
+
+/// Help and version, or arguments that cannot be understood.
+fn usage(e: &clap::Error) -> ExitCode {
+    let asked_for = !e.use_stderr();
+    if asked_for || !std::env::args_os().any(|arg| arg == "--json") {
+        return match e.print() {
+            Err(e) if asked_for && e.kind() != std::io::ErrorKind::BrokenPipe => {
+                complain(&Failure::input(unwritable(&e)), false);
+                ExitCode::from(outcome::BAD_INPUT)
+            }
+            _ if asked_for => ExitCode::SUCCESS,
+            _ => ExitCode::from(outcome::BAD_INPUT),
+        };
+    }
+    complain(&Failure::input(e.render()), true);
+    ExitCode::from(outcome::BAD_INPUT)
+}
+
+fn unwritable(e: &std::io::Error) -> String {
+    format!("cannot write to standard output: {e}")
+}
+
+/// Prints the result; notes (checker findings, warnings) go to stderr.
+fn finish(outcome: &Outcome, json: bool) -> Result<(), Failure> {
+    if !outcome.notes.is_empty() {
+        let _ = writeln!(std::io::stderr(), "{}", outcome.notes.trim_end());
+    }
+    if json {
+        print(&format!("{}\n", outcome.json))
+    } else {
+        print(&outcome.text)
+    }
+}
+
+/// Prints a failure where people look, and with `--json` where programs look.
+fn complain(failure: &Failure, json: bool) {
+    let message = failure.message.trim_end();
+    let prefix = if message.starts_with("error") || message.starts_with("warning") {
+        ""
+    } else {
+        "error: "
+    };
+    let _ = writeln!(std::io::stderr(), "{prefix}{message}");
+    if json {
+        let _ = print(&format!("{}\n", failure.json()));
+    }
+}
+
+/// Writes to standard output what is the only thing there; a reader that has gone away is a quiet end.
+fn print(text: &str) -> Result<(), Failure> {
+    if !interrupt::first_to_print() {
+        return Ok(());
+    }
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::input(unwritable(&e))),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_tree_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    /// What only plans refuses every option of a simulation, of whichever command.
+    #[test]
+    fn a_plan_takes_no_option_of_a_run() {
+        let mut found = 0;
+        let tree = Cli::command();
+        for command in tree.get_subcommands() {
+            let mut plans = command.get_arguments().filter(|arg| arg.get_id() == "plan");
+            // `map` prints its plan and runs.
+            let only = |arg: &&clap::Arg| {
+                arg.get_help()
+                    .is_some_and(|help| help.to_string().contains("nothing"))
+            };
+            let Some(plan) = plans.find(only) else {
+                continue;
+            };
+            let refused = command.get_arg_conflicts_with(plan);
+            for name in simulation::SIMULATED {
+                assert!(
+                    refused.iter().any(|arg| arg.get_id() == name),
+                    "{} --plan --{name}",
+                    command.get_name()
+                );
+            }
+            found += 1;
+        }
+        assert!(found >= 4, "{found}");
+    }
+
+    /// Walks the tree and checks that every option says what happens without it.
+    #[test]
+    fn every_option_documents_its_default() {
+        fn walk(command: &clap::Command, path: &str) {
+            for arg in command.get_arguments().filter(|a| {
+                !a.is_positional() && !["help", "version"].contains(&a.get_id().as_str())
+            }) {
+                let help = arg
+                    .get_long_help()
+                    .or(arg.get_help())
+                    .map(ToString::to_string)
+                    .unwrap_or_default();
+                let stated = help.contains("[default")
+                    || !arg.get_default_values().is_empty()
+                    || arg.is_required_set();
+                assert!(
+                    stated,
+                    "{path}: --{} does not document its default",
+                    arg.get_id()
+                );
+            }
+            for sub in command.get_subcommands() {
+                walk(sub, &format!("{path} {}", sub.get_name()));
+            }
+        }
+        walk(&Cli::command(), "cp2");
+    }
+}
