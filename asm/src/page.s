@@ -6,7 +6,8 @@
 ;     stop
 ;
 ; The 16 bytes before an argument block are the loop's: the address of the next
-; page's block, a free word, in the first block the number of pages, a free word.
+; page's block, a word of shares, in the first block the number of pages, a word of
+; marches.
 ; The page loop is a hardware loop, so what lies between must fit one (4095 words).
 
 ; What a job of arrays (`cp2 map`) says of a page, in bytes from a15; a pair for one ldx2.

@@ -52,6 +52,8 @@ pub struct Sliding {
     pub step: u64,
     /// Pages of a row of pages, and lines from the first of a row to the first of the next.
     pub row: (u64, u64),
+    /// Whether the kernel may write it too.
+    pub writes: bool,
 }
 
 impl Sliding {
@@ -83,7 +85,7 @@ pub struct Protection {
     pub arguments: Vec<Area>,
     /// What belongs to each page beside that, in the order of the pages.
     pub pages: Vec<PageAreas>,
-    /// Windows that slide: it may read them.
+    /// Windows that slide: it may read them, and write some.
     pub windows: Vec<Sliding>,
 }
 
@@ -93,7 +95,7 @@ pub struct Protection {
 pub enum Owner {
     /// The argument blocks, which the kernel may only read.
     Arguments,
-    /// A window that slides, which the kernel may only read.
+    /// A window that slides which the kernel may only read, or lines beside it.
     Window,
     /// Another page, or the same buffer in a page with more blocks.
     OtherPage,
@@ -126,7 +128,7 @@ impl Protection {
     ) -> Option<Owner> {
         let own = self.of(page).iter().chain(&self.own);
         let readable = self.arguments.iter().filter(|_| !write);
-        let mut windows = self.windows.iter().filter(|_| !write);
+        let mut windows = self.windows.iter().filter(|window| !write || window.writes);
         if own.chain(readable).any(|area| area.holds(address, bytes))
             || windows.any(|window| window.holds(page, address, bytes))
         {
@@ -209,6 +211,7 @@ mod tests {
                 first: 0,
                 step: 1,
                 row: (2, 4),
+                writes: false,
             }],
         };
         let has = |page: u64| -> Vec<u32> {
@@ -228,5 +231,11 @@ mod tests {
         // Half of it is in the line behind the window.
         assert_eq!(violated(64 + 3 * 32 - 8, 16, false), Some(Owner::OtherPage));
         assert_eq!(violated(64 + 10 * 32, 16, false), Some(Owner::None));
+        // One that is the kernel's to fill.
+        let mut filled = protection.clone();
+        filled.windows[0].writes = true;
+        let violated = |address| filled.violated(0, address, 16, true);
+        assert_eq!(violated(64), None);
+        assert_eq!(violated(64 + 3 * 32), Some(Owner::Window));
     }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 pub(super) const NEXT: i64 = -16;
 pub(super) const OPENS: i64 = -12;
 pub(super) const PAGES: i64 = -8;
+pub(super) const MARCHED: i64 = -4;
 pub(super) const INDEX: i64 = -32;
 pub(super) const FLAGS: i64 = -28;
 pub(super) const QUADS: i64 = -24;

@@ -3,7 +3,7 @@
 use super::NestError;
 use super::args::{COLUMNS, Layout, PLANES, QUADS, ROWS, SECTION_FILLED, SECTION_ORIGIN};
 use super::cuts::Cuts;
-use super::field::{AXES, Field, Lines, Opening, Segment, Source, X};
+use super::field::{AXES, Field, Lines, Opening, Segment, Source, Within, X};
 use super::job::Sweep;
 use super::march::{March, Ring, order};
 use super::plan::{Kind, Move};
@@ -33,7 +33,7 @@ impl Maker<'_> {
         let block = self.extents(field);
         let row = field.pitch(block[X], self.quad);
         let pitch = match march {
-            March::Planes => row * (block[1] + 2 * field.halo[1]),
+            March::Planes => row * (block[1] + 2 * field.halo[1] + field.room),
             March::Rows => row,
         };
         Some(Ring { pitch, ..ring })
@@ -153,16 +153,20 @@ impl Maker<'_> {
         block
     }
 
-    /// Lines of a stream's buffer along an axis: those of a window, or of a ring.
+    /// Lines of a stream's buffer along an axis: those of a window, with the room behind its rows, or of a ring.
     fn lines(&self, field: &Field, axis: usize) -> u64 {
         let ring = self.sweep.march.filter(|march| march.axis() == axis);
         match ring.and_then(|_| self.ring(field)) {
             Some(ring) => ring.lines,
-            None => self.extents(field)[axis] + 2 * field.halo[axis],
+            None => {
+                let room = if axis == 1 { field.room } else { 0 };
+                self.extents(field)[axis] + 2 * field.halo[axis] + room
+            }
         }
     }
 
-    /// The input in whose buffer a stream lies, and the bytes from there to its block; none if they lie before it, or if it has a buffer of its own.
+    /// The input in whose buffer a stream lies, and the bytes from there to its block, of a ring to its row in the first line; none if they lie before it, or if
+    /// it has a buffer of its own.
     pub(super) fn within(&self, field: &Field) -> Option<(usize, Option<u64>)> {
         let within = field.within?;
         let input = self.sweep.inputs.get(within.input)?;
@@ -171,6 +175,14 @@ impl Maker<'_> {
             .interior(input)
             .checked_add_signed(within.row.saturating_mul(row));
         Some((within.input, by))
+    }
+
+    /// Where pages march, the line of the window of an input that what lies there begins with.
+    fn line(&self, within: Within) -> Option<u64> {
+        let input = self.sweep.inputs.get(within.input)?;
+        let march = self.sweep.march?;
+        self.ring(input)?;
+        input.halo[march.axis()].checked_add_signed(within.plane)
     }
 
     /// The stream whose buffer it is that a stream lies in.
@@ -212,7 +224,11 @@ impl Maker<'_> {
     ) -> Result<(), NestError> {
         let ring = self.sweep.march.zip(self.ring(field));
         let lines = ring.map(|(march, ring)| (march, ring.loaded(digits[march.axis()] == 0)));
-        let line = lines.as_ref().map(|(_, lines)| lines.start);
+        let line = match field.within {
+            // The ring is the input's.
+            Some(within) => self.line(within),
+            None => lines.as_ref().map(|(_, lines)| lines.start),
+        };
         let sections = (0..self.cuts.sections).map(|section| match direction {
             Direction::Load => self.window((index, field), lines.clone(), digits, section),
             Direction::Store => self.block(index, field, digits, section),

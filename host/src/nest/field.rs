@@ -41,6 +41,9 @@ impl fmt::Display for Edge {
 pub struct Within {
     /// The input whose buffer it is in: one with a buffer of its own, and of inputs an earlier one.
     pub input: usize,
+    /// Planes from the block of that input to this one's, where pages march along planes and it keeps those of its window.
+    #[serde(default)]
+    pub plane: i64,
     /// Rows from the first row of that input's block to the first one of this: negative in the halo before it.
     pub row: i64,
 }
@@ -98,6 +101,10 @@ pub struct Field {
     /// What a section's first block loads.
     #[serde(default)]
     pub opening: Opening,
+    /// Rows behind those of its window that its buffer has room for and nothing is loaded into: what the kernel makes of them stays where pages
+    /// that march keep planes; of inputs only.
+    #[serde(default)]
+    pub room: u64,
     /// Where its columns lie: ascending ranges, among them all of the array's own. What a row has beyond them follows from the edge.
     pub strips: Vec<Strip>,
 }
@@ -153,6 +160,7 @@ impl Field {
             edge: Edge::Zero,
             within: None,
             opening: Opening::Same,
+            room: 0,
             strips: vec![Strip {
                 from: 0,
                 to: i64::try_from(row).unwrap_or(i64::MAX),
@@ -178,10 +186,17 @@ impl Field {
         self
     }
 
-    /// The same in the buffer of an input.
+    /// The same in the buffer of an input, so many planes and rows from its block.
     #[must_use]
-    pub fn within(mut self, input: usize, row: i64) -> Self {
-        self.within = Some(Within { input, row });
+    pub fn within(mut self, input: usize, [plane, row]: [i64; 2]) -> Self {
+        self.within = Some(Within { input, plane, row });
+        self
+    }
+
+    /// The same with room for so many rows more.
+    #[must_use]
+    pub fn room(mut self, rows: u64) -> Self {
+        self.room = rows;
         self
     }
 

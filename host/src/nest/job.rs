@@ -99,7 +99,11 @@ impl Sweep {
     #[must_use]
     pub fn in_place(mut self) -> Self {
         for (input, output) in self.outputs.iter_mut().enumerate() {
-            output.within = Some(Within { input, row: 0 });
+            output.within = Some(Within {
+                input,
+                plane: 0,
+                row: 0,
+            });
         }
         self
     }
@@ -150,6 +154,7 @@ impl Sweep {
                     ("block's", field.block[axis]),
                     ("offset's", field.offset[axis].unsigned_abs()),
                     ("grid's", self.grid.map_or(0, |grid| grid[axis])),
+                    ("room's", if axis == 1 { field.room } else { 0 }),
                 ] {
                     if value > LIMIT {
                         let what = format!("`{name}`: {what} {called}");
@@ -163,7 +168,8 @@ impl Sweep {
                 }
             }
             let window = (0..AXES).fold(field.element, |bytes, axis| {
-                bytes.saturating_mul(field.block[axis] + 2 * field.halo[axis])
+                let room = if axis == 1 { field.room } else { 0 };
+                bytes.saturating_mul(field.block[axis] + 2 * field.halo[axis] + room)
             });
             if window > dmem {
                 let reserved = self.reserved.iter().map(|r| r.bytes).sum();
@@ -219,9 +225,18 @@ impl Sweep {
         }
         if let Some(march) = self.march {
             let slides = |input: &Field| input.halo[march.axis()] > 0;
-            let written = self.streams().filter_map(|field| field.within);
-            let mut written = written.filter_map(|within| self.inputs.get(within.input));
-            if written.any(slides) {
+            let host = |field: &Field| {
+                let input = self.inputs.get(field.within?.input)?;
+                slides(input).then_some(input)
+            };
+            // What a kernel makes of a plane may be stored from there: it is loaded anew when that is done.
+            let made = |field: &Field, input: &Field| {
+                input.room > 0 && march == March::Planes && field.block[0] == 1
+            };
+            let loaded = self.inputs.iter().any(|field| host(field).is_some());
+            let mut stored = self.stored().iter();
+            let stored = stored.any(|field| host(field).is_some_and(|input| !made(field, input)));
+            if loaded || stored {
                 return Err(NestError::MarchInPlace { march });
             }
             // A kernel may keep planes itself, of pages that are more than the array's.
@@ -234,7 +249,9 @@ impl Sweep {
             let earlier = self.inputs.iter().take(index);
             let whole = |input: &Field| input.within.is_none();
             let input = earlier.clone().nth(within.input).filter(|one| whole(one));
-            if !input.is_some_and(|input| field.lies_in(within, input)) {
+            let keeps = |input: &Field| self.march == Some(March::Planes) && input.halo[0] > 0;
+            let planes = |input: &Field| within.plane == 0 || keeps(input);
+            if !input.is_some_and(|input| planes(input) && field.lies_in(within, input)) {
                 let stream = field.name.clone();
                 return Err(NestError::InPlace { stream });
             }
@@ -259,12 +276,13 @@ impl Field {
     /// Whether its block, which has no halo, has room in the window of an input.
     fn lies_in(&self, within: Within, input: &Self) -> bool {
         let [planes, rows, columns] = self.block;
-        let halo = input.halo[1] as i64;
+        let [sheets, halo, _] = input.halo.map(|n| n as i64);
         let last = within.row.saturating_add(rows as i64);
         (self.element, planes, columns) == (input.element, input.block[0], input.block[X])
             && self.halo == [0; AXES]
+            && (-sheets..=sheets).contains(&within.plane)
             && within.row >= -halo
-            && last <= input.block[1] as i64 + halo
+            && last <= input.block[1] as i64 + halo + input.room as i64
     }
 }
 

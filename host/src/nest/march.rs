@@ -104,7 +104,7 @@ impl Ring {
     }
 
     /// Lines that a window has in common with the one before it.
-    fn common(&self) -> u64 {
+    pub(super) fn common(&self) -> u64 {
         self.window - self.block
     }
 

@@ -1,11 +1,11 @@
 //! The pages of a sweep as a value.
 
-use super::args::{FIRST, FLAGS, INDEX, LAST, Layout, NEXT, OPENS, PAGES, SECTION_ORIGIN};
+use super::args::{FIRST, FLAGS, INDEX, LAST, Layout, MARCHED, NEXT, OPENS, PAGES, SECTION_ORIGIN};
 use super::compile::Maker;
 use super::cuts::Cuts;
 use super::field::AXES;
 use super::job::Sweep;
-use super::march::{Ring, order};
+use super::march::{March, Ring, order};
 use super::room::Room;
 use super::{NestError, choose};
 use crate::paging::{PAGE_EVENT, aligned};
@@ -335,6 +335,18 @@ impl Nest {
         self.rings.get(stream)?.as_ref()
     }
 
+    /// The stream whose buffer it is that a stream lies in, its own or that of an input, and planes from that one's block to its own.
+    fn lying(&self, stream: usize) -> (usize, i64) {
+        let inputs = &self.sweep.inputs;
+        let outputs = stream.checked_sub(inputs.len());
+        let field = match outputs {
+            None => inputs.get(stream),
+            Some(output) => self.sweep.outputs.get(output),
+        };
+        let within = field.and_then(|field| field.within);
+        within.map_or((stream, 0), |within| (within.input, within.plane))
+    }
+
     fn buffer(&self, k: u64) -> usize {
         (k % self.degree as u64) as usize
     }
@@ -365,7 +377,8 @@ impl Nest {
             let mut d = one.descriptor.clone();
             d.system = d.system.wrapping_add_signed(by);
             d.local = d.local - places[0] + places[buffer];
-            if let (Some(line), Some(ring)) = (one.line, self.ring(first + one.stream)) {
+            let (lying, _) = self.lying(first + one.stream);
+            if let (Some(line), Some(ring)) = (one.line, self.ring(lying)) {
                 d.local += narrow(ring.slot(k, line) * ring.pitch);
             }
             (one.stream, d)
@@ -441,9 +454,10 @@ impl Nest {
                 .get(index)
                 .map_or(0, |p| p[buffer] + self.interior[index]);
             // The first line behind the halo.
-            let ring = self.ring(index);
+            let (lying, plane) = self.lying(index);
+            let ring = self.ring(lying);
             let behind = |ring: &Ring| {
-                let line = (ring.window - ring.block) / 2;
+                let line = ((ring.window - ring.block) / 2).wrapping_add_signed(plane);
                 narrow(ring.slot(slid, line) * ring.pitch)
             };
             first + ring.map_or(0, behind)
@@ -479,6 +493,7 @@ impl Nest {
             put(INDEX, word(k));
             let follows = self.cuts.follows(self.place(last));
             put(OPENS, u32::from(self.cuts.shares && !follows));
+            put(MARCHED, word(self.marched(last)));
             let flag = |is: bool, flag: u32| if is { flag } else { 0 };
             put(FLAGS, flag(k == 0, FIRST) | flag(k + 1 == pages, LAST));
             if k >= pages {
@@ -487,6 +502,14 @@ impl Nest {
             }
         }
         words
+    }
+
+    /// How many pages of its march are before page `k`, at most as many as a window has lines of.
+    fn marched(&self, k: u64) -> u64 {
+        let common = self.rings.iter().flatten().map(Ring::common).max();
+        let axis = self.sweep.march.map(March::axis);
+        let before = axis.map_or(0, |axis| self.place(k)[axis]);
+        before.min(common.unwrap_or(0))
     }
 
     /// The address of each line of page `k`'s windows that slide, input by input, and of the line behind it in its window.
@@ -598,27 +621,34 @@ impl Nest {
             )
         });
         let buffers = (0..self.degree).map(|buffer| {
-            let all = self.places.iter().zip(&self.bytes);
+            let all = self.places.iter().zip(&self.bytes).enumerate();
             let all = all.zip(&self.rings);
-            let all = all.filter(|((places, _), ring)| {
-                ring.is_none() && (places.len() > 1 || self.degree == 1)
+            // What lies in a buffer of others is theirs.
+            let all = all.filter(|((index, (places, _)), ring)| {
+                let own = self.lying(*index).0 == *index;
+                own && ring.is_none() && (places.len() > 1 || self.degree == 1)
             });
-            all.map(|((places, &bytes), _)| area(places[buffer].into(), bytes))
+            all.map(|((_, (places, &bytes)), _)| area(places[buffer].into(), bytes))
                 .collect()
         });
         let rings = self.places.iter().zip(&self.bytes).zip(&self.rings);
-        let sliding = rings.filter_map(|((places, &bytes), ring)| {
-            let (&at, ring) = (places.first()?, ring.as_ref()?);
-            Some(Sliding {
-                area: area(at.into(), bytes),
-                pitch: narrow(ring.pitch),
-                lines: ring.lines,
-                window: ring.window,
-                first: ring.begin(0),
-                step: ring.block,
-                row: (ring.pages, ring.begin(ring.pages) - ring.begin(0)),
-            })
-        });
+        let sliding = rings
+            .enumerate()
+            .filter_map(|(index, ((places, &bytes), ring))| {
+                let (&at, ring) = (places.first()?, ring.as_ref()?);
+                let input = self.sweep.inputs.get(index);
+                let writes = input.is_some_and(|input| input.room > 0);
+                Some(Sliding {
+                    area: area(at.into(), bytes),
+                    pitch: narrow(ring.pitch),
+                    lines: ring.lines,
+                    window: ring.window,
+                    first: ring.begin(0),
+                    step: ring.block,
+                    row: (ring.pages, ring.begin(ring.pages) - ring.begin(0)),
+                    writes,
+                })
+            });
         Protection {
             signal: PAGE_EVENT,
             own: reserved.chain(tables).chain(resident).collect(),

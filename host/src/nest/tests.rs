@@ -1,5 +1,6 @@
 //! Nests as values, without an emulator.
 
+mod kept;
 mod march;
 
 use super::*;
@@ -77,12 +78,12 @@ fn blocks_hand_rows_over_to_the_next_ones_of_their_sections() {
         handed
             .clone()
             .offset([0, -2, 0])
-            .within(0, -1)
+            .within(0, [0, -1])
             .opening(Opening::Nothing),
     ];
     let outputs = vec![
-        Field::new("r", to, 4, shape, [1, block, row]).within(0, 0),
-        handed.within(0, 3),
+        Field::new("r", to, 4, shape, [1, block, row]).within(0, [0, 0]),
+        handed.within(0, [0, 3]),
     ];
     let sweep = Sweep {
         march: Some(March::Planes),
@@ -165,9 +166,9 @@ fn blocks_hand_rows_over_to_the_next_ones_of_their_sections() {
     };
     let apart = refused(&|sweep| sweep.shares = false);
     assert!(apart.contains("shares of their own"), "{apart}");
-    let beyond = refused(&|sweep| sweep.outputs[1] = sweep.outputs[1].clone().within(0, 4));
+    let beyond = refused(&|sweep| sweep.outputs[1] = sweep.outputs[1].clone().within(0, [0, 4]));
     assert!(beyond.contains("`handed`"), "{beyond}");
-    let later = refused(&|sweep| sweep.inputs[1] = sweep.inputs[1].clone().within(1, 0));
+    let later = refused(&|sweep| sweep.inputs[1] = sweep.inputs[1].clone().within(1, [0, 0]));
     assert!(later.contains("no room"), "{later}");
 }
 

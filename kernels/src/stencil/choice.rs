@@ -1,7 +1,7 @@
 //! How many steps a pass makes, and how wide its blocks are.
 
 use super::error::StencilError;
-use super::fused::{BESIDE, Fused};
+use super::fused::{Fused, HANDED, share};
 use super::heights::{Work, anywhere, highest};
 use super::kernel::Kernel;
 use super::loops::Loop;
@@ -184,23 +184,32 @@ pub(super) fn double(
     let scheduled = [first.schedules(machine)?, second.schedules(machine)?];
     let fastest = |rows: usize| {
         let of = |step: usize, rows: usize| Scheduled::fastest(&scheduled[step], rows, 2);
-        Some([of(0, rows + 2 * BESIDE)?, of(1, rows)?])
+        Some([of(0, rows)?, of(1, rows)?, of(0, HANDED)?])
     };
     let of = |rows: usize| {
-        let [first, second] = fastest(rows)?;
-        let more = rows + 2 * BESIDE;
+        let [first, second, opening] = fastest(rows)?;
+        // The first block of a share takes longer.
+        let more = opening.cycles(HANDED) + PAGE;
+        let more = more / share(own.rows, rows, machine).max(1) as u64;
+        let kept = [first.kept(rows), second.kept(rows), opening.kept(HANDED)];
         Some(Work {
-            cycles: first.cycles(more) + second.cycles(rows) + 2 * PAGE,
-            data: first.data() + second.data(),
-            kept: first.kept(more).max(second.kept(rows)),
+            cycles: first.cycles(rows) + second.cycles(rows) + 2 * PAGE + more,
+            data: first.data() + second.data() + opening.data(),
+            kept: kept.into_iter().max().unwrap_or(0),
         })
     };
-    let heights = |rows: usize| Scheduled::heights(&scheduled[1], rows);
+    let heights = |rows: usize| {
+        let both = scheduled.iter().map(|all| Scheduled::heights(all, rows));
+        let mut both: Vec<usize> = both.flatten().collect();
+        both.sort_unstable();
+        both.dedup();
+        both
+    };
     let Some((cost, pages)) = highest(problem, machine, (&own, 2), &heights, &of) else {
         return Ok(None);
     };
     let rows = pages.block[1] as usize;
-    let Some([one, two]) = fastest(rows) else {
+    let Some([one, two, three]) = fastest(rows) else {
         return Ok(None);
     };
     let of = |row, scheduled, rows, label, from| Loop {
@@ -213,9 +222,10 @@ pub(super) fn double(
     };
     let fused = Fused {
         loops: [
-            of(&first, one, rows + 2 * BESIDE, "1", [0, -(BESIDE as i64)]),
+            of(&first, one, rows, "1", [0, 1]),
             of(&second, two, rows, "2", [-1, 0]),
         ],
+        opening: of(&first, three, HANDED, "3", [0, -1]),
     };
     Ok(Some(Chosen {
         pages,

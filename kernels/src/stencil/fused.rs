@@ -1,6 +1,10 @@
-//! Pages of two steps: a plane of the first step, which goes into a ring of three planes in the working space, and of the second the plane before it.
+//! Pages of two steps: a plane of the first step, of which a ring of planes is kept, and of the second the plane before it.
 //!
-//! The first step makes a row more on either side of the block, for the second. What lies beyond the array is not what the first step would make of
+//! The second step needs a row of the first on either side of its block. Sections have shares of the rows, block by block: the first step makes the
+//! block's rows but the first, and the row behind it; the row before the block and its first one are handed over by the block before, through system memory. In the first block of a
+//! share the first step makes these two rows too.
+//!
+//! What lies beyond the array is not what the first step would make of
 //! what lies beyond: zeros and mirrored rows are put in its place, planes beyond are zeros or the outermost plane again. Where the array goes
 //! round it is right as it is, and what is next to fixed elements is not looked at.
 
@@ -13,10 +17,14 @@ use cp2_machine::Machine;
 use cp2_problems::stencil::Edge;
 use std::fmt::Write as _;
 
-/// Planes of the first step that are kept.
-const PLANES: i64 = 3;
-/// Rows that the first step makes on either side of a block.
-pub(super) const BESIDE: usize = 1;
+/// Rows of the first step that the second needs on either side of a block.
+const BESIDE: usize = 1;
+/// Rows of the first step that a block hands over to the next: those on either side of where it begins.
+pub(super) const HANDED: usize = 2 * BESIDE;
+/// Streams beside the first input and output: rows that are handed over, to the block and by it.
+const FURTHER: usize = 2;
+/// Planes of a window.
+const WINDOW: usize = 3;
 /// Quad registers of the mask of what is mended, and of what a section's place is compared with.
 const MASK: u8 = 31;
 const WANTED: u8 = 30;
@@ -24,11 +32,13 @@ const WANTED: u8 = 30;
 /// A page of two steps.
 #[derive(Debug)]
 pub(super) struct Fused<'a> {
-    /// Of the first step, a row more on either side, and of the second.
+    /// Of the first step, and of the second.
     pub(super) loops: [Loop<'a>; 2],
+    /// Of the first step for the rows that other blocks are handed.
+    pub(super) opening: Loop<'a>,
 }
 
-/// Pages that a march has more than planes, and how many planes its first page lies before the array.
+/// Pages that a march has more than planes, and how many planes its first page lies before the array. The second step begins a page later.
 pub(super) fn beyond(edge: Edge) -> [u64; 2] {
     match edge {
         // What lies beyond is computed too.
@@ -37,9 +47,9 @@ pub(super) fn beyond(edge: Edge) -> [u64; 2] {
     }
 }
 
-/// Bytes of the working space for blocks of so many rows of so many bytes.
-pub(super) fn scratch(rows: usize, pitch: i64) -> i64 {
-    PLANES * (rows + 2 * BESIDE) as i64 * pitch
+/// Whether a march has a page behind the array whose plane of the first step is not computed.
+pub(super) fn skips(edge: Edge) -> bool {
+    matches!(edge, Edge::Zero | Edge::Mirrored)
 }
 
 impl Fused<'_> {
@@ -47,33 +57,65 @@ impl Fused<'_> {
     pub(super) fn kernel(&self, machine: &Machine) -> Result<Kernel, StencilError> {
         let [first, second] = &self.loops;
         let mut text = head(second, "two steps, ");
-        text += &self.begin();
-        text += "    page_begin\n";
+        text += "    ldx2 c6, [a15 + 8]\n    page_begin\n";
+        for (register, plane) in [("c0", 1), ("c1", 0), ("c2", -1)] {
+            let _ = writeln!(
+                text,
+                "    ldx {register}, [a15 + {}]",
+                line(plane, FURTHER + WINDOW)
+            );
+        }
+        text += "    ldx2 c4, [a15 + PAGE_ROWS]\n    ldx2 c8, [a15 - 8]\n";
         text += &self.first(machine)?;
         let planes = self.beyond(&mut text);
+        text += "    loop c10 {\n";
         text += &second.constants();
         text += &second.place();
         let _ = writeln!(text, "    ldx2 a{FIRST}, [a15]");
         let row = self.pitch() * BESIDE as i64;
         text += &second.words(&|stream| match stream {
             Stream::Plane(plane) => at(planes[(plane + 1) as usize], row),
-            Stream::Kept | Stream::Keeping => at("c7", PLANES * self.plane()),
+            Stream::Kept | Stream::Keeping => at("c7", 0),
             Stream::Result | Stream::Own => at(&format!("a{}", FIRST + 1), 0),
         });
-        text += "    mov c3, c2\n    mov c2, c1\n    mov c1, c0\n    mov c0, c3\n";
-        text += "    page_end\n    stop\n.dmem 0\n";
-        text += &first.data();
-        text += &second.data();
-        Kernel::assembled(text, &[first, second], machine)
+        // A hardware loop may not end where another does.
+        text += "    nop\n    }\n    page_end\n    stop\n";
+        text += "opening:\n";
+        text += &self.rows(&self.opening, -1);
+        text += "    ret\n.dmem 0\n";
+        for one in self.all() {
+            text += &one.data();
+        }
+        Kernel::assembled(text, (&[first, second], &[&self.opening]), machine)
+    }
+
+    /// All its loops.
+    fn all(&self) -> [&Loop<'_>; 3] {
+        let [first, second] = &self.loops;
+        [first, second, &self.opening]
+    }
+
+    /// Rows of the first step from one of the block's on.
+    fn rows(&self, rows: &Loop<'_>, from: i64) -> String {
+        let bytes = |row: i64| row * self.pitch();
+        let mut text = rows.constants() + &rows.place();
+        text += &rows.words(&|stream| match stream {
+            Stream::Plane(plane) => Base {
+                bytes: bytes(from),
+                ..argument(stream, &line(plane, FURTHER))
+            },
+            Stream::Kept | Stream::Keeping => at("c7", 0),
+            Stream::Result | Stream::Own => at("c0", bytes(from + BESIDE as i64)),
+        });
+        text
     }
 
     fn edge(&self) -> Edge {
         self.loops[1].row.edge
     }
 
-    /// Whether a march has a page behind the array whose plane is not computed.
     fn skips(&self) -> bool {
-        matches!(self.edge(), Edge::Zero | Edge::Mirrored)
+        skips(self.edge())
     }
 
     /// Bytes of a row.
@@ -81,58 +123,33 @@ impl Fused<'_> {
         self.loops[1].row.pitch()[1]
     }
 
-    /// Bytes of a plane of the working space.
+    /// Bytes of a plane of the first step.
     fn plane(&self) -> i64 {
-        self.loops[0].rows as i64 * self.pitch()
+        (self.loops[1].rows + HANDED) as i64 * self.pitch()
     }
 
-    /// Before the first page: the working space is zero; the planes of this page and the two before are at c0, c1 and c2, c14 counts the pages of a march.
-    fn begin(&self) -> String {
-        let mut text = format!("    ldx2 c6, [a15 + 8]\n{}    mov a0, c7\n", zero());
-        let mut quads = PLANES * self.plane() / QUAD;
-        while quads > 0 {
-            let now = quads.min(4095);
-            let _ = writeln!(text, "    loop {now} {{\n    stq q0, [a0]+16\n    }}");
-            quads -= now;
-        }
-        let _ = writeln!(
-            text,
-            "    movi s0, {}\n    mov c0, c7\n    add c1, c0, s0\n    add c2, c1, s0\n    movi c14, 0",
-            self.plane()
-        );
-        text
-    }
-
-    /// The first step.
+    /// The first step. The planes of this page and the two before are at c0, c1 and c2.
     fn first(&self, machine: &Machine) -> Result<String, StencilError> {
         let first = &self.loops[0];
         let mut text = String::new();
         if self.skips() {
             // c5 is 1 but in the page behind the array.
-            text += "    ldx2 c4, [a15 + PAGE_ROWS]\n    loop c5 {\n";
+            text += "    loop c5 {\n";
         }
-        text += &first.constants();
-        text += &first.place();
-        let before = -(BESIDE as i64) * self.pitch();
-        text += &first.words(&|stream| match stream {
-            Stream::Plane(plane) => Base {
-                bytes: before,
-                ..argument(stream, &line(plane, 0))
-            },
-            Stream::Kept | Stream::Keeping => at("c7", PLANES * self.plane()),
-            Stream::Result | Stream::Own => at("c0", 0),
-        });
+        text += "    ldx2 c10, [a15 - 16]\n    bz c11, further\n    call opening\nfurther:\n";
+        text += &self.rows(first, BESIDE as i64);
         if self.skips() {
             let [rows, height] = [first.row.rows, self.loops[1].rows].map(|n| n as i64);
             let last = (rows - 1) / height * height;
-            // Only the first march has a block at the array's first row, and the last one at the last: section 0's row, in c13, tells.
-            let dealt = height * machine.cp2.sections.max(1) as i64;
+            // The first march has a block at the array's first row, and one has a block at the last: section 0's row, in c13, tells.
+            let share = share(first.row.rows, self.loops[1].rows, machine) as i64;
+            let from = last / height % share * height;
             text += "    ldx2 c12, [a15 + SECTION_ORIGIN]\n    addi c12, c13, -1\n    shr c12, c12, 31\n    loop c12 {\n";
             text += &self.mended(-1, 0, machine)?;
             let _ = write!(
                 text,
                 "    nop\n    }}\n    movi s1, {}\n    sub c12, s1, c13\n    shr c12, c12, 31\n    loop c12 {{\n",
-                last / dealt * dealt - 1
+                from - 1
             );
             text += &self.mended(rows - last, last, machine)?;
             // A hardware loop may not end where another does.
@@ -176,36 +193,45 @@ impl Fused<'_> {
         Ok(text + &schedule.emit(quads.unsigned_abs()).text)
     }
 
-    /// What the planes beyond the array are. Where the planes before, at and behind the second step's are then.
+    /// What the planes beyond the array are. Where the planes before, at and behind the second step's are then; c10 is 0 in a march's first pages, whose second
+    /// step would be before the array. c9 says how many pages of the march are before this one.
     fn beyond(&self, text: &mut String) -> [&'static str; 3] {
-        if !self.skips() {
-            return ["c2", "c1", "c0"];
-        }
-        *text += "    movi c6, 1\n    sub c6, c6, c5\n";
-        let planes = match self.edge() {
-            // The plane behind one march is that before the next one too.
+        let [_, more] = beyond(self.edge());
+        let _ = write!(
+            text,
+            "    addi c8, c9, -{}\n    shr c8, c8, 31\n    movi c10, 1\n    sub c6, c10, c5\n    sub c10, c10, c8\n",
+            1 + more
+        );
+        let before = "    addi c8, c9, -2\n    shr c8, c8, 31\n    sub c9, c1, c2\n    mul c9, c9, c8\n    add c9, c2, c9\n";
+        match self.edge() {
+            // Zeros: behind the last, and in the first page before the first.
             Edge::Zero => {
                 let _ = write!(
                     text,
-                    "    movi s1, {}\n    mul c6, c6, s1\n{}    mov a0, c0\n    loop c6 {{\n    stq q0, [a0]+16\n    }}\n",
+                    "    sub c9, c1, c0\n    mul c9, c9, c8\n    add a0, c0, c9\n    add c6, c6, c8\n\
+                     \x20   movi s1, {}\n    mul c6, c6, s1\n    lif r0, 0.0\n    lif r1, 0.0\n    loop c6 {{\n    stq q0, [a0]+16\n    }}\n",
                     self.plane() / QUAD,
-                    zero()
                 );
                 ["c2", "c1", "c0"]
             }
             // Where there is none, the outermost one.
-            _ => {
-                *text += "    addi c8, c14, -2\n    shr c8, c8, 31\n    sub c9, c1, c2\n    mul c9, c9, c8\n    add c9, c2, c9\n\
-                          \x20   sub c11, c1, c0\n    mul c11, c11, c6\n    add c11, c0, c11\n";
+            Edge::Mirrored => {
+                *text += before;
+                *text += "    sub c11, c1, c0\n    mul c11, c11, c6\n    add c11, c0, c11\n";
                 ["c9", "c1", "c11"]
             }
-        };
-        *text += "    addi c14, c14, 1\n    mul c14, c14, c5\n";
-        planes
+            // What the outermost plane makes of one before it is replaced.
+            Edge::Fixed => {
+                *text += before;
+                ["c9", "c1", "c0"]
+            }
+            Edge::Periodic => ["c2", "c1", "c0"],
+        }
     }
 }
 
-/// Zero in `q0`.
-fn zero() -> &'static str {
-    "    lif r0, 0.0\n    lif r1, 0.0\n"
+/// Blocks of a section's share of so many rows, in blocks of so many.
+pub(super) fn share(rows: usize, height: usize, machine: &Machine) -> usize {
+    let blocks = rows.div_ceil(height.max(1));
+    blocks.div_ceil(machine.cp2.sections.max(1))
 }

@@ -20,13 +20,15 @@ pub(super) struct Kernel {
     pub(super) source: String,
     /// Operations of a block.
     pub(super) operations: Operations,
+    /// What the first block of a section's share has more.
+    pub(super) opening: Operations,
 }
 
 impl Kernel {
-    /// Assembles the text of a page that has such loops.
+    /// Assembles the text of a page that has such loops, and of the first of a share those of `opening` too.
     pub(super) fn assembled(
         source: String,
-        loops: &[&Loop<'_>],
+        (loops, opening): (&[&Loop<'_>], &[&Loop<'_>]),
         machine: &Machine,
     ) -> Result<Self, StencilError> {
         let options = cp2_asm::Options {
@@ -38,17 +40,21 @@ impl Kernel {
             (&Source::new("stencil.s", source.clone()), ""),
             &options,
         )?;
-        let mut operations = Operations::default();
-        for one in loops {
-            operations.add(&one.scheduled.made.body, one.iterations(), machine);
-            if let Some((body, _)) = &one.scheduled.first {
-                operations.add(body, one.scheduled.kept_first(), machine);
+        let [operations, opening] = [loops, opening].map(|loops| {
+            let mut operations = Operations::default();
+            for one in loops {
+                operations.add(&one.scheduled.made.body, one.iterations(), machine);
+                if let Some((body, _)) = &one.scheduled.first {
+                    operations.add(body, one.scheduled.kept_first(), machine);
+                }
             }
-        }
+            operations
+        });
         Ok(Self {
             program: Arc::new(assembled.program),
             source,
             operations,
+            opening,
         })
     }
 
@@ -75,7 +81,7 @@ impl Kernel {
         });
         text += "    page_end\n    stop\n.dmem 0\n";
         text += &rows.data();
-        Self::assembled(text, &[rows], machine)
+        Self::assembled(text, (&[rows], &[]), machine)
     }
 }
 

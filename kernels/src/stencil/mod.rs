@@ -23,6 +23,7 @@ pub use error::StencilError;
 pub(crate) use registered::{KERNELS, stencil};
 
 use crate::job::{Job, JobError, KernelRun, room};
+use crate::pipeline::Operations;
 use choice::Chosen;
 use cp2_host::{Buffer, Options};
 use cp2_machine::{Class, Machine};
@@ -91,14 +92,22 @@ impl Stencils {
         let programs = chosen.iter().map(|chosen| &chosen.kernel.program);
         let rooms = programs.map(|program| room(&machine, program));
         let most = rooms.min().unwrap_or(0).saturating_sub(machine.cp2.dmem.0);
-        if bytes > most.into() {
+        let own = Self {
+            problem: problem.clone(),
+            machine: machine.clone(),
+            chosen,
+        };
+        if bytes + u128::from(own.handed_bytes()) > most.into() {
             return Err(refused(most));
         }
-        Ok(Self {
-            problem: problem.clone(),
-            machine,
-            chosen,
-        })
+        Ok(own)
+    }
+
+    /// Bytes of what blocks hand over, in whichever pass.
+    fn handed_bytes(&self) -> u64 {
+        let all = self.chosen.iter();
+        let all = all.map(|chosen| chosen.pages.handed_bytes(&self.problem));
+        all.max().unwrap_or(0)
     }
 
     /// The problem.
@@ -178,7 +187,11 @@ impl Stencils {
                 .iter()
                 .zip(block)
                 .map(|(n, of)| n.div_ceil(of.max(1)));
-            vec![chosen.kernel.operations.times(blocks.product()); count]
+            let mut all = Operations::default();
+            all.join(&chosen.kernel.operations, blocks.product());
+            let openings = chosen.pages.openings(&self.problem, &self.machine);
+            all.join(&chosen.kernel.opening, openings);
+            vec![all.times(1); count]
         });
         passes.collect()
     }
@@ -252,6 +265,10 @@ impl Stencils {
             passes.extend(vec![(chosen, placed); count]);
         }
         let between = self.between(&mut job, passes.len())?;
+        let handed = match self.handed_bytes() {
+            0 => 0,
+            bytes => job.temporary::<f32>(bytes / FLOAT)?.address(),
+        };
         let zeros = job.edge_zeros()?;
         for (pass, (chosen, placed)) in passes.iter().enumerate() {
             let pages = &chosen.pages;
@@ -272,7 +289,7 @@ impl Stencils {
             let input = job.windows(input, from, (march, false))?;
             let (output, back) = job.blocks(pages.output(problem, to, to_columns), to)?;
             let inputs = [Some(input), own.clone()].into_iter().flatten().collect();
-            let sweep = pages.sweep(problem, inputs, output, zeros);
+            let sweep = pages.sweep(problem, inputs, output, (zeros, handed));
             job.sweep(placed, placed.program.entry.into(), sweep)?;
             if let Some(back) = back {
                 back.append(&mut job)?;

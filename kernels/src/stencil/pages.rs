@@ -1,8 +1,9 @@
 //! The pages of a pass: what they load and store, for one step or two.
 
 use super::{FLOAT, fused};
-use cp2_host::nest::{AXES, Edge, Field, March, Sweep};
+use cp2_host::nest::{AXES, Edge, Field, March, Opening, Sweep};
 use cp2_host::{BlocksPerSection, Buffering};
+use cp2_machine::Machine;
 use cp2_problems::stencil::{self, StencilProblem};
 
 /// The pages of a pass.
@@ -35,9 +36,58 @@ impl Pages {
             u64::from(!self.whole),
         ];
         let field = Field::new("u", at, FLOAT, [planes, rows, columns], self.block);
-        field
+        let field = field
             .halo(halo, edge(problem.edge()))
-            .offset(self.offset(problem, 0))
+            .offset(self.offset(problem, 0));
+        match self.fused() {
+            // What blocks are handed they need not compute.
+            true => field.opening(Opening::Further(fused::HANDED as u64)),
+            false => field,
+        }
+    }
+
+    /// Pages of a march, and blocks beside each other.
+    fn grid(&self, problem: &StencilProblem) -> [u64; AXES] {
+        let [planes, rows, _] = problem.extents().map(|n| n as u64);
+        let [more, _] = fused::beyond(problem.edge());
+        let [_, height, _] = self.block;
+        [planes + more, rows.div_ceil(height.max(1)), 1]
+    }
+
+    /// Blocks that are the first of a section's share, of all pages.
+    pub(super) fn openings(&self, problem: &StencilProblem, machine: &Machine) -> u64 {
+        let [pages, blocks, _] = self.grid(problem);
+        let share = fused::share(blocks as usize, 1, machine) as u64;
+        match self.fused() {
+            true => pages * blocks.div_ceil(share.max(1)),
+            false => 0,
+        }
+    }
+
+    /// Bytes of the rows that blocks hand over.
+    pub(super) fn handed_bytes(&self, problem: &StencilProblem) -> u64 {
+        let [pages, blocks, _] = self.grid(problem);
+        let row = self.block[2] * FLOAT;
+        match self.fused() {
+            true => pages * blocks * fused::HANDED as u64 * row,
+            false => 0,
+        }
+    }
+
+    /// Rows of the first step that a block finds, and those that it leaves to the next block, at an address: for each page the blocks' rows one behind the other. They lie in
+    /// the planes of the first step, which are kept.
+    fn handed(&self, problem: &StencilProblem, at: u64) -> [Field; 2] {
+        let [pages, blocks, _] = self.grid(problem);
+        let [_, height, width] = self.block;
+        let rows = fused::HANDED as u64;
+        let planes = pages - u64::from(fused::skips(problem.edge()));
+        let shape = [planes, blocks * rows, width];
+        let field = Field::new("rows handed over", at, FLOAT, shape, [1, rows, width]);
+        let left = field.clone().within(1, [1, height as i64]);
+        // The page's plane is the last one of its window.
+        let found = field.halo([1, 0, 0], Edge::Zero);
+        let found = found.offset([-1, -(rows as i64), 0]).room(height);
+        [found.opening(Opening::Nothing), left]
     }
 
     /// The same of the coefficients of every element: a row of them for each point is a row here.
@@ -68,28 +118,31 @@ impl Pages {
         }
     }
 
-    /// All pages.
+    /// All pages, with a table of zeros and, of two steps, an address for [what blocks hand over](Self::handed_bytes).
     pub(super) fn sweep(
         &self,
         problem: &StencilProblem,
-        inputs: Vec<Field>,
+        mut inputs: Vec<Field>,
         output: Field,
-        zeros: (u64, u64),
+        (zeros, handed): ((u64, u64), u64),
     ) -> Sweep {
-        let [planes, rows, _] = problem.extents().map(|n| n as u64);
-        let [_, height, width] = self.block;
-        let [more, _] = fused::beyond(problem.edge());
         let fused = self.fused();
-        let scratch = fused::scratch(height as usize, (width * FLOAT) as i64);
+        let mut outputs = vec![output];
+        if fused {
+            let [found, left] = self.handed(problem, handed);
+            inputs.push(found);
+            outputs.push(left);
+        }
         Sweep {
             march: march(problem),
-            grid: fused.then(|| [planes + more, rows.div_ceil(height.max(1)), 1]),
-            scratch: self.kept + if fused { scratch.unsigned_abs() } else { 0 },
+            grid: fused.then(|| self.grid(problem)),
+            shares: fused,
+            scratch: self.kept,
             size: BlocksPerSection::Fixed(1),
             buffering: self.buffering,
             marches_apart: self.apart,
             zeros,
-            ..Sweep::new(inputs, vec![output])
+            ..Sweep::new(inputs, outputs)
         }
     }
 }

@@ -284,10 +284,10 @@ impl Shape {
         let scratch = tile(operator, level, self.block).bytes(operator);
         // Room for larger blocks: what is computed takes the place of what it is added to.
         let output = match operator {
-            Operator::Ascend { add: true } => output.within(0, 0),
+            Operator::Ascend { add: true } => output.within(0, [0, 0]),
             Operator::Residual
             | Operator::Smooth { add: true }
-            | Operator::Interpolate { add: true } => output.within(1, 0),
+            | Operator::Interpolate { add: true } => output.within(1, [0, 0]),
             _ => output,
         };
         let mut outputs = vec![output];
@@ -334,8 +334,8 @@ impl Shape {
         let tile = tile(operator, level, self.block);
         let first = -tile.before;
         let last = first + tile.residuals() - hands as i64;
-        let given = field.clone().within(1, last);
-        let taken = field.within(1, first).offset([0, -(hands as i64), 0]);
+        let given = field.clone().within(1, [0, last]);
+        let taken = field.within(1, [0, first]).offset([0, -(hands as i64), 0]);
         [given, taken.opening(Opening::Nothing)]
     }
 
