@@ -1,7 +1,7 @@
 //! The argument words of a page (`docs/abi.md`).
 
 use cp2_asm::Program;
-use cp2_asm::isa::{Mode, Role};
+use cp2_asm::isa::{Mode, Op, Role};
 use serde::{Deserialize, Serialize};
 
 /// Bytes from an argument block's address to what its words say of the page, as `page.s` names them.
@@ -116,6 +116,11 @@ impl Reads {
                 cp2_asm::isa::Kind::Mem { bytes } => Some(bytes),
                 _ => None,
             });
+            // One scalar takes the first word of the pair that is accessed.
+            let bytes = match inst.op {
+                Op::LdX => Some(4),
+                _ => bytes,
+            };
             let mut registers = inst.row().form.operands().iter();
             let stored = registers.any(|o| o.kind.is_register() && o.role != Role::Out);
             match (bytes, inst.addr.mode) {
@@ -159,7 +164,7 @@ mod tests {
         for at in read {
             assert!(all.contains(&at), "{at}: {all:?}");
         }
-        for at in [-120, -112, -92, -48, -16, 0, 4, 16] {
+        for at in [-120, -112, -100, -92, -48, -16, 0, 4, 16] {
             assert!(!all.contains(&at), "{at}: {all:?}");
         }
         // Whatever uses the address otherwise may read everything.
