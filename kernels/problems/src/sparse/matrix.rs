@@ -1,6 +1,7 @@
 //! A sparse matrix by its rows.
 
 use super::Symmetry;
+use crate::ProblemError;
 use num_complex::Complex32;
 use std::ops::Range;
 
@@ -176,6 +177,19 @@ impl SparseMatrix {
         let first = all.next()?;
         let row = self.starts.partition_point(|&start| start <= first) - 1;
         Some((1 + all.count(), [row, self.columns[first] as usize]))
+    }
+
+    /// Refuses entries that are not finite, which `what` names, with the first one's row and column, from 1 on.
+    pub(super) fn check_finite(&self, what: &'static str) -> Result<(), ProblemError> {
+        let Some((count, [row, column])) = self.not_finite() else {
+            return Ok(());
+        };
+        let found = format!(
+            "{count} not finite, the first at row {}, column {}",
+            row + 1,
+            column + 1
+        );
+        Err(ProblemError::odd(what, found, "finite numbers"))
     }
 
     /// Entries in words.

@@ -121,18 +121,7 @@ impl SolveProblem {
                 "a symmetric one, declared to be so; bicgstab takes any",
             ));
         }
-        if let Some((count, [row, column])) = matrix.not_finite() {
-            let found = format!(
-                "{count} not finite, the first at row {}, column {}",
-                row + 1,
-                column + 1
-            );
-            return Err(ProblemError::odd(
-                "entries of the matrix of a system",
-                found,
-                "finite numbers",
-            ));
-        }
+        matrix.check_finite("entries of the matrix of a system")?;
         if !(tolerance > 0.0 && tolerance < 1.0) {
             return Err(ProblemError::odd(
                 "the tolerance",

@@ -98,18 +98,7 @@ impl PowerProblem {
         if matrix.is_complex() {
             return Err(ProblemError::odd(what, "complex", "real numbers"));
         }
-        if let Some((count, [row, column])) = matrix.not_finite() {
-            let found = format!(
-                "{count} not finite, the first at row {}, column {}",
-                row + 1,
-                column + 1
-            );
-            return Err(ProblemError::odd(
-                "entries of the matrix of power iterations",
-                found,
-                "finite numbers",
-            ));
-        }
+        matrix.check_finite("entries of the matrix of power iterations")?;
         let most = Self::MOST_ITERATIONS;
         if !(1..=most).contains(&iterations) {
             let expected = format!("1 to {most}");
