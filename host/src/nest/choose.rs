@@ -87,14 +87,9 @@ pub(super) fn choose(sweep: &Sweep, machine: &Machine) -> Result<Nest, NestError
     }
     let best = best.map(|(_, nest)| nest);
     best.ok_or_else(|| {
-        let window = |element: u64, block: [u64; AXES], halo: [u64; AXES]| {
-            (0..AXES).fold(element, |bytes, axis| {
-                bytes.saturating_mul(block[axis] + 2 * halo[axis])
-            })
-        };
         let streams = sweep.inputs.iter().chain(&sweep.outputs);
         let streams = streams.filter(|field| field.within.is_none());
-        let windows = streams.map(|f| window(f.element, f.block, f.halo).saturating_mul(min));
+        let windows = streams.map(|field| field.window().saturating_mul(min));
         let tables = sweep.tables.iter().map(|table| table.bytes);
         let scratch = sweep
             .scratch

@@ -167,10 +167,7 @@ impl Sweep {
                     }
                 }
             }
-            let window = (0..AXES).fold(field.element, |bytes, axis| {
-                let room = if axis == 1 { field.room } else { 0 };
-                bytes.saturating_mul(field.block[axis] + 2 * field.halo[axis] + room)
-            });
+            let window = field.window();
             if window > dmem {
                 let reserved = self.reserved.iter().map(|r| r.bytes).sum();
                 return Err(NestError::DoesNotFit {
@@ -273,6 +270,14 @@ impl Sweep {
 }
 
 impl Field {
+    /// Bytes of the window of one block, with the room behind its rows.
+    pub(super) fn window(&self) -> u64 {
+        (0..AXES).fold(self.element, |bytes, axis| {
+            let room = if axis == 1 { self.room } else { 0 };
+            bytes.saturating_mul(self.block[axis] + 2 * self.halo[axis] + room)
+        })
+    }
+
     /// Whether its block, which has no halo, has room in the window of an input.
     fn lies_in(&self, within: Within, input: &Self) -> bool {
         let [planes, rows, columns] = self.block;

@@ -11,7 +11,7 @@ impl fmt::Display for Nest {
         let [planes, rows, columns] = self.digits;
         writeln!(
             f,
-            "{} blocks in {planes} x {rows} x {columns} pages, {} dealt to the sections; {} buffering{}{}",
+            "{} blocks in {planes} x {rows} x {columns} pages, {} dealt to the sections; {} buffering{}{}{}",
             self.blocks(),
             super::field::NAMES[self.cuts.deal],
             Buffering::name(self.degree),
@@ -19,9 +19,15 @@ impl fmt::Display for Nest {
                 .sweep
                 .outputs
                 .iter()
-                .any(|field| field.within.is_some())
+                .filter_map(|field| field.within)
+                .any(|within| (within.plane, within.row) == (0, 0))
             {
                 ", in place"
+            } else {
+                ""
+            },
+            if self.sweep.shares {
+                ", each section with a share of the rows"
             } else {
                 ""
             },

@@ -221,6 +221,7 @@ pub(super) fn double(
         from,
     };
     let fused = Fused {
+        hands: share(own.rows, rows, machine) > 1,
         loops: [
             of(&first, one, rows, "1", [0, 1]),
             of(&second, two, rows, "2", [-1, 0]),

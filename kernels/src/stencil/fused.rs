@@ -21,8 +21,6 @@ use std::fmt::Write as _;
 const BESIDE: usize = 1;
 /// Rows of the first step that a block hands over to the next: those on either side of where it begins.
 pub(super) const HANDED: usize = 2 * BESIDE;
-/// Streams beside the first input and output: rows that are handed over, to the block and by it.
-const FURTHER: usize = 2;
 /// Planes of a window.
 const WINDOW: usize = 3;
 /// Quad registers of the mask of what is mended, and of what a section's place is compared with.
@@ -32,6 +30,8 @@ const WANTED: u8 = 30;
 /// A page of two steps.
 #[derive(Debug)]
 pub(super) struct Fused<'a> {
+    /// Sections have several blocks, so that rows are handed over.
+    pub(super) hands: bool,
     /// Of the first step, and of the second.
     pub(super) loops: [Loop<'a>; 2],
     /// Of the first step for the rows that other blocks are handed.
@@ -62,7 +62,7 @@ impl Fused<'_> {
             let _ = writeln!(
                 text,
                 "    ldx {register}, [a15 + {}]",
-                line(plane, FURTHER + WINDOW)
+                line(plane, self.further() + WINDOW)
             );
         }
         text += "    ldx2 c4, [a15 + PAGE_ROWS]\n    ldx2 c8, [a15 - 8]\n";
@@ -102,12 +102,17 @@ impl Fused<'_> {
         text += &rows.words(&|stream| match stream {
             Stream::Plane(plane) => Base {
                 bytes: bytes(from),
-                ..argument(stream, &line(plane, FURTHER))
+                ..argument(stream, &line(plane, self.further()))
             },
             Stream::Kept | Stream::Keeping => at("c7", 0),
             Stream::Result | Stream::Own => at("c0", bytes(from + BESIDE as i64)),
         });
         text
+    }
+
+    /// Streams beside the first input and output: rows that are handed over to the block, and by it.
+    fn further(&self) -> usize {
+        1 + usize::from(self.hands)
     }
 
     fn edge(&self) -> Edge {
@@ -141,16 +146,24 @@ impl Fused<'_> {
         if self.skips() {
             let [rows, height] = [first.row.rows, self.loops[1].rows].map(|n| n as i64);
             let last = (rows - 1) / height * height;
-            // The first march has a block at the array's first row, and one has a block at the last: section 0's row, in c13, tells.
+            // The first march has a block at the array's first row, and one has the block at the last: section 0's row, in c13, tells.
             let share = share(first.row.rows, self.loops[1].rows, machine) as i64;
             let from = last / height % share * height;
             text += "    ldx2 c12, [a15 + SECTION_ORIGIN]\n    addi c12, c13, -1\n    shr c12, c12, 31\n    loop c12 {\n";
             text += &self.mended(-1, 0, machine)?;
             let _ = write!(
                 text,
-                "    nop\n    }}\n    movi s1, {}\n    sub c12, s1, c13\n    shr c12, c12, 31\n    loop c12 {{\n",
+                "    nop\n    }}\n    movi s1, {}\n    sub c12, s1, c13\n    shr c12, c12, 31\n",
                 from - 1
             );
+            if from + height < share * height {
+                let _ = write!(
+                    text,
+                    "    movi s1, {}\n    sub c13, c13, s1\n    shr c13, c13, 31\n    mul c12, c12, c13\n",
+                    from + 1
+                );
+            }
+            text += "    loop c12 {\n";
             text += &self.mended(rows - last, last, machine)?;
             // A hardware loop may not end where another does.
             text += "    nop\n    }\n    nop\n    }\n";

@@ -92,7 +92,8 @@ pub(super) fn anywhere(problem: &StencilProblem, machine: &Machine, pages: &Page
         .then(|| pages.own(problem, 0, columns));
     let inputs = [Some(input), own].into_iter().flatten().collect();
     let output = pages.output(problem, 0, columns);
-    pages.sweep(problem, inputs, output, ((0, machine.cp2.dmem.0 / 4), 0))
+    let zeros = (0, machine.cp2.dmem.0 / 4);
+    pages.sweep((problem, machine), inputs, output, (zeros, 0))
 }
 
 /// Cycles of a pass with blocks of so many rows; none where they do not fit.

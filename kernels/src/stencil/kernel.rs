@@ -95,7 +95,8 @@ pub(super) fn head(rows: &Loop<'_>, what: &str) -> String {
     )
 }
 
-/// Where the arguments have the address of a plane of the window, with so many inputs beside the first.
+/// Where the arguments have the address of a plane of the first input's window, with so many streams beside the first input and output; of another input's, with the
+/// planes of the windows before it besides.
 pub(super) fn line(plane: i8, further: usize) -> String {
     // The table begins lower for each of them.
     format!(

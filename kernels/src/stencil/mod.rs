@@ -58,55 +58,83 @@ pub struct Stencils {
     chosen: Vec<Chosen>,
 }
 
+/// Bytes of the arrays of so many passes: input, coefficients, result, and what passes leave to the next, two arrays in turn, with rows filled up to whole quads.
+fn bytes(problem: &StencilProblem, passes: usize) -> u128 {
+    let [planes, rows, columns] = problem.extents().map(|n| n as u128);
+    let own = match problem.is_per_element() {
+        true => problem.stencil().points().len() as u128,
+        false => 0,
+    };
+    let wide = columns.next_multiple_of(4);
+    let filled = match columns == wide {
+        true => 0,
+        false => 2 + own,
+    };
+    let between = passes.saturating_sub(1).min(2) as u128;
+    ((2 + own) * columns + (between + filled) * wide)
+        .saturating_mul(planes.saturating_mul(rows))
+        .saturating_mul(FLOAT.into())
+}
+
+/// The points that count, and what is to be said of their coefficients. A point times 0 is none.
+fn counted(problem: &StencilProblem) -> (usize, Coefficients) {
+    let stencil = problem.stencil();
+    let all = stencil.points().len();
+    if problem.is_per_element() {
+        return (all, Coefficients::Element);
+    }
+    let sizes = stencil.points().iter().map(|point| point.coefficient.abs());
+    let mut sizes: Vec<f32> = sizes.filter(|&size| size > 0.0).collect();
+    let points = sizes.len();
+    sizes.sort_by(f32::total_cmp);
+    sizes.dedup();
+    let mut classes: Vec<usize> = stencil.points().iter().map(|p| p.class()).collect();
+    classes.sort_unstable();
+    classes.dedup();
+    let coefficients = match (stencil.is_of_classes(), sizes.len()) {
+        (true, values) if points == all && values == classes.len() => Coefficients::Class,
+        (_, values) if values == points => Coefficients::Point,
+        (_, values) => Coefficients::Few { values },
+    };
+    (points, coefficients)
+}
+
 impl Stencils {
     /// Plans a problem.
     ///
     /// # Errors
     /// It does not fit the machine.
     pub fn new(problem: &StencilProblem, machine: Arc<Machine>) -> Result<Self, StencilError> {
-        let [planes, rows, columns] = problem.extents().map(|n| n as u128);
-        let own = match problem.is_per_element() {
-            true => problem.stencil().points().len() as u128,
-            false => 0,
-        };
-        // Input, result, what a step leaves to the next, and rows filled up to whole quads.
-        let arrays = 2 + own + u128::from(problem.steps() > 1);
-        let wide = columns.next_multiple_of(4);
-        let filled = match columns == wide {
-            true => 0,
-            false => 2 + own,
-        };
-        let bytes = (arrays * columns + filled * wide)
-            .saturating_mul(planes.saturating_mul(rows))
-            .saturating_mul(FLOAT.into());
-        let most = machine.host.memory.0;
-        let refused = |most| StencilError::OutOfMemory {
+        let refused = |bytes: u128, most: u64| StencilError::OutOfMemory {
             bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
             most,
             machine: machine.name.clone(),
         };
-        if bytes > most.into() {
-            return Err(refused(most));
+        // What no way needs less than is known before loops are made.
+        let (least, memory) = (bytes(problem, 1), machine.host.memory.0);
+        if least > memory.into() {
+            return Err(refused(least, memory));
         }
-        let chosen = choice::choose(problem, &machine)?;
-        let programs = chosen.iter().map(|chosen| &chosen.kernel.program);
-        let rooms = programs.map(|program| room(&machine, program));
-        let most = rooms.min().unwrap_or(0).saturating_sub(machine.cp2.dmem.0);
         let own = Self {
             problem: problem.clone(),
+            chosen: choice::choose(problem, &machine)?,
             machine: machine.clone(),
-            chosen,
         };
-        if bytes + u128::from(own.handed_bytes()) > most.into() {
-            return Err(refused(most));
+        let programs = own.chosen.iter().map(|chosen| &chosen.kernel.program);
+        let rooms = programs.map(|program| room(&machine, program));
+        let most = rooms.min().unwrap_or(0).saturating_sub(machine.cp2.dmem.0);
+        let passes = own.passes().iter().map(|(_, count)| count).sum();
+        let bytes = bytes(problem, passes) + u128::from(own.handed_bytes());
+        match bytes > most.into() {
+            true => Err(refused(bytes, most)),
+            false => Ok(own),
         }
-        Ok(own)
     }
 
     /// Bytes of what blocks hand over, in whichever pass.
     fn handed_bytes(&self) -> u64 {
         let all = self.chosen.iter();
-        let all = all.map(|chosen| chosen.pages.handed_bytes(&self.problem));
+        let all = all.map(|chosen| chosen.pages.handed_bytes(&self.problem, &self.machine));
         all.max().unwrap_or(0)
     }
 
@@ -167,13 +195,8 @@ impl Stencils {
     /// What any program and the best known one take.
     #[must_use]
     pub fn figures(&self) -> Figures {
-        let (problem, stencil) = (&self.problem, self.problem.stencil());
-        let coefficients = match (problem.is_per_element(), stencil.is_of_classes()) {
-            (true, _) => Coefficients::Element,
-            (false, true) => Coefficients::Class,
-            (false, false) => Coefficients::Point,
-        };
-        let points = stencil.points().len();
+        let problem = &self.problem;
+        let (points, coefficients) = counted(problem);
         cp2_reference::Stencil::new(problem.extents(), points, coefficients, problem.steps())
             .figures(&self.machine)
     }
@@ -289,7 +312,7 @@ impl Stencils {
             let input = job.windows(input, from, (march, false))?;
             let (output, back) = job.blocks(pages.output(problem, to, to_columns), to)?;
             let inputs = [Some(input), own.clone()].into_iter().flatten().collect();
-            let sweep = pages.sweep(problem, inputs, output, (zeros, handed));
+            let sweep = pages.sweep((problem, &self.machine), inputs, output, (zeros, handed));
             job.sweep(placed, placed.program.entry.into(), sweep)?;
             if let Some(back) = back {
                 back.append(&mut job)?;

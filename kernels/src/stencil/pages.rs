@@ -54,22 +54,33 @@ impl Pages {
         [planes + more, rows.div_ceil(height.max(1)), 1]
     }
 
-    /// Blocks that are the first of a section's share, of all pages.
+    /// Planes of the first step that are made.
+    fn made(&self, problem: &StencilProblem) -> u64 {
+        self.grid(problem)[0] - u64::from(fused::skips(problem.edge()))
+    }
+
+    /// Blocks of a section's share.
+    fn share(&self, problem: &StencilProblem, machine: &Machine) -> u64 {
+        let [_, blocks, _] = self.grid(problem);
+        fused::share(blocks as usize, 1, machine) as u64
+    }
+
+    /// Blocks that are the first of a section's share, of all planes of the first step.
     pub(super) fn openings(&self, problem: &StencilProblem, machine: &Machine) -> u64 {
-        let [pages, blocks, _] = self.grid(problem);
-        let share = fused::share(blocks as usize, 1, machine) as u64;
+        let [_, blocks, _] = self.grid(problem);
+        let share = self.share(problem, machine).max(1);
         match self.fused() {
-            true => pages * blocks.div_ceil(share.max(1)),
+            true => self.made(problem) * blocks.div_ceil(share),
             false => 0,
         }
     }
 
     /// Bytes of the rows that blocks hand over.
-    pub(super) fn handed_bytes(&self, problem: &StencilProblem) -> u64 {
-        let [pages, blocks, _] = self.grid(problem);
+    pub(super) fn handed_bytes(&self, problem: &StencilProblem, machine: &Machine) -> u64 {
+        let [_, blocks, _] = self.grid(problem);
         let row = self.block[2] * FLOAT;
-        match self.fused() {
-            true => pages * blocks * fused::HANDED as u64 * row,
+        match self.fused() && self.share(problem, machine) > 1 {
+            true => self.made(problem) * blocks * fused::HANDED as u64 * row,
             false => 0,
         }
     }
@@ -77,11 +88,10 @@ impl Pages {
     /// Rows of the first step that a block finds, and those that it leaves to the next block, at an address: for each page the blocks' rows one behind the other. They lie in
     /// the planes of the first step, which are kept.
     fn handed(&self, problem: &StencilProblem, at: u64) -> [Field; 2] {
-        let [pages, blocks, _] = self.grid(problem);
+        let [_, blocks, _] = self.grid(problem);
         let [_, height, width] = self.block;
         let rows = fused::HANDED as u64;
-        let planes = pages - u64::from(fused::skips(problem.edge()));
-        let shape = [planes, blocks * rows, width];
+        let shape = [self.made(problem), blocks * rows, width];
         let field = Field::new("rows handed over", at, FLOAT, shape, [1, rows, width]);
         let left = field.clone().within(1, [1, height as i64]);
         // The page's plane is the last one of its window.
@@ -121,7 +131,7 @@ impl Pages {
     /// All pages, with a table of zeros and, of two steps, an address for [what blocks hand over](Self::handed_bytes).
     pub(super) fn sweep(
         &self,
-        problem: &StencilProblem,
+        (problem, machine): (&StencilProblem, &Machine),
         mut inputs: Vec<Field>,
         output: Field,
         (zeros, handed): ((u64, u64), u64),
@@ -131,7 +141,9 @@ impl Pages {
         if fused {
             let [found, left] = self.handed(problem, handed);
             inputs.push(found);
-            outputs.push(left);
+            if self.share(problem, machine) > 1 {
+                outputs.push(left);
+            }
         }
         Sweep {
             march: march(problem),

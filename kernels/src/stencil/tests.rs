@@ -187,6 +187,8 @@ fn two_steps_in_a_pass_are_right() {
             (&[6, 9, 33], 27, 2, "vm9"),
             (&[4, 45, 20], 7, 4, "vm9"),
             (&[3, 131, 200], 7, 2, "vm7"),
+            // The last of the blocks is not the last of its section's share.
+            (&[3, 117, 200], 7, 2, "vm7"),
             (&[2, 70, 160], 19, 3, "vm7"),
         ] {
             let plan = fused(&problem(shape, points, edge, steps), machine);
@@ -284,5 +286,61 @@ fn passes_are_chosen_by_price() {
         let price = plan.chosen[0].price(&cube, &machine).unwrap();
         let quad = 16.0 * price as f64 / cube.elements() as f64;
         assert!((12.0..most).contains(&quad), "{quad}");
+    }
+}
+
+/// Two steps in a pass take less system memory than two passes, which leave an array to each other, but for the rows that blocks hand over.
+#[test]
+fn passes_fit_system_memory() {
+    let of = |kibibytes: u64, steps: usize| {
+        let mut machine = Machine::builtin("vm7").unwrap();
+        machine.host.memory = cp2_machine::Bytes(kibibytes * 1024);
+        Stencils::new(
+            &problem(&[8, 160, 64], 7, Edge::Zero, steps),
+            machine.into(),
+        )
+    };
+    let plan = of(900, 2).unwrap();
+    let handed = plan.handed_bytes();
+    assert!(
+        handed > 0 && plan.recipe().contains("two steps"),
+        "{handed}"
+    );
+    assert_eq!(wrong_plan(&plan, Case::Random), None);
+    // From three passes on there are two arrays between them.
+    let array = 8 * 160 * 64 * 4;
+    for (steps, arrays) in [(2, 2), (4, 3), (6, 4), (9, 4)] {
+        let said = of(660, steps).err().unwrap().to_string();
+        let bytes = arrays * array + handed;
+        assert!(said.contains(&format!("{bytes} bytes of arrays")), "{said}");
+    }
+}
+
+/// Points times 0 are none, and those of one size are added up first: nothing takes fewer cycles than its reference.
+#[test]
+fn references_are_below_what_any_coefficients_take() {
+    let box_of = |points: usize| {
+        let usual = Stencil::of_classes(27, None).unwrap();
+        let points = usual.points()[..points].iter().map(|point| Point {
+            coefficient: 0.25,
+            ..*point
+        });
+        Stencil::new(3, points.collect()).unwrap()
+    };
+    let classes = |points, coefficients: &[f32]| Stencil::of_classes(points, Some(coefficients));
+    for stencil in [
+        classes(7, &[-0.003, 0.0]).unwrap(),
+        classes(27, &[0.5, 0.0, 0.25, 0.25]).unwrap(),
+        classes(27, &[0.0; 4]).unwrap(),
+        box_of(26),
+        box_of(14),
+    ] {
+        let problem = StencilProblem::new(&[24, 64, 64], stencil, Edge::Zero, 4).unwrap();
+        let vm7 = Machine::builtin("vm7").unwrap();
+        let plan = Stencils::new(&problem, vm7.into()).unwrap();
+        let input = problem.input(Case::Random, 3);
+        let done = plan.process(input.get("u").unwrap(), None).unwrap();
+        let efficiency = done.efficiency();
+        assert!(efficiency < 1.0, "{}: {efficiency}", problem.title());
     }
 }

@@ -20,6 +20,11 @@ pub enum Coefficients {
     Class,
     /// A number for each point.
     Point,
+    /// A number for each point, so many sizes in all: points of one size may be added up before they are multiplied, and sums be shared.
+    Few {
+        /// How many sizes.
+        values: usize,
+    },
     /// A number for each point of every element: they are inputs.
     Element,
 }
@@ -63,8 +68,13 @@ impl Stencil {
             (Coefficients::Class, 9) => (3.0 + 1.0, 2.0),
             (Coefficients::Class, 19) => (6.0 + 1.0, 3.0),
             (Coefficients::Class, 27) => (6.0 + 1.0, 4.0),
+            // An operation at most doubles how many points a sum is of, shared or not, and every size but one is multiplied with.
+            (Coefficients::Few { values }, points) => {
+                let doubled = points.max(1).next_power_of_two().ilog2() as usize;
+                (doubled.max(values.saturating_sub(1)) as f64, 0.0)
+            }
             // The first product is added to nothing.
-            (_, points) => (1.0, points as f64 - 1.0),
+            (_, points) => (1.0, points.max(1) as f64 - 1.0),
         };
         Count {
             adds,
@@ -127,6 +137,7 @@ impl Stencil {
             count,
             method: match self.coefficients {
                 Coefficients::Class => "sums of classes of points, shared by neighbours".to_owned(),
+                Coefficients::Few { .. } => "no fewer operations add up so many points".to_owned(),
                 _ => "the definition".to_owned(),
             },
             source: "definition".to_owned(),
@@ -169,5 +180,9 @@ mod tests {
         assert!((per(of(7, 2, Coefficients::Class)) - 14.0).abs() < 1e-3);
         assert!((per(of(27, 1, Coefficients::Class)) - 11.0).abs() < 1e-3);
         assert!((per(of(19, 1, Coefficients::Element)) - 84.19).abs() < 0.01);
+        // Five doublings for 27 points; more sizes than that are a product each.
+        let few = |values| per(of(27, 4, Coefficients::Few { values }));
+        assert!((few(1) - 20.0).abs() < 1e-3, "{}", few(1));
+        assert!((few(9) - 32.0).abs() < 1e-3, "{}", few(9));
     }
 }
