@@ -5,9 +5,8 @@
 ;     page_end            ; it may be stored; on to the next
 ;     stop
 ;
-; The 16 bytes before an argument block are the loop's: the address of the next
-; page's block, a word of shares, in the first block the number of pages, a word of
-; marches.
+; The 16 bytes before an argument block are the loop's: the address of the next page's
+; block, a word of shares, in the first block the number of pages, a word of marches.
 ; The page loop is a hardware loop, so what lies between must fit one (4095 words).
 
 ; What a job of arrays (`cp2 map`) says of a page, in bytes from a15; a pair for one ldx2.

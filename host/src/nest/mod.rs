@@ -14,6 +14,7 @@
 //! the lines of an input are a circular buffer in DMEM, and the kernel finds the address of each in its arguments.
 
 mod args;
+mod arguments;
 mod choose;
 mod compile;
 mod cuts;
@@ -23,6 +24,7 @@ mod job;
 mod march;
 mod plan;
 mod print;
+mod protection;
 mod room;
 mod source;
 #[cfg(test)]

@@ -93,7 +93,8 @@ fn counted(problem: &StencilProblem) -> (usize, Coefficients) {
     classes.dedup();
     let coefficients = match (stencil.is_of_classes(), sizes.len()) {
         (true, values) if points == all && values == classes.len() => Coefficients::Class,
-        (_, values) if values == points => Coefficients::Point,
+        // No two pairs of three points are the same sum somewhere else.
+        (_, values) if values == points || points <= 3 => Coefficients::Point,
         (_, values) => Coefficients::Few { values },
     };
     (points, coefficients)
