@@ -1,6 +1,6 @@
 //! The `cp2` command: a thin shell around the library crates.
 //!
-//! A command is a function from its arguments to an [`Outcome`]; this file
+//! A command is a function from its arguments to an `Outcome`; this file
 //! prints it and turns it into an exit code.
 
 mod commands;
