@@ -4,10 +4,11 @@
 use crate::common;
 
 use common::{any_machine, descriptor, machine};
-use cp2_dma::{Descriptor, DescriptorError, Field, FieldValue, Level, Rule, Target, validate};
+use cp2_dma::{
+    Descriptor, DescriptorError, Field, FieldValue, Level, Rule, Schedule, Target, validate,
+};
 use cp2_machine::Machine;
 use proptest::prelude::*;
-use std::time::Instant;
 
 /// The same refusal with another suggestion, to try candidates in its place.
 fn suggest(e: &DescriptorError, n: i128) -> DescriptorError {
@@ -74,14 +75,15 @@ proptest! {
         d.levels = levels.into_iter().map(|(count, system_stride, local_stride)| Level { count, system_stride, local_stride }).collect();
         for name in Machine::names() {
             let m = Machine::builtin(name).unwrap();
-            let start = Instant::now();
             if let Err(e) = validate(&d, &m) {
                 let _ = (e.to_string(), e.fix(&d));
             }
             // Nothing may panic, refused or not.
             let _ = cp2_dma::transfer_time(&d, &m);
             let _ = d.runs(&m).take(3).count();
-            prop_assert!(start.elapsed().as_secs() < 1);
+            // What is known of its runs is a formula, whatever their number: a list of them would not fit here.
+            let known = format!("{:?}", Schedule::new(&d, &m));
+            prop_assert!(known.len() < 1000, "{}", known);
         }
     }
 }
