@@ -13,6 +13,7 @@ mod emitted;
 mod fft;
 mod fft_refused;
 mod filters;
+mod jobs;
 mod kernels;
 mod measure;
 #[cfg(target_os = "linux")]

@@ -1,5 +1,6 @@
 //! The job file: arrays, and passes of kernels over them (`docs/arrays.md`).
 
+use crate::commands::map::{Bound, Tolerance};
 use crate::outcome::Failure;
 use codespan_reporting::diagnostic::{Diagnostic, Label};
 use codespan_reporting::files::SimpleFile;
@@ -44,9 +45,21 @@ pub(super) struct ArraySpec {
     pub(super) element: Option<Spanned<String>>,
     /// What it is compared with.
     pub(super) expect: Option<Spanned<PathBuf>>,
-    /// How far an element may be from that.
-    #[serde(default)]
-    pub(super) tolerance: f64,
+    /// How far it may be from that, as the options of `cp2 map` say it.
+    pub(super) tolerance: Option<Bound>,
+    pub(super) tolerance_largest: Option<Bound>,
+    pub(super) tolerance_rms: Option<Bound>,
+}
+
+impl ArraySpec {
+    /// How far it may be from what is expected.
+    pub(super) fn tolerance(&self) -> Tolerance {
+        Tolerance {
+            each: self.tolerance,
+            largest: self.tolerance_largest,
+            rms: self.tolerance_rms,
+        }
+    }
 }
 
 /// A pass of a kernel.

@@ -181,6 +181,7 @@ impl Job<'_> {
         for (name, spanned) in &self.file.arrays {
             let spec = spanned.get_ref();
             let refuse = |e: cp2_kernels::map::MapError| self.fail(spanned, &e.to_string(), "");
+            self.check_judged(name, spanned)?;
             let (id, stored) = match (&spec.input, &spec.shape) {
                 (Some(input), None) => {
                     let path = self.at(input.get_ref());
@@ -237,7 +238,7 @@ impl Job<'_> {
                                     .map(|&n| usize::try_from(n).unwrap_or(usize::MAX))
                                     .collect(),
                                 expected,
-                                tolerance: spec.tolerance,
+                                tolerance: spec.tolerance(),
                             });
                             all.output(name, element(kind), shape.get_ref())
                         }
@@ -257,6 +258,18 @@ impl Job<'_> {
             known.insert(name.as_str(), Known { id, stored });
         }
         Ok((known, results))
+    }
+
+    /// Checks that whatever says how a result is judged is judged by.
+    fn check_judged(&self, name: &str, spanned: &Spanned<ArraySpec>) -> Result<(), Failure> {
+        let spec = spanned.get_ref();
+        let message = match (&spec.output, &spec.expect) {
+            (None, Some(_)) if spec.input.is_none() => "an `expect`, and no `output`",
+            (_, None) if spec.tolerance().is_given() => "a tolerance, and no `expect`",
+            _ => return Ok(()),
+        };
+        let help = "what is compared is an `output` with an `expect`; give both, or neither";
+        Err(self.fail(spanned, &format!("array `{name}` has {message}"), help))
     }
 
     fn kind(&self, spec: &ArraySpec) -> Result<Kind, Failure> {

@@ -1,27 +1,92 @@
 //! A result beside the one that the user expects.
 
+use super::tolerance::{Bound, Tolerance};
 use crate::io::{Array, Kind};
 use serde_json::{Value, json};
 use std::fmt;
+use std::ops::Range;
 
 /// How far a result is from what is expected.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Comparison {
-    tolerance: f64,
-    /// Elements that are too far.
-    wrong: usize,
     elements: usize,
-    /// Where the farthest is, how far, and both values.
-    worst: Option<(usize, f64, [f64; 2])>,
+    /// Every measure that has a tolerance.
+    measured: Vec<Measured>,
+    wrong: Wrong,
+    worst: Option<Worst>,
+}
+
+/// What an error is relative to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Measure {
+    /// That of an element by itself: absolute up to 1, relative to what is expected there beyond.
+    Each,
+    /// The largest difference as a share of the largest expected number.
+    Largest,
+    /// The root mean square of the differences as a share of that of the expected numbers.
+    Rms,
+}
+
+impl Measure {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Each => "each",
+            Self::Largest => "largest",
+            Self::Rms => "rms",
+        }
+    }
+}
+
+/// An error and what it may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Measured {
+    measure: Measure,
+    error: f64,
+    tolerance: Bound,
+}
+
+impl Measured {
+    fn holds(&self) -> bool {
+        self.tolerance.holds(self.error)
+    }
+}
+
+/// The elements that are too far, by themselves or beside the largest.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Wrong {
+    elements: usize,
+    /// The smallest box that has all of them.
+    within: Vec<Range<usize>>,
+}
+
+impl Wrong {
+    fn add(&mut self, at: &[usize]) {
+        self.elements += 1;
+        if self.elements == 1 {
+            self.within = at.iter().map(|&i| i..i + 1).collect();
+        }
+        for (range, &i) in self.within.iter_mut().zip(at) {
+            *range = range.start.min(i)..range.end.max(i + 1);
+        }
+    }
+}
+
+/// Where the farthest number is, how far, and what it is instead of what.
+#[derive(Clone, Debug, PartialEq)]
+struct Worst {
+    index: usize,
+    at: Vec<usize>,
+    error: f64,
+    got: f64,
+    expected: f64,
 }
 
 impl Comparison {
-    /// Compares arrays of one type and shape lane by lane: a difference counts as it is up to 1, relative to the expected value beyond. A NaN
-    /// equals every other.
+    /// Compares arrays of one type and shape number by number; of complex numbers both parts count. A NaN equals every other, an infinity itself.
     ///
     /// # Errors
     /// Types or shapes differ.
-    pub(crate) fn new(got: &Array, expected: &Array, tolerance: f64) -> Result<Self, String> {
+    pub(crate) fn new(got: &Array, expected: &Array, tolerance: Tolerance) -> Result<Self, String> {
         if got.kind != expected.kind || got.shape != expected.shape {
             return Err(format!(
                 "{} of shape {:?}; expected {} of shape {:?}, as the output has",
@@ -31,78 +96,222 @@ impl Comparison {
                 got.shape
             ));
         }
-        let lanes = |array: &Array| -> Vec<f64> {
-            let words = array
-                .bytes
-                .chunks_exact(4)
-                .map(|b| [b[0], b[1], b[2], b[3]]);
-            match array.kind {
-                Kind::Complex64 | Kind::Float32 => {
-                    words.map(|b| f64::from(f32::from_le_bytes(b))).collect()
-                }
-                Kind::Float64 => {
-                    let words = array.bytes.chunks_exact(8);
-                    let number =
-                        |b: &[u8]| <[u8; 8]>::try_from(b).map_or(f64::NAN, f64::from_le_bytes);
-                    words.map(number).collect()
-                }
-                Kind::Int32 => words.map(|b| f64::from(i32::from_le_bytes(b))).collect(),
-                Kind::Uint32 => words.map(|b| f64::from(u32::from_le_bytes(b))).collect(),
-            }
+        let parts = if got.kind == Kind::Complex64 { 2 } else { 1 };
+        let (got_numbers, expected_numbers) = (numbers(got), numbers(expected));
+        let pairs = || got_numbers.iter().zip(&expected_numbers);
+        let finite = expected_numbers.iter().filter(|x| x.is_finite());
+        let largest = finite.fold(0.0f64, |most, x| most.max(x.abs()));
+        let differences: Vec<f64> = pairs().map(|(a, b)| difference(*a, *b)).collect();
+        let errors = || differences.iter().zip(&expected_numbers);
+        let mut measured = Vec::new();
+        let mut add = |measure, tolerance: Option<Bound>, error: &dyn Fn() -> f64| {
+            measured.extend(tolerance.map(|tolerance| Measured {
+                measure,
+                error: error(),
+                tolerance,
+            }));
         };
-        let each = if got.kind == Kind::Complex64 { 2 } else { 1 };
-        let (mut wrong, mut worst): (usize, Option<(usize, f64, [f64; 2])>) = (0, None);
-        for (index, (got, expected)) in lanes(got).into_iter().zip(lanes(expected)).enumerate() {
-            let error = match (got.is_nan(), expected.is_nan()) {
-                (true, true) => 0.0,
-                (false, false) if got == expected => 0.0,
-                (false, false) => (got - expected).abs() / expected.abs().max(1.0),
-                _ => f64::INFINITY,
-            };
-            let error = if error.is_nan() { f64::INFINITY } else { error };
-            wrong += usize::from(error > tolerance);
-            if worst.is_none_or(|(_, most, _)| error > most) {
-                worst = Some((index / each, error, [got, expected]));
+        let most = differences.iter().fold(0.0f64, |most, d| most.max(*d));
+        add(Measure::Each, tolerance.each(), &|| {
+            errors().fold(0.0, |most, (d, x)| most.max(own(*d, *x)))
+        });
+        add(Measure::Largest, tolerance.largest, &|| {
+            share(most, largest)
+        });
+        add(Measure::Rms, tolerance.rms, &|| {
+            share(rms(&differences, most), rms(&expected_numbers, largest))
+        });
+        // Ordered by their own error, or where nothing is said of that by the difference.
+        let error = |d: f64, x: f64| match tolerance.each() {
+            Some(_) => own(d, x),
+            None => d,
+        };
+        let (mut wrong, mut worst): (Wrong, Option<Worst>) = (Wrong::default(), None);
+        let elements = differences.chunks(parts).zip(got_numbers.chunks(parts));
+        let elements = elements.zip(expected_numbers.chunks(parts));
+        for (index, ((differences, got_parts), expected_parts)) in elements.enumerate() {
+            let mut far = false;
+            for ((&d, &got_number), &x) in differences.iter().zip(got_parts).zip(expected_parts) {
+                far |= tolerance.each().is_some_and(|most| !most.holds(own(d, x)));
+                far |= tolerance
+                    .largest
+                    .is_some_and(|most| !most.holds(share(d, largest)));
+                if worst.as_ref().is_none_or(|worst| error(d, x) > worst.error) {
+                    worst = Some(Worst {
+                        index,
+                        at: Vec::new(),
+                        error: error(d, x),
+                        got: got_number,
+                        expected: x,
+                    });
+                }
+            }
+            if far {
+                wrong.add(&place(index, &got.shape));
             }
         }
-        let elements = got.bytes.len() / got.kind.bytes();
+        if let Some(worst) = &mut worst {
+            worst.at = place(worst.index, &got.shape);
+        }
         Ok(Self {
-            tolerance,
+            elements: got.bytes.len() / got.kind.bytes(),
+            measured,
             wrong,
-            elements,
             worst,
         })
     }
 
-    /// Whether every element is close enough.
+    /// Whether the result keeps to every tolerance.
     pub(crate) fn is_close(&self) -> bool {
-        self.wrong == 0
+        self.measured.iter().all(Measured::holds)
     }
 
     pub(crate) fn json(&self) -> Value {
-        let worst = self.worst.map(|(index, error, [got, expected])| {
-            json!({ "index": index, "error": error, "got": got, "expected": expected })
+        let worst = self.worst.as_ref().map(|worst| {
+            json!({ "index": worst.index, "at": worst.at, "error": worst.error, "got": worst.got, "expected": worst.expected })
         });
-        json!({ "close": self.is_close(), "tolerance": self.tolerance, "wrong": self.wrong, "elements": self.elements, "worst": worst })
+        let measure = |m: &Measured| json!({ "measure": m.measure.name(), "error": m.error, "tolerance": m.tolerance.get(), "holds": m.holds() });
+        let within = self.wrong.within.iter().map(|r| [r.start, r.end]);
+        json!({
+            "close": self.is_close(),
+            "measures": self.measured.iter().map(measure).collect::<Vec<_>>(),
+            "wrong": self.wrong.elements,
+            "wrong_within": within.collect::<Vec<_>>(),
+            "elements": self.elements,
+            "worst": worst,
+        })
+    }
+}
+
+/// The numbers of an array, both parts of complex ones.
+fn numbers(array: &Array) -> Vec<f64> {
+    let words = array
+        .bytes
+        .chunks_exact(4)
+        .map(|b| [b[0], b[1], b[2], b[3]]);
+    match array.kind {
+        Kind::Complex64 | Kind::Float32 => {
+            words.map(|b| f64::from(f32::from_le_bytes(b))).collect()
+        }
+        Kind::Float64 => {
+            let words = array.bytes.chunks_exact(8);
+            let number = |b: &[u8]| <[u8; 8]>::try_from(b).map_or(f64::NAN, f64::from_le_bytes);
+            words.map(number).collect()
+        }
+        Kind::Int32 => words.map(|b| f64::from(i32::from_le_bytes(b))).collect(),
+        Kind::Uint32 => words.map(|b| f64::from(u32::from_le_bytes(b))).collect(),
+    }
+}
+
+/// How far two numbers are from each other: never NaN.
+fn difference(got: f64, expected: f64) -> f64 {
+    let same = got == expected || (got.is_nan() && expected.is_nan());
+    match (got - expected).abs() {
+        _ if same => 0.0,
+        d if d.is_nan() => f64::INFINITY,
+        d => d,
+    }
+}
+
+/// The error of an element by itself.
+fn own(difference: f64, expected: f64) -> f64 {
+    match expected.is_finite() {
+        true => difference / expected.abs().max(1.0),
+        false => difference,
+    }
+}
+
+/// A part of a whole; nothing of nothing is 0.
+fn share(part: f64, whole: f64) -> f64 {
+    if part == 0.0 { 0.0 } else { part / whole }
+}
+
+/// The root mean square of the finite numbers of which `largest` is the largest, which are divided by it before they are squared so that
+/// no square leaves the range of f64; infinite where `largest` is.
+fn rms(numbers: &[f64], largest: f64) -> f64 {
+    if largest == 0.0 || largest.is_infinite() {
+        return largest;
+    }
+    let finite = || numbers.iter().filter(|x| x.is_finite());
+    let squares: f64 = finite().map(|x| (x / largest) * (x / largest)).sum();
+    largest * (squares / finite().count().max(1) as f64).sqrt()
+}
+
+/// The coordinates of an element, slowest first.
+fn place(index: usize, shape: &[usize]) -> Vec<usize> {
+    let mut rest = index;
+    let mut at: Vec<usize> = shape
+        .iter()
+        .rev()
+        .map(|&n| {
+            let i = rest % n.max(1);
+            rest /= n.max(1);
+            i
+        })
+        .collect();
+    at.reverse();
+    at
+}
+
+/// An error in few digits, but for one that would look as if it kept to a tolerance that it does not keep to.
+fn digits(error: f64, tolerance: Bound) -> String {
+    let short = format!("{error:.3e}");
+    let rounded = short.parse().unwrap_or(error);
+    match tolerance.holds(rounded) == tolerance.holds(error) {
+        true => short,
+        false => format!("{error:e}"),
+    }
+}
+
+impl fmt::Display for Measured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (error, tolerance) = (digits(self.error, self.tolerance), self.tolerance);
+        match self.measure {
+            Measure::Each => write!(f, "the largest error is {error}, tolerance {tolerance}"),
+            Measure::Largest => write!(
+                f,
+                "the largest difference is {error} of the largest expected number, tolerance {tolerance}"
+            ),
+            Measure::Rms => write!(
+                f,
+                "the root mean square of the differences is {error} of that of the expected numbers, tolerance {tolerance}"
+            ),
+        }
     }
 }
 
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some((index, error, [got, expected])) = self.worst else {
+        let Some(worst) = &self.worst else {
             return write!(f, "nothing to compare");
         };
-        match self.wrong {
-            0 => write!(
-                f,
-                "as expected: the largest error is {error:.3e}, tolerance {:.3e}",
-                self.tolerance
-            ),
-            wrong => write!(
-                f,
-                "WRONG: {wrong} numbers are farther than {:.3e} from what is expected, the farthest in element {index} of {}: {got} instead of {expected}",
-                self.tolerance, self.elements
-            ),
+        let close = self.is_close();
+        let shown = self.measured.iter().filter(|m| close || !m.holds());
+        let shown: Vec<String> = shown.map(ToString::to_string).collect();
+        if close {
+            return write!(f, "as expected: {}", shown.join("; "));
         }
+        write!(f, "WRONG: {}", shown.join("; "))?;
+        if self.wrong.elements > 0 {
+            let within = self
+                .wrong
+                .within
+                .iter()
+                .map(|r| format!("{}:{}", r.start, r.end));
+            write!(
+                f,
+                "; {} of {} elements are too far, all of them within [{}]",
+                self.wrong.elements,
+                self.elements,
+                within.collect::<Vec<_>>().join(", ")
+            )?;
+        }
+        let Worst {
+            at, got, expected, ..
+        } = worst;
+        write!(f, "; the farthest is {at:?}: {got} instead of {expected}")
     }
 }
+
+#[cfg(test)]
+mod tests;

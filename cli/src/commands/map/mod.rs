@@ -3,13 +3,13 @@
 mod compare;
 mod extents;
 mod results;
+mod tolerance;
 
 use super::{AssemblerArgs, MachineArg, source_text};
 use crate::io::{Array, FileError, Kind, Outputs, read_npy, shown};
 use crate::outcome::{Failure, Outcome};
 use crate::provenance::Provenance;
 use crate::simulation::{SimulationArgs, conclude, figures, merge, table};
-use compare::Comparison;
 use cp2_host::nest::{Edge, March};
 use cp2_host::{BlocksPerSection, Buffering};
 use cp2_kernels::map::{ArrayJob, ElementType, Input, MapError, Mapped, Output, map};
@@ -18,6 +18,7 @@ pub(super) use results::{Expected, deliver};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+pub(super) use tolerance::{Bound, Tolerance};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -58,9 +59,8 @@ pub(crate) struct Args {
     /// Compares an output with this array; once for each output, in their order [default: results are not judged]
     #[arg(long = "expect", value_name = "REF.npy")]
     expected: Vec<PathBuf>,
-    /// How far an element may be from the expected one: absolute up to 1, relative beyond
-    #[arg(long, value_name = "E", default_value_t = 0.0, requires = "expected")]
-    tolerance: f64,
+    #[command(flatten)]
+    tolerance: Tolerance,
     /// The kernel leaves its output where its input was [default: separate pages]
     #[arg(long)]
     in_place: bool,
@@ -303,12 +303,6 @@ impl Args {
                 "--expect is given {} times for {} outputs: expected at most once for each",
                 self.expected.len(),
                 self.outputs.len()
-            )));
-        }
-        if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
-            return Err(Failure::input(format!(
-                "--tolerance {}: expected a number from 0 on",
-                self.tolerance
             )));
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Results of kernels over arrays, and where they go.
 
-use super::Comparison;
+use super::compare::Comparison;
+use super::tolerance::Tolerance;
 use crate::io::{Array, Kind, shown, write_whole};
 use crate::outcome::{Failure, Outcome, UNVERIFIED};
 use serde_json::json;
@@ -13,8 +14,8 @@ pub(crate) struct Expected {
     pub(crate) shape: Vec<usize>,
     /// The array that it should be, and its file.
     pub(crate) expected: Option<(PathBuf, Array)>,
-    /// How far an element may be from that: absolute up to 1, relative beyond.
-    pub(crate) tolerance: f64,
+    /// How far it may be from that.
+    pub(crate) tolerance: Tolerance,
 }
 
 /// Writes results, whose bytes are there if the run finished, and says of each how far it is from what is expected.

@@ -1,0 +1,121 @@
+//! How far a result may be from what is expected, as command lines and job files say it.
+
+use serde::Deserialize;
+use std::fmt;
+use std::str::FromStr;
+
+/// A number from 0 on, judged in one place whichever way it is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Deserialize)]
+#[serde(try_from = "f64")]
+pub(crate) struct Bound(f64);
+
+/// A number that bounds nothing.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("found {found}; expected a finite number from 0 on, such as 1e-5")]
+pub(crate) struct NoBound {
+    found: String,
+}
+
+impl Bound {
+    pub(crate) fn get(self) -> f64 {
+        self.0
+    }
+
+    /// Whether an error is within it; an error that is no number is not.
+    pub(crate) fn holds(self, error: f64) -> bool {
+        error <= self.0
+    }
+}
+
+impl TryFrom<f64> for Bound {
+    type Error = NoBound;
+
+    fn try_from(number: f64) -> Result<Self, NoBound> {
+        match number.is_finite() && number >= 0.0 {
+            // Of -0 too.
+            true => Ok(Self(number.abs())),
+            false => Err(NoBound {
+                found: number.to_string(),
+            }),
+        }
+    }
+}
+
+impl FromStr for Bound {
+    type Err = NoBound;
+
+    fn from_str(text: &str) -> Result<Self, NoBound> {
+        let number = text.parse().map_err(|_| NoBound {
+            found: format!("`{text}`"),
+        });
+        number.and_then(|number: f64| Self::try_from(number))
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:e}", self.0)
+    }
+}
+
+/// What a result has to keep to: all that is given, and where nothing is given no error at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, clap::Args)]
+pub(crate) struct Tolerance {
+    /// How far an element may be from the expected one: absolute up to 1, relative to it beyond [default: 0 where no other tolerance is given]
+    #[arg(long = "tolerance", value_name = "E", requires = "expected")]
+    pub(crate) each: Option<Bound>,
+    /// The same as a share of the largest expected number of the array [default: any]
+    #[arg(long = "tolerance-largest", value_name = "E", requires = "expected")]
+    pub(crate) largest: Option<Bound>,
+    /// What the root mean square of all differences may be, as a share of that of the expected numbers [default: any]
+    #[arg(long = "tolerance-rms", value_name = "E", requires = "expected")]
+    pub(crate) rms: Option<Bound>,
+}
+
+impl Tolerance {
+    /// What an element may be off by itself.
+    pub(crate) fn each(&self) -> Option<Bound> {
+        let other = self.largest.or(self.rms);
+        self.each.or(other.is_none().then(Bound::default))
+    }
+
+    /// Whether one is given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.each.or(self.largest).or(self.rms).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A number as a job file has it.
+    fn of_file(text: &str) -> Option<Bound> {
+        #[derive(Deserialize)]
+        struct File {
+            tolerance: Bound,
+        }
+        let file: Result<File, _> = toml::from_str(&format!("tolerance = {text}\n"));
+        file.ok().map(|file| file.tolerance)
+    }
+
+    #[test]
+    fn what_bounds_nothing_is_refused_in_both_ways() {
+        for text in ["nan", "-nan", "inf", "-inf", "-1.0", "-1e-30", "1e999"] {
+            assert_eq!(text.parse::<Bound>().ok(), None, "{text}");
+            assert_eq!(of_file(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn both_ways_give_the_same(bits in any::<u64>()) {
+            let number = f64::from_bits(bits);
+            let text = format!("{number:e}").to_lowercase();
+            let right = (0.0..f64::INFINITY).contains(&number);
+            prop_assert_eq!(text.parse::<Bound>().ok(), of_file(&text));
+            prop_assert_eq!(of_file(&text).map(Bound::get), right.then_some(number));
+        }
+    }
+}
