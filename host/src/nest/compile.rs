@@ -263,6 +263,19 @@ impl Maker<'_> {
         Ok(self.moved(Direction::Load, sections))
     }
 
+    /// The stores of a reduction's result, which section 0 has; none of other sweeps.
+    pub(super) fn result(&self) -> Result<Vec<Descriptor>, NestError> {
+        let sweep = self.sweep;
+        let Some(field) = sweep.partials.and(sweep.outputs.first()) else {
+            return Ok(Vec::new());
+        };
+        let mut sections = vec![Vec::new(); self.cuts.sections as usize];
+        if let Some(first) = sections.first_mut() {
+            *first = self.block(0, field, [0; AXES], 0)?;
+        }
+        Ok(self.moved(Direction::Store, sections))
+    }
+
     fn moved(&self, direction: Direction, sections: Vec<Vec<Chunk>>) -> Vec<Descriptor> {
         let moved = over_sections(direction, sections);
         let moved = moved

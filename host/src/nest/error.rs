@@ -100,6 +100,18 @@ pub enum NestError {
         /// How many there are.
         found: usize,
     },
+    /// A reduction's result is larger than the block that the kernel makes.
+    #[error(
+        "`{stream}` is the result of a reduction and has {shape} elements (planes, rows, columns), more than its block of {block}: a reduction ends in one block, take one of the whole result"
+    )]
+    ReductionBlock {
+        /// The stream.
+        stream: String,
+        /// Its extents.
+        shape: String,
+        /// Those of its block.
+        block: String,
+    },
     /// No page fits.
     #[error(
         "a page of one block per section needs {needed} B of the {dmem} B of DMEM ({reserved} B of them program data) even without buffering; take smaller blocks"

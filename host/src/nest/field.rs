@@ -225,6 +225,14 @@ impl Field {
         self.shape[axis].div_ceil(self.block[axis].max(1))
     }
 
+    /// Bytes of one block of it in DMEM, its rows in whole `quad`s: what each section's result of a reduction takes.
+    #[must_use]
+    pub fn result_bytes(&self, quad: u64) -> u64 {
+        let row = self.pitch(self.block[X], quad);
+        row.saturating_mul(self.block[1])
+            .saturating_mul(self.block[0])
+    }
+
     /// Bytes before a block's first column in a window, whole quads.
     pub(super) fn lead(&self, quad: u64) -> u64 {
         (self.halo[X] * self.element).next_multiple_of(quad)

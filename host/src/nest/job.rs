@@ -46,7 +46,7 @@ pub struct Sweep {
     pub zeros: (u64, u64),
     /// How long the kernel takes, where that is known: pages are chosen by it. Else it counts as being as fast as the DMA.
     pub cycles: Option<PageCycles>,
-    /// Of a reduction: where the results of the sections meet in system memory, as many blocks of the output as there are sections.
+    /// Of a reduction: where the results of the sections meet in system memory, [`Field::result_bytes`] for each of them.
     pub partials: Option<u64>,
 }
 
@@ -200,10 +200,20 @@ impl Sweep {
                 });
             }
         }
-        if self.partials.is_some() && self.outputs.len() != 1 {
-            return Err(NestError::Reduction {
-                found: self.outputs.len(),
-            });
+        if self.partials.is_some() {
+            let [field] = &self.outputs[..] else {
+                return Err(NestError::Reduction {
+                    found: self.outputs.len(),
+                });
+            };
+            // There is one block, and all of the array has to be in it.
+            if (0..AXES).any(|axis| field.shape[axis] > field.block[axis]) {
+                return Err(NestError::ReductionBlock {
+                    stream: field.name.clone(),
+                    shape: extents(field.shape),
+                    block: extents(field.block),
+                });
+            }
         }
         let own = self.grid.is_some();
         for field in self.inputs.iter().chain(self.stored()).filter(|_| !own) {
@@ -289,6 +299,11 @@ impl Field {
             && within.row >= -halo
             && last <= input.block[1] as i64 + halo + input.room as i64
     }
+}
+
+/// Extents as options have them.
+fn extents(of: [u64; AXES]) -> String {
+    of.map(|n| n.to_string()).join("x")
 }
 
 /// No array of a machine is longer: sizes beyond are refused before arithmetic on them could overflow.

@@ -79,8 +79,9 @@ pub struct Nest {
     /// Addresses of the argument blocks.
     pub(super) slots: Vec<u32>,
     pub(super) layout: Layout,
-    /// Of a reduction: where the results of all sections come to.
+    /// Of a reduction: where the results of all sections come to, and the stores of the whole result.
     pub(super) gathered: u32,
+    pub(super) result: Vec<Descriptor>,
     /// What transfers are made by: the DMA's granule, what buffers are aligned to, the DMA's levels.
     pub(super) granule: u64,
     pub(super) quad: u64,
@@ -168,11 +169,11 @@ impl Nest {
         let interior = interior.collect();
         let bytes = streams.iter().map(|field| maker.bytes(field)).collect();
         let rings = streams.iter().map(|field| maker.ring(field)).collect();
-        let kinds = Maker {
+        let maker = Maker {
             places: first,
             ..maker
-        }
-        .kinds()?;
+        };
+        let (kinds, result) = (maker.kinds()?, maker.result()?);
         let mut nest = Self {
             sweep: sweep.clone(),
             digits,
@@ -188,6 +189,7 @@ impl Nest {
             slots: room.slots,
             layout,
             gathered: room.gathered,
+            result,
             granule: machine.dma.granule.0.max(1),
             quad,
             levels: machine.dma.levels,
@@ -199,6 +201,13 @@ impl Nest {
     }
 
     fn validate(&self, machine: &Machine) -> Result<(), NestError> {
+        let valid = |page: u64, stream: &str, descriptor: &Descriptor| {
+            cp2_dma::validate(descriptor, machine).map_err(|error| PlanError::Transfer {
+                page,
+                stream: stream.to_owned(),
+                error: Box::new(error),
+            })
+        };
         let pages = self.len();
         if pages > u64::from(u32::MAX) {
             return Err(PlanError::TooLarge {
@@ -217,17 +226,13 @@ impl Nest {
                 let page = self.number(digits);
                 for direction in [Direction::Load, Direction::Store] {
                     for (stream, descriptor) in self.transfers(direction, page) {
-                        cp2_dma::validate(&descriptor, machine).map_err(|error| {
-                            let stream = self.stream(direction, stream).to_owned();
-                            PlanError::Transfer {
-                                page,
-                                stream,
-                                error: Box::new(error),
-                            }
-                        })?;
+                        valid(page, self.stream(direction, stream), &descriptor)?;
                     }
                 }
             }
+        }
+        for descriptor in &self.result {
+            valid(pages, self.stream(Direction::Store, 0), descriptor)?;
         }
         Ok(())
     }

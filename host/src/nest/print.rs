@@ -62,6 +62,16 @@ impl fmt::Display for Nest {
         for kind in &self.kinds {
             self.kind_of_pages(f, kind)?;
         }
+        if !self.result.is_empty() {
+            writeln!(f, "  behind the last page, the whole result:")?;
+        }
+        for descriptor in &self.result {
+            writeln!(
+                f,
+                "    {:>10}  {descriptor}",
+                self.stream(Direction::Store, 0)
+            )?;
+        }
         Ok(())
     }
 }

@@ -75,7 +75,6 @@ impl Work for NestWork<'_> {
         let field = nest.sweep.outputs.first()?;
         let (place, bytes) = (*nest.places.last()?.first()?, *nest.bytes.last()?);
         let stride = i64::try_from(bytes).unwrap_or(i64::MAX);
-        let whole = field.strips.first()?;
         Some(Ending {
             partials: Descriptor::store(Target::Blocks { stride }, partials, place, bytes),
             arguments: self.arguments(nest.len())?,
@@ -83,12 +82,7 @@ impl Work for NestWork<'_> {
                 event: Some(PAGE_EVENT),
                 ..broadcast(partials, nest.gathered, bytes * nest.cuts.sections)
             },
-            result: Descriptor::store(
-                Target::Section(0),
-                whole.system,
-                place,
-                whole.to.unsigned_abs(),
-            ),
+            result: nest.result.clone(),
             name: field.name.as_str().into(),
         })
     }

@@ -60,6 +60,36 @@ fn kinds_stand_for_every_page() {
     assert_eq!(serde_json::from_str::<Nest>(&json).unwrap(), nest);
 }
 
+/// The whole result of a reduction is stored, row by row, from where section 0 has it; one that is larger than its block is refused.
+#[test]
+fn a_reduction_stores_every_row_of_its_result() {
+    let machine = Machine::builtin("vm7").unwrap();
+    let result = |shape, block| Sweep {
+        zeros: (0, 4096),
+        partials: Some(3 << 20),
+        ..Sweep::new(
+            vec![Field::new("x", 1 << 20, 4, [1, 1, 100], [1, 1, 16])],
+            vec![Field::new("y", 2 << 20, 4, shape, block)],
+        )
+    };
+    let nest = Nest::new(result([2, 3, 4], [2, 3, 8]), &machine).unwrap();
+    let mut rows = Vec::new();
+    for store in &nest.result {
+        for run in store.runs(&machine) {
+            assert_eq!(run.to, cp2_dma::Recipient::Section(0));
+            let from = u64::from(run.local) - u64::from(nest.places[1][0]);
+            let quads = run.bytes / 16;
+            rows.extend(
+                (0..quads).map(|quad| (run.system - (2 << 20) + 16 * quad, from + 16 * quad)),
+            );
+        }
+    }
+    let expected: Vec<(u64, u64)> = (0..6).map(|row| (16 * row, 32 * row)).collect();
+    assert_eq!(rows, expected);
+    let refused = Nest::new(result([2, 3, 4], [1, 3, 4]), &machine).unwrap_err();
+    assert!(refused.to_string().contains("2x3x4"), "{refused}");
+}
+
 /// Sections with shares of their own: a block finds the last rows of what the block before it has computed where it would have loaded and computed
 /// them itself, and only the first one of a share loads the rows that these take.
 #[test]

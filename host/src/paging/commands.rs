@@ -56,9 +56,9 @@ pub struct Ending {
     pub arguments: Descriptor,
     /// Brings the results of all sections to each of them, and posts the event that the kernel waits for.
     pub all: Descriptor,
-    /// Stores the whole result when the kernel has stopped.
-    pub result: Descriptor,
-    /// What the last store is called.
+    /// Store the whole result when the kernel has stopped.
+    pub result: Vec<Descriptor>,
+    /// What these stores are called.
     pub name: Arc<str>,
 }
 
@@ -260,8 +260,11 @@ impl<W: Work> Commands<W> {
         one(&arguments, ending.arguments, stored);
         let all = one(&page, ending.all, stored);
         let stopped = self.launched.unwrap_or(all);
-        let after = [stopped].into_iter().collect();
-        self.make(ending.name, None, Action::Dma(ending.result), after);
+        let after: After = [stopped].into_iter().collect();
+        for result in ending.result {
+            let name = ending.name.clone();
+            self.make(name, None, Action::Dma(result), after.clone());
+        }
     }
 }
 

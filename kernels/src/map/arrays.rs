@@ -4,6 +4,7 @@ use super::{ElementType, MapError, Mapped};
 use crate::job::Job;
 use cp2_asm::Program;
 use cp2_host::nest::{AXES, Edge, Field, Sweep, Table};
+use cp2_host::paging::aligned;
 use cp2_host::{Buffer, Options, Placed};
 use cp2_machine::Machine;
 use std::sync::Arc;
@@ -224,13 +225,9 @@ impl Arrays {
         }
         sweep.zeros = self.job.edge_zeros()?;
         if let (true, Some(output)) = (reduce, sweep.outputs.first()) {
-            let granule = self.job.machine().dma.granule.0.max(16);
-            let block = output
-                .block
-                .iter()
-                .fold(output.element, |n, &d| n.saturating_mul(d));
+            let each = output.result_bytes(aligned(self.job.machine()));
             let sections = self.job.machine().cp2.sections.max(1) as u64;
-            let bytes = block.saturating_add(granule).saturating_mul(sections);
+            let bytes = each.saturating_mul(sections);
             sweep.partials = Some(self.job.temporary::<u8>(bytes)?.address());
         }
         self.job.sweep(kernel, entry, sweep)?;

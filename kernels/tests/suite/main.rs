@@ -22,6 +22,7 @@ mod real;
 mod real_ceilings;
 mod real_ways;
 mod registry;
+mod results;
 mod sparse;
 mod sparse_methods;
 mod stops;

@@ -106,6 +106,61 @@ fn blocks_may_become_blocks_of_another_size() {
     assert!(failure.reason.contains("gives 1 values"), "{failure}");
 }
 
+/// The sums of the four lanes of all quads, and their doubles: a result of two rows.
+const ROWS: &str = r#"
+.include "page.s"
+.program
+        lif r0, 0.0
+        lif r1, 0.0
+        page_begin
+        ldx2 a0, [a15]
+        ldx c2, [a15 + PAGE_COLUMNS]
+        ldx2 s2, [a15 + PAGE_OUT_PITCH]
+        loop c2 {
+            ldq q1, [a0]+16
+            add q0, q0, q1
+        }
+        page_end
+        add a2, a1, s2
+        add q2, q0, q0
+        stq q0, [a1]
+        stq q2, [a2]
+        page_gather
+        ldx2 a0, [a15]
+        ldx c0, [a15 + 8]
+        add a2, a1, s2
+        lif r0, 0.0
+        lif r1, 0.0
+        loop c0 {
+            ldq q1, [a0]
+            add q0, q0, q1
+            add a0, a0, s3
+        }
+        add q2, q0, q0
+        stq q0, [a1]
+        stq q2, [a2]
+        stop
+"#;
+
+/// The result of a reduction has dimensions of its own, and all its rows are compared.
+#[test]
+fn a_result_of_several_rows_is_compared() {
+    let mut test = KernelTest {
+        output_block: Some(vec![2, 4]),
+        cases: 6,
+        ..KernelTest::new("rows", &[16])
+    };
+    test.job.reduce = true;
+    let whole = (0u8..8).prop_map(f32::from);
+    check_kernel(assembled(ROWS), vm7(), &test, whole, |x| {
+        let lane = |lane: usize| x.array(0).iter().skip(lane).step_by(4).sum::<f32>();
+        let rows = [1.0, 2.0].into_iter();
+        rows.flat_map(|k| (0..4).map(move |i| k * lane(i)))
+            .collect()
+    })
+    .unwrap();
+}
+
 #[test]
 fn impossible_blocks_are_failures() {
     let run = |test: &KernelTest| {

@@ -1,0 +1,301 @@
+//! What reductions store: results of every shape, of one element or of two words, compared with plain loops.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use cp2_asm::{Program, Source, assemble};
+use cp2_host::nest::Edge;
+use cp2_host::{BlocksPerSection, Options};
+use cp2_kernels::map::{ArrayJob, ElementType, Input, Output, map};
+use cp2_machine::{Bytes, Machine};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+fn assembled(text: &str) -> Arc<Program> {
+    match assemble(&Source::new("test.s", text), &cp2_asm::Options::default()) {
+        Ok(assembly) => Arc::new(assembly.program),
+        Err(diagnostics) => panic!("{diagnostics}\n{text}"),
+    }
+}
+
+const fn element(words: u64) -> ElementType {
+    match words {
+        1 => ElementType {
+            name: "float32",
+            bytes: 4,
+        },
+        _ => ElementType {
+            name: "complex64",
+            bytes: 8,
+        },
+    }
+}
+
+/// Planes, rows and columns of extents of one to three axes.
+fn axes(extents: &[u64]) -> [u64; 3] {
+    let mut all = [1; 3];
+    all[3 - extents.len()..].copy_from_slice(extents);
+    all
+}
+
+/// Quads of a row of so many elements.
+fn quads(columns: u64, words: u64) -> u64 {
+    (columns * words).div_ceil(4)
+}
+
+/// Stores q0 times 1, 2, 3, ... to the quads of a block from `a1` on, at distances of s2 from row to row and of s3 from plane to plane.
+fn store_block([planes, rows, columns]: [u64; 3], words: u64) -> String {
+    format!(
+        r#"
+    lif r4, 0.0
+    lif r5, 0.0
+    mov a2, a1
+    loop {planes} {{
+        mov a3, a2
+        loop {rows} {{
+            mov a4, a3
+            loop {quads} {{
+                add q2, q2, q3
+                mul q4, q0, q2
+                stq q4, [a4]+16
+            }}
+            add a3, a3, s2
+        }}
+        add a2, a2, s3
+    }}
+"#,
+        quads = quads(columns, words)
+    )
+}
+
+/// The lanes' sums of a block's window in q0: `planes`, `rows` and `quads` are numbers or registers.
+fn sum_block(planes: &str, rows: &str, quads: &str) -> String {
+    format!(
+        r#"
+    loop {planes} {{
+        mov a2, a0
+        loop {rows} {{
+            mov a3, a2
+            loop {quads} {{
+                ldq q1, [a3]+16
+                add q0, q0, q1
+            }}
+            add a2, a2, s0
+        }}
+        add a0, a0, s1
+    }}
+"#
+    )
+}
+
+/// A reduction: the lanes' sums of the whole array, times the number of the result's quad.
+fn reduction(result: [u64; 3], words: u64) -> String {
+    let [planes, rows, columns] = result;
+    format!(
+        r#"
+.include "page.s"
+.program
+    lif r0, 0.0
+    lif r1, 0.0
+    lif r6, 1.0
+    lif r7, 1.0
+    page_begin
+    ldx2 a0, [a15]
+    ldx2 c0, [a15 + PAGE_ROWS]
+    ldx c2, [a15 + PAGE_COLUMNS]
+    ldx2 s0, [a15 + PAGE_PITCH]
+    ldx2 s2, [a15 + PAGE_OUT_PITCH]
+    {sum}
+    page_end
+    {store}
+    page_gather
+    ldx2 a0, [a15]
+    ldx c0, [a15 + 8]
+    movi c3, {planes}
+    mul s4, s3, c3                      ; from a section's result to the next one's
+    loop {planes} {{
+        mov a3, a1
+        mov a5, a0
+        loop {rows} {{
+            mov a4, a3
+            mov a6, a5
+            loop {quads} {{
+                lif r8, 0.0
+                lif r9, 0.0
+                mov a7, a6
+                loop c0 {{
+                    ldq q1, [a7]
+                    add q4, q4, q1
+                    add a7, a7, s4
+                }}
+                stq q4, [a4]+16
+                addi a6, a6, 16
+            }}
+            add a3, a3, s2
+            add a5, a5, s2
+        }}
+        add a1, a1, s3
+        add a0, a0, s3
+    }}
+    stop
+"#,
+        sum = sum_block("c1", "c0", "c2"),
+        store = store_block(result, words),
+        quads = quads(columns, words),
+    )
+}
+
+/// Sums of the lanes of elements of an array, within a box.
+fn sums(x: &[f32], shape: [u64; 3], from: [u64; 3], block: [u64; 3], words: u64) -> [f32; 4] {
+    let mut sums = [0.0; 4];
+    let to = [0, 1, 2].map(|axis| (from[axis] + block[axis]).min(shape[axis]));
+    for z in from[0]..to[0] {
+        for y in from[1]..to[1] {
+            for word in from[2] * words..to[2] * words {
+                let at = (z * shape[1] + y) * shape[2] * words + word;
+                sums[(word - from[2] * words) as usize % 4] += x[at as usize];
+            }
+        }
+    }
+    sums
+}
+
+/// What quads of a block have, by the sums of lanes: a word of it.
+fn expected(sums: [f32; 4], block: [u64; 3], [z, y]: [u64; 2], word: u64, words: u64) -> f32 {
+    let number = (z * block[1] + y) * quads(block[2], words) + word / 4 + 1;
+    sums[word as usize % 4] * number as f32
+}
+
+fn floats(bytes: &[u8]) -> Vec<f32> {
+    let words = bytes.chunks_exact(4);
+    words
+        .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+        .collect()
+}
+
+/// A machine with so many sections, whose DMA moves granules of so many bytes.
+fn machine(name: &str, sections: usize, granule: u64) -> Machine {
+    let mut machine = Machine::builtin(name).unwrap();
+    machine.cp2.sections = sections;
+    machine.dma.granule = Bytes(granule);
+    machine
+}
+
+/// One case of either property.
+#[derive(Clone, Debug)]
+struct Case {
+    /// The input's extents and its block's, as many of each.
+    shape: Vec<u64>,
+    block: Vec<u64>,
+    /// Blocks of the outputs.
+    results: Vec<Vec<u64>>,
+    words: u64,
+    size: Option<u32>,
+    name: &'static str,
+    sections: usize,
+    granule: u64,
+}
+
+impl Case {
+    /// Runs it; the outputs' extents and bytes.
+    fn run(
+        &self,
+        text: &str,
+        outputs: Vec<Vec<u64>>,
+        size: Option<u32>,
+        reduce: bool,
+    ) -> Result<Vec<Vec<f32>>, TestCaseError> {
+        let x = self.values();
+        let raw: Vec<u8> = x.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let element = element(self.words);
+        let outputs = outputs.into_iter().zip(&self.results).enumerate();
+        let outputs = outputs.map(|(i, (shape, block))| Output {
+            name: format!("y{i}"),
+            element,
+            shape,
+            block: block.clone(),
+        });
+        let job = ArrayJob {
+            inputs: vec![Input {
+                name: "x".into(),
+                element,
+                shape: self.shape.clone(),
+                bytes: &raw,
+                block: self.block.clone(),
+                halo: Vec::new(),
+                edge: Edge::Zero,
+            }],
+            outputs: outputs.collect(),
+            reduce,
+            size: size.map_or(BlocksPerSection::ANY, BlocksPerSection::Fixed),
+            options: Options {
+                check: self.sections < 4,
+                ..Options::default()
+            },
+            ..ArrayJob::new("results")
+        };
+        let machine = machine(self.name, self.sections, self.granule);
+        let done = map(assembled(text), machine.into(), job);
+        let done = done.map_err(|e| TestCaseError::fail(e.to_string()))?;
+        let report = &done.run.report;
+        prop_assert!(report.end.is_finished(), "{}", report.end);
+        let finding = report.findings.first().map(ToString::to_string);
+        // Of wider granules more than the result is stored, which nobody reads.
+        prop_assert!(finding.is_none() || self.granule > 16, "{:?}", finding);
+        Ok(done.outputs.unwrap().iter().map(|y| floats(y)).collect())
+    }
+
+    fn values(&self) -> Vec<f32> {
+        let count = self.shape.iter().product::<u64>() * self.words;
+        (0..count).map(|i| (i * 5 % 7) as f32).collect()
+    }
+}
+
+prop_compose! {
+    fn cases()(
+        rank in 1usize..4,
+        extents in [1u64..4, 1u64..12, 1u64..200],
+        block in [1u64..3, 1u64..4, 1u64..4],
+        words in 1u64..3,
+        size in prop::option::of(1u32..4),
+        (name, sections, granule) in (
+            prop_oneof![Just("vm7"), Just("vm9")],
+            prop_oneof![Just(4usize), 1usize..7],
+            prop_oneof![Just(16u64), Just(4), Just(8), Just(32), Just(64)],
+        ),
+    ) -> Case {
+        let cut = |of: [u64; 3], rank: usize| of[3 - rank..].to_vec();
+        let block = [block[0], block[1], 16 * block[2]];
+        Case {
+            shape: cut(extents, rank),
+            block: cut(block, rank),
+            results: Vec::new(),
+            words,
+            size,
+            name,
+            sections,
+            granule,
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// A reduction stores its whole result: every row of every plane, of whatever number of dimensions.
+    #[test]
+    fn every_row_of_a_reductions_result_is_stored(case in cases(), rank in 1usize..4, other in [1u64..4, 1u64..6, 1u64..20]) {
+        let block = other[3 - rank..].to_vec();
+        let case = Case { results: vec![block.clone()], ..case };
+        let (words, result) = (case.words, axes(&block));
+        let outputs = case.run(&reduction(result, words), vec![block], case.size, true)?;
+        let shape = axes(&case.shape);
+        let sums = sums(&case.values(), shape, [0; 3], shape, words);
+        let [planes, rows, columns] = result;
+        let mut all = Vec::new();
+        for z in 0..planes {
+            for y in 0..rows {
+                all.extend((0..columns * words).map(|word| expected(sums, result, [z, y], word, words)));
+            }
+        }
+        prop_assert_eq!(&outputs[0], &all);
+    }
+}
