@@ -119,6 +119,11 @@ fn complain(failure: &Failure, json: bool) {
     }
 }
 
+/// Says something before a command begins; what is said of its result is a note of the outcome.
+fn warn(message: &str) {
+    let _ = writeln!(std::io::stderr(), "{message}");
+}
+
 /// Writes to standard output what is the only thing there; a reader that has gone away is a quiet end.
 fn print(text: &str) -> Result<(), Failure> {
     if !interrupt::first_to_print() {

@@ -139,9 +139,11 @@ fn powers_come_near_an_eigenvalue() {
         }
     }
     bench.write("a.mtx", text);
-    let line = "spmv --matrix a.mtx --iterations 40 --output x.npy --picture a.svg --check --json";
+    bench.write("ones.npy", npy("<f4", "False", "(8,)", &bytes(&[1.0; 8])));
+    let line = "spmv --matrix a.mtx --iterations 40 --x ones.npy --output x.npy --picture a.svg --check --json";
     let json = bench.cp2(line).works().json();
     assert_eq!(json["schema"], "cp2-power/1");
+    assert_eq!(json["seed"], serde_json::Value::Null);
     assert_eq!(json["verified"], true);
     assert_eq!(json["expected_cycles"], json["cycles"]);
     assert_eq!(json["cols"], 8);
@@ -192,6 +194,36 @@ fn powers_come_near_an_eigenvalue() {
     ] {
         bench.cp2(line).fails(2, &[said]);
     }
+}
+
+/// Ones are an eigenvector of every matrix whose rows have one sum: the start without --x is not, and nothing is claimed that the residual can not see.
+#[test]
+fn a_start_without_structure_finds_what_ones_hide() {
+    let bench = Bench::new();
+    // Four points that are all neighbours: eigenvalues 1, 5, 5 and 5, the first of ones.
+    bench.write(
+        "m.mtx",
+        "%%MatrixMarket matrix array real symmetric\n4 4\n4\n-1\n-1\n-1\n4\n-1\n-1\n4\n-1\n4\n",
+    );
+    bench.write("ones.npy", npy("<f4", "False", "(4,)", &bytes(&[1.0; 4])));
+    let value = |line: &str| {
+        let json = bench.cp2(line).works().json();
+        (json["eigenvalue"].as_f64().unwrap(), json["seed"].clone())
+    };
+    for (seed, line) in [
+        (1, "spmv --matrix m.mtx --iterations 60 --json"),
+        (7, "spmv --matrix m.mtx --iterations 60 --seed 7 --json"),
+    ] {
+        let (found, said) = value(line);
+        assert!((found - 5.0).abs() < 1e-5, "{found}");
+        assert_eq!(said, seed);
+    }
+    let (found, _) = value("spmv --matrix m.mtx --iterations 60 --x ones.npy --json");
+    assert!((found - 1.0).abs() < 1e-5, "{found}");
+    let text = bench.cp2("spmv --matrix m.mtx --iterations 60 --x ones.npy");
+    let text = &text.works().out;
+    assert!(text.contains("an eigenvalue is near, not which"), "{text}");
+    assert!(!text.contains("eigenvalue of the largest size:"), "{text}");
 }
 
 /// Products with entries that are not finite are those of the definition, and are named; nothing is iterated with them.

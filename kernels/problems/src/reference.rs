@@ -105,18 +105,16 @@ impl Expected {
 
     /// Adds the parts; none where the array has other elements.
     fn compare(&self, found: &Array, tolerance: f64, tally: &mut Tally) -> Option<()> {
-        let real = |x: &[f64], y: &mut dyn Iterator<Item = f64>, tally: &mut Tally| {
+        let real = |x: &[f64], y: &mut dyn ExactSizeIterator<Item = f64>, tally: &mut Tally| {
             self.parts(x, y, tolerance, tally, |x, y| {
                 // What should be no number is right if it is none.
                 let same = *x == y || (x.is_nan() && y.is_nan());
                 let error = if same { 0.0 } else { (x - y) * (x - y) };
                 (error, if x.is_finite() { x * x } else { 0.0 })
-            });
+            })
         };
         match (&self.exact, &found.values) {
-            (Exact::Real(x), Values::F32(y)) => {
-                real(x, &mut y.iter().map(|&y| y.into()), tally);
-            }
+            (Exact::Real(x), Values::F32(y)) => real(x, &mut y.iter().map(|&y| y.into()), tally),
             (Exact::Real(x), Values::F64(y)) => real(x, &mut y.iter().copied(), tally),
             (Exact::Complex(x), Values::Complex64(y)) => {
                 let y = &mut y.iter().map(|&y| widen(y));
@@ -127,7 +125,7 @@ impl Expected {
                         (false, true) => (f64::INFINITY, 0.0),
                         (true, _) => ((x - y).norm_sqr(), x.norm_sqr()),
                     }
-                });
+                })
             }
             (Exact::Same(x), y) if x.kind() == y.kind() && x.len() == y.len() => {
                 let same = x.bytes() == y.bytes();
@@ -136,22 +134,26 @@ impl Expected {
                     norm: 1.0,
                     allowed: 0.0,
                 });
+                Some(())
             }
-            _ => return None,
+            _ => None,
         }
-        Some(())
     }
 
-    /// Adds part after part; `of` says the squares of an element's error and size.
+    /// Adds part after part; `of` says the squares of an element's error and size. None where not every part has its reference and what it is allowed.
     fn parts<X, Y>(
         &self,
         exact: &[X],
-        found: &mut dyn Iterator<Item = Y>,
+        found: &mut dyn ExactSizeIterator<Item = Y>,
         tolerance: f64,
         tally: &mut Tally,
         of: impl Fn(&X, Y) -> (f64, f64),
-    ) {
-        let parts = exact.chunks(self.part.max(1)).zip(&self.allowed);
+    ) -> Option<()> {
+        let parts = exact.chunks(self.part.max(1));
+        if found.len() != exact.len() || parts.len() != self.allowed.len() {
+            return None;
+        }
+        let parts = parts.zip(&self.allowed);
         for (part, allowed) in parts {
             let (mut error, mut norm) = (0.0, 0.0);
             for (x, y) in part.iter().zip(&mut *found) {
@@ -166,6 +168,7 @@ impl Expected {
                 allowed: tolerance * allowed,
             });
         }
+        Some(())
     }
 }
 
@@ -232,6 +235,29 @@ mod tests {
                 .judge(&with(Data::of("y", &[2, 2], wide)))
                 .holds()
         );
+    }
+
+    /// What has no reference, or is allowed nothing that is known, is not passed over.
+    #[test]
+    fn every_part_has_a_reference_and_what_it_is_allowed() {
+        let output = found([1.0, 2.0, 3.0, 4.0], [3, 4]);
+        assert!(!Reference::default().judge(&output).holds());
+        let of = |exact: usize, allowed: usize| {
+            let array = Expected {
+                name: "y",
+                shape: vec![2, 2],
+                exact: Exact::Real([1.0, 2.0, 3.0, 4.0].iter().copied().take(exact).collect()),
+                part: 1,
+                allowed: vec![1e-3; allowed],
+            };
+            let reference = Reference::of(array);
+            let agree = reference.agree(&output, &output).holds();
+            [reference.judge(&output).holds(), agree]
+        };
+        assert_eq!(of(4, 4), [true; 2]);
+        assert_eq!(of(3, 3), [false; 2]);
+        assert_eq!(of(4, 3), [false; 2]);
+        assert_eq!(of(4, 0), [false; 2]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// On a result of the wrong shape.
+    /// On a result of the wrong shape, or of which nothing has been compared.
     pub const SHAPELESS: Self = Self {
         rms: f64::NAN,
         worst: f64::NAN,
@@ -35,9 +35,10 @@ pub struct Part {
     pub allowed: f64,
 }
 
-/// A verdict in the making, from parts that are each allowed an error.
+/// A verdict in the making, from parts that are each allowed an error. Of no parts nothing is known: that is no right result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
+    parts: usize,
     error: f64,
     norm: f64,
     worst: f64,
@@ -51,12 +52,14 @@ impl Tally {
             norm,
             allowed,
         } = part;
+        self.parts += 1;
         self.error += error;
         self.norm += norm;
-        let ratio = if error == 0.0 {
-            0.0
-        } else {
-            error.sqrt() / allowed
+        let ratio = match allowed {
+            _ if error == 0.0 => 0.0,
+            // Nothing is below what is negative or no number.
+            allowed if allowed >= 0.0 => error.sqrt() / allowed,
+            _ => f64::NAN,
         };
         // Not `max`: a NaN must stay.
         if ratio > self.worst || ratio.is_nan() {
@@ -67,6 +70,9 @@ impl Tally {
     /// All parts together.
     #[must_use]
     pub fn verdict(self) -> Verdict {
+        if self.parts == 0 {
+            return Verdict::SHAPELESS;
+        }
         let rms = if self.error == 0.0 {
             0.0
         } else {
@@ -108,6 +114,20 @@ mod tests {
         assert_eq!(tally.verdict().worst, 2.0);
         // An error where none is allowed.
         tally.add(part(1e-30, 0.0, 0.0));
+        assert!(!tally.verdict().holds());
+    }
+
+    /// A comparison that is false for what is no number, or that compares nothing, does not pass.
+    #[test]
+    fn what_can_not_be_compared_is_not_right() {
+        assert!(!Tally::default().verdict().holds());
+        for allowed in [-1.0, f64::NAN, f64::NEG_INFINITY] {
+            let mut tally = Tally::default();
+            tally.add(part(1.0, 1.0, allowed));
+            assert!(!tally.verdict().holds(), "{allowed}");
+        }
+        let mut tally = Tally::default();
+        tally.add(part(f64::INFINITY, 1.0, f64::INFINITY));
         assert!(!tally.verdict().holds());
     }
 }

@@ -99,9 +99,14 @@ impl Operators<'_> {
         let mut step = HostStep::new();
         let one = step.constant(1.0);
         self.fill(&mut step, &[one])?;
+        self.only(job, step);
+        Ok(())
+    }
+
+    /// Adds a step that computes with no pass's sums.
+    pub(crate) fn only(&self, job: &mut Job, step: HostStep) {
         let name = Operator::Scalars.name();
         job.host_step(name, step);
         job.mark(name);
-        Ok(())
     }
 }

@@ -23,6 +23,7 @@ mod real_ceilings;
 mod real_ways;
 mod registry;
 mod results;
+mod solve_scales;
 mod sparse;
 mod sparse_methods;
 mod stops;

@@ -37,6 +37,7 @@ pub(super) fn replay(args: &Args, json: bool) -> Result<(Run, Outcome), Failure>
     let found = Expected::of(&run, &replay.outputs).map_err(Failure::input)?;
     let other_data = !replay.other_data.is_empty();
     let same_bits = found.outputs_sha256 == recorded.outputs_sha256;
+    let has_outputs = !replay.outputs.is_empty();
     let same_cycles = found.cycles == recorded.cycles;
     let mut outcome = Outcome {
         text: table(&run.report),
@@ -51,7 +52,7 @@ pub(super) fn replay(args: &Args, json: bool) -> Result<(Run, Outcome), Failure>
         "recorded_machine_hash": replay.machine.hash,
         "other_data": replay.other_data,
         "same_commands": !replay.is_changed,
-        "same_bits": same_bits,
+        "same_bits": has_outputs.then_some(same_bits),
         "same_cycles": same_cycles,
     });
     let finished = run.report.end.is_finished();
@@ -62,7 +63,8 @@ pub(super) fn replay(args: &Args, json: bool) -> Result<(Run, Outcome), Failure>
                 replay.other_data.join(", ")
             )
         }
-        (_, true) => "bits equal".to_owned(),
+        (_, true) if has_outputs => "bits equal".to_owned(),
+        (_, true) => "no output to compare".to_owned(),
         (_, false) => "bits DIFFER".to_owned(),
     };
     let cycles = if same_cycles { "equal" } else { "differ" };

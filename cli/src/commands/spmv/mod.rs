@@ -34,8 +34,8 @@ pub(crate) struct Args {
     /// Number of vectors that are generated
     #[arg(long, value_name = "K", default_value_t = 1, conflicts_with = "x")]
     vectors: usize,
-    /// Multiply this often, each time with the product before divided by its length, from x or ones on: says what eigenvalue that comes near, and --output is the last vector [default: one product]
-    #[arg(long, value_name = "N", value_parser = iterations, conflicts_with_all = ["vectors", "seed", "plan"])]
+    /// Multiply this often, each time with the product before divided by its length, from x or random numbers on: says what value that comes near, as a rule the eigenvalue of the largest size, and --output is the last vector [default: one product]
+    #[arg(long, value_name = "N", value_parser = iterations, conflicts_with_all = ["vectors", "plan"])]
     iterations: Option<usize>,
     /// Write the product: .npy [default: not written]
     #[arg(long, value_name = "Y.npy")]
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         outcome.text += &format!("picture: {}\n", path.display());
         outcome.json["picture"] = json!(shown(path));
     }
-    let seed = (!args.plan && args.x.is_none()).then(|| args.seed.unwrap_or(1));
+    let seed = (!args.plan && args.x.is_none()).then(|| args.generated_seed());
     let mut head = Provenance::new("cp2-spmv/1", &machine, seed);
     if !args.plan {
         head = head.engine(args.simulation.engine().on(&machine));
@@ -162,7 +162,7 @@ impl Args {
         Products::check(&matrix, vectors, machine).map_err(Failure::input)?;
         let problem = SpmvProblem::new(matrix, vectors).map_err(Failure::input)?;
         let Some(array) = array else {
-            let x = problem.input(Case::Random, self.seed.unwrap_or(1));
+            let x = problem.input(Case::Random, self.generated_seed());
             return Ok((problem, x));
         };
         let x = match kind {
@@ -173,6 +173,11 @@ impl Args {
             }
         };
         Ok((problem, x))
+    }
+
+    /// The seed of numbers that are generated.
+    fn generated_seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
     }
 
     /// Multiplies and judges the result.

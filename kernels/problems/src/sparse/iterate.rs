@@ -33,10 +33,18 @@ fn divided<T: Real>(inverse: Option<&[T]>, r: &[T]) -> Vec<T> {
 }
 
 impl SolveProblem {
-    /// The method in a precision; sums of products are made in double precision. What `b` lacks of as many numbers as there are rows is 0.
+    /// The method in a precision; sums of products are made in double precision. What `b` lacks of as many numbers as there are rows is 0. It is multiplied
+    /// by a power of two that brings its length near 1, and x by the inverse of that, so that no precision's least number comes into the way.
     #[must_use]
     pub fn solve<T: Real>(&self, b: &[f32]) -> Solved<T> {
-        let mut b: Vec<T> = b.iter().map(|&b| T::of(b.into())).collect();
+        let square: f64 = b.iter().map(|&b| f64::from(b) * f64::from(b)).sum();
+        // 0, and what is no number, stays as it is.
+        let exponent = match square.is_normal() {
+            true => -libm::ilogb(square) / 2,
+            false => 0,
+        };
+        let scaled = |x: f64, exponent: i32| T::of(libm::ldexp(x, exponent));
+        let mut b: Vec<T> = b.iter().map(|&b| scaled(b.into(), exponent)).collect();
         b.resize(self.matrix().rows(), T::default());
         let inverse: Option<Vec<T>> = self
             .preconditioner()
@@ -55,8 +63,9 @@ impl SolveProblem {
                 Method::Bicgstab => self.stabilised(b, inverse.as_deref(), &mut x, &mut note),
             }
         };
+        let x = x.into_iter().map(|x| scaled(x.wide(), -exponent));
         Solved {
-            x,
+            x: x.collect(),
             residuals: watch.residuals().to_vec(),
             end,
         }

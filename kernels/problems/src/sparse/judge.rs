@@ -1,6 +1,7 @@
 //! Whether what an iterative method gives is what it says of itself.
 
 use super::SolveProblem;
+use super::confirm::Confirmation;
 use super::method::{End, Method};
 use crate::ROUNDING;
 use crate::data::Data;
@@ -14,31 +15,76 @@ struct Claim<'a> {
     end: End,
 }
 
+/// Sums over the rows of a system, in double precision.
+struct Sums {
+    /// |b - A x|.
+    left: f64,
+    /// ||A| |x||.
+    size: f64,
+    /// ||A| 1|: what a number of x that is rounded by itself brings into all rows.
+    ones: f64,
+    /// |b|, or 1 if it is 0.
+    norm: f64,
+}
+
 impl SolveProblem {
-    /// |b - A x| / |b| in double precision, and how far the residual that a method updates may be from it behind so many iterations, the
-    /// largest of which was `most`. (|b| counts as 1 if it is 0.)
-    #[must_use]
-    pub fn true_residual(&self, b: &[f32], x: &[f64], iterations: usize, most: f64) -> [f64; 2] {
-        let (mut left, mut size, mut norm) = (0.0, 0.0, 0.0);
+    fn sums(&self, b: &[f32], x: &[f64]) -> Sums {
+        let (mut left, mut size, mut ones, mut norm) = (0.0, 0.0, 0.0, 0.0);
         for (i, &b) in b.iter().enumerate() {
-            let (mut sum, mut sizes) = (f64::from(b), 0.0);
+            let (mut sum, mut sizes, mut row) = (f64::from(b), 0.0, 0.0);
             for (j, a) in self.matrix().real_row(i) {
                 let product = f64::from(a) * x.get(j).copied().unwrap_or_default();
                 sum -= product;
                 sizes += product.abs();
+                row += f64::from(a.abs());
             }
             left += sum * sum;
             size += sizes * sizes;
+            ones += row * row;
             norm += f64::from(b) * f64::from(b);
         }
         let norm = if norm == 0.0 { 1.0 } else { norm.sqrt() };
+        Sums {
+            left: left.sqrt(),
+            size: size.sqrt(),
+            ones: ones.sqrt(),
+            norm,
+        }
+    }
+
+    /// What double precision says of an x, whatever a method says of itself.
+    #[must_use]
+    pub fn confirm(&self, b: &[f32], x: &[f32]) -> Confirmation {
+        let wide: Vec<f64> = x.iter().map(|&x| x.into()).collect();
+        let Sums {
+            left, size, norm, ..
+        } = self.sums(b, &wide);
+        let length = if b.iter().all(|&b| b == 0.0) {
+            0.0
+        } else {
+            norm
+        };
+        Confirmation {
+            residual: left / norm,
+            attainable: 2.0 * ROUNDING * (size + length) / norm,
+            tolerance: self.tolerance(),
+        }
+    }
+
+    /// |b - A x| / |b| in double precision, and how far the residual that a method updates may be from it behind so many iterations, the
+    /// largest of which was `most`. (|b| counts as 1 if it is 0.)
+    #[must_use]
+    pub fn true_residual(&self, b: &[f32], x: &[f64], iterations: usize, most: f64) -> [f64; 2] {
+        let sums = self.sums(b, x);
         let steps = (iterations + self.matrix().longest_row()) as f64;
         let factor = match self.method() {
             Method::Cg | Method::Pcg => 0.5,
             Method::Bicgstab => 3.0,
         };
-        let allowed = factor * steps.sqrt() * ROUNDING * (size.sqrt() / norm + most);
-        [left.sqrt() / norm, allowed]
+        // A number of x below the normal ones is rounded like the least of these.
+        let size = sums.size + f64::from(f32::MIN_POSITIVE) * sums.ones;
+        let allowed = factor * steps.sqrt() * ROUNDING * (size / sums.norm + most);
+        [sums.left / sums.norm, allowed]
     }
 
     /// The verdict on an output, see [`SolveProblem`]. `rms` is the true residual.
@@ -68,11 +114,14 @@ impl SolveProblem {
         if claim.end != End::Converged && self.has_to_converge(b) {
             return wrong;
         }
-        let finite = claim.x.iter().all(|x| x.is_finite());
-        if !finite && claim.end == End::Diverged {
-            return Verdict {
-                rms: f64::INFINITY,
-                worst: 0.0,
+        if !claim.x.iter().all(|x| x.is_finite()) {
+            // Only what has diverged may have left the numbers.
+            return match claim.end == End::Diverged {
+                true => Verdict {
+                    rms: f64::INFINITY,
+                    worst: 0.0,
+                },
+                false => wrong,
             };
         }
         let x: Vec<f64> = claim.x.iter().map(|&x| x.into()).collect();

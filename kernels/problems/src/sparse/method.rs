@@ -45,7 +45,7 @@ impl fmt::Display for Method {
 /// How a method ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum End {
-    /// The residual that it computed is as small as was asked for.
+    /// The residual that it updates is as small as was asked for; what double precision says of it is a [`Confirmation`](super::Confirmation).
     Converged,
     /// It would have divided by 0 or, of conjugate gradients, by what is not positive: the matrix is not positive definite.
     Breakdown,

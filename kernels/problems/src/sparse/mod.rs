@@ -1,5 +1,6 @@
 //! Sparse matrices: what they are, where they come from, and what is computed with them.
 
+mod confirm;
 mod iterate;
 mod judge;
 mod market;
@@ -15,6 +16,7 @@ mod symmetry;
 mod tests;
 mod triplets;
 
+pub use confirm::{Confirmation, SolveOutcome};
 pub use iterate::Solved;
 pub use market::{MarketError, read_market};
 pub use matrix::{Coefficients, MatrixError, SparseMatrix};

@@ -20,6 +20,8 @@ pub(super) struct Arrays {
     pub(super) z: u64,
     pub(super) t: u64,
     pub(super) d: u64,
+    /// b, scaled: the shadow of the residual.
+    pub(super) shadow: u64,
     pub(super) zeros: u64,
 }
 
@@ -30,7 +32,10 @@ pub(super) struct Kept {
     /// How many residuals there are.
     pub(super) count: Buffer<u32>,
     pub(super) end: Buffer<u32>,
-    /// |b|.
+    /// What b is multiplied by and x divided by, and whether it has to be another power of two.
+    pub(super) scale: Buffer<f64>,
+    pub(super) rescale: Buffer<u32>,
+    /// |b|, scaled.
     pub(super) norm: Buffer<f64>,
     pub(super) rho: Buffer<f64>,
     pub(super) alpha: Buffer<f64>,
@@ -83,38 +88,42 @@ impl Iterating<'_> {
                 false => self.gradients(job),
             },
         )?;
-        self.operators.fill_one(job)?;
-        self.operators
-            .pass(job, Kernel::SCALED, &[self.at.x], &[to])
+        self.give(job, to)
     }
 
-    /// x = 0, r = p = b (or p = d b), and the first residual.
+    /// x = 0, r = p = b (or p = d b), scaled, and the first residual.
     fn begin(&self, job: &mut Job) -> Result<(), JobError> {
         let Arrays {
-            b,
             x,
             r,
             p,
             y,
             d,
+            shadow,
             zeros,
             ..
         } = self.at;
         self.operators.fill_one(job)?;
         self.operators.pass(job, Kernel::SCALED, &[zeros], &[x])?;
-        let first = match self.solver.problem.method() {
+        let method = self.solver.problem.method();
+        let first = match method {
             Iteration::Cg => {
-                self.operators.pass(job, Kernel::SCALED, &[b], &[p])?;
-                self.operators.pass(job, Kernel::SCALED, &[b], &[r])?;
+                self.take(job, r)?;
+                self.operators.fill_one(job)?;
+                self.operators.pass(job, Kernel::SCALED, &[r], &[p])?;
                 Kernel::SCALED
             }
             Iteration::Pcg => {
-                self.operators.pass(job, Kernel::BEGIN, &[b, d], &[r, p])?;
+                self.take(job, r)?;
+                self.operators.pass(job, Kernel::BEGIN, &[r, d], &[r, p])?;
                 Kernel::BEGIN
             }
             Iteration::Bicgstab => {
-                self.operators.pass(job, Kernel::SCALED, &[b], &[p])?;
-                self.operators.pass(job, Kernel::BEGIN, &[b, d], &[r, y])?;
+                self.take(job, shadow)?;
+                self.operators.fill_one(job)?;
+                self.operators.pass(job, Kernel::SCALED, &[shadow], &[p])?;
+                self.operators
+                    .pass(job, Kernel::BEGIN, &[shadow, d], &[r, y])?;
                 Kernel::BEGIN
             }
         };

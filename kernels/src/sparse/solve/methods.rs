@@ -50,7 +50,6 @@ impl Iterating<'_> {
     /// An iteration of stabilised biconjugate gradients; the shadow of the residual is b.
     pub(super) fn stabilised(&self, job: &mut Job) -> Result<(), JobError> {
         let Arrays {
-            b,
             x,
             r,
             p,
@@ -59,11 +58,12 @@ impl Iterating<'_> {
             z,
             t,
             d,
+            shadow,
             ..
         } = self.at;
         let kept = self.kept;
         self.operators.product(job, y, v);
-        self.operators.pass(job, Kernel::DOT, &[b, v], &[])?;
+        self.operators.pass(job, Kernel::DOT, &[shadow, v], &[])?;
         self.operators
             .scalars(job, Kernel::DOT, |step, [across, ..]| {
                 self.divide(step, across, false)
@@ -82,7 +82,7 @@ impl Iterating<'_> {
                     self.operators.fill(step, &[alpha, omega])
                 })?;
             self.operators
-                .pass(job, Kernel::FINISH, &[x, y, z, r, t, b], &[x, r])?;
+                .pass(job, Kernel::FINISH, &[x, y, z, r, t, shadow], &[x, r])?;
             self.operators
                 .scalars(job, Kernel::FINISH, |step, [new, square, _]| {
                     let omega = step.load(kept.omega, 0)?;

@@ -1,7 +1,8 @@
 //! Systems of equations: conjugate gradients, the same preconditioned with the diagonal, and stabilised biconjugate gradients.
 //!
 //! An iteration is products and passes over vectors, between which the control CPU makes scalars in double precision; it also watches the
-//! residual as [`Watch`](cp2_problems::sparse::Watch) does, and its word ends the loop. What depends on whether a method has broken down is a loop of one turn at most.
+//! residual as [`Watch`](cp2_problems::sparse::Watch) does, and its word ends the loop. What depends on whether a method has broken down is a loop of one turn at most, and so is what
+//! depends on whether the squares of b are numbers of single precision.
 //!
 //! | | passes beside products |
 //! |---|---|
@@ -10,6 +11,7 @@
 
 mod iteration;
 mod methods;
+mod scale;
 
 use super::vectors::{Kernel, Vectors};
 use super::{Operators, Product, SparseError};
@@ -142,6 +144,10 @@ impl Solver {
         let mut vector = || self.vectors.vector(&mut job);
         let (x, r, p, q) = (vector()?, vector()?, vector()?, vector()?);
         let (y, z, t, zeros) = (vector()?, vector()?, vector()?, vector()?);
+        let shadow = match self.problem.method() {
+            Iteration::Bicgstab => vector()?,
+            Iteration::Cg | Iteration::Pcg => zeros,
+        };
         let iterating = Iterating {
             operators: Operators {
                 product: self.product.place(&mut job)?,
@@ -157,12 +163,15 @@ impl Solver {
                 z,
                 t,
                 d: diagonal.unwrap_or(zeros),
+                shadow,
                 zeros,
             },
             kept: Kept {
                 residuals,
                 count: count?,
                 end: end?,
+                scale: job.temporary(1)?,
+                rescale: job.temporary(1)?,
                 norm: job.temporary(1)?,
                 rho: job.temporary(1)?,
                 alpha: job.temporary(1)?,

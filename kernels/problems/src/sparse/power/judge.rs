@@ -79,8 +79,8 @@ impl PowerProblem {
         }
     }
 
-    /// The error of what an output says of its own x, relative to what is allowed.
-    fn own_error(&self, output: &Data) -> Result<f64, DataError> {
+    /// The error of what an output says of its own x, relative to what is allowed. An x of which nothing is left is right only if something may leave nothing of it.
+    fn own_error(&self, output: &Data, may_vanish: bool) -> Result<f64, DataError> {
         let count = self.iterations + 1;
         let x: &[f32] = output.sized("x", self.matrix.rows())?;
         let [values, residuals] =
@@ -95,7 +95,7 @@ impl PowerProblem {
         let allowed = Self::own(rounding, norm);
         let claimed = [values?, residuals?].map(|all| all.last().copied().unwrap_or(f64::NAN));
         let mut worst = (square - 1.0).abs() / (2.0 * TERMS * ROUNDING);
-        if square == 0.0 {
+        if square == 0.0 && may_vanish {
             worst = 0.0;
         }
         for ((found, claimed), allowed) in found.into_iter().zip(claimed).zip(allowed) {
@@ -112,8 +112,11 @@ impl PowerProblem {
     /// The verdict on an output, where double precision has been computed; see [`PowerProblem`].
     #[must_use]
     pub fn verdict(&self, exact: Powers<f64>, output: &Data) -> Verdict {
+        // In some iteration no more is left of A x than roundings.
+        let mut lengths = exact.norms.iter().zip(&exact.roundings);
+        let may_vanish = lengths.any(|(length, rounding)| length <= rounding);
         let verdict = self.reference_of(exact).judge(output);
-        match self.own_error(output) {
+        match self.own_error(output, may_vanish) {
             Ok(own) if own > verdict.worst || own.is_nan() => Verdict {
                 worst: own,
                 ..verdict

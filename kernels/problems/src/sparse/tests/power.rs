@@ -48,7 +48,13 @@ fn results_that_are_off_are_wrong() {
         };
         let right = verdict(|_, _, _| {});
         assert!(right.worst < 0.5, "{right:?}");
-        let wrong: [Change; 7] = [
+        let wrong: [Change; 8] = [
+            // Nothing is left, where nothing can have left so little; late nothing else would tell.
+            |x, values, left| {
+                x.fill(0.0);
+                values.iter_mut().rev().take(1).for_each(|v| *v = 0.0);
+                left.iter_mut().rev().take(1).for_each(|r| *r = 0.0);
+            },
             |x, _, _| x[5] += 0.01,
             |x, _, _| x.iter_mut().for_each(|x| *x *= 1.001),
             |_, values, _| values[0] += 0.001,
@@ -64,6 +70,19 @@ fn results_that_are_off_are_wrong() {
         let short = problem.output(vec![0.0; 3], vec![0.0], vec![0.0]);
         assert!(!problem.judge(&input, &short).holds());
     }
+}
+
+/// x may become 0 where A x does.
+#[test]
+fn what_vanishes_is_right() {
+    let shift = Triplets::Real(vec![(0, 1, 1.0), (1, 2, 1.0)]);
+    let matrix = SparseMatrix::from_triplets(3, 3, &shift).unwrap();
+    let problem = PowerProblem::new(matrix.into(), 5).unwrap();
+    let input = Data::of("x", &[3], vec![1.0f32, 2.0, 3.0]);
+    let found = problem.solve::<f32>(&[1.0, 2.0, 3.0]);
+    assert_eq!(found.x, [0.0; 3]);
+    let output = problem.output(found.x, found.values, found.residuals);
+    assert!(problem.judge(&input, &output).holds());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! `cp2 solve`.
 
+mod ends;
+
 use super::MachineArg;
 use crate::interrupt;
 use crate::io::{
@@ -15,7 +17,8 @@ use cp2_kernels::KernelRun;
 use cp2_kernels::sparse::Solver;
 use cp2_machine::Machine;
 use cp2_problems::Data;
-use cp2_problems::sparse::{End, Method, SolveProblem};
+use cp2_problems::sparse::{Method, SolveOutcome, SolveProblem};
+use ends::Solved;
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,7 +36,7 @@ pub(crate) struct Args {
     /// Method: cg, pcg (preconditioned with the diagonal) or bicgstab (the same); cg and pcg want a symmetric matrix
     #[arg(long, value_name = "METHOD", required = true, value_parser = method)]
     method: Method,
-    /// Residual |b - A x| to be reached, relative to |b|
+    /// Residual |b - A x| to be reached, relative to |b|: the one that double precision finds of x decides
     #[arg(long, value_name = "T", default_value_t = 1e-5, value_parser = tolerance)]
     tolerance: f64,
     /// Iterations at most
@@ -95,6 +98,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let problem = SolveProblem::new(matrix.into(), args.method, args.tolerance, args.iterations);
     let problem = problem.map_err(|e| Failure::in_file(&args.matrix, e))?;
     let b = read_vector(&args.rhs, rows, machine.host.memory.0)?;
+    if let Some(warning) = ends::warning(args.tolerance) {
+        crate::warn(&warning);
+    }
     let (solver, pack_seconds) = {
         let _planning = progress::planning(json);
         let started = Instant::now();
@@ -114,55 +120,6 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     )
 }
 
-/// What a result says.
-struct Solved {
-    x: Vec<f32>,
-    residuals: Vec<f64>,
-    end: End,
-    /// |b - A x| / |b| in double precision.
-    true_residual: f64,
-}
-
-impl Solved {
-    fn of(problem: &SolveProblem, b: &[f32], output: &Data) -> Option<Self> {
-        let x: Vec<f32> = output.get("x").ok()?.to_vec();
-        let all: &[f64] = output.get("residuals").ok()?;
-        let residuals: Vec<f64> = all.iter().copied().take_while(|r| !r.is_nan()).collect();
-        let &[end] = output.get::<u32>("end").ok()? else {
-            return None;
-        };
-        let wide: Vec<f64> = x.iter().map(|&x| x.into()).collect();
-        let [true_residual, _] = problem.true_residual(b, &wide, residuals.len(), 0.0);
-        Some(Self {
-            x,
-            residuals,
-            end: End::of(end)?,
-            true_residual,
-        })
-    }
-
-    fn iterations(&self) -> usize {
-        self.residuals.len().saturating_sub(1)
-    }
-}
-
-/// What to do about an end.
-fn advice(end: End) -> &'static str {
-    match end {
-        End::Converged => "",
-        End::Breakdown => {
-            "a scalar that is divided by is 0, or of cg and pcg p A p is not positive: these want a positive definite matrix; take bicgstab, or another right-hand side"
-        }
-        End::Diverged => {
-            "the residual grows without bound: take another method; conjugate gradients want a positive definite matrix"
-        }
-        End::Stagnated => {
-            "the residual no longer becomes smaller: ask for a larger --tolerance, single precision may reach no more; or take another method"
-        }
-        End::Limit => "allow more --iterations, or ask for a larger --tolerance",
-    }
-}
-
 fn report(
     (args, machine): (&Args, &Machine),
     (problem, solver, b): (&SolveProblem, &Solver, &[f32]),
@@ -176,9 +133,7 @@ fn report(
     let iterations = solved.as_ref().map_or(0, Solved::iterations);
     let costs = solver.figures(iterations.max(1));
     let efficiency = solved.as_ref().map(|_| costs.efficiency(report.cycles));
-    let claimed = solved
-        .as_ref()
-        .and_then(|solved| solved.residuals.last().copied());
+    let claimed = solved.as_ref().and_then(Solved::claimed);
     let own = json!({
         "matrix": shown(&args.matrix),
         "rows": problem.matrix().rows(),
@@ -186,11 +141,13 @@ fn report(
         "method": problem.method().name(),
         "tolerance": problem.tolerance(),
         "format": solver.product().format().name(),
-        "outcome": solved.as_ref().map(|solved| solved.end.to_string()),
-        "converged": solved.as_ref().is_some_and(|solved| solved.end == End::Converged),
+        "outcome": solved.as_ref().map(|solved| solved.outcome().to_string()),
+        "converged": solved.as_ref().is_some_and(|solved| solved.outcome() == SolveOutcome::Converged),
+        "method_end": solved.as_ref().map(|solved| solved.end.to_string()),
         "iterations": solved.as_ref().map(Solved::iterations),
         "residual": claimed,
-        "true_residual": solved.as_ref().map(|solved| solved.true_residual),
+        "true_residual": solved.as_ref().map(|solved| solved.found.residual),
+        "attainable": solved.as_ref().map(|solved| solved.found.attainable),
         "residuals": solved.as_ref().map(|solved| &solved.residuals),
         "efficiency": efficiency,
         "expected_cycles": null,
@@ -207,14 +164,7 @@ fn report(
     );
     let mut text = format!("{title}\n");
     if let Some(solved) = &solved {
-        text += &format!(
-            "{} after {} iterations; residual relative to |b|: {:.3e} by the method, {:.3e} in f64 (asked for: {:e})\n",
-            solved.end,
-            solved.iterations(),
-            claimed.unwrap_or(f64::NAN),
-            solved.true_residual,
-            problem.tolerance()
-        );
+        text += &solved.text();
     }
     text += &table(report);
     if let Some(efficiency) = efficiency {
@@ -240,14 +190,9 @@ fn report(
     let source = super::source_text;
     conclude(&args.simulation, report, None, &title, source, &mut outcome)?;
     outcome.inputs(run.keeps_inputs().map_err(Failure::input)?);
-    if let Some(solved) = solved.filter(|solved| solved.end != End::Converged) {
+    if let Some(advice) = solved.and_then(|solved| solved.advice(problem)) {
         outcome.exit = outcome.exit.max(UNVERIFIED);
-        outcome.notes += &format!(
-            "error: not solved: the method {} after {} iterations; {}\n",
-            solved.end,
-            solved.iterations(),
-            advice(solved.end)
-        );
+        outcome.notes += &format!("error: not solved: {advice}\n");
     }
     Ok(outcome)
 }

@@ -1,0 +1,243 @@
+//! How a system has been solved, in words: what is said of an end fits its cause, and what is advised can be done with this method and this matrix.
+
+use cp2_problems::Data;
+use cp2_problems::sparse::{
+    Confirmation, End, Method, SolveOutcome, SolveProblem, SparseMatrix, Symmetry,
+};
+
+/// The least tolerance that single precision may keep: two roundings.
+const LEAST: f64 = f32::EPSILON as f64;
+
+/// What is said of a tolerance before anything is computed.
+pub(super) fn warning(tolerance: f64) -> Option<String> {
+    (tolerance < LEAST).then(|| {
+        format!(
+            "warning: --tolerance {tolerance:e} is below 2^-23 = {LEAST:.1e}, what single precision leaves of the best x: such an x is unlikely to be confirmed"
+        )
+    })
+}
+
+/// A figure in so many digits, or in as many more as keep it on its side of the tolerance.
+fn digits(figure: f64, least: usize, tolerance: f64) -> String {
+    let text = |digits: usize| format!("{figure:.digits$e}");
+    let keeps = |text: &String| {
+        let shown = text.parse().unwrap_or(figure);
+        (shown <= tolerance) == (figure <= tolerance)
+    };
+    let mut texts = (least..17).map(text);
+    texts.find(keeps).unwrap_or_else(|| text(17))
+}
+
+/// What a result says, and what double precision says of it.
+pub(super) struct Solved {
+    pub(super) x: Vec<f32>,
+    pub(super) residuals: Vec<f64>,
+    /// How the method ended.
+    pub(super) end: End,
+    pub(super) found: Confirmation,
+}
+
+impl Solved {
+    pub(super) fn of(problem: &SolveProblem, b: &[f32], output: &Data) -> Option<Self> {
+        let x: Vec<f32> = output.get("x").ok()?.to_vec();
+        let all: &[f64] = output.get("residuals").ok()?;
+        let residuals: Vec<f64> = all.iter().copied().take_while(|r| !r.is_nan()).collect();
+        let &[end] = output.get::<u32>("end").ok()? else {
+            return None;
+        };
+        let found = problem.confirm(b, &x);
+        Some(Self {
+            x,
+            residuals,
+            end: End::of(end)?,
+            found,
+        })
+    }
+
+    pub(super) fn iterations(&self) -> usize {
+        self.residuals.len().saturating_sub(1)
+    }
+
+    /// The residual that the method claims.
+    pub(super) fn claimed(&self) -> Option<f64> {
+        self.residuals.last().copied()
+    }
+
+    pub(super) fn outcome(&self) -> SolveOutcome {
+        self.found.outcome(self.end)
+    }
+
+    /// The outcome with its figures, as a line.
+    pub(super) fn text(&self) -> String {
+        let (outcome, iterations) = (self.outcome(), self.iterations());
+        let claimed = self.claimed().unwrap_or(f64::NAN);
+        let Confirmation {
+            residual,
+            attainable,
+            tolerance,
+        } = self.found;
+        let residual = digits(residual, 3, tolerance);
+        let mut beside = format!("asked for: {tolerance:e}");
+        if outcome != SolveOutcome::Converged {
+            let attainable = digits(attainable, 1, tolerance);
+            beside += &format!("; single precision holds about {attainable} for this x");
+        } else if self.end != End::Converged {
+            beside += &format!("; the method itself {}", self.end);
+        }
+        format!(
+            "{outcome} after {iterations} iterations; residual relative to |b|: {claimed:.3e} by the method, {residual} in f64 ({beside})\n"
+        )
+    }
+
+    /// Why the system is not solved, and what to do; nothing if it is.
+    pub(super) fn advice(&self, problem: &SolveProblem) -> Option<String> {
+        let iterations = self.iterations();
+        let Confirmation {
+            residual,
+            tolerance,
+            ..
+        } = self.found;
+        match self.outcome() {
+            SolveOutcome::Converged => None,
+            SolveOutcome::NotConfirmed => Some(format!(
+                "not confirmed: by the method it converged after {iterations} iterations, but the residual in f64 is {}, not {tolerance:e}; {}",
+                digits(residual, 1, tolerance),
+                self.unconfirmed(problem)
+            )),
+            SolveOutcome::Unsolved(end) => Some(format!(
+                "the method {end} after {iterations} iterations; {}",
+                self.unsolved(end, problem)
+            )),
+        }
+    }
+
+    /// What to do about a residual that the method has reached only by its own account.
+    fn unconfirmed(&self, problem: &SolveProblem) -> String {
+        if let Some(limited) = self.limited() {
+            return limited;
+        }
+        let is_off = |x: &f32| !x.is_finite() || x.is_subnormal();
+        let is_nothing = self.x.iter().all(|&x| x == 0.0);
+        if is_nothing || self.x.iter().any(is_off) {
+            return "numbers of x leave the range of single precision: multiply b by a power of two, x comes out multiplied by the same".to_owned();
+        }
+        let other = match problem.method() {
+            Method::Bicgstab if is_symmetric(problem) => {
+                ", or take cg or pcg if the matrix is positive definite"
+            }
+            _ => "",
+        };
+        format!(
+            "the method's residual has drifted from the true one: ask for a smaller --tolerance, so that more iterations follow{other}"
+        )
+    }
+
+    /// What to do where less was asked for than single precision holds.
+    fn limited(&self) -> Option<String> {
+        let Confirmation {
+            attainable,
+            tolerance,
+            ..
+        } = self.found;
+        (attainable > tolerance).then(|| {
+            let attainable = digits(attainable, 1, tolerance);
+            format!(
+                "single precision holds about {attainable} for this x: ask for a --tolerance of that or more"
+            )
+        })
+    }
+
+    fn unsolved(&self, end: End, problem: &SolveProblem) -> String {
+        let is_stabilised = problem.method() == Method::Bicgstab;
+        match end {
+            // The judgement of double precision is another's.
+            End::Converged => String::new(),
+            End::Breakdown => {
+                let cause = match is_stabilised {
+                    true => "a scalar that is divided by is 0",
+                    false => "p A p is not positive, or of pcg r r divided by the diagonal is 0",
+                };
+                let remedy = far(problem.matrix()).unwrap_or_else(|| remedy(problem));
+                format!("{cause}: {remedy}")
+            }
+            End::Diverged => {
+                let has_grown = self.claimed() >= Some(SolveProblem::DIVERGED);
+                let cause = match has_grown {
+                    true => "the residual grows without bound",
+                    false => "numbers of the method leave the range of single precision",
+                };
+                let remedy = far(problem.matrix()).unwrap_or_else(|| remedy(problem));
+                format!("{cause}: {remedy}")
+            }
+            End::Stagnated => {
+                let limited = self.limited().unwrap_or_else(|| {
+                    "ask for a larger --tolerance, single precision may reach no more".to_owned()
+                });
+                let other = match problem.method() {
+                    Method::Cg => ", or take pcg or bicgstab",
+                    Method::Pcg => ", or take bicgstab",
+                    Method::Bicgstab if is_symmetric(problem) => {
+                        ", or take cg or pcg if the matrix is positive definite"
+                    }
+                    Method::Bicgstab => "",
+                };
+                format!("the residual no longer becomes smaller: {limited}{other}")
+            }
+            End::Limit => self.limited().unwrap_or_else(|| {
+                "allow more --iterations, or ask for a larger --tolerance".to_owned()
+            }),
+        }
+    }
+}
+
+fn is_symmetric(problem: &SolveProblem) -> bool {
+    problem.matrix().symmetry() == Symmetry::Symmetric
+}
+
+/// What else can be done where a method does not go on.
+fn remedy(problem: &SolveProblem) -> String {
+    let rows = "order the rows of A and of b so that large numbers stand on the diagonal, or solve for two random parts of b and add up the solutions";
+    match problem.method() {
+        Method::Cg | Method::Pcg => {
+            "conjugate gradients want a positive definite matrix; take bicgstab, which takes any"
+                .to_owned()
+        }
+        Method::Bicgstab if is_symmetric(problem) => {
+            format!("take cg or pcg if the matrix is positive definite; else {rows}")
+        }
+        Method::Bicgstab => rows.to_owned(),
+    }
+}
+
+/// Numbers of a matrix whose products and squares single precision holds well.
+const HELD: std::ops::RangeInclusive<f32> = 1e-12..=1e12;
+
+/// What to do about a matrix whose largest number is far from 1; nothing of others.
+fn far(matrix: &SparseMatrix) -> Option<String> {
+    let rows = (0..matrix.rows()).flat_map(|i| matrix.real_row(i));
+    let largest = rows.fold(0.0f32, |most, (_, a)| most.max(a.abs()));
+    (largest > 0.0 && !HELD.contains(&largest)).then(|| {
+        format!(
+            "the largest number of the matrix is {largest:.1e}: multiply it by a power of two that brings that near 1, x comes out divided by the same"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is printed is on the side of the tolerance on which the figure is.
+    #[test]
+    fn digits_keep_the_side_of_the_tolerance() {
+        assert_eq!(digits(2.0e-5, 1, 1e-5), "2.0e-5");
+        assert_eq!(digits(9.996e-6, 1, 1e-5), "1.0e-5");
+        assert_eq!(digits(1.000_4e-5, 3, 1e-5), "1.0004e-5");
+        assert_eq!(
+            digits(1.0e-5 + 1e-20, 1, 1e-5).parse::<f64>().ok(),
+            Some(1.0e-5 + 1e-20)
+        );
+        assert_eq!(digits(f64::NAN, 1, 1e-5), "NaN");
+        assert_eq!(digits(f64::INFINITY, 1, 1e-5), "inf");
+    }
+}
