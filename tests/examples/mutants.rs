@@ -1,9 +1,12 @@
 //! Makes the wrong changes of `tests/mutants/list.toml` one by one and runs the test
-//! that each names: `cargo run -p cp2-tests --example mutants [-- PART]`, of all or
-//! of those with `PART` in their name. Ends with 1 where a change was not caught.
+//! that each names: `cargo run -p cp2-tests --example mutants [-- PART...]`, of all or
+//! of those with a `PART` in their name. Ends with 1 where a change was not caught.
 //!
 //! The changes are made in a copy of what git tracks, in `target/mutants`. A first
-//! run builds the tests there; a change then costs the build of what it touches in their crates.
+//! run builds the tests there; a change then costs the build of what it touches in their crates: less optimised than
+//! usual, which takes less time together with the run of one test, and those of one test one after the other.
+//! Property tests draw from the seed of `.cargo/config.toml`, as in `.ci/test`; what fails is not made smaller, and not
+//! remembered for the next run.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -14,7 +17,8 @@
 mod mutant;
 
 use mutant::{Mutant, all, root};
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
@@ -26,12 +30,25 @@ enum End {
     NotBuilt(String),
 }
 
+/// Builds that are soon done, and tests that end with the first case that fails.
+const SETTINGS: [(&str, &str); 5] = [
+    ("CARGO_INCREMENTAL", "1"),
+    ("CARGO_PROFILE_DEV_DEBUG", "false"),
+    ("CARGO_PROFILE_DEV_OPT_LEVEL", "1"),
+    ("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1"),
+    ("PROPTEST_MAX_SHRINK_ITERS", "0"),
+];
+
 fn main() -> ExitCode {
-    let part = std::env::args().nth(1).unwrap_or_default();
+    let parts: Vec<String> = std::env::args().skip(1).collect();
     let copy = root().join("target/mutants");
     mirror(&copy);
+    let mut chosen = all();
+    chosen.retain(|mutant| parts.is_empty() || parts.iter().any(|part| mutant.name.contains(part)));
+    // Those that touch the same crates follow each other: what one leaves changed is built with the next.
+    chosen.sort_by(|a, b| (&a.test, &a.file).cmp(&(&b.test, &b.file)));
     let (mut caught, mut missed) = (0, Vec::new());
-    for mutant in all().into_iter().filter(|m| m.name.contains(&part)) {
+    for mutant in chosen {
         let start = Instant::now();
         let file = copy.join(&mutant.file);
         let text = std::fs::read_to_string(&file).unwrap();
@@ -75,6 +92,7 @@ fn mirror(copy: &Path) {
         .current_dir(root())
         .output()
         .unwrap();
+    let mut kept = BTreeSet::from([copy.join("target")]);
     for name in listed
         .stdout
         .split(|byte| *byte == 0)
@@ -88,17 +106,35 @@ fn mirror(copy: &Path) {
             std::fs::create_dir_all(to.parent().unwrap()).unwrap();
             std::fs::write(&to, new).unwrap();
         }
+        kept.insert(to);
+    }
+    remove_others(copy, &kept);
+}
+
+/// Removes files that are not kept: an old one may be what catches a change.
+fn remove_others(folder: &Path, kept: &BTreeSet<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if kept.contains(&path) {
+            continue;
+        }
+        if path.is_dir() {
+            remove_others(&path, kept);
+        } else {
+            std::fs::remove_file(path).unwrap();
+        }
     }
 }
 
 fn test(copy: &Path, mutant: &Mutant) -> End {
     let run = |more: &[&str]| {
         Command::new("cargo")
-            .args(["test", "--locked", "--no-fail-fast", "--quiet"])
+            .args(["test", "--locked", "--quiet"])
             .args(mutant.test.split(' '))
             .args(more)
             .current_dir(copy)
             .env("CARGO_TARGET_DIR", copy.join("target"))
+            .envs(SETTINGS)
             .output()
             .unwrap()
     };

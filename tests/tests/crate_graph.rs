@@ -12,14 +12,19 @@ use std::path::{Path, PathBuf};
 
 /// Folder of a crate, and the workspace crates it may use, which stand above it.
 const GRAPH: &[(&str, &[&str])] = &[
-    ("machine", &[]),
+    // What tests have in common.
+    ("tests", &[]),
+    ("machine", &["cp2-tests"]),
     ("model", &["cp2-machine"]),
     // What kernels are judged by: it knows machines, and no kernel.
     ("model/reference", &["cp2-machine"]),
-    ("asm", &["cp2-machine"]),
-    ("dma", &["cp2-machine"]),
-    ("emu", &["cp2-machine", "cp2-asm", "cp2-dma"]),
-    ("host", &["cp2-machine", "cp2-asm", "cp2-dma", "cp2-emu"]),
+    ("asm", &["cp2-tests", "cp2-machine"]),
+    ("dma", &["cp2-tests", "cp2-machine"]),
+    ("emu", &["cp2-tests", "cp2-machine", "cp2-asm", "cp2-dma"]),
+    (
+        "host",
+        &["cp2-tests", "cp2-machine", "cp2-asm", "cp2-dma", "cp2-emu"],
+    ),
     ("kernels/rustfft", &[]),
     // What is to be computed: it knows nothing that computes.
     ("kernels/problems", &["cp2-rustfft"]),
@@ -38,6 +43,7 @@ const GRAPH: &[(&str, &[&str])] = &[
             "cp2-rustfft",
             // Their tests compare with it.
             "cp2-native",
+            "cp2-tests",
         ],
     ),
     (
@@ -55,7 +61,6 @@ const GRAPH: &[(&str, &[&str])] = &[
             "cp2-kernels",
         ],
     ),
-    ("tests", &[]),
 ];
 
 /// Crates from outside that belong to one layer only: a terminal is no business of a library.

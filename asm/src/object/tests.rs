@@ -310,14 +310,47 @@ impl Damage {
     }
 }
 
+fn comes_back(program: Program) {
+    let elf = program.to_elf();
+    assert_eq!(elf, program.clone().to_elf());
+    assert_eq!(Program::from_elf(&elf), Ok(program));
+}
+
+/// Data in several pieces and a line beyond 2^16, without a symbol.
+#[test]
+fn pieces_of_data_and_a_late_line_come_back() {
+    let program = Program {
+        words: vec![Word::NOP.encode()],
+        dmem: vec![
+            Segment {
+                address: 244,
+                bytes: (0..32).collect(),
+            },
+            Segment {
+                address: 516,
+                bytes: (0..24).collect(),
+            },
+            Segment {
+                address: 624,
+                bytes: (0..60).collect(),
+            },
+        ],
+        files: vec!["a.s".into()],
+        lines: vec![Line {
+            file: 0,
+            line: 70_398,
+        }],
+        ..Program::default()
+    };
+    comes_back(program);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
     fn any_program_comes_back(program in any_program(40)) {
-        let elf = program.to_elf();
-        prop_assert_eq!(&elf, &program.clone().to_elf());
-        prop_assert_eq!(Program::from_elf(&elf), Ok(program));
+        comes_back(program);
     }
 
     /// What a damaged object still gives is a program that can be written and read again.

@@ -153,25 +153,24 @@ pub(crate) fn wav(rate: u32, samples: &[i16]) -> Vec<u8> {
     out
 }
 
-/// Waits until a process handles SIGINT itself.
+/// Waits until a set of signals of a process has SIGINT in it, or has not; for as long as it takes, or until the process ends.
 #[cfg(target_os = "linux")]
-fn wait_for_handler(pid: u32) {
-    for _ in 0..500 {
-        std::thread::sleep(std::time::Duration::from_millis(20));
+fn wait_for(pid: u32, signals: &str, has: bool) {
+    loop {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-        let caught = status
-            .lines()
-            .find_map(|l| l.strip_prefix("SigCgt:"))
-            .unwrap()
-            .trim();
-        if u64::from_str_radix(caught, 16).unwrap() & 2 != 0 {
+        let line = |name: &str| {
+            let line = status.lines().find_map(|l| l.strip_prefix(name));
+            line.unwrap_or_default().trim_start_matches(':').trim()
+        };
+        let set = u64::from_str_radix(line(signals), 16).unwrap_or(0);
+        if line("State").starts_with('Z') || (set & 2 != 0) == has {
             return;
         }
+        std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    panic!("no handler after ten seconds");
 }
 
-/// Presses Ctrl-C so often, a moment after a command began to listen for it: how it ended.
+/// Presses Ctrl-C so often, as soon as a command listens for it: how it ended.
 #[cfg(target_os = "linux")]
 pub(crate) fn interrupted_often(mut command: Command, times: usize) -> Ended {
     let child = command
@@ -179,15 +178,16 @@ pub(crate) fn interrupted_often(mut command: Command, times: usize) -> Ended {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    wait_for_handler(child.id());
     for _ in 0..times {
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        wait_for(child.id(), "SigCgt", true);
         // The shell's own: not every system has the program.
         let kill = Command::new("sh")
             .args(["-c", &format!("kill -INT {}", child.id())])
             .status()
             .unwrap();
         assert!(kill.success());
+        // Two that wait at the same time are one.
+        wait_for(child.id(), "ShdPnd", false);
     }
     let Output {
         status,
@@ -201,7 +201,7 @@ pub(crate) fn interrupted_often(mut command: Command, times: usize) -> Ended {
     }
 }
 
-/// Presses Ctrl-C a moment after a command began to listen for it: its exit code
+/// Presses Ctrl-C as soon as a command listens for it: its exit code
 /// and what it said on standard error.
 #[cfg(target_os = "linux")]
 pub(crate) fn interrupted(command: Command) -> (Option<i32>, String) {

@@ -3,5 +3,6 @@
 
 mod closed_forms;
 mod common;
+mod drawn;
 mod errors;
 mod model;

@@ -1,11 +1,14 @@
 //! The engines against each other, and whether the programs are any good.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "tests")]
 
+mod drawn;
+
 use super::{Ran, Row, Summary, cases, lockstep};
 use crate::simd::Simd;
 use crate::{Cause, Causes, Engine, Notice, Processor};
 use cp2_asm::isa::Op;
 use cp2_machine::{Class, Machine};
+use proptest::proptest;
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRng, TestRunner};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -260,6 +263,21 @@ fn any_program_runs_alike_with_avx2_code() {
 #[test]
 fn any_program_runs_alike_on_the_portable_tier() {
     engine_agrees(Engine::Portable, 100, 150);
+}
+
+proptest! {
+    #![proptest_config(Config::with_cases(16))]
+
+    /// The programs above are always the same; with another seed, these are others.
+    #[test]
+    fn any_case_runs_alike_on_every_engine(case in cases(1..60)) {
+        for engine in [Engine::Fast, Engine::Avx2, Engine::Portable] {
+            let right = |machine| Processor::new(machine).with_engine(engine);
+            if let Err(mismatch) = lockstep(&case, reference, right) {
+                return Err(TestCaseError::fail(format!("{engine:?}: {}", mismatch.brief())));
+            }
+        }
+    }
 }
 
 /// The comparison can fail, and what fails becomes small.

@@ -67,16 +67,26 @@ proptest! {
     fn every_scalar_row_agrees_with_the_oracle(
         values in prop::collection::vec(any::<u32>(), SCALARS), r in prop::array::uniform3(0u8..4), bits in any::<u32>()
     ) {
-        let scalars: [u32; SCALARS] = values.try_into().unwrap();
-        for op in scalar_rows() {
-            let mut inst = Inst::new(op);
-            inst.r[..3].copy_from_slice(&r);
-            inst.imm = immediate(op, bits);
-            let mut expected = scalars;
-            expected[r[0] as usize] = oracle(&inst, &scalars);
-            prop_assert_eq!(run(&inst, &scalars), expected, "{:?}", inst);
-        }
+        every_row_agrees(&values.try_into().unwrap(), r, bits);
     }
+}
+
+fn every_row_agrees(scalars: &[u32; SCALARS], r: [u8; 3], bits: u32) {
+    for op in scalar_rows() {
+        let mut inst = Inst::new(op);
+        inst.r[..3].copy_from_slice(&r);
+        inst.imm = immediate(op, bits);
+        let mut expected = *scalars;
+        expected[r[0] as usize] = oracle(&inst, scalars);
+        assert_eq!(run(&inst, scalars), expected, "{inst:?}");
+    }
+}
+
+/// Zeros, and an immediate with its upper half set.
+#[test]
+fn rows_agree_on_zeros_and_a_large_immediate() {
+    let scalars = std::array::from_fn(|i| if i < 32 { 0 } else { i as u32 * 0x0404_0405 });
+    every_row_agrees(&scalars, [1, 2, 1], 3_115_328_988);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Nests as values, without an emulator.
 
+mod drawn;
 mod kept;
 mod march;
 

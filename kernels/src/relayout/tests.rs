@@ -106,26 +106,36 @@ proptest! {
 
     #[test]
     fn two_by_two_and_apart(n in 1u64..500, skip in 0u64..5, rows in 1u64..12, way in 0..4, kind in 0usize..6) {
-        let machine = other(kind);
-        let (pitches, pitch): (Vec<u64>, u64) = match way {
-            0 => (vec![n, n], 2 * n),
-            1 => (vec![2 * n], n),
-            2 => (vec![n + skip + n / 2], 2 * n),
-            _ => (vec![2 * n + 2], 4 * n),
-        };
-        let word = |at: u64| match way {
-            // Coupled, taken apart, coupled with zeros before and in one array, completed by conjugates.
-            0 => Word::Of((at % 2) as u8, at / 2),
-            1 => Word::Of(0, 2 * at),
-            2 if at < 2 * skip => Word::Zero,
-            2 => Word::Of(0, at / 2 - skip + (at % 2) * (n / 2)),
-            _ if at < 2 * n => Word::Of(0, at),
-            _ if at.is_multiple_of(2) => Word::Of(0, 4 * n - at),
-            _ => Word::Minus(0, 4 * n - at + 2),
-        };
-        let (found, wanted) = both(&pitches, (pitch, rows), &word, &machine);
-        prop_assert_eq!(found, wanted);
+        is_coupled_or_apart((n, skip, rows), way, kind);
     }
+}
+
+fn is_coupled_or_apart((n, skip, rows): (u64, u64, u64), way: i32, kind: usize) {
+    let machine = other(kind);
+    let (pitches, pitch): (Vec<u64>, u64) = match way {
+        0 => (vec![n, n], 2 * n),
+        1 => (vec![2 * n], n),
+        2 => (vec![n + skip + n / 2], 2 * n),
+        _ => (vec![2 * n + 2], 4 * n),
+    };
+    let word = |at: u64| match way {
+        // Coupled, taken apart, coupled with zeros before and in one array, completed by conjugates.
+        0 => Word::Of((at % 2) as u8, at / 2),
+        1 => Word::Of(0, 2 * at),
+        2 if at < 2 * skip => Word::Zero,
+        2 => Word::Of(0, at / 2 - skip + (at % 2) * (n / 2)),
+        _ if at < 2 * n => Word::Of(0, at),
+        _ if at.is_multiple_of(2) => Word::Of(0, 4 * n - at),
+        _ => Word::Minus(0, 4 * n - at + 2),
+    };
+    let (found, wanted) = both(&pitches, (pitch, rows), &word, &machine);
+    assert_eq!(found, wanted);
+}
+
+/// Every second word of an odd number, where local memory is small.
+#[test]
+fn odd_rows_are_taken_apart_in_little_memory() {
+    is_coupled_or_apart((41, 0, 2), 1, 1);
 }
 
 proptest! {

@@ -5,6 +5,7 @@ mod backends;
 mod chain;
 mod common;
 mod conv;
+mod drawn;
 mod dsp;
 mod extremes;
 mod fft;

@@ -248,7 +248,7 @@ levels = { value = 1, unit = "levels" }
 
 /// One case of the property.
 #[derive(Clone, Debug)]
-struct Case {
+pub(crate) struct Case {
     shape: Vec<u64>,
     block: Vec<u64>,
     halo: Vec<u64>,
@@ -379,7 +379,7 @@ fn run(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn cases() -> impl Strategy<Value = Case> {
+pub(crate) fn cases() -> impl Strategy<Value = Case> {
     let axis = |most: u64| prop_oneof![Just(1u64), 1..=most];
     let sizes = (
         1usize..4,
@@ -446,6 +446,25 @@ proptest! {
     fn windows_show_arrays_as_their_edges_continue_them(case in cases()) {
         run(&case)?;
     }
+}
+
+/// A halo of lines behind which a page has a single one.
+#[test]
+fn a_clamped_halo_of_single_lines_is_right() {
+    let case = Case {
+        march: None,
+        shape: vec![5, 32],
+        block: vec![1, 4],
+        halo: vec![1, 0],
+        edge: Edge::Clamp,
+        words: 1,
+        inputs: 1,
+        outputs: 1,
+        size: None,
+        buffering: Buffering::Auto,
+        machine: "vm7",
+    };
+    run(&case).unwrap();
 }
 
 /// The dot product of two arrays; the one output block has it in its first element.

@@ -38,7 +38,7 @@ fn checked(
     cycles
 }
 
-fn made() -> impl Strategy<Value = (Made, usize, Case, u64)> {
+pub(crate) fn made() -> impl Strategy<Value = (Made, usize, Case, u64)> {
     let pattern = prop::sample::select(Pattern::ALL.to_vec());
     let field = prop::sample::select(Field::ALL.to_vec());
     let case = prop::sample::select(Case::ALL.to_vec());

@@ -1,7 +1,9 @@
 //! Random machines survive being written; random damage never panics.
 
 use cp2_machine::{Machine, Quantity, ROWS, Range};
+use cp2_tests::drawn::{compare, of_strategy};
 use proptest::prelude::*;
+use std::path::Path;
 
 /// A file on vm7 that sets some parameters to values within their ranges.
 fn changes() -> impl Strategy<Value = String> {
@@ -69,4 +71,13 @@ proptest! {
             prop_assert!(!e.problems.is_empty() && !e.to_string().is_empty());
         }
     }
+}
+
+#[test]
+fn the_same_is_drawn() {
+    compare(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/machines/drawn.txt"),
+        "-p cp2-machine --test machines the_same_is_drawn",
+        &[("files", of_strategy(changes()))],
+    );
 }

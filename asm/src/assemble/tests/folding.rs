@@ -102,13 +102,16 @@ const ARGUMENTS: [&str; 27] = [
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
     #[test]
-    fn values_are_what_they_are_of(
-        lines in prop::collection::vec(prop::sample::select(&LINES[..]), 1..4),
-        p in prop::sample::select(&ARGUMENTS[..]),
-        q in prop::sample::select(&ARGUMENTS[..]),
-    ) {
-        folds(&program(&lines, [p, q]));
+    fn values_are_what_they_are_of(text in sources()) {
+        folds(&text);
     }
+}
+
+/// Programs with macros of some of the lines and arguments.
+pub(super) fn sources() -> impl Strategy<Value = String> {
+    let argument = || prop::sample::select(&ARGUMENTS[..]);
+    let lines = prop::collection::vec(prop::sample::select(&LINES[..]), 1..4);
+    (lines, argument(), argument()).prop_map(|(lines, p, q)| program(&lines, [p, q]))
 }
 
 #[test]

@@ -248,23 +248,37 @@ proptest! {
     }
 
     #[test]
-    fn any_tokens(tokens in proptest::collection::vec((0..PIECES.len(), 0..3usize), 0..60)) {
-        let text: String =
-            tokens.iter().map(|&(i, gap)| format!("{}{}", PIECES[i], ["", " ", "\n"][gap])).collect();
+    fn any_tokens(text in tokens()) {
         code(&text);
     }
 
-    /// A good source with pieces cut out, doubled or replaced.
     #[test]
-    fn mutations(edits in proptest::collection::vec((any::<prop::sample::Index>(), 0..PIECES.len(), 0..12usize), 1..6)) {
+    fn mutations(text in mutated()) {
+        code(&text);
+    }
+}
+
+/// Tokens in any order.
+pub(super) fn tokens() -> impl Strategy<Value = String> {
+    let token = (0..PIECES.len(), 0..3usize);
+    prop::collection::vec(token, 0..60).prop_map(|tokens| {
+        let text = |(i, gap): (usize, usize)| format!("{}{}", PIECES[i], ["", " ", "\n"][gap]);
+        tokens.into_iter().map(text).collect()
+    })
+}
+
+/// A good source with pieces cut out, doubled or replaced.
+pub(super) fn mutated() -> impl Strategy<Value = String> {
+    let edit = (any::<prop::sample::Index>(), 0..PIECES.len(), 0..12usize);
+    prop::collection::vec(edit, 1..6).prop_map(|edits| {
         let mut text: Vec<char> = GOOD.chars().collect();
         for (place, piece, cut) in edits {
             let at = place.index(text.len().max(1)).min(text.len());
             let end = (at + cut).min(text.len());
             text.splice(at..end, PIECES[piece].chars());
         }
-        code(&text.into_iter().collect::<String>());
-    }
+        text.into_iter().collect()
+    })
 }
 
 const GOOD: &str = "

@@ -1,6 +1,7 @@
 //! Property tests of the assembler.
 
 mod corners;
+mod drawn;
 mod folding;
 mod hostile;
 mod round_trip;

@@ -182,19 +182,26 @@ fn kernels_may_look_at_their_data() {
     }
 }
 
+/// The run would take hours: what ends it is the interrupt, whenever the host gets to it.
 #[test]
 fn an_interrupt_ends_all_threads() {
-    let flag = Arc::new(AtomicBool::new(false));
+    let (flag, progress) = (
+        Arc::new(AtomicBool::new(false)),
+        Arc::new(AtomicU64::new(0)),
+    );
     let mut job = MapJob {
-        args: vec![3000],
+        args: vec![1 << 30],
         ..paged(1, Buffering::Double)
     };
     job.options.interrupt = Some(flag.clone());
+    job.options.progress = Some(progress.clone());
     let input = floats(4 * 4 * 20_000);
     let (program, machine) = (assembled(SLOW), vm("vm7"));
     let run = std::thread::scope(|scope| {
         let run = scope.spawn(|| on_threads(3, (&program, &machine, &input, &job)).0.run);
-        std::thread::sleep(std::time::Duration::from_millis(30));
+        while progress.load(Ordering::Relaxed) == 0 {
+            std::thread::yield_now();
+        }
         flag.store(true, Ordering::Relaxed);
         run.join().unwrap()
     });

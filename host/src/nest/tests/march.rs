@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 /// One case.
 #[derive(Clone, Debug)]
-struct Case {
+pub(super) struct Case {
     march: March,
     shape: [u64; AXES],
     block: [u64; AXES],
@@ -279,7 +279,7 @@ fn run(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn cases() -> impl Strategy<Value = Case> {
+pub(super) fn cases() -> impl Strategy<Value = Case> {
     let sizes = (
         (1u64..9, 1u64..9, 1u64..9),
         (1u64..5, 1u64..5, 1u64..3),

@@ -269,17 +269,39 @@ mod tests {
         /// Every entry is in one place, where the load of that place has its column, and shifted pairs are whole.
         #[test]
         fn every_entry_has_its_place(rows in rows()) {
-            for lanes in [Lanes::Own, Lanes::Either, Lanes::Both] {
-                let slots = check(&rows, lanes, 200);
-                let beyond = |load: &Load| load.column % 2 == 1 && load.column + 1 >= 200;
-                prop_assert!(lanes == Lanes::Both || !slots.iter().flat_map(|slot| &slot.loads).any(beyond));
-                let longest = rows.iter().map(|row| row.len()).max().unwrap_or(0);
-                if lanes != Lanes::Own && longest <= WINDOW {
-                    // No slot has a free place while its section has entries left, but where all that are left want the other lane: those at the ends.
-                    prop_assert!(slots.len() <= longest.div_ceil(lanes.each()) + 1);
-                }
+            entries_have_their_places(&rows);
+        }
+    }
+
+    fn entries_have_their_places(rows: &[Vec<u32>]) {
+        for lanes in [Lanes::Own, Lanes::Either, Lanes::Both] {
+            let slots = check(rows, lanes, 200);
+            let beyond = |load: &Load| load.column % 2 == 1 && load.column + 1 >= 200;
+            assert!(lanes == Lanes::Both || !slots.iter().flat_map(|slot| &slot.loads).any(beyond));
+            let longest = rows.iter().map(|row| row.len()).max().unwrap_or(0);
+            if lanes != Lanes::Own && longest <= WINDOW {
+                // No slot has a free place while its section has entries left, but where all that are left want the other lane: those at the ends.
+                assert!(slots.len() <= longest.div_ceil(lanes.each()) + 1);
             }
         }
+    }
+
+    /// Columns in runs whose last ones all want the same lane.
+    #[test]
+    fn runs_of_columns_have_their_places() {
+        let runs = [
+            0..=2,
+            5..=11,
+            14..=23,
+            26..=34,
+            40..=42,
+            63..=63,
+            87..=87,
+            96..=100,
+            120..=121,
+            199..=199,
+        ];
+        entries_have_their_places(&[runs.into_iter().flatten().collect()]);
     }
 
     /// Equal rows with neighbouring columns need one load for all places.

@@ -10,8 +10,9 @@ mod plans;
 mod subjects;
 mod trial;
 
-use subjects::BENCHMARKS;
-use trial::{End, Trial};
+pub(crate) use subjects::BENCHMARKS;
+use trial::End;
+pub(crate) use trial::Trial;
 
 /// Those that are always run: of every subject some, and some seconds.
 const RUNS: u64 = 160;

@@ -1,0 +1,13 @@
+//! Whether what is drawn is what was.
+
+use cp2_tests::drawn::{compare, of_strategy};
+use std::path::Path;
+
+#[test]
+fn the_same_is_drawn() {
+    compare(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("src/nest/tests/drawn.txt"),
+        "-p cp2-host --lib the_same_is_drawn",
+        &[("marches", of_strategy(super::march::cases()))],
+    );
+}

@@ -1,0 +1,64 @@
+//! Whether strategies draw what they drew: digests of their first values, in files that are checked in.
+//!
+//! Property tests have a fixed seed, and which mutants they catch depends on what it stands for. A change to a strategy,
+//! to a table that it draws from or to the generator of numbers changes that, and is seen here.
+
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngSeed, TestRunner};
+use std::fmt::{Debug, Write};
+use std::path::Path;
+
+/// Values that a digest is of.
+pub const CASES: u64 = 50;
+
+/// The digest of what a strategy draws first, from a seed of its own: values as `Debug` shows them.
+///
+/// # Panics
+/// Where the strategy has no value.
+pub fn of_strategy<T: Debug>(strategy: impl Strategy<Value = T>) -> u64 {
+    let mut runner = TestRunner::deterministic();
+    let mut draw = || strategy.new_tree(&mut runner).unwrap().current();
+    of_lines((0..CASES).map(|_| format!("{:?}", draw())))
+}
+
+/// The digest of values as text, one for a line: FNV-1a of 64 bits.
+pub fn of_lines(values: impl Iterator<Item = String>) -> u64 {
+    values
+        .flat_map(|value| (value + "\n").into_bytes())
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+}
+
+/// Compares digests with those in a file, or writes the file where `CP2_BLESS` is set. `test` are the arguments of
+/// `cargo test` that run the caller.
+///
+/// # Panics
+/// Where they differ, or property tests have no fixed seed.
+pub fn compare(file: &Path, test: &str, digests: &[(&str, u64)]) {
+    assert!(
+        matches!(Config::default().rng_seed, RngSeed::Fixed(_)),
+        "property tests draw anew in every run: PROPTEST_RNG_SEED is not set. `cargo test` sets it, from .cargo/config.toml"
+    );
+    let mut text = format!(
+        "# What strategies draw first, {CASES} values of each, as digests.\n# CP2_BLESS=1 cargo test {test}\n"
+    );
+    for (name, digest) in digests {
+        writeln!(text, "{name} {digest:016x}").unwrap();
+    }
+    if std::env::var_os("CP2_BLESS").is_some() {
+        std::fs::write(file, text).unwrap();
+        return;
+    }
+    let known = std::fs::read_to_string(file).unwrap_or_default();
+    let changed: Vec<&str> = text
+        .lines()
+        .filter(|l| !known.lines().any(|k| k == *l))
+        .collect();
+    assert!(
+        text == known,
+        "other values are drawn than before: {changed:?}. If that is meant, `CP2_BLESS=1 cargo test {test}` refreshes {}; \
+         then run the mutants (CONTRIBUTING.md)",
+        file.display()
+    );
+}
