@@ -68,7 +68,6 @@ const ONLY_IN: &[(&str, &str)] = &[
     ("clap", "cli"),
     ("ctrlc", "cli"),
     ("indicatif", "cli"),
-    ("hound", "cli"),
     ("ndarray-npy", "cli"),
     ("png", "cli"),
     // Whoever names one of its planners compiles all of it again.

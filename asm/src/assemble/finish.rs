@@ -3,11 +3,10 @@
 use super::data;
 use super::loops;
 use super::machine;
-use super::resolve::resolve;
+use super::resolve::{place, resolve};
 use super::stall;
 use super::state::Assembler;
 use crate::diag::{Diagnostics, Fail, Problem};
-use crate::expr::Value;
 use crate::isa::{Slot, Word};
 use crate::program::{Line, Program, Segment};
 use crate::source::Span;
@@ -88,7 +87,7 @@ impl Assembler<'_> {
     fn hint_at_order(&mut self) {
         self.sink.revise(|problem| {
             if let Problem::UnknownName { name, near, hint } = problem
-                && self.names.kind(name).is_some()
+                && self.names.is_global(name)
             {
                 *near = None;
                 *hint = Some("it is defined further down, but its value is needed here");
@@ -223,21 +222,14 @@ impl Assembler<'_> {
             return 0;
         };
         let most = (self.words.len() as i64 - 1).max(0);
-        let fail = match expr.eval(&self.names) {
-            Ok(Value::Int(entry)) if (0..=most).contains(&entry) => return entry as u16,
-            Ok(Value::Int(value)) => Fail::new(
+        let fail = match place(&expr, at, "`.entry`".into(), &self.names) {
+            Ok(entry) if (0..=most).contains(&entry) => return entry as u16,
+            Ok(value) => Fail::new(
                 Problem::OutOfRange {
                     what: "the entry".into(),
                     value,
                     least: 0,
                     most,
-                },
-                at,
-            ),
-            Ok(value) => Fail::new(
-                Problem::NotInteger {
-                    what: "`.entry`".into(),
-                    value,
                 },
                 at,
             ),

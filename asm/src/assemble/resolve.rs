@@ -29,7 +29,7 @@ pub(super) fn resolve(
             Kind::Imm { .. } => {
                 if let Some((expr, at)) = &selected.value {
                     let (least, most) = immediate_range(operand);
-                    let value = integer(expr, *at, operand, names)?;
+                    let value = integer(expr, *at, called(operand), names)?;
                     inst.imm = ranged(value, least, most, *at, operand)? as i32;
                 }
             }
@@ -41,14 +41,18 @@ pub(super) fn resolve(
             Kind::Target => {
                 if let Some((expr, at)) = &selected.target {
                     let (least, most) = immediate_range(operand);
-                    inst.target =
-                        ranged(place(expr, *at, operand, names)?, least, most, *at, operand)?
-                            as u16;
+                    inst.target = ranged(
+                        place(expr, *at, called(operand), names)?,
+                        least,
+                        most,
+                        *at,
+                        operand,
+                    )? as u16;
                 }
             }
             Kind::LoopEnd => {
                 let (end, at) = match (&selected.target, block_end) {
-                    (Some((expr, at)), None) => (place(expr, *at, operand, names)?, *at),
+                    (Some((expr, at)), None) => (place(expr, *at, called(operand), names)?, *at),
                     (_, Some(end)) => (end as i64, selected.at),
                     (None, None) => continue,
                 };
@@ -64,32 +68,28 @@ pub(super) fn resolve(
     Ok(inst)
 }
 
-fn integer(expr: &Expr, at: Span, operand: &Operand, names: &Table) -> Result<i64, Fail> {
+fn integer(expr: &Expr, at: Span, what: String, names: &Table) -> Result<i64, Fail> {
     match expr.eval(names)? {
         Value::Int(v) => Ok(v),
-        value => Err(Fail::new(
-            Problem::NotInteger {
-                what: format!("operand `{}`", operand.name),
-                value,
-            },
-            at,
-        )),
+        value => Err(Fail::new(Problem::NotInteger { what, value }, at)),
     }
 }
 
-/// A place in the program.
-fn place(expr: &Expr, at: Span, operand: &Operand, names: &Table) -> Result<i64, Fail> {
-    if let Some((key, at)) = expr.symbol()
-        && names.kind(key) == Some(SymbolKind::Dmem)
-    {
-        return Err(Fail::new(
-            Problem::NotProgram {
-                name: key.to_string(),
-            },
-            at,
-        ));
+/// A place in the program, wherever one is wanted.
+pub(super) fn place(expr: &Expr, at: Span, what: String, names: &Table) -> Result<i64, Fail> {
+    let value = integer(expr, at, what, names)?;
+    match expr.origin(names) {
+        Some(origin) if origin.kind == SymbolKind::Dmem => {
+            let name = origin.name.to_string();
+            Err(Fail::new(Problem::NotProgram { name }, origin.at))
+        }
+        _ => Ok(value),
     }
-    integer(expr, at, operand, names)
+}
+
+/// An operand in messages.
+fn called(operand: &Operand) -> String {
+    format!("operand `{}`", operand.name)
 }
 
 fn ranged(value: i64, least: i64, most: i64, at: Span, operand: &Operand) -> Result<i64, Fail> {
@@ -98,7 +98,7 @@ fn ranged(value: i64, least: i64, most: i64, at: Span, operand: &Operand) -> Res
     }
     Err(Fail::new(
         Problem::OutOfRange {
-            what: format!("operand `{}`", operand.name),
+            what: called(operand),
             value,
             least,
             most,

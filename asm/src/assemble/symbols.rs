@@ -22,6 +22,8 @@ enum Body {
 #[derive(Debug)]
 struct Definition {
     kind: SymbolKind,
+    /// What its value is an address of, as far as that is known: also of a constant.
+    origin: SymbolKind,
     body: Body,
     /// `None` for what the caller defined.
     at: Option<Span>,
@@ -49,6 +51,7 @@ pub(super) struct Table {
     /// The plain label that local labels belong to.
     parent: Rc<str>,
     later: RefCell<HashMap<Rc<str>, Value>>,
+    later_origins: RefCell<HashMap<Rc<str>, SymbolKind>>,
     depth: Cell<u32>,
     /// Address of the next word or byte.
     pub(super) location: i64,
@@ -77,6 +80,7 @@ impl Table {
             expansions: 0,
             parent: "".into(),
             later: RefCell::default(),
+            later_origins: RefCell::default(),
             depth: Cell::new(0),
             location: 0,
             done: Cell::new(0),
@@ -135,6 +139,7 @@ impl Table {
             name.into(),
             Definition {
                 kind: SymbolKind::Absolute,
+                origin: SymbolKind::Absolute,
                 body,
                 at: None,
                 order,
@@ -184,6 +189,7 @@ impl Table {
             name,
             Definition {
                 kind,
+                origin: kind,
                 body: Body::Value(value.into()),
                 at: Some(at),
                 order: 0,
@@ -202,9 +208,11 @@ impl Table {
             // What the caller defined takes the place of the source's default.
             return Ok(());
         }
-        let body = match expr.eval(self) {
-            Ok(value) => Body::Value(value),
-            Err(fail) if matches!(fail.0.problem, Problem::UnknownName { .. }) => Body::Later(expr),
+        let (body, origin) = match expr.eval(self) {
+            Ok(value) => (Body::Value(value), self.origin(&expr)),
+            Err(fail) if matches!(fail.0.problem, Problem::UnknownName { .. }) => {
+                (Body::Later(expr), SymbolKind::Absolute)
+            }
             Err(fail) => return Err(fail),
         };
         self.insert(
@@ -212,6 +220,7 @@ impl Table {
             name,
             Definition {
                 kind: SymbolKind::Absolute,
+                origin,
                 body,
                 at: Some(at),
                 order: 0,
@@ -266,9 +275,15 @@ impl Table {
         }
     }
 
-    /// What the name means, where it is a global one.
-    pub(super) fn kind(&self, key: &str) -> Option<SymbolKind> {
-        self.symbols.get(key).map(|d| d.kind)
+    /// Whether the name is a global one.
+    pub(super) fn is_global(&self, key: &str) -> bool {
+        self.symbols.contains_key(key)
+    }
+
+    /// What the value of an expression, which has one, is an address of.
+    fn origin(&self, expr: &Expr) -> SymbolKind {
+        let origin = expr.origin(self);
+        origin.map_or(SymbolKind::Absolute, |origin| origin.kind)
     }
 
     /// The global names that can be written.

@@ -2,6 +2,7 @@
 
 mod eval;
 mod function;
+mod origin;
 mod punct;
 mod trig;
 mod value;
@@ -13,6 +14,7 @@ pub use trig::cis;
 pub use value::Value;
 
 use crate::diag::Fail;
+use crate::program::SymbolKind;
 use crate::source::Span;
 use std::rc::Rc;
 
@@ -45,6 +47,9 @@ impl From<Open> for Expr {
 pub(crate) trait Symbols {
     /// The value of `key`, used at `at`.
     fn value(&self, key: &str, at: Span) -> Result<Value, Fail>;
+
+    /// What the value of `key`, which has one, is an address of: of nothing where it is a plain number.
+    fn kind(&self, key: &str) -> SymbolKind;
 }
 
 impl Expr {

@@ -56,12 +56,13 @@ impl Parser<'_, '_> {
     }
 
     /// The value of the tokens, where they are an expression that has one here and that is
-    /// no more than a value: a label is a place too.
+    /// no more than a value: a label is a place too, and what counts from one.
     pub(crate) fn settled(mut self, slots: bool) -> Option<Value> {
         self.slots = slots;
         let expr = self.expression().ok()?.0;
         let whole = self.at_end() && expr.symbol().is_none();
-        expr.eval(self.names).ok().filter(|_| whole)
+        let value = expr.eval(self.names).ok().filter(|_| whole)?;
+        expr.origin(self.names).is_none().then_some(value)
     }
 
     /// An integer that is known here.

@@ -116,7 +116,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
         None => measure(&fft, &mut signal, stride, options)?,
     };
     drop(watch);
-    let notes = signal.ignored().unwrap_or_default();
+    let notes = signal.warnings();
 
     let outside: &[&str] = match signal.origin {
         Origin::Array(_) if signal.is_widened() && !args.real => {

@@ -260,6 +260,7 @@ impl SignalArgs {
             rate: sound.rate,
             hop,
             frames_padded,
+            warning: sound.warning,
         };
         let values = Values::Recording(recording);
         Ok(Signal::new(origin, vec![count, n], n, values))

@@ -33,6 +33,12 @@ pub(crate) fn open(path: &Path) -> Result<File, FileError> {
     Ok(file)
 }
 
+/// Bytes of a file that has so many; of a pipe or a device nobody knows.
+pub(crate) fn regular_length(file: &File) -> Option<u64> {
+    let meta = file.metadata().ok().filter(std::fs::Metadata::is_file);
+    meta.map(|meta| meta.len())
+}
+
 /// Reads at most `limit` bytes of a file that should be small: a source, an object, a machine.
 pub(crate) fn read_small(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     use std::io::Read as _;

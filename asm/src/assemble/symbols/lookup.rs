@@ -44,6 +44,22 @@ impl Symbols for Table {
         }
         result
     }
+
+    fn kind(&self, key: &str) -> SymbolKind {
+        let Some((key, definition)) = self.symbols.get_key_value(key) else {
+            return SymbolKind::Absolute;
+        };
+        let Body::Later(expr) = &definition.body else {
+            return definition.origin;
+        };
+        // It has a value: the chain of its definitions ends.
+        let known = self.later_origins.borrow().get(key).copied();
+        known.unwrap_or_else(|| {
+            let kind = self.origin(expr);
+            self.later_origins.borrow_mut().insert(key.clone(), kind);
+            kind
+        })
+    }
 }
 
 impl Names for Table {
@@ -80,8 +96,10 @@ impl Names for Table {
 
     fn known(&self, name: &str) -> Option<Value> {
         match self.symbols.get(name) {
+            // A constant that is an address is asked for its label.
             Some(Definition {
                 kind: SymbolKind::Absolute,
+                origin: SymbolKind::Absolute,
                 body: Body::Value(value),
                 ..
             }) if self.folds && !name.starts_with('.') => Some(*value),

@@ -266,3 +266,61 @@ fn the_loader_knows_how_deep_loops_may_nest() {
     };
     assert_eq!(program.check_machine(&vm7), Err(expected));
 }
+
+/// Wherever a place in the program is wanted an address of DMEM is none, also where both would be the same number.
+#[test]
+fn an_address_of_dmem_is_no_place_in_the_program() {
+    let source = |line: &str, constants: &str| {
+        format!(
+            "{constants}\nfirst: nop\n{line}\nlast: nop\n nop\n stop\n.dmem\n .int 7\ndata: .int 9, 8\nmore:\n"
+        )
+    };
+    let wanting = [".entry {}", " jmp {}", " call {}", " loop 3, {}", " loop c0, {}"];
+    let refused = [
+        "data",
+        "data - 1",
+        "1 + data",
+        "+data",
+        "last - first + data",
+        "data + last",
+        "1 ? data : last",
+        "data - last",
+    ];
+    let taken = [
+        "last",
+        "last + 0",
+        "first + (more - data) / 4",
+        "0 ? data : last",
+        "last + more - data - 8",
+        "3",
+    ];
+    for wants in wanting {
+        for (places, code) in [(&refused[..], Some("not-program")), (&taken[..], None)] {
+            for place in places {
+                let named = wants.replace("{}", "place");
+                for text in [
+                    source(&wants.replace("{}", place), ""),
+                    // A constant that is an address, before its label and behind it.
+                    source(&named, &format!(".equ place, {place}")),
+                    source(&named, "") + &format!(".equ place, {place}\n"),
+                ] {
+                    let found = codes(&text);
+                    assert_eq!(found.first().copied(), code, "{text}");
+                    assert!(found.len() < 2, "{text}");
+                }
+            }
+        }
+    }
+    // The message names what the line says.
+    let error = try_assemble(&source(" jmp place", ".equ place, data + 4")).unwrap_err();
+    let said = error.to_string();
+    assert!(
+        said.contains("`place` is a DMEM address, not a place in the program"),
+        "{said}"
+    );
+    assert!(codes(&source(" movi a0, data + last", ".equ N, more - data")).is_empty());
+    let macros = " .macro go to\n jmp \\to\n.endm\n go data + 0\n";
+    assert_eq!(codes(&source(macros, "")), ["not-program"]);
+    let repeated = ".rept 3, i\n jmp data - i\n.endr\n";
+    assert_eq!(codes(&source(repeated, "")), ["not-program"; 3]);
+}

@@ -24,6 +24,8 @@ pub(crate) enum Origin {
         hop: usize,
         /// Zeros added to fill the last frame.
         frames_padded: usize,
+        /// What there is to say of the file.
+        warning: Option<String>,
     },
 }
 
@@ -214,13 +216,22 @@ impl Signal {
     }
 
     /// Looks for what half spectra of `n` real numbers have no imaginary parts at: number 0 of a row, and of even lengths its
-    /// last one. What a file has there, as products of spectra do, counts as 0; [`Signal::ignored`] says so.
+    /// last one. What a file has there, as products of spectra do, counts as 0; [`Signal::warnings`] says so.
     pub(crate) fn watch_ends(&mut self, n: usize) {
         self.watched = Watched::Ends(n, [None; 2]);
     }
 
+    /// What there is to say of the input, once it has been read.
+    pub(crate) fn warnings(&self) -> String {
+        let file = match &self.origin {
+            Origin::Sound { warning, .. } => warning.clone(),
+            _ => None,
+        };
+        file.into_iter().chain(self.ignored()).collect()
+    }
+
     /// A warning of imaginary parts that count as 0, where there were any.
-    pub(crate) fn ignored(&self) -> Option<String> {
+    fn ignored(&self) -> Option<String> {
         let Watched::Ends(n, [first, last]) = self.watched else {
             return None;
         };

@@ -6,7 +6,7 @@
 
 use super::header::{Header, string};
 use super::{Array, Kind, expected};
-use crate::io::{FileError, open};
+use crate::io::{FileError, open, regular_length};
 use num_complex::Complex32;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
@@ -43,11 +43,7 @@ impl Npy {
     /// Opens an array of one of these kinds, of at most `limit` bytes: what the machine's memory holds.
     pub(crate) fn open(path: &Path, kinds: &[Kind], limit: u64) -> Result<Self, FileError> {
         let file = open(path)?;
-        let length = file
-            .metadata()
-            .ok()
-            .filter(std::fs::Metadata::is_file)
-            .map(|m| m.len());
+        let length = regular_length(&file);
         Self::new(path, kinds, limit, (BufReader::new(file), length))
     }
 

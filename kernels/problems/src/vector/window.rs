@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-/// A window of `n` points, periodic (for spectra: point n would be point 0).
+/// A window of `n` points, periodic (for spectra: point n would be point 0); of a single point it is 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
     /// All ones.
@@ -25,6 +25,10 @@ impl Window {
             Self::Hamming => [0.54, 0.46, 0.0],
             Self::Blackman => [0.42, 0.5, 0.08],
         };
+        // Of a single point, where the cosines would be those of the edge, which spectra have no use for.
+        if n == 1 {
+            return vec![1.0];
+        }
         let points = 0..n;
         points
             .map(|i| (a - b * cosine(i, n) + c * cosine(2 * i, n)) as f32)
@@ -98,5 +102,18 @@ mod tests {
             assert!((1..64).all(|i| w[i] == w[64 - i]));
         }
         assert_eq!(Window::Rectangular.coefficients(3), [1.0; 3]);
+    }
+
+    /// One point is all of a window, also of those that begin with 0: as elsewhere (`scipy.signal.get_window`).
+    #[test]
+    fn a_window_of_one_point_takes_nothing_away() {
+        use Window::*;
+        for window in [Rectangular, Hann, Hamming, Blackman] {
+            assert_eq!(window.coefficients(1), [1.0], "{window:?}");
+            assert_eq!(window.complex_coefficients(1), [1.0; 2]);
+            assert!(window.coefficients(0).is_empty());
+        }
+        // Of two points the second is the middle.
+        assert_eq!(Hann.coefficients(2), [0.0, 1.0]);
     }
 }

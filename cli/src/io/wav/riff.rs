@@ -1,0 +1,147 @@
+//! A file of chunks, each with a name and a length, read from its beginning to its end: of a pipe nothing comes twice.
+
+use super::EXPECTED;
+use super::format::LONGEST;
+use crate::io::FileError;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+/// What files of other kinds begin with.
+const OTHERS: [(&[u8], &str); 11] = [
+    (b"RF64", "an RF64 file, for more than 4 GiB"),
+    (b"BW64", "a BW64 file, for more than 4 GiB"),
+    (b"riff", "a Sony Wave64 file"),
+    (b"RIFX", "a big-endian .wav file (RIFX)"),
+    (b"FORM", "an AIFF file"),
+    (b"caff", "a Core Audio file"),
+    (b".snd", "a Sun .au file"),
+    (b"fLaC", "a FLAC file"),
+    (b"OggS", "an Ogg file"),
+    (b"ID3", "an MP3 file"),
+    (b"\xff\xfb", "an MP3 file"),
+];
+
+/// A chunk's name, and its length as the file has it.
+pub(super) struct Chunk {
+    pub(super) name: [u8; 4],
+    pub(super) length: u32,
+}
+
+/// A RIFF file of the form WAVE.
+pub(super) struct Riff<'a, R> {
+    path: &'a Path,
+    stream: R,
+    /// Bytes that were read.
+    at: u64,
+    /// Bytes that follow the first chunk's length, as that says.
+    length: u32,
+}
+
+impl<'a, R: Read> Riff<'a, R> {
+    /// Reads up to the first chunk within.
+    pub(super) fn open(path: &'a Path, stream: R) -> Result<Self, FileError> {
+        let mut riff = Self {
+            path,
+            stream,
+            at: 0,
+            length: 0,
+        };
+        let mut head = [0; 12];
+        let read = riff.read(&mut head)?;
+        let [r, i, f, g, a, b, c, d, form @ ..] = head;
+        if &[r, i, f, g] == b"RIFF" && &form == b"WAVE" {
+            riff.length = u32::from_le_bytes([a, b, c, d]);
+            return Ok(riff);
+        }
+        let other = OTHERS.iter().find(|(start, _)| head.starts_with(start));
+        Err(match (read, other) {
+            (0, _) => riff.wrong("an empty file"),
+            (_, Some((_, what))) => riff.wrong(what),
+            (_, None) => riff.wrong("this is no .wav file (it does not begin with RIFF and WAVE)"),
+        })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.path
+    }
+
+    /// Bytes that were read.
+    pub(super) fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// Whether what was read is all that the header announces, with or without a last pad byte.
+    pub(super) fn is_at_its_end(&self) -> bool {
+        let end = u64::from(self.length) + 8;
+        (end..=end + 1).contains(&self.at)
+    }
+
+    /// An error about its contents.
+    pub(super) fn wrong(&self, found: &str) -> FileError {
+        FileError::format(self.path, found, EXPECTED)
+    }
+
+    /// The next chunk; none at the end of the file.
+    pub(super) fn next(&mut self) -> Result<Option<Chunk>, FileError> {
+        let mut head = [0; 8];
+        let read = self.read(&mut head)?;
+        let [name @ .., a, b, c, d] = head;
+        Ok((read == head.len()).then_some(Chunk {
+            name,
+            length: u32::from_le_bytes([a, b, c, d]),
+        }))
+    }
+
+    /// The first bytes of a chunk, and how many they are; the rest is passed over.
+    pub(super) fn beginning(&mut self, chunk: &Chunk) -> Result<([u8; LONGEST], usize), FileError> {
+        let mut bytes = [0; LONGEST];
+        let length = bytes.len().min(chunk.length as usize);
+        let read = self.read(&mut bytes[..length])?;
+        if read < length {
+            return Err(self.ended(chunk));
+        }
+        self.pass(chunk, length)?;
+        Ok((bytes, length))
+    }
+
+    /// Passes over a chunk.
+    pub(super) fn skip(&mut self, chunk: &Chunk) -> Result<(), FileError> {
+        self.pass(chunk, 0)
+    }
+
+    /// Passes over what is behind the first bytes of a chunk; one of an odd length has a pad byte.
+    fn pass(&mut self, chunk: &Chunk, read: usize) -> Result<(), FileError> {
+        let rest = u64::from(chunk.length) + u64::from(chunk.length % 2) - read as u64;
+        let mut rest_of = self.stream.by_ref().take(rest);
+        let passed = std::io::copy(&mut rest_of, &mut std::io::sink())
+            .map_err(|e| FileError::system(self.path, "read", e))?;
+        self.at += passed;
+        match passed == rest {
+            true => Ok(()),
+            false => Err(self.ended(chunk)),
+        }
+    }
+
+    fn ended(&self, chunk: &Chunk) -> FileError {
+        let name = String::from_utf8_lossy(&chunk.name);
+        let length = chunk.length;
+        self.wrong(&format!(
+            "the file ends within its chunk {name:?} of {length} bytes"
+        ))
+    }
+
+    /// Reads as much as there is room for, less at the end of the file alone.
+    pub(super) fn read(&mut self, bytes: &mut [u8]) -> Result<usize, FileError> {
+        let mut done = 0;
+        while done < bytes.len() {
+            match self.stream.read(&mut bytes[done..]) {
+                Ok(0) => break,
+                Ok(n) => done += n,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(FileError::system(self.path, "read", e)),
+            }
+        }
+        self.at += done as u64;
+        Ok(done)
+    }
+}
