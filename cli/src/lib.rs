@@ -13,11 +13,14 @@ mod provenance;
 mod radar;
 mod simulation;
 mod table;
+mod terminal;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use outcome::{Failure, Outcome};
+use std::borrow::Cow;
 use std::io::Write;
 use std::process::ExitCode;
+use terminal::visible;
 
 /// What every invocation may say.
 #[derive(Debug, Parser)]
@@ -76,7 +79,13 @@ fn numeric(command: clap::Command) -> clap::Command {
 fn usage(e: &clap::Error) -> ExitCode {
     let asked_for = !e.use_stderr();
     if asked_for || !std::env::args_os().any(|arg| arg == "--json") {
-        return match e.print() {
+        // With colours, unless the arguments have something that a terminal obeys.
+        let message = e.render().to_string();
+        let printed = match visible(&message) {
+            Cow::Borrowed(_) => e.print(),
+            Cow::Owned(shown) => std::io::stderr().write_all(shown.as_bytes()),
+        };
+        return match printed {
             Err(e) if asked_for && e.kind() != std::io::ErrorKind::BrokenPipe => {
                 complain(&Failure::input(unwritable(&e)), false);
                 ExitCode::from(outcome::BAD_INPUT)
@@ -96,7 +105,7 @@ fn unwritable(e: &std::io::Error) -> String {
 /// Prints the result; notes (checker findings, warnings) go to stderr.
 fn finish(outcome: &Outcome, json: bool) -> Result<(), Failure> {
     if !outcome.notes.is_empty() {
-        let _ = writeln!(std::io::stderr(), "{}", outcome.notes.trim_end());
+        say(outcome.notes.trim_end());
     }
     if json {
         print(&format!("{}\n", outcome.json))
@@ -113,15 +122,15 @@ fn complain(failure: &Failure, json: bool) {
     } else {
         "error: "
     };
-    let _ = writeln!(std::io::stderr(), "{prefix}{message}");
+    say(&format!("{prefix}{message}"));
     if json {
         let _ = print(&format!("{}\n", failure.json()));
     }
 }
 
-/// Says something before a command begins; what is said of its result is a note of the outcome.
-fn warn(message: &str) {
-    let _ = writeln!(std::io::stderr(), "{message}");
+/// Says something on standard error: at once, or when a command has ended.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", visible(text));
 }
 
 /// Writes to standard output what is the only thing there; a reader that has gone away is a quiet end.
@@ -130,7 +139,10 @@ fn print(text: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out
+        .write_all(visible(text).as_bytes())
+        .and_then(|()| out.flush())
+    {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::input(unwritable(&e))),
         _ => Ok(()),
     }

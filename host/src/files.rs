@@ -14,10 +14,14 @@ pub struct WriteError {
     pub source: io::Error,
 }
 
+/// Links that lead to each other, at most: as many as Linux follows.
+const LINKS: usize = 40;
+
 /// Writes a file through `fill` to a temporary name beside it, then renames
 /// it: readers see the old contents or the new, never a part. A symbolic link
-/// is followed; what exists and is no regular file (a terminal, `/dev/null`)
-/// is written in place.
+/// is followed, also to what is not there yet; what exists and is no regular
+/// file (a terminal, `/dev/null`) is written in place. A file that is replaced
+/// keeps its permissions, and its owner where the system lets it.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
@@ -34,14 +38,14 @@ pub fn write_file(
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), WriteError> {
     let write = || -> io::Result<()> {
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        if fs::metadata(&target).is_ok_and(|m| !m.is_file()) {
+        let target = target(path);
+        let replaced = fs::metadata(&target).ok();
+        if replaced.as_ref().is_some_and(|m| !m.is_file()) {
             let mut out = BufWriter::new(fs::OpenOptions::new().write(true).open(&target)?);
             fill(&mut out)?;
             return out.flush();
         }
-        let mut file =
-            named(tempfile::Builder::new().prefix(".cp2-")).tempfile_in(folder(&target))?;
+        let mut file = create(folder(&target), replaced.as_ref())?;
         {
             let mut out = BufWriter::new(file.as_file_mut());
             fill(&mut out)?;
@@ -62,7 +66,7 @@ pub fn write_file(
 /// # Errors
 /// The path, and what the system said.
 pub fn check_file(path: &Path) -> Result<(), WriteError> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let target = target(path);
     if fs::metadata(&target).is_ok_and(|m| !m.is_file()) {
         return Ok(());
     }
@@ -77,26 +81,79 @@ fn takes_files(folder: &Path) -> io::Result<()> {
     tempfile::tempfile_in(folder).map(|_| ())
 }
 
-/// Gives new files the permissions an ordinary program would.
+/// The file that a name leads to, by whatever links, whether it is there or not: two names of one file lead to the same.
+#[must_use]
+pub fn target(path: &Path) -> PathBuf {
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS {
+        if let Ok(found) = fs::canonicalize(&path) {
+            return found;
+        }
+        match fs::read_link(&path) {
+            Ok(next) => path = folder(&path).join(next),
+            Err(_) => break,
+        }
+    }
+    match (fs::canonicalize(folder(&path)), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path,
+    }
+}
+
+/// A temporary file that whoever may not read the file that it replaces may not read either. A new one has the permissions that an
+/// ordinary program would give it.
 #[cfg(unix)]
-fn named<'a, 'b, 'c>(
-    builder: &'c mut tempfile::Builder<'a, 'b>,
-) -> &'c mut tempfile::Builder<'a, 'b> {
-    use std::os::unix::fs::PermissionsExt;
+fn create(folder: &Path, replaced: Option<&fs::Metadata>) -> io::Result<tempfile::NamedTempFile> {
+    use std::os::unix::fs::PermissionsExt as _;
     // The process's umask applies to it.
-    builder.permissions(fs::Permissions::from_mode(0o666))
+    let mode = replaced.map_or(0o666, |_| 0o600);
+    let file = tempfile::Builder::new()
+        .prefix(".cp2-")
+        .permissions(fs::Permissions::from_mode(mode))
+        .tempfile_in(folder)?;
+    if let Some(replaced) = replaced {
+        file.as_file()
+            .set_permissions(kept(file.as_file(), replaced))?;
+    }
+    Ok(file)
+}
+
+/// Gives a file or folder the owner of what it replaces, as far as the system lets it, and says what permissions it may have then.
+#[cfg(unix)]
+fn kept(new: &fs::File, replaced: &fs::Metadata) -> fs::Permissions {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+    let (user, group) = (replaced.uid(), replaced.gid());
+    let same_group = fchown(new, Some(user), Some(group))
+        .or_else(|_| fchown(new, None, Some(group)))
+        .is_ok();
+    let mode = replaced.mode() & 0o777;
+    // Another group may do what everybody may.
+    fs::Permissions::from_mode(match same_group {
+        true => mode,
+        false => (mode & !0o070) | (mode & ((mode & 0o007) << 3)),
+    })
 }
 
 #[cfg(not(unix))]
-fn named<'a, 'b, 'c>(
-    builder: &'c mut tempfile::Builder<'a, 'b>,
-) -> &'c mut tempfile::Builder<'a, 'b> {
-    builder
+fn create(folder: &Path, _: Option<&fs::Metadata>) -> io::Result<tempfile::NamedTempFile> {
+    tempfile::Builder::new().prefix(".cp2-").tempfile_in(folder)
+}
+
+/// Gives a folder the permissions of the one that it replaces.
+#[cfg(unix)]
+fn keep_of_folder(new: &Path, old: &Path) -> io::Result<()> {
+    let permissions = kept(&fs::File::open(new)?, &fs::metadata(old)?);
+    fs::set_permissions(new, permissions)
+}
+
+#[cfg(not(unix))]
+fn keep_of_folder(_: &Path, _: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 /// Makes a directory through `fill`, which gets an empty one beside it, then
 /// renames it. An existing directory is replaced only if it holds a file
-/// named `marker`: it is one of ours.
+/// named `marker`: it is one of ours. Links, permissions and owners are kept as those of files are, see [`write_file`].
 ///
 /// # Errors
 /// The path, and what the system said.
@@ -106,6 +163,7 @@ pub fn write_directory(
     fill: impl FnOnce(&Path) -> io::Result<()>,
 ) -> Result<(), WriteError> {
     let write = || -> io::Result<()> {
+        let path = &target(path);
         let exists = may_replace(path, marker)?;
         let work = tempfile::Builder::new()
             .prefix(".cp2-")
@@ -114,6 +172,7 @@ pub fn write_directory(
         fs::create_dir(&new)?;
         fill(&new)?;
         if exists {
+            keep_of_folder(&new, path)?;
             fs::rename(path, &old)?;
         }
         fs::rename(&new, path).inspect_err(|_| {
@@ -134,8 +193,9 @@ pub fn write_directory(
 /// # Errors
 /// The path, and what the system said.
 pub fn check_directory(path: &Path, marker: &str) -> Result<(), WriteError> {
-    may_replace(path, marker)
-        .and_then(|_| takes_files(folder(path)))
+    let target = target(path);
+    may_replace(&target, marker)
+        .and_then(|_| takes_files(folder(&target)))
         .map_err(|source| WriteError {
             path: path.to_path_buf(),
             source,
@@ -197,6 +257,81 @@ mod tests {
         assert!(fs::metadata(null).unwrap().file_type().is_char_device());
         let error = write_file(folder.path(), |out| out.write_all(b"x")).unwrap_err();
         assert!(error.to_string().contains("directory"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_replaced_keeps_its_permissions() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let set = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let (plain, file) = (folder.path().join("plain"), folder.path().join("f"));
+        fs::write(&plain, "").unwrap();
+        write_file(&file, |out| out.write_all(b"new")).unwrap();
+        assert_eq!(mode(&file), mode(&plain), "of a new file as of any other");
+        for wanted in [0o600, 0o640, 0o400, 0o666, 0o755, 0o604] {
+            set(&file, wanted);
+            write_file(&file, |out| {
+                // Nobody sees it who may not see the old one.
+                for entry in fs::read_dir(folder.path())? {
+                    let entry = entry?;
+                    if entry.file_name().to_string_lossy().starts_with(".cp2-") {
+                        assert_eq!(mode(&entry.path()), wanted);
+                    }
+                }
+                out.write_all(b"private")
+            })
+            .unwrap();
+            assert_eq!(
+                (mode(&file), fs::read(&file).unwrap()),
+                (wanted, b"private".to_vec())
+            );
+        }
+        let path = folder.path().join("d");
+        for wanted in [0o700, 0o750] {
+            write_directory(&path, "mark", |p| fs::write(p.join("mark"), "")).unwrap();
+            set(&path, wanted);
+            write_directory(&path, "mark", |p| fs::write(p.join("mark"), "")).unwrap();
+            assert_eq!(mode(&path), wanted);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_to_what_is_not_there_yet_are_followed() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("results")).unwrap();
+        symlink("results/real", at("first")).unwrap();
+        symlink(at("first"), at("second")).unwrap();
+        for contents in [&b"new"[..], b"newer"] {
+            check_file(&at("second")).unwrap();
+            write_file(&at("second"), |out| out.write_all(contents)).unwrap();
+            assert_eq!(fs::read(at("results/real")).unwrap(), contents);
+            assert!(["first", "second"].iter().all(|name| at(name).is_symlink()));
+        }
+        symlink("results/d", at("link")).unwrap();
+        for text in ["1", "2"] {
+            check_directory(&at("link"), "mark").unwrap();
+            write_directory(&at("link"), "mark", |p| fs::write(p.join("mark"), text)).unwrap();
+            assert_eq!(fs::read_to_string(at("results/d/mark")).unwrap(), text);
+            assert!(at("link").is_symlink());
+        }
+        assert_eq!(target(&at("link/../x")), target(&at("results/x")));
+        symlink("none/real", at("nowhere")).unwrap();
+        symlink("ring", at("ring")).unwrap();
+        for name in ["nowhere", "ring"] {
+            assert!(
+                write_file(&at(name), |out| out.write_all(b"x")).is_err(),
+                "{name}"
+            );
+            assert!(at(name).is_symlink(), "{name}");
+        }
+        assert_eq!(fs::read_dir(at("results")).unwrap().count(), 2);
     }
 
     #[test]

@@ -35,6 +35,7 @@ mod quantity;
 mod read;
 mod show;
 mod table;
+mod text;
 mod units;
 
 pub use class::{Class, ClassMap};
@@ -47,4 +48,5 @@ pub use provenance::{Origin, Provenance, Source};
 pub use quantity::{Quantity, Value};
 pub use show::Parameter;
 pub use table::{ROWS, Range, Row};
+pub use text::{TextError, decode_text};
 pub use units::{Bytes, Cycles, Ratio, Ticks, TimeBase};

@@ -2,7 +2,7 @@
 
 use crate::error::{File, MachineError, Place, Problem, suggest};
 use crate::read::{Layer, name_of_stem, read};
-use crate::{Machine, check};
+use crate::{Machine, check, decode_text};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -116,12 +116,7 @@ fn read_text(path: &Path) -> Result<String, Problem> {
             limit: MAX_FILE,
         });
     }
-    String::from_utf8(bytes).map_err(|e| {
-        unreadable(format!(
-            "not UTF-8 text (byte {})",
-            e.utf8_error().valid_up_to()
-        ))
-    })
+    decode_text(bytes).map_err(|e| unreadable(e.to_string()))
 }
 
 /// Builds the machine a file describes on top of its base.

@@ -5,6 +5,7 @@ use super::state::{Assembler, Context};
 use crate::diag::{Expansion, Fail, Problem};
 use crate::source::{Source, Span};
 use crate::syntax::{self, Node};
+use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -51,21 +52,29 @@ impl Include for IncludeFiles {
         let mut reason = String::from("no such file");
         for directory in std::iter::once(&own).chain(&self.directories) {
             let path = directory.join(name);
-            match std::fs::metadata(&path) {
-                Ok(data) if data.len() > limits::FILE as u64 => {
-                    reason = "the file is too long".to_owned()
-                }
-                Ok(data) if !data.is_file() => reason = "not a plain file".to_owned(),
-                Ok(_) => match std::fs::read_to_string(&path) {
-                    Ok(text) => return Ok(Source::new(path.display().to_string(), text)),
-                    Err(error) => reason = error.to_string(),
-                },
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            match read(&path) {
+                Ok(text) => return Ok(Source::new(path.display().to_string(), text)),
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => reason = error.to_string(),
             }
         }
         Err(reason)
     }
+}
+
+/// The text of a file, which is a plain one: whoever includes a pipe waits for it.
+fn read(path: &Path) -> io::Result<String> {
+    let refused = |reason: &str| Err(io::Error::other(reason));
+    if !std::fs::metadata(path)?.is_file() {
+        return refused("not a plain file");
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path)?;
+    file.take(limits::FILE as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > limits::FILE {
+        return refused("the file is too long");
+    }
+    cp2_machine::decode_text(bytes).map_err(io::Error::other)
 }
 
 /// A file that has been read.

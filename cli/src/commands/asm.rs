@@ -1,7 +1,7 @@
 //! `cp2 asm`.
 
 use super::{AssemblerArgs, MachineArg};
-use crate::io::{Outputs, shown, write_whole};
+use crate::io::{Outputs, lends_its_name, shown, write_whole};
 use crate::outcome::{Failure, Outcome};
 use crate::provenance::Provenance;
 use serde_json::{json, to_value};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Args {
     /// Assembly source
     input: PathBuf,
-    /// Object file to write [default: the source's name with the ending .elf]
+    /// Object file to write [default: the source's name with the ending .elf; of a pipe there is none]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -24,10 +24,15 @@ pub(crate) struct Args {
 /// Assembles a file.
 pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
     let machine = args.machine.load()?;
-    let output = args
-        .output
-        .clone()
-        .unwrap_or_else(|| args.input.with_extension("elf"));
+    let output = match &args.output {
+        Some(output) => output.clone(),
+        None if lends_its_name(&args.input) => args.input.with_extension("elf"),
+        None => {
+            let message =
+                "is no file that the object could be named after; name the object with -o FILE";
+            return Err(Failure::in_file(&args.input, message));
+        }
+    };
     Outputs::beside(
         [args.input.as_path()]
             .into_iter()

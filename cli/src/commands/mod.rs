@@ -167,15 +167,18 @@ fn read_text(path: &Path) -> Result<String, Failure> {
 fn source_text(file: &str) -> Option<String> {
     cp2_kernels::fft::source(file)
         .map(str::to_owned)
-        .or_else(|| read_text(Path::new(file)).ok())
+        .or_else(|| read_again(Path::new(file)))
         .or_else(|| cp2_asm::shipped(file).map(str::to_owned))
 }
 
+/// The text of a file that was read before. A pipe has no more to say, and would be waited for.
+fn read_again(path: &Path) -> Option<String> {
+    path.is_file().then(|| read_text(path).ok())?
+}
+
 fn text(path: &Path, bytes: Vec<u8>) -> Result<String, Failure> {
-    String::from_utf8(bytes).map_err(|e| {
-        let at = e.utf8_error().valid_up_to();
-        FileError::format(path, format!("byte {at} is no UTF-8 text"), "a text file").into()
-    })
+    let path = path.to_owned();
+    cp2_machine::decode_text(bytes).map_err(|source| FileError::Text { path, source }.into())
 }
 
 /// Reads an object file.

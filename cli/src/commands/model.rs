@@ -285,19 +285,7 @@ fn described(path: &Path, system: &str, picture: Option<&Path>) -> Result<Outcom
     check_roofline(picture, [path, Path::new(system)])?;
     let text = super::text(path, crate::io::read_small(path, FILE_LIMIT)?)?;
     let procedure = Procedure::from_toml(&text).map_err(|e| Failure::in_file(path, e))?;
-    let machine = match Machine::builtin(system) {
-        Some(machine) => Some(machine),
-        None if is_machine(Path::new(system))? => Some(Machine::load(system)?),
-        None => None,
-    };
-    let system = match &machine {
-        Some(machine) => System::of(machine),
-        None => {
-            let path = Path::new(system);
-            let text = super::text(path, crate::io::read_small(path, FILE_LIMIT)?)?;
-            System::from_toml(&text).map_err(|e| Failure::in_file(path, e))?
-        }
-    };
+    let (machine, system) = system_of(system)?;
     let expected = estimate(&procedure, &system).map_err(|e| Failure::in_file(path, e))?;
     let mut outcome = show::expected(&expected, &system, &procedure.name);
     if let Some(machine) = &machine {
@@ -307,15 +295,32 @@ fn described(path: &Path, system: &str, picture: Option<&Path>) -> Result<Outcom
     Ok(outcome)
 }
 
-/// Whether a file describes a machine rather than a system: by the tables it has.
-fn is_machine(path: &Path) -> Result<bool, Failure> {
-    let text = super::text(path, crate::io::read_small(path, FILE_LIMIT)?)?;
+/// A built-in machine, or what a file describes, which is read once: a machine or a system, by the tables it has.
+fn system_of(name: &str) -> Result<(Option<Machine>, System), Failure> {
+    let path = Path::new(name);
+    let machine = match Machine::builtin(name) {
+        Some(machine) => machine,
+        None => {
+            let text = super::text(path, crate::io::read_small(path, FILE_LIMIT)?)?;
+            if !is_machine(&text) {
+                let system = System::from_toml(&text).map_err(|e| Failure::in_file(path, e))?;
+                return Ok((None, system));
+            }
+            Machine::parse(name, &text)?
+        }
+    };
+    let system = System::of(&machine);
+    Ok((Some(machine), system))
+}
+
+/// Whether a text describes a machine rather than a system.
+fn is_machine(text: &str) -> bool {
     let table: toml::Table = match text.parse() {
         Ok(table) => table,
-        Err(_) => return Ok(false),
+        Err(_) => return false,
     };
     let machines = ["base", "cp2", "dma", "host"];
-    Ok(machines.iter().any(|key| table.contains_key(*key)))
+    machines.iter().any(|key| table.contains_key(*key))
 }
 
 fn check_roofline<'a>(

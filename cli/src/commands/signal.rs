@@ -235,7 +235,7 @@ impl SignalArgs {
         self.check_length()?;
         let n = self.n.unwrap_or(DEFAULT_N);
         let most = most(n)?;
-        let hop = self.hop.unwrap_or(n / 2);
+        let hop = self.hop.unwrap_or((n / 2).max(1));
         if hop == 0 || hop > n {
             return Err(Failure::input(format!(
                 "--hop {hop}: expected 1 to N = {n}, so that every sample is in a frame"

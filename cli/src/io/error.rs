@@ -1,5 +1,6 @@
 //! What can be wrong with a file the user named.
 
+use cp2_machine::TextError;
 use cp2_problems::sparse::MarketError;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -32,6 +33,14 @@ pub(crate) enum FileError {
         found: String,
         /// What it should hold.
         expected: String,
+    },
+    /// The contents are no text.
+    #[error("{}: {source}; expected a text file", path.display())]
+    Text {
+        /// The file.
+        path: PathBuf,
+        /// What it holds.
+        source: TextError,
     },
     /// The text of a matrix is wrong in some line.
     #[error("{}: {source}", path.display())]

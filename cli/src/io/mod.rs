@@ -39,6 +39,17 @@ pub(crate) fn regular_length(file: &File) -> Option<u64> {
     meta.map(|meta| meta.len())
 }
 
+/// Whether an output may be called after an input: not after a pipe, nor after what a process has open, which lies among devices.
+pub(crate) fn lends_its_name(path: &Path) -> bool {
+    // What is not there, or is a directory, is an error of its own.
+    let Ok(meta) = path.metadata() else {
+        return true;
+    };
+    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+    let of_devices = |folder: &Path| folder == Path::new("/dev") || folder.starts_with("/proc");
+    meta.is_dir() || meta.is_file() && !folder.is_some_and(|folder| of_devices(&folder))
+}
+
 /// Reads at most `limit` bytes of a file that should be small: a source, an object, a machine.
 pub(crate) fn read_small(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     use std::io::Read as _;

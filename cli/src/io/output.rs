@@ -81,7 +81,7 @@ impl Outputs {
                     path: path.to_owned(),
                 });
             }
-        } else if let Some(parent) = path
+        } else if let Some(parent) = cp2_host::files::target(path)
             .parent()
             .filter(|p| !p.as_os_str().is_empty() && !p.is_dir())
         {
@@ -95,7 +95,9 @@ impl Outputs {
         if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
             return Ok(());
         }
-        let name = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        // Of two names, one may be a link to the other.
+        let target = cp2_host::files::target(path);
+        let name = std::path::absolute(&target).unwrap_or(target);
         if self.outputs.contains(&name) {
             return Err(FileError::WrittenTwice {
                 path: path.to_owned(),
@@ -116,10 +118,7 @@ impl Outputs {
     ) -> Result<(), Failure> {
         check(path).map_err(Failure::input)?;
         let absolute = |p: &Path| std::path::absolute(p).unwrap_or_else(|_| p.to_owned());
-        let folders = [
-            absolute(path),
-            std::fs::canonicalize(path).unwrap_or_default(),
-        ];
+        let folders = [absolute(path), cp2_host::files::target(path)];
         let inside = |p: &&PathBuf| {
             let mut folders = folders.iter().filter(|f| !f.as_os_str().is_empty());
             folders.any(|f| p.starts_with(f))

@@ -21,6 +21,7 @@ mod memory;
 mod npb;
 mod npb_tables;
 mod pipelines;
+mod readers;
 mod readme;
 mod solve;
 mod spmv;

@@ -275,7 +275,13 @@ fn an_address_of_dmem_is_no_place_in_the_program() {
             "{constants}\nfirst: nop\n{line}\nlast: nop\n nop\n stop\n.dmem\n .int 7\ndata: .int 9, 8\nmore:\n"
         )
     };
-    let wanting = [".entry {}", " jmp {}", " call {}", " loop 3, {}", " loop c0, {}"];
+    let wanting = [
+        ".entry {}",
+        " jmp {}",
+        " call {}",
+        " loop 3, {}",
+        " loop c0, {}",
+    ];
     let refused = [
         "data",
         "data - 1",

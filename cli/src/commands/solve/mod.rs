@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     let problem = problem.map_err(|e| Failure::in_file(&args.matrix, e))?;
     let b = read_vector(&args.rhs, rows, machine.host.memory.0)?;
     if let Some(warning) = ends::warning(args.tolerance) {
-        crate::warn(&warning);
+        crate::say(&warning);
     }
     let (solver, pack_seconds) = {
         let _planning = progress::planning(json);

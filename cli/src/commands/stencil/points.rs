@@ -64,6 +64,10 @@ fn read(path: &Path) -> Result<Stencil, Failure> {
             .split_whitespace()
             .collect();
         let wrong = |what: String| Failure::input(format!("{}:{number}: {what}", path.display()));
+        if line.contains('\r') {
+            let what = "a carriage return alone; expected line feeds between lines";
+            return Err(wrong(what.to_owned()));
+        }
         let Some((coefficient, offsets)) = words.split_last() else {
             continue;
         };

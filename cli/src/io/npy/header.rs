@@ -42,7 +42,7 @@ impl<'a> Header<'a> {
 }
 
 /// The literal at the start of a text, and what follows it.
-fn literal(text: &str) -> Option<(&str, &str)> {
+pub(super) fn literal(text: &str) -> Option<(&str, &str)> {
     let (mut depth, mut quoted) = (0_usize, None);
     let mut end = text.len();
     for (at, c) in text.char_indices() {
@@ -64,14 +64,15 @@ fn literal(text: &str) -> Option<(&str, &str)> {
     (depth == 0 && quoted.is_none()).then(|| (text[..end].trim(), &text[end..]))
 }
 
-/// What stands between quotation marks.
+/// What stands between quotation marks, before which Python 2 may have put a letter.
 pub(super) fn string(literal: &str) -> Option<&str> {
+    let literal = literal.strip_prefix('u').unwrap_or(literal);
     let mark = literal.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
     let inside = literal[1..].strip_suffix(mark)?;
     (!inside.contains(mark)).then_some(inside)
 }
 
-/// The numbers of a tuple: with a comma behind each, but for the last of several.
+/// The numbers of a tuple: with a comma behind each, but for the last of several. Behind those that Python 2 called long is an L.
 fn tuple(literal: &str) -> Option<Vec<usize>> {
     let inside = literal.strip_prefix('(')?.strip_suffix(')')?.trim();
     if inside.is_empty() {
@@ -84,6 +85,7 @@ fn tuple(literal: &str) -> Option<Vec<usize>> {
     };
     let number = |text: &str| {
         let digits = text.trim();
+        let digits = digits.strip_suffix('L').unwrap_or(digits);
         let plain = digits.bytes().all(|b| b.is_ascii_digit());
         plain.then(|| digits.parse().ok())?
     };
@@ -104,10 +106,11 @@ mod tests {
         for text in [
             "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }",
             "{\"shape\":(2,3),\"fortran_order\":True,\"descr\":'<f4'}",
+            "{'descr': u'<f4', 'fortran_order': True, 'shape': (2L, 3L), }",
             " { 'fortran_order' : True , 'shape' : ( 2 , 3 , ) , 'descr' : '<f4' , } ",
         ] {
             let header = Header::parse(text).unwrap();
-            assert_eq!(header.descr, "'<f4'", "{text}");
+            assert_eq!(header.descr.trim_start_matches('u'), "'<f4'", "{text}");
             assert_eq!(string(header.descr), Some("<f4"));
             assert!(header.fortran);
             assert_eq!(header.shape, [2, 3]);
@@ -123,8 +126,15 @@ mod tests {
         assert_eq!(shape("()"), Some(vec![]));
         assert_eq!(shape("(3,)"), Some(vec![3]));
         assert_eq!(shape("(3, 0)"), Some(vec![3, 0]));
+        assert_eq!(shape("(32L,)"), Some(vec![32]));
+        assert_eq!(shape("(2L, 0L)"), Some(vec![2, 0]));
         for wrong in [
             "(3)",
+            "(3L)",
+            "(L,)",
+            "(3LL,)",
+            "(3 L,)",
+            "(3l,)",
             "3",
             "3, 4",
             "[3, 4]",

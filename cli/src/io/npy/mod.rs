@@ -1,5 +1,6 @@
 //! NumPy's `.npy`: complex64, or float32 taken as real parts; C or Fortran order.
 
+mod advice;
 mod header;
 mod read;
 
@@ -66,23 +67,6 @@ impl Kind {
         } else {
             4
         }
-    }
-}
-
-impl Kind {
-    /// What comes nearest of `kinds` to a type that is none of them, by the name that the file has for it.
-    fn nearest(descr: &str, kinds: &[Self]) -> Option<Self> {
-        let digit = |c: char| c.is_ascii_digit();
-        // A letter and the bytes of an element, as in <f8.
-        let code = descr.find(digit).and_then(|at| descr[..at].chars().last());
-        let wanted: &[Self] = match code {
-            Some('c') => &[Self::Complex64],
-            Some('i') => &[Self::Int32, Self::Float32],
-            Some('u' | 'b') => &[Self::Uint32, Self::Float32],
-            _ => &[Self::Float32],
-        };
-        let found = wanted.iter().find(|kind| kinds.contains(kind));
-        found.or(kinds.first()).copied()
     }
 }
 

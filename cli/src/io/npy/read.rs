@@ -4,6 +4,7 @@
 //! on the host as a whole. Nothing is allocated for what a header merely announces; what is left to guard is how much is
 //! read, and how long a header may be.
 
+use super::advice::advice;
 use super::header::{Header, string};
 use super::{Array, Kind, expected};
 use crate::io::{FileError, open, regular_length};
@@ -123,10 +124,9 @@ impl<R: Read> Npy<R> {
         })?;
         let known = |kind: &&Kind| string(descr) == Some(kind.descr());
         let Some(&kind) = kinds.iter().find(known) else {
-            let nearest = Kind::nearest(descr, kinds).map_or("", Kind::name);
             // Quoted once, whatever it has inside.
-            let found = format!("elements of type {:?}", descr.trim_matches(['\'', '"']));
-            let types = format!("{}: in NumPy, x.astype('{nearest}')", expected(kinds));
+            let found = format!("elements of type {:?}", string(descr).unwrap_or(descr));
+            let types = format!("{}: in NumPy, {}", expected(kinds), advice(descr, kinds));
             return Err(FileError::format(path, found, types));
         };
         let bytes = shape
@@ -162,7 +162,8 @@ impl<R: Read> Npy<R> {
         }
         if array.shape.is_empty() {
             let found = "an array of 0 dimensions, a single number";
-            return Err(FileError::format(path, found, "at least one dimension"));
+            let expected = "at least one dimension: in NumPy, x.reshape(1)";
+            return Err(FileError::format(path, found, expected));
         }
         if bytes == 0 {
             array.end()?;

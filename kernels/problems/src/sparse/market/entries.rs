@@ -61,7 +61,9 @@ impl Entries {
         let reserved = declared.min(RESERVED) as usize;
         let triplets = match header.field {
             Field::Pattern => Triplets::Pattern(Vec::with_capacity(reserved)),
-            Field::Real | Field::Integer => Triplets::Real(Vec::with_capacity(reserved)),
+            Field::Real | Field::Integer | Field::Unsigned => {
+                Triplets::Real(Vec::with_capacity(reserved))
+            }
             Field::Complex => Triplets::Complex(Vec::with_capacity(reserved)),
         };
         Self {
@@ -94,7 +96,8 @@ impl Entries {
         let value = match self.header.field {
             Field::Pattern => Complex64::from(1.0),
             Field::Real => real(line, word()?)?.into(),
-            Field::Integer => integer(line, word()?)?.into(),
+            Field::Integer => integer(line, word()?, true)?.into(),
+            Field::Unsigned => integer(line, word()?, false)?.into(),
             Field::Complex => Complex64::new(real(line, word()?)?, real(line, word()?)?),
         };
         if words.next().is_some() {
@@ -153,13 +156,21 @@ fn index(line: &Line, word: &[u8], what: &'static str, count: usize) -> Result<u
     Ok(index as usize - 1)
 }
 
-fn integer(line: &Line, word: &[u8]) -> Result<f64, MarketError> {
-    let text = std::str::from_utf8(word).ok();
-    let number: Option<i64> = text.and_then(|text| text.parse().ok());
-    let number = number.ok_or_else(|| {
-        line.wrong_word(word, "an integer", "digits, with a sign if it is negative")
-    })?;
-    Ok(number as f64)
+/// An integer of any length: it is rounded like the real number that it is.
+fn integer(line: &Line, word: &[u8], signed: bool) -> Result<f64, MarketError> {
+    let digits = match word {
+        [b'+', digits @ ..] => digits,
+        [b'-', digits @ ..] if signed => digits,
+        digits => digits,
+    };
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        let expected = match signed {
+            true => "digits, with a sign if it is negative",
+            false => "digits: an unsigned integer",
+        };
+        return Err(line.wrong_word(word, "an integer", expected));
+    }
+    real(line, word)
 }
 
 /// A real number; what Fortran wrote in double precision has a D before the exponent.

@@ -70,6 +70,43 @@ impl<'a> Lines<'a> {
         self.number
     }
 
+    /// The text's mark of its encoding is left out; what it is in another one cannot be read.
+    fn check_encoding(&mut self) -> Result<(), MarketError> {
+        let what = "the first line";
+        let expected = "UTF-8 or plain ASCII, as other tools write it";
+        let wide = match &self.line[..] {
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => true,
+            bytes => bytes.starts_with(b"%\0") || bytes.starts_with(b"\0%"),
+        };
+        if wide {
+            return Err(MarketError::Line {
+                line: self.number,
+                what,
+                found: "UTF-16 text".to_owned(),
+                expected: expected.to_owned(),
+            });
+        }
+        if self.line.starts_with(b"\xef\xbb\xbf") {
+            self.line.drain(..3);
+        }
+        Ok(())
+    }
+
+    /// Refuses carriage returns alone as ends of lines: what would be lines are one.
+    fn check_returns(&self) -> Result<(), MarketError> {
+        let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
+        let end = line.iter().rposition(|&byte| byte != b'\r');
+        if !line[..end.map_or(0, |end| end + 1)].contains(&b'\r') {
+            return Ok(());
+        }
+        Err(MarketError::Line {
+            line: self.number,
+            what: "the end of a line",
+            found: "a carriage return alone".to_owned(),
+            expected: "a line feed, with or without a carriage return before it".to_owned(),
+        })
+    }
+
     /// The next line; with `content` the next one that is neither empty nor a comment.
     pub(super) fn next(&mut self, content: bool) -> Result<Option<Line<'_>>, MarketError> {
         loop {
@@ -82,7 +119,12 @@ impl<'a> Lines<'a> {
                 return Ok(None);
             }
             self.number += 1;
-            if self.line.len() as u64 == LONGEST && self.line.last() != Some(&b'\n') {
+            let long = self.line.len() as u64 == LONGEST && self.line.last() != Some(&b'\n');
+            if self.number == 1 {
+                self.check_encoding()?;
+            }
+            self.check_returns()?;
+            if long {
                 let text = format!(
                     "a line of more than {LONGEST} bytes; expected the text of a Matrix Market file"
                 );

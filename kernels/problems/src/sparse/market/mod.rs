@@ -1,4 +1,4 @@
-//! Texts of the Matrix Market: `coordinate` and `array`, `real`, `integer`, `complex` and `pattern`, `general`, `symmetric`, `skew-symmetric`
+//! Texts of the Matrix Market: `coordinate` and `array`, `real`, `integer` (or `unsigned-integer`), `complex` and `pattern`, `general`, `symmetric`, `skew-symmetric`
 //! and `hermitian` (Boisvert, Pozo and Remington, *The Matrix Market Exchange Formats*, NISTIR 5935, 1996).
 //!
 //! # Why not the reader of `sprs`
@@ -77,6 +77,7 @@ pub enum MarketError {
 enum Field {
     Real,
     Integer,
+    Unsigned,
     Complex,
     Pattern,
 }
@@ -90,7 +91,7 @@ struct Header {
     symmetry: Symmetry,
 }
 
-const HEADER: &str = "`%%MatrixMarket matrix coordinate|array real|integer|complex|pattern general|symmetric|skew-symmetric|hermitian`";
+const HEADER: &str = "`%%MatrixMarket matrix coordinate|array real|integer|unsigned-integer|complex|pattern general|symmetric|skew-symmetric|hermitian`";
 
 impl Header {
     fn of(line: &Line) -> Result<Self, MarketError> {
@@ -113,6 +114,8 @@ impl Header {
         let field = match &**field {
             "real" => Field::Real,
             "integer" => Field::Integer,
+            // As SciPy calls it.
+            "unsigned-integer" => Field::Unsigned,
             "complex" => Field::Complex,
             "pattern" => Field::Pattern,
             _ => return Err(wrong()),
@@ -126,11 +129,13 @@ impl Header {
                 "a pattern",
                 "general or symmetric: ones have no sign to change",
             )),
-            (Field::Real | Field::Integer | Field::Pattern, Symmetry::Hermitian) => Err(line
-                .wrong(
-                    "a hermitian matrix",
-                    "complex numbers: among real ones it is symmetric",
-                )),
+            (
+                Field::Real | Field::Integer | Field::Unsigned | Field::Pattern,
+                Symmetry::Hermitian,
+            ) => Err(line.wrong(
+                "a hermitian matrix",
+                "complex numbers: among real ones it is symmetric",
+            )),
             _ => Ok(Self {
                 coordinate,
                 field,

@@ -31,6 +31,32 @@ fn every_kind_of_text() {
     let symmetric = c("coordinate integer symmetric\n2 2 2\n1 1 -7\n2 1 3\n");
     assert_eq!(reals(&symmetric), [[-7.0, 3.0], [3.0, 0.0]]);
     assert_eq!(read(&symmetric).unwrap().symmetry(), Symmetry::Symmetric);
+    // As SciPy writes arrays of uint32.
+    let unsigned = c("coordinate unsigned-integer general\n%\n2 2 3\n1 1 1\n1 2 2\n2 2 3\n");
+    assert_eq!(reals(&unsigned), [[1.0, 2.0], [0.0, 3.0]]);
+    // Of any length, rounded like the real numbers that they are.
+    let digits = [
+        "9223372036854775807",
+        "9223372036854775808",
+        "-9223372036854775809",
+        "18446744073709551615",
+        "+100000000000000000000000000000001",
+        "-0",
+    ];
+    for field in ["integer", "real"] {
+        let lines: Vec<String> = digits.iter().map(|digits| format!("{digits}\n")).collect();
+        let text = c(&format!(
+            "array {field} general\n1 {}\n{}",
+            digits.len(),
+            lines.concat()
+        ));
+        let p63 = f32::powi(2.0, 63);
+        assert_eq!(
+            reals(&text)[0],
+            [p63, p63, -p63, 2.0 * p63, 1e32, -0.0],
+            "{field}"
+        );
+    }
     let skew = c("coordinate real skew-symmetric\n2 2 1\n2 1 3\n");
     assert_eq!(reals(&skew), [[0.0, -3.0], [3.0, 0.0]]);
     let pattern = c("coordinate pattern symmetric\n2 2 2\n2 1\n2 2\n");
@@ -86,6 +112,7 @@ fn how_texts_are_written() {
         "%%matrixmarket MATRIX Coordinate REAL General\r\n% a comment\r\n\r\n2 2 2\r\n1 2 1.5\r\n2 1 -3e2\r\n",
         "%%MatrixMarket  matrix\tcoordinate real general \n%\n   % more\n  2 2\t2 \n\n 1   2 +1.5\n% within\n2 1 -3.0D+2",
         "%%MatrixMarket matrix coordinate real general\n2 2 3\n2 1 -200\n1 2 1.5\n2 1 -100\n\n\n% end\n",
+        "\u{feff}%%MatrixMarket matrix coordinate real general\r\r\n2 2 2\r\n1 2 1.5\r\n2 1 -300\r",
     ] {
         assert_eq!(read(text).as_ref(), Ok(&plain), "{text}");
     }
@@ -215,7 +242,42 @@ fn what_is_wrong_is_said_with_its_line() {
         (
             "%%MatrixMarket matrix coordinate integer general\n",
             "2 2 1\n1 1 1.5\n",
-            "line 3: an integer",
+            "line 3: an integer: found `1.5`; expected digits, with a sign if it is negative",
+        ),
+        (
+            "%%MatrixMarket matrix coordinate integer general\n",
+            "2 2 1\n1 1 -\n",
+            "line 3: an integer: found `-`; expected digits",
+        ),
+        (
+            "%%MatrixMarket matrix coordinate integer general\n",
+            "2 2 1\n1 1 400000000000000000000000000000000000000\n",
+            "line 3: a number: found `400000000000000000000000000000000000000`; expected at most 3.4",
+        ),
+        (
+            "%%MatrixMarket matrix coordinate unsigned-integer general\n",
+            "2 2 1\n1 1 -1\n",
+            "line 3: an integer: found `-1`; expected digits: an unsigned integer",
+        ),
+        (
+            "%%MatrixMarket matrix coordinate unsigned-integer hermitian\n",
+            "1 1 0\n",
+            "line 1: a hermitian matrix",
+        ),
+        (
+            "%%MatrixMarket matrix coordinate real general\r2 2 1\r",
+            "1 1 1\r",
+            "line 1: the end of a line: found `a carriage return alone`; expected a line feed",
+        ),
+        (
+            real,
+            "% comment\r2 2 1\n",
+            "line 2: the end of a line: found `a carriage return alone`",
+        ),
+        (
+            "\u{feff}\u{feff}",
+            "%%MatrixMarket matrix coordinate real general\n",
+            "line 1: the first line: found `\u{feff}%%",
         ),
         (
             "%%MatrixMarket matrix coordinate pattern general\n",
@@ -255,6 +317,17 @@ fn what_is_wrong_is_said_with_its_line() {
     ] {
         let found = read(&format!("{start}{rest}")).unwrap_err();
         assert!(found.starts_with(said), "{rest:?}: {found}");
+    }
+    for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+        for mark in ["", "\u{feff}"] {
+            let text = format!("{mark}{real}1 1 0\n");
+            let wide: Vec<u8> = text.encode_utf16().flat_map(bytes).collect();
+            let said = read_market(&mut &wide[..], 9).unwrap_err().to_string();
+            assert_eq!(
+                said,
+                "line 1: the first line: found `UTF-16 text`; expected UTF-8 or plain ASCII, as other tools write it"
+            );
+        }
     }
     // A line that never ends is not read to its end.
     let endless = &mut std::io::BufReader::new(std::io::repeat(b'%'));
