@@ -32,7 +32,7 @@ pub(crate) struct SignalArgs {
     /// Seed of the generated numbers, uniform in [-1, 1)
     #[arg(long, value_name = "S", default_value_t = 1, conflicts_with = "input")]
     seed: u64,
-    /// Samples from a frame of a recording to the next [default: half of N]
+    /// Samples from a frame of a recording to the next [default: half of N, at least 1]
     #[arg(long, value_name = "SAMPLES")]
     hop: Option<usize>,
     /// Window on the frames of a recording [default: hann]
