@@ -3,6 +3,7 @@
 use super::piece::Piece;
 use super::token::{Lexeme, Tok};
 use crate::diag::{Fail, Problem};
+use crate::expr::Punct;
 use std::rc::Rc;
 
 /// Deepest nesting of blocks in one file.
@@ -119,11 +120,50 @@ fn opener(line: &[Lexeme]) -> &str {
     line.first().and_then(|t| t.tok.name()).unwrap_or("")
 }
 
+/// Directives that open, divide and close blocks.
+const BLOCKS: [&str; 8] = [
+    ".rept", ".macro", ".if", ".elif", ".else", ".endr", ".endm", ".endif",
+];
+
+/// How many tokens at the front of a line are labels before a directive of blocks: a label stands in the lines around it.
+fn labels(line: &[Lexeme]) -> usize {
+    let mut begin = 0;
+    while let Some(end) = label(line.get(begin..).unwrap_or_default()) {
+        begin += end;
+    }
+    let directive = BLOCKS.contains(&opener(line.get(begin..).unwrap_or_default()));
+    if directive { begin } else { 0 }
+}
+
+/// Tokens of the label that a line begins with: a name with its glued parts, and a colon.
+fn label(line: &[Lexeme]) -> Option<usize> {
+    let part = |t: &Lexeme| matches!(t.tok, Tok::Name(_) | Tok::Param(_));
+    line.first().filter(|first| part(first))?;
+    let (mut at, mut open) = (1, 0_u32);
+    loop {
+        let token = line.get(at)?;
+        open = match &token.tok {
+            Tok::Punct(punct) if *punct == Punct::of("{") && (open > 0 || token.glued) => open + 1,
+            Tok::Punct(punct) if *punct == Punct::of("}") && open > 0 => open - 1,
+            Tok::Punct(punct) if *punct == Punct::of(":") && open == 0 => return Some(at + 1),
+            _ if open > 0 => open,
+            Tok::Int(_) | Tok::Name(_) | Tok::Param(_) if token.glued => open,
+            _ => return None,
+        };
+        at += 1;
+    }
+}
+
 /// The nodes of a file. Every flaw is reported.
 pub(crate) fn blocks(lines: Vec<Vec<Lexeme>>, mut report: impl FnMut(Fail)) -> Rc<[Node]> {
     let mut stack: Vec<Open> = Vec::new();
     let mut nodes: Vec<Node> = Vec::new();
-    for line in lines {
+    for mut line in lines {
+        let directive = line.split_off(labels(&line));
+        if !line.is_empty() {
+            nodes.push(Node::Line(Line::new(line)));
+        }
+        let line = directive;
         let Some(first) = line.first() else { continue };
         let at = first.at;
         match first.tok.name().unwrap_or("") {

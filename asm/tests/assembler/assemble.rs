@@ -324,3 +324,59 @@ fn the_entry_and_the_conditions() {
         .program;
     assert_eq!(fast.decode().unwrap()[1], Word::NOP);
 }
+
+/// A label in front of a directive is a label on a line before it.
+#[test]
+fn a_label_may_stand_before_any_directive() {
+    for text in [
+        "@.program\n nop\n stop\n",
+        " nop\n@.dmem\n .int 1\n",
+        " nop\n@.dmem 64\n .int 1\n",
+        "@.entry b\n nop\nb: stop\n",
+        "@.equ N, 3\n movi c0, N\n stop\n",
+        "@.alias X, r1\n add X, X, X\n@.unalias X\n stop\n",
+        " stop\n.dmem\n@.float 1\n@.int 2\n@.complex 1, 2\n@.cis 1, 4\n@.space 8\n@.align 64\n@.int 3\n",
+        "@.rept 2, i\n add r{i}, r1, r1\n .endr\n stop\n",
+        " .rept 1\n nop\n@.endr\n stop\n",
+        "@.macro m p\n add \\p, r1, r1\n .endm\n m r2\n stop\n",
+        " .macro m\n nop\n@.endm\n m\n stop\n",
+        "@.if 0\n nop\n@.elif 1\n nop\n nop\n@.else\n stop\n .endif\n stop\n",
+        " .if 1\n nop\n@.else\n@.endif\n stop\n",
+        "@.include \"page.s\"\n stop\n",
+        " .rept 2, j\n.part{j}: .rept 2\n nop\n .endr\n .endr\n@.rept 1\n jmp .part1\n .endr\n stop\n",
+        " .macro m name\n\\name: .rept 2\n nop\n .endr\n .endm\n m here\n jmp here\n stop\n",
+        "@ b{1 + 1}: .rept 1\n jmp b2\n .endr\n stop\n",
+    ] {
+        let labelled = |behind: &str| {
+            let mut parts = text.split('@');
+            let first = parts.next().unwrap_or_default().to_owned();
+            let labels = parts.enumerate();
+            labels.fold(first, |all, (i, part)| {
+                format!("{all}here{i}:{behind}{part}")
+            })
+        };
+        let (beside, before) = (program(&labelled(" ")), program(&labelled("\n")));
+        assert_eq!(beside.words, before.words, "{text}");
+        assert_eq!(beside.dmem, before.dmem, "{text}");
+        assert_eq!(beside.entry, before.entry, "{text}");
+        for i in 0..text.matches('@').count() {
+            let label = format!("here{i}");
+            assert_eq!(beside.symbol(&label), before.symbol(&label), "{text}");
+        }
+    }
+}
+
+/// One flaw behind a label is one error, and a name with a colon elsewhere is no label.
+#[test]
+fn a_label_before_a_block_hides_no_error() {
+    let errors = |text: &str| {
+        assemble(&Source::new("t.s", text), &Options::default())
+            .unwrap_err()
+            .len()
+    };
+    assert_eq!(errors("a: .rept 2\n nop\n"), 1);
+    assert_eq!(errors("a: .endr\n nop\n"), 1);
+    assert_eq!(errors("a: a: .rept 1\n nop\n .endr\n"), 1);
+    let chosen = program(".equ N, 1\n.rept N ? 2 : 3\n nop\n.endr\n stop\n");
+    assert_eq!(chosen.words.len(), 3);
+}
