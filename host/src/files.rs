@@ -164,28 +164,65 @@ pub fn write_directory(
 ) -> Result<(), WriteError> {
     let write = || -> io::Result<()> {
         let path = &target(path);
-        let exists = may_replace(path, marker)?;
+        may_replace(path, marker)?;
         let work = tempfile::Builder::new()
             .prefix(".cp2-")
             .tempdir_in(folder(path))?;
-        let (new, old) = (work.path().join("new"), work.path().join("old"));
+        let new = work.path().join("new");
         fs::create_dir(&new)?;
         fill(&new)?;
-        if exists {
-            keep_of_folder(&new, path)?;
-            fs::rename(path, &old)?;
-        }
-        fs::rename(&new, path).inspect_err(|_| {
-            if exists {
-                // Puts back what was there; the first error is the one to report.
-                let _ = fs::rename(&old, path);
-            }
-        })
+        replace(path, marker, work.path())
     };
     write().map_err(|source| WriteError {
         path: path.to_path_buf(),
         source,
     })
+}
+
+/// How often a writer finds that another one was faster: each time one of them has written all that it has to.
+const TRIES: u32 = 10_000;
+
+/// Gives the directory `work/new` the name `path`. What has the name is moved into `work` first, judged where nobody else changes it, and put back if it
+/// is none of ours or nothing takes its place. Of those who write one directory at the same time the last one stays, whole.
+fn replace(path: &Path, marker: &str, work: &Path) -> io::Result<()> {
+    let new = work.join("new");
+    let mut moved: Option<PathBuf> = None;
+    let mut result = Ok(());
+    for number in 0..TRIES {
+        let there = |e: &io::Error| e.kind() != io::ErrorKind::NotFound;
+        result = keep_of_folder(&new, path);
+        if result.as_ref().is_err_and(there) {
+            break;
+        }
+        result = fs::rename(&new, path);
+        let taken = |e: &io::Error| {
+            use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotADirectory};
+            matches!(e.kind(), AlreadyExists | DirectoryNotEmpty | NotADirectory)
+        };
+        if !result.as_ref().is_err_and(taken) {
+            break;
+        }
+        let old = work.join(format!("old{number}"));
+        match fs::rename(path, &old) {
+            Ok(()) if is_ours(&old, marker) => moved = Some(old),
+            Ok(()) => {
+                result = Err(foreign(marker));
+                moved = Some(old);
+                break;
+            }
+            // Another writer has just moved it.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => {
+                result = Err(e);
+                break;
+            }
+        }
+    }
+    if let (Err(_), Some(old)) = (&result, moved) {
+        // The first error is the one to report.
+        let _ = fs::rename(old, path);
+    }
+    result
 }
 
 /// Checks that [`write_directory`] could begin; see [`check_file`].
@@ -195,25 +232,34 @@ pub fn write_directory(
 pub fn check_directory(path: &Path, marker: &str) -> Result<(), WriteError> {
     let target = target(path);
     may_replace(&target, marker)
-        .and_then(|_| takes_files(folder(&target)))
+        .and_then(|()| takes_files(folder(&target)))
         .map_err(|source| WriteError {
             path: path.to_path_buf(),
             source,
         })
 }
 
-/// Whether the directory exists; an error if it is not one of ours.
-fn may_replace(path: &Path, marker: &str) -> io::Result<bool> {
-    let exists = path.symlink_metadata().is_ok();
-    if exists && !path.join(marker).is_file() && !is_empty(path) {
-        let reason = format!("it exists and holds no {marker}: it is not replaced");
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, reason));
+/// How often a directory is looked at that seems to be none of ours: another writer may be moving it away, and take files out of it.
+const LOOKS: usize = 8;
+
+/// An error if the directory exists and is not one of ours.
+fn may_replace(path: &Path, marker: &str) -> io::Result<()> {
+    let is_foreign = || path.symlink_metadata().is_ok() && !is_ours(path, marker);
+    match (0..LOOKS).all(|_| is_foreign()) {
+        true => Err(foreign(marker)),
+        false => Ok(()),
     }
-    Ok(exists)
 }
 
-fn is_empty(path: &Path) -> bool {
-    fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+fn foreign(marker: &str) -> io::Error {
+    let reason = format!("it exists and holds no {marker}: it is not replaced");
+    io::Error::new(io::ErrorKind::AlreadyExists, reason)
+}
+
+/// Whether a directory holds the marker, or nothing.
+fn is_ours(path: &Path, marker: &str) -> bool {
+    path.join(marker).is_file()
+        || fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 fn folder(path: &Path) -> &Path {
@@ -332,6 +378,33 @@ mod tests {
             assert!(at(name).is_symlink(), "{name}");
         }
         assert_eq!(fs::read_dir(at("results")).unwrap().count(), 2);
+    }
+
+    /// Whoever writes one directory at the same time: all succeed, and what is there is whole and of one of them.
+    #[test]
+    fn writers_of_one_directory_replace_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("d");
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let path = &path;
+                scope.spawn(move || {
+                    for turn in 0..20 {
+                        let text = format!("{writer} {turn}");
+                        let fill = |p: &Path| {
+                            fs::write(p.join("mark"), &text)?;
+                            fs::write(p.join("more"), &text)
+                        };
+                        write_directory(path, "mark", fill).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(
+            fs::read(path.join("mark")).unwrap(),
+            fs::read(path.join("more")).unwrap()
+        );
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]
